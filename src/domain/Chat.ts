@@ -1,0 +1,207 @@
+/**
+ * Chat completions: the request as clients send it and the reply as they read it, with the wire's own field names (spec.md
+ * and OpenAI's convention, contract §1 and §4), and what a provider produces in between. Unknown members are kept, because an
+ * OpenAI-dialect provider gets them unchanged.
+ */
+import { Effect, Schema } from "effect"
+import { type TokenUsage } from "./Money.ts"
+
+const Free = Schema.Record(Schema.String, Schema.Unknown)
+const open = <const Fields extends Schema.Struct.Fields>(fields: Fields) =>
+  Schema.StructWithRest(Schema.Struct(fields), [Free])
+const nullable = <S extends Schema.Top>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
+
+const NumberIn = (minimum: number, maximum: number) => Schema.Finite.check(Schema.isBetween({ minimum, maximum }))
+const PositiveInt = Schema.Int.check(Schema.isGreaterThan(0))
+
+export const Role = Schema.Literals(["system", "user", "assistant", "tool"])
+export type Role = typeof Role.Type
+
+/** A part of a multi-part content: text, image, audio, file. Its members are free-form; dialects read the kinds they know. */
+export const ContentPart = Free
+
+export const ChatMessage = open({
+  role: Role,
+  content: Schema.optionalKey(Schema.NullOr(Schema.Union([Schema.String, Schema.Array(ContentPart)]))),
+  name: nullable(Schema.String),
+  tool_calls: nullable(Schema.Array(Free)),
+  tool_call_id: nullable(Schema.String),
+  refusal: nullable(Schema.String),
+  reasoning: nullable(Schema.String)
+}).check(
+  Schema.makeFilter((message: { readonly content?: unknown; readonly tool_calls?: unknown }) =>
+    (message.content !== undefined && message.content !== null) ||
+    (Array.isArray(message.tool_calls) && message.tool_calls.length > 0)
+      ? undefined
+      : { path: ["content"], issue: message.content === null ? "null beside no tool_calls" : "missing" }
+  )
+).annotate({ identifier: "ChatMessage" })
+export type ChatMessage = typeof ChatMessage.Type
+
+const MaxPrice = Schema.Struct({
+  prompt: nullable(Schema.Finite.check(Schema.isGreaterThanOrEqualTo(0))),
+  completion: nullable(Schema.Finite.check(Schema.isGreaterThanOrEqualTo(0)))
+})
+
+/** How one request wants to be routed: spec.md's four fields and contract §1's `only`, `ignore`, `max_price`. */
+export const ProviderPreferences = open({
+  sort: nullable(Schema.Literals(["price", "throughput", "latency"])),
+  order: nullable(Schema.Array(Schema.String)),
+  allow_fallbacks: Schema.Boolean.pipe(Schema.withDecodingDefaultKey(Effect.succeed(true))),
+  data_collection: nullable(Schema.Literals(["allow", "deny"])),
+  only: nullable(Schema.Array(Schema.String)),
+  ignore: nullable(Schema.Array(Schema.String)),
+  max_price: nullable(MaxPrice)
+}).annotate({ identifier: "ProviderPreferences" })
+export type ProviderPreferences = typeof ProviderPreferences.Type
+
+export const ChatRequest = open({
+  model: Schema.String.check(Schema.isMinLength(1)),
+  messages: Schema.Array(ChatMessage).check(Schema.isMinLength(1)),
+  /** OpenAI's default is 1.0 and providers apply it; it is forwarded only when the client sent it. */
+  temperature: nullable(NumberIn(0, 2)),
+  max_tokens: nullable(PositiveInt),
+  stream: Schema.NullOr(Schema.Boolean).pipe(Schema.withDecodingDefaultKey(Effect.succeed(false))),
+  user: nullable(Schema.String),
+  metadata: nullable(Free),
+  provider: nullable(ProviderPreferences),
+  response_format: nullable(Free),
+  models: nullable(Schema.Array(Schema.String)),
+  max_completion_tokens: nullable(PositiveInt),
+  stream_options: nullable(Free),
+  n: nullable(PositiveInt.check(Schema.isLessThanOrEqualTo(128))),
+  top_p: nullable(NumberIn(0, 1)),
+  stop: nullable(Schema.Union([Schema.String, Schema.Array(Schema.String)])),
+  seed: nullable(Schema.Int),
+  presence_penalty: nullable(NumberIn(-2, 2)),
+  frequency_penalty: nullable(NumberIn(-2, 2)),
+  logprobs: nullable(Schema.Boolean),
+  top_logprobs: nullable(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 20 }))),
+  logit_bias: nullable(Free),
+  tools: nullable(Schema.Array(Free)),
+  tool_choice: nullable(Schema.Union([Schema.String, Free])),
+  parallel_tool_calls: nullable(Schema.Boolean),
+  reasoning_effort: nullable(Schema.String),
+  modalities: nullable(Schema.Array(Schema.String)),
+  prediction: nullable(Free),
+  service_tier: nullable(Schema.String)
+}).annotate({ identifier: "ChatCompletionRequest" })
+export type ChatRequest = typeof ChatRequest.Type
+
+/** How many completion tokens the request lets the model produce for one choice; `null`: it did not say. */
+export const outputLimit = (request: ChatRequest): number | null => request.max_completion_tokens ?? request.max_tokens ?? null
+
+export const UsageInfo = Schema.Struct({
+  prompt_tokens: Schema.Int,
+  completion_tokens: Schema.Int,
+  total_tokens: Schema.Int,
+  estimated_cost_usd: Schema.Finite,
+  cached_tokens: Schema.Int,
+  cache_discount_usd: Schema.Finite,
+  cache_hit: Schema.Boolean
+}).annotate({ identifier: "UsageInfo" })
+export type UsageInfo = typeof UsageInfo.Type
+
+export const ReplyMessage = open({
+  role: Role,
+  content: Schema.NullOr(Schema.Union([Schema.String, Schema.Array(ContentPart)])),
+  tool_calls: Schema.optionalKey(Schema.Array(Free)),
+  refusal: nullable(Schema.String),
+  reasoning: nullable(Schema.String)
+})
+
+export const ChatChoice = open({
+  index: Schema.Int,
+  message: ReplyMessage,
+  finish_reason: Schema.NullOr(Schema.String)
+}).annotate({ identifier: "ChatChoice" })
+
+export const ChatResponse = open({
+  id: Schema.String,
+  object: Schema.Literal("chat.completion"),
+  created: Schema.Int,
+  model: Schema.String,
+  provider: Schema.String,
+  choices: Schema.Array(ChatChoice),
+  usage: UsageInfo,
+  cache_hit: Schema.Boolean,
+  generation_id: Schema.NullOr(Schema.String),
+  system_fingerprint: Schema.NullOr(Schema.String)
+}).annotate({ identifier: "ChatCompletionResponse" })
+export type ChatResponse = typeof ChatResponse.Type
+
+export const ChunkChoice = open({
+  index: Schema.Int,
+  delta: Free,
+  finish_reason: Schema.NullOr(Schema.String)
+})
+
+export const ChatChunk = open({
+  id: Schema.String,
+  object: Schema.Literal("chat.completion.chunk"),
+  created: Schema.Int,
+  model: Schema.String,
+  provider: Schema.String,
+  choices: Schema.Array(ChunkChoice),
+  usage: Schema.optionalKey(Schema.NullOr(UsageInfo)),
+  cache_hit: Schema.optionalKey(Schema.Boolean),
+  generation_id: Schema.optionalKey(Schema.NullOr(Schema.String)),
+  error: Schema.optionalKey(Free)
+}).annotate({ identifier: "ChatCompletionChunk" })
+
+// What providers produce. Everything a provider may say about a choice beyond the members named here (logprobs,
+// annotations, reasoning details, …) rides along untouched.
+
+/** One piece of a tool call in a stream. `index` tells parallel calls apart; `id` and the name come with the first piece. */
+export interface ToolCallDelta {
+  readonly index: number
+  readonly id?: string
+  readonly type?: string
+  readonly function?: { readonly name?: string; readonly arguments?: string }
+}
+
+export interface Delta {
+  readonly role?: string
+  readonly content?: string | null
+  readonly refusal?: string | null
+  readonly reasoning?: string | null
+  readonly tool_calls?: ReadonlyArray<ToolCallDelta>
+  readonly [member: string]: unknown
+}
+
+/** What one stream event says of one choice. `finish_reason` is set exactly once a choice, on its last delta. */
+export interface ChoiceDelta {
+  readonly index: number
+  readonly delta: Delta
+  readonly finish_reason: string | null
+  readonly [member: string]: unknown
+}
+
+/**
+ * A provider's stream, normalised: any number of `Choices`, then exactly one `End` as the last event. A provider whose stream
+ * breaks before its own terminator never yields `End`: the stream fails instead. `usage: null`: the provider reported none.
+ */
+export type ChatEvent =
+  | { readonly _tag: "Choices"; readonly choices: ReadonlyArray<ChoiceDelta> }
+  | { readonly _tag: "End"; readonly usage: TokenUsage | null; readonly systemFingerprint: string | null }
+
+export interface ReplyChoice {
+  readonly index: number
+  readonly message: {
+    readonly role: "assistant"
+    readonly content: string | null
+    readonly tool_calls?: ReadonlyArray<Readonly<Record<string, unknown>>>
+    readonly refusal?: string | null
+    readonly reasoning?: string | null
+    readonly [member: string]: unknown
+  }
+  readonly finish_reason: string | null
+  readonly [member: string]: unknown
+}
+
+/** A provider's whole reply, normalised. */
+export interface ChatReply {
+  readonly choices: ReadonlyArray<ReplyChoice>
+  readonly usage: TokenUsage | null
+  readonly systemFingerprint: string | null
+}

@@ -1,0 +1,40 @@
+/** Embeddings: the request as clients send it, the reply as they read it, and what a provider produces in between. */
+import { Schema } from "effect"
+import { UsageInfo } from "./Chat.ts"
+import { type TokenUsage } from "./Money.ts"
+
+const nullable = <S extends Schema.Top>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
+
+export const EmbeddingRequest = Schema.StructWithRest(
+  Schema.Struct({
+    model: Schema.String.check(Schema.isMinLength(1)),
+    input: Schema.Union([Schema.String, Schema.Array(Schema.String).check(Schema.isMinLength(1))]),
+    user: nullable(Schema.String),
+    dimensions: nullable(Schema.Int.check(Schema.isGreaterThan(0))),
+    encoding_format: nullable(Schema.Literals(["float", "base64"]))
+  }),
+  [Schema.Record(Schema.String, Schema.Unknown)]
+).annotate({ identifier: "EmbeddingRequest" })
+export type EmbeddingRequest = typeof EmbeddingRequest.Type
+
+/** `embedding` is an array of numbers, or with `encoding_format: "base64"` the little-endian float32 bytes in base64. */
+export const EmbeddingVector = Schema.Struct({
+  object: Schema.Literal("embedding"),
+  index: Schema.Int,
+  embedding: Schema.Union([Schema.Array(Schema.Finite), Schema.String])
+}).annotate({ identifier: "EmbeddingVector" })
+
+export const EmbeddingResponse = Schema.Struct({
+  object: Schema.Literal("list"),
+  data: Schema.Array(EmbeddingVector),
+  model: Schema.String,
+  provider: Schema.String,
+  usage: UsageInfo
+}).annotate({ identifier: "EmbeddingResponse" })
+export type EmbeddingResponse = typeof EmbeddingResponse.Type
+
+/** A provider's vectors, in the order of the inputs. */
+export interface EmbeddingReply {
+  readonly vectors: ReadonlyArray<ReadonlyArray<number>>
+  readonly usage: TokenUsage | null
+}

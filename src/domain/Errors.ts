@@ -1,0 +1,100 @@
+/**
+ * What can go wrong with a request, as data: one `GatewayError` with a reason. http/Failure alone turns a reason into a wire
+ * error (contract §2); nothing here knows of statuses. A bug of ours is a defect and no reason.
+ */
+import { Data } from "effect"
+import { type Exclusion } from "./Catalog.ts"
+import { type Attempt } from "./Generation.ts"
+import { type Scope } from "./Key.ts"
+import { type NanoUsd } from "./Money.ts"
+
+/** Missing, unknown, revoked, disabled or expired key: one answer for all of them. */
+export class Unauthenticated extends Data.TaggedClass("Unauthenticated")<{}> {}
+export class AdminUnauthenticated extends Data.TaggedClass("AdminUnauthenticated")<{}> {}
+export class ScopeMissing extends Data.TaggedClass("ScopeMissing")<{ readonly scope: Scope }> {}
+export class RateLimited extends Data.TaggedClass("RateLimited")<{
+  readonly limit: "requests" | "tokens" | "concurrency"
+  readonly allowed: number
+  readonly retryAfterMs: number
+}> {}
+export class BudgetExceeded extends Data.TaggedClass("BudgetExceeded")<{
+  readonly capNano: NanoUsd
+  readonly spentNano: NanoUsd
+  readonly reservedNano: NanoUsd
+  /** What the request would have to reserve. */
+  readonly neededNano: NanoUsd
+  readonly resetsAtMs: number
+}> {}
+export class ModelNotAllowed extends Data.TaggedClass("ModelNotAllowed")<{ readonly model: string }> {}
+export class PrivacyBlocked extends Data.TaggedClass("PrivacyBlocked")<{ readonly counts: Readonly<Record<string, number>> }> {}
+/** `ambiguous`: the ids that a bare slug could mean. */
+export class ModelNotFound extends Data.TaggedClass("ModelNotFound")<{
+  readonly model: string
+  readonly ambiguous: ReadonlyArray<string>
+}> {}
+export class NotFound extends Data.TaggedClass("NotFound")<{ readonly what: "generation" | "key" | "route"; readonly id: string }> {}
+export class MethodNotAllowed extends Data.TaggedClass("MethodNotAllowed")<{ readonly allow: ReadonlyArray<string> }> {}
+export class NoEligibleProvider extends Data.TaggedClass("NoEligibleProvider")<{
+  readonly model: string
+  readonly excluded: ReadonlyArray<Exclusion>
+}> {}
+export class ContextLengthExceeded extends Data.TaggedClass("ContextLengthExceeded")<{
+  readonly model: string
+  readonly promptTokens: number
+  readonly contextLength: number
+}> {}
+/** The request's own fault, found by us or by the provider. `param` names the member at fault. */
+export class InvalidRequest extends Data.TaggedClass("InvalidRequest")<{
+  readonly message: string
+  readonly param: string | null
+  readonly code: string | null
+  readonly provider: string | null
+}> {}
+export class IdempotencyConflict extends Data.TaggedClass("IdempotencyConflict")<{ readonly kind: "running" | "other_body" }> {}
+export class BodyTooLarge extends Data.TaggedClass("BodyTooLarge")<{ readonly limitBytes: number }> {}
+export class BodyTooSlow extends Data.TaggedClass("BodyTooSlow")<{ readonly limitMs: number }> {}
+/** Every provider that was tried failed. */
+export class ProvidersFailed extends Data.TaggedClass("ProvidersFailed")<{ readonly attempts: ReadonlyArray<Attempt> }> {}
+/** Every provider that was tried ran into a time limit. */
+export class ProvidersTimedOut extends Data.TaggedClass("ProvidersTimedOut")<{ readonly attempts: ReadonlyArray<Attempt> }> {}
+/** The only provider allowed is down, or none is available now. */
+export class ProviderUnavailable extends Data.TaggedClass("ProviderUnavailable")<{
+  readonly attempts: ReadonlyArray<Attempt>
+  readonly retryAfterMs: number | null
+}> {}
+export class DependencyUnavailable extends Data.TaggedClass("DependencyUnavailable")<{
+  readonly dependency: "database" | "limit_store" | "cache"
+}> {}
+export class Overloaded extends Data.TaggedClass("Overloaded")<{}> {}
+
+export type Reason =
+  | Unauthenticated
+  | AdminUnauthenticated
+  | ScopeMissing
+  | RateLimited
+  | BudgetExceeded
+  | ModelNotAllowed
+  | PrivacyBlocked
+  | ModelNotFound
+  | NotFound
+  | MethodNotAllowed
+  | NoEligibleProvider
+  | ContextLengthExceeded
+  | InvalidRequest
+  | IdempotencyConflict
+  | BodyTooLarge
+  | BodyTooSlow
+  | ProvidersFailed
+  | ProvidersTimedOut
+  | ProviderUnavailable
+  | DependencyUnavailable
+  | Overloaded
+
+export class GatewayError extends Data.TaggedError("GatewayError")<{ readonly reason: Reason }> {
+  override get message(): string {
+    return this.reason._tag
+  }
+}
+
+/** Shorthand: `fail(new Overloaded())`. */
+export const gatewayError = (reason: Reason): GatewayError => new GatewayError({ reason })

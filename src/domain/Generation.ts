@@ -1,0 +1,56 @@
+/**
+ * A generation: the record that every chat completion leaves (spec.md) and, beyond it, the receipt that says how it came about
+ * (contract §7). Prompts and completions are no part of it.
+ */
+import { type Exclusion } from "./Catalog.ts"
+import { type Cost, type NanoUsd, type Pricing, type TokenUsage } from "./Money.ts"
+
+/** One call to one provider. `errorType` is null for the attempt that answered. */
+export interface Attempt {
+  readonly provider: string
+  readonly model: string
+  /** `ok`, `error`, `timeout`, `cancelled`, or `skipped` (its circuit was open). */
+  readonly status: "ok" | "error" | "timeout" | "cancelled" | "skipped"
+  readonly latencyMs: number
+  readonly errorType: string | null
+  /** The provider's HTTP status, if it answered at all. */
+  readonly httpStatus: number | null
+}
+
+/** `provider`: as the provider reported; `counted`: counted here; `estimated`: settled by recovery after a crash; `cache`: replayed. */
+export type UsageSource = "provider" | "counted" | "estimated" | "cache"
+
+export interface ReservationReceipt {
+  readonly reservedNano: NanoUsd
+  /** What was added while the stream ran. */
+  readonly extendedNano: NanoUsd
+  readonly settledNano: NanoUsd
+}
+
+export interface Generation {
+  readonly id: string
+  readonly keyId: string
+  readonly ownerId: string | null
+  /** The model that answered, `author/slug`. */
+  readonly model: string
+  readonly provider: string
+  readonly createdAtMs: number
+  readonly usage: TokenUsage
+  readonly usageSource: UsageSource
+  readonly cost: Cost
+  readonly latencyMs: number
+  /** `null` when no token came. */
+  readonly timeToFirstTokenMs: number | null
+  readonly fallbackUsed: boolean
+  readonly cacheHit: boolean
+  readonly streamed: boolean
+  /** The client left before the end. */
+  readonly cancelled: boolean
+  readonly finishReason: string | null
+  /** The error type that ended it, for a generation that did not complete. */
+  readonly errorType: string | null
+  readonly attempts: ReadonlyArray<Attempt>
+  readonly excluded: ReadonlyArray<Exclusion>
+  readonly price: Pricing
+  readonly reservation: ReservationReceipt
+}

@@ -1,0 +1,27 @@
+/**
+ * Identifiers. Each is a prefix that says what it names and 32 hexadecimal digits: 12 of the Unix time in milliseconds,
+ * 20 of randomness. They sort by time of birth, which keeps database indexes compact; they are names, never secrets.
+ */
+import { Context, Layer } from "effect"
+
+export type IdPrefix = "gen" | "key" | "req" | "chatcmpl" | "prc" | "usr"
+
+export class Ids extends Context.Service<
+  Ids,
+  {
+    /** A new identifier, e.g. `gen_019a5b3c…`. `nowMs`: Unix time in milliseconds. */
+    readonly next: (prefix: IdPrefix, nowMs: number) => string
+  }
+>()("tollgate/domain/Ids") {
+  static readonly layer = Layer.succeed(Ids, {
+    next: (prefix, nowMs) => `${prefix}_${timeDigits(nowMs)}${globalThis.crypto.randomUUID().replaceAll("-", "").slice(0, 20)}`
+  })
+
+  /** Counts up instead of drawing randomness, so that tests can assert whole bytes. */
+  static readonly layerSequence = Layer.sync(Ids, () => {
+    let count = 0
+    return { next: (prefix: IdPrefix, nowMs: number) => `${prefix}_${timeDigits(nowMs)}${String(++count).padStart(20, "0")}` }
+  })
+}
+
+const timeDigits = (nowMs: number): string => Math.trunc(nowMs).toString(16).padStart(12, "0")

@@ -1,0 +1,75 @@
+/**
+ * API keys: tiers, scopes, and the record that the store keeps. A secret is `tg-<public id>-<secret>`; the record holds only
+ * a hash of it (contract §5).
+ */
+import { Schema } from "effect"
+import { type NanoUsd } from "./Money.ts"
+
+export const Tier = Schema.Literals(["free", "pro", "enterprise"]).annotate({ identifier: "ApiKeyTier" })
+export type Tier = typeof Tier.Type
+
+export const Scope = Schema.Literals([
+  "chat:write",
+  "embeddings:write",
+  "models:read",
+  "generations:read",
+  "privacy:preview"
+]).annotate({ identifier: "ApiKeyScope" })
+export type Scope = typeof Scope.Type
+export const allScopes: ReadonlyArray<Scope> = Scope.literals
+
+/** Limits of one key: requests and tokens a minute, and requests under way at once. */
+export interface RateLimits {
+  readonly requestsPerMinute: number
+  readonly tokensPerMinute: number
+  readonly concurrency: number
+}
+
+/** Tier defaults of contract §5; settings may override them. */
+export const defaultTiers: Readonly<Record<Tier, RateLimits>> = {
+  free: { requestsPerMinute: 20, tokensPerMinute: 40_000, concurrency: 4 },
+  pro: { requestsPerMinute: 300, tokensPerMinute: 400_000, concurrency: 32 },
+  enterprise: { requestsPerMinute: 3_000, tokensPerMinute: 4_000_000, concurrency: 256 }
+}
+
+/** What an operator can set; expiry is derived from `expiresAtMs`. */
+export type KeyState = "active" | "disabled" | "revoked"
+export type KeyStatus = KeyState | "expired"
+
+export interface KeyRecord {
+  readonly id: string
+  /** The part of the secret that is not secret, and by which a key is looked up. */
+  readonly publicId: string
+  /** SHA-256 of the whole secret, lower-case hex. Secrets carry 256 bits of randomness, so no slow hash is needed. */
+  readonly secretHash: string
+  /** The hash that a rotation replaced, valid until `previousValidUntilMs`. */
+  readonly previousSecretHash: string | null
+  readonly previousValidUntilMs: number | null
+  /** The first characters, safe to show: `tg-ab12…`. */
+  readonly prefix: string
+  readonly name: string
+  readonly tier: Tier
+  readonly scopes: ReadonlyArray<Scope>
+  readonly state: KeyState
+  /** `null`: no cap. */
+  readonly monthlyBudgetNano: NanoUsd | null
+  /** Model ids and `author/*`; `null`: every model. */
+  readonly allowedModels: ReadonlyArray<string> | null
+  /** The user whom the key belongs to; `null`: made by an admin for nobody in particular. */
+  readonly ownerId: string | null
+  readonly createdAtMs: number
+  readonly updatedAtMs: number
+  readonly lastUsedAtMs: number | null
+  readonly expiresAtMs: number | null
+  readonly revokedAtMs: number | null
+}
+
+export const statusOf = (key: KeyRecord, nowMs: number): KeyStatus =>
+  key.state === "active" && key.expiresAtMs !== null && key.expiresAtMs <= nowMs ? "expired" : key.state
+
+/** Whether a whitelist admits a model: by its id, or by `author/*`. */
+export const allowsModel = (allowed: ReadonlyArray<string> | null, modelId: string): boolean =>
+  allowed === null ||
+  allowed.some((entry) =>
+    entry === "*" || (entry.endsWith("/*") ? modelId.startsWith(entry.slice(0, -1)) : entry === modelId)
+  )

@@ -1,0 +1,88 @@
+/**
+ * Money. Inside, amounts are integer nano-USD (1e-9 USD) and prices integer pico-USD a token (1 USD per million tokens is
+ * 1,000,000 pico-USD a token); on the wire they are USD numbers. Nothing here rounds twice: a cost is rounded once, half up,
+ * when tokens meet a price. A JavaScript number holds nano-USD exactly up to nine million dollars.
+ */
+
+/** Integer nano-USD. */
+export type NanoUsd = number
+/** Integer pico-USD for one token. */
+export type PicoUsdPerToken = number
+
+const NANO_PER_USD = 1e9
+const PICO_PER_TOKEN_FOR_USD_PER_MILLION = 1e6
+
+/** USD, as people and settings write it, to integer nano-USD. */
+export const nanoFromUsd = (usd: number): NanoUsd => Math.round(usd * NANO_PER_USD)
+/** Integer nano-USD to the USD number that goes on the wire. */
+export const usdFromNano = (nano: NanoUsd): number => nano / NANO_PER_USD
+/** USD per million tokens, as price lists write it, to integer pico-USD a token. */
+export const picoFromUsdPerMillion = (usd: number): PicoUsdPerToken => Math.round(usd * PICO_PER_TOKEN_FOR_USD_PER_MILLION)
+export const usdPerMillionFromPico = (pico: PicoUsdPerToken): number => pico / PICO_PER_TOKEN_FOR_USD_PER_MILLION
+
+/** What `tokens` cost at `price`. */
+export const costOf = (tokens: number, price: PicoUsdPerToken): NanoUsd => Math.round((tokens * price) / 1000)
+
+/** Prices of one model at one provider. `cachedPrompt`: what the provider asks for tokens that it read from its own prompt cache. */
+export interface Pricing {
+  readonly prompt: PicoUsdPerToken
+  readonly completion: PicoUsdPerToken
+  /** `null`: the provider gives no discount, cached tokens cost what prompt tokens cost. */
+  readonly cachedPrompt: PicoUsdPerToken | null
+}
+
+/** Tokens as a provider reported them, or as they were counted here. `cachedTokens` are part of `promptTokens`. */
+export interface TokenUsage {
+  readonly promptTokens: number
+  readonly completionTokens: number
+  readonly cachedTokens: number
+}
+
+/** Cost of one generation (contract §6): `prompt + completion - cacheDiscount = total`, `billed = total + markup`. */
+export interface Cost {
+  readonly promptNano: NanoUsd
+  readonly completionNano: NanoUsd
+  readonly cacheDiscountNano: NanoUsd
+  readonly totalNano: NanoUsd
+  readonly markupNano: NanoUsd
+  readonly billedNano: NanoUsd
+}
+
+export const zeroCost: Cost = {
+  promptNano: 0,
+  completionNano: 0,
+  cacheDiscountNano: 0,
+  totalNano: 0,
+  markupNano: 0,
+  billedNano: 0
+}
+
+/**
+ * The cost of `usage` at `pricing`. Every prompt token is priced once at the prompt price; those that the provider read from
+ * its cache get the difference to the cache price back as `cacheDiscount`, so that they are never paid twice.
+ */
+export const priceUsage = (usage: TokenUsage, pricing: Pricing, markup: number): Cost => {
+  const promptNano = costOf(usage.promptTokens, pricing.prompt)
+  const completionNano = costOf(usage.completionTokens, pricing.completion)
+  const cached = Math.min(usage.cachedTokens, usage.promptTokens)
+  const cacheDiscountNano =
+    pricing.cachedPrompt === null ? 0 : Math.max(0, costOf(cached, pricing.prompt) - costOf(cached, pricing.cachedPrompt))
+  const totalNano = promptNano + completionNano - cacheDiscountNano
+  const markupNano = Math.round(totalNano * markup)
+  return { promptNano, completionNano, cacheDiscountNano, totalNano, markupNano, billedNano: totalNano + markupNano }
+}
+
+/** The cost of an answer out of the gateway's own cache: it bills nothing and shows as discount what it saved. */
+export const savedCost = (usage: TokenUsage, pricing: Pricing): Cost => {
+  const full = priceUsage({ ...usage, cachedTokens: 0 }, pricing, 0)
+  return { ...full, cacheDiscountNano: full.totalNano, totalNano: 0, markupNano: 0, billedNano: 0 }
+}
+
+/** The UTC calendar month of a moment, `2026-11`: what budgets are counted by. */
+export const monthOf = (nowMs: number): string => new Date(nowMs).toISOString().slice(0, 7)
+
+/** When the month of `nowMs` ends, in Unix milliseconds: the first instant of the next UTC month. */
+export const monthEndMs = (nowMs: number): number => {
+  const date = new Date(nowMs)
+  return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 1)
+}

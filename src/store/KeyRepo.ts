@@ -1,0 +1,59 @@
+/**
+ * Where API keys live. Business code makes ids, hashes and timestamps; the store writes what it is given, atomically, and
+ * reads it back. A key is never deleted: revoking keeps the row, so that generations keep their owner.
+ */
+import { Context, type Effect, type Option } from "effect"
+import { type KeyRecord, type KeyStatus, type Tier } from "../domain/Key.ts"
+import { type StoreError } from "./StoreError.ts"
+
+/** Members to change; an absent member stays as it is. */
+export type KeyPatch = Partial<
+  Pick<
+    KeyRecord,
+    | "name"
+    | "tier"
+    | "scopes"
+    | "state"
+    | "monthlyBudgetNano"
+    | "allowedModels"
+    | "expiresAtMs"
+    | "revokedAtMs"
+    | "publicId"
+    | "secretHash"
+    | "previousSecretHash"
+    | "previousValidUntilMs"
+    | "prefix"
+  >
+>
+
+export interface KeyPage {
+  readonly keys: ReadonlyArray<KeyRecord>
+  /** The id to pass as `cursor` for the next page; `null`: this was the last. */
+  readonly nextCursor: string | null
+}
+
+export interface KeyCounts {
+  readonly byStatus: Readonly<Record<KeyStatus, number>>
+  readonly byTier: Readonly<Record<Tier, number>>
+}
+
+export class KeyRepo extends Context.Service<
+  KeyRepo,
+  {
+    readonly insert: (key: KeyRecord) => Effect.Effect<void, StoreError>
+    readonly findByPublicId: (publicId: string) => Effect.Effect<Option.Option<KeyRecord>, StoreError>
+    readonly get: (id: string) => Effect.Effect<Option.Option<KeyRecord>, StoreError>
+    /** Newest first (by id, descending). `ownerId` undefined: everyone's. `limit` is 1 to 1,000. */
+    readonly list: (options: {
+      readonly limit: number
+      readonly cursor: string | null
+      readonly ownerId?: string
+    }) => Effect.Effect<KeyPage, StoreError>
+    /** Applies a patch and answers the record as it is then; none when there is no such key. A revoked key stays revoked. */
+    readonly update: (id: string, patch: KeyPatch, nowMs: number) => Effect.Effect<Option.Option<KeyRecord>, StoreError>
+    /** Records the last use of several keys at once; never moves a time backwards. */
+    readonly touch: (uses: ReadonlyMap<string, number>) => Effect.Effect<void, StoreError>
+    /** `byTier` counts active keys only. */
+    readonly counts: (nowMs: number) => Effect.Effect<KeyCounts, StoreError>
+  }
+>()("tollgate/store/KeyRepo") {}

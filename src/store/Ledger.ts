@@ -1,0 +1,108 @@
+/**
+ * The ledger: what each key has spent and reserved in each UTC month, and the generations that spent it. Every request is
+ * reserved, then settled or voided, once. The counters of a key and month change in the same transaction as the entries that
+ * they sum up, and a key with a cap never has spent + reserved above it.
+ */
+import { Context, type Effect, type Option } from "effect"
+import { type Generation } from "../domain/Generation.ts"
+import { type NanoUsd } from "../domain/Money.ts"
+import { type StoreError } from "./StoreError.ts"
+
+/** The intent of one request. `month`: `2026-11`, that in which the request began. */
+export interface Reservation {
+  readonly generationId: string
+  readonly keyId: string
+  readonly ownerId: string | null
+  readonly model: string
+  readonly month: string
+  readonly amountNano: NanoUsd
+  /** `null`: the key has no cap; the reservation is recorded all the same. */
+  readonly capNano: NanoUsd | null
+  readonly createdAtMs: number
+  /** After this moment nobody works on the request any more, and a reconciler may settle it. */
+  readonly leaseUntilMs: number
+  /** The process that holds the lease. */
+  readonly processId: string
+}
+
+export interface Balance {
+  readonly spentNano: NanoUsd
+  readonly reservedNano: NanoUsd
+}
+
+/** `refused`: the reservation would have taken the key over its cap; nothing was written. */
+export type ReserveResult = { readonly _tag: "Reserved" } | { readonly _tag: "Refused"; readonly balance: Balance }
+
+/** `pending`: reserved and not settled yet, until `leaseUntilMs`. */
+export type GenerationState =
+  | { readonly _tag: "Settled"; readonly generation: Generation }
+  | { readonly _tag: "Pending"; readonly leaseUntilMs: number }
+
+export interface GenerationPage {
+  readonly generations: ReadonlyArray<Generation>
+  readonly nextCursor: string | null
+}
+
+export interface ModelSpend {
+  readonly model: string
+  readonly billedNano: NanoUsd
+  readonly requests: number
+}
+
+/** Figures for the admin overview, over settled generations. */
+export interface LedgerOverview {
+  readonly last5m: number
+  readonly last24h: number
+  /** Settled in the last 24 h with an error type. */
+  readonly failed24h: number
+  readonly cacheHits24h: number
+  readonly cacheSaved24hNano: NanoUsd
+  /** Over the last 24 h; null when there is none. */
+  readonly latencyMs: { readonly p50: number; readonly p95: number; readonly p99: number } | null
+  readonly spentTodayNano: NanoUsd
+  readonly spentMonthNano: NanoUsd
+  readonly reservedNano: NanoUsd
+  /** This month, dearest first, at most 20. */
+  readonly byModel: ReadonlyArray<ModelSpend>
+  readonly pending: number
+  readonly oldestPendingMs: number | null
+}
+
+export class Ledger extends Context.Service<
+  Ledger,
+  {
+    /** Writes the intent and, for a capped key, holds `amountNano` if it still fits. A second call with the same id changes nothing. */
+    readonly reserve: (reservation: Reservation) => Effect.Effect<ReserveResult, StoreError>
+    /**
+     * Ends a reservation: releases what it held, adds what the generation billed, stores the generation. Once: a second call
+     * with the same id changes nothing. A generation that was never reserved (an uncapped key's, a cache hit) is stored and
+     * counted all the same; `month` is that in which it began.
+     */
+    readonly settle: (generation: Generation, month: string) => Effect.Effect<void, StoreError>
+    /** Ends a reservation that came to nothing: releases what it held and removes the intent. Once. */
+    readonly void: (generationId: string) => Effect.Effect<void, StoreError>
+    /** The generation, if it is this key's; another's answers none. */
+    readonly find: (id: string, keyId: string) => Effect.Effect<Option.Option<GenerationState>, StoreError>
+    /** One key's settled generations, newest first (by id, descending). `fromMs` inclusive, `toMs` exclusive. */
+    readonly list: (options: {
+      readonly keyId: string
+      readonly limit: number
+      readonly cursor: string | null
+      readonly fromMs?: number
+      readonly toMs?: number
+      readonly model?: string
+    }) => Effect.Effect<GenerationPage, StoreError>
+    readonly balances: (
+      keyIds: ReadonlyArray<string>,
+      month: string
+    ) => Effect.Effect<ReadonlyMap<string, Balance>, StoreError>
+    readonly overview: (nowMs: number) => Effect.Effect<LedgerOverview, StoreError>
+    /**
+     * Settles the reservations whose lease is over: each is charged what it reserved and stored as a generation marked
+     * `estimated`, because nobody knows what a crashed process produced. Answers how many.
+     */
+    readonly settleExpired: (nowMs: number) => Effect.Effect<number, StoreError>
+    /** A round trip, for health checks. */
+    readonly ping: Effect.Effect<void, StoreError>
+  }
+>()("tollgate/store/Ledger") {}
