@@ -1,0 +1,191 @@
+/**
+ * API keys: issuing, changing, revoking and rotating them, and telling whose a secret is. A look-up is kept for at most five
+ * seconds, so a revoked key stops within that time on every replica, and at once on the one that revoked it.
+ */
+import { Cache, Clock, Context, Duration, Effect, Layer, Option, type Redacted, Schedule } from "effect"
+import { DependencyUnavailable, gatewayError, type GatewayError, NotFound, Unauthenticated } from "../domain/Errors.ts"
+import { Ids } from "../domain/Ids.ts"
+import { type KeyRecord, type RateLimits, type Scope, statusOf, type Tier } from "../domain/Key.ts"
+import { monthOf, type NanoUsd } from "../domain/Money.ts"
+import { type KeyPage, type KeyPatch, KeyRepo } from "../store/KeyRepo.ts"
+import { type Balance, Ledger } from "../store/Ledger.ts"
+import { type StoreError } from "../store/StoreError.ts"
+import { makeSecret, readSecret, sameHash } from "./KeySecret.ts"
+import { type Caller } from "./Order.ts"
+
+/** A key, the limits of its tier, and what it has spent this month. */
+export interface KeyView {
+  readonly key: KeyRecord
+  readonly limits: RateLimits
+  readonly balance: Balance
+  readonly nowMs: number
+}
+
+export interface NewKey {
+  readonly name: string
+  readonly tier: Tier
+  readonly scopes: ReadonlyArray<Scope>
+  readonly monthlyBudgetNano: NanoUsd | null
+  readonly allowedModels: ReadonlyArray<string> | null
+  readonly ownerId: string | null
+  readonly expiresAtMs: number | null
+}
+
+export interface IssuedKey {
+  readonly view: KeyView
+  readonly secret: Redacted.Redacted
+}
+
+export interface AccountsOptions {
+  readonly tiers: Readonly<Record<Tier, RateLimits>>
+}
+
+const LOOKUP_TTL = Duration.seconds(5)
+const LOOKUPS = 10_000
+const TOUCH_EVERY = Duration.seconds(10)
+
+export class Accounts extends Context.Service<
+  Accounts,
+  {
+    /** Whose key this is. One error for a key that is missing, unknown, revoked, disabled or expired. */
+    readonly authenticate: (secret: string) => Effect.Effect<Caller, GatewayError>
+    readonly issue: (key: NewKey) => Effect.Effect<IssuedKey, GatewayError>
+    readonly list: (options: {
+      readonly limit: number
+      readonly cursor: string | null
+    }) => Effect.Effect<{ readonly keys: ReadonlyArray<KeyView>; readonly nextCursor: string | null }, GatewayError>
+    readonly get: (id: string) => Effect.Effect<KeyView, GatewayError>
+    readonly change: (id: string, patch: KeyPatch) => Effect.Effect<KeyView, GatewayError>
+    readonly revoke: (id: string) => Effect.Effect<KeyView, GatewayError>
+    /** A new secret; the old one stays valid for `graceSeconds`. */
+    readonly rotate: (id: string, graceSeconds: number) => Effect.Effect<IssuedKey, GatewayError>
+  }
+>()("tollgate/gateway/Accounts") {
+  static readonly layer = (options: AccountsOptions) =>
+    Layer.effect(
+      Accounts,
+      Effect.gen(function* () {
+        const repo = yield* KeyRepo
+        const ledger = yield* Ledger
+        const ids = yield* Ids
+
+        const lookups = yield* Cache.makeWith((publicId: string) => repo.findByPublicId(publicId), {
+          capacity: LOOKUPS,
+          timeToLive: (exit) => (exit._tag === "Success" ? LOOKUP_TTL : Duration.zero)
+        })
+        const forget = (key: KeyRecord) => Cache.invalidate(lookups, key.publicId)
+
+        let uses = new Map<string, number>()
+        const flushUses = Effect.suspend(() => {
+          if (uses.size === 0) return Effect.void
+          const flushed = uses
+          uses = new Map()
+          return Effect.ignore(repo.touch(flushed))
+        })
+        yield* Effect.addFinalizer(() => flushUses)
+        yield* Effect.forkScoped(Effect.repeat(flushUses, Schedule.spaced(TOUCH_EVERY)))
+
+        const viewsOf = Effect.fnUntraced(function* (keys: ReadonlyArray<KeyRecord>) {
+          const nowMs = yield* Clock.currentTimeMillis
+          const balances = yield* ledger.balances(keys.map((key) => key.id), monthOf(nowMs))
+          return keys.map((key): KeyView => ({
+            key,
+            limits: options.tiers[key.tier],
+            balance: balances.get(key.id) ?? { spentNano: 0, reservedNano: 0 },
+            nowMs
+          }))
+        })
+
+        const viewOf = Effect.fnUntraced(function* (id: string, found: Option.Option<KeyRecord>) {
+          if (Option.isNone(found)) return yield* gatewayError(new NotFound({ what: "key", id }))
+          const [view] = yield* viewsOf([found.value])
+          return view ?? (yield* Effect.die("a view of one key has one entry"))
+        })
+
+        const change = Effect.fn("Accounts.change")(function* (id: string, patch: KeyPatch) {
+          const updated = yield* repo.update(id, patch, yield* Clock.currentTimeMillis)
+          if (Option.isSome(updated)) yield* forget(updated.value)
+          return yield* viewOf(id, updated)
+        }, orUnavailable)
+
+        const issue = Effect.fn("Accounts.issue")(function* (key: NewKey) {
+          const nowMs = yield* Clock.currentTimeMillis
+          const { hash, prefix, publicId, secret } = makeSecret()
+          const record: KeyRecord = {
+            ...key,
+            id: ids.next("key", nowMs),
+            publicId,
+            secretHash: hash,
+            previousSecretHash: null,
+            previousValidUntilMs: null,
+            prefix,
+            state: "active",
+            createdAtMs: nowMs,
+            updatedAtMs: nowMs,
+            lastUsedAtMs: null,
+            revokedAtMs: null
+          }
+          yield* repo.insert(record)
+          return { view: yield* viewOf(record.id, Option.some(record)), secret } satisfies IssuedKey
+        }, orUnavailable)
+
+        const list = Effect.fn("Accounts.list")(function* (page: { readonly limit: number; readonly cursor: string | null }) {
+          const { keys, nextCursor }: KeyPage = yield* repo.list(page)
+          return { keys: yield* viewsOf(keys), nextCursor }
+        }, orUnavailable)
+
+        const get = Effect.fn("Accounts.get")(function* (id: string) {
+          return yield* viewOf(id, yield* repo.get(id))
+        }, orUnavailable)
+
+        const revoke = Effect.fn("Accounts.revoke")(function* (id: string) {
+          const nowMs = yield* Clock.currentTimeMillis
+          return yield* change(id, { state: "revoked", revokedAtMs: nowMs, previousSecretHash: null, previousValidUntilMs: null })
+        })
+
+        const rotate = Effect.fn("Accounts.rotate")(function* (id: string, graceSeconds: number) {
+          const nowMs = yield* Clock.currentTimeMillis
+          const { key } = yield* get(id)
+          const fresh = makeSecret(key.publicId)
+          const view = yield* change(id, {
+            secretHash: fresh.hash,
+            previousSecretHash: graceSeconds > 0 ? key.secretHash : null,
+            previousValidUntilMs: graceSeconds > 0 ? nowMs + graceSeconds * 1000 : null
+          })
+          return { view, secret: fresh.secret } satisfies IssuedKey
+        })
+
+        const authenticate = Effect.fnUntraced(function* (sent: string) {
+          const read = readSecret(sent)
+          if (Option.isNone(read)) return yield* unauthenticated
+          const found = yield* orUnavailable(Cache.get(lookups, read.value.publicId))
+          if (Option.isNone(found)) return yield* unauthenticated
+          const nowMs = yield* Clock.currentTimeMillis
+          const key = found.value
+          if (!opens(key, read.value.hash, nowMs) || statusOf(key, nowMs) !== "active") return yield* unauthenticated
+          uses.set(key.id, nowMs)
+          return { key, limits: options.tiers[key.tier] } satisfies Caller
+        })
+
+        return Accounts.of({ authenticate, issue, list, get, change, revoke, rotate })
+      })
+    )
+}
+
+const unauthenticated = Effect.fail(gatewayError(new Unauthenticated()))
+
+const orUnavailable = <A, R>(self: Effect.Effect<A, StoreError | GatewayError, R>): Effect.Effect<A, GatewayError, R> =>
+  Effect.catchTag(self, "StoreError", (error) =>
+    Effect.fail(gatewayError(new DependencyUnavailable({ dependency: error.dependency })))
+  )
+
+/** Whether a hash opens a key: its own, or the one that a rotation replaced, during its grace. */
+const opens = (key: KeyRecord, hash: string, nowMs: number): boolean => {
+  const current = sameHash(key.secretHash, hash)
+  const previous =
+    key.previousSecretHash !== null &&
+    key.previousValidUntilMs !== null &&
+    nowMs < key.previousValidUntilMs &&
+    sameHash(key.previousSecretHash, hash)
+  return current || previous
+}

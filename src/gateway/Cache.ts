@@ -1,0 +1,131 @@
+/**
+ * The prompt cache: an answer that was given once is given again, to the same tenant only, at no charge. One entry serves JSON and
+ * streams. Concurrent misses of one request make one upstream call; the others wait for its answer. Failures are never
+ * stored, and a cache that does not answer is a miss, never an error.
+ */
+import { Clock, Context, Deferred, Effect, Layer, Option, Predicate, Schema, type Scope } from "effect"
+import { type ChatReply, type ChatRequest } from "../domain/Chat.ts"
+import { CacheStore } from "../store/CacheStore.ts"
+import { cacheKey } from "./CacheKey.ts"
+import { type CacheControl, type Order } from "./Order.ts"
+
+export interface CacheOptions {
+  readonly enabled: boolean
+  readonly ttlSeconds: number
+  readonly scope: "key" | "owner"
+}
+
+/** An answer as it is kept: who gave it, for which model, and what it was. */
+export interface CacheEntry {
+  readonly provider: string
+  readonly model: string
+  readonly reply: ChatReply
+}
+
+/**
+ * What the cache says of a request. Whoever gets a miss ends it: `store` keeps the answer and hands it to those who wait, `fail` lets
+ * each of those try for itself. A miss whose request goes away unended passes to the next in line.
+ */
+export type Lookup =
+  | { readonly _tag: "Bypass" }
+  | { readonly _tag: "Hit"; readonly entry: CacheEntry }
+  | {
+      readonly _tag: "Miss"
+      readonly store: (entry: CacheEntry) => Effect.Effect<void>
+      readonly fail: Effect.Effect<void>
+    }
+
+/** How the one upstream call of a flight ended for those who wait for it. */
+type Landing = { readonly _tag: "Stored"; readonly entry: CacheEntry } | { readonly _tag: "Failed" } | { readonly _tag: "Abandoned" }
+
+export class Cache extends Context.Service<
+  Cache,
+  {
+    /** Waits while another request for the same answer is under way. The scope is the request's. */
+    readonly lookup: (order: Order<ChatRequest>, control: CacheControl) => Effect.Effect<Lookup, never, Scope.Scope>
+    readonly size: Effect.Effect<number>
+  }
+>()("tollgate/gateway/Cache") {
+  static readonly layer = (options: CacheOptions) =>
+    Layer.effect(
+      Cache,
+      Effect.gen(function* () {
+        const store = yield* CacheStore
+        const flights = new Map<string, Deferred.Deferred<Landing>>()
+
+        const read = Effect.fnUntraced(
+          function* (name: string) {
+            return Option.flatMap(yield* store.get(name, yield* Clock.currentTimeMillis), decodeEntry)
+          },
+          Effect.catch(() => Effect.succeedNone)
+        )
+
+        const write = Effect.fnUntraced(
+          function* (name: string, entry: CacheEntry) {
+            yield* store.set(name, JSON.stringify(entry), options.ttlSeconds * 1000, yield* Clock.currentTimeMillis)
+          },
+          Effect.catch((error) => Effect.logWarning(error.message))
+        )
+
+        /** A miss that nobody waits for. */
+        const alone = (name: string): Lookup => ({ _tag: "Miss", store: (entry) => write(name, entry), fail: Effect.void })
+
+        /** The first to ask. The flight lands when it is ended, or when its request's scope closes. */
+        const takeOff = Effect.fnUntraced(function* (name: string) {
+          const flight = Deferred.makeUnsafe<Landing>()
+          flights.set(name, flight)
+          const land = (landing: Landing) =>
+            Effect.suspend(() => {
+              if (flights.get(name) === flight) flights.delete(name)
+              return Effect.asVoid(Deferred.succeed(flight, landing))
+            })
+          yield* Effect.addFinalizer(() => land({ _tag: "Abandoned" }))
+          return land
+        })
+
+        const lookup = Effect.fnUntraced(function* (order: Order<ChatRequest>, control: CacheControl) {
+          if (!options.enabled || control === "no-store") return bypass
+          const { key } = order.caller
+          const name = cacheKey(options.scope === "owner" ? (key.ownerId ?? key.id) : key.id, order.model, order.request)
+          if (control === "no-cache") return alone(name)
+          while (true) {
+            const flight = flights.get(name)
+            if (flight === undefined) {
+              // The store is asked with the flight already in the air, so that nobody slips in between.
+              const land = yield* takeOff(name)
+              const found = yield* read(name)
+              if (Option.isSome(found)) {
+                yield* land({ _tag: "Stored", entry: found.value })
+                return hit(found.value)
+              }
+              return {
+                _tag: "Miss",
+                store: (entry) => Effect.andThen(write(name, entry), land({ _tag: "Stored", entry })),
+                fail: land({ _tag: "Failed" })
+              } satisfies Lookup as Lookup
+            }
+            const landing = yield* Deferred.await(flight)
+            if (landing._tag === "Stored") return hit(landing.entry)
+            if (landing._tag === "Failed") return alone(name)
+          }
+        })
+
+        return Cache.of({ lookup, size: Effect.orElseSucceed(store.size, () => 0) })
+      })
+    )
+}
+
+const bypass: Lookup = { _tag: "Bypass" }
+const hit = (entry: CacheEntry): Lookup => ({ _tag: "Hit", entry })
+
+const parse = Schema.decodeUnknownOption(Schema.fromJsonString(Schema.Unknown))
+
+/** Our own entries, checked for their outline: what another version wrote is a miss. */
+const isEntry = (value: unknown): value is CacheEntry =>
+  Predicate.isObject(value) &&
+  Predicate.isString(value["provider"]) &&
+  Predicate.isString(value["model"]) &&
+  Predicate.isObject(value["reply"]) &&
+  Array.isArray(value["reply"]["choices"])
+
+const decodeEntry = (text: string): Option.Option<CacheEntry> => Option.filter(parse(text), isEntry)

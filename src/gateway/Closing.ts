@@ -1,0 +1,265 @@
+/**
+ * The endings of an order. Whatever they are (answered whole, streamed to the end, broken off, failed, cancelled), the ledger is
+ * settled once, with what the provider reported or with what was counted here, and the generation says how it came about.
+ */
+import { Clock, Context, Effect, Exit, Layer, type Scope, Stream } from "effect"
+import { type Candidate } from "../domain/Catalog.ts"
+import { type ChatEvent, type ChatReply, type ChoiceDelta, type UsageInfo } from "../domain/Chat.ts"
+import { gatewayError, type GatewayError, ProvidersFailed, ProvidersTimedOut } from "../domain/Errors.ts"
+import { type Generation } from "../domain/Generation.ts"
+import { type TokenUsage, usdFromNano } from "../domain/Money.ts"
+import { type ProviderError } from "../providers/Provider.ts"
+import { type Ending, Meter } from "./Meter.ts"
+import { type Order } from "./Order.ts"
+import { ProviderStats } from "./ProviderStats.ts"
+import { countReply, OutputCounter } from "./Tokens.ts"
+
+/** What the router or the cache answered. */
+export interface Answer {
+  readonly candidate: Candidate
+  readonly fallbackUsed: boolean
+  readonly latencyMs: number
+  readonly source: "upstream" | "cache"
+  readonly body:
+    | { readonly _tag: "Whole"; readonly reply: ChatReply }
+    | { readonly _tag: "Stream"; readonly events: Stream.Stream<ChatEvent, ProviderError> }
+}
+
+/**
+ * A stream as the client sees it: deltas, then `Failed` if it broke, then `Usage` last. It cannot fail: what breaks is said in the
+ * stream.
+ */
+export type CompletionEvent =
+  | { readonly _tag: "Choices"; readonly choices: ReadonlyArray<ChoiceDelta> }
+  | { readonly _tag: "Failed"; readonly error: GatewayError }
+  | { readonly _tag: "Usage"; readonly usage: UsageInfo }
+
+/** What is known of an answer on its way, for an ending that comes too early. */
+interface Progress {
+  readonly answer: Answer
+  readonly output: OutputCounter
+  readonly timeToFirstTokenMs: number
+}
+
+export class Closing extends Context.Service<
+  Closing,
+  {
+    /** Settles what is still open when the request's scope closes: the client has left, or a defect struck. */
+    readonly onScopeClose: (order: Order) => Effect.Effect<void, never, Scope.Scope>
+    /** Settles an order that failed before anything reached the client: recorded if a provider was called, void if none was. */
+    readonly onFailure: (order: Order) => <A, R>(self: Effect.Effect<A, GatewayError, R>) => Effect.Effect<A, GatewayError, R>
+    readonly whole: (order: Order, answer: Answer, reply: ChatReply) => Effect.Effect<UsageInfo, GatewayError>
+    /** Settles what has no completion: embeddings. */
+    readonly metered: (
+      order: Order,
+      from: Pick<Answer, "candidate" | "fallbackUsed">,
+      reported: TokenUsage | null
+    ) => Effect.Effect<UsageInfo, GatewayError>
+    /** The answer's events as the client sees them; settled before the last of them. */
+    readonly stream: (
+      order: Order,
+      answer: Answer,
+      events: Stream.Stream<ChatEvent, ProviderError>
+    ) => Effect.Effect<Stream.Stream<CompletionEvent>, GatewayError>
+  }
+>()("tollgate/gateway/Closing") {
+  static readonly layer = Layer.effect(
+    Closing,
+    Effect.gen(function* () {
+      const meter = yield* Meter
+      const stats = yield* ProviderStats
+      const underWay = new WeakMap<Order, Progress>()
+
+      const failed = (order: Order, errorType: string) =>
+        meter.settle(order, { ...nothing, errorType, fallbackUsed: order.attempts.length > 1 })
+
+      /** The client left, or the process is giving up. What the provider had produced is charged. */
+      const abandoned = Effect.fnUntraced(function* (order: Order) {
+        if (order.account.settled || !order.account.opened) return
+        const progress = underWay.get(order)
+        const interrupted = order.attempts.find((attempt) => attempt.status === "cancelled")
+        const candidate =
+          progress?.answer.candidate ??
+          order.ranked.find(({ offer, provider }) => provider.slug === interrupted?.provider && offer.id === interrupted.model)
+        if (candidate === undefined) return yield* meter.void(order)
+        yield* Effect.ignore(
+          meter.settle(order, {
+            candidate,
+            usage: {
+              promptTokens: order.promptTokens,
+              completionTokens: progress?.output.count() ?? 0,
+              cachedTokens: 0
+            },
+            usageSource: progress?.answer.source === "cache" ? "cache" : "counted",
+            timeToFirstTokenMs: progress?.timeToFirstTokenMs ?? null,
+            finishReason: null,
+            errorType: null,
+            cancelled: true,
+            fallbackUsed: progress?.answer.fallbackUsed ?? order.attempts.length > 1
+          })
+        )
+      })
+
+      const whole = Effect.fnUntraced(function* (order: Order, answer: Answer, reply: ChatReply) {
+        yield* meter.durable(order)
+        const completionTokens = reply.usage === null ? countReply(reply) : 0
+        const generation = yield* meter.settle(order, {
+          ...endingOf(order, answer, reply.usage, completionTokens),
+          timeToFirstTokenMs: null,
+          finishReason: reply.choices[0]?.finish_reason ?? null
+        })
+        return usageInfo(generation)
+      })
+
+      const metered = Effect.fnUntraced(function* (
+        order: Order,
+        from: Pick<Answer, "candidate" | "fallbackUsed">,
+        reported: TokenUsage | null
+      ) {
+        yield* meter.durable(order)
+        return usageInfo(yield* meter.settle(order, endingOf(order, { ...from, source: "upstream" }, reported, 0)))
+      })
+
+      const stream = Effect.fnUntraced(function* (
+        order: Order,
+        answer: Answer,
+        events: Stream.Stream<ChatEvent, ProviderError>
+      ) {
+        // Nothing may reach the client before its generation can be found again.
+        yield* meter.durable(order)
+        const firstTokenAtMs = yield* Clock.currentTimeMillis
+        const output = new OutputCounter()
+        underWay.set(order, { answer, output, timeToFirstTokenMs: firstTokenAtMs - order.startedAtMs })
+        let finishReason: string | null = null
+        let usage: TokenUsage | null = null
+        let broken: ProviderError | null = null
+
+        const observe = (event: ChatEvent): ChatEvent => {
+          if (event._tag === "End") {
+            usage = event.usage
+            return event
+          }
+          output.add(event.choices)
+          for (const choice of event.choices) finishReason = choice.finish_reason ?? finishReason
+          return event
+        }
+
+        const finish = Effect.gen(function* () {
+          const nowMs = yield* Clock.currentTimeMillis
+          const completionTokens = usage === null ? output.count() : 0
+          const ending = {
+            ...endingOf(order, answer, usage, completionTokens),
+            timeToFirstTokenMs: firstTokenAtMs - order.startedAtMs,
+            finishReason: broken === null ? finishReason : "error"
+          }
+          const last: Array<CompletionEvent> = []
+          if (broken !== null) {
+            markBroken(order, broken)
+            last.push({ _tag: "Failed", error: streamError(order, broken) })
+          } else if (answer.source === "upstream" && nowMs > firstTokenAtMs && ending.usage.completionTokens > 1) {
+            const speed = (ending.usage.completionTokens * 1000) / (nowMs - firstTokenAtMs)
+            yield* stats.recordSpeed(answer.candidate.provider.slug, answer.candidate.offer.id, speed)
+          }
+          const settled = yield* Effect.exit(
+            meter.settle(order, { ...ending, errorType: broken === null ? null : "provider_error" })
+          )
+          if (Exit.isSuccess(settled)) last.push({ _tag: "Usage", usage: usageInfo(settled.value) })
+          else yield* Effect.logError("a stream was answered but could not be settled; recovery will settle it as estimated")
+          return last
+        })
+
+        return events.pipe(
+          Stream.map(observe),
+          Stream.filter((event) => event._tag === "Choices"),
+          Stream.catch((error) => {
+            broken = error
+            return Stream.empty
+          }),
+          Stream.concat(Stream.fromIterableEffect(finish))
+        )
+      })
+
+      return Closing.of({
+        onScopeClose: (order) => Effect.addFinalizer(() => abandoned(order)),
+        onFailure: (order) => (self) =>
+          Effect.tapError(self, (error) => {
+            if (order.attempts.length === 0) return meter.void(order)
+            order.facts.generationId = order.generationId
+            return Effect.ignore(failed(order, errorTypeOf(error)))
+          }),
+        whole,
+        metered,
+        stream
+      })
+    })
+  )
+}
+
+const nothing: Ending = {
+  candidate: null,
+  usage: { promptTokens: 0, completionTokens: 0, cachedTokens: 0 },
+  usageSource: "counted",
+  timeToFirstTokenMs: null,
+  finishReason: null,
+  errorType: null,
+  cancelled: false,
+  fallbackUsed: false
+}
+
+/** The money side of an ending: the provider's own figures where it gave any, zeros included, else what was counted. */
+const endingOf = (
+  order: Order,
+  answer: Pick<Answer, "candidate" | "fallbackUsed" | "source">,
+  reported: TokenUsage | null,
+  completionTokens: number
+): Ending => ({
+  ...nothing,
+  candidate: answer.candidate,
+  usage: reported ?? { promptTokens: order.promptTokens, completionTokens, cachedTokens: 0 },
+  usageSource: answer.source === "cache" ? "cache" : reported === null ? "counted" : "provider",
+  fallbackUsed: answer.fallbackUsed
+})
+
+/** The attempt that looked good until its stream broke. */
+const markBroken = (order: Order, error: ProviderError): void => {
+  const last = order.attempts.pop()
+  if (last === undefined) return
+  const timeout = error.reason._tag === "TimedOut"
+  order.attempts.push({ ...last, status: timeout ? "timeout" : "error", errorType: timeout ? "timeout" : "stream_cut" })
+}
+
+const streamError = (order: Order, error: ProviderError): GatewayError =>
+  gatewayError(
+    error.reason._tag === "TimedOut"
+      ? new ProvidersTimedOut({ attempts: order.attempts })
+      : new ProvidersFailed({ attempts: order.attempts })
+  )
+
+/** How a generation names the error that ended it: the wire's own types. */
+const errorTypeOf = (error: GatewayError): string => {
+  switch (error.reason._tag) {
+    case "ProvidersTimedOut":
+      return "provider_timeout"
+    case "ProviderUnavailable":
+      return "provider_unavailable"
+    case "InvalidRequest":
+      return "invalid_request"
+    case "ContextLengthExceeded":
+      return "context_length_exceeded"
+    case "DependencyUnavailable":
+      return "dependency_unavailable"
+    default:
+      return "provider_error"
+  }
+}
+
+/** spec.md's UsageInfo of a generation. */
+export const usageInfo = ({ cacheHit, cost, usage }: Generation): UsageInfo => ({
+  prompt_tokens: usage.promptTokens,
+  completion_tokens: usage.completionTokens,
+  total_tokens: usage.promptTokens + usage.completionTokens,
+  estimated_cost_usd: usdFromNano(cost.billedNano),
+  cached_tokens: usage.cachedTokens,
+  cache_discount_usd: usdFromNano(cost.cacheDiscountNano),
+  cache_hit: cacheHit
+})

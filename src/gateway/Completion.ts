@@ -1,0 +1,181 @@
+/**
+ * What happens to a chat request: the policies in spec.md's order, the prompt cache, the router, and the record that every ending
+ * leaves. A cache hit and a provider's answer are one type here, and a stream is the same answer in pieces.
+ */
+import { Context, Effect, Layer, type Scope, Stream } from "effect"
+import { type Candidate } from "../domain/Catalog.ts"
+import { type ChatReply, type ChatRequest, outputLimit, type UsageInfo } from "../domain/Chat.ts"
+import { type GatewayError } from "../domain/Errors.ts"
+import { Ids } from "../domain/Ids.ts"
+import { Cache } from "./Cache.ts"
+import { type Answer, Closing, type CompletionEvent } from "./Closing.ts"
+import { Intake } from "./Intake.ts"
+import { type CacheControl, type Caller, type Facts, type Order } from "./Order.ts"
+import { Policy } from "./Policy.ts"
+import { replayEvents, ReplyBuilder } from "./ReplyBuilder.ts"
+import { Router } from "./Router.ts"
+import { countPrompt } from "./Tokens.ts"
+
+export interface ChatQuery {
+  readonly request: ChatRequest
+  readonly caller: Caller
+  readonly cacheControl: CacheControl
+  readonly facts: Facts
+}
+
+/** What JSON and every chunk of a stream have in common. `createdAtMs`: Unix milliseconds. */
+export interface Head {
+  readonly completionId: string
+  readonly generationId: string
+  readonly createdAtMs: number
+  readonly model: string
+  readonly provider: string
+  readonly cacheHit: boolean
+}
+
+export type Completed =
+  | { readonly _tag: "Reply"; readonly head: Head; readonly reply: ChatReply; readonly usage: UsageInfo }
+  | { readonly _tag: "Stream"; readonly head: Head; readonly events: Stream.Stream<CompletionEvent> }
+
+export class Completion extends Context.Service<
+  Completion,
+  {
+    /** The scope is the request's: it stays open until the reply was sent, and closing it early aborts and settles everything. */
+    readonly run: (query: ChatQuery) => Effect.Effect<Completed, GatewayError, Scope.Scope>
+  }
+>()("tollgate/gateway/Completion") {
+  static readonly layer = (options: { readonly modelsFallback: ReadonlyArray<string> }) =>
+    Layer.effect(
+      Completion,
+      Effect.gen(function* () {
+        const intake = yield* Intake
+        const policy = yield* Policy
+        const cache = yield* Cache
+        const router = yield* Router
+        const closing = yield* Closing
+        const ids = yield* Ids
+
+        const begin = ({ caller, facts, request }: ChatQuery) => {
+          const choices = request.n ?? 1
+          const limit = outputLimit(request)
+          return intake.begin({
+            kind: "chat",
+            request,
+            model: request.model,
+            fallbackModels: request.models ?? options.modelsFallback,
+            preferences: request.provider ?? null,
+            promptTokens: countPrompt(request),
+            outputTokens: limit === null ? null : limit * choices,
+            choices,
+            streamed: request.stream === true,
+            caller,
+            facts
+          })
+        }
+
+        /** The router's answer to the order, whole or in pieces as the client asked. */
+        const routed = (order: Order<ChatRequest>): Effect.Effect<Answer, GatewayError, Scope.Scope> =>
+          order.streamed
+            ? Effect.map(router.stream(order), ({ answer, ...from }): Answer => ({ ...from, source: "upstream", body: { _tag: "Stream", events: answer } }))
+            : Effect.map(router.reply(order), ({ answer, ...from }): Answer => ({ ...from, source: "upstream", body: { _tag: "Whole", reply: answer } }))
+
+        /** Answers from the prompt cache, or keeps what `next` answers. */
+        const cached =
+          (order: Order<ChatRequest>, control: CacheControl) =>
+          (next: Effect.Effect<Answer, GatewayError, Scope.Scope>): Effect.Effect<Answer, GatewayError, Scope.Scope> => {
+            // Nobody may serve it, so nobody's old answer does either.
+            if (order.unroutable !== null) return next
+            return Effect.flatMap(cache.lookup(order, control), (found) => {
+              order.facts.cache = found._tag === "Hit" ? "hit" : found._tag === "Miss" && control === "use" ? "miss" : "bypass"
+              switch (found._tag) {
+                case "Bypass":
+                  return next
+                case "Hit": {
+                  const candidate = order.ranked.find(
+                    ({ offer, provider }) => provider.slug === found.entry.provider && offer.id === found.entry.model
+                  )
+                  if (candidate !== undefined) return Effect.succeed(replayed(order, candidate, found.entry.reply))
+                  // The provider that gave the answer is not allowed any more.
+                  order.facts.cache = "miss"
+                  return next
+                }
+                case "Miss":
+                  return next.pipe(
+                    Effect.tapError(() => found.fail),
+                    Effect.flatMap((answer) => kept(order, answer, found))
+                  )
+              }
+            })
+          }
+
+        const run = Effect.fnUntraced(function* (query: ChatQuery) {
+          const order = yield* begin(query)
+          yield* closing.onScopeClose(order)
+          // From the inside out: the rate limit is the first to look, the router the last to work.
+          const answer = yield* routed(order).pipe(
+            cached(order, query.cacheControl),
+            policy.whitelist(order),
+            policy.budget(order),
+            policy.rateLimit(order),
+            closing.onFailure(order)
+          )
+          query.facts.generationId = order.generationId
+          const head: Head = {
+            completionId: ids.next("chatcmpl", order.startedAtMs),
+            generationId: order.generationId,
+            createdAtMs: order.startedAtMs,
+            model: answer.candidate.offer.id,
+            provider: answer.candidate.provider.slug,
+            cacheHit: answer.source === "cache"
+          }
+          if (answer.body._tag === "Whole") {
+            const usage = yield* closing.whole(order, answer, answer.body.reply)
+            return { _tag: "Reply", head, reply: answer.body.reply, usage } satisfies Completed as Completed
+          }
+          return { _tag: "Stream", head, events: yield* closing.stream(order, answer, answer.body.events) } satisfies Completed as Completed
+        })
+
+        return Completion.of({ run })
+      })
+    )
+}
+
+const replayed = (order: Order<ChatRequest>, candidate: Candidate, reply: ChatReply): Answer => {
+  order.facts.provider = candidate.provider.slug
+  return {
+    candidate,
+    fallbackUsed: false,
+    latencyMs: 0,
+    source: "cache",
+    body: order.streamed ? { _tag: "Stream", events: Stream.fromArray(replayEvents(reply)) } : { _tag: "Whole", reply }
+  }
+}
+
+interface Miss {
+  readonly store: (entry: { readonly provider: string; readonly model: string; readonly reply: ChatReply }) => Effect.Effect<void>
+  readonly fail: Effect.Effect<void>
+}
+
+/** Hands the answer on and keeps a copy, once it is whole. What was cut short, by the budget or by a filter, is not kept. */
+const kept = (order: Order<ChatRequest>, answer: Answer, miss: Miss): Effect.Effect<Answer> => {
+  const keep = (reply: ChatReply | null): Effect.Effect<void> =>
+    reply === null || order.account.clamped || !reply.choices.every(({ finish_reason: reason }) => cacheable.has(reason ?? ""))
+      ? miss.fail
+      : miss.store({ provider: answer.candidate.provider.slug, model: answer.candidate.offer.id, reply })
+  if (answer.body._tag === "Whole") return Effect.as(keep(answer.body.reply), answer)
+  const builder = new ReplyBuilder()
+  const events = answer.body.events.pipe(
+    Stream.mapArrayEffect((chunk) => {
+      let ended = false
+      for (const event of chunk) {
+        builder.add(event)
+        ended ||= event._tag === "End"
+      }
+      return ended ? Effect.as(keep(builder.build()), chunk) : Effect.succeed(chunk)
+    }),
+    Stream.tapError(() => miss.fail)
+  )
+  return Effect.succeed({ ...answer, body: { _tag: "Stream", events } })
+}
+
+const cacheable = new Set(["stop", "length", "tool_calls", "function_call"])

@@ -1,0 +1,75 @@
+/**
+ * What happens to an embedding request: the same policies as a chat request, the router, and a record in the ledger. Embeddings
+ * are neither cached nor streamed.
+ */
+import { Context, Effect, Layer, type Scope } from "effect"
+import { type EmbeddingReply, type EmbeddingRequest } from "../domain/Embedding.ts"
+import { type UsageInfo } from "../domain/Chat.ts"
+import { type GatewayError } from "../domain/Errors.ts"
+import { Closing } from "./Closing.ts"
+import { Intake } from "./Intake.ts"
+import { type Caller, type Facts } from "./Order.ts"
+import { Policy } from "./Policy.ts"
+import { Router } from "./Router.ts"
+import { countInputs } from "./Tokens.ts"
+
+export interface EmbeddingQuery {
+  readonly request: EmbeddingRequest
+  readonly caller: Caller
+  readonly facts: Facts
+}
+
+export interface Embedded {
+  readonly model: string
+  readonly provider: string
+  readonly vectors: EmbeddingReply["vectors"]
+  readonly usage: UsageInfo
+}
+
+export class Embeddings extends Context.Service<
+  Embeddings,
+  { readonly run: (query: EmbeddingQuery) => Effect.Effect<Embedded, GatewayError, Scope.Scope> }
+>()("tollgate/gateway/Embeddings") {
+  static readonly layer = Layer.effect(
+    Embeddings,
+    Effect.gen(function* () {
+      const intake = yield* Intake
+      const policy = yield* Policy
+      const router = yield* Router
+      const closing = yield* Closing
+
+      const run = Effect.fnUntraced(function* ({ caller, facts, request }: EmbeddingQuery) {
+        const order = yield* intake.begin({
+          kind: "embeddings",
+          request,
+          model: request.model,
+          fallbackModels: [],
+          preferences: null,
+          promptTokens: countInputs(request.input),
+          outputTokens: null,
+          choices: 1,
+          streamed: false,
+          caller,
+          facts
+        })
+        yield* closing.onScopeClose(order)
+        const routed = yield* router.embed(order).pipe(
+          policy.whitelist(order),
+          policy.budget(order),
+          policy.rateLimit(order),
+          closing.onFailure(order)
+        )
+        facts.generationId = order.generationId
+        const usage = yield* closing.metered(order, routed, routed.answer.usage)
+        return {
+          model: routed.candidate.offer.id,
+          provider: routed.candidate.provider.slug,
+          vectors: routed.answer.vectors,
+          usage
+        } satisfies Embedded
+      })
+
+      return Embeddings.of({ run })
+    })
+  )
+}

@@ -1,0 +1,67 @@
+/**
+ * Reading generations back: one's own only. A generation that is still under way is waited for, so that it can be read from the
+ * moment the client holds its id; one whose lease ran out is settled first by whoever asks.
+ */
+import { Clock, Context, Duration, Effect, Layer, Option, Schedule } from "effect"
+import { DependencyUnavailable, gatewayError, type GatewayError, NotFound } from "../domain/Errors.ts"
+import { type Generation } from "../domain/Generation.ts"
+import { type GenerationPage, Ledger } from "../store/Ledger.ts"
+import { type StoreError } from "../store/StoreError.ts"
+
+export interface GenerationFilter {
+  readonly limit: number
+  readonly cursor: string | null
+  readonly fromMs?: number
+  readonly toMs?: number
+  readonly model?: string
+}
+
+/** How often a generation under way is looked at again. */
+const LOOK_AGAIN = Duration.millis(50)
+const RECONCILE_EVERY = Duration.seconds(30)
+
+export class Generations extends Context.Service<
+  Generations,
+  {
+    readonly get: (id: string, keyId: string) => Effect.Effect<Generation, GatewayError>
+    readonly list: (keyId: string, filter: GenerationFilter) => Effect.Effect<GenerationPage, GatewayError>
+  }
+>()("tollgate/gateway/Generations") {
+  static readonly layer = Layer.effect(
+    Generations,
+    Effect.gen(function* () {
+      const ledger = yield* Ledger
+
+      const get = Effect.fn("Generations.get")(function* (id: string, keyId: string) {
+        while (true) {
+          const found = yield* orUnavailable(ledger.find(id, keyId))
+          if (Option.isNone(found)) return yield* gatewayError(new NotFound({ what: "generation", id }))
+          if (found.value._tag === "Settled") return found.value.generation
+          const nowMs = yield* Clock.currentTimeMillis
+          if (nowMs >= found.value.leaseUntilMs) yield* orUnavailable(ledger.settleExpired(nowMs))
+          else yield* Effect.sleep(LOOK_AGAIN)
+        }
+      })
+
+      return Generations.of({
+        get,
+        list: (keyId, filter) => orUnavailable(ledger.list({ keyId, ...filter }))
+      })
+    })
+  )
+
+  /** Settles what dead processes left behind, now and every half minute. Any number of processes may run it. */
+  static readonly layerReconciler = Layer.effectDiscard(
+    Effect.gen(function* () {
+      const ledger = yield* Ledger
+      const reconcile = Effect.gen(function* () {
+        const settled = yield* ledger.settleExpired(yield* Clock.currentTimeMillis)
+        if (settled > 0) yield* Effect.logWarning(`settled ${settled} reservation(s) of processes that are gone, as estimated`)
+      })
+      yield* Effect.forkScoped(Effect.repeat(Effect.ignore(reconcile), Schedule.spaced(RECONCILE_EVERY)))
+    })
+  )
+}
+
+const orUnavailable = <A, R>(self: Effect.Effect<A, StoreError, R>): Effect.Effect<A, GatewayError, R> =>
+  Effect.mapError(self, (error) => gatewayError(new DependencyUnavailable({ dependency: error.dependency })))

@@ -1,0 +1,113 @@
+/**
+ * Whether the gateway can serve: its dependencies asked for a round trip, its providers by their circuits. It tells the truth about
+ * the database and the limit store, without which nothing is served; a cache that does not answer only degrades.
+ */
+import { Clock, Context, Duration, Effect, Exit, Layer, Ref } from "effect"
+import { Providers } from "../providers/Providers.ts"
+import { CacheStore } from "../store/CacheStore.ts"
+import { Ledger } from "../store/Ledger.ts"
+import { Limits } from "../store/Limits.ts"
+import { Circuits, type CircuitState } from "./Circuits.ts"
+
+export interface DependencyHealth {
+  readonly status: "ok" | "unavailable"
+  readonly latencyMs: number
+}
+
+export interface ProviderHealth {
+  readonly slug: string
+  /** `ok`: every model can be called; `degraded`: some cannot; `down`: none can. */
+  readonly status: "ok" | "degraded" | "down"
+  readonly circuit: CircuitState["state"]
+  /** Milliseconds until an open circuit is tried again. */
+  readonly openForMs: number | null
+}
+
+export interface HealthReport {
+  readonly status: "ok" | "degraded" | "unavailable"
+  readonly uptimeSeconds: number
+  readonly database: DependencyHealth
+  readonly limitStore: DependencyHealth
+  readonly cache: DependencyHealth
+  readonly providers: ReadonlyArray<ProviderHealth>
+}
+
+const PING_LIMIT = Duration.seconds(2)
+
+export class Health extends Context.Service<
+  Health,
+  {
+    readonly report: Effect.Effect<HealthReport>
+    readonly providers: Effect.Effect<ReadonlyArray<ProviderHealth>>
+    readonly uptimeSeconds: Effect.Effect<number>
+    /** Serving: dependencies answer and no drain has begun. */
+    readonly ready: Effect.Effect<boolean>
+    /** From now on not ready, so that load balancers send no new work. */
+    readonly drain: Effect.Effect<void>
+  }
+>()("tollgate/gateway/Health") {
+  static readonly layer = Layer.effect(
+    Health,
+    Effect.gen(function* () {
+      const ledger = yield* Ledger
+      const limits = yield* Limits
+      const cache = yield* CacheStore
+      const { all } = yield* Providers
+      const circuits = yield* Circuits
+      const startedAtMs = yield* Clock.currentTimeMillis
+      const draining = yield* Ref.make(false)
+
+      const providers = Effect.forEach(all, ({ config }) =>
+        Effect.map(
+          Effect.forEach(config.models, (offer) => circuits.state({ provider: config, offer })),
+          (states): ProviderHealth => {
+            const open = states.filter(({ state }) => state === "open")
+            return {
+              slug: config.slug,
+              status: open.length === 0 ? "ok" : open.length < states.length ? "degraded" : "down",
+              circuit: open.length > 0 ? "open" : states.some(({ state }) => state === "half_open") ? "half_open" : "closed",
+              openForMs: open.reduce<number | null>((longest, { openForMs }) => Math.max(longest ?? 0, openForMs ?? 0), null)
+            }
+          }
+        )
+      )
+
+      const uptimeSeconds = Effect.map(Clock.currentTimeMillis, (nowMs) => Math.floor((nowMs - startedAtMs) / 1000))
+
+      const report = Effect.gen(function* () {
+        const [database, limitStore, cacheHealth] = yield* Effect.all([ping(ledger.ping), ping(limits.ping), ping(cache.ping)], {
+          concurrency: "unbounded"
+        })
+        const states = yield* providers
+        const serving = database.status === "ok" && limitStore.status === "ok"
+        const whole = cacheHealth.status === "ok" && states.every(({ status }) => status === "ok")
+        return {
+          status: serving ? (whole ? "ok" : "degraded") : "unavailable",
+          uptimeSeconds: yield* uptimeSeconds,
+          database,
+          limitStore,
+          cache: cacheHealth,
+          providers: states
+        } satisfies HealthReport as HealthReport
+      })
+
+      return Health.of({
+        report,
+        providers,
+        uptimeSeconds,
+        ready: Effect.flatMap(Ref.get(draining), (leaving) =>
+          leaving ? Effect.succeed(false) : Effect.map(report, ({ status }) => status !== "unavailable")
+        ),
+        drain: Ref.set(draining, true)
+      })
+    })
+  )
+}
+
+const ping = (trip: Effect.Effect<void, unknown>): Effect.Effect<DependencyHealth> =>
+  Effect.gen(function* () {
+    const startMs = yield* Clock.currentTimeMillis
+    const exit = yield* Effect.exit(Effect.timeout(trip, PING_LIMIT))
+    const latencyMs = (yield* Clock.currentTimeMillis) - startMs
+    return { status: Exit.isSuccess(exit) ? "ok" : "unavailable", latencyMs } satisfies DependencyHealth
+  })

@@ -1,0 +1,124 @@
+/**
+ * Where a request becomes an order: its model is found, its prompt counted, its candidates ranked, before any policy looks at it. A
+ * request that cannot be routed is an order too: the policies come first, and only then does it end with `unroutable`.
+ */
+import { Clock, Context, Effect, Layer, Result } from "effect"
+import { type Candidate, type Exclusion, type SortAxis } from "../domain/Catalog.ts"
+import { type ProviderPreferences } from "../domain/Chat.ts"
+import { ContextLengthExceeded, gatewayError, type GatewayError, NoEligibleProvider } from "../domain/Errors.ts"
+import { Ids } from "../domain/Ids.ts"
+import { allowsModel } from "../domain/Key.ts"
+import { monthOf } from "../domain/Money.ts"
+import { Catalog } from "./Catalog.ts"
+import { type Caller, type Facts, type Order } from "./Order.ts"
+import { ProviderStats } from "./ProviderStats.ts"
+import { rank } from "./Ranking.ts"
+
+/** What the intake needs to know of a request, chat or embeddings. */
+export interface Intent<Request> {
+  readonly kind: "chat" | "embeddings"
+  readonly request: Request
+  readonly model: string
+  /** Tried in order once the first model has no provider left. */
+  readonly fallbackModels: ReadonlyArray<string>
+  readonly preferences: ProviderPreferences | null
+  readonly promptTokens: number
+  readonly outputTokens: number | null
+  readonly choices: number
+  readonly streamed: boolean
+  readonly caller: Caller
+  readonly facts: Facts
+}
+
+export class Intake extends Context.Service<
+  Intake,
+  { readonly begin: <Request>(intent: Intent<Request>) => Effect.Effect<Order<Request>> }
+>()("tollgate/gateway/Intake") {
+  static readonly layer = (options: { readonly defaultSort: SortAxis }) =>
+    Layer.effect(
+      Intake,
+      Effect.gen(function* () {
+        const catalog = yield* Catalog
+        const ids = yield* Ids
+        const stats = yield* ProviderStats
+
+        const rankFor = (intent: Intent<unknown>, candidates: ReadonlyArray<Candidate>) =>
+          rank({
+            candidates,
+            preferences: intent.preferences,
+            defaultSort: options.defaultSort,
+            kind: intent.kind,
+            promptTokens: intent.promptTokens,
+            outputTokens: intent.outputTokens,
+            stats: ({ offer, provider }) => stats.snapshot(provider.slug, offer.id)
+          })
+
+        /** The fallback models' candidates, behind the first model's. The whitelist binds them too. */
+        const fallbacks = Effect.fnUntraced(function* (intent: Intent<unknown>) {
+          const ranked: Array<Candidate> = []
+          const excluded: Array<Exclusion> = []
+          for (const name of intent.fallbackModels) {
+            const model = yield* Effect.result(catalog.resolve(name))
+            if (Result.isFailure(model)) excluded.push({ slug: "*", model: name, reason: "unknown_model" })
+            else if (!allowsModel(intent.caller.key.allowedModels, model.success.id)) {
+              excluded.push({ slug: "*", model: model.success.id, reason: "not_allowed" })
+            } else {
+              const ranking = rankFor(intent, model.success.candidates)
+              ranked.push(...ranking.ranked)
+              excluded.push(...ranking.excluded)
+            }
+          }
+          return { ranked, excluded }
+        })
+
+        const begin = Effect.fnUntraced(function* <Request>(intent: Intent<Request>) {
+          const startedAtMs = yield* Clock.currentTimeMillis
+          const model = yield* Effect.result(catalog.resolve(intent.model))
+          const first = rankFor(intent, Result.isSuccess(model) ? model.success.candidates : [])
+          const rest = intent.fallbackModels.length === 0 ? { ranked: [], excluded: [] } : yield* fallbacks(intent)
+          const ranked = rest.ranked.length === 0 ? first.ranked : [...first.ranked, ...rest.ranked]
+          const excluded = rest.excluded.length === 0 ? first.excluded : [...first.excluded, ...rest.excluded]
+          const id = Result.isSuccess(model) ? model.success.id : intent.model
+          return {
+            generationId: ids.next("gen", startedAtMs),
+            caller: intent.caller,
+            request: intent.request,
+            model: id,
+            ranked,
+            excluded,
+            unroutable: Result.isFailure(model)
+              ? model.failure
+              : ranked.length > 0
+                ? null
+                : unroutable(id, model.success.candidates, excluded, intent.promptTokens),
+            startedAtMs,
+            month: monthOf(startedAtMs),
+            promptTokens: intent.promptTokens,
+            outputTokens: intent.outputTokens,
+            choices: intent.choices,
+            streamed: intent.streamed,
+            facts: intent.facts,
+            affordableTokens: null,
+            attempts: [],
+            account: { intent: null, reservedNano: 0, clamped: false, opened: false, settled: false }
+          } satisfies Order<Request> as Order<Request>
+        })
+
+        return Intake.of({ begin })
+      })
+    )
+}
+
+/** Why nobody may serve a model that exists. A prompt that fits no provider's context is the request's own fault. */
+const unroutable = (
+  model: string,
+  candidates: ReadonlyArray<Candidate>,
+  excluded: ReadonlyArray<Exclusion>,
+  promptTokens: number
+): GatewayError => {
+  if (excluded.length > 0 && excluded.every(({ reason }) => reason === "context_length")) {
+    const contextLength = candidates.reduce((longest, { offer }) => Math.max(longest, offer.contextLength ?? 0), 0)
+    return gatewayError(new ContextLengthExceeded({ model, promptTokens, contextLength }))
+  }
+  return gatewayError(new NoEligibleProvider({ model, excluded }))
+}

@@ -1,0 +1,69 @@
+/**
+ * One metered request on its way through the gateway: what is known when it starts, and what it gathers as it goes. `Facts` are the
+ * few things that the edge shows in headers whatever the ending; `Account` is the meter's own book of the order.
+ */
+import { type Fiber } from "effect"
+import { type Candidate, type Exclusion } from "../domain/Catalog.ts"
+import { type ChatRequest } from "../domain/Chat.ts"
+import { type EmbeddingRequest } from "../domain/Embedding.ts"
+import { type GatewayError } from "../domain/Errors.ts"
+import { type Attempt } from "../domain/Generation.ts"
+import { type KeyRecord, type RateLimits } from "../domain/Key.ts"
+import { type NanoUsd } from "../domain/Money.ts"
+import { type LimitVerdict } from "../store/Limits.ts"
+
+/** What the client's `Cache-Control` asks: `no-cache` answers fresh and stores, `no-store` does neither read nor store. */
+export type CacheControl = "use" | "no-cache" | "no-store"
+
+export interface Facts {
+  generationId: string | null
+  limits: LimitVerdict | null
+  cache: "hit" | "miss" | "bypass" | null
+  provider: string | null
+}
+
+export const emptyFacts = (): Facts => ({ generationId: null, limits: null, cache: null, provider: null })
+
+/** Who asks: the key, and the limits that its tier has here. */
+export interface Caller {
+  readonly key: KeyRecord
+  readonly limits: RateLimits
+}
+
+/** `intent`: the write of the reservation, when it runs beside the provider's work. `settled`: the order is closed in the ledger. */
+export interface Account {
+  intent: Fiber.Fiber<void, GatewayError> | null
+  reservedNano: NanoUsd
+  /** The output was bounded by the budget to less than the client asked for. */
+  clamped: boolean
+  opened: boolean
+  settled: boolean
+}
+
+export interface Order<Request = ChatRequest | EmbeddingRequest> {
+  readonly generationId: string
+  readonly caller: Caller
+  readonly request: Request
+  /** As the client named it, or its full id once that is known. */
+  readonly model: string
+  /** Who may serve it, best first; empty when nobody may. */
+  readonly ranked: ReadonlyArray<Candidate>
+  readonly excluded: ReadonlyArray<Exclusion>
+  /** What a request that nobody may serve ends with, once the policies have let it through. */
+  readonly unroutable: GatewayError | null
+  readonly startedAtMs: number
+  /** The UTC month in which the request began, and by which it is billed. */
+  readonly month: string
+  readonly promptTokens: number
+  /** Completion tokens that the client allows for all choices together; `null`: it did not say. */
+  readonly outputTokens: number | null
+  /** How many choices were asked for. */
+  readonly choices: number
+  readonly streamed: boolean
+  readonly facts: Facts
+  /** Completion tokens a choice that the reservation affords; `null`: no bound beyond the client's own. */
+  affordableTokens: number | null
+  /** Appended to by the router, one a call. */
+  readonly attempts: Array<Attempt>
+  readonly account: Account
+}

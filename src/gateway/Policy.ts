@@ -1,0 +1,102 @@
+/**
+ * What a request must pass before anyone works on it, in the order of spec.md: rate limit, monthly budget, model whitelist. Each
+ * policy wraps the rest of the way; the first that refuses ends it. What a policy takes (a concurrency slot, a reservation) it
+ * gives back when the request's scope closes, whatever the ending.
+ */
+import { Clock, Context, Effect, Layer, type Scope } from "effect"
+import { BudgetExceeded, DependencyUnavailable, gatewayError, type GatewayError, ModelNotAllowed, RateLimited } from "../domain/Errors.ts"
+import { allowsModel } from "../domain/Key.ts"
+import { monthEndMs } from "../domain/Money.ts"
+import { Limits } from "../store/Limits.ts"
+import { type StoreError } from "../store/StoreError.ts"
+import { Meter } from "./Meter.ts"
+import { type Order } from "./Order.ts"
+
+/** A concurrency slot outlives the longest request, so that only a dead process leaves one behind. */
+const LEASE_MARGIN_MS = 60_000
+
+export type Step = <A, R>(next: Effect.Effect<A, GatewayError, R>) => Effect.Effect<A, GatewayError, R | Scope.Scope>
+
+export class Policy extends Context.Service<
+  Policy,
+  {
+    /** Requests and tokens a minute, and requests at once. Leaves the verdict in the order's facts, refused or not. */
+    readonly rateLimit: (order: Order) => Step
+    /** Reserves what the request may cost. Refuses when the month's budget has no room for it. */
+    readonly budget: (order: Order) => Step
+    readonly whitelist: (order: Order) => Step
+  }
+>()("tollgate/gateway/Policy") {
+  static readonly layer = Layer.effect(
+    Policy,
+    Effect.gen(function* () {
+      const limits = yield* Limits
+      const meter = yield* Meter
+
+      const acquire = Effect.fnUntraced(function* (order: Order) {
+        const { key, limits: tier } = order.caller
+        const nowMs = yield* Clock.currentTimeMillis
+        const verdict = yield* limits.acquire({
+          keyId: key.id,
+          leaseId: order.generationId,
+          limits: tier,
+          tokens: order.promptTokens + (order.outputTokens ?? 0),
+          nowMs,
+          leaseMs: longestMs(order) + LEASE_MARGIN_MS
+        }).pipe(Effect.catch(unavailable))
+        order.facts.limits = verdict
+        if (verdict.refusedBy !== null) {
+          return yield* gatewayError(
+            new RateLimited({
+              limit: verdict.refusedBy,
+              allowed: { requests: tier.requestsPerMinute, tokens: tier.tokensPerMinute, concurrency: tier.concurrency }[
+                verdict.refusedBy
+              ],
+              retryAfterMs: verdict.retryAfterMs
+            })
+          )
+        }
+      })
+
+      const release = (order: Order) =>
+        Effect.catch(limits.release(order.caller.key.id, order.generationId), (error) =>
+          Effect.logWarning("a concurrency slot was not given back; its lease will end it").pipe(
+            Effect.annotateLogs({ dependency: error.dependency })
+          )
+        )
+
+      return Policy.of({
+        rateLimit: (order) => (next) =>
+          Effect.flatMap(Effect.acquireRelease(acquire(order), () => release(order)), () => next),
+
+        budget: (order) => (next) =>
+          Effect.flatMap(meter.reserve(order), (result) =>
+            result._tag === "Reserved"
+              ? next
+              : Effect.fail(
+                  gatewayError(
+                    new BudgetExceeded({
+                      capNano: order.caller.key.monthlyBudgetNano ?? 0,
+                      spentNano: result.balance.spentNano,
+                      reservedNano: result.balance.reservedNano,
+                      neededNano: result.neededNano,
+                      resetsAtMs: monthEndMs(order.startedAtMs)
+                    })
+                  )
+                )
+          ),
+
+        whitelist: (order) => (next) =>
+          allowsModel(order.caller.key.allowedModels, order.model)
+            ? next
+            : Effect.fail(gatewayError(new ModelNotAllowed({ model: order.model })))
+      })
+    })
+  )
+}
+
+const unavailable = (error: StoreError): Effect.Effect<never, GatewayError> =>
+  Effect.fail(gatewayError(new DependencyUnavailable({ dependency: error.dependency })))
+
+const longestMs = (order: Order): number =>
+  order.ranked.reduce((longest, { provider }) => Math.max(longest, provider.timeouts.totalMs), 0)

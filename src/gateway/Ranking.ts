@@ -1,0 +1,83 @@
+/**
+ * Which providers may serve a request, and in which order: pure, total and deterministic. Filters come first and say why they
+ * left a provider out; then `order` puts its providers in front and the sort axis orders the rest. Without a sort, price decides,
+ * made dearer by failures: a provider that answers every other call counts as twice as dear.
+ */
+import { type Candidate, deniesCollection, type Exclusion, type SortAxis } from "../domain/Catalog.ts"
+import { type ProviderPreferences } from "../domain/Chat.ts"
+import { costOf, picoFromUsdPerMillion, type NanoUsd } from "../domain/Money.ts"
+import { type StatsSnapshot } from "./ProviderStats.ts"
+
+export interface RankingInput {
+  readonly candidates: ReadonlyArray<Candidate>
+  readonly preferences: ProviderPreferences | null
+  readonly defaultSort: SortAxis
+  readonly kind: "chat" | "embeddings"
+  readonly promptTokens: number
+  readonly outputTokens: number | null
+  readonly stats: (candidate: Candidate) => StatsSnapshot
+}
+
+export interface Ranking {
+  readonly ranked: ReadonlyArray<Candidate>
+  readonly excluded: ReadonlyArray<Exclusion>
+}
+
+/** What a reply is expected to hold when the client sets no limit, in tokens. */
+const LIKELY_OUTPUT_TOKENS = 256
+
+/** What the request will likely cost at a candidate. */
+export const expectedCost = (candidate: Candidate, promptTokens: number, outputTokens: number | null): NanoUsd =>
+  costOf(promptTokens, candidate.offer.pricing.prompt) +
+  costOf(Math.min(outputTokens ?? LIKELY_OUTPUT_TOKENS, LIKELY_OUTPUT_TOKENS), candidate.offer.pricing.completion)
+
+/** Why a candidate may not serve the request, in a word for `details.excluded`; undefined: it may. */
+const exclusionReason = (candidate: Candidate, input: RankingInput): string | undefined => {
+  const { preferences } = input
+  const { offer, provider } = candidate
+  if (offer.embeddings !== (input.kind === "embeddings")) return input.kind === "chat" ? "not_a_chat_model" : "not_an_embedding_model"
+  if (preferences?.only && !preferences.only.includes(provider.slug)) return "not_in_only"
+  if (preferences?.ignore?.includes(provider.slug)) return "ignored"
+  if (preferences?.data_collection === "deny" && !deniesCollection(provider.dataPolicy)) return "data_policy"
+  const { completion, prompt } = preferences?.max_price ?? {}
+  if (typeof prompt === "number" && offer.pricing.prompt > picoFromUsdPerMillion(prompt)) return "max_price"
+  if (typeof completion === "number" && offer.pricing.completion > picoFromUsdPerMillion(completion)) return "max_price"
+  if (offer.contextLength !== null && input.promptTokens > offer.contextLength) return "context_length"
+  return undefined
+}
+
+/** Smaller is better. An axis without measurements yet counts as best, so that a new provider is found out about. */
+const score = (candidate: Candidate, input: RankingInput): number => {
+  const sort = input.preferences?.sort ?? null
+  const stats = input.stats(candidate)
+  switch (sort ?? input.defaultSort) {
+    case "latency":
+      return stats.latencyMs?.p50 ?? 0
+    case "throughput":
+      return stats.throughputTps === null ? Number.NEGATIVE_INFINITY : -stats.throughputTps
+    case "price": {
+      const cost = expectedCost(candidate, input.promptTokens, input.outputTokens)
+      // An explicit `sort: price` is taken at its word; health weighs only where the client left the choice to us.
+      return sort === null ? (cost + 1) / Math.max(stats.successRate, 0.01) : cost
+    }
+  }
+}
+
+export const rank = (input: RankingInput): Ranking => {
+  const excluded: Array<Exclusion> = []
+  const scored: Array<{ readonly candidate: Candidate; readonly place: number; readonly score: number }> = []
+  const order = input.preferences?.order ?? []
+  for (const candidate of input.candidates) {
+    const reason = exclusionReason(candidate, input)
+    if (reason !== undefined) {
+      excluded.push({ slug: candidate.provider.slug, model: candidate.offer.id, reason })
+      continue
+    }
+    const named = order.indexOf(candidate.provider.slug)
+    scored.push({ candidate, place: named === -1 ? order.length : named, score: score(candidate, input) })
+  }
+  if (scored.length > 1) scored.sort((a, b) => a.place - b.place || a.score - b.score || bySlug(a.candidate, b.candidate))
+  return { ranked: scored.map((entry) => entry.candidate), excluded }
+}
+
+const bySlug = (a: Candidate, b: Candidate): number => (a.provider.slug < b.provider.slug ? -1 : a.provider.slug > b.provider.slug ? 1 : 0)

@@ -1,0 +1,52 @@
+/**
+ * Counts of what the edge answered lately: statuses, rejections by policy, and the gateway's own share of the time. It lives in
+ * memory and describes this process; money and history are the ledger's.
+ */
+import { Context, Effect, Layer } from "effect"
+
+export type Rejection = "rate_limit" | "budget" | "model" | "privacy"
+
+export interface TrafficSnapshot {
+  /** Answers since the start, by status. */
+  readonly byStatus: Readonly<Record<string, number>>
+  /** Since the start. */
+  readonly rejections: Readonly<Record<Rejection, number>>
+  /** The 99th percentile of the time that the gateway added to its last 1,024 provider answers; null: none yet. */
+  readonly overheadP99Ms: number | null
+}
+
+const WINDOW = 1_024
+
+export class Traffic extends Context.Service<
+  Traffic,
+  {
+    readonly answered: (status: number, rejection: Rejection | null) => void
+    readonly overhead: (ms: number) => void
+    readonly snapshot: Effect.Effect<TrafficSnapshot>
+  }
+>()("tollgate/gateway/Traffic") {
+  static readonly layer = Layer.sync(Traffic, () => {
+    const byStatus = new Map<number, number>()
+    const rejections: Record<Rejection, number> = { rate_limit: 0, budget: 0, model: 0, privacy: 0 }
+    const overheads: Array<number> = []
+    let next = 0
+    return {
+      answered: (status, rejection) => {
+        byStatus.set(status, (byStatus.get(status) ?? 0) + 1)
+        if (rejection !== null) rejections[rejection]++
+      },
+      overhead: (ms) => {
+        overheads[next] = ms
+        next = (next + 1) % WINDOW
+      },
+      snapshot: Effect.sync(() => {
+        const sorted = overheads.toSorted((a, b) => a - b)
+        return {
+          byStatus: Object.fromEntries(Array.from(byStatus, ([status, count]) => [String(status), count])),
+          rejections: { ...rejections },
+          overheadP99Ms: sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * 0.99))] ?? null
+        }
+      })
+    }
+  })
+}
