@@ -2,8 +2,10 @@
  * Where API keys live. Business code makes ids, hashes and timestamps; the store writes what it is given, atomically, and
  * reads it back. A key is never deleted: revoking keeps the row, so that generations keep their owner.
  */
-import { Context, type Effect, type Option } from "effect"
+import { Context, type Effect, Layer, type Option } from "effect"
 import { type KeyRecord, type KeyStatus, type Tier } from "../domain/Key.ts"
+import { makeKeyRepoMemory } from "./KeyRepoMemory.ts"
+import { makeKeyRepoSql } from "./KeyRepoSql.ts"
 import { type StoreError } from "./StoreError.ts"
 
 /** Members to change; an absent member stays as it is. */
@@ -56,4 +58,9 @@ export class KeyRepo extends Context.Service<
     /** `byTier` counts active keys only. */
     readonly counts: (nowMs: number) => Effect.Effect<KeyCounts, StoreError>
   }
->()("tollgate/store/KeyRepo") {}
+>()("tollgate/store/KeyRepo") {
+  static readonly layer = Layer.effect(KeyRepo, makeKeyRepoSql)
+
+  /** Each build starts empty. */
+  static readonly layerMemory = Layer.sync(KeyRepo, makeKeyRepoMemory)
+}

@@ -3,9 +3,11 @@
  * reserved, then settled or voided, once. The counters of a key and month change in the same transaction as the entries that
  * they sum up, and a key with a cap never has spent + reserved above it.
  */
-import { Context, type Effect, type Option } from "effect"
+import { Context, type Effect, Layer, type Option } from "effect"
 import { type Generation } from "../domain/Generation.ts"
 import { type NanoUsd } from "../domain/Money.ts"
+import { makeLedgerMemory } from "./LedgerMemory.ts"
+import { makeLedgerSql } from "./LedgerSql.ts"
 import { type StoreError } from "./StoreError.ts"
 
 /** The intent of one request. `month`: `2026-11`, that in which the request began. */
@@ -65,6 +67,7 @@ export interface LedgerOverview {
   /** This month, dearest first, at most 20. */
   readonly byModel: ReadonlyArray<ModelSpend>
   readonly pending: number
+  /** How long ago the oldest pending reservation was made; null when there is none. */
   readonly oldestPendingMs: number | null
 }
 
@@ -92,6 +95,7 @@ export class Ledger extends Context.Service<
       readonly toMs?: number
       readonly model?: string
     }) => Effect.Effect<GenerationPage, StoreError>
+    /** A balance for each key asked for; zeros for one that neither spent nor reserved. */
     readonly balances: (
       keyIds: ReadonlyArray<string>,
       month: string
@@ -105,4 +109,9 @@ export class Ledger extends Context.Service<
     /** A round trip, for health checks. */
     readonly ping: Effect.Effect<void, StoreError>
   }
->()("tollgate/store/Ledger") {}
+>()("tollgate/store/Ledger") {
+  static readonly layer = Layer.effect(Ledger, makeLedgerSql)
+
+  /** Each build starts empty. */
+  static readonly layerMemory = Layer.sync(Ledger, makeLedgerMemory)
+}

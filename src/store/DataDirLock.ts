@@ -1,0 +1,48 @@
+/**
+ * One process per data directory: two that write the embedded database at once would silently lose rows. The lock is the operating
+ * system's own lock on a file, taken through SQLite's exclusive transaction, so it is atomic and ends with the process however it
+ * dies. The file stays, empty; its presence means nothing.
+ */
+import { Data, Effect, type Scope } from "effect"
+import { chmodSync, mkdirSync } from "node:fs"
+import { join } from "node:path"
+import { DatabaseSync } from "node:sqlite"
+
+/** `in_use`: another process holds the directory. `unusable`: it cannot be made or written; `cause` says why. */
+export class DataDirError extends Data.TaggedError("DataDirError")<{
+  readonly directory: string
+  readonly reason: "in_use" | "unusable"
+  readonly cause: unknown
+}> {
+  override get message(): string {
+    return this.reason === "in_use"
+      ? `the data directory ${this.directory} is in use by another process`
+      : `the data directory ${this.directory} cannot be used: ${String(this.cause)}`
+  }
+}
+
+const SQLITE_BUSY = 5
+
+const isBusy = (cause: unknown): boolean =>
+  typeof cause === "object" && cause !== null && "errcode" in cause && cause.errcode === SQLITE_BUSY
+
+const attempt = <A>(directory: string, evaluate: () => A): Effect.Effect<A, DataDirError> =>
+  Effect.try({
+    try: evaluate,
+    catch: (cause) => new DataDirError({ directory, reason: isBusy(cause) ? "in_use" : "unusable", cause })
+  })
+
+const openLockFile = (directory: string): DatabaseSync => {
+  mkdirSync(directory, { recursive: true, mode: 0o700 })
+  const path = join(directory, "tollgate.lock")
+  const file = new DatabaseSync(path, { timeout: 0 })
+  chmodSync(path, 0o600)
+  return file
+}
+
+/** Makes the directory when it is absent (mode 0700) and holds it until the scope closes. */
+export const lockDataDir = (directory: string): Effect.Effect<void, DataDirError, Scope.Scope> =>
+  Effect.acquireRelease(
+    attempt(directory, () => openLockFile(directory)),
+    (file) => Effect.sync(() => file.close())
+  ).pipe(Effect.flatMap((file) => attempt(directory, () => file.exec("BEGIN EXCLUSIVE"))))

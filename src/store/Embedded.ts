@@ -1,0 +1,120 @@
+/**
+ * The embedded database as the main thread sees it: a locked data directory, the thread that runs the engine, and connections to
+ * it for the Postgres client. Closing the scope lets running statements finish, closes the database and frees the directory. An
+ * engine that crashes breaks its connections; the next connection starts another.
+ */
+import { Effect, type Scope } from "effect"
+import { createRequire } from "node:module"
+import { join } from "node:path"
+import { type Duplex } from "node:stream"
+import { fileURLToPath } from "node:url"
+import { Worker } from "node:worker_threads"
+import { DataDirError, lockDataDir } from "./DataDirLock.ts"
+import { type FromWorker, type ToWorker, type WorkerInput } from "./EmbeddedProtocol.ts"
+import { PgliteDuplex } from "./PgliteDuplex.ts"
+
+/** How long closing waits for running statements. */
+const CLOSE_TIMEOUT_MS = 10_000
+
+/** A database depends on the engine's version, so each has a template of its own. */
+const templatePath = (): string => {
+  const engine: { readonly version: string } = createRequire(import.meta.url)(
+    fileURLToPath(new URL("../package.json", import.meta.resolve("@electric-sql/pglite")))
+  )
+  return fileURLToPath(new URL(`../../node_modules/.cache/tollgate/pglite-${engine.version}`, import.meta.url))
+}
+
+/** The running thread and its connections, by number. Foreign to Effect because sql-pg asks for its streams synchronously. */
+class Engine {
+  readonly #input: WorkerInput
+  readonly #sessions = new Map<number, PgliteDuplex>()
+  #worker: Worker | null = null
+  #lastSession = 0
+  #onOpen: (failure: string | null) => void = () => undefined
+
+  constructor(input: WorkerInput) {
+    this.#input = input
+  }
+
+  /** Calls back once with `null` when the database is open, else with the reason. */
+  open(onOpen: (failure: string | null) => void): void {
+    this.#onOpen = onOpen
+    this.#start()
+  }
+
+  connect(): Duplex {
+    const worker = this.#worker ?? this.#start()
+    const session = ++this.#lastSession
+    const duplex = new PgliteDuplex(
+      (bytes) => worker.postMessage({ _tag: "Write", session, bytes } satisfies ToWorker),
+      () => {
+        this.#sessions.delete(session)
+        worker.postMessage({ _tag: "End", session } satisfies ToWorker)
+      }
+    )
+    this.#sessions.set(session, duplex)
+    return duplex
+  }
+
+  close(onClosed: () => void): void {
+    const worker = this.#worker
+    if (worker === null) return onClosed()
+    const timer = setTimeout(() => void worker.terminate(), CLOSE_TIMEOUT_MS)
+    worker.once("exit", () => {
+      clearTimeout(timer)
+      onClosed()
+    })
+    worker.postMessage({ _tag: "Shutdown" } satisfies ToWorker)
+  }
+
+  #start(): Worker {
+    const worker = new Worker(new URL("./EmbeddedWorker.ts", import.meta.url), { workerData: this.#input })
+    this.#worker = worker
+    worker.on("message", (message: FromWorker) => this.#receive(message))
+    worker.on("error", (cause) => this.#stopped(String(cause)))
+    worker.on("exit", () => this.#stopped("the embedded database stopped"))
+    return worker
+  }
+
+  #receive(message: FromWorker): void {
+    switch (message._tag) {
+      case "Ready":
+        return this.#onOpen(null)
+      case "Failed":
+        return this.#onOpen(message.message)
+      case "Data":
+        this.#sessions.get(message.session)?.push(message.bytes)
+        return
+      case "Written":
+        return this.#sessions.get(message.session)?.written()
+      case "Ended":
+        this.#sessions.get(message.session)?.push(null)
+    }
+  }
+
+  #stopped(why: string): void {
+    this.#worker = null
+    this.#onOpen(why)
+    for (const duplex of this.#sessions.values()) duplex.destroy(new Error(why))
+  }
+}
+
+/** Opens the database of a data directory; each call of the function that it answers is one more connection. */
+export const embeddedStreams = (dataDir: string): Effect.Effect<() => Duplex, DataDirError, Scope.Scope> =>
+  Effect.gen(function* () {
+    yield* lockDataDir(dataDir)
+    const engine = yield* Effect.acquireRelease(
+      Effect.sync(() => new Engine({ directory: join(dataDir, "db"), template: templatePath() })),
+      (engine) => Effect.callback<void>((resume) => engine.close(() => resume(Effect.void)))
+    )
+    yield* Effect.callback<void, DataDirError>((resume) =>
+      engine.open((failure) =>
+        resume(
+          failure === null
+            ? Effect.void
+            : Effect.fail(new DataDirError({ directory: dataDir, reason: "unusable", cause: failure }))
+        )
+      )
+    )
+    return () => engine.connect()
+  })

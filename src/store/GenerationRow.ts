@@ -1,0 +1,128 @@
+/**
+ * How a generation lies in the table `generations`: a column for all that is filtered or summed, one jsonb for the rest of its
+ * receipt.
+ */
+import { Effect, Schema } from "effect"
+import { type Generation } from "../domain/Generation.ts"
+import { tableOf } from "./Rows.ts"
+
+const Receipt = Schema.Struct({
+  attempts: Schema.Array(
+    Schema.Struct({
+      provider: Schema.String,
+      model: Schema.String,
+      status: Schema.Literals(["ok", "error", "timeout", "cancelled", "skipped"]),
+      latencyMs: Schema.Number,
+      errorType: Schema.NullOr(Schema.String),
+      httpStatus: Schema.NullOr(Schema.Number)
+    })
+  ),
+  excluded: Schema.Array(Schema.Struct({ slug: Schema.String, model: Schema.String, reason: Schema.String })),
+  price: Schema.Struct({
+    prompt: Schema.Number,
+    completion: Schema.Number,
+    cachedPrompt: Schema.NullOr(Schema.Number)
+  }),
+  reservation: Schema.Struct({
+    reservedNano: Schema.Number,
+    extendedNano: Schema.Number,
+    settledNano: Schema.Number
+  })
+})
+
+const Row = Schema.Struct({
+  id: Schema.String,
+  keyId: Schema.String,
+  ownerId: Schema.NullOr(Schema.String),
+  model: Schema.String,
+  provider: Schema.String,
+  month: Schema.String,
+  createdAtMs: Schema.Number,
+  promptTokens: Schema.Number,
+  completionTokens: Schema.Number,
+  cachedTokens: Schema.Number,
+  usageSource: Schema.Literals(["provider", "counted", "estimated", "cache"]),
+  promptNano: Schema.Number,
+  completionNano: Schema.Number,
+  cacheDiscountNano: Schema.Number,
+  totalNano: Schema.Number,
+  markupNano: Schema.Number,
+  billedNano: Schema.Number,
+  latencyMs: Schema.Number,
+  timeToFirstTokenMs: Schema.NullOr(Schema.Number),
+  fallbackUsed: Schema.Boolean,
+  cacheHit: Schema.Boolean,
+  streamed: Schema.Boolean,
+  cancelled: Schema.Boolean,
+  finishReason: Schema.NullOr(Schema.String),
+  errorType: Schema.NullOr(Schema.String),
+  receipt: Receipt
+})
+type Row = typeof Row.Type
+
+const table = tableOf("generations", Row)
+
+/** Postgres text has neither NUL nor lone surrogates, and a provider's word must not keep a request from being settled. */
+const storable = (text: string): string => text.toWellFormed().replaceAll("\0", "")
+
+const rowOf = (generation: Generation, month: string): Row => ({
+  id: generation.id,
+  keyId: generation.keyId,
+  ownerId: generation.ownerId,
+  model: generation.model,
+  provider: generation.provider,
+  month,
+  createdAtMs: generation.createdAtMs,
+  ...generation.usage,
+  usageSource: generation.usageSource,
+  ...generation.cost,
+  latencyMs: generation.latencyMs,
+  timeToFirstTokenMs: generation.timeToFirstTokenMs,
+  fallbackUsed: generation.fallbackUsed,
+  cacheHit: generation.cacheHit,
+  streamed: generation.streamed,
+  cancelled: generation.cancelled,
+  finishReason: generation.finishReason === null ? null : storable(generation.finishReason),
+  errorType: generation.errorType,
+  receipt: {
+    attempts: generation.attempts,
+    excluded: generation.excluded,
+    price: generation.price,
+    reservation: generation.reservation
+  }
+})
+
+const generationOf = (row: Row): Generation => ({
+  id: row.id,
+  keyId: row.keyId,
+  ownerId: row.ownerId,
+  model: row.model,
+  provider: row.provider,
+  createdAtMs: row.createdAtMs,
+  usage: { promptTokens: row.promptTokens, completionTokens: row.completionTokens, cachedTokens: row.cachedTokens },
+  usageSource: row.usageSource,
+  cost: {
+    promptNano: row.promptNano,
+    completionNano: row.completionNano,
+    cacheDiscountNano: row.cacheDiscountNano,
+    totalNano: row.totalNano,
+    markupNano: row.markupNano,
+    billedNano: row.billedNano
+  },
+  latencyMs: row.latencyMs,
+  timeToFirstTokenMs: row.timeToFirstTokenMs,
+  fallbackUsed: row.fallbackUsed,
+  cacheHit: row.cacheHit,
+  streamed: row.streamed,
+  cancelled: row.cancelled,
+  finishReason: row.finishReason,
+  errorType: row.errorType,
+  ...row.receipt
+})
+
+/** Every column, in order. */
+export const generationColumns = table.columns
+export const decodeGenerations = (rows: ReadonlyArray<object>): Effect.Effect<ReadonlyArray<Generation>> =>
+  Effect.map(table.decode(rows), (decoded) => decoded.map(generationOf))
+/** The row as JSON, for `jsonb_populate_record`. */
+export const encodeGeneration = (generation: Generation, month: string) => table.encode(rowOf(generation, month))

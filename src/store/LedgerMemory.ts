@@ -1,0 +1,103 @@
+/** The ledger in memory, for tests and for trying things out: the same promises as the tables, and forgotten with the process. */
+import { Effect, Option } from "effect"
+import { type Generation } from "../domain/Generation.ts"
+import { type NanoUsd } from "../domain/Money.ts"
+import { estimatedGeneration } from "./EstimatedGeneration.ts"
+import type { Balance, GenerationState, Ledger, Reservation } from "./Ledger.ts"
+import { overviewOf } from "./LedgerOverviewMemory.ts"
+
+/** A generation and the month that it is charged to. */
+export interface Entry {
+  readonly generation: Generation
+  readonly month: string
+}
+
+export interface LedgerState {
+  readonly reservations: Map<string, Reservation>
+  readonly generations: Map<string, Entry>
+  /** By `key month`. */
+  readonly counters: Map<string, Balance>
+}
+
+const nothing: Balance = { spentNano: 0, reservedNano: 0 }
+const counterOf = (keyId: string, month: string): string => `${keyId} ${month}`
+
+export const makeLedgerMemory = (): Ledger["Service"] => {
+  const state: LedgerState = { reservations: new Map(), generations: new Map(), counters: new Map() }
+
+  const balance = (keyId: string, month: string): Balance => state.counters.get(counterOf(keyId, month)) ?? nothing
+  const add = (keyId: string, month: string, spentNano: NanoUsd, reservedNano: NanoUsd): void => {
+    const before = balance(keyId, month)
+    state.counters.set(counterOf(keyId, month), {
+      spentNano: before.spentNano + spentNano,
+      reservedNano: before.reservedNano + reservedNano
+    })
+  }
+  const release = (generationId: string): Reservation | undefined => {
+    const held = state.reservations.get(generationId)
+    if (held === undefined) return undefined
+    state.reservations.delete(generationId)
+    add(held.keyId, held.month, 0, -held.amountNano)
+    return held
+  }
+  const store = (generation: Generation, givenMonth: string): void => {
+    const month = release(generation.id)?.month ?? givenMonth
+    if (state.generations.has(generation.id)) return
+    state.generations.set(generation.id, { generation, month })
+    add(generation.keyId, month, generation.cost.billedNano, 0)
+  }
+
+  return {
+    reserve: (reservation) =>
+      Effect.sync(() => {
+        const { generationId, keyId, month, amountNano, capNano } = reservation
+        if (state.reservations.has(generationId) || state.generations.has(generationId)) return { _tag: "Reserved" }
+        const now = balance(keyId, month)
+        if (capNano !== null && now.spentNano + now.reservedNano + amountNano > capNano) {
+          return { _tag: "Refused", balance: now }
+        }
+        state.reservations.set(generationId, reservation)
+        add(keyId, month, 0, amountNano)
+        return { _tag: "Reserved" }
+      }),
+
+    settle: (generation, month) => Effect.sync(() => store(generation, month)),
+
+    void: (generationId) => Effect.sync(() => void release(generationId)),
+
+    find: (id, keyId) =>
+      Effect.sync(() => {
+        const settled = state.generations.get(id)?.generation
+        if (settled?.keyId === keyId) return Option.some<GenerationState>({ _tag: "Settled", generation: settled })
+        const held = state.reservations.get(id)
+        return held?.keyId === keyId
+          ? Option.some<GenerationState>({ _tag: "Pending", leaseUntilMs: held.leaseUntilMs })
+          : Option.none()
+      }),
+
+    list: ({ keyId, limit, cursor, fromMs = -Infinity, toMs = Infinity, model }) =>
+      Effect.sync(() => {
+        const found = [...state.generations.values()]
+          .map((entry) => entry.generation)
+          .filter((one) => one.keyId === keyId && (cursor === null || one.id < cursor))
+          .filter((one) => one.createdAtMs >= fromMs && one.createdAtMs < toMs)
+          .filter((one) => model === undefined || one.model === model)
+          .sort((a, b) => (a.id < b.id ? 1 : -1))
+        const page = found.slice(0, limit)
+        return { generations: page, nextCursor: found.length > limit ? (page.at(-1)?.id ?? null) : null }
+      }),
+
+    balances: (keyIds, month) => Effect.sync(() => new Map(keyIds.map((id) => [id, balance(id, month)]))),
+
+    overview: (nowMs) => Effect.sync(() => overviewOf(state, nowMs)),
+
+    settleExpired: (nowMs) =>
+      Effect.sync(() => {
+        const expired = [...state.reservations.values()].filter((held) => held.leaseUntilMs <= nowMs)
+        for (const held of expired) store(estimatedGeneration(held), held.month)
+        return expired.length
+      }),
+
+    ping: Effect.void
+  }
+}

@@ -1,0 +1,38 @@
+/**
+ * The migrations, in order, and how they run: forward only, all pending ones in one transaction under an advisory lock, so that
+ * processes that start at once migrate once and the others wait. A migration that was released never changes; the next one has the next number.
+ */
+import { Effect } from "effect"
+import { Migrator, SqlClient } from "effect/sql"
+import { type SqlError } from "effect/sql/SqlError"
+import initial from "./migrations/0001_initial.ts"
+import { databaseError, isUnavailable } from "./SqlFault.ts"
+import { type StoreError } from "./StoreError.ts"
+
+/** Names the lock among all advisory locks of the database: the bytes of `toll`. */
+const LOCK_ID = 0x746f6c6c
+
+const run = Migrator.make({})({
+  loader: Migrator.fromRecord({ "0001_initial": initial }),
+  table: "tollgate_migrations"
+})
+
+/** Brings the database up to date. A `MigrationError` names the migration that failed. */
+export const migrate: Effect.Effect<void, StoreError | Migrator.MigrationError, SqlClient.SqlClient> = Effect.gen(
+  function* () {
+    const sql = yield* SqlClient.SqlClient
+    yield* sql.withTransaction(
+      Effect.gen(function* () {
+        // Migrations may run long, and another process's migrations are waited for; neither without an end.
+        yield* sql`SET LOCAL statement_timeout = '600s'`
+        yield* sql`SET LOCAL lock_timeout = '120s'`
+        yield* sql`SELECT 1 FROM (SELECT pg_advisory_xact_lock(${LOCK_ID}::bigint)) AS locked`
+        yield* run
+      })
+    )
+  }
+).pipe(
+  Effect.catchTag("SqlError", (error: SqlError) =>
+    isUnavailable(error) ? Effect.fail(databaseError(error)) : Effect.die(error)
+  )
+)

@@ -1,0 +1,55 @@
+/**
+ * What the failure of a statement means to a store. A database that cannot be reached, is shutting down, refuses more work or does
+ * not answer in time is a `StoreError`; anything else (a broken constraint, a wrong statement, a row that cannot be read) is a
+ * defect of ours and dies.
+ */
+import { Duration, Effect, Fiber } from "effect"
+import { type SqlError } from "effect/sql/SqlError"
+import { StoreError } from "./StoreError.ts"
+
+/** No statement of a store may take longer, waiting for a connection included. */
+const STATEMENT_LIMIT = Duration.seconds(5)
+
+const unavailableReasons: ReadonlySet<string> = new Set([
+  "ConnectionError",
+  "AuthenticationError",
+  "DeadlockError",
+  "SerializationError",
+  "LockTimeoutError",
+  "StatementTimeoutError"
+])
+
+/** SQLSTATE classes: resources exhausted (53), operator intervention (57), system error (58); a replica that only reads (25006). */
+const isUnavailableCode = (code: string): boolean => /^(53|57|58)/.test(code) || code === "25006"
+
+const codeOf = (cause: unknown): string =>
+  typeof cause === "object" && cause !== null && "code" in cause && typeof cause.code === "string" ? cause.code : ""
+
+export const databaseError = (cause: unknown): StoreError => new StoreError({ dependency: "database", cause })
+
+export const isUnavailable = (error: SqlError): boolean =>
+  unavailableReasons.has(error.reason._tag) || isUnavailableCode(codeOf(error.reason.cause))
+
+/**
+ * Runs a statement within its time limit. The statement is given up in the background, because cancelling it on a server that
+ * does not answer takes seconds of its own.
+ */
+const bounded = <A, E, R>(statement: Effect.Effect<A, E, R>): Effect.Effect<A, E | StoreError, R> =>
+  Effect.flatMap(Effect.forkDetach(statement, { startImmediately: true }), (fiber) => {
+    const giveUp = Effect.forkDetach(Fiber.interrupt(fiber))
+    return Fiber.join(fiber).pipe(
+      Effect.onInterrupt(() => giveUp),
+      Effect.timeoutOrElse({
+        duration: STATEMENT_LIMIT,
+        orElse: () => Effect.fail(databaseError(new Error("the database did not answer in time")))
+      })
+    )
+  })
+
+/** Turns a statement's failures into `StoreError` or defects, within the time limit. */
+export const guard = <A, R>(statement: Effect.Effect<A, SqlError | StoreError, R>): Effect.Effect<A, StoreError, R> =>
+  bounded(statement).pipe(
+    Effect.catchTag("SqlError", (error) =>
+      isUnavailable(error) ? Effect.fail(databaseError(error)) : Effect.die(error)
+    )
+  )
