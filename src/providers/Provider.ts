@@ -10,11 +10,19 @@ import { type EmbeddingReply, type EmbeddingRequest } from "../domain/Embedding.
 /** No connection: refused, DNS, TLS, reset before any byte of an answer. */
 export class Unreachable extends Data.TaggedClass("Unreachable")<{ readonly detail: string }> {}
 /** A time limit ran out: connecting, before the first token, between tokens. */
-export class TimedOut extends Data.TaggedClass("TimedOut")<{ readonly phase: "connect" | "first_token" | "idle" | "total" }> {}
+export class TimedOut extends Data.TaggedClass("TimedOut")<{
+  readonly phase: "connect" | "first_token" | "idle" | "total"
+}> {}
 /** The provider asks for patience: 429, or 503 with `Retry-After`. `retryAfterMs: null`: it did not say how long. */
-export class Throttled extends Data.TaggedClass("Throttled")<{ readonly status: number; readonly retryAfterMs: number | null }> {}
+export class Throttled extends Data.TaggedClass("Throttled")<{
+  readonly status: number
+  readonly retryAfterMs: number | null
+}> {}
 /** The provider failed: 5xx, or a status that makes no sense. */
-export class ServerFault extends Data.TaggedClass("ServerFault")<{ readonly status: number; readonly retryAfterMs: number | null }> {}
+export class ServerFault extends Data.TaggedClass("ServerFault")<{
+  readonly status: number
+  readonly retryAfterMs: number | null
+}> {}
 /** The provider refuses our credentials (401, 403): the operator's problem, never the client's. */
 export class CredentialsRefused extends Data.TaggedClass("CredentialsRefused")<{ readonly status: number }> {}
 /** The request itself is at fault (400, 404 of the model, 413, 422, content policy): no other provider would take it better. */
@@ -31,18 +39,13 @@ export class Malformed extends Data.TaggedClass("Malformed")<{ readonly detail: 
 /** The stream ended or broke before its terminator. */
 export class Cut extends Data.TaggedClass("Cut")<{ readonly detail: string }> {}
 /** What the dialect cannot express. `param` names it. */
-export class Unsupported extends Data.TaggedClass("Unsupported")<{ readonly param: string; readonly message: string }> {}
+export class Unsupported extends Data.TaggedClass("Unsupported")<{
+  readonly param: string
+  readonly message: string
+}> {}
 
 export type ProviderReason =
-  | Unreachable
-  | TimedOut
-  | Throttled
-  | ServerFault
-  | CredentialsRefused
-  | Rejected
-  | Malformed
-  | Cut
-  | Unsupported
+  Unreachable | TimedOut | Throttled | ServerFault | CredentialsRefused | Rejected | Malformed | Cut | Unsupported
 
 export class ProviderError extends Data.TaggedError("ProviderError")<{
   readonly provider: string
@@ -82,6 +85,8 @@ export interface Provider {
    * Opens a stream. Succeeds once the provider answered with a good status; the stream then yields its events and fails when it
    * breaks. Closing the scope aborts the upstream call.
    */
-  readonly chatStream: (call: ChatCall) => Effect.Effect<Stream.Stream<ChatEvent, ProviderError>, ProviderError, Scope.Scope>
+  readonly chatStream: (
+    call: ChatCall
+  ) => Effect.Effect<Stream.Stream<ChatEvent, ProviderError>, ProviderError, Scope.Scope>
   readonly embed: (call: EmbedCall) => Effect.Effect<EmbeddingReply, ProviderError>
 }

@@ -1,0 +1,43 @@
+/**
+ * Server-sent events out of packets: bytes in, the data of whole events out. It takes every line ending, a byte order mark, comments,
+ * `retry:` lines, data over several lines and characters split between packets, and refuses an event above 1 MiB. A last event that
+ * lacks its blank line still counts, because some servers close right after `data: [DONE]`.
+ */
+import { StringDecoder } from "node:string_decoder"
+import { makeParser } from "effect/encoding/Sse"
+import { Malformed } from "./Provider.ts"
+
+/** In UTF-16 code units. */
+const EVENT_LIMIT = 1024 * 1024
+
+export class Events {
+  readonly #decoder = new StringDecoder("utf8")
+  #data: Array<string> = []
+  #tooLarge = false
+  readonly #parser = makeParser(
+    (event) => {
+      if (event._tag !== "Event") return
+      if (event.data.length > EVENT_LIMIT) this.#tooLarge = true
+      this.#data.push(event.data)
+    },
+    { maxEventSize: EVENT_LIMIT }
+  )
+
+  /** The data of the events that `chunk` completes. */
+  feed(chunk: Buffer): ReadonlyArray<string> | Malformed {
+    return this.#parse(this.#decoder.write(chunk))
+  }
+
+  /** What is left when the stream ended. */
+  end(): ReadonlyArray<string> | Malformed {
+    return this.#parse(`${this.#decoder.end()}\n\n`)
+  }
+
+  #parse(text: string): ReadonlyArray<string> | Malformed {
+    const error = this.#parser.feed(text)
+    if (error !== undefined || this.#tooLarge) return new Malformed({ detail: "stream event too large" })
+    const data = this.#data
+    this.#data = []
+    return data
+  }
+}

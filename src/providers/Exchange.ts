@@ -1,0 +1,202 @@
+/**
+ * One HTTP exchange, as a state machine fed by undici: what arrived and was not read yet, who waits for more, which time limit is
+ * running. It stops reading from the socket while more than `HIGH_WATER_BYTES` lie unread, undoes content encodings on the fly and
+ * keeps Node's errors to itself: what comes out is a provider reason without addresses, keys or content.
+ *
+ * Its time limits run on the machine's timers rather than on `Clock`: they guard real sockets, and one timer a packet costs a
+ * tenth of what a fiber a packet would.
+ */
+import { type IncomingHttpHeaders } from "node:http"
+import { type Transform } from "node:stream"
+import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from "node:zlib"
+import { type Dispatcher } from "undici"
+import { Cut, Malformed, TimedOut, Unreachable } from "./Provider.ts"
+
+export type ExchangeFailure = Unreachable | TimedOut | Malformed | Cut
+
+/** What a reader waits for: the status line and headers, any unread bytes (or the end), the end. */
+type Awaited = "head" | "data" | "end"
+type Phase = TimedOut["phase"]
+
+const HIGH_WATER_BYTES = 65_536
+/** How long a reply that said all it had to say may take to end, so that its connection can be used again. */
+const DRAIN_MS = 1_000
+const decoders: Readonly<Record<string, () => Transform>> = {
+  gzip: createGunzip,
+  "x-gzip": createGunzip,
+  deflate: createInflate,
+  br: createBrotliDecompress,
+  zstd: createZstdDecompress
+}
+
+export class Exchange implements Dispatcher.DispatchHandler {
+  status = 0
+  headers: IncomingHttpHeaders = {}
+  failure: ExchangeFailure | null = null
+  ended = false
+
+  #controller: Dispatcher.DispatchController | null = null
+  #decoder: Transform | null = null
+  #unread: Array<Buffer> = []
+  #unreadBytes = 0
+  #limitBytes = Number.POSITIVE_INFINITY
+  #paused = false
+  #aborted = false
+  #draining = false
+  #awaited: Awaited | null = null
+  #wake: (() => void) | null = null
+  #timer: NodeJS.Timeout | undefined
+  #idleMs = 0
+
+  /**
+   * Calls `wake` once, when what is awaited is there or the exchange failed; at once if it is already. `limitMs` runs out as
+   * `TimedOut` of `phase`. One waiter at a time.
+   */
+  await(awaited: Awaited, limitMs: number, phase: Phase, wake: () => void): void {
+    clearTimeout(this.#timer)
+    if (this.failure !== null || this.#isThere(awaited)) return wake()
+    this.#awaited = awaited
+    this.#wake = wake
+    this.#timer = setTimeout(() => this.#fail(new TimedOut({ phase })), limitMs)
+    if (awaited === "end") this.#resume()
+  }
+
+  /** Wait for the whole body, of at most `limitBytes`: `idleMs` between packets once it began. */
+  collect(limitBytes: number, limitMs: number, phase: Phase, idleMs: number, wake: () => void): void {
+    this.#limitBytes = limitBytes
+    this.#idleMs = idleMs
+    this.await("end", limitMs, phase, wake)
+  }
+
+  /** The bytes that arrived since the last call; those that came before a failure are still there after it. */
+  take(): ReadonlyArray<Buffer> {
+    const taken = this.#unread
+    this.#unread = []
+    this.#unreadBytes = 0
+    this.#resume()
+    return taken
+  }
+
+  /** Nothing more is wanted and the end is near: reads on without keeping anything. `abort` changes nothing after this. */
+  drain(): void {
+    if (this.ended || this.failure !== null) return
+    this.#draining = true
+    this.take()
+    clearTimeout(this.#timer)
+    this.#timer = setTimeout(() => this.#controller?.abort(new Error("given up")), DRAIN_MS).unref()
+  }
+
+  /** Gives the exchange up: the socket is closed unless the reply is complete. Safe to call at any time. */
+  abort(): void {
+    if (this.#draining) return
+    this.#aborted = true
+    this.#wake = null
+    clearTimeout(this.#timer)
+    this.#decoder?.destroy()
+    if (!this.ended) this.#controller?.abort(new Error("given up"))
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller
+    if (this.#aborted || this.failure !== null) controller.abort(new Error("given up"))
+  }
+
+  onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
+    if (status < 200) return
+    this.status = status
+    this.headers = headers
+    const encoding = headers["content-encoding"]?.trim().toLowerCase()
+    if (encoding !== undefined && encoding !== "" && encoding !== "identity") this.#decode(encoding)
+    this.#notify("head")
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.#decoder === null) return this.#push(chunk)
+    if (!this.#decoder.write(chunk)) controller.pause()
+  }
+
+  onResponseEnd(): void {
+    if (this.#decoder === null) this.#end()
+    else this.#decoder.end()
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    this.#decoder?.destroy()
+    this.#fail(reasonOf(error, this.status !== 0))
+  }
+
+  #isThere(awaited: Awaited): boolean {
+    if (this.ended) return true
+    return awaited === "head" ? this.status !== 0 : awaited === "data" && this.#unread.length > 0
+  }
+
+  #push(chunk: Buffer): void {
+    if (this.#draining) return
+    this.#unread.push(chunk)
+    this.#unreadBytes += chunk.length
+    if (this.#awaited === "end") {
+      if (this.#unreadBytes > this.#limitBytes) return this.#fail(new Malformed({ detail: "reply too large" }))
+      clearTimeout(this.#timer)
+      this.#timer = setTimeout(() => this.#fail(new TimedOut({ phase: "idle" })), this.#idleMs)
+      return
+    }
+    if (this.#unreadBytes >= HIGH_WATER_BYTES) this.#pause()
+    this.#notify("data")
+  }
+
+  #end(): void {
+    this.ended = true
+    this.#notify("end")
+  }
+
+  #fail(failure: ExchangeFailure): void {
+    if (this.failure !== null || this.ended) return
+    this.failure = failure
+    this.#controller?.abort(new Error("failed"))
+    this.#decoder?.destroy()
+    this.#settle()
+  }
+
+  #notify(event: Awaited): void {
+    if (event === "end" || event === this.#awaited) this.#settle()
+  }
+
+  #settle(): void {
+    const wake = this.#wake
+    clearTimeout(this.#timer)
+    this.#awaited = null
+    this.#wake = null
+    wake?.()
+  }
+
+  #pause(): void {
+    this.#paused = true
+    if (this.#decoder === null) this.#controller?.pause()
+    else this.#decoder.pause()
+  }
+
+  #resume(): void {
+    if (!this.#paused) return
+    this.#paused = false
+    if (this.#decoder === null) this.#controller?.resume()
+    else this.#decoder.resume()
+  }
+
+  #decode(encoding: string): void {
+    const make = decoders[encoding]
+    if (make === undefined) return this.#fail(new Malformed({ detail: "unknown content encoding" }))
+    this.#decoder = make()
+    this.#decoder.on("data", (chunk: Buffer) => this.#push(chunk))
+    this.#decoder.on("drain", () => this.#controller?.resume())
+    this.#decoder.on("end", () => this.#end())
+    this.#decoder.on("error", () => this.#fail(new Malformed({ detail: "broken content encoding" })))
+  }
+}
+
+/** Node's and undici's errors as reasons: only their code goes on, their messages name addresses. */
+const reasonOf = (error: Error, answered: boolean): ExchangeFailure => {
+  const code = "code" in error && typeof error.code === "string" ? error.code : error.name
+  if (code === "UND_ERR_CONNECT_TIMEOUT") return new TimedOut({ phase: "connect" })
+  if (code.startsWith("HPE_")) return new Malformed({ detail: `not HTTP: ${code}` })
+  return answered ? new Cut({ detail: code }) : new Unreachable({ detail: code })
+}

@@ -1,0 +1,27 @@
+/** The mock's embeddings: a unit vector that depends on the text alone, in float32 precision so that base64 loses nothing. */
+
+/** The same text gives the same vector, and a longer vector is no extension of a shorter one's direction. */
+export const embedText = (text: string, dimensions: number): ReadonlyArray<number> => {
+  const next = randomFrom(hash(text))
+  const raw = Array.from({ length: dimensions }, () => next() * 2 - 1)
+  const length = Math.hypot(...raw) || 1
+  return raw.map((value) => Math.fround(value / length))
+}
+
+/** FNV-1a over UTF-16 code units, 32 bits. */
+const hash = (text: string): number => {
+  let state = 0x811c9dc5
+  for (let at = 0; at < text.length; at++) state = Math.imul(state ^ text.charCodeAt(at), 0x01000193)
+  return state >>> 0
+}
+
+/** Mulberry32: numbers in [0, 1) from a seed of 32 bits. */
+const randomFrom = (seed: number) => {
+  let state = seed
+  return (): number => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+}

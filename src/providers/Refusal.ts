@@ -1,0 +1,112 @@
+/**
+ * What a provider means when it does not answer: a status, headers and an error object, or an error object inside a 200, as a
+ * reason. The status decides unless the error's own code knows better. The provider's words go on only where the request itself is at
+ * fault; a body that cannot be read changes nothing but the message.
+ */
+import { type IncomingHttpHeaders } from "node:http"
+import { CredentialsRefused, type ProviderReason, Rejected, ServerFault, Throttled } from "./Provider.ts"
+import { isWire, parseJson, stringOf, type Wire, wiresOf } from "./Wire.ts"
+
+/** In UTF-16 code units. */
+const MESSAGE_LIMIT = 500
+const rejections = new Set([400, 404, 413, 415, 422])
+/** Codes and types by which an error object names its kind, and the status each stands for. */
+const kinds: Readonly<Record<string, number>> = {
+  authentication_error: 401,
+  invalid_api_key: 401,
+  invalid_authentication: 401,
+  permission_error: 403,
+  permission_denied: 403,
+  insufficient_quota: 402,
+  billing_not_active: 402,
+  rate_limit_exceeded: 429,
+  rate_limit_error: 429,
+  overloaded_error: 503,
+  invalid_request_error: 400,
+  context_length_exceeded: 400,
+  content_filter: 400,
+  content_policy_violation: 400,
+  model_not_found: 404
+}
+const contextMessages =
+  /maximum context length|context[ _](length|window)|prompt is too long|input is too long|too many (input )?tokens|reduce the length of/i
+
+/** An error object as vendors write it, its members read leniently. */
+interface ErrorFields {
+  readonly message: string | null
+  readonly param: string | null
+  readonly code: string | null
+  /** The status that the object itself names, by number or by kind. */
+  readonly status: number | null
+}
+
+/** The reason of a reply whose status is not 2xx. `nowMs` is what a `Retry-After` date is measured against. */
+export const refusalOf = (
+  status: number,
+  headers: IncomingHttpHeaders,
+  text: string,
+  nowMs: number
+): ProviderReason => {
+  const body = parseJson(text)
+  if (status === 404 && body === undefined) return new ServerFault({ status, retryAfterMs: null })
+  const fields = fieldsOf(body)
+  const credentials = fields.status === 401 || fields.status === 402 ? fields.status : null
+  return reasonOf(credentials === null ? status : credentials, status, fields, retryAfterOf(headers, nowMs))
+}
+
+/** The reason of an error object inside a 200 or a stream event; null when there is none in `body`. */
+export const refusalInside = (body: Wire): ProviderReason | null => {
+  if (!isWire(body["error"]) && typeof body["error"] !== "string" && body["object"] !== "error") return null
+  const fields = fieldsOf(body)
+  const status = fields.status ?? 500
+  return reasonOf(status, status, fields, null)
+}
+
+/** What may leave the dialect: the provider's words without our key, should it repeat it, and cut to 500 characters. */
+export const presentable = (reason: ProviderReason, key: string | null): ProviderReason => {
+  if (reason._tag !== "Rejected") return reason
+  const message = key === null || key === "" ? reason.message : reason.message.replaceAll(key, "[key]")
+  return new Rejected({ ...reason, message: message.slice(0, MESSAGE_LIMIT) })
+}
+
+const reasonOf = (meant: number, status: number, fields: ErrorFields, retryAfterMs: number | null): ProviderReason => {
+  if (meant === 401 || meant === 402 || meant === 403) return new CredentialsRefused({ status })
+  if (meant === 429 || (meant === 503 && retryAfterMs !== null)) return new Throttled({ status, retryAfterMs })
+  if (!rejections.has(meant)) return new ServerFault({ status, retryAfterMs })
+  const message = fields.message ?? `the provider answered ${status}`
+  const contextLength = fields.code === "context_length_exceeded" || contextMessages.test(message)
+  return new Rejected({ status, message, param: fields.param, code: fields.code, contextLength })
+}
+
+/** `{error: {…}}`, `{error: "…"}`, `{object: "error", message}` and FastAPI's `{detail}`. */
+const fieldsOf = (body: unknown): ErrorFields => {
+  if (!isWire(body)) return { message: null, param: null, code: null, status: null }
+  const error = isWire(body["error"]) ? body["error"] : body
+  const [first] = wiresOf(body["detail"])
+  const code = typeof error["code"] === "number" ? String(error["code"]) : stringOf(error["code"])
+  const type = stringOf(error["type"])
+  return {
+    message:
+      stringOf(error["message"]) ?? stringOf(body["error"]) ?? stringOf(body["detail"]) ?? stringOf(first?.["msg"]),
+    param: stringOf(error["param"]),
+    code: code ?? type,
+    status: numericStatus(code) ?? kinds[code ?? ""] ?? kinds[type ?? ""] ?? null
+  }
+}
+
+const numericStatus = (code: string | null): number | null => {
+  const status = code === null ? Number.NaN : Number(code)
+  return Number.isInteger(status) && status >= 400 && status <= 599 ? status : null
+}
+
+/** `retry-after-ms`, or `retry-after` in seconds or as an HTTP date; null when there is none that makes sense. */
+export const retryAfterOf = (headers: IncomingHttpHeaders, nowMs: number): number | null => {
+  const exact = Number(headers["retry-after-ms"] ?? Number.NaN)
+  if (exact >= 0) return Math.ceil(exact)
+  const value = headers["retry-after"]
+  if (value === undefined) return null
+  const seconds = Number(value)
+  if (value.trim() !== "" && seconds >= 0) return Math.ceil(seconds * 1000)
+  const atMs = Date.parse(value)
+  return Number.isNaN(atMs) ? null : Math.max(0, atMs - nowMs)
+}

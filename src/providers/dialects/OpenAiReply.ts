@@ -1,0 +1,100 @@
+/** The OpenAI dialect's whole replies: completions and embeddings as vendors write them, read leniently into the domain's. */
+import { type ChatReply, type ReplyChoice } from "../../domain/Chat.ts"
+import { type EmbeddingReply } from "../../domain/Embedding.ts"
+import { type TokenUsage } from "../../domain/Money.ts"
+import { Malformed } from "../Provider.ts"
+import { countOf, isWire, stringOf, type Wire, wiresOf } from "../Wire.ts"
+
+/**
+ * Cached tokens are where OpenAI, DeepSeek or Moonshot put them. A count of zero is a count; usage without `prompt_tokens` is none.
+ */
+export const readUsage = (usage: unknown): TokenUsage | null => {
+  if (!isWire(usage)) return null
+  const promptTokens = countOf(usage["prompt_tokens"])
+  if (promptTokens === null) return null
+  const details = usage["prompt_tokens_details"]
+  const cachedTokens =
+    (isWire(details) ? countOf(details["cached_tokens"]) : null) ??
+    countOf(usage["prompt_cache_hit_tokens"]) ??
+    countOf(usage["cached_tokens"]) ??
+    0
+  return { promptTokens, completionTokens: countOf(usage["completion_tokens"]) ?? 0, cachedTokens }
+}
+
+/** Puts the text members of a message or delta right, in place: `reasoning_content` is reasoning, content in parts is joined. */
+export const readText = (message: Wire): void => {
+  const reasoning = message["reasoning_content"]
+  if (reasoning !== undefined) {
+    if (typeof reasoning === "string") message["reasoning"] ??= reasoning
+    delete message["reasoning_content"]
+  }
+  const content = message["content"]
+  if (!Array.isArray(content)) return
+  const parts = wiresOf(content)
+  const thought = parts.flatMap((part) => (part["type"] === "thinking" ? wiresOf(part["thinking"]) : []))
+  message["content"] = joined(parts)
+  if (thought.length > 0) message["reasoning"] ??= joined(thought)
+}
+
+const joined = (parts: ReadonlyArray<Wire>): string => parts.map((part) => stringOf(part["text"]) ?? "").join("")
+
+/** A completion. `Malformed` when it has no choice, or none that says anything. */
+export const readReply = (body: Wire): ChatReply | Malformed => {
+  const choices = wiresOf(body["choices"]).map(readChoice)
+  if (choices.every(isEmpty)) return new Malformed({ detail: "empty completion" })
+  return { choices, usage: readUsage(body["usage"]), systemFingerprint: stringOf(body["system_fingerprint"]) }
+}
+
+const readChoice = (choice: Wire, at: number): ReplyChoice => {
+  const wire = isWire(choice["message"]) ? choice["message"] : {}
+  readText(wire)
+  const { reasoning, refusal, tool_calls, ...rest } = wire
+  const calls = wiresOf(tool_calls)
+  return {
+    ...choice,
+    index: typeof choice["index"] === "number" ? choice["index"] : at,
+    message: {
+      ...rest,
+      role: "assistant",
+      content: stringOf(wire["content"]),
+      ...(calls.length > 0 ? { tool_calls: calls } : {}),
+      ...(refusal === undefined ? {} : { refusal: stringOf(refusal) }),
+      ...(typeof reasoning === "string" ? { reasoning } : {})
+    },
+    finish_reason: stringOf(choice["finish_reason"]) || null
+  }
+}
+
+const isEmpty = ({ finish_reason, message }: ReplyChoice): boolean =>
+  finish_reason === null &&
+  !message.content &&
+  !message.refusal &&
+  !message.reasoning &&
+  message.tool_calls === undefined &&
+  message["audio"] === undefined &&
+  message["function_call"] === undefined
+
+/** Vectors in the order of the inputs, from arrays of numbers or base64 of little-endian float32. `expected`: how many inputs there were. */
+export const readEmbeddings = (body: Wire, expected: number): EmbeddingReply | Malformed => {
+  const vectors: Array<ReadonlyArray<number> | undefined> = Array.from({ length: expected })
+  for (const [at, item] of wiresOf(body["data"]).entries()) {
+    const index = typeof item["index"] === "number" ? item["index"] : at
+    const vector = readVector(item["embedding"])
+    if (vector === null || !(index in vectors) || vectors[index] !== undefined)
+      return new Malformed({ detail: "bad embedding" })
+    vectors[index] = vector
+  }
+  const whole = vectors.filter((vector) => vector !== undefined)
+  if (whole.length !== expected) return new Malformed({ detail: "embeddings missing" })
+  return { vectors: whole, usage: readUsage(body["usage"]) }
+}
+
+const readVector = (value: unknown): ReadonlyArray<number> | null => {
+  if (typeof value === "string") {
+    const bytes = Buffer.from(value, "base64")
+    if (bytes.length === 0 || bytes.length % 4 !== 0) return null
+    return Array.from({ length: bytes.length / 4 }, (_, at) => bytes.readFloatLE(at * 4))
+  }
+  if (!Array.isArray(value) || value.length === 0) return null
+  return value.every((number): number is number => typeof number === "number") ? value : null
+}

@@ -1,0 +1,180 @@
+/**
+ * Vendors that speak the OpenAI dialect, as data: a new one is a row. `policy` is what the vendor's own pages promise to every API
+ * customer without a contract of their own, read at `source` on `checked`; where they promise nothing that can be relied on, it is
+ * `unknownPolicy`, which counts as training and retaining. An operator who has better terms says so in the settings.
+ */
+import { type DataPolicy, type ProviderConfig, unknownPolicy } from "../../domain/Catalog.ts"
+
+export interface Preset {
+  readonly slug: string
+  readonly name: string
+  /** The variable whose presence switches the preset on: it holds the key, or for a server of one's own its base URL. */
+  readonly env: string
+  readonly envHolds: "api_key" | "base_url"
+  /** The variable that replaces `baseUrl`; required where `baseUrl` is null. */
+  readonly baseUrlEnv: string | null
+  readonly baseUrl: string | null
+  readonly auth: ProviderConfig["auth"]
+  readonly query: Readonly<Record<string, string>>
+  readonly policy: DataPolicy
+  readonly policySource: { readonly source: string; readonly checked: string } | null
+  /** The price list's names for the vendor, the first one's models winning; none: it lists no models, the settings do. */
+  readonly priceLists: ReadonlyArray<string>
+  /** Whose models they are where a model's name does not tell: the first half of its id. */
+  readonly author: string
+}
+
+const bearer = { type: "bearer" } as const
+const CHECKED = "2026-11-21"
+const keepsNothing: DataPolicy = { training: false, retainsPrompts: false, retentionDays: 0, zdr: true }
+const keepsThirtyDays: DataPolicy = { training: false, retainsPrompts: true, retentionDays: 30, zdr: false }
+
+const hosted = (
+  row: Pick<Preset, "slug" | "name" | "env" | "priceLists" | "author"> & { readonly baseUrl: string } & Partial<
+      Pick<Preset, "policy" | "policySource">
+    >
+): Preset => ({
+  envHolds: "api_key",
+  baseUrlEnv: row.env.replace(/_API_KEY$/, "_BASE_URL"),
+  auth: bearer,
+  query: {},
+  policy: unknownPolicy,
+  policySource: null,
+  ...row
+})
+
+/** Servers that an operator runs: no key, no price, nothing leaves the operator's machines. */
+const selfHosted = (slug: string, name: string, env: string): Preset => ({
+  slug,
+  name,
+  env,
+  envHolds: "base_url",
+  baseUrlEnv: null,
+  baseUrl: null,
+  auth: bearer,
+  query: {},
+  policy: keepsNothing,
+  policySource: null,
+  priceLists: [],
+  author: slug
+})
+
+export const presets: ReadonlyArray<Preset> = [
+  hosted({
+    slug: "openai",
+    name: "OpenAI",
+    env: "OPENAI_API_KEY",
+    baseUrl: "https://api.openai.com/v1",
+    policy: keepsThirtyDays,
+    policySource: { source: "https://developers.openai.com/api/docs/guides/your-data", checked: CHECKED },
+    priceLists: ["openai"],
+    author: "openai"
+  }),
+  {
+    slug: "azure",
+    name: "Azure OpenAI",
+    env: "AZURE_OPENAI_API_KEY",
+    envHolds: "api_key",
+    // https://<resource>.openai.azure.com/openai/v1; a deployment is expected to bear its model's name.
+    baseUrlEnv: "AZURE_OPENAI_BASE_URL",
+    baseUrl: null,
+    auth: { type: "header", name: "api-key" },
+    query: { "api-version": "v1" },
+    // No training; prompts that are flagged for abuse are stored for a time that the page does not name.
+    policy: { training: false, retainsPrompts: true, retentionDays: null, zdr: false },
+    policySource: {
+      source: "https://learn.microsoft.com/en-us/azure/ai-foundry/responsible-ai/openai/data-privacy",
+      checked: CHECKED
+    },
+    priceLists: ["azure", "openai"],
+    author: "openai"
+  },
+  hosted({
+    slug: "groq",
+    name: "Groq",
+    env: "GROQ_API_KEY",
+    baseUrl: "https://api.groq.com/openai/v1",
+    // Not retained by default, but for up to 30 days where abuse or a fault is looked into; zero retention is a setting of the account.
+    policy: keepsThirtyDays,
+    policySource: { source: "https://console.groq.com/docs/your-data", checked: CHECKED },
+    priceLists: ["groq"],
+    author: "groq"
+  }),
+  hosted({
+    slug: "mistral",
+    name: "Mistral",
+    env: "MISTRAL_API_KEY",
+    baseUrl: "https://api.mistral.ai/v1",
+    priceLists: ["mistral"],
+    author: "mistralai"
+  }),
+  hosted({
+    slug: "deepseek",
+    name: "DeepSeek",
+    env: "DEEPSEEK_API_KEY",
+    baseUrl: "https://api.deepseek.com/v1",
+    priceLists: ["deepseek"],
+    author: "deepseek"
+  }),
+  hosted({
+    slug: "together",
+    name: "Together AI",
+    env: "TOGETHER_API_KEY",
+    baseUrl: "https://api.together.xyz/v1",
+    // Stored until deleted unless the organisation turns storage off; training only where the customer opted in.
+    policy: { training: false, retainsPrompts: true, retentionDays: null, zdr: false },
+    policySource: { source: "https://docs.together.ai/docs/zero-data-retention", checked: CHECKED },
+    priceLists: ["together"],
+    author: "together"
+  }),
+  hosted({
+    slug: "fireworks",
+    name: "Fireworks AI",
+    env: "FIREWORKS_API_KEY",
+    baseUrl: "https://api.fireworks.ai/inference/v1",
+    policy: keepsNothing,
+    policySource: { source: "https://docs.fireworks.ai/guides/security_compliance/data_handling", checked: CHECKED },
+    priceLists: ["fireworks"],
+    author: "fireworks"
+  }),
+  hosted({
+    slug: "xai",
+    name: "xAI",
+    env: "XAI_API_KEY",
+    baseUrl: "https://api.x.ai/v1",
+    policy: keepsThirtyDays,
+    policySource: { source: "https://docs.x.ai/docs/faq/security", checked: CHECKED },
+    priceLists: ["x-ai"],
+    author: "x-ai"
+  }),
+  hosted({
+    slug: "cerebras",
+    name: "Cerebras",
+    env: "CEREBRAS_API_KEY",
+    baseUrl: "https://api.cerebras.ai/v1",
+    priceLists: ["cerebras"],
+    author: "cerebras"
+  }),
+  hosted({
+    slug: "openrouter",
+    name: "OpenRouter",
+    env: "OPENROUTER_API_KEY",
+    baseUrl: "https://openrouter.ai/api/v1",
+    // Keeps nothing itself; what happens to a prompt is up to the provider that it routes to.
+    priceLists: ["openrouter"],
+    author: "openrouter"
+  }),
+  hosted({
+    slug: "perplexity",
+    name: "Perplexity",
+    env: "PERPLEXITY_API_KEY",
+    baseUrl: "https://api.perplexity.ai",
+    policy: keepsNothing,
+    policySource: { source: "https://docs.perplexity.ai/docs/resources/privacy-security", checked: CHECKED },
+    priceLists: ["perplexity"],
+    author: "perplexity"
+  }),
+  selfHosted("ollama", "Ollama", "OLLAMA_BASE_URL"),
+  selfHosted("vllm", "vLLM", "VLLM_BASE_URL"),
+  selfHosted("lmstudio", "LM Studio", "LMSTUDIO_BASE_URL")
+]

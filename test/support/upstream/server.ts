@@ -1,0 +1,137 @@
+/** The scripted upstream's process: a plain HTTP server that does what it is told over IPC. Started by Upstream.ts. */
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
+import { type AddressInfo } from "node:net"
+import { setTimeout as sleep } from "node:timers/promises"
+import { type Behaviour, type Command, type Pause, type Received, type Report } from "./Behaviour.ts"
+
+const scripts = new Map<string, { readonly behaviours: ReadonlyArray<Behaviour>; calls: number }>()
+const requests: Array<{ -readonly [Member in keyof Received]: Received[Member] }> = []
+const gates = new Map<string, { readonly opened: Promise<void>; readonly open: () => void }>()
+
+const report = (message: Report): void => {
+  if (process.connected) process.send?.(message)
+}
+const changed = (): void => report({ type: "changed", requests })
+
+const gate = (name: string) => {
+  const known = gates.get(name)
+  if (known !== undefined) return known
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const made = { opened: promise, open: resolve }
+  gates.set(name, made)
+  return made
+}
+
+const pause = (pause: Pause): Promise<void> => ("gate" in pause ? gate(pause.gate).opened : sleep(pause.waitMs))
+
+const unscripted: Behaviour = {
+  status: 404,
+  json: {
+    error: {
+      message: "no script for this model",
+      type: "invalid_request_error",
+      param: "model",
+      code: "model_not_found"
+    }
+  }
+}
+
+const nextBehaviour = (model: string): Behaviour => {
+  const script = scripts.get(model)
+  if (script === undefined) return unscripted
+  const behaviour = script.behaviours[Math.min(script.calls, script.behaviours.length - 1)]
+  script.calls++
+  return behaviour ?? unscripted
+}
+
+const answer = async (response: ServerResponse, behaviour: Behaviour, given: () => boolean): Promise<void> => {
+  const socket = response.socket
+  if (behaviour.ending === "reset_at_once") return void socket?.resetAndDestroy()
+  if (behaviour.before !== undefined) await pause(behaviour.before)
+  if (behaviour.ending === "silence" || given()) return
+  const json = behaviour.json === undefined ? undefined : JSON.stringify(behaviour.json)
+  const type = json === undefined ? "text/event-stream; charset=utf-8" : "application/json"
+  response.writeHead(behaviour.status ?? 200, { "content-type": type, ...behaviour.headers })
+  response.flushHeaders()
+  for (const chunk of behaviour.chunks ?? [json ?? behaviour.body ?? ""]) {
+    if (given()) return
+    if (typeof chunk === "object" && !(chunk instanceof Uint8Array)) await pause(chunk)
+    else if (chunk.length > 0) await new Promise<void>((resolve) => response.write(chunk, () => resolve()))
+  }
+  switch (behaviour.ending ?? "end") {
+    case "end":
+      return void response.end()
+    case "reset":
+      return void socket?.resetAndDestroy()
+    case "close":
+      return void socket?.destroy()
+    default:
+      return
+  }
+}
+
+const receive = async (request: IncomingMessage): Promise<string> => {
+  const chunks: Array<Buffer> = []
+  for await (const chunk of request) chunks.push(chunk)
+  return Buffer.concat(chunks).toString("utf8")
+}
+
+const parse = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+const server = createServer({ keepAliveTimeout: 60_000, requestTimeout: 0 }, (request, response) => {
+  response.socket?.setNoDelay(true)
+  const clientPort = request.socket.remotePort ?? 0
+  void receive(request).then(
+    (rawBody) => {
+      const body = parse(rawBody)
+      const model =
+        typeof body === "object" && body !== null && "model" in body && typeof body.model === "string" ? body.model : ""
+      const received = {
+        id: requests.length,
+        method: request.method ?? "",
+        path: request.url ?? "",
+        headers: request.headers,
+        model,
+        body,
+        rawBody,
+        receivedAtMs: Date.now(),
+        closedEarly: false,
+        closedAtMs: null as number | null,
+        clientPort
+      }
+      requests.push(received)
+      const behaviour = nextBehaviour(model)
+      let ours = false
+      response.on("close", () => {
+        received.closedAtMs = Date.now()
+        received.closedEarly = !ours && !response.writableFinished
+        changed()
+      })
+      changed()
+      void answer(response, behaviour, () => response.destroyed).then(() => {
+        ours = behaviour.ending === "reset" || behaviour.ending === "close" || behaviour.ending === "reset_at_once"
+      })
+    },
+    () => undefined
+  )
+})
+
+process.on("message", (command: Command) => {
+  if (command.type === "script") scripts.set(command.model, { behaviours: command.behaviours, calls: 0 })
+  else if (command.type === "open") gate(command.gate).open()
+  else if (command.type === "reset") {
+    scripts.clear()
+    gates.clear()
+    requests.length = 0
+  }
+  report({ type: "done", id: command.id, requests })
+})
+process.on("disconnect", () => process.exit(0))
+
+server.listen(0, "127.0.0.1", () => report({ type: "listening", port: (server.address() as AddressInfo).port }))
