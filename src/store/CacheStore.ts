@@ -1,14 +1,33 @@
 /** A bounded store of strings with a time to live: what the prompt cache keeps its entries in. It may forget anything at any time. */
-import { Context, type Effect, type Option } from "effect"
+import { Context, Effect, Layer, Option } from "effect"
+import { maxMemoryBytes } from "./CacheBounds.ts"
+import { makeCacheRedis } from "./CacheRedis.ts"
+import { CacheTable } from "./CacheTable.ts"
 import { type StoreError } from "./StoreError.ts"
 
 export class CacheStore extends Context.Service<
   CacheStore,
   {
     readonly get: (key: string, nowMs: number) => Effect.Effect<Option.Option<string>, StoreError>
+    /** Entries above 2 MiB and those without a time to live are not kept; what the key held before goes all the same. */
     readonly set: (key: string, value: string, ttlMs: number, nowMs: number) => Effect.Effect<void, StoreError>
     /** How many entries there are, for the operator; may be approximate. */
     readonly size: Effect.Effect<number, StoreError>
     readonly ping: Effect.Effect<void, StoreError>
   }
->()("tollgate/store/CacheStore") {}
+>()("tollgate/store/CacheStore") {
+  /** Entries of this process alone: at most `maxEntries`, at most 256 MiB; expired ones go first, then the least recently used. */
+  static readonly layerMemory = (options: { readonly maxEntries: number }) =>
+    Layer.sync(CacheStore, () => {
+      const table = new CacheTable(options.maxEntries, maxMemoryBytes)
+      return {
+        get: (key, nowMs) => Effect.sync(() => Option.fromUndefinedOr(table.get(key, nowMs))),
+        set: (key, value, ttlMs, nowMs) => Effect.sync(() => table.set(key, value, ttlMs, nowMs)),
+        size: Effect.sync(() => table.size),
+        ping: Effect.void
+      }
+    })
+
+  /** Entries that all processes share, bounded by their time to live and by Redis' own `maxmemory` policy. */
+  static readonly layerRedis = Layer.effect(CacheStore, makeCacheRedis)
+}

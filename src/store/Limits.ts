@@ -3,39 +3,14 @@
  * continuously), and requests under way at once as leases that expire by themselves when their process dies. One `acquire` checks
  * all three and takes from all or from none.
  */
-import { Context, type Effect } from "effect"
+import { Context, Effect, Layer } from "effect"
 import { type RateLimits } from "../domain/Key.ts"
+import { makeLimitsRedis } from "./LimitsRedis.ts"
+import { LimitTable } from "./LimitTable.ts"
+import { type LimitRequest, type LimitVerdict } from "./LimitVerdict.ts"
 import { type StoreError } from "./StoreError.ts"
 
-export interface LimitRequest {
-  /** Whose buckets: the key's id. */
-  readonly keyId: string
-  /** Names the concurrency lease: the generation's id. */
-  readonly leaseId: string
-  readonly limits: RateLimits
-  /** Tokens to take now: an estimate, corrected by `correct` once the reply is known. A request that needs more than the
-   * whole bucket takes the whole bucket. */
-  readonly tokens: number
-  readonly nowMs: number
-  /** How long the concurrency lease lives unless it is released. */
-  readonly leaseMs: number
-}
-
-/** One bucket as the `x-ratelimit-*` headers show it. `resetMs`: until it is full again. */
-export interface BucketState {
-  readonly limit: number
-  readonly remaining: number
-  readonly resetMs: number
-}
-
-export interface LimitVerdict {
-  /** `null`: granted. Else the first limit that refused. */
-  readonly refusedBy: "requests" | "tokens" | "concurrency" | null
-  /** Until the refusing limit would grant; 0 when granted. */
-  readonly retryAfterMs: number
-  readonly requests: BucketState
-  readonly tokens: BucketState
-}
+export type { BucketState, LimitRequest, LimitVerdict } from "./LimitVerdict.ts"
 
 export class Limits extends Context.Service<
   Limits,
@@ -43,7 +18,10 @@ export class Limits extends Context.Service<
     readonly acquire: (request: LimitRequest) => Effect.Effect<LimitVerdict, StoreError>
     /** Frees the concurrency lease; a second call changes nothing. */
     readonly release: (keyId: string, leaseId: string) => Effect.Effect<void, StoreError>
-    /** Takes `delta` more tokens (or gives back, when negative). Never refuses: the bucket may go below zero, never above full. */
+    /**
+     * Takes `delta` more tokens (or gives back, when negative). Never refuses: the bucket may go below zero, never above full.
+     * Counted from what `acquire` took, which is at most the whole bucket: `used - min(estimate, tokensPerMinute)`.
+     */
     readonly correct: (options: {
       readonly keyId: string
       readonly limits: RateLimits
@@ -52,4 +30,22 @@ export class Limits extends Context.Service<
     }) => Effect.Effect<void, StoreError>
     readonly ping: Effect.Effect<void, StoreError>
   }
->()("tollgate/store/Limits") {}
+>()("tollgate/store/Limits") {
+  /** Limits of this process alone, which it forgets when it ends. Never fails. */
+  static readonly layerMemory = Layer.sync(Limits, () => {
+    const table = new LimitTable()
+    return {
+      acquire: (request) => Effect.sync(() => table.acquire(request)),
+      release: (keyId, leaseId) => Effect.sync(() => table.release(keyId, leaseId)),
+      correct: (options) =>
+        Effect.sync(() => table.correct(options.keyId, options.limits, options.delta, options.nowMs)),
+      ping: Effect.void
+    }
+  })
+
+  /**
+   * Limits that all processes share. Redis' clock counts, not the callers': every `nowMs` is ignored, so that processes whose
+   * clocks differ agree. A Redis that loses its data forgets what was taken, and starts with full buckets.
+   */
+  static readonly layerRedis = Layer.effect(Limits, makeLimitsRedis("server"))
+}

@@ -1,0 +1,67 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Layer, Option, Redacted } from "effect"
+import { Redis } from "effect/persistence"
+import { inject } from "vitest"
+import { CacheStore } from "../../src/store/CacheStore.ts"
+import { RedisConnection } from "../../src/store/RedisConnection.ts"
+import { spawnRedis } from "../support/Redis.ts"
+import { cacheStoreSuite, newCacheKey } from "./cacheStoreSuite.ts"
+
+const storeOn = (url: string) =>
+  CacheStore.layerRedis.pipe(Layer.provideMerge(RedisConnection.layer({ url: Redacted.make(url) })))
+
+describe("CacheStore.layerRedis", () => {
+  cacheStoreSuite(storeOn(inject("redisUrl")))
+
+  it.layer(storeOn(inject("redisUrl")))((it) => {
+    it.effect("lets Redis expire what it keeps, under a prefix of its own", () =>
+      Effect.gen(function* () {
+        const cache = yield* CacheStore
+        const redis = yield* Redis.Redis
+        const key = newCacheKey()
+        yield* cache.set(key, "1", 59_999.5, 0)
+        const left = yield* redis.send<number>("PTTL", `tollgate:cache:${key}`)
+        assert.isAbove(left, 0)
+        assert.isAtMost(left, 60_000)
+        yield* redis.send("PEXPIREAT", `tollgate:cache:${key}`, "1")
+        assert.deepStrictEqual(yield* cache.get(key, 0), Option.none())
+      })
+    )
+
+    it.effect("turns what Redis refuses into a StoreError of the cache", () =>
+      Effect.gen(function* () {
+        const cache = yield* CacheStore
+        const redis = yield* Redis.Redis
+        const key = newCacheKey()
+        yield* redis.send("LPUSH", `tollgate:cache:${key}`, "a list")
+        const error = yield* Effect.flip(cache.get(key, 0))
+        assert.deepStrictEqual([error._tag, error.dependency], ["StoreError", "cache"])
+        yield* redis.send("DEL", `tollgate:cache:${key}`)
+      })
+    )
+  })
+
+  it.effect("counts its entries and not its neighbours': exactly while there are few, nearly when there are many", () =>
+    Effect.gen(function* () {
+      const server = yield* Effect.acquireRelease(
+        Effect.promise(() => spawnRedis()),
+        (own) => Effect.promise(() => own.stop())
+      )
+      const stores = yield* Layer.build(storeOn(server.url))
+      yield* Effect.gen(function* () {
+        const cache = yield* CacheStore
+        const redis = yield* Redis.Redis
+        assert.strictEqual(yield* cache.size, 0)
+        yield* Effect.forEach(["a", "b", "c"], (key) => cache.set(key, key, 60_000, 0))
+        yield* redis.send("SET", "neighbour", "1")
+        assert.strictEqual(yield* cache.size, 3)
+        const fill = "for i = 1, ARGV[2] do redis.call('SET', ARGV[1] .. i, '1', 'PX', 60000) end"
+        yield* redis.send("EVAL", fill, "0", "tollgate:cache:many", "20000")
+        yield* redis.send("EVAL", fill, "0", "neighbour", "20000")
+        const many = yield* cache.size
+        assert.isAbove(many, 18_000)
+        assert.isBelow(many, 22_000)
+      }).pipe(Effect.provide(stores))
+    })
+  )
+})
