@@ -1,0 +1,106 @@
+/**
+ * The rooms of the house as data: which files make up each room of `src`, which rooms it may import, and which packages it must
+ * not know. scripts/check-imports.ts enforces it. A file that is in no room is reported, so a new room is a decision made here.
+ */
+
+export interface Room {
+  readonly name: string
+  /** Paths below `src/` that belong to it. */
+  readonly files: RegExp
+  /** Which paths below `src/` it may import, beside its own. */
+  readonly mayImport: RegExp
+  /** Packages and built-ins it may import; undefined: all but `notPackages`. */
+  readonly packages?: RegExp
+  readonly notPackages?: RegExp
+  /** Why, in one line: it is shown with every breach. */
+  readonly because: string
+}
+
+const sql = String.raw`effect/sql|@effect/sql-pg|@electric-sql/pglite`
+const http = String.raw`effect/http|effect/http-api|@effect/platform-node|undici|node:http|node:https|node:http2`
+const package_ = (names: string) => new RegExp(`^(?:${names})(?:/|$)`)
+const effectCore = String.raw`effect(?:/[A-Z]\w*)?$`
+
+/** What the gateway and the ports speak of: service classes and their errors, never an implementation. */
+const providerPorts = String.raw`providers/(?:Provider|Providers)\.ts`
+const storePorts = String.raw`store/(?:CacheStore|KeyRepo|Ledger|Limits|StoreError|Users|Sessions|Challenges)\.ts`
+const settings = String.raw`Settings\.ts`
+
+export const rooms: ReadonlyArray<Room> = [
+  {
+    name: "main",
+    files: /^main\.ts$/,
+    mayImport: /^(?:Server|Observability)\.ts$/,
+    because: "main launches Server and Observability and does nothing else"
+  },
+  {
+    name: "Server",
+    files: /^Server\.ts$/,
+    mayImport: /^(?:Settings\.ts$|settings\/|http\/|api\/|gateway\/|providers\/|store\/|domain\/)/,
+    because: "Server puts the layers together; main is above it and Observability beside it"
+  },
+  {
+    name: "Settings",
+    files: /^(?:Settings\.ts$|settings\/)/,
+    mayImport: /^(?:domain\/|providers\/(?:Mock|presets))/,
+    notPackages: package_(`${sql}|${http}`),
+    because: "settings are read before anything runs: they know the domain and the providers' data, nothing that acts"
+  },
+  {
+    name: "Observability",
+    files: /^(?:Observability\.ts$|observability\/)/,
+    mayImport: /^(?:Settings\.ts$|domain\/)/,
+    notPackages: package_(sql),
+    because: "telemetry hangs beside the program, not on its parts"
+  },
+  {
+    name: "domain",
+    files: /^domain\//,
+    mayImport: /^$/,
+    packages: new RegExp(`^${effectCore}`),
+    because: "the domain is data and arithmetic: effect core only"
+  },
+  {
+    name: "api",
+    files: /^api\//,
+    mayImport: /^domain\//,
+    packages: new RegExp(`^(?:${effectCore}|effect/http-api(?:/|$))`),
+    because: "the contract must be safe for a client to import: domain and effect/http-api only"
+  },
+  {
+    name: "http",
+    files: /^http\//,
+    mayImport: new RegExp(`^(?:api/|gateway/|domain/|${settings}$)`),
+    notPackages: package_(sql),
+    because: "the edge translates between the contract and the gateway; providers and stores are the gateway's"
+  },
+  {
+    name: "gateway",
+    files: /^gateway\//,
+    mayImport: new RegExp(`^(?:domain/|${settings}$|${providerPorts}$|${storePorts}$)`),
+    notPackages: package_(`${sql}|${http}|redis`),
+    because:
+      "the gateway knows the domain and the ports of providers and store: no SQL, no dialect, no HTTP, no contract"
+  },
+  {
+    name: "providers",
+    files: /^providers\//,
+    mayImport: new RegExp(`^(?:domain/|${settings}$)`),
+    notPackages: package_(`${sql}|effect/http-api|redis`),
+    because: "providers stand alone: never the store, never the gateway"
+  },
+  {
+    name: "store",
+    files: /^store\//,
+    mayImport: new RegExp(`^(?:domain/|${settings}$)`),
+    notPackages: package_("effect/http|effect/http-api|undici"),
+    because: "stores stand alone: never the providers, never the gateway"
+  }
+]
+
+/** Packages that call out over HTTP, and the one file that may. */
+export const outbound = {
+  packages: package_("undici|effect/http/HttpClient|effect/http/FetchHttpClient|@effect/platform-node/NodeHttpClient"),
+  builtins: package_("node:http|node:https|node:http2"),
+  file: "providers/Transport.ts"
+}

@@ -1,0 +1,82 @@
+/**
+ * Reads and parses the TypeScript files below a directory, for the checks that look at the syntax of the sources. A file that does
+ * not parse is an error of its own: no rule is silently skipped over it.
+ */
+import { readdirSync, readFileSync } from "node:fs"
+import { join, relative, sep } from "node:path"
+import { type Comment, parseSync, type Program, type StaticImport } from "oxc-parser"
+
+export interface SourceFile {
+  /** Relative to the root, with forward slashes: `src/domain/Key.ts`. */
+  readonly path: string
+  readonly program: Program
+  readonly comments: ReadonlyArray<Comment>
+  readonly imports: ReadonlyArray<ImportEdge>
+  /** The line (from 1) of an offset. */
+  readonly lineAt: (offset: number) => number
+}
+
+/** One `import … from`, `export … from` or `import()`. */
+export interface ImportEdge {
+  readonly specifier: string
+  readonly line: number
+  /** Nothing of it is there at run time. */
+  readonly typeOnly: boolean
+  /** Imported name and local name; a default or namespace import has `*`. */
+  readonly names: ReadonlyArray<{ readonly imported: string; readonly local: string; readonly typeOnly: boolean }>
+}
+
+const namesOf = (statement: StaticImport): ImportEdge["names"] =>
+  statement.entries.map((entry) => ({
+    imported: entry.importName.name ?? "*",
+    local: entry.localName.value,
+    typeOnly: entry.isType
+  }))
+
+/** Parses one file. `path` as in `SourceFile`. */
+export const parseSource = (path: string, text: string): SourceFile => {
+  const { program, module, comments, errors } = parseSync(path, text)
+  const starts = [0]
+  for (let at = text.indexOf("\n"); at !== -1; at = text.indexOf("\n", at + 1)) starts.push(at + 1)
+  const lineAt = (offset: number) => starts.findLastIndex((start) => start <= offset) + 1
+  const fault = errors[0]
+  if (fault !== undefined)
+    throw new Error(`${path}:${lineAt(fault.labels[0]?.start ?? 0)} does not parse: ${fault.message}`)
+  const imports: Array<ImportEdge> = []
+  for (const statement of module.staticImports) {
+    const names = namesOf(statement)
+    imports.push({
+      specifier: statement.moduleRequest.value,
+      line: lineAt(statement.start),
+      typeOnly: names.length > 0 && names.every((name) => name.typeOnly),
+      names
+    })
+  }
+  for (const statement of module.staticExports) {
+    for (const entry of statement.entries) {
+      if (entry.moduleRequest === null) continue
+      const imported = entry.importName.name ?? "*"
+      imports.push({
+        specifier: entry.moduleRequest.value,
+        line: lineAt(statement.start),
+        typeOnly: entry.isType,
+        names: [{ imported, local: imported, typeOnly: entry.isType }]
+      })
+    }
+  }
+  for (const call of module.dynamicImports) {
+    const literal = /^["'`](.*)["'`]$/s.exec(text.slice(call.moduleRequest.start, call.moduleRequest.end))
+    if (literal?.[1] !== undefined) {
+      imports.push({ specifier: literal[1], line: lineAt(call.start), typeOnly: false, names: [] })
+    }
+  }
+  return { path, program, comments, imports, lineAt }
+}
+
+/** All `.ts` files below `root/directory`, in the order of their paths. */
+export const readSources = (root: string, directory: string): ReadonlyArray<SourceFile> =>
+  readdirSync(join(root, directory), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && entry.name.endsWith(".ts"))
+    .map((entry) => relative(root, join(entry.parentPath, entry.name)).split(sep).join("/"))
+    .toSorted()
+    .map((path) => parseSource(path, readFileSync(join(root, path), "utf8")))

@@ -1,0 +1,219 @@
+/** Every import rule broken once in a small tree, and a clean tree that breaks none. */
+import { assert, describe, it } from "@effect/vitest"
+import { checkImports } from "../../scripts/importRules.ts"
+import { parseSource } from "../../scripts/sourceFiles.ts"
+
+/** What the checker says about a tree of files, as `path:line rule`. */
+const check = (tree: Readonly<Record<string, string>>) =>
+  checkImports(Object.entries(tree).map(([path, text]) => parseSource(path, text)))
+
+const shown = (tree: Readonly<Record<string, string>>) =>
+  check(tree).map((breach) => `${breach.path}:${breach.line} ${breach.rule}`)
+
+const clean = {
+  "src/main.ts": `import { Layer } from "effect"
+import { Observability } from "./Observability.ts"
+import { Server } from "./Server.ts"
+export const run = Layer.mergeAll(Server.layer, Observability.layer)`,
+  "src/Server.ts": `import { PgClient } from "@effect/sql-pg"
+import { Chat } from "./http/Chat.ts"
+import { Providers } from "./providers/Providers.ts"
+import { KeyRepo } from "./store/KeyRepo.ts"
+export const Server = { layer: [Chat.layer, Providers.layer, KeyRepo.layer, PgClient.layer] }`,
+  "src/Observability.ts": `import { Settings } from "./Settings.ts"
+export const Observability = { layer: Settings }`,
+  "src/Settings.ts": `import { Config } from "effect"
+import { presets } from "./providers/presets.ts"
+import { type Key } from "./domain/Key.ts"
+export const Settings = [process.env, Config, presets] as ReadonlyArray<Key>`,
+  "src/domain/Key.ts": `import { Schema } from "effect"
+import * as Option from "effect/Option"
+export type Key = Schema.Schema<Option.Option<string>>`,
+  "src/api/Chat.ts": `import { HttpApiGroup } from "effect/http-api"
+import { type Key } from "../domain/Key.ts"
+export const Chat: Key = HttpApiGroup`,
+  "src/http/Chat.ts": `import { HttpServerResponse } from "effect/http"
+import { Chat as Group } from "../api/Chat.ts"
+import { Completion } from "../gateway/Completion.ts"
+export class Chat { static readonly layer = [HttpServerResponse, Group, Completion]
+  static readonly layerTest = Chat.layer }`,
+  "src/gateway/Completion.ts": `import { hash } from "node:crypto"
+import { Provider } from "../providers/Provider.ts"
+import { KeyRepo } from "../store/KeyRepo.ts"
+export const Completion = [hash, Provider, KeyRepo]`,
+  "src/providers/Provider.ts": "export const Provider = 1",
+  "src/providers/Providers.ts": `import { Provider } from "./Provider.ts"
+export const Providers = { layer: Provider }`,
+  "src/providers/Transport.ts": `import { Pool } from "undici"
+export const Transport = Pool`,
+  "src/providers/presets.ts": "export const presets = []",
+  "src/store/KeyRepo.ts": `import { PgClient } from "@effect/sql-pg"
+import { makeKeyRepoMemory } from "./KeyRepoMemory.ts"
+export class KeyRepo { static readonly layer = [PgClient, makeKeyRepoMemory] }`,
+  "src/store/KeyRepoMemory.ts": `import { type KeyRepo } from "./KeyRepo.ts"
+export const makeKeyRepoMemory = (repo: KeyRepo) => repo`
+}
+
+describe("checkImports", () => {
+  it("finds nothing in a clean tree, type-only circles included", () => {
+    assert.deepStrictEqual(shown(clean), [])
+  })
+
+  const broken: ReadonlyArray<readonly [title: string, path: string, text: string, expected: string]> = [
+    ["main imports a room", "src/main.ts", `import { Key } from "./domain/Key.ts"`, "src/main.ts:1 room"],
+    ["Server imports main", "src/Server.ts", `import { type run } from "./main.ts"`, "src/Server.ts:1 room"],
+    ["settings import a dialect", "src/Settings.ts", `import "./providers/Provider.ts"`, "src/Settings.ts:1 room"],
+    [
+      "settings import the store",
+      "src/settings/File.ts",
+      `import "../store/KeyRepo.ts"`,
+      "src/settings/File.ts:1 room"
+    ],
+    [
+      "telemetry imports the gateway",
+      "src/Observability.ts",
+      `\nimport "./gateway/Completion.ts"`,
+      "src/Observability.ts:2 room"
+    ],
+    ["domain imports a room", "src/domain/Key.ts", `import "../api/Chat.ts"`, "src/domain/Key.ts:1 room"],
+    ["domain imports effect/http", "src/domain/Key.ts", `import "effect/http"`, "src/domain/Key.ts:1 package"],
+    [
+      "domain imports a type of effect/sql",
+      "src/domain/Key.ts",
+      `import { type A } from "effect/sql"`,
+      "src/domain/Key.ts:1 package"
+    ],
+    ["domain imports a built-in", "src/domain/Key.ts", `import "node:fs"`, "src/domain/Key.ts:1 package"],
+    ["api imports http", "src/api/Chat.ts", `import { type Chat } from "../http/Chat.ts"`, "src/api/Chat.ts:1 room"],
+    ["api imports a server package", "src/api/Chat.ts", `import "effect/http/HttpServer"`, "src/api/Chat.ts:1 package"],
+    [
+      "http imports the store",
+      "src/http/Chat.ts",
+      `import { KeyRepo } from "../store/KeyRepo.ts"`,
+      "src/http/Chat.ts:1 room"
+    ],
+    ["http imports SQL", "src/http/Chat.ts", `import "effect/sql/SqlClient"`, "src/http/Chat.ts:1 package"],
+    [
+      "gateway imports SQL",
+      "src/gateway/Completion.ts",
+      `import "@effect/sql-pg"`,
+      "src/gateway/Completion.ts:1 package"
+    ],
+    [
+      "gateway imports effect/http",
+      "src/gateway/Completion.ts",
+      `import "effect/http"`,
+      "src/gateway/Completion.ts:1 package"
+    ],
+    [
+      "gateway imports the contract",
+      "src/gateway/Completion.ts",
+      `import "../api/Chat.ts"`,
+      "src/gateway/Completion.ts:1 room"
+    ],
+    [
+      "gateway imports a dialect",
+      "src/gateway/Completion.ts",
+      `import { type OpenAi } from "../providers/Transport.ts"`,
+      "src/gateway/Completion.ts:1 room"
+    ],
+    [
+      "gateway imports a store's inside",
+      "src/gateway/Completion.ts",
+      `export * from "../store/KeyRepoMemory.ts"`,
+      "src/gateway/Completion.ts:1 room"
+    ],
+    [
+      "providers import the store",
+      "src/providers/Provider.ts",
+      `import "../store/KeyRepo.ts"`,
+      "src/providers/Provider.ts:1 room"
+    ],
+    [
+      "providers import the gateway",
+      "src/providers/Provider.ts",
+      `import { type Completion } from "../gateway/Completion.ts"`,
+      "src/providers/Provider.ts:1 room"
+    ],
+    [
+      "a dialect calls out",
+      "src/providers/Provider.ts",
+      `import { request } from "node:https"`,
+      "src/providers/Provider.ts:1 outbound"
+    ],
+    [
+      "store imports providers",
+      "src/store/KeyRepo.ts",
+      `import "../providers/Provider.ts"`,
+      "src/store/KeyRepo.ts:1 room"
+    ],
+    ["store imports HTTP", "src/store/KeyRepo.ts", `import "effect/http"`, "src/store/KeyRepo.ts:1 package"],
+    [
+      "src imports a test",
+      "src/store/KeyRepo.ts",
+      `import "../../test/support/Postgres.ts"`,
+      "src/store/KeyRepo.ts:1 room"
+    ],
+    ["a file that is none", "src/store/KeyRepo.ts", `import "./Nothing.ts"`, "src/store/KeyRepo.ts:1 missing"],
+    ["an unknown room", "src/shed/Tool.ts", "export const tool = 1", "src/shed/Tool.ts:1 room"],
+    [
+      "a dynamic import",
+      "src/providers/Provider.ts",
+      `export const load = () => import("../store/KeyRepo.ts")`,
+      "src/providers/Provider.ts:1 room"
+    ],
+    [
+      "another file's layer",
+      "src/gateway/Completion.ts",
+      `import { KeyRepo } from "../store/KeyRepo.ts"\nexport const all = [KeyRepo.layerMemory]`,
+      "src/gateway/Completion.ts:2 layers"
+    ],
+    [
+      "another file's layer by name",
+      "src/store/KeyRepo.ts",
+      `import { layerPostgres } from "./KeyRepoMemory.ts"\nexport const all = layerPostgres`,
+      "src/store/KeyRepo.ts:1 layers"
+    ],
+    [
+      "process.env",
+      "src/gateway/Completion.ts",
+      `export const home = process.env["HOME"]`,
+      "src/gateway/Completion.ts:1 environment"
+    ],
+    [
+      "Config",
+      "src/store/KeyRepo.ts",
+      `import { Config } from "effect"\nexport const a = Config`,
+      "src/store/KeyRepo.ts:1 environment"
+    ]
+  ]
+  for (const [title, path, text, expected] of broken) {
+    it(`reports: ${title}`, () => {
+      assert.deepStrictEqual(shown({ ...clean, [path]: text }), [expected])
+    })
+  }
+
+  it("reports a circle once, from its first file", () => {
+    const tree = {
+      "src/domain/C.ts": `import "./A.ts"`,
+      "src/domain/B.ts": `import "./C.ts"`,
+      "src/domain/A.ts": `import "./B.ts"`
+    }
+    assert.deepStrictEqual(
+      check(tree).map((breach) => breach.message),
+      ["imports go in a circle: src/domain/A.ts -> src/domain/B.ts -> src/domain/C.ts -> src/domain/A.ts"]
+    )
+  })
+
+  it("gives the reason with the breach", () => {
+    const [breach] = check({ ...clean, "src/gateway/Completion.ts": `import "effect/sql"` })
+    assert.strictEqual(
+      breach?.message,
+      `gateway must not import "effect/sql": the gateway knows the domain and the ports of providers and store: no SQL, no dialect, no HTTP, no contract`
+    )
+  })
+
+  it("refuses a file that does not parse", () => {
+    assert.throws(() => parseSource("src/domain/A.ts", "const = 1"), /src\/domain\/A\.ts:1 does not parse/)
+  })
+})
