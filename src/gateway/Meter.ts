@@ -13,7 +13,7 @@ import { type Cost, costOf, type NanoUsd, type Pricing, priceUsage, savedCost, t
 import { type Balance, Ledger } from "../store/Ledger.ts"
 import { Limits } from "../store/Limits.ts"
 import { type StoreError } from "../store/StoreError.ts"
-import { type Order } from "./Order.ts"
+import { estimatedTokens, type Order } from "./Order.ts"
 
 /** The output bound of a model that does not tell its own. */
 const DEFAULT_MAX_OUTPUT = 16_384
@@ -121,7 +121,7 @@ export class Meter extends Context.Service<
             limits.correct({
               keyId: order.caller.key.id,
               limits: order.caller.limits,
-              delta: used - order.promptTokens - (order.outputTokens ?? 0),
+              delta: used - Math.min(estimatedTokens(order), order.caller.limits.tokensPerMinute),
               nowMs
             })
           )

@@ -67,3 +67,6 @@ export interface Order<Request = ChatRequest | EmbeddingRequest> {
   readonly attempts: Array<Attempt>
   readonly account: Account
 }
+
+/** What the token limit takes before the reply is known: the prompt, and the output that the client allowed. */
+export const estimatedTokens = ({ outputTokens, promptTokens }: Order<unknown>): number => promptTokens + (outputTokens ?? 0)

@@ -10,7 +10,7 @@ import { monthEndMs } from "../domain/Money.ts"
 import { Limits } from "../store/Limits.ts"
 import { type StoreError } from "../store/StoreError.ts"
 import { Meter } from "./Meter.ts"
-import { type Order } from "./Order.ts"
+import { estimatedTokens, type Order } from "./Order.ts"
 
 /** A concurrency slot outlives the longest request, so that only a dead process leaves one behind. */
 const LEASE_MARGIN_MS = 60_000
@@ -40,7 +40,7 @@ export class Policy extends Context.Service<
           keyId: key.id,
           leaseId: order.generationId,
           limits: tier,
-          tokens: order.promptTokens + (order.outputTokens ?? 0),
+          tokens: estimatedTokens(order),
           nowMs,
           leaseMs: longestMs(order) + LEASE_MARGIN_MS
         }).pipe(Effect.catch(unavailable))

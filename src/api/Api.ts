@@ -1,0 +1,32 @@
+/** The whole contract: every group of endpoints. Safe for a client to import: no server code behind it. */
+import { HttpApi, OpenApi } from "effect/http-api"
+import { AdminGroup } from "./Admin.ts"
+import { ChatGroup } from "./Chat.ts"
+import { EmbeddingsGroup } from "./Embeddings.ts"
+import { GenerationsGroup } from "./Generations.ts"
+import { HealthGroup } from "./Health.ts"
+import { KeysGroup, OwnKeyGroup } from "./Keys.ts"
+import { ModelsGroup } from "./Models.ts"
+
+/** The interface version of spec.md. */
+export const version = "0.1.0"
+
+export class Api extends HttpApi.make("tollgate")
+  .add(ChatGroup)
+  .add(EmbeddingsGroup)
+  .add(ModelsGroup)
+  .add(GenerationsGroup)
+  .add(KeysGroup)
+  .add(OwnKeyGroup)
+  .add(AdminGroup)
+  .add(HealthGroup)
+  // Every fault of a request is listed, not just the first.
+  .annotate(HttpApi.ParseOptions, { errors: "all" })
+  .annotateMerge(
+    OpenApi.annotations({
+      title: "tollgate",
+      version,
+      description:
+        "One HTTP API in front of every language-model provider. Chat completions and embeddings in OpenAI's convention; keys with rate limits, monthly budgets and model whitelists; a prompt cache; routing with fallback; a receipt for every generation."
+    })
+  ) {}

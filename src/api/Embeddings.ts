@@ -1,0 +1,17 @@
+/** `POST /v1/embeddings`: vectors in the encoding that was asked for, in the order of the inputs. */
+import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
+import { EmbeddingRequest, EmbeddingResponse } from "../domain/Embedding.ts"
+import { Authorization } from "./Authorization.ts"
+import { errors, Validation } from "./Failure.ts"
+
+export class EmbeddingsGroup extends HttpApiGroup.make("embeddings")
+  .add(
+    HttpApiEndpoint.post("embed", "/v1/embeddings", {
+      payload: EmbeddingRequest,
+      success: EmbeddingResponse,
+      error: errors(400, 402, 403, 404, 429, 500, 502, 503, 504)
+    }).annotateMerge(OpenApi.annotations({ title: "Create embeddings" }))
+  )
+  .middleware(Validation)
+  .middleware(Authorization)
+  .annotateMerge(OpenApi.annotations({ title: "Embeddings" })) {}

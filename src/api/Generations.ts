@@ -1,0 +1,80 @@
+/** Reading one's own generations back: spec.md's record and, beyond it, the receipt of contract §7. */
+import { Schema } from "effect"
+import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
+import { UsageInfo } from "../domain/Chat.ts"
+import { Authorization } from "./Authorization.ts"
+import { errors, Validation } from "./Failure.ts"
+
+const Usd = Schema.Finite
+
+export const GenerationCost = Schema.Struct({
+  prompt_cost_usd: Usd,
+  completion_cost_usd: Usd,
+  cache_discount_usd: Usd,
+  total_cost_usd: Usd,
+  markup_usd: Usd,
+  billed_usd: Usd
+}).annotate({ identifier: "GenerationCost" })
+
+const Attempt = Schema.Struct({
+  provider: Schema.String,
+  model: Schema.String,
+  status: Schema.Literals(["ok", "error", "timeout", "cancelled", "skipped"]),
+  latency_ms: Schema.Finite,
+  error_type: Schema.NullOr(Schema.String),
+  http_status: Schema.NullOr(Schema.Int)
+})
+
+export const GenerationRecord = Schema.Struct({
+  id: Schema.String,
+  model: Schema.String,
+  provider: Schema.String,
+  created_at: Schema.String.annotate({ format: "date-time" }),
+  usage: UsageInfo,
+  cost: GenerationCost,
+  latency_ms: Schema.Finite,
+  fallback_used: Schema.Boolean,
+  cache_hit: Schema.Boolean,
+  attempts: Schema.Array(Attempt),
+  excluded: Schema.Array(Schema.Struct({ slug: Schema.String, model: Schema.String, reason: Schema.String })),
+  finish_reason: Schema.NullOr(Schema.String),
+  error_type: Schema.NullOr(Schema.String),
+  streamed: Schema.Boolean,
+  cancelled: Schema.Boolean,
+  time_to_first_token_ms: Schema.NullOr(Schema.Finite),
+  usage_source: Schema.Literals(["provider", "counted", "estimated", "cache"]),
+  /** USD per million tokens. */
+  price: Schema.Struct({ prompt: Usd, completion: Usd, cached_prompt: Schema.NullOr(Usd) }),
+  reservation: Schema.Struct({ reserved_usd: Usd, extended_usd: Usd, settled_usd: Usd })
+}).annotate({ identifier: "GenerationRecord" })
+export type GenerationRecord = typeof GenerationRecord.Type
+
+const Moment = Schema.DateTimeUtcFromString
+
+export class GenerationsGroup extends HttpApiGroup.make("generations")
+  .add(
+    HttpApiEndpoint.get("get", "/v1/generations/:generation_id", {
+      params: { generation_id: Schema.String },
+      success: GenerationRecord,
+      error: errors(403, 404, 500, 503)
+    }).annotateMerge(OpenApi.annotations({ title: "Read one of the key's own generations" })),
+    HttpApiEndpoint.get("list", "/v1/generations", {
+      query: {
+        limit: Schema.optionalKey(Schema.NumberFromString.pipe(Schema.decodeTo(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 100 }))))),
+        cursor: Schema.optionalKey(Schema.String),
+        from: Schema.optionalKey(Moment),
+        to: Schema.optionalKey(Moment),
+        model: Schema.optionalKey(Schema.String)
+      },
+      success: Schema.Struct({
+        object: Schema.Literal("list"),
+        data: Schema.Array(GenerationRecord),
+        has_more: Schema.Boolean,
+        next_cursor: Schema.NullOr(Schema.String)
+      }),
+      error: errors(403, 500, 503)
+    }).annotateMerge(OpenApi.annotations({ title: "List the key's own generations, newest first" }))
+  )
+  .middleware(Validation)
+  .middleware(Authorization)
+  .annotateMerge(OpenApi.annotations({ title: "Generations" })) {}

@@ -1,0 +1,75 @@
+/** `GET /v1/models`: OpenAI's list with OpenRouter's fields and, for each model, its providers with their data policies (contract §8). */
+import { Schema } from "effect"
+import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
+import { Authorization } from "./Authorization.ts"
+import { errors } from "./Failure.ts"
+
+/** USD per token, as decimal strings. */
+const Prices = Schema.Struct({
+  prompt: Schema.String,
+  completion: Schema.String,
+  input_cache_read: Schema.optionalKey(Schema.String)
+})
+
+const ProviderEntry = Schema.Struct({
+  slug: Schema.String,
+  name: Schema.String,
+  pricing: Prices,
+  context_length: Schema.NullOr(Schema.Int),
+  max_completion_tokens: Schema.NullOr(Schema.Int),
+  data_policy: Schema.Struct({
+    training: Schema.Boolean,
+    retains_prompts: Schema.Boolean,
+    retention_days: Schema.NullOr(Schema.Int),
+    zdr: Schema.Boolean
+  }),
+  tags: Schema.Array(Schema.String),
+  /** `ok`, or `down` while the circuit is open. */
+  status: Schema.Literals(["ok", "down"]),
+  /** Share of the last calls that were answered, 0 to 1; null when there were none. */
+  uptime: Schema.NullOr(Schema.Finite),
+  latency_ms: Schema.NullOr(Schema.Struct({ p50: Schema.Finite, p99: Schema.Finite })),
+  throughput_tps: Schema.NullOr(Schema.Finite)
+})
+
+export const ModelEntry = Schema.Struct({
+  id: Schema.String,
+  object: Schema.Literal("model"),
+  created: Schema.Int,
+  owned_by: Schema.String,
+  name: Schema.String,
+  canonical_slug: Schema.String,
+  description: Schema.String,
+  context_length: Schema.NullOr(Schema.Int),
+  architecture: Schema.Struct({
+    modality: Schema.String,
+    input_modalities: Schema.Array(Schema.String),
+    output_modalities: Schema.Array(Schema.String),
+    tokenizer: Schema.String,
+    instruct_type: Schema.NullOr(Schema.String)
+  }),
+  pricing: Prices,
+  supported_parameters: Schema.Array(Schema.String),
+  default_parameters: Schema.NullOr(Schema.Record(Schema.String, Schema.Unknown)),
+  per_request_limits: Schema.NullOr(Schema.Record(Schema.String, Schema.Unknown)),
+  links: Schema.Struct({ details: Schema.String }),
+  top_provider: Schema.Struct({
+    context_length: Schema.NullOr(Schema.Int),
+    max_completion_tokens: Schema.NullOr(Schema.Int),
+    is_moderated: Schema.Boolean
+  }),
+  providers: Schema.Array(ProviderEntry)
+}).annotate({ identifier: "Model" })
+
+export const ModelList = Schema.Struct({ object: Schema.Literal("list"), data: Schema.Array(ModelEntry) }).annotate({
+  identifier: "ModelList"
+})
+
+export class ModelsGroup extends HttpApiGroup.make("models")
+  .add(
+    HttpApiEndpoint.get("list", "/v1/models", { success: ModelList, error: errors(403, 500, 503) }).annotateMerge(
+      OpenApi.annotations({ title: "List the models that the key may use" })
+    )
+  )
+  .middleware(Authorization)
+  .annotateMerge(OpenApi.annotations({ title: "Models" })) {}

@@ -1,0 +1,57 @@
+/** Who is calling: turns the credential headers into `CurrentKey`, or lets an admin through. */
+import { Effect, Layer, Redacted } from "effect"
+import { HttpServerRequest, type HttpServerResponse } from "effect/http"
+import { AdminAuthorization, Authorization, CurrentKey } from "../api/Authorization.ts"
+import { AdminUnauthenticated, gatewayError, type GatewayError, ScopeMissing, Unauthenticated } from "../domain/Errors.ts"
+import { type Scope } from "../domain/Key.ts"
+import { Accounts } from "../gateway/Accounts.ts"
+import { sameSecret } from "../gateway/KeySecret.ts"
+import { type Caller } from "../gateway/Order.ts"
+import { CurrentRequest } from "./CurrentRequest.ts"
+import { errorResponse } from "./Failure.ts"
+
+const refuse = (error: GatewayError) => Effect.map(CurrentRequest, ({ requestId }) => errorResponse(error, requestId))
+
+export const layer = Layer.effect(
+  Authorization,
+  Effect.gen(function* () {
+    const accounts = yield* Accounts
+
+    const admit = Effect.fnUntraced(function* <E, R>(
+      httpEffect: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>,
+      credential: Redacted.Redacted
+    ) {
+      const found = yield* Effect.result(accounts.authenticate(Redacted.value(credential)))
+      if (found._tag === "Failure") return yield* refuse(found.failure)
+      return yield* Effect.provideService(httpEffect, CurrentKey, found.success)
+    })
+
+    return Authorization.of({
+      // The schemes are tried in turn until one answers: a request without a bearer passes on to the other carrier.
+      bearer: (httpEffect, { credential }) =>
+        Effect.flatMap(HttpServerRequest.HttpServerRequest, ({ headers }) =>
+          Redacted.value(credential) === "" && headers["authorization"] === undefined && headers["x-api-key"] !== undefined
+            ? admit(httpEffect, Redacted.make(headers["x-api-key"]))
+            : admit(httpEffect, credential)
+        ),
+      apiKey: (httpEffect, { credential }) => admit(httpEffect, credential)
+    })
+  })
+)
+
+/** Lets through whoever sends the admin key. */
+export const layerAdmin = (adminKey: Redacted.Redacted) =>
+  Layer.succeed(AdminAuthorization, {
+    adminKey: (httpEffect, { credential }) =>
+      sameSecret(Redacted.value(credential), Redacted.value(adminKey))
+        ? httpEffect
+        : refuse(gatewayError(new AdminUnauthenticated()))
+  })
+
+/** The caller, if its key has the scope. */
+export const callerWith = (scope: Scope): Effect.Effect<Caller, GatewayError, CurrentKey> =>
+  Effect.flatMap(CurrentKey, (caller) =>
+    caller.key.scopes.includes(scope) ? Effect.succeed(caller) : Effect.fail(gatewayError(new ScopeMissing({ scope })))
+  )
+
+export const unauthenticated = gatewayError(new Unauthenticated())

@@ -1,0 +1,17 @@
+/**
+ * What the edge knows of the request it is answering: its id, and the facts that go into headers whatever the ending. The edge sets
+ * it up before anything else runs.
+ */
+import { Context } from "effect"
+import { emptyFacts, type Facts } from "../gateway/Order.ts"
+import { type Rejection } from "../gateway/Traffic.ts"
+
+export interface RequestState {
+  readonly requestId: string
+  readonly facts: Facts
+  rejection: Rejection | null
+}
+
+export const CurrentRequest = Context.Reference<RequestState>("tollgate/http/CurrentRequest", {
+  defaultValue: () => ({ requestId: "req_unknown", facts: emptyFacts(), rejection: null })
+})

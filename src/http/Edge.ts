@@ -1,0 +1,94 @@
+/**
+ * The outermost room of every request: gives it an id, lets the rest work, and sends every ending out in the contract's form. A route
+ * that does not exist is a 404, a method that it has not is a 405, a defect is a 500 that shows nothing. The headers of contract
+ * §3 are set here, for successes and failures alike.
+ */
+import { Cause, Clock, Effect } from "effect"
+import { Headers, HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
+import { Api } from "../api/Api.ts"
+import { gatewayError, MethodNotAllowed, NotFound } from "../domain/Errors.ts"
+import { Ids } from "../domain/Ids.ts"
+import { emptyFacts, type Facts } from "../gateway/Order.ts"
+import { Traffic } from "../gateway/Traffic.ts"
+import { CurrentRequest, type RequestState } from "./CurrentRequest.ts"
+import { errorResponse, internalErrorResponse } from "./Failure.ts"
+
+const acceptedId = /^[A-Za-z0-9._-]{1,128}$/
+
+export const layer = HttpRouter.middleware(
+  Effect.gen(function* () {
+    const ids = yield* Ids
+    const traffic = yield* Traffic
+    return (app) =>
+      Effect.gen(function* () {
+        const request = yield* HttpServerRequest.HttpServerRequest
+        const sent = request.headers["x-request-id"]
+        const requestId = sent !== undefined && acceptedId.test(sent) ? sent : ids.next("req", yield* Clock.currentTimeMillis)
+        const state: RequestState = { requestId, facts: emptyFacts(), rejection: null }
+        const response = yield* app.pipe(
+          Effect.catchCause((cause) => ending(cause, request, requestId)),
+          Effect.provideService(CurrentRequest, state)
+        )
+        traffic.answered(response.status, state.rejection)
+        return HttpServerResponse.setHeaders(response, headersOf(state))
+      })
+  }),
+  { global: true }
+)
+
+/** What a request that nobody answered ends with. A client that left is left alone. */
+const ending = <E>(cause: Cause.Cause<E>, request: HttpServerRequest.HttpServerRequest, requestId: string) => {
+  if (Cause.hasInterruptsOnly(cause)) return Effect.failCause(cause)
+  const failure = cause.reasons.find((reason) => reason._tag === "Fail")?.error
+  if (failure instanceof HttpServerError.HttpServerError && failure.reason._tag === "RouteNotFound") {
+    return Effect.succeed(unrouted(request, requestId))
+  }
+  return Effect.as(
+    Effect.annotateLogs(Effect.logError("a request ended in a defect", cause), { request_id: requestId }),
+    internalErrorResponse(requestId)
+  )
+}
+
+/** Every path of the API with its methods, for the 405. */
+const routes = Object.values(Api.groups).flatMap((group) =>
+  Object.values(group.endpoints).map(({ method, path }) => ({
+    method,
+    form: new RegExp(`^${path.replaceAll(/:[^/]+/g, "[^/]+")}/?$`)
+  }))
+)
+
+const unrouted = (request: HttpServerRequest.HttpServerRequest, requestId: string) => {
+  const [path = ""] = request.url.split("?")
+  const allow = [...new Set(routes.filter(({ form }) => form.test(path)).map(({ method }) => method))]
+  return errorResponse(
+    gatewayError(
+      allow.length > 0 ? new MethodNotAllowed({ allow }) : new NotFound({ what: "route", id: `${request.method} ${path.slice(0, 200)}` })
+    ),
+    requestId
+  )
+}
+
+const headersOf = ({ facts, requestId }: RequestState): Headers.Input => ({
+  "x-request-id": requestId,
+  ...(facts.generationId === null ? {} : { "x-generation-id": facts.generationId }),
+  ...(facts.cache === null ? {} : { "x-tollgate-cache": facts.cache }),
+  ...(facts.provider === null ? {} : { "x-tollgate-provider": facts.provider }),
+  ...(facts.limits === null ? {} : limitHeaders(facts.limits))
+})
+
+const limitHeaders = ({ requests, tokens }: NonNullable<Facts["limits"]>): Record<string, string> => ({
+  "x-ratelimit-limit-requests": String(requests.limit),
+  "x-ratelimit-remaining-requests": String(Math.max(0, Math.floor(requests.remaining))),
+  "x-ratelimit-reset-requests": duration(requests.resetMs),
+  "x-ratelimit-limit-tokens": String(tokens.limit),
+  "x-ratelimit-remaining-tokens": String(Math.max(0, Math.floor(tokens.remaining))),
+  "x-ratelimit-reset-tokens": duration(tokens.resetMs)
+})
+
+/** As OpenAI writes it: `350ms`, `2.5s`, `1m30s`. */
+const duration = (ms: number): string => {
+  if (ms < 1000) return `${Math.ceil(ms)}ms`
+  const minutes = Math.floor(ms / 60_000)
+  const rest = `${Number(((ms % 60_000) / 1000).toFixed(3))}s`
+  return minutes > 0 ? `${minutes}m${rest}` : rest
+}

@@ -1,0 +1,90 @@
+/** Generations at the edge: spec.md's record with its receipt. */
+import { DateTime, Effect } from "effect"
+import { HttpApiBuilder } from "effect/http-api"
+import { Api } from "../api/Api.ts"
+import { type GenerationRecord } from "../api/Generations.ts"
+import { type Generation } from "../domain/Generation.ts"
+import { usdFromNano, usdPerMillionFromPico } from "../domain/Money.ts"
+import { usageInfo } from "../gateway/Closing.ts"
+import { Generations } from "../gateway/Generations.ts"
+import { callerWith } from "./Authorization.ts"
+import { guard } from "./Failure.ts"
+
+const DEFAULT_PAGE = 20
+
+export const layer = HttpApiBuilder.group(
+  Api,
+  "generations",
+  Effect.fnUntraced(function* (handlers) {
+    const generations = yield* Generations
+    const caller = callerWith("generations:read")
+    return handlers.handleAll({
+      get: ({ params }) =>
+        guard(Effect.flatMap(caller, ({ key }) => Effect.map(generations.get(params.generation_id, key.id), recordOf))),
+      list: ({ query }) =>
+        guard(
+          Effect.flatMap(caller, ({ key }) =>
+            Effect.map(
+              generations.list(key.id, {
+                limit: query.limit ?? DEFAULT_PAGE,
+                cursor: query.cursor ?? null,
+                ...(query.from === undefined ? {} : { fromMs: DateTime.toEpochMillis(query.from) }),
+                ...(query.to === undefined ? {} : { toMs: DateTime.toEpochMillis(query.to) }),
+                ...(query.model === undefined ? {} : { model: query.model })
+              }),
+              (page) => ({
+                object: "list" as const,
+                data: page.generations.map(recordOf),
+                has_more: page.nextCursor !== null,
+                next_cursor: page.nextCursor
+              })
+            )
+          )
+        )
+    })
+  })
+)
+
+const recordOf = (generation: Generation): GenerationRecord => ({
+  id: generation.id,
+  model: generation.model,
+  provider: generation.provider,
+  created_at: new Date(generation.createdAtMs).toISOString(),
+  usage: usageInfo(generation),
+  cost: {
+    prompt_cost_usd: usdFromNano(generation.cost.promptNano),
+    completion_cost_usd: usdFromNano(generation.cost.completionNano),
+    cache_discount_usd: usdFromNano(generation.cost.cacheDiscountNano),
+    total_cost_usd: usdFromNano(generation.cost.totalNano),
+    markup_usd: usdFromNano(generation.cost.markupNano),
+    billed_usd: usdFromNano(generation.cost.billedNano)
+  },
+  latency_ms: generation.latencyMs,
+  fallback_used: generation.fallbackUsed,
+  cache_hit: generation.cacheHit,
+  attempts: generation.attempts.map((attempt) => ({
+    provider: attempt.provider,
+    model: attempt.model,
+    status: attempt.status,
+    latency_ms: attempt.latencyMs,
+    error_type: attempt.errorType,
+    http_status: attempt.httpStatus
+  })),
+  excluded: generation.excluded,
+  finish_reason: generation.finishReason,
+  error_type: generation.errorType,
+  streamed: generation.streamed,
+  cancelled: generation.cancelled,
+  time_to_first_token_ms: generation.timeToFirstTokenMs,
+  usage_source: generation.usageSource,
+  price: {
+    prompt: usdPerMillionFromPico(generation.price.prompt),
+    completion: usdPerMillionFromPico(generation.price.completion),
+    cached_prompt: generation.price.cachedPrompt === null ? null : usdPerMillionFromPico(generation.price.cachedPrompt)
+  },
+  reservation: {
+    reserved_usd: usdFromNano(generation.reservation.reservedNano),
+    extended_usd: usdFromNano(generation.reservation.extendedNano),
+    settled_usd: usdFromNano(generation.reservation.settledNano)
+  }
+})
