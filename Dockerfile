@@ -1,0 +1,23 @@
+# The gateway in a container: no shell script, no root, no writes outside /data and /tmp. Build: docker build -t tollgate .
+ARG NODE_VERSION=24.21.0
+
+FROM node:${NODE_VERSION}-slim AS packages
+WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+# The optional packages are a Node for machines without one; this image has it.
+RUN npm ci --omit=dev --omit=optional --ignore-scripts --loglevel=error
+
+FROM node:${NODE_VERSION}-slim
+ENV NODE_ENV=production TOLLGATE_HOST=0.0.0.0 TOLLGATE_PORT=8787 TOLLGATE_DATA_DIR=/data
+RUN mkdir /data && chown node:node /data && chmod 0700 /data
+WORKDIR /app
+COPY --from=packages /app/node_modules node_modules
+COPY package.json LICENSE ./
+COPY src src
+COPY scripts/healthcheck.ts scripts/healthcheck.ts
+USER node
+VOLUME /data
+EXPOSE 8787
+STOPSIGNAL SIGTERM
+HEALTHCHECK --interval=10s --timeout=5s --start-period=20s --retries=3 CMD ["node", "scripts/healthcheck.ts"]
+CMD ["node", "src/main.ts"]

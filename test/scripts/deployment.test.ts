@@ -1,0 +1,125 @@
+/** The container files: what they promise about privileges, secrets and order of start, and the health check against real servers. */
+import { execFile } from "node:child_process"
+import { existsSync, readFileSync } from "node:fs"
+import { createServer } from "node:http"
+import { type AddressInfo } from "node:net"
+import { assert, describe, it } from "@effect/vitest"
+import { Schema } from "effect"
+import * as Yaml from "effect/encoding/Yaml"
+
+const Strings = Schema.Array(Schema.String)
+const Service = Schema.Struct({
+  user: Schema.optional(Schema.String),
+  environment: Schema.Record(Schema.String, Schema.NullOr(Schema.String)),
+  depends_on: Schema.optional(Schema.Record(Schema.String, Schema.Struct({ condition: Schema.String }))),
+  ports: Schema.optional(Strings),
+  networks: Strings,
+  read_only: Schema.Boolean,
+  tmpfs: Strings,
+  cap_drop: Strings,
+  security_opt: Strings,
+  healthcheck: Schema.optional(Schema.Struct({ test: Strings })),
+  command: Schema.optional(Strings)
+})
+const Compose = Schema.Struct({
+  services: Schema.Struct({ gateway: Service, postgres: Service, redis: Service }),
+  networks: Schema.Record(Schema.String, Schema.NullOr(Schema.Struct({ internal: Schema.Boolean })))
+})
+
+const { services, networks } = Schema.decodeUnknownSync(Compose)(Yaml.parse(readFileSync("docker-compose.yml", "utf8")))
+const dockerfile = readFileSync("Dockerfile", "utf8")
+
+describe("docker-compose.yml", () => {
+  for (const [name, service] of Object.entries(services)) {
+    it(`gives ${name} no privileges and no root file system to write to`, () => {
+      assert.isTrue(service.read_only)
+      assert.deepStrictEqual(service.cap_drop, ["ALL"])
+      assert.deepStrictEqual(service.security_opt, ["no-new-privileges:true"])
+      assert.include(service.tmpfs, "/tmp")
+    })
+  }
+
+  it("has no secret of its own: each is required from the environment", () => {
+    const secrets = Object.values(services)
+      .flatMap((service) => Object.entries(service.environment))
+      .filter(([name, value]) => value !== null && /KEY|PASSWORD|AUTH|URL/.test(name))
+    assert.strictEqual(secrets.length, 5)
+    for (const [name, value] of secrets) assert.match(value ?? "", /\$\{[A-Z_]+:\?[^}]+\}/, name)
+  })
+
+  it("starts the gateway once both stores are healthy, and shows nothing but the gateway", () => {
+    assert.deepStrictEqual(services.gateway.depends_on, {
+      postgres: { condition: "service_healthy" },
+      redis: { condition: "service_healthy" }
+    })
+    for (const store of [services.postgres, services.redis]) {
+      assert.isDefined(store.healthcheck)
+      assert.isUndefined(store.ports)
+      assert.deepStrictEqual(store.networks, ["back"])
+      assert.isDefined(store.user)
+    }
+    assert.deepStrictEqual(networks["back"], { internal: true })
+    assert.deepStrictEqual(services.gateway.ports, ["${TOLLGATE_PUBLISH:-127.0.0.1:8787}:8787"])
+  })
+})
+
+describe("Dockerfile", () => {
+  it("runs the Node that .nvmrc pins, in every stage", () => {
+    assert.include(dockerfile, `ARG NODE_VERSION=${readFileSync(".nvmrc", "utf8").trim()}\n`)
+    const stages = dockerfile.match(/^FROM .*$/gm)
+    assert.deepStrictEqual(stages, ["FROM node:${NODE_VERSION}-slim AS packages", "FROM node:${NODE_VERSION}-slim"])
+  })
+
+  it("leaves root before anything runs, and runs no install script", () => {
+    assert.isBelow(dockerfile.indexOf("USER node"), dockerfile.indexOf("CMD "))
+    assert.match(dockerfile, /npm ci --omit=dev .*--ignore-scripts/)
+  })
+
+  it("copies only what exists and is not ignored", () => {
+    const ignored = readFileSync(".dockerignore", "utf8").trim().split("\n")
+    const copied = [...dockerfile.matchAll(/^COPY (?!--)(.*) \S+$/gm)].flatMap((line) => (line[1] ?? "").split(" "))
+    assert.includeMembers(copied, ["package.json", "package-lock.json", "src", "scripts/healthcheck.ts"])
+    for (const path of copied) {
+      assert.isTrue(existsSync(path), path)
+      assert.notInclude(ignored, path)
+    }
+  })
+})
+
+/** Runs the health check against a port. */
+const healthcheck = (port: number) =>
+  new Promise<{ code: number; stderr: string }>((done) => {
+    const env = { ...process.env, TOLLGATE_PORT: String(port) }
+    const child = execFile(process.execPath, ["scripts/healthcheck.ts"], { env }, (_error, _stdout, stderr) =>
+      done({ code: child.exitCode ?? -1, stderr })
+    )
+  })
+
+/** A server that answers every request with a status and its path, for the time of `use`. */
+const withServer = async <A>(status: number, use: (port: number) => Promise<A>) => {
+  const paths: Array<string | undefined> = []
+  const server = createServer((request, response) => {
+    paths.push(request.url)
+    response.writeHead(status).end()
+  })
+  await new Promise<void>((done) => server.listen(0, "127.0.0.1", done))
+  const { port } = server.address() as AddressInfo
+  const result = await use(port)
+  server.closeAllConnections()
+  await new Promise((done) => server.close(done))
+  return { result, paths, port }
+}
+
+describe("scripts/healthcheck", () => {
+  it("exits 0 when the gateway is ready", async () => {
+    const { result, paths } = await withServer(200, healthcheck)
+    assert.deepStrictEqual(result, { code: 0, stderr: "" })
+    assert.deepStrictEqual(paths, ["/health/ready"])
+  })
+
+  it("exits 1 when it is not, and when nothing listens", async () => {
+    const { result, port } = await withServer(503, healthcheck)
+    assert.deepStrictEqual(result, { code: 1, stderr: "not ready: status 503\n" })
+    assert.deepStrictEqual(await healthcheck(port), { code: 1, stderr: "not ready: fetch failed\n" })
+  })
+})
