@@ -1,49 +1,235 @@
 /**
  * Every setting of the gateway (contract §13), and the only place that reads the environment or the settings file. Everything is
  * decoded when the process starts; a wrong or unknown setting stops the start with a message that names it, what is wrong with
- * its value and the accepted form. Secrets are `Redacted` and never print.
+ * its value and the accepted form, all faults at once. Secrets are `Redacted` and never print.
  */
-import { Context, type Redacted } from "effect"
+import { Context, Effect, Layer, type Redacted, Result } from "effect"
 import { type ProviderConfig, type SortAxis } from "./domain/Catalog.ts"
-import { type RateLimits, type Tier } from "./domain/Key.ts"
+import { defaultTiers, type RateLimits, type Tier } from "./domain/Key.ts"
+import { mockProvider } from "./providers/presets/Mock.ts"
+import {
+  type ConfigFile,
+  decodeConfig,
+  emptyConfig,
+  failedConfig,
+  mergeTiers,
+  type ReadConfig
+} from "./settings/ConfigFile.ts"
+import { decodeEnvironment, type Environment, presentVariables, unknownVariables } from "./settings/Environment.ts"
+import { type Faults } from "./settings/Faults.ts"
+import { SettingsError } from "./settings/SettingsError.ts"
+import { readFile, type SettingsSource } from "./settings/SettingsSource.ts"
+import { noSignIn, type SignInSettings } from "./settings/SignIn.ts"
+import { vendorProviders } from "./settings/VendorKeys.ts"
 
 export interface SettingsShape {
+  /** `TOLLGATE_HOST`: the address to listen on. */
   readonly host: string
+  /** `TOLLGATE_PORT`; 0: the system chooses. */
   readonly port: number
-  /** `null`: made at first start and kept in the data directory. */
+  /** `TOLLGATE_ADMIN_KEY`, at least 16 characters. `null`: made at first start and kept in the data directory. */
   readonly adminKey: Redacted.Redacted | null
+  /** `TOLLGATE_DATA_DIR`: the embedded database and generated secrets. */
   readonly dataDir: string
-  /** `null`: the embedded database in `dataDir`. */
+  /** `DATABASE_URL`. `null`: the embedded database in `dataDir`. */
   readonly databaseUrl: Redacted.Redacted | null
-  /** `null`: limits and cache in memory. */
+  /** `TOLLGATE_DATABASE_POOL`: connections to `databaseUrl`, for each process. */
+  readonly databasePool: number
+  /** `REDIS_URL`. `null`: limits and cache in memory. */
   readonly redisUrl: Redacted.Redacted | null
+  /** `TOLLGATE_WORKERS`: processes on this machine; more than one needs `databaseUrl` and `redisUrl`. */
   readonly workers: number
+  /** `TOLLGATE_LOG_LEVEL` */
   readonly logLevel: "trace" | "debug" | "info" | "warn" | "error" | "none"
+  /** `TOLLGATE_LOG_FORMAT`: by default pretty on a terminal, JSON elsewhere. */
   readonly logFormat: "pretty" | "json"
+  /** `TOLLGATE_MAX_BODY_BYTES`: the largest request body that is read. */
   readonly maxBodyBytes: number
-  /** How long a client may take to send its body. */
+  /** `TOLLGATE_BODY_TIMEOUT_MS`: how long a client may take to send its body. */
   readonly bodyTimeoutMs: number
-  /** How long a drain waits for running requests. */
+  /** `TOLLGATE_DRAIN_TIMEOUT_MS`: how long a drain waits for running requests. */
   readonly drainTimeoutMs: number
+  /**
+   * `providers` of the file, and the preset of every vendor whose key is in the environment, unless the file has a provider of its
+   * slug; the mock provider when there is neither. Never empty.
+   */
   readonly providers: ReadonlyArray<ProviderConfig>
+  /** `routing` of the file. */
   readonly routing: {
     readonly defaultSort: SortAxis
     /** Further tries at the same provider. */
     readonly retries: number
+    /** `null`: never a second call beside a slow one. */
     readonly hedgeAfterMs: number | null
+    /** Whether a cut stream goes on at another provider. */
     readonly continueStreams: boolean
+    /** Models tried in order once the requested one has no provider left. */
     readonly modelsFallback: ReadonlyArray<string>
   }
+  /** `tiers` of the file over the tiers' defaults. */
   readonly tiers: Readonly<Record<Tier, RateLimits>>
+  /** `cache` of the file. */
   readonly cache: {
     readonly enabled: boolean
     readonly ttlSeconds: number
     readonly scope: "key" | "owner"
     readonly maxEntries: number
   }
-  /** A fraction: 0.05 adds five per cent. */
+  /** `markup` of the file. A fraction: 0.05 adds five per cent. */
   readonly markup: number
+  /** `privacy` of the file. */
   readonly privacy: { readonly mode: "off" | "mask" | "block" }
+  /** `auth` of the file. */
+  readonly auth: SignInSettings
 }
 
-export class Settings extends Context.Service<Settings, SettingsShape>()("tollgate/Settings") {}
+/** What holds when nothing is set. */
+export const defaultSettings: SettingsShape = {
+  host: "127.0.0.1",
+  port: 8787,
+  adminKey: null,
+  dataDir: "./.tollgate",
+  databaseUrl: null,
+  databasePool: 10,
+  redisUrl: null,
+  workers: 1,
+  logLevel: "info",
+  logFormat: "json",
+  maxBodyBytes: 10_485_760,
+  bodyTimeoutMs: 30_000,
+  drainTimeoutMs: 30_000,
+  providers: [mockProvider],
+  routing: { defaultSort: "price", retries: 1, hedgeAfterMs: null, continueStreams: true, modelsFallback: [] },
+  tiers: defaultTiers,
+  cache: { enabled: true, ttlSeconds: 300, scope: "key", maxEntries: 10_000 },
+  markup: 0,
+  privacy: { mode: "off" },
+  auth: noSignIn
+}
+
+export class Settings extends Context.Service<Settings, SettingsShape>()("tollgate/Settings") {
+  /** Settings of a given source: nothing but it is read. Fails with every fault at once. */
+  static readonly load = Effect.fn("Settings.load")(function* (
+    source: SettingsSource
+  ): Effect.fn.Return<SettingsShape, SettingsError> {
+    const env = presentVariables(source.env)
+    const config = yield* readConfig(source)
+    const parts = {
+      environment: decodeEnvironment(env),
+      known: failing(unknownVariables(env, config.referred)),
+      vendors: vendorProviders(env, config.slugs),
+      file: config.decoded
+    }
+    const decoded = Result.all(parts)
+    if (Result.isFailure(decoded)) {
+      const all: ReadonlyArray<Result.Result<unknown, Faults>> = Object.values(parts)
+      return yield* new SettingsError({ faults: all.flatMap((part) => (Result.isFailure(part) ? part.failure : [])) })
+    }
+    const { environment, vendors, file } = decoded.success
+    const settings = compose(environment, vendors, file, source.isTerminal)
+    const unserved = unservedFallbacks(settings)
+    return unserved.length === 0 ? settings : yield* new SettingsError({ faults: unserved })
+  })
+
+  /**
+   * This process's settings, read anew each time: what a start takes, what a reload takes once the file has changed, and what
+   * tells whether the file is in order without a start.
+   */
+  static readonly reload: Effect.Effect<SettingsShape, SettingsError> = Effect.suspend(() =>
+    Settings.load({ env: process.env, readFile, isTerminal: process.stdout.isTTY === true })
+  )
+
+  static readonly layer: Layer.Layer<Settings, SettingsError> = Layer.effect(Settings, Settings.reload)
+
+  /** The defaults with the mock provider, `overrides` over them; reads nothing. */
+  static readonly layerTest = (overrides: Partial<SettingsShape> = {}): Layer.Layer<Settings> =>
+    Layer.succeed(Settings, { ...defaultSettings, ...overrides })
+}
+
+const defaultFile = "./tollgate.yaml"
+
+/** A file that is named must be there; the default one may be absent. */
+const readConfig = (source: SettingsSource): Effect.Effect<ReadConfig> => {
+  const env = presentVariables(source.env)
+  const named = env.TOLLGATE_CONFIG
+  const file = named ?? defaultFile
+  const unreadable = (problem: string) =>
+    failedConfig([
+      {
+        setting: named === undefined ? file : "TOLLGATE_CONFIG",
+        problem,
+        expected: "the path of a YAML file that can be read"
+      }
+    ])
+  return source.readFile(file).pipe(
+    Effect.map((text) => {
+      if (text !== null) return decodeConfig(file, text, env)
+      return named === undefined ? emptyConfig : unreadable("names a file that does not exist")
+    }),
+    Effect.catch(({ code }) =>
+      Effect.succeed(unreadable(`${named === undefined ? "is" : "names"} a file that cannot be read (${code})`))
+    )
+  )
+}
+
+const failing = (faults: Faults): Result.Result<void, Faults> =>
+  faults.length === 0 ? Result.succeed(undefined) : Result.fail(faults)
+
+const compose = (
+  env: Environment,
+  vendors: ReadonlyArray<ProviderConfig>,
+  file: ConfigFile,
+  isTerminal: boolean
+): SettingsShape => {
+  const { cache, routing, privacy } = defaultSettings
+  const providers = [...file.providers, ...vendors]
+  return {
+    host: env.TOLLGATE_HOST ?? defaultSettings.host,
+    port: env.TOLLGATE_PORT ?? defaultSettings.port,
+    adminKey: env.TOLLGATE_ADMIN_KEY ?? defaultSettings.adminKey,
+    dataDir: env.TOLLGATE_DATA_DIR ?? defaultSettings.dataDir,
+    databaseUrl: env.DATABASE_URL ?? defaultSettings.databaseUrl,
+    databasePool: env.TOLLGATE_DATABASE_POOL ?? defaultSettings.databasePool,
+    redisUrl: env.REDIS_URL ?? defaultSettings.redisUrl,
+    workers: env.TOLLGATE_WORKERS ?? defaultSettings.workers,
+    logLevel: env.TOLLGATE_LOG_LEVEL ?? defaultSettings.logLevel,
+    logFormat: env.TOLLGATE_LOG_FORMAT ?? (isTerminal ? "pretty" : "json"),
+    maxBodyBytes: env.TOLLGATE_MAX_BODY_BYTES ?? defaultSettings.maxBodyBytes,
+    bodyTimeoutMs: env.TOLLGATE_BODY_TIMEOUT_MS ?? defaultSettings.bodyTimeoutMs,
+    drainTimeoutMs: env.TOLLGATE_DRAIN_TIMEOUT_MS ?? defaultSettings.drainTimeoutMs,
+    providers: providers.length === 0 ? defaultSettings.providers : providers,
+    routing: {
+      defaultSort: file.routing.default_sort ?? routing.defaultSort,
+      retries: file.routing.retries ?? routing.retries,
+      hedgeAfterMs: file.routing.hedge_after_ms ?? routing.hedgeAfterMs,
+      continueStreams: file.routing.continue_streams ?? routing.continueStreams,
+      modelsFallback: file.routing.models_fallback ?? routing.modelsFallback
+    },
+    tiers: mergeTiers(file.tiers, defaultSettings.tiers),
+    cache: {
+      enabled: file.cache.enabled ?? cache.enabled,
+      ttlSeconds: file.cache.ttl_seconds ?? cache.ttlSeconds,
+      scope: file.cache.scope ?? cache.scope,
+      maxEntries: file.cache.max_entries ?? cache.maxEntries
+    },
+    markup: file.markup ?? defaultSettings.markup,
+    privacy: { mode: file.privacy.mode ?? privacy.mode },
+    auth: file.auth ?? defaultSettings.auth
+  }
+}
+
+/** Fallback models that no provider serves: a fallback that can never happen. */
+const unservedFallbacks = ({ providers, routing }: SettingsShape): Faults => {
+  const served = new Set(providers.flatMap(({ models }) => models.map(({ id }) => id)))
+  return routing.modelsFallback.flatMap((model, index) =>
+    served.has(model)
+      ? []
+      : [
+          {
+            setting: `routing.models_fallback[${index}]`,
+            problem: "names a model that no provider serves",
+            expected: "the id of a model of a provider"
+          }
+        ]
+  )
+}

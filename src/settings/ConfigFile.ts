@@ -1,0 +1,172 @@
+/**
+ * The settings file (contract §13): what is a list or a table and so has no place in environment variables. YAML; each section is
+ * optional and decoded apart, so that the faults of all of them are found at once. A section or a file that holds nothing counts
+ * as absent. Refuses members that it does not know.
+ */
+import { Predicate, Result, Schema } from "effect"
+import { parse } from "effect/encoding/Yaml"
+import { type ProviderConfig, type SortAxis } from "../domain/Catalog.ts"
+import { type RateLimits, type Tier } from "../domain/Key.ts"
+import { type EnvironmentVariables } from "./Environment.ts"
+import { decodeAt, type Faults, member, type Place } from "./Faults.ts"
+import { boolean, choice, integer, modelId, number, orNull } from "./Forms.ts"
+import { entriesOf } from "./Lists.ts"
+import { decodeProviders } from "./ProviderEntries.ts"
+import { fillReferences, hideReferences } from "./References.ts"
+import { decodeSignIn, type SignInSettings } from "./SignIn.ts"
+
+const sections = ["providers", "routing", "tiers", "cache", "markup", "privacy", "auth"] as const
+
+const hedge = "milliseconds, from 1 to 600000"
+const Routing = Schema.Struct({
+  default_sort: Schema.optionalKey(
+    choice(["price", "throughput", "latency"] as const satisfies ReadonlyArray<SortAxis>)
+  ),
+  retries: Schema.optionalKey(integer("a whole number from 0 to 10", 0, 10)),
+  hedge_after_ms: Schema.optionalKey(orNull(integer(hedge, 1, 600_000), hedge)),
+  continue_streams: Schema.optionalKey(boolean()),
+  models_fallback: Schema.optionalKey(Schema.Array(modelId()))
+})
+
+const limit = () => Schema.optionalKey(integer("a whole number from 1 to 1000000000", 1, 1_000_000_000))
+const TierLimits = Schema.Struct({ requests_per_minute: limit(), tokens_per_minute: limit(), concurrency: limit() })
+const Tiers = Schema.Struct({
+  free: Schema.optionalKey(TierLimits),
+  pro: Schema.optionalKey(TierLimits),
+  enterprise: Schema.optionalKey(TierLimits)
+} satisfies Record<Tier, Schema.Top>)
+
+const CacheSection = Schema.Struct({
+  enabled: Schema.optionalKey(boolean()),
+  ttl_seconds: Schema.optionalKey(integer("a whole number of seconds from 1 to 31536000", 1, 31_536_000)),
+  scope: Schema.optionalKey(choice(["key", "owner"])),
+  max_entries: Schema.optionalKey(integer("a whole number of entries from 1 to 100000000", 1, 100_000_000))
+})
+
+const Markup = number("a fraction from 0 to 10 (0.05 adds five per cent)", 0, 10)
+const Privacy = Schema.Struct({ mode: Schema.optionalKey(choice(["off", "mask", "block"])) })
+
+/** What the file sets, as it sets it; `providers` and `auth` in their final shape. */
+export interface ConfigFile {
+  readonly providers: ReadonlyArray<ProviderConfig>
+  readonly routing: typeof Routing.Type
+  readonly tiers: typeof Tiers.Type
+  readonly cache: typeof CacheSection.Type
+  readonly markup: number | null
+  readonly privacy: typeof Privacy.Type
+  readonly auth: SignInSettings | null
+}
+
+export interface ReadConfig {
+  readonly decoded: Result.Result<ConfigFile, Faults>
+  /** Variables that the file refers to. */
+  readonly referred: ReadonlySet<string>
+  /** Slugs of its providers, those of faulty entries included. */
+  readonly slugs: ReadonlySet<string>
+}
+
+/** The file that is not there. */
+export const emptyConfig: ReadConfig = {
+  decoded: Result.succeed({
+    providers: [],
+    routing: {},
+    tiers: {},
+    cache: {},
+    markup: null,
+    privacy: {},
+    auth: null
+  }),
+  referred: new Set(),
+  slugs: new Set()
+}
+
+/** Decodes the file's text. `file`: how to name it when it is no YAML at all. `env` fills `${NAME}`. */
+export const decodeConfig = (file: string, source: string, env: EnvironmentVariables): ReadConfig => {
+  const { text, references } = hideReferences(source)
+  const parsed = Result.try({ try: () => parse(text), catch: (cause) => cause })
+  if (Result.isFailure(parsed)) {
+    const problem = `is no YAML that can be read (${positionOf(parsed.failure)})`
+    return failedConfig([{ setting: file, problem, expected: "one YAML mapping" }])
+  }
+  const { value, faults: unfilled, hidden, names } = fillReferences(parsed.success ?? {}, references, env)
+  if (typeof value !== "object" || value === null || Array.isArray(value)) {
+    const expected = `a mapping of ${sections.join(", ")}`
+    return failedConfig([...unfilled, { setting: file, problem: "holds no mapping", expected }], names)
+  }
+  const place = { value: withoutEmptySections(value), path: [], hidden }
+  const decoded = decodeSections(place)
+  const slugs = new Set(
+    entriesOf(member(place, "providers"))
+      .map((entry) => member(entry, "slug").value)
+      .filter(Predicate.isString)
+  )
+  if (unfilled.length === 0) return { decoded, referred: names, slugs }
+  // A reference that could not be filled is one fault, not a second time that of the value that it left behind.
+  const atReferences = new Set(unfilled.map(({ setting }) => setting))
+  const others = Result.isFailure(decoded) ? decoded.failure.filter(({ setting }) => !atReferences.has(setting)) : []
+  return failedConfig([...unfilled, ...others], names, slugs)
+}
+
+/** A file that cannot be used, with what is known of it all the same. */
+export const failedConfig = (
+  faults: Faults,
+  referred: ReadonlySet<string> = new Set(),
+  slugs: ReadonlySet<string> = new Set()
+): ReadConfig => ({ decoded: Result.fail(faults), referred, slugs })
+
+const decodeSections = (file: Place): Result.Result<ConfigFile, Faults> => {
+  const section = <A>(
+    name: (typeof sections)[number],
+    decode: (place: Place) => Result.Result<A, Faults>,
+    absent: A
+  ) => {
+    const place = member(file, name)
+    return place.value === undefined ? Result.succeed(absent) : decode(place)
+  }
+  const parts = {
+    names: decodeAt(SectionNames, file),
+    providers: section("providers", decodeProviders, []),
+    routing: section("routing", (place) => decodeAt(Routing, place), {}),
+    tiers: section("tiers", (place) => decodeAt(Tiers, place), {}),
+    cache: section("cache", (place) => decodeAt(CacheSection, place), {}),
+    markup: section<number | null>("markup", (place) => decodeAt(Markup, place), null),
+    privacy: section("privacy", (place) => decodeAt(Privacy, place), {}),
+    auth: section<SignInSettings | null>("auth", decodeSignIn, null)
+  }
+  const all: ReadonlyArray<Result.Result<unknown, Faults>> = Object.values(parts)
+  const faults = all.flatMap((part) => (Result.isFailure(part) ? part.failure : []))
+  return faults.length === 0 ? Result.all(parts) : Result.fail(faults)
+}
+
+const anything = Schema.optionalKey(Schema.Unknown)
+const SectionNames = Schema.Struct({
+  providers: anything,
+  routing: anything,
+  tiers: anything,
+  cache: anything,
+  markup: anything,
+  privacy: anything,
+  auth: anything
+} satisfies Record<(typeof sections)[number], Schema.Top>)
+
+const withoutEmptySections = (file: object): object =>
+  Object.fromEntries(Object.entries(file).filter(([, section]) => section !== null))
+
+/** What the parser says without what it quotes, which may be a secret. */
+const positionOf = (cause: unknown): string =>
+  cause instanceof Error
+    ? cause.message.replace(/'.*'/s, "…").replace(/ at flow offset \d+/, " inside { } or [ ]")
+    : "unreadable"
+
+/** The limits of every tier: those of the file over `defaults`. */
+export const mergeTiers = (
+  tiers: ConfigFile["tiers"],
+  defaults: Readonly<Record<Tier, RateLimits>>
+): Readonly<Record<Tier, RateLimits>> => {
+  const merged = (tier: Tier): RateLimits => ({
+    requestsPerMinute: tiers[tier]?.requests_per_minute ?? defaults[tier].requestsPerMinute,
+    tokensPerMinute: tiers[tier]?.tokens_per_minute ?? defaults[tier].tokensPerMinute,
+    concurrency: tiers[tier]?.concurrency ?? defaults[tier].concurrency
+  })
+  return { free: merged("free"), pro: merged("pro"), enterprise: merged("enterprise") }
+}

@@ -1,0 +1,84 @@
+/**
+ * What is set by environment variables alone (contract §13), decoded from a given environment. A variable set to the empty text
+ * counts as unset. `DATABASE_URL` and `REDIS_URL` carry passwords and are secret. Refuses an unknown `TOLLGATE_*`; `OTEL_*` and
+ * everything else belong to others and pass.
+ */
+import { Result, Schema } from "effect"
+import { decodeAt, type Faults, unknownName } from "./Faults.ts"
+import { choice, host, integer, isUrlOf, secret, text } from "./Forms.ts"
+import { type SettingsFault } from "./SettingsError.ts"
+
+/** Variables by name, as `process.env` has them. */
+export type EnvironmentVariables = Readonly<Record<string, string | undefined>>
+
+/** Every variable that the gateway itself reads, all of them optional. Times in milliseconds. */
+export const Environment = Schema.Struct({
+  TOLLGATE_HOST: Schema.optionalKey(host()),
+  TOLLGATE_PORT: Schema.optionalKey(integer("a whole number from 0 to 65535 (0: the system chooses)", 0, 65_535)),
+  TOLLGATE_ADMIN_KEY: Schema.optionalKey(
+    secret("at least 16 characters without spaces", (key) => /^\S{16,}$/.test(key))
+  ),
+  TOLLGATE_DATA_DIR: Schema.optionalKey(text("a directory, such as ./.tollgate")),
+  DATABASE_URL: Schema.optionalKey(
+    secret("postgres://user:password@host:5432/name", isUrlOf(["postgres:", "postgresql:"]))
+  ),
+  TOLLGATE_DATABASE_POOL: Schema.optionalKey(integer("a whole number of connections from 1 to 1000", 1, 1_000)),
+  REDIS_URL: Schema.optionalKey(secret("redis://host:6379 or rediss://host:6379", isUrlOf(["redis:", "rediss:"]))),
+  TOLLGATE_WORKERS: Schema.optionalKey(integer("a whole number of processes from 1 to 64", 1, 64)),
+  TOLLGATE_CONFIG: Schema.optionalKey(text("the path of a YAML file, such as ./tollgate.yaml")),
+  TOLLGATE_LOG_LEVEL: Schema.optionalKey(choice(["trace", "debug", "info", "warn", "error", "none"])),
+  TOLLGATE_LOG_FORMAT: Schema.optionalKey(choice(["pretty", "json"])),
+  TOLLGATE_MAX_BODY_BYTES: Schema.optionalKey(
+    integer("a whole number of bytes from 1024 to 1073741824", 1_024, 1_073_741_824)
+  ),
+  TOLLGATE_BODY_TIMEOUT_MS: Schema.optionalKey(integer("milliseconds, from 1 to 3600000", 1, 3_600_000)),
+  TOLLGATE_DRAIN_TIMEOUT_MS: Schema.optionalKey(integer("milliseconds, from 0 to 3600000", 0, 3_600_000))
+})
+export type Environment = typeof Environment.Type
+
+const names = Object.keys(Environment.fields)
+
+/** Variables of the project's own checks and measurements, which may stand beside a running gateway. */
+const ofTheChecks = /^TOLLGATE_(TEST|BENCH)_/
+
+/** The variables that count: those not set to the empty text. */
+export const presentVariables = (env: EnvironmentVariables): EnvironmentVariables =>
+  Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined && value !== ""))
+
+/** Decodes the gateway's own variables out of `env`, which holds no empty ones. */
+export const decodeEnvironment = (env: EnvironmentVariables): Result.Result<Environment, Faults> => {
+  const ours = Object.fromEntries(Object.entries(env).filter(([name]) => names.includes(name)))
+  const decoded = decodeAt(Environment, { value: ours, path: [], hidden: new Set() })
+  const faults = [...(Result.isFailure(decoded) ? decoded.failure : []), ...missingForWorkers(env)]
+  return faults.length === 0 ? decoded : Result.fail(faults)
+}
+
+/** Unknown `TOLLGATE_*` variables. `referred`: names that the settings file refers to, which are known by that. */
+export const unknownVariables = (env: EnvironmentVariables, referred: ReadonlySet<string>): Faults =>
+  Object.keys(env)
+    .filter(
+      (name) => name.startsWith("TOLLGATE_") && !ofTheChecks.test(name) && !names.includes(name) && !referred.has(name)
+    )
+    .map((name) =>
+      unknownName(
+        name,
+        name,
+        names.filter((known) => known.startsWith("TOLLGATE_"))
+      )
+    )
+
+/** Several processes share their limits and their ledger, so they need both outside of themselves. */
+const missingForWorkers = (env: EnvironmentVariables): ReadonlyArray<SettingsFault> => {
+  const workers = Number(env.TOLLGATE_WORKERS ?? 1)
+  if (!(workers > 1)) return []
+  return [
+    { setting: "DATABASE_URL", form: "postgres://user:password@host:5432/name" },
+    { setting: "REDIS_URL", form: "redis://host:6379 or rediss://host:6379" }
+  ]
+    .filter(({ setting }) => env[setting] === undefined)
+    .map(({ setting, form }) => ({
+      setting,
+      problem: `is missing though TOLLGATE_WORKERS is ${workers}`,
+      expected: form
+    }))
+}

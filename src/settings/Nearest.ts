@@ -1,0 +1,33 @@
+/**
+ * "Did you mean …?": the known name that a misspelt one is nearest to, by edits (insert, delete, replace, swap of neighbours).
+ * Offers nothing when even the nearest is too far to be a slip of the hand.
+ */
+
+/** The nearest of `known` to `name`, or `null`. */
+export const nearest = (name: string, known: ReadonlyArray<string>): string | null => {
+  const limit = Math.max(1, Math.floor(name.length / 3))
+  const ranked = known
+    .map((candidate) => ({ candidate, edits: editsBetween(name.toLowerCase(), candidate.toLowerCase()) }))
+    .filter(({ edits }) => edits <= limit)
+    .sort((a, b) => a.edits - b.edits)
+  return ranked[0]?.candidate ?? null
+}
+
+const editsBetween = (a: string, b: string): number => {
+  let beforeLast: ReadonlyArray<number> = []
+  let last: ReadonlyArray<number> = Array.from({ length: b.length + 1 }, (_, index) => index)
+  for (let i = 1; i <= a.length; i++) {
+    const row = [i]
+    for (let j = 1; j <= b.length; j++) {
+      const replaced = at(last, j - 1) + (a[i - 1] === b[j - 1] ? 0 : 1)
+      const swapped =
+        i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1] ? at(beforeLast, j - 2) + 1 : replaced
+      row.push(Math.min(replaced, swapped, at(last, j) + 1, at(row, j - 1) + 1))
+    }
+    beforeLast = last
+    last = row
+  }
+  return at(last, b.length)
+}
+
+const at = (row: ReadonlyArray<number>, index: number): number => row[index] ?? Number.POSITIVE_INFINITY

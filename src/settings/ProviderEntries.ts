@@ -1,0 +1,155 @@
+/**
+ * The `providers` section of the settings file, to the domain's records; what is left out gets the careful default (an unknown
+ * data policy counts as training and retaining). Credentials have one place, `api_key`; headers and query are printed with the
+ * record and refuse them.
+ */
+import { Redacted, Result, Schema } from "effect"
+import {
+  defaultTimeouts,
+  type DialectName,
+  type ModelOffer,
+  type ProviderConfig,
+  unknownPolicy
+} from "../domain/Catalog.ts"
+import { decodeAt, type Faults, member, type Place, renderPath } from "./Faults.ts"
+import { boolean, choice, httpUrl, integer, orNull, privateTexts, secret, text, withoutTrailingSlash } from "./Forms.ts"
+import { collect, duplicates, entriesOf } from "./Lists.ts"
+import { decodeModel } from "./ModelEntry.ts"
+
+const dialects = ["openai", "anthropic", "gemini", "bedrock", "mock"] as const satisfies ReadonlyArray<DialectName>
+
+const milliseconds = () => Schema.optionalKey(integer("milliseconds, from 1 to 86400000", 1, 86_400_000))
+const slug = text("lower-case letters, digits, dots, dashes and underscores, such as alpha", (value) =>
+  /^[a-z0-9][a-z0-9._-]*$/.test(value)
+)
+
+const headerToken = /^[\w!#$%&'*+.^`|~-]+$/
+
+const ProviderEntry = Schema.Struct({
+  slug,
+  name: Schema.optionalKey(text("a name for people")),
+  dialect: choice(dialects),
+  base_url: Schema.optionalKey(httpUrl("https://api.example.com/v1")),
+  /** Empty: the provider takes no key. */
+  api_key: Schema.optionalKey(
+    secret("the provider's key on one line, such as ${ALPHA_KEY}", (key) => !/[\r\n]/.test(key))
+  ),
+  auth_header: Schema.optionalKey(text("a header's name, such as api-key", (value) => headerToken.test(value))),
+  headers: Schema.optionalKey(privateTexts("text on one line", (value) => !/[\r\n\0]/.test(value))),
+  query: Schema.optionalKey(privateTexts("text", () => true)),
+  data_policy: Schema.optionalKey(
+    Schema.Struct({
+      training: Schema.optionalKey(boolean()),
+      retains_prompts: Schema.optionalKey(boolean()),
+      retention_days: Schema.optionalKey(
+        orNull(integer("a whole number of days from 0 to 36500", 0, 36_500), "a whole number of days from 0 to 36500")
+      ),
+      zdr: Schema.optionalKey(boolean())
+    })
+  ),
+  timeouts: Schema.optionalKey(
+    Schema.Struct({
+      connect_ms: milliseconds(),
+      first_token_ms: milliseconds(),
+      idle_ms: milliseconds(),
+      total_ms: milliseconds()
+    })
+  ),
+  /** Decoded one by one, so that the faults of every model are found. */
+  models: Schema.Array(Schema.Unknown)
+})
+
+/** Decodes the list at `place`. Fails with the faults of every provider and every model in it. */
+export const decodeProviders = (place: Place): Result.Result<ReadonlyArray<ProviderConfig>, Faults> =>
+  Result.flatMap(decodeAt(Schema.Array(Schema.Unknown), place), () =>
+    collect(entriesOf(place).map(decodeProvider), duplicates(place, "slug", "a slug that no other provider has"))
+  )
+
+const decodeProvider = (place: Place): Result.Result<ProviderConfig, Faults> => {
+  const entry = decodeAt(ProviderEntry, place)
+  const list = member(place, "models")
+  const models = collect(
+    entriesOf(list).map(decodeModel),
+    duplicates(list, "id", "an id that no other model of this provider has")
+  )
+  const faults = [
+    ...(Result.isFailure(entry) ? entry.failure : entryFaults(entry.success, place)),
+    ...(Result.isFailure(models) ? models.failure : [])
+  ]
+  return faults.length > 0 || Result.isFailure(entry) || Result.isFailure(models)
+    ? Result.fail(faults)
+    : Result.succeed(providerOf(entry.success, models.success))
+}
+
+const providerOf = (entry: typeof ProviderEntry.Type, models: ReadonlyArray<ModelOffer>): ProviderConfig => {
+  const apiKey = entry.api_key === undefined || Redacted.value(entry.api_key) === "" ? null : entry.api_key
+  return {
+    slug: entry.slug,
+    name: entry.name ?? entry.slug,
+    dialect: entry.dialect,
+    baseUrl: withoutTrailingSlash(entry.base_url ?? ""),
+    apiKey,
+    auth:
+      apiKey === null
+        ? { type: "none" }
+        : entry.auth_header === undefined
+          ? { type: "bearer" }
+          : { type: "header", name: entry.auth_header },
+    headers: entry.headers ?? {},
+    query: entry.query ?? {},
+    dataPolicy: {
+      training: entry.data_policy?.training ?? unknownPolicy.training,
+      retainsPrompts: entry.data_policy?.retains_prompts ?? unknownPolicy.retainsPrompts,
+      retentionDays: entry.data_policy?.retention_days ?? unknownPolicy.retentionDays,
+      zdr: entry.data_policy?.zdr ?? unknownPolicy.zdr
+    },
+    timeouts: {
+      connectMs: entry.timeouts?.connect_ms ?? defaultTimeouts.connectMs,
+      firstTokenMs: entry.timeouts?.first_token_ms ?? defaultTimeouts.firstTokenMs,
+      idleMs: entry.timeouts?.idle_ms ?? defaultTimeouts.idleMs,
+      totalMs: entry.timeouts?.total_ms ?? defaultTimeouts.totalMs
+    },
+    models
+  }
+}
+
+/** What no single member shows: an address that the dialect needs, a list without models, credentials where they would print. */
+const entryFaults = (entry: typeof ProviderEntry.Type, place: Place): Faults => {
+  const at = (...path: ReadonlyArray<string>) => renderPath([...place.path, ...path])
+  const credentials = [
+    ...Object.keys(entry.headers ?? {})
+      .filter((name) => /^(authorization|proxy-authorization|cookie|(x-)?(goog-)?api-key)$/i.test(name))
+      .map((name) => at("headers", name)),
+    ...Object.keys(entry.query ?? {})
+      .filter((name) => /^(key|api[-_]?key|access_token)$/i.test(name))
+      .map((name) => at("query", name))
+  ]
+  const nameless = Object.keys(entry.headers ?? {}).filter((name) => !headerToken.test(name))
+  return [
+    ...(entry.base_url === undefined && entry.dialect !== "mock"
+      ? [
+          {
+            setting: at("base_url"),
+            problem: "is missing",
+            expected: "the provider's address, such as https://api.example.com/v1"
+          }
+        ]
+      : []),
+    ...(entry.models.length === 0
+      ? [{ setting: at("models"), problem: "is empty", expected: "a list of at least one model" }]
+      : []),
+    ...(entry.auth_header !== undefined && entry.api_key === undefined
+      ? [{ setting: at("api_key"), problem: "is missing though auth_header is set", expected: "the provider's key" }]
+      : []),
+    ...credentials.map((setting) => ({
+      setting,
+      problem: "would print a credential",
+      expected: "the key in api_key, and its header's name in auth_header"
+    })),
+    ...nameless.map((name) => ({
+      setting: at("headers", name),
+      problem: "is not a header's name",
+      expected: "letters, digits and dashes, such as anthropic-version"
+    }))
+  ]
+}

@@ -1,0 +1,90 @@
+/**
+ * `${NAME}` and `${NAME:-default}` in the settings file: the environment, anywhere in a text value; `$$` is a dollar sign. The
+ * references are hidden from the YAML parser and filled in afterwards, so that they need no quotes inside `{ }` and what the
+ * environment holds can never turn into structure. A variable that is unset or empty, without a default, is a fault.
+ */
+import { Predicate } from "effect"
+import { type Faults, type Path, renderPath } from "./Faults.ts"
+import { type SettingsFault } from "./SettingsError.ts"
+
+/** Source text whose references are replaced by marks; `references[n]` is what mark `n` stands for. */
+export interface Hidden {
+  readonly text: string
+  readonly references: ReadonlyArray<string>
+}
+
+export interface Filled {
+  readonly value: unknown
+  readonly faults: Faults
+  /** Paths whose values hold something out of the environment. */
+  readonly hidden: ReadonlySet<string>
+  /** Names that the values refer to. */
+  readonly names: ReadonlySet<string>
+}
+
+const reference = /\$\$|\$\{[^}\n]*\}/g
+const mark = /\uE000(\d+)\uE001/g
+const wellFormed = /^\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-((?:(?!\$\{).)*))?\}$/s
+
+export const hideReferences = (source: string): Hidden => {
+  const references: Array<string> = []
+  const text = source.replace(reference, (found) => `\uE000${references.push(found) - 1}\uE001`)
+  return { text, references }
+}
+
+/** Fills `value`, parsed from a hidden text, from `env`. All faults are reported, none of them shows a value. */
+export const fillReferences = (
+  value: unknown,
+  references: ReadonlyArray<string>,
+  env: Readonly<Record<string, string | undefined>>
+): Filled => {
+  const faults: Array<SettingsFault> = []
+  const hidden = new Set<string>()
+  const names = new Set<string>()
+
+  const resolve = (found: string, setting: string): string => {
+    if (found === "$$") return "$"
+    const parts = wellFormed.exec(found)
+    const name = parts?.[1]
+    if (name === undefined) {
+      faults.push({ setting, problem: "holds a malformed ${…}", expected: formOfReferences })
+      return ""
+    }
+    names.add(name)
+    hidden.add(setting)
+    const fromEnvironment = env[name]
+    if (fromEnvironment !== undefined && fromEnvironment !== "") return fromEnvironment
+    const byDefault = parts?.[2]
+    if (byDefault === undefined) {
+      faults.push({
+        setting,
+        problem: `refers to ${name}, which is unset or empty`,
+        expected: `${name} in the environment, or a default: \${${name}:-…}`
+      })
+    }
+    return byDefault ?? ""
+  }
+
+  const fill = (inner: unknown, path: Path): unknown => {
+    if (Array.isArray(inner)) return inner.map((item, index) => fill(item, [...path, index]))
+    if (Predicate.isObject(inner)) {
+      return Object.fromEntries(
+        Object.entries(inner).map(([marked, item]) => {
+          const key = marked.replace(mark, (whole, index) => references[Number(index)] ?? whole)
+          return [key, fill(item, [...path, key])]
+        })
+      )
+    }
+    if (typeof inner !== "string") return inner
+    const setting = renderPath(path)
+    if (inner.includes("${")) faults.push({ setting, problem: "holds an unfinished ${", expected: formOfReferences })
+    return inner.replace(mark, (whole, index) => {
+      const found = references[Number(index)]
+      return found === undefined ? whole : resolve(found, setting)
+    })
+  }
+
+  return { value: fill(value, []), faults, hidden, names }
+}
+
+const formOfReferences = "${NAME} or ${NAME:-default}; $$ for a dollar sign"
