@@ -46,10 +46,10 @@ class Engine {
     const worker = this.#worker ?? this.#start()
     const session = ++this.#lastSession
     const duplex = new PgliteDuplex(
-      (bytes) => worker.postMessage({ _tag: "Write", session, bytes } satisfies ToWorker),
+      (bytes) => worker.postMessage({ _tag: "Write", session, bytes } satisfies ToWorker, []),
       () => {
         this.#sessions.delete(session)
-        worker.postMessage({ _tag: "End", session } satisfies ToWorker)
+        worker.postMessage({ _tag: "End", session } satisfies ToWorker, [])
       }
     )
     this.#sessions.set(session, duplex)
@@ -64,15 +64,15 @@ class Engine {
       clearTimeout(timer)
       onClosed()
     })
-    worker.postMessage({ _tag: "Shutdown" } satisfies ToWorker)
+    worker.postMessage({ _tag: "Shutdown" } satisfies ToWorker, [])
   }
 
   #start(): Worker {
     const worker = new Worker(new URL("./EmbeddedWorker.ts", import.meta.url), { workerData: this.#input })
     this.#worker = worker
     worker.on("message", (message: FromWorker) => this.#receive(message))
-    worker.on("error", (cause) => this.#stopped(String(cause)))
-    worker.on("exit", () => this.#stopped("the embedded database stopped"))
+    worker.on("error", (cause) => this.#stopped(worker, String(cause)))
+    worker.on("exit", () => this.#stopped(worker, "the embedded database stopped"))
     return worker
   }
 
@@ -92,7 +92,9 @@ class Engine {
     }
   }
 
-  #stopped(why: string): void {
+  /** A crash is told twice, as an error and as an exit; by then another thread may be running. */
+  #stopped(worker: Worker, why: string): void {
+    if (this.#worker !== worker) return
     this.#worker = null
     this.#onOpen(why)
     for (const duplex of this.#sessions.values()) duplex.destroy(new Error(why))

@@ -9,7 +9,7 @@ import { prepareCluster } from "./EmbeddedCluster.ts"
 import { type FromWorker, type ToWorker, type WorkerInput } from "./EmbeddedProtocol.ts"
 import { PgMessages } from "./PgMessages.ts"
 
-const post = (message: FromWorker): void => parentPort?.postMessage(message)
+const post = (message: FromWorker): void => parentPort?.postMessage(message, [])
 
 const serve = (db: PGlite): void => {
   const sessions = new Map<number, PgMessages>()
@@ -64,7 +64,7 @@ const serve = (db: PGlite): void => {
   })
 }
 
-const input = workerData as WorkerInput
+const input: WorkerInput = workerData
 prepareCluster(input)
   .then(() => PGlite.create({ dataDir: input.directory }))
   .then(

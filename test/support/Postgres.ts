@@ -10,6 +10,7 @@ import { createServer, type AddressInfo } from "node:net"
 import { tmpdir } from "node:os"
 import { delimiter, join } from "node:path"
 import { inject } from "vitest"
+import { Sql } from "../../src/store/Sql.ts"
 
 declare module "vitest" {
   export interface ProvidedContext {
@@ -126,3 +127,6 @@ export const freshDatabase = Effect.gen(function* () {
   url.pathname = `/${name}`
   return Redacted.make(url.href)
 })
+
+/** A migrated database of its own on the run's server. */
+export const layerPostgres = Layer.unwrap(Effect.map(freshDatabase, (url) => Sql.layerPostgres({ url })))

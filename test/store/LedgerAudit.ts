@@ -1,0 +1,32 @@
+/** An independent look at a ledger's books: where a counter is not the sum of its entries. */
+import { PgClient } from "@effect/sql-pg"
+import { Context, Effect, Layer } from "effect"
+
+export class Audit extends Context.Service<
+  Audit,
+  {
+    /** One line for each key and month whose counter differs from the sum of its generations and reservations. */
+    readonly differences: Effect.Effect<ReadonlyArray<unknown>>
+  }
+>()("test/store/Audit") {
+  static readonly layer = Layer.effect(
+    Audit,
+    Effect.map(PgClient.PgClient, (sql) => ({
+      differences: Effect.orDie(
+        sql`WITH entries AS (
+              SELECT key_id, month, sum(billed_nano)::bigint AS spent, 0::bigint AS reserved FROM generations GROUP BY 1, 2
+              UNION ALL
+              SELECT key_id, month, 0, sum(amount_nano)::bigint FROM reservations GROUP BY 1, 2
+            ), sums AS (
+              SELECT key_id, month, sum(spent)::bigint AS spent, sum(reserved)::bigint AS reserved FROM entries GROUP BY 1, 2
+            )
+            SELECT key_id, month, c.spent_nano, s.spent, c.reserved_nano, s.reserved
+            FROM budget_counters AS c FULL JOIN sums AS s USING (key_id, month)
+            WHERE coalesce(c.spent_nano, 0) <> coalesce(s.spent, 0) OR coalesce(c.reserved_nano, 0) <> coalesce(s.reserved, 0)`
+      )
+    }))
+  )
+
+  /** The ledger in memory has no second set of books; its balances are asserted by the tests. */
+  static readonly layerNone = Layer.succeed(Audit, { differences: Effect.succeed([]) })
+}

@@ -1,0 +1,505 @@
+/** What every Ledger promises, in memory or in a database. `audit` compares the counters with the sum of the entries. */
+import { assert, layer } from "@effect/vitest"
+import { Effect, type Layer, Option } from "effect"
+import { type Generation } from "../../src/domain/Generation.ts"
+import { zeroCost } from "../../src/domain/Money.ts"
+import { Ledger, type Reservation } from "../../src/store/Ledger.ts"
+import { Audit } from "./LedgerAudit.ts"
+import { makeGeneration as generationWith } from "./makeGeneration.ts"
+
+const T0 = Date.UTC(2026, 10, 21, 12)
+const MONTH = "2026-11"
+const MINUTE = 60_000
+
+let count = 0
+/** Names of their own for each test, so that tests share a database. Later ones are greater. */
+const fresh = (prefix: "key" | "gen"): string => `${prefix}_${String(++count).padStart(8, "0")}`
+
+const makeReservation = (overrides: Partial<Reservation> = {}): Reservation => ({
+  generationId: fresh("gen"),
+  keyId: "key_shared",
+  ownerId: null,
+  model: "mock/echo",
+  month: MONTH,
+  amountNano: 100,
+  capNano: null,
+  createdAtMs: T0,
+  leaseUntilMs: T0 + MINUTE,
+  processId: "process-1",
+  ...overrides
+})
+
+const makeGeneration = (overrides: Partial<Generation> = {}, billedNano = 40): Generation =>
+  generationWith({ id: fresh("gen"), ...overrides }, billedNano)
+
+const balanceOf = (keyId: string, month = MONTH) =>
+  Effect.gen(function* () {
+    const ledger = yield* Ledger
+    return (yield* ledger.balances([keyId], month)).get(keyId)
+  })
+
+const all = <A, E, R>(effects: ReadonlyArray<Effect.Effect<A, E, R>>) =>
+  Effect.all(effects, { concurrency: "unbounded" })
+
+/** The state of a generation, without what it holds. */
+const stateOf = (id: string, keyId: string) =>
+  Effect.gen(function* () {
+    const ledger = yield* Ledger
+    return Option.match(yield* ledger.find(id, keyId), { onNone: () => "none", onSome: (state) => state._tag })
+  })
+
+export const ledgerSuite = <E>(name: string, ledgerLayer: Layer.Layer<Ledger | Audit, E>) =>
+  layer(ledgerLayer, { timeout: "60 seconds" })(name, (it) => {
+    /** Afterwards the counters must be what the entries sum up to. */
+    const audited = <A, E2>(title: string, test: Effect.Effect<A, E2, Ledger | Audit>) =>
+      it.effect(title, () =>
+        Effect.gen(function* () {
+          yield* test
+          assert.deepStrictEqual(yield* (yield* Audit).differences, [])
+        })
+      )
+
+    audited(
+      "holds what is reserved, and charges what is billed in its place",
+      Effect.gen(function* () {
+        const ledger = yield* Ledger
+        const keyId = fresh("key")
+        const reservation = makeReservation({ keyId, ownerId: "usr_1", capNano: 1_000 })
+        assert.deepStrictEqual(yield* ledger.reserve(reservation), { _tag: "Reserved" })
+        assert.deepStrictEqual(yield* balanceOf(keyId), { spentNano: 0, reservedNano: 100 })
+        assert.deepStrictEqual(
+          yield* ledger.find(reservation.generationId, keyId),
+          Option.some({ _tag: "Pending" as const, leaseUntilMs: T0 + MINUTE })
+        )
+
+        const generation = makeGeneration({
+          id: reservation.generationId,
+          keyId,
+          ownerId: "usr_1",
+          timeToFirstTokenMs: null,
+          finishReason: null,
+          errorType: "provider_error",
+          attempts: [
+            {
+              provider: "a",
+              model: "m",
+              status: "error",
+              latencyMs: 1.5,
+              errorType: "provider_error",
+              httpStatus: 500
+            },
+            { provider: "b", model: "m", status: "ok", latencyMs: 2, errorType: null, httpStatus: null }
+          ],
+          excluded: [{ slug: "c", model: "m", reason: "data_policy" }],
+          price: { prompt: 1, completion: 2, cachedPrompt: 3 }
+        })
+        yield* ledger.settle(generation, MONTH)
+        assert.deepStrictEqual(yield* balanceOf(keyId), { spentNano: 40, reservedNano: 0 })
+        assert.deepStrictEqual(
+          yield* ledger.find(generation.id, keyId),
+          Option.some({ _tag: "Settled" as const, generation })
+        )
+      })
+    )
+
+    audited(
+      "refuses what would go over the cap, and writes nothing then",
+      Effect.gen(function* () {
+        const ledger = yield* Ledger
+        const keyId = fresh("key")
+        const tooMuch = makeReservation({ keyId, capNano: 99 })
+        assert.deepStrictEqual(yield* ledger.reserve(tooMuch), {
+          _tag: "Refused",
+          balance: { spentNano: 0, reservedNano: 0 }
+        })
+        assert.deepStrictEqual(yield* stateOf(tooMuch.generationId, keyId), "none")
+
+        yield* ledger.reserve(makeReservation({ keyId, capNano: 250 }))
+        yield* ledger.settle(makeGeneration({ keyId }, 60), MONTH)
+        const refused = makeReservation({ keyId, capNano: 259 })
+        assert.deepStrictEqual(yield* ledger.reserve(refused), {
+          _tag: "Refused",
+          balance: { spentNano: 60, reservedNano: 100 }
+        })
+        assert.deepStrictEqual(yield* stateOf(refused.generationId, keyId), "none")
+        assert.deepStrictEqual(yield* ledger.reserve({ ...refused, capNano: 260 }), { _tag: "Reserved" })
+        assert.deepStrictEqual(
+          (yield* ledger.reserve(makeReservation({ keyId, capNano: 0, amountNano: 0 })))._tag,
+          "Refused"
+        )
+      })
+    )
+
+    audited(
+      "reserves an id once, whether it is still held or settled",
+      Effect.gen(function* () {
+        const ledger = yield* Ledger
+        const keyId = fresh("key")
+        const reservation = makeReservation({ keyId, capNano: 150 })
+        const results = yield* all(Array.from({ length: 20 }, () => ledger.reserve(reservation)))
+        assert.isTrue(results.every((result) => result._tag === "Reserved"))
+        assert.deepStrictEqual(yield* balanceOf(keyId), { spentNano: 0, reservedNano: 100 })
+        yield* ledger.settle(makeGeneration({ id: reservation.generationId, keyId }), MONTH)
+        yield* ledger.reserve(reservation)
+        assert.deepStrictEqual(yield* balanceOf(keyId), { spentNano: 40, reservedNano: 0 })
+      })
+    )
+
+    audited(
+      "grants exactly what fits, of many first requests of a month at once",
+      Effect.gen(function* () {
+        const ledger = yield* Ledger
+        const keyId = fresh("key")
+        const results = yield* all(
+          Array.from({ length: 200 }, () => ledger.reserve(makeReservation({ keyId, capNano: 5_099 })))
+        )
+        assert.deepStrictEqual(results.filter((result) => result._tag === "Reserved").length, 50)
+        assert.deepStrictEqual(yield* balanceOf(keyId), { spentNano: 0, reservedNano: 5_000 })
+      })
+    )
+
+    audited(
+      "never has spent and reserved above the cap while requests begin and end",
+      Effect.gen(function* () {
+        const ledger = yield* Ledger
+        const keyId = fresh("key")
+        const capNano = 1_000
+        const oneRequest = (n: number) =>
+          Effect.gen(function* () {
+            const reservation = makeReservation({ keyId, capNano, amountNano: 50 + (n % 7) * 10 })
+            const result = yield* ledger.reserve(reservation)
+            const held = yield* balanceOf(keyId)
+            assert.isTrue(held !== undefined && held.spentNano + held.reservedNano <= capNano)
+            if (result._tag === "Refused") return 0
+            if (n % 3 === 0) return yield* Effect.as(ledger.void(reservation.generationId), 0)
+            const billed = reservation.amountNano - (n % 5) * 10
+            yield* ledger.settle(makeGeneration({ id: reservation.generationId, keyId }, billed), MONTH)
+            return billed
+          })
+        const billed = yield* all(Array.from({ length: 120 }, (_, n) => oneRequest(n)))
+        assert.deepStrictEqual(yield* balanceOf(keyId), {
+          spentNano: billed.reduce((sum, one) => sum + one, 0),
+          reservedNano: 0
+        })
+      })
+    )
+
+    audited(
+      "counts a key without a cap too, and caps of different keys apart",
+      Effect.gen(function* () {
+        const ledger = yield* Ledger
+        const [a, b] = [fresh("key"), fresh("key")]
+        yield* ledger.reserve(makeReservation({ keyId: a, amountNano: 4_000_000_000_000_000 }))
+        yield* ledger.reserve(makeReservation({ keyId: b, capNano: 100 }))
+        const balances = yield* ledger.balances([a, b, "key_none"], MONTH)
+        assert.deepStrictEqual(
+          [...balances],
+          [
+            [a, { spentNano: 0, reservedNano: 4_000_000_000_000_000 }],
+            [b, { spentNano: 0, reservedNano: 100 }],
+            ["key_none", { spentNano: 0, reservedNano: 0 }]
+          ]
+        )
+        assert.deepStrictEqual(yield* ledger.balances([], MONTH), new Map())
+      })
+    )
+
+    audited(
+      "keeps months apart: a request is charged to the month in which it began",
+      Effect.gen(function* () {
+        const ledger = yield* Ledger
+        const keyId = fresh("key")
+        const old = makeReservation({ keyId, capNano: 100 })
+        yield* ledger.reserve(old)
+        assert.deepStrictEqual((yield* ledger.reserve(makeReservation({ keyId, capNano: 100 })))._tag, "Refused")
+        const next = makeReservation({ keyId, capNano: 100, month: "2026-12" })
+        assert.deepStrictEqual((yield* ledger.reserve(next))._tag, "Reserved")
+        yield* ledger.settle(makeGeneration({ id: old.generationId, keyId }), "2026-12")
+        assert.deepStrictEqual(yield* balanceOf(keyId), { spentNano: 40, reservedNano: 0 })
+        assert.deepStrictEqual(yield* balanceOf(keyId, "2026-12"), { spentNano: 0, reservedNano: 100 })
+      })
+    )
+
+    audited(
+      "settles once, and what was never reserved as well",
+      Effect.gen(function* () {
+        const ledger = yield* Ledger
+        const keyId = fresh("key")
+        const generation = makeGeneration({ keyId })
+        yield* all(Array.from({ length: 10 }, () => ledger.settle(generation, MONTH)))
+        yield* ledger.settle({ ...generation, model: "mock/other" }, MONTH)
+        assert.deepStrictEqual(yield* balanceOf(keyId), { spentNano: 40, reservedNano: 0 })
+        assert.deepStrictEqual(
+          yield* ledger.find(generation.id, keyId),
+          Option.some({ _tag: "Settled" as const, generation })
+        )
+        yield* ledger.void(generation.id)
+        assert.deepStrictEqual(yield* balanceOf(keyId), { spentNano: 40, reservedNano: 0 })
+      })
+    )
+
+    audited(
+      "voids once, and nothing that it does not know",
+      Effect.gen(function* () {
+        const ledger = yield* Ledger
+        const keyId = fresh("key")
+        const reservation = makeReservation({ keyId, capNano: 100 })
+        yield* ledger.reserve(reservation)
+        yield* all(Array.from({ length: 10 }, () => ledger.void(reservation.generationId)))
+        yield* ledger.void("gen_none")
+        assert.deepStrictEqual(yield* balanceOf(keyId), { spentNano: 0, reservedNano: 0 })
+        assert.deepStrictEqual(yield* stateOf(reservation.generationId, keyId), "none")
+        assert.deepStrictEqual((yield* ledger.reserve(reservation))._tag, "Reserved")
+      })
+    )
+
+    audited(
+      "ends a reservation once when settle, void and recovery want it at the same moment",
+      Effect.gen(function* () {
+        const ledger = yield* Ledger
+        const keyId = fresh("key")
+        const held = Array.from({ length: 30 }, () => makeReservation({ keyId, leaseUntilMs: T0 - 1 }))
+        yield* all(held.map(ledger.reserve))
+        const counts = yield* all([
+          ...held.flatMap((one) => [
+            Effect.as(ledger.settle(makeGeneration({ id: one.generationId, keyId }), MONTH), 0),
+            Effect.as(ledger.void(one.generationId), 0)
+          ]),
+          ledger.settleExpired(T0),
+          ledger.settleExpired(T0),
+          ledger.settleExpired(T0)
+        ])
+        const estimated = counts.reduce((sum, one) => sum + one, 0)
+        const { generations } = yield* ledger.list({ keyId, limit: 100, cursor: null })
+        // A generation that came after its reservation was voided is stored all the same; a voided id is not stored by recovery.
+        assert.deepStrictEqual(generations.length, 30)
+        assert.deepStrictEqual(generations.filter((one) => one.usageSource === "estimated").length, estimated)
+        assert.deepStrictEqual(yield* balanceOf(keyId), {
+          spentNano: estimated * 100 + (30 - estimated) * 40,
+          reservedNano: 0
+        })
+      })
+    )
+
+    audited(
+      "settles what a crashed process held as estimated, at what it reserved, and leaves live leases alone",
+      Effect.gen(function* () {
+        const ledger = yield* Ledger
+        const keyId = fresh("key")
+        const lost = makeReservation({ keyId, ownerId: "usr_9", capNano: 500, leaseUntilMs: T0 })
+        const live = makeReservation({ keyId, capNano: 500, leaseUntilMs: T0 + 1 })
+        yield* ledger.reserve(lost)
+        yield* ledger.reserve(live)
+        assert.deepStrictEqual(yield* ledger.settleExpired(T0 - 1), 0)
+        const counts = yield* all(Array.from({ length: 4 }, () => ledger.settleExpired(T0)))
+        assert.deepStrictEqual(
+          counts.reduce((sum, one) => sum + one, 0),
+          1
+        )
+        assert.deepStrictEqual(yield* balanceOf(keyId), { spentNano: 100, reservedNano: 100 })
+        const found = Option.getOrThrow(yield* ledger.find(lost.generationId, keyId))
+        assert.isTrue(found._tag === "Settled")
+        if (found._tag === "Settled") {
+          const { usageSource, cost, ownerId, createdAtMs, reservation } = found.generation
+          assert.deepStrictEqual(
+            { usageSource, billed: cost.billedNano, ownerId, createdAtMs, settled: reservation.settledNano },
+            { usageSource: "estimated", billed: 100, ownerId: "usr_9", createdAtMs: T0, settled: 100 }
+          )
+          assert.deepStrictEqual(cost.promptNano + cost.completionNano - cost.cacheDiscountNano, cost.totalNano)
+        }
+        assert.deepStrictEqual(yield* stateOf(live.generationId, keyId), "Pending")
+        // The process was slow, not dead: what it reports later changes nothing.
+        yield* ledger.settle(makeGeneration({ id: lost.generationId, keyId }), MONTH)
+        assert.deepStrictEqual(yield* balanceOf(keyId), { spentNano: 100, reservedNano: 100 })
+      })
+    )
+
+    audited(
+      "recovers more than one batch of a crashed process's reservations",
+      Effect.gen(function* () {
+        const ledger = yield* Ledger
+        const keyId = fresh("key")
+        const held = Array.from({ length: 450 }, () =>
+          makeReservation({ keyId, amountNano: 2, leaseUntilMs: T0 - MINUTE })
+        )
+        yield* all(held.map(ledger.reserve))
+        const counts = yield* all([ledger.settleExpired(T0 - MINUTE), ledger.settleExpired(T0 - MINUTE)])
+        assert.deepStrictEqual(
+          counts.reduce((sum, one) => sum + one, 0),
+          450
+        )
+        assert.deepStrictEqual(yield* balanceOf(keyId), { spentNano: 900, reservedNano: 0 })
+      })
+    )
+
+    audited(
+      "shows a generation to the key that made it and to no other",
+      Effect.gen(function* () {
+        const ledger = yield* Ledger
+        const [mine, other] = [fresh("key"), fresh("key")]
+        const settled = makeGeneration({ keyId: mine })
+        const pending = makeReservation({ keyId: mine })
+        yield* ledger.settle(settled, MONTH)
+        yield* ledger.reserve(pending)
+        assert.deepStrictEqual(yield* stateOf(settled.id, mine), "Settled")
+        assert.deepStrictEqual(yield* stateOf(pending.generationId, mine), "Pending")
+        assert.deepStrictEqual(yield* stateOf(settled.id, other), "none")
+        assert.deepStrictEqual(yield* stateOf(pending.generationId, other), "none")
+        assert.deepStrictEqual(yield* stateOf("gen_none", mine), "none")
+        assert.deepStrictEqual(yield* ledger.list({ keyId: other, limit: 10, cursor: null }), {
+          generations: [],
+          nextCursor: null
+        })
+      })
+    )
+
+    audited(
+      "pages through a key's generations, newest first, within a time and a model",
+      Effect.gen(function* () {
+        const ledger = yield* Ledger
+        const keyId = fresh("key")
+        const made = Array.from({ length: 9 }, (_, n) =>
+          makeGeneration({ keyId, createdAtMs: T0 + n, model: n % 2 === 0 ? "a/even" : "a/odd" })
+        )
+        yield* all(made.map((one) => ledger.settle(one, MONTH)))
+        yield* ledger.settle(makeGeneration({ keyId: fresh("key") }), MONTH)
+
+        const seen: Array<Generation> = []
+        let cursor: string | null = null
+        do {
+          const page: { generations: ReadonlyArray<Generation>; nextCursor: string | null } = yield* ledger.list({
+            keyId,
+            limit: 4,
+            cursor
+          })
+          seen.push(...page.generations)
+          cursor = page.nextCursor
+        } while (cursor !== null)
+        assert.deepStrictEqual(seen, made.toReversed())
+
+        const some = yield* ledger.list({
+          keyId,
+          limit: 2,
+          cursor: null,
+          fromMs: T0 + 2,
+          toMs: T0 + 8,
+          model: "a/even"
+        })
+        assert.deepStrictEqual(
+          some.generations.map((one) => one.createdAtMs - T0),
+          [6, 4]
+        )
+        const rest = yield* ledger.list({
+          keyId,
+          limit: 2,
+          cursor: some.nextCursor,
+          fromMs: T0 + 2,
+          toMs: T0 + 8,
+          model: "a/even"
+        })
+        assert.deepStrictEqual(
+          rest.generations.map((one) => one.createdAtMs - T0),
+          [2]
+        )
+        assert.isNull(rest.nextCursor)
+      })
+    )
+
+    audited(
+      "stores a provider's finish reason whatever is in it",
+      Effect.gen(function* () {
+        const ledger = yield* Ledger
+        const keyId = fresh("key")
+        const generation = makeGeneration({ keyId, finishReason: "st\0op\ud800'; DROP TABLE generations; --" })
+        yield* ledger.settle(generation, MONTH)
+        assert.deepStrictEqual(yield* stateOf(generation.id, keyId), "Settled")
+      })
+    )
+
+    it.effect("answers a ping", () => Effect.flatMap(Ledger, (ledger) => ledger.ping))
+  })
+
+/** The overview counts everyone's generations, so this needs a ledger of its own. */
+export const overviewSuite = <E>(name: string, ledgerLayer: Layer.Layer<Ledger, E>) =>
+  layer(ledgerLayer, { timeout: "60 seconds" })(name, (it) => {
+    it.effect("sums up nothing as zeros and nulls, then what is there", () =>
+      Effect.gen(function* () {
+        const ledger = yield* Ledger
+        assert.deepStrictEqual(yield* ledger.overview(T0), {
+          last5m: 0,
+          last24h: 0,
+          failed24h: 0,
+          cacheHits24h: 0,
+          cacheSaved24hNano: 0,
+          latencyMs: null,
+          spentTodayNano: 0,
+          spentMonthNano: 0,
+          reservedNano: 0,
+          byModel: [],
+          pending: 0,
+          oldestPendingMs: null
+        })
+
+        const [a, b] = [fresh("key"), fresh("key")]
+        const hour = 60 * MINUTE
+        const settle = (overrides: Partial<Generation>, billed: number) =>
+          ledger.settle(makeGeneration(overrides, billed), MONTH)
+        yield* settle({ keyId: a, model: "m/one", createdAtMs: T0 - MINUTE, latencyMs: 10 }, 5)
+        yield* settle(
+          { keyId: b, model: "m/two", createdAtMs: T0 - hour, latencyMs: 20, errorType: "provider_error" },
+          7
+        )
+        yield* settle({ keyId: b, model: "m/one", createdAtMs: T0 - 13 * hour, latencyMs: 30 }, 11)
+        yield* settle(
+          {
+            keyId: b,
+            model: "m/two",
+            createdAtMs: T0 - 2 * hour,
+            latencyMs: 40,
+            cacheHit: true,
+            cost: { ...zeroCost, completionNano: 9, cacheDiscountNano: 9 }
+          },
+          0
+        )
+        yield* settle({ keyId: a, model: "m/old", createdAtMs: T0 - 48 * hour, latencyMs: 9_999 }, 1_000)
+        const lost = makeReservation({
+          keyId: a,
+          model: "m/three",
+          amountNano: 3,
+          leaseUntilMs: T0 - 1,
+          createdAtMs: T0 - MINUTE
+        })
+        yield* ledger.reserve(lost)
+        yield* ledger.settleExpired(T0)
+        yield* ledger.reserve(makeReservation({ keyId: a, amountNano: 100, createdAtMs: T0 - 30_000 }))
+        yield* ledger.reserve(makeReservation({ keyId: b, amountNano: 23, createdAtMs: T0 - 10_000 }))
+
+        const overview = yield* ledger.overview(T0)
+        assert.deepStrictEqual(
+          { ...overview, latencyMs: null },
+          {
+            last5m: 2,
+            last24h: 5,
+            failed24h: 2,
+            cacheHits24h: 1,
+            cacheSaved24hNano: 9,
+            latencyMs: null,
+            spentTodayNano: 15,
+            spentMonthNano: 1_026,
+            reservedNano: 123,
+            byModel: [
+              { model: "m/old", billedNano: 1_000, requests: 1 },
+              { model: "m/one", billedNano: 16, requests: 2 },
+              { model: "m/two", billedNano: 7, requests: 2 },
+              { model: "m/three", billedNano: 3, requests: 1 }
+            ],
+            pending: 2,
+            oldestPendingMs: 30_000
+          }
+        )
+        assert.closeTo(overview.latencyMs?.p50 ?? 0, 25, 1e-6)
+        assert.closeTo(overview.latencyMs?.p95 ?? 0, 38.5, 1e-6)
+        assert.closeTo(overview.latencyMs?.p99 ?? 0, 39.7, 1e-6)
+      })
+    )
+  })
