@@ -3,8 +3,8 @@
  * follows no redirects (credentials would travel with them), retries nothing, never holds more than a reply's bound in memory, and
  * closes the socket the moment its caller is interrupted. Failures are data and carry no key, address or content.
  *
- * Built on undici's dispatch interface: per request it measured 1.8 times as fast as `Pool.request` and 2.6 times as
- * fast as the platform's HttpClient over undici.
+ * Built on undici's dispatch interface: a chat-shaped POST measured 73 µs of this process's time, `Pool.request` 117 µs, the platform's
+ * HttpClient over undici 186 µs.
  */
 import { type IncomingHttpHeaders } from "node:http"
 import { Context, Effect, Layer, Redacted, type Scope } from "effect"

@@ -1,0 +1,175 @@
+import { assert, describe, it } from "@effect/vitest"
+import {
+  CredentialsRefused,
+  type ProviderReason,
+  Rejected,
+  ServerFault,
+  Throttled
+} from "../../src/providers/Provider.ts"
+import { presentable, refusalInside, refusalOf, retryAfterOf } from "../../src/providers/Refusal.ts"
+import { errorBody } from "../support/upstream/Bodies.ts"
+
+const nowMs = Date.UTC(2026, 10, 21, 12)
+const rejected = (status: number, message: string, code: string | null = "invalid_request_error") =>
+  new Rejected({ status, message, param: null, code, contextLength: false })
+
+const rows: ReadonlyArray<readonly [string, number, Record<string, string>, string, ProviderReason]> = [
+  [
+    "a bad key",
+    401,
+    {},
+    JSON.stringify(errorBody("Incorrect API key provided: sk-1")),
+    new CredentialsRefused({ status: 401 })
+  ],
+  ["no permission", 403, {}, "Forbidden", new CredentialsRefused({ status: 403 })],
+  ["no money", 402, {}, "{}", new CredentialsRefused({ status: 402 })],
+  [
+    "a used-up quota",
+    429,
+    {},
+    JSON.stringify(errorBody("quota", { code: "insufficient_quota" })),
+    new CredentialsRefused({ status: 429 })
+  ],
+  [
+    "a bad key under 400",
+    400,
+    {},
+    JSON.stringify(errorBody("key", { code: "invalid_api_key" })),
+    new CredentialsRefused({ status: 400 })
+  ],
+  ["too many requests", 429, {}, "{}", new Throttled({ status: 429, retryAfterMs: null })],
+  ["seconds to wait", 429, { "retry-after": "7" }, "slow down", new Throttled({ status: 429, retryAfterMs: 7_000 })],
+  [
+    "milliseconds to wait",
+    429,
+    { "retry-after-ms": "120", "retry-after": "1" },
+    "",
+    new Throttled({ status: 429, retryAfterMs: 120 })
+  ],
+  [
+    "a date",
+    429,
+    { "retry-after": "Sat, 21 Nov 2026 12:00:30 GMT" },
+    "",
+    new Throttled({ status: 429, retryAfterMs: 30_000 })
+  ],
+  ["a polite 503", 503, { "retry-after": "2" }, "", new Throttled({ status: 503, retryAfterMs: 2_000 })],
+  ["a bare 503", 503, {}, "<html>", new ServerFault({ status: 503, retryAfterMs: null })],
+  ["a fault", 500, {}, JSON.stringify(errorBody("oops")), new ServerFault({ status: 500, retryAfterMs: null })],
+  ["overloaded", 529, { "retry-after": "3" }, "{}", new ServerFault({ status: 529, retryAfterMs: 3_000 })],
+  ["a slow request", 408, {}, "", new ServerFault({ status: 408, retryAfterMs: null })],
+  ["a gateway's timeout", 504, {}, "", new ServerFault({ status: 504, retryAfterMs: null })],
+  ["Cloudflare's timeout", 524, {}, "<!DOCTYPE html>", new ServerFault({ status: 524, retryAfterMs: null })],
+  ["a redirect", 302, { location: "http://elsewhere" }, "", new ServerFault({ status: 302, retryAfterMs: null })],
+  ["a teapot", 418, {}, "", new ServerFault({ status: 418, retryAfterMs: null })],
+  ["a wrong address", 404, {}, "<html>Not Found</html>", new ServerFault({ status: 404, retryAfterMs: null })],
+  [
+    "an unknown model",
+    404,
+    {},
+    JSON.stringify(errorBody("The model `x` does not exist", { param: "model", code: "model_not_found" })),
+    new Rejected({
+      status: 404,
+      message: "The model `x` does not exist",
+      param: "model",
+      code: "model_not_found",
+      contextLength: false
+    })
+  ],
+  ["a bad request", 400, {}, JSON.stringify(errorBody("no")), rejected(400, "no")],
+  ["an unreadable bad request", 400, {}, "Bad Request", rejected(400, "the provider answered 400", null)],
+  ["a large request", 413, {}, "{}", rejected(413, "the provider answered 413", null)],
+  [
+    "Mistral's shape",
+    422,
+    {},
+    '{"object":"error","message":"bad","type":"invalid_request_error","code":null}',
+    rejected(422, "bad")
+  ],
+  [
+    "FastAPI's shape",
+    422,
+    {},
+    '{"detail":[{"loc":["body"],"msg":"field required","type":"missing"}]}',
+    rejected(422, "field required", null)
+  ],
+  ["a plain string", 400, {}, '{"error":"model is required"}', rejected(400, "model is required", null)],
+  [
+    "a long prompt by code",
+    400,
+    {},
+    JSON.stringify(errorBody("too long", { param: "messages", code: "context_length_exceeded" })),
+    new Rejected({
+      status: 400,
+      message: "too long",
+      param: "messages",
+      code: "context_length_exceeded",
+      contextLength: true
+    })
+  ],
+  [
+    "a long prompt by words",
+    400,
+    {},
+    '{"object":"error","message":"This model\'s maximum context length is 4096 tokens.","type":"BadRequestError","param":null,"code":400}',
+    new Rejected({
+      status: 400,
+      message: "This model's maximum context length is 4096 tokens.",
+      param: null,
+      code: "400",
+      contextLength: true
+    })
+  ]
+]
+
+describe("refusalOf", () => {
+  it.each(rows)("%s", (_name, status, headers, text, reason) => {
+    assert.deepStrictEqual(refusalOf(status, headers, text, nowMs), reason)
+  })
+})
+
+describe("refusalInside", () => {
+  it("reads the status off the error's code, type or number", () => {
+    const inside = (error: unknown) => refusalInside({ error })
+    assert.deepStrictEqual(inside({ message: "x", code: 429 }), new Throttled({ status: 429, retryAfterMs: null }))
+    assert.deepStrictEqual(inside({ message: "x", code: "502" }), new ServerFault({ status: 502, retryAfterMs: null }))
+    assert.deepStrictEqual(inside({ type: "rate_limit_error" }), new Throttled({ status: 429, retryAfterMs: null }))
+    assert.deepStrictEqual(inside({ type: "server_error" }), new ServerFault({ status: 500, retryAfterMs: null }))
+    assert.deepStrictEqual(inside("broken"), new ServerFault({ status: 500, retryAfterMs: null }))
+    assert.deepStrictEqual(inside({ message: "no", type: "invalid_request_error" }), rejected(400, "no"))
+    assert.deepStrictEqual(
+      refusalInside({ object: "error", message: "no" }),
+      new ServerFault({ status: 500, retryAfterMs: null })
+    )
+  })
+
+  it("sees none in an answer", () => {
+    assert.isNull(refusalInside({ choices: [], error: null }))
+  })
+})
+
+describe("retryAfterOf", () => {
+  it("ignores what makes no sense, and never waits for the past", () => {
+    assert.isNull(retryAfterOf({ "retry-after": "soon" }, nowMs))
+    assert.isNull(retryAfterOf({ "retry-after": "" }, nowMs))
+    assert.isNull(retryAfterOf({}, nowMs))
+    assert.strictEqual(retryAfterOf({ "retry-after": "Sat, 21 Nov 2026 11:00:00 GMT" }, nowMs), 0)
+    assert.strictEqual(retryAfterOf({ "retry-after": "0.25" }, nowMs), 250)
+  })
+})
+
+describe("presentable", () => {
+  it("takes our key out of the provider's words and cuts them to 500 characters", () => {
+    const reason = presentable(rejected(400, `key sk-secret is odd ${"x".repeat(600)}`), "sk-secret")
+    assert.instanceOf(reason, Rejected)
+    if (reason._tag === "Rejected") {
+      assert.strictEqual(reason.message.length, 500)
+      assert.isTrue(reason.message.startsWith("key [key] is odd"))
+    }
+  })
+
+  it("leaves other reasons alone", () => {
+    const reason = new ServerFault({ status: 500, retryAfterMs: null })
+    assert.strictEqual(presentable(reason, "sk-secret"), reason)
+  })
+})

@@ -1,0 +1,77 @@
+/** A transport that answers from memory, so that a test decides where packets are cut. Whole replies are the chunks joined. */
+import { readFileSync } from "node:fs"
+import { Effect } from "effect"
+import { defaultTimeouts, type ModelOffer, type ProviderConfig, unknownPolicy } from "../../src/domain/Catalog.ts"
+import { type ExchangeFailure } from "../../src/providers/Exchange.ts"
+import { type Transport } from "../../src/providers/Transport.ts"
+
+export interface Replay {
+  readonly chunks: ReadonlyArray<Buffer>
+  readonly status?: number
+  readonly type?: string
+  /** What the connection breaks with after the last chunk. */
+  readonly failure?: ExchangeFailure
+  /** Hears of every body sent. */
+  readonly onSend?: (path: string, body: string) => void
+}
+
+export const replay = ({
+  chunks,
+  failure,
+  onSend,
+  status = 200,
+  type = "text/event-stream"
+}: Replay): Transport["Service"] => ({
+  endpoint: (_config, path) => {
+    const headers = { "content-type": type }
+    const text = Buffer.concat([...chunks]).toString("utf8")
+    return {
+      post: (body) => {
+        onSend?.(path, body)
+        return failure === undefined ? Effect.succeed({ status, headers, text }) : Effect.fail(failure)
+      },
+      open: (body) => {
+        onSend?.(path, body)
+        let at = 0
+        return Effect.succeed({
+          status,
+          headers,
+          chunks: Effect.suspend((): Effect.Effect<ReadonlyArray<Buffer> | null, ExchangeFailure> => {
+            const chunk = chunks[at++]
+            if (chunk !== undefined) return Effect.succeed([chunk])
+            return failure === undefined ? Effect.succeed(null) : Effect.fail(failure)
+          }),
+          text: () => Effect.succeed(text),
+          drain: Effect.void
+        })
+      }
+    }
+  }
+})
+
+export const fixture = (name: string): Buffer => readFileSync(new URL(`./fixtures/${name}`, import.meta.url))
+
+export const offer: ModelOffer = {
+  id: "test/small",
+  upstream: "small-2026",
+  contextLength: 128_000,
+  maxCompletionTokens: 16_384,
+  pricing: { prompt: 150_000, completion: 600_000, cachedPrompt: 75_000 },
+  embeddings: false,
+  prefill: false
+}
+
+export const config = (overrides: Partial<ProviderConfig> = {}): ProviderConfig => ({
+  slug: "alpha",
+  name: "Alpha",
+  dialect: "openai",
+  baseUrl: "http://127.0.0.1:1/v1",
+  apiKey: null,
+  auth: { type: "bearer" },
+  headers: {},
+  query: {},
+  dataPolicy: unknownPolicy,
+  timeouts: defaultTimeouts,
+  models: [offer],
+  ...overrides
+})
