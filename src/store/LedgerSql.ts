@@ -52,9 +52,6 @@ export const makeLedgerSql: Effect.Effect<Ledger["Service"], never, PgClient.PgC
   /**
    * Stores a generation and charges it in place of its reservation. Whoever deletes the reservation releases it, whoever inserts
    * the generation charges it. `onlyReserved` leaves out one that is not reserved (any more); answers whether it was stored.
-   *
-   * The counter's UPDATE joins what the other parts return instead of asking for it in a subquery: when it has to wait for the
-   * counter, Postgres evaluates subqueries once more, and refuses to do that with parts that write.
    */
   const store = (generation: Generation, month: string, onlyReserved: boolean) =>
     guard(
