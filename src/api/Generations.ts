@@ -60,7 +60,11 @@ export class GenerationsGroup extends HttpApiGroup.make("generations")
     }).annotateMerge(OpenApi.annotations({ title: "Read one of the key's own generations" })),
     HttpApiEndpoint.get("list", "/v1/generations", {
       query: {
-        limit: Schema.optionalKey(Schema.NumberFromString.pipe(Schema.decodeTo(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 100 }))))),
+        limit: Schema.optionalKey(
+          Schema.NumberFromString.pipe(
+            Schema.decodeTo(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 100 })))
+          )
+        ),
         cursor: Schema.optionalKey(Schema.String),
         from: Schema.optionalKey(Moment),
         to: Schema.optionalKey(Moment),

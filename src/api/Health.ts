@@ -25,7 +25,9 @@ export class HealthGroup extends HttpApiGroup.make("health")
   .add(
     HttpApiEndpoint.get("report", "/health", {
       success: [HealthReport, HealthReport.annotate({ identifier: "UnhealthyReport" }).pipe(HttpApiSchema.status(503))]
-    }).annotateMerge(OpenApi.annotations({ title: "Health of the gateway and its dependencies; 503 when it cannot serve" })),
+    }).annotateMerge(
+      OpenApi.annotations({ title: "Health of the gateway and its dependencies; 503 when it cannot serve" })
+    ),
     HttpApiEndpoint.get("live", "/health/live", { success: Probe }).annotateMerge(
       OpenApi.annotations({ title: "The process runs" })
     ),

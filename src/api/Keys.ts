@@ -75,7 +75,9 @@ export type ApiKey = typeof ApiKey.Type
 
 const { object, id, ...rest } = keyFields
 /** The record and, this once, the secret. */
-export const IssuedApiKey = Schema.Struct({ object, id, key: Schema.String, ...rest }).annotate({ identifier: "IssuedApiKey" })
+export const IssuedApiKey = Schema.Struct({ object, id, key: Schema.String, ...rest }).annotate({
+  identifier: "IssuedApiKey"
+})
 
 const keyId = { key_id: Schema.String }
 
@@ -88,7 +90,11 @@ export class KeysGroup extends HttpApiGroup.make("keys")
     }).annotateMerge(OpenApi.annotations({ title: "Issue a key; the secret is shown this once" })),
     HttpApiEndpoint.get("list", "/v1/keys", {
       query: {
-        limit: Schema.optionalKey(Schema.NumberFromString.pipe(Schema.decodeTo(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 1_000 }))))),
+        limit: Schema.optionalKey(
+          Schema.NumberFromString.pipe(
+            Schema.decodeTo(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 1_000 })))
+          )
+        ),
         cursor: Schema.optionalKey(Schema.String)
       },
       success: Schema.Struct({
@@ -106,7 +112,11 @@ export class KeysGroup extends HttpApiGroup.make("keys")
       success: ApiKey,
       error: errors(404, 500, 503)
     }),
-    HttpApiEndpoint.delete("revoke", "/v1/keys/:key_id", { params: keyId, success: ApiKey, error: errors(404, 500, 503) }),
+    HttpApiEndpoint.delete("revoke", "/v1/keys/:key_id", {
+      params: keyId,
+      success: ApiKey,
+      error: errors(404, 500, 503)
+    }),
     HttpApiEndpoint.post("rotate", "/v1/keys/:key_id/rotate", {
       params: keyId,
       payload: RotateKeyRequest,

@@ -20,7 +20,8 @@ export interface DataPolicy {
 export const unknownPolicy: DataPolicy = { training: true, retainsPrompts: true, retentionDays: null, zdr: false }
 
 /** `data_collection: "deny"` keeps only providers that neither train on prompts nor retain them. */
-export const deniesCollection = (policy: DataPolicy): boolean => !policy.training && !policy.retainsPrompts && policy.zdr
+export const deniesCollection = (policy: DataPolicy): boolean =>
+  !policy.training && !policy.retainsPrompts && policy.zdr
 
 /** All in milliseconds. `firstTokenMs` runs from the request to the first token; `idleMs` between tokens. */
 export interface Timeouts {
@@ -56,7 +57,8 @@ export interface ProviderConfig {
   readonly baseUrl: string
   readonly apiKey: Redacted.Redacted | null
   /** How the key travels; `bearer` unless the vendor has a header of its own (Azure: `api-key`). */
-  readonly auth: { readonly type: "bearer" } | { readonly type: "header"; readonly name: string } | { readonly type: "none" }
+  readonly auth:
+    { readonly type: "bearer" } | { readonly type: "header"; readonly name: string } | { readonly type: "none" }
   /** Sent with every call, e.g. a vendor's version header. */
   readonly headers: Readonly<Record<string, string>>
   /** Appended to every call's address, e.g. Azure's `api-version`. */

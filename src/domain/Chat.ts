@@ -28,14 +28,16 @@ export const ChatMessage = open({
   tool_call_id: nullable(Schema.String),
   refusal: nullable(Schema.String),
   reasoning: nullable(Schema.String)
-}).check(
-  Schema.makeFilter((message: { readonly content?: unknown; readonly tool_calls?: unknown }) =>
-    (message.content !== undefined && message.content !== null) ||
-    (Array.isArray(message.tool_calls) && message.tool_calls.length > 0)
-      ? undefined
-      : { path: ["content"], issue: message.content === null ? "null beside no tool_calls" : "missing" }
+})
+  .check(
+    Schema.makeFilter((message: { readonly content?: unknown; readonly tool_calls?: unknown }) =>
+      (message.content !== undefined && message.content !== null) ||
+      (Array.isArray(message.tool_calls) && message.tool_calls.length > 0)
+        ? undefined
+        : { path: ["content"], issue: message.content === null ? "null beside no tool_calls" : "missing" }
+    )
   )
-).annotate({ identifier: "ChatMessage" })
+  .annotate({ identifier: "ChatMessage" })
 export type ChatMessage = typeof ChatMessage.Type
 
 const MaxPrice = Schema.Struct({
@@ -89,7 +91,8 @@ export const ChatRequest = open({
 export type ChatRequest = typeof ChatRequest.Type
 
 /** How many completion tokens the request lets the model produce for one choice; `null`: it did not say. */
-export const outputLimit = (request: ChatRequest): number | null => request.max_completion_tokens ?? request.max_tokens ?? null
+export const outputLimit = (request: ChatRequest): number | null =>
+  request.max_completion_tokens ?? request.max_tokens ?? null
 
 export const UsageInfo = Schema.Struct({
   prompt_tokens: Schema.Int,

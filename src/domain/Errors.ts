@@ -26,13 +26,18 @@ export class BudgetExceeded extends Data.TaggedClass("BudgetExceeded")<{
   readonly resetsAtMs: number
 }> {}
 export class ModelNotAllowed extends Data.TaggedClass("ModelNotAllowed")<{ readonly model: string }> {}
-export class PrivacyBlocked extends Data.TaggedClass("PrivacyBlocked")<{ readonly counts: Readonly<Record<string, number>> }> {}
+export class PrivacyBlocked extends Data.TaggedClass("PrivacyBlocked")<{
+  readonly counts: Readonly<Record<string, number>>
+}> {}
 /** `ambiguous`: the ids that a bare slug could mean. */
 export class ModelNotFound extends Data.TaggedClass("ModelNotFound")<{
   readonly model: string
   readonly ambiguous: ReadonlyArray<string>
 }> {}
-export class NotFound extends Data.TaggedClass("NotFound")<{ readonly what: "generation" | "key" | "route"; readonly id: string }> {}
+export class NotFound extends Data.TaggedClass("NotFound")<{
+  readonly what: "generation" | "key" | "route"
+  readonly id: string
+}> {}
 export class MethodNotAllowed extends Data.TaggedClass("MethodNotAllowed")<{ readonly allow: ReadonlyArray<string> }> {}
 export class NoEligibleProvider extends Data.TaggedClass("NoEligibleProvider")<{
   readonly model: string
@@ -50,13 +55,19 @@ export class InvalidRequest extends Data.TaggedClass("InvalidRequest")<{
   readonly code: string | null
   readonly provider: string | null
 }> {}
-export class IdempotencyConflict extends Data.TaggedClass("IdempotencyConflict")<{ readonly kind: "running" | "other_body" }> {}
+export class IdempotencyConflict extends Data.TaggedClass("IdempotencyConflict")<{
+  readonly kind: "running" | "other_body"
+}> {}
 export class BodyTooLarge extends Data.TaggedClass("BodyTooLarge")<{ readonly limitBytes: number }> {}
 export class BodyTooSlow extends Data.TaggedClass("BodyTooSlow")<{ readonly limitMs: number }> {}
 /** Every provider that was tried failed. */
-export class ProvidersFailed extends Data.TaggedClass("ProvidersFailed")<{ readonly attempts: ReadonlyArray<Attempt> }> {}
+export class ProvidersFailed extends Data.TaggedClass("ProvidersFailed")<{
+  readonly attempts: ReadonlyArray<Attempt>
+}> {}
 /** Every provider that was tried ran into a time limit. */
-export class ProvidersTimedOut extends Data.TaggedClass("ProvidersTimedOut")<{ readonly attempts: ReadonlyArray<Attempt> }> {}
+export class ProvidersTimedOut extends Data.TaggedClass("ProvidersTimedOut")<{
+  readonly attempts: ReadonlyArray<Attempt>
+}> {}
 /** The only provider allowed is down, or none is available now. */
 export class ProviderUnavailable extends Data.TaggedClass("ProviderUnavailable")<{
   readonly attempts: ReadonlyArray<Attempt>

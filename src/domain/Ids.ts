@@ -14,13 +14,16 @@ export class Ids extends Context.Service<
   }
 >()("tollgate/domain/Ids") {
   static readonly layer = Layer.succeed(Ids, {
-    next: (prefix, nowMs) => `${prefix}_${timeDigits(nowMs)}${globalThis.crypto.randomUUID().replaceAll("-", "").slice(0, 20)}`
+    next: (prefix, nowMs) =>
+      `${prefix}_${timeDigits(nowMs)}${globalThis.crypto.randomUUID().replaceAll("-", "").slice(0, 20)}`
   })
 
   /** Counts up instead of drawing randomness, so that tests can assert whole bytes. */
   static readonly layerSequence = Layer.sync(Ids, () => {
     let count = 0
-    return { next: (prefix: IdPrefix, nowMs: number) => `${prefix}_${timeDigits(nowMs)}${String(++count).padStart(20, "0")}` }
+    return {
+      next: (prefix: IdPrefix, nowMs: number) => `${prefix}_${timeDigits(nowMs)}${String(++count).padStart(20, "0")}`
+    }
   })
 }
 

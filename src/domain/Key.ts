@@ -70,6 +70,6 @@ export const statusOf = (key: KeyRecord, nowMs: number): KeyStatus =>
 /** Whether a whitelist admits a model: by its id, or by `author/*`. */
 export const allowsModel = (allowed: ReadonlyArray<string> | null, modelId: string): boolean =>
   allowed === null ||
-  allowed.some((entry) =>
-    entry === "*" || (entry.endsWith("/*") ? modelId.startsWith(entry.slice(0, -1)) : entry === modelId)
+  allowed.some(
+    (entry) => entry === "*" || (entry.endsWith("/*") ? modelId.startsWith(entry.slice(0, -1)) : entry === modelId)
   )

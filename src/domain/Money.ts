@@ -17,7 +17,8 @@ export const nanoFromUsd = (usd: number): NanoUsd => Math.round(usd * NANO_PER_U
 /** Integer nano-USD to the USD number that goes on the wire. */
 export const usdFromNano = (nano: NanoUsd): number => nano / NANO_PER_USD
 /** USD per million tokens, as price lists write it, to integer pico-USD a token. */
-export const picoFromUsdPerMillion = (usd: number): PicoUsdPerToken => Math.round(usd * PICO_PER_TOKEN_FOR_USD_PER_MILLION)
+export const picoFromUsdPerMillion = (usd: number): PicoUsdPerToken =>
+  Math.round(usd * PICO_PER_TOKEN_FOR_USD_PER_MILLION)
 export const usdPerMillionFromPico = (pico: PicoUsdPerToken): number => pico / PICO_PER_TOKEN_FOR_USD_PER_MILLION
 
 /** What `tokens` cost at `price`. */
@@ -66,7 +67,9 @@ export const priceUsage = (usage: TokenUsage, pricing: Pricing, markup: number):
   const completionNano = costOf(usage.completionTokens, pricing.completion)
   const cached = Math.min(usage.cachedTokens, usage.promptTokens)
   const cacheDiscountNano =
-    pricing.cachedPrompt === null ? 0 : Math.max(0, costOf(cached, pricing.prompt) - costOf(cached, pricing.cachedPrompt))
+    pricing.cachedPrompt === null
+      ? 0
+      : Math.max(0, costOf(cached, pricing.prompt) - costOf(cached, pricing.cachedPrompt))
   const totalNano = promptNano + completionNano - cacheDiscountNano
   const markupNano = Math.round(totalNano * markup)
   return { promptNano, completionNano, cacheDiscountNano, totalNano, markupNano, billedNano: totalNano + markupNano }

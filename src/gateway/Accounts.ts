@@ -87,7 +87,10 @@ export class Accounts extends Context.Service<
 
         const viewsOf = Effect.fnUntraced(function* (keys: ReadonlyArray<KeyRecord>) {
           const nowMs = yield* Clock.currentTimeMillis
-          const balances = yield* ledger.balances(keys.map((key) => key.id), monthOf(nowMs))
+          const balances = yield* ledger.balances(
+            keys.map((key) => key.id),
+            monthOf(nowMs)
+          )
           return keys.map((key): KeyView => ({
             key,
             limits: options.tiers[key.tier],
@@ -129,7 +132,10 @@ export class Accounts extends Context.Service<
           return { view: yield* viewOf(record.id, Option.some(record)), secret } satisfies IssuedKey
         }, orUnavailable)
 
-        const list = Effect.fn("Accounts.list")(function* (page: { readonly limit: number; readonly cursor: string | null }) {
+        const list = Effect.fn("Accounts.list")(function* (page: {
+          readonly limit: number
+          readonly cursor: string | null
+        }) {
           const { keys, nextCursor }: KeyPage = yield* repo.list(page)
           return { keys: yield* viewsOf(keys), nextCursor }
         }, orUnavailable)
@@ -140,7 +146,12 @@ export class Accounts extends Context.Service<
 
         const revoke = Effect.fn("Accounts.revoke")(function* (id: string) {
           const nowMs = yield* Clock.currentTimeMillis
-          return yield* change(id, { state: "revoked", revokedAtMs: nowMs, previousSecretHash: null, previousValidUntilMs: null })
+          return yield* change(id, {
+            state: "revoked",
+            revokedAtMs: nowMs,
+            previousSecretHash: null,
+            previousValidUntilMs: null
+          })
         })
 
         const rotate = Effect.fn("Accounts.rotate")(function* (id: string, graceSeconds: number) {

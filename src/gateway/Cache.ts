@@ -36,7 +36,8 @@ export type Lookup =
     }
 
 /** How the one upstream call of a flight ended for those who wait for it. */
-type Landing = { readonly _tag: "Stored"; readonly entry: CacheEntry } | { readonly _tag: "Failed" } | { readonly _tag: "Abandoned" }
+type Landing =
+  { readonly _tag: "Stored"; readonly entry: CacheEntry } | { readonly _tag: "Failed" } | { readonly _tag: "Abandoned" }
 
 export class Cache extends Context.Service<
   Cache,
@@ -68,7 +69,11 @@ export class Cache extends Context.Service<
         )
 
         /** A miss that nobody waits for. */
-        const alone = (name: string): Lookup => ({ _tag: "Miss", store: (entry) => write(name, entry), fail: Effect.void })
+        const alone = (name: string): Lookup => ({
+          _tag: "Miss",
+          store: (entry) => write(name, entry),
+          fail: Effect.void
+        })
 
         /** The first to ask. The flight lands when it is ended, or when its request's scope closes. */
         const takeOff = Effect.fnUntraced(function* (name: string) {
@@ -86,7 +91,11 @@ export class Cache extends Context.Service<
         const lookup = Effect.fnUntraced(function* (order: Order<ChatRequest>, control: CacheControl) {
           if (!options.enabled || control === "no-store") return bypass
           const { key } = order.caller
-          const name = cacheKey(options.scope === "owner" ? (key.ownerId ?? key.id) : key.id, order.model, order.request)
+          const name = cacheKey(
+            options.scope === "owner" ? (key.ownerId ?? key.id) : key.id,
+            order.model,
+            order.request
+          )
           if (control === "no-cache") return alone(name)
           while (true) {
             const flight = flights.get(name)

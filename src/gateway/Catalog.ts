@@ -32,8 +32,9 @@ export class Catalog extends Context.Service<
         const slug = id.slice(id.indexOf("/") + 1)
         bySlug.set(slug, [...(bySlug.get(slug) ?? []), id])
       }
-      const models = Array.from(byId, ([id, candidates]): Model => ({ id, candidates }))
-        .sort((a, b) => (a.id < b.id ? -1 : 1))
+      const models = Array.from(byId, ([id, candidates]): Model => ({ id, candidates })).sort((a, b) =>
+        a.id < b.id ? -1 : 1
+      )
       return Catalog.of({
         models,
         resolve: (model) => {

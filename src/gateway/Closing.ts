@@ -47,7 +47,9 @@ export class Closing extends Context.Service<
     /** Settles what is still open when the request's scope closes: the client has left, or a defect struck. */
     readonly onScopeClose: (order: Order) => Effect.Effect<void, never, Scope.Scope>
     /** Settles an order that failed before anything reached the client: recorded if a provider was called, void if none was. */
-    readonly onFailure: (order: Order) => <A, R>(self: Effect.Effect<A, GatewayError, R>) => Effect.Effect<A, GatewayError, R>
+    readonly onFailure: (
+      order: Order
+    ) => <A, R>(self: Effect.Effect<A, GatewayError, R>) => Effect.Effect<A, GatewayError, R>
     readonly whole: (order: Order, answer: Answer, reply: ChatReply) => Effect.Effect<UsageInfo, GatewayError>
     /** Settles what has no completion: embeddings. */
     readonly metered: (
@@ -80,7 +82,9 @@ export class Closing extends Context.Service<
         const interrupted = order.attempts.find((attempt) => attempt.status === "cancelled")
         const candidate =
           progress?.answer.candidate ??
-          order.ranked.find(({ offer, provider }) => provider.slug === interrupted?.provider && offer.id === interrupted.model)
+          order.ranked.find(
+            ({ offer, provider }) => provider.slug === interrupted?.provider && offer.id === interrupted.model
+          )
         if (candidate === undefined) return yield* meter.void(order)
         yield* Effect.ignore(
           meter.settle(order, {
@@ -164,7 +168,10 @@ export class Closing extends Context.Service<
             meter.settle(order, { ...ending, errorType: broken === null ? null : "provider_error" })
           )
           if (Exit.isSuccess(settled)) last.push({ _tag: "Usage", usage: usageInfo(settled.value) })
-          else yield* Effect.logError("a stream was answered but could not be settled; recovery will settle it as estimated")
+          else
+            yield* Effect.logError(
+              "a stream was answered but could not be settled; recovery will settle it as estimated"
+            )
           return last
         })
 

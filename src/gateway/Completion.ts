@@ -76,17 +76,28 @@ export class Completion extends Context.Service<
         /** The router's answer to the order, whole or in pieces as the client asked. */
         const routed = (order: Order<ChatRequest>): Effect.Effect<Answer, GatewayError, Scope.Scope> =>
           order.streamed
-            ? Effect.map(router.stream(order), ({ answer, ...from }): Answer => ({ ...from, source: "upstream", body: { _tag: "Stream", events: answer } }))
-            : Effect.map(router.reply(order), ({ answer, ...from }): Answer => ({ ...from, source: "upstream", body: { _tag: "Whole", reply: answer } }))
+            ? Effect.map(router.stream(order), ({ answer, ...from }): Answer => ({
+                ...from,
+                source: "upstream",
+                body: { _tag: "Stream", events: answer }
+              }))
+            : Effect.map(router.reply(order), ({ answer, ...from }): Answer => ({
+                ...from,
+                source: "upstream",
+                body: { _tag: "Whole", reply: answer }
+              }))
 
         /** Answers from the prompt cache, or keeps what `next` answers. */
         const cached =
           (order: Order<ChatRequest>, control: CacheControl) =>
-          (next: Effect.Effect<Answer, GatewayError, Scope.Scope>): Effect.Effect<Answer, GatewayError, Scope.Scope> => {
+          (
+            next: Effect.Effect<Answer, GatewayError, Scope.Scope>
+          ): Effect.Effect<Answer, GatewayError, Scope.Scope> => {
             // Nobody may serve it, so nobody's old answer does either.
             if (order.unroutable !== null) return next
             return Effect.flatMap(cache.lookup(order, control), (found) => {
-              order.facts.cache = found._tag === "Hit" ? "hit" : found._tag === "Miss" && control === "use" ? "miss" : "bypass"
+              order.facts.cache =
+                found._tag === "Hit" ? "hit" : found._tag === "Miss" && control === "use" ? "miss" : "bypass"
               switch (found._tag) {
                 case "Bypass":
                   return next
@@ -132,7 +143,11 @@ export class Completion extends Context.Service<
             const usage = yield* closing.whole(order, answer, answer.body.reply)
             return { _tag: "Reply", head, reply: answer.body.reply, usage } satisfies Completed as Completed
           }
-          return { _tag: "Stream", head, events: yield* closing.stream(order, answer, answer.body.events) } satisfies Completed as Completed
+          return {
+            _tag: "Stream",
+            head,
+            events: yield* closing.stream(order, answer, answer.body.events)
+          } satisfies Completed as Completed
         })
 
         return Completion.of({ run })
@@ -152,14 +167,20 @@ const replayed = (order: Order<ChatRequest>, candidate: Candidate, reply: ChatRe
 }
 
 interface Miss {
-  readonly store: (entry: { readonly provider: string; readonly model: string; readonly reply: ChatReply }) => Effect.Effect<void>
+  readonly store: (entry: {
+    readonly provider: string
+    readonly model: string
+    readonly reply: ChatReply
+  }) => Effect.Effect<void>
   readonly fail: Effect.Effect<void>
 }
 
 /** Hands the answer on and keeps a copy, once it is whole. What was cut short, by the budget or by a filter, is not kept. */
 const kept = (order: Order<ChatRequest>, answer: Answer, miss: Miss): Effect.Effect<Answer> => {
   const keep = (reply: ChatReply | null): Effect.Effect<void> =>
-    reply === null || order.account.clamped || !reply.choices.every(({ finish_reason: reason }) => cacheable.has(reason ?? ""))
+    reply === null ||
+    order.account.clamped ||
+    !reply.choices.every(({ finish_reason: reason }) => cacheable.has(reason ?? ""))
       ? miss.fail
       : miss.store({ provider: answer.candidate.provider.slug, model: answer.candidate.offer.id, reply })
   if (answer.body._tag === "Whole") return Effect.as(keep(answer.body.reply), answer)

@@ -53,12 +53,9 @@ export class Embeddings extends Context.Service<
           facts
         })
         yield* closing.onScopeClose(order)
-        const routed = yield* router.embed(order).pipe(
-          policy.whitelist(order),
-          policy.budget(order),
-          policy.rateLimit(order),
-          closing.onFailure(order)
-        )
+        const routed = yield* router
+          .embed(order)
+          .pipe(policy.whitelist(order), policy.budget(order), policy.rateLimit(order), closing.onFailure(order))
         facts.generationId = order.generationId
         const usage = yield* closing.metered(order, routed, routed.answer.usage)
         return {

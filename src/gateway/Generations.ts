@@ -56,7 +56,8 @@ export class Generations extends Context.Service<
       const ledger = yield* Ledger
       const reconcile = Effect.gen(function* () {
         const settled = yield* ledger.settleExpired(yield* Clock.currentTimeMillis)
-        if (settled > 0) yield* Effect.logWarning(`settled ${settled} reservation(s) of processes that are gone, as estimated`)
+        if (settled > 0)
+          yield* Effect.logWarning(`settled ${settled} reservation(s) of processes that are gone, as estimated`)
       })
       yield* Effect.forkScoped(Effect.repeat(Effect.ignore(reconcile), Schedule.spaced(RECONCILE_EVERY)))
     })

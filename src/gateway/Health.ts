@@ -65,8 +65,12 @@ export class Health extends Context.Service<
             return {
               slug: config.slug,
               status: open.length === 0 ? "ok" : open.length < states.length ? "degraded" : "down",
-              circuit: open.length > 0 ? "open" : states.some(({ state }) => state === "half_open") ? "half_open" : "closed",
-              openForMs: open.reduce<number | null>((longest, { openForMs }) => Math.max(longest ?? 0, openForMs ?? 0), null)
+              circuit:
+                open.length > 0 ? "open" : states.some(({ state }) => state === "half_open") ? "half_open" : "closed",
+              openForMs: open.reduce<number | null>(
+                (longest, { openForMs }) => Math.max(longest ?? 0, openForMs ?? 0),
+                null
+              )
             }
           }
         )
@@ -75,9 +79,12 @@ export class Health extends Context.Service<
       const uptimeSeconds = Effect.map(Clock.currentTimeMillis, (nowMs) => Math.floor((nowMs - startedAtMs) / 1000))
 
       const report = Effect.gen(function* () {
-        const [database, limitStore, cacheHealth] = yield* Effect.all([ping(ledger.ping), ping(limits.ping), ping(cache.ping)], {
-          concurrency: "unbounded"
-        })
+        const [database, limitStore, cacheHealth] = yield* Effect.all(
+          [ping(ledger.ping), ping(limits.ping), ping(cache.ping)],
+          {
+            concurrency: "unbounded"
+          }
+        )
         const states = yield* providers
         const serving = database.status === "ok" && limitStore.status === "ok"
         const whole = cacheHealth.status === "ok" && states.every(({ status }) => status === "ok")

@@ -24,7 +24,12 @@ const digest = (secret: string): string => hash("sha256", secret, "hex")
 /** A new secret. A rotation keeps the key's public id, so that the old secret and the new one find the same record. */
 export const makeSecret = (publicId = randomBytes(PUBLIC_ID_BYTES).toString("hex")): KeySecret => {
   const secret = `tg-${publicId}-${randomBytes(SECRET_BYTES).toString("base64url")}`
-  return { secret: Redacted.make(secret), publicId, hash: digest(secret), prefix: `tg-${publicId.slice(0, SHOWN_CHARACTERS)}…` }
+  return {
+    secret: Redacted.make(secret),
+    publicId,
+    hash: digest(secret),
+    prefix: `tg-${publicId.slice(0, SHOWN_CHARACTERS)}…`
+  }
 }
 
 /** The public id and the hash of what a client sent; none when it has not the form of a key. */
@@ -34,7 +39,8 @@ export const readSecret = (sent: string): Option.Option<{ readonly publicId: str
 }
 
 /** Whether two hex hashes are equal, in constant time. */
-export const sameHash = (a: string, b: string): boolean => a.length === b.length && timingSafeEqual(Buffer.from(a), Buffer.from(b))
+export const sameHash = (a: string, b: string): boolean =>
+  a.length === b.length && timingSafeEqual(Buffer.from(a), Buffer.from(b))
 
 /** Whether two secrets are equal, in a time that tells nothing of where they differ, or of their lengths. */
 export const sameSecret = (a: string, b: string): boolean => sameHash(digest(a), digest(b))

@@ -9,7 +9,16 @@ import { type Candidate } from "../domain/Catalog.ts"
 import { DependencyUnavailable, gatewayError, type GatewayError } from "../domain/Errors.ts"
 import { type Generation, type UsageSource } from "../domain/Generation.ts"
 import { Ids } from "../domain/Ids.ts"
-import { type Cost, costOf, type NanoUsd, type Pricing, priceUsage, savedCost, type TokenUsage, zeroCost } from "../domain/Money.ts"
+import {
+  type Cost,
+  costOf,
+  type NanoUsd,
+  type Pricing,
+  priceUsage,
+  savedCost,
+  type TokenUsage,
+  zeroCost
+} from "../domain/Money.ts"
 import { type Balance, Ledger } from "../store/Ledger.ts"
 import { Limits } from "../store/Limits.ts"
 import { type StoreError } from "../store/StoreError.ts"
@@ -21,8 +30,7 @@ const DEFAULT_MAX_OUTPUT = 16_384
 const LEASE_MARGIN_MS = 60_000
 
 export type ReserveOutcome =
-  | { readonly _tag: "Reserved" }
-  | { readonly _tag: "Refused"; readonly balance: Balance; readonly neededNano: NanoUsd }
+  { readonly _tag: "Reserved" } | { readonly _tag: "Refused"; readonly balance: Balance; readonly neededNano: NanoUsd }
 
 /** How an order ended. `candidate` null: no provider answered. */
 export interface Ending {
@@ -112,10 +120,9 @@ export class Meter extends Context.Service<
           if (order.account.settled) return generation
           order.account.settled = true
           yield* Effect.exit(durable(order))
-          yield* ledger.settle(generation, order.month).pipe(
-            Effect.retry({ times: 3, schedule: Schedule.exponential("50 millis") }),
-            Effect.catch(unavailable)
-          )
+          yield* ledger
+            .settle(generation, order.month)
+            .pipe(Effect.retry({ times: 3, schedule: Schedule.exponential("50 millis") }), Effect.catch(unavailable))
           const used = ending.usageSource === "cache" ? 0 : ending.usage.promptTokens + ending.usage.completionTokens
           yield* Effect.ignore(
             limits.correct({
@@ -139,7 +146,8 @@ export class Meter extends Context.Service<
         })
 
         return Meter.of({
-          reserve: (order) => (order.caller.key.monthlyBudgetNano === null ? reserveUncapped(order) : reserveCapped(order)),
+          reserve: (order) =>
+            order.caller.key.monthlyBudgetNano === null ? reserveUncapped(order) : reserveCapped(order),
           durable,
           settle: (order, ending) => Effect.uninterruptible(settle(order, ending)),
           void: (order) => Effect.uninterruptible(voidOrder(order))

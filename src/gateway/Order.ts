@@ -69,4 +69,5 @@ export interface Order<Request = ChatRequest | EmbeddingRequest> {
 }
 
 /** What the token limit takes before the reply is known: the prompt, and the output that the client allowed. */
-export const estimatedTokens = ({ outputTokens, promptTokens }: Order<unknown>): number => promptTokens + (outputTokens ?? 0)
+export const estimatedTokens = ({ outputTokens, promptTokens }: Order<unknown>): number =>
+  promptTokens + (outputTokens ?? 0)

@@ -17,9 +17,10 @@ export interface OverviewFigures {
   readonly traffic: TrafficSnapshot
 }
 
-export class Overview extends Context.Service<Overview, { readonly read: Effect.Effect<OverviewFigures, GatewayError> }>()(
-  "tollgate/gateway/Overview"
-) {
+export class Overview extends Context.Service<
+  Overview,
+  { readonly read: Effect.Effect<OverviewFigures, GatewayError> }
+>()("tollgate/gateway/Overview") {
   static readonly layer = Layer.effect(
     Overview,
     Effect.gen(function* () {
@@ -41,9 +42,7 @@ export class Overview extends Context.Service<Overview, { readonly read: Effect.
           providers: providers.map((provider) => ({ ...provider, stats: stats.snapshot(provider.slug) })),
           traffic: yield* traffic.snapshot
         } satisfies OverviewFigures
-      }).pipe(
-        Effect.mapError((error) => gatewayError(new DependencyUnavailable({ dependency: error.dependency })))
-      )
+      }).pipe(Effect.mapError((error) => gatewayError(new DependencyUnavailable({ dependency: error.dependency }))))
       return Overview.of({ read })
     })
   )

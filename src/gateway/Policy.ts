@@ -4,7 +4,14 @@
  * gives back when the request's scope closes, whatever the ending.
  */
 import { Clock, Context, Effect, Layer, type Scope } from "effect"
-import { BudgetExceeded, DependencyUnavailable, gatewayError, type GatewayError, ModelNotAllowed, RateLimited } from "../domain/Errors.ts"
+import {
+  BudgetExceeded,
+  DependencyUnavailable,
+  gatewayError,
+  type GatewayError,
+  ModelNotAllowed,
+  RateLimited
+} from "../domain/Errors.ts"
 import { allowsModel } from "../domain/Key.ts"
 import { monthEndMs } from "../domain/Money.ts"
 import { Limits } from "../store/Limits.ts"
@@ -36,22 +43,26 @@ export class Policy extends Context.Service<
       const acquire = Effect.fnUntraced(function* (order: Order) {
         const { key, limits: tier } = order.caller
         const nowMs = yield* Clock.currentTimeMillis
-        const verdict = yield* limits.acquire({
-          keyId: key.id,
-          leaseId: order.generationId,
-          limits: tier,
-          tokens: estimatedTokens(order),
-          nowMs,
-          leaseMs: longestMs(order) + LEASE_MARGIN_MS
-        }).pipe(Effect.catch(unavailable))
+        const verdict = yield* limits
+          .acquire({
+            keyId: key.id,
+            leaseId: order.generationId,
+            limits: tier,
+            tokens: estimatedTokens(order),
+            nowMs,
+            leaseMs: longestMs(order) + LEASE_MARGIN_MS
+          })
+          .pipe(Effect.catch(unavailable))
         order.facts.limits = verdict
         if (verdict.refusedBy !== null) {
           return yield* gatewayError(
             new RateLimited({
               limit: verdict.refusedBy,
-              allowed: { requests: tier.requestsPerMinute, tokens: tier.tokensPerMinute, concurrency: tier.concurrency }[
-                verdict.refusedBy
-              ],
+              allowed: {
+                requests: tier.requestsPerMinute,
+                tokens: tier.tokensPerMinute,
+                concurrency: tier.concurrency
+              }[verdict.refusedBy],
               retryAfterMs: verdict.retryAfterMs
             })
           )
@@ -67,7 +78,10 @@ export class Policy extends Context.Service<
 
       return Policy.of({
         rateLimit: (order) => (next) =>
-          Effect.flatMap(Effect.acquireRelease(acquire(order), () => release(order)), () => next),
+          Effect.flatMap(
+            Effect.acquireRelease(acquire(order), () => release(order)),
+            () => next
+          ),
 
         budget: (order) => (next) =>
           Effect.flatMap(meter.reserve(order), (result) =>

@@ -35,7 +35,8 @@ export const expectedCost = (candidate: Candidate, promptTokens: number, outputT
 const exclusionReason = (candidate: Candidate, input: RankingInput): string | undefined => {
   const { preferences } = input
   const { offer, provider } = candidate
-  if (offer.embeddings !== (input.kind === "embeddings")) return input.kind === "chat" ? "not_a_chat_model" : "not_an_embedding_model"
+  if (offer.embeddings !== (input.kind === "embeddings"))
+    return input.kind === "chat" ? "not_a_chat_model" : "not_an_embedding_model"
   if (preferences?.only && !preferences.only.includes(provider.slug)) return "not_in_only"
   if (preferences?.ignore?.includes(provider.slug)) return "ignored"
   if (preferences?.data_collection === "deny" && !deniesCollection(provider.dataPolicy)) return "data_policy"
@@ -76,8 +77,10 @@ export const rank = (input: RankingInput): Ranking => {
     const named = order.indexOf(candidate.provider.slug)
     scored.push({ candidate, place: named === -1 ? order.length : named, score: score(candidate, input) })
   }
-  if (scored.length > 1) scored.sort((a, b) => a.place - b.place || a.score - b.score || bySlug(a.candidate, b.candidate))
+  if (scored.length > 1)
+    scored.sort((a, b) => a.place - b.place || a.score - b.score || bySlug(a.candidate, b.candidate))
   return { ranked: scored.map((entry) => entry.candidate), excluded }
 }
 
-const bySlug = (a: Candidate, b: Candidate): number => (a.provider.slug < b.provider.slug ? -1 : a.provider.slug > b.provider.slug ? 1 : 0)
+const bySlug = (a: Candidate, b: Candidate): number =>
+  a.provider.slug < b.provider.slug ? -1 : a.provider.slug > b.provider.slug ? 1 : 0

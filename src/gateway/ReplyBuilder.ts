@@ -16,7 +16,11 @@ interface ToolCall {
 
 class ChoiceBuilder {
   readonly index: number
-  readonly #text: { content: Array<string>; refusal: Array<string>; reasoning: Array<string> } = { content: [], refusal: [], reasoning: [] }
+  readonly #text: { content: Array<string>; refusal: Array<string>; reasoning: Array<string> } = {
+    content: [],
+    refusal: [],
+    reasoning: []
+  }
   readonly #calls = new Map<number, ToolCall>()
   readonly #logprobs: Record<string, Array<unknown>> = {}
   #finishReason: string | null = null
@@ -115,7 +119,13 @@ export const replayEvents = (reply: ChatReply): ReadonlyArray<ChatEvent> => [
       ...members,
       ...(calls === undefined ? {} : { tool_calls: calls.map((call, at) => ({ index: at, ...call })) })
     }
-    return { _tag: "Choices", choices: [{ ...rest, index, delta, finish_reason: null }, { index, delta: {}, finish_reason: finishReason }] }
+    return {
+      _tag: "Choices",
+      choices: [
+        { ...rest, index, delta, finish_reason: null },
+        { index, delta: {}, finish_reason: finishReason }
+      ]
+    }
   }),
   { _tag: "End", usage: reply.usage, systemFingerprint: reply.systemFingerprint }
 ]

@@ -68,20 +68,23 @@ export class Router extends Context.Service<
         ) {
           const startedAtMs = yield* Clock.currentTimeMillis
           let latencyMs = 0
-          const answer = yield* circuits.guard(candidate)(call).pipe(
-            Effect.onExit((exit) =>
-              Effect.flatMap(Clock.currentTimeMillis, (nowMs) => {
-                latencyMs = nowMs - startedAtMs
-                const error = Exit.isFailure(exit)
-                  ? exit.cause.reasons.find((reason) => reason._tag === "Fail")?.error
-                  : undefined
-                order.attempts.push(attemptOf(candidate, latencyMs, exit._tag === "Success", error))
-                if (exit._tag === "Failure" && !(error instanceof ProviderError)) return Effect.void
-                const ok = exit._tag === "Success" || (error instanceof ProviderError && error.reason._tag === "Rejected")
-                return stats.record(candidate.provider.slug, candidate.offer.id, { ok, latencyMs })
-              })
+          const answer = yield* circuits
+            .guard(candidate)(call)
+            .pipe(
+              Effect.onExit((exit) =>
+                Effect.flatMap(Clock.currentTimeMillis, (nowMs) => {
+                  latencyMs = nowMs - startedAtMs
+                  const error = Exit.isFailure(exit)
+                    ? exit.cause.reasons.find((reason) => reason._tag === "Fail")?.error
+                    : undefined
+                  order.attempts.push(attemptOf(candidate, latencyMs, exit._tag === "Success", error))
+                  if (exit._tag === "Failure" && !(error instanceof ProviderError)) return Effect.void
+                  const ok =
+                    exit._tag === "Success" || (error instanceof ProviderError && error.reason._tag === "Rejected")
+                  return stats.record(candidate.provider.slug, candidate.offer.id, { ok, latencyMs })
+                })
+              )
             )
-          )
           return { answer, latencyMs }
         })
 
@@ -171,7 +174,9 @@ const openStream = Effect.fnUntraced(function* (provider: Provider, candidate: C
     const head: Array<ChatEvent> = []
     while (true) {
       const chunk = yield* Pull.catchDone(pull, () =>
-        Effect.fail(new ProviderError({ provider: provider.config.slug, reason: new Malformed({ detail: "empty stream" }) }))
+        Effect.fail(
+          new ProviderError({ provider: provider.config.slug, reason: new Malformed({ detail: "empty stream" }) })
+        )
       )
       for (const event of chunk) head.push(event)
       if (chunk.some(carriesToken)) return { head, pull }
@@ -195,9 +200,13 @@ const carriesToken = (event: ChatEvent): boolean =>
   )
 
 const noFallbacks = (request: unknown): boolean =>
-  typeof request === "object" && request !== null && "provider" in request &&
-  typeof request.provider === "object" && request.provider !== null &&
-  "allow_fallbacks" in request.provider && request.provider.allow_fallbacks === false
+  typeof request === "object" &&
+  request !== null &&
+  "provider" in request &&
+  typeof request.provider === "object" &&
+  request.provider !== null &&
+  "allow_fallbacks" in request.provider &&
+  request.provider.allow_fallbacks === false
 
 const outputBound = (order: Order<ChatRequest>, { offer }: Candidate): number =>
   order.affordableTokens ?? order.outputTokens ?? offer.maxCompletionTokens ?? 4_096
@@ -250,11 +259,17 @@ const exhausted = (attempts: ReadonlyArray<Attempt>, sole: boolean, last: Failur
   const retryAfterMs = last?.retryAfterMs ?? null
   if (last instanceof ProviderError && last.reason._tag === "Unsupported") {
     return gatewayError(
-      new InvalidRequest({ message: last.reason.message, param: last.reason.param, code: "unsupported_parameter", provider: last.provider })
+      new InvalidRequest({
+        message: last.reason.message,
+        param: last.reason.param,
+        code: "unsupported_parameter",
+        provider: last.provider
+      })
     )
   }
   const called = attempts.filter((attempt) => attempt.status !== "skipped")
-  if (called.length > 0 && called.every((attempt) => attempt.status === "timeout")) return gatewayError(new ProvidersTimedOut({ attempts }))
+  if (called.length > 0 && called.every((attempt) => attempt.status === "timeout"))
+    return gatewayError(new ProvidersTimedOut({ attempts }))
   if (sole || called.length === 0) return gatewayError(new ProviderUnavailable({ attempts, retryAfterMs }))
   return gatewayError(new ProvidersFailed({ attempts }))
 }
@@ -262,7 +277,8 @@ const exhausted = (attempts: ReadonlyArray<Attempt>, sole: boolean, last: Failur
 const attemptOf = ({ offer, provider }: Candidate, latencyMs: number, ok: boolean, error: unknown): Attempt => {
   const base = { provider: provider.slug, model: offer.id, latencyMs }
   if (ok) return { ...base, status: "ok", errorType: null, httpStatus: 200 }
-  if (error instanceof CircuitClosedToCalls) return { ...base, status: "skipped", errorType: "circuit_open", httpStatus: null }
+  if (error instanceof CircuitClosedToCalls)
+    return { ...base, status: "skipped", errorType: "circuit_open", httpStatus: null }
   if (!(error instanceof ProviderError)) return { ...base, status: "cancelled", errorType: null, httpStatus: null }
   return {
     ...base,

@@ -37,7 +37,11 @@ export const layer = HttpApiBuilder.group(
               today: usdFromNano(ledger.spentTodayNano),
               month: usdFromNano(ledger.spentMonthNano),
               reserved: usdFromNano(ledger.reservedNano),
-              by_model: ledger.byModel.map(({ billedNano, model, requests }) => ({ model, spend_usd: usdFromNano(billedNano), requests }))
+              by_model: ledger.byModel.map(({ billedNano, model, requests }) => ({
+                model,
+                spend_usd: usdFromNano(billedNano),
+                requests
+              }))
             },
             cache: {
               hit_rate: ledger.last24h === 0 ? null : ledger.cacheHits24h / ledger.last24h,
@@ -55,7 +59,8 @@ export const layer = HttpApiBuilder.group(
             rejections: traffic.rejections,
             ledger: {
               pending: ledger.pending,
-              oldest_pending_s: ledger.oldestPendingMs === null ? null : Math.max(0, (nowMs - ledger.oldestPendingMs) / 1000),
+              oldest_pending_s:
+                ledger.oldestPendingMs === null ? null : Math.max(0, (nowMs - ledger.oldestPendingMs) / 1000),
               flush_lag_ms: 0
             }
           } satisfies Wire

@@ -2,7 +2,13 @@
 import { Effect, Layer, Redacted } from "effect"
 import { HttpServerRequest, type HttpServerResponse } from "effect/http"
 import { AdminAuthorization, Authorization, CurrentKey } from "../api/Authorization.ts"
-import { AdminUnauthenticated, gatewayError, type GatewayError, ScopeMissing, Unauthenticated } from "../domain/Errors.ts"
+import {
+  AdminUnauthenticated,
+  gatewayError,
+  type GatewayError,
+  ScopeMissing,
+  Unauthenticated
+} from "../domain/Errors.ts"
 import { type Scope } from "../domain/Key.ts"
 import { Accounts } from "../gateway/Accounts.ts"
 import { sameSecret } from "../gateway/KeySecret.ts"
@@ -30,7 +36,9 @@ export const layer = Layer.effect(
       // The schemes are tried in turn until one answers: a request without a bearer passes on to the other carrier.
       bearer: (httpEffect, { credential }) =>
         Effect.flatMap(HttpServerRequest.HttpServerRequest, ({ headers }) =>
-          Redacted.value(credential) === "" && headers["authorization"] === undefined && headers["x-api-key"] !== undefined
+          Redacted.value(credential) === "" &&
+          headers["authorization"] === undefined &&
+          headers["x-api-key"] !== undefined
             ? admit(httpEffect, Redacted.make(headers["x-api-key"]))
             : admit(httpEffect, credential)
         ),

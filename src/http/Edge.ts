@@ -23,7 +23,8 @@ export const layer = HttpRouter.middleware(
       Effect.gen(function* () {
         const request = yield* HttpServerRequest.HttpServerRequest
         const sent = request.headers["x-request-id"]
-        const requestId = sent !== undefined && acceptedId.test(sent) ? sent : ids.next("req", yield* Clock.currentTimeMillis)
+        const requestId =
+          sent !== undefined && acceptedId.test(sent) ? sent : ids.next("req", yield* Clock.currentTimeMillis)
         const state: RequestState = { requestId, facts: emptyFacts(), rejection: null }
         const response = yield* app.pipe(
           Effect.catchCause((cause) => ending(cause, request, requestId)),
@@ -62,7 +63,9 @@ const unrouted = (request: HttpServerRequest.HttpServerRequest, requestId: strin
   const allow = [...new Set(routes.filter(({ form }) => form.test(path)).map(({ method }) => method))]
   return errorResponse(
     gatewayError(
-      allow.length > 0 ? new MethodNotAllowed({ allow }) : new NotFound({ what: "route", id: `${request.method} ${path.slice(0, 200)}` })
+      allow.length > 0
+        ? new MethodNotAllowed({ allow })
+        : new NotFound({ what: "route", id: `${request.method} ${path.slice(0, 200)}` })
     ),
     requestId
   )

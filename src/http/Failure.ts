@@ -65,7 +65,9 @@ const wireOf = (reason: Reason): Wire => {
         details: { required_scope: reason.scope }
       }
     case "RateLimited": {
-      const what = { requests: "requests per minute", tokens: "tokens per minute", concurrency: "requests at once" }[reason.limit]
+      const what = { requests: "requests per minute", tokens: "tokens per minute", concurrency: "requests at once" }[
+        reason.limit
+      ]
       return {
         status: 429,
         type: "rate_limit_exceeded",
@@ -78,7 +80,12 @@ const wireOf = (reason: Reason): Wire => {
     }
     case "BudgetExceeded": {
       const resetsAt = new Date(reason.resetsAtMs).toISOString()
-      const [cap, spent, reserved, needed] = [reason.capNano, reason.spentNano, reason.reservedNano, reason.neededNano].map(usdFromNano)
+      const [cap, spent, reserved, needed] = [
+        reason.capNano,
+        reason.spentNano,
+        reason.reservedNano,
+        reason.neededNano
+      ].map(usdFromNano)
       return {
         status: 402,
         type: "budget_exceeded",
@@ -126,7 +133,9 @@ const wireOf = (reason: Reason): Wire => {
         type: "not_found",
         code: `${reason.what}_not_found`,
         message:
-          reason.what === "route" ? `There is no ${reason.id}. GET /openapi.json lists what there is.` : `There is no such ${reason.what}.`,
+          reason.what === "route"
+            ? `There is no ${reason.id}. GET /openapi.json lists what there is.`
+            : `There is no such ${reason.what}.`,
         retryable: false
       }
     case "MethodNotAllowed":
@@ -278,10 +287,13 @@ const bodyOf = (wire: Wire, requestId: string): ErrorBody => ({
 
 const respond = (wire: Wire, requestId: string) => {
   const retryAfter = seconds(wire.retryAfterMs)
-  return HttpServerResponse.jsonUnsafe({ error: bodyOf(wire, requestId) }, {
-    status: wire.status,
-    headers: { ...wire.headers, ...(retryAfter === null ? {} : { "retry-after": String(retryAfter) }) }
-  })
+  return HttpServerResponse.jsonUnsafe(
+    { error: bodyOf(wire, requestId) },
+    {
+      status: wire.status,
+      headers: { ...wire.headers, ...(retryAfter === null ? {} : { "retry-after": String(retryAfter) }) }
+    }
+  )
 }
 
 /** The envelope's inside, for an error that is told within a stream. */

@@ -18,7 +18,11 @@ export const layer = HttpApiBuilder.group(
             status,
             version,
             uptime_s: uptimeSeconds,
-            dependencies: { database: dependency(database), limit_store: dependency(limitStore), cache: dependency(cache) },
+            dependencies: {
+              database: dependency(database),
+              limit_store: dependency(limitStore),
+              cache: dependency(cache)
+            },
             providers: providers.map(({ circuit, slug, status }) => ({ slug, status, circuit }))
           }
           return HttpServerResponse.jsonUnsafe(report, { status: status === "unavailable" ? 503 : 200 })

@@ -34,12 +34,15 @@ export const layer = HttpApiBuilder.group(
         ),
       list: ({ query }) =>
         guard(
-          Effect.map(accounts.list({ limit: query.limit ?? DEFAULT_PAGE, cursor: query.cursor ?? null }), ({ keys, nextCursor }) => ({
-            object: "list" as const,
-            data: keys.map(keyWire),
-            has_more: nextCursor !== null,
-            next_cursor: nextCursor
-          }))
+          Effect.map(
+            accounts.list({ limit: query.limit ?? DEFAULT_PAGE, cursor: query.cursor ?? null }),
+            ({ keys, nextCursor }) => ({
+              object: "list" as const,
+              data: keys.map(keyWire),
+              has_more: nextCursor !== null,
+              next_cursor: nextCursor
+            })
+          )
         ),
       get: ({ params }) => guard(Effect.map(accounts.get(params.key_id), keyWire)),
       update: ({ params, payload }) =>
@@ -48,7 +51,9 @@ export const layer = HttpApiBuilder.group(
             accounts.change(params.key_id, {
               ...(payload.name === undefined ? {} : { name: payload.name }),
               ...(payload.tier === undefined ? {} : { tier: payload.tier }),
-              ...(payload.monthly_budget_usd === undefined ? {} : { monthlyBudgetNano: budgetOf(payload.monthly_budget_usd) }),
+              ...(payload.monthly_budget_usd === undefined
+                ? {}
+                : { monthlyBudgetNano: budgetOf(payload.monthly_budget_usd) }),
               ...(payload.allowed_models === undefined ? {} : { allowedModels: payload.allowed_models }),
               ...(payload.scopes === undefined ? {} : { scopes: payload.scopes }),
               ...(payload.expires_at === undefined ? {} : { expiresAtMs: momentOf(payload.expires_at) }),
@@ -58,7 +63,8 @@ export const layer = HttpApiBuilder.group(
           )
         ),
       revoke: ({ params }) => guard(Effect.map(accounts.revoke(params.key_id), keyWire)),
-      rotate: ({ params, payload }) => guard(Effect.map(accounts.rotate(params.key_id, payload.grace_seconds), issuedWire))
+      rotate: ({ params, payload }) =>
+        guard(Effect.map(accounts.rotate(params.key_id, payload.grace_seconds), issuedWire))
     })
   })
 )
@@ -75,7 +81,8 @@ export const layerOwn = HttpApiBuilder.group(
   })
 )
 
-const budgetOf = (usd: number | null | undefined): number | null => (usd === null || usd === undefined ? null : nanoFromUsd(usd))
+const budgetOf = (usd: number | null | undefined): number | null =>
+  usd === null || usd === undefined ? null : nanoFromUsd(usd)
 
 const momentOf = (moment: DateTime.Utc | null | undefined): number | null =>
   moment === null || moment === undefined ? null : DateTime.toEpochMillis(moment)
@@ -104,7 +111,9 @@ const keyWire = ({ balance, key, limits, nowMs }: KeyView): ApiKey => {
       month_spent_usd: usdFromNano(spentNano),
       month_reserved_usd: usdFromNano(reservedNano),
       month_remaining_usd:
-        key.monthlyBudgetNano === null ? null : usdFromNano(Math.max(0, key.monthlyBudgetNano - spentNano - reservedNano)),
+        key.monthlyBudgetNano === null
+          ? null
+          : usdFromNano(Math.max(0, key.monthlyBudgetNano - spentNano - reservedNano)),
       resets_at: iso(monthEndMs(nowMs))
     },
     owner: key.ownerId,

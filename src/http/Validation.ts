@@ -29,9 +29,7 @@ export const layer = (options: ValidationOptions): Layer.Layer<Validation> => {
       ? Effect.fail(tooLarge)
       : request.text.pipe(
           Effect.provideService(HttpIncomingMessage.MaxBodySize, maxBodySize),
-          Effect.catch((error) =>
-            isTooLarge(error) ? Effect.fail(tooLarge) : Effect.interrupt
-          ),
+          Effect.catch((error) => (isTooLarge(error) ? Effect.fail(tooLarge) : Effect.interrupt)),
           Effect.timeoutOrElse({
             duration: Duration.millis(options.bodyTimeoutMs),
             orElse: () => Effect.fail(tooSlow)
@@ -111,7 +109,10 @@ const jsonFault = (text: string): ValidationError | undefined => {
   if (Result.isSuccess(parsed)) return undefined
   const message = parsed.failure instanceof Error ? parsed.failure.message : ""
   const position = /at position (\d+)/.exec(message)?.[1]
-  const what = /^(?:Unexpected end of JSON input|Unexpected token '.'|Expected .*? in JSON|Unterminated string|Bad control character|Bad escaped character)/u.exec(message)?.[0]
+  const what =
+    /^(?:Unexpected end of JSON input|Unexpected token '.'|Expected .*? in JSON|Unterminated string|Bad control character|Bad escaped character)/u.exec(
+      message
+    )?.[0]
   return invalidJson(what ?? "not valid JSON", position === undefined ? undefined : Number(position))
 }
 

@@ -15,7 +15,11 @@ interface Found {
 const ECHOED_CHARACTERS = 64
 
 /** `prefix` is `body`, `path`, `query` or `header`; `input` is what was decoded. */
-export const validationFaults = (issue: SchemaIssue.Issue, prefix: string, input: unknown): ReadonlyArray<ValidationError> => {
+export const validationFaults = (
+  issue: SchemaIssue.Issue,
+  prefix: string,
+  input: unknown
+): ReadonlyArray<ValidationError> => {
   const faults: Array<ValidationError> = []
   const text = prefix !== "body"
 
@@ -33,7 +37,10 @@ export const validationFaults = (issue: SchemaIssue.Issue, prefix: string, input
   const walk = (current: SchemaIssue.Issue, path: Path): void => {
     switch (current._tag) {
       case "Pointer":
-        return walk(current.issue, [...path, ...current.path.map((key) => (typeof key === "number" ? key : String(key)))])
+        return walk(current.issue, [
+          ...path,
+          ...current.path.map((key) => (typeof key === "number" ? key : String(key)))
+        ])
       case "Composite":
         return current.issues.forEach((child) => walk(child, path))
       case "Encoding":
@@ -94,10 +101,15 @@ const ofType = (ast: SchemaAST.AST, text: boolean): Found => {
   if (literals !== undefined) return literalError(literals)
   if (members.length > 1 && first !== undefined) {
     const kinds = members.map((member) => kindOf(member, text))
-    return { type: kinds[0]?.type ?? "value_error", msg: `Input should be a valid ${kinds.map(({ name }) => name).join(" or ")}` }
+    return {
+      type: kinds[0]?.type ?? "value_error",
+      msg: `Input should be a valid ${kinds.map(({ name }) => name).join(" or ")}`
+    }
   }
   const { name, type } = kindOf(first ?? ast, text)
-  const unparsable = type.endsWith("_parsing") ? `, unable to parse string as ${/^[aeiou]/.test(name) ? "an" : "a"} ${name}` : ""
+  const unparsable = type.endsWith("_parsing")
+    ? `, unable to parse string as ${/^[aeiou]/.test(name) ? "an" : "a"} ${name}`
+    : ""
   return { type, msg: `Input should be a valid ${name}${unparsable}` }
 }
 
@@ -121,8 +133,7 @@ const representationOf = (
   filter: SchemaAST.Filter<never>
 ): { readonly id: string; readonly payload: Readonly<Record<string, unknown>> | null } | undefined =>
   filter.annotations?.["representation"] as
-    | { readonly id: string; readonly payload: Readonly<Record<string, unknown>> | null }
-    | undefined
+    { readonly id: string; readonly payload: Readonly<Record<string, unknown>> | null } | undefined
 
 /** A check that failed: bounds, lengths, integers. */
 const ofCheck = (issue: SchemaIssue.Filter, value: unknown, text: boolean): Found => {
@@ -153,7 +164,10 @@ const ofCheck = (issue: SchemaIssue.Filter, value: unknown, text: boolean): Foun
         : compared("less_than_equal", "le", "less than or equal to", bound("maximum") ?? 0)
     }
     default:
-      return { type: "value_error", msg: `Value error, expected ${String(issue.filter.annotations?.expected ?? "a valid value")}` }
+      return {
+        type: "value_error",
+        msg: `Value error, expected ${String(issue.filter.annotations?.expected ?? "a valid value")}`
+      }
   }
 }
 
@@ -173,7 +187,11 @@ const tooShort = (value: unknown, minimum: number): Found =>
         msg: `List should have at least ${items(minimum)} after validation, not ${value.length}`,
         ctx: { field_type: "List", min_length: minimum, actual_length: value.length }
       }
-    : { type: "string_too_short", msg: `String should have at least ${characters(minimum)}`, ctx: { min_length: minimum } }
+    : {
+        type: "string_too_short",
+        msg: `String should have at least ${characters(minimum)}`,
+        ctx: { min_length: minimum }
+      }
 
 const tooLong = (value: unknown, maximum: number): Found =>
   Array.isArray(value)
@@ -182,14 +200,21 @@ const tooLong = (value: unknown, maximum: number): Found =>
         msg: `List should have at most ${items(maximum)} after validation, not ${value.length}`,
         ctx: { field_type: "List", max_length: maximum, actual_length: value.length }
       }
-    : { type: "string_too_long", msg: `String should have at most ${characters(maximum)}`, ctx: { max_length: maximum } }
+    : {
+        type: "string_too_long",
+        msg: `String should have at most ${characters(maximum)}`,
+        ctx: { max_length: maximum }
+      }
 
 /** A value that a check of our own refused; its message is one of these words. */
 const ofValue = (issue: SchemaIssue.InvalidValue): Found => {
   const annotations: { readonly message?: unknown; readonly expected?: unknown } | undefined = issue.annotations
   if (annotations?.message === "missing") return missing
   if (annotations?.message === "null beside no tool_calls") {
-    return { type: "string_type", msg: "Input should be a valid string or list; null is accepted only beside tool_calls" }
+    return {
+      type: "string_type",
+      msg: "Input should be a valid string or list; null is accepted only beside tool_calls"
+    }
   }
   if (typeof annotations?.expected === "string" && annotations.expected.includes("DateTime")) {
     return { type: "datetime_parsing", msg: "Input should be a valid datetime, in ISO 8601 with a time zone" }

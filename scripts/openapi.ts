@@ -1,0 +1,16 @@
+/**
+ * Writes the OpenAPI document of the API to openapi.json, or with `--check` says whether the file is up to date. The document is made
+ * from the same schemas that the server validates with.
+ */
+import { readFileSync, writeFileSync } from "node:fs"
+import { OpenApi } from "effect/http-api"
+import { Api } from "../src/api/Api.ts"
+
+const file = new URL("../openapi.json", import.meta.url)
+const text = `${JSON.stringify(OpenApi.fromApi(Api), null, 2)}\n`
+
+if (!process.argv.includes("--check")) writeFileSync(file, text)
+else if (readFileSync(file, "utf8") !== text) {
+  console.error("openapi.json is not what the API says: run `npm run openapi` and commit the result")
+  process.exitCode = 1
+}

@@ -1,0 +1,142 @@
+/**
+ * The one composition of production layers: settings decide which store, which limits and which cache; everything else is the same in
+ * every mode. `gateway` and `routes` are the parts that a test or another program puts on layers of its own.
+ */
+import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
+import { Duration, Effect, Layer, Redacted } from "effect"
+import { HttpRouter } from "effect/http"
+import { HttpApiBuilder } from "effect/http-api"
+import { createServer } from "node:http"
+import { randomBytes } from "node:crypto"
+import { join } from "node:path"
+import { Api } from "./api/Api.ts"
+import { Ids } from "./domain/Ids.ts"
+import { Accounts } from "./gateway/Accounts.ts"
+import { Cache } from "./gateway/Cache.ts"
+import { Catalog } from "./gateway/Catalog.ts"
+import { Circuits } from "./gateway/Circuits.ts"
+import { Closing } from "./gateway/Closing.ts"
+import { Completion } from "./gateway/Completion.ts"
+import { Embeddings } from "./gateway/Embeddings.ts"
+import { Generations } from "./gateway/Generations.ts"
+import { Health } from "./gateway/Health.ts"
+import { Intake } from "./gateway/Intake.ts"
+import { Meter } from "./gateway/Meter.ts"
+import { Overview } from "./gateway/Overview.ts"
+import { Policy } from "./gateway/Policy.ts"
+import { ProviderStats } from "./gateway/ProviderStats.ts"
+import { Router } from "./gateway/Router.ts"
+import { Traffic } from "./gateway/Traffic.ts"
+import * as AdminRoutes from "./http/Admin.ts"
+import * as Authorization from "./http/Authorization.ts"
+import * as ChatRoutes from "./http/Chat.ts"
+import * as Docs from "./http/Docs.ts"
+import * as Edge from "./http/Edge.ts"
+import * as EmbeddingRoutes from "./http/Embeddings.ts"
+import * as GenerationRoutes from "./http/Generations.ts"
+import * as HealthRoutes from "./http/Health.ts"
+import * as KeyRoutes from "./http/Keys.ts"
+import * as ModelRoutes from "./http/Models.ts"
+import * as Validation from "./http/Validation.ts"
+import { Providers } from "./providers/Providers.ts"
+import { Transport } from "./providers/Transport.ts"
+import { Settings, type SettingsShape } from "./Settings.ts"
+import { CacheStore } from "./store/CacheStore.ts"
+import { keptSecret, type KeptSecretError } from "./store/KeptSecret.ts"
+import { KeyRepo } from "./store/KeyRepo.ts"
+import { Ledger } from "./store/Ledger.ts"
+import { Limits } from "./store/Limits.ts"
+import { RedisConnection } from "./store/RedisConnection.ts"
+import { Sql } from "./store/Sql.ts"
+import * as Welcome from "./Welcome.ts"
+
+/** The gateway's services, on stores and providers of the caller's choice. */
+export const gateway = (settings: SettingsShape) =>
+  Layer.mergeAll(Completion.layer(settings.routing), Embeddings.layer, Overview.layer).pipe(
+    Layer.provideMerge(Layer.mergeAll(Closing.layer, Policy.layer, Router.layer(settings.routing))),
+    Layer.provideMerge(
+      Layer.mergeAll(
+        Intake.layer(settings.routing),
+        Meter.layer(settings),
+        Cache.layer(settings.cache),
+        Health.layer,
+        Accounts.layer(settings),
+        Generations.layer
+      )
+    ),
+    Layer.provideMerge(Layer.mergeAll(Catalog.layer, Circuits.layerMemory, ProviderStats.layer, Traffic.layer))
+  )
+
+/** Every route, with its middleware and the edge around all. Needs the gateway's services and a router. */
+export const routes = (settings: SettingsShape, adminKey: Redacted.Redacted) =>
+  Layer.mergeAll(HttpApiBuilder.layer(Api, { openapiPath: "/openapi.json" }), Docs.layer, Edge.layer).pipe(
+    Layer.provide(
+      Layer.mergeAll(
+        ChatRoutes.layer,
+        EmbeddingRoutes.layer,
+        ModelRoutes.layer,
+        GenerationRoutes.layer,
+        KeyRoutes.layer,
+        KeyRoutes.layerOwn,
+        AdminRoutes.layer,
+        HealthRoutes.layer
+      )
+    ),
+    Layer.provide(Layer.mergeAll(Authorization.layer, Authorization.layerAdmin(adminKey), Validation.layer(settings)))
+  )
+
+const database = (settings: SettingsShape) => {
+  const sql =
+    settings.databaseUrl === null
+      ? Sql.layerEmbedded({ dataDir: settings.dataDir })
+      : Sql.layerPostgres({ url: settings.databaseUrl, maxConnections: settings.databasePool })
+  return Layer.mergeAll(KeyRepo.layer, Ledger.layer).pipe(Layer.provide(sql))
+}
+
+const shared = (settings: SettingsShape) =>
+  settings.redisUrl === null
+    ? Layer.mergeAll(Limits.layerMemory, CacheStore.layerMemory(settings.cache))
+    : Layer.mergeAll(Limits.layerRedis, CacheStore.layerRedis).pipe(
+        Layer.provide(RedisConnection.layer({ url: settings.redisUrl }))
+      )
+
+/** The admin key of the settings, or the one that is kept in the data directory. */
+const adminKey = (settings: SettingsShape): Effect.Effect<Welcome.AdminKey, KeptSecretError> =>
+  settings.adminKey === null
+    ? keptSecret(
+        join(settings.dataDir, "admin.key"),
+        Effect.sync(() => Redacted.make(`tga-${randomBytes(32).toString("base64url")}`))
+      )
+    : Effect.succeed({ value: settings.adminKey, path: null, fresh: false })
+
+/** Keep-alive outlives the minute after which load balancers drop an idle connection, so that they never meet a closed one. */
+const node = (settings: SettingsShape) =>
+  NodeHttpServer.layer(() => createServer({ keepAliveTimeout: 65_000, headersTimeout: 60_000 }), {
+    host: settings.host,
+    port: settings.port,
+    gracefulShutdownTimeout: Duration.millis(settings.drainTimeoutMs)
+  })
+
+const serve = (settings: SettingsShape) =>
+  Layer.unwrap(
+    Effect.map(adminKey(settings), (admin) =>
+      Welcome.layer({ settings, admin }).pipe(
+        Layer.provideMerge(
+          HttpRouter.serve(routes(settings, admin.value), { disableLogger: true, disableListenLog: true })
+        ),
+        Layer.provideMerge(node(settings))
+      )
+    )
+  )
+
+export const settings = Settings.layer
+
+export const layer = Layer.unwrap(
+  Effect.map(Settings, (settings) =>
+    Layer.mergeAll(serve(settings), Generations.layerReconciler).pipe(
+      Layer.provide(gateway(settings)),
+      Layer.provide(Providers.layer(settings.providers).pipe(Layer.provide(Transport.layer))),
+      Layer.provide(Layer.mergeAll(database(settings), shared(settings), Ids.layer))
+    )
+  )
+)

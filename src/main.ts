@@ -1,0 +1,7 @@
+/** The process: Server and Observability, launched until a signal; nothing else. */
+import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
+import { Layer } from "effect"
+import * as Observability from "./Observability.ts"
+import * as Server from "./Server.ts"
+
+Server.layer.pipe(Layer.provide(Observability.layer), Layer.provide(Server.settings), Layer.launch, NodeRuntime.runMain)

@@ -1,0 +1,66 @@
+/**
+ * A secret that lives in a file of the data directory: made when it is first asked for, readable by its owner only, the same at
+ * every later start. Two processes that start at once agree on one.
+ */
+import { Data, Effect, Redacted } from "effect"
+import { mkdir, open, readFile } from "node:fs/promises"
+import { dirname } from "node:path"
+
+/** The file cannot be read or written; `cause` says why. */
+export class KeptSecretError extends Data.TaggedError("KeptSecretError")<{
+  readonly path: string
+  readonly cause: unknown
+}> {
+  override get message(): string {
+    return `the file ${this.path} cannot be used: ${String(this.cause)}`
+  }
+}
+
+export interface KeptSecret {
+  readonly value: Redacted.Redacted
+  readonly path: string
+  /** Made just now. */
+  readonly fresh: boolean
+}
+
+const attempt = <A>(path: string, run: () => Promise<A>): Effect.Effect<A, KeptSecretError> =>
+  Effect.tryPromise({ try: run, catch: (cause) => new KeptSecretError({ path, cause }) })
+
+const hasCode = (error: KeptSecretError, code: string): boolean =>
+  typeof error.cause === "object" && error.cause !== null && "code" in error.cause && error.cause.code === code
+
+const read = (path: string): Effect.Effect<KeptSecret, KeptSecretError> =>
+  Effect.map(
+    attempt(path, () => readFile(path, "utf8")),
+    (text) => ({ value: Redacted.make(text.trim()), path, fresh: false })
+  )
+
+/** Written in one piece to a file that must not exist yet: whoever comes second reads what the first wrote. */
+const write = (path: string, value: string): Effect.Effect<KeptSecret, KeptSecretError> =>
+  Effect.gen(function* () {
+    yield* attempt(path, () => mkdir(dirname(path), { recursive: true, mode: 0o700 }))
+    yield* Effect.acquireUseRelease(
+      attempt(path, () => open(path, "wx", 0o600)),
+      (file) => attempt(path, () => file.writeFile(`${value}\n`)),
+      (file) => Effect.promise(() => file.close())
+    )
+    return { value: Redacted.make(value), path, fresh: true }
+  })
+
+/** The secret that is kept at `path`; none if there is none. */
+export const findSecret = (path: string): Effect.Effect<KeptSecret | null, KeptSecretError> =>
+  Effect.catch(read(path), (error) => (hasCode(error, "ENOENT") ? Effect.succeed(null) : Effect.fail(error)))
+
+/** The secret at `path`, made by `make` when there is none. */
+export const keptSecret = <E, R>(
+  path: string,
+  make: Effect.Effect<Redacted.Redacted, E, R>
+): Effect.Effect<KeptSecret, E | KeptSecretError, R> =>
+  Effect.gen(function* () {
+    const found = yield* findSecret(path)
+    if (found !== null) return found
+    const value = Redacted.value(yield* make)
+    return yield* Effect.catch(write(path, value), (error) =>
+      hasCode(error, "EEXIST") ? read(path) : Effect.fail(error)
+    )
+  })

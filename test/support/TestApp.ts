@@ -1,0 +1,137 @@
+/**
+ * The whole gateway on memory layers and scripted providers, listening on a port of the system's choice: real HTTP, no database, no
+ * network beyond loopback. Ids count up and time is the test's own, so that whole answers can be compared byte by byte.
+ *
+ * `yield* TestApp` inside a test that is provided with `TestApp.layer({ providers: [...] })`.
+ */
+import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
+import { Context, Effect, Layer, Redacted } from "effect"
+import { HttpRouter, HttpServer } from "effect/http"
+import { createServer } from "node:http"
+import { Ids } from "../../src/domain/Ids.ts"
+import { allScopes } from "../../src/domain/Key.ts"
+import { Accounts, type NewKey } from "../../src/gateway/Accounts.ts"
+import { type ScriptedProvider } from "../../src/providers/Scripted.ts"
+import { Providers } from "../../src/providers/Providers.ts"
+import { Transport } from "../../src/providers/Transport.ts"
+import { gateway, routes } from "../../src/Server.ts"
+import { defaultSettings, type SettingsShape } from "../../src/Settings.ts"
+import { CacheStore } from "../../src/store/CacheStore.ts"
+import { KeyRepo } from "../../src/store/KeyRepo.ts"
+import { Ledger } from "../../src/store/Ledger.ts"
+import { Limits } from "../../src/store/Limits.ts"
+
+export interface TestAppOptions {
+  /** Scripted providers; without them the settings' own providers serve (the mock, unless overridden). */
+  readonly providers?: ReadonlyArray<ScriptedProvider>
+  readonly settings?: Partial<SettingsShape>
+}
+
+export interface SentRequest {
+  readonly method?: string
+  /** Sent as JSON, unless it is a string or bytes. */
+  readonly body?: unknown
+  readonly headers?: Readonly<Record<string, string>>
+  /** `authorization: Bearer …`; null: none. */
+  readonly key?: string | null
+}
+
+export interface Answered {
+  readonly status: number
+  readonly headers: Headers
+  readonly text: string
+}
+
+const adminKey = "tga-test-admin-key"
+
+export class TestApp extends Context.Service<
+  TestApp,
+  {
+    readonly url: string
+    readonly adminKey: string
+    /** A new key; unless told otherwise an enterprise one with every scope, no cap and no whitelist. */
+    readonly issueKey: (key?: Partial<NewKey>) => Effect.Effect<{ readonly id: string; readonly secret: string }>
+    /** Sends a request and reads the whole answer. */
+    readonly send: (path: string, request?: SentRequest) => Effect.Effect<Answered>
+    /** `POST /v1/chat/completions`. */
+    readonly chat: (body: unknown, request?: SentRequest) => Effect.Effect<Answered>
+  }
+>()("tollgate/test/TestApp") {
+  static readonly layer = (options: TestAppOptions = {}) => {
+    const settings: SettingsShape = { ...defaultSettings, ...options.settings }
+    const providers =
+      options.providers === undefined
+        ? Providers.layer(settings.providers).pipe(Layer.provide(Transport.layer))
+        : Providers.layerScripted(options.providers)
+    return TestApp.layerWith(settings).pipe(
+      Layer.provideMerge(gateway(settings)),
+      Layer.provideMerge(providers),
+      Layer.provideMerge(
+        Layer.mergeAll(
+          KeyRepo.layerMemory,
+          Ledger.layerMemory,
+          Limits.layerMemory,
+          CacheStore.layerMemory(settings.cache),
+          Ids.layerSequence
+        )
+      )
+    )
+  }
+
+  /** The routes on a gateway of the caller's making. */
+  static readonly layerWith = (settings: SettingsShape) =>
+    Layer.effect(
+      TestApp,
+      Effect.gen(function* () {
+        const server = yield* HttpServer.HttpServer
+        const accounts = yield* Accounts
+        const url = HttpServer.formatAddress(server.address)
+
+        const send = (path: string, { body, headers, key, method }: SentRequest = {}) =>
+          Effect.promise(async (signal): Promise<Answered> => {
+            const raw = typeof body === "string" || body instanceof Uint8Array
+            const response = await fetch(`${url}${path}`, {
+              method: method ?? (body === undefined ? "GET" : "POST"),
+              signal,
+              headers: {
+                ...(body === undefined || raw ? {} : { "content-type": "application/json" }),
+                ...(typeof key === "string" ? { authorization: `Bearer ${key}` } : {}),
+                ...headers
+              },
+              ...(body === undefined
+                ? {}
+                : { body: raw ? (body as string | Uint8Array<ArrayBuffer>) : JSON.stringify(body) })
+            })
+            return { status: response.status, headers: response.headers, text: await response.text() }
+          })
+
+        return TestApp.of({
+          url,
+          adminKey,
+          send,
+          chat: (body, request) => send("/v1/chat/completions", { body, ...request }),
+          issueKey: (key) =>
+            accounts
+              .issue({
+                name: "test",
+                tier: "enterprise",
+                scopes: allScopes,
+                monthlyBudgetNano: null,
+                allowedModels: null,
+                ownerId: null,
+                expiresAtMs: null,
+                ...key
+              })
+              .pipe(
+                Effect.map(({ secret, view }) => ({ id: view.key.id, secret: Redacted.value(secret) })),
+                Effect.orDie
+              )
+        })
+      })
+    ).pipe(
+      Layer.provideMerge(
+        HttpRouter.serve(routes(settings, Redacted.make(adminKey)), { disableLogger: true, disableListenLog: true })
+      ),
+      Layer.provideMerge(NodeHttpServer.layer(() => createServer(), { port: 0, host: "127.0.0.1" }))
+    )
+}
