@@ -65,10 +65,10 @@ export class GenerationsGroup extends HttpApiGroup.make("generations")
             Schema.decodeTo(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 100 })))
           )
         ),
-        cursor: Schema.optionalKey(Schema.String),
+        cursor: Schema.optionalKey(Schema.String.check(Schema.isPattern(/^gen_[0-9a-f]{32}$/))),
         from: Schema.optionalKey(Moment),
         to: Schema.optionalKey(Moment),
-        model: Schema.optionalKey(Schema.String)
+        model: Schema.optionalKey(Schema.String.check(Schema.isPattern(/^\P{Cc}*$/u)))
       },
       success: Schema.Struct({
         object: Schema.Literal("list"),

@@ -6,9 +6,10 @@ import { AdminAuthorization, Authorization } from "./Authorization.ts"
 import { errors, Validation } from "./Failure.ts"
 
 const nullable = <S extends Schema.Top>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
-const Name = Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(200))
+/** Control characters have no place in a name, and Postgres takes no NUL. */
+const Name = Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(200), Schema.isPattern(/^\P{Cc}*$/u))
 const Budget = Schema.Finite.check(Schema.isGreaterThanOrEqualTo(0), Schema.isLessThanOrEqualTo(1_000_000))
-const ModelPattern = Schema.String.check(Schema.isMinLength(1))
+const ModelPattern = Schema.String.check(Schema.isMinLength(1), Schema.isPattern(/^\P{Cc}*$/u))
 const Moment = Schema.DateTimeUtcFromString
 
 export const CreateKeyRequest = Schema.Struct({
@@ -95,7 +96,7 @@ export class KeysGroup extends HttpApiGroup.make("keys")
             Schema.decodeTo(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 1_000 })))
           )
         ),
-        cursor: Schema.optionalKey(Schema.String)
+        cursor: Schema.optionalKey(Schema.String.check(Schema.isPattern(/^key_[0-9a-f]{32}$/)))
       },
       success: Schema.Struct({
         object: Schema.Literal("list"),

@@ -28,3 +28,8 @@ export class Ids extends Context.Service<
 }
 
 const timeDigits = (nowMs: number): string => Math.trunc(nowMs).toString(16).padStart(12, "0")
+
+/** Whether a text has the form of an identifier of this kind; what has not names nothing. */
+export const isId = (prefix: IdPrefix, text: string): boolean => text.startsWith(`${prefix}_`) && idForm.test(text)
+
+const idForm = /^[a-z]+_[0-9a-f]{32}$/

@@ -4,7 +4,7 @@
  */
 import { Cache, Clock, Context, Duration, Effect, Layer, Option, type Redacted, Schedule } from "effect"
 import { DependencyUnavailable, gatewayError, type GatewayError, NotFound, Unauthenticated } from "../domain/Errors.ts"
-import { Ids } from "../domain/Ids.ts"
+import { Ids, isId } from "../domain/Ids.ts"
 import { type KeyRecord, type RateLimits, type Scope, statusOf, type Tier } from "../domain/Key.ts"
 import { monthOf, type NanoUsd } from "../domain/Money.ts"
 import { type KeyPage, type KeyPatch, KeyRepo } from "../store/KeyRepo.ts"
@@ -106,6 +106,7 @@ export class Accounts extends Context.Service<
         })
 
         const change = Effect.fn("Accounts.change")(function* (id: string, patch: KeyPatch) {
+          if (!isId("key", id)) return yield* gatewayError(new NotFound({ what: "key", id }))
           const updated = yield* repo.update(id, patch, yield* Clock.currentTimeMillis)
           if (Option.isSome(updated)) yield* forget(updated.value)
           return yield* viewOf(id, updated)
@@ -141,7 +142,7 @@ export class Accounts extends Context.Service<
         }, orUnavailable)
 
         const get = Effect.fn("Accounts.get")(function* (id: string) {
-          return yield* viewOf(id, yield* repo.get(id))
+          return yield* viewOf(id, isId("key", id) ? yield* repo.get(id) : Option.none())
         }, orUnavailable)
 
         const revoke = Effect.fn("Accounts.revoke")(function* (id: string) {

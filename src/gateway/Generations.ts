@@ -4,6 +4,7 @@
  */
 import { Clock, Context, Duration, Effect, Layer, Option, Schedule } from "effect"
 import { DependencyUnavailable, gatewayError, type GatewayError, NotFound } from "../domain/Errors.ts"
+import { isId } from "../domain/Ids.ts"
 import { type Generation } from "../domain/Generation.ts"
 import { type GenerationPage, Ledger } from "../store/Ledger.ts"
 import { type StoreError } from "../store/StoreError.ts"
@@ -33,6 +34,7 @@ export class Generations extends Context.Service<
       const ledger = yield* Ledger
 
       const get = Effect.fn("Generations.get")(function* (id: string, keyId: string) {
+        if (!isId("gen", id)) return yield* gatewayError(new NotFound({ what: "generation", id }))
         while (true) {
           const found = yield* orUnavailable(ledger.find(id, keyId))
           if (Option.isNone(found)) return yield* gatewayError(new NotFound({ what: "generation", id }))

@@ -71,7 +71,8 @@ export class Meter extends Context.Service<
               generationId: order.generationId,
               keyId: order.caller.key.id,
               ownerId: order.caller.key.ownerId,
-              model: order.model,
+              // A name that no provider has is the client's own text: it is not stored.
+              model: order.ranked.length === 0 ? "" : order.model,
               month: order.month,
               amountNano,
               capNano: order.caller.key.monthlyBudgetNano,

@@ -59,8 +59,7 @@ export const layer = HttpApiBuilder.group(
             rejections: traffic.rejections,
             ledger: {
               pending: ledger.pending,
-              oldest_pending_s:
-                ledger.oldestPendingMs === null ? null : Math.max(0, (nowMs - ledger.oldestPendingMs) / 1000),
+              oldest_pending_s: ledger.oldestPendingMs === null ? null : ledger.oldestPendingMs / 1000,
               flush_lag_ms: 0
             }
           } satisfies Wire

@@ -149,6 +149,8 @@ const ofCheck = (issue: SchemaIssue.Filter, value: unknown, text: boolean): Foun
         : { type: "int_type", msg: "Input should be a valid integer, got a number with a fractional part" }
     case "effect/schema/isMinLength":
       return tooShort(value, bound("minLength") ?? 1)
+    case "effect/schema/isPattern":
+      return { type: "string_pattern_mismatch", msg: "String should have the expected form" }
     case "effect/schema/isMaxLength":
       return tooLong(value, bound("maxLength") ?? 0)
     case "effect/schema/isGreaterThan":
