@@ -136,7 +136,7 @@ export class Settings extends Context.Service<Settings, SettingsShape>()("tollga
    * tells whether the file is in order without a start.
    */
   static readonly reload: Effect.Effect<SettingsShape, SettingsError> = Effect.suspend(() =>
-    Settings.load({ env: process.env, readFile, isTerminal: process.stdout.isTTY === true })
+    Settings.load({ env: process.env, readFile, isTerminal: process.stdout.isTTY })
   )
 
   static readonly layer: Layer.Layer<Settings, SettingsError> = Layer.effect(Settings, Settings.reload)

@@ -105,18 +105,19 @@ const wrongValue = (ast: SchemaAST.AST, place: Place, path: Path): SettingsFault
   if (Array.isArray(value)) return fault("is a list")
   if (typeof value === "object") return fault("is a mapping")
   if (!hasForm(ast)) return fault(typeof value === "string" ? "is a text" : `is a ${typeof value}`)
-  return fault(
-    shown && isPrintable(value)
-      ? `is ${typeof value === "string" ? JSON.stringify(value) : String(value)}`
-      : "is not accepted (value not shown)"
-  )
+  const printed = shown ? printedForm(value) : null
+  return fault(printed === null ? "is not accepted (value not shown)" : `is ${printed}`)
 }
 
 const longestPrinted = 60
 
-/** Texts with these characters may hold credentials: an address with a password, a query with a key. */
-const isPrintable = (value: unknown): boolean =>
-  typeof value !== "string" || (value.length <= longestPrinted && !/[@?=]/.test(value))
+/** How a value prints; `null`: not at all, for it is long, or holds what an address with a password or a key in its query holds. */
+const printedForm = (value: unknown): string | null => {
+  if (typeof value === "number" || typeof value === "boolean") return String(value)
+  return typeof value === "string" && value.length <= longestPrinted && !/[@?=]/.test(value)
+    ? JSON.stringify(value)
+    : null
+}
 
 const hasForm = (ast: SchemaAST.AST): boolean => typeof ast.annotations?.expected === "string"
 

@@ -8,7 +8,7 @@ import { Schema, SchemaGetter } from "effect"
 
 /** A number from `minimum` to `maximum`, both accepted. */
 export const number = (expected: string, minimum: number, maximum: number) =>
-  Schema.Union([Schema.Number, NumberFromNumeral])
+  Schema.Union([Schema.Finite, NumberFromNumeral])
     .annotate({ expected, shown: true })
     .check(Schema.isBetween({ minimum, maximum }))
 
@@ -16,7 +16,7 @@ export const integer = (expected: string, minimum: number, maximum: number) =>
   number(expected, minimum, maximum).check(Schema.isInt())
 
 const NumberFromNumeral = Schema.String.check(Schema.isPattern(/^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i)).pipe(
-  Schema.decodeTo(Schema.Number, {
+  Schema.decodeTo(Schema.Finite, {
     decode: SchemaGetter.transform((text) => Number(text)),
     encode: SchemaGetter.transform((value) => String(value))
   })

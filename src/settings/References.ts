@@ -22,9 +22,10 @@ export interface Filled {
   readonly names: ReadonlySet<string>
 }
 
-const reference = /\$\$|\$\{[^}\n]*\}/g
+/** What is no well-formed reference stays in the text, where its `${` tells of it. */
+const reference = /\$\$|\$\{[A-Za-z_]\w*(?::-(?:(?!\$\{)[^}\n])*)?\}/g
+const parts = /^\$\{(\w+)(?::-(.*))?\}$/
 const mark = /\uE000(\d+)\uE001/g
-const wellFormed = /^\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-((?:(?!\$\{).)*))?\}$/s
 
 export const hideReferences = (source: string): Hidden => {
   const references: Array<string> = []
@@ -44,17 +45,11 @@ export const fillReferences = (
 
   const resolve = (found: string, setting: string): string => {
     if (found === "$$") return "$"
-    const parts = wellFormed.exec(found)
-    const name = parts?.[1]
-    if (name === undefined) {
-      faults.push({ setting, problem: "holds a malformed ${…}", expected: formOfReferences })
-      return ""
-    }
+    const [, name = "", byDefault] = parts.exec(found) ?? []
     names.add(name)
     hidden.add(setting)
     const fromEnvironment = env[name]
     if (fromEnvironment !== undefined && fromEnvironment !== "") return fromEnvironment
-    const byDefault = parts?.[2]
     if (byDefault === undefined) {
       faults.push({
         setting,
@@ -77,7 +72,10 @@ export const fillReferences = (
     }
     if (typeof inner !== "string") return inner
     const setting = renderPath(path)
-    if (inner.includes("${")) faults.push({ setting, problem: "holds an unfinished ${", expected: formOfReferences })
+    if (inner.includes("${")) {
+      const expected = "${NAME} or ${NAME:-default}; $$ for a dollar sign"
+      faults.push({ setting, problem: "holds a malformed ${…}", expected })
+    }
     return inner.replace(mark, (whole, index) => {
       const found = references[Number(index)]
       return found === undefined ? whole : resolve(found, setting)
@@ -86,5 +84,3 @@ export const fillReferences = (
 
   return { value: fill(value, []), faults, hidden, names }
 }
-
-const formOfReferences = "${NAME} or ${NAME:-default}; $$ for a dollar sign"

@@ -1,0 +1,463 @@
+/** Settings as a whole: defaults, which source wins, secrecy, the process's own source, and the example file. */
+import { assert, describe, it } from "@effect/vitest"
+import { Cause, Effect, Layer, Redacted } from "effect"
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { inspect } from "node:util"
+import { defaultTimeouts, unknownPolicy } from "../src/domain/Catalog.ts"
+import { mockProvider } from "../src/providers/presets/Mock.ts"
+import { defaultSettings, Settings } from "../src/Settings.ts"
+import { FileUnreadable, readFile } from "../src/settings/SettingsSource.ts"
+import { sourceOf } from "./settings/source.ts"
+
+const example = readFileSync(new URL("../tollgate.example.yaml", import.meta.url), "utf8")
+
+const secretsOfExample = {
+  ALPHA_KEY: "hunter2-alpha",
+  GOOGLE_CLIENT_SECRET: "hunter2-google",
+  SMTP_URL: "smtp://me:hunter2-mail@127.0.0.1:25",
+  SMS_TOKEN: "hunter2-sms"
+}
+const exampleEnv = { ...secretsOfExample, GOOGLE_CLIENT_ID: "client", SMS_ACCOUNT: "account" }
+
+const oneModel = "[{ id: a/b, upstream: b, pricing: { prompt: 1, completion: 2 } }]"
+
+describe("defaults", () => {
+  it.effect("hold when nothing is set", () =>
+    Effect.gen(function* () {
+      assert.deepStrictEqual(yield* Settings.load(sourceOf({})), defaultSettings)
+    })
+  )
+
+  it("are those of the contract", () => {
+    assert.deepStrictEqual(defaultSettings, {
+      host: "127.0.0.1",
+      port: 8787,
+      adminKey: null,
+      dataDir: "./.tollgate",
+      databaseUrl: null,
+      databasePool: 10,
+      redisUrl: null,
+      workers: 1,
+      logLevel: "info",
+      logFormat: "json",
+      maxBodyBytes: 10_485_760,
+      bodyTimeoutMs: 30_000,
+      drainTimeoutMs: 30_000,
+      providers: [mockProvider],
+      routing: { defaultSort: "price", retries: 1, hedgeAfterMs: null, continueStreams: true, modelsFallback: [] },
+      tiers: {
+        free: { requestsPerMinute: 20, tokensPerMinute: 40_000, concurrency: 4 },
+        pro: { requestsPerMinute: 300, tokensPerMinute: 400_000, concurrency: 32 },
+        enterprise: { requestsPerMinute: 3_000, tokensPerMinute: 4_000_000, concurrency: 256 }
+      },
+      cache: { enabled: true, ttlSeconds: 300, scope: "key", maxEntries: 10_000 },
+      markup: 0,
+      privacy: { mode: "off" },
+      auth: { issuer: null, oauth: {}, email: null, sms: null }
+    })
+  })
+
+  it.effect("hold for empty variables, an empty file and empty sections", () =>
+    Effect.gen(function* () {
+      const env = { TOLLGATE_PORT: "", OPENAI_API_KEY: "", TOLLGATE_CONFIG: "", TOLLGATE_ANYTHING: "" }
+      assert.deepStrictEqual(yield* Settings.load(sourceOf(env, "# nothing\n")), defaultSettings)
+      assert.deepStrictEqual(
+        yield* Settings.load(sourceOf({}, "providers:\ncache:\nmarkup:\nauth:\n")),
+        defaultSettings
+      )
+    })
+  )
+
+  it.effect("log pretty on a terminal only", () =>
+    Effect.gen(function* () {
+      const terminal = { isTerminal: true }
+      assert.strictEqual((yield* Settings.load({ ...sourceOf({}), ...terminal })).logFormat, "pretty")
+      const set = { ...sourceOf({ TOLLGATE_LOG_FORMAT: "json" }), ...terminal }
+      assert.strictEqual((yield* Settings.load(set)).logFormat, "json")
+    })
+  )
+
+  it.effect("of a provider are the careful ones", () =>
+    Effect.gen(function* () {
+      const file = `providers: [{ slug: a, dialect: openai, base_url: "https://h/v1//", models: ${oneModel} }]`
+      const { providers } = yield* Settings.load(sourceOf({}, file))
+      assert.deepStrictEqual(providers, [
+        {
+          slug: "a",
+          name: "a",
+          dialect: "openai",
+          baseUrl: "https://h/v1",
+          apiKey: null,
+          auth: { type: "none" },
+          headers: {},
+          query: {},
+          dataPolicy: unknownPolicy,
+          timeouts: defaultTimeouts,
+          models: [
+            {
+              id: "a/b",
+              upstream: "b",
+              contextLength: null,
+              maxCompletionTokens: null,
+              pricing: { prompt: 1_000_000, completion: 2_000_000, cachedPrompt: null },
+              embeddings: false,
+              prefill: false
+            }
+          ]
+        }
+      ])
+    })
+  )
+})
+
+describe("what is set", () => {
+  it.effect("in the environment", () =>
+    Effect.gen(function* () {
+      const settings = yield* Settings.load(
+        sourceOf({
+          TOLLGATE_HOST: "::",
+          TOLLGATE_PORT: "0",
+          TOLLGATE_ADMIN_KEY: "an-admin-key-of-24-chars",
+          TOLLGATE_DATA_DIR: "/var/lib/tollgate",
+          DATABASE_URL: "postgresql://u:p@h:5432/d",
+          TOLLGATE_DATABASE_POOL: "20",
+          REDIS_URL: "rediss://h:6379",
+          TOLLGATE_WORKERS: "4",
+          TOLLGATE_LOG_LEVEL: "debug",
+          TOLLGATE_MAX_BODY_BYTES: "2048",
+          TOLLGATE_BODY_TIMEOUT_MS: "10",
+          TOLLGATE_DRAIN_TIMEOUT_MS: "0",
+          OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:4318",
+          OTEL_ANYTHING: "x",
+          TOLLGATE_TEST_DATABASE_URL: "postgres://h/test"
+        })
+      )
+      assert.deepStrictEqual(
+        { ...settings, adminKey: null, databaseUrl: null, redisUrl: null },
+        {
+          ...defaultSettings,
+          host: "::",
+          port: 0,
+          dataDir: "/var/lib/tollgate",
+          databasePool: 20,
+          workers: 4,
+          logLevel: "debug",
+          maxBodyBytes: 2048,
+          bodyTimeoutMs: 10,
+          drainTimeoutMs: 0
+        }
+      )
+      const revealed = [settings.adminKey, settings.databaseUrl, settings.redisUrl].map(
+        (secret) => secret && Redacted.value(secret)
+      )
+      assert.deepStrictEqual(revealed, ["an-admin-key-of-24-chars", "postgresql://u:p@h:5432/d", "rediss://h:6379"])
+    })
+  )
+
+  it.effect("in the file, over the defaults, a tier in part", () =>
+    Effect.gen(function* () {
+      const settings = yield* Settings.load(
+        sourceOf(
+          {},
+          `
+routing: { default_sort: latency, retries: 0, hedge_after_ms: 250, continue_streams: false, models_fallback: [mock/echo] }
+tiers: { free: { concurrency: 2 } }
+cache: { enabled: false, scope: owner }
+markup: 0.05
+privacy: { mode: mask }
+`
+        )
+      )
+      assert.deepStrictEqual(settings, {
+        ...defaultSettings,
+        routing: {
+          defaultSort: "latency",
+          retries: 0,
+          hedgeAfterMs: 250,
+          continueStreams: false,
+          modelsFallback: ["mock/echo"]
+        },
+        tiers: { ...defaultSettings.tiers, free: { ...defaultSettings.tiers.free, concurrency: 2 } },
+        cache: { ...defaultSettings.cache, enabled: false, scope: "owner" },
+        markup: 0.05,
+        privacy: { mode: "mask" }
+      })
+    })
+  )
+
+  it.effect("in the file, for a provider", () =>
+    Effect.gen(function* () {
+      const file = `
+providers:
+  - slug: azure
+    name: Azure
+    dialect: openai
+    base_url: https://h/openai
+    api_key: \${KEY}
+    auth_header: api-key
+    headers: { x-region: eu }
+    query: { api-version: "2026-01-01" }
+    data_policy: { training: false }
+    timeouts: { idle_ms: 5 }
+    models:
+      - { id: a/e, upstream: e, pricing: { prompt: 0.02 }, embeddings: true }
+      - { id: a/f, upstream: f, context_length: 8, max_completion_tokens: 4, pricing: { prompt: 0.15, completion: 0, cached_prompt: 0.075 }, prefill: true }
+`
+      const { providers } = yield* Settings.load(sourceOf({ KEY: "k" }, file))
+      assert.deepStrictEqual(providers, [
+        {
+          slug: "azure",
+          name: "Azure",
+          dialect: "openai",
+          baseUrl: "https://h/openai",
+          apiKey: Redacted.make("k"),
+          auth: { type: "header", name: "api-key" },
+          headers: { "x-region": "eu" },
+          query: { "api-version": "2026-01-01" },
+          dataPolicy: { ...unknownPolicy, training: false },
+          timeouts: { ...defaultTimeouts, idleMs: 5 },
+          models: [
+            {
+              id: "a/e",
+              upstream: "e",
+              contextLength: null,
+              maxCompletionTokens: null,
+              pricing: { prompt: 20_000, completion: 0, cachedPrompt: null },
+              embeddings: true,
+              prefill: false
+            },
+            {
+              id: "a/f",
+              upstream: "f",
+              contextLength: 8,
+              maxCompletionTokens: 4,
+              pricing: { prompt: 150_000, completion: 0, cachedPrompt: 75_000 },
+              embeddings: false,
+              prefill: true
+            }
+          ]
+        }
+      ])
+    })
+  )
+
+  it.effect("in the file that TOLLGATE_CONFIG names, not in the default one", () =>
+    Effect.gen(function* () {
+      const named = yield* Settings.load(sourceOf({ TOLLGATE_CONFIG: "other.yaml" }, "markup: 0.5", "other.yaml"))
+      const byDefault = yield* Settings.load(sourceOf({}, "markup: 0.25"))
+      assert.deepStrictEqual([named.markup, byDefault.markup], [0.5, 0.25])
+    })
+  )
+})
+
+describe("providers", () => {
+  const slugs = (env: Record<string, string>, file: string | null = null) =>
+    Settings.load(sourceOf(env, file)).pipe(Effect.map(({ providers }) => providers.map(({ slug }) => slug)))
+
+  it.effect("come from vendors' keys, and then not from the mock", () =>
+    Effect.gen(function* () {
+      assert.deepStrictEqual(yield* slugs({ OPENAI_API_KEY: "k", GROQ_API_KEY: "k" }), ["openai", "groq"])
+    })
+  )
+
+  it.effect("of the file come first and replace the preset of their slug, faults of the preset included", () =>
+    Effect.gen(function* () {
+      const file = `providers: [{ slug: openai, dialect: openai, base_url: "http://h", models: ${oneModel} }]`
+      const env = { OPENAI_API_KEY: "k", OPENAI_BASE_URL: "no address", GROQ_API_KEY: "k" }
+      assert.deepStrictEqual(yield* slugs(env, file), ["openai", "groq"])
+      const { providers } = yield* Settings.load(sourceOf(env, file))
+      assert.strictEqual(providers[0]?.baseUrl, "http://h")
+    })
+  )
+
+  it.effect("of presets take their key and address from the environment", () =>
+    Effect.gen(function* () {
+      const { providers } = yield* Settings.load(
+        sourceOf({ AZURE_OPENAI_API_KEY: "k", AZURE_OPENAI_BASE_URL: "https://x.openai.azure.com/openai/v1/" })
+      )
+      assert.strictEqual(providers[0]?.baseUrl, "https://x.openai.azure.com/openai/v1")
+      assert.deepStrictEqual(providers[0]?.apiKey, Redacted.make("k"))
+      assert.isAbove(providers[0]?.models.length ?? 0, 0)
+    })
+  )
+})
+
+describe("secrets", () => {
+  const env = {
+    ...exampleEnv,
+    TOLLGATE_ADMIN_KEY: "hunter2-hunter2-admin",
+    DATABASE_URL: "postgres://u:hunter2@127.0.0.1/d",
+    REDIS_URL: "redis://:hunter2@127.0.0.1",
+    OPENAI_API_KEY: "hunter2-openai"
+  }
+
+  it.effect("of good settings never print", () =>
+    Effect.gen(function* () {
+      const settings = yield* Settings.load(sourceOf(env, example))
+      const printed = [JSON.stringify(settings), inspect(settings, { depth: 20, showHidden: true })]
+      for (const text of printed) assert.notInclude(text, "hunter2")
+      const [alpha] = settings.providers
+      assert.deepStrictEqual(alpha?.apiKey && Redacted.value(alpha.apiKey), env.ALPHA_KEY)
+    })
+  )
+
+  it.effect("of bad settings never print", () =>
+    Effect.gen(function* () {
+      const bad = {
+        TOLLGATE_ADMIN_KEY: "hunter2",
+        DATABASE_URL: "hunter2://u:hunter2@h",
+        REDIS_URL: "hunter2",
+        OPENAI_API_KEY: "hunter2 hunter2",
+        GROQ_API_KEY: "x",
+        GROQ_BASE_URL: "https://hunter2@h",
+        SECRET: "hunter2"
+      }
+      const file = `
+providers:
+  - slug: \${SECRET} x
+    dialect: \${SECRET}
+    base_url: https://h?key=hunter2
+    api_key: [hunter2]
+    headers: { authorization: hunter2, x-a: [hunter2] }
+    query: { api_key: hunter2 }
+    timeouts: { idle_ms: \${SECRET} }
+    models: [{ id: \${SECRET}, pricing: \${SECRET} }]
+auth:
+  issuer: https://u:hunter2@h
+  oauth: { google: { client_id: "", client_secret: [hunter2] } }
+  email: { smtp_url: hunter2 }
+  sms: { base_url: https://u:hunter2@h, token: [hunter2] }
+`
+      const error = yield* Effect.flip(Settings.load(sourceOf(bad, file)))
+      assert.isAbove(error.faults.length, 15)
+      const printed = [
+        error.message,
+        JSON.stringify(error),
+        inspect(error, { depth: 20 }),
+        Cause.pretty(Cause.fail(error))
+      ]
+      for (const text of printed) assert.notInclude(text, "hunter2")
+    })
+  )
+
+  it.effect("are not shown by a file that is no YAML", () =>
+    Effect.gen(function* () {
+      for (const file of ["a: *hunter2", 'a: "\\hunter2"', "a: 'hunter2", "a: { hunter2", "a: x\n b: hunter2"]) {
+        const error = yield* Effect.flip(Settings.load(sourceOf({}, file)))
+        assert.include(error.message, "is no YAML that can be read")
+        assert.notInclude(error.message, "hunter2")
+      }
+    })
+  )
+})
+
+/** A file of its own, named by the process's environment until the scope closes. */
+const configFile = Effect.acquireRelease(
+  Effect.sync(() => {
+    const directory = mkdtempSync(join(tmpdir(), "tollgate-settings-"))
+    const path = join(directory, "tollgate.yaml")
+    const before = process.env.TOLLGATE_CONFIG
+    process.env.TOLLGATE_CONFIG = path
+    return { directory, path, before }
+  }),
+  ({ directory, before }) =>
+    Effect.sync(() => {
+      if (before === undefined) delete process.env.TOLLGATE_CONFIG
+      else process.env.TOLLGATE_CONFIG = before
+      rmSync(directory, { recursive: true })
+    })
+)
+
+describe("this process's settings", () => {
+  it.effect("are read anew by each reload, and a bad file says why", () =>
+    Effect.gen(function* () {
+      const { path } = yield* configFile
+      writeFileSync(path, "markup: 0.1")
+      assert.strictEqual((yield* Settings.reload).markup, 0.1)
+      writeFileSync(path, "markup: 0.2")
+      assert.strictEqual((yield* Settings.reload).markup, 0.2)
+      writeFileSync(path, "markup: much")
+      const error = yield* Effect.flip(Settings.reload)
+      assert.deepStrictEqual(
+        error.faults.map(({ setting, problem }) => `${setting} ${problem}`),
+        ['markup is "much"']
+      )
+    })
+  )
+
+  it.effect("are the layer's, which fails as a whole", () =>
+    Effect.gen(function* () {
+      const { path } = yield* configFile
+      writeFileSync(path, "markup: 0.3")
+      assert.strictEqual((yield* Settings.pipe(Effect.provide(Settings.layer))).markup, 0.3)
+      writeFileSync(path, "colour: blue")
+      const error = yield* Effect.flip(Layer.build(Settings.layer))
+      assert.include(error.message, "colour is unknown")
+    })
+  )
+
+  it.effect("come from real files: none is null, an unreadable one fails with its code", () =>
+    Effect.gen(function* () {
+      const { path, directory } = yield* configFile
+      writeFileSync(path, "markup: 0")
+      assert.strictEqual(yield* readFile(path), "markup: 0")
+      assert.isNull(yield* readFile(join(directory, "gone.yaml")))
+      assert.deepStrictEqual(yield* Effect.flip(readFile(directory)), new FileUnreadable({ code: "EISDIR" }))
+    })
+  )
+})
+
+it.effect("layerTest gives the defaults with overrides, and reads nothing", () =>
+  Effect.gen(function* () {
+    assert.deepStrictEqual(yield* Settings.pipe(Effect.provide(Settings.layerTest())), defaultSettings)
+    const settings = yield* Settings.pipe(Effect.provide(Settings.layerTest({ port: 0, markup: 0.5 })))
+    assert.deepStrictEqual(settings, { ...defaultSettings, port: 0, markup: 0.5 })
+  })
+)
+
+describe("the example file", () => {
+  it.effect("loads once its variables are set", () =>
+    Effect.gen(function* () {
+      const settings = yield* Settings.load(sourceOf(exampleEnv, example))
+      assert.strictEqual(settings.providers[0]?.slug, "alpha")
+      assert.deepStrictEqual(settings.auth, {
+        issuer: "https://gateway.example.com",
+        oauth: { google: { clientId: "client", clientSecret: Redacted.make("hunter2-google"), issuer: null } },
+        email: { smtpUrl: Redacted.make(exampleEnv.SMTP_URL) },
+        sms: {
+          baseUrl: "https://api.twilio.com",
+          account: "account",
+          token: Redacted.make("hunter2-sms"),
+          from: "+15550100"
+        }
+      })
+    })
+  )
+
+  it.effect("shows the defaults of everything but providers and sign-in", () =>
+    Effect.gen(function* () {
+      const { providers, auth } = defaultSettings
+      const settings = yield* Settings.load(sourceOf(exampleEnv, example))
+      assert.deepStrictEqual({ ...settings, providers, auth }, defaultSettings)
+    })
+  )
+
+  it.effect("names every variable that is missing", () =>
+    Effect.gen(function* () {
+      const error = yield* Effect.flip(Settings.load(sourceOf({}, example)))
+      assert.deepStrictEqual(
+        error.faults.map(({ problem }) => problem),
+        Object.keys({
+          ALPHA_KEY: 0,
+          GOOGLE_CLIENT_ID: 0,
+          GOOGLE_CLIENT_SECRET: 0,
+          SMTP_URL: 0,
+          SMS_ACCOUNT: 0,
+          SMS_TOKEN: 0
+        }).map((name) => `refers to ${name}, which is unset or empty`)
+      )
+    })
+  )
+})

@@ -1,0 +1,310 @@
+/** What the start says of settings that are wrong: exact messages, every fault at once. */
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { Settings } from "../../src/Settings.ts"
+import { FileUnreadable } from "../../src/settings/SettingsSource.ts"
+import { sourceOf } from "./source.ts"
+
+const messageOf = (env: Record<string, string>, file: string | null = null) =>
+  Settings.load(sourceOf(env, file)).pipe(
+    Effect.flip,
+    Effect.map((error) =>
+      error.message
+        .split("\n")
+        .slice(1)
+        .map((line) => line.trim())
+    )
+  )
+
+const port = "a whole number from 0 to 65535 (0: the system chooses)"
+const host = "an IP address or host name without port, such as 127.0.0.1, 0.0.0.0 or ::"
+const postgres = "postgres://user:password@host:5432/name"
+const redis = "redis://host:6379 or rediss://host:6379"
+const known =
+  "one of TOLLGATE_HOST, TOLLGATE_PORT, TOLLGATE_ADMIN_KEY, TOLLGATE_DATA_DIR, TOLLGATE_DATABASE_POOL, TOLLGATE_WORKERS, " +
+  "TOLLGATE_CONFIG, TOLLGATE_LOG_LEVEL, TOLLGATE_LOG_FORMAT, TOLLGATE_MAX_BODY_BYTES, TOLLGATE_BODY_TIMEOUT_MS, " +
+  "TOLLGATE_DRAIN_TIMEOUT_MS"
+const hidden = "is not accepted (value not shown)"
+
+describe("a wrong environment", () => {
+  const cases: ReadonlyArray<readonly [Record<string, string>, ...ReadonlyArray<string>]> = [
+    [{ TOLLGATE_PORT: "eight" }, `TOLLGATE_PORT is "eight"; expected ${port}`],
+    [{ TOLLGATE_PORT: "65536" }, `TOLLGATE_PORT is "65536"; expected ${port}`],
+    [{ TOLLGATE_PORT: "80.5" }, `TOLLGATE_PORT is "80.5"; expected ${port}`],
+    [{ TOLLGATE_HOST: "127.0.0.1:80" }, `TOLLGATE_HOST is "127.0.0.1:80"; expected ${host}`],
+    [{ TOLLGATE_HOST: "256.0.0.1" }, `TOLLGATE_HOST is "256.0.0.1"; expected ${host}`],
+    [{ TOLLGATE_ADMIN_KEY: "hunter2" }, `TOLLGATE_ADMIN_KEY ${hidden}; expected at least 16 characters without spaces`],
+    [{ DATABASE_URL: "mysql://u:hunter2@h/d" }, `DATABASE_URL ${hidden}; expected ${postgres}`],
+    [{ DATABASE_URL: "postgres:hunter2" }, `DATABASE_URL ${hidden}; expected ${postgres}`],
+    [{ REDIS_URL: "hunter2" }, `REDIS_URL ${hidden}; expected ${redis}`],
+    [
+      { TOLLGATE_DATABASE_POOL: "0" },
+      `TOLLGATE_DATABASE_POOL is "0"; expected a whole number of connections from 1 to 1000`
+    ],
+    [
+      { TOLLGATE_WORKERS: "65" },
+      `TOLLGATE_WORKERS is "65"; expected a whole number of processes from 1 to 64`,
+      `DATABASE_URL is missing though TOLLGATE_WORKERS is 65; expected ${postgres}`,
+      `REDIS_URL is missing though TOLLGATE_WORKERS is 65; expected ${redis}`
+    ],
+    [
+      { TOLLGATE_WORKERS: "2", DATABASE_URL: "postgres://h/d" },
+      `REDIS_URL is missing though TOLLGATE_WORKERS is 2; expected ${redis}`
+    ],
+    [
+      { TOLLGATE_LOG_LEVEL: "INFO" },
+      `TOLLGATE_LOG_LEVEL is "INFO"; expected one of trace, debug, info, warn, error, none`
+    ],
+    [{ TOLLGATE_LOG_FORMAT: "xml" }, `TOLLGATE_LOG_FORMAT is "xml"; expected one of pretty, json`],
+    [
+      { TOLLGATE_MAX_BODY_BYTES: "10MB" },
+      `TOLLGATE_MAX_BODY_BYTES is "10MB"; expected a whole number of bytes from 1024 to 1073741824`
+    ],
+    [{ TOLLGATE_BODY_TIMEOUT_MS: "0" }, `TOLLGATE_BODY_TIMEOUT_MS is "0"; expected milliseconds, from 1 to 3600000`],
+    [
+      { TOLLGATE_DRAIN_TIMEOUT_MS: "-1" },
+      `TOLLGATE_DRAIN_TIMEOUT_MS is "-1"; expected milliseconds, from 0 to 3600000`
+    ],
+    [{ TOLLGATE_DATA_DIR: " " }, `TOLLGATE_DATA_DIR is " "; expected a directory, such as ./.tollgate`],
+    [{ TOLLGATE_PROT: "1" }, `TOLLGATE_PROT is unknown, did you mean TOLLGATE_PORT?; expected ${known}`],
+    [{ TOLLGATE_COLOUR_OF_THE_SKY: "1" }, `TOLLGATE_COLOUR_OF_THE_SKY is unknown; expected ${known}`],
+    [
+      { TOLLGATE_CONFIG: "gone.yaml" },
+      "TOLLGATE_CONFIG names a file that does not exist; expected the path of a YAML file that can be read"
+    ],
+    [
+      { OPENAI_API_KEY: "hun ter2" },
+      `OPENAI_API_KEY ${hidden}; expected the vendor's key, without spaces or line breaks`
+    ],
+    [
+      { OPENAI_API_KEY: "hunter2", OPENAI_BASE_URL: "localhost:80" },
+      'OPENAI_BASE_URL is "localhost:80"; expected an http:// or https:// address without credentials, query or fragment, ' +
+        "such as https://api.openai.com/v1"
+    ],
+    [
+      { AZURE_OPENAI_API_KEY: "hunter2" },
+      "AZURE_OPENAI_BASE_URL is missing though AZURE_OPENAI_API_KEY is set; expected the address of Azure OpenAI, which has no " +
+        "common one"
+    ],
+    [
+      { OLLAMA_BASE_URL: "http://127.0.0.1:11434/v1" },
+      "OLLAMA_BASE_URL switches Ollama on, whose models are not known here; expected a provider with the slug ollama and its " +
+        "models in the settings file"
+    ]
+  ]
+  for (const [env, ...lines] of cases) {
+    it.effect(JSON.stringify(env), () =>
+      Effect.gen(function* () {
+        assert.deepStrictEqual(yield* messageOf(env), lines)
+      })
+    )
+  }
+})
+
+/** A provider that is in order but for `more` of its members. */
+const provider = (more: string, models = "[{ id: a/b, upstream: b, pricing: { prompt: 1, completion: 2 } }]") =>
+  `providers:\n  - slug: alpha\n    dialect: openai\n    base_url: http://h/v1\n    models: ${models}\n    ${more}\n`
+
+const address =
+  "an http:// or https:// address without credentials, query or fragment, such as https://api.example.com/v1"
+const token = "letters, digits and dashes, such as anthropic-version"
+const usd = "USD per million tokens, from 0 to 1000000"
+
+describe("a wrong settings file", () => {
+  const cases: ReadonlyArray<readonly [string, ...ReadonlyArray<string>]> = [
+    [
+      "a: 'x",
+      "./tollgate.yaml is no YAML that can be read (Unterminated quoted YAML scalar); expected one YAML mapping"
+    ],
+    ["a: *hunter2", "./tollgate.yaml is no YAML that can be read (Unknown YAML alias …); expected one YAML mapping"],
+    [
+      "- 1",
+      "./tollgate.yaml holds no mapping; expected a mapping of providers, routing, tiers, cache, markup, privacy, auth"
+    ],
+    [
+      "cahe: {}",
+      "cahe is unknown, did you mean cache?; expected one of providers, routing, tiers, cache, markup, privacy, auth"
+    ],
+    ["providers: {}", "providers is a mapping; expected a list"],
+    [
+      "providers: [4]",
+      "providers[0] is a number; expected a mapping of slug, name, dialect, base_url, api_key, auth_header, headers, query, " +
+        "data_policy, timeouts, models"
+    ],
+    [
+      "providers: [{ slug: A, dialect: open-ai }]",
+      'providers[0].slug is "A"; expected lower-case letters, digits, dots, dashes and underscores, such as alpha',
+      'providers[0].dialect is "open-ai"; expected one of openai, anthropic, gemini, bedrock, mock',
+      "providers[0].models is missing; expected a list"
+    ],
+    [provider("", "[]"), "providers[0].models is empty; expected a list of at least one model"],
+    [
+      "providers: [{ slug: a, dialect: openai, models: [{ id: a/b, upstream: b, pricing: { prompt: 1, completion: 1 } }] }]",
+      "providers[0].base_url is missing; expected the provider's address, such as https://api.example.com/v1"
+    ],
+    [
+      "providers: [{ slug: a, dialect: openai, base_url: http://u:hunter2@h, models: [] }]",
+      `providers[0].base_url ${hidden}; expected ${address}`
+    ],
+    [
+      "providers: [{ slug: a, dialect: openai, base_url: ftp://h, models: [] }]",
+      `providers[0].base_url is "ftp://h"; expected ${address}`
+    ],
+    [
+      provider("api_key: 42"),
+      `providers[0].api_key ${hidden}; expected the provider's key on one line, such as \${ALPHA_KEY}`
+    ],
+    [
+      provider("auth_header: api-key"),
+      "providers[0].api_key is missing though auth_header is set; expected the provider's key"
+    ],
+    [
+      provider("headers: { Authorization: hunter2, a b: x }"),
+      "providers[0].headers.Authorization would print a credential; expected the key in api_key, and its header's name in " +
+        "auth_header",
+      `providers[0].headers["a b"] is not a header's name; expected ${token}`
+    ],
+    [provider('headers: { x-a: "x\\ny" }'), `providers[0].headers.x-a ${hidden}; expected text on one line`],
+    [
+      provider("query: { key: hunter2 }"),
+      "providers[0].query.key would print a credential; expected the key in api_key, and its header's name in auth_header"
+    ],
+    [
+      provider("timeouts: { conect_ms: 1, total_ms: 0 }"),
+      "providers[0].timeouts.conect_ms is unknown, did you mean connect_ms?; expected one of connect_ms, first_token_ms, idle_ms, " +
+        "total_ms",
+      "providers[0].timeouts.total_ms is 0; expected milliseconds, from 1 to 86400000"
+    ],
+    [
+      provider("data_policy: { training: never, retention_days: -1 }"),
+      'providers[0].data_policy.training is "never"; expected true or false',
+      "providers[0].data_policy.retention_days is -1; expected a whole number of days from 0 to 36500, or null"
+    ],
+    [
+      provider("", "[{ id: small, upstream: x, pricing: { prompt: -1, completion: x } }]"),
+      'providers[0].models[0].id is "small"; expected author/slug, such as openai/gpt-4o-mini',
+      `providers[0].models[0].pricing.prompt is -1; expected ${usd}`,
+      `providers[0].models[0].pricing.completion is "x"; expected ${usd}`
+    ],
+    [
+      provider("", "[{ id: a/b, pricing: { prompt: .nan } }]"),
+      "providers[0].models[0].upstream is missing; expected what the provider calls the model",
+      `providers[0].models[0].pricing.prompt is NaN; expected ${usd}`
+    ],
+    [
+      provider("", "[{ id: a/b, upstream: b, pricing: { prompt: 1 } }, { id: a/c, upstream: c }]"),
+      `providers[0].models[0].pricing.completion is missing; expected ${usd} (only a model with embeddings: true can do without)`,
+      "providers[0].models[1].pricing is missing; expected a mapping of prompt, completion, cached_prompt"
+    ],
+    [
+      provider("", "[{ id: a/b, upstream: b, pricing: { prompt: 1, completion: 1 } }, { id: a/b, upstream: 5 }]"),
+      "providers[0].models[1].upstream is 5; expected what the provider calls the model",
+      "providers[0].models[1].pricing is missing; expected a mapping of prompt, completion, cached_prompt",
+      "providers[0].models[1].id repeats providers[0].models[0].id; expected an id that no other model of this provider has"
+    ],
+    [
+      provider("") + provider("").replace("providers:\n", ""),
+      "providers[1].slug repeats providers[0].slug; expected a slug that no other provider has"
+    ],
+    [
+      "routing: { default_sort: cheap, retries: 11, hedge_after_ms: soon, models_fallback: [small] }",
+      'routing.default_sort is "cheap"; expected one of price, throughput, latency',
+      "routing.retries is 11; expected a whole number from 0 to 10",
+      'routing.hedge_after_ms is "soon"; expected milliseconds, from 1 to 600000, or null',
+      'routing.models_fallback[0] is "small"; expected author/slug, such as openai/gpt-4o-mini'
+    ],
+    [
+      "routing: { models_fallback: [mock/echo, mock/gone] }",
+      "routing.models_fallback[1] names a model that no provider serves; expected the id of a model of a provider"
+    ],
+    [
+      "tiers: { gold: {}, free: { concurrency: 0 } }",
+      "tiers.gold is unknown; expected one of free, pro, enterprise",
+      "tiers.free.concurrency is 0; expected a whole number from 1 to 1000000000"
+    ],
+    [
+      "cache: { enabled: maybe, ttl_seconds: 1.5, scope: all, max_entries: [] }",
+      'cache.enabled is "maybe"; expected true or false',
+      "cache.ttl_seconds is 1.5; expected a whole number of seconds from 1 to 31536000",
+      'cache.scope is "all"; expected one of key, owner',
+      "cache.max_entries is a list; expected a whole number of entries from 1 to 100000000"
+    ],
+    ["markup: -0.1", "markup is -0.1; expected a fraction from 0 to 10 (0.05 adds five per cent)"],
+    ["privacy: mask", "privacy is a text; expected a mapping of mode"],
+    ["privacy: { mode: hide }", 'privacy.mode is "hide"; expected one of off, mask, block'],
+    [
+      "auth: { oauth: { okta: { client_id: a, client_secret: b }, A_B: { client_id: a, client_secret: b } } }",
+      "auth.oauth.okta.issuer is missing; expected the OIDC issuer's address, which only google and github can do without",
+      "auth.oauth.A_B is not a provider's name; expected lower-case letters, digits and dashes"
+    ],
+    [
+      'auth: { email: { smtp_url: "http://hunter2" }, sms: { account: "" } }',
+      `auth.email.smtp_url ${hidden}; expected smtp://user:password@host:587 or smtps://…`,
+      "auth.sms.base_url is missing; expected an http:// or https:// address without credentials, query or fragment, such as " +
+        "https://api.twilio.com",
+      "auth.sms.account is empty; expected the account's name or id",
+      "auth.sms.token is missing; expected the account's token",
+      "auth.sms.from is missing; expected the sender's number or name, such as +15550100"
+    ],
+    [
+      "markup: ${GONE}",
+      "markup refers to GONE, which is unset or empty; expected GONE in the environment, or a default: ${GONE:-…}"
+    ],
+    [
+      "markup: ${1}\nprivacy: { mode: '${OPEN' }",
+      "markup holds a malformed ${…}; expected ${NAME} or ${NAME:-default}; $$ for a dollar sign",
+      "privacy.mode holds a malformed ${…}; expected ${NAME} or ${NAME:-default}; $$ for a dollar sign"
+    ]
+  ]
+  for (const [file, ...lines] of cases) {
+    it.effect(file.replaceAll("\n", " ⏎ "), () =>
+      Effect.gen(function* () {
+        assert.deepStrictEqual(yield* messageOf({}, file), lines)
+      })
+    )
+  }
+})
+
+it.effect("lists the faults of the environment and of the file together, and counts them", () =>
+  Effect.gen(function* () {
+    const error = yield* Effect.flip(Settings.load(sourceOf({ TOLLGATE_PORT: "x" }, "markup: 11")))
+    assert.strictEqual(
+      error.message,
+      `2 settings are wrong:\n  TOLLGATE_PORT is "x"; expected ${port}\n  markup is 11; expected a fraction from 0 to 10 (0.05 adds five per cent)`
+    )
+    assert.deepStrictEqual(error.faults[0], { setting: "TOLLGATE_PORT", problem: 'is "x"', expected: port })
+    assert.strictEqual(
+      (yield* Effect.flip(Settings.load(sourceOf({}, "markup: 11")))).message.split("\n")[0],
+      "1 setting is wrong:"
+    )
+  })
+)
+
+it.effect("does not print a value that came out of the environment, nor a long one", () =>
+  Effect.gen(function* () {
+    const file = `cache: { scope: "\${SCOPE}" }\nprivacy: { mode: ${"x".repeat(61)} }\nmarkup: \${SCOPE}`
+    assert.deepStrictEqual(yield* messageOf({ SCOPE: "hunter2" }, file), [
+      `cache.scope ${hidden}; expected one of key, owner`,
+      `markup ${hidden}; expected a fraction from 0 to 10 (0.05 adds five per cent)`,
+      `privacy.mode ${hidden}; expected one of off, mask, block`
+    ])
+  })
+)
+
+it.effect("a file that cannot be read is a fault of the setting that names it", () =>
+  Effect.gen(function* () {
+    const unreadable = (env: Record<string, string>) => ({
+      ...sourceOf(env),
+      readFile: () => Effect.fail(new FileUnreadable({ code: "EACCES" }))
+    })
+    const named = yield* Effect.flip(Settings.load(unreadable({ TOLLGATE_CONFIG: "a.yaml" })))
+    const byDefault = yield* Effect.flip(Settings.load(unreadable({})))
+    const expected = "the path of a YAML file that can be read"
+    assert.deepStrictEqual(named.faults, [
+      { setting: "TOLLGATE_CONFIG", problem: "names a file that cannot be read (EACCES)", expected }
+    ])
+    assert.deepStrictEqual(byDefault.faults, [
+      { setting: "./tollgate.yaml", problem: "is a file that cannot be read (EACCES)", expected }
+    ])
+  })
+)

@@ -1,0 +1,13 @@
+/** A settings source out of literals: an environment and, where `file` is given, the text of the settings file. */
+import { Effect } from "effect"
+import { type SettingsSource } from "../../src/settings/SettingsSource.ts"
+
+export const sourceOf = (
+  env: Record<string, string>,
+  file: string | null = null,
+  path = "./tollgate.yaml"
+): SettingsSource => ({
+  env,
+  readFile: (asked) => Effect.succeed(asked === path ? file : null),
+  isTerminal: false
+})
