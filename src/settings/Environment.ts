@@ -11,6 +11,9 @@ import { type SettingsFault } from "./SettingsError.ts"
 /** Variables by name, as `process.env` has them. */
 export type EnvironmentVariables = Readonly<Record<string, string | undefined>>
 
+const postgresForm = "postgres://user:password@host:5432/name"
+const redisForm = "redis://host:6379 or rediss://host:6379"
+
 /** Every variable that the gateway itself reads, all of them optional. Times in milliseconds. */
 export const Environment = Schema.Struct({
   TOLLGATE_HOST: Schema.optionalKey(host()),
@@ -19,11 +22,9 @@ export const Environment = Schema.Struct({
     secret("at least 16 characters without spaces", (key) => /^\S{16,}$/.test(key))
   ),
   TOLLGATE_DATA_DIR: Schema.optionalKey(text("a directory, such as ./.tollgate")),
-  DATABASE_URL: Schema.optionalKey(
-    secret("postgres://user:password@host:5432/name", isUrlOf(["postgres:", "postgresql:"]))
-  ),
+  DATABASE_URL: Schema.optionalKey(secret(postgresForm, isUrlOf(["postgres:", "postgresql:"]))),
   TOLLGATE_DATABASE_POOL: Schema.optionalKey(integer("a whole number of connections from 1 to 1000", 1, 1_000)),
-  REDIS_URL: Schema.optionalKey(secret("redis://host:6379 or rediss://host:6379", isUrlOf(["redis:", "rediss:"]))),
+  REDIS_URL: Schema.optionalKey(secret(redisForm, isUrlOf(["redis:", "rediss:"]))),
   TOLLGATE_WORKERS: Schema.optionalKey(integer("a whole number of processes from 1 to 64", 1, 64)),
   TOLLGATE_CONFIG: Schema.optionalKey(text("the path of a YAML file, such as ./tollgate.yaml")),
   TOLLGATE_LOG_LEVEL: Schema.optionalKey(choice(["trace", "debug", "info", "warn", "error", "none"])),
@@ -72,8 +73,8 @@ const missingForWorkers = (env: EnvironmentVariables): ReadonlyArray<SettingsFau
   const workers = Number(env.TOLLGATE_WORKERS ?? 1)
   if (!(workers > 1)) return []
   return [
-    { setting: "DATABASE_URL", form: "postgres://user:password@host:5432/name" },
-    { setting: "REDIS_URL", form: "redis://host:6379 or rediss://host:6379" }
+    { setting: "DATABASE_URL", form: postgresForm },
+    { setting: "REDIS_URL", form: redisForm }
   ]
     .filter(({ setting }) => env[setting] === undefined)
     .map(({ setting, form }) => ({
