@@ -1,8 +1,7 @@
 # Sourced, not run: what the commands share. `ensure_packages` installs the locked packages when they are missing or another
 # lock's; when they are there it costs one `cmp`. `node` is then the Node that the lock pins, or else the machine's own
-# if that is new enough.
+# if that is new enough. The caller has set `root` to the repository's directory.
 
-root=$(cd "$(dirname "$0")/.." && pwd)
 node=$root/node_modules/.bin/node
 
 fail() {

@@ -1,0 +1,44 @@
+/** The command line of the benchmark. */
+import { parseArgs } from "node:util"
+
+export const phases = ["misses", "hits", "streams"] as const
+export type Phase = (typeof phases)[number]
+
+export interface Options {
+  /** How long each measurement lasts. */
+  readonly seconds: number
+  readonly phases: ReadonlyArray<Phase>
+  /** Streams held open at once. */
+  readonly streams: number
+  /** Where to write the figures as JSON; null: nowhere. */
+  readonly out: string | null
+}
+
+export const usage = "usage: scripts/bench/run [--seconds N] [--only misses|hits|streams] [--streams N] [--out FILE]"
+
+const positive = (name: string, text: string): number => {
+  const value = Number(text)
+  if (!Number.isInteger(value) || value < 1) throw new Error(`--${name} ${text}: a whole number from 1 on\n${usage}`)
+  return value
+}
+
+/** Throws an `Error` that says what is wrong and how it is meant. */
+export const parseOptions = (args: ReadonlyArray<string>): Options => {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      seconds: { type: "string", default: "8" },
+      only: { type: "string" },
+      streams: { type: "string", default: "200" },
+      out: { type: "string" }
+    }
+  })
+  const only = phases.filter((phase) => values.only === undefined || phase === values.only)
+  if (only.length === 0) throw new Error(`--only ${values.only ?? ""}: one of ${phases.join(", ")}\n${usage}`)
+  return {
+    seconds: positive("seconds", values.seconds),
+    phases: only,
+    streams: positive("streams", values.streams),
+    out: values.out ?? null
+  }
+}

@@ -1,0 +1,39 @@
+/** The figures as plain text: one row a server, and beside each figure of the gateway its ratio to the bare proxy's. */
+
+export type Row = Readonly<Record<string, number>>
+
+/** Rows by server, in the order of measuring; figures by the column's name. */
+export type Table = ReadonlyMap<string, Row>
+
+const figure = (value: number): string => {
+  if (Number.isNaN(value)) return "-"
+  if (Number.isInteger(value) || Math.abs(value) >= 100) return Math.round(value).toLocaleString("en")
+  return value.toFixed(Math.abs(value) >= 10 ? 1 : 2)
+}
+
+/** How the gateway's figures relate to the floor's: 0.5 is half of it. A figure of zero has no ratio. */
+export const ratios = (table: Table, of: string, to: string): Row => {
+  const floor = table.get(to) ?? {}
+  return Object.fromEntries(
+    Object.entries(table.get(of) ?? {}).map(([name, value]) => [name, value / (floor[name] || Number.NaN)])
+  )
+}
+
+/** The table as lines of equal columns. */
+export const render = (title: string, table: Table): string => {
+  const columns = Object.keys(table.values().next().value ?? {})
+  const related = ratios(table, "tollgate", "bare proxy")
+  const lines = [
+    ["", ...columns],
+    ...Array.from(table, ([name, row]) => [name, ...columns.map((column) => figure(row[column] ?? Number.NaN))]),
+    ...(table.has("tollgate") && table.has("bare proxy")
+      ? [["ratio to bare", ...columns.map((column) => `${figure(related[column] ?? Number.NaN)}x`.replace("-x", "-"))]]
+      : [])
+  ]
+  const widths = lines[0]?.map((_, index) => Math.max(...lines.map((line) => line[index]?.length ?? 0))) ?? []
+  const row = (line: ReadonlyArray<string>) =>
+    line
+      .map((cell, index) => (index === 0 ? cell.padEnd(widths[0] ?? 0) : cell.padStart(widths[index] ?? 0)))
+      .join("  ")
+  return [title, ...lines.map(row)].join("\n")
+}

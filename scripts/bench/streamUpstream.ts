@@ -1,0 +1,41 @@
+/**
+ * An upstream that streams at the pace of a model: the first token 50 ms after the request, then one every 20 ms, 50 of them, then
+ * usage and `[DONE]`. Each token is the moment it was sent, in ms of the machine's monotonic clock, so that a reader on the same
+ * machine knows how long it was under way. Argument: its port.
+ */
+import { createServer, type ServerResponse } from "node:http"
+
+const FIRST_MS = 50
+const EVERY_MS = 20
+const TOKENS = 50
+
+const head = `"id":"chatcmpl-bench","object":"chat.completion.chunk","created":1790000000,"model":"model"`
+const chunk = (delta: string, finish: string) =>
+  `data: {${head},"choices":[{"index":0,"delta":${delta},"finish_reason":${finish}}]}\n\n`
+const now = () => (Number(process.hrtime.bigint()) / 1e6).toFixed(3)
+
+const stream = (response: ServerResponse): void => {
+  response.writeHead(200, { "content-type": "text/event-stream" })
+  response.flushHeaders()
+  let sent = 0
+  const next = (): void => {
+    if (response.destroyed) return
+    if (sent === TOKENS) {
+      response.write(chunk("{}", `"stop"`))
+      const usage = `{"prompt_tokens":40,"completion_tokens":${TOKENS},"total_tokens":${40 + TOKENS}}`
+      response.end(`data: {${head},"choices":[],"usage":${usage}}\n\ndata: [DONE]\n\n`)
+      return
+    }
+    const role = sent === 0 ? `"role":"assistant",` : ""
+    response.write(chunk(`{${role}"content":"<${now()}>"}`, "null"))
+    sent++
+    setTimeout(next, EVERY_MS)
+  }
+  setTimeout(next, FIRST_MS)
+}
+
+createServer((request, response) => {
+  request.resume()
+  if (request.method === "POST") request.on("end", () => stream(response))
+  else response.end()
+}).listen(Number(process.argv[2]), "127.0.0.1")
