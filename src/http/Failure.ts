@@ -296,8 +296,20 @@ const respond = (wire: Wire, requestId: string) => {
   )
 }
 
-/** The envelope's inside, for an error that is told within a stream. */
-export const errorBody = (error: GatewayError, requestId: string): ErrorBody => bodyOf(wireOf(error.reason), requestId)
+/** The envelope's inside, for an error that is told within a stream: some of the answer has been sent by then. */
+export const errorBody = ({ reason }: GatewayError, requestId: string): ErrorBody =>
+  bodyOf({ ...wireOf(reason), ...brokenOff(reason) }, requestId)
+
+const brokenOff = (reason: Reason): Pick<Wire, "message"> | undefined => {
+  switch (reason._tag) {
+    case "ProvidersFailed":
+      return { message: "The provider's answer broke off before its end; details.attempts says how." }
+    case "ProvidersTimedOut":
+      return { message: "The provider's answer stopped short of its end, and nothing more came in time." }
+    default:
+      return undefined
+  }
+}
 
 export const errorResponse = (error: GatewayError, requestId: string) => respond(wireOf(error.reason), requestId)
 
