@@ -23,7 +23,13 @@ export const validationFaults = (
   const faults: Array<ValidationError> = []
   const text = prefix !== "body"
 
+  const reported = new Set<string>()
+
+  /** The first fault of a place is the one: what is no number is not too large as well. */
   const report = (path: Path, found: Found): void => {
+    const place = JSON.stringify(path)
+    if (reported.has(place)) return
+    reported.add(place)
     const value = valueAt(input, path)
     faults.push({
       loc: [prefix, ...path],
