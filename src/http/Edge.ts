@@ -63,7 +63,8 @@ const unrouted = (request: HttpServerRequest.HttpServerRequest, requestId: strin
   const allow = [...new Set(routes.filter(({ form }) => form.test(path)).map(({ method }) => method))]
   return errorResponse(
     gatewayError(
-      allow.length > 0
+      // A path that the router could not read is no route, although its form is that of one.
+      allow.length > 0 && !allow.some((method) => method === request.method)
         ? new MethodNotAllowed({ allow })
         : new NotFound({ what: "route", id: `${request.method} ${path.slice(0, 200)}` })
     ),
