@@ -73,7 +73,7 @@ export class Closing extends Context.Service<
       const underWay = new WeakMap<Order, Progress>()
 
       const failed = (order: Order, errorType: string) =>
-        meter.settle(order, { ...nothing, errorType, fallbackUsed: order.attempts.length > 1 })
+        meter.settle(order, { ...nothing, errorType, fallbackUsed: fellBack(order) })
 
       /** The client left, or the process is giving up. What the provider had produced is charged. */
       const abandoned = Effect.fnUntraced(function* (order: Order) {
@@ -99,7 +99,7 @@ export class Closing extends Context.Service<
             finishReason: null,
             errorType: null,
             cancelled: true,
-            fallbackUsed: progress?.answer.fallbackUsed ?? order.attempts.length > 1
+            fallbackUsed: progress?.answer.fallbackUsed ?? fellBack(order)
           })
         )
       })
@@ -189,11 +189,19 @@ export class Closing extends Context.Service<
       return Closing.of({
         onScopeClose: (order) => Effect.addFinalizer(() => abandoned(order)),
         onFailure: (order) => (self) =>
-          Effect.tapError(self, (error) => {
-            if (order.attempts.length === 0) return meter.void(order)
-            order.facts.generationId = order.generationId
-            return Effect.ignore(failed(order, errorTypeOf(error)))
-          }),
+          self.pipe(
+            Effect.tapError((error) => {
+              if (order.attempts.length === 0) return meter.void(order)
+              order.facts.generationId = order.generationId
+              return Effect.ignore(failed(order, errorTypeOf(error)))
+            }),
+            // A bug of ours is no client that left: it is recorded as what it is, and nobody pays for it.
+            Effect.tapDefect(() => {
+              if (order.attempts.length === 0) return meter.void(order)
+              order.facts.generationId = order.generationId
+              return Effect.ignore(failed(order, "internal_error"))
+            })
+          ),
         whole,
         metered,
         stream
@@ -226,6 +234,10 @@ const endingOf = (
   usageSource: answer.source === "cache" ? "cache" : reported === null ? "counted" : "provider",
   fallbackUsed: answer.fallbackUsed
 })
+
+/** Whether more than one provider or model was called; trying the same one again is no fallback. */
+const fellBack = (order: Order): boolean =>
+  new Set(order.attempts.map(({ model, provider }) => `${provider}|${model}`)).size > 1
 
 /** The attempt that looked good until its stream broke. */
 const markBroken = (order: Order, error: ProviderError): void => {

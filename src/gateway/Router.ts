@@ -3,7 +3,7 @@
  * client, so a stream counts as answered with its first token, not with its status line. Every call is an attempt on the receipt. A
  * request's own fault ends the search, because no other provider would take it better.
  */
-import { Clock, Context, Duration, Effect, Exit, Layer, Pull, Scope, Stream } from "effect"
+import { type Cause, Clock, Context, Duration, Effect, Exit, Layer, Pull, Scope, Stream } from "effect"
 import { type Candidate } from "../domain/Catalog.ts"
 import { type ChatEvent, type ChatReply, type ChatRequest } from "../domain/Chat.ts"
 import { type EmbeddingReply, type EmbeddingRequest } from "../domain/Embedding.ts"
@@ -74,9 +74,7 @@ export class Router extends Context.Service<
               Effect.onExit((exit) =>
                 Effect.flatMap(Clock.currentTimeMillis, (nowMs) => {
                   latencyMs = nowMs - startedAtMs
-                  const error = Exit.isFailure(exit)
-                    ? exit.cause.reasons.find((reason) => reason._tag === "Fail")?.error
-                    : undefined
+                  const error = Exit.isFailure(exit) ? faultOf(exit.cause) : undefined
                   order.attempts.push(attemptOf(candidate, latencyMs, exit._tag === "Success", error))
                   if (exit._tag === "Failure" && !(error instanceof ProviderError)) return Effect.void
                   const ok =
@@ -274,12 +272,20 @@ const exhausted = (attempts: ReadonlyArray<Attempt>, sole: boolean, last: Failur
   return gatewayError(new ProvidersFailed({ attempts }))
 }
 
+/** What a call failed with: its error, or the defect that struck; undefined when it was interrupted. */
+const faultOf = (cause: Cause.Cause<unknown>): unknown => {
+  const reason = cause.reasons.find((reason) => reason._tag !== "Interrupt")
+  return reason?._tag === "Die" ? reason.defect : reason?.error
+}
+
 const attemptOf = ({ offer, provider }: Candidate, latencyMs: number, ok: boolean, error: unknown): Attempt => {
   const base = { provider: provider.slug, model: offer.id, latencyMs }
   if (ok) return { ...base, status: "ok", errorType: null, httpStatus: 200 }
   if (error instanceof CircuitClosedToCalls)
     return { ...base, status: "skipped", errorType: "circuit_open", httpStatus: null }
-  if (!(error instanceof ProviderError)) return { ...base, status: "cancelled", errorType: null, httpStatus: null }
+  if (error === undefined) return { ...base, status: "cancelled", errorType: null, httpStatus: null }
+  if (!(error instanceof ProviderError))
+    return { ...base, status: "error", errorType: "internal_error", httpStatus: null }
   return {
     ...base,
     status: error.reason._tag === "TimedOut" ? "timeout" : "error",
