@@ -66,7 +66,8 @@ export const refusalInside = (body: Wire): ProviderReason | null => {
 export const presentable = (reason: ProviderReason, key: string | null): ProviderReason => {
   if (reason._tag !== "Rejected") return reason
   const message = key === null || key === "" ? reason.message : reason.message.replaceAll(key, "[key]")
-  return new Rejected({ ...reason, message: message.slice(0, MESSAGE_LIMIT) })
+  const { code, contextLength, param, status } = reason
+  return new Rejected({ status, message: message.slice(0, MESSAGE_LIMIT), param, code, contextLength })
 }
 
 const reasonOf = (meant: number, status: number, fields: ErrorFields, retryAfterMs: number | null): ProviderReason => {

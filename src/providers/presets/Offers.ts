@@ -9,9 +9,9 @@ import { picoFromUsdPerMillion, type PicoUsdPerToken } from "../../domain/Money.
 import { modelId } from "./ModelId.ts"
 import { type Preset } from "./Vendors.ts"
 
-/** Fine-tuned families, retired completion models and other trades than text: by their names, the list does not tell. */
+/** Moving aliases, fine-tuned families, retired completion models, other trades than text: by name, the list does not tell. */
 const notServed =
-  /^(ft:|ada$|babbage|curie|davinci|text-davinci|gpt-3\.5-0301|gpt-3\.5-turbo-instruct)|\.ft-|:extended$|-online$|transcribe|-tts|realtime|whisper|moderation|-ocr|voxtral|voice|-image|audio|computer-use|deep-research/
+  /^(~|ft:|ada$|babbage|curie|davinci|text-davinci|gpt-3\.5-0301|gpt-3\.5-turbo-instruct)|\.ft-|:extended$|-online$|transcribe|-tts|realtime|whisper|moderation|-ocr|voxtral|voice|-image|audio|computer-use|deep-research/
 /** Open weights stand in their author's price list, but not in its API. */
 const notSoldBy: Readonly<Record<string, RegExp>> = { openai: /^gpt-oss/, azure: /^gpt-oss/ }
 

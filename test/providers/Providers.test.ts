@@ -1,0 +1,114 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Fiber, Layer, Stream } from "effect"
+import { TestClock } from "effect/testing"
+import { type ChatRequest } from "../../src/domain/Chat.ts"
+import { mockProvider } from "../../src/providers/presets/Mock.ts"
+import { Cut, Throttled } from "../../src/providers/Provider.ts"
+import { DialectMissing, Providers } from "../../src/providers/Providers.ts"
+import { scriptedOffer } from "../../src/providers/Scripted.ts"
+import { Transport } from "../../src/providers/Transport.ts"
+import { config } from "./replayedTransport.ts"
+
+const request: ChatRequest = { model: "a/b", messages: [{ role: "user", content: "hi" }], stream: false }
+const call = { request, offer: scriptedOffer("a/b") }
+const reply = { choices: [], usage: null, systemFingerprint: null }
+const only = Effect.map(Providers, (providers) => {
+  const [provider] = providers.all
+  assert.isDefined(provider)
+  return provider
+})
+
+describe("Providers.layer", () => {
+  it.effect("builds each provider by its dialect, in order", () =>
+    Effect.gen(function* () {
+      const providers = yield* Providers
+      assert.deepStrictEqual(
+        providers.all.map((provider) => provider.config.slug),
+        ["alpha", "mock"]
+      )
+      assert.strictEqual(providers.get("mock")?.config.dialect, "mock")
+      assert.isUndefined(providers.get("beta"))
+    }).pipe(Effect.provide(Providers.layer([config(), mockProvider]).pipe(Layer.provide(Transport.layer))))
+  )
+
+  it.effect("stops the start at a dialect that is not there, naming the provider", () =>
+    Effect.gen(function* () {
+      const layer = Providers.layer([config({ slug: "claude", dialect: "anthropic" })]).pipe(
+        Layer.provide(Transport.layer)
+      )
+      const error = yield* Effect.flip(Effect.scoped(Layer.build(layer)))
+      assert.instanceOf(error, DialectMissing)
+      assert.strictEqual(
+        error.message,
+        "provider claude: the dialect anthropic is not available; use one of openai, mock"
+      )
+    })
+  )
+})
+
+describe("Providers.layerScripted", () => {
+  const heard: Array<string> = []
+  it.effect("answers call after call, the last script for good", () =>
+    Effect.gen(function* () {
+      const provider = yield* only
+      const throttled = new Throttled({ status: 429, retryAfterMs: 5 })
+      assert.deepStrictEqual((yield* Effect.flip(provider.chat(call))).reason, throttled)
+      assert.deepStrictEqual(yield* provider.chat(call), reply)
+      assert.deepStrictEqual(yield* provider.chat(call), reply)
+      assert.deepStrictEqual(heard, ["chat", "chat", "chat"])
+    }).pipe(
+      Effect.provide(
+        Providers.layerScripted([
+          {
+            slug: "s",
+            models: { "a/b": [{ failure: new Throttled({ status: 429, retryAfterMs: 5 }) }, { reply }] },
+            onCall: (_call, kind) => heard.push(kind)
+          }
+        ])
+      )
+    )
+  )
+
+  const aborted: Array<string> = []
+  it.effect("streams with pauses on the clock, breaks where told, and hears of calls given up", () =>
+    Effect.gen(function* () {
+      const provider = yield* only
+      const collected = yield* Effect.forkChild(
+        Effect.scoped(Effect.flatMap(provider.chatStream(call), Stream.runCollect))
+      )
+      yield* TestClock.adjust(1_000)
+      assert.deepStrictEqual(yield* Fiber.join(collected), [{ _tag: "End", usage: null, systemFingerprint: null }])
+      const error = yield* Effect.flip(Effect.scoped(Effect.flatMap(provider.chatStream(call), Stream.runDrain)))
+      assert.instanceOf(error.reason, Cut)
+      assert.deepStrictEqual(aborted, [])
+      const hanging = yield* Effect.forkChild(Effect.scoped(provider.chatStream(call)))
+      yield* TestClock.adjust(1)
+      yield* Fiber.interrupt(hanging)
+      assert.deepStrictEqual(aborted, ["a/b"])
+    }).pipe(
+      Effect.provide(
+        Providers.layerScripted([
+          {
+            slug: "s",
+            models: {
+              "a/b": [
+                { events: [1_000, { _tag: "End", usage: null, systemFingerprint: null }] },
+                { events: [new Cut({ detail: "told so" })] },
+                { hangs: true }
+              ]
+            },
+            onAbort: ({ offer }) => aborted.push(offer.id)
+          }
+        ])
+      )
+    )
+  )
+
+  it.effect("dies on a call without a script, which is the test's fault", () =>
+    Effect.gen(function* () {
+      const exit = yield* Effect.exit((yield* only).chat(call))
+      assert.strictEqual(exit._tag, "Failure")
+      if (exit._tag === "Failure") assert.strictEqual(exit.cause.reasons[0]?._tag, "Die")
+    }).pipe(Effect.provide(Providers.layerScripted([{ slug: "s", models: {} }])))
+  )
+})

@@ -1,0 +1,103 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Redacted } from "effect"
+import { presetProvider } from "../../src/providers/presets.ts"
+import { presets } from "../../src/providers/presets/Vendors.ts"
+
+const apiKey = Redacted.make("sk-test")
+const named = (slug: string) => {
+  const preset = presets.find((each) => each.slug === slug)
+  assert.isDefined(preset)
+  return preset
+}
+const offer = (slug: string, id: string, nowMs?: number) =>
+  presetProvider(named(slug), nowMs === undefined ? { apiKey } : { apiKey, nowMs }).models.find(
+    (model) => model.id === id
+  )
+
+describe("presets", () => {
+  it.each(presets.map((preset) => [preset.slug, preset] as const))("%s makes a valid config", (_slug, preset) => {
+    const config = presetProvider(preset, { apiKey, baseUrl: "https://example.test/v1/" })
+    assert.strictEqual(config.baseUrl, "https://example.test/v1")
+    assert.strictEqual(config.models.length > 0, preset.priceLists.length > 0)
+    assert.strictEqual(new Set(config.models.map(({ id }) => id)).size, config.models.length)
+    for (const { id, pricing, upstream } of config.models) {
+      assert.match(id, /^[a-z0-9][a-z0-9.-]*\/[a-z0-9][a-z0-9.:_-]*$/)
+      assert.isNotEmpty(upstream)
+      for (const price of [pricing.prompt, pricing.completion, pricing.cachedPrompt ?? 0]) {
+        assert.isTrue(Number.isSafeInteger(price) && price >= 0, `${id} ${price}`)
+      }
+    }
+    assert.match(preset.env, /^[A-Z]+(_[A-Z]+)*_(API_KEY|BASE_URL)$/)
+    assert.strictEqual(preset.policySource === null, preset.policySource?.source === undefined)
+  })
+
+  it("have distinct slugs and variables", () => {
+    assert.strictEqual(new Set(presets.map(({ slug }) => slug)).size, presets.length)
+    assert.strictEqual(new Set(presets.map(({ env }) => env)).size, presets.length)
+  })
+
+  it("use the vendor's own address unless another is given", () => {
+    assert.strictEqual(presetProvider(named("openai"), { apiKey }).baseUrl, "https://api.openai.com/v1")
+    assert.strictEqual(named("azure").baseUrl, null)
+    assert.deepStrictEqual(
+      presetProvider(named("azure"), { apiKey, baseUrl: "https://r.openai.azure.com/openai/v1" }).auth,
+      {
+        type: "header",
+        name: "api-key"
+      }
+    )
+    assert.deepStrictEqual(
+      presetProvider(named("ollama"), { apiKey: null, baseUrl: "http://localhost:11434/v1" }).auth,
+      { type: "none" }
+    )
+  })
+
+  it("price models in pico-USD a token, with their context and cache price", () => {
+    assert.deepStrictEqual(offer("openai", "openai/gpt-4o-mini"), {
+      id: "openai/gpt-4o-mini",
+      upstream: "gpt-4o-mini",
+      contextLength: 128_000,
+      maxCompletionTokens: null,
+      pricing: { prompt: 150_000, completion: 600_000, cachedPrompt: 75_000 },
+      embeddings: false,
+      prefill: false
+    })
+    assert.deepInclude(offer("openai", "openai/text-embedding-3-small"), { embeddings: true, contextLength: 8_192 })
+    assert.isTrue(offer("mistral", "mistralai/mistral-embed")?.embeddings)
+  })
+
+  it("take the base tier, the price of the day, and the dearest hour", () => {
+    assert.strictEqual(offer("openai", "openai/gpt-5.4")?.pricing.prompt, 2_500_000)
+    assert.strictEqual(offer("openai", "openai/o3", Date.UTC(2025, 5, 9))?.pricing.prompt, 10_000_000)
+    assert.strictEqual(offer("openai", "openai/o3", Date.UTC(2025, 5, 10))?.pricing.prompt, 2_000_000)
+    assert.strictEqual(offer("deepseek", "deepseek/deepseek-v4-flash")?.pricing.prompt, 440_000)
+  })
+
+  it("give one model one id at every vendor, and the vendor's own name upstream", () => {
+    for (const slug of ["groq", "fireworks", "cerebras", "openrouter"]) {
+      assert.isDefined(offer(slug, "openai/gpt-oss-120b"), slug)
+    }
+    assert.strictEqual(offer("fireworks", "openai/gpt-oss-120b")?.upstream, "accounts/fireworks/models/gpt-oss-120b")
+    assert.strictEqual(offer("groq", "meta-llama/llama-3.3-70b-instruct")?.upstream, "llama-3.3-70b-versatile")
+    assert.strictEqual(
+      offer("together", "deepseek/deepseek-coder-33b-instruct")?.upstream,
+      "deepseek-ai/deepseek-coder-33b-instruct"
+    )
+    assert.strictEqual(offer("mistral", "mistralai/codestral")?.upstream, "codestral-latest")
+  })
+
+  it("leave out what does not chat or embed, or is not sold there", () => {
+    for (const id of [
+      "whisper-1",
+      "gpt-4o-mini-tts",
+      "gpt-image-1",
+      "moderation",
+      "davinci",
+      "gpt-realtime",
+      "ft:gpt-4o",
+      "gpt-oss-20b"
+    ]) {
+      assert.isUndefined(offer("openai", `openai/${id}`), id)
+    }
+  })
+})
