@@ -37,8 +37,15 @@ export const rooms: ReadonlyArray<Room> = [
     name: "Server",
     files: /^(?:Server|Welcome)\.ts$/,
     // Welcome is what Server says when all is up; the layers rule holds for it as for any other file.
-    mayImport: /^(?:Settings\.ts$|settings\/|http\/|api\/|gateway\/|providers\/|store\/|domain\/)/,
+    mayImport: /^(?:Settings\.ts$|Welcome\.ts$|settings\/|http\/|api\/|gateway\/|providers\/|store\/|domain\/)/,
     because: "Server puts the layers together; main is above it and Observability beside it"
+  },
+  {
+    name: "Welcome",
+    files: /^Welcome\.ts$/,
+    mayImport: /^(?:Settings\.ts$|gateway\/Accounts\.ts$|store\/KeptSecret\.ts$|domain\/)/,
+    notPackages: package_(sql),
+    because: "the first words to a person need a key and an address, nothing else"
   },
   {
     name: "Settings",

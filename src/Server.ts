@@ -1,10 +1,11 @@
 /**
  * The one composition of production layers: settings decide which store, which limits and which cache; everything else is the same in
- * every mode. `gateway` and `routes` are the parts that a test or another program puts on layers of its own.
+ * every mode. `gateway` and `routes` are the parts that a test or another program puts on layers of its own. On SIGHUP the settings
+ * file is read again and the gateway's services are built anew, while stores, circuits, statistics and the port stay.
  */
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
-import { Duration, Effect, Layer, Redacted } from "effect"
-import { HttpRouter } from "effect/http"
+import { Context, Duration, Effect, Layer, Queue, Redacted, Scope, Stream } from "effect"
+import { HttpRouter, HttpServer } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { createServer } from "node:http"
 import { randomBytes } from "node:crypto"
@@ -20,6 +21,7 @@ import { Completion } from "./gateway/Completion.ts"
 import { Embeddings } from "./gateway/Embeddings.ts"
 import { Generations } from "./gateway/Generations.ts"
 import { Health } from "./gateway/Health.ts"
+import { Lifecycle } from "./gateway/Lifecycle.ts"
 import { Intake } from "./gateway/Intake.ts"
 import { Meter } from "./gateway/Meter.ts"
 import { Overview } from "./gateway/Overview.ts"
@@ -37,6 +39,7 @@ import * as GenerationRoutes from "./http/Generations.ts"
 import * as HealthRoutes from "./http/Health.ts"
 import * as KeyRoutes from "./http/Keys.ts"
 import * as ModelRoutes from "./http/Models.ts"
+import * as Swappable from "./http/Swappable.ts"
 import * as Validation from "./http/Validation.ts"
 import { Providers } from "./providers/Providers.ts"
 import { Transport } from "./providers/Transport.ts"
@@ -48,7 +51,7 @@ import { Ledger } from "./store/Ledger.ts"
 import { Limits } from "./store/Limits.ts"
 import { RedisConnection } from "./store/RedisConnection.ts"
 import { Sql } from "./store/Sql.ts"
-import * as Welcome from "./Welcome.ts"
+import { type AdminKey, welcome } from "./Welcome.ts"
 
 /** The gateway's services, on stores and providers of the caller's choice. */
 export const gateway = (settings: SettingsShape) =>
@@ -64,8 +67,11 @@ export const gateway = (settings: SettingsShape) =>
         Generations.layer
       )
     ),
-    Layer.provideMerge(Layer.mergeAll(Catalog.layer, Circuits.layerMemory, ProviderStats.layer, Traffic.layer))
+    Layer.provideMerge(Catalog.layer)
   )
+
+/** What the gateway remembers of its providers and of itself; it outlives a reload. */
+export const memory = Layer.mergeAll(Circuits.layerMemory, ProviderStats.layer, Traffic.layer, Lifecycle.layer)
 
 /** Every route, with its middleware and the edge around all. Needs the gateway's services and a router. */
 export const routes = (settings: SettingsShape, adminKey: Redacted.Redacted) =>
@@ -101,7 +107,7 @@ const shared = (settings: SettingsShape) =>
       )
 
 /** The admin key of the settings, or the one that is kept in the data directory. */
-const adminKey = (settings: SettingsShape): Effect.Effect<Welcome.AdminKey, KeptSecretError> =>
+const adminKey = (settings: SettingsShape): Effect.Effect<AdminKey, KeptSecretError> =>
   settings.adminKey === null
     ? keptSecret(
         join(settings.dataDir, "admin.key"),
@@ -117,26 +123,73 @@ const node = (settings: SettingsShape) =>
     gracefulShutdownTimeout: Duration.millis(settings.drainTimeoutMs)
   })
 
-const serve = (settings: SettingsShape) =>
-  Layer.unwrap(
-    Effect.map(adminKey(settings), (admin) =>
-      Welcome.layer({ settings, admin }).pipe(
-        Layer.provideMerge(
-          HttpRouter.serve(routes(settings, admin.value), { disableLogger: true, disableListenLog: true })
-        ),
-        Layer.provideMerge(node(settings))
+/** What a reload takes from the file; the rest is the start's. */
+const reloaded = (started: SettingsShape, fresh: SettingsShape): SettingsShape => ({
+  ...started,
+  providers: fresh.providers,
+  routing: fresh.routing,
+  tiers: fresh.tiers,
+  cache: { ...fresh.cache, maxEntries: started.cache.maxEntries },
+  markup: fresh.markup,
+  privacy: fresh.privacy,
+  auth: fresh.auth
+})
+
+/** The whole application for one reading of the settings. */
+const application = (settings: SettingsShape, admin: AdminKey) =>
+  HttpRouter.toHttpEffect(
+    routes(settings, admin.value).pipe(
+      Layer.provide(gateway(settings)),
+      Layer.provide(Providers.layer(settings.providers))
+    )
+  )
+
+type Needs = Exclude<Effect.Services<ReturnType<typeof application>>, Scope.Scope>
+
+const serve = Effect.fnUntraced(function* (started: SettingsShape) {
+  const admin = yield* adminKey(started)
+  const { drain } = yield* Lifecycle
+  const services = Context.omit(Scope.Scope)(yield* Effect.context<Needs>())
+  const build = (settings: SettingsShape) => Effect.provideContext(application(settings, admin), services)
+  const { app, swap } = yield* Swappable.make(build(started))
+  yield* HttpServer.serveEffect(app)
+  yield* Effect.addFinalizer(() => drain)
+  yield* onHangup(
+    Effect.gen(function* () {
+      yield* swap(build(reloaded(started, yield* Settings.reload)))
+      yield* Effect.logInfo("the settings file was read again")
+    }).pipe(
+      Effect.catchTag(["SettingsError", "DialectMissing"], (error) =>
+        Effect.logError(`the settings file was not taken over, the running settings stay: ${error.message}`)
       )
     )
+  )
+  yield* welcome(started, admin).pipe(Effect.provide(Accounts.layer(started)))
+})
+
+/** Runs `action` at every SIGHUP, one after the other. */
+const onHangup = (action: Effect.Effect<void>) =>
+  Stream.callback<void>((queue) =>
+    Effect.acquireRelease(
+      Effect.sync(() => {
+        const heard = () => Queue.offerUnsafe(queue, undefined)
+        process.on("SIGHUP", heard)
+        return heard
+      }),
+      (heard) => Effect.sync(() => process.off("SIGHUP", heard))
+    )
+  ).pipe(
+    Stream.runForEach(() => action),
+    Effect.forkScoped
   )
 
 export const settings = Settings.layer
 
 export const layer = Layer.unwrap(
   Effect.map(Settings, (settings) =>
-    Layer.mergeAll(serve(settings), Generations.layerReconciler).pipe(
-      Layer.provide(gateway(settings)),
-      Layer.provide(Providers.layer(settings.providers).pipe(Layer.provide(Transport.layer))),
-      Layer.provide(Layer.mergeAll(database(settings), shared(settings), Ids.layer))
+    Layer.mergeAll(Layer.effectDiscard(serve(settings)), Generations.layerReconciler).pipe(
+      Layer.provide(node(settings)),
+      Layer.provide(Layer.mergeAll(database(settings), shared(settings), memory, Ids.layer, Transport.layer))
     )
   )
 )

@@ -2,12 +2,11 @@
  * What a person reads when the gateway is ready: where it listens, where the admin key is, a first API key and three calls to paste. On
  * the embedded database only, which is one developer's; elsewhere it is one line of log and no secret.
  */
-import { Console, Effect, Layer, Redacted } from "effect"
+import { Console, Effect, Redacted } from "effect"
 import { HttpServer } from "effect/http"
 import { join } from "node:path"
 import { allScopes } from "./domain/Key.ts"
 import { Accounts } from "./gateway/Accounts.ts"
-import { Catalog } from "./gateway/Catalog.ts"
 import { type SettingsShape } from "./Settings.ts"
 import { findSecret, keptSecret } from "./store/KeptSecret.ts"
 
@@ -18,27 +17,19 @@ export interface AdminKey {
   readonly fresh: boolean
 }
 
-export interface WelcomeOptions {
-  readonly settings: SettingsShape
-  readonly admin: AdminKey
-}
-
-export const layer = ({ admin, settings }: WelcomeOptions) =>
-  Layer.effectDiscard(
-    Effect.gen(function* () {
-      const { address } = yield* HttpServer.HttpServer
-      const url = HttpServer.formatAddress(address)
-      yield* Effect.logInfo("ready").pipe(
-        Effect.annotateLogs({ url, database: settings.databaseUrl === null ? "embedded" : "postgres" })
-      )
-      if (settings.databaseUrl !== null) return
-      const first = yield* firstKey(join(settings.dataDir, "first-api-key"))
-      const { models } = yield* Catalog
-      const model =
-        models.find(({ candidates }) => candidates.some(({ offer }) => !offer.embeddings))?.id ?? "mock/echo"
-      yield* Console.log(text({ url, model, admin, first }))
-    })
-  )
+export const welcome = Effect.fnUntraced(function* (settings: SettingsShape, admin: AdminKey) {
+  const { address } = yield* HttpServer.HttpServer
+  const url = HttpServer.formatAddress(address)
+  yield* Effect.annotateLogs(Effect.logInfo("ready"), {
+    url,
+    database: settings.databaseUrl === null ? "embedded" : "postgres"
+  })
+  if (settings.databaseUrl !== null) return
+  const first = yield* firstKey(join(settings.dataDir, "first-api-key"))
+  const offers = settings.providers.flatMap(({ models }) => models)
+  const model = offers.find(({ embeddings }) => !embeddings)?.id ?? "mock/echo"
+  yield* Console.log(text({ url, model, admin, first }))
+})
 
 /** The key that the first start made, if it still opens anything. */
 const firstKey = Effect.fnUntraced(function* (path: string) {

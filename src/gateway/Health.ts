@@ -2,12 +2,13 @@
  * Whether the gateway can serve: its dependencies asked for a round trip, its providers by their circuits. It tells the truth about
  * the database and the limit store, without which nothing is served; a cache that does not answer only degrades.
  */
-import { Clock, Context, Duration, Effect, Exit, Layer, Ref } from "effect"
+import { Clock, Context, Duration, Effect, Exit, Layer } from "effect"
 import { Providers } from "../providers/Providers.ts"
 import { CacheStore } from "../store/CacheStore.ts"
 import { Ledger } from "../store/Ledger.ts"
 import { Limits } from "../store/Limits.ts"
 import { Circuits, type CircuitState } from "./Circuits.ts"
+import { Lifecycle } from "./Lifecycle.ts"
 
 export interface DependencyHealth {
   readonly status: "ok" | "unavailable"
@@ -42,8 +43,6 @@ export class Health extends Context.Service<
     readonly uptimeSeconds: Effect.Effect<number>
     /** Serving: dependencies answer and no drain has begun. */
     readonly ready: Effect.Effect<boolean>
-    /** From now on not ready, so that load balancers send no new work. */
-    readonly drain: Effect.Effect<void>
   }
 >()("tollgate/gateway/Health") {
   static readonly layer = Layer.effect(
@@ -54,8 +53,7 @@ export class Health extends Context.Service<
       const cache = yield* CacheStore
       const { all } = yield* Providers
       const circuits = yield* Circuits
-      const startedAtMs = yield* Clock.currentTimeMillis
-      const draining = yield* Ref.make(false)
+      const { draining, uptimeSeconds } = yield* Lifecycle
 
       const providers = Effect.forEach(all, ({ config }) =>
         Effect.map(
@@ -75,8 +73,6 @@ export class Health extends Context.Service<
           }
         )
       )
-
-      const uptimeSeconds = Effect.map(Clock.currentTimeMillis, (nowMs) => Math.floor((nowMs - startedAtMs) / 1000))
 
       const report = Effect.gen(function* () {
         const [database, limitStore, cacheHealth] = yield* Effect.all(
@@ -102,10 +98,9 @@ export class Health extends Context.Service<
         report,
         providers,
         uptimeSeconds,
-        ready: Effect.flatMap(Ref.get(draining), (leaving) =>
+        ready: Effect.flatMap(draining, (leaving) =>
           leaving ? Effect.succeed(false) : Effect.map(report, ({ status }) => status !== "unavailable")
-        ),
-        drain: Ref.set(draining, true)
+        )
       })
     })
   )

@@ -1,6 +1,6 @@
 /** Chat completions at the edge: the decoded request to the gateway, its answer to JSON or to Server-Sent Events. */
 import { Effect } from "effect"
-import { HttpServerRequest, HttpServerResponse } from "effect/http"
+import { type HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { Api } from "../api/Api.ts"
 import { type ChatRequest } from "../domain/Chat.ts"

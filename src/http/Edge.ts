@@ -4,7 +4,7 @@
  * §3 are set here, for successes and failures alike.
  */
 import { Cause, Clock, Effect } from "effect"
-import { Headers, HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
+import { type Headers, HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { Api } from "../api/Api.ts"
 import { gatewayError, MethodNotAllowed, NotFound } from "../domain/Errors.ts"
 import { Ids } from "../domain/Ids.ts"

@@ -3,7 +3,7 @@
  * fault. The text is read once; it is parsed a second time only to say where it went wrong.
  */
 import { ByteSize, Duration, Effect, Layer, Result } from "effect"
-import { HttpIncomingMessage, HttpMethod, HttpServerError, HttpServerRequest } from "effect/http"
+import { HttpIncomingMessage, HttpMethod, type HttpServerError, HttpServerRequest } from "effect/http"
 import { HttpApiError } from "effect/http-api"
 import { Validation, type ValidationError } from "../api/Failure.ts"
 import { BodyTooLarge, BodyTooSlow, gatewayError } from "../domain/Errors.ts"

@@ -2,7 +2,7 @@
  * A schema's verdict in the words of FastAPI and Pydantic v2 (contract §2): every fault with where it is, what is wrong, and its
  * type. What was sent is echoed only when it is a short scalar, so that no prompt comes back in an error.
  */
-import { type SchemaIssue, type SchemaAST } from "effect"
+import { Predicate, type SchemaAST, type SchemaIssue } from "effect"
 import { type ValidationError } from "../api/Failure.ts"
 
 type Path = ReadonlyArray<string | number>
@@ -135,17 +135,25 @@ const kindOf = (ast: SchemaAST.AST, text: boolean): { readonly type: string; rea
   }
 }
 
-const representationOf = (
-  filter: SchemaAST.Filter<never>
-): { readonly id: string; readonly payload: Readonly<Record<string, unknown>> | null } | undefined =>
-  filter.annotations?.["representation"] as
-    { readonly id: string; readonly payload: Readonly<Record<string, unknown>> | null } | undefined
+interface Representation {
+  readonly id: unknown
+  readonly payload: unknown
+}
+
+/** How effect's own checks name themselves, and their bounds. */
+const representationOf = (filter: {
+  readonly annotations: Readonly<Record<string, unknown>> | undefined
+}): Representation | undefined => {
+  const found = filter.annotations?.["representation"]
+  return Predicate.hasProperty(found, "id") && Predicate.hasProperty(found, "payload") ? found : undefined
+}
 
 /** A check that failed: bounds, lengths, integers. */
 const ofCheck = (issue: SchemaIssue.Filter, value: unknown, text: boolean): Found => {
-  const representation = representationOf(issue.filter as SchemaAST.Filter<never>)
+  const representation = representationOf(issue.filter)
   const bound = (name: string): number | undefined => {
-    const found = representation?.payload?.[name]
+    const payload = representation?.payload
+    const found = Predicate.hasProperty(payload, name) ? payload[name] : undefined
     return typeof found === "number" ? found : undefined
   }
   switch (representation?.id) {
@@ -174,7 +182,7 @@ const ofCheck = (issue: SchemaIssue.Filter, value: unknown, text: boolean): Foun
     default:
       return {
         type: "value_error",
-        msg: `Value error, expected ${String(issue.filter.annotations?.expected ?? "a valid value")}`
+        msg: `Value error, expected ${issue.filter.annotations?.expected ?? "a valid value"}`
       }
   }
 }
@@ -233,8 +241,8 @@ const ofValue = (issue: SchemaIssue.InvalidValue): Found => {
 const valueAt = (input: unknown, path: Path): unknown => {
   let value = input
   for (const key of path) {
-    if (typeof value !== "object" || value === null) return undefined
-    value = (value as Readonly<Record<string, unknown>>)[key]
+    if (!Predicate.hasProperty(value, key)) return undefined
+    value = value[key]
   }
   return value
 }

@@ -14,7 +14,7 @@ import { Accounts, type NewKey } from "../../src/gateway/Accounts.ts"
 import { type ScriptedProvider } from "../../src/providers/Scripted.ts"
 import { Providers } from "../../src/providers/Providers.ts"
 import { Transport } from "../../src/providers/Transport.ts"
-import { gateway, routes } from "../../src/Server.ts"
+import { gateway, memory, routes } from "../../src/Server.ts"
 import { defaultSettings, type SettingsShape } from "../../src/Settings.ts"
 import { CacheStore } from "../../src/store/CacheStore.ts"
 import { KeyRepo } from "../../src/store/KeyRepo.ts"
@@ -65,7 +65,7 @@ export class TestApp extends Context.Service<
         : Providers.layerScripted(options.providers)
     return TestApp.layerWith(settings).pipe(
       Layer.provideMerge(gateway(settings)),
-      Layer.provideMerge(providers),
+      Layer.provideMerge(Layer.mergeAll(providers, memory)),
       Layer.provideMerge(
         Layer.mergeAll(
           KeyRepo.layerMemory,

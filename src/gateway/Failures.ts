@@ -1,0 +1,112 @@
+/**
+ * How provider failures are judged: whether to ask the same provider again, whether the request itself is at fault, what the receipt
+ * says of an attempt, and what the client hears when nobody is left. Pure.
+ */
+import { type Cause } from "effect"
+import { type Candidate } from "../domain/Catalog.ts"
+import {
+  ContextLengthExceeded,
+  gatewayError,
+  type GatewayError,
+  InvalidRequest,
+  ProvidersFailed,
+  ProvidersTimedOut,
+  ProviderUnavailable
+} from "../domain/Errors.ts"
+import { type Attempt } from "../domain/Generation.ts"
+import { ProviderError } from "../providers/Provider.ts"
+import { CircuitClosedToCalls } from "./Circuits.ts"
+import { type Order } from "./Order.ts"
+
+/** Why a call did not answer. */
+export type Failure = ProviderError | CircuitClosedToCalls
+
+/** How long a client is made to wait for a provider that asked for patience, when there is no other. */
+const PATIENCE_MS = 10_000
+
+/** Whether and how long to wait before asking the same provider again; null: it would not help. */
+export const retryPause = (failure: Failure, tries: number): number | null => {
+  if (failure instanceof CircuitClosedToCalls) return null
+  switch (failure.reason._tag) {
+    case "Throttled":
+    case "ServerFault": {
+      const pauseMs = failure.reason.retryAfterMs ?? 250 * 2 ** tries
+      return pauseMs <= PATIENCE_MS ? pauseMs : null
+    }
+    case "Unreachable":
+    case "Malformed":
+    case "Cut":
+      return 250 * 2 ** tries
+    case "TimedOut":
+    case "CredentialsRefused":
+    case "Rejected":
+    case "Unsupported":
+      return null
+  }
+}
+
+/** The failure as the client's own fault, if it is one. */
+export const requestFault = (failure: Failure, order: Order<unknown>): GatewayError | null => {
+  if (failure instanceof CircuitClosedToCalls || failure.reason._tag !== "Rejected") return null
+  const { code, contextLength, message, param } = failure.reason
+  return gatewayError(
+    contextLength
+      ? new ContextLengthExceeded({ model: order.model, promptTokens: order.promptTokens, contextLength: 0 })
+      : new InvalidRequest({ message, param, code, provider: failure.provider })
+  )
+}
+
+/** What the client hears when no candidate is left. */
+export const exhausted = (attempts: ReadonlyArray<Attempt>, sole: boolean, last: Failure | null): GatewayError => {
+  const retryAfterMs = last?.retryAfterMs ?? null
+  if (last instanceof ProviderError && last.reason._tag === "Unsupported") {
+    return gatewayError(
+      new InvalidRequest({
+        message: last.reason.message,
+        param: last.reason.param,
+        code: "unsupported_parameter",
+        provider: last.provider
+      })
+    )
+  }
+  const called = attempts.filter((attempt) => attempt.status !== "skipped")
+  if (called.length > 0 && called.every((attempt) => attempt.status === "timeout"))
+    return gatewayError(new ProvidersTimedOut({ attempts }))
+  if (sole || called.length === 0) return gatewayError(new ProviderUnavailable({ attempts, retryAfterMs }))
+  return gatewayError(new ProvidersFailed({ attempts }))
+}
+
+/** What a call failed with: its error, or the defect that struck; undefined when it was interrupted. */
+export const faultOf = (cause: Cause.Cause<unknown>): unknown => {
+  const reason = cause.reasons.find((reason) => reason._tag !== "Interrupt")
+  return reason?._tag === "Die" ? reason.defect : reason?.error
+}
+
+export const attemptOf = ({ offer, provider }: Candidate, latencyMs: number, ok: boolean, error: unknown): Attempt => {
+  const base = { provider: provider.slug, model: offer.id, latencyMs }
+  if (ok) return { ...base, status: "ok", errorType: null, httpStatus: 200 }
+  if (error instanceof CircuitClosedToCalls)
+    return { ...base, status: "skipped", errorType: "circuit_open", httpStatus: null }
+  if (error === undefined) return { ...base, status: "cancelled", errorType: null, httpStatus: null }
+  if (!(error instanceof ProviderError))
+    return { ...base, status: "error", errorType: "internal_error", httpStatus: null }
+  return {
+    ...base,
+    status: error.reason._tag === "TimedOut" ? "timeout" : "error",
+    errorType: errorTypes[error.reason._tag],
+    httpStatus: error.httpStatus
+  }
+}
+
+/** How attempts name what went wrong. */
+const errorTypes = {
+  Unreachable: "unreachable",
+  TimedOut: "timeout",
+  Throttled: "rate_limited",
+  ServerFault: "server_error",
+  CredentialsRefused: "credentials_refused",
+  Rejected: "rejected",
+  Malformed: "malformed",
+  Cut: "stream_cut",
+  Unsupported: "unsupported"
+} as const satisfies Record<ProviderError["reason"]["_tag"], string>

@@ -1,0 +1,259 @@
+/**
+ * The table of contract §2: what each reason says on the wire, exhaustively. http/Failure alone makes responses of it, and nothing
+ * else sets a status.
+ */
+import { type Reason } from "../domain/Errors.ts"
+import { type Attempt } from "../domain/Generation.ts"
+import { usdFromNano } from "../domain/Money.ts"
+
+export interface Wire {
+  readonly status: number
+  readonly type: string
+  readonly code: string | null
+  readonly message: string
+  readonly param?: string | null
+  readonly retryable: boolean
+  readonly retryAfterMs?: number | null
+  readonly details?: Readonly<Record<string, unknown>>
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+export const plural = (count: number, word: string): string => `${count} ${word}${count === 1 ? "" : "s"}`
+
+const attemptDetails = (attempts: ReadonlyArray<Attempt>) => ({
+  attempts: attempts.map(({ errorType, httpStatus, latencyMs, model, provider, status }) => ({
+    provider,
+    model,
+    status,
+    error_type: errorType,
+    http_status: httpStatus,
+    latency_ms: latencyMs
+  }))
+})
+
+export const wireOf = (reason: Reason): Wire => {
+  switch (reason._tag) {
+    case "Unauthenticated":
+      return {
+        status: 401,
+        type: "authentication_error",
+        code: "invalid_api_key",
+        message: "No valid API key was sent. Send one as `Authorization: Bearer <key>` or `x-api-key: <key>`.",
+        retryable: false,
+        headers: { "www-authenticate": "Bearer" }
+      }
+    case "AdminUnauthenticated":
+      return {
+        status: 401,
+        type: "authentication_error",
+        code: "invalid_admin_key",
+        message: "No valid admin key was sent. Send it as `x-admin-key: <key>`.",
+        retryable: false
+      }
+    case "ScopeMissing":
+      return {
+        status: 403,
+        type: "permission_denied",
+        code: "scope_missing",
+        message: `This key lacks the scope ${reason.scope}.`,
+        retryable: false,
+        details: { required_scope: reason.scope }
+      }
+    case "RateLimited": {
+      const what = { requests: "requests per minute", tokens: "tokens per minute", concurrency: "requests at once" }[
+        reason.limit
+      ]
+      return {
+        status: 429,
+        type: "rate_limit_exceeded",
+        code: `${reason.limit}_limit_exceeded`,
+        message: `The limit of ${reason.allowed} ${what} is reached. Retry after the time in Retry-After.`,
+        retryable: true,
+        retryAfterMs: reason.retryAfterMs,
+        details: { limit: reason.limit, allowed: reason.allowed }
+      }
+    }
+    case "BudgetExceeded": {
+      const resetsAt = new Date(reason.resetsAtMs).toISOString()
+      const [cap, spent, reserved, needed] = [
+        reason.capNano,
+        reason.spentNano,
+        reason.reservedNano,
+        reason.neededNano
+      ].map(usdFromNano)
+      return {
+        status: 402,
+        type: "budget_exceeded",
+        code: "monthly_budget_exceeded",
+        message: `The key's monthly budget of $${cap} has no room for this request: $${spent} spent, $${reserved} reserved. It resets at ${resetsAt}.`,
+        retryable: false,
+        details: { cap_usd: cap, spent_usd: spent, reserved_usd: reserved, needed_usd: needed, resets_at: resetsAt },
+        headers: { "x-should-retry": "false" }
+      }
+    }
+    case "ModelNotAllowed":
+      return {
+        status: 403,
+        type: "model_not_allowed",
+        code: "model_not_allowed",
+        message: `This key may not use the model '${reason.model}'. GET /v1/models lists those that it may.`,
+        param: "model",
+        retryable: false
+      }
+    case "PrivacyBlocked":
+      return {
+        status: 403,
+        type: "privacy_blocked",
+        code: "privacy_blocked",
+        message: "The request holds personal data that may not leave.",
+        retryable: false,
+        details: { counts: reason.counts }
+      }
+    case "ModelNotFound":
+      return {
+        status: 404,
+        type: "model_not_found",
+        code: "model_not_found",
+        message:
+          reason.ambiguous.length > 0
+            ? `The model '${reason.model}' is ambiguous: name one of ${reason.ambiguous.join(", ")}.`
+            : `The model '${reason.model}' does not exist. GET /v1/models lists those that do.`,
+        param: "model",
+        retryable: false,
+        ...(reason.ambiguous.length > 0 ? { details: { candidates: reason.ambiguous } } : {})
+      }
+    case "NotFound":
+      return {
+        status: 404,
+        type: "not_found",
+        code: `${reason.what}_not_found`,
+        message:
+          reason.what === "route"
+            ? `There is no ${reason.id}. GET /openapi.json lists what there is.`
+            : `There is no such ${reason.what}.`,
+        retryable: false
+      }
+    case "MethodNotAllowed":
+      return {
+        status: 405,
+        type: "method_not_allowed",
+        code: "method_not_allowed",
+        message: `This path accepts ${reason.allow.join(", ")}.`,
+        retryable: false,
+        headers: { allow: reason.allow.join(", ") }
+      }
+    case "NoEligibleProvider":
+      return {
+        status: 404,
+        type: "no_eligible_provider",
+        code: "no_eligible_provider",
+        message: `No provider of '${reason.model}' is left after the request's filters; details.excluded says why each was left out.`,
+        retryable: false,
+        details: { excluded: reason.excluded }
+      }
+    case "ContextLengthExceeded":
+      return {
+        status: 400,
+        type: "context_length_exceeded",
+        code: "context_length_exceeded",
+        message:
+          reason.contextLength > 0
+            ? `The prompt of about ${plural(reason.promptTokens, "token")} does not fit the ${plural(reason.contextLength, "token")} of context that '${reason.model}' has.`
+            : `The prompt of about ${plural(reason.promptTokens, "token")} does not fit the context of '${reason.model}'.`,
+        param: "messages",
+        retryable: false
+      }
+    case "InvalidRequest":
+      return {
+        status: 400,
+        type: "invalid_request",
+        code: reason.code ?? "invalid_request",
+        message: reason.message,
+        param: reason.param,
+        retryable: false,
+        ...(reason.provider === null ? {} : { details: { provider: reason.provider } })
+      }
+    case "IdempotencyConflict":
+      return reason.kind === "running"
+        ? {
+            status: 409,
+            type: "idempotency_conflict",
+            code: "idempotency_key_in_use",
+            message: "A request with this Idempotency-Key is still running.",
+            retryable: true,
+            retryAfterMs: 1_000
+          }
+        : {
+            status: 422,
+            type: "idempotency_conflict",
+            code: "idempotency_key_reused",
+            message: "This Idempotency-Key was used with another body. Use a new one.",
+            retryable: false
+          }
+    case "BodyTooLarge":
+      return {
+        status: 413,
+        type: "payload_too_large",
+        code: "payload_too_large",
+        message: `The body is larger than the ${reason.limitBytes} bytes that are accepted.`,
+        retryable: false,
+        details: { limit_bytes: reason.limitBytes }
+      }
+    case "BodyTooSlow":
+      return {
+        status: 408,
+        type: "request_timeout",
+        code: "request_timeout",
+        message: `The body did not arrive within ${reason.limitMs} ms.`,
+        retryable: true,
+        headers: { connection: "close" }
+      }
+    case "ProvidersFailed":
+      return {
+        status: 502,
+        type: "provider_error",
+        code: "provider_error",
+        message: `No provider answered: ${plural(reason.attempts.length, "attempt")} failed; details.attempts says how.`,
+        retryable: true,
+        details: attemptDetails(reason.attempts)
+      }
+    case "ProvidersTimedOut":
+      return {
+        status: 504,
+        type: "provider_timeout",
+        code: "provider_timeout",
+        message: `No provider answered in time: ${plural(reason.attempts.length, "attempt")} timed out.`,
+        retryable: true,
+        details: attemptDetails(reason.attempts)
+      }
+    case "ProviderUnavailable":
+      return {
+        status: 503,
+        type: "provider_unavailable",
+        code: "provider_unavailable",
+        message: "No provider that this request allows is available now.",
+        retryable: true,
+        retryAfterMs: reason.retryAfterMs,
+        details: attemptDetails(reason.attempts)
+      }
+    case "DependencyUnavailable":
+      return {
+        status: 503,
+        type: "dependency_unavailable",
+        code: `${reason.dependency}_unavailable`,
+        message: "The gateway cannot reach a store that it needs to answer safely. Retry shortly.",
+        retryable: true,
+        retryAfterMs: 1_000,
+        details: { dependency: reason.dependency }
+      }
+    case "Overloaded":
+      return {
+        status: 503,
+        type: "overloaded",
+        code: "overloaded",
+        message: "The gateway is at its limit and took no work on. Retry shortly.",
+        retryable: true,
+        retryAfterMs: 1_000
+      }
+  }
+}
