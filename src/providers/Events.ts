@@ -1,7 +1,8 @@
 /**
- * Server-sent events out of packets: bytes in, the data of whole events out. It takes every line ending, a byte order mark, comments,
- * `retry:` lines, data over several lines and characters split between packets, and refuses an event above 1 MiB. A last event that
- * lacks its blank line still counts, because some servers close right after `data: [DONE]`.
+ * Server-sent events out of packets: bytes in, the data of whole events out. It takes every line ending, a byte order
+ * mark, comments, `retry:` lines, data over several lines and characters split between packets, and refuses an event
+ * above 1 MiB. A last event that lacks its blank line still counts, because some servers close right after `data:
+ * [DONE]`.
  */
 import { StringDecoder } from "node:string_decoder"
 import { makeParser } from "effect/encoding/Sse"

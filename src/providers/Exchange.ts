@@ -1,10 +1,11 @@
 /**
- * One HTTP exchange, as a state machine fed by undici: what arrived and was not read yet, who waits for more, which time limit is
- * running. It stops reading from the socket while more than `HIGH_WATER_BYTES` lie unread, undoes content encodings on the fly and
- * keeps Node's errors to itself: what comes out is a provider reason without addresses, keys or content.
+ * One HTTP exchange, as a state machine fed by undici: what arrived and was not read yet, who waits for more, which
+ * time limit is running. It stops reading from the socket while more than `HIGH_WATER_BYTES` lie unread, undoes content
+ * encodings on the fly and keeps Node's errors to itself: what comes out is a provider reason without addresses, keys
+ * or content.
  *
- * Its time limits run on the machine's timers rather than on `Clock`: they guard real sockets, and a timer measured 0.9 µs a packet
- * where `Effect.timeout` measured 6.
+ * Its time limits run on the machine's timers rather than on `Clock`: they guard real sockets, and a timer measured 0.9
+ * µs a packet where `Effect.timeout` measured 6.
  */
 // @effect-diagnostics globalTimers:off -- limits of real sockets, one a packet: see above
 import { type IncomingHttpHeaders } from "node:http"
@@ -50,8 +51,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #idleMs = 0
 
   /**
-   * Calls `wake` once, when what is awaited is there or the exchange failed; at once if it is already. `limitMs` runs out as
-   * `TimedOut` of `phase`. One waiter at a time.
+   * Calls `wake` once, when what is awaited is there or the exchange failed; at once if it is already. `limitMs` runs
+   * out as `TimedOut` of `phase`. One waiter at a time.
    */
   await(awaited: Awaited, limitMs: number, phase: Phase, wake: () => void): void {
     clearTimeout(this.#timer)
@@ -78,7 +79,9 @@ export class Exchange implements Dispatcher.DispatchHandler {
     return taken
   }
 
-  /** Nothing more is wanted and the end is near: reads on without keeping anything. `abort` changes nothing after this. */
+  /**
+   * Nothing more is wanted and the end is near: reads on without keeping anything. `abort` changes nothing after this.
+   */
   drain(): void {
     if (this.ended || this.failure !== null) return
     this.#draining = true

@@ -1,8 +1,9 @@
 /**
- * The mock provider: deterministic models that need no key and no network, for trying the gateway out and for rehearsing failures.
- * `echo` repeats the last user message, `lorem` writes as many words as the output limit says, `embed` makes unit vectors out of a
- * hash of the text. It counts tokens with `o200k_base`, word by word, so that its limits and its usage agree with what anyone would
- * count, and obeys the directives in `metadata.mock` (contract §13). Time passes on `Clock`.
+ * The mock provider: deterministic models that need no key and no network, for trying the gateway out and for
+ * rehearsing failures. `echo` repeats the last user message, `lorem` writes as many words as the output limit says,
+ * `embed` makes unit vectors out of a hash of the text. It counts tokens with `o200k_base`, word by word, so that its
+ * limits and its usage agree with what anyone would count, and obeys the directives in `metadata.mock` (contract §13).
+ * Time passes on `Clock`.
  */
 import { type NonEmptyReadonlyArray } from "effect/Array"
 import { Cause, Duration, Effect, Option, type Pull, Schema, Stream } from "effect"

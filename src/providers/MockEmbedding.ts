@@ -1,4 +1,7 @@
-/** The mock's embeddings: a unit vector that depends on the text alone, in float32 precision so that base64 loses nothing. */
+/**
+ * The mock's embeddings: a unit vector that depends on the text alone, in float32 precision so that base64 loses
+ * nothing.
+ */
 
 /** The same text gives the same vector, and a longer vector is no extension of a shorter one's direction. */
 export const embedText = (text: string, dimensions: number): ReadonlyArray<number> => {

@@ -1,6 +1,6 @@
 /**
- * The providers of this deployment, by slug. Each is built by its dialect when the layer is; a dialect that is not implemented stops
- * the start with a message that names the provider.
+ * The providers of this deployment, by slug. Each is built by its dialect when the layer is; a dialect that is not
+ * implemented stops the start with a message that names the provider.
  */
 import { Context, Data, Effect, Layer } from "effect"
 import { type DialectName, type ProviderConfig } from "../domain/Catalog.ts"

@@ -1,7 +1,7 @@
 /**
- * What a provider means when it does not answer: a status, headers and an error object, or an error object inside a 200, as a
- * reason. The status decides unless the error's own code knows better. The provider's words go on only where the request itself is at
- * fault; a body that cannot be read changes nothing but the message.
+ * What a provider means when it does not answer: a status, headers and an error object, or an error object inside a
+ * 200, as a reason. The status decides unless the error's own code knows better. The provider's words go on only where
+ * the request itself is at fault; a body that cannot be read changes nothing but the message.
  */
 import { type IncomingHttpHeaders } from "node:http"
 import { CredentialsRefused, type ProviderReason, Rejected, ServerFault, Throttled } from "./Provider.ts"

@@ -1,6 +1,6 @@
 /**
- * A provider for tests: what it answers is data, one script a call, the last one for every call after. A model without a script is a
- * fault of the test and dies. Time passes on `Clock`.
+ * A provider for tests: what it answers is data, one script a call, the last one for every call after. A model without
+ * a script is a fault of the test and dies. Time passes on `Clock`.
  */
 import { Duration, Effect, Stream } from "effect"
 import { defaultTimeouts, type ModelOffer, type ProviderConfig, unknownPolicy } from "../domain/Catalog.ts"

@@ -1,10 +1,11 @@
 /**
- * The only outbound HTTP. It posts JSON to an endpoint of a provider and answers the reply whole or as a stream that is pulled. It
- * follows no redirects (credentials would travel with them), retries nothing, never holds more than a reply's bound in memory, and
- * closes the socket the moment its caller is interrupted. Failures are data and carry no key, address or content.
+ * The only outbound HTTP. It posts JSON to an endpoint of a provider and answers the reply whole or as a stream that is
+ * pulled. It follows no redirects (credentials would travel with them), retries nothing, never holds more than a
+ * reply's bound in memory, and closes the socket the moment its caller is interrupted. Failures are data and carry no
+ * key, address or content.
  *
- * Built on undici's dispatch interface: a chat-shaped POST measured 73 µs of this process's time, `Pool.request` 117 µs, the platform's
- * HttpClient over undici 186 µs.
+ * Built on undici's dispatch interface: a chat-shaped POST measured 73 µs of this process's time, `Pool.request` 117
+ * µs, the platform's HttpClient over undici 186 µs.
  */
 import { type IncomingHttpHeaders } from "node:http"
 import { Context, Effect, Layer, Redacted, type Scope } from "effect"
@@ -16,8 +17,8 @@ import { Exchange, type ExchangeFailure } from "./Exchange.ts"
 const WHOLE_LIMIT_BYTES = 32 * 1024 * 1024
 const CONNECTIONS_PER_ORIGIN = 256
 /**
- * Shorter than the 5 s after which Node's and uvicorn's servers drop idle connections, so that a request rarely meets a closing
- * one; a server's own `Keep-Alive` hint overrides it.
+ * Shorter than the 5 s after which Node's and uvicorn's servers drop idle connections, so that a request rarely meets a
+ * closing one; a server's own `Keep-Alive` hint overrides it.
  */
 const KEEP_ALIVE_MS = 4_000
 
@@ -27,7 +28,9 @@ export interface WholeReply {
   readonly text: string
 }
 
-/** `chunks` answers what arrived since the last call, and null at the end. It fails `Cut` when the connection breaks. */
+/**
+ * `chunks` answers what arrived since the last call, and null at the end. It fails `Cut` when the connection breaks.
+ */
 export interface OpenReply {
   readonly status: number
   readonly headers: IncomingHttpHeaders
@@ -40,7 +43,10 @@ export interface OpenReply {
 
 /** One path of one provider, with its credentials inside. */
 export interface Endpoint {
-  /** The whole reply, whatever its status. `firstByteMs` runs from the request on; then the provider's idle limit between packets. */
+  /**
+   * The whole reply, whatever its status. `firstByteMs` runs from the request on; then the provider's idle limit
+   * between packets.
+   */
   readonly post: (body: string, firstByteMs: number) => Effect.Effect<WholeReply, ExchangeFailure>
   /** The reply once its headers are there. Closing the scope before its end closes the socket. */
   readonly open: (body: string) => Effect.Effect<OpenReply, ExchangeFailure, Scope.Scope>

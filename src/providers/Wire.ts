@@ -1,7 +1,7 @@
 /**
- * Lean, null-tolerant reading of what providers send: a member that is missing, null or of another type than expected reads as
- * absent. Predicates by hand rather than Schema, because this runs once a stream event: a schema of the same fields measured
- * 2.5 µs an event beyond JSON.parse, this 0.05 µs. What clients send is decoded strictly, elsewhere.
+ * Lean, null-tolerant reading of what providers send: a member that is missing, null or of another type than expected
+ * reads as absent. Predicates by hand rather than Schema, because this runs once a stream event: a schema of the same
+ * fields measured 2.5 µs an event beyond JSON.parse, this 0.05 µs. What clients send is decoded strictly, elsewhere.
  */
 import { Result } from "effect"
 

@@ -1,6 +1,6 @@
 /**
- * Provider configs for well-known vendors: everything but the key. The list of vendors is in presets/Vendors, their models and prices come
- * from the pinned price list; the mock's config is in presets/Mock.
+ * Provider configs for well-known vendors: everything but the key. The list of vendors is in presets/Vendors, their
+ * models and prices come from the pinned price list; the mock's config is in presets/Mock.
  */
 import { type Redacted } from "effect"
 import { defaultTimeouts, type ProviderConfig } from "../domain/Catalog.ts"
@@ -11,8 +11,8 @@ import { type Preset } from "./presets/Vendors.ts"
 const PRICES_AS_OF_MS = Date.UTC(2026, 10, 1)
 
 /**
- * The config of a preset. `baseUrl` replaces the vendor's own and is required where the vendor has none (Azure, servers of one's
- * own); a trailing slash is dropped. `nowMs` picks the prices in force.
+ * The config of a preset. `baseUrl` replaces the vendor's own and is required where the vendor has none (Azure, servers
+ * of one's own); a trailing slash is dropped. `nowMs` picks the prices in force.
  */
 export const presetProvider = (
   preset: Preset,

@@ -1,4 +1,7 @@
-/** A transport that answers from memory, so that a test decides where packets are cut. Whole replies are the chunks joined. */
+/**
+ * A transport that answers from memory, so that a test decides where packets are cut. Whole replies are the chunks
+ * joined.
+ */
 import { readFileSync } from "node:fs"
 import { Effect } from "effect"
 import { defaultTimeouts, type ModelOffer, type ProviderConfig, unknownPolicy } from "../../src/domain/Catalog.ts"

@@ -1,8 +1,9 @@
 /**
- * The OpenAI dialect, which most vendors speak: chat completions whole and streamed, and embeddings. The request goes out as
- * the client sent it, unknown members included, but for the model's name and what only the gateway understands. It promises one `End`
- * a complete stream, one finish reason and one role a choice, and indexes that tell parallel tool calls apart; it refuses to pass
- * a cut, empty or erroneous answer off as a good one. OpenAiStream and OpenAiReply read what comes back.
+ * The OpenAI dialect, which most vendors speak: chat completions whole and streamed, and embeddings. The request goes
+ * out as the client sent it, unknown members included, but for the model's name and what only the gateway understands.
+ * It promises one `End` a complete stream, one finish reason and one role a choice, and indexes that tell parallel tool
+ * calls apart; it refuses to pass a cut, empty or erroneous answer off as a good one. OpenAiStream and OpenAiReply read
+ * what comes back.
  */
 import { type NonEmptyReadonlyArray, isReadonlyArrayNonEmpty } from "effect/Array"
 import { Cause, Clock, Effect, type Pull, Redacted, Stream } from "effect"
@@ -119,7 +120,8 @@ export const makeOpenAi = (config: ProviderConfig, transport: Transport["Service
 
   return {
     config,
-    // The reply's first byte comes after its last token: the router, who knows the output's bound, sets the tighter limit.
+    // The reply's first byte comes after its last token: the router, who knows the output's bound, sets the tighter
+    // limit.
     chat: ({ offer, request }) =>
       chat.post(chatBody(request, offer, false), config.timeouts.totalMs).pipe(
         Effect.flatMap((reply) => decode(reply, readReply)),

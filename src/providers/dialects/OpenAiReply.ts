@@ -1,4 +1,7 @@
-/** The OpenAI dialect's whole replies: completions and embeddings as vendors write them, read leniently into the domain's. */
+/**
+ * The OpenAI dialect's whole replies: completions and embeddings as vendors write them, read leniently into the
+ * domain's.
+ */
 import { type ChatReply, type ReplyChoice } from "../../domain/Chat.ts"
 import { type EmbeddingReply } from "../../domain/Embedding.ts"
 import { type TokenUsage } from "../../domain/Money.ts"
@@ -6,7 +9,8 @@ import { Malformed } from "../Provider.ts"
 import { countOf, isWire, stringOf, type Wire, wiresOf } from "../Wire.ts"
 
 /**
- * Cached tokens are where OpenAI, DeepSeek or Moonshot put them. A count of zero is a count; usage without `prompt_tokens` is none.
+ * Cached tokens are where OpenAI, DeepSeek or Moonshot put them. A count of zero is a count; usage without
+ * `prompt_tokens` is none.
  */
 export const readUsage = (usage: unknown): TokenUsage | null => {
   if (!isWire(usage)) return null
@@ -21,7 +25,10 @@ export const readUsage = (usage: unknown): TokenUsage | null => {
   return { promptTokens, completionTokens: countOf(usage["completion_tokens"]) ?? 0, cachedTokens }
 }
 
-/** Puts the text members of a message or delta right, in place: `reasoning_content` is reasoning, content in parts is joined. */
+/**
+ * Puts the text members of a message or delta right, in place: `reasoning_content` is reasoning, content in parts is
+ * joined.
+ */
 export const readText = (message: Wire): void => {
   const reasoning = message["reasoning_content"]
   if (reasoning !== undefined) {
@@ -74,7 +81,10 @@ const isEmpty = ({ finish_reason, message }: ReplyChoice): boolean =>
   message["audio"] === undefined &&
   message["function_call"] === undefined
 
-/** Vectors in the order of the inputs, from arrays of numbers or base64 of little-endian float32. `expected`: how many inputs there were. */
+/**
+ * Vectors in the order of the inputs, from arrays of numbers or base64 of little-endian float32. `expected`: how many
+ * inputs there were.
+ */
 export const readEmbeddings = (body: Wire, expected: number): EmbeddingReply | Malformed => {
   const vectors: Array<ReadonlyArray<number> | undefined> = Array.from({ length: expected })
   for (const [at, item] of wiresOf(body["data"]).entries()) {

@@ -1,6 +1,7 @@
 /**
- * The OpenAI dialect's stream: events in, normalised deltas out, with the state that this takes. Objects that JSON.parse made
- * belong to this module and are put right in place; a chunk that is right already is passed on as it is.
+ * The OpenAI dialect's stream: events in, normalised deltas out, with the state that this takes. Objects that
+ * JSON.parse made belong to this module and are put right in place; a chunk that is right already is passed on as it
+ * is.
  */
 import { type ChatEvent, type ChoiceDelta, type Delta } from "../../domain/Chat.ts"
 import { type TokenUsage } from "../../domain/Money.ts"
@@ -73,8 +74,8 @@ export const step = (state: StreamState, data: string, out: Array<ChatEvent>): P
 }
 
 /**
- * The last events of a stream that ended by itself with `[DONE]` or with every choice finished. A choice that `[DONE]` left without
- * a finish reason gets `stop`: the provider said that it was done.
+ * The last events of a stream that ended by itself with `[DONE]` or with every choice finished. A choice that `[DONE]`
+ * left without a finish reason gets `stop`: the provider said that it was done.
  */
 export const close = (state: StreamState): ReadonlyArray<ChatEvent> | Malformed => {
   if (state.choices.size === 0) return new Malformed({ detail: "empty completion" })

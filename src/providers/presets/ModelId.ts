@@ -1,7 +1,7 @@
 /**
- * What clients call a vendor's model: `author/slug`, lower case. A vendor's own `author/name` is kept with the author's usual name; a
- * bare name gets the author of its family, or the vendor's. Names that are known to be one model bear one id, so that its
- * vendors can stand in for each other; a quantised variant is a model of its own.
+ * What clients call a vendor's model: `author/slug`, lower case. A vendor's own `author/name` is kept with the author's
+ * usual name; a bare name gets the author of its family, or the vendor's. Names that are known to be one model bear one
+ * id, so that its vendors can stand in for each other; a quantised variant is a model of its own.
  */
 import { type Preset } from "./Vendors.ts"
 

@@ -1,7 +1,8 @@
 /**
- * What a vendor offers at which price, out of the pinned price list. Base tiers only, the price in force on a given day, and of prices
- * that change with the hour the dearest, so that a cap holds at any hour; fees a request, a search or an image are not part
- * of it. Models without a price a token, deprecated ones, and those that neither chat nor embed are left out.
+ * What a vendor offers at which price, out of the pinned price list. Base tiers only, the price in force on a given
+ * day, and of prices that change with the hour the dearest, so that a cap holds at any hour; fees a request, a search
+ * or an image are not part of it. Models without a price a token, deprecated ones, and those that neither chat nor
+ * embed are left out.
  */
 import { findProvider, type ModelInfo, type ModelPrice } from "@pydantic/genai-prices"
 import { type ModelOffer } from "../../domain/Catalog.ts"
@@ -9,7 +10,10 @@ import { picoFromUsdPerMillion, type PicoUsdPerToken } from "../../domain/Money.
 import { modelId } from "./ModelId.ts"
 import { type Preset } from "./Vendors.ts"
 
-/** Moving aliases, fine-tuned families, retired completion models, other trades than text: by name, the list does not tell. */
+/**
+ * Moving aliases, fine-tuned families, retired completion models, other trades than text: by name, the list does not
+ * tell.
+ */
 const notServed =
   /^(~|ft:|ada$|babbage|curie|davinci|text-davinci|gpt-3\.5-0301|gpt-3\.5-turbo-instruct)|\.ft-|:extended$|-online$|transcribe|-tts|realtime|whisper|moderation|-ocr|voxtral|voice|-image|audio|computer-use|deep-research/
 /** Open weights stand in their author's price list, but not in its API. */
@@ -47,7 +51,10 @@ const offerOf = (preset: Preset, model: ModelInfo, nowMs: number): ModelOffer | 
   }
 }
 
-/** The list's entries are patterns: the entry's own id where the vendor knows it, else the first name that it matches exactly. */
+/**
+ * The list's entries are patterns: the entry's own id where the vendor knows it, else the first name that it matches
+ * exactly.
+ */
 const upstreamOf = (model: ModelInfo): string => {
   const names = exactNames(model.match)
   if (names.includes(model.id)) return model.id

@@ -1,14 +1,17 @@
 /**
- * Vendors that speak the OpenAI dialect, as data: a new one is a row. `policy` is what the vendor's own pages promise to every API
- * customer without a contract of their own, read at `source` on `checked`; where they promise nothing that can be relied on, it is
- * `unknownPolicy`, which counts as training and retaining. An operator who has better terms says so in the settings.
+ * Vendors that speak the OpenAI dialect, as data: a new one is a row. `policy` is what the vendor's own pages promise
+ * to every API customer without a contract of their own, read at `source` on `checked`; where they promise nothing that
+ * can be relied on, it is `unknownPolicy`, which counts as training and retaining. An operator who has better terms
+ * says so in the settings.
  */
 import { type DataPolicy, type ProviderConfig, unknownPolicy } from "../../domain/Catalog.ts"
 
 export interface Preset {
   readonly slug: string
   readonly name: string
-  /** The variable whose presence switches the preset on: it holds the key, or for a server of one's own its base URL. */
+  /**
+   * The variable whose presence switches the preset on: it holds the key, or for a server of one's own its base URL.
+   */
   readonly env: string
   readonly envHolds: "api_key" | "base_url"
   /** The variable that replaces `baseUrl`; required where `baseUrl` is null. */
@@ -18,7 +21,9 @@ export interface Preset {
   readonly query: Readonly<Record<string, string>>
   readonly policy: DataPolicy
   readonly policySource: { readonly source: string; readonly checked: string } | null
-  /** The price list's names for the vendor, the first one's models winning; none: it lists no models, the settings do. */
+  /**
+   * The price list's names for the vendor, the first one's models winning; none: it lists no models, the settings do.
+   */
   readonly priceLists: ReadonlyArray<string>
   /** Whose models they are where a model's name does not tell: the first half of its id. */
   readonly author: string
@@ -94,7 +99,8 @@ export const presets: ReadonlyArray<Preset> = [
     name: "Groq",
     env: "GROQ_API_KEY",
     baseUrl: "https://api.groq.com/openai/v1",
-    // Not retained by default, but for up to 30 days where abuse or a fault is looked into; zero retention is a setting of the account.
+    // Not retained by default, but for up to 30 days where abuse or a fault is looked into; zero retention is a setting
+    // of the account.
     policy: keepsThirtyDays,
     policySource: { source: "https://console.groq.com/docs/your-data", checked: CHECKED },
     priceLists: ["groq"],

@@ -19,8 +19,9 @@ export interface Behaviour {
   /** A body in pieces, each written by itself, byte for byte; pauses between them where they stand. */
   readonly chunks?: ReadonlyArray<string | Uint8Array | Pause>
   /**
-   * How it ends. `end`: as HTTP has it. `reset`: TCP reset after the last chunk. `close`: the connection is closed without the body's
-   * terminator. `hang`: nothing more, for ever. `silence`: never even a status line. `reset_at_once`: reset instead of an answer.
+   * How it ends. `end`: as HTTP has it. `reset`: TCP reset after the last chunk. `close`: the connection is closed
+   * without the body's terminator. `hang`: nothing more, for ever. `silence`: never even a status line.
+   * `reset_at_once`: reset instead of an answer.
    */
   readonly ending?: "end" | "reset" | "close" | "hang" | "silence" | "reset_at_once"
 }

@@ -1,4 +1,7 @@
-/** Bodies in OpenAI's shape for scripted upstreams, as vendors send them. Everything has a default; pass what the test is about. */
+/**
+ * Bodies in OpenAI's shape for scripted upstreams, as vendors send them. Everything has a default; pass what the test
+ * is about.
+ */
 
 export interface UsageCounts {
   readonly prompt_tokens?: number

@@ -22,8 +22,9 @@ export interface Upstream {
   /** The same without `/v1`. */
   readonly origin: string
   /**
-   * What requests for `model` (the upstream's name for it) get. A list answers one request after the other; its last behaviour answers
-   * all that follow. Scripting a model again starts it over. A model without a script gets a 404 in OpenAI's shape.
+   * What requests for `model` (the upstream's name for it) get. A list answers one request after the other; its last
+   * behaviour answers all that follow. Scripting a model again starts it over. A model without a script gets a 404 in
+   * OpenAI's shape.
    */
   readonly script: (model: string, behaviour: Behaviour | ReadonlyArray<Behaviour>) => Promise<void>
   /** Lets every reply go on that waits at this gate, now and later. */
