@@ -1,0 +1,212 @@
+/** The rules of contract §4 for streams: what comes once, what comes last, and what a failure looks like before and after the first token. */
+import { assert, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { type ChatEvent } from "../../src/domain/Chat.ts"
+import { CredentialsRefused, Cut, Malformed, type ProviderReason } from "../../src/providers/Provider.ts"
+import { TestApp } from "../support/TestApp.ts"
+import { open } from "./client.ts"
+import { advanceThrough, advanceUntil, until } from "./clock.ts"
+import { ask, chunksOf, dataOf, delta, end, errorOf, finish, id, named } from "./wire.ts"
+
+const streaming = (...events: ReadonlyArray<ChatEvent | ProviderReason | number>) =>
+  TestApp.layer({ providers: [{ slug: "alpha", models: { "test/small": { events } } }] })
+
+const streamed = (more: Readonly<Record<string, unknown>> = {}) =>
+  Effect.gen(function* () {
+    const { chat, issueKey } = yield* TestApp
+    const { secret } = yield* issueKey()
+    return yield* chat(ask("Hi", { stream: true, ...more }), { key: secret, ...named() })
+  })
+
+it.effect("the same head in every chunk, a role and a finish reason once a choice, the usage chunk, then [DONE]", () =>
+  Effect.gen(function* () {
+    const { text } = yield* streamed({ n: 2 })
+    const chunks = chunksOf(text)
+    for (const chunk of chunks) {
+      assert.deepStrictEqual(
+        [chunk["id"], chunk["object"], chunk["created"], chunk["model"], chunk["provider"]],
+        [id("chatcmpl", 4), "chat.completion.chunk", 0, "test/small", "alpha"]
+      )
+    }
+    for (const index of [0, 1]) {
+      const own = chunks.flatMap(({ choices }) => choices).filter((choice: { index: number }) => choice.index === index)
+      assert.deepStrictEqual(own.filter(({ delta }: { delta: object }) => "role" in delta).length, 1, "one role")
+      assert.strictEqual(own.filter((choice: { finish_reason: unknown }) => choice.finish_reason !== null).length, 1)
+      assert.strictEqual(own.at(-1).finish_reason, index === 0 ? "stop" : "length", "nothing follows the finish reason")
+    }
+    const last = chunks.at(-1)
+    assert.deepStrictEqual(last?.["choices"], [])
+    assert.strictEqual(last?.["usage"].total_tokens, 5)
+    assert.strictEqual(chunks.filter((chunk) => "usage" in chunk).length, 1)
+    assert.strictEqual(dataOf(text).at(-1), "[DONE]")
+    assert.isTrue(text.endsWith("\n\ndata: [DONE]\n\n"))
+  }).pipe(
+    Effect.provide(
+      streaming(
+        delta({ role: "assistant", content: "" }),
+        delta({ role: "assistant", content: "a" }),
+        delta({ role: "assistant", content: "b" }, 1),
+        finish("stop", 0),
+        finish("stop", 0),
+        delta({ content: "late" }, 0),
+        finish("length", 1),
+        end
+      )
+    )
+  )
+)
+
+it.effect("the usage chunk comes whatever stream_options say", () =>
+  Effect.gen(function* () {
+    const { text } = yield* streamed({ stream_options: { include_usage: false } })
+    assert.strictEqual(chunksOf(text).at(-1)?.["usage"].completion_tokens, 2)
+  }).pipe(Effect.provide(streaming(delta({ content: "a" }), finish(), end)))
+)
+
+it.effect("a stream that breaks says so: an error chunk, what was produced, [DONE]", () =>
+  Effect.gen(function* () {
+    const { status, text } = yield* streamed()
+    assert.strictEqual(status, 200)
+    const chunks = chunksOf(text)
+    assert.deepStrictEqual(chunks[1]?.["choices"], [{ index: 0, delta: {}, finish_reason: "error" }])
+    assert.deepStrictEqual(
+      chunks[1]?.["error"],
+      errorOf({
+        type: "provider_error",
+        code: "provider_error",
+        message: "The provider's answer broke off before its end; details.attempts says how.",
+        retryable: true,
+        details: {
+          attempts: [
+            {
+              provider: "alpha",
+              model: "test/small",
+              status: "error",
+              error_type: "stream_cut",
+              http_status: 200,
+              latency_ms: 0
+            }
+          ]
+        }
+      })
+    )
+    assert.deepStrictEqual(chunks[2]?.["choices"], [])
+    assert.strictEqual(chunks[2]?.["usage"].completion_tokens, 1)
+    assert.strictEqual(dataOf(text).at(-1), "[DONE]")
+    assert.strictEqual(chunks.length, 3)
+  }).pipe(Effect.provide(streaming(delta({ content: "Hel" }), new Cut({ detail: "reset" }))))
+)
+
+it.effect("a broken stream's generation names the error, the attempt and what it cost", () =>
+  Effect.gen(function* () {
+    const { chat, issueKey, send } = yield* TestApp
+    const { secret } = yield* issueKey()
+    const answered = yield* chat(ask("Hi", { stream: true }), { key: secret })
+    const record = JSON.parse(
+      (yield* send(`/v1/generations/${answered.headers.get("x-generation-id")}`, { key: secret })).text
+    )
+    assert.strictEqual(record.error_type, "provider_error")
+    assert.strictEqual(record.finish_reason, "error")
+    assert.strictEqual(record.usage_source, "counted")
+    assert.isFalse(record.cancelled)
+    assert.deepStrictEqual(
+      record.attempts.map((attempt: Record<string, unknown>) => [attempt["status"], attempt["error_type"]]),
+      [["error", "stream_cut"]]
+    )
+    assert.strictEqual(record.cost.billed_usd, chunksOf(answered.text).at(-1)?.["usage"].estimated_cost_usd)
+  }).pipe(Effect.provide(streaming(delta({ content: "Hel" }), new Malformed({ detail: "not JSON" }))))
+)
+
+it.effect("a silence past the idle limit ends the stream as a timeout", () =>
+  Effect.gen(function* () {
+    const fiber = yield* Effect.forkChild(streamed(), { startImmediately: true })
+    const chunks = chunksOf((yield* advanceThrough(fiber)).text)
+    assert.strictEqual(chunks.at(-2)?.["error"].type, "provider_timeout")
+    assert.strictEqual(
+      chunks.at(-2)?.["error"].message,
+      "The provider's answer stopped short of its end, and nothing more came in time."
+    )
+    assert.deepStrictEqual(chunks.at(-1)?.["choices"], [])
+  }).pipe(Effect.provide(streaming(delta({ content: "Hel" }), 60_000, end)))
+)
+
+it.effect("an error before the first token is a real status", () =>
+  Effect.gen(function* () {
+    const { headers, status, text } = yield* streamed()
+    assert.strictEqual(status, 502)
+    assert.strictEqual(headers.get("content-type"), "application/json")
+    assert.strictEqual(JSON.parse(text).error.type, "provider_error")
+  }).pipe(Effect.provide(streaming(delta({ role: "assistant", content: "" }), new CredentialsRefused({ status: 401 }))))
+)
+
+it.effect("a comment fills every fifteen seconds of silence, once something was sent", () =>
+  Effect.gen(function* () {
+    const { issueKey, url } = yield* TestApp
+    const { secret } = yield* issueKey()
+    const stream = open(`${url}/v1/chat/completions`, secret, ask("Hi", { stream: true }))
+    yield* until(() => stream.text().includes("Hel"))
+    const before = stream.text()
+    assert.notInclude(before, "keep-alive")
+    yield* advanceUntil(() => stream.text() !== before)
+    assert.strictEqual(stream.text(), `${before}: keep-alive\n\n`)
+    yield* advanceUntil(() => stream.text().length > before.length + 14)
+    assert.strictEqual(stream.text(), `${before}: keep-alive\n\n: keep-alive\n\n`)
+    yield* advanceUntil(stream.ended)
+    assert.deepStrictEqual(
+      chunksOf(stream.text()).map(({ choices }) => choices[0]?.delta.content),
+      ["Hel", "lo", undefined, undefined]
+    )
+    assert.strictEqual(dataOf(stream.text()).at(-1), "[DONE]")
+  }).pipe(
+    Effect.provide(
+      TestApp.layer({
+        providers: [
+          {
+            slug: "alpha",
+            config: { timeouts: { connectMs: 1_000, firstTokenMs: 60_000, idleMs: 60_000, totalMs: 600_000 } },
+            models: {
+              "test/small": { events: [delta({ content: "Hel" }), 40_000, delta({ content: "lo" }), finish(), end] }
+            }
+          }
+        ]
+      })
+    )
+  )
+)
+
+it.effect("nothing at all is sent before the first token, however long it takes", () =>
+  Effect.gen(function* () {
+    const { issueKey, url } = yield* TestApp
+    const { secret } = yield* issueKey()
+    const stream = open(`${url}/v1/chat/completions`, secret, ask("Hi", { stream: true }))
+    yield* until(() => called)
+    for (let seconds = 0; seconds < 40; seconds++) {
+      yield* advanceUntil(tick())
+      assert.isUndefined(stream.status())
+    }
+    yield* advanceUntil(stream.ended)
+    assert.strictEqual(stream.status(), 504)
+    assert.strictEqual(JSON.parse(stream.text()).error.type, "provider_timeout")
+  }).pipe(
+    Effect.provide(
+      TestApp.layer({
+        providers: [
+          {
+            slug: "alpha",
+            config: { timeouts: { connectMs: 1_000, firstTokenMs: 60_000, idleMs: 60_000, totalMs: 600_000 } },
+            models: { "test/small": { hangs: true } },
+            onCall: () => void (called = true)
+          }
+        ]
+      })
+    )
+  )
+)
+
+let called = false
+
+/** So after one step. */
+const tick = () => {
+  let steps = 0
+  return () => steps++ > 0
+}
