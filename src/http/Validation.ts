@@ -2,7 +2,7 @@
  * Reads a request's body within its limits of size and time, and answers what does not validate with the 422 that lists every
  * fault. The text is read once; it is parsed a second time only to say where it went wrong.
  */
-import { ByteSize, Duration, Effect, Layer, Result } from "effect"
+import { ByteSize, Duration, Effect, Fiber, Layer, Option, Result } from "effect"
 import { HttpIncomingMessage, HttpMethod, type HttpServerError, HttpServerRequest } from "effect/http"
 import { HttpApiError } from "effect/http-api"
 import { Validation, type ValidationError } from "../api/Failure.ts"
@@ -24,17 +24,19 @@ export const layer = (options: ValidationOptions): Layer.Layer<Validation> => {
   const tooLarge = gatewayError(new BodyTooLarge({ limitBytes: options.maxBodyBytes }))
   const tooSlow = gatewayError(new BodyTooSlow({ limitMs: options.bodyTimeoutMs }))
 
-  const readBody = (request: HttpServerRequest.HttpServerRequest) =>
-    Number(request.headers["content-length"] ?? 0) > options.maxBodyBytes
-      ? Effect.fail(tooLarge)
-      : request.text.pipe(
-          Effect.provideService(HttpIncomingMessage.MaxBodySize, maxBodySize),
-          Effect.catch((error) => (isTooLarge(error) ? Effect.fail(tooLarge) : Effect.interrupt)),
-          Effect.timeoutOrElse({
-            duration: Duration.millis(options.bodyTimeoutMs),
-            orElse: () => Effect.fail(tooSlow)
-          })
-        )
+  const text = (request: HttpServerRequest.HttpServerRequest) =>
+    request.text.pipe(
+      Effect.provideService(HttpIncomingMessage.MaxBodySize, maxBodySize),
+      Effect.catch((error) => (isTooLarge(error) ? Effect.fail(tooLarge) : Effect.interrupt))
+    )
+
+  const readBody = Effect.fnUntraced(function* (request: HttpServerRequest.HttpServerRequest) {
+    if (Number(request.headers["content-length"] ?? 0) > options.maxBodyBytes) return yield* tooLarge
+    // To interrupt the reading closes the connection, so it lives as long as the request: the 408 goes out first.
+    const reading = yield* Effect.forkIn(text(request), yield* Effect.scope, { startImmediately: true })
+    const read = yield* Effect.timeoutOption(Fiber.await(reading), Duration.millis(options.bodyTimeoutMs))
+    return yield* Option.isNone(read) ? tooSlow : read.value
+  })
 
   return Layer.succeed(
     Validation,
