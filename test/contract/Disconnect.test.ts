@@ -1,0 +1,93 @@
+/** A client that goes away: the upstream call is aborted at once, and what was produced is settled. */
+import { assert, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { nanoFromUsd } from "../../src/domain/Money.ts"
+import { type Script } from "../../src/providers/Scripted.ts"
+import { TestApp } from "../support/TestApp.ts"
+import { open } from "./client.ts"
+import { until } from "./clock.ts"
+import { ask, delta, end } from "./wire.ts"
+
+const upstream = (script: Script) => {
+  const seen = { calls: 0, aborts: 0 }
+  const layer = TestApp.layer({
+    providers: [
+      {
+        slug: "alpha",
+        models: { "test/small": script },
+        onCall: () => void seen.calls++,
+        onAbort: () => void seen.aborts++
+      }
+    ]
+  })
+  return { seen, layer }
+}
+
+it.effect("in the middle of a stream: aborted, billed for what was produced, readable as cancelled", () => {
+  const { layer, seen } = upstream({ events: [delta({ content: "one two three" }), 60_000, end] })
+  return Effect.gen(function* () {
+    const { adminKey, issueKey, send, url } = yield* TestApp
+    const { id, secret } = yield* issueKey({ monthlyBudgetNano: nanoFromUsd(1) })
+    const stream = open(`${url}/v1/chat/completions`, secret, ask("Hi", { stream: true }))
+    yield* until(() => stream.text().includes("three"))
+    assert.strictEqual(seen.aborts, 0)
+    stream.hangUp()
+    yield* until(() => seen.aborts === 1)
+    const record = JSON.parse(
+      (yield* send(`/v1/generations/${stream.header("x-generation-id")}`, { key: secret })).text
+    )
+    assert.isTrue(record.cancelled)
+    assert.isNull(record.finish_reason)
+    assert.isNull(record.error_type)
+    assert.strictEqual(record.usage_source, "counted")
+    assert.deepStrictEqual([record.usage.prompt_tokens, record.usage.completion_tokens], [7, 3])
+    assert.strictEqual(record.cost.billed_usd, 0.000013)
+    assert.strictEqual(record.reservation.settled_usd, 0.000013)
+    const key = JSON.parse((yield* send(`/v1/keys/${id}`, { headers: { "x-admin-key": adminKey } })).text)
+    assert.deepStrictEqual([key.usage.month_spent_usd, key.usage.month_reserved_usd], [0.000013, 0])
+  }).pipe(Effect.provide(layer))
+})
+
+it.effect("while a whole reply is on its way, and before a stream's first token", () => {
+  const { layer, seen } = upstream({ hangs: true })
+  return Effect.gen(function* () {
+    const { issueKey, send, url } = yield* TestApp
+    const { secret } = yield* issueKey()
+    for (const [count, stream] of [false, true].entries()) {
+      const client = open(`${url}/v1/chat/completions`, secret, ask("Hi", { stream }))
+      yield* until(() => seen.calls === count + 1)
+      client.hangUp()
+      yield* until(() => seen.aborts === count + 1)
+    }
+    // Reading back is served after the aborts were settled, because both write to the same ledger in turn.
+    yield* Effect.suspend(() => send("/v1/generations", { key: secret })).pipe(
+      Effect.repeat({ until: ({ text }) => JSON.parse(text).data.length === 2 }),
+      Effect.map(({ text }) => {
+        for (const record of JSON.parse(text).data) {
+          assert.isTrue(record.cancelled)
+          assert.strictEqual(record.usage.completion_tokens, 0)
+          assert.deepStrictEqual(
+            record.attempts.map(({ status }: { status: string }) => status),
+            ["cancelled"]
+          )
+        }
+      })
+    )
+  }).pipe(Effect.provide(layer))
+})
+
+it.effect("the concurrency slot of a client that left is free for the next", () => {
+  const { layer, seen } = upstream({ hangs: true })
+  return Effect.gen(function* () {
+    const { issueKey, url } = yield* TestApp
+    const { secret } = yield* issueKey({ tier: "free" })
+    for (let count = 1; count <= 6; count++) {
+      // Four at once are allowed.
+      const client = open(`${url}/v1/chat/completions`, secret, ask(`Hi ${count}`, { stream: true }))
+      yield* until(() => seen.calls === count)
+      client.hangUp()
+      yield* until(() => seen.aborts === count)
+    }
+    assert.strictEqual(seen.calls, 6)
+  }).pipe(Effect.provide(layer))
+})

@@ -1,0 +1,248 @@
+/** What the client hears when providers fail, byte by byte: 400, 500, 502, 503, 504; and that nothing of a cause is shown. */
+import { assert, it } from "@effect/vitest"
+import { Effect } from "effect"
+import {
+  CredentialsRefused,
+  Malformed,
+  type ProviderReason,
+  Rejected,
+  ServerFault,
+  Throttled,
+  TimedOut,
+  Unreachable,
+  Unsupported
+} from "../../src/providers/Provider.ts"
+import { type Script, scriptedOffer } from "../../src/providers/Scripted.ts"
+import { TestApp } from "../support/TestApp.ts"
+import { ask, enterpriseLimits, envelope, helloReply, id, named, seen } from "./wire.ts"
+
+/** Two providers of one model, alpha first; who was called, in order. */
+const pair = (alpha: Script, beta: Script) => {
+  const calls: Array<string> = []
+  const provider = (slug: string, script: Script) => ({
+    slug,
+    models: { "test/small": script },
+    onCall: () => void calls.push(slug)
+  })
+  const layer = TestApp.layer({
+    providers: [provider("alpha", alpha), provider("beta", beta)],
+    settings: {
+      routing: { defaultSort: "price", retries: 0, hedgeAfterMs: null, continueStreams: true, modelsFallback: [] }
+    }
+  })
+  return { calls, layer }
+}
+
+const fails = (failure: ProviderReason): Script => ({ failure })
+const fault = fails(new ServerFault({ status: 500, retryAfterMs: null }))
+
+const headers = {
+  "content-type": "application/json",
+  "x-request-id": "r-1",
+  "x-generation-id": id("gen", 3),
+  "x-tollgate-cache": "miss",
+  ...enterpriseLimits([2999, "20ms"], [3999993, "1ms"])
+}
+
+const attempt = (provider: string, error_type: string, http_status: number | null, status = "error") => ({
+  provider,
+  model: "test/small",
+  status,
+  error_type,
+  http_status,
+  latency_ms: 0
+})
+
+const asked = (more: Readonly<Record<string, unknown>> = {}) =>
+  Effect.gen(function* () {
+    const { chat, issueKey } = yield* TestApp
+    const { secret } = yield* issueKey()
+    return seen(yield* chat(ask("Hi", more), { key: secret, ...named() }))
+  })
+
+it.effect("400: the provider says that the request is bad; nobody else is asked", () => {
+  const reason = new Rejected({
+    status: 422,
+    message: "temperature and top_p cannot both be set",
+    param: "top_p",
+    code: "conflicting_parameters",
+    contextLength: false
+  })
+  const { calls, layer } = pair(fails(reason), { reply: helloReply })
+  return Effect.gen(function* () {
+    assert.deepStrictEqual(yield* asked(), {
+      status: 400,
+      headers,
+      body: envelope({
+        type: "invalid_request",
+        code: "conflicting_parameters",
+        message: "temperature and top_p cannot both be set",
+        param: "top_p",
+        details: { provider: "alpha" }
+      })
+    })
+    assert.deepStrictEqual(calls, ["alpha"])
+  }).pipe(Effect.provide(layer))
+})
+
+it.effect("400: the prompt does not fit the context, as the provider found", () => {
+  const reason = new Rejected({ status: 400, message: "too long", param: null, code: null, contextLength: true })
+  return Effect.gen(function* () {
+    assert.deepStrictEqual(yield* asked(), {
+      status: 400,
+      headers,
+      body: envelope({
+        type: "context_length_exceeded",
+        code: "context_length_exceeded",
+        message: "The prompt of about 7 tokens does not fit the context of 'test/small'.",
+        param: "messages"
+      })
+    })
+  }).pipe(Effect.provide(pair(fails(reason), { reply: helloReply }).layer))
+})
+
+it.effect("400: the prompt does not fit any provider's context, found before a call", () => {
+  let called = false
+  const layer = TestApp.layer({
+    providers: [
+      {
+        slug: "alpha",
+        config: { models: [{ ...scriptedOffer("test/small"), contextLength: 6 }] },
+        models: { "test/small": { reply: helloReply } },
+        onCall: () => void (called = true)
+      }
+    ]
+  })
+  return Effect.gen(function* () {
+    const { "x-generation-id": _, "x-tollgate-cache": __, ...rest } = headers
+    assert.deepStrictEqual(yield* asked(), {
+      status: 400,
+      headers: rest,
+      body: envelope({
+        type: "context_length_exceeded",
+        code: "context_length_exceeded",
+        message: "The prompt of about 7 tokens does not fit the 6 tokens of context that 'test/small' has.",
+        param: "messages"
+      })
+    })
+    assert.isFalse(called)
+  }).pipe(Effect.provide(layer))
+})
+
+it.effect("400: what no provider's dialect can express", () =>
+  Effect.gen(function* () {
+    const { body, status } = yield* asked()
+    assert.strictEqual(status, 400)
+    assert.strictEqual(
+      body,
+      envelope({
+        type: "invalid_request",
+        code: "unsupported_parameter",
+        message: "logit_bias has no counterpart here",
+        param: "logit_bias",
+        details: { provider: "beta" }
+      })
+    )
+  }).pipe(
+    Effect.provide(
+      pair(fault, fails(new Unsupported({ param: "logit_bias", message: "logit_bias has no counterpart here" }))).layer
+    )
+  )
+)
+
+it.effect("502: every provider failed, and how", () =>
+  Effect.gen(function* () {
+    assert.deepStrictEqual(yield* asked(), {
+      status: 502,
+      headers,
+      body: envelope({
+        type: "provider_error",
+        code: "provider_error",
+        message: "No provider answered: 2 attempts failed; details.attempts says how.",
+        retryable: true,
+        details: { attempts: [attempt("alpha", "server_error", 500), attempt("beta", "unreachable", null)] }
+      })
+    })
+  }).pipe(Effect.provide(pair(fault, fails(new Unreachable({ detail: "10.0.0.7:443 refused, key sk-secret" }))).layer))
+)
+
+it.effect("502, not 401: a provider refuses our own credentials", () =>
+  Effect.gen(function* () {
+    const { body, headers, status } = yield* asked()
+    assert.strictEqual(status, 502)
+    assert.notProperty(headers, "www-authenticate")
+    assert.deepStrictEqual(JSON.parse(body).error.details.attempts, [
+      attempt("alpha", "credentials_refused", 401),
+      attempt("beta", "malformed", null)
+    ])
+  }).pipe(
+    Effect.provide(
+      pair(fails(new CredentialsRefused({ status: 401 })), fails(new Malformed({ detail: "<html>" }))).layer
+    )
+  )
+)
+
+it.effect("503: allow_fallbacks false and the first provider is down; Retry-After as the provider said", () => {
+  const { calls, layer } = pair(fails(new Throttled({ status: 429, retryAfterMs: 7_200 })), { reply: helloReply })
+  return Effect.gen(function* () {
+    assert.deepStrictEqual(yield* asked({ provider: { allow_fallbacks: false } }), {
+      status: 503,
+      headers: { ...headers, "retry-after": "8" },
+      body: envelope({
+        type: "provider_unavailable",
+        code: "provider_unavailable",
+        message: "No provider that this request allows is available now.",
+        retryable: true,
+        retryAfter: 8,
+        details: { attempts: [attempt("alpha", "rate_limited", 429)] }
+      })
+    })
+    assert.deepStrictEqual(calls, ["alpha"])
+  }).pipe(Effect.provide(layer))
+})
+
+it.effect("504: every provider ran into a time limit", () =>
+  Effect.gen(function* () {
+    assert.deepStrictEqual(yield* asked(), {
+      status: 504,
+      headers,
+      body: envelope({
+        type: "provider_timeout",
+        code: "provider_timeout",
+        message: "No provider answered in time: 2 attempts timed out.",
+        retryable: true,
+        details: {
+          attempts: [attempt("alpha", "timeout", null, "timeout"), attempt("beta", "timeout", null, "timeout")]
+        }
+      })
+    })
+  }).pipe(
+    Effect.provide(pair(fails(new TimedOut({ phase: "connect" })), fails(new TimedOut({ phase: "first_token" }))).layer)
+  )
+)
+
+it.effect("500: a bug of ours shows nothing of its cause, bills nothing, and can be read back", () => {
+  // A script without an answer makes the provider die.
+  const { layer } = pair({}, { reply: helloReply })
+  return Effect.gen(function* () {
+    const { adminKey, chat, issueKey, send } = yield* TestApp
+    const { id: keyId, secret } = yield* issueKey()
+    assert.deepStrictEqual(seen(yield* chat(ask("Hi"), { key: secret, ...named() })), {
+      status: 500,
+      headers,
+      body: envelope({
+        type: "internal_error",
+        code: "internal_error",
+        message: "Something went wrong in the gateway. Report the request id.",
+        retryable: true
+      })
+    })
+    const record = JSON.parse((yield* send(`/v1/generations/${id("gen", 3)}`, { key: secret })).text)
+    assert.strictEqual(record.error_type, "internal_error")
+    assert.isFalse(record.cancelled)
+    assert.strictEqual(record.cost.billed_usd, 0)
+    assert.deepStrictEqual(record.attempts, [attempt("alpha", "internal_error", null)])
+    const key = JSON.parse((yield* send(`/v1/keys/${keyId}`, { headers: { "x-admin-key": adminKey } })).text)
+    assert.deepStrictEqual([key.usage.month_spent_usd, key.usage.month_reserved_usd], [0, 0])
+  }).pipe(Effect.provide(layer))
+})
