@@ -68,7 +68,7 @@ const isTooLarge = (error: HttpServerError.HttpServerError): boolean =>
 
 /** What is wrong with a body before any schema looks at it. */
 const refusedOutright = (contentType: string | undefined, body: string): ValidationError | undefined => {
-  if (contentType !== undefined && !/^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i.test(contentType.trim())) {
+  if (contentType !== undefined && !/^application\/json\s*(?:;|$)/i.test(contentType.trim())) {
     const expected = "'application/json'"
     return {
       loc: ["header", "content-type"],
