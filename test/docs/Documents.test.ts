@@ -1,0 +1,108 @@
+/** What the documents say that can be looked up: kinds of blocks, links, paths, and lists that have to be complete. */
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { existsSync, readFileSync } from "node:fs"
+import { dirname, join } from "node:path"
+import { Api } from "../../src/api/Api.ts"
+import { presets } from "../../src/providers/presets/Vendors.ts"
+import { Settings } from "../../src/Settings.ts"
+import { Environment } from "../../src/settings/Environment.ts"
+import { blocksOf, documents, kinds, root, textOf } from "./blocks.ts"
+
+const blocks = documents.flatMap(blocksOf)
+const ofKind = (...wanted: ReadonlyArray<keyof typeof kinds>) =>
+  blocks.filter(({ kind }) => wanted.some((one) => one === kind))
+
+describe("code blocks", () => {
+  it("are all of a kind that the tests know", () => {
+    assert.deepStrictEqual(
+      blocks
+        .filter(({ kind }) => !Object.hasOwn(kinds, kind))
+        .map(({ kind, line, path }) => `${path}:${line}: ${kind}`),
+      []
+    )
+  })
+
+  it("of JSON parse", () => {
+    for (const { text } of ofKind("json", "json output")) assert.isObject(JSON.parse(text))
+  })
+
+  for (const { line, path, text } of ofKind("yaml", "yaml tollgate.yaml")) {
+    it.effect(`${path}:${line} is a settings file`, () =>
+      Effect.gen(function* () {
+        const { providers } = yield* Settings.load({
+          env: { ALPHA_KEY: "a-key" },
+          readFile: () => Effect.succeed(text),
+          isTerminal: false
+        })
+        assert.includeMembers(
+          providers.map(({ slug }) => slug),
+          ["alpha"]
+        )
+      })
+    )
+  }
+
+  it("that are not run name scripts that exist", () => {
+    const scripts = ofKind("sh static").flatMap(({ text }) => text.match(/^\.\/\S+/gm) ?? [])
+    assert.includeMembers(scripts, ["./scripts/start", "./scripts/test"])
+    for (const script of scripts) assert.isTrue(existsSync(join(root, script)), script)
+  })
+})
+
+describe("links", () => {
+  for (const path of documents) {
+    it(`of ${path} lead to files and headings that exist`, () => {
+      const links = [...textOf(path).matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)/g)]
+      for (const [, file = "", heading] of links) {
+        const target = file === "" ? path : join(dirname(path), file)
+        assert.isTrue(existsSync(join(root, target)), target)
+        if (heading === undefined) continue
+        const headings = [...textOf(target).matchAll(/^#+ (.*)$/gm)].map(([, title = ""]) =>
+          title
+            .toLowerCase()
+            .replaceAll(/[^\w\- ]/g, "")
+            .replaceAll(" ", "-")
+        )
+        assert.include(headings, heading, target)
+      }
+    })
+  }
+})
+
+describe("lists", () => {
+  it("name every dependency with its version", () => {
+    const { dependencies, devDependencies, optionalDependencies } = JSON.parse(
+      readFileSync(join(root, "package.json"), "utf8")
+    ) as Readonly<Record<string, Readonly<Record<string, string>>>>
+    const readme = textOf("README.md")
+    const wanted = Object.entries({ ...dependencies, ...optionalDependencies, ...devDependencies })
+    for (const [name, version] of wanted) assert.include(readme, `| \`${name}\` | ${version} |`)
+    assert.strictEqual([...readme.matchAll(/^\| `[^`]+` \| \d+\.\d+\.\d+ \|/gm)].length, wanted.length)
+  })
+
+  it("name every setting, every vendor's variable and every section of the file", () => {
+    const settings = textOf("docs/settings.md")
+    const variables = presets.flatMap(({ baseUrlEnv, env }) => (baseUrlEnv === null ? [env] : [env, baseUrlEnv]))
+    for (const name of [...Object.keys(Environment.fields), ...variables]) assert.include(settings, `\`${name}\``)
+    for (const section of readFileSync(join(root, "tollgate.example.yaml"), "utf8").matchAll(/^(\w+):/gm)) {
+      assert.include(settings, `\`${section[1]}`)
+    }
+  })
+
+  it("name every endpoint", () => {
+    const api = textOf("docs/api.md")
+    for (const { endpoints } of Object.values(Api.groups)) {
+      for (const { method, path } of Object.values(endpoints)) {
+        assert.include(api, `| \`${method} ${path.replaceAll(/:(\w+)/g, "{$1}")}\` |`)
+      }
+    }
+  })
+
+  it("name every type of error", () => {
+    const api = textOf("docs/api.md")
+    const types = [...textOf("src/http/WireErrors.ts").matchAll(/^\s+type: "(\w+)",$/gm)].map(([, type]) => type)
+    assert.isAbove(types.length, 15)
+    for (const type of types) assert.include(api, `| \`${type}\` |`)
+  })
+})

@@ -1,0 +1,60 @@
+/** The shell blocks of each document, run in order in one shell against a started gateway, and the outputs shown behind them. */
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { spawnSync } from "node:child_process"
+import { type Block, blocksOf, blocksOfKind, documents } from "./blocks.ts"
+import { differences, eventDifferences } from "./excerpt.ts"
+import { startGateway, type StartedGateway } from "./startGateway.ts"
+
+/** Every document has a gateway started for it. */
+const SLOW_MACHINE_MS = 120_000
+const separator = "\u001e"
+
+/** What each block printed, in order. The shell stops at the first command that fails. */
+const run = (blocks: ReadonlyArray<Block>, { directory, url }: StartedGateway): ReadonlyArray<string> => {
+  const script = blocks.map(({ text }) => `${text}\nprintf '\\036'\n`).join("")
+  const { status, stderr, stdout } = spawnSync("sh", ["-eu"], {
+    cwd: directory,
+    input: script.replaceAll("http://127.0.0.1:8787", url),
+    encoding: "utf8"
+  })
+  assert.strictEqual(status, 0, `${stderr}\n${stdout}`)
+  return stdout.split(separator).slice(0, -1)
+}
+
+const compare = (output: Block, printed: string): ReadonlyArray<string> =>
+  output.kind === "sse output"
+    ? eventDifferences(output.text, printed)
+    : differences(JSON.parse(output.text), JSON.parse(printed))
+
+for (const path of documents.filter((path) => blocksOfKind(path, "sh").length > 0)) {
+  describe(path, () => {
+    it.live(
+      "runs, and prints what it shows",
+      () =>
+        Effect.gen(function* () {
+          const gateway = yield* startGateway(blocksOfKind(path, "yaml tollgate.yaml")[0]?.text)
+          const shell = blocksOfKind(path, "sh")
+          const printed = run(shell, gateway)
+          assert.strictEqual(printed.length, shell.length)
+          let latest = -1
+          for (const block of blocksOf(path)) {
+            if (block.kind === "sh") latest++
+            if (block.kind !== "json output" && block.kind !== "sse output") continue
+            assert.deepStrictEqual(compare(block, printed[latest] ?? ""), [], `${path}:${block.line}`)
+          }
+        }).pipe(Effect.scoped),
+      SLOW_MACHINE_MS
+    )
+  })
+}
+
+describe("an excerpt", () => {
+  it("may leave members out, and differs in a sum or a word", () => {
+    const real = { id: "gen_01a1fdf7c2f97e2c9eefba054adbb224", cost_usd: 0.5, latency_ms: 3, text: "Hello" }
+    assert.deepStrictEqual(differences({ latency_ms: 9, text: "Hello" }, real), [])
+    assert.deepStrictEqual(differences({ cost_usd: 0.4 }, real), ["$.cost_usd: shown 0.4, really 0.5"])
+    assert.lengthOf(differences({ text: "Bye", gone: 1 }, real), 2)
+    assert.lengthOf(eventDifferences("data: [DONE]\n", 'data: {"a":1}\n\ndata: [DONE]\n'), 1)
+  })
+})
