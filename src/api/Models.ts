@@ -52,6 +52,8 @@ export const ModelEntry = Schema.Struct({
   supported_parameters: Schema.Array(Schema.String),
   default_parameters: Schema.NullOr(Schema.Record(Schema.String, Schema.Unknown)),
   per_request_limits: Schema.NullOr(Schema.Record(Schema.String, Schema.Unknown)),
+  /** Clients of OpenRouter insist on the member. */
+  supported_voices: Schema.Null,
   links: Schema.Struct({ details: Schema.String }),
   top_provider: Schema.Struct({
     context_length: Schema.NullOr(Schema.Int),
@@ -61,9 +63,13 @@ export const ModelEntry = Schema.Struct({
   providers: Schema.Array(ProviderEntry)
 }).annotate({ identifier: "Model" })
 
-export const ModelList = Schema.Struct({ object: Schema.Literal("list"), data: Schema.Array(ModelEntry) }).annotate({
-  identifier: "ModelList"
-})
+/** All of them, in one page: `links.next` is null. */
+export const ModelList = Schema.Struct({
+  object: Schema.Literal("list"),
+  data: Schema.Array(ModelEntry),
+  total_count: Schema.Int,
+  links: Schema.Struct({ next: Schema.Null })
+}).annotate({ identifier: "ModelList" })
 
 export class ModelsGroup extends HttpApiGroup.make("models")
   .add(

@@ -70,6 +70,7 @@ export const layer = HttpApiBuilder.group(
           supported_parameters: embeddings ? ["dimensions", "encoding_format"] : chatParameters,
           default_parameters: null,
           per_request_limits: null,
+          supported_voices: null,
           links: { details: `/v1/models#${model.id}` },
           top_provider: {
             context_length: contextLength,
@@ -86,7 +87,8 @@ export const layer = HttpApiBuilder.group(
         catalog.models.filter(({ id }) => allowsModel(key.allowedModels, id)),
         entryOf
       )
-      return { object: "list" as const, data: entries.flatMap((entry) => entry ?? []) }
+      const data = entries.flatMap((entry) => entry ?? [])
+      return { object: "list" as const, data, total_count: data.length, links: { next: null } }
     })
 
     return handlers.handle("list", () => guard(list()))
