@@ -1,0 +1,157 @@
+/**
+ * What a client library is tried against: the gateway in a process of its own on a real Postgres and a real Redis, and behind it a model
+ * provider that somebody else wrote. One for a whole file; every test asks for keys of its own.
+ */
+import { assert } from "@effect/vitest"
+import { Context, Effect, Layer, Redacted } from "effect"
+import { inject } from "vitest"
+import { type Aimock, startAimock } from "../support/aimock.ts"
+import { eventually, type Gateway, promptMarker, startGateway } from "../support/Gateway.ts"
+import { freshDatabase } from "../support/Postgres.ts"
+import { fixtures } from "./fixtures.ts"
+
+/** The members of a generation that clients compare with what they were told. */
+export interface GenerationRecord {
+  readonly id: string
+  readonly model: string
+  readonly provider: string
+  readonly usage: { readonly prompt_tokens: number; readonly completion_tokens: number }
+  readonly cost: { readonly billed_usd: number }
+  readonly streamed: boolean
+  readonly usage_source: string
+}
+
+/** Prompts carry the marker by which a leak would show. */
+export const prompt = (text: string): string => `${text} (${promptMarker})`
+
+const providerKey = "sk-key-of-the-provider-0123456789"
+
+/** USD per million tokens. */
+export const pricing = { prompt: 2, completion: 8 }
+
+export class Clients extends Context.Service<
+  Clients,
+  {
+    readonly gateway: Gateway
+    /** Where clients point their base URL. */
+    readonly baseUrl: string
+    readonly aimock: Aimock
+    /** The body of the last request that the provider got. */
+    readonly lastBody: Effect.Effect<Readonly<Record<string, unknown>>>
+    /** The secret of a new key. */
+    readonly key: (body?: Readonly<Record<string, unknown>>) => Effect.Effect<string>
+    readonly generation: (key: string, id: string) => Effect.Effect<GenerationRecord>
+    /** Spends a free key's requests of a minute, so that the next one is refused for about two seconds. */
+    readonly exhaust: (key: string) => Effect.Effect<void>
+  }
+>()("tollgate/test/Clients") {
+  static readonly layer = Layer.effect(
+    Clients,
+    Effect.gen(function* () {
+      const database = yield* freshDatabase
+      const aimock = yield* startAimock(fixtures)
+      const gateway = yield* startGateway({
+        env: { DATABASE_URL: Redacted.value(database), REDIS_URL: inject("redisUrl"), ALPHA_KEY: providerKey },
+        config: {
+          providers: [
+            {
+              slug: "alpha",
+              name: "Alpha Cloud",
+              dialect: "openai",
+              base_url: aimock.url,
+              api_key: "${ALPHA_KEY}",
+              models: [
+                {
+                  id: "test/chat",
+                  upstream: "chat-2026",
+                  context_length: 8_000,
+                  max_completion_tokens: 1_000,
+                  pricing
+                },
+                { id: "test/embed", upstream: "embed-2026", embeddings: true, pricing: { prompt: 1 } }
+              ]
+            }
+          ],
+          tiers: { free: { requests_per_minute: 30, concurrency: 30 } },
+          cache: { enabled: false }
+        }
+      })
+      const key = (body?: Readonly<Record<string, unknown>>) => Effect.map(gateway.issueKey(body), ({ key }) => key)
+      const ask = (key: string) =>
+        gateway.send("/v1/chat/completions", {
+          key,
+          body: { model: "test/chat", messages: [{ role: "user", content: prompt("say hello") }], max_tokens: 5 }
+        })
+      return Clients.of({
+        gateway,
+        baseUrl: `${gateway.url}/v1`,
+        aimock,
+        key,
+        lastBody: Effect.map(
+          aimock.journal,
+          (entries) => entries.at(-1)?.body as unknown as Readonly<Record<string, unknown>>
+        ),
+        generation: (key, id) =>
+          Effect.map(
+            Effect.orDie(gateway.send(`/v1/generations/${id}`, { key })),
+            ({ text }) => JSON.parse(text) as GenerationRecord
+          ),
+        exhaust: (key) =>
+          eventually(
+            Effect.filterOrFail(
+              Effect.all(
+                Array.from({ length: 10 }, () => ask(key)),
+                { concurrency: "unbounded" }
+              ),
+              (answers) => answers.some(({ status }) => status === 429)
+            ),
+            10_000,
+            "a free key's limit"
+          ).pipe(Effect.asVoid)
+      })
+    })
+  )
+}
+
+/** One request of a client, a retry perhaps, and the head of its answer. Times in milliseconds. */
+export interface Exchange {
+  readonly sentAtMs: number
+  readonly answeredAtMs: number
+  readonly status: number
+  readonly headers: Headers
+}
+
+/** A `fetch` for clients that takes note of every exchange, retries included. */
+export const recordingFetch = () => {
+  const exchanges: Array<Exchange> = []
+  const recording: typeof fetch = async (input, init) => {
+    const sentAtMs = performance.now()
+    const response = await fetch(input, init)
+    exchanges.push({ sentAtMs, answeredAtMs: performance.now(), status: response.status, headers: response.headers })
+    return response
+  }
+  return { fetch: recording, exchanges }
+}
+
+/** Fails unless there was a 429, a pause as long as its Retry-After said, and then an answer. */
+export const assertPatience = (exchanges: ReadonlyArray<Exchange>): void => {
+  assert.deepStrictEqual(
+    exchanges.map(({ status }) => status),
+    [429, 200]
+  )
+  const [refused, retried] = exchanges
+  const askedMs = Number(refused?.headers.get("retry-after")) * 1000
+  assert.include([1000, 2000], askedMs)
+  assert.isAtLeast((retried?.sentAtMs ?? 0) - (refused?.answeredAtMs ?? 0), askedMs - 20)
+}
+
+/** What a promise of a client rejects with. Dies when it resolves. */
+export const rejection = (run: () => PromiseLike<unknown>): Effect.Effect<unknown> =>
+  Effect.promise(async () => {
+    try {
+      await run()
+    } catch (error) {
+      return error
+    }
+    throw new Error("it did not reject")
+  })

@@ -1,0 +1,66 @@
+/** What the model provider of the client tests answers, by what the last user message says. */
+import { type FixtureFileEntry } from "@copilotkit/aimock"
+
+export const hello = {
+  prompt: "say hello",
+  content: "Hello there, my friend.",
+  usage: { prompt_tokens: 11, completion_tokens: 5, total_tokens: 16 }
+}
+
+/** Two calls of one function; the arguments are awkward on purpose. */
+export const parallelCalls = {
+  prompt: "weather in two places",
+  calls: [
+    { id: "call_zurich", name: "get_weather", arguments: `{"place":"Zürich \\"old town\\" 🏔","days":[1,2]}` },
+    { id: "call_tokyo", name: "get_weather", arguments: `{ "place": "東京", "unit": "c" }` }
+  ],
+  after: "Both are sunny.",
+  usage: { prompt_tokens: 40, completion_tokens: 30, total_tokens: 70 }
+}
+
+export const structured = {
+  prompt: "who was the first programmer",
+  schema: {
+    type: "object",
+    properties: { name: { type: "string" }, born: { type: "integer" } },
+    required: ["name", "born"],
+    additionalProperties: false
+  },
+  content: `{"name":"Ada Lovelace","born":1815}`
+}
+
+/** One pixel. */
+export const picture = {
+  prompt: "what is in this picture",
+  url: "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
+  content: "One pixel."
+}
+
+/** Exact in 32 bits, so that base64 brings back the same numbers. */
+export const vector = [0.5, -0.25, 0.125, 1, -2]
+
+export const weatherTool = {
+  name: "get_weather",
+  description: "Tells the weather of a place.",
+  parameters: { type: "object", properties: { place: { type: "string" } }, required: ["place"] }
+}
+
+const { usage } = hello
+
+export const fixtures: ReadonlyArray<FixtureFileEntry> = [
+  { match: { userMessage: hello.prompt }, response: { content: hello.content, usage } },
+  {
+    match: { userMessage: parallelCalls.prompt, hasToolResult: false },
+    response: { toolCalls: parallelCalls.calls, usage: parallelCalls.usage }
+  },
+  {
+    match: { userMessage: parallelCalls.prompt, hasToolResult: true },
+    response: { content: parallelCalls.after, usage }
+  },
+  {
+    match: { userMessage: structured.prompt, responseFormat: "json_schema" },
+    response: { content: structured.content, usage }
+  },
+  { match: { userMessage: picture.prompt }, response: { content: picture.content, usage } },
+  { match: { inputText: "embed", endpoint: "embedding" }, response: { embedding: vector } }
+]

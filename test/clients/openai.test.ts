@@ -1,0 +1,254 @@
+/** OpenAI's own library against the gateway, every feature that its users lean on. */
+import { assert, layer } from "@effect/vitest"
+import { Effect } from "effect"
+import OpenAI from "openai"
+import { assertPatience, Clients, pricing, prompt, recordingFetch, rejection } from "./Clients.ts"
+import { hello, parallelCalls, picture, structured, vector, weatherTool } from "./fixtures.ts"
+
+const user = (content: string) => ({ role: "user" as const, content: prompt(content) })
+const tools = [{ type: "function" as const, function: weatherTool }]
+
+/** The library with a new key; it makes no second attempt unless it is told to. */
+const client = Effect.fnUntraced(function* (
+  options: { readonly key?: Readonly<Record<string, unknown>>; readonly retries?: number } = {}
+) {
+  const clients = yield* Clients
+  const key = yield* clients.key(options.key)
+  const { exchanges, fetch } = recordingFetch()
+  const openai = new OpenAI({ baseURL: clients.baseUrl, apiKey: key, maxRetries: options.retries ?? 0, fetch })
+  return { ...clients, key, openai, exchanges }
+})
+
+/** The error of a call that fails, as the library's own class. */
+const apiError = Effect.fnUntraced(function* (
+  kind: abstract new (...args: never) => unknown,
+  call: () => PromiseLike<unknown>
+) {
+  const error = yield* rejection(call)
+  assert.isTrue(error instanceof kind, String(error))
+  return error as InstanceType<typeof OpenAI.APIError>
+})
+
+layer(Clients.layer, { excludeTestServices: true, timeout: 60_000 })("openai", (it) => {
+  it.effect("chats, and reads the generation back by its header", () =>
+    Effect.gen(function* () {
+      const { generation, key, openai } = yield* client()
+      const { data, response } = yield* Effect.promise(() =>
+        openai.chat.completions.create({ model: "test/chat", messages: [user(hello.prompt)] }).withResponse()
+      )
+      assert.strictEqual(data.choices[0]?.message.content, hello.content)
+      assert.strictEqual(data.choices[0]?.finish_reason, "stop")
+      assert.strictEqual(data.model, "test/chat")
+      assert.include(data.usage, { prompt_tokens: 11, completion_tokens: 5, total_tokens: 16 })
+
+      const record = yield* generation(key, response.headers.get("x-generation-id") ?? "")
+      const billed = (11 * pricing.prompt + 5 * pricing.completion) / 1e6
+      assert.closeTo(record.cost.billed_usd, billed, 1e-9)
+      assert.deepInclude(record, { model: "test/chat", provider: "alpha", streamed: false, usage_source: "provider" })
+      assert.include(record.usage, { prompt_tokens: 11, completion_tokens: 5 })
+      assert.strictEqual(response.headers.get("x-tollgate-provider"), "alpha")
+    })
+  )
+
+  it.effect("streams, and the last chunk's usage is the generation's", () =>
+    Effect.gen(function* () {
+      const { generation, key, openai } = yield* client()
+      const { chunks, id } = yield* Effect.promise(async () => {
+        const { data, response } = await openai.chat.completions
+          .create({ model: "test/chat", messages: [user(hello.prompt)], stream: true })
+          .withResponse()
+        const chunks = []
+        for await (const chunk of data) chunks.push(chunk)
+        return { chunks, id: response.headers.get("x-generation-id") ?? "" }
+      })
+      assert.strictEqual(chunks.map(({ choices }) => choices[0]?.delta.content ?? "").join(""), hello.content)
+      assert.lengthOf(new Set(chunks.map(({ id }) => id)), 1)
+      const finishes = chunks.flatMap(({ choices }) => choices.flatMap(({ finish_reason: reason }) => reason ?? []))
+      assert.deepStrictEqual(finishes, ["stop"])
+      const last = chunks.at(-1)
+      assert.deepStrictEqual(last?.choices, [])
+      const record = yield* generation(key, id)
+      assert.include(last?.usage, { prompt_tokens: 11, completion_tokens: 5 })
+      assert.include(record.usage, { prompt_tokens: 11, completion_tokens: 5 })
+      assert.isTrue(record.streamed)
+    })
+  )
+
+  it.effect("keeps parallel tool calls exact, whole and streamed, and takes their results", () =>
+    Effect.gen(function* () {
+      const { lastBody, openai } = yield* client()
+      const request = {
+        model: "test/chat",
+        messages: [user(parallelCalls.prompt)],
+        tools,
+        tool_choice: "auto",
+        parallel_tool_calls: true
+      } as const
+      const expected = parallelCalls.calls.map(({ id, ...call }) => ({ id, type: "function", function: call }))
+
+      const whole = yield* Effect.promise(() =>
+        openai.chat.completions.create({ ...request, messages: [...request.messages], tools: [...tools] })
+      )
+      assert.strictEqual(whole.choices[0]?.finish_reason, "tool_calls")
+      assert.deepStrictEqual(whole.choices[0]?.message.tool_calls as unknown, expected)
+      const sent = yield* lastBody
+      assert.deepStrictEqual(sent["tools"], tools)
+      assert.deepInclude(sent, { tool_choice: "auto", parallel_tool_calls: true, model: "chat-2026" })
+
+      // The library's own assembler, which trusts `index`.
+      const streamed = yield* Effect.promise(() =>
+        openai.chat.completions
+          .stream({ ...request, messages: [...request.messages], tools: [...tools] })
+          .finalChatCompletion()
+      )
+      assert.strictEqual(streamed.choices[0]?.finish_reason, "tool_calls")
+      const assembled = streamed.choices[0]?.message.tool_calls?.map((call) =>
+        call.type === "function" ? { id: call.id, name: call.function.name, arguments: call.function.arguments } : call
+      )
+      assert.deepStrictEqual(assembled, parallelCalls.calls)
+
+      const results = parallelCalls.calls.map(({ id }) => ({
+        role: "tool" as const,
+        tool_call_id: id,
+        content: "sunny"
+      }))
+      const after = yield* Effect.promise(() =>
+        openai.chat.completions.create({
+          model: "test/chat",
+          messages: [
+            user(parallelCalls.prompt),
+            { role: "assistant", content: null, tool_calls: whole.choices[0]?.message.tool_calls ?? [] },
+            ...results
+          ],
+          tools: [...tools]
+        })
+      )
+      assert.strictEqual(after.choices[0]?.message.content, parallelCalls.after)
+      const told = (yield* lastBody)["messages"] as ReadonlyArray<unknown>
+      assert.deepStrictEqual(told.slice(1), [{ role: "assistant", content: null, tool_calls: expected }, ...results])
+    })
+  )
+
+  it.effect("brings structured output and pictures to the provider as they are", () =>
+    Effect.gen(function* () {
+      const { lastBody, openai } = yield* client()
+      const response_format = {
+        type: "json_schema" as const,
+        json_schema: { name: "person", strict: true, schema: structured.schema }
+      }
+      const parsed = yield* Effect.promise(() =>
+        openai.chat.completions.parse({ model: "test/chat", messages: [user(structured.prompt)], response_format })
+      )
+      assert.deepStrictEqual(parsed.choices[0]?.message.parsed as unknown, { name: "Ada Lovelace", born: 1815 })
+      assert.deepStrictEqual((yield* lastBody)["response_format"], response_format)
+
+      const content = [
+        { type: "text" as const, text: prompt(picture.prompt) },
+        { type: "image_url" as const, image_url: { url: picture.url, detail: "low" as const } }
+      ]
+      const seen = yield* Effect.promise(() =>
+        openai.chat.completions.create({ model: "test/chat", messages: [{ role: "user", content }] })
+      )
+      assert.strictEqual(seen.choices[0]?.message.content, picture.content)
+      assert.deepStrictEqual((yield* lastBody)["messages"], [{ role: "user", content }])
+    })
+  )
+
+  it.effect("embeds: the library asks for base64 and decodes the very floats", () =>
+    Effect.gen(function* () {
+      const { openai } = yield* client()
+      const input = [prompt("embed one"), prompt("embed two")]
+      const decoded = yield* Effect.promise(() => openai.embeddings.create({ model: "test/embed", input }))
+      const floats = yield* Effect.promise(() =>
+        openai.embeddings.create({ model: "test/embed", input, encoding_format: "float" })
+      )
+      for (const { data } of [decoded, floats]) {
+        assert.deepStrictEqual(
+          data.map(({ embedding, index }) => ({ index, embedding: [...embedding] })),
+          [0, 1].map((index) => ({ index, embedding: vector }))
+        )
+      }
+      // The provider says that it used nothing, and what it says counts.
+      assert.deepInclude(decoded.usage, { prompt_tokens: 0, total_tokens: 0 })
+    })
+  )
+
+  it.effect("lists the models", () =>
+    Effect.gen(function* () {
+      const { openai } = yield* client()
+      const models = yield* Effect.promise(async () => {
+        const ids = []
+        for await (const { id, object } of openai.models.list()) ids.push([id, object])
+        return ids
+      })
+      assert.deepStrictEqual(models, [
+        ["test/chat", "model"],
+        ["test/embed", "model"]
+      ])
+    })
+  )
+
+  it.effect("meets errors as the library's classes, with our message", () =>
+    Effect.gen(function* () {
+      const { baseUrl, openai, exchanges } = yield* client({ retries: 2 })
+      const stranger = new OpenAI({ baseURL: baseUrl, apiKey: "tg-0123456789abcdef-nobody", maxRetries: 0 })
+      const messages = [user(hello.prompt)]
+
+      const unknownKey = yield* apiError(OpenAI.AuthenticationError, () =>
+        stranger.chat.completions.create({ model: "test/chat", messages })
+      )
+      assert.deepInclude(unknownKey, { status: 401, type: "authentication_error", code: "invalid_api_key" })
+      assert.include(unknownKey.message, "No valid API key was sent")
+
+      const unknownModel = yield* apiError(OpenAI.NotFoundError, () =>
+        openai.chat.completions.create({ model: "test/none", messages })
+      )
+      assert.deepInclude(unknownModel, { status: 404, code: "model_not_found", param: "model" })
+      assert.include(unknownModel.message, "The model 'test/none' does not exist")
+
+      const invalid = yield* apiError(OpenAI.UnprocessableEntityError, () =>
+        openai.chat.completions.create({ model: "test/chat", messages, temperature: 9 })
+      )
+      assert.deepInclude(invalid, { status: 422, param: "temperature" })
+      assert.include(invalid.message, "body.temperature")
+      assert.match(invalid.requestID ?? "", /^req_/)
+      // The two of this client, each sent once.
+      assert.lengthOf(exchanges, 2)
+    })
+  )
+
+  it.effect("is told of a spent budget once, and does not retry", () =>
+    Effect.gen(function* () {
+      const { openai, exchanges } = yield* client({ key: { monthly_budget_usd: 0.00001 }, retries: 3 })
+      const error = yield* apiError(OpenAI.APIError, () =>
+        openai.chat.completions.create({ model: "test/chat", messages: [user(hello.prompt)] })
+      )
+      assert.deepStrictEqual(
+        [error.status, error.type, error.code],
+        [402, "budget_exceeded", "monthly_budget_exceeded"]
+      )
+      assert.include(error.message, "monthly budget of $0.00001")
+      assert.lengthOf(exchanges, 1)
+    })
+  )
+
+  it.effect("waits as long as Retry-After says when it is over its rate", () =>
+    Effect.gen(function* () {
+      const { baseUrl, exhaust, key, openai, exchanges } = yield* client({ key: { tier: "free" } })
+      yield* exhaust(key)
+      const messages = [user(hello.prompt)]
+      const error = yield* apiError(OpenAI.RateLimitError, () =>
+        openai.chat.completions.create({ model: "test/chat", messages })
+      )
+      assert.deepInclude(error, { status: 429, type: "rate_limit_exceeded", code: "requests_limit_exceeded" })
+      assert.include(error.message, "The limit of 30 requests per minute is reached")
+      assert.lengthOf(exchanges, 1)
+
+      const patient = recordingFetch()
+      const retrying = new OpenAI({ baseURL: baseUrl, apiKey: key, maxRetries: 1, fetch: patient.fetch })
+      const answered = yield* Effect.promise(() => retrying.chat.completions.create({ model: "test/chat", messages }))
+      assert.strictEqual(answered.choices[0]?.message.content, hello.content)
+      assertPatience(patient.exchanges)
+    })
+  )
+})

@@ -1,0 +1,235 @@
+/**
+ * The gateway as its operator runs it: `src/main.ts` in a process of its own, on a port of the system's choice, with an environment and
+ * a settings file of the test's making. It ends with the scope, whatever happened. What it wrote to its output is kept; when the
+ * scope closes, a secret or a prompt in there fails the test.
+ *
+ * ```ts
+ * const gateway = yield* startGateway({ env: { DATABASE_URL }, config: { providers: [...] } })
+ * const { key } = yield* gateway.issueKey()
+ * const answered = yield* gateway.send("/v1/chat/completions", { key, body })
+ * yield* gateway.stop
+ * ```
+ */
+import { Effect, Schedule } from "effect"
+import { type ChildProcess, spawn } from "node:child_process"
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { type Answered, openStream, send, type Sent, type Streaming } from "./GatewayHttp.ts"
+
+export interface GatewayOptions {
+  /** Nothing else of this process's environment but PATH and HOME gets through. `TOLLGATE_PORT` is 0 unless it is here. */
+  readonly env?: Readonly<Record<string, string>>
+  /** The settings file, as data. */
+  readonly config?: unknown
+  /** Where it runs: `tollgate.yaml` and `.tollgate` are in here. A new directory by default, gone with the scope. */
+  readonly directory?: string
+  /** Texts beyond those that this module knows of which must not be in the output. */
+  readonly secrets?: ReadonlyArray<string>
+  /** The start shows the first keys on purpose: they do not count as leaked. */
+  readonly showsKeys?: boolean
+}
+
+/** How a process ended. */
+export interface Ended {
+  readonly code: number | null
+  readonly signal: NodeJS.Signals | null
+}
+
+export interface GatewayProcess {
+  readonly pid: number
+  readonly directory: string
+  /** Everything written so far, to stdout and stderr. */
+  readonly output: () => string
+  readonly stderr: () => string
+  /** Resolves with the output once it includes `text`; fails when the process ends before. */
+  readonly printed: (text: string) => Effect.Effect<string, Error>
+  readonly ended: Effect.Effect<Ended>
+  readonly signal: (signal: NodeJS.Signals) => Effect.Effect<void>
+  /** SIGTERM, and its end. */
+  readonly stop: Effect.Effect<Ended>
+  /** `kill -9`, and its end. */
+  readonly kill: Effect.Effect<Ended>
+}
+
+export interface Gateway extends GatewayProcess {
+  readonly url: string
+  readonly adminKey: string
+  /** Sends a request to a path and reads the whole answer. Fails when the connection is refused or breaks. */
+  readonly send: (path: string, sent?: Sent) => Effect.Effect<Answered, Error>
+  readonly stream: (path: string, sent?: Sent) => Effect.Effect<Streaming, Error>
+  /** `POST /v1/keys`: an enterprise key unless told otherwise. Dies when that is refused. */
+  readonly issueKey: (body?: Readonly<Record<string, unknown>>) => Effect.Effect<IssuedKey>
+}
+
+export interface IssuedKey {
+  readonly id: string
+  readonly key: string
+}
+
+/** The admin key of every gateway that is not told another. */
+export const adminKey = "tga-admin-key-of-the-process-tests"
+
+/** To be put into every prompt: no output may hold it. */
+export const promptMarker = "words-that-are-nobodys-business"
+
+const main = fileURLToPath(new URL("../../src/main.ts", import.meta.url))
+const startLimitMs = 45_000
+
+const asError = (cause: unknown): Error => (cause instanceof Error ? cause : new Error(String(cause)))
+const attempt = <A>(run: () => Promise<A>): Effect.Effect<A, Error> => Effect.tryPromise({ try: run, catch: asError })
+
+/** Asks again, every 25 ms, until it succeeds. Dies with the last error when `limitMs` are over. */
+export const eventually = <A, E, R>(
+  effect: Effect.Effect<A, E, R>,
+  limitMs: number,
+  what: string
+): Effect.Effect<A, never, R> => {
+  let last: unknown = "it did not answer"
+  return effect.pipe(
+    Effect.tapError((error) => Effect.sync(() => void (last = error))),
+    Effect.retry(Schedule.spaced("25 millis")),
+    Effect.timeoutOrElse({
+      duration: limitMs,
+      orElse: () => Effect.die(new Error(`${what}: not within ${limitMs} ms`, { cause: last }))
+    }),
+    Effect.orDie
+  )
+}
+
+export const temporaryDirectory = Effect.acquireRelease(
+  Effect.sync(() => mkdtempSync(join(tmpdir(), "tollgate-process-"))),
+  (directory) => Effect.sync(() => rmSync(directory, { recursive: true, force: true }))
+)
+
+/** Starts the process and does not wait for anything. */
+export const launchGateway = Effect.fnUntraced(function* (options: GatewayOptions = {}) {
+  const directory = options.directory ?? (yield* temporaryDirectory)
+  if (options.config !== undefined) {
+    writeFileSync(join(directory, "tollgate.yaml"), JSON.stringify(options.config, null, 2))
+  }
+  const { HOME = directory, PATH = "" } = process.env
+  const env = { PATH, HOME, TOLLGATE_PORT: "0", TOLLGATE_ADMIN_KEY: adminKey, ...options.env }
+  const secrets = new Set([promptMarker, ...(options.secrets ?? []), ...secretsOf(env)])
+  if (options.showsKeys !== true) secrets.add("Bearer ")
+  const started = yield* Effect.acquireRelease(
+    Effect.sync(() => {
+      const child = spawn(process.execPath, [main], { cwd: directory, env, stdio: ["ignore", "pipe", "pipe"] })
+      return watch(child, directory)
+    }),
+    (started) =>
+      Effect.andThen(
+        started.kill,
+        Effect.suspend(() => {
+          const leaked = [...secrets].filter((secret) => started.output().includes(secret))
+          return leaked.length === 0
+            ? Effect.void
+            : Effect.die(new Error(`the output holds what it must not, ${leaked.join(", ")}:\n${started.output()}`))
+        })
+      )
+  )
+  return { ...started, remember: (secret: string): void => void secrets.add(secret) }
+})
+
+/** Starts the process and waits until it serves. Dies, with its output, when it ends before. */
+export const startGateway = Effect.fnUntraced(function* (options: GatewayOptions = {}) {
+  const { remember, ...started } = yield* launchGateway(options)
+  const ready = yield* started.printed(`"message":"ready"`).pipe(
+    Effect.timeoutOrElse({
+      duration: startLimitMs,
+      orElse: () => Effect.die(new Error(`not ready within ${startLimitMs} ms:\n${started.output()}`))
+    }),
+    Effect.orDie
+  )
+  const url = readyUrl(ready)
+  const sendTo = (path: string, sent?: Sent) => attempt(() => send(`${url}${path}`, sent))
+  yield* eventually(
+    Effect.filterOrFail(sendTo("/health/live", { limitMs: 2_000 }), ({ status }) => status === 200),
+    startLimitMs,
+    "a gateway that says it is ready"
+  )
+  const ownKey = options.env?.["TOLLGATE_ADMIN_KEY"] ?? adminKey
+  return {
+    ...started,
+    url,
+    adminKey: ownKey,
+    send: sendTo,
+    stream: (path, sent) => attempt(() => openStream(`${url}${path}`, sent)),
+    issueKey: (body) =>
+      sendTo("/v1/keys", {
+        headers: { "x-admin-key": ownKey },
+        body: { name: "a key of the tests", tier: "enterprise", ...body }
+      }).pipe(
+        Effect.flatMap(({ status, text }) => {
+          if (status !== 200) return Effect.die(new Error(`POST /v1/keys answered ${status}: ${text}`))
+          const issued = JSON.parse(text) as IssuedKey
+          remember(issued.key)
+          return Effect.succeed(issued)
+        }),
+        Effect.orDie
+      )
+  } satisfies Gateway as Gateway
+})
+
+const watch = (child: ChildProcess, directory: string): GatewayProcess => {
+  const written = { stdout: "", stderr: "" }
+  const watchers = new Set<() => void>()
+  const notify = (): void => {
+    for (const watcher of watchers) watcher()
+  }
+  for (const name of ["stdout", "stderr"] as const) {
+    child[name]?.setEncoding("utf8")
+    child[name]?.on("data", (chunk: string) => {
+      written[name] += chunk
+      notify()
+    })
+  }
+  // `close` comes after the last byte of output, `exit` may come before.
+  const closed = new Promise<Ended>((resolve) => child.once("close", (code, signal) => resolve({ code, signal })))
+  let isOver = false
+  void closed.then(() => {
+    isOver = true
+    notify()
+  })
+  const ended = Effect.promise(() => closed)
+  const output = (): string => written.stdout + written.stderr
+  const signal = (name: NodeJS.Signals) => Effect.sync(() => void child.kill(name))
+  return {
+    pid: child.pid ?? 0,
+    directory,
+    output,
+    stderr: () => written.stderr,
+    ended,
+    signal,
+    stop: Effect.andThen(signal("SIGTERM"), ended),
+    kill: Effect.andThen(signal("SIGKILL"), ended),
+    printed: (text) =>
+      Effect.callback<string, Error>((resume) => {
+        const watcher = (): void => {
+          if (output().includes(text)) resume(Effect.succeed(output()))
+          else if (isOver) resume(Effect.fail(new Error(`the process ended without printing ${text}:\n${output()}`)))
+          else return
+          watchers.delete(watcher)
+        }
+        watchers.add(watcher)
+        watcher()
+        return Effect.sync(() => watchers.delete(watcher))
+      })
+  }
+}
+
+/** The address in the line of log that says that it is ready. */
+const readyUrl = (output: string): string => {
+  const line = output.split("\n").find((line) => line.includes(`"message":"ready"`)) ?? ""
+  const { annotations } = JSON.parse(line) as { readonly annotations: { readonly url: string } }
+  return annotations.url
+}
+
+/** Keys in the environment, and the passwords inside addresses. */
+const secretsOf = (env: Readonly<Record<string, string>>): ReadonlyArray<string> =>
+  Object.entries(env).flatMap(([name, value]) => {
+    if (/_KEY$|SECRET|TOKEN/.test(name)) return [value]
+    const password = name.endsWith("_URL") && URL.canParse(value) ? new URL(value).password : ""
+    return password === "" ? [] : [decodeURIComponent(password)]
+  })
