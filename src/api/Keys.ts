@@ -14,7 +14,9 @@ const Moment = Schema.DateTimeUtcFromString
 
 export const CreateKeyRequest = Schema.Struct({
   name: Name,
-  tier: Tier.pipe(Schema.withDecodingDefaultKey(Effect.succeed("free" as const))),
+  tier: Tier.annotate({ identifier: undefined, default: "free" }).pipe(
+    Schema.withDecodingDefaultKey(Effect.succeed("free" as const))
+  ),
   /** Monthly cap in USD; null or absent: none. */
   monthly_budget_usd: nullable(Budget),
   /** Model ids and `author/*`; null or absent: every model. */

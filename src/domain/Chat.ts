@@ -49,7 +49,7 @@ const MaxPrice = Schema.Struct({
 export const ProviderPreferences = open({
   sort: nullable(Schema.Literals(["price", "throughput", "latency"])),
   order: nullable(Schema.Array(Schema.String)),
-  allow_fallbacks: Schema.Boolean.pipe(Schema.withDecodingDefaultKey(Effect.succeed(true))),
+  allow_fallbacks: Schema.Boolean.annotate({ default: true }).pipe(Schema.withDecodingDefaultKey(Effect.succeed(true))),
   data_collection: nullable(Schema.Literals(["allow", "deny"])),
   only: nullable(Schema.Array(Schema.String)),
   ignore: nullable(Schema.Array(Schema.String)),
@@ -61,9 +61,11 @@ export const ChatRequest = open({
   model: Schema.String.check(Schema.isMinLength(1)),
   messages: Schema.Array(ChatMessage).check(Schema.isMinLength(1)),
   /** OpenAI's default is 1.0 and providers apply it; it is forwarded only when the client sent it. */
-  temperature: nullable(NumberIn(0, 2)),
+  temperature: Schema.optionalKey(Schema.NullOr(NumberIn(0, 2)).annotate({ default: 1 })),
   max_tokens: nullable(PositiveInt),
-  stream: Schema.NullOr(Schema.Boolean).pipe(Schema.withDecodingDefaultKey(Effect.succeed(false))),
+  stream: Schema.NullOr(Schema.Boolean)
+    .annotate({ default: false })
+    .pipe(Schema.withDecodingDefaultKey(Effect.succeed(false))),
   user: nullable(Schema.String),
   metadata: nullable(Free),
   provider: nullable(ProviderPreferences),
@@ -94,14 +96,18 @@ export type ChatRequest = typeof ChatRequest.Type
 export const outputLimit = (request: ChatRequest): number | null =>
   request.max_completion_tokens ?? request.max_tokens ?? null
 
+const Tokens = Schema.Int.annotate({ default: 0 })
+const Usd = Schema.Finite.annotate({ default: 0 })
+const CacheHit = Schema.Boolean.annotate({ default: false })
+
 export const UsageInfo = Schema.Struct({
-  prompt_tokens: Schema.Int,
-  completion_tokens: Schema.Int,
-  total_tokens: Schema.Int,
-  estimated_cost_usd: Schema.Finite,
-  cached_tokens: Schema.Int,
-  cache_discount_usd: Schema.Finite,
-  cache_hit: Schema.Boolean
+  prompt_tokens: Tokens,
+  completion_tokens: Tokens,
+  total_tokens: Tokens,
+  estimated_cost_usd: Usd,
+  cached_tokens: Tokens,
+  cache_discount_usd: Usd,
+  cache_hit: CacheHit
 }).annotate({ identifier: "UsageInfo" })
 export type UsageInfo = typeof UsageInfo.Type
 
@@ -121,13 +127,13 @@ export const ChatChoice = open({
 
 export const ChatResponse = open({
   id: Schema.String,
-  object: Schema.Literal("chat.completion"),
+  object: Schema.Literal("chat.completion").annotate({ default: "chat.completion" }),
   created: Schema.Int,
   model: Schema.String,
   provider: Schema.String,
   choices: Schema.Array(ChatChoice),
   usage: UsageInfo,
-  cache_hit: Schema.Boolean,
+  cache_hit: CacheHit,
   generation_id: Schema.NullOr(Schema.String),
   system_fingerprint: Schema.NullOr(Schema.String)
 }).annotate({ identifier: "ChatCompletionResponse" })

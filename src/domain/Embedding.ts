@@ -19,13 +19,13 @@ export type EmbeddingRequest = typeof EmbeddingRequest.Type
 
 /** `embedding` is an array of numbers, or with `encoding_format: "base64"` the little-endian float32 bytes in base64. */
 export const EmbeddingVector = Schema.Struct({
-  object: Schema.Literal("embedding"),
+  object: Schema.Literal("embedding").annotate({ default: "embedding" }),
   index: Schema.Int,
   embedding: Schema.Union([Schema.Array(Schema.Finite), Schema.String])
 }).annotate({ identifier: "EmbeddingVector" })
 
 export const EmbeddingResponse = Schema.Struct({
-  object: Schema.Literal("list"),
+  object: Schema.Literal("list").annotate({ default: "list" }),
   data: Schema.Array(EmbeddingVector),
   model: Schema.String,
   provider: Schema.String,
