@@ -1,0 +1,194 @@
+/** 503: a store of ours is down. It is said as that, never as a 401, and nothing is served unmetered. */
+import { assert, it } from "@effect/vitest"
+import { Effect, Layer } from "effect"
+import { Ids } from "../../src/domain/Ids.ts"
+import { Providers } from "../../src/providers/Providers.ts"
+import { gateway, memory } from "../../src/Server.ts"
+import { defaultSettings } from "../../src/Settings.ts"
+import { CacheStore } from "../../src/store/CacheStore.ts"
+import { KeyRepo } from "../../src/store/KeyRepo.ts"
+import { Ledger } from "../../src/store/Ledger.ts"
+import { Limits } from "../../src/store/Limits.ts"
+import { StoreError } from "../../src/store/StoreError.ts"
+import { TestApp } from "../support/TestApp.ts"
+import { ask, envelope, helloReply, named, seen } from "./wire.ts"
+
+const down = (dependency: "database" | "limit_store" | "cache") =>
+  Effect.fail(new StoreError({ dependency, cause: new Error("connect ECONNREFUSED 10.0.0.5:5432, password hunter2") }))
+
+/** The stores of memory, some of whose members fail. */
+interface Broken {
+  readonly keys?: Partial<KeyRepo["Service"]>
+  readonly ledger?: Partial<Ledger["Service"]>
+  readonly limits?: Partial<Limits["Service"]>
+  readonly cache?: Partial<CacheStore["Service"]>
+}
+
+const app = (broken: Broken) => {
+  const calls: Array<string> = []
+  const providers = Providers.layerScripted([
+    {
+      slug: "alpha",
+      models: { "test/small": { reply: helloReply } },
+      onCall: (_, kind) => void calls.push(kind)
+    }
+  ])
+  const layer = TestApp.layerWith(defaultSettings).pipe(
+    Layer.provideMerge(gateway(defaultSettings)),
+    Layer.provideMerge(Layer.mergeAll(providers, memory)),
+    Layer.provideMerge(
+      Layer.mergeAll(
+        Layer.effect(
+          KeyRepo,
+          Effect.map(KeyRepo, (whole) => ({ ...whole, ...broken.keys }))
+        ).pipe(Layer.provide(KeyRepo.layerMemory)),
+        Layer.effect(
+          Ledger,
+          Effect.map(Ledger, (whole) => ({ ...whole, ...broken.ledger }))
+        ).pipe(Layer.provide(Ledger.layerMemory)),
+        Layer.effect(
+          Limits,
+          Effect.map(Limits, (whole) => ({ ...whole, ...broken.limits }))
+        ).pipe(Layer.provide(Limits.layerMemory)),
+        Layer.effect(
+          CacheStore,
+          Effect.map(CacheStore, (whole) => ({ ...whole, ...broken.cache }))
+        ).pipe(Layer.provide(CacheStore.layerMemory({ maxEntries: 10 }))),
+        Ids.layerSequence
+      )
+    )
+  )
+  return { calls, layer }
+}
+
+const refused = (dependency: "database" | "limit_store") =>
+  envelope({
+    type: "dependency_unavailable",
+    code: `${dependency}_unavailable`,
+    message: "The gateway cannot reach a store that it needs to answer safely. Retry shortly.",
+    retryable: true,
+    retryAfter: 1,
+    details: { dependency }
+  })
+
+const json = { "content-type": "application/json", "x-request-id": "r-1" }
+
+it.effect("keys cannot be looked up: 503, not 401", () => {
+  const { calls, layer } = app({ keys: { findByPublicId: () => down("database") } })
+  return Effect.gen(function* () {
+    const { chat, issueKey, send } = yield* TestApp
+    const { secret } = yield* issueKey()
+    const answer = { status: 503, headers: { ...json, "retry-after": "1" }, body: refused("database") }
+    assert.deepStrictEqual(seen(yield* chat(ask("Hi"), { key: secret, ...named() })), answer)
+    assert.deepStrictEqual(seen(yield* send("/v1/models", { key: secret, ...named() })), answer)
+    assert.deepStrictEqual(calls, [])
+  }).pipe(Effect.provide(layer))
+})
+
+it.effect("the limit store is down: nothing is served", () => {
+  const { calls, layer } = app({ limits: { acquire: () => down("limit_store") } })
+  return Effect.gen(function* () {
+    const { chat, issueKey } = yield* TestApp
+    const { secret } = yield* issueKey()
+    assert.deepStrictEqual(seen(yield* chat(ask("Hi"), { key: secret, ...named() })), {
+      status: 503,
+      headers: { ...json, "retry-after": "1" },
+      body: refused("limit_store")
+    })
+    assert.deepStrictEqual(calls, [])
+  }).pipe(Effect.provide(layer))
+})
+
+it.effect(
+  "the ledger cannot reserve: a capped key's request is not forwarded, an uncapped key's reply is not sent",
+  () => {
+    const { calls, layer } = app({ ledger: { reserve: () => down("database") } })
+    return Effect.gen(function* () {
+      const { chat, issueKey } = yield* TestApp
+      const capped = yield* issueKey({ monthlyBudgetNano: 1_000_000_000 })
+      const first = yield* chat(ask("Hi"), { key: capped.secret, ...named() })
+      assert.deepStrictEqual([first.status, first.text], [503, refused("database")])
+      assert.deepStrictEqual(calls, [])
+      const uncapped = yield* issueKey()
+      for (const stream of [false, true]) {
+        const answered = yield* chat(ask("Hi", { stream }), { key: uncapped.secret, ...named() })
+        assert.deepStrictEqual([answered.status, answered.headers.get("content-type")], [503, "application/json"])
+        assert.notInclude(answered.text, "Hello")
+      }
+    }).pipe(Effect.provide(layer))
+  }
+)
+
+it.effect("a cache that is down is a miss", () => {
+  const { calls, layer } = app({ cache: { get: () => down("cache"), set: () => down("cache") } })
+  return Effect.gen(function* () {
+    const { chat, issueKey } = yield* TestApp
+    const { secret } = yield* issueKey()
+    for (let count = 0; count < 2; count++) {
+      const answered = yield* chat(ask("Hi"), { key: secret })
+      assert.deepStrictEqual([answered.status, answered.headers.get("x-tollgate-cache")], [200, "miss"])
+    }
+    assert.deepStrictEqual(calls, ["chat", "chat"])
+  }).pipe(Effect.provide(layer))
+})
+
+it.effect("reading back while the database is down: 503 with nothing of the cause", () => {
+  const { layer } = app({
+    keys: { list: () => down("database") },
+    ledger: { find: () => down("database"), list: () => down("database"), overview: () => down("database") }
+  })
+  return Effect.gen(function* () {
+    const { adminKey, issueKey, send } = yield* TestApp
+    const { secret } = yield* issueKey()
+    const headers = { "x-admin-key": adminKey, ...named().headers }
+    const generation = "/v1/generations/gen_00000000000000000000000000000001"
+    for (const path of [generation, "/v1/generations", "/v1/keys", "/v1/admin/overview"]) {
+      const answered = yield* send(path, { key: secret, headers })
+      assert.deepStrictEqual([answered.status, answered.text], [503, refused("database")], path)
+    }
+  }).pipe(Effect.provide(layer))
+})
+
+it.effect("health tells the truth: the database is a 503, the cache degrades", () =>
+  Effect.gen(function* () {
+    const report = (broken: Broken) =>
+      Effect.gen(function* () {
+        const { send } = yield* TestApp
+        const [health, ready, live] = yield* Effect.all([send("/health"), send("/health/ready"), send("/health/live")])
+        const { dependencies, status } = JSON.parse(health.text)
+        return [
+          health.status,
+          status,
+          dependencies.database.status,
+          dependencies.cache.status,
+          ready.status,
+          live.status
+        ]
+      }).pipe(Effect.provide(app(broken).layer))
+    assert.deepStrictEqual(yield* report({}), [200, "ok", "ok", "ok", 200, 200])
+    assert.deepStrictEqual(yield* report({ ledger: { ping: down("database") } }), [
+      503,
+      "unavailable",
+      "unavailable",
+      "ok",
+      503,
+      200
+    ])
+    assert.deepStrictEqual(yield* report({ limits: { ping: down("limit_store") } }), [
+      503,
+      "unavailable",
+      "ok",
+      "ok",
+      503,
+      200
+    ])
+    assert.deepStrictEqual(yield* report({ cache: { ping: down("cache") } }), [
+      200,
+      "degraded",
+      "ok",
+      "unavailable",
+      200,
+      200
+    ])
+  })
+)

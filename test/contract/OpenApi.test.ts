@@ -1,0 +1,257 @@
+/** The OpenAPI document against the specification's tables: every endpoint, field, default and bound, and who may answer 422. */
+import { assert, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { readFileSync } from "node:fs"
+import { TestApp } from "../support/TestApp.ts"
+
+interface Schema {
+  readonly $ref?: string
+  readonly type?: string
+  readonly enum?: ReadonlyArray<unknown>
+  readonly anyOf?: ReadonlyArray<Schema>
+  readonly allOf?: ReadonlyArray<Schema>
+  readonly items?: Schema
+  readonly properties?: Readonly<Record<string, Schema>>
+  readonly required?: ReadonlyArray<string>
+  readonly additionalProperties?: unknown
+  readonly default?: unknown
+  readonly minimum?: number
+  readonly maximum?: number
+  readonly exclusiveMinimum?: number
+  readonly format?: string
+}
+interface Operation {
+  readonly parameters?: ReadonlyArray<{ readonly name: string; readonly in: string; readonly required?: boolean }>
+  readonly requestBody?: { readonly required?: boolean; readonly content: Readonly<Record<string, { schema: Schema }>> }
+  readonly responses: Readonly<Record<string, { readonly content?: Readonly<Record<string, { schema: Schema }>> }>>
+  readonly security?: ReadonlyArray<Readonly<Record<string, unknown>>>
+}
+interface Document {
+  readonly openapi: string
+  readonly info: { readonly version: string }
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
+  readonly components: {
+    readonly schemas: Readonly<Record<string, Schema>>
+    readonly securitySchemes: Readonly<Record<string, unknown>>
+  }
+}
+
+const document = JSON.parse(readFileSync(new URL("../../openapi.json", import.meta.url), "utf8")) as Document
+
+const named = (name: string): Schema => {
+  const found = document.components.schemas[name]
+  assert.isDefined(found, name)
+  return found ?? {}
+}
+const resolve = (schema: Schema): Schema =>
+  schema.$ref === undefined ? schema : named(schema.$ref.slice(schema.$ref.lastIndexOf("/") + 1))
+
+/** A schema in a few words: `string`, `integer|null`, `array of string`, `ChatMessage`. */
+const wordsOf = (schema: Schema): string => {
+  if (schema.$ref !== undefined) return schema.$ref.slice(schema.$ref.lastIndexOf("/") + 1)
+  if (schema.anyOf !== undefined) return schema.anyOf.map(wordsOf).join("|")
+  if (schema.type === "array") return `array of ${schema.items === undefined ? "anything" : wordsOf(schema.items)}`
+  if (schema.enum !== undefined) return schema.enum.join(",")
+  return schema.type ?? "anything"
+}
+
+/** Field, type, `required` or not, and the default where there is one: the rows of the specification's tables. */
+type Row = readonly [field: string, type: string, required: boolean, byDefault?: unknown]
+
+const tables: Readonly<Record<string, ReadonlyArray<Row>>> = {
+  ChatMessage: [
+    ["role", "system,user,assistant,tool", true],
+    ["content", "string|array of object|null", false]
+  ],
+  ChatCompletionRequest: [
+    ["model", "string", true],
+    ["messages", "array of ChatMessage", true],
+    ["temperature", "number|null", false, 1],
+    ["max_tokens", "integer|null", false],
+    ["stream", "boolean|null", false, false],
+    ["user", "string|null", false],
+    ["metadata", "object|null", false],
+    ["provider", "ProviderPreferences|null", false],
+    ["response_format", "object|null", false]
+  ],
+  ProviderPreferences: [
+    ["sort", "price,throughput,latency|null", false],
+    ["order", "array of string|null", false],
+    ["allow_fallbacks", "boolean", false, true],
+    ["data_collection", "allow,deny|null", false]
+  ],
+  ChatCompletionResponse: [
+    ["id", "string", true],
+    ["object", "chat.completion", true, "chat.completion"],
+    ["created", "integer", true],
+    ["model", "string", true],
+    ["provider", "string", true],
+    ["choices", "array of ChatChoice", true],
+    ["usage", "UsageInfo", true],
+    ["cache_hit", "boolean", true, false],
+    ["generation_id", "string|null", true]
+  ],
+  ChatChoice: [
+    ["index", "integer", true],
+    ["message", "object", true],
+    ["finish_reason", "string|null", true]
+  ],
+  UsageInfo: [
+    ["prompt_tokens", "integer", true, 0],
+    ["completion_tokens", "integer", true, 0],
+    ["total_tokens", "integer", true, 0],
+    ["estimated_cost_usd", "number", true, 0],
+    ["cached_tokens", "integer", true, 0],
+    ["cache_discount_usd", "number", true, 0],
+    ["cache_hit", "boolean", true, false]
+  ],
+  EmbeddingRequest: [
+    ["model", "string", true],
+    ["input", "string|array of string", true],
+    ["user", "string|null", false]
+  ],
+  EmbeddingResponse: [
+    ["object", "list", true, "list"],
+    ["data", "array of EmbeddingVector", true],
+    ["model", "string", true],
+    ["provider", "string", true],
+    ["usage", "UsageInfo", true]
+  ],
+  EmbeddingVector: [
+    ["object", "embedding", true, "embedding"],
+    ["index", "integer", true],
+    ["embedding", "array of number|string", true]
+  ],
+  CreateKeyRequest: [
+    ["name", "string", true],
+    ["tier", "free,pro,enterprise", false, "free"],
+    ["monthly_budget_usd", "number|null", false],
+    ["allowed_models", "array of string|null", false]
+  ],
+  GenerationRecord: [
+    ["id", "string", true],
+    ["model", "string", true],
+    ["provider", "string", true],
+    ["created_at", "string", true],
+    ["usage", "UsageInfo", true],
+    ["cost", "GenerationCost", true],
+    ["latency_ms", "number", true],
+    ["fallback_used", "boolean", true],
+    ["cache_hit", "boolean", true]
+  ],
+  GenerationCost: [
+    ["prompt_cost_usd", "number", true],
+    ["completion_cost_usd", "number", true],
+    ["cache_discount_usd", "number", true],
+    ["total_cost_usd", "number", true],
+    ["markup_usd", "number", true],
+    ["billed_usd", "number", true]
+  ],
+  HTTPValidationError: [["detail", "array of ValidationError", true]],
+  ValidationError: [
+    ["loc", "array of string|integer", true],
+    ["msg", "string", true],
+    ["type", "string", true],
+    ["input", "anything", false],
+    ["ctx", "object", false]
+  ]
+}
+
+it.each(Object.entries(tables))("%s has the fields, types, requirements and defaults of its table", (name, rows) => {
+  const schema = named(name)
+  for (const [field, type, required, byDefault] of rows) {
+    const property = schema.properties?.[field]
+    assert.isDefined(property, `${name}.${field}`)
+    assert.strictEqual(wordsOf(property ?? {}), type, `${name}.${field}`)
+    assert.strictEqual(schema.required?.includes(field) ?? false, required, `${name}.${field}`)
+    assert.deepStrictEqual(property?.default, byDefault, `${name}.${field}`)
+  }
+})
+
+it("bounds: temperature 0 to 2, max_tokens above 0, the date-time of a generation, the three tiers", () => {
+  const request = named("ChatCompletionRequest").properties ?? {}
+  const [temperature] = request["temperature"]?.anyOf ?? []
+  assert.deepStrictEqual([temperature?.minimum, temperature?.maximum], [0, 2])
+  assert.strictEqual(request["max_tokens"]?.anyOf?.[0]?.exclusiveMinimum, 0)
+  assert.strictEqual(named("GenerationRecord").properties?.["created_at"]?.format, "date-time")
+  assert.deepStrictEqual(named("ApiKeyTier").enum, ["free", "pro", "enterprise"])
+})
+
+it("requests take members that they do not name", () => {
+  for (const name of ["ChatCompletionRequest", "ChatMessage", "ProviderPreferences", "EmbeddingRequest"]) {
+    const schema = named(name)
+    assert.notStrictEqual(schema.additionalProperties, false, name)
+  }
+})
+
+/** The specification's endpoints that there are, with what opens them and what they answer. */
+const endpoints: ReadonlyArray<
+  readonly [method: string, path: string, security: ReadonlyArray<string>, body: string | null, answer: string]
+> = [
+  ["get", "/health", [], null, "HealthReport"],
+  ["post", "/v1/chat/completions", ["bearer", "apiKey"], "ChatCompletionRequest", "ChatCompletionResponse"],
+  ["post", "/v1/embeddings", ["bearer", "apiKey"], "EmbeddingRequest", "EmbeddingResponse"],
+  ["get", "/v1/models", ["bearer", "apiKey"], null, "ModelList"],
+  ["get", "/v1/generations/{generation_id}", ["bearer", "apiKey"], null, "GenerationRecord"],
+  ["post", "/v1/keys", ["adminKey"], "CreateKeyRequest", "IssuedApiKey"],
+  ["get", "/v1/keys", ["adminKey"], null, "object"],
+  ["get", "/v1/admin/overview", ["adminKey"], null, "AdminOverview"]
+]
+
+it.each(endpoints)("%s %s is declared with its security, body and answer", (method, path, security, body, answer) => {
+  const operation = document.paths[path]?.[method]
+  assert.isDefined(operation)
+  assert.deepStrictEqual(
+    (operation?.security ?? []).flatMap((scheme) => Object.keys(scheme)),
+    security
+  )
+  const schema = operation?.requestBody?.content["application/json"]?.schema
+  assert.strictEqual(schema === undefined ? null : wordsOf(schema), body)
+  assert.strictEqual(operation?.requestBody?.required ?? false, body !== null)
+  assert.strictEqual(wordsOf(operation?.responses["200"]?.content?.["application/json"]?.schema ?? {}), answer)
+})
+
+it("422 with HTTPValidationError is declared wherever there are parameters or a body", () => {
+  let declared = 0
+  for (const [path, operations] of Object.entries(document.paths)) {
+    for (const [method, { parameters = [], requestBody, responses }] of Object.entries(operations)) {
+      if (parameters.length === 0 && requestBody === undefined) continue
+      declared++
+      const schema = responses["422"]?.content?.["application/json"]?.schema
+      assert.strictEqual(wordsOf(schema ?? {}), "HTTPValidationError", `${method} ${path}`)
+    }
+  }
+  assert.isAtLeast(declared, 8)
+})
+
+it("a completion streams as Server-Sent Events too, and every path parameter is required", () => {
+  const answers = document.paths["/v1/chat/completions"]?.["post"]?.responses["200"]?.content ?? {}
+  assert.deepStrictEqual(Object.keys(answers), ["application/json", "text/event-stream"])
+  for (const [path, operations] of Object.entries(document.paths)) {
+    for (const { parameters = [] } of Object.values(operations)) {
+      const inPath = parameters.filter((parameter) => parameter.in === "path")
+      assert.deepStrictEqual(
+        inPath.map(({ name }) => `{${name}}`),
+        path.match(/\{\w+\}/g) ?? []
+      )
+      assert.isTrue(inPath.every(({ required }) => required === true))
+    }
+  }
+})
+
+it("every reference leads somewhere", () => {
+  const refs = new Set(JSON.stringify(document).match(/"#\/components\/schemas\/[^"]+"/g))
+  for (const ref of refs) assert.isDefined(resolve({ $ref: JSON.parse(ref) as string }), ref)
+  assert.isAbove(refs.size, 15)
+})
+
+it.effect("the served document is the kept one", () =>
+  Effect.gen(function* () {
+    const { send } = yield* TestApp
+    const served = yield* send("/openapi.json")
+    assert.strictEqual(served.status, 200)
+    assert.strictEqual(served.headers.get("content-type"), "application/json")
+    assert.deepStrictEqual(JSON.parse(served.text), document)
+    assert.strictEqual(document.info.version, "0.1.0")
+  }).pipe(Effect.provide(TestApp.layer({ providers: [] })))
+)
