@@ -1,5 +1,8 @@
-/** What the process says of itself: logs, pretty on a terminal and one JSON object a line elsewhere, from the level that is set. */
-import { Effect, Layer, Logger, type LogLevel, References } from "effect"
+/**
+ * What the process says of itself: logs, pretty on a terminal and one JSON object a line elsewhere, from the level that is set; and the
+ * last words of one that cannot go on.
+ */
+import { Cause, Console, Effect, Layer, Logger, type LogLevel, References } from "effect"
 import { Settings, type SettingsShape } from "./Settings.ts"
 
 const levels: Readonly<Record<SettingsShape["logLevel"], LogLevel.LogLevel>> = {
@@ -19,3 +22,11 @@ export const layer = Layer.unwrap(
     )
   )
 )
+
+/** Says on stderr why the process ends: an expected fault by its message alone, a bug with all that is known of it. */
+export const reportFailure = <A, E extends Error, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+  Effect.tapCause(self, (cause) => {
+    if (Cause.hasInterruptsOnly(cause)) return Effect.void
+    const expected = cause.reasons.find((reason) => reason._tag === "Fail")?.error
+    return Console.error(`tollgate cannot go on: ${expected === undefined ? Cause.pretty(cause) : expected.message}`)
+  })

@@ -4,7 +4,7 @@
  * file is read again and the gateway's services are built anew, while stores, circuits, statistics and the port stay.
  */
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
-import { Context, Duration, Effect, Layer, Queue, Redacted, Scope, Stream } from "effect"
+import { Context, Duration, Effect, Layer, Queue, Redacted, Schedule, Scope, Stream } from "effect"
 import { HttpRouter, HttpServer } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { createServer } from "node:http"
@@ -51,6 +51,7 @@ import { Ledger } from "./store/Ledger.ts"
 import { Limits } from "./store/Limits.ts"
 import { RedisConnection } from "./store/RedisConnection.ts"
 import { Sql } from "./store/Sql.ts"
+import { StoreError } from "./store/StoreError.ts"
 import { type AdminKey, welcome } from "./Welcome.ts"
 
 /** The gateway's services, on stores and providers of the caller's choice. */
@@ -91,13 +92,23 @@ export const routes = (settings: SettingsShape, adminKey: Redacted.Redacted) =>
     Layer.provide(Layer.mergeAll(Authorization.layer, Authorization.layerAdmin(adminKey), Validation.layer(settings)))
   )
 
-const database = (settings: SettingsShape) => {
-  const sql =
-    settings.databaseUrl === null
-      ? Sql.layerEmbedded({ dataDir: settings.dataDir })
-      : Sql.layerPostgres({ url: settings.databaseUrl, maxConnections: settings.databasePool })
-  return Layer.mergeAll(KeyRepo.layer, Ledger.layer).pipe(Layer.provide(sql))
-}
+const database = (settings: SettingsShape) =>
+  Layer.mergeAll(KeyRepo.layer, Ledger.layer).pipe(
+    Layer.provide(
+      settings.databaseUrl === null
+        ? Sql.layerEmbedded({ dataDir: settings.dataDir })
+        : patiently(Sql.layerPostgres({ url: settings.databaseUrl, maxConnections: settings.databasePool }))
+    )
+  )
+
+/** Gives a database that is still starting a minute to answer, before the start is given up. */
+const patiently = <A, E>(store: Layer.Layer<A, E | StoreError>) =>
+  Layer.effectContext(
+    Layer.build(Layer.fresh(store)).pipe(
+      Effect.tapError(() => Effect.logWarning("the database does not answer yet; trying again")),
+      Effect.retry({ schedule: Schedule.spaced("1 second"), times: 60, while: (error) => error instanceof StoreError })
+    )
+  )
 
 const shared = (settings: SettingsShape) =>
   settings.redisUrl === null
@@ -146,8 +157,7 @@ const application = (settings: SettingsShape, admin: AdminKey) =>
 
 type Needs = Exclude<Effect.Services<ReturnType<typeof application>>, Scope.Scope>
 
-const serve = Effect.fnUntraced(function* (started: SettingsShape) {
-  const admin = yield* adminKey(started)
+const serve = Effect.fnUntraced(function* (started: SettingsShape, admin: AdminKey) {
   const { drain } = yield* Lifecycle
   const services = Context.omit(Scope.Scope)(yield* Effect.context<Needs>())
   const build = (settings: SettingsShape) => Effect.provideContext(application(settings, admin), services)
@@ -164,7 +174,6 @@ const serve = Effect.fnUntraced(function* (started: SettingsShape) {
       )
     )
   )
-  yield* welcome(started, admin).pipe(Effect.provide(Accounts.layer(started)))
 })
 
 /** Runs `action` at every SIGHUP, one after the other. */
@@ -186,10 +195,14 @@ const onHangup = (action: Effect.Effect<void>) =>
 export const settings = Settings.layer
 
 export const layer = Layer.unwrap(
-  Effect.map(Settings, (settings) =>
-    Layer.mergeAll(Layer.effectDiscard(serve(settings)), Generations.layerReconciler).pipe(
+  Effect.gen(function* () {
+    const settings = yield* Settings
+    const admin = yield* adminKey(settings)
+    return Layer.effectDiscard(welcome(settings, admin)).pipe(
+      Layer.provide(Layer.mergeAll(Accounts.layer(settings), Generations.layerReconciler)),
+      Layer.provide(Layer.effectDiscard(serve(settings, admin))),
       Layer.provide(node(settings)),
       Layer.provide(Layer.mergeAll(database(settings), shared(settings), memory, Ids.layer, Transport.layer))
     )
-  )
+  })
 )

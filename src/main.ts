@@ -4,4 +4,10 @@ import { Layer } from "effect"
 import * as Observability from "./Observability.ts"
 import * as Server from "./Server.ts"
 
-Server.layer.pipe(Layer.provide(Observability.layer), Layer.provide(Server.settings), Layer.launch, NodeRuntime.runMain)
+Server.layer.pipe(
+  Layer.provide(Observability.layer),
+  Layer.provide(Server.settings),
+  Layer.launch,
+  Observability.reportFailure,
+  NodeRuntime.runMain({ disableErrorReporting: true })
+)

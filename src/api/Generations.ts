@@ -61,7 +61,7 @@ export class GenerationsGroup extends HttpApiGroup.make("generations")
     HttpApiEndpoint.get("list", "/v1/generations", {
       query: {
         limit: Schema.optionalKey(
-          Schema.NumberFromString.pipe(
+          Schema.FiniteFromString.pipe(
             Schema.decodeTo(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 100 })))
           )
         ),

@@ -94,7 +94,7 @@ export class KeysGroup extends HttpApiGroup.make("keys")
     HttpApiEndpoint.get("list", "/v1/keys", {
       query: {
         limit: Schema.optionalKey(
-          Schema.NumberFromString.pipe(
+          Schema.FiniteFromString.pipe(
             Schema.decodeTo(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 1_000 })))
           )
         ),

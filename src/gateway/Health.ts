@@ -7,6 +7,7 @@ import { Providers } from "../providers/Providers.ts"
 import { CacheStore } from "../store/CacheStore.ts"
 import { Ledger } from "../store/Ledger.ts"
 import { Limits } from "../store/Limits.ts"
+import { type StoreError } from "../store/StoreError.ts"
 import { Circuits, type CircuitState } from "./Circuits.ts"
 import { Lifecycle } from "./Lifecycle.ts"
 
@@ -106,7 +107,7 @@ export class Health extends Context.Service<
   )
 }
 
-const ping = (trip: Effect.Effect<void, unknown>): Effect.Effect<DependencyHealth> =>
+const ping = (trip: Effect.Effect<void, StoreError>): Effect.Effect<DependencyHealth> =>
   Effect.gen(function* () {
     const startMs = yield* Clock.currentTimeMillis
     const exit = yield* Effect.exit(Effect.timeout(trip, PING_LIMIT))

@@ -157,6 +157,7 @@ const ofCheck = (issue: SchemaIssue.Filter, value: unknown, text: boolean): Foun
     return typeof found === "number" ? found : undefined
   }
   switch (representation?.id) {
+    case "effect/schema/isFinite":
     case "effect/schema/isInt":
       return text
         ? { type: "int_parsing", msg: "Input should be a valid integer, unable to parse string as an integer" }
