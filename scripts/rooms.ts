@@ -37,8 +37,16 @@ export const rooms: ReadonlyArray<Room> = [
     name: "Server",
     files: /^(?:Server|Welcome)\.ts$/,
     // Welcome is what Server says when all is up; the layers rule holds for it as for any other file.
-    mayImport: /^(?:Settings\.ts$|Welcome\.ts$|settings\/|http\/|api\/|gateway\/|providers\/|store\/|domain\/)/,
+    mayImport:
+      /^(?:Settings\.ts$|Welcome\.ts$|Workers\.ts$|settings\/|http\/|api\/|gateway\/|providers\/|store\/|domain\/)/,
     because: "Server puts the layers together; main is above it and Observability beside it"
+  },
+  {
+    name: "Workers",
+    files: /^Workers\.ts$/,
+    mayImport: /^$/,
+    notPackages: package_(`${sql}|${http}`),
+    because: "it keeps processes alive and knows nothing of what they do"
   },
   {
     name: "Welcome",

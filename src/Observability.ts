@@ -2,7 +2,7 @@
  * What the process says of itself: logs, pretty on a terminal and one JSON object a line elsewhere, from the level that is set; and the
  * last words of one that cannot go on.
  */
-import { Cause, Console, Effect, Layer, Logger, type LogLevel, References } from "effect"
+import { Cause, Console, Effect, Exit, Layer, Logger, type LogLevel, References } from "effect"
 import { Settings, type SettingsShape } from "./Settings.ts"
 
 const levels: Readonly<Record<SettingsShape["logLevel"], LogLevel.LogLevel>> = {
@@ -22,6 +22,10 @@ export const layer = Layer.unwrap(
     )
   )
 )
+
+/** The process' exit code: a process that was asked to end and ended well has not failed. */
+export const teardown = <E, A>(exit: Exit.Exit<A, E>, onExit: (code: number) => void): void =>
+  onExit(Exit.isSuccess(exit) || Cause.hasInterruptsOnly(exit.cause) ? 0 : 1)
 
 /** Says on stderr why the process ends: an expected fault by its message alone, a bug with all that is known of it. */
 export const reportFailure = <A, E extends Error, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>

@@ -53,6 +53,7 @@ import { RedisConnection } from "./store/RedisConnection.ts"
 import { Sql } from "./store/Sql.ts"
 import { StoreError } from "./store/StoreError.ts"
 import { type AdminKey, welcome } from "./Welcome.ts"
+import * as Workers from "./Workers.ts"
 
 /** The gateway's services, on stores and providers of the caller's choice. */
 export const gateway = (settings: SettingsShape) =>
@@ -72,7 +73,10 @@ export const gateway = (settings: SettingsShape) =>
   )
 
 /** What the gateway remembers of its providers and of itself; it outlives a reload. */
-export const memory = Layer.mergeAll(Circuits.layerMemory, ProviderStats.layer, Traffic.layer, Lifecycle.layer)
+const recollection = Layer.mergeAll(ProviderStats.layer, Traffic.layer, Lifecycle.layer)
+
+/** The same with circuits of this process alone. */
+export const memory = Layer.mergeAll(recollection, Circuits.layerMemory)
 
 /** Every route, with its middleware and the edge around all. Needs the gateway's services and a router. */
 export const routes = (settings: SettingsShape, adminKey: Redacted.Redacted) =>
@@ -110,10 +114,11 @@ const patiently = <A, E>(store: Layer.Layer<A, E | StoreError>) =>
     )
   )
 
+/** What processes share when there is a Redis: limits, circuits and the prompt cache. */
 const shared = (settings: SettingsShape) =>
   settings.redisUrl === null
-    ? Layer.mergeAll(Limits.layerMemory, CacheStore.layerMemory(settings.cache))
-    : Layer.mergeAll(Limits.layerRedis, CacheStore.layerRedis).pipe(
+    ? Layer.mergeAll(Limits.layerMemory, CacheStore.layerMemory(settings.cache), Circuits.layerMemory)
+    : Layer.mergeAll(Limits.layerRedis, CacheStore.layerRedis, Circuits.layerRedis).pipe(
         Layer.provide(RedisConnection.layer({ url: settings.redisUrl }))
       )
 
@@ -194,15 +199,18 @@ const onHangup = (action: Effect.Effect<void>) =>
 
 export const settings = Settings.layer
 
+const serving = (settings: SettingsShape, admin: AdminKey) =>
+  Layer.effectDiscard(welcome(settings, admin)).pipe(
+    Layer.provide(Layer.mergeAll(Accounts.layer(settings), Generations.layerReconciler)),
+    Layer.provide(Layer.effectDiscard(serve(settings, admin))),
+    Layer.provide(node(settings)),
+    Layer.provide(Layer.mergeAll(database(settings), shared(settings), recollection, Ids.layer, Transport.layer))
+  )
+
 export const layer = Layer.unwrap(
   Effect.gen(function* () {
     const settings = yield* Settings
     const admin = yield* adminKey(settings)
-    return Layer.effectDiscard(welcome(settings, admin)).pipe(
-      Layer.provide(Layer.mergeAll(Accounts.layer(settings), Generations.layerReconciler)),
-      Layer.provide(Layer.effectDiscard(serve(settings, admin))),
-      Layer.provide(node(settings)),
-      Layer.provide(Layer.mergeAll(database(settings), shared(settings), memory, Ids.layer, Transport.layer))
-    )
+    return Workers.keepsWorkers(settings) ? Workers.layer(settings) : serving(settings, admin)
   })
 )

@@ -9,5 +9,5 @@ Server.layer.pipe(
   Layer.provide(Server.settings),
   Layer.launch,
   Observability.reportFailure,
-  NodeRuntime.runMain({ disableErrorReporting: true })
+  NodeRuntime.runMain({ disableErrorReporting: true, teardown: Observability.teardown })
 )

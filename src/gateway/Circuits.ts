@@ -71,6 +71,11 @@ export class Circuits extends Context.Service<
 
   /** Circuits of this process alone. */
   static readonly layerMemory = Circuits.layerNoStore.pipe(Layer.provide(CircuitBreaker.layerStoreMemory()))
+
+  /** Circuits that all processes on one Redis share. While it is away, calls pass unrecorded. */
+  static readonly layerRedis = Circuits.layerNoStore.pipe(
+    Layer.provide(CircuitBreaker.layerStoreRedis({ prefix: "tollgate:circuit:" }))
+  )
 }
 
 const keyOf = ({ offer, provider }: Candidate): string => `${provider.slug}|${offer.id}`

@@ -30,19 +30,34 @@ class Ring<A> {
   }
 }
 
+const quantile = (sorted: ReadonlyArray<number>, q: number): number =>
+  sorted[Math.min(sorted.length - 1, Math.floor(q * sorted.length))] ?? 0
+
 class Figures {
   readonly calls = new Ring<CallSample>()
   readonly speeds = new Ring<number>()
-}
+  #snapshot: StatsSnapshot | null = null
+  #age = 0
 
-const quantile = (sorted: ReadonlyArray<number>, q: number): number =>
-  sorted[Math.min(sorted.length - 1, Math.floor(q * sorted.length))] ?? 0
+  changed(): void {
+    this.#age++
+  }
+
+  /** Sorting is not done for every request: a full window is looked at anew every sixteenth call. */
+  snapshot(): StatsSnapshot {
+    if (this.#snapshot === null || this.#age > this.calls.values.length / 16) {
+      this.#snapshot = snapshotOf([this])
+      this.#age = 0
+    }
+    return this.#snapshot
+  }
+}
 
 const snapshotOf = (figures: ReadonlyArray<Figures>): StatsSnapshot => {
   const samples = figures.flatMap((entry) => entry.calls.values)
   const answered = samples.filter((sample) => sample.ok)
-  const latencies = answered.map((sample) => sample.latencyMs).sort((a, b) => a - b)
-  const speeds = figures.flatMap((entry) => entry.speeds.values).sort((a, b) => a - b)
+  const latencies = answered.map((sample) => sample.latencyMs).sort((x, y) => x - y)
+  const speeds = figures.flatMap((entry) => entry.speeds.values).sort((x, y) => x - y)
   return {
     calls: samples.length,
     successRate: samples.length === 0 ? 1 : answered.length / samples.length,
@@ -50,6 +65,8 @@ const snapshotOf = (figures: ReadonlyArray<Figures>): StatsSnapshot => {
     throughputTps: speeds.length === 0 ? null : quantile(speeds, 0.5)
   }
 }
+
+const noFigures: StatsSnapshot = snapshotOf([])
 
 export class ProviderStats extends Context.Service<
   ProviderStats,
@@ -71,15 +88,23 @@ export class ProviderStats extends Context.Service<
       return figures
     }
     return {
-      record: (provider, model, sample) => Effect.sync(() => figuresOf(provider, model).calls.push(sample)),
+      record: (provider, model, sample) =>
+        Effect.sync(() => {
+          const figures = figuresOf(provider, model)
+          figures.calls.push(sample)
+          figures.changed()
+        }),
       recordSpeed: (provider, model, tokensPerSecond) =>
-        Effect.sync(() => figuresOf(provider, model).speeds.push(tokensPerSecond)),
+        Effect.sync(() => {
+          const figures = figuresOf(provider, model)
+          figures.speeds.push(tokensPerSecond)
+          figures.changed()
+        }),
       snapshot: (provider, model) => {
         const models = byProvider.get(provider)
-        if (models === undefined) return snapshotOf([])
+        if (models === undefined) return noFigures
         if (model === undefined) return snapshotOf(Array.from(models.values()))
-        const figures = models.get(model)
-        return snapshotOf(figures === undefined ? [] : [figures])
+        return models.get(model)?.snapshot() ?? noFigures
       }
     }
   })

@@ -66,20 +66,24 @@ const score = (candidate: Candidate, input: RankingInput): number => {
 
 export const rank = (input: RankingInput): Ranking => {
   const excluded: Array<Exclusion> = []
-  const scored: Array<{ readonly candidate: Candidate; readonly place: number; readonly score: number }> = []
-  const order = input.preferences?.order ?? []
+  const eligible: Array<Candidate> = []
   for (const candidate of input.candidates) {
     const reason = exclusionReason(candidate, input)
-    if (reason !== undefined) {
-      excluded.push({ slug: candidate.provider.slug, model: candidate.offer.id, reason })
-      continue
-    }
-    const named = order.indexOf(candidate.provider.slug)
-    scored.push({ candidate, place: named === -1 ? order.length : named, score: score(candidate, input) })
+    if (reason === undefined) eligible.push(candidate)
+    else excluded.push({ slug: candidate.provider.slug, model: candidate.offer.id, reason })
   }
-  if (scored.length > 1)
-    scored.sort((a, b) => a.place - b.place || a.score - b.score || bySlug(a.candidate, b.candidate))
-  return { ranked: scored.map((entry) => entry.candidate), excluded }
+  return { ranked: eligible.length > 1 ? ordered(eligible, input) : eligible, excluded }
+}
+
+const ordered = (eligible: ReadonlyArray<Candidate>, input: RankingInput): ReadonlyArray<Candidate> => {
+  const order = input.preferences?.order ?? []
+  return eligible
+    .map((candidate) => {
+      const named = order.indexOf(candidate.provider.slug)
+      return { candidate, place: named === -1 ? order.length : named, score: score(candidate, input) }
+    })
+    .sort((a, b) => a.place - b.place || a.score - b.score || bySlug(a.candidate, b.candidate))
+    .map(({ candidate }) => candidate)
 }
 
 const bySlug = (a: Candidate, b: Candidate): number =>

@@ -1,0 +1,79 @@
+/**
+ * Several processes on one port of one machine (`TOLLGATE_WORKERS`): the first process only keeps the others alive. One that dies is
+ * started again, at once or, when it dies young, after a pause that grows; a signal to stop lets all of them drain; SIGHUP reaches all.
+ */
+import { Duration, Effect, Layer } from "effect"
+import cluster, { type Worker } from "node:cluster"
+
+export interface WorkersOptions {
+  readonly workers: number
+  /** How long a drain may take, in milliseconds; what is left after it is killed. */
+  readonly drainTimeoutMs: number
+}
+
+/** Whether this process keeps others instead of serving. */
+export const keepsWorkers = ({ workers }: { readonly workers: number }): boolean => workers > 1 && cluster.isPrimary
+
+/** A worker that lived less has not started well. */
+const YOUNG_MS = 5_000
+const FIRST_PAUSE_MS = 200
+const LONGEST_PAUSE_MS = 10_000
+/** What a worker may need beyond its drain to close its database. */
+const CLOSING_MS = 5_000
+
+const exited = (worker: Worker): Effect.Effect<{ readonly code: number | null; readonly signal: string | null }> =>
+  Effect.callback((resume) => {
+    if (worker.isDead()) return resume(Effect.succeed({ code: worker.process.exitCode, signal: null }))
+    const onExit = (code: number | null, signal: string | null) => resume(Effect.succeed({ code, signal }))
+    worker.once("exit", onExit)
+    return Effect.sync(() => worker.off("exit", onExit))
+  })
+
+const stop = (worker: Worker, drainTimeoutMs: number): Effect.Effect<void> =>
+  Effect.suspend(() => {
+    worker.process.kill("SIGTERM")
+    return Effect.asVoid(exited(worker))
+  }).pipe(
+    Effect.timeoutOrElse({
+      duration: Duration.millis(drainTimeoutMs + CLOSING_MS),
+      orElse: () => Effect.sync(() => void worker.process.kill("SIGKILL"))
+    })
+  )
+
+/** Keeps one worker alive until the scope closes. */
+const keep = Effect.fnUntraced(function* (options: WorkersOptions) {
+  let pauseMs = FIRST_PAUSE_MS
+  while (true) {
+    const [lifetime, end] = yield* Effect.timed(
+      Effect.acquireUseRelease(
+        Effect.sync(() => cluster.fork()),
+        exited,
+        (worker) => (worker.isDead() ? Effect.void : stop(worker, options.drainTimeoutMs))
+      )
+    )
+    const young = Duration.toMillis(lifetime) < YOUNG_MS
+    yield* Effect.annotateLogs(Effect.logError("a worker ended; starting another"), { ...end })
+    pauseMs = young ? Math.min(pauseMs * 2, LONGEST_PAUSE_MS) : FIRST_PAUSE_MS
+    if (young) yield* Effect.sleep(Duration.millis(pauseMs))
+  }
+})
+
+const forwardHangup = Effect.acquireRelease(
+  Effect.sync(() => {
+    const forward = () => {
+      for (const worker of Object.values(cluster.workers ?? {})) worker?.process.kill("SIGHUP")
+    }
+    process.on("SIGHUP", forward)
+    return forward
+  }),
+  (forward) => Effect.sync(() => process.off("SIGHUP", forward))
+)
+
+export const layer = (options: WorkersOptions) =>
+  Layer.effectDiscard(
+    Effect.gen(function* () {
+      yield* forwardHangup
+      yield* Effect.logInfo(`keeping ${options.workers} workers`)
+      for (let count = 0; count < options.workers; count++) yield* Effect.forkScoped(keep(options))
+    })
+  )
