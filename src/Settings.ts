@@ -127,8 +127,8 @@ export class Settings extends Context.Service<Settings, SettingsShape>()("tollga
     }
     const { environment, vendors, file } = decoded.success
     const settings = compose(environment, vendors, file, source.isTerminal)
-    const unserved = unservedFallbacks(settings)
-    return unserved.length === 0 ? settings : yield* new SettingsError({ faults: unserved })
+    const refused = [...unservedFallbacks(settings), ...unprotected(settings)]
+    return refused.length === 0 ? settings : yield* new SettingsError({ faults: refused })
   })
 
   /**
@@ -217,6 +217,12 @@ const compose = (
     auth: file.auth ?? defaultSettings.auth
   }
 }
+
+/** A privacy mode that nothing enforces would let through what it promises to hold back. */
+const unprotected = ({ privacy }: SettingsShape): Faults =>
+  privacy.mode === "off"
+    ? []
+    : [{ setting: "privacy.mode", problem: `is ${privacy.mode}, which this version cannot do yet`, expected: "off" }]
 
 /** Fallback models that no provider serves: a fallback that can never happen. */
 const unservedFallbacks = ({ providers, routing }: SettingsShape): Faults => {

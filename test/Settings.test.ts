@@ -166,7 +166,7 @@ routing: { default_sort: latency, retries: 0, hedge_after_ms: 250, continue_stre
 tiers: { free: { concurrency: 2 } }
 cache: { enabled: false, scope: owner }
 markup: 0.05
-privacy: { mode: mask }
+privacy: { mode: off }
 `
         )
       )
@@ -182,7 +182,7 @@ privacy: { mode: mask }
         tiers: { ...defaultSettings.tiers, free: { ...defaultSettings.tiers.free, concurrency: 2 } },
         cache: { ...defaultSettings.cache, enabled: false, scope: "owner" },
         markup: 0.05,
-        privacy: { mode: "mask" }
+        privacy: { mode: "off" }
       })
     })
   )

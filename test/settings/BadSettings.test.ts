@@ -231,6 +231,7 @@ describe("a wrong settings file", () => {
     ],
     ["markup: -0.1", "markup is -0.1; expected a fraction from 0 to 10 (0.05 adds five per cent)"],
     ["privacy: mask", "privacy is a text; expected a mapping of mode"],
+    ["privacy: { mode: mask }", "privacy.mode is mask, which this version cannot do yet; expected off"],
     ["privacy: { mode: hide }", 'privacy.mode is "hide"; expected one of off, mask, block'],
     [
       "auth: { oauth: { okta: { client_id: a, client_secret: b }, A_B: { client_id: a, client_secret: b } } }",
