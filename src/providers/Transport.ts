@@ -41,15 +41,18 @@ export interface OpenReply {
   readonly drain: Effect.Effect<void>
 }
 
+/** Headers of one call, their names in lower case. */
+export type CallHeaders = Readonly<Record<string, string>>
+
 /** One path of one provider, with its credentials inside. */
 export interface Endpoint {
   /**
    * The whole reply, whatever its status. `firstByteMs` runs from the request on; then the provider's idle limit
-   * between packets.
+   * between packets. `headers` are this call's own, such as a signature; they win over the provider's.
    */
-  readonly post: (body: string, firstByteMs: number) => Effect.Effect<WholeReply, ExchangeFailure>
+  readonly post: (body: string, firstByteMs: number, headers?: CallHeaders) => Effect.Effect<WholeReply, ExchangeFailure>
   /** The reply once its headers are there. Closing the scope before its end closes the socket. */
-  readonly open: (body: string) => Effect.Effect<OpenReply, ExchangeFailure, Scope.Scope>
+  readonly open: (body: string, headers?: CallHeaders) => Effect.Effect<OpenReply, ExchangeFailure, Scope.Scope>
 }
 
 export class Transport extends Context.Service<
@@ -98,7 +101,7 @@ export class Transport extends Context.Service<
           const streamed = { ...request, headers: { ...headersOf(config), accept: "text/event-stream" } }
           const { firstTokenMs, idleMs } = config.timeouts
           return {
-            post: (body, firstByteMs) =>
+            post: (body, firstByteMs, headers) =>
               Effect.callback<WholeReply, ExchangeFailure>((resume) => {
                 const exchange = new Exchange()
                 exchange.collect(WHOLE_LIMIT_BYTES, firstByteMs, "first_token", idleMs, () =>
@@ -108,14 +111,14 @@ export class Transport extends Context.Service<
                       : Effect.succeed({ status: exchange.status, headers: exchange.headers, text: textOf(exchange) })
                   )
                 )
-                pool.dispatch({ ...whole, body }, exchange)
+                pool.dispatch({ ...withHeaders(whole, headers), body }, exchange)
                 return Effect.sync(() => exchange.abort())
               }),
-            open: (body) =>
+            open: (body, headers) =>
               Effect.acquireRelease(
                 Effect.sync(() => {
                   const exchange = new Exchange()
-                  pool.dispatch({ ...streamed, body }, exchange)
+                  pool.dispatch({ ...withHeaders(streamed, headers), body }, exchange)
                   return { exchange, deadlineMs: performance.now() + firstTokenMs }
                 }),
                 ({ exchange }) => Effect.sync(() => exchange.abort())
@@ -153,6 +156,9 @@ const opened = (exchange: Exchange, deadlineMs: number, idleMs: number): Effect.
     return Effect.succeed({ status: exchange.status, headers: exchange.headers, chunks, text, drain })
   })
 }
+
+const withHeaders = <A extends { readonly headers: CallHeaders }>(request: A, headers: CallHeaders | undefined): A =>
+  headers === undefined ? request : { ...request, headers: { ...request.headers, ...headers } }
 
 const textOf = (exchange: Exchange): string => {
   const chunks = exchange.take()
