@@ -5,6 +5,7 @@
  */
 import { type ChatEvent, type ChoiceDelta, type Delta } from "../../domain/Chat.ts"
 import { type TokenUsage } from "../../domain/Money.ts"
+import { type StreamReader } from "../EventStream.ts"
 import { Malformed, type ProviderReason } from "../Provider.ts"
 import { refusalInside } from "../Refusal.ts"
 import { isWire, parseJson, stringOf, type Wire, wiresOf } from "../Wire.ts"
@@ -20,7 +21,7 @@ interface ChoiceState {
   readonly toolCallIds: Array<string>
 }
 
-export interface StreamState {
+interface StreamState {
   /** How many choices the request asked for. */
   readonly asked: number
   readonly choices: Map<number, ChoiceState>
@@ -32,7 +33,7 @@ export interface StreamState {
   skipped: number
 }
 
-export const makeState = (asked: number): StreamState => ({
+const makeState = (asked: number): StreamState => ({
   asked,
   choices: new Map(),
   usage: null,
@@ -42,13 +43,13 @@ export const makeState = (asked: number): StreamState => ({
 })
 
 /** Whether every choice seen is finished; with `all`, whether every choice asked for is. */
-export const isComplete = ({ asked, choices }: StreamState, all: boolean): boolean =>
+const isComplete = ({ asked, choices }: StreamState, all: boolean): boolean =>
   choices.size >= (all ? asked : 1) && [...choices.values()].every((choice) => choice.finished)
 
 // step
 
 /** What one event says, appended to `out`; a reason when it says that the provider failed. */
-export const step = (state: StreamState, data: string, out: Array<ChatEvent>): ProviderReason | null => {
+const step = (state: StreamState, data: string, out: Array<ChatEvent>): ProviderReason | null => {
   if (state.done) return null
   if (data === "[DONE]") {
     state.done = true
@@ -77,7 +78,7 @@ export const step = (state: StreamState, data: string, out: Array<ChatEvent>): P
  * The last events of a stream that ended by itself with `[DONE]` or with every choice finished. A choice that `[DONE]`
  * left without a finish reason gets `stop`: the provider said that it was done.
  */
-export const close = (state: StreamState): ReadonlyArray<ChatEvent> | Malformed => {
+const close = (state: StreamState): ReadonlyArray<ChatEvent> | Malformed => {
   if (state.choices.size === 0) return new Malformed({ detail: "empty completion" })
   const open = [...state.choices.values()].filter((choice) => !choice.finished)
   const end: ChatEvent = { _tag: "End", usage: state.usage, systemFingerprint: state.systemFingerprint }
@@ -124,4 +125,18 @@ const numbered = (call: Wire, { toolCallIds }: ChoiceState): Wire => {
     call["index"] = known >= 0 ? known : Math.max(0, toolCallIds.length - 1)
   }
   return call
+}
+
+// export
+
+/** Reads a stream of which `asked` choices were asked. */
+export const makeReader = (asked: number): StreamReader => {
+  const state = makeState(asked)
+  return {
+    step: (event, out) => step(state, event, out),
+    isDone: () => state.done,
+    isComplete: (broke) => isComplete(state, broke),
+    close: () => close(state),
+    skipped: () => state.skipped
+  }
 }

@@ -1,0 +1,138 @@
+/**
+ * A provider's reply as a stream of chat events, whatever the dialect: packets are framed, a reader makes events of the
+ * frames, and what a packet said before the stream broke goes out before the failure does. It promises one `End` as the
+ * last event of a whole stream and none of one that ended early.
+ */
+import { type NonEmptyReadonlyArray, isReadonlyArrayNonEmpty } from "effect/Array"
+import { Cause, Effect, type Pull, type Scope, Stream } from "effect"
+import { type ChatEvent, type ChatReply } from "../domain/Chat.ts"
+import { decodeReply, refused } from "./Decode.ts"
+import { Events } from "./Events.ts"
+import { Cut, Malformed, type ProviderReason } from "./Provider.ts"
+import { type Endpoint, type OpenReply } from "./Transport.ts"
+import { type Wire } from "./Wire.ts"
+
+const ERROR_LIMIT_BYTES = 64 * 1024
+/** A whole reply that came where a stream was asked for. */
+const UNSTREAMED_LIMIT_BYTES = 4 * 1024 * 1024
+
+/** What a dialect makes of one stream, frame after frame. */
+export interface StreamReader {
+  /** What one frame says, appended to `out`; a reason when it says that the provider failed. */
+  readonly step: (frame: string, out: Array<ChatEvent>) => ProviderReason | null
+  /** Whether the terminator came. */
+  readonly isDone: () => boolean
+  /** Whether a stream without its terminator said all that counts: it ended by itself, or its connection `broke`. */
+  readonly isComplete: (broke: boolean) => boolean
+  /** The last events of a whole stream. */
+  readonly close: () => ReadonlyArray<ChatEvent> | Malformed
+  /** How many frames made no sense and were left out. */
+  readonly skipped: () => number
+}
+
+/** Packets to frames; what is left comes out at the end. */
+export interface Frames {
+  readonly feed: (chunk: Buffer) => ReadonlyArray<string> | Malformed
+  readonly end: () => ReadonlyArray<string> | Malformed
+}
+
+export interface Streaming {
+  readonly makeReader: () => StreamReader
+  /** How to read a whole reply that comes instead of a stream. */
+  readonly readWhole: (body: Wire) => ChatReply | Malformed
+  /** The provider's, for the log. */
+  readonly slug: string
+  /** Server-sent events unless given. */
+  readonly makeFrames?: () => Frames
+}
+
+/** Posts `body` and answers its stream once the status is good. Closing the scope aborts the call. */
+export const openStream = Effect.fnUntraced(function* (
+  endpoint: Endpoint,
+  body: string,
+  { makeFrames, makeReader, readWhole, slug }: Streaming
+): Effect.fn.Return<Stream.Stream<ChatEvent, ProviderReason>, ProviderReason, Scope.Scope> {
+  const reply = yield* endpoint.open(body)
+  const { headers, status } = reply
+  const type = headers["content-type"] ?? ""
+  if (status < 200 || status > 299) {
+    return yield* refused({
+      status,
+      headers,
+      text: yield* Effect.orElseSucceed(reply.text(ERROR_LIMIT_BYTES), () => "")
+    })
+  }
+  if (type.includes("html")) return yield* Effect.fail(new Malformed({ detail: "HTML" }))
+  if (type.includes("json")) {
+    const text = yield* reply.text(UNSTREAMED_LIMIT_BYTES)
+    return Stream.fromArray(asStream(yield* decodeReply({ status, headers, text }, readWhole)))
+  }
+  return Stream.fromPull(Effect.succeed(eventsOf(reply, makeReader(), makeFrames?.() ?? new Events(), slug)))
+})
+
+const eventsOf = (
+  reply: OpenReply,
+  reader: StreamReader,
+  frames: Frames,
+  slug: string
+): Pull.Pull<NonEmptyReadonlyArray<ChatEvent>, ProviderReason> => {
+  let failure: ProviderReason | null = null
+  let over = false
+
+  const take = (framed: ReadonlyArray<string> | Malformed, out: Array<ChatEvent>): void => {
+    if (framed instanceof Malformed) failure ??= framed
+    else for (const frame of framed) failure ??= reader.step(frame, out)
+  }
+  const finish = (out: Array<ChatEvent>): void => {
+    const last = reader.close()
+    if (last instanceof Malformed) failure = last
+    else out.push(...last)
+    over = true
+  }
+  const answer = (out: Array<ChatEvent>) => (isReadonlyArrayNonEmpty(out) ? Effect.succeed(out) : pull)
+
+  const read = Effect.matchEffect(reply.chunks, {
+    onSuccess: (chunks) => {
+      const out: Array<ChatEvent> = []
+      const skipped = reader.skipped()
+      if (chunks === null) take(frames.end(), out)
+      else for (const chunk of chunks) take(frames.feed(chunk), out)
+      if (failure === null) {
+        if (reader.isDone() || (chunks === null && reader.isComplete(false))) finish(out)
+        else if (chunks === null) failure = new Cut({ detail: "ended before its terminator" })
+      }
+      const next = reader.isDone() ? Effect.andThen(reply.drain, answer(out)) : answer(out)
+      return reader.skipped() === skipped
+        ? next
+        : Effect.andThen(Effect.logDebug("skipped a malformed stream event", { provider: slug }), next)
+    },
+    onFailure: (reason) => {
+      const out: Array<ChatEvent> = []
+      // Every choice asked for is whole; only usage or the terminator is missing.
+      if (reader.isComplete(true)) finish(out)
+      else failure = reason
+      return answer(out)
+    }
+  })
+  const pull: Pull.Pull<NonEmptyReadonlyArray<ChatEvent>, ProviderReason> = Effect.suspend(() => {
+    if (failure !== null) return Effect.fail(failure)
+    return over ? Cause.done() : read
+  })
+  return pull
+}
+
+/** A whole reply as the stream that was asked for. */
+const asStream = ({ choices, systemFingerprint, usage }: ChatReply): ReadonlyArray<ChatEvent> => [
+  {
+    _tag: "Choices",
+    choices: choices.map(({ message: { tool_calls, ...message }, ...choice }) => ({
+      ...choice,
+      delta: {
+        ...message,
+        ...(tool_calls === undefined ? {} : { tool_calls: tool_calls.map((call, index) => ({ ...call, index })) })
+      },
+      finish_reason: choice.finish_reason ?? "stop"
+    }))
+  },
+  { _tag: "End", usage, systemFingerprint }
+]

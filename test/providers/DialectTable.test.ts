@@ -1,0 +1,125 @@
+/**
+ * Every dialect's table of parameters, held to what the dialect sends and to docs/dialects.md. A dialect that joins gets
+ * a row in `dialects`.
+ */
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Exit, Result } from "effect"
+import { readFileSync } from "node:fs"
+import { type ProviderConfig } from "../../src/domain/Catalog.ts"
+import { ChatRequest } from "../../src/domain/Chat.ts"
+import { makeOpenAi, openAiParameters } from "../../src/providers/dialects/OpenAi.ts"
+import { type ParameterName, type Parameters } from "../../src/providers/dialects/Parameters.ts"
+import { type Provider, type ProviderError } from "../../src/providers/Provider.ts"
+import { type Transport } from "../../src/providers/Transport.ts"
+import { config, offer, replay } from "./replayedTransport.ts"
+
+interface Dialect {
+  readonly name: string
+  readonly parameters: Parameters
+  readonly make: (config: ProviderConfig, transport: Transport["Service"]) => Provider
+  /** The model that the samples are asked of; the dialect's plainest one that takes them all. */
+  readonly upstream: string
+}
+
+const dialects: ReadonlyArray<Dialect> = [
+  { name: "openai", parameters: openAiParameters, make: makeOpenAi, upstream: "small-2026" }
+]
+
+const tool = (name: string) => ({
+  type: "function",
+  function: { name, parameters: { type: "object", properties: {} } }
+})
+const base: ChatRequest = {
+  model: "test/small",
+  messages: [{ role: "user", content: "hi" }],
+  stream: false,
+  tools: [tool("f"), tool("g")]
+}
+
+/** A value of each member that asks for something beyond what `base` asks. */
+const samples: Readonly<Record<ParameterName, unknown>> = {
+  model: "test/large",
+  messages: [{ role: "user", content: "ho" }],
+  temperature: 0.3,
+  max_tokens: 77,
+  stream: true,
+  user: "someone",
+  metadata: { team: "a" },
+  provider: { allow_fallbacks: true },
+  response_format: {
+    type: "json_schema",
+    json_schema: { name: "r", schema: { type: "object", properties: { a: { type: "string" } } } }
+  },
+  models: ["test/large"],
+  max_completion_tokens: 77,
+  stream_options: { include_obfuscation: false },
+  n: 2,
+  top_p: 0.5,
+  stop: ["END"],
+  seed: 7,
+  presence_penalty: 0.5,
+  frequency_penalty: 0.5,
+  logprobs: true,
+  top_logprobs: 3,
+  logit_bias: { "50256": -100 },
+  tools: [tool("h")],
+  tool_choice: "required",
+  parallel_tool_calls: false,
+  reasoning_effort: "low",
+  modalities: ["text", "audio"],
+  prediction: { type: "content", content: "x" },
+  service_tier: "default"
+}
+const members = Object.keys(samples) as ReadonlyArray<ParameterName>
+
+/** What goes out for a request: path and body, or the error before anything does. */
+const sent = (dialect: Dialect, request: ChatRequest, upstream: string): Result.Result<string, ProviderError> => {
+  const out: Array<string> = []
+  const transport = replay({ chunks: [], onSend: (path, body) => void out.push(`${path} ${body}`) })
+  const provider = dialect.make(config(), transport)
+  const call = { request, offer: { ...offer, upstream } }
+  const attempt = request.stream === true ? Effect.scoped(provider.chatStream(call)) : provider.chat(call)
+  const exit = Effect.runSyncExit(Effect.flip(Effect.asVoid<unknown, ProviderError, never>(attempt)))
+  const [first] = out
+  if (first !== undefined) return Result.succeed(first)
+  return Exit.isSuccess(exit) ? Result.fail(exit.value) : assert.fail(`${dialect.name} neither sent nor refused`)
+}
+
+const named = (dialect: Dialect, member: ParameterName): string =>
+  member === "model" ? `${dialect.upstream}-other` : dialect.upstream
+
+describe.each(dialects)("the table of $name", (dialect) => {
+  it("names every member of a request", () => {
+    assert.sameMembers(Object.keys(dialect.parameters), Object.keys(ChatRequest.schema.fields))
+    assert.sameMembers(members.slice(), Object.keys(ChatRequest.schema.fields))
+  })
+
+  it.each(members.map((member) => [member, dialect.parameters[member]] as const))("%s is %s", (member, treatment) => {
+    // Options of a stream say nothing without one.
+    const plain = member === "stream_options" ? { ...base, stream: true } : base
+    const before = Result.getOrThrow(sent(dialect, plain, dialect.upstream))
+    const after = sent(dialect, { ...plain, [member]: samples[member] } as ChatRequest, named(dialect, member))
+    if (treatment === "refused") {
+      assert.isTrue(Result.isFailure(after))
+      if (Result.isFailure(after)) assert.deepInclude(after.failure.reason, { _tag: "Unsupported", param: member })
+      return
+    }
+    const body = Result.getOrThrow(after)
+    if (treatment === "mapped") assert.notStrictEqual(body, before)
+    else assert.strictEqual(body, before)
+  })
+
+  it("is the one that docs/dialects.md shows", () => {
+    const lines = readFileSync(new URL("../../docs/dialects.md", import.meta.url), "utf8").split("\n")
+    const cells = (line: string) => line.split("|").map((cell) => cell.trim())
+    const header = lines.find((line) => line.startsWith("| Member |")) ?? ""
+    const column = cells(header).indexOf(dialect.name)
+    assert.isAbove(column, 0)
+    for (const member of members) {
+      const line = lines.find((each) => each.startsWith(`| \`${member}\` |`))
+      assert.isDefined(line, member)
+      const cell = cells(line ?? "")[column] ?? ""
+      assert.strictEqual(cell.split(/[,:; ]/)[0], dialect.parameters[member], member)
+    }
+  })
+})
