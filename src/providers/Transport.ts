@@ -50,7 +50,11 @@ export interface Endpoint {
    * The whole reply, whatever its status. `firstByteMs` runs from the request on; then the provider's idle limit
    * between packets. `headers` are this call's own, such as a signature; they win over the provider's.
    */
-  readonly post: (body: string, firstByteMs: number, headers?: CallHeaders) => Effect.Effect<WholeReply, ExchangeFailure>
+  readonly post: (
+    body: string,
+    firstByteMs: number,
+    headers?: CallHeaders
+  ) => Effect.Effect<WholeReply, ExchangeFailure>
   /** The reply once its headers are there. Closing the scope before its end closes the socket. */
   readonly open: (body: string, headers?: CallHeaders) => Effect.Effect<OpenReply, ExchangeFailure, Scope.Scope>
 }
