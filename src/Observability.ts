@@ -32,5 +32,12 @@ export const reportFailure = <A, E extends Error, R>(self: Effect.Effect<A, E, R
   Effect.tapCause(self, (cause) => {
     if (Cause.hasInterruptsOnly(cause)) return Effect.void
     const expected = cause.reasons.find((reason) => reason._tag === "Fail")?.error
-    return Console.error(`tollgate cannot go on: ${expected === undefined ? Cause.pretty(cause) : expected.message}`)
+    return Console.error(`tollgate cannot go on: ${expected === undefined ? Cause.pretty(cause) : explain(expected)}`)
   })
+
+/** An error's message and those of what caused it, which say where and why. */
+const explain = (error: Error): string => {
+  const messages: Array<string> = []
+  for (let at: unknown = error; at instanceof Error && messages.length < 5; at = at.cause) messages.push(at.message)
+  return [...new Set(messages)].filter((message) => message !== "").join(": ")
+}
