@@ -10,7 +10,7 @@
  * yield* gateway.stop
  * ```
  */
-import { Effect, Schedule } from "effect"
+import { Data, Effect, Schedule } from "effect"
 import { type ChildProcess, spawn } from "node:child_process"
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -27,9 +27,13 @@ export interface GatewayOptions {
   readonly directory?: string
   /** Texts beyond those that this module knows of which must not be in the output. */
   readonly secrets?: ReadonlyArray<string>
-  /** The start shows the first keys on purpose: they do not count as leaked. */
-  readonly showsKeys?: boolean
 }
+
+/** The connection was refused, or it broke. */
+export class Disconnected extends Data.TaggedError("Disconnected")<{ readonly cause: unknown }> {}
+
+/** The process ended although more was expected of it. */
+export class EndedEarly extends Data.TaggedError("EndedEarly")<{ readonly message: string }> {}
 
 /** How a process ended. */
 export interface Ended {
@@ -44,7 +48,7 @@ export interface GatewayProcess {
   readonly output: () => string
   readonly stderr: () => string
   /** Resolves with the output once it includes `text`; fails when the process ends before. */
-  readonly printed: (text: string) => Effect.Effect<string, Error>
+  readonly printed: (text: string) => Effect.Effect<string, EndedEarly>
   readonly ended: Effect.Effect<Ended>
   readonly signal: (signal: NodeJS.Signals) => Effect.Effect<void>
   /** SIGTERM, and its end. */
@@ -57,10 +61,16 @@ export interface Gateway extends GatewayProcess {
   readonly url: string
   readonly adminKey: string
   /** Sends a request to a path and reads the whole answer. Fails when the connection is refused or breaks. */
-  readonly send: (path: string, sent?: Sent) => Effect.Effect<Answered, Error>
-  readonly stream: (path: string, sent?: Sent) => Effect.Effect<Streaming, Error>
+  readonly send: (path: string, sent?: Sent) => Effect.Effect<Answered, Disconnected>
+  readonly stream: (path: string, sent?: Sent) => Effect.Effect<Streaming, Disconnected>
   /** `POST /v1/keys`: an enterprise key unless told otherwise. Dies when that is refused. */
   readonly issueKey: (body?: Readonly<Record<string, unknown>>) => Effect.Effect<IssuedKey>
+}
+
+/** A process that was started a moment ago. */
+export interface Launched extends GatewayProcess {
+  /** Waits until it serves. Dies, with its output, when it ends before. */
+  readonly ready: Effect.Effect<Gateway>
 }
 
 export interface IssuedKey {
@@ -77,8 +87,8 @@ export const promptMarker = "words-that-are-nobodys-business"
 const main = fileURLToPath(new URL("../../src/main.ts", import.meta.url))
 const startLimitMs = 45_000
 
-const asError = (cause: unknown): Error => (cause instanceof Error ? cause : new Error(String(cause)))
-const attempt = <A>(run: () => Promise<A>): Effect.Effect<A, Error> => Effect.tryPromise({ try: run, catch: asError })
+const attempt = <A>(run: () => Promise<A>): Effect.Effect<A, Disconnected> =>
+  Effect.tryPromise({ try: run, catch: (cause) => new Disconnected({ cause }) })
 
 /** Asks again, every 25 ms, until it succeeds. Dies with the last error when `limitMs` are over. */
 export const eventually = <A, E, R>(
@@ -110,9 +120,9 @@ export const launchGateway = Effect.fnUntraced(function* (options: GatewayOption
     writeFileSync(join(directory, "tollgate.yaml"), JSON.stringify(options.config, null, 2))
   }
   const { HOME = directory, PATH = "" } = process.env
-  const env = { PATH, HOME, TOLLGATE_PORT: "0", TOLLGATE_ADMIN_KEY: adminKey, ...options.env }
-  const secrets = new Set([promptMarker, ...(options.secrets ?? []), ...secretsOf(env)])
-  if (options.showsKeys !== true) secrets.add("Bearer ")
+  const ours = { TOLLGATE_PORT: "0", TOLLGATE_ADMIN_KEY: adminKey, TOLLGATE_LOG_LEVEL: "trace" }
+  const env = { PATH, HOME, ...ours, ...options.env }
+  const secrets = new Set([promptMarker, "Bearer ", ...(options.secrets ?? []), ...secretsOf(env)])
   const started = yield* Effect.acquireRelease(
     Effect.sync(() => {
       const child = spawn(process.execPath, [main], { cwd: directory, env, stdio: ["ignore", "pipe", "pipe"] })
@@ -122,43 +132,52 @@ export const launchGateway = Effect.fnUntraced(function* (options: GatewayOption
       Effect.andThen(
         started.kill,
         Effect.suspend(() => {
-          const leaked = [...secrets].filter((secret) => started.output().includes(secret))
+          const output = withoutWelcome(started.output())
+          const leaked = [...secrets].filter((secret) => output.includes(secret))
           return leaked.length === 0
             ? Effect.void
-            : Effect.die(new Error(`the output holds what it must not, ${leaked.join(", ")}:\n${started.output()}`))
+            : Effect.die(new Error(`the output holds what it must not, ${leaked.join(", ")}:\n${output}`))
         })
       )
   )
-  return { ...started, remember: (secret: string): void => void secrets.add(secret) }
+  return {
+    ...started,
+    ready: whenReady(started, env.TOLLGATE_ADMIN_KEY, (secret) => void secrets.add(secret))
+  } satisfies Launched as Launched
 })
 
 /** Starts the process and waits until it serves. Dies, with its output, when it ends before. */
-export const startGateway = Effect.fnUntraced(function* (options: GatewayOptions = {}) {
-  const { remember, ...started } = yield* launchGateway(options)
-  const ready = yield* started.printed(`"message":"ready"`).pipe(
+export const startGateway = (options: GatewayOptions = {}) =>
+  Effect.flatMap(launchGateway(options), ({ ready }) => ready)
+
+const whenReady = Effect.fnUntraced(function* (
+  started: GatewayProcess,
+  adminKey: string,
+  remember: (secret: string) => void
+) {
+  const output = yield* started.printed(`"message":"ready"`).pipe(
     Effect.timeoutOrElse({
       duration: startLimitMs,
       orElse: () => Effect.die(new Error(`not ready within ${startLimitMs} ms:\n${started.output()}`))
     }),
     Effect.orDie
   )
-  const url = readyUrl(ready)
+  const url = readyUrl(output)
   const sendTo = (path: string, sent?: Sent) => attempt(() => send(`${url}${path}`, sent))
   yield* eventually(
     Effect.filterOrFail(sendTo("/health/live", { limitMs: 2_000 }), ({ status }) => status === 200),
     startLimitMs,
     "a gateway that says it is ready"
   )
-  const ownKey = options.env?.["TOLLGATE_ADMIN_KEY"] ?? adminKey
   return {
     ...started,
     url,
-    adminKey: ownKey,
+    adminKey,
     send: sendTo,
     stream: (path, sent) => attempt(() => openStream(`${url}${path}`, sent)),
     issueKey: (body) =>
       sendTo("/v1/keys", {
-        headers: { "x-admin-key": ownKey },
+        headers: { "x-admin-key": adminKey },
         body: { name: "a key of the tests", tier: "enterprise", ...body }
       }).pipe(
         Effect.flatMap(({ status, text }) => {
@@ -185,11 +204,14 @@ const watch = (child: ChildProcess, directory: string): GatewayProcess => {
       notify()
     })
   }
+  const killAtExit = (): void => void child.kill("SIGKILL")
+  process.once("exit", killAtExit)
   // `close` comes after the last byte of output, `exit` may come before.
   const closed = new Promise<Ended>((resolve) => child.once("close", (code, signal) => resolve({ code, signal })))
   let isOver = false
   void closed.then(() => {
     isOver = true
+    process.removeListener("exit", killAtExit)
     notify()
   })
   const ended = Effect.promise(() => closed)
@@ -205,10 +227,11 @@ const watch = (child: ChildProcess, directory: string): GatewayProcess => {
     stop: Effect.andThen(signal("SIGTERM"), ended),
     kill: Effect.andThen(signal("SIGKILL"), ended),
     printed: (text) =>
-      Effect.callback<string, Error>((resume) => {
+      Effect.callback<string, EndedEarly>((resume) => {
         const watcher = (): void => {
           if (output().includes(text)) resume(Effect.succeed(output()))
-          else if (isOver) resume(Effect.fail(new Error(`the process ended without printing ${text}:\n${output()}`)))
+          else if (isOver)
+            resume(Effect.fail(new EndedEarly({ message: `it ended without printing ${text}:\n${output()}` })))
           else return
           watchers.delete(watcher)
         }
@@ -226,9 +249,13 @@ const readyUrl = (output: string): string => {
   return annotations.url
 }
 
+/** The output without the lines in which a first start shows its keys, and how to use them, on purpose. */
+const withoutWelcome = (output: string): string => output.replaceAll(/^ +(?:curl |API key |tga-).*$/gm, "")
+
 /** Keys in the environment, and the passwords inside addresses. */
 const secretsOf = (env: Readonly<Record<string, string>>): ReadonlyArray<string> =>
   Object.entries(env).flatMap(([name, value]) => {
+    if (value === "") return []
     if (/_KEY$|SECRET|TOKEN/.test(name)) return [value]
     const password = name.endsWith("_URL") && URL.canParse(value) ? new URL(value).password : ""
     return password === "" ? [] : [decodeURIComponent(password)]

@@ -23,6 +23,12 @@ export interface RunningServer {
   readonly stop: () => Promise<void>
 }
 
+/** A server of the tests' own, which may be away for a while: its data and its port stay. */
+export interface OwnServer extends RunningServer {
+  readonly down: () => Promise<void>
+  readonly up: () => Promise<void>
+}
+
 const missing =
   "no Postgres for the tests: install one (apt-get install postgresql), " +
   "or set TOLLGATE_TEST_DATABASE_URL to a server where databases can be created"
@@ -76,11 +82,15 @@ const ready = (server: ChildProcess): Promise<void> =>
     server.once("exit", () => reject(new Error(`Postgres stopped while starting:\n${log}`)))
   })
 
-/** Starts the server; `stop` ends it and removes its data. Options in `settings` are those of `postgres -c`. */
+/** The server of TOLLGATE_TEST_DATABASE_URL if that is set, else one of the run's own. */
 export const startPostgres = async (settings: ReadonlyArray<string> = []): Promise<RunningServer> => {
   const given = process.env["TOLLGATE_TEST_DATABASE_URL"]
   if (given !== undefined && given !== "") return { url: given, stop: async () => {} }
+  return spawnPostgres(settings)
+}
 
+/** Starts a server; `stop` ends it and removes its data. Options in `settings` are those of `postgres -c`. */
+export const spawnPostgres = async (settings: ReadonlyArray<string> = []): Promise<OwnServer> => {
   const binaries = findBinaries()
   const user = unprivileged()
   const data = mkdtempSync(join(tmpdir(), "tollgate-postgres-"))
@@ -92,18 +102,28 @@ export const startPostgres = async (settings: ReadonlyArray<string> = []): Promi
   )
   const port = await freePort()
   const options = ["fsync=off", "synchronous_commit=off", "full_page_writes=off", "max_connections=300", ...settings]
-  const server = spawn(
-    join(binaries, "postgres"),
-    ["-D", data, "-p", String(port), "-h", "127.0.0.1", "-k", "", ...options.flatMap((option) => ["-c", option])],
-    { ...user, cwd: data, stdio: ["ignore", "ignore", "pipe"] }
-  )
-  const exited = new Promise<void>((resolve) => server.once("exit", () => resolve()))
-  await ready(server)
-  return {
-    url: `postgres://tollgate@127.0.0.1:${port}/postgres`,
-    stop: async () => {
+  const run = async (): Promise<() => Promise<void>> => {
+    const server = spawn(
+      join(binaries, "postgres"),
+      ["-D", data, "-p", String(port), "-h", "127.0.0.1", "-k", "", ...options.flatMap((option) => ["-c", option])],
+      { ...user, cwd: data, stdio: ["ignore", "ignore", "pipe"] }
+    )
+    const exited = new Promise<void>((resolve) => server.once("exit", () => resolve()))
+    await ready(server)
+    return async () => {
       server.kill("SIGINT")
       await exited
+    }
+  }
+  let end = await run()
+  return {
+    url: `postgres://tollgate@127.0.0.1:${port}/postgres`,
+    down: () => end(),
+    up: async () => {
+      end = await run()
+    },
+    stop: async () => {
+      await end()
       rmSync(data, { recursive: true, force: true })
     }
   }
