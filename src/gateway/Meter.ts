@@ -53,7 +53,7 @@ export class Meter extends Context.Service<
     readonly durable: (order: Order) => Effect.Effect<void, GatewayError>
     /** Closes the order with what it cost and answers its generation. Only the first close counts. */
     readonly settle: (order: Order, ending: Ending) => Effect.Effect<Generation, GatewayError>
-    /** Closes an order that came to nothing: the reservation is given back and leaves no trace. */
+    /** Closes an order that came to nothing: the reservation and the rate limit's tokens are given back, no trace is left. */
     readonly void: (order: Order) => Effect.Effect<void>
   }
 >()("tollgate/gateway/Meter") {
@@ -115,6 +115,14 @@ export class Meter extends Context.Service<
         const durable = (order: Order) =>
           order.account.intent === null ? Effect.void : Fiber.join(order.account.intent)
 
+        /** What the rate limit took on an estimate becomes what was used; an order that it refused took nothing. */
+        const correct = (order: Order, used: number, nowMs: number) => {
+          const { key, limits: tier } = order.caller
+          if (order.facts.limits?.refusedBy !== null) return Effect.void
+          const delta = used - Math.min(estimatedTokens(order), tier.tokensPerMinute)
+          return Effect.ignore(limits.correct({ keyId: key.id, limits: tier, delta, nowMs }))
+        }
+
         const settle = Effect.fnUntraced(function* (order: Order, ending: Ending) {
           const nowMs = yield* Clock.currentTimeMillis
           const generation = generationOf(order, ending, nowMs, options.markup)
@@ -125,20 +133,15 @@ export class Meter extends Context.Service<
             .settle(generation, order.month)
             .pipe(Effect.retry({ times: 3, schedule: Schedule.exponential("50 millis") }), Effect.catch(unavailable))
           const used = ending.usageSource === "cache" ? 0 : ending.usage.promptTokens + ending.usage.completionTokens
-          yield* Effect.ignore(
-            limits.correct({
-              keyId: order.caller.key.id,
-              limits: order.caller.limits,
-              delta: used - Math.min(estimatedTokens(order), order.caller.limits.tokensPerMinute),
-              nowMs
-            })
-          )
+          yield* correct(order, used, nowMs)
           return generation
         })
 
         const voidOrder = Effect.fnUntraced(function* (order: Order) {
-          if (order.account.settled || !order.account.opened) return
+          if (order.account.settled) return
           order.account.settled = true
+          yield* correct(order, 0, yield* Clock.currentTimeMillis)
+          if (!order.account.opened) return
           yield* Effect.exit(durable(order))
           yield* Effect.catch(
             Effect.retry(ledger.void(order.generationId), { times: 3, schedule: Schedule.exponential("50 millis") }),
