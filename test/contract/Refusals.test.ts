@@ -135,7 +135,7 @@ it.effect("404: unknown model, and a bare slug that two models bear", () =>
     })
     assert.deepStrictEqual(seen(yield* chat(ask("Hi", { model: "twin" }), { key: secret, ...named() })), {
       status: 404,
-      headers: { ...json, ...enterpriseLimits([2998, "40ms"], [3999986, "1ms"]) },
+      headers: { ...json, ...enterpriseLimits([2998, "40ms"], [3999993, "1ms"]) },
       body: envelope({
         type: "model_not_found",
         code: "model_not_found",

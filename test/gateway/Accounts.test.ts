@@ -1,0 +1,184 @@
+import { assert, it } from "@effect/vitest"
+import { Effect, Layer, Redacted } from "effect"
+import { TestClock } from "effect/testing"
+import { Ids } from "../../src/domain/Ids.ts"
+import { allScopes, defaultTiers } from "../../src/domain/Key.ts"
+import { Accounts, type NewKey } from "../../src/gateway/Accounts.ts"
+import { KeyRepo } from "../../src/store/KeyRepo.ts"
+import { Ledger } from "../../src/store/Ledger.ts"
+
+const stores = Layer.mergeAll(KeyRepo.layerMemory, Ledger.layerMemory, Ids.layerSequence)
+const layer = Accounts.layer({ tiers: defaultTiers }).pipe(Layer.provideMerge(stores))
+
+const newKey: NewKey = {
+  name: "test",
+  tier: "free",
+  scopes: allScopes,
+  monthlyBudgetNano: null,
+  allowedModels: null,
+  ownerId: null,
+  expiresAtMs: null
+}
+
+const issued = (key: Partial<NewKey> = {}) =>
+  Effect.gen(function* () {
+    const { secret, view } = yield* (yield* Accounts).issue({ ...newKey, ...key })
+    return { id: view.key.id, secret: Redacted.value(secret), view }
+  })
+
+const opens = (secret: string) =>
+  Effect.flatMap(Accounts, (accounts) =>
+    accounts
+      .authenticate(secret)
+      .pipe(Effect.match({ onFailure: ({ reason }) => reason._tag, onSuccess: ({ key }) => key.id }))
+  )
+
+it.effect("a secret has 256 bits, opens its key, and is nowhere in the record", () =>
+  Effect.gen(function* () {
+    const { id, secret, view } = yield* issued()
+    assert.match(secret, /^tg-[0-9a-f]+-[A-Za-z0-9_-]{43,}$/)
+    assert.strictEqual(yield* opens(secret), id)
+    const record = JSON.stringify(view.key)
+    assert.notInclude(record, secret.split("-").slice(2).join("-"))
+    assert.isTrue(secret.startsWith(view.key.prefix.slice(0, -1)))
+    assert.deepStrictEqual(view.limits, defaultTiers.free)
+    assert.notStrictEqual((yield* issued()).secret, secret)
+  }).pipe(Effect.provide(layer))
+)
+
+it.effect("anything but the whole secret is unauthenticated", () =>
+  Effect.gen(function* () {
+    const { secret } = yield* issued()
+    const [, publicId = ""] = secret.split("-")
+    for (const wrong of [
+      "",
+      "tg-",
+      `tg-${publicId}-`,
+      secret.slice(0, -1),
+      `${secret}x`,
+      ` ${secret}`,
+      secret.toUpperCase()
+    ]) {
+      assert.strictEqual(yield* opens(wrong), "Unauthenticated", wrong)
+    }
+  }).pipe(Effect.provide(layer))
+)
+
+it.effect("a rotated key: both secrets open during the grace, then only the new one", () =>
+  Effect.gen(function* () {
+    const accounts = yield* Accounts
+    const { id, secret } = yield* issued()
+    yield* opens(secret)
+    const fresh = Redacted.value((yield* accounts.rotate(id, 60)).secret)
+    assert.deepStrictEqual([yield* opens(secret), yield* opens(fresh)], [id, id])
+    yield* TestClock.adjust(59_999)
+    assert.strictEqual(yield* opens(secret), id)
+    yield* TestClock.adjust(1)
+    assert.deepStrictEqual([yield* opens(secret), yield* opens(fresh)], ["Unauthenticated", id])
+  }).pipe(Effect.provide(layer))
+)
+
+it.effect("without a grace the old secret is out at once; a second rotation ends the first one's grace", () =>
+  Effect.gen(function* () {
+    const accounts = yield* Accounts
+    const { id, secret } = yield* issued()
+    yield* opens(secret)
+    const second = Redacted.value((yield* accounts.rotate(id, 0)).secret)
+    assert.deepStrictEqual([yield* opens(secret), yield* opens(second)], ["Unauthenticated", id])
+    yield* accounts.rotate(id, 600)
+    yield* accounts.rotate(id, 600)
+    assert.strictEqual(yield* opens(second), "Unauthenticated")
+  }).pipe(Effect.provide(layer))
+)
+
+it.effect("a revoked key stops at once here, grace or not, and stays revoked", () =>
+  Effect.gen(function* () {
+    const accounts = yield* Accounts
+    const { id, secret } = yield* issued()
+    const fresh = Redacted.value((yield* accounts.rotate(id, 600)).secret)
+    yield* opens(fresh)
+    const revoked = yield* accounts.revoke(id)
+    assert.deepStrictEqual([revoked.key.state, revoked.key.revokedAtMs], ["revoked", 0])
+    assert.deepStrictEqual([yield* opens(secret), yield* opens(fresh)], ["Unauthenticated", "Unauthenticated"])
+    const changed = yield* accounts.change(id, { state: "active" })
+    assert.strictEqual(changed.key.state, "revoked")
+    assert.strictEqual(yield* opens(fresh), "Unauthenticated")
+  }).pipe(Effect.provide(layer))
+)
+
+it.effect("a key revoked elsewhere stops within five seconds; look-ups between are served from memory", () =>
+  Effect.gen(function* () {
+    const repo = yield* KeyRepo
+    let lookups = 0
+    const counting = Layer.succeed(KeyRepo, {
+      ...repo,
+      findByPublicId: (publicId) =>
+        Effect.suspend(() => {
+          lookups++
+          return repo.findByPublicId(publicId)
+        })
+    })
+    yield* Effect.gen(function* () {
+      const { id, secret } = yield* issued()
+      for (let request = 0; request < 10; request++) yield* opens(secret)
+      assert.strictEqual(lookups, 1)
+      yield* repo.update(id, { state: "revoked", revokedAtMs: 0 }, 0)
+      yield* TestClock.adjust(4_999)
+      assert.strictEqual(yield* opens(secret), id, "the other replica has not heard of it yet")
+      yield* TestClock.adjust(1)
+      assert.strictEqual(yield* opens(secret), "Unauthenticated")
+      assert.strictEqual(lookups, 2)
+    }).pipe(
+      Effect.provide(
+        Accounts.layer({ tiers: defaultTiers }).pipe(
+          Layer.provide(Layer.mergeAll(counting, Ledger.layerMemory, Ids.layerSequence))
+        )
+      )
+    )
+  }).pipe(Effect.provide(stores))
+)
+
+it.effect("disabled and expired keys do not open, and open again when that is undone", () =>
+  Effect.gen(function* () {
+    const accounts = yield* Accounts
+    const { id, secret } = yield* issued({ expiresAtMs: 1_000 })
+    yield* accounts.change(id, { state: "disabled" })
+    assert.strictEqual(yield* opens(secret), "Unauthenticated")
+    yield* accounts.change(id, { state: "active" })
+    assert.strictEqual(yield* opens(secret), id)
+    yield* TestClock.adjust(1_000)
+    assert.strictEqual(yield* opens(secret), "Unauthenticated")
+    yield* accounts.change(id, { expiresAtMs: null })
+    assert.strictEqual(yield* opens(secret), id)
+  }).pipe(Effect.provide(layer))
+)
+
+it.effect("the last use is written down every ten seconds", () =>
+  Effect.gen(function* () {
+    const accounts = yield* Accounts
+    const { id, secret } = yield* issued()
+    yield* TestClock.adjust(3_000)
+    yield* opens(secret)
+    assert.isNull((yield* accounts.get(id)).key.lastUsedAtMs)
+    yield* TestClock.adjust(7_000)
+    assert.strictEqual((yield* accounts.get(id)).key.lastUsedAtMs, 3_000)
+  }).pipe(Effect.provide(layer))
+)
+
+it.effect("unknown ids are not found, whatever is asked of them", () =>
+  Effect.gen(function* () {
+    const accounts = yield* Accounts
+    for (const id of ["", "key_x", "gen_000000000000000000000000000000aa", "key_000000000000000000000000000000aa"]) {
+      const asked = [
+        Effect.asVoid(accounts.get(id)),
+        Effect.asVoid(accounts.change(id, {})),
+        Effect.asVoid(accounts.revoke(id)),
+        Effect.asVoid(accounts.rotate(id, 0))
+      ]
+      for (const effect of asked) {
+        const { reason } = yield* Effect.flip(effect)
+        assert.deepInclude(reason, { _tag: "NotFound", what: "key", id })
+      }
+    }
+  }).pipe(Effect.provide(layer))
+)

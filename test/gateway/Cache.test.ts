@@ -1,0 +1,175 @@
+import { assert, it } from "@effect/vitest"
+import { Effect, Exit, Fiber, Layer, Scope } from "effect"
+import { TestClock } from "effect/testing"
+import { type ChatRequest } from "../../src/domain/Chat.ts"
+import { Cache, type CacheEntry, type Lookup } from "../../src/gateway/Cache.ts"
+import { CacheStore } from "../../src/store/CacheStore.ts"
+import { type CacheControl } from "../../src/gateway/Order.ts"
+import { type OrderOptions, orderWith, requestWith } from "./orders.ts"
+import { saying } from "./scripts.ts"
+
+const layerWith = (options: Partial<Parameters<typeof Cache.layer>[0]> = {}) =>
+  Cache.layer({ enabled: true, ttlSeconds: 300, scope: "key", ...options }).pipe(
+    Layer.provideMerge(CacheStore.layerMemory({ maxEntries: 100 }))
+  )
+
+const entry = (content = "Hello"): CacheEntry => ({ provider: "alpha", model: "test/small", reply: saying(content) })
+
+const look = (options: OrderOptions = {}, control: CacheControl = "use") =>
+  Effect.flatMap(Cache, (cache) => cache.lookup(orderWith(options), control))
+
+/** A look-up whose request is over, told in a word; a miss stores `content`, or ends unstored. */
+const asked = (options: OrderOptions = {}, control: CacheControl = "use", content: string | null = "Hello") =>
+  Effect.scoped(
+    Effect.gen(function* () {
+      const found = yield* look(options, control)
+      if (found._tag === "Miss") yield* content === null ? found.fail : found.store(entry(content))
+      return found._tag === "Hit" ? found.entry.reply.choices[0]?.message.content : found._tag
+    })
+  )
+
+const storing = (found: Lookup, content = "Hello") =>
+  found._tag === "Miss" ? found.store(entry(content)) : Effect.die("no miss")
+const failing = (found: Lookup) => (found._tag === "Miss" ? found.fail : Effect.die("no miss"))
+
+it.effect("an answer that was stored is given again, whatever the order of members", () =>
+  Effect.gen(function* () {
+    const request = (members: Partial<ChatRequest>) => ({ request: requestWith(members) })
+    assert.strictEqual(yield* asked(request({ temperature: 0, seed: 1 })), "Miss")
+    assert.strictEqual(yield* asked(request({ seed: 1, temperature: 0 })), "Hello")
+    assert.strictEqual(yield* asked(request({ seed: 2, temperature: 0 })), "Miss")
+    assert.strictEqual(yield* (yield* Cache).size, 2)
+  }).pipe(Effect.provide(layerWith()))
+)
+
+it.effect("by key: no other key sees it, not even its owner's", () =>
+  Effect.gen(function* () {
+    assert.strictEqual(yield* asked({ key: { id: "key_1", ownerId: "usr_1" } }), "Miss")
+    assert.strictEqual(yield* asked({ key: { id: "key_2", ownerId: "usr_1" } }), "Miss")
+    assert.strictEqual(yield* asked({ key: { id: "key_1", ownerId: "usr_1" } }), "Hello")
+  }).pipe(Effect.provide(layerWith()))
+)
+
+it.effect("by owner: the owner's keys share, others do not, a key without an owner is alone", () =>
+  Effect.gen(function* () {
+    assert.strictEqual(yield* asked({ key: { id: "key_1", ownerId: "usr_1" } }), "Miss")
+    assert.strictEqual(yield* asked({ key: { id: "key_2", ownerId: "usr_1" } }), "Hello")
+    assert.strictEqual(yield* asked({ key: { id: "key_3", ownerId: "usr_2" } }), "Miss")
+    assert.strictEqual(yield* asked({ key: { id: "key_4" } }), "Miss")
+    assert.strictEqual(yield* asked({ key: { id: "key_5" } }), "Miss")
+  }).pipe(Effect.provide(layerWith({ scope: "owner" })))
+)
+
+it.effect("an entry lives as long as the settings say", () =>
+  Effect.gen(function* () {
+    yield* asked()
+    yield* TestClock.adjust(299_999)
+    assert.strictEqual(yield* asked(), "Hello")
+    yield* TestClock.adjust(1)
+    assert.strictEqual(yield* asked(), "Miss")
+  }).pipe(Effect.provide(layerWith()))
+)
+
+it.effect("no-cache answers fresh and stores; no-store does neither; disabled is a bypass", () =>
+  Effect.gen(function* () {
+    assert.strictEqual(yield* asked({}, "no-store"), "Bypass")
+    assert.strictEqual(yield* asked({}, "use", "old"), "Miss")
+    assert.strictEqual(yield* asked({}, "no-cache", "new"), "Miss")
+    assert.strictEqual(yield* asked(), "new")
+    assert.strictEqual(yield* asked({}, "no-store"), "Bypass")
+    assert.strictEqual(yield* asked().pipe(Effect.provide(layerWith({ enabled: false }))), "Bypass")
+  }).pipe(Effect.provide(layerWith()))
+)
+
+it.effect("a failure is never stored", () =>
+  Effect.gen(function* () {
+    assert.strictEqual(yield* asked({}, "use", null), "Miss")
+    assert.strictEqual(yield* asked(), "Miss")
+    assert.strictEqual(yield* asked(), "Hello")
+  }).pipe(Effect.provide(layerWith()))
+)
+
+it.effect("what another version wrote is a miss", () =>
+  Effect.gen(function* () {
+    const store = yield* CacheStore
+    const written: Array<string> = []
+    const spying = Layer.succeed(CacheStore, {
+      ...store,
+      set: (key, value, ttlMs, nowMs) =>
+        Effect.andThen(
+          Effect.sync(() => void written.push(key)),
+          store.set(key, value, ttlMs, nowMs)
+        )
+    })
+    const layer = Cache.layer({ enabled: true, ttlSeconds: 300, scope: "key" }).pipe(Layer.provide(spying))
+    yield* Effect.gen(function* () {
+      yield* asked()
+      const [name = ""] = written
+      for (const value of ["", "not JSON", "[]", "{}", '{"provider":"alpha","model":"m","reply":{}}']) {
+        yield* store.set(name, value, 1_000, 0)
+        assert.strictEqual(yield* asked({}, "use", null), "Miss", value)
+      }
+    }).pipe(Effect.provide(layer))
+  }).pipe(Effect.provide(layerWith()))
+)
+
+it.effect("concurrent misses are one flight: the first calls, all others get its answer", () =>
+  Effect.gen(function* () {
+    const leader = yield* look()
+    assert.strictEqual(leader._tag, "Miss")
+    const followers = yield* Effect.forEach(Array.from({ length: 20 }), () =>
+      Effect.forkChild(asked({}, "use", "another"), { startImmediately: true })
+    )
+    assert.isTrue(
+      followers.every((fiber) => fiber.pollUnsafe() === undefined),
+      "they wait"
+    )
+    yield* storing(leader)
+    assert.deepStrictEqual(
+      yield* Fiber.joinAll(followers),
+      Array.from({ length: 20 }, () => "Hello")
+    )
+  }).pipe(Effect.scoped, Effect.provide(layerWith()))
+)
+
+it.effect("the leader fails: each follower tries for itself, at once", () =>
+  Effect.gen(function* () {
+    const leader = yield* look()
+    const followers = yield* Effect.forEach(Array.from({ length: 3 }), () =>
+      Effect.forkChild(look(), { startImmediately: true })
+    )
+    yield* failing(leader)
+    const found = yield* Fiber.joinAll(followers)
+    assert.deepStrictEqual(
+      found.map(({ _tag }) => _tag),
+      ["Miss", "Miss", "Miss"]
+    )
+    yield* storing(found[1] ?? leader)
+    assert.strictEqual(yield* asked(), "Hello")
+  }).pipe(Effect.scoped, Effect.provide(layerWith()))
+)
+
+it.effect("the leader's client leaves: the next in line takes over, the others wait for it", () =>
+  Effect.gen(function* () {
+    const scope = yield* Scope.make()
+    const leader = yield* Scope.provide(look(), scope)
+    assert.strictEqual(leader._tag, "Miss")
+    const heir = yield* Effect.forkChild(look(), { startImmediately: true })
+    const third = yield* Effect.forkChild(asked({}, "use", "third"), { startImmediately: true })
+    yield* Scope.close(scope, Exit.void)
+    const inherited = yield* Fiber.join(heir)
+    assert.strictEqual(inherited._tag, "Miss")
+    assert.isUndefined(third.pollUnsafe())
+    yield* storing(inherited, "heir")
+    assert.strictEqual(yield* Fiber.join(third), "heir")
+  }).pipe(Effect.scoped, Effect.provide(layerWith()))
+)
+
+it.effect("different requests, and other tenants, do not wait for one another", () =>
+  Effect.gen(function* () {
+    yield* look()
+    assert.strictEqual((yield* look({ request: requestWith({ seed: 1 }) }))._tag, "Miss")
+    assert.strictEqual((yield* look({ key: { id: "key_other" } }))._tag, "Miss")
+    assert.strictEqual((yield* look({}, "no-cache"))._tag, "Miss")
+  }).pipe(Effect.scoped, Effect.provide(layerWith()))
+)

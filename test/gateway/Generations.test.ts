@@ -1,0 +1,118 @@
+import { assert, it } from "@effect/vitest"
+import { Effect, Fiber, Layer, Option } from "effect"
+import { TestClock } from "effect/testing"
+import { Generations } from "../../src/gateway/Generations.ts"
+import { Ledger, type Reservation } from "../../src/store/Ledger.ts"
+import { StoreError } from "../../src/store/StoreError.ts"
+import { makeGeneration } from "../store/makeGeneration.ts"
+
+const layer = Generations.layer.pipe(Layer.provideMerge(Ledger.layerMemory))
+
+const id = (count: number) => `gen_${String(count).padStart(32, "0")}`
+const KEY = "key_mine"
+
+const reserved = (reservation: Partial<Reservation> = {}) =>
+  Effect.flatMap(Ledger, (ledger) =>
+    ledger.reserve({
+      generationId: id(1),
+      keyId: KEY,
+      ownerId: null,
+      model: "test/small",
+      month: "1970-01",
+      amountNano: 70,
+      capNano: null,
+      createdAtMs: 0,
+      leaseUntilMs: 60_000,
+      processId: "prc_1",
+      ...reservation
+    })
+  )
+
+const settled = (count: number, keyId = KEY) =>
+  Effect.flatMap(Ledger, (ledger) =>
+    ledger.settle(makeGeneration({ id: id(count), keyId, createdAtMs: count }, 40), "1970-01")
+  )
+
+it.effect("a generation under way is waited for, and answered once it is settled", () =>
+  Effect.gen(function* () {
+    const generations = yield* Generations
+    yield* reserved()
+    const fiber = yield* Effect.forkChild(generations.get(id(1), KEY), { startImmediately: true })
+    yield* TestClock.adjust(10_000)
+    assert.isUndefined(fiber.pollUnsafe())
+    yield* settled(1)
+    yield* TestClock.adjust(50)
+    const generation = yield* Fiber.join(fiber)
+    assert.deepStrictEqual([generation.id, generation.cost.billedNano], [id(1), 40])
+  }).pipe(Effect.provide(layer))
+)
+
+it.effect("one whose process died is settled by whoever asks, once its lease is over", () =>
+  Effect.gen(function* () {
+    const generations = yield* Generations
+    yield* reserved()
+    yield* TestClock.adjust(60_000)
+    const generation = yield* generations.get(id(1), KEY)
+    assert.deepStrictEqual([generation.usageSource, generation.cost.billedNano], ["estimated", 70])
+  }).pipe(Effect.provide(layer))
+)
+
+it.effect("another's, unknown and malformed ids: the same answer, without waiting", () =>
+  Effect.gen(function* () {
+    const generations = yield* Generations
+    yield* settled(2, "key_theirs")
+    yield* reserved({ generationId: id(3), keyId: "key_theirs" })
+    for (const asked of [id(2), id(3), id(4), "", "gen_", "'; drop table"]) {
+      const { reason } = yield* Effect.flip(generations.get(asked, KEY))
+      assert.deepInclude(reason, { _tag: "NotFound", what: "generation" }, asked)
+    }
+  }).pipe(Effect.provide(layer))
+)
+
+it.effect("a list is one's own, newest first, page by page", () =>
+  Effect.gen(function* () {
+    const generations = yield* Generations
+    for (const count of [1, 2, 3, 4, 5]) yield* settled(count)
+    yield* settled(6, "key_theirs")
+    const first = yield* generations.list(KEY, { limit: 2, cursor: null })
+    assert.deepStrictEqual(
+      first.generations.map((one) => one.id),
+      [id(5), id(4)]
+    )
+    const second = yield* generations.list(KEY, { limit: 10, cursor: first.nextCursor, fromMs: 2, toMs: 3 })
+    assert.deepStrictEqual([second.generations.map((one) => one.id), second.nextCursor], [[id(2)], null])
+  }).pipe(Effect.provide(layer))
+)
+
+it.effect("a database that is down is said to be down", () =>
+  Effect.gen(function* () {
+    const ledger = yield* Ledger
+    const down = Effect.fail(new StoreError({ dependency: "database", cause: null }))
+    const broken = Layer.succeed(Ledger, { ...ledger, find: () => down, list: () => down })
+    yield* Effect.gen(function* () {
+      const generations = yield* Generations
+      const errors = [
+        Effect.asVoid(generations.get(id(1), KEY)),
+        Effect.asVoid(generations.list(KEY, { limit: 1, cursor: null }))
+      ]
+      for (const error of errors) {
+        assert.strictEqual((yield* Effect.flip(error)).reason._tag, "DependencyUnavailable")
+      }
+    }).pipe(Effect.provide(Generations.layer.pipe(Layer.provide(broken))))
+  }).pipe(Effect.provide(Ledger.layerMemory))
+)
+
+it.effect("the reconciler settles what dead processes left, at once and every half minute", () =>
+  Effect.gen(function* () {
+    const ledger = yield* Ledger
+    yield* reserved({ leaseUntilMs: 0 })
+    yield* reserved({ generationId: id(2), leaseUntilMs: 10_000 })
+    yield* Layer.build(Generations.layerReconciler)
+    yield* TestClock.adjust(0)
+    const state = (count: number) =>
+      Effect.map(ledger.find(id(count), KEY), (found) => Option.getOrUndefined(found)?._tag)
+    assert.deepStrictEqual([yield* state(1), yield* state(2)], ["Settled", "Pending"])
+    yield* TestClock.adjust("30 seconds")
+    assert.strictEqual(yield* state(2), "Settled")
+  }).pipe(Effect.scoped, Effect.provide(Ledger.layerMemory))
+)

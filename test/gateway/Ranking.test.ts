@@ -1,0 +1,170 @@
+import { assert, it } from "@effect/vitest"
+import { Schema } from "effect"
+import { type Candidate } from "../../src/domain/Catalog.ts"
+import { type ProviderPreferences } from "../../src/domain/Chat.ts"
+import { type StatsSnapshot } from "../../src/gateway/ProviderStats.ts"
+import { expectedCost, rank, type RankingInput } from "../../src/gateway/Ranking.ts"
+import { candidateWith } from "./orders.ts"
+
+const unseen: StatsSnapshot = { calls: 0, successRate: 1, latencyMs: null, throughputTps: null }
+
+const inputWith = (input: Partial<RankingInput> & { readonly candidates: ReadonlyArray<Candidate> }): RankingInput => ({
+  preferences: null,
+  defaultSort: "price",
+  kind: "chat",
+  promptTokens: 100,
+  outputTokens: null,
+  stats: () => unseen,
+  ...input
+})
+
+const slugs = (candidates: ReadonlyArray<Candidate>) => candidates.map(({ provider }) => provider.slug)
+const preferring = (preferences: Partial<ProviderPreferences>): ProviderPreferences => ({
+  allow_fallbacks: true,
+  ...preferences
+})
+
+const names = ["alpha", "beta", "gamma", "delta", "epsilon"]
+const Slug = Schema.Literals(["alpha", "beta", "gamma", "delta", "epsilon", "nobody"])
+const Slugs = Schema.Array(Slug).check(Schema.isMaxLength(6))
+const Amount = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 5 }))
+const Given = Schema.Struct({
+  offers: Schema.Array(
+    Schema.Struct({ price: Amount, context: Amount, safe: Schema.Boolean, calls: Amount, latency: Amount })
+  ).check(Schema.isMaxLength(5)),
+  sort: Schema.NullOr(Schema.Literals(["price", "throughput", "latency"])),
+  order: Schema.NullOr(Slugs),
+  only: Schema.NullOr(Slugs),
+  ignore: Schema.NullOr(Slugs),
+  deny: Schema.Boolean,
+  maxPrice: Schema.NullOr(Amount)
+})
+
+const inputOf = (given: typeof Given.Type): RankingInput => {
+  const stats = new Map<string, StatsSnapshot>()
+  const candidates = given.offers.map(({ calls, context, latency, price, safe }, at) => {
+    const slug = names[at] ?? ""
+    stats.set(slug, {
+      calls,
+      successRate: calls === 0 ? 1 : 1 / calls,
+      latencyMs: latency === 0 ? null : { p50: latency, p99: latency },
+      throughputTps: latency === 0 ? null : latency
+    })
+    return candidateWith(
+      slug,
+      {
+        contextLength: context === 0 ? null : context * 40,
+        pricing: { prompt: price * 1_000_000, completion: price * 1_000_000, cachedPrompt: null }
+      },
+      { dataPolicy: { training: !safe, retainsPrompts: !safe, retentionDays: null, zdr: safe } }
+    )
+  })
+  return inputWith({
+    candidates,
+    preferences: preferring({
+      sort: given.sort,
+      order: given.order,
+      only: given.only,
+      ignore: given.ignore,
+      data_collection: given.deny ? "deny" : "allow",
+      max_price: given.maxPrice === null ? null : { prompt: given.maxPrice }
+    }),
+    stats: ({ provider }) => stats.get(provider.slug) ?? unseen
+  })
+}
+
+it.prop("total: every candidate is ranked or excluded, once, with a reason", { given: Given }, ({ given }) => {
+  const input = inputOf(given)
+  const { excluded, ranked } = rank(input)
+  assert.deepStrictEqual(
+    [...slugs(ranked), ...excluded.map(({ slug }) => slug)].sort(),
+    slugs(input.candidates).toSorted()
+  )
+  for (const { reason } of excluded) assert.notStrictEqual(reason, "")
+})
+
+it.prop(
+  "deterministic: neither a second look nor the order of the candidates changes it",
+  { given: Given },
+  ({ given }) => {
+    const input = inputOf(given)
+    assert.deepStrictEqual(rank(input), rank(input))
+    assert.deepStrictEqual(
+      slugs(rank({ ...input, candidates: input.candidates.toReversed() }).ranked),
+      slugs(rank(input).ranked)
+    )
+  }
+)
+
+it.prop("nobody who is ruled out is ranked", { given: Given }, ({ given }) => {
+  for (const { offer, provider } of rank(inputOf(given)).ranked) {
+    if (given.only !== null) assert.include<string>(given.only as ReadonlyArray<string> as Array<string>, provider.slug)
+    assert.isFalse((given.ignore as ReadonlyArray<string> | null)?.includes(provider.slug) ?? false)
+    if (given.deny) assert.isFalse(provider.dataPolicy.training || provider.dataPolicy.retainsPrompts)
+    if (given.maxPrice !== null) assert.isAtMost(offer.pricing.prompt, given.maxPrice * 1_000_000)
+    assert.isAtLeast(offer.contextLength ?? Infinity, 100)
+  }
+})
+
+it.prop("`order` comes first, in its order; the rest by the axis", { given: Given }, ({ given }) => {
+  const input = inputOf(given)
+  const ranked = slugs(rank(input).ranked)
+  const asked = [...new Set<string>(given.order ?? [])].filter((slug) => ranked.includes(slug))
+  assert.deepStrictEqual(ranked.slice(0, asked.length), asked)
+  const unordered = rank({ ...input, preferences: preferring({ ...input.preferences, order: null }) })
+  assert.deepStrictEqual(
+    ranked.slice(asked.length),
+    slugs(unordered.ranked).filter((slug) => !asked.includes(slug))
+  )
+})
+
+const at = (slug: string, prompt: number, completion = prompt) =>
+  candidateWith(slug, { pricing: { prompt, completion, cachedPrompt: null } })
+
+it("price: the cheapest for this request, not the cheapest list price", () => {
+  const candidates = [at("alpha", 100_000, 9_000_000), at("beta", 1_000_000, 1_000_000)]
+  const sorted = (promptTokens: number, outputTokens: number) =>
+    slugs(rank(inputWith({ candidates, promptTokens, outputTokens })).ranked)
+  assert.deepStrictEqual(sorted(10_000, 10), ["alpha", "beta"])
+  assert.deepStrictEqual(sorted(10, 200), ["beta", "alpha"])
+})
+
+it("without a sort a provider that fails counts as dearer; `sort: price` is taken at its word", () => {
+  const candidates = [at("alpha", 1_000_000), at("beta", 1_500_000)]
+  const stats = ({ provider }: Candidate) => ({ ...unseen, successRate: provider.slug === "alpha" ? 0.5 : 1 })
+  assert.deepStrictEqual(slugs(rank(inputWith({ candidates, stats })).ranked), ["beta", "alpha"])
+  assert.deepStrictEqual(
+    slugs(rank(inputWith({ candidates, stats, preferences: preferring({ sort: "price" }) })).ranked),
+    ["alpha", "beta"]
+  )
+})
+
+it("latency and throughput: the fastest first, and who was never measured before all", () => {
+  const candidates = [at("alpha", 1), at("beta", 1), at("gamma", 1)]
+  const speeds: Record<string, number | null> = { alpha: 10, beta: 50, gamma: null }
+  const stats = ({ provider }: Candidate): StatsSnapshot => {
+    const speed = speeds[provider.slug] ?? null
+    return { ...unseen, latencyMs: speed === null ? null : { p50: speed, p99: speed }, throughputTps: speed }
+  }
+  const sorted = (sort: "latency" | "throughput") =>
+    slugs(rank(inputWith({ candidates, stats, preferences: preferring({ sort }) })).ranked)
+  assert.deepStrictEqual(sorted("latency"), ["gamma", "alpha", "beta"])
+  assert.deepStrictEqual(sorted("throughput"), ["gamma", "beta", "alpha"])
+})
+
+it("a chat is not for embedding models, nor embeddings for chat models", () => {
+  const candidates = [candidateWith("alpha", { embeddings: true }), candidateWith("beta")]
+  assert.deepStrictEqual(rank(inputWith({ candidates })).excluded, [
+    { slug: "alpha", model: "test/small", reason: "not_a_chat_model" }
+  ])
+  assert.deepStrictEqual(rank(inputWith({ candidates, kind: "embeddings" })).excluded, [
+    { slug: "beta", model: "test/small", reason: "not_an_embedding_model" }
+  ])
+})
+
+it("the expected cost takes the client's limit where it is below what a reply is likely to hold", () => {
+  const candidate = at("alpha", 1_000_000, 2_000_000)
+  assert.strictEqual(expectedCost(candidate, 100, 10), 100_000 + 20_000)
+  assert.strictEqual(expectedCost(candidate, 100, null), 100_000 + 512_000)
+  assert.strictEqual(expectedCost(candidate, 100, 100_000), 100_000 + 512_000)
+})

@@ -1,0 +1,87 @@
+import { assert, it } from "@effect/vitest"
+import { countInputs, countPrompt, countReply, countText, OutputCounter } from "../../src/gateway/Tokens.ts"
+import { requestWith } from "./orders.ts"
+
+it("counts what o200k_base counts", () => {
+  assert.strictEqual(countText(""), 0)
+  assert.strictEqual(countText("Hi"), 1)
+  assert.strictEqual(countText("one two three"), 3)
+  assert.strictEqual(countText("<|endoftext|>"), 7, "a special token's name is text")
+})
+
+it("a run of blanks costs time in proportion to its length", () => {
+  const timed = (length: number) => {
+    const text = " ".repeat(length)
+    const startedAt = process.cpuUsage().user
+    const count = countText(text)
+    return { count, micros: process.cpuUsage().user - startedAt }
+  }
+  timed(65_536)
+  const small = timed(65_536)
+  const large = timed(1_048_576)
+  assert.strictEqual(large.count, small.count * 16)
+  // Sixteen times as long; quadratic would be 256 times. The margin is for the machine's own unrest.
+  assert.isBelow(large.micros, 100 * (small.micros + 5_000))
+})
+
+it("slices cost at most a per cent of accuracy", () => {
+  const words = Array.from({ length: 5_000 }, (_, at) => ["alpha", "routes", "every", "request"][at % 4]).join(" ")
+  const exact = 5_000
+  assert.isAtLeast(countText(words), exact)
+  assert.isAtMost(countText(words), exact * 1.02)
+})
+
+it("a prompt: 3, and 3 and its content for every message; tools and calls as their JSON, an image a flat rate", () => {
+  assert.strictEqual(countPrompt(requestWith()), 7)
+  assert.strictEqual(countPrompt(requestWith({ messages: [{ role: "user", content: "" }] })), 6)
+  const parts = [{ type: "text", text: "one two three" }, { type: "image_url", image_url: { url: "data:" } }, { x: 1 }]
+  assert.strictEqual(countPrompt(requestWith({ messages: [{ role: "user", content: parts }] })), 6 + 3 + 255)
+  const calls = [{ id: "c", type: "function", function: { name: "f", arguments: "{}" } }]
+  assert.strictEqual(
+    countPrompt(requestWith({ messages: [{ role: "assistant", content: null, tool_calls: calls }] })),
+    6 + countText(JSON.stringify(calls))
+  )
+  assert.strictEqual(countPrompt(requestWith({ tools: calls })), 7 + countText(JSON.stringify(calls)))
+})
+
+it("inputs of embeddings, one or many", () => {
+  assert.strictEqual(countInputs("one two three"), 3)
+  assert.strictEqual(countInputs(["one two three", "", "Hi"]), 4)
+})
+
+it("a streamed output counts like the whole, also past what is held", () => {
+  const counter = new OutputCounter()
+  const content = (text: string) => counter.add([{ index: 0, delta: { content: text }, finish_reason: null }])
+  assert.strictEqual(counter.count(), 0)
+  content("one ")
+  content("two three")
+  assert.strictEqual(counter.count(), 3)
+  assert.strictEqual(counter.count(), 3, "counting twice adds nothing")
+  for (let at = 0; at < 2_000; at++) content(" routes every request through here".repeat(2))
+  // What is counted as it goes is cut in pieces, which adds a little.
+  assert.isAtLeast(counter.count(), 3 + 20_000)
+  assert.isAtMost(counter.count(), (3 + 20_000) * 1.02)
+  counter.add([
+    { index: 0, delta: { reasoning: "Hi", refusal: "Hi" }, finish_reason: null },
+    { index: 1, delta: { tool_calls: [{ index: 0, function: { name: "Hi", arguments: "Hi" } }] }, finish_reason: null }
+  ])
+  assert.isAtLeast(counter.count(), 3 + 20_000 + 1)
+})
+
+it("a whole reply: content, reasoning, refusal and calls of every choice", () => {
+  const message = { role: "assistant" as const, content: "one two three", reasoning: "Hi", refusal: "Hi" }
+  const calls = [{ id: "c", type: "function", function: { name: "f", arguments: "{}" } }]
+  const reply = {
+    choices: [
+      { index: 0, message, finish_reason: "stop" },
+      {
+        index: 1,
+        message: { role: "assistant" as const, content: null, tool_calls: calls },
+        finish_reason: "tool_calls"
+      }
+    ],
+    usage: null,
+    systemFingerprint: null
+  }
+  assert.strictEqual(countReply(reply), 5 + countText(JSON.stringify(calls[0]?.function)))
+})

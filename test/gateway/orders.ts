@@ -1,0 +1,87 @@
+/** Orders, keys and candidates for tests of the gateway's parts: everything has a default, a test names what it is about. */
+import { type Candidate, defaultTimeouts, type ProviderConfig, unknownPolicy } from "../../src/domain/Catalog.ts"
+import { type ChatRequest } from "../../src/domain/Chat.ts"
+import { allScopes, type KeyRecord } from "../../src/domain/Key.ts"
+import { type ModelOffer } from "../../src/domain/Catalog.ts"
+import { emptyFacts, type Order } from "../../src/gateway/Order.ts"
+import { scriptedOffer } from "../../src/providers/Scripted.ts"
+
+export const keyWith = (key: Partial<KeyRecord> = {}): KeyRecord => ({
+  id: "key_000000000000000000000000000000aa",
+  publicId: "aa",
+  secretHash: "",
+  previousSecretHash: null,
+  previousValidUntilMs: null,
+  prefix: "tg-aa…",
+  name: "test",
+  tier: "enterprise",
+  scopes: allScopes,
+  state: "active",
+  monthlyBudgetNano: null,
+  allowedModels: null,
+  ownerId: null,
+  createdAtMs: 0,
+  updatedAtMs: 0,
+  lastUsedAtMs: null,
+  expiresAtMs: null,
+  revokedAtMs: null,
+  ...key
+})
+
+export const providerWith = (config: Partial<ProviderConfig> = {}): ProviderConfig => ({
+  slug: "alpha",
+  name: "alpha",
+  dialect: "mock",
+  baseUrl: "",
+  apiKey: null,
+  auth: { type: "none" },
+  headers: {},
+  query: {},
+  dataPolicy: unknownPolicy,
+  timeouts: defaultTimeouts,
+  models: [],
+  ...config
+})
+
+/** 1 USD a million prompt tokens, 2 USD a million completion tokens, unless told otherwise. */
+export const candidateWith = (
+  slug: string,
+  offer: Partial<ModelOffer> = {},
+  config: Partial<ProviderConfig> = {}
+): Candidate => ({
+  provider: providerWith({ slug, ...config }),
+  offer: { ...scriptedOffer("test/small"), ...offer }
+})
+
+export const requestWith = (request: Partial<ChatRequest> = {}): ChatRequest => ({
+  model: "test/small",
+  messages: [{ role: "user", content: "Hi" }],
+  stream: false,
+  ...request
+})
+
+let count = 0
+
+export type OrderOptions = Partial<Omit<Order<ChatRequest>, "caller">> & { readonly key?: Partial<KeyRecord> }
+
+/** An order of ten prompt tokens, at the epoch. */
+export const orderWith = ({ key, ...order }: OrderOptions = {}): Order<ChatRequest> => ({
+  generationId: `gen_${String(++count).padStart(32, "0")}`,
+  caller: { key: keyWith(key), limits: { requestsPerMinute: 1_000, tokensPerMinute: 1_000_000, concurrency: 100 } },
+  request: requestWith(),
+  model: "test/small",
+  ranked: [candidateWith("alpha")],
+  excluded: [],
+  unroutable: null,
+  startedAtMs: 0,
+  month: "1970-01",
+  promptTokens: 10,
+  outputTokens: null,
+  choices: 1,
+  streamed: false,
+  facts: emptyFacts(),
+  affordableTokens: null,
+  attempts: [],
+  account: { intent: null, reservedNano: 0, clamped: false, opened: false, settled: false },
+  ...order
+})

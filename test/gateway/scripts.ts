@@ -1,0 +1,64 @@
+/** Scripted providers for tests below the edge: who was called, who was given up, and orders over their models. */
+import { Effect } from "effect"
+import { type ModelOffer, type ProviderConfig } from "../../src/domain/Catalog.ts"
+import { type ChatEvent, type ChatReply, type ChatRequest } from "../../src/domain/Chat.ts"
+import { type Order } from "../../src/gateway/Order.ts"
+import { type ChatCall, type EmbedCall } from "../../src/providers/Provider.ts"
+import { Providers } from "../../src/providers/Providers.ts"
+import { type Script, scriptedOffer, type ScriptedProvider } from "../../src/providers/Scripted.ts"
+import { type OrderOptions, orderWith } from "./orders.ts"
+
+export const saying = (
+  content: string,
+  usage: ChatReply["usage"] = { promptTokens: 10, completionTokens: 5, cachedTokens: 0 }
+): ChatReply => ({
+  choices: [{ index: 0, message: { role: "assistant", content }, finish_reason: "stop" }],
+  usage,
+  systemFingerprint: null
+})
+
+export const piece = (content: string): ChatEvent => ({
+  _tag: "Choices",
+  choices: [{ index: 0, delta: { content }, finish_reason: null }]
+})
+
+export const stop: ChatEvent = { _tag: "Choices", choices: [{ index: 0, delta: {}, finish_reason: "stop" }] }
+
+export const ending = (
+  usage: ChatReply["usage"] = { promptTokens: 10, completionTokens: 5, cachedTokens: 0 }
+): ChatEvent => ({ _tag: "End", usage, systemFingerprint: null })
+
+export interface Heard {
+  /** Slugs, call by call. */
+  readonly calls: Array<string>
+  readonly requests: Array<ChatCall["request"] | EmbedCall["request"]>
+  readonly aborted: Array<string>
+}
+
+/** Providers of `test/small`, by slug, and what they heard. */
+export const scripted = (
+  scripts: Readonly<Record<string, Script | ReadonlyArray<Script>>>,
+  { config, offer }: { readonly config?: Partial<ProviderConfig>; readonly offer?: Partial<ModelOffer> } = {}
+) => {
+  const heard: Heard = { calls: [], requests: [], aborted: [] }
+  const providers = Object.entries(scripts).map(([slug, script]): ScriptedProvider => ({
+    slug,
+    config: { models: [{ ...scriptedOffer("test/small"), ...offer }], ...config },
+    models: { "test/small": script },
+    onCall: (call) => {
+      heard.calls.push(slug)
+      heard.requests.push(call.request)
+    },
+    onAbort: () => void heard.aborted.push(slug)
+  }))
+  return { heard, providers, layer: Providers.layerScripted(providers) }
+}
+
+/** An order that every provider may serve, in the order of their listing. */
+export const orderFor = (options: OrderOptions = {}): Effect.Effect<Order<ChatRequest>, never, Providers> =>
+  Effect.map(Providers, ({ all }) =>
+    orderWith({
+      ranked: all.flatMap(({ config }) => config.models.map((offer) => ({ provider: config, offer }))),
+      ...options
+    })
+  )
