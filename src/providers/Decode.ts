@@ -3,25 +3,37 @@
  * why there is none.
  */
 import { Clock, Effect } from "effect"
-import { Malformed, type ProviderReason } from "./Provider.ts"
+import { Malformed, type ProviderReason, Rejected } from "./Provider.ts"
 import { refusalInside, refusalOf } from "./Refusal.ts"
 import { type WholeReply } from "./Transport.ts"
 import { isWire, parseJson, type Wire } from "./Wire.ts"
 
+/** How a vendor says no: by a status, and by an error object inside a 200. */
+export interface Refusals {
+  readonly of: typeof refusalOf
+  readonly inside: typeof refusalInside
+}
+
+const commonRefusals: Refusals = { of: refusalOf, inside: refusalInside }
+
 /** Fails with what a reply means whose status is not 2xx. */
-export const refused = ({ headers, status, text }: WholeReply): Effect.Effect<never, ProviderReason> =>
-  Effect.flatMap(Clock.currentTimeMillis, (nowMs) => Effect.fail(refusalOf(status, headers, text, nowMs)))
+export const refused = (
+  { headers, status, text }: WholeReply,
+  refusals = commonRefusals
+): Effect.Effect<never, ProviderReason> =>
+  Effect.flatMap(Clock.currentTimeMillis, (nowMs) => Effect.fail(refusals.of(status, headers, text, nowMs)))
 
 /** The body of a good reply: a JSON object without an error inside, that `read` can make sense of. */
 export const decodeReply = <A>(
   reply: WholeReply,
-  read: (body: Wire) => A | Malformed
+  read: (body: Wire) => A | Malformed | Rejected,
+  refusals = commonRefusals
 ): Effect.Effect<A, ProviderReason> => {
-  if (reply.status < 200 || reply.status > 299) return refused(reply)
+  if (reply.status < 200 || reply.status > 299) return refused(reply, refusals)
   const body = parseJson(reply.text)
   if (!isWire(body)) return Effect.fail(new Malformed({ detail: "not a JSON object" }))
-  const refusal = refusalInside(body)
+  const refusal = refusals.inside(body)
   if (refusal !== null) return Effect.fail(refusal)
   const answer = read(body)
-  return answer instanceof Malformed ? Effect.fail(answer) : Effect.succeed(answer)
+  return answer instanceof Malformed || answer instanceof Rejected ? Effect.fail(answer) : Effect.succeed(answer)
 }

@@ -6,9 +6,9 @@
 import { type NonEmptyReadonlyArray, isReadonlyArrayNonEmpty } from "effect/Array"
 import { Cause, Effect, type Pull, type Scope, Stream } from "effect"
 import { type ChatEvent, type ChatReply } from "../domain/Chat.ts"
-import { decodeReply, refused } from "./Decode.ts"
+import { decodeReply, type Refusals, refused } from "./Decode.ts"
 import { Events } from "./Events.ts"
-import { Cut, Malformed, type ProviderReason } from "./Provider.ts"
+import { Cut, Malformed, type ProviderReason, type Rejected } from "./Provider.ts"
 import { type Endpoint, type OpenReply } from "./Transport.ts"
 import { type Wire } from "./Wire.ts"
 
@@ -39,33 +39,32 @@ export interface Frames {
 export interface Streaming {
   readonly makeReader: () => StreamReader
   /** How to read a whole reply that comes instead of a stream. */
-  readonly readWhole: (body: Wire) => ChatReply | Malformed
+  readonly readWhole: (body: Wire) => ChatReply | Malformed | Rejected
   /** The provider's, for the log. */
   readonly slug: string
   /** Server-sent events unless given. */
   readonly makeFrames?: () => Frames
+  /** The common ones unless given. */
+  readonly refusals?: Refusals
 }
 
 /** Posts `body` and answers its stream once the status is good. Closing the scope aborts the call. */
 export const openStream = Effect.fnUntraced(function* (
   endpoint: Endpoint,
   body: string,
-  { makeFrames, makeReader, readWhole, slug }: Streaming
+  { makeFrames, makeReader, readWhole, refusals, slug }: Streaming
 ): Effect.fn.Return<Stream.Stream<ChatEvent, ProviderReason>, ProviderReason, Scope.Scope> {
   const reply = yield* endpoint.open(body)
   const { headers, status } = reply
   const type = headers["content-type"] ?? ""
   if (status < 200 || status > 299) {
-    return yield* refused({
-      status,
-      headers,
-      text: yield* Effect.orElseSucceed(reply.text(ERROR_LIMIT_BYTES), () => "")
-    })
+    const text = yield* Effect.orElseSucceed(reply.text(ERROR_LIMIT_BYTES), () => "")
+    return yield* refused({ status, headers, text }, refusals)
   }
   if (type.includes("html")) return yield* Effect.fail(new Malformed({ detail: "HTML" }))
   if (type.includes("json")) {
     const text = yield* reply.text(UNSTREAMED_LIMIT_BYTES)
-    return Stream.fromArray(asStream(yield* decodeReply({ status, headers, text }, readWhole)))
+    return Stream.fromArray(asStream(yield* decodeReply({ status, headers, text }, readWhole, refusals)))
   }
   return Stream.fromPull(Effect.succeed(eventsOf(reply, makeReader(), makeFrames?.() ?? new Events(), slug)))
 })
