@@ -19,6 +19,7 @@ const kinds: Readonly<Record<string, number>> = {
   permission_denied: 403,
   insufficient_quota: 402,
   billing_not_active: 402,
+  billing_error: 402,
   rate_limit_exceeded: 429,
   rate_limit_error: 429,
   overloaded_error: 503,
@@ -26,10 +27,13 @@ const kinds: Readonly<Record<string, number>> = {
   context_length_exceeded: 400,
   content_filter: 400,
   content_policy_violation: 400,
-  model_not_found: 404
+  model_not_found: 404,
+  not_found_error: 404,
+  request_too_large: 413,
+  timeout_error: 504
 }
 const contextMessages =
-  /maximum context length|context[ _](length|window)|prompt is too long|input is too long|too many (input )?tokens|reduce the length of/i
+  /maximum context length|context[ _](length|window|limit)|prompt is too long|input is too long|too many (input )?tokens|reduce the length of/i
 
 /** An error object as vendors write it, its members read leniently. */
 interface ErrorFields {

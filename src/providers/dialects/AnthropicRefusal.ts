@@ -1,0 +1,32 @@
+/**
+ * What this vendor's errors say beyond their status and type: that our account is out of money, which comes as a fault
+ * of the request, and which member of the request is at fault, which stands in front of the message.
+ */
+import { CredentialsRefused, type ProviderReason, Rejected } from "../Provider.ts"
+
+const accountMessages = /credit balance is too low|reached your specified .*usage limits|spend limit/i
+
+/** Members of the Messages API and the clients' members that they come from. */
+const members: Readonly<Record<string, string>> = {
+  model: "model",
+  messages: "messages",
+  system: "messages",
+  max_tokens: "max_tokens",
+  temperature: "temperature",
+  top_p: "top_p",
+  stop_sequences: "stop",
+  tools: "tools",
+  tool_choice: "tool_choice",
+  thinking: "reasoning_effort",
+  metadata: "user",
+  output_config: "response_format",
+  service_tier: "service_tier"
+}
+
+export const refined = (reason: ProviderReason): ProviderReason => {
+  if (reason._tag !== "Rejected") return reason
+  const { code, contextLength, message, status } = reason
+  if (accountMessages.test(message)) return new CredentialsRefused({ status })
+  const [, member = ""] = /^([a-z_]+)(?:\.[\w.-]+)?: /.exec(message) ?? []
+  return new Rejected({ status, message, param: reason.param ?? members[member] ?? null, code, contextLength })
+}

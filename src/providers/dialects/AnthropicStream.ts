@@ -1,0 +1,174 @@
+/**
+ * The Messages API's stream: named events in, normalised deltas out. A tool call's index counts tool calls alone, and
+ * its arguments are JSON even when the model gave none. Usage comes in two parts, the prompt's first. Pings and events
+ * of kinds not known here are passed over.
+ */
+import { type ChatEvent, type Delta } from "../../domain/Chat.ts"
+import { type StreamReader } from "../EventStream.ts"
+import { Malformed, type ProviderReason } from "../Provider.ts"
+import { refusalInside } from "../Refusal.ts"
+import { isWire, parseJson, stringOf, type Wire } from "../Wire.ts"
+import { explanationOf, finishReason, readUsage } from "./AnthropicReply.ts"
+import { ANSWER_TOOL } from "./AnthropicTools.ts"
+
+// state
+
+/** A block under way: a tool call by its index, or the answer that comes by a tool. */
+interface OpenBlock {
+  readonly call: number | "answer"
+  hasArguments: boolean
+}
+
+interface StreamState {
+  readonly answersByTool: boolean
+  readonly blocks: Map<unknown, OpenBlock>
+  calls: number
+  usage: Wire | null
+  started: boolean
+  finished: boolean
+  /** `message_stop` came. */
+  done: boolean
+  skipped: number
+}
+
+// step
+
+const step = (state: StreamState, data: string, out: Array<ChatEvent>): ProviderReason | null => {
+  if (state.done) return null
+  const event = parseJson(data)
+  if (!isWire(event)) {
+    state.skipped++
+    return null
+  }
+  switch (event["type"]) {
+    case "message_start":
+      start(state, event, out)
+      break
+    case "content_block_start":
+      openBlock(state, event, out)
+      break
+    case "content_block_delta":
+      continueBlock(state, event, out)
+      break
+    case "content_block_stop":
+      closeBlock(state, event, out)
+      break
+    case "message_delta":
+      finish(state, event, out)
+      break
+    case "message_stop":
+      state.done = true
+      break
+    default:
+      return refusalInside(event)
+  }
+  return null
+}
+
+const start = (state: StreamState, event: Wire, out: Array<ChatEvent>): void => {
+  const message = isWire(event["message"]) ? event["message"] : {}
+  mergeUsage(state, message["usage"])
+  if (!state.started) say(out, { role: "assistant", content: "" })
+  state.started = true
+}
+
+const openBlock = (state: StreamState, event: Wire, out: Array<ChatEvent>): void => {
+  const block = isWire(event["content_block"]) ? event["content_block"] : {}
+  if (block["type"] === "text") return sayText(out, "content", block["text"])
+  if (block["type"] === "thinking") return sayText(out, "reasoning", block["thinking"])
+  if (block["type"] !== "tool_use") return
+  const name = stringOf(block["name"]) ?? ""
+  const isAnswer = state.answersByTool && name === ANSWER_TOOL
+  const open: OpenBlock = { call: isAnswer ? "answer" : state.calls, hasArguments: false }
+  state.blocks.set(event["index"], open)
+  if (open.call !== "answer") {
+    state.calls++
+    const id = stringOf(block["id"]) ?? ""
+    say(out, { tool_calls: [{ index: open.call, id, type: "function", function: { name, arguments: "" } }] })
+  }
+  // Some servers of this dialect give the whole input at once.
+  if (isWire(block["input"]) && Object.keys(block["input"]).length > 0) {
+    sayArguments(open, JSON.stringify(block["input"]), out)
+  }
+}
+
+const continueBlock = (state: StreamState, event: Wire, out: Array<ChatEvent>): void => {
+  const delta = isWire(event["delta"]) ? event["delta"] : {}
+  if (delta["type"] === "text_delta") return sayText(out, "content", delta["text"])
+  if (delta["type"] === "thinking_delta") return sayText(out, "reasoning", delta["thinking"])
+  const open = state.blocks.get(event["index"])
+  const piece = stringOf(delta["partial_json"])
+  if (delta["type"] === "input_json_delta" && open !== undefined && piece !== null && piece !== "") {
+    sayArguments(open, piece, out)
+  }
+}
+
+const closeBlock = (state: StreamState, event: Wire, out: Array<ChatEvent>): void => {
+  const open = state.blocks.get(event["index"])
+  if (open === undefined) return
+  state.blocks.delete(event["index"])
+  if (!open.hasArguments) sayArguments(open, "{}", out)
+}
+
+const finish = (state: StreamState, event: Wire, out: Array<ChatEvent>): void => {
+  mergeUsage(state, event["usage"])
+  const delta = isWire(event["delta"]) ? event["delta"] : {}
+  const stopReason = stringOf(delta["stop_reason"])
+  if (stopReason === null || state.finished) return
+  state.finished = true
+  const refusal = stopReason === "refusal" ? explanationOf(delta["stop_details"]) : null
+  say(out, refusal === null ? {} : { refusal }, finishReason(stopReason, state.calls > 0))
+}
+
+/** Counts are running totals; a later event repeats those that it knows. */
+const mergeUsage = (state: StreamState, usage: unknown): void => {
+  if (!isWire(usage)) return
+  const told = Object.fromEntries(Object.entries(usage).filter(([, count]) => typeof count === "number"))
+  state.usage = { ...state.usage, ...told }
+}
+
+const close = (state: StreamState): ReadonlyArray<ChatEvent> | Malformed => {
+  if (!state.started) return new Malformed({ detail: "empty completion" })
+  const out: Array<ChatEvent> = []
+  // It stopped without saying why: it was done.
+  if (!state.finished) say(out, {}, finishReason("tool_use", state.calls > 0))
+  return [...out, { _tag: "End", usage: readUsage(state.usage), systemFingerprint: null }]
+}
+
+const say = (out: Array<ChatEvent>, delta: Delta, finish_reason: string | null = null): void => {
+  out.push({ _tag: "Choices", choices: [{ index: 0, delta, finish_reason }] })
+}
+
+const sayText = (out: Array<ChatEvent>, member: "content" | "reasoning", text: unknown): void => {
+  if (typeof text === "string" && text !== "") say(out, { [member]: text })
+}
+
+const sayArguments = (open: OpenBlock, piece: string, out: Array<ChatEvent>): void => {
+  open.hasArguments = true
+  if (open.call === "answer") say(out, { content: piece })
+  else say(out, { tool_calls: [{ index: open.call, function: { arguments: piece } }] })
+}
+
+// export
+
+/** `answersByTool`: the content comes as the arguments of a tool. */
+export const makeReader = (answersByTool: boolean): StreamReader => {
+  const state: StreamState = {
+    answersByTool,
+    blocks: new Map(),
+    calls: 0,
+    usage: null,
+    started: false,
+    finished: false,
+    done: false,
+    skipped: 0
+  }
+  return {
+    step: (event, out) => step(state, event, out),
+    isDone: () => state.done,
+    // The event that says why it stopped brings the usage too.
+    isComplete: () => state.finished,
+    close: () => close(state),
+    skipped: () => state.skipped
+  }
+}
