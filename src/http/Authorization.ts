@@ -2,13 +2,7 @@
 import { Effect, Layer, Redacted } from "effect"
 import { HttpServerRequest, type HttpServerResponse } from "effect/http"
 import { AdminAuthorization, Authorization, CurrentKey } from "../api/Authorization.ts"
-import {
-  AdminUnauthenticated,
-  gatewayError,
-  type GatewayError,
-  ScopeMissing,
-  Unauthenticated
-} from "../domain/Errors.ts"
+import { AdminUnauthenticated, gatewayError, type GatewayError, ScopeMissing } from "../domain/Errors.ts"
 import { type Scope } from "../domain/Key.ts"
 import { Accounts } from "../gateway/Accounts.ts"
 import { sameSecret } from "../gateway/KeySecret.ts"
@@ -61,5 +55,3 @@ export const callerWith = (scope: Scope): Effect.Effect<Caller, GatewayError, Cu
   Effect.flatMap(CurrentKey, (caller) =>
     caller.key.scopes.includes(scope) ? Effect.succeed(caller) : Effect.fail(gatewayError(new ScopeMissing({ scope })))
   )
-
-export const unauthenticated = gatewayError(new Unauthenticated())

@@ -59,6 +59,7 @@ class Engine {
   close(onClosed: () => void): void {
     const worker = this.#worker
     if (worker === null) return onClosed()
+    // @effect-diagnostics-next-line globalTimers:off -- a last resort outside any fiber
     const timer = setTimeout(() => void worker.terminate(), CLOSE_TIMEOUT_MS)
     worker.once("exit", () => {
       clearTimeout(timer)

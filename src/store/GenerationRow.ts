@@ -12,21 +12,21 @@ const Receipt = Schema.Struct({
       provider: Schema.String,
       model: Schema.String,
       status: Schema.Literals(["ok", "error", "timeout", "cancelled", "skipped"]),
-      latencyMs: Schema.Number,
+      latencyMs: Schema.Finite,
       errorType: Schema.NullOr(Schema.String),
-      httpStatus: Schema.NullOr(Schema.Number)
+      httpStatus: Schema.NullOr(Schema.Finite)
     })
   ),
   excluded: Schema.Array(Schema.Struct({ slug: Schema.String, model: Schema.String, reason: Schema.String })),
   price: Schema.Struct({
-    prompt: Schema.Number,
-    completion: Schema.Number,
-    cachedPrompt: Schema.NullOr(Schema.Number)
+    prompt: Schema.Finite,
+    completion: Schema.Finite,
+    cachedPrompt: Schema.NullOr(Schema.Finite)
   }),
   reservation: Schema.Struct({
-    reservedNano: Schema.Number,
-    extendedNano: Schema.Number,
-    settledNano: Schema.Number
+    reservedNano: Schema.Finite,
+    extendedNano: Schema.Finite,
+    settledNano: Schema.Finite
   })
 })
 
@@ -37,19 +37,19 @@ const Row = Schema.Struct({
   model: Schema.String,
   provider: Schema.String,
   month: Schema.String,
-  createdAtMs: Schema.Number,
-  promptTokens: Schema.Number,
-  completionTokens: Schema.Number,
-  cachedTokens: Schema.Number,
+  createdAtMs: Schema.Finite,
+  promptTokens: Schema.Finite,
+  completionTokens: Schema.Finite,
+  cachedTokens: Schema.Finite,
   usageSource: Schema.Literals(["provider", "counted", "estimated", "cache"]),
-  promptNano: Schema.Number,
-  completionNano: Schema.Number,
-  cacheDiscountNano: Schema.Number,
-  totalNano: Schema.Number,
-  markupNano: Schema.Number,
-  billedNano: Schema.Number,
-  latencyMs: Schema.Number,
-  timeToFirstTokenMs: Schema.NullOr(Schema.Number),
+  promptNano: Schema.Finite,
+  completionNano: Schema.Finite,
+  cacheDiscountNano: Schema.Finite,
+  totalNano: Schema.Finite,
+  markupNano: Schema.Finite,
+  billedNano: Schema.Finite,
+  latencyMs: Schema.Finite,
+  timeToFirstTokenMs: Schema.NullOr(Schema.Finite),
   fallbackUsed: Schema.Boolean,
   cacheHit: Schema.Boolean,
   streamed: Schema.Boolean,

@@ -8,20 +8,20 @@ const Row = Schema.Struct({
   publicId: Schema.String,
   secretHash: Schema.String,
   previousSecretHash: Schema.NullOr(Schema.String),
-  previousValidUntilMs: Schema.NullOr(Schema.Number),
+  previousValidUntilMs: Schema.NullOr(Schema.Finite),
   prefix: Schema.String,
   name: Schema.String,
   tier: Tier,
   scopes: Schema.Array(Scope),
   state: Schema.Literals(["active", "disabled", "revoked"]),
-  monthlyBudgetNano: Schema.NullOr(Schema.Number),
+  monthlyBudgetNano: Schema.NullOr(Schema.Finite),
   allowedModels: Schema.NullOr(Schema.Array(Schema.String)),
   ownerId: Schema.NullOr(Schema.String),
-  createdAtMs: Schema.Number,
-  updatedAtMs: Schema.Number,
-  lastUsedAtMs: Schema.NullOr(Schema.Number),
-  expiresAtMs: Schema.NullOr(Schema.Number),
-  revokedAtMs: Schema.NullOr(Schema.Number)
+  createdAtMs: Schema.Finite,
+  updatedAtMs: Schema.Finite,
+  lastUsedAtMs: Schema.NullOr(Schema.Finite),
+  expiresAtMs: Schema.NullOr(Schema.Finite),
+  revokedAtMs: Schema.NullOr(Schema.Finite)
 })
 
 export const keyTable = tableOf<KeyRecord>("api_keys", Row)

@@ -10,7 +10,7 @@ import { LimitTable } from "./LimitTable.ts"
 import { type LimitRequest, type LimitVerdict } from "./LimitVerdict.ts"
 import { type StoreError } from "./StoreError.ts"
 
-export type { BucketState, LimitRequest, LimitVerdict } from "./LimitVerdict.ts"
+export type { LimitRequest, LimitVerdict } from "./LimitVerdict.ts"
 
 export class Limits extends Context.Service<
   Limits,
