@@ -1,0 +1,55 @@
+/**
+ * The dialect of Amazon Bedrock: chat through Converse and ConverseStream, the one form for all models there, embeddings
+ * through InvokeModel. The model stands in the address. The provider's key is a pair of AWS keys, which sign each call, or
+ * a Bedrock API key. What a request may hold is in `bedrockParameters`.
+ */
+import { Effect, Redacted, Stream } from "effect"
+import { type ProviderConfig } from "../../domain/Catalog.ts"
+import { decodeReply } from "../Decode.ts"
+import { openStream } from "../EventStream.ts"
+import { type Provider, ProviderError, type ProviderReason } from "../Provider.ts"
+import { presentable } from "../Refusal.ts"
+import { type Endpoint, type Transport } from "../Transport.ts"
+import { embed } from "./BedrockEmbedding.ts"
+import { bedrockEndpoints } from "./BedrockEndpoint.ts"
+import { BedrockFrames } from "./BedrockFrames.ts"
+import { readReply } from "./BedrockReply.ts"
+import { lowerChat } from "./BedrockRequest.ts"
+import { makeReader } from "./BedrockStream.ts"
+
+export const makeBedrock = (config: ProviderConfig, transport: Transport["Service"]): Provider => {
+  const endpointOf = bedrockEndpoints(config, transport)
+  const known = new Map<string, Endpoint>()
+  const endpoint = (upstream: string, operation: "converse" | "converse-stream" | "invoke"): Endpoint => {
+    const path = `/model/${encodeURIComponent(upstream)}/${operation}`
+    const made = known.get(path) ?? endpointOf(path)
+    known.set(path, made)
+    return made
+  }
+  const key = config.apiKey === null ? null : Redacted.value(config.apiKey)
+  const fault = (reason: ProviderReason) =>
+    new ProviderError({ provider: config.slug, reason: presentable(reason, key) })
+
+  return {
+    config,
+    chat: Effect.fnUntraced(function* ({ offer, request }) {
+      const { answerTool, body } = yield* Effect.fromResult(lowerChat(request, offer))
+      const reply = yield* endpoint(offer.upstream, "converse").post(body, config.timeouts.totalMs)
+      return yield* decodeReply(reply, readReply(answerTool))
+    }, Effect.mapError(fault)),
+    chatStream: Effect.fnUntraced(function* ({ offer, request }) {
+      const { answerTool, body } = yield* Effect.fromResult(lowerChat(request, offer))
+      const events = yield* openStream(endpoint(offer.upstream, "converse-stream"), body, {
+        makeReader: () => makeReader(answerTool),
+        makeFrames: () => new BedrockFrames(),
+        readWhole: readReply(answerTool),
+        slug: config.slug
+      })
+      return Stream.mapError(events, fault)
+    }, Effect.mapError(fault)),
+    embed: ({ offer, request }) =>
+      embed(endpoint(offer.upstream, "invoke"), request, offer, config.timeouts.firstTokenMs).pipe(
+        Effect.mapError(fault)
+      )
+  }
+}
