@@ -24,7 +24,7 @@ it.effect("the same head in every chunk, a role and a finish reason once a choic
     const chunks = chunksOf(text)
     for (const chunk of chunks) {
       assert.deepStrictEqual(
-        [chunk["id"], chunk["object"], chunk["created"], chunk["model"], chunk["provider"]],
+        [chunk.id, chunk.object, chunk.created, chunk.model, chunk.provider],
         [id("chatcmpl", 4), "chat.completion.chunk", 0, "test/small", "alpha"]
       )
     }
@@ -32,11 +32,15 @@ it.effect("the same head in every chunk, a role and a finish reason once a choic
       const own = chunks.flatMap(({ choices }) => choices).filter((choice: { index: number }) => choice.index === index)
       assert.deepStrictEqual(own.filter(({ delta }: { delta: object }) => "role" in delta).length, 1, "one role")
       assert.strictEqual(own.filter((choice: { finish_reason: unknown }) => choice.finish_reason !== null).length, 1)
-      assert.strictEqual(own.at(-1).finish_reason, index === 0 ? "stop" : "length", "nothing follows the finish reason")
+      assert.strictEqual(
+        own.at(-1)?.finish_reason,
+        index === 0 ? "stop" : "length",
+        "nothing follows the finish reason"
+      )
     }
     const last = chunks.at(-1)
-    assert.deepStrictEqual(last?.["choices"], [])
-    assert.strictEqual(last?.["usage"].total_tokens, 5)
+    assert.deepStrictEqual(last?.choices, [])
+    assert.strictEqual(last?.usage?.total_tokens, 5)
     assert.strictEqual(chunks.filter((chunk) => "usage" in chunk).length, 1)
     assert.strictEqual(dataOf(text).at(-1), "[DONE]")
     assert.isTrue(text.endsWith("\n\ndata: [DONE]\n\n"))
@@ -59,7 +63,7 @@ it.effect("the same head in every chunk, a role and a finish reason once a choic
 it.effect("the usage chunk comes whatever stream_options say", () =>
   Effect.gen(function* () {
     const { text } = yield* streamed({ stream_options: { include_usage: false } })
-    assert.strictEqual(chunksOf(text).at(-1)?.["usage"].completion_tokens, 2)
+    assert.strictEqual(chunksOf(text).at(-1)?.usage?.completion_tokens, 2)
   }).pipe(Effect.provide(streaming(delta({ content: "a" }), finish(), end)))
 )
 
@@ -68,9 +72,9 @@ it.effect("a stream that breaks says so: an error chunk, what was produced, [DON
     const { status, text } = yield* streamed()
     assert.strictEqual(status, 200)
     const chunks = chunksOf(text)
-    assert.deepStrictEqual(chunks[1]?.["choices"], [{ index: 0, delta: {}, finish_reason: "error" }])
+    assert.deepStrictEqual(chunks[1]?.choices, [{ index: 0, delta: {}, finish_reason: "error" }])
     assert.deepStrictEqual(
-      chunks[1]?.["error"],
+      chunks[1]?.error,
       errorOf({
         type: "provider_error",
         code: "provider_error",
@@ -90,8 +94,8 @@ it.effect("a stream that breaks says so: an error chunk, what was produced, [DON
         }
       })
     )
-    assert.deepStrictEqual(chunks[2]?.["choices"], [])
-    assert.strictEqual(chunks[2]?.["usage"].completion_tokens, 1)
+    assert.deepStrictEqual(chunks[2]?.choices, [])
+    assert.strictEqual(chunks[2]?.usage?.completion_tokens, 1)
     assert.strictEqual(dataOf(text).at(-1), "[DONE]")
     assert.strictEqual(chunks.length, 3)
   }).pipe(Effect.provide(streaming(delta({ content: "Hel" }), new Cut({ detail: "reset" }))))
@@ -113,7 +117,7 @@ it.effect("a broken stream's generation names the error, the attempt and what it
       record.attempts.map((attempt: Record<string, unknown>) => [attempt["status"], attempt["error_type"]]),
       [["error", "stream_cut"]]
     )
-    assert.strictEqual(record.cost.billed_usd, chunksOf(answered.text).at(-1)?.["usage"].estimated_cost_usd)
+    assert.strictEqual(record.cost.billed_usd, chunksOf(answered.text).at(-1)?.usage?.estimated_cost_usd)
   }).pipe(Effect.provide(streaming(delta({ content: "Hel" }), new Malformed({ detail: "not JSON" }))))
 )
 
@@ -121,12 +125,12 @@ it.effect("a silence past the idle limit ends the stream as a timeout", () =>
   Effect.gen(function* () {
     const fiber = yield* Effect.forkChild(streamed(), { startImmediately: true })
     const chunks = chunksOf((yield* advanceThrough(fiber)).text)
-    assert.strictEqual(chunks.at(-2)?.["error"].type, "provider_timeout")
+    assert.strictEqual(chunks.at(-2)?.error?.type, "provider_timeout")
     assert.strictEqual(
-      chunks.at(-2)?.["error"].message,
+      chunks.at(-2)?.error?.message,
       "The provider's answer stopped short of its end, and nothing more came in time."
     )
-    assert.deepStrictEqual(chunks.at(-1)?.["choices"], [])
+    assert.deepStrictEqual(chunks.at(-1)?.choices, [])
   }).pipe(Effect.provide(streaming(delta({ content: "Hel" }), 60_000, end)))
 )
 

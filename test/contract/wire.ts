@@ -1,5 +1,5 @@
 /** What the contract's tests compare: an answer as its status, the headers that the contract names, and its bytes. */
-import { type ChatEvent, type ChatReply } from "../../src/domain/Chat.ts"
+import { type ChatEvent, type ChatReply, type UsageInfo } from "../../src/domain/Chat.ts"
 import { type Answered } from "../support/TestApp.ts"
 
 const contractHeaders = [
@@ -78,8 +78,25 @@ export const dataOf = (text: string): ReadonlyArray<string> =>
     .filter((block) => block.startsWith("data: "))
     .map((block) => block.slice(6))
 
+/** What the tests read of a chunk. */
+export interface Chunk {
+  readonly id: string
+  readonly object: string
+  readonly created: number
+  readonly model: string
+  readonly provider: string
+  readonly choices: ReadonlyArray<{
+    readonly index: number
+    readonly delta: Readonly<Record<string, unknown>>
+    readonly finish_reason: string | null
+    readonly logprobs?: unknown
+  }>
+  readonly usage?: UsageInfo
+  readonly error?: ReturnType<typeof errorOf>
+}
+
 /** The chunks of a stream, without `[DONE]`. */
-export const chunksOf = (text: string): ReadonlyArray<Record<string, any>> =>
+export const chunksOf = (text: string): ReadonlyArray<Chunk> =>
   dataOf(text)
     .filter((data) => data !== "[DONE]")
     .map((data) => JSON.parse(data))

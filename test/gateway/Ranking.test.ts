@@ -1,10 +1,13 @@
 import { assert, it } from "@effect/vitest"
-import { Schema } from "effect"
+import { Arbitrary, Schema } from "effect"
 import { type Candidate } from "../../src/domain/Catalog.ts"
 import { type ProviderPreferences } from "../../src/domain/Chat.ts"
 import { type StatsSnapshot } from "../../src/gateway/ProviderStats.ts"
 import { expectedCost, rank, type RankingInput } from "../../src/gateway/Ranking.ts"
 import { candidateWith } from "./orders.ts"
+
+// The same cases in every run.
+Arbitrary.configureGlobal({ check: { seed: "tollgate" } })
 
 const unseen: StatsSnapshot = { calls: 0, successRate: 1, latencyMs: null, throughputTps: null }
 

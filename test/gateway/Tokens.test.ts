@@ -1,6 +1,10 @@
 import { assert, it } from "@effect/vitest"
-import { countInputs, countPrompt, countReply, countText, OutputCounter } from "../../src/gateway/Tokens.ts"
+import { Effect } from "effect"
+import { beforeAll } from "vitest"
+import { countInputs, countPrompt, countReply, countText, loadTables, OutputCounter } from "../../src/gateway/Tokens.ts"
 import { requestWith } from "./orders.ts"
+
+beforeAll(() => Effect.runPromise(loadTables))
 
 it("counts what o200k_base counts", () => {
   assert.strictEqual(countText(""), 0)

@@ -1,8 +1,13 @@
 /** Orders, keys and candidates for tests of the gateway's parts: everything has a default, a test names what it is about. */
-import { type Candidate, defaultTimeouts, type ProviderConfig, unknownPolicy } from "../../src/domain/Catalog.ts"
+import {
+  type Candidate,
+  defaultTimeouts,
+  type ModelOffer,
+  type ProviderConfig,
+  unknownPolicy
+} from "../../src/domain/Catalog.ts"
 import { type ChatRequest } from "../../src/domain/Chat.ts"
 import { allScopes, type KeyRecord } from "../../src/domain/Key.ts"
-import { type ModelOffer } from "../../src/domain/Catalog.ts"
 import { emptyFacts, type Order } from "../../src/gateway/Order.ts"
 import { scriptedOffer } from "../../src/providers/Scripted.ts"
 
