@@ -51,6 +51,7 @@ import { Ledger } from "./store/Ledger.ts"
 import { Limits } from "./store/Limits.ts"
 import { RedisConnection } from "./store/RedisConnection.ts"
 import { Sql } from "./store/Sql.ts"
+import { isRefusal } from "./store/SqlFault.ts"
 import { StoreError } from "./store/StoreError.ts"
 import { type AdminKey, welcome } from "./Welcome.ts"
 import * as Workers from "./Workers.ts"
@@ -105,14 +106,18 @@ const database = (settings: SettingsShape) =>
     )
   )
 
-/** Gives a database that is still starting a minute to answer, before the start is given up. */
-const patiently = <A, E>(store: Layer.Layer<A, E | StoreError>) =>
-  Layer.effectContext(
+/** Gives a database that is still starting a minute to answer, before the start is given up. One that refuses us is not asked twice. */
+const patiently = <A, E>(store: Layer.Layer<A, E | StoreError>) => {
+  const mayAnswerLater = (error: unknown) => error instanceof StoreError && !isRefusal(error)
+  return Layer.effectContext(
     Layer.build(Layer.fresh(store)).pipe(
-      Effect.tapError(() => Effect.logWarning("the database does not answer yet; trying again")),
-      Effect.retry({ schedule: Schedule.spaced("1 second"), times: 60, while: (error) => error instanceof StoreError })
+      Effect.tapError((error) =>
+        mayAnswerLater(error) ? Effect.logWarning("the database does not answer yet; trying again") : Effect.void
+      ),
+      Effect.retry({ schedule: Schedule.spaced("1 second"), times: 60, while: mayAnswerLater })
     )
   )
+}
 
 /** What processes share when there is a Redis: limits, circuits and the prompt cache. */
 const shared = (settings: SettingsShape) =>

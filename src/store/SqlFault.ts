@@ -4,7 +4,7 @@
  * defect of ours and dies.
  */
 import { Duration, Effect, Fiber } from "effect"
-import { type SqlError } from "effect/sql/SqlError"
+import { SqlError } from "effect/sql/SqlError"
 import { StoreError } from "./StoreError.ts"
 
 /** No statement of a store may take longer, waiting for a connection included. */
@@ -19,8 +19,11 @@ const unavailableReasons: ReadonlySet<string> = new Set([
   "StatementTimeoutError"
 ])
 
+/** SQLSTATE: it does not know us (28), no such database (3D), no right to what we need (42501). */
+const isRefusalCode = (code: string): boolean => /^(28|3D)/.test(code) || code === "42501"
+
 /** SQLSTATE classes: resources exhausted (53), operator intervention (57), system error (58); a replica that only reads (25006). */
-const isUnavailableCode = (code: string): boolean => /^(53|57|58)/.test(code) || code === "25006"
+const isUnavailableCode = (code: string): boolean => /^(53|57|58)/.test(code) || code === "25006" || isRefusalCode(code)
 
 const codeOf = (cause: unknown): string =>
   typeof cause === "object" && cause !== null && "code" in cause && typeof cause.code === "string" ? cause.code : ""
@@ -29,6 +32,10 @@ export const databaseError = (cause: unknown): StoreError => new StoreError({ de
 
 export const isUnavailable = (error: SqlError): boolean =>
   unavailableReasons.has(error.reason._tag) || isUnavailableCode(codeOf(error.reason.cause))
+
+/** The database is there and refuses us: waiting for it does not help. */
+export const isRefusal = ({ cause }: StoreError): boolean =>
+  cause instanceof SqlError && isRefusalCode(codeOf(cause.reason.cause))
 
 /**
  * Runs a statement within its time limit. The statement is given up in the background, because cancelling it on a server that

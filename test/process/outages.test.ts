@@ -11,12 +11,14 @@ import {
   startGateway
 } from "../support/Gateway.ts"
 import { type Answered } from "../support/GatewayHttp.ts"
-import { absentProvider, configFor, providerEnv, removablePostgres, removableRedis } from "./servers.ts"
+import { absentProvider, configFor, postgresEnv, providerEnv, removablePostgres, removableRedis } from "./servers.ts"
 
 /** Starts processes, on a machine that may be busy. */
 vi.setConfig({ testTimeout: 120_000 })
 
 const RECOVERY_MS = 5_000
+/** A circuit's pauses come on top. */
+const PROVIDER_RECOVERY_MS = 20_000
 
 interface ErrorEnvelope {
   readonly error: {
@@ -33,14 +35,14 @@ const chat = (gateway: Gateway, key: string) =>
     body: { model: "mock/echo", messages: [{ role: "user", content: promptMarker }] }
   })
 
-const untilServed = (request: Effect.Effect<Answered, Disconnected>) =>
+const untilServed = (request: Effect.Effect<Answered, Disconnected>, limitMs = RECOVERY_MS) =>
   eventually(
     Effect.filterOrFail(
       request,
       ({ status }) => status === 200,
       (answered) => answered
     ),
-    RECOVERY_MS,
+    limitMs,
     "recovery"
   )
 
@@ -123,7 +125,7 @@ it.live("a database that starts later than the gateway is waited for", () =>
 it.live("the limit store: 503 for everything that is limited, and back without a restart", () =>
   Effect.gen(function* () {
     const redis = yield* removableRedis
-    const gateway = yield* startGateway({ env: { REDIS_URL: redis.url } })
+    const gateway = yield* startGateway({ env: { ...(yield* postgresEnv), REDIS_URL: redis.url } })
     const { key } = yield* gateway.issueKey()
     assert.strictEqual((yield* chat(gateway, key)).status, 200)
 
@@ -149,7 +151,7 @@ it.live("the only provider: absent at the start, told as such, and used once it 
   Effect.gen(function* () {
     const provider = yield* absentProvider
     const gateway = yield* startGateway({
-      env: providerEnv,
+      env: { ...providerEnv, ...(yield* postgresEnv) },
       config: configFor(provider.url, { routing: { retries: 0 }, cache: { enabled: false } })
     })
     const { key } = yield* gateway.issueKey()
@@ -164,19 +166,19 @@ it.live("the only provider: absent at the start, told as such, and used once it 
     // The gateway itself is well.
     assert.strictEqual((yield* gateway.send("/health/ready")).status, 200)
     yield* provider.up
-    const answered = yield* untilServed(ask)
+    const answered = yield* untilServed(ask, PROVIDER_RECOVERY_MS)
     assert.include(answered.text, "Hello there!")
 
     // Again, until its circuit is open: then nobody calls it until a pause is over, and it comes back all the same.
     yield* provider.down
     const unavailable = yield* eventually(
       Effect.filterOrFail(ask, ({ status }) => status === 503),
-      RECOVERY_MS,
+      PROVIDER_RECOVERY_MS,
       "an open circuit"
     )
     assert.match(String(unavailable.headers["retry-after"]), /^\d+$/)
     assert.strictEqual((yield* health(gateway)).word, "degraded")
     yield* provider.up
-    yield* untilServed(ask)
+    yield* untilServed(ask, PROVIDER_RECOVERY_MS)
   })
 )

@@ -4,6 +4,7 @@ import { Effect } from "effect"
 import { spawn } from "node:child_process"
 import { once } from "node:events"
 import { type AddressInfo, createServer } from "node:net"
+import { inject } from "vitest"
 import { type Ended, type GatewayOptions, launchGateway, startGateway, temporaryDirectory } from "../support/Gateway.ts"
 import { postgresEnv } from "./servers.ts"
 
@@ -138,6 +139,16 @@ describe("a start that cannot succeed", () => {
       const said = yield* refusedStart({ env: { ...(yield* postgresEnv), TOLLGATE_PORT: String(port) } })
       assert.include(said, String(port))
       assert.match(said, /in use/i)
+    })
+  )
+
+  it.live("says that there is no such database, without its password, and does not wait for one", () =>
+    Effect.gen(function* () {
+      const url = new URL(inject("postgresUrl"))
+      url.pathname = "/nowhere"
+      url.password = "a-password-of-postgres"
+      const said = yield* refusedStart({ env: { DATABASE_URL: url.href } })
+      assert.include(said, `database "nowhere" does not exist`)
     })
   )
 
