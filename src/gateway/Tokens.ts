@@ -4,8 +4,21 @@
  * Text is counted in slices of 512 characters, because byte-pair encoding goes quadratic on one long run: a megabyte of
  * blanks must not stop the process. The slices cost less than one per cent of accuracy.
  */
-import { countTokens } from "gpt-tokenizer/encoding/o200k_base"
+import { Effect } from "effect"
 import { type ChatReply, type ChatRequest, type ChoiceDelta } from "../domain/Chat.ts"
+
+// The tables are large: they load while the rest of the process starts.
+const tables = import("gpt-tokenizer/encoding/o200k_base")
+type CountTokens = (text: string, options: { readonly disallowedSpecial: Set<string> }) => number
+let countTokens: CountTokens = (text) => Math.ceil(text.length / 4)
+
+/** Waits for the tables. Until they are there, four characters count as a token. */
+export const loadTables: Effect.Effect<void> = Effect.map(
+  Effect.promise(() => tables),
+  (loaded) => {
+    countTokens = loaded.countTokens
+  }
+)
 
 const SLICE_CHARACTERS = 512
 const HELD_CHARACTERS = 65_536
