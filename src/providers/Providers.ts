@@ -4,6 +4,7 @@
  */
 import { Context, Data, Effect, Layer } from "effect"
 import { type DialectName, type ProviderConfig } from "../domain/Catalog.ts"
+import { makeAnthropic } from "./dialects/Anthropic.ts"
 import { makeOpenAi } from "./dialects/OpenAi.ts"
 import { makeMock } from "./Mock.ts"
 import { type Provider } from "./Provider.ts"
@@ -51,6 +52,7 @@ const dialects: {
   readonly [Name in DialectName]?: (config: ProviderConfig, transport: Transport["Service"]) => Provider
 } = {
   openai: makeOpenAi,
+  anthropic: makeAnthropic,
   mock: makeMock
 }
 

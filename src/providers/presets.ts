@@ -20,7 +20,7 @@ export const presetProvider = (
 ): ProviderConfig => ({
   slug: preset.slug,
   name: preset.name,
-  dialect: "openai",
+  dialect: preset.dialect,
   baseUrl: (options.baseUrl ?? preset.baseUrl ?? "").replace(/\/+$/, ""),
   apiKey: options.apiKey,
   auth: options.apiKey === null ? { type: "none" } : preset.auth,

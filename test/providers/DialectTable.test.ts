@@ -7,6 +7,8 @@ import { Effect, Exit, Result } from "effect"
 import { readFileSync } from "node:fs"
 import { type ProviderConfig } from "../../src/domain/Catalog.ts"
 import { ChatRequest } from "../../src/domain/Chat.ts"
+import { makeAnthropic } from "../../src/providers/dialects/Anthropic.ts"
+import { anthropicParameters } from "../../src/providers/dialects/AnthropicRequest.ts"
 import { makeOpenAi, openAiParameters } from "../../src/providers/dialects/OpenAi.ts"
 import { type ParameterName, type Parameters } from "../../src/providers/dialects/Parameters.ts"
 import { type Provider, type ProviderError } from "../../src/providers/Provider.ts"
@@ -22,7 +24,8 @@ interface Dialect {
 }
 
 const dialects: ReadonlyArray<Dialect> = [
-  { name: "openai", parameters: openAiParameters, make: makeOpenAi, upstream: "small-2026" }
+  { name: "openai", parameters: openAiParameters, make: makeOpenAi, upstream: "small-2026" },
+  { name: "anthropic", parameters: anthropicParameters, make: makeAnthropic, upstream: "claude-sonnet-4-5" }
 ]
 
 const tool = (name: string) => ({

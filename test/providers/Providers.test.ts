@@ -33,14 +33,12 @@ describe("Providers.layer", () => {
 
   it.effect("stops the start at a dialect that is not there, naming the provider", () =>
     Effect.gen(function* () {
-      const layer = Providers.layer([config({ slug: "claude", dialect: "anthropic" })]).pipe(
-        Layer.provide(Transport.layer)
-      )
+      const layer = Providers.layer([config({ slug: "aws", dialect: "bedrock" })]).pipe(Layer.provide(Transport.layer))
       const error = yield* Effect.flip(Effect.scoped(Layer.build(layer)))
       assert.instanceOf(error, DialectMissing)
       assert.strictEqual(
         error.message,
-        "provider claude: the dialect anthropic is not available; use one of openai, mock"
+        "provider aws: the dialect bedrock is not available; use one of openai, anthropic, mock"
       )
     })
   )

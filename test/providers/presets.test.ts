@@ -86,6 +86,22 @@ describe("presets", () => {
     assert.strictEqual(offer("mistral", "mistralai/codestral")?.upstream, "codestral-latest")
   })
 
+  it("spell Claude's versions as everyone does, and know which continue a text", () => {
+    assert.deepInclude(offer("anthropic", "anthropic/claude-sonnet-4.5"), {
+      upstream: "claude-sonnet-4-5",
+      prefill: true
+    })
+    assert.deepInclude(offer("anthropic", "anthropic/claude-opus-5"), { upstream: "claude-opus-5", prefill: false })
+    assert.isFalse(offer("openrouter", "anthropic/claude-sonnet-4.5")?.prefill)
+    assert.deepInclude(presetProvider(named("anthropic"), { apiKey }), {
+      dialect: "anthropic",
+      auth: { type: "header", name: "x-api-key" }
+    })
+    for (const retired of ["claude-2", "claude-3-opus", "claude-3.5-sonnet", "claude-sonnet-4.0"]) {
+      assert.isUndefined(offer("anthropic", `anthropic/${retired}`), retired)
+    }
+  })
+
   it("leave out what does not chat or embed, or is not sold there", () => {
     for (const id of [
       "whisper-1",

@@ -49,8 +49,13 @@ export const modelId = (preset: Preset, listed: string): string | null => {
     return `${(authors[author] ?? author).toLowerCase()}${listed.slice(slash).toLowerCase()}`
   }
   if (preset.slug === "openrouter") return null
-  // Fireworks writes `3p1` where everyone else writes `3.1`.
-  const name = (preset.slug === "fireworks" ? listed.replaceAll(/(\d)p(?=\d)/g, "$1.") : listed).toLowerCase()
+  const name = spelt(preset, listed).toLowerCase()
   const family = hosts.has(preset.slug) ? families.find(([pattern]) => pattern.test(name))?.[1] : undefined
   return `${family ?? preset.author}/${name}`
+}
+
+/** Versions as everyone else writes them: Fireworks has `3p1` and Anthropic `4-5` where others have `3.1` and `4.5`. */
+const spelt = ({ slug }: Preset, listed: string): string => {
+  if (slug === "fireworks") return listed.replaceAll(/(\d)p(?=\d)/g, "$1.")
+  return slug === "anthropic" ? listed.replace(/-(\d)-(\d{1,2})$/, "-$1.$2") : listed
 }

@@ -7,6 +7,7 @@
 import { findProvider, type ModelInfo, type ModelPrice } from "@pydantic/genai-prices"
 import { type ModelOffer } from "../../domain/Catalog.ts"
 import { picoFromUsdPerMillion, type PicoUsdPerToken } from "../../domain/Money.ts"
+import { claudeModel } from "../dialects/AnthropicModel.ts"
 import { modelId } from "./ModelId.ts"
 import { type Preset } from "./Vendors.ts"
 
@@ -16,8 +17,12 @@ import { type Preset } from "./Vendors.ts"
  */
 const notServed =
   /^(~|ft:|ada$|babbage|curie|davinci|text-davinci|gpt-3\.5-0301|gpt-3\.5-turbo-instruct)|\.ft-|:extended$|-online$|transcribe|-tts|realtime|whisper|moderation|-ocr|voxtral|voice|-image|audio|computer-use|deep-research/
-/** Open weights stand in their author's price list, but not in its API. */
-const notSoldBy: Readonly<Record<string, RegExp>> = { openai: /^gpt-oss/, azure: /^gpt-oss/ }
+/** Open weights stand in their author's price list, but not in its API; retired models do too. */
+const notSoldBy: Readonly<Record<string, RegExp>> = {
+  openai: /^gpt-oss/,
+  azure: /^gpt-oss/,
+  anthropic: /^claude-(?:v?[12]|3|(?:opus|sonnet)-4-0)/
+}
 
 export const offersOf = (preset: Preset, nowMs: number): ReadonlyArray<ModelOffer> => {
   const offers = new Map<string, ModelOffer>()
@@ -47,7 +52,7 @@ const offerOf = (preset: Preset, model: ModelInfo, nowMs: number): ModelOffer | 
     maxCompletionTokens: null,
     pricing: { prompt, completion: completion ?? 0, cachedPrompt: dearest(prices, "cache_read_mtok") },
     embeddings,
-    prefill: false
+    prefill: preset.dialect === "anthropic" && claudeModel(upstream).prefill
   }
 }
 

@@ -1,14 +1,15 @@
 /**
- * Vendors that speak the OpenAI dialect, as data: a new one is a row. `policy` is what the vendor's own pages promise
+ * Vendors as data: a new one that speaks a known dialect is a row. `policy` is what the vendor's own pages promise
  * to every API customer without a contract of their own, read at `source` on `checked`; where they promise nothing that
  * can be relied on, it is `unknownPolicy`, which counts as training and retaining. An operator who has better terms
  * says so in the settings.
  */
-import { type DataPolicy, type ProviderConfig, unknownPolicy } from "../../domain/Catalog.ts"
+import { type DataPolicy, type DialectName, type ProviderConfig, unknownPolicy } from "../../domain/Catalog.ts"
 
 export interface Preset {
   readonly slug: string
   readonly name: string
+  readonly dialect: DialectName
   /**
    * The variable whose presence switches the preset on: it holds the key, or for a server of one's own its base URL.
    */
@@ -36,9 +37,10 @@ const keepsThirtyDays: DataPolicy = { training: false, retainsPrompts: true, ret
 
 const hosted = (
   row: Pick<Preset, "slug" | "name" | "env" | "priceLists" | "author"> & { readonly baseUrl: string } & Partial<
-      Pick<Preset, "policy" | "policySource">
+      Pick<Preset, "dialect" | "auth" | "policy" | "policySource">
     >
 ): Preset => ({
+  dialect: "openai",
   envHolds: "api_key",
   baseUrlEnv: row.env.replace(/_API_KEY$/, "_BASE_URL"),
   auth: bearer,
@@ -52,6 +54,7 @@ const hosted = (
 const selfHosted = (slug: string, name: string, env: string): Preset => ({
   slug,
   name,
+  dialect: "openai",
   env,
   envHolds: "base_url",
   baseUrlEnv: null,
@@ -78,6 +81,7 @@ export const presets: ReadonlyArray<Preset> = [
   {
     slug: "azure",
     name: "Azure OpenAI",
+    dialect: "openai",
     env: "AZURE_OPENAI_API_KEY",
     envHolds: "api_key",
     // https://<resource>.openai.azure.com/openai/v1; a deployment is expected to bear its model's name.
@@ -94,6 +98,21 @@ export const presets: ReadonlyArray<Preset> = [
     priceLists: ["azure", "openai"],
     author: "openai"
   },
+  hosted({
+    slug: "anthropic",
+    name: "Anthropic",
+    dialect: "anthropic",
+    env: "ANTHROPIC_API_KEY",
+    baseUrl: "https://api.anthropic.com/v1",
+    auth: { type: "header", name: "x-api-key" },
+    policy: keepsThirtyDays,
+    policySource: {
+      source: "https://privacy.claude.com/en/articles/7996866-how-long-do-you-store-my-organization-s-data",
+      checked: CHECKED
+    },
+    priceLists: ["anthropic"],
+    author: "anthropic"
+  }),
   hosted({
     slug: "groq",
     name: "Groq",
