@@ -60,9 +60,10 @@ export class IdempotencyConflict extends Data.TaggedClass("IdempotencyConflict")
 }> {}
 export class BodyTooLarge extends Data.TaggedClass("BodyTooLarge")<{ readonly limitBytes: number }> {}
 export class BodyTooSlow extends Data.TaggedClass("BodyTooSlow")<{ readonly limitMs: number }> {}
-/** Every provider that was tried failed. */
+/** Every provider that was tried failed. `retryAfterMs`: as the last of them asked for; null: it did not say. */
 export class ProvidersFailed extends Data.TaggedClass("ProvidersFailed")<{
   readonly attempts: ReadonlyArray<Attempt>
+  readonly retryAfterMs: number | null
 }> {}
 /** Every provider that was tried ran into a time limit. */
 export class ProvidersTimedOut extends Data.TaggedClass("ProvidersTimedOut")<{

@@ -1,9 +1,10 @@
 /**
  * One circuit a provider and model: after five failures in a row it opens, is tried again after a pause that doubles up to half a
- * minute, and closes with the first success. A request's own fault counts for nothing. An open circuit leaves the provider out of a
+ * minute, and closes with the first success. A provider that refuses our credentials is left alone at once, for half a minute, and the
+ * operator is told. A request's own fault counts for nothing. An open circuit leaves the provider out of a
  * request's candidates without a call.
  */
-import { type Cause, Context, Duration, Effect, type Exit, Layer, Schedule } from "effect"
+import { type Cause, Clock, Context, Duration, Effect, type Exit, Layer, Schedule } from "effect"
 import { CircuitBreaker } from "effect/persistence"
 import { type Candidate } from "../domain/Catalog.ts"
 import { ProviderError } from "../providers/Provider.ts"
@@ -41,18 +42,46 @@ export class Circuits extends Context.Service<
         openDuration: Schedule.min([Schedule.exponential("1 second"), Schedule.spaced("30 seconds")]),
         maxOpenDuration: "2 minutes"
       })
+      /** Until when nobody is sent to a provider that refuses our credentials. */
+      const lockedOut = new Map<string, number>()
+
+      const lockOut = Effect.fnUntraced(function* ({ provider }: Candidate) {
+        lockedOut.set(provider.slug, (yield* Clock.currentTimeMillis) + LOCKED_OUT_MS)
+        yield* Effect.annotateLogs(
+          Effect.logError("a provider refuses our credentials: check its key; requests go elsewhere meanwhile"),
+          { provider: provider.slug }
+        )
+      })
+
+      const lockedOutForMs = ({ provider }: Candidate) =>
+        lockedOut.size === 0
+          ? Effect.succeed(0)
+          : Effect.map(Clock.currentTimeMillis, (nowMs) => Math.max(0, (lockedOut.get(provider.slug) ?? 0) - nowMs))
+
+      const guarded = <A, R>(candidate: Candidate, call: Effect.Effect<A, ProviderError, R>) =>
+        breaker.execute(call, { key: keyOf(candidate), classify }).pipe(
+          Effect.mapError((error) => {
+            if (error instanceof ProviderError) return error
+            return new CircuitClosedToCalls(
+              error.reason._tag === "CircuitOpen" ? Duration.toMillis(error.reason.retryAfter) : null
+            )
+          }),
+          Effect.tapError((error) =>
+            error instanceof ProviderError && error.reason._tag === "CredentialsRefused"
+              ? lockOut(candidate)
+              : Effect.void
+          )
+        )
+
       return Circuits.of({
         guard: (candidate) => (call) =>
-          breaker.execute(call, { key: keyOf(candidate), classify }).pipe(
-            Effect.mapError((error) => {
-              if (error instanceof ProviderError) return error
-              return new CircuitClosedToCalls(
-                error.reason._tag === "CircuitOpen" ? Duration.toMillis(error.reason.retryAfter) : null
-              )
-            })
+          Effect.flatMap(lockedOutForMs(candidate), (ms) =>
+            ms > 0 ? Effect.fail(new CircuitClosedToCalls(ms)) : guarded(candidate, call)
           ),
-        state: (candidate) =>
-          breaker.state(keyOf(candidate)).pipe(
+        state: Effect.fnUntraced(function* (candidate) {
+          const ms = yield* lockedOutForMs(candidate)
+          if (ms > 0) return { state: "open", openForMs: ms } satisfies CircuitState
+          return yield* breaker.state(keyOf(candidate)).pipe(
             Effect.map((state): CircuitState => {
               switch (state._tag) {
                 case "Closed":
@@ -65,6 +94,7 @@ export class Circuits extends Context.Service<
             }),
             Effect.orElseSucceed((): CircuitState => ({ state: "closed", openForMs: null }))
           )
+        })
       })
     })
   )
@@ -77,6 +107,9 @@ export class Circuits extends Context.Service<
     Layer.provide(CircuitBreaker.layerStoreRedis({ prefix: "tollgate:circuit:" }))
   )
 }
+
+/** How long a provider that refused our credentials is left alone: an operator needs longer to mend that than a request can wait. */
+const LOCKED_OUT_MS = 30_000
 
 const keyOf = ({ offer, provider }: Candidate): string => `${provider.slug}|${offer.id}`
 

@@ -251,7 +251,7 @@ const streamError = (order: Order, error: ProviderError): GatewayError =>
   gatewayError(
     error.reason._tag === "TimedOut"
       ? new ProvidersTimedOut({ attempts: order.attempts })
-      : new ProvidersFailed({ attempts: order.attempts })
+      : new ProvidersFailed({ attempts: order.attempts, retryAfterMs: null })
   )
 
 /** How a generation names the error that ended it: the wire's own types. */

@@ -21,6 +21,7 @@ import { type Order } from "./Order.ts"
 /** Why a call did not answer. */
 export type Failure = ProviderError | CircuitClosedToCalls
 
+const NOT_FOUND = 404
 /** How long a client is made to wait for a provider that asked for patience, when there is no other. */
 const PATIENCE_MS = 10_000
 
@@ -48,7 +49,9 @@ export const retryPause = (failure: Failure, tries: number): number | null => {
 /** The failure as the client's own fault, if it is one. */
 export const requestFault = (failure: Failure, order: Order<unknown>): GatewayError | null => {
   if (failure instanceof CircuitClosedToCalls || failure.reason._tag !== "Rejected") return null
-  const { code, contextLength, message, param } = failure.reason
+  const { code, contextLength, message, param, status } = failure.reason
+  // A provider that does not know the model is out of date or set up wrongly; the next one may well know it.
+  if (status === NOT_FOUND && !contextLength) return null
   return gatewayError(
     contextLength
       ? new ContextLengthExceeded({ model: order.model, promptTokens: order.promptTokens, contextLength: 0 })
@@ -73,7 +76,7 @@ export const exhausted = (attempts: ReadonlyArray<Attempt>, sole: boolean, last:
   if (called.length > 0 && called.every((attempt) => attempt.status === "timeout"))
     return gatewayError(new ProvidersTimedOut({ attempts }))
   if (sole || called.length === 0) return gatewayError(new ProviderUnavailable({ attempts, retryAfterMs }))
-  return gatewayError(new ProvidersFailed({ attempts }))
+  return gatewayError(new ProvidersFailed({ attempts, retryAfterMs }))
 }
 
 /** What a call failed with: its error, or the defect that struck; undefined when it was interrupted. */

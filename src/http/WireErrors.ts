@@ -215,6 +215,7 @@ export const wireOf = (reason: Reason): Wire => {
         code: "provider_error",
         message: `No provider answered: ${plural(reason.attempts.length, "attempt")} failed; details.attempts says how.`,
         retryable: true,
+        retryAfterMs: reason.retryAfterMs,
         details: attemptDetails(reason.attempts)
       }
     case "ProvidersTimedOut":
