@@ -22,17 +22,13 @@ const body = (rest: object, model = "claude-sonnet-4-5") => ({
   stream: false,
   ...rest
 })
-const sends = (request: Partial<ChatRequest>, rest: object, upstream = "claude-sonnet-4-5"): void => {
-  const lowered = Result.getOrThrow(lower(request, upstream))
-  assert.deepStrictEqual(JSON.parse(lowered.body), body(rest, upstream))
-}
-const refuses = (request: Partial<ChatRequest>, param: string, upstream?: string): void => {
+/** The whole body that goes out. */
+const sent = (request: Partial<ChatRequest>, upstream?: string): unknown =>
+  JSON.parse(Result.getOrThrow(lower(request, upstream)).body)
+/** The member that a refusal names; null when there is none. */
+const refused = (request: Partial<ChatRequest>, upstream?: string): string | null => {
   const lowered = lower(request, upstream)
-  assert.isTrue(Result.isFailure(lowered))
-  if (Result.isFailure(lowered)) {
-    assert.instanceOf(lowered.failure, Unsupported)
-    assert.strictEqual(lowered.failure.param, param)
-  }
+  return Result.isFailure(lowered) && lowered.failure instanceof Unsupported ? lowered.failure.param : null
 }
 
 const call = (id: string, args: string) => ({
@@ -61,8 +57,8 @@ const part = (source: object, type = "image") => ({ type, source })
 describe("messages", () => {
   it("gather the instructions in front, in order, and keep their cache marks", () => {
     const cache_control = { type: "ephemeral" }
-    sends(
-      {
+    assert.deepStrictEqual(
+      sent({
         messages: [
           { role: "system", content: "Be brief." },
           { role: "system", content: [{ type: "text", text: "Rules", cache_control }] },
@@ -71,8 +67,8 @@ describe("messages", () => {
           { role: "system", content: "Now rhyme." },
           { role: "user", content: "go" }
         ]
-      },
-      {
+      }),
+      body({
         system: [
           { type: "text", text: "Be brief." },
           { type: "text", text: "Rules", cache_control },
@@ -83,17 +79,17 @@ describe("messages", () => {
           { role: "assistant", content: [{ type: "text", text: "Hello" }] },
           { role: "user", content: [{ type: "text", text: "go" }] }
         ]
-      }
+      })
     )
   })
 
   it("make instructions alone what the user says", () => {
-    sends({ messages: [{ role: "system", content: "hi" }] }, {})
+    assert.deepStrictEqual(sent({ messages: [{ role: "system", content: "hi" }] }), body({}))
   })
 
   it("carry images and documents by address and inside", () => {
-    sends(
-      {
+    assert.deepStrictEqual(
+      sent({
         messages: [
           {
             role: "user",
@@ -109,8 +105,8 @@ describe("messages", () => {
             ]
           }
         ]
-      },
-      {
+      }),
+      body({
         messages: [
           {
             role: "user",
@@ -125,13 +121,13 @@ describe("messages", () => {
             ]
           }
         ]
-      }
+      })
     )
   })
 
   it("carry parallel calls, and their results in one turn with what the user says next", () => {
-    sends(
-      {
+    assert.deepStrictEqual(
+      sent({
         messages: [
           hi,
           {
@@ -144,8 +140,8 @@ describe("messages", () => {
           { role: "user", content: "And?" },
           { role: "user", content: [{ type: "text", text: "Well?" }] }
         ]
-      },
-      {
+      }),
+      body({
         messages: [
           hiTurn,
           {
@@ -166,21 +162,21 @@ describe("messages", () => {
             ]
           }
         ]
-      }
+      })
     )
   })
 
   it("carry images in a tool's result, and a refusal as what was said", () => {
     const url = "https://example.test/a.png"
-    sends(
-      {
+    assert.deepStrictEqual(
+      sent({
         messages: [
           hi,
           { role: "assistant", content: null, tool_calls: [call("a", "{}")], refusal: "No." },
           { role: "tool", tool_call_id: "a", content: [{ type: "image_url", image_url: { url } }] }
         ]
-      },
-      {
+      }),
+      body({
         messages: [
           hiTurn,
           {
@@ -192,17 +188,20 @@ describe("messages", () => {
           },
           { role: "user", content: [{ type: "tool_result", tool_use_id: "a", content: [part({ type: "url", url })] }] }
         ]
-      }
+      })
     )
   })
 
   it("end with a text to be continued, without the white space after it", () => {
     const messages: ReadonlyArray<ChatMessage> = [hi, { role: "assistant", content: "Once upon \n" }]
     const turns = [hiTurn, { role: "assistant", content: [{ type: "text", text: "Once upon" }] }]
-    sends({ messages }, { messages: turns })
+    assert.deepStrictEqual(sent({ messages }), body({ messages: turns }))
     // What continues has its form already, and no thoughts before it.
-    sends({ messages, reasoning_effort: "high", response_format: { type: "json_object" } }, { messages: turns })
-    refuses({ messages }, "messages", "claude-opus-4-6")
+    assert.deepStrictEqual(
+      sent({ messages, reasoning_effort: "high", response_format: { type: "json_object" } }),
+      body({ messages: turns })
+    )
+    assert.strictEqual(refused({ messages }, "claude-opus-4-6"), "messages")
   })
 
   it("refuse what the API has no block for", () => {
@@ -216,14 +215,24 @@ describe("messages", () => {
       { type: "file" },
       {}
     ]
-    for (const content of contents) refuses({ messages: [{ role: "user", content: [content] }] }, "messages")
+    for (const content of contents)
+      assert.strictEqual(refused({ messages: [{ role: "user", content: [content] }] }), "messages")
     const image = { type: "image_url", image_url: { url: "https://example.test/a.png" } }
-    refuses({ messages: [{ role: "system", content: [image] }, hi] }, "messages")
-    refuses({ messages: [hi, { role: "assistant", content: [image] }] }, "messages")
-    refuses({ messages: [hi, { role: "tool", content: "x" }] }, "messages")
-    refuses({ messages: [hi, { role: "assistant", content: null, tool_calls: [call("a", "{oops")] }] }, "messages")
-    refuses({ messages: [hi, { role: "assistant", content: null, tool_calls: [call("a", "[1]")] }] }, "messages")
-    refuses({ messages: [hi, { role: "assistant", content: null, tool_calls: [{ id: "a" }] }] }, "messages")
+    assert.strictEqual(refused({ messages: [{ role: "system", content: [image] }, hi] }), "messages")
+    assert.strictEqual(refused({ messages: [hi, { role: "assistant", content: [image] }] }), "messages")
+    assert.strictEqual(refused({ messages: [hi, { role: "tool", content: "x" }] }), "messages")
+    assert.strictEqual(
+      refused({ messages: [hi, { role: "assistant", content: null, tool_calls: [call("a", "{oops")] }] }),
+      "messages"
+    )
+    assert.strictEqual(
+      refused({ messages: [hi, { role: "assistant", content: null, tool_calls: [call("a", "[1]")] }] }),
+      "messages"
+    )
+    assert.strictEqual(
+      refused({ messages: [hi, { role: "assistant", content: null, tool_calls: [{ id: "a" }] }] }),
+      "messages"
+    )
   })
 })
 
@@ -232,33 +241,45 @@ describe("tools", () => {
   const both = [weatherTool, nowTool]
 
   it("go with the choice among them", () => {
-    sends({ tools }, { tools: both })
-    sends({ tools, tool_choice: "auto" }, { tools: both })
-    sends({ tools, tool_choice: "none" }, { tools: both, tool_choice: { type: "none" } })
-    sends({ tools, tool_choice: "required" }, { tools: both, tool_choice: { type: "any" } })
+    assert.deepStrictEqual(sent({ tools }), body({ tools: both }))
+    assert.deepStrictEqual(sent({ tools, tool_choice: "auto" }), body({ tools: both }))
+    assert.deepStrictEqual(sent({ tools, tool_choice: "none" }), body({ tools: both, tool_choice: { type: "none" } }))
+    assert.deepStrictEqual(
+      sent({ tools, tool_choice: "required" }),
+      body({ tools: both, tool_choice: { type: "any" } })
+    )
     const named = { type: "function", function: { name: "now" } }
-    sends({ tools, tool_choice: named }, { tools: both, tool_choice: { type: "tool", name: "now" } })
+    assert.deepStrictEqual(
+      sent({ tools, tool_choice: named }),
+      body({ tools: both, tool_choice: { type: "tool", name: "now" } })
+    )
     const allowed = (mode: string) => ({ type: "allowed_tools", allowed_tools: { mode, tools: [named] } })
-    sends({ tools, tool_choice: allowed("auto") }, { tools: [nowTool] })
-    sends({ tools, tool_choice: allowed("required") }, { tools: [nowTool], tool_choice: { type: "any" } })
-    sends({ tools: [], tool_choice: "required" }, {})
+    assert.deepStrictEqual(sent({ tools, tool_choice: allowed("auto") }), body({ tools: [nowTool] }))
+    assert.deepStrictEqual(
+      sent({ tools, tool_choice: allowed("required") }),
+      body({ tools: [nowTool], tool_choice: { type: "any" } })
+    )
+    assert.deepStrictEqual(sent({ tools: [], tool_choice: "required" }), body({}))
   })
 
   it("are called one at a time when asked to", () => {
     const disable_parallel_tool_use = true
     const one = { tools, parallel_tool_calls: false }
-    sends(one, { tools: both, tool_choice: { type: "auto", disable_parallel_tool_use } })
-    sends({ ...one, tool_choice: "required" }, { tools: both, tool_choice: { type: "any", disable_parallel_tool_use } })
-    sends({ ...one, tool_choice: "none" }, { tools: both, tool_choice: { type: "none" } })
-    sends({ tools, parallel_tool_calls: true }, { tools: both })
-    sends({ parallel_tool_calls: false }, {})
+    assert.deepStrictEqual(sent(one), body({ tools: both, tool_choice: { type: "auto", disable_parallel_tool_use } }))
+    assert.deepStrictEqual(
+      sent({ ...one, tool_choice: "required" }),
+      body({ tools: both, tool_choice: { type: "any", disable_parallel_tool_use } })
+    )
+    assert.deepStrictEqual(sent({ ...one, tool_choice: "none" }), body({ tools: both, tool_choice: { type: "none" } }))
+    assert.deepStrictEqual(sent({ tools, parallel_tool_calls: true }), body({ tools: both }))
+    assert.deepStrictEqual(sent({ parallel_tool_calls: false }), body({}))
   })
 
   it("are refused where they are no functions, or cannot be forced", () => {
-    refuses({ tools: [{ type: "custom", custom: { name: "x" } }] }, "tools")
-    refuses({ tools, tool_choice: "sometimes" }, "tool_choice")
-    refuses({ tools, tool_choice: { type: "custom" } }, "tool_choice")
-    refuses({ tools, tool_choice: "required" }, "tool_choice", "claude-opus-5-5")
+    assert.strictEqual(refused({ tools: [{ type: "custom", custom: { name: "x" } }] }), "tools")
+    assert.strictEqual(refused({ tools, tool_choice: "sometimes" }), "tool_choice")
+    assert.strictEqual(refused({ tools, tool_choice: { type: "custom" } }), "tool_choice")
+    assert.strictEqual(refused({ tools, tool_choice: "required" }, "claude-opus-5-5"), "tool_choice")
   })
 })
 
@@ -281,40 +302,57 @@ describe("response_format", () => {
   const anything = { type: "object", additionalProperties: true }
 
   it("is the API's own schema where it is strict and the model knows one", () => {
-    sends({ response_format: form({ strict: true }) }, { output_config: { format } })
-    sends({ response_format: form({ strict: true }), tools: [now] }, { tools: [nowTool], output_config: { format } })
+    assert.deepStrictEqual(sent({ response_format: form({ strict: true }) }), body({ output_config: { format } }))
+    assert.deepStrictEqual(
+      sent({ response_format: form({ strict: true }), tools: [now] }),
+      body({ tools: [nowTool], output_config: { format } })
+    )
     assert.isFalse(Result.getOrThrow(lower({ response_format: form({ strict: true }) })).answersByTool)
   })
 
   it("is a tool that must be called otherwise", () => {
-    sends({ response_format: form({}) }, { tools: [answer(schema)], tool_choice: forced })
-    sends(
-      { response_format: form({ strict: true, description: "A city" }) },
-      { tools: [answer(schema, "A city")], tool_choice: forced },
-      "claude-sonnet-4-0"
+    assert.deepStrictEqual(sent({ response_format: form({}) }), body({ tools: [answer(schema)], tool_choice: forced }))
+    assert.deepStrictEqual(
+      sent({ response_format: form({ strict: true, description: "A city" }) }, "claude-sonnet-4-0"),
+      body({ tools: [answer(schema, "A city")], tool_choice: forced }, "claude-sonnet-4-0")
     )
-    sends({ response_format: { type: "json_object" } }, { tools: [answer(anything)], tool_choice: forced })
+    assert.deepStrictEqual(
+      sent({ response_format: { type: "json_object" } }),
+      body({ tools: [answer(anything)], tool_choice: forced })
+    )
     assert.isTrue(Result.getOrThrow(lower({ response_format: { type: "json_object" } })).answersByTool)
   })
 
   it("stands beside the client's own tools", () => {
     const json = { response_format: { type: "json_object" }, tools: [now] }
-    sends(json, { tools: [nowTool, answer(anything)], tool_choice: { type: "any" } })
-    sends({ ...json, tool_choice: "none" }, { tools: [nowTool, answer(anything)], tool_choice: forced })
-    sends({ ...json, tool_choice: "required" }, { tools: [nowTool], tool_choice: { type: "any" } })
+    assert.deepStrictEqual(sent(json), body({ tools: [nowTool, answer(anything)], tool_choice: { type: "any" } }))
+    assert.deepStrictEqual(
+      sent({ ...json, tool_choice: "none" }),
+      body({ tools: [nowTool, answer(anything)], tool_choice: forced })
+    )
+    assert.deepStrictEqual(
+      sent({ ...json, tool_choice: "required" }),
+      body({ tools: [nowTool], tool_choice: { type: "any" } })
+    )
   })
 
   it("is the schema or an instruction where nothing can be forced", () => {
-    sends({ response_format: form({}) }, { output_config: { format } }, "claude-opus-5-5")
+    assert.deepStrictEqual(
+      sent({ response_format: form({}) }, "claude-opus-5-5"),
+      body({ output_config: { format } }, "claude-opus-5-5")
+    )
     const text = "Answer with one JSON object and nothing else."
-    sends({ response_format: { type: "json_object" } }, { system: [{ type: "text", text }] }, "claude-opus-5-5")
+    assert.deepStrictEqual(
+      sent({ response_format: { type: "json_object" } }, "claude-opus-5-5"),
+      body({ system: [{ type: "text", text }] }, "claude-opus-5-5")
+    )
   })
 
   it("is nothing for text, and refused where it is unknown or no object", () => {
-    sends({ response_format: { type: "text" } }, {})
-    refuses({ response_format: { type: "grammar" } }, "response_format")
-    refuses({ response_format: { type: "json_schema" } }, "response_format")
-    refuses({ response_format: form({ schema: { type: "array" } }) }, "response_format")
+    assert.deepStrictEqual(sent({ response_format: { type: "text" } }), body({}))
+    assert.strictEqual(refused({ response_format: { type: "grammar" } }), "response_format")
+    assert.strictEqual(refused({ response_format: { type: "json_schema" } }), "response_format")
+    assert.strictEqual(refused({ response_format: form({ schema: { type: "array" } }) }), "response_format")
   })
 })
 
@@ -325,33 +363,60 @@ describe("reasoning_effort", () => {
   const summarized = { type: "adaptive", display: "summarized" }
 
   it("is a share of the output limit where the model wants a number", () => {
-    sends(effort("low", { max_tokens: 20_000 }), { max_tokens: 20_000, ...enabled(4_000) })
-    sends(effort("high", { max_completion_tokens: 10_000 }), { max_tokens: 10_000, ...enabled(8_000) })
-    sends(effort("minimal"), enabled(1_024))
-    sends(effort("none"), {})
-    sends(effort("high", { max_tokens: 1_024 }), { max_tokens: 1_024 })
-    sends(effort("high"), {}, "claude-3-5-haiku-latest")
+    assert.deepStrictEqual(sent(effort("low", { max_tokens: 20_000 })), body({ max_tokens: 20_000, ...enabled(4_000) }))
+    assert.deepStrictEqual(
+      sent(effort("high", { max_completion_tokens: 10_000 })),
+      body({ max_tokens: 10_000, ...enabled(8_000) })
+    )
+    assert.deepStrictEqual(sent(effort("minimal")), body(enabled(1_024)))
+    assert.deepStrictEqual(sent(effort("none")), body({}))
+    assert.deepStrictEqual(sent(effort("high", { max_tokens: 1_024 })), body({ max_tokens: 1_024 }))
+    assert.deepStrictEqual(sent(effort("high"), "claude-3-5-haiku-latest"), body({}, "claude-3-5-haiku-latest"))
   })
 
   it("is an effort where the model thinks as it sees fit", () => {
-    sends(effort("xhigh"), { thinking: adaptive, output_config: { effort: "high" } }, "claude-opus-4-6")
-    sends(effort("xhigh"), { thinking: summarized, output_config: { effort: "xhigh" } }, "claude-opus-4-8")
-    sends(effort("minimal"), { thinking: summarized, output_config: { effort: "low" } }, "claude-sonnet-5")
-    sends(effort("max"), { thinking: summarized, output_config: { effort: "max" } }, "claude-opus-5")
+    assert.deepStrictEqual(
+      sent(effort("xhigh"), "claude-opus-4-6"),
+      body({ thinking: adaptive, output_config: { effort: "high" } }, "claude-opus-4-6")
+    )
+    assert.deepStrictEqual(
+      sent(effort("xhigh"), "claude-opus-4-8"),
+      body({ thinking: summarized, output_config: { effort: "xhigh" } }, "claude-opus-4-8")
+    )
+    assert.deepStrictEqual(
+      sent(effort("minimal"), "claude-sonnet-5"),
+      body({ thinking: summarized, output_config: { effort: "low" } }, "claude-sonnet-5")
+    )
+    assert.deepStrictEqual(
+      sent(effort("max"), "claude-opus-5"),
+      body({ thinking: summarized, output_config: { effort: "max" } }, "claude-opus-5")
+    )
   })
 
   it("none turns thinking off as far as the model lets it", () => {
-    sends(effort("none"), {}, "claude-opus-4-8")
-    sends(effort("none"), { thinking: { type: "disabled" } }, "claude-opus-5")
-    sends(effort("none"), { thinking: { type: "between_tools" } }, "claude-sonnet-5-5")
-    sends(effort("none"), { output_config: { effort: "low" } }, "claude-opus-5-5")
+    assert.deepStrictEqual(sent(effort("none"), "claude-opus-4-8"), body({}, "claude-opus-4-8"))
+    assert.deepStrictEqual(
+      sent(effort("none"), "claude-opus-5"),
+      body({ thinking: { type: "disabled" } }, "claude-opus-5")
+    )
+    assert.deepStrictEqual(
+      sent(effort("none"), "claude-sonnet-5-5"),
+      body({ thinking: { type: "between_tools" } }, "claude-sonnet-5-5")
+    )
+    assert.deepStrictEqual(
+      sent(effort("none"), "claude-opus-5-5"),
+      body({ output_config: { effort: "low" } }, "claude-opus-5-5")
+    )
   })
 
   it("makes way for a forced tool, and for calls whose thoughts are lost", () => {
     const forced: Partial<ChatRequest> = { tools: [now], tool_choice: "required" }
     const tools = { tools: [nowTool], tool_choice: { type: "any" } }
-    sends(effort("high", forced), tools)
-    sends(effort("high", forced), { ...tools, output_config: { effort: "high" } }, "claude-opus-5")
+    assert.deepStrictEqual(sent(effort("high", forced)), body(tools))
+    assert.deepStrictEqual(
+      sent(effort("high", forced), "claude-opus-5"),
+      body({ ...tools, output_config: { effort: "high" } }, "claude-opus-5")
+    )
     const messages: ReadonlyArray<ChatMessage> = [
       hi,
       { role: "assistant", content: null, tool_calls: [call("a", "{}")] },
@@ -367,7 +432,7 @@ describe("reasoning_effort", () => {
   })
 
   it("leaves sampling to the model", () => {
-    sends(effort("medium", { temperature: 0.2, top_p: 0.5 }), enabled(2_048))
+    assert.deepStrictEqual(sent(effort("medium", { temperature: 0.2, top_p: 0.5 })), body(enabled(2_048)))
   })
 
   it("stands beside a schema, and is refused when unknown", () => {
@@ -376,19 +441,18 @@ describe("reasoning_effort", () => {
       json_schema: { name: "a", strict: true, schema: { type: "object" } }
     }
     const format = { type: "json_schema", schema: { type: "object", additionalProperties: false } }
-    sends(
-      effort("low", { response_format }),
-      { thinking: summarized, output_config: { effort: "low", format } },
-      "claude-opus-5-5"
+    assert.deepStrictEqual(
+      sent(effort("low", { response_format }), "claude-opus-5-5"),
+      body({ thinking: summarized, output_config: { effort: "low", format } }, "claude-opus-5-5")
     )
-    refuses(effort("enormous"), "reasoning_effort")
+    assert.strictEqual(refused(effort("enormous")), "reasoning_effort")
   })
 })
 
 describe("other members", () => {
   it("limit the output: what the client says, what the offer says, 4096", () => {
-    sends({ max_tokens: 10, max_completion_tokens: 20 }, { max_tokens: 20 })
-    sends({ max_tokens: 10 }, { max_tokens: 10 })
+    assert.deepStrictEqual(sent({ max_tokens: 10, max_completion_tokens: 20 }), body({ max_tokens: 20 }))
+    assert.deepStrictEqual(sent({ max_tokens: 10 }), body({ max_tokens: 10 }))
     const request: ChatRequest = { model: "test/small", messages: [hi], stream: true }
     const lowered = Result.getOrThrow(lowerRequest(request, offer, true))
     assert.deepStrictEqual(JSON.parse(lowered.body), { ...body({}, "small-2026"), max_tokens: 16_384, stream: true })
@@ -396,30 +460,36 @@ describe("other members", () => {
 
   it("clamp the temperature, and sample as the model lets them", () => {
     const both = { temperature: 1.7, top_p: 0.5 }
-    sends(both, { temperature: 1, top_p: 0.5 }, "claude-3-haiku-20240307")
-    sends(both, { temperature: 1 })
-    sends({ temperature: null, top_p: 0.5 }, { top_p: 0.5 })
-    sends({ temperature: 0 }, { temperature: 0 })
-    sends(both, {}, "claude-opus-4-7")
+    assert.deepStrictEqual(
+      sent(both, "claude-3-haiku-20240307"),
+      body({ temperature: 1, top_p: 0.5 }, "claude-3-haiku-20240307")
+    )
+    assert.deepStrictEqual(sent(both), body({ temperature: 1 }))
+    assert.deepStrictEqual(sent({ temperature: null, top_p: 0.5 }), body({ top_p: 0.5 }))
+    assert.deepStrictEqual(sent({ temperature: 0 }), body({ temperature: 0 }))
+    assert.deepStrictEqual(sent(both, "claude-opus-4-7"), body({}, "claude-opus-4-7"))
   })
 
   it("map stops, users and tiers", () => {
-    sends({ stop: "END" }, { stop_sequences: ["END"] })
-    sends({ stop: ["A", "B"] }, { stop_sequences: ["A", "B"] })
-    sends({ stop: [] }, {})
-    refuses({ stop: ["A", "\n"] }, "stop")
-    sends({ user: "u-1" }, { metadata: { user_id: "u-1" } })
-    sends({ service_tier: "auto" }, { service_tier: "auto" })
-    sends({ service_tier: "default" }, { service_tier: "standard_only" })
-    sends({ service_tier: "flex" }, {})
+    assert.deepStrictEqual(sent({ stop: "END" }), body({ stop_sequences: ["END"] }))
+    assert.deepStrictEqual(sent({ stop: ["A", "B"] }), body({ stop_sequences: ["A", "B"] }))
+    assert.deepStrictEqual(sent({ stop: [] }), body({}))
+    assert.strictEqual(refused({ stop: ["A", "\n"] }), "stop")
+    assert.deepStrictEqual(sent({ user: "u-1" }), body({ metadata: { user_id: "u-1" } }))
+    assert.deepStrictEqual(sent({ service_tier: "auto" }), body({ service_tier: "auto" }))
+    assert.deepStrictEqual(sent({ service_tier: "default" }), body({ service_tier: "standard_only" }))
+    assert.deepStrictEqual(sent({ service_tier: "flex" }), body({}))
   })
 
   it("are refused only when they ask for something", () => {
-    sends({ n: 1, logprobs: false, top_logprobs: 0, logit_bias: {}, modalities: ["text"], x_vendor: 1 }, {})
-    refuses({ n: 2 }, "n")
-    refuses({ logprobs: true }, "logprobs")
-    refuses({ top_logprobs: 1 }, "top_logprobs")
-    refuses({ logit_bias: { "1": -100 } }, "logit_bias")
-    refuses({ modalities: ["text", "audio"] }, "modalities")
+    assert.deepStrictEqual(
+      sent({ n: 1, logprobs: false, top_logprobs: 0, logit_bias: {}, modalities: ["text"], x_vendor: 1 }),
+      body({})
+    )
+    assert.strictEqual(refused({ n: 2 }), "n")
+    assert.strictEqual(refused({ logprobs: true }), "logprobs")
+    assert.strictEqual(refused({ top_logprobs: 1 }), "top_logprobs")
+    assert.strictEqual(refused({ logit_bias: { "1": -100 } }), "logit_bias")
+    assert.strictEqual(refused({ modalities: ["text", "audio"] }), "modalities")
   })
 })

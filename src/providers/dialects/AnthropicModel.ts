@@ -24,8 +24,6 @@ export interface ClaudeModel {
   readonly prefill: boolean
 }
 
-type Family = "opus" | "sonnet" | "haiku" | "fable" | "mythos"
-
 const current = /claude-(opus|sonnet|haiku|fable|mythos)-(\d)(?:[-.](\d{1,2}))?(?!\d)/
 const former = /claude-(\d)(?:[-.](\d{1,2}))?-(opus|sonnet|haiku)/
 
@@ -33,18 +31,18 @@ const former = /claude-(\d)(?:[-.](\d{1,2}))?-(opus|sonnet|haiku)/
 export const claudeModel = (upstream: string): ClaudeModel => {
   const name = upstream.toLowerCase()
   const [, family, major, minor] = current.exec(name) ?? []
-  if (family !== undefined) return ofVersion(family as Family, versionOf(major, minor))
+  if (family !== undefined) return ofVersion(family, versionOf(major, minor))
   const [, oldMajor, oldMinor, oldFamily] = former.exec(name) ?? []
-  if (oldFamily !== undefined) return ofVersion(oldFamily as Family, versionOf(oldMajor, oldMinor))
+  if (oldFamily !== undefined) return ofVersion(oldFamily, versionOf(oldMajor, oldMinor))
   if (/claude-(instant|v?[12])/.test(name)) return ofVersion("opus", 200)
-  return name.includes("claude") ? ofVersion("sonnet", 500) : { ...ofVersion("sonnet", 400), sampling: 2 }
+  return name.includes("claude") ? ofVersion("sonnet", 500) : ofVersion("sonnet", 400)
 }
 
 /** 4.5 is 405. */
 const versionOf = (major: string | undefined, minor: string | undefined): number =>
   Number(major) * 100 + Number(minor ?? 0)
 
-const ofVersion = (family: Family, version: number): ClaudeModel => ({
+const ofVersion = (family: string, version: number): ClaudeModel => ({
   sampling: version >= 407 ? 0 : version >= 401 ? 1 : 2,
   thinking: version >= 406 ? "adaptive" : version >= 307 ? "budget" : "none",
   thinkingOff: thinkingOff(family, version),
@@ -55,7 +53,7 @@ const ofVersion = (family: Family, version: number): ClaudeModel => ({
   prefill: version < 406
 })
 
-const thinkingOff = (family: Family, version: number): ClaudeModel["thinkingOff"] => {
+const thinkingOff = (family: string, version: number): ClaudeModel["thinkingOff"] => {
   if (version < 500) return "unasked"
   if (family === "fable" || family === "mythos") return "never"
   if (family === "haiku" || version < 505) return "disabled"
