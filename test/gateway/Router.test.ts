@@ -206,6 +206,41 @@ it.effect("with every circuit open nothing is called, and Retry-After says when"
   }).pipe(Effect.provide(layer))
 })
 
+it.effect("a provider that refuses our credentials is left alone at once, for half a minute", () => {
+  const { heard, layer } = routerOn({ alpha: [fails(new CredentialsRefused({ status: 401 })), good], beta: good }, 0)
+  return Effect.gen(function* () {
+    assert.strictEqual(contentOf(yield* routed()), "Hello")
+    assert.deepStrictEqual(heard.calls, ["alpha", "beta"])
+    yield* TestClock.adjust(29_999)
+    const meanwhile = yield* routed()
+    assert.deepInclude(meanwhile.order.attempts[0], { provider: "alpha", status: "skipped", errorType: "circuit_open" })
+    yield* TestClock.adjust(1)
+    const mended = yield* routed()
+    assert.deepInclude(mended.order.attempts[0], { provider: "alpha", status: "ok" })
+    assert.deepStrictEqual(heard.calls, ["alpha", "beta", "beta", "alpha"])
+  }).pipe(Effect.provide(layer))
+})
+
+it.effect("a provider that does not know the model is no fault of the request: the next one is asked", () => {
+  const missing = fails(
+    new Rejected({ status: 404, message: "no model", param: "model", code: null, contextLength: false })
+  )
+  const { layer } = routerOn({ alpha: missing, beta: good })
+  return Effect.gen(function* () {
+    const answered = yield* routed()
+    assert.strictEqual(contentOf(answered), "Hello")
+    assert.deepInclude(answered.order.attempts[0], { status: "error", errorType: "rejected", httpStatus: 404 })
+  }).pipe(Effect.provide(layer))
+})
+
+it.effect("when all have failed, the last one's wish for patience is passed on", () => {
+  const throttled = fails(new Throttled({ status: 429, retryAfterMs: 20_000 }))
+  const { layer } = routerOn({ alpha: broken, beta: throttled })
+  return Effect.gen(function* () {
+    assert.deepInclude(reasonOf(yield* routed()), { _tag: "ProvidersFailed", retryAfterMs: 20_000 })
+  }).pipe(Effect.provide(layer))
+})
+
 it.effect("clients' faults leave the circuit closed, however many", () => {
   const rejected = new Rejected({ status: 400, message: "no", param: null, code: null, contextLength: false })
   const { heard, layer } = routerOn({ alpha: fails(rejected) }, 0)
