@@ -54,7 +54,7 @@ const apiError = Effect.fnUntraced(function* (call: () => PromiseLike<unknown>) 
   return error as APICallError
 })
 
-layer(Clients.layer, { excludeTestServices: true, timeout: 60_000 })("ai and @ai-sdk/openai-compatible", (it) => {
+layer(Clients.layer, { excludeTestServices: true, timeout: 120_000 })("ai and @ai-sdk/openai-compatible", (it) => {
   it.effect("chats, and reads the generation back by its header", () =>
     Effect.gen(function* () {
       const { generation, generationId, key, model } = yield* client()

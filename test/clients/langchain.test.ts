@@ -32,7 +32,7 @@ const apiError = Effect.fnUntraced(function* (call: () => PromiseLike<unknown>) 
   return error as Error & { readonly status?: number }
 })
 
-layer(Clients.layer, { excludeTestServices: true, timeout: 60_000 })("@langchain/openai", (it) => {
+layer(Clients.layer, { excludeTestServices: true, timeout: 120_000 })("@langchain/openai", (it) => {
   it.effect("chats, and reads the generation back by its header", () =>
     Effect.gen(function* () {
       const { generation, generationId, key, model } = yield* client()

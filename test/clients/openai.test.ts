@@ -29,7 +29,7 @@ const apiError = Effect.fnUntraced(function* (
   return error as InstanceType<typeof OpenAI.APIError>
 })
 
-layer(Clients.layer, { excludeTestServices: true, timeout: 60_000 })("openai", (it) => {
+layer(Clients.layer, { excludeTestServices: true, timeout: 120_000 })("openai", (it) => {
   it.effect("chats, and reads the generation back by its header", () =>
     Effect.gen(function* () {
       const { generation, key, openai } = yield* client()

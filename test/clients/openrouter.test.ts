@@ -37,7 +37,7 @@ const apiError = Effect.fnUntraced(function* (call: () => PromiseLike<unknown>) 
   return error as OpenRouterError
 })
 
-layer(Clients.layer, { excludeTestServices: true, timeout: 60_000 })("@openrouter/sdk", (it) => {
+layer(Clients.layer, { excludeTestServices: true, timeout: 120_000 })("@openrouter/sdk", (it) => {
   it.effect("chats, and reads the generation back by its header", () =>
     Effect.gen(function* () {
       const { generation, generationId, key, openrouter } = yield* client()

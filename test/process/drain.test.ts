@@ -71,7 +71,7 @@ describe("an end that was asked for", () => {
       const { key } = yield* gateway.issueKey()
       const stream = yield* gateway.stream("/v1/chat/completions", { key, body })
       yield* Effect.promise(() => stream.until(`"slow"`))
-      const ended = yield* Effect.timeout(gateway.stop, "10 seconds")
+      const ended = yield* Effect.timeout(gateway.stop, "20 seconds")
       assert.deepStrictEqual(ended, { code: 0, signal: null })
       yield* Effect.flip(Effect.tryPromise(() => stream.ended))
       const requests = yield* Effect.promise(() => provider.until(([request]) => request?.closedEarly === true))

@@ -85,7 +85,7 @@ export const adminKey = "tga-admin-key-of-the-process-tests"
 export const promptMarker = "words-that-are-nobodys-business"
 
 const main = fileURLToPath(new URL("../../src/main.ts", import.meta.url))
-const startLimitMs = 45_000
+const startLimitMs = 90_000
 
 const attempt = <A>(run: () => Promise<A>): Effect.Effect<A, Disconnected> =>
   Effect.tryPromise({ try: run, catch: (cause) => new Disconnected({ cause }) })
