@@ -5,6 +5,7 @@
 import { Context, Data, Effect, Layer } from "effect"
 import { type DialectName, type ProviderConfig } from "../domain/Catalog.ts"
 import { makeAnthropic } from "./dialects/Anthropic.ts"
+import { makeGemini } from "./dialects/Gemini.ts"
 import { makeOpenAi } from "./dialects/OpenAi.ts"
 import { makeMock } from "./Mock.ts"
 import { type Provider } from "./Provider.ts"
@@ -53,6 +54,7 @@ const dialects: {
 } = {
   openai: makeOpenAi,
   anthropic: makeAnthropic,
+  gemini: makeGemini,
   mock: makeMock
 }
 

@@ -9,6 +9,10 @@ import { type ProviderConfig } from "../../src/domain/Catalog.ts"
 import { ChatRequest } from "../../src/domain/Chat.ts"
 import { makeAnthropic } from "../../src/providers/dialects/Anthropic.ts"
 import { anthropicParameters } from "../../src/providers/dialects/AnthropicRequest.ts"
+import { makeBedrock } from "../../src/providers/dialects/Bedrock.ts"
+import { bedrockParameters } from "../../src/providers/dialects/BedrockRequest.ts"
+import { makeGemini } from "../../src/providers/dialects/Gemini.ts"
+import { geminiParameters } from "../../src/providers/dialects/GeminiRequest.ts"
 import { makeOpenAi, openAiParameters } from "../../src/providers/dialects/OpenAi.ts"
 import { type ParameterName, type Parameters } from "../../src/providers/dialects/Parameters.ts"
 import { type Provider, type ProviderError } from "../../src/providers/Provider.ts"
@@ -25,7 +29,14 @@ interface Dialect {
 
 const dialects: ReadonlyArray<Dialect> = [
   { name: "openai", parameters: openAiParameters, make: makeOpenAi, upstream: "small-2026" },
-  { name: "anthropic", parameters: anthropicParameters, make: makeAnthropic, upstream: "claude-sonnet-4-5" }
+  { name: "anthropic", parameters: anthropicParameters, make: makeAnthropic, upstream: "claude-sonnet-4-5" },
+  { name: "gemini", parameters: geminiParameters, make: makeGemini, upstream: "gemini-3.5-flash-lite" },
+  {
+    name: "bedrock",
+    parameters: bedrockParameters,
+    make: makeBedrock,
+    upstream: "anthropic.claude-sonnet-4-5-20250929-v1:0"
+  }
 ]
 
 const tool = (name: string) => ({

@@ -38,7 +38,7 @@ describe("Providers.layer", () => {
       assert.instanceOf(error, DialectMissing)
       assert.strictEqual(
         error.message,
-        "provider aws: the dialect bedrock is not available; use one of openai, anthropic, mock"
+        "provider aws: the dialect bedrock is not available; use one of openai, anthropic, gemini, mock"
       )
     })
   )

@@ -102,6 +102,21 @@ describe("presets", () => {
     }
   })
 
+  it("offer Gemini's own models of the day, by its header and dialect", () => {
+    const { auth, dialect, models } = presetProvider(named("gemini"), { apiKey })
+    assert.strictEqual(dialect, "gemini")
+    assert.deepStrictEqual(auth, { type: "header", name: "x-goog-api-key" })
+    for (const { id } of models) assert.match(id, /^google\/gemini-(2\.5|[3-9]|embedding)/)
+    assert.deepInclude(offer("gemini", "google/gemini-2.5-flash"), {
+      upstream: "gemini-2.5-flash",
+      pricing: { prompt: 300_000, completion: 2_500_000, cachedPrompt: 30_000 }
+    })
+    assert.isTrue(offer("gemini", "google/gemini-embedding-001")?.embeddings)
+    for (const id of ["gemini-2.5-flash-tts", "gemini-3.1-flash-live-preview", "gemini-3-pro-image-preview"]) {
+      assert.isUndefined(offer("gemini", `google/${id}`), id)
+    }
+  })
+
   it("leave out what does not chat or embed, or is not sold there", () => {
     for (const id of [
       "whisper-1",

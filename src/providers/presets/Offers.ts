@@ -21,6 +21,8 @@ const notServed =
 const notSoldBy: Readonly<Record<string, RegExp>> = {
   openai: /^gpt-oss/,
   azure: /^gpt-oss/,
+  // Google's list has what its cloud resells, too.
+  gemini: /^(?!gemini-(2\.5|[3-9]|embedding))|2\.5-flash-preview|live|omni/,
   anthropic: /^claude-(?:v?[12]|3|(?:opus|sonnet)-4-0)/
 }
 

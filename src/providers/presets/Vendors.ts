@@ -199,6 +199,18 @@ export const presets: ReadonlyArray<Preset> = [
     priceLists: ["perplexity"],
     author: "perplexity"
   }),
+  hosted({
+    slug: "gemini",
+    name: "Google Gemini",
+    dialect: "gemini",
+    env: "GEMINI_API_KEY",
+    baseUrl: "https://generativelanguage.googleapis.com/v1beta",
+    auth: { type: "header", name: "x-goog-api-key" },
+    // A key does not tell whether its project pays: unpaid, prompts improve Google's products; paid, they are logged.
+    policySource: { source: "https://ai.google.dev/gemini-api/terms", checked: CHECKED },
+    priceLists: ["google"],
+    author: "google"
+  }),
   selfHosted("ollama", "Ollama", "OLLAMA_BASE_URL"),
   selfHosted("vllm", "vLLM", "VLLM_BASE_URL"),
   selfHosted("lmstudio", "LM Studio", "LMSTUDIO_BASE_URL")

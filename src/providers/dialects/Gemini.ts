@@ -1,0 +1,84 @@
+/**
+ * The Gemini dialect: `generateContent`, whole and streamed, and `batchEmbedContents` of Google's generative language API. Requests
+ * are lowered by GeminiRequest, answers read by GeminiReply and GeminiStream. It promises ids for calls that come without, reasoning
+ * apart from content, and usage that counts thoughts as completion; it refuses what Gemini cannot express (`geminiParameters`)
+ * before anything is sent.
+ */
+import { Effect, Redacted, Stream } from "effect"
+import { type ModelOffer, type ProviderConfig } from "../../domain/Catalog.ts"
+import { type ChatRequest } from "../../domain/Chat.ts"
+import { decodeReply } from "../Decode.ts"
+import { openStream } from "../EventStream.ts"
+import { type Provider, ProviderError, type ProviderReason } from "../Provider.ts"
+import { presentable } from "../Refusal.ts"
+import { type Endpoint, type Transport } from "../Transport.ts"
+import { wiresOf } from "../Wire.ts"
+import { batchesOf, joined, readEmbeddings } from "./GeminiEmbeddings.ts"
+import { googleRefusals } from "./GeminiRefusal.ts"
+import { type Asked, readReply } from "./GeminiReply.ts"
+import { chatBody } from "./GeminiRequest.ts"
+import { makeReader } from "./GeminiStream.ts"
+
+/** A tuned model is known by its whole name. */
+const resourceOf = ({ upstream }: ModelOffer): string => (upstream.includes("/") ? upstream : `models/${upstream}`)
+
+const askedOf = ({ messages, n, parallel_tool_calls }: ChatRequest): Asked => ({
+  candidates: n ?? 1,
+  parallelCalls: parallel_tool_calls !== false,
+  callsBefore: messages.reduce((count, message) => count + wiresOf(message.tool_calls).length, 0)
+})
+
+export const makeGemini = (config: ProviderConfig, transport: Transport["Service"]): Provider => {
+  const key = config.apiKey === null ? null : Redacted.value(config.apiKey)
+  const fault = (reason: ProviderReason) =>
+    new ProviderError({ provider: config.slug, reason: presentable(reason, key) })
+
+  const root = /\/v\d\w*$/.test(config.baseUrl) ? "" : "/v1beta"
+
+  // The model is part of the path, so a method has one endpoint a model.
+  const endpoints = new Map<string, Endpoint>()
+  const endpointOf = (offer: ModelOffer, method: string): Endpoint => {
+    const path = `${root}/${resourceOf(offer).split("/").map(encodeURIComponent).join("/")}:${method}`
+    const endpoint = endpoints.get(path) ?? transport.endpoint(config, path)
+    endpoints.set(path, endpoint)
+    return endpoint
+  }
+
+  return {
+    config,
+    // The reply's first byte comes after its last token: the router sets the tighter limit.
+    chat: ({ offer, request }) =>
+      Effect.fromResult(chatBody(request, offer)).pipe(
+        Effect.flatMap((body) => endpointOf(offer, "generateContent").post(body, config.timeouts.totalMs)),
+        Effect.flatMap((reply) => decodeReply(reply, (body) => readReply(body, askedOf(request)), googleRefusals)),
+        Effect.mapError(fault)
+      ),
+    chatStream: ({ offer, request }) =>
+      Effect.fromResult(chatBody(request, offer)).pipe(
+        Effect.flatMap((body) =>
+          openStream(endpointOf(offer, "streamGenerateContent?alt=sse"), body, {
+            makeReader: () => makeReader(askedOf(request)),
+            readWhole: (reply) => readReply(reply, askedOf(request)),
+            refusals: googleRefusals,
+            slug: config.slug
+          })
+        ),
+        Effect.map(Stream.mapError(fault)),
+        Effect.mapError(fault)
+      ),
+    embed: ({ offer, request }) =>
+      Effect.forEach(batchesOf(request, resourceOf(offer)), ({ body, size }) =>
+        endpointOf(offer, "batchEmbedContents")
+          .post(body, config.timeouts.firstTokenMs)
+          .pipe(
+            Effect.flatMap((reply) =>
+              decodeReply(
+                reply,
+                (answered) => readEmbeddings(answered, size, typeof request.dimensions === "number"),
+                googleRefusals
+              )
+            )
+          )
+      ).pipe(Effect.map(joined), Effect.mapError(fault))
+  }
+}
