@@ -60,7 +60,7 @@ export const layer = HttpApiBuilder.group(
             ledger: {
               pending: ledger.pending,
               oldest_pending_s: ledger.oldestPendingMs === null ? null : ledger.oldestPendingMs / 1000,
-              flush_lag_ms: 0
+              flush_lag_ms: ledger.flushLagMs
             }
           } satisfies Wire
         })

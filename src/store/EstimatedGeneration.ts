@@ -3,13 +3,14 @@
  * (`usageSource: "estimated"`, error type `internal_error`, no tokens, latency 0).
  */
 import { type Generation } from "../domain/Generation.ts"
-import { zeroCost } from "../domain/Money.ts"
+import { type NanoUsd, zeroCost } from "../domain/Money.ts"
 import type { Reservation } from "./Ledger.ts"
 
+/** `amountNano`: all that is held, `extendedNano` of it added later. */
 export type ExpiredReservation = Pick<
   Reservation,
   "generationId" | "keyId" | "ownerId" | "model" | "month" | "amountNano" | "createdAtMs"
->
+> & { readonly extendedNano: NanoUsd }
 
 export const estimatedGeneration = (reservation: ExpiredReservation): Generation => ({
   id: reservation.generationId,
@@ -37,5 +38,9 @@ export const estimatedGeneration = (reservation: ExpiredReservation): Generation
   attempts: [],
   excluded: [],
   price: { prompt: 0, completion: 0, cachedPrompt: null },
-  reservation: { reservedNano: reservation.amountNano, extendedNano: 0, settledNano: reservation.amountNano }
+  reservation: {
+    reservedNano: reservation.amountNano - reservation.extendedNano,
+    extendedNano: reservation.extendedNano,
+    settledNano: reservation.amountNano
+  }
 })

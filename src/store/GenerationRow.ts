@@ -65,32 +65,38 @@ const table = tableOf("generations", Row)
 /** Postgres text has neither NUL nor lone surrogates, and a provider's word must not keep a request from being settled. */
 const storable = (text: string): string => text.toWellFormed().replaceAll("\0", "")
 
-const rowOf = (generation: Generation, month: string): Row => ({
-  id: generation.id,
-  keyId: generation.keyId,
-  ownerId: generation.ownerId,
-  model: generation.model,
-  provider: generation.provider,
-  month,
-  createdAtMs: generation.createdAtMs,
-  ...generation.usage,
-  usageSource: generation.usageSource,
-  ...generation.cost,
-  latencyMs: generation.latencyMs,
-  timeToFirstTokenMs: generation.timeToFirstTokenMs,
-  fallbackUsed: generation.fallbackUsed,
-  cacheHit: generation.cacheHit,
-  streamed: generation.streamed,
-  cancelled: generation.cancelled,
-  finishReason: generation.finishReason === null ? null : storable(generation.finishReason),
-  errorType: generation.errorType,
-  receipt: {
-    attempts: generation.attempts,
-    excluded: generation.excluded,
-    price: generation.price,
-    reservation: generation.reservation
-  }
-})
+/** The columns' values, in the order of `generationColumns`, for JSON. */
+export const generationValues = (generation: Generation, month: string): ReadonlyArray<unknown> => {
+  const { attempts, cost, excluded, price, reservation, usage } = generation
+  return [
+    generation.id,
+    generation.keyId,
+    generation.ownerId,
+    generation.model,
+    generation.provider,
+    month,
+    generation.createdAtMs,
+    usage.promptTokens,
+    usage.completionTokens,
+    usage.cachedTokens,
+    generation.usageSource,
+    cost.promptNano,
+    cost.completionNano,
+    cost.cacheDiscountNano,
+    cost.totalNano,
+    cost.markupNano,
+    cost.billedNano,
+    generation.latencyMs,
+    generation.timeToFirstTokenMs,
+    generation.fallbackUsed,
+    generation.cacheHit,
+    generation.streamed,
+    generation.cancelled,
+    generation.finishReason === null ? null : storable(generation.finishReason),
+    generation.errorType,
+    { attempts, excluded, price, reservation }
+  ]
+}
 
 const generationOf = (row: Row): Generation => ({
   id: row.id,
@@ -124,5 +130,3 @@ const generationOf = (row: Row): Generation => ({
 export const generationColumns = table.columns
 export const decodeGenerations = (rows: ReadonlyArray<object>): Effect.Effect<ReadonlyArray<Generation>> =>
   Effect.map(table.decode(rows), (decoded) => decoded.map(generationOf))
-/** The row as JSON, for `jsonb_populate_record`. */
-export const encodeGeneration = (generation: Generation, month: string) => table.encode(rowOf(generation, month))

@@ -1,7 +1,8 @@
 /**
  * The ledger: what each key has spent and reserved in each UTC month, and the generations that spent it. Every request is
  * reserved, then settled or voided, once. The counters of a key and month change in the same transaction as the entries that
- * they sum up, and a key with a cap never has spent + reserved above it.
+ * they sum up, and a key with a cap never has spent + reserved above it. What one process writes for one id is written in the order in
+ * which it was asked for, also when nobody waited for it; an interrupted call was either written or not.
  */
 import { Context, type Effect, Layer, type Option } from "effect"
 import { type Generation } from "../domain/Generation.ts"
@@ -32,7 +33,7 @@ export interface Balance {
   readonly reservedNano: NanoUsd
 }
 
-/** `refused`: the reservation would have taken the key over its cap; nothing was written. */
+/** `Refused`: what was asked for would have taken the key over its cap; nothing was written. */
 export type ReserveResult = { readonly _tag: "Reserved" } | { readonly _tag: "Refused"; readonly balance: Balance }
 
 /** `pending`: reserved and not settled yet, until `leaseUntilMs`. */
@@ -69,6 +70,8 @@ export interface LedgerOverview {
   readonly pending: number
   /** How long ago the oldest pending reservation was made; null when there is none. */
   readonly oldestPendingMs: number | null
+  /** For how long the oldest entry of this process waits that is not written yet; 0 when none does. */
+  readonly flushLagMs: number
 }
 
 export class Ledger extends Context.Service<
@@ -77,7 +80,18 @@ export class Ledger extends Context.Service<
     /** Writes the intent and, for a capped key, holds `amountNano` if it still fits. A second call with the same id changes nothing. */
     readonly reserve: (reservation: Reservation) => Effect.Effect<ReserveResult, StoreError>
     /**
-     * Ends a reservation: releases what it held, adds what the generation billed, stores the generation. Once: a second call
+     * Adds to what a pending reservation holds, if it still fits. Refused as well when the id is not pending (any more). Not
+     * idempotent: after a `StoreError` the amount may have been added; what ends the reservation releases it all the same.
+     */
+    readonly extend: (
+      generationId: string,
+      amountNano: NanoUsd,
+      capNano: NanoUsd | null
+    ) => Effect.Effect<ReserveResult, StoreError>
+    /** Moves the lease of all pending reservations of a process: its heartbeat. */
+    readonly renew: (processId: string, leaseUntilMs: number) => Effect.Effect<void, StoreError>
+    /**
+     * Ends a reservation: releases what it held, extensions included, adds what the generation billed, stores the generation. Once: a second call
      * with the same id changes nothing. A generation that was never reserved (an uncapped key's, a cache hit) is stored and
      * counted all the same; `month` is that in which it began.
      */
@@ -102,7 +116,7 @@ export class Ledger extends Context.Service<
     ) => Effect.Effect<ReadonlyMap<string, Balance>, StoreError>
     readonly overview: (nowMs: number) => Effect.Effect<LedgerOverview, StoreError>
     /**
-     * Settles the reservations whose lease is over: each is charged what it reserved and stored as a generation marked
+     * Settles the reservations whose lease is over: each is charged what it held and stored as a generation marked
      * `estimated`, because nobody knows what a crashed process produced. Answers how many.
      */
     readonly settleExpired: (nowMs: number) => Effect.Effect<number, StoreError>

@@ -12,8 +12,13 @@ export interface Entry {
   readonly month: string
 }
 
+/** `amountNano`: all that is held, `extendedNano` of it added later. */
+export interface Held extends Reservation {
+  readonly extendedNano: NanoUsd
+}
+
 export interface LedgerState {
-  readonly reservations: Map<string, Reservation>
+  readonly reservations: Map<string, Held>
   readonly generations: Map<string, Entry>
   /** By `key month`. */
   readonly counters: Map<string, Balance>
@@ -33,15 +38,15 @@ export const makeLedgerMemory = (): Ledger["Service"] => {
       reservedNano: before.reservedNano + reservedNano
     })
   }
-  const release = (generationId: string): Reservation | undefined => {
+  const release = (generationId: string, keyId?: string): Held | undefined => {
     const held = state.reservations.get(generationId)
-    if (held === undefined) return undefined
+    if (held === undefined || (keyId ?? held.keyId) !== held.keyId) return undefined
     state.reservations.delete(generationId)
     add(held.keyId, held.month, 0, -held.amountNano)
     return held
   }
   const store = (generation: Generation, givenMonth: string): void => {
-    const month = release(generation.id)?.month ?? givenMonth
+    const month = release(generation.id, generation.keyId)?.month ?? givenMonth
     if (state.generations.has(generation.id)) return
     state.generations.set(generation.id, { generation, month })
     add(generation.keyId, month, generation.cost.billedNano, 0)
@@ -56,9 +61,39 @@ export const makeLedgerMemory = (): Ledger["Service"] => {
         if (capNano !== null && now.spentNano + now.reservedNano + amountNano > capNano) {
           return { _tag: "Refused", balance: now }
         }
-        state.reservations.set(generationId, reservation)
+        state.reservations.set(generationId, { ...reservation, extendedNano: 0 })
         add(keyId, month, 0, amountNano)
         return { _tag: "Reserved" }
+      }),
+
+    extend: (generationId, amountNano, capNano) =>
+      Effect.sync(() => {
+        const held = state.reservations.get(generationId)
+        if (held === undefined) {
+          const settled = state.generations.get(generationId)
+          return {
+            _tag: "Refused",
+            balance: settled === undefined ? nothing : balance(settled.generation.keyId, settled.month)
+          }
+        }
+        const now = balance(held.keyId, held.month)
+        if (capNano !== null && now.spentNano + now.reservedNano + amountNano > capNano) {
+          return { _tag: "Refused", balance: now }
+        }
+        state.reservations.set(generationId, {
+          ...held,
+          amountNano: held.amountNano + amountNano,
+          extendedNano: held.extendedNano + amountNano
+        })
+        add(held.keyId, held.month, 0, amountNano)
+        return { _tag: "Reserved" }
+      }),
+
+    renew: (processId, leaseUntilMs) =>
+      Effect.sync(() => {
+        for (const [id, held] of state.reservations) {
+          if (held.processId === processId) state.reservations.set(id, { ...held, leaseUntilMs })
+        }
       }),
 
     settle: (generation, month) => Effect.sync(() => store(generation, month)),

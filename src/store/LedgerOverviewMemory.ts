@@ -53,6 +53,7 @@ export const overviewOf = (state: LedgerState, nowMs: number): LedgerOverview =>
     reservedNano: sum(pending.map((held) => held.amountNano)),
     byModel: spendByModel(all.filter((one) => one.createdAtMs >= monthMs)),
     pending: pending.length,
-    oldestPendingMs: pending.length === 0 ? null : Math.max(0, nowMs - oldestMs)
+    oldestPendingMs: pending.length === 0 ? null : Math.max(0, nowMs - oldestMs),
+    flushLagMs: 0
   }
 }

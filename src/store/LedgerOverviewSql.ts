@@ -31,7 +31,8 @@ interface Spend {
   readonly requests: number
 }
 
-export const makeOverview = (sql: PgClient.PgClient) =>
+/** `flushLagMs`: of this process's writes. */
+export const makeOverview = (sql: PgClient.PgClient, flushLagMs: Effect.Effect<number>) =>
   Effect.fn("Ledger.overview")(function* (nowMs: number) {
     const { last5mMs, last24hMs, todayMs, monthMs, month } = periodsOf(nowMs)
 
@@ -82,7 +83,8 @@ export const makeOverview = (sql: PgClient.PgClient) =>
       reservedNano: sums.reserved_nano,
       byModel: byModel.map((row) => ({ model: row.model, billedNano: row.billed_nano, requests: row.requests })),
       pending: sums.pending,
-      oldestPendingMs: sums.oldest_ms === null ? null : Math.max(0, nowMs - sums.oldest_ms)
+      oldestPendingMs: sums.oldest_ms === null ? null : Math.max(0, nowMs - sums.oldest_ms),
+      flushLagMs: yield* flushLagMs
     }
     return overview
   })

@@ -1,20 +1,25 @@
 /**
- * The ledger in Postgres. Reserve, settle and void are one statement each, and correct without a transaction around them: what
- * several of them want at once is decided by row locks, taken in one order (reservation, generation, counter), never by what an
- * earlier statement has seen.
+ * The ledger in Postgres. Reserve, extend, settle and void go to the database in groups (Groups.ts), each group one call of
+ * `ledger_write` (migration 0002): one round trip, one transaction. What several processes want at once is decided by the lock of
+ * a key and month's counter, never by what an earlier statement has seen.
  */
 import { PgClient } from "@effect/sql-pg"
-import { Effect, Option, Schema } from "effect"
-import { type Generation } from "../domain/Generation.ts"
+import { Effect, Option, Schema, type Scope } from "effect"
 import { estimatedGeneration } from "./EstimatedGeneration.ts"
-import { decodeGenerations, encodeGeneration, generationColumns } from "./GenerationRow.ts"
+import { decodeGenerations, generationColumns } from "./GenerationRow.ts"
+import { makeGroups } from "./Groups.ts"
 import type { Balance, GenerationState, Ledger, ReserveResult } from "./Ledger.ts"
+import { groupParameters, idOf, type LedgerEntry } from "./LedgerEntry.ts"
 import { makeOverview } from "./LedgerOverviewSql.ts"
 import { columnList, tableOf } from "./Rows.ts"
 import { guard } from "./SqlFault.ts"
 
-/** How many expired reservations are read at once. */
+/** How many expired reservations are read and settled at once. */
 const EXPIRED_BATCH = 200
+/** How many entries go to the database at once at most. */
+const GROUP_SIZE = 256
+/** How many groups may be under way at once; the embedded database does one thing at a time. */
+const POSTGRES_LANES = 2
 
 const ReservationRow = Schema.Struct({
   generationId: Schema.String,
@@ -22,165 +27,146 @@ const ReservationRow = Schema.Struct({
   ownerId: Schema.NullOr(Schema.String),
   model: Schema.String,
   month: Schema.String,
-  amountNano: Schema.Number,
-  createdAtMs: Schema.Number,
-  leaseUntilMs: Schema.Number,
+  amountNano: Schema.Finite,
+  extendedNano: Schema.Finite,
+  createdAtMs: Schema.Finite,
+  leaseUntilMs: Schema.Finite,
   processId: Schema.String
 })
 const reservationTable = tableOf("reservations", ReservationRow)
 
-const allButMonth = generationColumns.filter((column) => column !== "month")
+/** An entry that was not carried out; without a balance, one whose reservation is no longer as it was read. */
+interface Refusal {
+  readonly refused: string
+  readonly spent_nano: number | null
+  readonly reserved_nano: number | null
+}
 
-export const makeLedgerSql: Effect.Effect<Ledger["Service"], never, PgClient.PgClient> = Effect.gen(function* () {
-  const sql = yield* PgClient.PgClient
-  const columns = sql.literal(columnList(generationColumns))
-  const otherColumns = sql.literal(columnList(allButMonth))
-  const otherValues = sql.literal(columnList(allButMonth, "given"))
-  const reservationColumns = sql.literal(columnList(reservationTable.columns))
-  const reserved: ReserveResult = { _tag: "Reserved" }
+const reserved: ReserveResult = { _tag: "Reserved" }
 
-  const balances = Effect.fn("Ledger.balances")(function* (keyIds: ReadonlyArray<string>, month: string) {
-    const rows = yield* guard(
-      sql<{ readonly key_id: string; readonly spent_nano: number; readonly reserved_nano: number }>`
-        SELECT key_id, spent_nano, reserved_nano FROM budget_counters WHERE month = ${month} AND key_id = ANY(${keyIds}::text[])`
-    )
-    const found = new Map<string, Balance>(keyIds.map((id) => [id, { spentNano: 0, reservedNano: 0 }]))
-    for (const row of rows) found.set(row.key_id, { spentNano: row.spent_nano, reservedNano: row.reserved_nano })
-    return found
-  })
+export const makeLedgerSql: Effect.Effect<Ledger["Service"], never, PgClient.PgClient | Scope.Scope> = Effect.gen(
+  function* () {
+    const sql = yield* PgClient.PgClient
+    const columns = sql.literal(columnList(generationColumns))
+    const reservationColumns = sql.literal(columnList(reservationTable.columns))
 
-  /**
-   * Stores a generation and charges it in place of its reservation. Whoever deletes the reservation releases it, whoever inserts
-   * the generation charges it. `onlyReserved` leaves out one that is not reserved (any more); answers whether it was stored.
-   */
-  const store = (generation: Generation, month: string, onlyReserved: boolean) =>
-    guard(
-      sql<{ readonly stored: boolean }>`
-        WITH released AS (
-          DELETE FROM reservations WHERE generation_id = ${generation.id} AND key_id = ${generation.keyId}
-          RETURNING key_id, month, amount_nano
-        ), stored AS (
-          INSERT INTO generations (month, ${otherColumns})
-          SELECT coalesce(released.month, given.month), ${otherValues}
-          FROM jsonb_populate_record(null::generations, ${sql.json(encodeGeneration(generation, month))}) AS given
-          LEFT JOIN released ON true
-          WHERE released.key_id IS NOT NULL OR NOT ${onlyReserved}::boolean
-          ON CONFLICT (id) DO NOTHING
-          RETURNING key_id, month, billed_nano
-        ), replaced AS (
-          UPDATE budget_counters AS c
-          SET reserved_nano = c.reserved_nano - released.amount_nano,
-              spent_nano = c.spent_nano + coalesce(stored.billed_nano, 0)
-          FROM released LEFT JOIN stored ON true
-          WHERE c.key_id = released.key_id AND c.month = released.month
-        ), added AS (
-          INSERT INTO budget_counters AS c (key_id, month, spent_nano, reserved_nano)
-          SELECT stored.key_id, stored.month, stored.billed_nano, 0
-          FROM stored LEFT JOIN released ON true WHERE released.key_id IS NULL
-          ON CONFLICT (key_id, month) DO UPDATE SET spent_nano = c.spent_nano + excluded.spent_nano
-        )
-        SELECT EXISTS (SELECT FROM stored) AS stored`
-    ).pipe(Effect.map((rows) => rows[0]?.stored === true))
-
-  const settleBatch = Effect.fnUntraced(function* (nowMs: number) {
-    const rows = yield* guard(
-      sql`SELECT ${reservationColumns} FROM reservations
-          WHERE lease_until_ms <= ${nowMs}::bigint ORDER BY lease_until_ms LIMIT ${EXPIRED_BATCH}`
-    )
-    const expired = yield* reservationTable.decode(rows)
-    const settled = yield* Effect.forEach(expired, (one) => store(estimatedGeneration(one), one.month, true))
-    return { found: expired.length, settled: settled.filter(Boolean).length }
-  })
-
-  return {
-    balances,
-
-    reserve: Effect.fn("Ledger.reserve")(function* (r) {
-      const tryReserve = sql<{ readonly granted: boolean }>`
-        WITH known AS (
-          SELECT FROM reservations WHERE generation_id = ${r.generationId}
-          UNION ALL SELECT FROM generations WHERE id = ${r.generationId}
-        ), held AS (
-          INSERT INTO budget_counters AS c (key_id, month, spent_nano, reserved_nano)
-          SELECT ${r.keyId}, ${r.month}, 0, ${r.amountNano}::bigint
-          WHERE NOT EXISTS (SELECT FROM known) AND (${r.capNano}::bigint IS NULL OR ${r.amountNano}::bigint <= ${r.capNano}::bigint)
-          ON CONFLICT (key_id, month) DO UPDATE SET reserved_nano = c.reserved_nano + excluded.reserved_nano
-            WHERE ${r.capNano}::bigint IS NULL OR c.spent_nano + c.reserved_nano + excluded.reserved_nano <= ${r.capNano}::bigint
-          RETURNING 1
-        ), entered AS (
-          INSERT INTO reservations (${reservationColumns})
-          SELECT ${r.generationId}, ${r.keyId}, ${r.ownerId}, ${r.model}, ${r.month}, ${r.amountNano}::bigint,
-                 ${r.createdAtMs}::bigint, ${r.leaseUntilMs}::bigint, ${r.processId}
-          FROM held RETURNING 1
-        )
-        SELECT EXISTS (SELECT FROM known) OR EXISTS (SELECT FROM entered) AS granted`
-      const rows = yield* guard(
-        // Two calls with one id at the same moment: the later one fails on the entry, and finds it when it looks again.
+    /** Writes all or nothing; the results in the order of the entries. */
+    const writeGroup = Effect.fn("Ledger.writeGroup")(function* (entries: ReadonlyArray<LedgerEntry>) {
+      const { settled, voided, asked } = groupParameters(entries)
+      const statement = sql<Refusal>`SELECT * FROM ledger_write(${settled}::jsonb, ${voided}::text[], ${asked}::jsonb)`
+      const refusals = yield* guard(
+        // Two keys that reserve one id at the same moment: the later one fails on the entry, and finds it when it looks again.
         Effect.catchIf(
-          tryReserve,
+          statement,
           (error) => error.reason._tag === "UniqueViolation",
-          () => tryReserve
+          () => statement
         )
       )
-      if (rows[0]?.granted === true) return reserved
-      const now = yield* balances([r.keyId], r.month)
-      return { _tag: "Refused", balance: now.get(r.keyId) ?? { spentNano: 0, reservedNano: 0 } }
-    }),
-
-    settle: Effect.fn("Ledger.settle")((generation, month) => Effect.asVoid(store(generation, month, false))),
-
-    void: Effect.fn("Ledger.void")((generationId) =>
-      Effect.asVoid(
-        guard(
-          sql`WITH released AS (
-                DELETE FROM reservations WHERE generation_id = ${generationId} RETURNING key_id, month, amount_nano
-              )
-              UPDATE budget_counters AS c SET reserved_nano = c.reserved_nano - released.amount_nano
-              FROM released WHERE c.key_id = released.key_id AND c.month = released.month`
-        )
+      if (refusals.length === 0) return entries.map(() => reserved)
+      const results = new Map(
+        refusals.map(({ refused, reserved_nano, spent_nano }): [string, ReserveResult] => [
+          refused,
+          { _tag: "Refused", balance: { spentNano: spent_nano ?? 0, reservedNano: reserved_nano ?? 0 } }
+        ])
       )
-    ),
+      return entries.map((entry) => results.get(idOf(entry)) ?? reserved)
+    })
+    const { lagMs, write } = yield* makeGroups({
+      writeGroup,
+      lanes: sql.config.stream === undefined ? POSTGRES_LANES : 1,
+      groupSize: GROUP_SIZE
+    })
 
-    find: Effect.fn("Ledger.find")(function* (id, keyId) {
+    const balances = Effect.fn("Ledger.balances")(function* (keyIds: ReadonlyArray<string>, month: string) {
       const rows = yield* guard(
-        sql<{ readonly id: string | null; readonly lease_until_ms: number | null }>`
+        sql<{ readonly key_id: string; readonly spent_nano: number; readonly reserved_nano: number }>`
+        SELECT key_id, spent_nano, reserved_nano FROM budget_counters WHERE month = ${month} AND key_id = ANY(${keyIds}::text[])`
+      )
+      const found = new Map<string, Balance>(keyIds.map((id) => [id, { spentNano: 0, reservedNano: 0 }]))
+      for (const row of rows) found.set(row.key_id, { spentNano: row.spent_nano, reservedNano: row.reserved_nano })
+      return found
+    })
+
+    const settleBatch = Effect.fnUntraced(function* (nowMs: number) {
+      const rows = yield* guard(
+        sql`SELECT ${reservationColumns} FROM reservations
+          WHERE lease_until_ms <= ${nowMs}::bigint ORDER BY lease_until_ms LIMIT ${EXPIRED_BATCH}`
+      )
+      const expired = yield* reservationTable.decode(rows)
+      if (expired.length === 0) return { found: 0, settled: 0 }
+      const results = yield* writeGroup(
+        expired.map((one) => ({
+          _tag: "Expire",
+          generation: estimatedGeneration(one),
+          month: one.month,
+          leaseUntilMs: one.leaseUntilMs
+        }))
+      )
+      return { found: expired.length, settled: results.filter((result) => result._tag === "Reserved").length }
+    })
+
+    return {
+      balances,
+
+      reserve: Effect.fn("Ledger.reserve")((reservation) =>
+        write(reservation.generationId, { _tag: "Reserve", reservation })
+      ),
+
+      extend: Effect.fn("Ledger.extend")((id, amountNano, capNano) =>
+        write(id, { _tag: "Extend", id, amountNano, capNano })
+      ),
+
+      settle: Effect.fn("Ledger.settle")((generation, month) =>
+        Effect.asVoid(write(generation.id, { _tag: "Settle", generation, month }))
+      ),
+
+      void: Effect.fn("Ledger.void")((id) => Effect.asVoid(write(id, { _tag: "Void", id }))),
+
+      renew: Effect.fn("Ledger.renew")((processId, leaseUntilMs) =>
+        Effect.asVoid(guard(sql`SELECT ledger_renew(${processId}, ${leaseUntilMs}::bigint)`))
+      ),
+
+      find: Effect.fn("Ledger.find")(function* (id, keyId) {
+        const rows = yield* guard(
+          sql<{ readonly id: string | null; readonly lease_until_ms: number | null }>`
           SELECT g.*, r.lease_until_ms FROM (SELECT 1) AS one
           LEFT JOIN generations AS g ON g.id = ${id} AND g.key_id = ${keyId}
           LEFT JOIN reservations AS r ON r.generation_id = ${id} AND r.key_id = ${keyId}`
-      )
-      const settled = yield* decodeGenerations(rows.filter((row) => row.id !== null))
-      if (settled[0] !== undefined) {
-        return Option.some<GenerationState>({ _tag: "Settled", generation: settled[0] })
-      }
-      const leaseUntilMs = rows[0]?.lease_until_ms ?? null
-      return leaseUntilMs === null ? Option.none() : Option.some<GenerationState>({ _tag: "Pending", leaseUntilMs })
-    }),
+        )
+        const settled = yield* decodeGenerations(rows.filter((row) => row.id !== null))
+        if (settled[0] !== undefined) {
+          return Option.some<GenerationState>({ _tag: "Settled", generation: settled[0] })
+        }
+        const leaseUntilMs = rows[0]?.lease_until_ms ?? null
+        return leaseUntilMs === null ? Option.none() : Option.some<GenerationState>({ _tag: "Pending", leaseUntilMs })
+      }),
 
-    list: Effect.fn("Ledger.list")(function* ({ keyId, limit, cursor, fromMs = null, toMs = null, model = null }) {
-      const rows = yield* guard(
-        sql`SELECT ${columns} FROM generations
+      list: Effect.fn("Ledger.list")(function* ({ keyId, limit, cursor, fromMs = null, toMs = null, model = null }) {
+        const rows = yield* guard(
+          sql`SELECT ${columns} FROM generations
             WHERE key_id = ${keyId}
               AND (${cursor}::text IS NULL OR id < ${cursor}::text)
               AND (${fromMs}::bigint IS NULL OR created_at_ms >= ${fromMs}::bigint)
               AND (${toMs}::bigint IS NULL OR created_at_ms < ${toMs}::bigint)
               AND (${model}::text IS NULL OR model = ${model}::text)
             ORDER BY id DESC LIMIT ${limit + 1}`
-      )
-      const generations = yield* decodeGenerations(rows.slice(0, limit))
-      return { generations, nextCursor: rows.length > limit ? (generations.at(-1)?.id ?? null) : null }
-    }),
+        )
+        const generations = yield* decodeGenerations(rows.slice(0, limit))
+        return { generations, nextCursor: rows.length > limit ? (generations.at(-1)?.id ?? null) : null }
+      }),
 
-    overview: makeOverview(sql),
+      overview: makeOverview(sql, lagMs),
 
-    settleExpired: Effect.fn("Ledger.settleExpired")(function* (nowMs) {
-      let total = 0
-      while (true) {
-        const { found, settled } = yield* settleBatch(nowMs)
-        total += settled
-        if (found < EXPIRED_BATCH) return total
-      }
-    }),
+      settleExpired: Effect.fn("Ledger.settleExpired")(function* (nowMs) {
+        let total = 0
+        while (true) {
+          const { found, settled } = yield* settleBatch(nowMs)
+          total += settled
+          if (found < EXPIRED_BATCH) return total
+        }
+      }),
 
-    ping: Effect.asVoid(guard(sql`SELECT 1`))
+      ping: Effect.asVoid(guard(sql`SELECT 1`))
+    }
   }
-})
+)

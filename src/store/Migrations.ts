@@ -6,6 +6,7 @@ import { Effect } from "effect"
 import { Migrator, SqlClient } from "effect/sql"
 import { type SqlError } from "effect/sql/SqlError"
 import initial from "./migrations/0001_initial.ts"
+import ledgerGroups from "./migrations/0002_ledger_groups.ts"
 import { databaseError, isUnavailable } from "./SqlFault.ts"
 import { type StoreError } from "./StoreError.ts"
 
@@ -13,7 +14,7 @@ import { type StoreError } from "./StoreError.ts"
 const LOCK_ID = 0x746f6c6c
 
 const run = Migrator.make({})({
-  loader: Migrator.fromRecord({ "0001_initial": initial }),
+  loader: Migrator.fromRecord({ "0001_initial": initial, "0002_ledger_groups": ledgerGroups }),
   table: "tollgate_migrations"
 })
 

@@ -26,8 +26,9 @@ it.effect("migrates once when several processes start at once on a fresh databas
       { concurrency: "unbounded" }
     )
     for (const sql of clients) {
-      assert.deepStrictEqual(yield* sql`SELECT migration_id, name FROM tollgate_migrations`, [
-        { migration_id: 1, name: "initial" }
+      assert.deepStrictEqual(yield* sql`SELECT migration_id, name FROM tollgate_migrations ORDER BY 1`, [
+        { migration_id: 1, name: "initial" },
+        { migration_id: 2, name: "ledger_groups" }
       ])
     }
     const again = yield* clientAt(url)

@@ -437,7 +437,8 @@ export const overviewSuite = <E>(name: string, ledgerLayer: Layer.Layer<Ledger, 
           reservedNano: 0,
           byModel: [],
           pending: 0,
-          oldestPendingMs: null
+          oldestPendingMs: null,
+          flushLagMs: 0
         })
 
         const [a, b] = [fresh("key"), fresh("key")]
@@ -494,7 +495,8 @@ export const overviewSuite = <E>(name: string, ledgerLayer: Layer.Layer<Ledger, 
               { model: "m/three", billedNano: 3, requests: 1 }
             ],
             pending: 2,
-            oldestPendingMs: 30_000
+            oldestPendingMs: 30_000,
+            flushLagMs: 0
           }
         )
         assert.closeTo(overview.latencyMs?.p50 ?? 0, 25, 1e-6)

@@ -1,0 +1,80 @@
+/**
+ * What is written to the ledger, and how a group of it becomes the parameters of `ledger_write` (migration 0002): arrays of values
+ * instead of objects, because the database reads them in a third of the time.
+ */
+import { type Generation } from "../domain/Generation.ts"
+import { type NanoUsd } from "../domain/Money.ts"
+import { generationValues } from "./GenerationRow.ts"
+import type { Reservation } from "./Ledger.ts"
+
+export type LedgerEntry =
+  | { readonly _tag: "Settle"; readonly generation: Generation; readonly month: string }
+  | { readonly _tag: "Void"; readonly id: string }
+  | { readonly _tag: "Extend"; readonly id: string; readonly amountNano: NanoUsd; readonly capNano: NanoUsd | null }
+  | { readonly _tag: "Reserve"; readonly reservation: Reservation }
+  /** Settles only if the reservation still has this lease, and the amount that the generation bills. */
+  | {
+      readonly _tag: "Expire"
+      readonly generation: Generation
+      readonly month: string
+      readonly leaseUntilMs: number
+    }
+
+/** JSON texts. */
+export interface GroupParameters {
+  readonly settled: string
+  readonly voided: ReadonlyArray<string>
+  readonly asked: string
+}
+
+export const idOf = (entry: LedgerEntry): string => {
+  switch (entry._tag) {
+    case "Settle":
+    case "Expire":
+      return entry.generation.id
+    case "Void":
+    case "Extend":
+      return entry.id
+    case "Reserve":
+      return entry.reservation.generationId
+  }
+}
+
+/** No id may be twice among `entries`. */
+export const groupParameters = (entries: ReadonlyArray<LedgerEntry>): GroupParameters => {
+  const settled: Array<ReadonlyArray<unknown>> = []
+  const voided: Array<string> = []
+  const asked: Array<ReadonlyArray<unknown>> = []
+  for (const entry of entries) {
+    switch (entry._tag) {
+      case "Settle":
+        settled.push(generationValues(entry.generation, entry.month))
+        break
+      case "Expire":
+        settled.push([...generationValues(entry.generation, entry.month), entry.leaseUntilMs])
+        break
+      case "Void":
+        voided.push(entry.id)
+        break
+      case "Extend":
+        asked.push([entry.id, entry.amountNano, entry.capNano])
+        break
+      case "Reserve":
+        asked.push(reservationValues(entry.reservation))
+    }
+  }
+  return { settled: JSON.stringify(settled), voided, asked: JSON.stringify(asked) }
+}
+
+const reservationValues = (one: Reservation): ReadonlyArray<unknown> => [
+  one.generationId,
+  one.amountNano,
+  one.capNano,
+  one.keyId,
+  one.month,
+  one.ownerId,
+  one.model,
+  one.createdAtMs,
+  one.leaseUntilMs,
+  one.processId
+]
