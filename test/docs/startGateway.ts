@@ -2,7 +2,7 @@
  * A gateway of its own process, started with scripts/start in an empty directory on a port of the system's choice, with nothing of this
  * process's environment but the path. The scope stops it and removes the directory.
  */
-import { Effect, type Scope } from "effect"
+import { Data, Effect, type Scope } from "effect"
 import { type ChildProcess, spawn } from "node:child_process"
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -15,8 +15,11 @@ export interface StartedGateway {
   readonly directory: string
 }
 
+/** A program that ended before it said what was waited for. */
+class EndedEarly extends Data.TaggedError("EndedEarly")<{ readonly message: string }> {}
+
 /** What a program printed up to the first line that matches, and the match. Fails when it ends before. */
-export const awaitLine = (child: ChildProcess, pattern: RegExp): Effect.Effect<RegExpExecArray, Error> =>
+export const awaitLine = (child: ChildProcess, pattern: RegExp): Effect.Effect<RegExpExecArray, EndedEarly> =>
   Effect.callback((resume) => {
     let text = ""
     child.stderr?.on("data", (chunk: Buffer) => (text += chunk.toString()))
@@ -25,7 +28,7 @@ export const awaitLine = (child: ChildProcess, pattern: RegExp): Effect.Effect<R
       const found = pattern.exec(text)
       if (found !== null) resume(Effect.succeed(found))
     })
-    child.once("exit", (code) => resume(Effect.fail(new Error(`ended with ${code}: ${text}`))))
+    child.once("exit", (code) => resume(Effect.fail(new EndedEarly({ message: `ended with ${code}: ${text}` }))))
   })
 
 /** A child process that the scope ends. */

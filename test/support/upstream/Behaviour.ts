@@ -5,6 +5,12 @@
 /** A pause inside a reply: so many milliseconds, or until the test calls `open` with the gate's name. */
 export type Pause = { readonly waitMs: number } | { readonly gate: string }
 
+/** A piece that is written `times` times over: large bodies without sending them to the upstream's process first. */
+export interface Repeated {
+  readonly repeat: string
+  readonly times: number
+}
+
 export interface Behaviour {
   /** 200 by default. */
   readonly status?: number
@@ -17,7 +23,9 @@ export interface Behaviour {
   /** A whole body, byte for byte. */
   readonly body?: string | Uint8Array
   /** A body in pieces, each written by itself, byte for byte; pauses between them where they stand. */
-  readonly chunks?: ReadonlyArray<string | Uint8Array | Pause>
+  readonly chunks?: ReadonlyArray<string | Uint8Array | Pause | Repeated>
+  /** `chunks` are all that is written: status line and headers are theirs to bring. Its connection closes at the end. */
+  readonly raw?: boolean
   /**
    * How it ends. `end`: as HTTP has it. `reset`: TCP reset after the last chunk. `close`: the connection is closed
    * without the body's terminator. `hang`: nothing more, for ever. `silence`: never even a status line.
@@ -44,6 +52,10 @@ export interface Received {
   /** The client closed the connection before the reply was complete. */
   readonly closedEarly: boolean
   readonly closedAtMs: number | null
+  /** Of the body, as far as the operating system took it. */
+  readonly sentBytes: number
+  /** The other side has read nothing for a second, and the system takes no more. */
+  readonly isBlocked: boolean
   /** Local ports tell connections apart: requests with the same one shared a connection. */
   readonly clientPort: number
 }

@@ -1,8 +1,17 @@
 /** The scripted upstream's process: a plain HTTP server that does what it is told over IPC. Started by Upstream.ts. */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
 import { type AddressInfo } from "node:net"
+import { type Writable } from "node:stream"
 import { setTimeout as sleep } from "node:timers/promises"
 import { type Behaviour, type Command, type Pause, type Received, type Report } from "./Behaviour.ts"
+
+/** How long a write waits before the other side counts as not reading. */
+const BLOCKED_AFTER_MS = 1_000
+
+interface Progress {
+  sentBytes: number
+  isBlocked: boolean
+}
 
 const scripts = new Map<string, { readonly behaviours: ReadonlyArray<Behaviour>; calls: number }>()
 const requests: Array<{ -readonly [Member in keyof Received]: Received[Member] }> = []
@@ -44,23 +53,49 @@ const nextBehaviour = (model: string): Behaviour => {
   return behaviour ?? unscripted
 }
 
-const answer = async (response: ServerResponse, behaviour: Behaviour, given: () => boolean): Promise<void> => {
+/** Writes a piece and waits until the system has taken it. */
+const write = async (to: Writable, piece: string | Uint8Array, progress: Progress): Promise<void> => {
+  if (piece.length === 0) return
+  const blocked = setTimeout(() => {
+    progress.isBlocked = true
+    changed()
+  }, BLOCKED_AFTER_MS)
+  const isTaken = await new Promise<boolean>((resolve) =>
+    to.write(piece, (error) => resolve(error === null || error === undefined))
+  )
+  clearTimeout(blocked)
+  progress.isBlocked = false
+  if (isTaken) progress.sentBytes += piece.length
+}
+
+const answer = async (
+  response: ServerResponse,
+  behaviour: Behaviour,
+  progress: Progress,
+  given: () => boolean
+): Promise<void> => {
   const socket = response.socket
   if (behaviour.ending === "reset_at_once") return void socket?.resetAndDestroy()
   if (behaviour.before !== undefined) await pause(behaviour.before)
   if (behaviour.ending === "silence" || given()) return
   const json = behaviour.json === undefined ? undefined : JSON.stringify(behaviour.json)
   const type = json === undefined ? "text/event-stream; charset=utf-8" : "application/json"
-  response.writeHead(behaviour.status ?? 200, { "content-type": type, ...behaviour.headers })
-  response.flushHeaders()
+  const to = behaviour.raw === true && socket !== null ? socket : response
+  if (to === response) {
+    response.writeHead(behaviour.status ?? 200, { "content-type": type, ...behaviour.headers })
+    response.flushHeaders()
+  }
   for (const chunk of behaviour.chunks ?? [json ?? behaviour.body ?? ""]) {
     if (given()) return
-    if (typeof chunk === "object" && !(chunk instanceof Uint8Array)) await pause(chunk)
-    else if (chunk.length > 0) await new Promise<void>((resolve) => response.write(chunk, () => resolve()))
+    if (typeof chunk === "string" || chunk instanceof Uint8Array) await write(to, chunk, progress)
+    else if ("repeat" in chunk) {
+      const piece = Buffer.from(chunk.repeat)
+      for (let times = 0; times < chunk.times && !given(); times++) await write(to, piece, progress)
+    } else await pause(chunk)
   }
   switch (behaviour.ending ?? "end") {
     case "end":
-      return void response.end()
+      return void to.end()
     case "reset":
       return void socket?.resetAndDestroy()
     case "close":
@@ -103,6 +138,8 @@ const server = createServer({ keepAliveTimeout: 60_000, requestTimeout: 0 }, (re
         receivedAtMs: Date.now(),
         closedEarly: false,
         closedAtMs: null as number | null,
+        sentBytes: 0,
+        isBlocked: false,
         clientPort
       }
       requests.push(received)
@@ -114,8 +151,12 @@ const server = createServer({ keepAliveTimeout: 60_000, requestTimeout: 0 }, (re
         changed()
       })
       changed()
-      void answer(response, behaviour, () => response.destroyed).then(() => {
-        ours = behaviour.ending === "reset" || behaviour.ending === "close" || behaviour.ending === "reset_at_once"
+      void answer(response, behaviour, received, () => response.destroyed).then(() => {
+        ours =
+          behaviour.raw === true ||
+          behaviour.ending === "reset" ||
+          behaviour.ending === "close" ||
+          behaviour.ending === "reset_at_once"
       })
     },
     () => undefined

@@ -1,0 +1,118 @@
+/** Providers that say no: too many requests, errors of theirs, keys that they do not take. The client gets an answer. */
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { errorBody } from "../support/upstream/Bodies.ts"
+import { type Behaviour } from "../support/upstream/Behaviour.ts"
+import { assertFallback, assertRetried } from "./answers.ts"
+import { answering, behind, modes, useUpstream } from "./gateway.ts"
+
+const upstream = useUpstream()
+
+const throttled = (headers: Readonly<Record<string, string>>): Behaviour => ({
+  status: 429,
+  headers,
+  json: errorBody("slow down", { type: "rate_limit_error", code: "rate_limit_exceeded" })
+})
+const limited = { status: "error", error_type: "rate_limited", http_status: 429 }
+
+describe("429", () => {
+  it.live.each(modes)("with patience asked for and no fallback: waits, then answers (%s)", (mode) =>
+    Effect.gen(function* () {
+      for (const [headers, waitMs] of [
+        [{ "retry-after-ms": "50" }, 50],
+        [{ "retry-after": mode === "JSON" ? "2" : "1" }, mode === "JSON" ? 2_000 : 1_000]
+      ] as const) {
+        const gateway = yield* behind(upstream(), { alpha: { does: [throttled(headers), answering(mode)] } })
+        assertRetried(mode, yield* gateway.ask(mode), limited)
+        const [first, second] = yield* gateway.calls("alpha")
+        const waitedMs = (second?.receivedAtMs ?? 0) - (first?.receivedAtMs ?? 0)
+        assert.isAtLeast(waitedMs, waitMs - 5)
+      }
+    })
+  )
+
+  it.live.each(modes)("with a fallback: the fallback answers at once (%s)", (mode) =>
+    Effect.gen(function* () {
+      const gateway = yield* behind(upstream(), {
+        alpha: { does: throttled({ "retry-after": "5" }) },
+        beta: { does: answering(mode) }
+      })
+      const reply = yield* gateway.ask(mode)
+      assertFallback(mode, reply, limited)
+      assert.isBelow(reply.tookMs, 4_000)
+    })
+  )
+
+  it.live.each(modes)("for longer than anybody waits: the client is told how long (%s)", (mode) =>
+    Effect.gen(function* () {
+      const gateway = yield* behind(upstream(), { alpha: { does: throttled({ "retry-after": "60" }) } })
+      const reply = yield* gateway.ask(mode)
+      assert.isBelow(reply.tookMs, 10_000)
+      assert.oneOf(reply.status, [502, 503])
+      assert.strictEqual(reply.error?.retry_after, 60)
+      assert.strictEqual(reply.headers.get("retry-after"), "60")
+      assert.strictEqual((yield* gateway.calls("alpha")).length, 1)
+    })
+  )
+})
+
+describe("5xx", () => {
+  const faults = modes.flatMap((mode) => [500, 502, 503].map((status) => ({ mode, status })))
+  const failing = (status: number): Behaviour => ({ status, json: errorBody("oops", { type: "server_error" }) })
+
+  it.live.each(faults)("$status with a fallback: the fallback answers ($mode)", ({ mode, status }) =>
+    Effect.gen(function* () {
+      const gateway = yield* behind(upstream(), {
+        alpha: { does: failing(status) },
+        beta: { does: answering(mode) }
+      })
+      const reply = yield* gateway.ask(mode)
+      assertFallback(mode, reply, { status: "error", error_type: "server_error", http_status: status })
+    })
+  )
+
+  it.live.each(faults)("$status once and no fallback: a second try answers ($mode)", ({ mode, status }) =>
+    Effect.gen(function* () {
+      const gateway = yield* behind(upstream(), { alpha: { does: [failing(status), answering(mode)] } })
+      assertRetried(mode, yield* gateway.ask(mode), { status: "error", http_status: status })
+    })
+  )
+
+  it.live.each(modes)("with an HTML page for a body (%s)", (mode) =>
+    Effect.gen(function* () {
+      const page = { status: 502, headers: { "content-type": "text/html" }, body: "<html><h1>Bad Gateway</h1></html>" }
+      const gateway = yield* behind(upstream(), { alpha: { does: page }, beta: { does: answering(mode) } })
+      assertFallback(mode, yield* gateway.ask(mode), { status: "error", http_status: 502 })
+    })
+  )
+})
+
+describe("the provider's key is refused", () => {
+  const refusals = modes.flatMap((mode) => [401, 403].map((status) => ({ mode, status })))
+  const refused = (status: number): Behaviour => ({
+    status,
+    json: errorBody("Incorrect API key provided: sk-alpha", { code: "invalid_api_key" })
+  })
+
+  it.live.each(refusals)("with $status: the fallback answers ($mode)", ({ mode, status }) =>
+    Effect.gen(function* () {
+      const gateway = yield* behind(upstream(), { alpha: { does: refused(status) }, beta: { does: answering(mode) } })
+      const reply = yield* gateway.ask(mode)
+      assertFallback(mode, reply, { status: "error", error_type: "credentials_refused", http_status: status })
+    })
+  )
+
+  it.live.each(refusals)(
+    "with $status and nobody else: no 401 for the client, and no key ($mode)",
+    ({ mode, status }) =>
+      Effect.gen(function* () {
+        const gateway = yield* behind(upstream(), { alpha: { does: refused(status) } })
+        const reply = yield* gateway.ask(mode)
+        assert.oneOf(reply.status, [502, 503])
+        assert.oneOf(reply.error?.type, ["provider_error", "provider_unavailable"])
+        assert.notInclude(reply.text, "sk-alpha")
+        assert.isNull(reply.headers.get("www-authenticate"))
+        assert.strictEqual((yield* gateway.calls("alpha")).length, 1)
+      })
+  )
+})

@@ -1,0 +1,283 @@
+/**
+ * The whole gateway in front of scripted providers that are real servers: its HTTP edge, its router, the OpenAI dialect and the
+ * transport, on memory stores and the real clock. A test says what each provider does and looks at what the client gets.
+ *
+ * ```ts
+ * const gateway = yield* behind(upstream(), { alpha: { does: { status: 500 } }, beta: { does: answering(mode) } })
+ * const reply = yield* gateway.ask(mode)
+ * ```
+ */
+import { Context, Effect, Layer, Redacted, type Scope } from "effect"
+import { afterAll, beforeAll } from "vitest"
+import { type ProviderConfig, type Timeouts, unknownPolicy } from "../../src/domain/Catalog.ts"
+import { type UsageInfo } from "../../src/domain/Chat.ts"
+import { picoFromUsdPerMillion } from "../../src/domain/Money.ts"
+import { Circuits } from "../../src/gateway/Circuits.ts"
+import { openStream, type Streaming } from "../support/GatewayHttp.ts"
+import { TestApp } from "../support/TestApp.ts"
+import { chatBody, streamChunks, type UsageCounts } from "../support/upstream/Bodies.ts"
+import { type Behaviour, type Received } from "../support/upstream/Behaviour.ts"
+import { startUpstream, type Upstream } from "../support/upstream/Upstream.ts"
+
+/** JSON, or Server-Sent Events. */
+export type Mode = "JSON" | "stream"
+export const modes: ReadonlyArray<Mode> = ["JSON", "stream"]
+
+export interface Member {
+  readonly does: Behaviour | ReadonlyArray<Behaviour>
+  /** Instead of the scripted upstream's. */
+  readonly baseUrl?: string
+  readonly timeouts?: Partial<Timeouts>
+  /** The ids of its models; `test/small` alone by default. All of them do the same. */
+  readonly models?: ReadonlyArray<string>
+  readonly prefill?: boolean
+}
+
+/** What a receipt says, as far as these tests look. */
+export interface Receipt {
+  readonly model: string
+  readonly provider: string
+  readonly usage: UsageInfo
+  readonly usage_source: string
+  readonly fallback_used: boolean
+  readonly cancelled: boolean
+  readonly finish_reason: string | null
+  readonly error_type: string | null
+  readonly attempts: ReadonlyArray<Attempted>
+  readonly cost: { readonly billed_usd: number }
+}
+
+export interface Attempted {
+  readonly provider: string
+  readonly status: string
+  readonly error_type: string | null
+  readonly http_status: number | null
+}
+
+export interface ErrorEnvelope {
+  readonly type: string
+  readonly message: string
+  readonly retryable: boolean
+  readonly retry_after: number | null
+  readonly details: { readonly attempts?: ReadonlyArray<Attempted> }
+}
+
+/** An answer of either mode, read as a client would. */
+export interface Reply {
+  readonly status: number
+  readonly headers: Headers
+  /** The bytes of the body, decoded. */
+  readonly text: string
+  readonly model: string | undefined
+  readonly provider: string | undefined
+  readonly content: string
+  /** The arguments of tool calls by index, joined. */
+  readonly toolArguments: ReadonlyArray<string>
+  /** Every finish reason that was sent. */
+  readonly finishReasons: ReadonlyArray<string>
+  readonly usage: UsageInfo | undefined
+  /** The body's, or that of a chunk. */
+  readonly error: ErrorEnvelope | undefined
+  /** For a stream: the last data event is `[DONE]`. */
+  readonly isDone: boolean
+  /** Null when no generation was made. */
+  readonly receipt: Receipt | null
+  readonly tookMs: number
+}
+
+export interface Gateway {
+  readonly app: TestApp["Service"]
+  readonly key: string
+  readonly ask: (mode: Mode, more?: Readonly<Record<string, unknown>>) => Effect.Effect<Reply>
+  /** The same, read while it comes. Rejects when the connection fails before the answer's headers are there. */
+  readonly open: (mode: Mode, more?: Readonly<Record<string, unknown>>) => Promise<Streaming>
+  readonly body: (mode: Mode, more?: Readonly<Record<string, unknown>>) => Readonly<Record<string, unknown>>
+  /** What a provider received, oldest first. */
+  readonly calls: (slug: string) => Effect.Effect<ReadonlyArray<Received>>
+  /** Waits until a provider received requests of which one is as asked. */
+  readonly called: (slug: string, predicate?: (request: Received) => boolean) => Effect.Effect<Received>
+  /** Gives a provider something else to do. */
+  readonly rescript: (slug: string, does: Member["does"]) => Effect.Effect<void>
+  readonly circuit: (slug: string) => Effect.Effect<string>
+  /** The key's generations, newest first. */
+  readonly receipts: Effect.Effect<ReadonlyArray<Receipt>>
+}
+
+/** Limits that no healthy provider meets, on a busy machine either. */
+const patient: Timeouts = { connectMs: 5_000, firstTokenMs: 10_000, idleMs: 10_000, totalMs: 20_000 }
+
+/** The upstream of a test file: started before its first test, stopped after its last. */
+export const useUpstream = (): (() => Upstream) => {
+  let upstream: Upstream | undefined
+  beforeAll(async () => {
+    upstream = await startUpstream()
+  })
+  afterAll(() => upstream?.stop())
+  return () => {
+    if (upstream === undefined) throw new Error("the upstream is there once the tests run")
+    return upstream
+  }
+}
+
+/** A good answer. Its text arrives in three pieces where it is a stream. */
+export const answering = (mode: Mode, text = "Hello from the other side", usage: UsageCounts | null = healthy) =>
+  ({
+    JSON: { json: chatBody({ content: text, usage }) },
+    stream: { chunks: streamChunks([text.slice(0, 4), text.slice(4, 9), text.slice(9)], usage) }
+  })[mode] satisfies Behaviour as Behaviour
+
+/** What `answering` reports. */
+export const healthy = { prompt_tokens: 11, completion_tokens: 7 }
+
+let made = 0
+
+/** A gateway of its own, with providers that are the dearer the later they come. */
+export const behind = Effect.fnUntraced(function* (
+  upstream: Upstream,
+  members: Readonly<Record<string, Member>>,
+  tierOf: "enterprise" | "free" = "enterprise"
+): Effect.fn.Return<Gateway, never, Scope.Scope> {
+  const run = made++
+  const nameOf = (slug: string): string => `${slug}-${run}`
+  const rescript = (slug: string, does: Member["does"]) => Effect.promise(() => upstream.script(nameOf(slug), does))
+  const providers: Array<ProviderConfig> = []
+  for (const [slug, { baseUrl, does, models, prefill, timeouts }] of Object.entries(members)) {
+    yield* rescript(slug, does)
+    const price = providers.length + 1
+    providers.push({
+      slug,
+      name: slug,
+      dialect: "openai",
+      baseUrl: baseUrl ?? upstream.url,
+      apiKey: Redacted.make(`sk-${slug}`),
+      auth: { type: "bearer" },
+      headers: {},
+      query: {},
+      dataPolicy: unknownPolicy,
+      timeouts: { ...patient, ...timeouts },
+      models: (models ?? ["test/small"]).map((id) => ({
+        id,
+        upstream: nameOf(slug),
+        contextLength: null,
+        maxCompletionTokens: 10,
+        pricing: {
+          prompt: picoFromUsdPerMillion(price),
+          completion: picoFromUsdPerMillion(2 * price),
+          cachedPrompt: null
+        },
+        embeddings: false,
+        prefill: prefill ?? false
+      }))
+    })
+  }
+  const built = yield* Effect.orDie(Layer.build(TestApp.layer({ settings: { providers } })))
+  const app = Context.get(built, TestApp)
+  const circuits = Context.get(built, Circuits)
+  const { secret: key } = yield* app.issueKey({ tier: tierOf })
+
+  const body = (mode: Mode, more: Readonly<Record<string, unknown>> = {}) => ({
+    model: "test/small",
+    messages: [{ role: "user", content: "Hello?" }],
+    stream: mode === "stream",
+    ...more
+  })
+  // No answer of one test is the cached one of another request in it.
+  const headers = { "cache-control": "no-store" }
+  const named = (slug: string) => (requests: ReadonlyArray<Received>) =>
+    requests.filter(({ model }) => model === nameOf(slug))
+
+  const receiptOf = (id: string | null) =>
+    id === null
+      ? Effect.succeed(null)
+      : Effect.map(app.send(`/v1/generations/${id}`, { key }), ({ status, text }) =>
+          status === 200 ? (JSON.parse(text) as Receipt) : null
+        )
+
+  return {
+    app,
+    key,
+    body,
+    rescript,
+    ask: Effect.fnUntraced(function* (mode, more) {
+      const startedAtMs = performance.now()
+      const answered = yield* app.chat(body(mode, more), { key, headers })
+      const tookMs = performance.now() - startedAtMs
+      const receipt = yield* receiptOf(answered.headers.get("x-generation-id"))
+      return { ...read(answered.text), status: answered.status, headers: answered.headers, receipt, tookMs }
+    }),
+    open: (mode, more) => openStream(`${app.url}/v1/chat/completions`, { key, body: body(mode, more), headers }),
+    calls: (slug) =>
+      Effect.map(
+        Effect.promise(() => upstream.requests()),
+        named(slug)
+      ),
+    called: (slug, predicate = () => true) =>
+      Effect.promise(() => upstream.until((requests) => named(slug)(requests).some(predicate))).pipe(
+        Effect.map((requests) => named(slug)(requests).find(predicate)),
+        Effect.flatMap((request) =>
+          request === undefined ? Effect.die(new Error("it was there a moment ago")) : Effect.succeed(request)
+        )
+      ),
+    circuit: (slug) =>
+      Effect.suspend(() => {
+        const provider = providers.find((each) => each.slug === slug)
+        const [offer] = provider?.models ?? []
+        return provider === undefined || offer === undefined
+          ? Effect.die(new Error(`no provider ${slug}`))
+          : Effect.map(circuits.state({ provider, offer }), ({ state }) => state)
+      }),
+    receipts: Effect.map(
+      Effect.suspend(() => app.send("/v1/generations", { key })),
+      ({ text }) => (JSON.parse(text) as { readonly data: ReadonlyArray<Receipt> }).data
+    )
+  }
+})
+
+interface WireChoice {
+  readonly message?: WireMessage
+  readonly delta?: WireMessage
+  readonly finish_reason: string | null
+}
+
+interface WireMessage {
+  readonly content?: string | null
+  readonly tool_calls?: ReadonlyArray<{ readonly index?: number; readonly function?: { readonly arguments?: string } }>
+}
+
+interface WireBody {
+  readonly model?: string
+  readonly provider?: string
+  readonly choices?: ReadonlyArray<WireChoice>
+  readonly usage?: UsageInfo
+  readonly error?: ErrorEnvelope
+}
+
+/** Reads a body, or the chunks of a stream. */
+export const read = (text: string): Omit<Reply, "status" | "headers" | "receipt" | "tookMs"> => {
+  const isStream = text.startsWith("data:") || text.startsWith(":")
+  const data = isStream
+    ? text
+        .split("\n\n")
+        .filter((block) => block.startsWith("data: "))
+        .map((block) => block.slice(6))
+    : [text]
+  const bodies = data.filter((each) => each !== "[DONE]" && each !== "").map((each) => JSON.parse(each) as WireBody)
+  const choices = bodies.flatMap((each) => each.choices ?? [])
+  const messages = choices.map(({ delta, message }) => message ?? delta ?? {})
+  const toolArguments: Array<string> = []
+  for (const call of messages.flatMap((message) => message.tool_calls ?? [])) {
+    const at = call.index ?? toolArguments.length
+    toolArguments[at] = (toolArguments[at] ?? "") + (call.function?.arguments ?? "")
+  }
+  return {
+    text,
+    model: bodies[0]?.model,
+    provider: bodies[0]?.provider,
+    content: messages.map(({ content }) => content ?? "").join(""),
+    toolArguments,
+    finishReasons: choices.flatMap(({ finish_reason: reason }) => (reason === null ? [] : [reason])),
+    usage: bodies.findLast((each) => each.usage !== undefined)?.usage,
+    error: bodies.find((each) => each.error !== undefined)?.error,
+    isDone: data.at(-1) === "[DONE]"
+  }
+}
