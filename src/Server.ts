@@ -179,7 +179,7 @@ const serve = Effect.fnUntraced(function* (started: SettingsShape, admin: AdminK
       yield* swap(build(reloaded(started, yield* Settings.reload)))
       yield* Effect.logInfo("the settings file was read again")
     }).pipe(
-      Effect.catchTag(["SettingsError", "DialectMissing"], (error) =>
+      Effect.catchTag("SettingsError", (error) =>
         Effect.logError(`the settings file was not taken over, the running settings stay: ${error.message}`)
       )
     )

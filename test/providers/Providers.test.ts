@@ -1,10 +1,10 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Fiber, Layer, Stream } from "effect"
+import { Context, Effect, Fiber, Layer, Stream } from "effect"
 import { TestClock } from "effect/testing"
 import { type ChatRequest } from "../../src/domain/Chat.ts"
 import { mockProvider } from "../../src/providers/presets/Mock.ts"
-import { Cut, Throttled } from "../../src/providers/Provider.ts"
-import { DialectMissing, Providers } from "../../src/providers/Providers.ts"
+import { Cut, Throttled, Unreachable } from "../../src/providers/Provider.ts"
+import { Providers } from "../../src/providers/Providers.ts"
 import { scriptedOffer } from "../../src/providers/Scripted.ts"
 import { Transport } from "../../src/providers/Transport.ts"
 import { config } from "./replayedTransport.ts"
@@ -31,14 +31,29 @@ describe("Providers.layer", () => {
     }).pipe(Effect.provide(Providers.layer([config(), mockProvider]).pipe(Layer.provide(Transport.layer))))
   )
 
-  it.effect("stops the start at a dialect that is not there, naming the provider", () =>
+  it.effect("knows every dialect, and each sends to its vendor's address", () =>
     Effect.gen(function* () {
-      const layer = Providers.layer([config({ slug: "aws", dialect: "bedrock" })]).pipe(Layer.provide(Transport.layer))
-      const error = yield* Effect.flip(Effect.scoped(Layer.build(layer)))
-      assert.instanceOf(error, DialectMissing)
-      assert.strictEqual(
-        error.message,
-        "provider aws: the dialect bedrock is not available; use one of openai, anthropic, gemini, mock"
+      const seen: Array<string> = []
+      const noting = Layer.succeed(
+        Transport,
+        Transport.of({
+          endpoint: (_config, path) => {
+            const post = () => Effect.sync(() => void seen.push(path)).pipe(Effect.andThen(Effect.fail(refused)))
+            return { post, open: post }
+          }
+        })
+      )
+      const refused = new Unreachable({ detail: "test" })
+      const dialects = ["openai", "anthropic", "gemini", "bedrock"] as const
+      const layer = Providers.layer(dialects.map((dialect) => config({ slug: dialect, dialect })))
+      const { all } = Context.get(yield* Layer.build(Layer.provide(layer, noting)), Providers)
+      for (const provider of all) {
+        const error = yield* Effect.flip(provider.chat(call))
+        assert.deepStrictEqual([error.provider, error.reason], [provider.config.slug, refused])
+      }
+      assert.deepStrictEqual(
+        seen.map((path) => path.replace(/^\/v1(beta)?/, "").replace(/[^/]*(?=:|\/converse)/, "*")),
+        ["/chat/completions", "/messages", "/models/*:generateContent", "/model/*/converse"]
       )
     })
   )
