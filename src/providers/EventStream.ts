@@ -4,7 +4,7 @@
  * last event of a whole stream and none of one that ended early.
  */
 import { type NonEmptyReadonlyArray, isReadonlyArrayNonEmpty } from "effect/Array"
-import { Cause, Effect, type Pull, type Scope, Stream } from "effect"
+import { Cause, Effect, Metric, type Pull, type Scope, Stream } from "effect"
 import { type ChatEvent, type ChatReply } from "../domain/Chat.ts"
 import { decodeReply, type Refusals, refused } from "./Decode.ts"
 import { Events } from "./Events.ts"
@@ -15,6 +15,12 @@ import { type Wire } from "./Wire.ts"
 const ERROR_LIMIT_BYTES = 64 * 1024
 /** A whole reply that came where a stream was asked for. */
 const UNSTREAMED_LIMIT_BYTES = 4 * 1024 * 1024
+
+/** Events of providers that made no sense and were left out. */
+export const skippedEvents = Metric.counter("tollgate_stream_events_skipped", {
+  description: "Malformed events that were left out of providers' streams",
+  incremental: true
+})
 
 /** What a dialect makes of one stream, frame after frame. */
 export interface StreamReader {
@@ -100,10 +106,13 @@ const eventsOf = (
         if (reader.isDone() || (chunks === null && reader.isComplete(false))) finish(out)
         else if (chunks === null) failure = new Cut({ detail: "ended before its terminator" })
       }
-      const next = reader.isDone() ? Effect.andThen(reply.drain, answer(out)) : answer(out)
-      return reader.skipped() === skipped
-        ? next
-        : Effect.andThen(Effect.logDebug("skipped a malformed stream event", { provider: slug }), next)
+      const next = reader.isDone()
+        ? Effect.andThen(reply.drain, answer(out))
+        : reader.isComplete(true)
+          ? Effect.andThen(reply.hurry, answer(out))
+          : answer(out)
+      const left = reader.skipped() - skipped
+      return left === 0 ? next : Effect.andThen(noteSkipped(slug, left), next)
     },
     onFailure: (reason) => {
       const out: Array<ChatEvent> = []
@@ -119,6 +128,12 @@ const eventsOf = (
   })
   return pull
 }
+
+const noteSkipped = (provider: string, count: number): Effect.Effect<void> =>
+  Effect.andThen(
+    Metric.update(Metric.withAttributes(skippedEvents, { provider }), count),
+    Effect.logDebug("skipped malformed stream events", { provider, count })
+  )
 
 /** A whole reply as the stream that was asked for. */
 const asStream = ({ choices, systemFingerprint, usage }: ChatReply): ReadonlyArray<ChatEvent> => [

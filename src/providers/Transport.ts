@@ -21,6 +21,8 @@ const CONNECTIONS_PER_ORIGIN = 256
  * closing one; a server's own `Keep-Alive` hint overrides it.
  */
 const KEEP_ALIVE_MS = 4_000
+/** How long a stream that is complete but for its terminator may take to end. */
+const TAIL_MS = 2_000
 
 export interface WholeReply {
   readonly status: number
@@ -37,6 +39,8 @@ export interface OpenReply {
   readonly chunks: Effect.Effect<ReadonlyArray<Buffer> | null, ExchangeFailure>
   /** The rest of the body as text. */
   readonly text: (limitBytes: number) => Effect.Effect<string, ExchangeFailure>
+  /** All that counts has been said: from now on at most two seconds pass between packets. */
+  readonly hurry: Effect.Effect<void>
   /** Nothing more is wanted though the body has not ended yet: its connection is kept if it ends soon. */
   readonly drain: Effect.Effect<void>
 }
@@ -137,12 +141,13 @@ export class Transport extends Context.Service<
 /** Waits for the headers; the first bytes of the body must come before `deadlineMs` too, later ones `idleMs` apart. */
 const opened = (exchange: Exchange, deadlineMs: number, idleMs: number): Effect.Effect<OpenReply, ExchangeFailure> => {
   let limitMs = Math.max(1, deadlineMs - performance.now())
+  let gapMs = idleMs
   let phase: "first_token" | "idle" = "first_token"
   const awaiting = <A>(awaited: "head" | "data", answer: () => Effect.Effect<A, ExchangeFailure>) =>
     Effect.callback<A, ExchangeFailure>((resume) => exchange.await(awaited, limitMs, phase, () => resume(answer())))
   const chunks = awaiting("data", () => {
     phase = "idle"
-    limitMs = idleMs
+    limitMs = gapMs
     const taken = exchange.take()
     if (taken.length > 0) return Effect.succeed(taken)
     return exchange.failure === null ? Effect.succeed(null) : Effect.fail(exchange.failure)
@@ -153,11 +158,15 @@ const opened = (exchange: Exchange, deadlineMs: number, idleMs: number): Effect.
         resume(exchange.failure === null ? Effect.succeed(textOf(exchange)) : Effect.fail(exchange.failure))
       )
     )
+  const hurry = Effect.sync(() => {
+    gapMs = Math.min(idleMs, TAIL_MS)
+    limitMs = gapMs
+  })
   const drain = Effect.sync(() => exchange.drain())
   return awaiting("head", () => {
     if (exchange.failure !== null) return Effect.fail(exchange.failure)
     limitMs = Math.max(1, deadlineMs - performance.now())
-    return Effect.succeed({ status: exchange.status, headers: exchange.headers, chunks, text, drain })
+    return Effect.succeed({ status: exchange.status, headers: exchange.headers, chunks, text, hurry, drain })
   })
 }
 

@@ -48,3 +48,20 @@ export const assertRetried = (mode: Mode, reply: Reply, failed: Partial<Attempte
   )
   assert.deepInclude(reply.receipt?.attempts[0], failed)
 }
+
+/** A stream that broke off says so: `text` first, then one chunk with the error, the usage chunk, `[DONE]`. */
+export const assertBroken = (reply: Reply, text: string, type: "provider_error" | "provider_timeout"): void => {
+  assert.strictEqual(reply.status, 200)
+  assert.strictEqual(reply.content, text)
+  assert.deepStrictEqual(reply.finishReasons, ["error"])
+  assert.strictEqual(reply.error?.type, type)
+  assert.isTrue(reply.error?.retryable)
+  assert.isTrue(reply.isDone)
+  assert.strictEqual(reply.receipt?.finish_reason, "error")
+  assert.isNotNull(reply.receipt?.error_type)
+  // What was produced is counted and paid for.
+  assert.strictEqual(reply.receipt?.usage_source, "counted")
+  assert.isAbove(reply.usage?.completion_tokens ?? 0, 0)
+  assert.deepStrictEqual(reply.usage, reply.receipt?.usage)
+  assert.isAbove(reply.receipt?.cost.billed_usd ?? 0, 0)
+}

@@ -82,6 +82,7 @@ export interface Reply {
   readonly isDone: boolean
   /** Null when no generation was made. */
   readonly receipt: Receipt | null
+  /** 0 for an answer that was opened and read by the test. */
   readonly tookMs: number
 }
 
@@ -92,6 +93,8 @@ export interface Gateway {
   /** The same, read while it comes. Rejects when the connection fails before the answer's headers are there. */
   readonly open: (mode: Mode, more?: Readonly<Record<string, unknown>>) => Promise<Streaming>
   readonly body: (mode: Mode, more?: Readonly<Record<string, unknown>>) => Readonly<Record<string, unknown>>
+  /** An answer that was opened, once it ended as HTTP has it. */
+  readonly whole: (answer: Streaming) => Effect.Effect<Reply>
   /** What a provider received, oldest first. */
   readonly calls: (slug: string) => Effect.Effect<ReadonlyArray<Received>>
   /** Waits until a provider received requests of which one is as asked. */
@@ -105,6 +108,9 @@ export interface Gateway {
 
 /** Limits that no healthy provider meets, on a busy machine either. */
 const patient: Timeouts = { connectMs: 5_000, firstTokenMs: 10_000, idleMs: 10_000, totalMs: 20_000 }
+
+/** For providers whose silence is the test. */
+export const quick: Partial<Timeouts> = { firstTokenMs: 300, idleMs: 300 }
 
 /** The upstream of a test file: started before its first test, stopped after its last. */
 export const useUpstream = (): (() => Upstream) => {
@@ -193,11 +199,21 @@ export const behind = Effect.fnUntraced(function* (
           status === 200 ? (JSON.parse(text) as Receipt) : null
         )
 
+  const open: Gateway["open"] = (mode, more) =>
+    openStream(`${app.url}/v1/chat/completions`, { key, body: body(mode, more), headers })
+
   return {
     app,
     key,
     body,
     rescript,
+    open,
+    whole: Effect.fnUntraced(function* ({ ended, headers, status }) {
+      const text = yield* Effect.promise(() => ended)
+      const sent = new Headers(Object.entries(headers).map(([name, value]) => [name, String(value)]))
+      const receipt = yield* receiptOf(sent.get("x-generation-id"))
+      return { ...read(text), status, headers: sent, receipt, tookMs: 0 }
+    }),
     ask: Effect.fnUntraced(function* (mode, more) {
       const startedAtMs = performance.now()
       const answered = yield* app.chat(body(mode, more), { key, headers })
@@ -205,7 +221,6 @@ export const behind = Effect.fnUntraced(function* (
       const receipt = yield* receiptOf(answered.headers.get("x-generation-id"))
       return { ...read(answered.text), status: answered.status, headers: answered.headers, receipt, tookMs }
     }),
-    open: (mode, more) => openStream(`${app.url}/v1/chat/completions`, { key, body: body(mode, more), headers }),
     calls: (slug) =>
       Effect.map(
         Effect.promise(() => upstream.requests()),

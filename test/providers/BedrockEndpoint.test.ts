@@ -22,7 +22,14 @@ const capture = (status = 200, headers: CallHeaders = {}) => {
       open: (_body, own = {}) => {
         seen.push({ config: given, path, headers: own })
         const chunks = Effect.succeed(null)
-        return Effect.succeed({ status, headers, chunks, text: () => Effect.succeed(""), drain: Effect.void })
+        return Effect.succeed({
+          status,
+          headers,
+          chunks,
+          text: () => Effect.succeed(""),
+          hurry: Effect.void,
+          drain: Effect.void
+        })
       }
     })
   }

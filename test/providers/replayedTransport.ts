@@ -45,6 +45,7 @@ export const replay = ({
             return failure === undefined ? Effect.succeed(null) : Effect.fail(failure)
           }),
           text: () => Effect.succeed(text),
+          hurry: Effect.void,
           drain: Effect.void
         })
       }

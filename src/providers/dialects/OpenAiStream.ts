@@ -1,7 +1,7 @@
 /**
  * The OpenAI dialect's stream: events in, normalised deltas out, with the state that this takes. Objects that
  * JSON.parse made belong to this module and are put right in place; a chunk that is right already is passed on as it
- * is.
+ * is. A finish reason is held back until the stream ends, because some vendors send text after it, or send it twice.
  */
 import { type ChatEvent, type ChoiceDelta, type Delta } from "../../domain/Chat.ts"
 import { type TokenUsage } from "../../domain/Money.ts"
@@ -16,7 +16,8 @@ import { readText, readUsage } from "./OpenAiReply.ts"
 interface ChoiceState {
   readonly index: number
   roleSent: boolean
-  finished: boolean
+  /** The chunk with the finish reason, once it came. */
+  last: ChoiceDelta | null
   /** Ids of the tool calls seen, in order: what numbers the calls of a vendor that does not number them. */
   readonly toolCallIds: Array<string>
 }
@@ -27,8 +28,10 @@ interface StreamState {
   readonly choices: Map<number, ChoiceState>
   usage: TokenUsage | null
   systemFingerprint: string | null
-  /** `[DONE]` came. */
+  /** `[DONE]` came, or usage after the last finish reason, which nothing follows. */
   done: boolean
+  /** Something that counts came: text, a call, a finish reason. */
+  said: boolean
   /** Events that were no JSON, and were left out. */
   skipped: number
 }
@@ -39,12 +42,13 @@ const makeState = (asked: number): StreamState => ({
   usage: null,
   systemFingerprint: null,
   done: false,
+  said: false,
   skipped: 0
 })
 
 /** Whether every choice seen is finished; with `all`, whether every choice asked for is. */
 const isComplete = ({ asked, choices }: StreamState, all: boolean): boolean =>
-  choices.size >= (all ? asked : 1) && [...choices.values()].every((choice) => choice.finished)
+  choices.size >= (all ? asked : 1) && [...choices.values()].every((choice) => choice.last !== null)
 
 // step
 
@@ -64,7 +68,10 @@ const step = (state: StreamState, data: string, out: Array<ChatEvent>): Provider
   if (refusal !== null) return refusal
   state.usage = readUsage(chunk["usage"]) ?? state.usage
   state.systemFingerprint ??= stringOf(chunk["system_fingerprint"])
-  if (!Array.isArray(chunk["choices"]) || chunk["choices"].length === 0) return null
+  if (!Array.isArray(chunk["choices"]) || chunk["choices"].length === 0) {
+    state.done = isWire(chunk["usage"]) && isComplete(state, true)
+    return null
+  }
   const choices: Array<ChoiceDelta> = []
   for (const [at, wire] of wiresOf(chunk["choices"]).entries()) {
     const choice = readChoice(state, wire, at)
@@ -79,27 +86,41 @@ const step = (state: StreamState, data: string, out: Array<ChatEvent>): Provider
  * left without a finish reason gets `stop`: the provider said that it was done.
  */
 const close = (state: StreamState): ReadonlyArray<ChatEvent> | Malformed => {
-  if (state.choices.size === 0) return new Malformed({ detail: "empty completion" })
-  const open = [...state.choices.values()].filter((choice) => !choice.finished)
-  const end: ChatEvent = { _tag: "End", usage: state.usage, systemFingerprint: state.systemFingerprint }
-  if (open.length === 0) return [end]
-  return [{ _tag: "Choices", choices: open.map(({ index }) => ({ index, delta: {}, finish_reason: "stop" })) }, end]
+  if (!state.said) return new Malformed({ detail: "empty completion" })
+  const choices = [...state.choices.values()].map(
+    ({ index, last }): ChoiceDelta => last ?? { index, delta: {}, finish_reason: "stop" }
+  )
+  return [
+    { _tag: "Choices", choices },
+    { _tag: "End", usage: state.usage, systemFingerprint: state.systemFingerprint }
+  ]
 }
 
-/** One choice of one chunk; null when it says nothing new. */
+/** One choice of one chunk; null when there is nothing to pass on yet. */
 const readChoice = (state: StreamState, wire: Wire, at: number): ChoiceDelta | null => {
   const index = typeof wire["index"] === "number" ? wire["index"] : at
   let choice = state.choices.get(index)
   if (choice === undefined) {
-    choice = { index, roleSent: false, finished: false, toolCallIds: [] }
+    choice = { index, roleSent: false, last: null, toolCallIds: [] }
     state.choices.set(index, choice)
   }
   const delta = isWire(wire["delta"]) ? readDelta(wire["delta"], choice) : {}
-  const reason = stringOf(wire["finish_reason"])
-  const finish_reason = reason === null || reason === "" || choice.finished ? null : reason
-  if (choice.finished && Object.keys(delta).length === 0) return null
-  if (finish_reason !== null) choice.finished = true
-  return Object.assign(wire, { index, delta, finish_reason })
+  const reason = stringOf(wire["finish_reason"]) || null
+  state.said ||= reason !== null || saysSomething(delta)
+  if (reason === null && choice.last === null) return Object.assign(wire, { index, delta, finish_reason: null })
+  const isSilent = !saysSomething(delta)
+  if (choice.last === null)
+    choice.last = Object.assign(isSilent ? wire : {}, { index, delta: isSilent ? delta : {}, finish_reason: reason })
+  return isSilent ? null : Object.assign(wire, { index, delta, finish_reason: null })
+}
+
+/** Any member but the role that is neither null nor empty. */
+const saysSomething = (delta: Delta): boolean => {
+  for (const name in delta) {
+    const value = delta[name]
+    if (name !== "role" && value !== null && value !== undefined && value !== "") return true
+  }
+  return false
 }
 
 const readDelta = (delta: Wire, choice: ChoiceState): Delta => {
