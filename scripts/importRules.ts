@@ -56,7 +56,7 @@ const checkEdge = (file: SourceFile, room: Room, edge: ImportEdge, known: Readon
 /** Layers of other files that a file names: `KeyRepo.layer`, `import { layerPostgres }`. */
 const checkLayers = (file: SourceFile): Array<Breach> => {
   const place = below(file.path)
-  if (place === "Server.ts") return []
+  if (place === "Start.ts" || place === "Server.ts") return []
   const breaches: Array<Breach> = []
   const foreign = new Set<string>()
   const report = (line: number, name: string) =>
@@ -64,12 +64,12 @@ const checkLayers = (file: SourceFile): Array<Breach> => {
       path: file.path,
       line,
       rule: "layers",
-      message: `${name} is another file's layer; only src/Server.ts puts layers together, so that each can be swapped in one place`
+      message: `${name} is another file's layer; only src/Start.ts and src/Server.ts put layers together, so that each can be swapped in one place`
     })
   for (const edge of file.imports) {
     const target = targetOf(file, edge)
     if (target === undefined) continue
-    if (place === "main.ts" && /^src\/(?:Server|Observability)\.ts$/.test(target)) continue
+    if (place === "main.ts" && /^src\/(?:Start|Observability)\.ts$/.test(target)) continue
     for (const { imported, local, typeOnly } of edge.names) {
       if (typeOnly) continue
       if (/^layer(?:[A-Z]|$)/.test(imported)) report(edge.line, imported)

@@ -23,22 +23,22 @@ const effectCore = String.raw`effect(?:/[A-Z]\w*)?$`
 
 /** What the gateway and the ports speak of: service classes and their errors, never an implementation. */
 const providerPorts = String.raw`providers/(?:Provider|Providers)\.ts`
-const storePorts = String.raw`store/(?:CacheStore|KeyRepo|Ledger|Limits|StoreError|Users|Sessions|Challenges)\.ts`
+const storePorts = String.raw`store/(?:CacheStore|KeyRepo|Ledger|Limits|StoreError|Users|Sessions|Challenges|Vault)\.ts`
 const settings = String.raw`Settings\.ts`
 
 export const rooms: ReadonlyArray<Room> = [
   {
     name: "main",
     files: /^main\.ts$/,
-    mayImport: /^(?:Server|Observability)\.ts$/,
-    because: "main launches Server and Observability and does nothing else"
+    mayImport: /^(?:Start|Observability)\.ts$/,
+    because: "main launches Start and Observability and does nothing else"
   },
   {
     name: "Server",
-    files: /^(?:Server|Welcome)\.ts$/,
+    files: /^(?:Start|Server|Welcome)\.ts$/,
     // Welcome is what Server says when all is up; the layers rule holds for it as for any other file.
     mayImport:
-      /^(?:Settings\.ts$|Welcome\.ts$|Workers\.ts$|settings\/|http\/|api\/|gateway\/|providers\/|store\/|domain\/)/,
+      /^(?:Settings\.ts$|Server\.ts$|Welcome\.ts$|Workers\.ts$|settings\/|http\/|api\/|gateway\/|providers\/|store\/|domain\/)/,
     because: "Server puts the layers together; main is above it and Observability beside it"
   },
   {

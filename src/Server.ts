@@ -1,15 +1,13 @@
 /**
- * The one composition of production layers: settings decide which store, which limits and which cache; everything else is the same in
- * every mode. `gateway` and `routes` are the parts that a test or another program puts on layers of its own. On SIGHUP the settings
- * file is read again and the gateway's services are built anew, while stores, circuits, statistics and the port stay.
+ * The composition of the gateway, the same in every mode; Start.ts brings the stores. `gateway` and `routes` are the parts that a test or
+ * another program puts on layers of its own. On SIGHUP the settings file is read again and the gateway's services are built
+ * anew, while stores, circuits, statistics and the port stay.
  */
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
-import { Context, Duration, Effect, Layer, Queue, Redacted, Schedule, Scope, Stream } from "effect"
+import { Context, Duration, Effect, Layer, Queue, type Redacted, Scope, Stream } from "effect"
 import { HttpRouter, HttpServer } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { createServer } from "node:http"
-import { randomBytes } from "node:crypto"
-import { join } from "node:path"
 import { Api } from "./api/Api.ts"
 import { Ids } from "./domain/Ids.ts"
 import { Accounts } from "./gateway/Accounts.ts"
@@ -27,7 +25,9 @@ import { Meter } from "./gateway/Meter.ts"
 import { Overview } from "./gateway/Overview.ts"
 import { Policy } from "./gateway/Policy.ts"
 import { ProviderStats } from "./gateway/ProviderStats.ts"
+import { RoutePreview } from "./gateway/RoutePreview.ts"
 import { Router } from "./gateway/Router.ts"
+import { loadTables } from "./gateway/Tokens.ts"
 import { Traffic } from "./gateway/Traffic.ts"
 import * as AdminRoutes from "./http/Admin.ts"
 import * as Authorization from "./http/Authorization.ts"
@@ -39,26 +39,22 @@ import * as GenerationRoutes from "./http/Generations.ts"
 import * as HealthRoutes from "./http/Health.ts"
 import * as KeyRoutes from "./http/Keys.ts"
 import * as ModelRoutes from "./http/Models.ts"
+import * as RouteRoutes from "./http/Route.ts"
 import * as Swappable from "./http/Swappable.ts"
 import * as Validation from "./http/Validation.ts"
 import { Providers } from "./providers/Providers.ts"
 import { Transport } from "./providers/Transport.ts"
 import { Settings, type SettingsShape } from "./Settings.ts"
-import { CacheStore } from "./store/CacheStore.ts"
-import { keptSecret, type KeptSecretError } from "./store/KeptSecret.ts"
-import { KeyRepo } from "./store/KeyRepo.ts"
-import { Ledger } from "./store/Ledger.ts"
-import { Limits } from "./store/Limits.ts"
-import { RedisConnection } from "./store/RedisConnection.ts"
-import { Sql } from "./store/Sql.ts"
-import { isRefusal } from "./store/SqlFault.ts"
-import { StoreError } from "./store/StoreError.ts"
 import { type AdminKey, welcome } from "./Welcome.ts"
-import * as Workers from "./Workers.ts"
 
 /** The gateway's services, on stores and providers of the caller's choice. */
 export const gateway = (settings: SettingsShape) =>
-  Layer.mergeAll(Completion.layer(settings.routing), Embeddings.layer, Overview.layer).pipe(
+  Layer.mergeAll(
+    Completion.layer(settings.routing),
+    Embeddings.layer,
+    RoutePreview.layer(settings.routing),
+    Overview.layer
+  ).pipe(
     Layer.provideMerge(Layer.mergeAll(Closing.layer, Policy.layer, Router.layer(settings.routing))),
     Layer.provideMerge(
       Layer.mergeAll(
@@ -86,6 +82,7 @@ export const routes = (settings: SettingsShape, adminKey: Redacted.Redacted) =>
       Layer.mergeAll(
         ChatRoutes.layer,
         EmbeddingRoutes.layer,
+        RouteRoutes.layer,
         ModelRoutes.layer,
         GenerationRoutes.layer,
         KeyRoutes.layer,
@@ -96,45 +93,6 @@ export const routes = (settings: SettingsShape, adminKey: Redacted.Redacted) =>
     ),
     Layer.provide(Layer.mergeAll(Authorization.layer, Authorization.layerAdmin(adminKey), Validation.layer(settings)))
   )
-
-const database = (settings: SettingsShape) =>
-  Layer.mergeAll(KeyRepo.layer, Ledger.layer).pipe(
-    Layer.provide(
-      settings.databaseUrl === null
-        ? Sql.layerEmbedded({ dataDir: settings.dataDir })
-        : patiently(Sql.layerPostgres({ url: settings.databaseUrl, maxConnections: settings.databasePool }))
-    )
-  )
-
-/** Gives a database that is still starting a minute to answer, before the start is given up. One that refuses us is not asked twice. */
-const patiently = <A, E>(store: Layer.Layer<A, E | StoreError>) => {
-  const mayAnswerLater = (error: unknown) => error instanceof StoreError && !isRefusal(error)
-  return Layer.effectContext(
-    Layer.build(Layer.fresh(store)).pipe(
-      Effect.tapError((error) =>
-        mayAnswerLater(error) ? Effect.logWarning("the database does not answer yet; trying again") : Effect.void
-      ),
-      Effect.retry({ schedule: Schedule.spaced("1 second"), times: 60, while: mayAnswerLater })
-    )
-  )
-}
-
-/** What processes share when there is a Redis: limits, circuits and the prompt cache. */
-const shared = (settings: SettingsShape) =>
-  settings.redisUrl === null
-    ? Layer.mergeAll(Limits.layerMemory, CacheStore.layerMemory(settings.cache), Circuits.layerMemory)
-    : Layer.mergeAll(Limits.layerRedis, CacheStore.layerRedis, Circuits.layerRedis).pipe(
-        Layer.provide(RedisConnection.layer({ url: settings.redisUrl }))
-      )
-
-/** The admin key of the settings, or the one that is kept in the data directory. */
-const adminKey = (settings: SettingsShape): Effect.Effect<AdminKey, KeptSecretError> =>
-  settings.adminKey === null
-    ? keptSecret(
-        join(settings.dataDir, "admin.key"),
-        Effect.sync(() => Redacted.make(`tga-${randomBytes(32).toString("base64url")}`))
-      )
-    : Effect.succeed({ value: settings.adminKey, path: null, fresh: false })
 
 /** Keep-alive outlives the minute after which load balancers drop an idle connection, so that they never meet a closed one. */
 const node = (settings: SettingsShape) =>
@@ -202,20 +160,11 @@ const onHangup = (action: Effect.Effect<void>) =>
     Effect.forkScoped
   )
 
-export const settings = Settings.layer
-
-const serving = (settings: SettingsShape, admin: AdminKey) =>
-  Layer.effectDiscard(welcome(settings, admin)).pipe(
+/** Everything but the stores, and the first words when all of it is up. */
+export const serving = (settings: SettingsShape, admin: AdminKey) =>
+  Layer.effectDiscard(Effect.andThen(welcome(settings, admin), loadTables)).pipe(
     Layer.provide(Layer.mergeAll(Accounts.layer(settings), Generations.layerReconciler)),
     Layer.provide(Layer.effectDiscard(serve(settings, admin))),
     Layer.provide(node(settings)),
-    Layer.provide(Layer.mergeAll(database(settings), shared(settings), recollection, Ids.layer, Transport.layer))
+    Layer.provide(Layer.mergeAll(recollection, Ids.layer, Transport.layer))
   )
-
-export const layer = Layer.unwrap(
-  Effect.gen(function* () {
-    const settings = yield* Settings
-    const admin = yield* adminKey(settings)
-    return Workers.keepsWorkers(settings) ? Workers.layer(settings) : serving(settings, admin)
-  })
-)

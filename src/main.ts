@@ -1,12 +1,12 @@
-/** The process: Server and Observability, launched until a signal; nothing else. */
+/** The process: Start and Observability, launched until a signal; nothing else. */
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import { Layer } from "effect"
 import * as Observability from "./Observability.ts"
-import * as Server from "./Server.ts"
+import * as Start from "./Start.ts"
 
-Server.layer.pipe(
+Start.layer.pipe(
   Layer.provide(Observability.layer),
-  Layer.provide(Server.settings),
+  Layer.provide(Start.settings),
   Layer.launch,
   Observability.reportFailure,
   NodeRuntime.runMain({ disableErrorReporting: true, teardown: Observability.teardown })

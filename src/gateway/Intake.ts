@@ -13,7 +13,6 @@ import { Catalog } from "./Catalog.ts"
 import { type Caller, type Facts, type Order } from "./Order.ts"
 import { ProviderStats } from "./ProviderStats.ts"
 import { rank } from "./Ranking.ts"
-import { loadTables } from "./Tokens.ts"
 
 /** What the intake needs to know of a request, chat or embeddings. */
 export interface Intent<Request> {
@@ -39,7 +38,6 @@ export class Intake extends Context.Service<
     Layer.effect(
       Intake,
       Effect.gen(function* () {
-        yield* loadTables
         const catalog = yield* Catalog
         const ids = yield* Ids
         const stats = yield* ProviderStats

@@ -13,8 +13,11 @@ const shown = (tree: Readonly<Record<string, string>>) =>
 const clean = {
   "src/main.ts": `import { Layer } from "effect"
 import { Observability } from "./Observability.ts"
-import { Server } from "./Server.ts"
-export const run = Layer.mergeAll(Server.layer, Observability.layer)`,
+import { Start } from "./Start.ts"
+export const run = Layer.mergeAll(Start.layer, Observability.layer)`,
+  "src/Start.ts": `import { KeyRepo } from "./store/KeyRepo.ts"
+const server = import("./Server.ts")
+export const Start = { layer: [KeyRepo.layer, server] }`,
   "src/Server.ts": `import { PgClient } from "@effect/sql-pg"
 import { Chat } from "./http/Chat.ts"
 import { Providers } from "./providers/Providers.ts"

@@ -1,0 +1,82 @@
+/**
+ * The beginning: settings decide which database, which limits and which cache; they open while the rest of the program is still being
+ * loaded, which halves the time until the first answer. The first of several processes only keeps the others.
+ */
+import { Effect, Layer, Redacted, Schedule } from "effect"
+import { randomBytes } from "node:crypto"
+import { join } from "node:path"
+import { Circuits } from "./gateway/Circuits.ts"
+import { Settings, type SettingsShape } from "./Settings.ts"
+import { CacheStore } from "./store/CacheStore.ts"
+import { keptSecret, type KeptSecretError } from "./store/KeptSecret.ts"
+import { KeyRepo } from "./store/KeyRepo.ts"
+import { Ledger } from "./store/Ledger.ts"
+import { Limits } from "./store/Limits.ts"
+import { RedisConnection } from "./store/RedisConnection.ts"
+import { Sql } from "./store/Sql.ts"
+import { isRefusal } from "./store/SqlFault.ts"
+import { StoreError } from "./store/StoreError.ts"
+import { type AdminKey } from "./Welcome.ts"
+import * as Workers from "./Workers.ts"
+
+const database = (settings: SettingsShape) =>
+  Layer.mergeAll(KeyRepo.layer, Ledger.layer).pipe(
+    Layer.provide(
+      settings.databaseUrl === null
+        ? Sql.layerEmbedded({ dataDir: settings.dataDir })
+        : patiently(Sql.layerPostgres({ url: settings.databaseUrl, maxConnections: settings.databasePool }))
+    )
+  )
+
+/** Gives a database that is still starting a minute to answer, before the start is given up. One that refuses us is not asked twice. */
+const patiently = <A, E>(store: Layer.Layer<A, E | StoreError>) => {
+  const mayAnswerLater = (error: unknown) => error instanceof StoreError && !isRefusal(error)
+  return Layer.effectContext(
+    Layer.build(Layer.fresh(store)).pipe(
+      Effect.tapError((error) =>
+        mayAnswerLater(error) ? Effect.logWarning("the database does not answer yet; trying again") : Effect.void
+      ),
+      Effect.retry({ schedule: Schedule.spaced("1 second"), times: 60, while: mayAnswerLater })
+    )
+  )
+}
+
+/** What processes share when there is a Redis: limits, circuits and the prompt cache. */
+const shared = (settings: SettingsShape) =>
+  settings.redisUrl === null
+    ? Layer.mergeAll(Limits.layerMemory, CacheStore.layerMemory(settings.cache), Circuits.layerMemory)
+    : Layer.mergeAll(Limits.layerRedis, CacheStore.layerRedis, Circuits.layerRedis).pipe(
+        Layer.provide(RedisConnection.layer({ url: settings.redisUrl }))
+      )
+
+/** The admin key of the settings, or the one that is kept in the data directory. */
+const adminKey = (settings: SettingsShape): Effect.Effect<AdminKey, KeptSecretError> =>
+  settings.adminKey === null
+    ? keptSecret(
+        join(settings.dataDir, "admin.key"),
+        Effect.sync(() => Redacted.make(`tga-${randomBytes(32).toString("base64url")}`))
+      )
+    : Effect.succeed({ value: settings.adminKey, path: null, fresh: false })
+
+export const settings = Settings.layer
+
+/** Starts loading the server at once; `stores` open meanwhile. */
+const serving = (settings: SettingsShape, admin: AdminKey) => {
+  const server = import("./Server.ts")
+  return Layer.unwrap(
+    Effect.map(
+      Effect.promise(() => server),
+      (loaded) => loaded.serving(settings, admin)
+    )
+  )
+}
+
+export const layer = Layer.unwrap(
+  Effect.gen(function* () {
+    const settings = yield* Settings
+    const admin = yield* adminKey(settings)
+    return Workers.keepsWorkers(settings)
+      ? Workers.layer(settings)
+      : Layer.provide(serving(settings, admin), Layer.mergeAll(database(settings), shared(settings)))
+  })
+)
