@@ -204,6 +204,14 @@ providers:
     models:
       - { id: a/e, upstream: e, pricing: { prompt: 0.02 }, embeddings: true }
       - { id: a/f, upstream: f, context_length: 8, max_completion_tokens: 4, pricing: { prompt: 0.15, completion: 0, cached_prompt: 0.075 }, prefill: true }
+      - id: a/t
+        upstream: t
+        pricing:
+          prompt: 1
+          completion: 2
+          tiers:
+            - { above_prompt_tokens: 200000, prompt: 4, completion: 5 }
+            - { above_prompt_tokens: 1000, prompt: 2, completion: 3, cached_prompt: 0.5 }
 `
       const { providers } = yield* Settings.load(sourceOf({ KEY: "k" }, file))
       assert.deepStrictEqual(providers, [
@@ -236,6 +244,23 @@ providers:
               pricing: { prompt: 150_000, completion: 0, cachedPrompt: 75_000 },
               embeddings: false,
               prefill: true
+            },
+            {
+              id: "a/t",
+              upstream: "t",
+              contextLength: null,
+              maxCompletionTokens: null,
+              pricing: {
+                prompt: 1_000_000,
+                completion: 2_000_000,
+                cachedPrompt: null,
+                tiers: [
+                  { abovePromptTokens: 1_000, prompt: 2_000_000, completion: 3_000_000, cachedPrompt: 500_000 },
+                  { abovePromptTokens: 200_000, prompt: 4_000_000, completion: 5_000_000, cachedPrompt: null }
+                ]
+              },
+              embeddings: false,
+              prefill: false
             }
           ]
         }

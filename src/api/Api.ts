@@ -7,6 +7,7 @@ import { GenerationsGroup } from "./Generations.ts"
 import { HealthGroup } from "./Health.ts"
 import { KeysGroup, OwnKeyGroup } from "./Keys.ts"
 import { ModelsGroup } from "./Models.ts"
+import { RouteGroup } from "./Route.ts"
 
 /** The interface version of spec.md. */
 export const version = "0.1.0"
@@ -14,6 +15,7 @@ export const version = "0.1.0"
 export class Api extends HttpApi.make("tollgate")
   .add(ChatGroup)
   .add(EmbeddingsGroup)
+  .add(RouteGroup)
   .add(ModelsGroup)
   .add(GenerationsGroup)
   .add(KeysGroup)

@@ -11,10 +11,16 @@ const Prices = Schema.Struct({
   input_cache_read: Schema.optionalKey(Schema.String)
 })
 
+const TieredPrices = Schema.Struct({
+  ...Prices.fields,
+  /** What a request costs once its prompt is longer than so many tokens. */
+  tiers: Schema.optionalKey(Schema.Array(Schema.Struct({ above_prompt_tokens: Schema.Int, ...Prices.fields })))
+})
+
 const ProviderEntry = Schema.Struct({
   slug: Schema.String,
   name: Schema.String,
-  pricing: Prices,
+  pricing: TieredPrices,
   context_length: Schema.NullOr(Schema.Int),
   max_completion_tokens: Schema.NullOr(Schema.Int),
   data_policy: Schema.Struct({

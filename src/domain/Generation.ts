@@ -3,7 +3,7 @@
  * (contract §7). Prompts and completions are no part of it.
  */
 import { type Exclusion } from "./Catalog.ts"
-import { type Cost, type NanoUsd, type Pricing, type TokenUsage } from "./Money.ts"
+import { type Cost, type NanoUsd, type Prices, type TokenUsage } from "./Money.ts"
 
 /** One call to one provider. `errorType` is null for the attempt that answered. */
 export interface Attempt {
@@ -51,6 +51,7 @@ export interface Generation {
   readonly errorType: string | null
   readonly attempts: ReadonlyArray<Attempt>
   readonly excluded: ReadonlyArray<Exclusion>
-  readonly price: Pricing
+  /** Of the prompt's tier. */
+  readonly price: Prices
   readonly reservation: ReservationReceipt
 }

@@ -24,12 +24,30 @@ export const usdPerMillionFromPico = (pico: PicoUsdPerToken): number => pico / P
 /** What `tokens` cost at `price`. */
 export const costOf = (tokens: number, price: PicoUsdPerToken): NanoUsd => Math.round((tokens * price) / 1000)
 
-/** Prices of one model at one provider. `cachedPrompt`: what the provider asks for tokens that it read from its own prompt cache. */
-export interface Pricing {
+/** What tokens cost. `cachedPrompt`: what the provider asks for tokens that it read from its own prompt cache. */
+export interface Prices {
   readonly prompt: PicoUsdPerToken
   readonly completion: PicoUsdPerToken
   /** `null`: the provider gives no discount, cached tokens cost what prompt tokens cost. */
   readonly cachedPrompt: PicoUsdPerToken | null
+}
+
+/** What a request costs, all its tokens, once its prompt is longer than `abovePromptTokens`. */
+export interface PriceTier extends Prices {
+  readonly abovePromptTokens: number
+}
+
+/** Prices of one model at one provider: those of any prompt, and of long ones, by rising length. */
+export interface Pricing extends Prices {
+  readonly tiers?: ReadonlyArray<PriceTier>
+}
+
+/** The prices that hold for a prompt of this length. */
+export const pricesFor = (pricing: Pricing, promptTokens: number): Prices => {
+  if (pricing.tiers === undefined) return pricing
+  const tier = pricing.tiers.findLast(({ abovePromptTokens }) => promptTokens > abovePromptTokens)
+  const { cachedPrompt, completion, prompt } = tier ?? pricing
+  return { prompt, completion, cachedPrompt }
 }
 
 /** Tokens as a provider reported them, or as they were counted here. `cachedTokens` are part of `promptTokens`. */
@@ -59,17 +77,16 @@ export const zeroCost: Cost = {
 }
 
 /**
- * The cost of `usage` at `pricing`. Every prompt token is priced once at the prompt price; those that the provider read from
+ * The cost of `usage` at the prices of its tier. Every prompt token is priced once at the prompt price; those that the provider read from
  * its cache get the difference to the cache price back as `cacheDiscount`, so that they are never paid twice.
  */
 export const priceUsage = (usage: TokenUsage, pricing: Pricing, markup: number): Cost => {
-  const promptNano = costOf(usage.promptTokens, pricing.prompt)
-  const completionNano = costOf(usage.completionTokens, pricing.completion)
+  const { cachedPrompt, completion, prompt } = pricesFor(pricing, usage.promptTokens)
+  const promptNano = costOf(usage.promptTokens, prompt)
+  const completionNano = costOf(usage.completionTokens, completion)
   const cached = Math.min(usage.cachedTokens, usage.promptTokens)
   const cacheDiscountNano =
-    pricing.cachedPrompt === null
-      ? 0
-      : Math.max(0, costOf(cached, pricing.prompt) - costOf(cached, pricing.cachedPrompt))
+    cachedPrompt === null ? 0 : Math.max(0, costOf(cached, prompt) - costOf(cached, cachedPrompt))
   const totalNano = promptNano + completionNano - cacheDiscountNano
   const markupNano = Math.round(totalNano * markup)
   return { promptNano, completionNano, cacheDiscountNano, totalNano, markupNano, billedNano: totalNano + markupNano }

@@ -4,17 +4,17 @@
  */
 import { Context, Effect, Layer, type Scope, Stream } from "effect"
 import { type Candidate } from "../domain/Catalog.ts"
-import { type ChatReply, type ChatRequest, outputLimit, type UsageInfo } from "../domain/Chat.ts"
+import { type ChatReply, type ChatRequest, type UsageInfo } from "../domain/Chat.ts"
 import { type GatewayError } from "../domain/Errors.ts"
 import { Ids } from "../domain/Ids.ts"
 import { Cache } from "./Cache.ts"
+import { chatIntent } from "./ChatIntent.ts"
 import { type Answer, Closing, type CompletionEvent } from "./Closing.ts"
 import { Intake } from "./Intake.ts"
 import { type CacheControl, type Caller, type Facts, type Order } from "./Order.ts"
 import { Policy } from "./Policy.ts"
 import { replayEvents, ReplyBuilder } from "./ReplyBuilder.ts"
 import { Router } from "./Router.ts"
-import { countPrompt } from "./Tokens.ts"
 
 export interface ChatQuery {
   readonly request: ChatRequest
@@ -54,24 +54,6 @@ export class Completion extends Context.Service<
         const router = yield* Router
         const closing = yield* Closing
         const ids = yield* Ids
-
-        const begin = ({ caller, facts, request }: ChatQuery) => {
-          const choices = request.n ?? 1
-          const limit = outputLimit(request)
-          return intake.begin({
-            kind: "chat",
-            request,
-            model: request.model,
-            fallbackModels: request.models ?? options.modelsFallback,
-            preferences: request.provider ?? null,
-            promptTokens: countPrompt(request),
-            outputTokens: limit === null ? null : limit * choices,
-            choices,
-            streamed: request.stream === true,
-            caller,
-            facts
-          })
-        }
 
         /** The router's answer to the order, whole or in pieces as the client asked. */
         const routed = (order: Order<ChatRequest>): Effect.Effect<Answer, GatewayError, Scope.Scope> =>
@@ -120,7 +102,7 @@ export class Completion extends Context.Service<
           }
 
         const run = Effect.fnUntraced(function* (query: ChatQuery) {
-          const order = yield* begin(query)
+          const order = yield* intake.begin(chatIntent(query, options.modelsFallback))
           yield* closing.onScopeClose(order)
           // From the inside out: the rate limit is the first to look, the router the last to work.
           const answer = yield* routed(order).pipe(

@@ -30,9 +30,22 @@ export interface Intent<Request> {
   readonly facts: Facts
 }
 
+/** Who may serve a request, best first, and who may not. */
+export interface Route {
+  /** As the client named it, or its full id once that is known. */
+  readonly model: string
+  readonly ranked: ReadonlyArray<Candidate>
+  readonly excluded: ReadonlyArray<Exclusion>
+  /** Why nobody may serve it; null: somebody may. */
+  readonly unroutable: GatewayError | null
+}
+
 export class Intake extends Context.Service<
   Intake,
-  { readonly begin: <Request>(intent: Intent<Request>) => Effect.Effect<Order<Request>> }
+  {
+    readonly route: (intent: Intent<unknown>) => Effect.Effect<Route>
+    readonly begin: <Request>(intent: Intent<Request>) => Effect.Effect<Order<Request>>
+  }
 >()("tollgate/gateway/Intake") {
   static readonly layer = (options: { readonly defaultSort: SortAxis }) =>
     Layer.effect(
@@ -50,6 +63,7 @@ export class Intake extends Context.Service<
             kind: intent.kind,
             promptTokens: intent.promptTokens,
             outputTokens: intent.outputTokens,
+            choices: intent.choices,
             stats: ({ offer, provider }) => stats.snapshot(provider.slug, offer.id)
           })
 
@@ -71,8 +85,7 @@ export class Intake extends Context.Service<
           return { ranked, excluded }
         })
 
-        const begin = Effect.fnUntraced(function* <Request>(intent: Intent<Request>) {
-          const startedAtMs = yield* Clock.currentTimeMillis
+        const route = Effect.fnUntraced(function* (intent: Intent<unknown>) {
           const model = yield* Effect.result(catalog.resolve(intent.model))
           const first = rankFor(intent, Result.isSuccess(model) ? model.success.candidates : [])
           const rest = intent.fallbackModels.length === 0 ? { ranked: [], excluded: [] } : yield* fallbacks(intent)
@@ -80,9 +93,6 @@ export class Intake extends Context.Service<
           const excluded = rest.excluded.length === 0 ? first.excluded : [...first.excluded, ...rest.excluded]
           const id = Result.isSuccess(model) ? model.success.id : intent.model
           return {
-            generationId: ids.next("gen", startedAtMs),
-            caller: intent.caller,
-            request: intent.request,
             model: id,
             ranked,
             excluded,
@@ -90,7 +100,21 @@ export class Intake extends Context.Service<
               ? model.failure
               : ranked.length > 0
                 ? null
-                : unroutable(id, model.success.candidates, excluded, intent.promptTokens),
+                : unroutable(id, model.success.candidates, excluded, intent.promptTokens)
+          } satisfies Route as Route
+        })
+
+        const begin = Effect.fnUntraced(function* <Request>(intent: Intent<Request>) {
+          const startedAtMs = yield* Clock.currentTimeMillis
+          const { excluded, model, ranked, unroutable } = yield* route(intent)
+          return {
+            generationId: ids.next("gen", startedAtMs),
+            caller: intent.caller,
+            request: intent.request,
+            model,
+            ranked,
+            excluded,
+            unroutable,
             startedAtMs,
             month: monthOf(startedAtMs),
             promptTokens: intent.promptTokens,
@@ -104,7 +128,7 @@ export class Intake extends Context.Service<
           } satisfies Order<Request> as Order<Request>
         })
 
-        return Intake.of({ begin })
+        return Intake.of({ route, begin })
       })
     )
 }

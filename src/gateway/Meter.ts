@@ -13,6 +13,8 @@ import {
   type Cost,
   costOf,
   type NanoUsd,
+  type Prices,
+  pricesFor,
   type Pricing,
   priceUsage,
   savedCost,
@@ -173,8 +175,9 @@ const worstCase = (order: Order, markup: number) => {
   let outputTokens: number | null = null
   const asked = order.outputTokens === null ? null : Math.ceil(order.outputTokens / order.choices)
   for (const { offer } of order.ranked) {
-    promptNano = Math.max(promptNano, costOf(order.promptTokens, offer.pricing.prompt))
-    tokenNano = Math.max(tokenNano, offer.pricing.completion / 1000)
+    const prices = pricesFor(offer.pricing, order.promptTokens)
+    promptNano = Math.max(promptNano, costOf(order.promptTokens, prices.prompt))
+    tokenNano = Math.max(tokenNano, prices.completion / 1000)
     const possible = offer.embeddings ? 0 : (asked ?? offer.maxCompletionTokens ?? DEFAULT_MAX_OUTPUT)
     outputTokens = Math.max(outputTokens ?? 0, possible)
   }
@@ -192,11 +195,11 @@ const costFor = (ending: Ending, price: Pricing, markup: number): Cost => {
   return ending.usageSource === "cache" ? savedCost(ending.usage, price) : priceUsage(ending.usage, price, markup)
 }
 
-const freePricing: Pricing = { prompt: 0, completion: 0, cachedPrompt: null }
+const freePrices: Prices = { prompt: 0, completion: 0, cachedPrompt: null }
 
 const generationOf = (order: Order, ending: Ending, nowMs: number, markup: number): Generation => {
-  const price = ending.candidate?.offer.pricing ?? freePricing
-  const cost = costFor(ending, price, markup)
+  const pricing = ending.candidate?.offer.pricing ?? freePrices
+  const cost = costFor(ending, pricing, markup)
   const last = order.attempts.at(-1)
   return {
     id: order.generationId,
@@ -218,7 +221,7 @@ const generationOf = (order: Order, ending: Ending, nowMs: number, markup: numbe
     errorType: ending.errorType,
     attempts: order.attempts,
     excluded: order.excluded,
-    price,
+    price: pricesFor(pricing, ending.usage.promptTokens),
     reservation: { reservedNano: order.account.reservedNano, extendedNano: 0, settledNano: cost.billedNano }
   }
 }

@@ -5,7 +5,7 @@
  */
 import { type Candidate, deniesCollection, type Exclusion, type SortAxis } from "../domain/Catalog.ts"
 import { type ProviderPreferences } from "../domain/Chat.ts"
-import { costOf, picoFromUsdPerMillion, type NanoUsd } from "../domain/Money.ts"
+import { costOf, type NanoUsd, picoFromUsdPerMillion, pricesFor } from "../domain/Money.ts"
 import { type StatsSnapshot } from "./ProviderStats.ts"
 
 export interface RankingInput {
@@ -14,7 +14,9 @@ export interface RankingInput {
   readonly defaultSort: SortAxis
   readonly kind: "chat" | "embeddings"
   readonly promptTokens: number
+  /** What the client allows for all choices together; `null`: it did not say. */
   readonly outputTokens: number | null
+  readonly choices: number
   readonly stats: (candidate: Candidate) => StatsSnapshot
 }
 
@@ -23,13 +25,18 @@ export interface Ranking {
   readonly excluded: ReadonlyArray<Exclusion>
 }
 
-/** What a reply is expected to hold when the client sets no limit, in tokens. */
+/** What one choice is expected to hold, in tokens, where the client allows as much. */
 const LIKELY_OUTPUT_TOKENS = 256
 
-/** What the request will likely cost at a candidate. */
-export const expectedCost = (candidate: Candidate, promptTokens: number, outputTokens: number | null): NanoUsd =>
-  costOf(promptTokens, candidate.offer.pricing.prompt) +
-  costOf(Math.min(outputTokens ?? LIKELY_OUTPUT_TOKENS, LIKELY_OUTPUT_TOKENS), candidate.offer.pricing.completion)
+/** How many tokens all choices together will likely hold. `outputTokens`: what the client allows for all of them. */
+export const likelyOutput = (outputTokens: number | null, choices: number): number =>
+  Math.min(outputTokens ?? Number.POSITIVE_INFINITY, LIKELY_OUTPUT_TOKENS * choices)
+
+/** What the request will likely cost at a candidate: its own prompt, at the prices of its length, and a likely answer. */
+export const expectedCost = ({ offer }: Candidate, promptTokens: number, likelyOutputTokens: number): NanoUsd => {
+  const { completion, prompt } = pricesFor(offer.pricing, promptTokens)
+  return costOf(promptTokens, prompt) + costOf(offer.embeddings ? 0 : likelyOutputTokens, completion)
+}
 
 /** Why a candidate may not serve the request, in a word for `details.excluded`; undefined: it may. */
 const exclusionReason = (candidate: Candidate, input: RankingInput): string | undefined => {
@@ -40,9 +47,12 @@ const exclusionReason = (candidate: Candidate, input: RankingInput): string | un
   if (preferences?.only && !preferences.only.includes(provider.slug)) return "not_in_only"
   if (preferences?.ignore?.includes(provider.slug)) return "ignored"
   if (preferences?.data_collection === "deny" && !deniesCollection(provider.dataPolicy)) return "data_policy"
-  const { completion, prompt } = preferences?.max_price ?? {}
-  if (typeof prompt === "number" && offer.pricing.prompt > picoFromUsdPerMillion(prompt)) return "max_price"
-  if (typeof completion === "number" && offer.pricing.completion > picoFromUsdPerMillion(completion)) return "max_price"
+  if (preferences?.max_price) {
+    const { completion, prompt } = preferences.max_price
+    const prices = pricesFor(offer.pricing, input.promptTokens)
+    if (typeof prompt === "number" && prices.prompt > picoFromUsdPerMillion(prompt)) return "max_price"
+    if (typeof completion === "number" && prices.completion > picoFromUsdPerMillion(completion)) return "max_price"
+  }
   if (offer.contextLength !== null && input.promptTokens > offer.contextLength) return "context_length"
   return undefined
 }
@@ -57,7 +67,7 @@ const score = (candidate: Candidate, input: RankingInput): number => {
     case "throughput":
       return stats.throughputTps === null ? Number.NEGATIVE_INFINITY : -stats.throughputTps
     case "price": {
-      const cost = expectedCost(candidate, input.promptTokens, input.outputTokens)
+      const cost = expectedCost(candidate, input.promptTokens, likelyOutput(input.outputTokens, input.choices))
       // An explicit `sort: price` is taken at its word; health weighs only where the client left the choice to us.
       return sort === null ? (cost + 1) / Math.max(stats.successRate, 0.01) : cost
     }

@@ -5,7 +5,7 @@ import { Api } from "../api/Api.ts"
 import { type ModelEntry } from "../api/Models.ts"
 import { type Candidate, deniesCollection } from "../domain/Catalog.ts"
 import { allowsModel } from "../domain/Key.ts"
-import { type PicoUsdPerToken, type Pricing } from "../domain/Money.ts"
+import { type PicoUsdPerToken, type Prices, type Pricing } from "../domain/Money.ts"
 import { Catalog, type Model } from "../gateway/Catalog.ts"
 import { Circuits } from "../gateway/Circuits.ts"
 import { ProviderStats } from "../gateway/ProviderStats.ts"
@@ -30,7 +30,7 @@ export const layer = HttpApiBuilder.group(
         return {
           slug: provider.slug,
           name: provider.name,
-          pricing: prices(offer.pricing),
+          pricing: tieredPrices(offer.pricing),
           context_length: offer.contextLength,
           max_completion_tokens: offer.maxCompletionTokens,
           data_policy: { training, retains_prompts: retainsPrompts, retention_days: retentionDays, zdr },
@@ -123,8 +123,20 @@ const price = (pico: PicoUsdPerToken): string => {
   return decimal === "" ? "0" : decimal
 }
 
-const prices = ({ cachedPrompt, completion, prompt }: Pricing): Entry["pricing"] => ({
+const prices = ({ cachedPrompt, completion, prompt }: Prices): Entry["pricing"] => ({
   prompt: price(prompt),
   completion: price(completion),
   ...(cachedPrompt === null ? {} : { input_cache_read: price(cachedPrompt) })
+})
+
+const tieredPrices = ({ tiers, ...base }: Pricing): Entry["providers"][number]["pricing"] => ({
+  ...prices(base),
+  ...(tiers === undefined
+    ? {}
+    : {
+        tiers: tiers.map(({ abovePromptTokens, ...tier }) => ({
+          above_prompt_tokens: abovePromptTokens,
+          ...prices(tier)
+        }))
+      })
 })

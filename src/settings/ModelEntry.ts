@@ -4,13 +4,21 @@
  */
 import { Result, Schema } from "effect"
 import { type ModelOffer } from "../domain/Catalog.ts"
-import { picoFromUsdPerMillion } from "../domain/Money.ts"
-import { decodeAt, type Faults, type Place, renderPath } from "./Faults.ts"
+import { picoFromUsdPerMillion, type Prices } from "../domain/Money.ts"
+import { decodeAt, type Faults, member, type Place, renderPath } from "./Faults.ts"
 import { boolean, integer, modelId, number, orNull, text } from "./Forms.ts"
+import { entriesOf } from "./Lists.ts"
 
 const usdPerMillion = "USD per million tokens, from 0 to 1000000"
 const tokens = () => integer("a whole number of tokens from 1 to 100000000", 1, 100_000_000)
 const price = () => number(usdPerMillion, 0, 1_000_000)
+
+const prices = {
+  prompt: price(),
+  /** Only an embeddings model can do without. */
+  completion: Schema.optionalKey(price()),
+  cached_prompt: Schema.optionalKey(orNull(price(), usdPerMillion))
+}
 
 const ModelEntry = Schema.Struct({
   id: modelId(),
@@ -18,10 +26,9 @@ const ModelEntry = Schema.Struct({
   context_length: Schema.optionalKey(tokens()),
   max_completion_tokens: Schema.optionalKey(tokens()),
   pricing: Schema.Struct({
-    prompt: price(),
-    /** Only an embeddings model can do without. */
-    completion: Schema.optionalKey(price()),
-    cached_prompt: Schema.optionalKey(orNull(price(), usdPerMillion))
+    ...prices,
+    /** What longer prompts cost. */
+    tiers: Schema.optionalKey(Schema.Array(Schema.Struct({ above_prompt_tokens: tokens(), ...prices })))
   }),
   embeddings: Schema.optionalKey(boolean()),
   prefill: Schema.optionalKey(boolean())
@@ -29,17 +36,32 @@ const ModelEntry = Schema.Struct({
 
 /** Decodes the model at `place`. */
 export const decodeModel = (place: Place): Result.Result<ModelOffer, Faults> =>
-  Result.flatMap(decodeAt(ModelEntry, place), (entry) =>
-    entry.pricing.completion === undefined && entry.embeddings !== true
-      ? Result.fail([
-          {
-            setting: renderPath([...place.path, "pricing", "completion"]),
-            problem: "is missing",
-            expected: `${usdPerMillion} (only a model with embeddings: true can do without)`
-          }
-        ])
-      : Result.succeed(offerOf(entry))
+  Result.flatMap(decodeAt(ModelEntry, place), (entry) => {
+    const faults = [...missingPrices(entry, place), ...repeatedTiers(place)]
+    return faults.length > 0 ? Result.fail(faults) : Result.succeed(offerOf(entry))
+  })
+
+const missingPrices = ({ embeddings, pricing }: typeof ModelEntry.Type, { path }: Place): Faults => {
+  if (embeddings === true) return []
+  const fault = (...at: ReadonlyArray<string | number>) => ({
+    setting: renderPath([...path, "pricing", ...at, "completion"]),
+    problem: "is missing",
+    expected: `${usdPerMillion} (only a model with embeddings: true can do without)`
+  })
+  const tiers = (pricing.tiers ?? []).flatMap(({ completion }, at) =>
+    completion === undefined ? [fault("tiers", at)] : []
   )
+  return pricing.completion === undefined ? [fault(), ...tiers] : tiers
+}
+
+const repeatedTiers = (place: Place): Faults => {
+  const bounds = entriesOf(member(member(place, "pricing"), "tiers")).map((tier) => member(tier, "above_prompt_tokens"))
+  return bounds.flatMap(({ path, value }, at) => {
+    const first = bounds.findIndex((other) => Number(other.value) === Number(value))
+    const problem = `repeats ${renderPath(bounds[first]?.path ?? [])}`
+    return first < at ? [{ setting: renderPath(path), problem, expected: "a length that no other tier begins at" }] : []
+  })
+}
 
 const offerOf = (entry: typeof ModelEntry.Type): ModelOffer => ({
   id: entry.id,
@@ -47,13 +69,25 @@ const offerOf = (entry: typeof ModelEntry.Type): ModelOffer => ({
   contextLength: entry.context_length ?? null,
   maxCompletionTokens: entry.max_completion_tokens ?? null,
   pricing: {
-    prompt: picoFromUsdPerMillion(entry.pricing.prompt),
-    completion: picoFromUsdPerMillion(entry.pricing.completion ?? 0),
-    cachedPrompt:
-      entry.pricing.cached_prompt === undefined || entry.pricing.cached_prompt === null
-        ? null
-        : picoFromUsdPerMillion(entry.pricing.cached_prompt)
+    ...pricesOf(entry.pricing),
+    ...(entry.pricing.tiers === undefined || entry.pricing.tiers.length === 0
+      ? {}
+      : {
+          tiers: entry.pricing.tiers
+            .map((tier) => ({ abovePromptTokens: tier.above_prompt_tokens, ...pricesOf(tier) }))
+            .sort((a, b) => a.abovePromptTokens - b.abovePromptTokens)
+        })
   },
   embeddings: entry.embeddings ?? false,
   prefill: entry.prefill ?? false
+})
+
+const pricesOf = ({
+  cached_prompt: cached,
+  completion,
+  prompt
+}: Omit<(typeof ModelEntry.Type)["pricing"], "tiers">): Prices => ({
+  prompt: picoFromUsdPerMillion(prompt),
+  completion: picoFromUsdPerMillion(completion ?? 0),
+  cachedPrompt: cached === undefined || cached === null ? null : picoFromUsdPerMillion(cached)
 })

@@ -6,6 +6,7 @@ import {
   monthOf,
   nanoFromUsd,
   picoFromUsdPerMillion,
+  pricesFor,
   priceUsage,
   savedCost,
   usdFromNano,
@@ -107,4 +108,24 @@ it("months are UTC calendar months", () => {
   assert.strictEqual(monthEndMs(end - 1), end)
   assert.strictEqual(monthEndMs(Date.UTC(2026, 11, 31, 23, 59, 59, 999)), Date.UTC(2027, 0, 1))
   assert.strictEqual(monthEndMs(end), Date.UTC(2027, 0, 1))
+})
+
+it("a long prompt's tier prices all of the request, its cached tokens too", () => {
+  const pricing = {
+    prompt: 1_000_000,
+    completion: 2_000_000,
+    cachedPrompt: 500_000,
+    tiers: [
+      { abovePromptTokens: 100, prompt: 2_000_000, completion: 3_000_000, cachedPrompt: null },
+      { abovePromptTokens: 200, prompt: 4_000_000, completion: 5_000_000, cachedPrompt: 1_000_000 }
+    ]
+  }
+  const costs = [100, 101, 200, 201].map(
+    (promptTokens) => priceUsage({ promptTokens, completionTokens: 10, cachedTokens: 100 }, pricing, 0).totalNano
+  )
+  assert.deepStrictEqual(costs, [50_000 + 20_000, 202_000 + 30_000, 400_000 + 30_000, 504_000 + 50_000])
+  assert.deepStrictEqual(pricesFor(pricing, 201), { prompt: 4_000_000, completion: 5_000_000, cachedPrompt: 1_000_000 })
+  assert.deepStrictEqual(pricesFor(pricing, 1), { prompt: 1_000_000, completion: 2_000_000, cachedPrompt: 500_000 })
+  const saved = savedCost({ promptTokens: 101, completionTokens: 10, cachedTokens: 0 }, pricing)
+  assert.deepInclude(saved, { cacheDiscountNano: 202_000 + 30_000, billedNano: 0 })
 })

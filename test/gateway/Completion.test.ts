@@ -11,7 +11,7 @@ import { type CompletionEvent } from "../../src/gateway/Closing.ts"
 import { Completion } from "../../src/gateway/Completion.ts"
 import { type CacheControl, emptyFacts } from "../../src/gateway/Order.ts"
 import { Cut, Rejected } from "../../src/providers/Provider.ts"
-import { type Script } from "../../src/providers/Scripted.ts"
+import { type Script, scriptedOffer } from "../../src/providers/Scripted.ts"
 import { gateway, memory } from "../../src/Server.ts"
 import { defaultSettings, type SettingsShape } from "../../src/Settings.ts"
 import { CacheStore } from "../../src/store/CacheStore.ts"
@@ -130,6 +130,19 @@ it.effect("the provider's cached tokens cost the cache price", () => {
     const hit = yield* asked()
     assert.deepInclude(hit.usage, { cached_tokens: 80, estimated_cost_usd: 0, cache_hit: true })
     assert.strictEqual((yield* balance)?.spentNano, 48_000)
+  }).pipe(Effect.provide(layer))
+})
+
+it.effect("a prompt in a dearer tier is charged the tier's prices, and the receipt shows them", () => {
+  const tier = { prompt: 3_000_000, completion: 4_000_000, cachedPrompt: null }
+  const pricing = { ...scriptedOffer("test/small").pricing, tiers: [{ abovePromptTokens: 9, ...tier }] }
+  const { layer } = gatewayOn({ alpha: { reply: saying("Hello") } }, { offer: { pricing } })
+  return Effect.gen(function* () {
+    const { facts, usage } = yield* asked({ key: capped })
+    assert.strictEqual(usage?.estimated_cost_usd, 0.00005)
+    const record = yield* recordOf(facts.generationId)
+    assert.deepStrictEqual(record.price, tier)
+    assert.deepStrictEqual(yield* balance, { spentNano: 50_000, reservedNano: 0 })
   }).pipe(Effect.provide(layer))
 })
 

@@ -3,7 +3,7 @@ import { Arbitrary, Schema } from "effect"
 import { type Candidate } from "../../src/domain/Catalog.ts"
 import { type ProviderPreferences } from "../../src/domain/Chat.ts"
 import { type StatsSnapshot } from "../../src/gateway/ProviderStats.ts"
-import { expectedCost, rank, type RankingInput } from "../../src/gateway/Ranking.ts"
+import { expectedCost, likelyOutput, rank, type RankingInput } from "../../src/gateway/Ranking.ts"
 import { candidateWith } from "./orders.ts"
 
 // The same cases in every run.
@@ -17,6 +17,7 @@ const inputWith = (input: Partial<RankingInput> & { readonly candidates: Readonl
   kind: "chat",
   promptTokens: 100,
   outputTokens: null,
+  choices: 1,
   stats: () => unseen,
   ...input
 })
@@ -165,9 +166,29 @@ it("a chat is not for embedding models, nor embeddings for chat models", () => {
   ])
 })
 
-it("the expected cost takes the client's limit where it is below what a reply is likely to hold", () => {
-  const candidate = at("alpha", 1_000_000, 2_000_000)
-  assert.strictEqual(expectedCost(candidate, 100, 10), 100_000 + 20_000)
-  assert.strictEqual(expectedCost(candidate, 100, null), 100_000 + 512_000)
-  assert.strictEqual(expectedCost(candidate, 100, 100_000), 100_000 + 512_000)
+it("a likely answer is as long as the client allows, up to what a choice is likely to hold", () => {
+  assert.strictEqual(likelyOutput(10, 1), 10)
+  assert.strictEqual(likelyOutput(null, 1), 256)
+  assert.strictEqual(likelyOutput(100_000, 2), 512)
+})
+
+it("the expected cost is that of the prompt's own tier; an embedding has no output", () => {
+  const pricing = {
+    prompt: 1_000_000,
+    completion: 2_000_000,
+    cachedPrompt: null,
+    tiers: [{ abovePromptTokens: 1_000, prompt: 3_000_000, completion: 4_000_000, cachedPrompt: null }]
+  }
+  const candidate = candidateWith("alpha", { pricing })
+  assert.strictEqual(expectedCost(candidate, 1_000, 10), 1_000_000 + 20_000)
+  assert.strictEqual(expectedCost(candidate, 1_001, 10), 3_003_000 + 40_000)
+  assert.strictEqual(expectedCost(candidateWith("alpha", { pricing, embeddings: true }), 100, 10), 100_000)
+})
+
+it("max_price is held against the prompt's own tier", () => {
+  const tiers = [{ abovePromptTokens: 50, prompt: 3_000_000, completion: 2_000_000, cachedPrompt: null }]
+  const candidates = [candidateWith("alpha", { pricing: { ...at("alpha", 1_000_000).offer.pricing, tiers } })]
+  const preferences = preferring({ max_price: { prompt: 2 } })
+  assert.deepStrictEqual(slugs(rank(inputWith({ candidates, preferences, promptTokens: 50 })).ranked), ["alpha"])
+  assert.strictEqual(rank(inputWith({ candidates, preferences, promptTokens: 51 })).excluded[0]?.reason, "max_price")
 })

@@ -25,7 +25,18 @@ const app = TestApp.layer({
     },
     {
       slug: "beta",
-      config: { dataPolicy: { training: false, retainsPrompts: true, retentionDays: 30, zdr: false } },
+      config: {
+        dataPolicy: { training: false, retainsPrompts: true, retentionDays: 30, zdr: false },
+        models: [
+          {
+            ...scriptedOffer("test/small"),
+            pricing: {
+              ...scriptedOffer("test/small").pricing,
+              tiers: [{ abovePromptTokens: 1_000, prompt: 2_000_000, completion: 3_000_000, cachedPrompt: 500_000 }]
+            }
+          }
+        ]
+      },
       models: { "test/small": { failure: new ServerFault({ status: 500, retryAfterMs: null }) } }
     },
     { slug: "gamma", models: { "test/large": { reply: helloReply } } }
@@ -81,7 +92,13 @@ it.effect("OpenAI's list with OpenRouter's fields, and who offers each model und
       {
         slug: "beta",
         name: "beta",
-        pricing: { prompt: "0.000001", completion: "0.000002" },
+        pricing: {
+          prompt: "0.000001",
+          completion: "0.000002",
+          tiers: [
+            { above_prompt_tokens: 1_000, prompt: "0.000002", completion: "0.000003", input_cache_read: "0.0000005" }
+          ]
+        },
         context_length: 128_000,
         max_completion_tokens: 16_384,
         data_policy: { training: false, retains_prompts: true, retention_days: 30, zdr: false },

@@ -66,7 +66,14 @@ describe("presets", () => {
     assert.isTrue(offer("mistral", "mistralai/mistral-embed")?.embeddings)
   })
 
-  it("take the base tier, the price of the day, and the dearest hour", () => {
+  it("take the tiers of long prompts, the price of the day, and the dearest hour", () => {
+    assert.deepStrictEqual(offer("openai", "openai/gpt-5.4")?.pricing.tiers, [
+      { abovePromptTokens: 271_999, prompt: 5_000_000, completion: 22_500_000, cachedPrompt: 500_000 }
+    ])
+    assert.deepStrictEqual(offer("openrouter", "x-ai/grok-4-fast")?.pricing.tiers, [
+      { abovePromptTokens: 128_000, prompt: 400_000, completion: 1_000_000, cachedPrompt: 50_000 }
+    ])
+    assert.isUndefined(offer("anthropic", "anthropic/claude-opus-4.6")?.pricing.tiers, "given up in March")
     assert.strictEqual(offer("openai", "openai/gpt-5.4")?.pricing.prompt, 2_500_000)
     assert.strictEqual(offer("openai", "openai/o3", Date.UTC(2025, 5, 9))?.pricing.prompt, 10_000_000)
     assert.strictEqual(offer("openai", "openai/o3", Date.UTC(2025, 5, 10))?.pricing.prompt, 2_000_000)

@@ -194,13 +194,21 @@ describe("a wrong settings file", () => {
     [
       provider("", "[{ id: a/b, upstream: b, pricing: { prompt: 1 } }, { id: a/c, upstream: c }]"),
       `providers[0].models[0].pricing.completion is missing; expected ${usd} (only a model with embeddings: true can do without)`,
-      "providers[0].models[1].pricing is missing; expected a mapping of prompt, completion, cached_prompt"
+      "providers[0].models[1].pricing is missing; expected a mapping of prompt, completion, cached_prompt, tiers"
     ],
     [
       provider("", "[{ id: a/b, upstream: b, pricing: { prompt: 1, completion: 1 } }, { id: a/b, upstream: 5 }]"),
       "providers[0].models[1].upstream is 5; expected what the provider calls the model",
-      "providers[0].models[1].pricing is missing; expected a mapping of prompt, completion, cached_prompt",
+      "providers[0].models[1].pricing is missing; expected a mapping of prompt, completion, cached_prompt, tiers",
       "providers[0].models[1].id repeats providers[0].models[0].id; expected an id that no other model of this provider has"
+    ],
+    [
+      provider(
+        "",
+        "[{ id: a/b, upstream: b, pricing: { prompt: 1, completion: 1, tiers: [{ above_prompt_tokens: 9, prompt: 2, completion: 2 }, { above_prompt_tokens: 9, prompt: 3 }] } }]"
+      ),
+      `providers[0].models[0].pricing.tiers[1].completion is missing; expected ${usd} (only a model with embeddings: true can do without)`,
+      "providers[0].models[0].pricing.tiers[1].above_prompt_tokens repeats providers[0].models[0].pricing.tiers[0].above_prompt_tokens; expected a length that no other tier begins at"
     ],
     [
       provider("") + provider("").replace("providers:\n", ""),

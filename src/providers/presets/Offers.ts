@@ -1,12 +1,12 @@
 /**
- * What a vendor offers at which price, out of the pinned price list. Base tiers only, the price in force on a given
- * day, and of prices that change with the hour the dearest, so that a cap holds at any hour; fees a request, a search
+ * What a vendor offers at which price, out of the pinned price list: the tiers of long prompts, the price in force on a
+ * given day, and of prices that change with the hour the dearest, so that a cap holds at any hour; fees a request, a search
  * or an image are not part of it. Models without a price a token, deprecated ones, and those that neither chat nor
  * embed are left out.
  */
 import { findProvider, type ModelInfo, type ModelPrice } from "@pydantic/genai-prices"
 import { type ModelOffer } from "../../domain/Catalog.ts"
-import { picoFromUsdPerMillion, type PicoUsdPerToken } from "../../domain/Money.ts"
+import { picoFromUsdPerMillion, type PicoUsdPerToken, type Pricing } from "../../domain/Money.ts"
 import { claudeModel } from "../dialects/AnthropicModel.ts"
 import { modelId } from "./ModelId.ts"
 import { type Preset } from "./Vendors.ts"
@@ -43,16 +43,15 @@ const offerOf = (preset: Preset, model: ModelInfo, nowMs: number): ModelOffer | 
   const upstream = upstreamOf(model)
   const id = modelId(preset, model.id)
   const prices = inForce(model, nowMs)
-  const prompt = dearest(prices, "input_mtok")
-  if (id === null || prompt === null) return null
-  const completion = dearest(prices, "output_mtok")
-  const embeddings = completion === null || model.id.includes("embed")
+  const pricing = pricingOf(prices)
+  if (id === null || pricing === null) return null
+  const embeddings = dearest(prices, "output_mtok", 0) === null || model.id.includes("embed")
   return {
     id,
     upstream,
     contextLength: model.context_window ?? null,
     maxCompletionTokens: null,
-    pricing: { prompt, completion: completion ?? 0, cachedPrompt: dearest(prices, "cache_read_mtok") },
+    pricing,
     embeddings,
     prefill: preset.dialect === "anthropic" && claudeModel(upstream).prefill
   }
@@ -89,10 +88,35 @@ const inForce = ({ prices }: ModelInfo, nowMs: number): ReadonlyArray<ModelPrice
   return [...begun.slice(-1), ...hourly].map((entry) => entry.prices)
 }
 
-const dearest = (prices: ReadonlyArray<ModelPrice>, unit: string): PicoUsdPerToken | null => {
+/** Null where the list has no price for a prompt's tokens. */
+const pricingOf = (prices: ReadonlyArray<ModelPrice>): Pricing | null => {
+  const at = (promptTokens: number) => ({
+    prompt: dearest(prices, "input_mtok", promptTokens),
+    completion: dearest(prices, "output_mtok", promptTokens) ?? 0,
+    cachedPrompt: dearest(prices, "cache_read_mtok", promptTokens)
+  })
+  const { prompt, ...base } = at(0)
+  if (prompt === null) return null
+  const units = [prices.map((price) => [price["input_mtok"], price["output_mtok"], price["cache_read_mtok"]])].flat(2)
+  const starts = new Set(
+    units.flatMap((unit) => (typeof unit === "object" ? unit.tiers.map(({ start }) => start) : []))
+  )
+  const tiers = [...starts]
+    .sort((a, b) => a - b)
+    .map((start) => {
+      const tier = at(start + 1)
+      return { abovePromptTokens: start, ...tier, prompt: tier.prompt ?? prompt }
+    })
+  return { prompt, ...base, ...(tiers.length === 0 ? {} : { tiers }) }
+}
+
+/** The dearest of the prices that hold for a prompt of this length. */
+const dearest = (prices: ReadonlyArray<ModelPrice>, unit: string, promptTokens: number): PicoUsdPerToken | null => {
   const usd = prices.flatMap((price) => {
     const value = price[unit]
-    return value === undefined ? [] : [typeof value === "number" ? value : value.base]
+    if (value === undefined) return []
+    if (typeof value === "number") return [value]
+    return [value.tiers.findLast(({ start }) => promptTokens > start)?.price ?? value.base]
   })
   return usd.length === 0 ? null : picoFromUsdPerMillion(Math.max(...usd))
 }

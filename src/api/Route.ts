@@ -1,0 +1,64 @@
+/** `POST /v1/route/preview`: a chat request's way through the router, told without calling anyone. */
+import { Schema } from "effect"
+import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
+import { ChatRequest } from "../domain/Chat.ts"
+import { Authorization } from "./Authorization.ts"
+import { ErrorBody, errors, Validation } from "./Failure.ts"
+
+const Usd = Schema.Finite
+
+export const RouteCandidate = Schema.Struct({
+  provider: Schema.String,
+  model: Schema.String,
+  /** Whether it serves a fallback model. */
+  fallback_model: Schema.Boolean,
+  /** A likely answer's cost, without the markup. */
+  expected_cost_usd: Usd,
+  /** USD per million tokens, for a prompt of this length. */
+  price: Schema.Struct({ prompt: Usd, completion: Usd, cached_prompt: Schema.NullOr(Usd) }),
+  /** A candidate with an open circuit is skipped. */
+  circuit: Schema.Literals(["closed", "open", "half_open"]),
+  /** Share of the calls measured lately that were answered, 0 to 1; null when there were none. */
+  success_rate: Schema.NullOr(Schema.Finite),
+  latency_ms: Schema.NullOr(Schema.Struct({ p50: Schema.Finite, p99: Schema.Finite })),
+  throughput_tps: Schema.NullOr(Schema.Finite)
+}).annotate({ identifier: "RouteCandidate" })
+
+export const RoutePreview = Schema.Struct({
+  object: Schema.Literal("route.preview"),
+  model: Schema.String,
+  sort: Schema.Literals(["price", "throughput", "latency"]),
+  prompt_tokens: Schema.Int,
+  likely_completion_tokens: Schema.Int,
+  /** In the order in which they would be called. */
+  candidates: Schema.Array(RouteCandidate),
+  excluded: Schema.Array(
+    Schema.Struct({
+      slug: Schema.String,
+      model: Schema.String,
+      reason: Schema.String,
+      expected_cost_usd: Schema.NullOr(Usd)
+    })
+  ),
+  /** What the request would be answered with when no candidate is left. */
+  error: Schema.NullOr(ErrorBody)
+}).annotate({ identifier: "RoutePreview" })
+export type RoutePreview = typeof RoutePreview.Type
+
+export class RouteGroup extends HttpApiGroup.make("route")
+  .add(
+    HttpApiEndpoint.post("preview", "/v1/route/preview", {
+      payload: ChatRequest,
+      success: RoutePreview,
+      error: errors(403, 404, 500, 503)
+    }).annotateMerge(
+      OpenApi.annotations({
+        title: "Preview the route of a chat completion",
+        description:
+          "Ranks the providers for a chat request as a live call would, and calls none: candidates in order, those left out with the reason, the expected cost of each. Leaves no generation and takes nothing from a limit or a budget."
+      })
+    )
+  )
+  .middleware(Validation)
+  .middleware(Authorization)
+  .annotateMerge(OpenApi.annotations({ title: "Routing" })) {}

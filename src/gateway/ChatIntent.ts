@@ -1,0 +1,27 @@
+/** A chat request as the intake reads it: what it asks for, how long its prompt is, how much it allows. */
+import { type ChatRequest, outputLimit } from "../domain/Chat.ts"
+import { type Intent } from "./Intake.ts"
+import { type Caller, type Facts } from "./Order.ts"
+import { countPrompt } from "./Tokens.ts"
+
+/** `modelsFallback`: for a request that names no fallback models of its own. */
+export const chatIntent = (
+  { caller, facts, request }: { readonly request: ChatRequest; readonly caller: Caller; readonly facts: Facts },
+  modelsFallback: ReadonlyArray<string>
+): Intent<ChatRequest> => {
+  const choices = request.n ?? 1
+  const limit = outputLimit(request)
+  return {
+    kind: "chat",
+    request,
+    model: request.model,
+    fallbackModels: request.models ?? modelsFallback,
+    preferences: request.provider ?? null,
+    promptTokens: countPrompt(request),
+    outputTokens: limit === null ? null : limit * choices,
+    choices,
+    streamed: request.stream === true,
+    caller,
+    facts
+  }
+}
