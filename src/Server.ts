@@ -27,9 +27,11 @@ import { Policy } from "./gateway/Policy.ts"
 import { ProviderStats } from "./gateway/ProviderStats.ts"
 import { RoutePreview } from "./gateway/RoutePreview.ts"
 import { Router } from "./gateway/Router.ts"
+import { Series } from "./gateway/Series.ts"
 import { loadTables } from "./gateway/Tokens.ts"
 import { Traffic } from "./gateway/Traffic.ts"
 import * as AdminRoutes from "./http/Admin.ts"
+import * as AdminSettingsRoutes from "./http/AdminSettings.ts"
 import * as Authorization from "./http/Authorization.ts"
 import * as ChatRoutes from "./http/Chat.ts"
 import * as Docs from "./http/Docs.ts"
@@ -40,6 +42,7 @@ import * as HealthRoutes from "./http/Health.ts"
 import * as KeyRoutes from "./http/Keys.ts"
 import * as ModelRoutes from "./http/Models.ts"
 import * as RouteRoutes from "./http/Route.ts"
+import * as SeriesRoutes from "./http/Series.ts"
 import * as Swappable from "./http/Swappable.ts"
 import * as Validation from "./http/Validation.ts"
 import { Providers } from "./providers/Providers.ts"
@@ -53,7 +56,8 @@ export const gateway = (settings: SettingsShape) =>
     Completion.layer(settings.routing),
     Embeddings.layer,
     RoutePreview.layer(settings.routing),
-    Overview.layer
+    Overview.layer,
+    Series.layer
   ).pipe(
     Layer.provideMerge(Layer.mergeAll(Closing.layer, Policy.layer, Router.layer(settings.routing))),
     Layer.provideMerge(
@@ -84,10 +88,14 @@ export const routes = (settings: SettingsShape, adminKey: Redacted.Redacted) =>
         EmbeddingRoutes.layer,
         RouteRoutes.layer,
         ModelRoutes.layer,
+        ModelRoutes.layerAdmin,
         GenerationRoutes.layer,
+        GenerationRoutes.layerAdmin,
         KeyRoutes.layer,
         KeyRoutes.layerOwn,
         AdminRoutes.layer,
+        AdminSettingsRoutes.layer(settings),
+        SeriesRoutes.layer,
         HealthRoutes.layer
       )
     ),

@@ -1,13 +1,15 @@
 /** The whole contract: every group of endpoints. Safe for a client to import: no server code behind it. */
 import { HttpApi, OpenApi } from "effect/http-api"
 import { AdminGroup } from "./Admin.ts"
+import { AdminSettingsGroup } from "./AdminSettings.ts"
 import { ChatGroup } from "./Chat.ts"
 import { EmbeddingsGroup } from "./Embeddings.ts"
-import { GenerationsGroup } from "./Generations.ts"
+import { AdminGenerationsGroup, GenerationsGroup } from "./Generations.ts"
 import { HealthGroup } from "./Health.ts"
 import { KeysGroup, OwnKeyGroup } from "./Keys.ts"
-import { ModelsGroup } from "./Models.ts"
+import { AdminModelsGroup, ModelsGroup } from "./Models.ts"
 import { RouteGroup } from "./Route.ts"
+import { SeriesGroup } from "./Series.ts"
 
 /** The interface version of spec.md. */
 export const version = "0.1.0"
@@ -21,6 +23,10 @@ export class Api extends HttpApi.make("tollgate")
   .add(KeysGroup)
   .add(OwnKeyGroup)
   .add(AdminGroup)
+  .add(SeriesGroup)
+  .add(AdminGenerationsGroup)
+  .add(AdminModelsGroup)
+  .add(AdminSettingsGroup)
   .add(HealthGroup)
   // Every fault of a request is listed, not just the first.
   .annotate(HttpApi.ParseOptions, { errors: "all" })

@@ -1,8 +1,8 @@
-/** Reading one's own generations back: spec.md's record and, beyond it, the receipt of contract §7. */
+/** Reading generations back, a key its own and the admin any: spec.md's record and, beyond it, the receipt of contract §7. */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { UsageInfo } from "../domain/Chat.ts"
-import { Authorization } from "./Authorization.ts"
+import { AdminAuthorization, Authorization } from "./Authorization.ts"
 import { errors, Validation } from "./Failure.ts"
 
 const Usd = Schema.Finite
@@ -51,6 +51,27 @@ export type GenerationRecord = typeof GenerationRecord.Type
 
 const Moment = Schema.DateTimeUtcFromString
 
+/** Model ids, slugs and error types are compared as they are; Postgres takes no NUL. */
+const Word = Schema.String.check(Schema.isPattern(/^\P{Cc}*$/u))
+
+const page = {
+  limit: Schema.optionalKey(
+    Schema.FiniteFromString.pipe(Schema.decodeTo(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 100 }))))
+  ),
+  cursor: Schema.optionalKey(Schema.String.check(Schema.isPattern(/^gen_[0-9a-f]{32}$/))),
+  from: Schema.optionalKey(Moment),
+  to: Schema.optionalKey(Moment),
+  model: Schema.optionalKey(Word)
+}
+
+const listOf = <Record extends Schema.Top>(record: Record) =>
+  Schema.Struct({
+    object: Schema.Literal("list"),
+    data: Schema.Array(record),
+    has_more: Schema.Boolean,
+    next_cursor: Schema.NullOr(Schema.String)
+  })
+
 export class GenerationsGroup extends HttpApiGroup.make("generations")
   .add(
     HttpApiEndpoint.get("get", "/v1/generations/:generation_id", {
@@ -59,26 +80,41 @@ export class GenerationsGroup extends HttpApiGroup.make("generations")
       error: errors(403, 404, 500, 503)
     }).annotateMerge(OpenApi.annotations({ title: "Read one of the key's own generations" })),
     HttpApiEndpoint.get("list", "/v1/generations", {
-      query: {
-        limit: Schema.optionalKey(
-          Schema.FiniteFromString.pipe(
-            Schema.decodeTo(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 100 })))
-          )
-        ),
-        cursor: Schema.optionalKey(Schema.String.check(Schema.isPattern(/^gen_[0-9a-f]{32}$/))),
-        from: Schema.optionalKey(Moment),
-        to: Schema.optionalKey(Moment),
-        model: Schema.optionalKey(Schema.String.check(Schema.isPattern(/^\P{Cc}*$/u)))
-      },
-      success: Schema.Struct({
-        object: Schema.Literal("list"),
-        data: Schema.Array(GenerationRecord),
-        has_more: Schema.Boolean,
-        next_cursor: Schema.NullOr(Schema.String)
-      }),
+      query: page,
+      success: listOf(GenerationRecord),
       error: errors(403, 500, 503)
     }).annotateMerge(OpenApi.annotations({ title: "List the key's own generations, newest first" }))
   )
   .middleware(Validation)
   .middleware(Authorization)
   .annotateMerge(OpenApi.annotations({ title: "Generations" })) {}
+
+/** The record with the key that made it and the user whom that key belongs to. */
+export const AdminGenerationRecord = Schema.Struct({
+  ...GenerationRecord.fields,
+  key_id: Schema.String,
+  owner: Schema.NullOr(Schema.String)
+}).annotate({ identifier: "AdminGenerationRecord" })
+
+export class AdminGenerationsGroup extends HttpApiGroup.make("adminGenerations")
+  .add(
+    HttpApiEndpoint.get("get", "/v1/admin/generations/:generation_id", {
+      params: { generation_id: Schema.String },
+      success: AdminGenerationRecord,
+      error: errors(404, 500, 503)
+    }).annotateMerge(OpenApi.annotations({ title: "Read any generation" })),
+    HttpApiEndpoint.get("list", "/v1/admin/generations", {
+      query: {
+        ...page,
+        key: Schema.optionalKey(Word),
+        provider: Schema.optionalKey(Word),
+        /** An error type; `any`: those that failed; `none`: those that did not. */
+        error: Schema.optionalKey(Word)
+      },
+      success: listOf(AdminGenerationRecord),
+      error: errors(500, 503)
+    }).annotateMerge(OpenApi.annotations({ title: "List everyone's generations, newest first" }))
+  )
+  .middleware(Validation)
+  .middleware(AdminAuthorization)
+  .annotateMerge(OpenApi.annotations({ title: "Administration: generations" })) {}

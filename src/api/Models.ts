@@ -1,7 +1,7 @@
 /** `GET /v1/models`: OpenAI's list with OpenRouter's fields and, for each model, its providers with their data policies (contract §8). */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
-import { Authorization } from "./Authorization.ts"
+import { AdminAuthorization, Authorization } from "./Authorization.ts"
 import { errors } from "./Failure.ts"
 
 /** USD per token, as decimal strings. */
@@ -85,3 +85,12 @@ export class ModelsGroup extends HttpApiGroup.make("models")
   )
   .middleware(Authorization)
   .annotateMerge(OpenApi.annotations({ title: "Models" })) {}
+
+export class AdminModelsGroup extends HttpApiGroup.make("adminModels")
+  .add(
+    HttpApiEndpoint.get("list", "/v1/admin/models", { success: ModelList, error: errors(500) }).annotateMerge(
+      OpenApi.annotations({ title: "List every model with all its providers" })
+    )
+  )
+  .middleware(AdminAuthorization)
+  .annotateMerge(OpenApi.annotations({ title: "Administration: models" })) {}

@@ -1,5 +1,5 @@
 /**
- * Reading generations back: one's own only. A generation that is still under way is waited for, so that it can be read from the
+ * Reading generations back: a key its own only, the admin any. A generation that is still under way is waited for, so that it can be read from the
  * moment the client holds its id; one whose lease ran out is settled first by whoever asks.
  */
 import { Clock, Context, Duration, Effect, Layer, Option, Schedule } from "effect"
@@ -15,7 +15,12 @@ export interface GenerationFilter {
   readonly fromMs?: number
   readonly toMs?: number
   readonly model?: string
+  readonly provider?: string
+  /** An error type; `any`: those that failed; `none`: those that did not. */
+  readonly error?: string
 }
+
+export type GenerationList = GenerationPage
 
 /** How often a generation under way is looked at again. */
 const LOOK_AGAIN = Duration.millis(50)
@@ -24,8 +29,10 @@ const RECONCILE_EVERY = Duration.seconds(30)
 export class Generations extends Context.Service<
   Generations,
   {
-    readonly get: (id: string, keyId: string) => Effect.Effect<Generation, GatewayError>
-    readonly list: (keyId: string, filter: GenerationFilter) => Effect.Effect<GenerationPage, GatewayError>
+    /** Without a key: whosever it is. */
+    readonly get: (id: string, keyId: string | null) => Effect.Effect<Generation, GatewayError>
+    /** Without a key: everyone's. */
+    readonly list: (keyId: string | null, filter: GenerationFilter) => Effect.Effect<GenerationPage, GatewayError>
   }
 >()("tollgate/gateway/Generations") {
   static readonly layer = Layer.effect(
@@ -33,7 +40,7 @@ export class Generations extends Context.Service<
     Effect.gen(function* () {
       const ledger = yield* Ledger
 
-      const get = Effect.fn("Generations.get")(function* (id: string, keyId: string) {
+      const get = Effect.fn("Generations.get")(function* (id: string, keyId: string | null) {
         if (!isId("gen", id)) return yield* gatewayError(new NotFound({ what: "generation", id }))
         while (true) {
           const found = yield* orUnavailable(ledger.find(id, keyId))

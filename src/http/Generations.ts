@@ -6,7 +6,7 @@ import { type GenerationRecord } from "../api/Generations.ts"
 import { type Generation } from "../domain/Generation.ts"
 import { usdFromNano, usdPerMillionFromPico } from "../domain/Money.ts"
 import { usageInfo } from "../gateway/Closing.ts"
-import { Generations } from "../gateway/Generations.ts"
+import { type GenerationFilter, type GenerationList, Generations } from "../gateway/Generations.ts"
 import { callerWith } from "./Authorization.ts"
 import { guard } from "./Failure.ts"
 
@@ -24,26 +24,64 @@ export const layer = HttpApiBuilder.group(
       list: ({ query }) =>
         guard(
           Effect.flatMap(caller, ({ key }) =>
-            Effect.map(
-              generations.list(key.id, {
-                limit: query.limit ?? DEFAULT_PAGE,
-                cursor: query.cursor ?? null,
-                ...(query.from === undefined ? {} : { fromMs: DateTime.toEpochMillis(query.from) }),
-                ...(query.to === undefined ? {} : { toMs: DateTime.toEpochMillis(query.to) }),
-                ...(query.model === undefined ? {} : { model: query.model })
-              }),
-              (page) => ({
-                object: "list" as const,
-                data: page.generations.map(recordOf),
-                has_more: page.nextCursor !== null,
-                next_cursor: page.nextCursor
-              })
-            )
+            Effect.map(generations.list(key.id, filterOf(query)), (page) => listOf(page, recordOf))
           )
         )
     })
   })
 )
+
+/** The admin's view: every key's. */
+export const layerAdmin = HttpApiBuilder.group(
+  Api,
+  "adminGenerations",
+  Effect.fnUntraced(function* (handlers) {
+    const generations = yield* Generations
+    return handlers.handleAll({
+      get: ({ params }) => guard(Effect.map(generations.get(params.generation_id, null), adminRecordOf)),
+      list: ({ query }) =>
+        guard(
+          Effect.map(
+            generations.list(query.key ?? null, {
+              ...filterOf(query),
+              ...(query.provider === undefined ? {} : { provider: query.provider }),
+              ...(query.error === undefined ? {} : { error: query.error })
+            }),
+            (page) => listOf(page, adminRecordOf)
+          )
+        )
+    })
+  })
+)
+
+interface PageQuery {
+  readonly limit?: number
+  readonly cursor?: string
+  readonly from?: DateTime.Utc
+  readonly to?: DateTime.Utc
+  readonly model?: string
+}
+
+const filterOf = (query: PageQuery): GenerationFilter => ({
+  limit: query.limit ?? DEFAULT_PAGE,
+  cursor: query.cursor ?? null,
+  ...(query.from === undefined ? {} : { fromMs: DateTime.toEpochMillis(query.from) }),
+  ...(query.to === undefined ? {} : { toMs: DateTime.toEpochMillis(query.to) }),
+  ...(query.model === undefined ? {} : { model: query.model })
+})
+
+const listOf = <Record>({ generations, nextCursor }: GenerationList, wire: (generation: Generation) => Record) => ({
+  object: "list" as const,
+  data: generations.map(wire),
+  has_more: nextCursor !== null,
+  next_cursor: nextCursor
+})
+
+const adminRecordOf = (generation: Generation) => ({
+  ...recordOf(generation),
+  key_id: generation.keyId,
+  owner: generation.ownerId
+})
 
 const recordOf = (generation: Generation): GenerationRecord => ({
   id: generation.id,

@@ -18,82 +18,96 @@ export const layer = HttpApiBuilder.group(
   Api,
   "models",
   Effect.fnUntraced(function* (handlers) {
-    const catalog = yield* Catalog
-    const circuits = yield* Circuits
-    const stats = yield* ProviderStats
-
-    const providerOf = (candidate: Candidate) =>
-      Effect.map(circuits.state(candidate), ({ state }): Entry["providers"][number] => {
-        const { offer, provider } = candidate
-        const { calls, latencyMs, successRate, throughputTps } = stats.snapshot(provider.slug, offer.id)
-        const { retainsPrompts, retentionDays, training, zdr } = provider.dataPolicy
-        return {
-          slug: provider.slug,
-          name: provider.name,
-          pricing: tieredPrices(offer.pricing),
-          context_length: offer.contextLength,
-          max_completion_tokens: offer.maxCompletionTokens,
-          data_policy: { training, retains_prompts: retainsPrompts, retention_days: retentionDays, zdr },
-          tags: [...(training ? [] : ["no-training"]), ...(deniesCollection(provider.dataPolicy) ? ["zdr"] : [])],
-          status: state === "open" ? "down" : "ok",
-          uptime: calls === 0 ? null : successRate,
-          latency_ms: latencyMs,
-          throughput_tps: throughputTps
-        }
-      })
-
-    const entryOf = (model: Model) =>
-      Effect.map(Effect.forEach(model.candidates, providerOf), (providers): Entry | undefined => {
-        const [cheapest] = model.candidates.toSorted((a, b) => a.offer.pricing.prompt - b.offer.pricing.prompt)
-        if (cheapest === undefined) return undefined
-        const { embeddings, pricing } = cheapest.offer
-        const contextLength = longest(model.candidates.map(({ offer }) => offer.contextLength))
-        const [owner = ""] = model.id.split("/")
-        const output = embeddings ? "embeddings" : "text"
-        return {
-          id: model.id,
-          object: "model",
-          created: 0,
-          owned_by: owner,
-          name: model.id,
-          canonical_slug: model.id,
-          description: "",
-          context_length: contextLength,
-          architecture: {
-            modality: `text->${output}`,
-            input_modalities: ["text"],
-            output_modalities: [output],
-            tokenizer: "Other",
-            instruct_type: null
-          },
-          pricing: prices(pricing),
-          supported_parameters: embeddings ? ["dimensions", "encoding_format"] : chatParameters,
-          default_parameters: null,
-          per_request_limits: null,
-          supported_voices: null,
-          links: { details: `/v1/models#${model.id}` },
-          top_provider: {
-            context_length: contextLength,
-            max_completion_tokens: longest(model.candidates.map(({ offer }) => offer.maxCompletionTokens)),
-            is_moderated: false
-          },
-          providers
-        }
-      })
-
-    const list = Effect.fnUntraced(function* () {
-      const { key } = yield* callerWith("models:read")
-      const entries = yield* Effect.forEach(
-        catalog.models.filter(({ id }) => allowsModel(key.allowedModels, id)),
-        entryOf
+    const listOf = yield* listing
+    return handlers.handle("list", () =>
+      guard(
+        Effect.flatMap(callerWith("models:read"), ({ key }) => listOf(({ id }) => allowsModel(key.allowedModels, id)))
       )
-      const data = entries.flatMap((entry) => entry ?? [])
-      return { object: "list" as const, data, total_count: data.length, links: { next: null } }
-    })
-
-    return handlers.handle("list", () => guard(list()))
+    )
   })
 )
+
+/** The admin's view: every model. */
+export const layerAdmin = HttpApiBuilder.group(
+  Api,
+  "adminModels",
+  Effect.fnUntraced(function* (handlers) {
+    const listOf = yield* listing
+    return handlers.handle("list", () => listOf(() => true))
+  })
+)
+
+/** How a list of some of the models is made. */
+const listing = Effect.gen(function* () {
+  const catalog = yield* Catalog
+  const circuits = yield* Circuits
+  const stats = yield* ProviderStats
+
+  const providerOf = (candidate: Candidate) =>
+    Effect.map(circuits.state(candidate), ({ state }): Entry["providers"][number] => {
+      const { offer, provider } = candidate
+      const { calls, latencyMs, successRate, throughputTps } = stats.snapshot(provider.slug, offer.id)
+      const { retainsPrompts, retentionDays, training, zdr } = provider.dataPolicy
+      return {
+        slug: provider.slug,
+        name: provider.name,
+        pricing: tieredPrices(offer.pricing),
+        context_length: offer.contextLength,
+        max_completion_tokens: offer.maxCompletionTokens,
+        data_policy: { training, retains_prompts: retainsPrompts, retention_days: retentionDays, zdr },
+        tags: [...(training ? [] : ["no-training"]), ...(deniesCollection(provider.dataPolicy) ? ["zdr"] : [])],
+        status: state === "open" ? "down" : "ok",
+        uptime: calls === 0 ? null : successRate,
+        latency_ms: latencyMs,
+        throughput_tps: throughputTps
+      }
+    })
+
+  const entryOf = (model: Model) =>
+    Effect.map(Effect.forEach(model.candidates, providerOf), (providers): Entry | undefined => {
+      const [cheapest] = model.candidates.toSorted((a, b) => a.offer.pricing.prompt - b.offer.pricing.prompt)
+      if (cheapest === undefined) return undefined
+      const { embeddings, pricing } = cheapest.offer
+      const contextLength = longest(model.candidates.map(({ offer }) => offer.contextLength))
+      const [owner = ""] = model.id.split("/")
+      const output = embeddings ? "embeddings" : "text"
+      return {
+        id: model.id,
+        object: "model",
+        created: 0,
+        owned_by: owner,
+        name: model.id,
+        canonical_slug: model.id,
+        description: "",
+        context_length: contextLength,
+        architecture: {
+          modality: `text->${output}`,
+          input_modalities: ["text"],
+          output_modalities: [output],
+          tokenizer: "Other",
+          instruct_type: null
+        },
+        pricing: prices(pricing),
+        supported_parameters: embeddings ? ["dimensions", "encoding_format"] : chatParameters,
+        default_parameters: null,
+        per_request_limits: null,
+        supported_voices: null,
+        links: { details: `/v1/models#${model.id}` },
+        top_provider: {
+          context_length: contextLength,
+          max_completion_tokens: longest(model.candidates.map(({ offer }) => offer.maxCompletionTokens)),
+          is_moderated: false
+        },
+        providers
+      }
+    })
+
+  return Effect.fnUntraced(function* (shown: (model: Model) => boolean) {
+    const entries = yield* Effect.forEach(catalog.models.filter(shown), entryOf)
+    const data = entries.flatMap((entry) => entry ?? [])
+    return { object: "list" as const, data, total_count: data.length, links: { next: null } }
+  })
+})
 
 const chatParameters = [
   "frequency_penalty",

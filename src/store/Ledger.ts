@@ -46,6 +46,49 @@ export interface GenerationPage {
   readonly nextCursor: string | null
 }
 
+/** `fromMs` inclusive, `toMs` exclusive. */
+export interface GenerationQuery {
+  /** `null`: every key's. */
+  readonly keyId: string | null
+  readonly limit: number
+  readonly cursor: string | null
+  readonly fromMs?: number
+  readonly toMs?: number
+  readonly model?: string
+  readonly provider?: string
+  /** An error type; `any`: those that failed; `none`: those that did not. */
+  readonly error?: string
+}
+
+/** `fromMs` inclusive, `toMs` exclusive. Buckets begin at multiples of `bucketMs` since 1970. */
+export interface SeriesSpan {
+  readonly fromMs: number
+  readonly toMs: number
+  readonly bucketMs: number
+}
+
+export interface Quantiles {
+  readonly p50: number
+  readonly p95: number
+  readonly p99: number
+}
+
+export interface LedgerBucket {
+  readonly startMs: number
+  readonly requests: number
+  /** How many failed, by error type. */
+  readonly errors: Readonly<Record<string, number>>
+  readonly cacheHits: number
+  readonly promptTokens: number
+  readonly completionTokens: number
+  readonly billedNano: NanoUsd
+  /** What cache hits would have cost. */
+  readonly savedNano: NanoUsd
+  /** Without those settled by recovery; null when there is none. */
+  readonly latencyMs: Quantiles | null
+  readonly timeToFirstTokenMs: Quantiles | null
+}
+
 export interface ModelSpend {
   readonly model: string
   readonly billedNano: NanoUsd
@@ -61,7 +104,7 @@ export interface LedgerOverview {
   readonly cacheHits24h: number
   readonly cacheSaved24hNano: NanoUsd
   /** Over the last 24 h; null when there is none. */
-  readonly latencyMs: { readonly p50: number; readonly p95: number; readonly p99: number } | null
+  readonly latencyMs: Quantiles | null
   readonly spentTodayNano: NanoUsd
   readonly spentMonthNano: NanoUsd
   readonly reservedNano: NanoUsd
@@ -98,17 +141,12 @@ export class Ledger extends Context.Service<
     readonly settle: (generation: Generation, month: string) => Effect.Effect<void, StoreError>
     /** Ends a reservation that came to nothing: releases what it held and removes the intent. Once. */
     readonly void: (generationId: string) => Effect.Effect<void, StoreError>
-    /** The generation, if it is this key's; another's answers none. */
-    readonly find: (id: string, keyId: string) => Effect.Effect<Option.Option<GenerationState>, StoreError>
-    /** One key's settled generations, newest first (by id, descending). `fromMs` inclusive, `toMs` exclusive. */
-    readonly list: (options: {
-      readonly keyId: string
-      readonly limit: number
-      readonly cursor: string | null
-      readonly fromMs?: number
-      readonly toMs?: number
-      readonly model?: string
-    }) => Effect.Effect<GenerationPage, StoreError>
+    /** The generation, if it is this key's; another's answers none. `null`: whosever it is. */
+    readonly find: (id: string, keyId: string | null) => Effect.Effect<Option.Option<GenerationState>, StoreError>
+    /** Settled generations, newest first (by id, descending). */
+    readonly list: (query: GenerationQuery) => Effect.Effect<GenerationPage, StoreError>
+    /** What happened in each stretch of `bucketMs` that has a generation, oldest first, over all keys. */
+    readonly series: (span: SeriesSpan) => Effect.Effect<ReadonlyArray<LedgerBucket>, StoreError>
     /** A balance for each key asked for; zeros for one that neither spent nor reserved. */
     readonly balances: (
       keyIds: ReadonlyArray<string>,

@@ -5,6 +5,7 @@ import { type NanoUsd } from "../domain/Money.ts"
 import { estimatedGeneration } from "./EstimatedGeneration.ts"
 import type { Balance, GenerationState, Ledger, Reservation } from "./Ledger.ts"
 import { overviewOf } from "./LedgerOverviewMemory.ts"
+import { seriesOf } from "./LedgerSeriesMemory.ts"
 
 /** A generation and the month that it is charged to. */
 export interface Entry {
@@ -23,6 +24,10 @@ export interface LedgerState {
   /** By `key month`. */
   readonly counters: Map<string, Balance>
 }
+
+/** Whether a generation ended in an error of this type; `any` and `none` as in a query. */
+const endedIn = ({ errorType }: Generation, error: string): boolean =>
+  error === "any" ? errorType !== null : error === "none" ? errorType === null : errorType === error
 
 const nothing: Balance = { spentNano: 0, reservedNano: 0 }
 const counterOf = (keyId: string, month: string): string => `${keyId} ${month}`
@@ -103,24 +108,29 @@ export const makeLedgerMemory = (): Ledger["Service"] => {
     find: (id, keyId) =>
       Effect.sync(() => {
         const settled = state.generations.get(id)?.generation
-        if (settled?.keyId === keyId) return Option.some<GenerationState>({ _tag: "Settled", generation: settled })
+        if (settled !== undefined && (keyId ?? settled.keyId) === settled.keyId)
+          return Option.some<GenerationState>({ _tag: "Settled", generation: settled })
         const held = state.reservations.get(id)
-        return held?.keyId === keyId
+        return held !== undefined && (keyId ?? held.keyId) === held.keyId
           ? Option.some<GenerationState>({ _tag: "Pending", leaseUntilMs: held.leaseUntilMs })
           : Option.none()
       }),
 
-    list: ({ keyId, limit, cursor, fromMs = -Infinity, toMs = Infinity, model }) =>
+    list: ({ keyId, limit, cursor, fromMs = -Infinity, toMs = Infinity, model, provider, error }) =>
       Effect.sync(() => {
         const found = [...state.generations.values()]
           .map((entry) => entry.generation)
-          .filter((one) => one.keyId === keyId && (cursor === null || one.id < cursor))
+          .filter((one) => (keyId === null || one.keyId === keyId) && (cursor === null || one.id < cursor))
           .filter((one) => one.createdAtMs >= fromMs && one.createdAtMs < toMs)
           .filter((one) => model === undefined || one.model === model)
+          .filter((one) => provider === undefined || one.provider === provider)
+          .filter((one) => error === undefined || endedIn(one, error))
           .sort((a, b) => (a.id < b.id ? 1 : -1))
         const page = found.slice(0, limit)
         return { generations: page, nextCursor: found.length > limit ? (page.at(-1)?.id ?? null) : null }
       }),
+
+    series: (span) => Effect.sync(() => seriesOf(state, span)),
 
     balances: (keyIds, month) => Effect.sync(() => new Map(keyIds.map((id) => [id, balance(id, month)]))),
 

@@ -1,12 +1,12 @@
 /** The admin overview's figures out of the ledger in memory, counted as Postgres counts them. */
 import { type Generation } from "../domain/Generation.ts"
-import type { LedgerOverview, ModelSpend } from "./Ledger.ts"
+import type { LedgerOverview, ModelSpend, Quantiles } from "./Ledger.ts"
 import type { LedgerState } from "./LedgerMemory.ts"
 import { periodsOf } from "./LedgerPeriods.ts"
 
 const MODELS_SHOWN = 20
 
-const sum = (values: ReadonlyArray<number>): number => values.reduce((total, value) => total + value, 0)
+export const sum = (values: ReadonlyArray<number>): number => values.reduce((total, value) => total + value, 0)
 
 /** Interpolates between neighbours, as `percentile_cont` does. `sorted` is ascending and not empty. */
 const quantile = (sorted: ReadonlyArray<number>, fraction: number): number => {
@@ -16,15 +16,17 @@ const quantile = (sorted: ReadonlyArray<number>, fraction: number): number => {
   return below + (above - below) * (position - Math.floor(position))
 }
 
-const latencies = (generations: ReadonlyArray<Generation>): LedgerOverview["latencyMs"] => {
-  const sorted = generations
-    .filter((one) => one.usageSource !== "estimated")
-    .map((one) => one.latencyMs)
-    .sort((a, b) => a - b)
+/** Null over nothing. */
+export const quantilesOf = (values: ReadonlyArray<number>): Quantiles | null => {
+  const sorted = values.toSorted((a, b) => a - b)
   return sorted.length === 0
     ? null
     : { p50: quantile(sorted, 0.5), p95: quantile(sorted, 0.95), p99: quantile(sorted, 0.99) }
 }
+
+/** A generation that was settled by recovery has no latency of its own. */
+export const latencies = (generations: ReadonlyArray<Generation>): Quantiles | null =>
+  quantilesOf(generations.filter((one) => one.usageSource !== "estimated").map((one) => one.latencyMs))
 
 const spendByModel = (generations: ReadonlyArray<Generation>): ReadonlyArray<ModelSpend> =>
   [...Map.groupBy(generations, (one) => one.model)]

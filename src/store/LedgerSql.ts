@@ -8,9 +8,10 @@ import { Effect, Option, Schema, type Scope } from "effect"
 import { estimatedGeneration } from "./EstimatedGeneration.ts"
 import { decodeGenerations, generationColumns } from "./GenerationRow.ts"
 import { makeGroups } from "./Groups.ts"
-import type { Balance, GenerationState, Ledger, ReserveResult } from "./Ledger.ts"
+import type { Balance, GenerationQuery, GenerationState, Ledger, ReserveResult } from "./Ledger.ts"
 import { groupParameters, idOf, type LedgerEntry } from "./LedgerEntry.ts"
 import { makeOverview } from "./LedgerOverviewSql.ts"
+import { makeSeries } from "./LedgerSeriesSql.ts"
 import { columnList, tableOf } from "./Rows.ts"
 import { guard } from "./SqlFault.ts"
 
@@ -130,8 +131,8 @@ export const makeLedgerSql: Effect.Effect<Ledger["Service"], never, PgClient.PgC
         const rows = yield* guard(
           sql<{ readonly id: string | null; readonly lease_until_ms: number | null }>`
           SELECT g.*, r.lease_until_ms FROM (SELECT 1) AS one
-          LEFT JOIN generations AS g ON g.id = ${id} AND g.key_id = ${keyId}
-          LEFT JOIN reservations AS r ON r.generation_id = ${id} AND r.key_id = ${keyId}`
+          LEFT JOIN generations AS g ON g.id = ${id} AND g.key_id = coalesce(${keyId}::text, g.key_id)
+          LEFT JOIN reservations AS r ON r.generation_id = ${id} AND r.key_id = coalesce(${keyId}::text, r.key_id)`
         )
         const settled = yield* decodeGenerations(rows.filter((row) => row.id !== null))
         if (settled[0] !== undefined) {
@@ -141,19 +142,17 @@ export const makeLedgerSql: Effect.Effect<Ledger["Service"], never, PgClient.PgC
         return leaseUntilMs === null ? Option.none() : Option.some<GenerationState>({ _tag: "Pending", leaseUntilMs })
       }),
 
-      list: Effect.fn("Ledger.list")(function* ({ keyId, limit, cursor, fromMs = null, toMs = null, model = null }) {
+      list: Effect.fn("Ledger.list")(function* (query) {
+        const { limit } = query
         const rows = yield* guard(
-          sql`SELECT ${columns} FROM generations
-            WHERE key_id = ${keyId}
-              AND (${cursor}::text IS NULL OR id < ${cursor}::text)
-              AND (${fromMs}::bigint IS NULL OR created_at_ms >= ${fromMs}::bigint)
-              AND (${toMs}::bigint IS NULL OR created_at_ms < ${toMs}::bigint)
-              AND (${model}::text IS NULL OR model = ${model}::text)
+          sql`SELECT ${columns} FROM generations WHERE ${sql.and(conditionsOf(sql, query))}
             ORDER BY id DESC LIMIT ${limit + 1}`
         )
         const generations = yield* decodeGenerations(rows.slice(0, limit))
         return { generations, nextCursor: rows.length > limit ? (generations.at(-1)?.id ?? null) : null }
       }),
+
+      series: makeSeries(sql),
 
       overview: makeOverview(sql, lagMs),
 
@@ -170,3 +169,22 @@ export const makeLedgerSql: Effect.Effect<Ledger["Service"], never, PgClient.PgC
     }
   }
 )
+
+/** Only what is asked for, so that each kind of question finds its index. */
+const conditionsOf = (
+  sql: PgClient.PgClient,
+  { keyId, cursor, fromMs, toMs, model, provider, error }: GenerationQuery
+) => [
+  ...(keyId === null ? [] : [sql`key_id = ${keyId}`]),
+  ...(cursor === null ? [] : [sql`id < ${cursor}`]),
+  ...(fromMs === undefined ? [] : [sql`created_at_ms >= ${fromMs}::bigint`]),
+  ...(toMs === undefined ? [] : [sql`created_at_ms < ${toMs}::bigint`]),
+  ...(model === undefined ? [] : [sql`model = ${model}`]),
+  ...(provider === undefined ? [] : [sql`provider = ${provider}`]),
+  ...(error === undefined ? [] : [errorCondition(sql, error)])
+]
+
+const errorCondition = (sql: PgClient.PgClient, error: string) => {
+  if (error === "any") return sql`error_type IS NOT NULL`
+  return error === "none" ? sql`error_type IS NULL` : sql`error_type = ${error}`
+}

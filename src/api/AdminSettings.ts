@@ -1,0 +1,20 @@
+/** `GET /v1/admin/settings`: the settings in force, with every secret hidden. */
+import { Schema } from "effect"
+import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
+import { AdminAuthorization } from "./Authorization.ts"
+import { errors } from "./Failure.ts"
+
+export const SettingsReport = Schema.Struct({
+  object: Schema.Literal("settings"),
+  /** In snake case, as the settings file has them. A secret that is set is `(hidden)`, one that is not is null. */
+  settings: Schema.Record(Schema.String, Schema.Unknown)
+}).annotate({ identifier: "SettingsReport" })
+
+export class AdminSettingsGroup extends HttpApiGroup.make("adminSettings")
+  .add(
+    HttpApiEndpoint.get("read", "/v1/admin/settings", { success: SettingsReport, error: errors(500) }).annotateMerge(
+      OpenApi.annotations({ title: "The settings in force, with every secret hidden" })
+    )
+  )
+  .middleware(AdminAuthorization)
+  .annotateMerge(OpenApi.annotations({ title: "Administration: settings" })) {}

@@ -1,0 +1,136 @@
+/** What the admin asks of a ledger, over all keys: the same answers from memory and from a database. */
+import { assert, layer } from "@effect/vitest"
+import { Effect, Layer, Option } from "effect"
+import { type Generation } from "../../src/domain/Generation.ts"
+import { zeroCost } from "../../src/domain/Money.ts"
+import { type GenerationQuery, Ledger, type LedgerBucket } from "../../src/store/Ledger.ts"
+import { layerPglite } from "../support/Pglite.ts"
+import { layerPostgres } from "../support/Postgres.ts"
+import { makeGeneration } from "./makeGeneration.ts"
+
+const T0 = Date.UTC(2026, 10, 21, 12)
+const MINUTE = 60_000
+
+const settle = (id: string, overrides: Partial<Generation> = {}, billedNano = 40) =>
+  Effect.flatMap(Ledger, (ledger) => ledger.settle(makeGeneration({ id, ...overrides }, billedNano), "2026-11"))
+
+/** Both tests of a store look at everything in it, so each has one of its own. */
+const on = <E>(name: string, ledger: Layer.Layer<Ledger, E>) => {
+  layer(ledger, { timeout: "60 seconds" })(`${name}: generations`, (it) => {
+    it.effect("of every key, by key, model, provider, error and time; and any one of them", () =>
+      Effect.gen(function* () {
+        const ledger = yield* Ledger
+        yield* settle("gen_1", { keyId: "key_a", createdAtMs: T0 })
+        yield* settle("gen_2", { keyId: "key_b", provider: "beta", createdAtMs: T0 + 1 })
+        yield* settle("gen_3", { keyId: "key_b", model: "m/two", errorType: "provider_error", createdAtMs: T0 + 2 })
+        yield* settle("gen_4", { keyId: "key_a", errorType: "timeout", createdAtMs: T0 + 3 })
+        const ids = (query: Partial<GenerationQuery>) =>
+          Effect.map(ledger.list({ keyId: null, limit: 10, cursor: null, ...query }), ({ generations, nextCursor }) => [
+            ...generations.map(({ id }) => id),
+            ...(nextCursor === null ? [] : [`next ${nextCursor}`])
+          ])
+        assert.deepStrictEqual(yield* ids({}), ["gen_4", "gen_3", "gen_2", "gen_1"])
+        assert.deepStrictEqual(yield* ids({ limit: 3 }), ["gen_4", "gen_3", "gen_2", "next gen_2"])
+        assert.deepStrictEqual(yield* ids({ cursor: "gen_2" }), ["gen_1"])
+        assert.deepStrictEqual(yield* ids({ keyId: "key_b" }), ["gen_3", "gen_2"])
+        assert.deepStrictEqual(yield* ids({ model: "m/two" }), ["gen_3"])
+        assert.deepStrictEqual(yield* ids({ provider: "beta" }), ["gen_2"])
+        assert.deepStrictEqual(yield* ids({ error: "any" }), ["gen_4", "gen_3"])
+        assert.deepStrictEqual(yield* ids({ error: "none" }), ["gen_2", "gen_1"])
+        assert.deepStrictEqual(yield* ids({ error: "timeout" }), ["gen_4"])
+        assert.deepStrictEqual(yield* ids({ fromMs: T0 + 1, toMs: T0 + 3, error: "any" }), ["gen_3"])
+        assert.deepStrictEqual(yield* ids({ error: "'; DROP TABLE generations; --" }), [])
+
+        const found = yield* ledger.find("gen_3", null)
+        assert.isTrue(Option.isSome(found) && found.value._tag === "Settled")
+        assert.isTrue(Option.isNone(yield* ledger.find("gen_9", null)))
+        yield* ledger.reserve({
+          generationId: "gen_5",
+          keyId: "key_a",
+          ownerId: null,
+          model: "m/two",
+          month: "2026-11",
+          amountNano: 1,
+          capNano: null,
+          createdAtMs: T0,
+          leaseUntilMs: T0 + MINUTE,
+          processId: "process"
+        })
+        assert.deepStrictEqual(
+          yield* ledger.find("gen_5", null),
+          Option.some({ _tag: "Pending", leaseUntilMs: T0 + MINUTE })
+        )
+      })
+    )
+  })
+
+  layer(ledger, { timeout: "60 seconds" })(`${name}: series`, (it) => {
+    it.effect("sums up each stretch of time that has a generation", () =>
+      Effect.gen(function* () {
+        const ledger = yield* Ledger
+        const span = { fromMs: T0, toMs: T0 + 3 * MINUTE, bucketMs: MINUTE }
+        assert.deepStrictEqual(yield* ledger.series(span), [])
+        yield* settle("gen_0", { createdAtMs: T0 - 1 })
+        yield* settle("gen_1", { createdAtMs: T0, latencyMs: 10, timeToFirstTokenMs: 4 }, 5)
+        yield* settle(
+          "gen_2",
+          { createdAtMs: T0 + 1, latencyMs: 20, timeToFirstTokenMs: null, errorType: "timeout" },
+          0
+        )
+        yield* settle(
+          "gen_3",
+          { createdAtMs: T0 + 2, usageSource: "estimated", latencyMs: 9_999, errorType: "lost" },
+          7
+        )
+        yield* settle("gen_4", { createdAtMs: T0 + 3, latencyMs: 30, timeToFirstTokenMs: 8, errorType: "timeout" }, 0)
+        yield* settle(
+          "gen_5",
+          {
+            createdAtMs: T0 + 3 * MINUTE - 1,
+            cacheHit: true,
+            usageSource: "cache",
+            latencyMs: 1,
+            timeToFirstTokenMs: null,
+            cost: { ...zeroCost, completionNano: 9, cacheDiscountNano: 9 }
+          },
+          0
+        )
+        yield* settle("gen_6", { createdAtMs: T0 + 3 * MINUTE })
+        const [first, second, ...more] = yield* ledger.series(span)
+        assert.deepStrictEqual(more, [])
+        const figures = (bucket: LedgerBucket | undefined) => ({ ...bucket, latencyMs: null, timeToFirstTokenMs: null })
+        assert.deepStrictEqual(figures(first), {
+          startMs: T0,
+          requests: 4,
+          errors: { lost: 1, timeout: 2 },
+          cacheHits: 0,
+          promptTokens: 40,
+          completionTokens: 80,
+          billedNano: 12,
+          savedNano: 0,
+          latencyMs: null,
+          timeToFirstTokenMs: null
+        })
+        assert.closeTo(first?.latencyMs?.p50 ?? 0, 20, 1e-6)
+        assert.closeTo(first?.latencyMs?.p95 ?? 0, 29, 1e-6)
+        assert.closeTo(first?.timeToFirstTokenMs?.p50 ?? 0, 4, 1e-6)
+        assert.deepStrictEqual(second, {
+          startMs: T0 + 2 * MINUTE,
+          requests: 1,
+          errors: {},
+          cacheHits: 1,
+          promptTokens: 10,
+          completionTokens: 20,
+          billedNano: 0,
+          savedNano: 9,
+          latencyMs: { p50: 1, p95: 1, p99: 1 },
+          timeToFirstTokenMs: null
+        })
+      })
+    )
+  })
+}
+
+on("Memory", Layer.fresh(Ledger.layerMemory))
+on("The embedded database", Layer.fresh(Ledger.layer).pipe(Layer.provide(Layer.fresh(layerPglite))))
+on("Postgres", Layer.fresh(Ledger.layer).pipe(Layer.provide(Layer.fresh(layerPostgres))))
