@@ -43,6 +43,7 @@ export class KeyRepo extends Context.Service<
   KeyRepo,
   {
     readonly insert: (key: KeyRecord) => Effect.Effect<void, StoreError>
+    /** The key that a secret names; none while its owner is suspended. */
     readonly findByPublicId: (publicId: string) => Effect.Effect<Option.Option<KeyRecord>, StoreError>
     readonly get: (id: string) => Effect.Effect<Option.Option<KeyRecord>, StoreError>
     /** Newest first (by id, descending). `ownerId` undefined: everyone's. `limit` is 1 to 1,000. */
@@ -53,6 +54,8 @@ export class KeyRepo extends Context.Service<
     }) => Effect.Effect<KeyPage, StoreError>
     /** Applies a patch and answers the record as it is then; none when there is no such key. A revoked key stays revoked. */
     readonly update: (id: string, patch: KeyPatch, nowMs: number) => Effect.Effect<Option.Option<KeyRecord>, StoreError>
+    /** Suspends an owner, or lifts that: no key of a suspended owner, present or to come, is found by its public id. */
+    readonly suspendOwner: (ownerId: string, suspended: boolean) => Effect.Effect<void, StoreError>
     /** Records the last use of several keys at once; never moves a time backwards. */
     readonly touch: (uses: ReadonlyMap<string, number>) => Effect.Effect<void, StoreError>
     /** `byTier` counts active keys only. */

@@ -10,6 +10,7 @@ const patched = (key: KeyRecord, patch: KeyPatch, nowMs: number): KeyRecord => {
 
 export const makeKeyRepoMemory = (): KeyRepo["Service"] => {
   const keys = new Map<string, KeyRecord>()
+  const suspended = new Set<string | null>()
 
   return {
     insert: (key) =>
@@ -22,7 +23,11 @@ export const makeKeyRepoMemory = (): KeyRepo["Service"] => {
       }),
 
     findByPublicId: (publicId) =>
-      Effect.sync(() => Option.fromUndefinedOr([...keys.values()].find((key) => key.publicId === publicId))),
+      Effect.sync(() =>
+        Option.fromUndefinedOr(
+          [...keys.values()].find((key) => key.publicId === publicId && !suspended.has(key.ownerId))
+        )
+      ),
 
     get: (id) => Effect.sync(() => Option.fromUndefinedOr(keys.get(id))),
 
@@ -44,6 +49,9 @@ export const makeKeyRepoMemory = (): KeyRepo["Service"] => {
         keys.set(id, next)
         return Option.some(next)
       }),
+
+    suspendOwner: (ownerId, suspends) =>
+      Effect.sync(() => void (suspends ? suspended.add(ownerId) : suspended.delete(ownerId))),
 
     touch: (uses) =>
       Effect.sync(() => {

@@ -43,7 +43,12 @@ export const makeKeyRepoSql: Effect.Effect<KeyRepo["Service"], never, PgClient.P
     }),
 
     findByPublicId: Effect.fn("KeyRepo.findByPublicId")((publicId) =>
-      first(guard(sql`SELECT ${columns} FROM api_keys WHERE public_id = ${publicId}`))
+      first(
+        guard(
+          sql`SELECT ${columns} FROM api_keys AS k WHERE public_id = ${publicId}
+                AND NOT EXISTS (SELECT 1 FROM suspended_owners AS s WHERE s.owner_id = k.owner_id)`
+        )
+      )
     ),
 
     get: Effect.fn("KeyRepo.get")((id) => first(guard(sql`SELECT ${columns} FROM api_keys WHERE id = ${id}`))),
@@ -72,6 +77,16 @@ export const makeKeyRepoSql: Effect.Effect<KeyRepo["Service"], never, PgClient.P
                   updated_at_ms = ${nowMs}::bigint
               WHERE k.id = ${id}
               RETURNING ${columns}`
+        )
+      )
+    ),
+
+    suspendOwner: Effect.fn("KeyRepo.suspendOwner")((ownerId, suspended) =>
+      Effect.asVoid(
+        guard(
+          suspended
+            ? sql`INSERT INTO suspended_owners (owner_id) VALUES (${ownerId}) ON CONFLICT DO NOTHING`
+            : sql`DELETE FROM suspended_owners WHERE owner_id = ${ownerId}`
         )
       )
     ),

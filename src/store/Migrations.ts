@@ -7,6 +7,7 @@ import { Migrator, SqlClient } from "effect/sql"
 import { type SqlError } from "effect/sql/SqlError"
 import initial from "./migrations/0001_initial.ts"
 import ledgerGroups from "./migrations/0002_ledger_groups.ts"
+import signIn from "./migrations/0003_sign_in.ts"
 import { databaseError, isUnavailable } from "./SqlFault.ts"
 import { type StoreError } from "./StoreError.ts"
 
@@ -14,7 +15,7 @@ import { type StoreError } from "./StoreError.ts"
 const LOCK_ID = 0x746f6c6c
 
 const run = Migrator.make({})({
-  loader: Migrator.fromRecord({ "0001_initial": initial, "0002_ledger_groups": ledgerGroups }),
+  loader: Migrator.fromRecord({ "0001_initial": initial, "0002_ledger_groups": ledgerGroups, "0003_sign_in": signIn }),
   table: "tollgate_migrations"
 })
 

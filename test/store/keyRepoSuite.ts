@@ -43,6 +43,27 @@ const inserted = (overrides: Partial<KeyRecord> = {}) =>
 
 export const keyRepoSuite = <E>(name: string, repoLayer: Layer.Layer<KeyRepo, E>) =>
   layer(repoLayer, { timeout: "60 seconds" })(name, (it) => {
+    it.effect("no key of a suspended owner is found by its public id, not even one that is made then", () =>
+      Effect.gen(function* () {
+        const repo = yield* KeyRepo
+        const [before, other, nobodys] = [
+          yield* inserted({ ownerId: "usr_suspended" }),
+          yield* inserted({ ownerId: "usr_other" }),
+          yield* inserted()
+        ]
+        yield* repo.suspendOwner("usr_suspended", true)
+        yield* repo.suspendOwner("usr_suspended", true)
+        const during = yield* inserted({ ownerId: "usr_suspended" })
+        for (const key of [before, during]) assert.isTrue(Option.isNone(yield* repo.findByPublicId(key.publicId)))
+        for (const key of [other, nobodys]) assert.isTrue(Option.isSome(yield* repo.findByPublicId(key.publicId)))
+        assert.isTrue(Option.isSome(yield* repo.get(before.id)))
+        yield* repo.suspendOwner("usr_suspended", false)
+        for (const key of [before, during]) {
+          assert.deepStrictEqual(yield* repo.findByPublicId(key.publicId), Option.some(key))
+        }
+      })
+    )
+
     it.effect("reads back what was inserted, by id and by public id", () =>
       Effect.gen(function* () {
         const repo = yield* KeyRepo

@@ -1,0 +1,57 @@
+/** Codes and flows in memory, for tests and for trying things out: the same promises as the tables, and forgotten with the process. */
+import { Effect, Option } from "effect"
+import type { Challenges, CodeChallenge, OAuthFlow } from "./Challenges.ts"
+
+interface Code extends CodeChallenge {
+  attempts: number
+  consumed: boolean
+}
+
+export const makeChallengesMemory = (): Challenges["Service"] => {
+  const codes = new Map<string, Code>()
+  const flows = new Map<string, OAuthFlow>()
+
+  return {
+    open: (challenge) =>
+      Effect.sync(() => void codes.set(challenge.id, { ...challenge, attempts: 0, consumed: false })),
+
+    countSince: (destination, sinceMs) =>
+      Effect.sync(
+        () =>
+          [...codes.values()].filter((code) => code.destination === destination && code.createdAtMs >= sinceMs).length
+      ),
+
+    attempt: ({ channel, id, maxAttempts, nowMs }) =>
+      Effect.sync(() => {
+        const code = codes.get(id)
+        if (code?.channel !== channel || code.consumed || code.expiresAtMs <= nowMs || code.attempts >= maxAttempts) {
+          return Option.none()
+        }
+        code.attempts++
+        return Option.some({ destination: code.destination, codeHash: code.codeHash })
+      }),
+
+    consume: (id, nowMs) =>
+      Effect.sync(() => {
+        const code = codes.get(id)
+        if (code === undefined || code.consumed || code.expiresAtMs <= nowMs) return false
+        code.consumed = true
+        return true
+      }),
+
+    openFlow: (flow) => Effect.sync(() => void flows.set(flow.stateHash, flow)),
+
+    takeFlow: (stateHash, nowMs) =>
+      Effect.sync(() => {
+        const flow = flows.get(stateHash)
+        flows.delete(stateHash)
+        return flow === undefined || flow.expiresAtMs <= nowMs ? Option.none() : Option.some(flow)
+      }),
+
+    forget: (beforeMs) =>
+      Effect.sync(() => {
+        for (const code of codes.values()) if (code.createdAtMs < beforeMs) codes.delete(code.id)
+        for (const flow of flows.values()) if (flow.expiresAtMs < beforeMs) flows.delete(flow.stateHash)
+      })
+  }
+}

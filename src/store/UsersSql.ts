@@ -1,0 +1,111 @@
+/** Users in the tables `users` and `identities`: one statement for each operation, adoption in one function (migration 0003). */
+import { PgClient } from "@effect/sql-pg"
+import { Effect, Option, Schema } from "effect"
+import { Scope, Tier } from "../domain/Key.ts"
+import { type Identity, Role, type UserRecord } from "../domain/User.ts"
+import { columnList, tableOf } from "./Rows.ts"
+import { guard } from "./SqlFault.ts"
+import type { UserPatch, Users } from "./Users.ts"
+
+/** A user as a row: grants are columns of their own. */
+const Row = Schema.Struct({
+  id: Schema.String,
+  email: Schema.NullOr(Schema.String),
+  phone: Schema.NullOr(Schema.String),
+  role: Role,
+  state: Schema.Literals(["active", "suspended"]),
+  grantedTier: Tier,
+  grantedBudgetNano: Schema.NullOr(Schema.Finite),
+  grantedScopes: Schema.Array(Scope),
+  createdAtMs: Schema.Finite,
+  updatedAtMs: Schema.Finite,
+  lastSignInAtMs: Schema.NullOr(Schema.Finite)
+})
+type Row = typeof Row.Type
+const userTable = tableOf<Row>("users", Row)
+
+const IdentityRow = Schema.Struct({
+  provider: Schema.String,
+  subject: Schema.String,
+  email: Schema.NullOr(Schema.String),
+  createdAtMs: Schema.Finite
+})
+const identityTable = tableOf<Identity>("identities", IdentityRow)
+
+const userOf = ({ grantedBudgetNano, grantedScopes, grantedTier, ...row }: Row): UserRecord => ({
+  ...row,
+  grants: { tier: grantedTier, monthlyBudgetNano: grantedBudgetNano, scopes: grantedScopes }
+})
+
+const rowOf = ({ grants, ...user }: UserPatch & Partial<UserRecord>): Partial<Row> => ({
+  ...user,
+  ...(grants === undefined
+    ? {}
+    : {
+        grantedTier: grants.tier,
+        grantedBudgetNano: grants.monthlyBudgetNano,
+        grantedScopes: grants.scopes
+      })
+})
+
+const patchable = ["role", "state", "granted_tier", "granted_budget_nano", "granted_scopes", "last_sign_in_at_ms"]
+
+export const makeUsersSql: Effect.Effect<Users["Service"], never, PgClient.PgClient> = Effect.gen(function* () {
+  const sql = yield* PgClient.PgClient
+  const columns = sql.literal(columnList(userTable.columns))
+  const members = sql.literal(columnList(patchable))
+  const memberOf = sql.literal(columnList(patchable, "patched"))
+
+  const decode = (rows: ReadonlyArray<object>) => Effect.map(userTable.decode(rows), (found) => found.map(userOf))
+  const first = <E, R>(rows: Effect.Effect<ReadonlyArray<object>, E, R>) =>
+    Effect.map(Effect.flatMap(rows, decode), (users) => Option.fromUndefinedOr(users[0]))
+
+  return {
+    adopt: Effect.fn("Users.adopt")(function* (identity, newUser) {
+      const rows = yield* guard(
+        sql<{ readonly outcome: "known" | "linked" | "created" }>`
+          SELECT outcome, (member).* FROM user_adopt(${sql.json(identityTable.encode(identity))}, ${sql.json(userTable.encode(rowOf(newUser)))})`
+      )
+      const [user] = yield* decode(rows)
+      const outcome = rows[0]?.outcome
+      if (user === undefined || outcome === undefined) {
+        return yield* Effect.die(new Error("an adoption answered no user, which is impossible"))
+      }
+      return { user, outcome }
+    }),
+
+    get: Effect.fn("Users.get")((id) => first(guard(sql`SELECT ${columns} FROM users WHERE id = ${id}`))),
+
+    identities: Effect.fn("Users.identities")((userId) =>
+      Effect.flatMap(
+        guard(
+          sql`SELECT provider, subject, email, created_at_ms FROM identities WHERE user_id = ${userId}
+              ORDER BY created_at_ms, provider`
+        ),
+        identityTable.decode
+      )
+    ),
+
+    list: Effect.fn("Users.list")(function* ({ limit, cursor, email }) {
+      const rows = yield* guard(
+        sql`SELECT ${columns} FROM users
+            WHERE (${cursor}::text IS NULL OR id < ${cursor}::text)
+              AND (${email ?? null}::text IS NULL OR email = ${email ?? null}::text)
+            ORDER BY id DESC LIMIT ${limit + 1}`
+      )
+      const users = yield* decode(rows.slice(0, limit))
+      return { users, nextCursor: rows.length > limit ? (users.at(-1)?.id ?? null) : null }
+    }),
+
+    update: Effect.fn("Users.update")((id, patch, nowMs) =>
+      first(
+        guard(
+          sql`UPDATE users AS u
+              SET (${members}) = (SELECT ${memberOf} FROM jsonb_populate_record(u, ${sql.json(userTable.encode(rowOf(patch)))}) AS patched),
+                  updated_at_ms = ${nowMs}::bigint
+              WHERE u.id = ${id} RETURNING ${columns}`
+        )
+      )
+    )
+  }
+})

@@ -1,0 +1,132 @@
+/** What every Users store promises, in memory or in a database. */
+import { assert, describe, type Vitest } from "@effect/vitest"
+import { Effect, Option } from "effect"
+import { type Identity, type UserRecord } from "../../src/domain/User.ts"
+import { Users } from "../../src/store/Users.ts"
+
+const T0 = Date.UTC(2026, 10, 21)
+
+let count = 0
+/** A user of its own for each test, so that tests share a database. Later ones have greater ids. */
+export const makeUser = (overrides: Partial<UserRecord> = {}): UserRecord => ({
+  id: `usr_${String(++count).padStart(32, "0")}`,
+  email: null,
+  phone: null,
+  role: "user",
+  state: "active",
+  grants: { tier: "free", monthlyBudgetNano: 1_000_000_000, scopes: ["chat:write", "models:read"] },
+  createdAtMs: T0,
+  updatedAtMs: T0,
+  lastSignInAtMs: null,
+  ...overrides
+})
+
+const identity = (provider: string, subject: string, email: string | null = null): Identity => ({
+  provider,
+  subject,
+  email,
+  createdAtMs: T0
+})
+
+export const usersSuite = (it: Vitest.MethodsNonLive<Users>): void => {
+  describe("Users", () => {
+    it.effect("makes a user for a new identity, and finds the same one again", () =>
+      Effect.gen(function* () {
+        const users = yield* Users
+        const full = makeUser({
+          email: "zoë@example.com",
+          phone: "+12025550123",
+          role: "admin",
+          grants: { tier: "enterprise", monthlyBudgetNano: null, scopes: [] },
+          lastSignInAtMs: T0 + 1
+        })
+        const google = identity("google", "made-1", "zoë@example.com")
+        assert.deepStrictEqual(yield* users.adopt(google, full), { user: full, outcome: "created" })
+        assert.deepStrictEqual(yield* users.adopt(google, makeUser()), { user: full, outcome: "known" })
+        assert.deepStrictEqual(yield* users.get(full.id), Option.some(full))
+        assert.deepStrictEqual(yield* users.identities(full.id), [google])
+        assert.deepStrictEqual(yield* users.identities("usr_nobody"), [])
+        assert.isTrue(Option.isNone(yield* users.get("usr_nobody")))
+      })
+    )
+
+    it.effect("links a new identity to whoever has its proved address or number, and to nobody without one", () =>
+      Effect.gen(function* () {
+        const users = yield* Users
+        const anna = makeUser({ email: "anna@example.com" })
+        yield* users.adopt(identity("email", "anna@example.com", "anna@example.com"), anna)
+        const linked = yield* users.adopt(
+          identity("google", "anna-1", "anna@example.com"),
+          makeUser({ email: "anna@example.com" })
+        )
+        assert.deepStrictEqual(linked, { user: anna, outcome: "linked" })
+        const unproved = yield* users.adopt(identity("okta", "anna-2", "anna@example.com"), makeUser())
+        assert.strictEqual(unproved.outcome, "created")
+        assert.notStrictEqual(unproved.user.id, anna.id)
+        const subjects = (yield* users.identities(anna.id)).map(({ subject }) => subject)
+        assert.deepStrictEqual(subjects, ["anna@example.com", "anna-1"])
+      })
+    )
+
+    it.effect("the same subject at two providers is two people", () =>
+      Effect.gen(function* () {
+        const users = yield* Users
+        const first = yield* users.adopt(identity("google", "17"), makeUser())
+        const second = yield* users.adopt(identity("github", "17"), makeUser())
+        assert.notStrictEqual(first.user.id, second.user.id)
+      })
+    )
+
+    it.effect("many sign-ins of one new person at once make one account", () =>
+      Effect.gen(function* () {
+        const users = yield* Users
+        const adopted = yield* Effect.forEach(
+          Array.from({ length: 24 }, (_, index) => (index % 2 === 0 ? "email" : `idp${index % 3}`)),
+          (provider) => users.adopt(identity(provider, "crowd@example.com"), makeUser({ email: "crowd@example.com" })),
+          { concurrency: "unbounded" }
+        )
+        assert.strictEqual(new Set(adopted.map(({ user }) => user.id)).size, 1)
+        assert.lengthOf(
+          adopted.filter(({ outcome }) => outcome === "created"),
+          1
+        )
+      })
+    )
+
+    it.effect("changes only what a patch has", () =>
+      Effect.gen(function* () {
+        const users = yield* Users
+        const user = makeUser({ email: "patch@example.com" })
+        yield* users.adopt(identity("email", "patch@example.com"), user)
+        const grants = { tier: "pro" as const, monthlyBudgetNano: null, scopes: ["models:read" as const] }
+        const granted = yield* users.update(user.id, { grants }, T0 + 5)
+        assert.deepStrictEqual(granted, Option.some({ ...user, grants, updatedAtMs: T0 + 5 }))
+        const changed = yield* users.update(user.id, { role: "admin", state: "suspended", lastSignInAtMs: 7 }, T0 + 6)
+        assert.deepStrictEqual(
+          changed,
+          Option.some({ ...user, grants, role: "admin", state: "suspended", lastSignInAtMs: 7, updatedAtMs: T0 + 6 })
+        )
+        assert.isTrue(Option.isNone(yield* users.update("usr_nobody", { role: "admin" }, T0)))
+      })
+    )
+
+    it.effect("lists newest first, in pages, or the one with an address", () =>
+      Effect.gen(function* () {
+        const users = yield* Users
+        const made = [makeUser(), makeUser(), makeUser({ email: "last@example.com" })]
+        for (const user of made) yield* users.adopt(identity("list", user.id), user)
+        const newest = made.map(({ id }) => id).toReversed()
+        const first = yield* users.list({ limit: 2, cursor: null })
+        assert.deepStrictEqual(
+          first.users.map(({ id }) => id),
+          newest.slice(0, 2)
+        )
+        assert.strictEqual(first.nextCursor, newest[1])
+        const next = yield* users.list({ limit: 1, cursor: first.nextCursor })
+        assert.strictEqual(next.users[0]?.id, newest[2])
+        const one = yield* users.list({ limit: 10, cursor: null, email: "last@example.com" })
+        assert.deepStrictEqual([one.users.map(({ id }) => id), one.nextCursor], [newest.slice(0, 1), null])
+      })
+    )
+  })
+}
