@@ -39,6 +39,7 @@ export const retryPause = (failure: Failure, tries: number): number | null => {
     case "Cut":
       return 250 * 2 ** tries
     case "TimedOut":
+    case "TooLarge":
     case "CredentialsRefused":
     case "Rejected":
     case "Unsupported":
@@ -110,6 +111,7 @@ const errorTypes = {
   CredentialsRefused: "credentials_refused",
   Rejected: "rejected",
   Malformed: "malformed",
+  TooLarge: "too_large",
   Cut: "stream_cut",
   Unsupported: "unsupported"
 } as const satisfies Record<ProviderError["reason"]["_tag"], string>

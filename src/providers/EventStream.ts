@@ -8,7 +8,7 @@ import { Cause, Effect, Metric, type Pull, type Scope, Stream } from "effect"
 import { type ChatEvent, type ChatReply } from "../domain/Chat.ts"
 import { decodeReply, type Refusals, refused } from "./Decode.ts"
 import { Events } from "./Events.ts"
-import { Cut, Malformed, type ProviderReason, type Rejected } from "./Provider.ts"
+import { Cut, Malformed, type ProviderReason, type Rejected, TooLarge } from "./Provider.ts"
 import { type Endpoint, type OpenReply } from "./Transport.ts"
 import { type Wire } from "./Wire.ts"
 
@@ -38,8 +38,8 @@ export interface StreamReader {
 
 /** Packets to frames; what is left comes out at the end. */
 export interface Frames {
-  readonly feed: (chunk: Buffer) => ReadonlyArray<string> | Malformed
-  readonly end: () => ReadonlyArray<string> | Malformed
+  readonly feed: (chunk: Buffer) => ReadonlyArray<string> | Malformed | TooLarge
+  readonly end: () => ReadonlyArray<string> | Malformed | TooLarge
 }
 
 export interface Streaming {
@@ -84,8 +84,8 @@ const eventsOf = (
   let failure: ProviderReason | null = null
   let over = false
 
-  const take = (framed: ReadonlyArray<string> | Malformed, out: Array<ChatEvent>): void => {
-    if (framed instanceof Malformed) failure ??= framed
+  const take = (framed: ReadonlyArray<string> | Malformed | TooLarge, out: Array<ChatEvent>): void => {
+    if (framed instanceof Malformed || framed instanceof TooLarge) failure ??= framed
     else for (const frame of framed) failure ??= reader.step(frame, out)
   }
   const finish = (out: Array<ChatEvent>): void => {

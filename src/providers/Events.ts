@@ -6,7 +6,7 @@
  */
 import { StringDecoder } from "node:string_decoder"
 import { makeParser } from "effect/encoding/Sse"
-import { Malformed } from "./Provider.ts"
+import { TooLarge } from "./Provider.ts"
 
 /** In UTF-16 code units. */
 const EVENT_LIMIT = 1024 * 1024
@@ -25,18 +25,18 @@ export class Events {
   )
 
   /** The data of the events that `chunk` completes. */
-  feed(chunk: Buffer): ReadonlyArray<string> | Malformed {
+  feed(chunk: Buffer): ReadonlyArray<string> | TooLarge {
     return this.#parse(this.#decoder.write(chunk))
   }
 
   /** What is left when the stream ended. */
-  end(): ReadonlyArray<string> | Malformed {
+  end(): ReadonlyArray<string> | TooLarge {
     return this.#parse(`${this.#decoder.end()}\n\n`)
   }
 
-  #parse(text: string): ReadonlyArray<string> | Malformed {
+  #parse(text: string): ReadonlyArray<string> | TooLarge {
     const error = this.#parser.feed(text)
-    if (error !== undefined || this.#tooLarge) return new Malformed({ detail: "stream event too large" })
+    if (error !== undefined || this.#tooLarge) return new TooLarge({ limitBytes: EVENT_LIMIT })
     const data = this.#data
     this.#data = []
     return data

@@ -12,9 +12,9 @@ import { type IncomingHttpHeaders } from "node:http"
 import { type Transform } from "node:stream"
 import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from "node:zlib"
 import { type Dispatcher } from "undici"
-import { Cut, Malformed, TimedOut, Unreachable } from "./Provider.ts"
+import { Cut, Malformed, TimedOut, TooLarge, Unreachable } from "./Provider.ts"
 
-export type ExchangeFailure = Unreachable | TimedOut | Malformed | Cut
+export type ExchangeFailure = Unreachable | TimedOut | Malformed | TooLarge | Cut
 
 /** What a reader waits for: the status line and headers, any unread bytes (or the end), the end. */
 type Awaited = "head" | "data" | "end"
@@ -139,7 +139,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#unread.push(chunk)
     this.#unreadBytes += chunk.length
     if (this.#awaited === "end") {
-      if (this.#unreadBytes > this.#limitBytes) return this.#fail(new Malformed({ detail: "reply too large" }))
+      if (this.#unreadBytes > this.#limitBytes) return this.#fail(new TooLarge({ limitBytes: this.#limitBytes }))
       clearTimeout(this.#timer)
       this.#timer = setTimeout(() => this.#fail(new TimedOut({ phase: "idle" })), this.#idleMs)
       return

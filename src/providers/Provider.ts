@@ -36,6 +36,8 @@ export class Rejected extends Data.TaggedClass("Rejected")<{
 }> {}
 /** An answer that is none: HTML, malformed JSON, an error object inside a 200, an empty completion. */
 export class Malformed extends Data.TaggedClass("Malformed")<{ readonly detail: string }> {}
+/** More than is read of a reply, or of one event of a stream: nothing that a second try would make smaller. */
+export class TooLarge extends Data.TaggedClass("TooLarge")<{ readonly limitBytes: number }> {}
 /** The stream ended or broke before its terminator. */
 export class Cut extends Data.TaggedClass("Cut")<{ readonly detail: string }> {}
 /** What the dialect cannot express. `param` names it. */
@@ -45,7 +47,16 @@ export class Unsupported extends Data.TaggedClass("Unsupported")<{
 }> {}
 
 export type ProviderReason =
-  Unreachable | TimedOut | Throttled | ServerFault | CredentialsRefused | Rejected | Malformed | Cut | Unsupported
+  | Unreachable
+  | TimedOut
+  | Throttled
+  | ServerFault
+  | CredentialsRefused
+  | Rejected
+  | Malformed
+  | TooLarge
+  | Cut
+  | Unsupported
 
 export class ProviderError extends Data.TaggedError("ProviderError")<{
   readonly provider: string

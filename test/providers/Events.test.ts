@@ -1,13 +1,13 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Events } from "../../src/providers/Events.ts"
-import { Malformed } from "../../src/providers/Provider.ts"
+import { TooLarge } from "../../src/providers/Provider.ts"
 
 const parse = (chunks: ReadonlyArray<Buffer>): ReadonlyArray<string> => {
   const events = new Events()
   const out: Array<string> = []
   for (const part of [...chunks.map((chunk) => events.feed(chunk)), events.end()]) {
-    assert.notInstanceOf(part, Malformed)
-    if (!(part instanceof Malformed)) out.push(...part)
+    assert.notInstanceOf(part, TooLarge)
+    if (!(part instanceof TooLarge)) out.push(...part)
   }
   return out
 }
@@ -34,7 +34,7 @@ describe("Events", () => {
   it("takes an event of 1 MiB and refuses a larger one, complete or not", () => {
     const limit = 1024 * 1024
     assert.strictEqual(parse([Buffer.from(`data: ${"x".repeat(limit)}\n\n`)])[0]?.length, limit)
-    assert.instanceOf(new Events().feed(Buffer.from(`data: ${"x".repeat(limit + 1)}\n\n`)), Malformed)
-    assert.instanceOf(new Events().feed(Buffer.from(`data: ${"x".repeat(limit + 1)}`)), Malformed)
+    assert.instanceOf(new Events().feed(Buffer.from(`data: ${"x".repeat(limit + 1)}\n\n`)), TooLarge)
+    assert.instanceOf(new Events().feed(Buffer.from(`data: ${"x".repeat(limit + 1)}`)), TooLarge)
   })
 })

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Stream } from "effect"
 import { type ChatEvent, type ChatRequest } from "../../src/domain/Chat.ts"
 import { makeOpenAi } from "../../src/providers/dialects/OpenAi.ts"
-import { Cut, Malformed, ServerFault, Throttled, TimedOut } from "../../src/providers/Provider.ts"
+import { Cut, Malformed, ServerFault, Throttled, TimedOut, TooLarge } from "../../src/providers/Provider.ts"
 import { chunkBody, DONE, sse, streamChunks, usageChunkBody } from "../support/upstream/Bodies.ts"
 import { config, fixture, offer, replay, type Replay } from "./replayedTransport.ts"
 
@@ -276,7 +276,7 @@ describe("OpenAI streams", () => {
         new Malformed({ detail: "HTML" })
       )
       const large = sse(chunkBody({ content: "x".repeat(1024 * 1024) }))
-      assert.instanceOf((yield* broken({ chunks: text(large) })).reason, Malformed)
+      assert.instanceOf((yield* broken({ chunks: text(large) })).reason, TooLarge)
     })
   )
 

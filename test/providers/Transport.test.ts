@@ -17,6 +17,7 @@ import {
   ServerFault,
   Throttled,
   TimedOut,
+  TooLarge,
   Unreachable
 } from "../../src/providers/Provider.ts"
 import { Transport } from "../../src/providers/Transport.ts"
@@ -144,10 +145,10 @@ describe("Transport", () => {
         const type = { "content-type": "application/json" }
         assert.deepStrictEqual(
           yield* reasonOf(chat("large", { headers: type, body: large })),
-          new Malformed({ detail: "reply too large" })
+          new TooLarge({ limitBytes: 32 * 1024 * 1024 })
         )
         const packed = { headers: { ...type, "content-encoding": "gzip" }, body: gzipSync(large) }
-        assert.deepStrictEqual(yield* reasonOf(chat("bomb", packed)), new Malformed({ detail: "reply too large" }))
+        assert.deepStrictEqual(yield* reasonOf(chat("bomb", packed)), new TooLarge({ limitBytes: 32 * 1024 * 1024 }))
       })
     )
   })

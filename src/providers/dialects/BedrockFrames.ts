@@ -8,7 +8,7 @@
  * all before it; integers are unsigned, 32 bits, big-endian; checksums are CRC-32.
  */
 import { crc32 } from "node:zlib"
-import { Malformed } from "../Provider.ts"
+import { Malformed, TooLarge } from "../Provider.ts"
 
 const MESSAGE_LIMIT_BYTES = 1024 * 1024
 const PRELUDE_BYTES = 12
@@ -25,7 +25,7 @@ export class BedrockFrames {
   #needed = PRELUDE_BYTES
 
   /** The events that `chunk` completes. */
-  feed(chunk: Buffer): ReadonlyArray<string> | Malformed {
+  feed(chunk: Buffer): ReadonlyArray<string> | Malformed | TooLarge {
     this.#pieces.push(chunk)
     this.#bytes += chunk.length
     if (this.#bytes < this.#needed) return []
@@ -34,7 +34,7 @@ export class BedrockFrames {
     this.#needed = PRELUDE_BYTES
     while (rest.length >= PRELUDE_BYTES) {
       const length = lengthOf(rest)
-      if (length instanceof Malformed) return length
+      if (typeof length !== "number") return length
       if (rest.length < length) {
         this.#needed = length
         break
@@ -54,11 +54,11 @@ export class BedrockFrames {
   }
 }
 
-const lengthOf = (bytes: Buffer): number | Malformed => {
+const lengthOf = (bytes: Buffer): number | Malformed | TooLarge => {
   if (crc32(bytes.subarray(0, 8)) !== bytes.readUInt32BE(8)) return new Malformed({ detail: "bad prelude checksum" })
   const length = bytes.readUInt32BE(0)
   const headers = bytes.readUInt32BE(4)
-  if (length > MESSAGE_LIMIT_BYTES) return new Malformed({ detail: "stream event too large" })
+  if (length > MESSAGE_LIMIT_BYTES) return new TooLarge({ limitBytes: MESSAGE_LIMIT_BYTES })
   return length < PRELUDE_BYTES + headers + CHECKSUM_BYTES ? new Malformed({ detail: "bad message length" }) : length
 }
 

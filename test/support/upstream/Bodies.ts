@@ -53,7 +53,7 @@ export const chunkBody = (
   delta: Readonly<Record<string, unknown>>,
   finish_reason: string | null = null,
   index = 0
-): Readonly<Record<string, unknown>> => ({
+) => ({
   ...chunkHead,
   choices: [{ index, delta, logprobs: null, finish_reason }],
   usage: null

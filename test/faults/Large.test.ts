@@ -1,0 +1,112 @@
+/** Providers that send far too much: refused with a word for it, and never held in memory. */
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { gzipSync } from "node:zlib"
+import { chunkBody, DONE, sse } from "../support/upstream/Bodies.ts"
+import { type Behaviour } from "../support/upstream/Behaviour.ts"
+import { assertFallback } from "./answers.ts"
+import { answering, behind, type Mode, useUpstream } from "./gateway.ts"
+import { peakWhile } from "./memory.ts"
+import { openReader } from "./reader.ts"
+
+const upstream = useUpstream()
+
+const MEBI = 1024 * 1024
+const megabyte = "x".repeat(MEBI)
+const json = { headers: { "content-type": "application/json" } }
+const [head = "", tail = ""] = JSON.stringify({
+  choices: [{ message: { content: "|" }, finish_reason: "stop" }]
+}).split("|")
+const whole: Behaviour = { ...json, chunks: [head, { repeat: megabyte, times: 50 }, tail] }
+const event = (mebibytes: number) => [
+  `data: {"choices":[{"index":0,"delta":{"content":"`,
+  { repeat: megabyte, times: mebibytes },
+  `"}}]}\n\n`
+]
+const packed: Behaviour = {
+  headers: { ...json.headers, "content-encoding": "gzip" },
+  body: gzipSync(head + "x".repeat(50 * MEBI) + tail)
+}
+
+const cases: ReadonlyArray<{
+  readonly name: string
+  readonly mode: Mode
+  readonly does: Behaviour
+  readonly limit: number
+}> = [
+  { name: "a reply of 50 MB", mode: "JSON", does: whole, limit: 32 },
+  { name: "a reply of 50 MB, packed into 50 kB", mode: "JSON", does: packed, limit: 32 },
+  { name: "a reply of 50 MB instead of events", mode: "stream", does: whole, limit: 4 },
+  { name: "an event of 10 MB", mode: "stream", does: { chunks: [...event(10), DONE] }, limit: 1 }
+]
+
+describe("too large", () => {
+  it.live.each(cases)("$name: the fallback answers, memory stays bounded ($mode)", ({ does, limit, mode }) =>
+    Effect.gen(function* () {
+      const gateway = yield* behind(upstream(), {
+        alpha: { does: [answering(mode), does] },
+        beta: { does: answering(mode) }
+      })
+      // What the first request of all loads is nothing of this one's.
+      yield* gateway.ask(mode)
+      const { answer, peakBytes } = yield* peakWhile(gateway.ask(mode))
+      assertFallback(mode, answer, { status: "error", error_type: "too_large", http_status: null })
+      assert.isBelow(peakBytes, (limit + 8) * MEBI)
+    })
+  )
+
+  it.live.each(cases)(
+    "$name and nobody else: 502 that says so, and it is not asked for again ($mode)",
+    ({ does, mode }) =>
+      Effect.gen(function* () {
+        const gateway = yield* behind(upstream(), { alpha: { does } })
+        const reply = yield* gateway.ask(mode)
+        assert.strictEqual(reply.status, 502)
+        assert.strictEqual(reply.error?.type, "provider_error")
+        assert.deepStrictEqual(
+          reply.error?.details.attempts?.map(({ error_type: type }) => type),
+          ["too_large"]
+        )
+      })
+  )
+
+  it.live("an event of 10 MB after good ones: said, never a clean end", () =>
+    Effect.gen(function* () {
+      const gateway = yield* behind(upstream(), {
+        alpha: { does: { chunks: [sse(chunkBody({ role: "assistant", content: "Hel" })), ...event(10), DONE] } }
+      })
+      const reply = yield* gateway.ask("stream")
+      assert.strictEqual(reply.content, "Hel")
+      assert.deepStrictEqual(reply.finishReasons, ["error"])
+      assert.strictEqual(reply.error?.type, "provider_error")
+      assert.isTrue(reply.isDone)
+    })
+  )
+
+  it.live.each(["JSON", "stream"] as const)("an error page of 50 MB: the status counts (%s)", (mode) =>
+    Effect.gen(function* () {
+      const does = { ...whole, status: 500 }
+      const gateway = yield* behind(upstream(), { alpha: { does }, beta: { does: answering(mode) } })
+      const reply = yield* gateway.ask(mode)
+      assertFallback(mode, reply, { status: "error", http_status: mode === "JSON" ? null : 500 })
+      // It is not read to its end.
+      const call = yield* gateway.called("alpha", ({ closedEarly }) => closedEarly)
+      assert.isBelow(call.sentBytes, 48 * MEBI)
+    })
+  )
+
+  it.live("a stream of 50 MB in events of a bearable size passes, and none of it is kept", () =>
+    Effect.gen(function* () {
+      // Most of it is a member that nobody here reads, because counting the tokens of so much text takes its time.
+      const { choices, ...chunk } = chunkBody({ content: "word " })
+      const piece = sse({ ...chunk, choices: [{ ...choices[0], padding: "x".repeat(65_536) }] })
+      const chunks = [{ repeat: piece, times: 800 }, sse(chunkBody({}, "stop")), DONE]
+      const gateway = yield* behind(upstream(), { alpha: { does: { chunks } } })
+      const passing = Effect.promise(async () => (await openReader(gateway)).readAll())
+      const { answer, peakBytes } = yield* peakWhile(passing)
+      assert.isAtLeast(answer.bytes, 50 * MEBI)
+      assert.isTrue(answer.tail.endsWith(DONE))
+      assert.isBelow(peakBytes, 32 * MEBI)
+    })
+  )
+})

@@ -1,0 +1,37 @@
+/** A client that keeps nothing of what it reads, and reads only when it is told to. */
+import { once } from "node:events"
+import { type IncomingMessage, request } from "node:http"
+import { type Gateway } from "./gateway.ts"
+
+export interface Reader {
+  readonly status: number
+  /** Reads what there is and what comes; resolves with the number of bytes once the answer ended as HTTP has it. */
+  readonly readAll: () => Promise<{ readonly bytes: number; readonly tail: string }>
+  readonly leave: () => void
+}
+
+const TAIL_BYTES = 1_000
+
+/** Asks for a stream and reads its headers, and nothing of its body. Rejects when the connection fails before. */
+export const openReader = async (gateway: Gateway): Promise<Reader> => {
+  const asking = request(`${gateway.app.url}/v1/chat/completions`, {
+    agent: false,
+    method: "POST",
+    headers: { authorization: `Bearer ${gateway.key}`, "content-type": "application/json", "cache-control": "no-store" }
+  })
+  asking.end(JSON.stringify(gateway.body("stream")))
+  const [response] = (await once(asking, "response")) as [IncomingMessage]
+  return {
+    status: response.statusCode ?? 0,
+    leave: () => asking.destroy(),
+    readAll: async () => {
+      let bytes = 0
+      let tail = Buffer.alloc(0)
+      for await (const chunk of response as AsyncIterable<Buffer>) {
+        bytes += chunk.length
+        tail = Buffer.concat([tail, chunk]).subarray(-TAIL_BYTES)
+      }
+      return { bytes, tail: tail.toString("utf8") }
+    }
+  }
+}
