@@ -59,7 +59,9 @@ export const gateway = (settings: SettingsShape) =>
     Overview.layer,
     Series.layer
   ).pipe(
-    Layer.provideMerge(Layer.mergeAll(Closing.layer, Policy.layer, Router.layer(settings.routing))),
+    Layer.provideMerge(
+      Layer.mergeAll(Closing.layer, Policy.layer, Router.layer({ ...settings.routing, markup: settings.markup }))
+    ),
     Layer.provideMerge(
       Layer.mergeAll(
         Intake.layer(settings.routing),

@@ -22,7 +22,11 @@ const Attempt = Schema.Struct({
   status: Schema.Literals(["ok", "error", "timeout", "cancelled", "skipped"]),
   latency_ms: Schema.Finite,
   error_type: Schema.NullOr(Schema.String),
-  http_status: Schema.NullOr(Schema.Int)
+  http_status: Schema.NullOr(Schema.Int),
+  /** What it is charged although another call ended the request; part of the record's usage and cost, without the markup. */
+  charged: Schema.optionalKey(
+    Schema.Struct({ prompt_tokens: Schema.Int, completion_tokens: Schema.Int, total_cost_usd: Usd })
+  )
 })
 
 export const GenerationRecord = Schema.Struct({

@@ -15,6 +15,8 @@ export interface Attempt {
   readonly errorType: string | null
   /** The provider's HTTP status, if it answered at all. */
   readonly httpStatus: number | null
+  /** What it is charged although another call ended the request; `totalNano`: without the markup. */
+  readonly charge?: { readonly usage: TokenUsage; readonly totalNano: NanoUsd }
 }
 
 /** `provider`: as the provider reported; `counted`: counted here; `estimated`: settled by recovery after a crash; `cache`: replayed. */

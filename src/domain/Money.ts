@@ -76,6 +76,15 @@ export const zeroCost: Cost = {
   billedNano: 0
 }
 
+export const addCosts = (a: Cost, b: Cost): Cost => ({
+  promptNano: a.promptNano + b.promptNano,
+  completionNano: a.completionNano + b.completionNano,
+  cacheDiscountNano: a.cacheDiscountNano + b.cacheDiscountNano,
+  totalNano: a.totalNano + b.totalNano,
+  markupNano: a.markupNano + b.markupNano,
+  billedNano: a.billedNano + b.billedNano
+})
+
 /**
  * The cost of `usage` at the prices of its tier. Every prompt token is priced once at the prompt price; those that the provider read from
  * its cache get the difference to the cache price back as `cacheDiscount`, so that they are never paid twice.

@@ -9,6 +9,7 @@ import { gatewayError, type GatewayError, ProvidersFailed, ProvidersTimedOut } f
 import { type Generation } from "../domain/Generation.ts"
 import { type TokenUsage, usdFromNano } from "../domain/Money.ts"
 import { type ProviderError } from "../providers/Provider.ts"
+import { markBroken } from "./Failures.ts"
 import { type Ending, Meter } from "./Meter.ts"
 import { type Order } from "./Order.ts"
 import { ProviderStats } from "./ProviderStats.ts"
@@ -81,6 +82,7 @@ export class Closing extends Context.Service<
         const progress = underWay.get(order)
         const interrupted = order.attempts.find((attempt) => attempt.status === "cancelled")
         const candidate =
+          order.continuation?.candidate ??
           progress?.answer.candidate ??
           order.ranked.find(
             ({ offer, provider }) => provider.slug === interrupted?.provider && offer.id === interrupted.model
@@ -89,17 +91,13 @@ export class Closing extends Context.Service<
         yield* Effect.ignore(
           meter.settle(order, {
             candidate,
-            usage: {
-              promptTokens: order.promptTokens,
-              completionTokens: progress?.output.count() ?? 0,
-              cachedTokens: 0
-            },
+            usage: countedUsage(order, progress?.output.count() ?? 0),
             usageSource: progress?.answer.source === "cache" ? "cache" : "counted",
             timeToFirstTokenMs: progress?.timeToFirstTokenMs ?? null,
             finishReason: null,
             errorType: null,
             cancelled: true,
-            fallbackUsed: progress?.answer.fallbackUsed ?? fellBack(order)
+            fallbackUsed: progress?.answer.fallbackUsed === true || fellBack(order)
           })
         )
       })
@@ -160,7 +158,12 @@ export class Closing extends Context.Service<
           if (broken !== null) {
             markBroken(order, broken)
             last.push({ _tag: "Failed", error: streamError(order, broken) })
-          } else if (answer.source === "upstream" && nowMs > firstTokenAtMs && ending.usage.completionTokens > 1) {
+          } else if (
+            answer.source === "upstream" &&
+            order.continuation === null &&
+            nowMs > firstTokenAtMs &&
+            ending.usage.completionTokens > 1
+          ) {
             const speed = (ending.usage.completionTokens * 1000) / (nowMs - firstTokenAtMs)
             yield* stats.recordSpeed(answer.candidate.provider.slug, answer.candidate.offer.id, speed)
           }
@@ -229,23 +232,22 @@ const endingOf = (
   completionTokens: number
 ): Ending => ({
   ...nothing,
-  candidate: answer.candidate,
-  usage: reported ?? { promptTokens: order.promptTokens, completionTokens, cachedTokens: 0 },
+  candidate: order.continuation?.candidate ?? answer.candidate,
+  usage: reported ?? countedUsage(order, completionTokens),
   usageSource: answer.source === "cache" ? "cache" : reported === null ? "counted" : "provider",
-  fallbackUsed: answer.fallbackUsed
+  fallbackUsed: answer.fallbackUsed || order.continuation !== null
+})
+
+/** What was counted here for the call that ends the order; `completionTokens`: of the whole answer. */
+const countedUsage = ({ continuation, promptTokens }: Order, completionTokens: number): TokenUsage => ({
+  promptTokens: continuation?.promptTokens ?? promptTokens,
+  completionTokens: Math.max(0, completionTokens - (continuation?.producedTokens ?? 0)),
+  cachedTokens: 0
 })
 
 /** Whether more than one provider or model was called; trying the same one again is no fallback. */
 const fellBack = (order: Order): boolean =>
   new Set(order.attempts.map(({ model, provider }) => `${provider}|${model}`)).size > 1
-
-/** The attempt that looked good until its stream broke. */
-const markBroken = (order: Order, error: ProviderError): void => {
-  const last = order.attempts.pop()
-  if (last === undefined) return
-  const timeout = error.reason._tag === "TimedOut"
-  order.attempts.push({ ...last, status: timeout ? "timeout" : "error", errorType: timeout ? "timeout" : "stream_cut" })
-}
 
 const streamError = (order: Order, error: ProviderError): GatewayError =>
   gatewayError(

@@ -102,6 +102,20 @@ export const attemptOf = ({ offer, provider }: Candidate, latencyMs: number, ok:
   }
 }
 
+/** The attempt that looked good until its stream broke says so from now on. Answers its place; -1: none looks good. */
+export const markBroken = ({ attempts }: Order<unknown>, { reason }: ProviderError): number => {
+  const at = attempts.findLastIndex(({ status }) => status === "ok")
+  const attempt = attempts[at]
+  if (attempt === undefined) return at
+  const isTimeout = reason._tag === "TimedOut"
+  attempts[at] = {
+    ...attempt,
+    status: isTimeout ? "timeout" : "error",
+    errorType: isTimeout ? "timeout" : "stream_cut"
+  }
+  return at
+}
+
 /** How attempts name what went wrong. */
 const errorTypes = {
   Unreachable: "unreachable",

@@ -124,6 +124,8 @@ export class Intake extends Context.Service<
             facts: intent.facts,
             affordableTokens: null,
             attempts: [],
+            charges: [],
+            continuation: null,
             account: { intent: null, reservedNano: 0, clamped: false, opened: false, settled: false }
           } satisfies Order<Request> as Order<Request>
         })

@@ -10,6 +10,7 @@ import { DependencyUnavailable, gatewayError, type GatewayError } from "../domai
 import { type Generation, type UsageSource } from "../domain/Generation.ts"
 import { Ids } from "../domain/Ids.ts"
 import {
+  addCosts,
   type Cost,
   costOf,
   type NanoUsd,
@@ -24,6 +25,7 @@ import {
 import { type Balance, Ledger } from "../store/Ledger.ts"
 import { Limits } from "../store/Limits.ts"
 import { type StoreError } from "../store/StoreError.ts"
+import { chargedCost, chargedUsage } from "./Charges.ts"
 import { estimatedTokens, type Order } from "./Order.ts"
 
 /** The output bound of a model that does not tell its own. */
@@ -53,6 +55,8 @@ export class Meter extends Context.Service<
     readonly reserve: (order: Order) => Effect.Effect<ReserveOutcome, GatewayError>
     /** Waits until the order's intent is durable. Nothing may reach the client before. */
     readonly durable: (order: Order) => Effect.Effect<void, GatewayError>
+    /** Holds more for a call beside the first one. False where the budget has no room for it, or nobody can tell. */
+    readonly hold: (order: Order, amountNano: NanoUsd) => Effect.Effect<boolean>
     /** Closes the order with what it cost and answers its generation. Only the first close counts. */
     readonly settle: (order: Order, ending: Ending) => Effect.Effect<Generation, GatewayError>
     /** Closes an order that came to nothing: the reservation and the rate limit's tokens are given back, no trace is left. */
@@ -134,7 +138,8 @@ export class Meter extends Context.Service<
           yield* ledger
             .settle(generation, order.month)
             .pipe(Effect.retry({ times: 3, schedule: Schedule.exponential("50 millis") }), Effect.catch(unavailable))
-          const used = ending.usageSource === "cache" ? 0 : ending.usage.promptTokens + ending.usage.completionTokens
+          const { usage } = generation
+          const used = ending.usageSource === "cache" ? 0 : usage.promptTokens + usage.completionTokens
           yield* correct(order, used, nowMs)
           return generation
         })
@@ -155,6 +160,17 @@ export class Meter extends Context.Service<
           reserve: (order) =>
             order.caller.key.monthlyBudgetNano === null ? reserveUncapped(order) : reserveCapped(order),
           durable,
+          hold: (order, amountNano) =>
+            order.caller.key.monthlyBudgetNano === null
+              ? Effect.succeed(true)
+              : Effect.match(ledger.extend(order.generationId, amountNano, order.caller.key.monthlyBudgetNano), {
+                  onFailure: () => false,
+                  onSuccess: ({ _tag }) => {
+                    if (_tag === "Refused") return false
+                    order.account.reservedNano += amountNano
+                    return true
+                  }
+                }),
           settle: (order, ending) => Effect.uninterruptible(settle(order, ending)),
           void: (order) => Effect.uninterruptible(voidOrder(order))
         })
@@ -199,7 +215,8 @@ const freePrices: Prices = { prompt: 0, completion: 0, cachedPrompt: null }
 
 const generationOf = (order: Order, ending: Ending, nowMs: number, markup: number): Generation => {
   const pricing = ending.candidate?.offer.pricing ?? freePrices
-  const cost = costFor(ending, pricing, markup)
+  const own = costFor(ending, pricing, markup)
+  const cost = order.charges.length === 0 ? own : addCosts(own, chargedCost(order.charges, markup))
   const last = order.attempts.at(-1)
   return {
     id: order.generationId,
@@ -208,8 +225,8 @@ const generationOf = (order: Order, ending: Ending, nowMs: number, markup: numbe
     model: ending.candidate?.offer.id ?? last?.model ?? order.model,
     provider: ending.candidate?.provider.slug ?? last?.provider ?? "",
     createdAtMs: order.startedAtMs,
-    usage: ending.usage,
-    usageSource: ending.usageSource,
+    usage: order.charges.length === 0 ? ending.usage : chargedUsage(order.charges, ending.usage),
+    usageSource: order.charges.length === 0 ? ending.usageSource : "counted",
     cost,
     latencyMs: nowMs - order.startedAtMs,
     timeToFirstTokenMs: ending.timeToFirstTokenMs,

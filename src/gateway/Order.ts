@@ -11,6 +11,7 @@ import { type Attempt } from "../domain/Generation.ts"
 import { type KeyRecord, type RateLimits } from "../domain/Key.ts"
 import { type NanoUsd } from "../domain/Money.ts"
 import { type LimitVerdict } from "../store/Limits.ts"
+import { type Charge } from "./Charges.ts"
 
 /** What the client's `Cache-Control` asks: `no-cache` answers fresh and stores, `no-store` does neither read nor store. */
 export type CacheControl = "use" | "no-cache" | "no-store"
@@ -40,6 +41,14 @@ export interface Account {
   settled: boolean
 }
 
+export interface Continuation {
+  readonly candidate: Candidate
+  /** The order's own prompt, and the text so far. */
+  readonly promptTokens: number
+  /** What the calls before it produced. */
+  readonly producedTokens: number
+}
+
 export interface Order<Request = ChatRequest | EmbeddingRequest> {
   readonly generationId: string
   readonly caller: Caller
@@ -65,6 +74,10 @@ export interface Order<Request = ChatRequest | EmbeddingRequest> {
   affordableTokens: number | null
   /** Appended to by the router, one a call. */
   readonly attempts: Array<Attempt>
+  /** What is paid beside the call that ends the order. */
+  readonly charges: Array<Charge>
+  /** Who goes on with a stream that broke off, and from how much; null: nobody had to. */
+  continuation: Continuation | null
   readonly account: Account
 }
 

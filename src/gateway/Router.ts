@@ -3,16 +3,20 @@
  * client, so a stream counts as answered with its first token, not with its status line. Every call is an attempt on the receipt. A
  * request's own fault ends the search, because no other provider would take it better.
  */
-import { Clock, Context, Duration, Effect, Exit, Layer, Pull, Scope, Stream } from "effect"
+import { Clock, Context, Duration, Effect, Exit, Layer, Scope, Stream } from "effect"
 import { type Candidate } from "../domain/Catalog.ts"
 import { type ChatEvent, type ChatReply, type ChatRequest } from "../domain/Chat.ts"
 import { type EmbeddingReply, type EmbeddingRequest } from "../domain/Embedding.ts"
 import { type GatewayError } from "../domain/Errors.ts"
-import { Malformed, type Provider, ProviderError, TimedOut } from "../providers/Provider.ts"
+import { type Provider, ProviderError } from "../providers/Provider.ts"
 import { Providers } from "../providers/Providers.ts"
 import { Circuits } from "./Circuits.ts"
+import { continuing, isContinuable, successors } from "./Continuation.ts"
 import { attemptOf, exhausted, faultOf, type Failure, requestFault, retryPause } from "./Failures.ts"
+import { Meter } from "./Meter.ts"
+import { openStream, within } from "./OpenedStream.ts"
 import { type Order } from "./Order.ts"
+import { boundedTo, outputBound } from "./OutputBound.ts"
 import { ProviderStats } from "./ProviderStats.ts"
 
 /** What answered, and how. A stream's first token is in `events` already; it fails when the provider breaks off. */
@@ -26,6 +30,9 @@ export interface Routed<A> {
 
 export interface RouterOptions {
   readonly retries: number
+  /** Whether a stream that breaks off goes on at another provider. */
+  readonly continueStreams: boolean
+  readonly markup: number
 }
 
 /** The slowest pace at which a whole reply is still worth waiting for. */
@@ -49,6 +56,7 @@ export class Router extends Context.Service<
         const providers = yield* Providers
         const circuits = yield* Circuits
         const stats = yield* ProviderStats
+        const meter = yield* Meter
 
         /** One call: guarded by its circuit, on the receipt, in the statistics. */
         const attempt = Effect.fnUntraced(function* <A, R>(
@@ -92,7 +100,8 @@ export class Router extends Context.Service<
               if (result._tag === "Success") {
                 order.facts.provider = candidate.provider.slug
                 const { answer, latencyMs } = result.success
-                return { candidate, fallbackUsed: at > 0, latencyMs, answer } satisfies Routed<A>
+                const others = candidates.slice(at + 1)
+                return { candidate, fallbackUsed: at > 0, latencyMs, answer, others }
               }
               last = result.failure
               const fault = requestFault(last, order)
@@ -105,20 +114,60 @@ export class Router extends Context.Service<
           return yield* exhausted(order.attempts, sole, last)
         })
 
+        const stream = Effect.fnUntraced(function* (order: Order<ChatRequest>) {
+          const scope = yield* Effect.scope
+          const {
+            answer: opened,
+            others,
+            ...routed
+          } = yield* route(order, (provider, candidate) =>
+            openStream(provider, candidate, boundedTo(order.request, candidate, order.affordableTokens))
+          )
+          const after =
+            options.continueStreams && others.length > 0 && isContinuable(order)
+              ? successors(routed.candidate, others)
+              : []
+          const rest =
+            after.length === 0
+              ? opened.pull
+              : Scope.provide(
+                  continuing({
+                    order,
+                    opened,
+                    candidate: routed.candidate,
+                    successors: after,
+                    markup: options.markup,
+                    hold: (amountNano) => meter.hold(order, amountNano),
+                    open: (candidate, request) => {
+                      const provider = providers.get(candidate.provider.slug)
+                      return provider === undefined
+                        ? Effect.die(new Error("a candidate is of no provider"))
+                        : Effect.map(
+                            attempt(order, candidate, openStream(provider, candidate, request)),
+                            ({ answer }) => answer
+                          )
+                    }
+                  }),
+                  scope
+                )
+          const answer = Stream.concat(Stream.fromArray(opened.head), Stream.fromPull(Effect.succeed(rest)))
+          return { ...routed, answer }
+        })
+
         return Router.of({
           reply: (order) =>
             route(order, (provider, candidate) => {
               const { timeouts } = candidate.provider
               const longestMs = timeouts.firstTokenMs + SLOWEST_MS_PER_TOKEN * outputBound(order, candidate)
+              const request = boundedTo(order.request, candidate, order.affordableTokens)
               return within(
-                provider.chat({ request: bounded(order, candidate), offer: candidate.offer }),
+                provider.chat({ request, offer: candidate.offer }),
                 Math.min(longestMs, timeouts.totalMs),
                 provider,
                 longestMs < timeouts.totalMs ? "first_token" : "total"
               )
             }),
-          stream: (order) =>
-            route(order, (provider, candidate) => openStream(provider, candidate, bounded(order, candidate))),
+          stream,
           embed: (order) =>
             route(order, (provider, candidate) =>
               within(
@@ -133,58 +182,6 @@ export class Router extends Context.Service<
     )
 }
 
-const within = <A, R>(
-  call: Effect.Effect<A, ProviderError, R>,
-  limitMs: number,
-  provider: Provider,
-  phase: TimedOut["phase"]
-): Effect.Effect<A, ProviderError, R> =>
-  Effect.timeoutOrElse(call, {
-    duration: Duration.millis(limitMs),
-    orElse: () => Effect.fail(timedOut(provider, phase))
-  })
-
-const timedOut = (provider: Provider, phase: TimedOut["phase"]) =>
-  new ProviderError({ provider: provider.config.slug, reason: new TimedOut({ phase }) })
-
-/**
- * Opens a stream and reads on until its first token, so that an error before it can still become a fallback. The call lives in a scope
- * of its own under the request's: a failed attempt is aborted at once, a good one lives as long as the request.
- */
-const openStream = Effect.fnUntraced(function* (provider: Provider, candidate: Candidate, request: ChatRequest) {
-  const { timeouts } = candidate.provider
-  const scope = yield* Scope.fork(yield* Effect.scope)
-  const first = Effect.gen(function* () {
-    const events = yield* Scope.provide(provider.chatStream({ request, offer: candidate.offer }), scope)
-    const pull = yield* Scope.provide(Stream.toPull(events), scope)
-    const head: Array<ChatEvent> = []
-    while (true) {
-      const chunk = yield* Pull.catchDone(pull, () =>
-        Effect.fail(
-          new ProviderError({ provider: provider.config.slug, reason: new Malformed({ detail: "empty stream" }) })
-        )
-      )
-      for (const event of chunk) head.push(event)
-      if (chunk.some(carriesToken)) return { head, pull }
-    }
-  })
-  const { head, pull } = yield* within(first, timeouts.firstTokenMs, provider, "first_token").pipe(
-    Effect.onExit((exit) => (exit._tag === "Failure" ? Scope.close(scope, exit) : Effect.void))
-  )
-  const rest = Effect.timeoutOrElse(pull, {
-    duration: Duration.millis(timeouts.idleMs),
-    orElse: () => Effect.fail(timedOut(provider, "idle"))
-  })
-  return Stream.concat(Stream.fromArray(head), Stream.fromPull(Effect.succeed(rest)))
-})
-
-const carriesToken = (event: ChatEvent): boolean =>
-  event._tag === "End" ||
-  event.choices.some(
-    ({ delta, finish_reason }) =>
-      finish_reason !== null || Boolean(delta.content || delta.refusal || delta.reasoning || delta.tool_calls?.length)
-  )
-
 const noFallbacks = (request: unknown): boolean =>
   typeof request === "object" &&
   request !== null &&
@@ -193,17 +190,3 @@ const noFallbacks = (request: unknown): boolean =>
   request.provider !== null &&
   "allow_fallbacks" in request.provider &&
   request.provider.allow_fallbacks === false
-
-const outputBound = (order: Order<ChatRequest>, { offer }: Candidate): number =>
-  order.affordableTokens ?? order.outputTokens ?? offer.maxCompletionTokens ?? 4_096
-
-/** The client's request, its output bounded by what the reservation affords where that is less than it asked for. */
-const bounded = (order: Order<ChatRequest>, { offer }: Candidate): ChatRequest => {
-  const { affordableTokens: affordable, request } = order
-  if (affordable === null) return request
-  const asked = request.max_completion_tokens ?? request.max_tokens ?? offer.maxCompletionTokens
-  if (asked !== null && asked !== undefined && asked <= affordable) return request
-  return request.max_completion_tokens !== undefined && request.max_completion_tokens !== null
-    ? { ...request, max_completion_tokens: affordable }
-    : { ...request, max_tokens: affordable }
-}

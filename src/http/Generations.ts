@@ -106,7 +106,16 @@ const recordOf = (generation: Generation): GenerationRecord => ({
     status: attempt.status,
     latency_ms: attempt.latencyMs,
     error_type: attempt.errorType,
-    http_status: attempt.httpStatus
+    http_status: attempt.httpStatus,
+    ...(attempt.charge === undefined
+      ? {}
+      : {
+          charged: {
+            prompt_tokens: attempt.charge.usage.promptTokens,
+            completion_tokens: attempt.charge.usage.completionTokens,
+            total_cost_usd: usdFromNano(attempt.charge.totalNano)
+          }
+        })
   })),
   excluded: generation.excluded,
   finish_reason: generation.finishReason,

@@ -14,7 +14,17 @@ const Receipt = Schema.Struct({
       status: Schema.Literals(["ok", "error", "timeout", "cancelled", "skipped"]),
       latencyMs: Schema.Finite,
       errorType: Schema.NullOr(Schema.String),
-      httpStatus: Schema.NullOr(Schema.Finite)
+      httpStatus: Schema.NullOr(Schema.Finite),
+      charge: Schema.optionalKey(
+        Schema.Struct({
+          usage: Schema.Struct({
+            promptTokens: Schema.Finite,
+            completionTokens: Schema.Finite,
+            cachedTokens: Schema.Finite
+          }),
+          totalNano: Schema.Finite
+        })
+      )
     })
   ),
   excluded: Schema.Array(Schema.Struct({ slug: Schema.String, model: Schema.String, reason: Schema.String })),

@@ -3,6 +3,7 @@ import { Effect, Exit, Fiber, Layer, Scope, Stream } from "effect"
 import { TestClock } from "effect/testing"
 import { gatewayError, ModelNotFound, type Reason } from "../../src/domain/Errors.ts"
 import { Circuits } from "../../src/gateway/Circuits.ts"
+import { Meter } from "../../src/gateway/Meter.ts"
 import { ProviderStats } from "../../src/gateway/ProviderStats.ts"
 import { Router } from "../../src/gateway/Router.ts"
 import {
@@ -24,8 +25,9 @@ const routerOn = (scripts: Readonly<Record<string, Script | ReadonlyArray<Script
   const { heard, layer } = scripted(scripts)
   return {
     heard,
-    layer: Router.layer({ retries }).pipe(
-      Layer.provideMerge(Layer.mergeAll(layer, Circuits.layerMemory, ProviderStats.layer))
+    layer: Router.layer({ retries, continueStreams: true, markup: 0 }).pipe(
+      Layer.provideMerge(Layer.mergeAll(layer, Circuits.layerMemory, ProviderStats.layer)),
+      Layer.provide(Layer.mock(Meter, { hold: () => Effect.succeed(true) }))
     )
   }
 }

@@ -87,6 +87,8 @@ export const orderWith = ({ key, ...order }: OrderOptions = {}): Order<ChatReque
   facts: emptyFacts(),
   affordableTokens: null,
   attempts: [],
+  charges: [],
+  continuation: null,
   account: { intent: null, reservedNano: 0, clamped: false, opened: false, settled: false },
   ...order
 })

@@ -86,7 +86,8 @@ export const ledgerSuite = <E>(name: string, ledgerLayer: Layer.Layer<Ledger | A
               status: "error",
               latencyMs: 1.5,
               errorType: "provider_error",
-              httpStatus: 500
+              httpStatus: 500,
+              charge: { usage: { promptTokens: 3, completionTokens: 2, cachedTokens: 1 }, totalNano: 9 }
             },
             { provider: "b", model: "m", status: "ok", latencyMs: 2, errorType: null, httpStatus: null }
           ],

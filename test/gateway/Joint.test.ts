@@ -1,0 +1,57 @@
+import { assert, it } from "@effect/vitest"
+import { Arbitrary, Schema } from "effect"
+import { Joint } from "../../src/gateway/Joint.ts"
+
+// The same cases in every run.
+Arbitrary.configureGlobal({ check: { seed: "tollgate" } })
+
+/** What the client reads: what it had, and what of the pieces is let through. */
+const joinedText = (sent: string, pieces: ReadonlyArray<string>): string => {
+  const joint = new Joint(sent)
+  return sent + pieces.map((piece) => joint.take(piece)).join("") + joint.flush()
+}
+
+const Text = Schema.String.check(Schema.isMaxLength(40))
+const Cut = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 40 }))
+
+/** `text` in pieces that end at the cuts. */
+const piecesOf = (text: string, cuts: ReadonlyArray<number>): ReadonlyArray<string> => {
+  const ends = [...cuts.filter((cut) => cut < text.length).toSorted((a, b) => a - b), text.length]
+  return ends.map((end, at) => text.slice(ends[at - 1] ?? 0, end))
+}
+
+it.prop(
+  "a provider that repeats all it was given has the repeat taken out, however its text is cut",
+  { begin: Text, end: Text, cuts: Schema.Array(Cut).check(Schema.isMaxLength(5)) },
+  ({ begin, cuts, end }) => {
+    const sent = `${begin.trim()}The beginning`
+    assert.strictEqual(joinedText(sent, piecesOf(`${sent}${end}`, cuts)), `${sent}${end}`)
+  }
+)
+
+it.prop(
+  "what is no repeat loses nothing",
+  { begin: Text, end: Text, cuts: Schema.Array(Cut).check(Schema.isMaxLength(5)) },
+  ({ begin, cuts, end }) => {
+    const sent = `${begin.trim()}#`
+    assert.strictEqual(joinedText(sent, piecesOf(`!${end}`, cuts)), `${sent}!${end}`)
+  }
+)
+
+it("blanks that the client has are asked for neither again nor twice", () => {
+  assert.strictEqual(new Joint("one two \n").text, "one two")
+  assert.strictEqual(joinedText("one two ", [" three"]), "one two three")
+  assert.strictEqual(joinedText("one two ", ["three"]), "one two three")
+  assert.strictEqual(joinedText("one\n\n", ["\n", "\n", " two"]), "one\n\n two")
+  assert.strictEqual(joinedText("one two ", ["one two", " three"]), "one two three")
+})
+
+it("half a repeat is none: it comes out when the text ends, or goes its own way", () => {
+  assert.strictEqual(joinedText("la la la", [" la", " la"]), "la la la la la")
+  assert.strictEqual(joinedText("one two three", ["one", " two"]), "one two threeone two")
+  assert.strictEqual(joinedText("one two three", ["one two", " four"]), "one two threeone two four")
+})
+
+it("a text of a letter or two may come again", () => {
+  assert.strictEqual(joinedText("ha", ["ha", "!"]), "haha!")
+})
