@@ -87,7 +87,13 @@ export class Closing extends Context.Service<
           order.ranked.find(
             ({ offer, provider }) => provider.slug === interrupted?.provider && offer.id === interrupted.model
           )
-        if (candidate === undefined) return yield* meter.void(order)
+        if (candidate === undefined) {
+          if (order.attempts.length === 0) return yield* meter.void(order)
+          // Between two attempts: nobody produced anything, but somebody was called.
+          return yield* Effect.ignore(
+            meter.settle(order, { ...nothing, cancelled: true, fallbackUsed: fellBack(order) })
+          )
+        }
         yield* Effect.ignore(
           meter.settle(order, {
             candidate,

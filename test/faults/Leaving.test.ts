@@ -1,0 +1,99 @@
+/**
+ * A client that goes away, at each stage of an answer: the provider is let go at once, by the provider's own clock, and what it
+ * produced is settled.
+ */
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { request } from "node:http"
+import { chatBody, chunkBody, sse } from "../support/upstream/Bodies.ts"
+import { type Behaviour } from "../support/upstream/Behaviour.ts"
+import { behind, type Gateway, type Mode, modes, type Receipt, useUpstream } from "./gateway.ts"
+
+const upstream = useUpstream()
+
+const LIMIT_MS = 1_000
+const role = sse(chunkBody({ role: "assistant", content: "" }))
+const begun = { headers: { "content-type": "application/json" }, chunks: [JSON.stringify(chatBody()).slice(0, 200)] }
+const beforeAnything: ReadonlyArray<readonly [string, Mode, Behaviour]> = [
+  ...modes.map((mode) => ["before the provider's headers", mode, { ending: "silence" }] as const),
+  ["before the first token", "stream", { chunks: [role], ending: "hang" }],
+  ["in the middle of the provider's body", "JSON", { ...begun, ending: "hang" }]
+]
+
+/** A request that nobody waits for the answer of. Answers how to leave. */
+const start = (gateway: Gateway, mode: Mode): (() => number) => {
+  const asking = request(`${gateway.app.url}/v1/chat/completions`, {
+    agent: false,
+    method: "POST",
+    headers: { authorization: `Bearer ${gateway.key}`, "content-type": "application/json", "cache-control": "no-store" }
+  })
+  asking.on("error", () => undefined)
+  asking.end(JSON.stringify(gateway.body(mode)))
+  return () => {
+    asking.destroy()
+    return Date.now()
+  }
+}
+
+/** How long after the client the provider was let go, in milliseconds. */
+const letGo = (gateway: Gateway, leftAtMs: number): Effect.Effect<number> =>
+  Effect.map(
+    gateway.called("alpha", ({ closedEarly }) => closedEarly),
+    ({ closedAtMs }) => (closedAtMs ?? Number.POSITIVE_INFINITY) - leftAtMs
+  )
+
+/** The receipt, as soon as it is there. */
+const settled = (gateway: Gateway): Effect.Effect<Receipt | undefined> =>
+  gateway.receipts.pipe(
+    Effect.repeat({ until: (receipts) => receipts.length > 0 }),
+    Effect.map(([receipt]) => receipt)
+  )
+
+describe("the client leaves", () => {
+  it.live.each(beforeAnything)("%s (%s)", ([, mode, does]) =>
+    Effect.gen(function* () {
+      const gateway = yield* behind(upstream(), { alpha: { does } })
+      const leave = start(gateway, mode)
+      yield* gateway.called("alpha")
+      const tookMs = yield* letGo(gateway, leave())
+      assert.isBelow(tookMs, LIMIT_MS)
+      const receipt = yield* settled(gateway)
+      assert.deepInclude(receipt, { provider: "alpha", cancelled: true, finish_reason: null, error_type: null })
+      assert.strictEqual(receipt?.usage.completion_tokens, 0)
+      assert.deepStrictEqual(
+        receipt?.attempts.map(({ status }) => status),
+        ["cancelled"]
+      )
+    })
+  )
+
+  it.live("in the middle of a stream: what was produced is paid for", () =>
+    Effect.gen(function* () {
+      const chunks = [role, ...["one ", "two ", "three"].map((content) => sse(chunkBody({ content })))]
+      const gateway = yield* behind(upstream(), { alpha: { does: { chunks, ending: "hang" } } })
+      const answer = yield* Effect.promise(() => gateway.open("stream"))
+      yield* Effect.promise(() => answer.until("three"))
+      answer.leave()
+      const tookMs = yield* letGo(gateway, Date.now())
+      assert.isBelow(tookMs, LIMIT_MS)
+      const receipt = yield* settled(gateway)
+      assert.deepInclude(receipt, { provider: "alpha", cancelled: true, usage_source: "counted", error_type: null })
+      assert.strictEqual(receipt?.usage.completion_tokens, 3)
+      assert.isAbove(receipt?.cost.billed_usd ?? 0, 0)
+    })
+  )
+
+  it.live("while a second try is waited for: there is none", () =>
+    Effect.gen(function* () {
+      const gateway = yield* behind(upstream(), {
+        alpha: { does: { status: 429, headers: { "retry-after": "5" }, json: {} } }
+      })
+      const leave = start(gateway, "JSON")
+      yield* gateway.called("alpha", ({ closedAtMs }) => closedAtMs !== null)
+      leave()
+      const receipt = yield* settled(gateway)
+      assert.isTrue(receipt?.cancelled)
+      assert.lengthOf(yield* gateway.calls("alpha"), 1)
+    })
+  )
+})

@@ -1,0 +1,155 @@
+/** Providers that are down for a while, or all at once: circuits, what the client hears, and the way back. */
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { TestClock } from "effect/testing"
+import { errorBody } from "../support/upstream/Bodies.ts"
+import { type Behaviour } from "../support/upstream/Behaviour.ts"
+import { assertWhole } from "./answers.ts"
+import { answering, behind, modes, quick, useUpstream } from "./gateway.ts"
+
+const upstream = useUpstream()
+
+const failing: Behaviour = { status: 500, json: errorBody("oops", { type: "server_error" }) }
+const alphaFirst = { provider: { order: ["alpha"] } }
+
+describe("a provider that comes and goes", () => {
+  it.live.each(modes)("fails every other time: every request is answered (%s)", (mode) =>
+    Effect.gen(function* () {
+      const flapping = Array.from({ length: 20 }, (_, at) => (at % 2 === 0 ? failing : answering(mode)))
+      const gateway = yield* behind(upstream(), { alpha: { does: flapping }, beta: { does: answering(mode) } })
+      const providers = new Set<string | undefined>()
+      for (let count = 0; count < 20; count++) {
+        const reply = yield* gateway.ask(mode, alphaFirst)
+        assertWhole(mode, reply, reply.provider ?? "")
+        providers.add(reply.provider)
+      }
+      assert.deepStrictEqual([...providers].sort(), ["alpha", "beta"])
+      // It never failed often enough in a row to be left out.
+      assert.lengthOf(yield* gateway.calls("alpha"), 20)
+      assert.strictEqual(yield* gateway.circuit("alpha"), "closed")
+    })
+  )
+
+  it.effect.each(modes)("is back within thirty seconds of its recovery, however long it was down (%s)", (mode) =>
+    Effect.gen(function* () {
+      const gateway = yield* behind(upstream(), { alpha: { does: failing }, beta: { does: answering(mode) } })
+      const ask = Effect.tap(gateway.ask(mode, alphaFirst), (reply) =>
+        Effect.sync(() => assertWhole(mode, reply, reply.provider ?? ""))
+      )
+      for (let count = 0; count < 5; count++) yield* ask
+      assert.strictEqual(yield* gateway.circuit("alpha"), "open")
+      assert.lengthOf(yield* gateway.calls("alpha"), 5)
+      const skipped = yield* ask
+      assert.deepInclude(skipped.receipt?.attempts[0], {
+        provider: "alpha",
+        status: "skipped",
+        error_type: "circuit_open"
+      })
+      assert.lengthOf(yield* gateway.calls("alpha"), 5)
+
+      // Ten minutes of being down, with a request every ten seconds: the pauses between two probes grow, up to their bound.
+      for (let count = 0; count < 60; count++) {
+        yield* TestClock.adjust("10 seconds")
+        yield* ask
+      }
+      const probes = (yield* gateway.calls("alpha")).length - 5
+      assert.isAtLeast(probes, 18)
+      assert.isBelow(probes, 40)
+
+      yield* gateway.rescript("alpha", answering(mode))
+      yield* TestClock.adjust("30 seconds")
+      const recovered = yield* ask
+      assert.strictEqual(recovered.provider, "alpha")
+      assert.isFalse(recovered.receipt?.fallback_used)
+      assert.strictEqual(yield* gateway.circuit("alpha"), "closed")
+      assert.strictEqual((yield* ask).provider, "alpha")
+    })
+  )
+})
+
+describe("nobody answers", () => {
+  it.live.each(modes)("every provider fails in its own way: 502 with every attempt (%s)", (mode) =>
+    Effect.gen(function* () {
+      const gateway = yield* behind(upstream(), {
+        alpha: { does: failing },
+        beta: { does: { ending: "silence" }, timeouts: quick },
+        gamma: { does: { ending: "reset_at_once" } }
+      })
+      const reply = yield* gateway.ask(mode)
+      assert.strictEqual(reply.status, 502)
+      assert.deepInclude(reply.error, { type: "provider_error", retryable: true })
+      assert.deepStrictEqual(
+        reply.error?.details.attempts?.map(({ error_type: type, http_status: status, provider }) => [
+          provider,
+          type,
+          status
+        ]),
+        [
+          ["alpha", "server_error", 500],
+          ["beta", "timeout", null],
+          ["gamma", "unreachable", null],
+          // The last one is tried again.
+          ["gamma", "unreachable", null]
+        ]
+      )
+      assert.strictEqual(reply.receipt?.error_type, "provider_error")
+      assert.strictEqual(reply.receipt?.cost.billed_usd, 0)
+    })
+  )
+
+  it.live.each(modes)("every provider is silent: 504 with every attempt (%s)", (mode) =>
+    Effect.gen(function* () {
+      const silent = { does: { ending: "silence" }, timeouts: quick } as const
+      const gateway = yield* behind(upstream(), { alpha: silent, beta: silent })
+      const reply = yield* gateway.ask(mode)
+      assert.strictEqual(reply.status, 504)
+      assert.deepInclude(reply.error, { type: "provider_timeout", retryable: true })
+      assert.deepStrictEqual(
+        reply.error?.details.attempts?.map(({ provider, status }) => [provider, status]),
+        [
+          ["alpha", "timeout"],
+          ["beta", "timeout"]
+        ]
+      )
+    })
+  )
+
+  it.live.each(modes)("every circuit is open: 503 at once, which says when to come back (%s)", (mode) =>
+    Effect.gen(function* () {
+      const refusing: Behaviour = { status: 401, json: errorBody("no such key") }
+      const gateway = yield* behind(upstream(), { alpha: { does: refusing }, beta: { does: refusing } })
+      assert.strictEqual((yield* gateway.ask(mode)).status, 502)
+      const reply = yield* gateway.ask(mode)
+      assert.strictEqual(reply.status, 503)
+      assert.deepInclude(reply.error, { type: "provider_unavailable", retryable: true })
+      assert.deepStrictEqual(
+        reply.error?.details.attempts?.map(({ provider, status }) => [provider, status]),
+        [
+          ["alpha", "skipped"],
+          ["beta", "skipped"]
+        ]
+      )
+      const retryAfter = Number(reply.headers.get("retry-after"))
+      assert.isAtLeast(retryAfter, 1)
+      assert.isAtMost(retryAfter, 30)
+      assert.strictEqual(reply.error?.retry_after, retryAfter)
+      assert.lengthOf(yield* gateway.calls("alpha"), 1)
+    })
+  )
+
+  it.live.each(modes)("fallbacks are not allowed and the first is down: 503 at once (%s)", (mode) =>
+    Effect.gen(function* () {
+      const gateway = yield* behind(upstream(), { alpha: { does: failing }, beta: { does: answering(mode) } })
+      const reply = yield* gateway.ask(mode, { provider: { allow_fallbacks: false } })
+      assert.strictEqual(reply.status, 503)
+      assert.deepInclude(reply.error, { type: "provider_unavailable", retryable: true })
+      assert.deepStrictEqual(
+        reply.error?.details.attempts?.map(({ error_type: type, provider }) => [provider, type]),
+        [["alpha", "server_error"]]
+      )
+      assert.isBelow(reply.tookMs, 2_000)
+      assert.lengthOf(yield* gateway.calls("alpha"), 1)
+      assert.isEmpty(yield* gateway.calls("beta"))
+    })
+  )
+})
