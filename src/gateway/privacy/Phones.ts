@@ -1,0 +1,79 @@
+/**
+ * Phone numbers in international form: `+` or `00` and the country's code, with the usual punctuation. libphonenumber decides how far
+ * one reaches. After a `+` a number of a possible length is enough, because nobody else writes so; after `00` it has to be valid.
+ * North American numbers are also found without the country's code, in their own punctuation.
+ */
+import { type Budget } from "./Budget.ts"
+import { beginsWord, endsWord, isDigit } from "./Characters.ts"
+import { type Libraries } from "./Libraries.ts"
+import { type Span } from "./Span.ts"
+
+const TRIES = 6
+const MIN_DIGITS = 7
+
+const plus = /[+＋][ (]{0,2}\d(?:[ \u00a0\u202f.()/\u2010-\u2013-]{0,3}\d){6,16}/g
+// A number that something else reaches into is no number: a decimal, a path, a longer number.
+const zeros = /(?:(?<![\w.,/+-])|(?<=\\[nrt]))(?:00|011 ?)[1-9](?:[ \u00a0\u202f.()/\u2010-\u2013-]{0,3}\d){6,16}/g
+const american = /(?:(?<![\w.,/+-])|(?<=\\[nrt]))(?:1[ .-])?(?:\(\d{3}\) ?|\d{3}([.-]))\d{3}[.-]\d{4}/g
+
+/** Said before a number, they make one of a possible length enough. */
+const phoneWords = /\b(?:phone|tel|telephone|cell|mobile|fax|call|text|number)\b[^\d\n]{0,16}$/i
+const CONTEXT = 32
+
+/** Ends of the leading parts of a candidate, the longest first, each after a digit and before punctuation or the end. */
+const endsOf = (text: string, start: number, end: number): ReadonlyArray<number> => {
+  const ends = [end]
+  let digits = 0
+  for (let at = start; at < end - 1; at++) {
+    if (isDigit(text.charCodeAt(at))) digits++
+    if (digits >= MIN_DIGITS && isDigit(text.charCodeAt(at)) && !isDigit(text.charCodeAt(at + 1))) ends.push(at + 1)
+  }
+  return ends.sort((a, b) => b - a).slice(0, TRIES)
+}
+
+export const findPhones = (
+  text: string,
+  { parsePhone }: Libraries,
+  budget: Budget,
+  add: (span: Span) => void
+): void => {
+  const judged = new Map<string, "valid" | "possible" | "no">()
+  const judge = (digits: string, country?: "US"): "valid" | "possible" | "no" => {
+    const known = judged.get(digits)
+    if (known !== undefined) return known
+    const number = parsePhone(digits, country)
+    const verdict = number === undefined ? "no" : number.isValid() ? "valid" : number.isPossible() ? "possible" : "no"
+    judged.set(digits, verdict)
+    return verdict
+  }
+
+  const international = (pattern: RegExp, prefix: RegExp, takesPossible: boolean): void => {
+    for (const { 0: candidate, index: start } of text.matchAll(pattern)) {
+      if (!beginsWord(text, start)) continue
+      const head = prefix.exec(candidate)?.[0].length ?? 0
+      let possible = 0
+      for (const end of endsOf(text, start + head, start + candidate.length)) {
+        if (budget.isOver()) return
+        if (isDigit(text.charCodeAt(end))) continue
+        const verdict = judge(`+${text.slice(start + head, end)}`)
+        if (verdict === "valid") {
+          possible = end
+          break
+        }
+        if (verdict === "possible" && takesPossible) possible ||= end
+      }
+      if (possible > 0) add({ start, end: possible, type: "phone" })
+    }
+  }
+
+  if (/[+＋]/.test(text)) international(plus, /^[+＋]/, true)
+  international(zeros, /^(?:011 ?|00)/, false)
+  for (const { 0: candidate, index: start } of text.matchAll(american)) {
+    const end = start + candidate.length
+    if (budget.isOver()) return
+    if (!endsWord(text, end) || /^[-.]\d/.test(text.slice(end, end + 2))) continue
+    const verdict = judge(candidate, "US")
+    const isCalledSo = candidate.includes("(") || phoneWords.test(text.slice(Math.max(0, start - CONTEXT), start))
+    if (verdict === "valid" || (verdict === "possible" && isCalledSo)) add({ start, end, type: "phone" })
+  }
+}

@@ -1,0 +1,128 @@
+/**
+ * A stream with the values back in. A placeholder may come in pieces, one of them at the end of one chunk and the rest chunks later: the
+ * end of a text that could be the beginning of one is held back until it is clear, at most some tens of characters. What is
+ * held goes out with the choice's finish reason, and before a failure or the usage.
+ */
+import { Stream } from "effect"
+import { type ChoiceDelta, type Delta, type ToolCallDelta } from "../../domain/Chat.ts"
+import { type CompletionEvent } from "../Closing.ts"
+import { type Restorer, restoreMembers } from "./Restoring.ts"
+
+const texts = ["content", "reasoning", "refusal"] as const
+type TextMember = (typeof texts)[number]
+
+/** One text that comes in pieces. */
+class Held {
+  readonly #restorer: Restorer
+  readonly #restore: (text: string) => string
+  #rest = ""
+
+  constructor(restorer: Restorer, restore: (text: string) => string) {
+    this.#restorer = restorer
+    this.#restore = restore
+  }
+
+  /** Takes a piece and answers what is clear by now. */
+  push(piece: string): string {
+    const text = this.#rest + piece
+    const clear = text.length - this.#restorer.openEnd(text)
+    this.#rest = text.slice(clear)
+    return this.#restore(text.slice(0, clear))
+  }
+
+  flush(): string {
+    const text = this.#restore(this.#rest)
+    this.#rest = ""
+    return text
+  }
+}
+
+class HeldChoice {
+  readonly #restorer: Restorer
+  readonly #texts = new Map<TextMember, Held>()
+  readonly #calls = new Map<number, Held>()
+
+  constructor(restorer: Restorer) {
+    this.#restorer = restorer
+  }
+
+  add(choice: ChoiceDelta): ChoiceDelta {
+    const isLast = choice.finish_reason !== null
+    const { content, reasoning, refusal, tool_calls: calls, ...rest } = choice.delta
+    const sent = { content, reasoning, refusal }
+    const delta: Record<string, unknown> = { ...restoreMembers(rest, this.#restorer.text) }
+    for (const member of texts) {
+      const piece = sent[member]
+      if (typeof piece === "string") delta[member] = this.#text(member).push(piece)
+      else if (piece !== undefined) delta[member] = piece
+    }
+    const pieces = calls?.map((call) => this.#call(call)) ?? []
+    if (isLast) this.#end(delta, pieces)
+    return { ...choice, delta: { ...delta, ...(pieces.length > 0 ? { tool_calls: pieces } : {}) } }
+  }
+
+  /** What is still held, as a delta; null when nothing is. */
+  flush(index: number): ChoiceDelta | null {
+    const delta: Record<string, unknown> = {}
+    const pieces: Array<ToolCallDelta> = []
+    this.#end(delta, pieces)
+    if (pieces.length > 0) delta["tool_calls"] = pieces
+    return Object.keys(delta).length === 0 ? null : { index, delta: delta satisfies Delta, finish_reason: null }
+  }
+
+  #end(delta: Record<string, unknown>, pieces: Array<ToolCallDelta>): void {
+    for (const [member, held] of this.#texts) {
+      const text = held.flush()
+      const before = delta[member]
+      if (text !== "") delta[member] = `${typeof before === "string" ? before : ""}${text}`
+    }
+    for (const [index, held] of this.#calls) {
+      const text = held.flush()
+      if (text !== "") pieces.push({ index, function: { arguments: text } })
+    }
+  }
+
+  #text(member: TextMember): Held {
+    let held = this.#texts.get(member)
+    if (held === undefined) this.#texts.set(member, (held = new Held(this.#restorer, this.#restorer.text)))
+    return held
+  }
+
+  #call(call: ToolCallDelta): ToolCallDelta {
+    const piece = call.function?.arguments
+    if (call.function === undefined || piece === undefined) return call
+    let held = this.#calls.get(call.index)
+    if (held === undefined) this.#calls.set(call.index, (held = new Held(this.#restorer, this.#restorer.json)))
+    return { ...call, function: { ...call.function, arguments: held.push(piece) } }
+  }
+}
+
+export const restoredStream = (
+  events: Stream.Stream<CompletionEvent>,
+  restorer: Restorer
+): Stream.Stream<CompletionEvent> => {
+  const choices = new Map<number, HeldChoice>()
+
+  const choiceOf = (index: number): HeldChoice => {
+    let choice = choices.get(index)
+    if (choice === undefined) choices.set(index, (choice = new HeldChoice(restorer)))
+    return choice
+  }
+
+  const restored = (event: CompletionEvent): ReadonlyArray<CompletionEvent> => {
+    if (event._tag === "Choices") {
+      return [{ ...event, choices: event.choices.map((choice) => choiceOf(choice.index).add(choice)) }]
+    }
+    const held = Array.from(choices, ([index, choice]) => choice.flush(index)).filter((choice) => choice !== null)
+    choices.clear()
+    return held.length === 0 ? [event] : [{ _tag: "Choices", choices: held }, event]
+  }
+
+  return Stream.mapArray(events, (chunk) => {
+    const out: Array<CompletionEvent> = []
+    for (const event of chunk) out.push(...restored(event))
+    const [first, ...rest] = out
+    // Every event becomes at least one, so there is a first.
+    return first === undefined ? chunk : [first, ...rest]
+  })
+}

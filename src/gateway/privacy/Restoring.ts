@@ -1,0 +1,75 @@
+/**
+ * Puts values back where a reply has their placeholders: exactly, in another case, or with the backslashes of Markdown. Inside of a tool
+ * call's arguments a value is written as JSON has it. A placeholder that this request did not give out stays as it is.
+ */
+import { Predicate } from "effect"
+import { escapedForJson } from "./JsonText.ts"
+import { type Vault } from "./Vault.ts"
+
+export interface Restorer {
+  readonly text: (text: string) => string
+  readonly json: (text: string) => string
+  /** How much of the end of a text may be the beginning of a placeholder: what to hold back until more comes. */
+  readonly openEnd: (text: string) => number
+}
+
+const MAX_DIGITS = 9
+
+/** The label as Markdown may have it: `CREDIT\_CARD`. */
+const marked = (label: string): string => label.replaceAll("_", "\\\\?_")
+
+export const makeRestorer = (vault: Vault): Restorer => {
+  const { labels } = vault
+  const alternatives = labels.map(marked).join("|")
+  const inText = new RegExp(`\\\\?\\[(?:${alternatives})\\\\?_\\d{1,${MAX_DIGITS}}\\\\?\\]`, "gi")
+  const inJson = new RegExp(`\\[(?:${labels.join("|")})_\\d{1,${MAX_DIGITS}}\\]`, "gi")
+  // Brackets, backslashes and digits around the longest label.
+  const longest = labels.reduce((length, label) => Math.max(length, label.length), 0) * 2 + MAX_DIGITS + 8
+
+  const isBeginning = (tail: string): boolean => {
+    const plain = tail.replaceAll("\\", "").toUpperCase()
+    return labels.some((label) => {
+      const head = `[${label}_`
+      return plain.length <= head.length ? head.startsWith(plain) : isNumbered(plain, head)
+    })
+  }
+
+  return {
+    text: (text) => (text.includes("[") ? text.replaceAll(inText, (found) => vault.value(found) ?? found) : text),
+    json: (text) =>
+      text.includes("[")
+        ? text.replaceAll(inJson, (found) => {
+            const value = vault.value(found)
+            return value === undefined ? found : escapedForJson(value)
+          })
+        : text,
+    openEnd: (text) => {
+      const tail = text.slice(-longest)
+      const open = tail.lastIndexOf("[")
+      if (open === -1) return tail.endsWith("\\") ? 1 : 0
+      const escaped = tail[open - 1] === "\\" ? 1 : 0
+      if (isBeginning(tail.slice(open))) return tail.length - open + escaped
+      return tail.endsWith("\\") ? 1 : 0
+    }
+  }
+}
+
+const isNumbered = (plain: string, head: string): boolean =>
+  plain.startsWith(head) && plain.length - head.length <= MAX_DIGITS && /^\d+$/.test(plain.slice(head.length))
+
+/** What has to stay byte by byte as the provider sent it. */
+const opaque = new Set(["id", "signature", "data", "encrypted_content"])
+
+type Members = Readonly<Record<string, unknown>>
+
+/** Every string below the members of a message or of a delta, but for opaque ones. */
+export const restoreMembers = (members: Members, restore: (text: string) => string): Members =>
+  Object.fromEntries(
+    Object.entries(members).map(([name, member]) => [name, opaque.has(name) ? member : restoreDeep(member, restore)])
+  )
+
+const restoreDeep = (value: unknown, restore: (text: string) => string): unknown => {
+  if (typeof value === "string") return restore(value)
+  if (Array.isArray(value)) return value.map((item: unknown) => restoreDeep(item, restore))
+  return Predicate.isObject(value) ? restoreMembers(value, restore) : value
+}

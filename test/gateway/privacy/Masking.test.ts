@@ -1,0 +1,273 @@
+/** Masking and restoring a request's texts: every place, stable placeholders, what must not be confused, and the way back. */
+import { assert, describe, it } from "@effect/vitest"
+import { Arbitrary, Effect, Schema } from "effect"
+import { makeDice } from "../../../scripts/privacyEval/Dice.ts"
+import { valueOf } from "../../../scripts/privacyEval/Values.ts"
+import { type ChatRequest } from "../../../src/domain/Chat.ts"
+import { allEntities } from "../../../src/domain/Privacy.ts"
+import { Budget } from "../../../src/gateway/privacy/Budget.ts"
+import { countsOf, mask } from "../../../src/gateway/privacy/Masking.ts"
+import { restoredReply } from "../../../src/gateway/privacy/RestoredReply.ts"
+import { makeRestorer } from "../../../src/gateway/privacy/Restoring.ts"
+import { makeScanner } from "../../../src/gateway/privacy/Scanner.ts"
+import { mapChat, mapEmbedding, type Visit } from "../../../src/gateway/privacy/Texts.ts"
+import { Vault } from "../../../src/gateway/privacy/Vault.ts"
+import { requestWith } from "../orders.ts"
+import { everything, unlimited } from "./scanning.ts"
+
+// The same cases in every run.
+Arbitrary.configureGlobal({ check: { seed: "tollgate" } })
+
+const scan = await Effect.runPromise(makeScanner([]))
+
+const one = (text: string, visit: Visit): string => visit(text, { message: 0, path: "content", json: "no" })
+
+const masked = <A>(target: A, walk: (target: A, visit: Visit) => A) => {
+  const result = mask(target, walk, scan, everything, unlimited())
+  return result ?? assert.fail("over budget")
+}
+
+const maskedText = (text: string) => masked(text, one)
+const maskedChat = (request: Partial<ChatRequest>) => masked(requestWith(request), mapChat)
+
+describe("placeholders", () => {
+  it("are the same for the same value, and count by type", () => {
+    const { findings, value } = maskedText("ann@x.com, bob@x.com, ann@x.com, 192.168.1.1")
+    assert.strictEqual(value, "[EMAIL_1], [EMAIL_2], [EMAIL_1], [IP_ADDRESS_1]")
+    assert.deepStrictEqual(countsOf(findings), { email: 3, ip_address: 1 })
+    assert.deepStrictEqual(findings[1], {
+      type: "email",
+      placeholder: "[EMAIL_2]",
+      start: 11,
+      end: 20,
+      message: 0,
+      path: "content"
+    })
+  })
+
+  it("that a text has already are never given out, whatever their case", () => {
+    const { value, vault } = maskedChat({
+      messages: [
+        { role: "system", content: "Write [EMAIL_1] or [email_3] for an address." },
+        { role: "user", content: "ann@x.com bob@x.com" }
+      ]
+    })
+    assert.strictEqual(value.messages[1]?.content, "[EMAIL_2] [EMAIL_4]")
+    const restorer = makeRestorer(vault)
+    assert.strictEqual(
+      restorer.text("[EMAIL_1] [EMAIL_2] [email_3] [EMAIL_4] [EMAIL_5]"),
+      "[EMAIL_1] ann@x.com [email_3] bob@x.com [EMAIL_5]"
+    )
+  })
+
+  it("come back in another case and with Markdown's backslashes, but never from another label", () => {
+    const { vault } = maskedText("ann@x.com 4111 1111 1111 1111")
+    const { text } = makeRestorer(vault)
+    assert.strictEqual(text("[email_1], [Email_1]; \\[EMAIL\\_1\\]"), "ann@x.com, ann@x.com; ann@x.com")
+    assert.strictEqual(text("[CREDIT\\_CARD\\_1]"), "4111 1111 1111 1111")
+    assert.strictEqual(text("[EMAIL_01] [EMAIL 1] [PHONE_1] EMAIL_1 ["), "[EMAIL_01] [EMAIL 1] [PHONE_1] EMAIL_1 [")
+  })
+
+  it("are given for a value of another type anew", () => {
+    const vault = new Vault()
+    assert.isTrue(vault.isEmpty)
+    assert.strictEqual(vault.placeholder("email", "x"), "[EMAIL_1]")
+    assert.strictEqual(vault.placeholder("employee", "x"), "[EMPLOYEE_1]")
+    assert.strictEqual(vault.placeholder("email", "x"), "[EMAIL_1]")
+    assert.isUndefined(vault.value("[EMAIL_2]"))
+  })
+})
+
+describe("the texts of a chat", () => {
+  it("are searched wherever the model or the provider would read them", () => {
+    const { findings, value } = maskedChat({
+      messages: [
+        { role: "system", content: "I am ann@x.com" },
+        { role: "user", name: "bob@x.com", content: [{ type: "text", text: "and 10.0.0.1" }] },
+        {
+          role: "assistant",
+          content: null,
+          reasoning: "hm, ann@x.com",
+          tool_calls: [{ id: "call_1", type: "function", function: { name: "f", arguments: '{"to":"ann@x.com"}' } }]
+        },
+        { role: "tool", tool_call_id: "call_1", content: '{"note":"Hi\\nbob@x.com","n":4111111111111111}' }
+      ],
+      user: "carla@x.com",
+      metadata: { contact: "dora@x.com" },
+      stop: ["ann@x.com"],
+      prediction: { type: "content", content: "eve@x.com" },
+      tools: [{ type: "function", function: { name: "f", description: "mails help@x.com" } }],
+      own_member: { deep: ["frank@x.com"] }
+    })
+    assert.deepStrictEqual(value, {
+      ...requestWith(),
+      messages: [
+        { role: "system", content: "I am [EMAIL_1]" },
+        { role: "user", name: "[EMAIL_2]", content: [{ type: "text", text: "and [IP_ADDRESS_1]" }] },
+        {
+          role: "assistant",
+          content: null,
+          reasoning: "hm, [EMAIL_1]",
+          tool_calls: [{ id: "call_1", type: "function", function: { name: "f", arguments: '{"to":"[EMAIL_1]"}' } }]
+        },
+        { role: "tool", tool_call_id: "call_1", content: '{"note":"Hi\\n[EMAIL_2]","n":"[CREDIT_CARD_1]"}' }
+      ],
+      user: "[EMAIL_3]",
+      metadata: { contact: "[EMAIL_4]" },
+      stop: ["[EMAIL_1]"],
+      prediction: { type: "content", content: "[EMAIL_5]" },
+      tools: [{ type: "function", function: { name: "f", description: "mails [EMAIL_6]" } }],
+      own_member: { deep: ["[EMAIL_7]"] }
+    })
+    const at = findings.find(({ path }) => path === "tool_calls[0].function.arguments")
+    assert.deepInclude(at, { message: 2, start: 7, end: 16 })
+    assert.deepInclude(
+      findings.find(({ type }) => type === "credit_card"),
+      { message: 3, path: "content", start: 28, end: 44 }
+    )
+  })
+
+  it("leave images, files, identifiers, the model and the route alone", () => {
+    const request = requestWith({
+      model: "a@b.com/x",
+      provider: { allow_fallbacks: true, order: ["a@b.com"] },
+      messages: [
+        {
+          role: "user",
+          content: [
+            { type: "image_url", image_url: { url: "https://a.com/ann@x.com.png" } },
+            { type: "file", file: { filename: "ann@x.com" } }
+          ]
+        },
+        { role: "assistant", content: "ok", reasoning_details: [{ signature: "ann@x.com", id: "bob@x.com" }] }
+      ]
+    })
+    const { findings, value } = masked(request, mapChat)
+    assert.strictEqual(value, request)
+    assert.deepStrictEqual(findings, [])
+  })
+
+  it("stay the same object when there is nothing in them", () => {
+    const request = requestWith({ messages: [{ role: "user", content: "Hello [EMAIL_1]" }] })
+    assert.strictEqual(masked(request, mapChat).value, request)
+  })
+
+  it("keep every other byte of arguments, escapes included", () => {
+    const given = '{ "a" : "x\\u00e9 \\"ann@x.com\\" \\n", "id":12345678901234567890, "b": "C:\\\\bob@x.com" }'
+    const { findings, value } = maskedChat({
+      messages: [{ role: "assistant", tool_calls: [{ function: { name: "f", arguments: given } }] }]
+    })
+    const call = value.messages[0]?.tool_calls?.[0] as { readonly function: { readonly arguments: string } }
+    assert.strictEqual(
+      call.function.arguments,
+      '{ "a" : "x\\u00e9 \\"[EMAIL_1]\\" \\n", "id":12345678901234567890, "b": "C:\\\\[EMAIL_2]" }'
+    )
+    assert.deepStrictEqual(
+      findings.map(({ end, start }) => given.slice(start, end)),
+      ["ann@x.com", "bob@x.com"]
+    )
+  })
+
+  it("are searched in arguments that are no JSON, too", () => {
+    for (const given of ["to ann@x.com", '{"to": "ann@x.com', '{"to": "\\q ann@x.com"}']) {
+      const { value } = maskedChat({
+        messages: [{ role: "assistant", tool_calls: [{ function: { name: "f", arguments: given } }] }]
+      })
+      assert.include(JSON.stringify(value), "[EMAIL_1]")
+      assert.notInclude(JSON.stringify(value), "ann@x.com")
+    }
+  })
+})
+
+it("embeddings are masked in every input", () => {
+  const request = { model: "test/embed", input: ["ann@x.com", "nothing", "ann@x.com, bob@x.com"], user: "eve@x.com" }
+  const { value } = masked(request, mapEmbedding)
+  assert.deepStrictEqual(value, {
+    model: "test/embed",
+    input: ["[EMAIL_1]", "nothing", "[EMAIL_1], [EMAIL_2]"],
+    user: "[EMAIL_3]"
+  })
+  assert.deepInclude(masked({ model: "m", input: "ann@x.com" }, mapEmbedding).value, { input: "[EMAIL_1]" })
+})
+
+it("a search that runs out of time masks nothing and clears nothing", () => {
+  let nanos = 0n
+  const budget = new Budget(() => (nanos += 1_000_000n), 3)
+  assert.isNull(mask("ann@x.com ".repeat(20), one, scan, everything, budget))
+})
+
+it("a reply has its values back, in arguments as JSON has them", () => {
+  const secret = `-----BEGIN PRIVATE KEY-----\n${"MIIE".repeat(16)}\n-----END PRIVATE KEY-----`
+  const { vault } = maskedText(`ann@x.com ${secret}`)
+  const reply = restoredReply(
+    {
+      choices: [
+        {
+          index: 0,
+          message: {
+            role: "assistant",
+            content: "To [EMAIL_1]",
+            reasoning: "[email_1]?",
+            refusal: null,
+            annotations: [{ text: "[EMAIL_1]" }],
+            tool_calls: [
+              { id: "[EMAIL_1]", function: { name: "f", arguments: '{"k":"[SECRET_1]","to":"[Email_1]"}' } },
+              { custom: { input: "[EMAIL_1]" } }
+            ]
+          },
+          finish_reason: "stop"
+        }
+      ],
+      usage: null,
+      systemFingerprint: null
+    },
+    makeRestorer(vault)
+  )
+  const message = reply.choices[0]?.message
+  assert.deepInclude(message, { content: "To ann@x.com", reasoning: "ann@x.com?", refusal: null })
+  assert.deepStrictEqual(message?.["annotations"], [{ text: "ann@x.com" }])
+  const [first, second] = message?.tool_calls ?? []
+  assert.deepStrictEqual(second, { custom: { input: "ann@x.com" } })
+  assert.deepInclude(first, { id: "[EMAIL_1]" })
+  assert.deepStrictEqual(JSON.parse((first as { function: { arguments: string } }).function.arguments), {
+    k: secret,
+    to: "ann@x.com"
+  })
+})
+
+/** Values amid any text at all, placeholders and brackets included. */
+const Text = Schema.String.check(Schema.isMaxLength(30))
+const Seed = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 1_000_000 }))
+
+it.prop(
+  "whatever the text, restoring what was masked gives it back",
+  { before: Text, after: Text, seed: Seed },
+  ({ after, before, seed }) => {
+    const dice = makeDice(seed)
+    const value = () => valueOf(dice, dice.pick(allEntities)).text
+    const literal = dice.pick(["[EMAIL_1]", "[[", "\\[phone_2\\]", "[SECRET_1", ""])
+    const text = `${before} ${value()} ${literal} ${value()} ${after}`
+    const { findings, value: hidden, vault } = maskedText(text)
+    assert.isAtLeast(findings.length, 2)
+    for (const { end, start } of findings) assert.notInclude(hidden, text.slice(start, end))
+    assert.strictEqual(makeRestorer(vault).text(hidden), text)
+  }
+)
+
+it.prop(
+  "the same holds for values in the arguments of a tool call",
+  { before: Text, seed: Seed },
+  ({ before, seed }) => {
+    const dice = makeDice(seed)
+    const given = { text: `${before} ${valueOf(dice, dice.pick(allEntities)).text}`, [before]: [before] }
+    const request = {
+      messages: [
+        { role: "assistant" as const, tool_calls: [{ function: { name: "f", arguments: JSON.stringify(given) } }] }
+      ]
+    }
+    const { value, vault } = maskedChat(request)
+    const call = value.messages[0]?.tool_calls?.[0] as { readonly function: { readonly arguments: string } }
+    JSON.parse(call.function.arguments)
+    assert.deepStrictEqual(JSON.parse(makeRestorer(vault).json(call.function.arguments)), given)
+  }
+)

@@ -1,0 +1,146 @@
+/** Values put back into a stream, however it is cut. */
+import { assert, it } from "@effect/vitest"
+import { Effect, Stream } from "effect"
+import { type ChoiceDelta, type Delta } from "../../../src/domain/Chat.ts"
+import { gatewayError, Overloaded } from "../../../src/domain/Errors.ts"
+import { type CompletionEvent } from "../../../src/gateway/Closing.ts"
+import { restoredStream } from "../../../src/gateway/privacy/RestoredStream.ts"
+import { makeRestorer } from "../../../src/gateway/privacy/Restoring.ts"
+import { Vault } from "../../../src/gateway/privacy/Vault.ts"
+
+const vault = new Vault()
+vault.placeholder("email", "ann@x.com")
+vault.placeholder("credit_card", "4111 1111 1111 1111")
+vault.placeholder("secret", 'a "quoted"\nkey')
+const restorer = makeRestorer(vault)
+
+const choices = (delta: Delta, finish: string | null = null, index = 0): CompletionEvent => ({
+  _tag: "Choices",
+  choices: [{ index, delta, finish_reason: finish }]
+})
+const usage: CompletionEvent = {
+  _tag: "Usage",
+  usage: {
+    prompt_tokens: 0,
+    completion_tokens: 0,
+    total_tokens: 0,
+    estimated_cost_usd: 0,
+    cached_tokens: 0,
+    cache_discount_usd: 0,
+    cache_hit: false
+  }
+}
+
+const run = (events: ReadonlyArray<CompletionEvent>) =>
+  Effect.map(Stream.runCollect(restoredStream(Stream.fromIterable(events), restorer)), (chunk) => Array.from(chunk))
+
+const deltasOf = (events: ReadonlyArray<CompletionEvent>): ReadonlyArray<ChoiceDelta> =>
+  events.flatMap((event) => (event._tag === "Choices" ? event.choices : []))
+
+const joined = (events: ReadonlyArray<CompletionEvent>, member: "content" | "reasoning" | "refusal", index = 0) =>
+  deltasOf(events)
+    .filter((choice) => choice.index === index)
+    .map(({ delta }) => delta[member] ?? "")
+    .join("")
+
+const masked =
+  "Write to [EMAIL_1], or [email_1], \\[EMAIL\\_1\\]; pay by [CREDIT\\_CARD_1]. [EMAIL_2] [[EMAIL_1]] [E [EMAIL_ \\ [PHONE_1] arr[0] [EMAIL_1"
+const open =
+  "Write to ann@x.com, or ann@x.com, ann@x.com; pay by 4111 1111 1111 1111. [EMAIL_2] [ann@x.com] [E [EMAIL_ \\ [PHONE_1] arr[0] [EMAIL_1"
+
+it.effect("cut anywhere, in two, in single characters or not at all, a text comes out whole", () =>
+  Effect.gen(function* () {
+    for (const member of ["content", "reasoning", "refusal"] as const) {
+      const cuts = Array.from({ length: masked.length + 1 }, (_, at) => [masked.slice(0, at), masked.slice(at)])
+      for (const pieces of [...cuts, masked.split("")]) {
+        const events = yield* run([...pieces.map((piece) => choices({ [member]: piece })), choices({}, "stop"), usage])
+        assert.strictEqual(joined(events, member), open)
+        assert.strictEqual(events.at(-1), usage)
+        assert.lengthOf(
+          deltasOf(events).filter((choice) => choice.finish_reason !== null),
+          1
+        )
+      }
+    }
+  })
+)
+
+it.effect("arguments of parallel tool calls come out as JSON, cut anywhere", () =>
+  Effect.gen(function* () {
+    const given = '{"to":"[EMAIL_1]","key":"[secret_1]"}'
+    for (let at = 0; at <= given.length; at++) {
+      const call = (index: number, piece: string) => ({ index, function: { arguments: piece } })
+      const events = yield* run([
+        choices({ tool_calls: [{ index: 0, id: "call_[EMAIL_1]", type: "function", function: { name: "f" } }] }),
+        choices({ tool_calls: [call(0, given.slice(0, at)), call(1, given.slice(0, at))] }),
+        choices({ tool_calls: [call(1, given.slice(at))] }),
+        choices({ tool_calls: [call(0, given.slice(at))] }),
+        choices({}, "tool_calls")
+      ])
+      for (const index of [0, 1]) {
+        const text = deltasOf(events)
+          .flatMap(({ delta }) => delta.tool_calls ?? [])
+          .filter((piece) => piece.index === index)
+          .map((piece) => piece.function?.arguments ?? "")
+          .join("")
+        assert.deepStrictEqual(JSON.parse(text), { to: "ann@x.com", key: 'a "quoted"\nkey' })
+      }
+      assert.strictEqual(deltasOf(events)[0]?.delta.tool_calls?.[0]?.id, "call_[EMAIL_1]")
+    }
+  })
+)
+
+it.effect("choices do not mix, and what is held goes out with the finish reason", () =>
+  Effect.gen(function* () {
+    const events = yield* run([
+      choices({ content: "[EM" }),
+      choices({ content: "[EMAIL" }, null, 1),
+      choices({ content: "AIL_1]" }),
+      choices({}, "stop", 1),
+      choices({ content: "!" }, "stop")
+    ])
+    assert.deepStrictEqual(
+      deltasOf(events).map(({ delta, finish_reason, index }) => [index, delta.content ?? null, finish_reason]),
+      [
+        [0, "", null],
+        [1, "", null],
+        [0, "ann@x.com", null],
+        [1, "[EMAIL", "stop"],
+        [0, "!", "stop"]
+      ]
+    )
+  })
+)
+
+it.effect("a stream that breaks off gives out what was held before it says so", () =>
+  Effect.gen(function* () {
+    const failed: CompletionEvent = { _tag: "Failed", error: gatewayError(new Overloaded()) }
+    const events = yield* run([
+      choices({ content: "to [EMAIL_" }),
+      choices({ tool_calls: [{ index: 0, function: { arguments: "[" } }] }),
+      failed,
+      usage
+    ])
+    assert.strictEqual(joined(events, "content"), "to [EMAIL_")
+    assert.deepStrictEqual(deltasOf(events).at(-1)?.delta.tool_calls, [{ index: 0, function: { arguments: "[" } }])
+    assert.deepStrictEqual(events.slice(-2), [failed, usage])
+  })
+)
+
+it.effect("what cannot become a placeholder is not held, and other members pass", () =>
+  Effect.gen(function* () {
+    const events = yield* run([
+      choices({ role: "assistant", content: null }),
+      choices({ content: "array[i" }),
+      choices({ content: "see [", reasoning_details: [{ text: "[EMAIL_1]", signature: "[EMAIL_1]" }] })
+    ])
+    assert.deepStrictEqual(
+      deltasOf(events).map(({ delta }) => delta),
+      [
+        { role: "assistant", content: null },
+        { content: "array[i" },
+        { content: "see ", reasoning_details: [{ text: "ann@x.com", signature: "[EMAIL_1]" }] }
+      ]
+    )
+  })
+)
