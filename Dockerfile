@@ -7,12 +7,22 @@ COPY package.json package-lock.json .npmrc ./
 # The optional packages are a Node for machines without one; this image has it.
 RUN npm ci --omit=dev --omit=optional --ignore-scripts --loglevel=error
 
+FROM node:${NODE_VERSION}-slim AS console
+WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+# The optional packages are there this time: the bundler is one of them.
+RUN npm ci --ignore-scripts --loglevel=error
+COPY scripts/console.ts scripts/console.ts
+COPY src src
+RUN node scripts/console.ts
+
 FROM node:${NODE_VERSION}-slim
 ENV NODE_ENV=production TOLLGATE_HOST=0.0.0.0 TOLLGATE_PORT=8787 TOLLGATE_DATA_DIR=/data
 RUN mkdir /data && chown node:node /data && chmod 0700 /data
 WORKDIR /app
 COPY --from=packages /app/node_modules node_modules
 COPY package.json LICENSE ./
+COPY --from=console /app/dist dist
 COPY src src
 COPY scripts/healthcheck.ts scripts/healthcheck.ts
 USER node

@@ -50,6 +50,7 @@ const checkEdge = (file: SourceFile, room: Room, edge: ImportEdge, known: Readon
   if (!target.startsWith("src/")) return [breach("room", `src must not import ${target}: it ships without it`)]
   if (!known.has(target)) return [breach("missing", `"${edge.specifier}" is no file (${target})`)]
   if (room.files.test(below(target)) || room.mayImport.test(below(target))) return []
+  if (edge.typeOnly && room.mayImportTypes?.test(below(target)) === true) return []
   return [breach("room", `${room.name} must not import ${target}: ${room.because}`)]
 }
 

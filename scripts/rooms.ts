@@ -9,6 +9,8 @@ export interface Room {
   readonly files: RegExp
   /** Which paths below `src/` it may import, beside its own. */
   readonly mayImport: RegExp
+  /** Which paths below `src/` it may import types of: they are gone at run time. */
+  readonly mayImportTypes?: RegExp
   /** Packages and built-ins it may import; undefined: all but `notPackages`. */
   readonly packages?: RegExp
   readonly notPackages?: RegExp
@@ -111,6 +113,14 @@ export const rooms: ReadonlyArray<Room> = [
     mayImport: new RegExp(`^(?:domain/|${settings}$)`),
     notPackages: package_("effect/http|effect/http-api|undici"),
     because: "stores stand alone: never the providers, never the gateway"
+  },
+  {
+    name: "console",
+    files: /^console\//,
+    mayImport: /^$/,
+    mayImportTypes: /^(?:api|domain)\//,
+    packages: package_("preact|uplot"),
+    because: "the console runs in a browser: of the server it knows the types of the contract, and nothing at run time"
   }
 ]
 

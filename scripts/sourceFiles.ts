@@ -73,10 +73,10 @@ export const parseSource = (path: string, text: string): SourceFile => {
   return { path, program, comments, imports, lineAt }
 }
 
-/** All `.ts` files below `root/directory`, in the order of their paths. */
+/** All `.ts` and `.tsx` files below `root/directory`, in the order of their paths. */
 export const readSources = (root: string, directory: string): ReadonlyArray<SourceFile> =>
   readdirSync(join(root, directory), { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && entry.name.endsWith(".ts"))
+    .filter((entry) => entry.isFile() && /\.tsx?$/.test(entry.name))
     .map((entry) => relative(root, join(entry.parentPath, entry.name)).split(sep).join("/"))
     .toSorted()
     .map((path) => parseSource(path, readFileSync(join(root, path), "utf8")))

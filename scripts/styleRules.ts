@@ -36,7 +36,7 @@ export const checkStyle = (file: SourceFile): ReadonlyArray<StyleBreach> => {
     breaches.push({ path: file.path, line: file.lineAt(offset), message: reasons[reason] })
 
   // Everywhere.
-  if (/(?:^|\/)(?:utils?|common|misc|helpers?)(?:\/|\.ts$)/i.test(file.path)) report(0, "name")
+  if (/(?:^|\/)(?:utils?|common|misc|helpers?)(?:\/|\.tsx?$)/i.test(file.path)) report(0, "name")
   for (const comment of file.comments) {
     if (/\b(?:TODO|FIXME|XXX|HACK)\b/.test(comment.value)) report(comment.start, "marker")
     if (/(?:oxlint|eslint)-disable/.test(comment.value) && !/ -- \S/.test(comment.value))
@@ -59,7 +59,8 @@ export const checkStyle = (file: SourceFile): ReadonlyArray<StyleBreach> => {
   if (file.lineAt(file.program.end) > LINES + 1) report(file.program.end, "length")
   const first = file.program.body[0]
   if (first === undefined || !file.comments.some((comment) => comment.end <= first.start)) report(0, "opening")
-  if (!file.path.startsWith("src/")) return breaches
+  // The console is a browser's program: it has no Effect to wrap promises and exceptions in.
+  if (!file.path.startsWith("src/") || file.path.startsWith("src/console/")) return breaches
 
   const asyncFunction = (node: { readonly async: boolean; readonly start: number }) => {
     if (node.async) report(node.start, "async")

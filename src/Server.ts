@@ -34,6 +34,7 @@ import * as AdminRoutes from "./http/Admin.ts"
 import * as AdminSettingsRoutes from "./http/AdminSettings.ts"
 import * as Authorization from "./http/Authorization.ts"
 import * as ChatRoutes from "./http/Chat.ts"
+import * as Console from "./http/Console.ts"
 import * as Docs from "./http/Docs.ts"
 import * as Edge from "./http/Edge.ts"
 import * as EmbeddingRoutes from "./http/Embeddings.ts"
@@ -83,7 +84,12 @@ export const memory = Layer.mergeAll(recollection, Circuits.layerMemory)
 
 /** Every route, with its middleware and the edge around all. Needs the gateway's services and a router. */
 export const routes = (settings: SettingsShape, adminKey: Redacted.Redacted) =>
-  Layer.mergeAll(HttpApiBuilder.layer(Api, { openapiPath: "/openapi.json" }), Docs.layer, Edge.layer).pipe(
+  Layer.mergeAll(
+    HttpApiBuilder.layer(Api, { openapiPath: "/openapi.json" }),
+    Docs.layer,
+    Console.layer(),
+    Edge.layer
+  ).pipe(
     Layer.provide(
       Layer.mergeAll(
         ChatRoutes.layer,

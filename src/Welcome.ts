@@ -71,6 +71,7 @@ const text = ({ admin, first, model, url }: Shown): string => {
   tollgate is ready
 
     URL          ${url}
+    Console      ${url}/console
     API page     ${url}/docs
     Admin key    ${adminKey}${shownOnce}
     API key      ${first === null ? "the first one is revoked; issue another with POST /v1/keys" : `${first.key}   (tier pro, kept in ${first.path})`}

@@ -67,7 +67,11 @@ describe("Dockerfile", () => {
   it("runs the Node that .nvmrc pins, in every stage", () => {
     assert.include(dockerfile, `ARG NODE_VERSION=${readFileSync(".nvmrc", "utf8").trim()}\n`)
     const stages = dockerfile.match(/^FROM .*$/gm)
-    assert.deepStrictEqual(stages, ["FROM node:${NODE_VERSION}-slim AS packages", "FROM node:${NODE_VERSION}-slim"])
+    assert.deepStrictEqual(stages, [
+      "FROM node:${NODE_VERSION}-slim AS packages",
+      "FROM node:${NODE_VERSION}-slim AS console",
+      "FROM node:${NODE_VERSION}-slim"
+    ])
   })
 
   it("leaves root before anything runs, and runs no install script", () => {

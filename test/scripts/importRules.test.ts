@@ -53,6 +53,12 @@ export const Transport = Pool`,
   "src/store/KeyRepo.ts": `import { PgClient } from "@effect/sql-pg"
 import { makeKeyRepoMemory } from "./KeyRepoMemory.ts"
 export class KeyRepo { static readonly layer = [PgClient, makeKeyRepoMemory] }`,
+  "src/console/main.tsx": `import { render } from "preact"
+import { type Chat } from "../api/Chat.ts"
+import { page } from "./page.tsx"
+render(page as Chat)`,
+  "src/console/page.tsx": `import { useState } from "preact/hooks"
+export const page = useState`,
   "src/store/KeyRepoMemory.ts": `import { type KeyRepo } from "./KeyRepo.ts"
 export const makeKeyRepoMemory = (repo: KeyRepo) => repo`
 }

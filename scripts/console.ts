@@ -1,0 +1,63 @@
+/**
+ * Builds the console's page out of src/console into dist/console: hashed files that load nothing from elsewhere, each beside its
+ * gzip. Refuses a page of more than 60 kB over the wire. The new page takes the old one's place only when it is whole, so that a gateway
+ * that runs meanwhile serves one or the other.
+ */
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { gzipSync } from "node:zlib"
+import { build } from "vite"
+
+const LIMIT_BYTES = 60_000
+
+const root = fileURLToPath(new URL("../", import.meta.url))
+const target = join(root, "dist/console")
+const fresh = `${target}.${process.pid}`
+const old = `${target}.${process.pid}.old`
+
+await build({
+  configFile: false,
+  root: join(root, "src/console"),
+  base: "/console/",
+  logLevel: "warn",
+  oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
+  build: {
+    outDir: fresh,
+    emptyOutDir: true,
+    target: "es2022",
+    cssTarget: ["chrome123", "firefox120", "safari17.5"],
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    reportCompressedSize: false
+  }
+})
+
+const files = readdirSync(fresh, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
+let total = 0
+for (const { name, parentPath } of files) {
+  const path = join(parentPath, name)
+  const zipped = gzipSync(readFileSync(path), { level: 9 })
+  total += zipped.length
+  writeFileSync(`${path}.gz`, zipped)
+}
+if (total > LIMIT_BYTES) {
+  rmSync(fresh, { recursive: true })
+  console.error(`the console is ${total} bytes gzipped, more than ${LIMIT_BYTES}`)
+  process.exit(1)
+}
+
+mkdirSync(join(root, "dist"), { recursive: true })
+try {
+  renameSync(target, old)
+} catch {
+  // There was none.
+}
+try {
+  renameSync(fresh, target)
+} catch {
+  // Another build was faster; its page is as good.
+  rmSync(fresh, { recursive: true, force: true })
+}
+rmSync(old, { recursive: true, force: true })
+console.log(`console built: ${files.length} files, ${(total / 1000).toFixed(1)} kB gzipped`)

@@ -1,0 +1,27 @@
+/** A word with a colour. The word alone says it all; the colour helps those who see it. */
+
+export type Tone = "good" | "warn" | "bad" | "calm"
+
+const tones: Readonly<Record<string, Tone>> = {
+  ok: "good",
+  active: "good",
+  closed: "good",
+  success: "good",
+  degraded: "warn",
+  half_open: "warn",
+  disabled: "warn",
+  skipped: "warn",
+  cancelled: "warn",
+  suspended: "warn",
+  timeout: "bad",
+  error: "bad",
+  open: "bad",
+  down: "bad",
+  unavailable: "bad",
+  revoked: "bad",
+  expired: "bad"
+}
+
+export const Badge = ({ text, tone }: { readonly text: string; readonly tone?: Tone }) => (
+  <span class={`badge ${tone ?? tones[text] ?? "calm"}`}>{text.replaceAll("_", " ")}</span>
+)

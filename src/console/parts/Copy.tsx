@@ -1,0 +1,55 @@
+/** Copies a text by a click, also where the page does not come over TLS and the browser keeps its clipboard to itself. */
+import { useState } from "preact/hooks"
+import { say } from "../notices.ts"
+import { Icon } from "./Icon.tsx"
+
+const copyOldWay = (text: string): boolean => {
+  const area = document.createElement("textarea")
+  area.value = text
+  area.className = "unseen"
+  // In front of a dialog, whose focus nothing outside may take.
+  const home = document.querySelector("dialog[open]") ?? document.body
+  home.append(area)
+  area.select()
+  const copied = document.execCommand("copy")
+  area.remove()
+  return copied
+}
+
+const copy = async (text: string): Promise<boolean> => {
+  try {
+    await navigator.clipboard.writeText(text)
+    return true
+  } catch {
+    return copyOldWay(text)
+  }
+}
+
+interface CopyProps {
+  readonly text: string
+  /** What is copied: `Copy the key`. */
+  readonly label: string
+  readonly words?: string
+}
+
+export const Copy = ({ label, text, words }: CopyProps) => {
+  const [copied, setCopied] = useState(false)
+  return (
+    <button
+      type="button"
+      class={words === undefined ? "button bare" : "button"}
+      aria-label={words === undefined ? label : undefined}
+      title={label}
+      onClick={() => {
+        void copy(text).then((done) => {
+          say(done ? "Copied" : "The browser refused to copy; select the text and copy it yourself")
+          setCopied(done)
+          if (done) setTimeout(() => setCopied(false), 2_000)
+        })
+      }}
+    >
+      <Icon name={copied ? "check" : "copy"} />
+      {words}
+    </button>
+  )
+}

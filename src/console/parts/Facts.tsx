@@ -1,0 +1,18 @@
+/** A row of figures: what, how much, and what goes with it. */
+import { type ComponentChildren } from "preact"
+
+interface FactsProps {
+  readonly facts: ReadonlyArray<readonly [name: string, figure: ComponentChildren, aside?: ComponentChildren]>
+}
+
+export const Facts = ({ facts }: FactsProps) => (
+  <dl class="facts">
+    {facts.map(([name, figure, aside]) => (
+      <div key={name}>
+        <dt>{name}</dt>
+        <dd class="figure">{figure}</dd>
+        {aside === undefined ? null : <dd class="aside">{aside}</dd>}
+      </div>
+    ))}
+  </dl>
+)

@@ -1,0 +1,66 @@
+/** A form that calls the gateway: it is busy while it does, and shows what the gateway refused. */
+import { type ComponentChildren } from "preact"
+import { useState } from "preact/hooks"
+import { asFailure, type Failure } from "../client.ts"
+
+export interface Submitting {
+  readonly busy: boolean
+  readonly failure: Failure | undefined
+  readonly submit: (work: () => Promise<void>) => void
+}
+
+export const useSubmit = (): Submitting => {
+  const [busy, setBusy] = useState(false)
+  const [failure, setFailure] = useState<Failure>()
+  return {
+    busy,
+    failure,
+    submit: (work) => {
+      setBusy(true)
+      setFailure(undefined)
+      work().then(
+        () => setBusy(false),
+        (thrown: unknown) => {
+          setBusy(false)
+          setFailure(asFailure(thrown))
+        }
+      )
+    }
+  }
+}
+
+interface FormProps {
+  readonly of: Submitting
+  readonly onSubmit: () => Promise<void>
+  readonly action: string
+  readonly danger?: boolean
+  readonly onCancel?: () => void
+  readonly children: ComponentChildren
+}
+
+export const Form = ({ action, children, danger = false, of, onCancel, onSubmit }: FormProps) => (
+  <form
+    class="form"
+    onSubmit={(event) => {
+      event.preventDefault()
+      if (!of.busy) of.submit(onSubmit)
+    }}
+  >
+    {children}
+    {of.failure === undefined ? null : (
+      <p class="alert" role="alert">
+        {of.failure.message}
+      </p>
+    )}
+    <footer>
+      {onCancel === undefined ? null : (
+        <button type="button" class="button" onClick={onCancel}>
+          Cancel
+        </button>
+      )}
+      <button type="submit" class={danger ? "button danger" : "button primary"} aria-disabled={of.busy}>
+        {action}
+      </button>
+    </footer>
+  </form>
+)

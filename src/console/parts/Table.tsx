@@ -1,0 +1,55 @@
+/**
+ * A table that becomes a list of cards where there is no room for columns. Its roles are spelled out, because a browser forgets them once
+ * rows are laid out as blocks.
+ */
+import { type ComponentChildren } from "preact"
+
+export interface Column<Row> {
+  readonly head: string
+  readonly cell: (row: Row) => ComponentChildren
+  /** Numbers stand at the right, in figures of one width. */
+  readonly numeric?: boolean
+  /** The heading is for screen readers only. */
+  readonly bare?: boolean
+}
+
+interface TableProps<Row> {
+  /** What the table is of, for screen readers. */
+  readonly caption: string
+  readonly columns: ReadonlyArray<Column<Row>>
+  readonly rows: ReadonlyArray<Row>
+  readonly keyOf: (row: Row) => string
+  readonly quiet?: (row: Row) => boolean
+}
+
+export const Table = <Row,>({ caption, columns, keyOf, quiet, rows }: TableProps<Row>) => (
+  <div class="table-frame">
+    <table role="table" aria-label={caption}>
+      <thead role="rowgroup">
+        <tr role="row">
+          {columns.map(({ bare, head, numeric }) => (
+            <th key={head} role="columnheader" scope="col" class={numeric === true ? "num" : undefined}>
+              {bare === true ? <span class="unseen">{head}</span> : head}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody role="rowgroup">
+        {rows.map((row) => (
+          <tr key={keyOf(row)} role="row" class={quiet?.(row) === true ? "faded" : undefined}>
+            {columns.map(({ bare, cell, head, numeric }, index) => (
+              <td
+                key={head}
+                role={index === 0 ? "rowheader" : "cell"}
+                class={numeric === true ? "num" : undefined}
+                data-label={bare === true ? undefined : head}
+              >
+                <div>{cell(row)}</div>
+              </td>
+            ))}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  </div>
+)

@@ -1,0 +1,49 @@
+/**
+ * Who sits in front of the console. The admin key stays in this tab's memory, or, when asked to, in its session storage, which ends with the
+ * tab; it is never part of an address. A user's access token stays in memory; the refresh token is the gateway's cookie, which no script can read.
+ */
+import { createStore } from "./store.ts"
+
+export interface User {
+  readonly id: string
+  readonly email: string | null
+  readonly phone: string | null
+  readonly role: string
+}
+
+export type Session =
+  | { readonly kind: "none"; readonly notice?: string }
+  | { readonly kind: "admin"; readonly key: string; readonly kept: boolean }
+  | { readonly kind: "user"; readonly user: User; readonly accessToken: string }
+
+const NAME = "tollgate.admin-key"
+
+const first = (): Session => {
+  const key = sessionStorage.getItem(NAME)
+  return key === null ? { kind: "none" } : { kind: "admin", key, kept: true }
+}
+
+export const session = createStore<Session>(first())
+
+export const enterAsAdmin = (key: string, keep: boolean): void => {
+  if (keep) sessionStorage.setItem(NAME, key)
+  session.set({ kind: "admin", key, kept: keep })
+}
+
+/** Forgets every credential that this tab holds. */
+export const leave = (notice?: string): void => {
+  sessionStorage.removeItem(NAME)
+  playKey.set(null)
+  session.set(notice === undefined ? { kind: "none" } : { kind: "none", notice })
+}
+
+export const isOperator = (current: Session): boolean =>
+  current.kind === "admin" || (current.kind === "user" && current.user.role === "admin")
+
+/** The API key that the playground and the privacy preview call with. In memory only. */
+export interface PlayKey {
+  readonly secret: string
+  readonly label: string
+}
+
+export const playKey = createStore<PlayKey | null>(null)

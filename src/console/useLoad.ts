@@ -1,0 +1,70 @@
+/**
+ * Loads something and keeps what it has while it loads again, so that a page never jumps. With `everyMs` it looks again for as long
+ * as the tab is visible. What comes too late is dropped.
+ */
+import { useCallback, useEffect, useRef, useState } from "preact/hooks"
+import { asFailure, type Failure } from "./client.ts"
+
+export interface Loading<A> {
+  readonly data: A | undefined
+  readonly failure: Failure | undefined
+  readonly isLoading: boolean
+  readonly reload: () => void
+}
+
+/** `what` names what is loaded: another name is another thing, and the old one is forgotten. */
+export const useLoad = <A>(
+  what: string,
+  load: (signal: AbortSignal) => Promise<A>,
+  options: { readonly everyMs?: number } = {}
+): Loading<A> => {
+  const [state, setState] = useState<{ what: string; data?: A; failure?: Failure; isLoading: boolean }>({
+    what,
+    isLoading: true
+  })
+  const [round, setRound] = useState(0)
+  const latest = useRef(load)
+  latest.current = load
+  const { everyMs } = options
+
+  useEffect(() => {
+    const controller = new AbortController()
+    setState((before) => (before.what === what ? { ...before, isLoading: true } : { what, isLoading: true }))
+    latest.current(controller.signal).then(
+      (data) => {
+        if (!controller.signal.aborted) setState({ what, data, isLoading: false })
+      },
+      (thrown: unknown) => {
+        if (controller.signal.aborted) return
+        const failure = asFailure(thrown)
+        // What was there stays, beside the news that it could not be renewed.
+        setState((before) => ({ ...(before.what === what ? before : { what }), failure, isLoading: false }))
+      }
+    )
+    return () => controller.abort()
+  }, [what, round])
+
+  const reload = useCallback(() => setRound((count) => count + 1), [])
+
+  useEffect(() => {
+    if (everyMs === undefined) return
+    const timer = setInterval(() => {
+      if (!document.hidden) reload()
+    }, everyMs)
+    const seen = () => {
+      if (!document.hidden) reload()
+    }
+    document.addEventListener("visibilitychange", seen)
+    return () => {
+      clearInterval(timer)
+      document.removeEventListener("visibilitychange", seen)
+    }
+  }, [everyMs, reload])
+
+  return {
+    data: state.what === what ? state.data : undefined,
+    failure: state.what === what ? state.failure : undefined,
+    isLoading: state.isLoading,
+    reload
+  }
+}

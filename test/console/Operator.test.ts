@@ -1,0 +1,143 @@
+/** The operator's way through the console: in by the admin key, the overview, and a key's whole life. */
+import { assert, layer } from "@effect/vitest"
+import { Effect } from "effect"
+import { barriers, Console, enter } from "./browser.ts"
+
+const wide = { width: 1_440, theme: "light" } as const
+
+layer(Console.layer(), { timeout: "90 seconds" })("the console, for an operator", (it) => {
+  const walks = (
+    title: string,
+    view: Parameters<Console["Service"]["walk"]>[0],
+    run: Parameters<Console["Service"]["walk"]>[1]
+  ) => it.effect(title, () => Effect.flatMap(Console, ({ walk }) => walk(view, run)), 60_000)
+
+  walks(
+    "lets nobody in with a wrong key, forgets the right one when told to, and keeps none across tabs",
+    wide,
+    async ({ expectError, gateway, page }) => {
+      expectError("401")
+      await page.goto("/console/keys")
+      await page.getByLabel("Admin key").fill("not-the-key-of-this-gateway")
+      await page.getByRole("button", { name: "Open the console" }).click()
+      await page.getByText("This key does not open this gateway.").first().waitFor()
+      assert.deepStrictEqual(await barriers(page), [])
+      await page.getByLabel("Admin key").fill(gateway.adminKey)
+      await page.getByRole("button", { name: "Open the console" }).click()
+      // The address that was asked for, not the first page.
+      await page.getByRole("heading", { level: 1, name: "Keys" }).waitFor()
+      assert.deepStrictEqual(await page.evaluate("[sessionStorage.length, localStorage.length]"), [0, 0])
+      await page.reload()
+      await page.getByLabel("Admin key").fill(gateway.adminKey)
+      await page.getByLabel("Keep it until this tab is closed").check()
+      await page.getByRole("button", { name: "Open the console" }).click()
+      await page.getByRole("heading", { level: 1, name: "Keys" }).waitFor()
+      await page.reload()
+      await page.getByRole("heading", { level: 1, name: "Keys" }).waitFor()
+      await page.getByRole("button", { name: "Forget the key" }).click()
+      await page.getByLabel("Admin key").waitFor()
+      assert.strictEqual(await page.evaluate("sessionStorage.length"), 0)
+    }
+  )
+
+  walks("makes a key, shows its secret once, changes, rotates and revokes it", wide, async ({ gateway, page }) => {
+    await enter(page, gateway, "/console/keys")
+    await page.getByRole("button", { name: "New key" }).click()
+    const dialog = page.getByRole("dialog")
+    await dialog.getByLabel("Name").fill("walker")
+    await dialog.getByLabel("Tier").selectOption("pro")
+    await dialog.getByLabel("Budget a month, USD").fill("5")
+    await dialog.getByRole("textbox", { name: "Models" }).fill("mock/*")
+    assert.deepStrictEqual(await barriers(page), [])
+    await dialog.getByRole("button", { name: "Create the key" }).click()
+    const secret = (await dialog.locator("[data-secret]").textContent()) ?? ""
+    assert.match(secret, /^tg-/)
+    // Escape does not close what is shown once.
+    await page.keyboard.press("Escape")
+    await dialog.getByRole("button", { name: "I have stored it" }).click()
+    assert.notInclude(await page.content(), secret)
+
+    const answered = await Effect.runPromise(
+      gateway.send("/v1/chat/completions", {
+        key: secret,
+        body: { model: "mock/echo", messages: [{ role: "user", content: "Hello" }] }
+      })
+    )
+    assert.strictEqual(answered.status, 200)
+
+    const row = page.getByRole("row").filter({ hasText: "walker" })
+    await row.getByRole("button", { name: "Edit" }).click()
+    await dialog.getByLabel("Name").fill("walker, renamed")
+    await dialog.getByLabel("State").selectOption("disabled")
+    await dialog.getByRole("button", { name: "Save" }).click()
+    await page.getByText("Key saved").waitFor()
+    await row.getByText("disabled").waitFor()
+
+    await row.getByRole("button", { name: "Rotate" }).click()
+    await dialog.getByLabel("The old secret").selectOption("0")
+    await dialog.getByRole("button", { name: "Make a new secret" }).click()
+    const second = (await dialog.locator("[data-secret]").textContent()) ?? ""
+    assert.match(second, /^tg-/)
+    assert.notStrictEqual(second, secret)
+    await dialog.getByRole("button", { name: "I have stored it" }).click()
+
+    await row.getByRole("button", { name: "Revoke" }).click()
+    await dialog.getByRole("button", { name: "Cancel" }).click()
+    await row.getByText("disabled").waitFor()
+    await row.getByRole("button", { name: "Revoke" }).click()
+    await dialog.getByRole("button", { name: "Revoke for good" }).click()
+    await page.getByText("Key revoked").waitFor()
+    await row.waitFor({ state: "detached" })
+    await page.getByLabel("Show").selectOption("all")
+    await row.getByText("revoked").waitFor()
+  })
+
+  walks("says what is wrong with a key in the words of the gateway", wide, async ({ expectError, gateway, page }) => {
+    expectError("422")
+    await enter(page, gateway, "/console/keys")
+    await page.getByRole("button", { name: "New key" }).click()
+    const dialog = page.getByRole("dialog")
+    await dialog.getByLabel("Name").fill("x".repeat(201))
+    await dialog.getByRole("button", { name: "Create the key" }).click()
+    await dialog.locator(".field.wrong").getByText(/200/).waitFor()
+    await page.keyboard.press("Escape")
+    await dialog.waitFor({ state: "detached" })
+  })
+
+  walks("shows figures that renew themselves", wide, async ({ gateway, page }) => {
+    await enter(page, gateway)
+    await page.getByText("Requests per minute").waitFor()
+    assert.strictEqual(await page.locator(".chart canvas").count(), 8)
+    const requests = page.locator(".facts > div").first().locator(".figure")
+    const before = Number(await requests.textContent())
+    const { key } = await Effect.runPromise(gateway.issueKey())
+    await Effect.runPromise(
+      gateway.send("/v1/chat/completions", {
+        key,
+        body: { model: "mock/echo", messages: [{ role: "user", content: "Counted?" }] }
+      })
+    )
+    const first = page.locator(".facts > div").first()
+    await first.locator(".figure", { hasText: new RegExp(`^${before + 1}$`) }).waitFor()
+  })
+
+  for (const width of [360, 1_440]) {
+    for (const theme of ["light", "dark"] as const) {
+      walks(`keeps nobody out at ${width} px, ${theme}`, { width, theme }, async ({ gateway, page }) => {
+        await enter(page, gateway)
+        for (const title of ["Overview", "Keys"]) {
+          if (width < 800) await page.getByRole("button", { name: "Menu" }).click()
+          await page.getByRole("navigation").getByRole("link", { name: title, exact: true }).click()
+          await page.getByRole("heading", { level: 1, name: title }).waitFor()
+          await page.locator(".skeleton").waitFor({ state: "detached" })
+          assert.deepStrictEqual(await barriers(page), [], title)
+          const [inner, scroll] = (await page.evaluate("[innerWidth, document.documentElement.scrollWidth]")) as [
+            number,
+            number
+          ]
+          assert.isAtMost(scroll, inner, `${title} is wider than the window`)
+        }
+      })
+    }
+  }
+})

@@ -1,0 +1,124 @@
+/**
+ * The console in a real browser against a real gateway. One gateway and one browser serve a file; every walk has a page of its own, and fails
+ * when the page logs an error, breaks its content security policy, or loads anything from elsewhere.
+ */
+import axe from "axe-core"
+import { Context, Effect, Layer } from "effect"
+import { execFileSync } from "node:child_process"
+import { existsSync } from "node:fs"
+import { fileURLToPath } from "node:url"
+import { type Browser, chromium, type Page } from "playwright-core"
+import { type Gateway, startGateway } from "../support/Gateway.ts"
+
+const root = fileURLToPath(new URL("../../", import.meta.url)).replace(/\/$/, "")
+
+const executable = (): string => {
+  const named = process.env["TOLLGATE_TEST_CHROMIUM"] ?? ""
+  const found = [named, "/usr/bin/chromium", "/usr/bin/google-chrome"].find((path) => path !== "" && existsSync(path))
+  if (found === undefined) throw new Error("no Chromium here: install it, or name one with TOLLGATE_TEST_CHROMIUM")
+  return found
+}
+
+/** Builds the console as the commands do: only when a source is newer. */
+export const buildConsole = Effect.sync(() =>
+  execFileSync("sh", ["-c", `root=$1 node=$2; . "$1/scripts/console.sh"; ensure_console`, "sh", root, process.execPath])
+)
+
+export interface View {
+  readonly width: number
+  readonly theme: "light" | "dark"
+}
+
+export interface Walker {
+  readonly page: Page
+  readonly gateway: Gateway
+  /** The page's own words are expected to hold this: a refusal that the walk provokes. */
+  readonly expectError: (text: string) => void
+}
+
+/** What axe finds that keeps people out, in a line each. */
+export const barriers = async (page: Page): Promise<ReadonlyArray<string>> => {
+  await page.evaluate(axe.source)
+  return page.evaluate(
+    `axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"] }).then(({ violations }) =>
+      violations
+        .filter(({ impact }) => impact === "serious" || impact === "critical")
+        .flatMap(({ id, nodes }) => nodes.map(({ failureSummary, html }) => id + ": " + html + " " + failureSummary)))`
+  )
+}
+
+export class Console extends Context.Service<
+  Console,
+  {
+    readonly gateway: Gateway
+    readonly walk: (view: View, run: (walker: Walker) => Promise<void>) => Effect.Effect<void>
+  }
+>()("tollgate/test/Console") {
+  static readonly layer = (config?: unknown, env?: Readonly<Record<string, string>>) =>
+    Layer.effect(
+      Console,
+      Effect.gen(function* () {
+        yield* buildConsole
+        const gateway = yield* startGateway({
+          ...(config === undefined ? {} : { config }),
+          ...(env === undefined ? {} : { env })
+        })
+        const browser = yield* Effect.acquireRelease(
+          Effect.promise(() =>
+            chromium.launch({
+              executablePath: executable(),
+              args: ["--no-sandbox", "--headless", "--disable-gpu", "--disable-background-networking"]
+            })
+          ),
+          (browser) => Effect.promise(() => browser.close())
+        )
+        return Console.of({
+          gateway,
+          walk: (view, run) => Effect.promise(() => walkIn(browser, gateway, view, run))
+        })
+      })
+    )
+}
+
+const walkIn = async (
+  browser: Browser,
+  gateway: Gateway,
+  { theme, width }: View,
+  run: (walker: Walker) => Promise<void>
+): Promise<void> => {
+  const context = await browser.newContext({
+    viewport: { width, height: 900 },
+    colorScheme: theme,
+    reducedMotion: "reduce",
+    baseURL: gateway.url
+  })
+  context.setDefaultTimeout(10_000)
+  const faults: Array<string> = []
+  const expected: Array<string> = []
+  const fault = (text: string): void => {
+    if (!expected.some((part) => text.includes(part))) faults.push(text)
+  }
+  const page = await context.newPage()
+  page.on("pageerror", (error) => fault(`uncaught: ${error.message}`))
+  page.on("console", (message) => {
+    if (message.type() === "error" || message.type() === "warning") fault(`${message.type()}: ${message.text()}`)
+  })
+  page.on("request", (request) => {
+    if (!request.url().startsWith(`${gateway.url}/`)) fault(`asks elsewhere: ${request.url()}`)
+    if (request.url().includes(gateway.adminKey)) fault("the admin key is in an address")
+  })
+  try {
+    await run({ page, gateway, expectError: (text) => void expected.push(text) })
+  } finally {
+    await context.close()
+  }
+  if (faults.length > 0) throw new Error(faults.join("\n"))
+}
+
+/** Comes in by the admin key. */
+export const enter = async (page: Page, gateway: Gateway, path = "/console"): Promise<void> => {
+  await page.goto(path)
+  await page.getByLabel("Admin key").fill(gateway.adminKey)
+  await page.getByRole("button", { name: "Open the console" }).click()
+  await page.locator("main#content").waitFor()
+}
