@@ -2,7 +2,7 @@
  * The endings of an order. Whatever they are (answered whole, streamed to the end, broken off, failed, cancelled), the ledger is
  * settled once, with what the provider reported or with what was counted here, and the generation says how it came about.
  */
-import { Clock, Context, Effect, Exit, Layer, type Scope, Stream } from "effect"
+import { Clock, Context, Effect, Layer, type Scope, Stream } from "effect"
 import { type Candidate } from "../domain/Catalog.ts"
 import { type ChatEvent, type ChatReply, type ChoiceDelta, type UsageInfo } from "../domain/Chat.ts"
 import { gatewayError, type GatewayError, ProvidersFailed, ProvidersTimedOut } from "../domain/Errors.ts"
@@ -23,7 +23,7 @@ export interface Answer {
   readonly source: "upstream" | "cache"
   readonly body:
     | { readonly _tag: "Whole"; readonly reply: ChatReply }
-    | { readonly _tag: "Stream"; readonly events: Stream.Stream<ChatEvent, ProviderError> }
+    | { readonly _tag: "Stream"; readonly events: Stream.Stream<ChatEvent, ProviderError | GatewayError> }
 }
 
 /**
@@ -62,7 +62,7 @@ export class Closing extends Context.Service<
     readonly stream: (
       order: Order,
       answer: Answer,
-      events: Stream.Stream<ChatEvent, ProviderError>
+      events: Stream.Stream<ChatEvent, ProviderError | GatewayError>
     ) => Effect.Effect<Stream.Stream<CompletionEvent>, GatewayError>
   }
 >()("tollgate/gateway/Closing") {
@@ -131,7 +131,7 @@ export class Closing extends Context.Service<
       const stream = Effect.fnUntraced(function* (
         order: Order,
         answer: Answer,
-        events: Stream.Stream<ChatEvent, ProviderError>
+        events: Stream.Stream<ChatEvent, ProviderError | GatewayError>
       ) {
         // Nothing may reach the client before its generation can be found again.
         yield* meter.durable(order)
@@ -140,7 +140,7 @@ export class Closing extends Context.Service<
         underWay.set(order, { answer, output, timeToFirstTokenMs: firstTokenAtMs - order.startedAtMs })
         let finishReason: string | null = null
         let usage: TokenUsage | null = null
-        let broken: ProviderError | null = null
+        let broken: ProviderError | GatewayError | null = null
 
         const observe = (event: ChatEvent): ChatEvent => {
           if (event._tag === "End") {
@@ -162,7 +162,7 @@ export class Closing extends Context.Service<
           }
           const last: Array<CompletionEvent> = []
           if (broken !== null) {
-            markBroken(order, broken)
+            if (broken._tag === "ProviderError") markBroken(order, broken)
             last.push({ _tag: "Failed", error: streamError(order, broken) })
           } else if (
             answer.source === "upstream" &&
@@ -173,14 +173,8 @@ export class Closing extends Context.Service<
             const speed = (ending.usage.completionTokens * 1000) / (nowMs - firstTokenAtMs)
             yield* stats.recordSpeed(answer.candidate.provider.slug, answer.candidate.offer.id, speed)
           }
-          const settled = yield* Effect.exit(
-            meter.settle(order, { ...ending, errorType: broken === null ? null : "provider_error" })
-          )
-          if (Exit.isSuccess(settled)) last.push({ _tag: "Usage", usage: usageInfo(settled.value) })
-          else
-            yield* Effect.logError(
-              "a stream was answered but could not be settled; recovery will settle it as estimated"
-            )
+          const errorType = broken === null ? null : errorTypeOf(streamError(order, broken))
+          last.push({ _tag: "Usage", usage: usageInfo(yield* meter.settle(order, { ...ending, errorType })) })
           return last
         })
 
@@ -255,12 +249,14 @@ const countedUsage = ({ continuation, promptTokens }: Order, completionTokens: n
 const fellBack = (order: Order): boolean =>
   new Set(order.attempts.map(({ model, provider }) => `${provider}|${model}`)).size > 1
 
-const streamError = (order: Order, error: ProviderError): GatewayError =>
-  gatewayError(
-    error.reason._tag === "TimedOut"
-      ? new ProvidersTimedOut({ attempts: order.attempts })
-      : new ProvidersFailed({ attempts: order.attempts, retryAfterMs: null })
-  )
+const streamError = (order: Order, error: ProviderError | GatewayError): GatewayError =>
+  error._tag === "GatewayError"
+    ? error
+    : gatewayError(
+        error.reason._tag === "TimedOut"
+          ? new ProvidersTimedOut({ attempts: order.attempts })
+          : new ProvidersFailed({ attempts: order.attempts, retryAfterMs: null })
+      )
 
 /** How a generation names the error that ended it: the wire's own types. */
 const errorTypeOf = (error: GatewayError): string => {
@@ -275,6 +271,8 @@ const errorTypeOf = (error: GatewayError): string => {
       return "context_length_exceeded"
     case "DependencyUnavailable":
       return "dependency_unavailable"
+    case "BudgetExceeded":
+      return "budget_exceeded"
     default:
       return "provider_error"
   }

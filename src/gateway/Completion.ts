@@ -7,13 +7,15 @@ import { type Candidate } from "../domain/Catalog.ts"
 import { type ChatReply, type ChatRequest, type UsageInfo } from "../domain/Chat.ts"
 import { type GatewayError } from "../domain/Errors.ts"
 import { Ids } from "../domain/Ids.ts"
+import { replayEvents } from "../domain/Replay.ts"
 import { Cache } from "./Cache.ts"
 import { chatIntent } from "./ChatIntent.ts"
 import { type Answer, Closing, type CompletionEvent } from "./Closing.ts"
 import { Intake } from "./Intake.ts"
+import { Meter } from "./Meter.ts"
 import { type CacheControl, type Caller, type Facts, type Order } from "./Order.ts"
 import { Policy } from "./Policy.ts"
-import { replayEvents, ReplyBuilder } from "./ReplyBuilder.ts"
+import { ReplyBuilder } from "./ReplyBuilder.ts"
 import { Router } from "./Router.ts"
 
 export interface ChatQuery {
@@ -52,6 +54,7 @@ export class Completion extends Context.Service<
         const policy = yield* Policy
         const cache = yield* Cache
         const router = yield* Router
+        const meter = yield* Meter
         const closing = yield* Closing
         const ids = yield* Ids
 
@@ -61,7 +64,7 @@ export class Completion extends Context.Service<
             ? Effect.map(router.stream(order), ({ answer, ...from }): Answer => ({
                 ...from,
                 source: "upstream",
-                body: { _tag: "Stream", events: answer }
+                body: { _tag: "Stream", events: meter.watch(order)(answer) }
               }))
             : Effect.map(router.reply(order), ({ answer, ...from }): Answer => ({
                 ...from,

@@ -126,7 +126,15 @@ export class Intake extends Context.Service<
             attempts: [],
             charges: [],
             continuation: null,
-            account: { intent: null, reservedNano: 0, clamped: false, opened: false, settled: false }
+            account: {
+              intent: null,
+              reservedNano: 0,
+              extendedNano: 0,
+              heldTokens: null,
+              clamped: false,
+              opened: false,
+              settled: false
+            }
           } satisfies Order<Request> as Order<Request>
         })
 

@@ -4,37 +4,40 @@
  * durable before the reply's first byte (`durable`). What a reservation affords bounds the output, so that a cap is never
  * overshot.
  */
-import { Clock, Context, Effect, Fiber, Layer, Schedule } from "effect"
+import { Clock, Context, Duration, Effect, Fiber, Layer, Schedule, type Stream } from "effect"
 import { type Candidate } from "../domain/Catalog.ts"
+import { type ChatEvent } from "../domain/Chat.ts"
 import { DependencyUnavailable, gatewayError, type GatewayError } from "../domain/Errors.ts"
 import { type Generation, type UsageSource } from "../domain/Generation.ts"
 import { Ids } from "../domain/Ids.ts"
 import {
   addCosts,
   type Cost,
-  costOf,
   type NanoUsd,
   type Prices,
   pricesFor,
-  type Pricing,
   priceUsage,
   savedCost,
-  type TokenUsage,
-  zeroCost
+  type TokenUsage
 } from "../domain/Money.ts"
-import { type Balance, Ledger } from "../store/Ledger.ts"
+import { Ledger } from "../store/Ledger.ts"
 import { Limits } from "../store/Limits.ts"
 import { type StoreError } from "../store/StoreError.ts"
 import { chargedCost, chargedUsage } from "./Charges.ts"
+import { BudgetQueue } from "./BudgetQueue.ts"
+import { estimateOf } from "./Estimate.ts"
 import { estimatedTokens, type Order } from "./Order.ts"
+import { makeReserve, type ReserveOutcome } from "./Reserving.ts"
+import { likelyNano, payAsItComes, roomOf } from "./Slices.ts"
 
-/** The output bound of a model that does not tell its own. */
-const DEFAULT_MAX_OUTPUT = 16_384
-/** After the longest request could have ended, the reconciler may settle what is left open. */
-const LEASE_MARGIN_MS = 60_000
-
-export type ReserveOutcome =
-  { readonly _tag: "Reserved" } | { readonly _tag: "Refused"; readonly balance: Balance; readonly neededNano: NanoUsd }
+/**
+ * How long a reservation belongs to its process without a sign of life. Longer than a database that is away, a clock that is a minute
+ * off and a missed sign together.
+ */
+const LEASE_MS = 150_000
+const RENEW_EVERY = Duration.seconds(30)
+const TRY_AGAIN = Schedule.spaced("1 second")
+const LATE_TRIES = 120
 
 /** How an order ended. `candidate` null: no provider answered. */
 export interface Ending {
@@ -51,14 +54,24 @@ export interface Ending {
 export class Meter extends Context.Service<
   Meter,
   {
-    /** Opens the order in the ledger. For a key with a cap, clamps the output to what is left of the month's budget. */
+    /**
+     * Opens the order in the ledger. For a key with a cap it holds the worst case, or a slice of it where the output can be watched; while
+     * others of the key hold what it needs it waits for them; at last it clamps the output to what is left of the month's budget.
+     */
     readonly reserve: (order: Order) => Effect.Effect<ReserveOutcome, GatewayError>
     /** Waits until the order's intent is durable. Nothing may reach the client before. */
     readonly durable: (order: Order) => Effect.Effect<void, GatewayError>
+    /** Lets an answer's events through as long as they are paid for; see Slices.ts. */
+    readonly watch: (
+      order: Order
+    ) => <E>(events: Stream.Stream<ChatEvent, E>) => Stream.Stream<ChatEvent, E | GatewayError>
     /** Holds more for a call beside the first one. False where the budget has no room for it, or nobody can tell. */
     readonly hold: (order: Order, amountNano: NanoUsd) => Effect.Effect<boolean>
-    /** Closes the order with what it cost and answers its generation. Only the first close counts. */
-    readonly settle: (order: Order, ending: Ending) => Effect.Effect<Generation, GatewayError>
+    /**
+     * Closes the order with what it cost and answers its generation. Only the first close counts. While the database is away it
+     * answers all the same, and the writing goes on.
+     */
+    readonly settle: (order: Order, ending: Ending) => Effect.Effect<Generation>
     /** Closes an order that came to nothing: the reservation and the rate limit's tokens are given back, no trace is left. */
     readonly void: (order: Order) => Effect.Effect<void>
   }
@@ -69,7 +82,11 @@ export class Meter extends Context.Service<
       Effect.gen(function* () {
         const ledger = yield* Ledger
         const limits = yield* Limits
+        const scope = yield* Effect.scope
         const processId = (yield* Ids).next("prc", yield* Clock.currentTimeMillis)
+        const queue = new BudgetQueue()
+        /** Orders of this process that the ledger holds open. */
+        let underWay = 0
 
         const write = (order: Order, amountNano: NanoUsd) =>
           Effect.catch(
@@ -83,39 +100,28 @@ export class Meter extends Context.Service<
               amountNano,
               capNano: order.caller.key.monthlyBudgetNano,
               createdAtMs: order.startedAtMs,
-              leaseUntilMs: order.startedAtMs + longestMs(order) + LEASE_MARGIN_MS,
+              leaseUntilMs: order.startedAtMs + LEASE_MS,
               processId
             }),
             unavailable
           )
 
         const open = (order: Order, amountNano: NanoUsd): ReserveOutcome => {
+          underWay++
           order.account.opened = true
           order.account.reservedNano = amountNano
           return { _tag: "Reserved" }
         }
 
-        const reserveCapped = Effect.fnUntraced(function* (order: Order) {
-          const worst = worstCase(order, options.markup)
-          order.affordableTokens = worst.outputTokens
-          const first = yield* write(order, worst.amountNano)
-          if (first._tag === "Reserved") return open(order, worst.amountNano)
-          // The worst case does not fit: offer what is left, as long as it buys a token.
-          const left = (order.caller.key.monthlyBudgetNano ?? 0) - first.balance.spentNano - first.balance.reservedNano
-          const tokens = Math.floor((left - worst.promptNano) / Math.max(worst.tokenNano * order.choices, 1e-9))
-          const refused: ReserveOutcome = { _tag: "Refused", balance: first.balance, neededNano: worst.amountNano }
-          if (order.ranked.length === 0 || worst.outputTokens === null || tokens < 1) return refused
-          const clamped = Math.min(tokens, worst.outputTokens)
-          const amountNano = Math.min(left, Math.ceil(worst.promptNano + clamped * worst.tokenNano * order.choices))
-          order.affordableTokens = clamped
-          order.account.clamped = true
-          const second = yield* write(order, amountNano)
-          return second._tag === "Reserved" ? open(order, amountNano) : refused
-        })
+        const reserveCapped = makeReserve({ markup: options.markup, queue, write, open })
 
         const reserveUncapped = Effect.fnUntraced(function* (order: Order) {
-          order.account.intent = yield* Effect.forkChild(Effect.asVoid(write(order, 0)), { startImmediately: true })
-          return open(order, 0)
+          // Refuses nothing; it is what is charged should this process die.
+          const amountNano = likelyNano(order, estimateOf(order, options.markup))
+          order.account.intent = yield* Effect.forkChild(Effect.asVoid(write(order, amountNano)), {
+            startImmediately: true
+          })
+          return open(order, amountNano)
         })
 
         const durable = (order: Order) =>
@@ -129,17 +135,55 @@ export class Meter extends Context.Service<
           return Effect.ignore(limits.correct({ keyId: key.id, limits: tier, delta, nowMs }))
         }
 
+        /** Writes an ending, again and again while the database is away: as long as the lease is renewed, nobody else will. */
+        const finish = (order: Order, ending: Effect.Effect<void, StoreError>) => {
+          const done = Effect.sync(() => {
+            underWay--
+            queue.freed(order.caller.key.id)
+          })
+          return Effect.catch(Effect.andThen(ending, done), () =>
+            ending.pipe(
+              Effect.retry({ times: LATE_TRIES, schedule: TRY_AGAIN }),
+              Effect.catch(() =>
+                Effect.logError("an ending could not be written; recovery will settle it as estimated")
+              ),
+              Effect.andThen(done),
+              Effect.forkIn(scope),
+              Effect.asVoid
+            )
+          )
+        }
+
+        /** Makes room for what an answer cost beyond what is held; answers what cannot be charged, because the cap is a promise. */
+        const topUp = Effect.fnUntraced(function* (order: Order, billedNano: NanoUsd) {
+          const { account, caller } = order
+          const capNano = caller.key.monthlyBudgetNano
+          const missing = billedNano - account.reservedNano - account.extendedNano
+          if (capNano === null || missing <= 0) return 0
+          const first = yield* ledger.extend(order.generationId, missing, capNano)
+          if (first._tag === "Reserved") return ((account.extendedNano += missing), 0)
+          const room = Math.max(0, Math.min(missing, roomOf(order, first.balance)))
+          const second = room === 0 ? first : yield* ledger.extend(order.generationId, room, capNano)
+          if (second._tag === "Refused") return missing
+          account.extendedNano += room
+          return missing - room
+        })
+
         const settle = Effect.fnUntraced(function* (order: Order, ending: Ending) {
           const nowMs = yield* Clock.currentTimeMillis
-          const generation = generationOf(order, ending, nowMs, options.markup)
-          if (order.account.settled) return generation
+          const cost = costFor(order, ending, options.markup)
+          if (order.account.settled) return generationOf(order, ending, nowMs, cost)
           order.account.settled = true
           yield* Effect.exit(durable(order))
-          yield* ledger
-            .settle(generation, order.month)
-            .pipe(Effect.retry({ times: 3, schedule: Schedule.exponential("50 millis") }), Effect.catch(unavailable))
-          const { usage } = generation
-          const used = ending.usageSource === "cache" ? 0 : usage.promptTokens + usage.completionTokens
+          const uncharged = yield* Effect.orElseSucceed(topUp(order, cost.billedNano), () => 0)
+          if (uncharged > 0) yield* Effect.logWarning("an answer cost more than its key's budget could pay")
+          const generation = generationOf(order, ending, nowMs, {
+            ...cost,
+            markupNano: cost.markupNano - uncharged,
+            billedNano: cost.billedNano - uncharged
+          })
+          yield* finish(order, ledger.settle(generation, order.month))
+          const used = ending.usageSource === "cache" ? 0 : ending.usage.promptTokens + ending.usage.completionTokens
           yield* correct(order, used, nowMs)
           return generation
         })
@@ -150,16 +194,24 @@ export class Meter extends Context.Service<
           yield* correct(order, 0, yield* Clock.currentTimeMillis)
           if (!order.account.opened) return
           yield* Effect.exit(durable(order))
-          yield* Effect.catch(
-            Effect.retry(ledger.void(order.generationId), { times: 3, schedule: Schedule.exponential("50 millis") }),
-            () => Effect.logWarning("a reservation was not given back; recovery will settle it when its lease is over")
-          )
+          yield* finish(order, ledger.void(order.generationId))
         })
+
+        const renew = Effect.gen(function* () {
+          if (underWay > 0) yield* ledger.renew(processId, (yield* Clock.currentTimeMillis) + LEASE_MS)
+        })
+        yield* Effect.forkScoped(Effect.repeat(Effect.ignore(renew), Schedule.spaced(RENEW_EVERY)))
 
         return Meter.of({
           reserve: (order) =>
             order.caller.key.monthlyBudgetNano === null ? reserveUncapped(order) : reserveCapped(order),
           durable,
+          watch: (order) =>
+            order.account.heldTokens === null
+              ? (events) => events
+              : payAsItComes(order, estimateOf(order, options.markup).tokenNano, (amountNano) =>
+                  ledger.extend(order.generationId, amountNano, order.caller.key.monthlyBudgetNano)
+                ),
           hold: (order, amountNano) =>
             order.caller.key.monthlyBudgetNano === null
               ? Effect.succeed(true)
@@ -167,7 +219,7 @@ export class Meter extends Context.Service<
                   onFailure: () => false,
                   onSuccess: ({ _tag }) => {
                     if (_tag === "Refused") return false
-                    order.account.reservedNano += amountNano
+                    order.account.extendedNano += amountNano
                     return true
                   }
                 }),
@@ -181,42 +233,17 @@ export class Meter extends Context.Service<
 const unavailable = (error: StoreError): Effect.Effect<never, GatewayError> =>
   Effect.fail(gatewayError(new DependencyUnavailable({ dependency: error.dependency })))
 
-const longestMs = (order: Order): number =>
-  order.ranked.reduce((longest, { provider }) => Math.max(longest, provider.timeouts.totalMs), 0)
-
-/** What a request costs at worst: its prompt and its whole output at the dearest candidate's price, markup included. */
-const worstCase = (order: Order, markup: number) => {
-  let promptNano = 0
-  let tokenNano = 0
-  let outputTokens: number | null = null
-  const asked = order.outputTokens === null ? null : Math.ceil(order.outputTokens / order.choices)
-  for (const { offer } of order.ranked) {
-    const prices = pricesFor(offer.pricing, order.promptTokens)
-    promptNano = Math.max(promptNano, costOf(order.promptTokens, prices.prompt))
-    tokenNano = Math.max(tokenNano, prices.completion / 1000)
-    const possible = offer.embeddings ? 0 : (asked ?? offer.maxCompletionTokens ?? DEFAULT_MAX_OUTPUT)
-    outputTokens = Math.max(outputTokens ?? 0, possible)
-  }
-  const factor = 1 + markup
-  return {
-    promptNano: promptNano * factor,
-    tokenNano: tokenNano * factor,
-    outputTokens,
-    amountNano: Math.ceil((promptNano + (outputTokens ?? 0) * order.choices * tokenNano) * factor)
-  }
-}
-
-const costFor = (ending: Ending, price: Pricing, markup: number): Cost => {
-  if (ending.candidate === null) return zeroCost
-  return ending.usageSource === "cache" ? savedCost(ending.usage, price) : priceUsage(ending.usage, price, markup)
+const costFor = ({ charges }: Order, { candidate, usage, usageSource }: Ending, markup: number): Cost => {
+  if (candidate === null) return chargedCost(charges, markup)
+  const price = candidate.offer.pricing
+  const own = usageSource === "cache" ? savedCost(usage, price) : priceUsage(usage, price, markup)
+  return charges.length === 0 ? own : addCosts(own, chargedCost(charges, markup))
 }
 
 const freePrices: Prices = { prompt: 0, completion: 0, cachedPrompt: null }
 
-const generationOf = (order: Order, ending: Ending, nowMs: number, markup: number): Generation => {
+const generationOf = (order: Order, ending: Ending, nowMs: number, cost: Cost): Generation => {
   const pricing = ending.candidate?.offer.pricing ?? freePrices
-  const own = costFor(ending, pricing, markup)
-  const cost = order.charges.length === 0 ? own : addCosts(own, chargedCost(order.charges, markup))
   const last = order.attempts.at(-1)
   return {
     id: order.generationId,
@@ -239,6 +266,10 @@ const generationOf = (order: Order, ending: Ending, nowMs: number, markup: numbe
     attempts: order.attempts,
     excluded: order.excluded,
     price: pricesFor(pricing, ending.usage.promptTokens),
-    reservation: { reservedNano: order.account.reservedNano, extendedNano: 0, settledNano: cost.billedNano }
+    reservation: {
+      reservedNano: order.account.reservedNano,
+      extendedNano: order.account.extendedNano,
+      settledNano: cost.billedNano
+    }
   }
 }

@@ -34,7 +34,12 @@ export interface Caller {
 /** `intent`: the write of the reservation, when it runs beside the provider's work. `settled`: the order is closed in the ledger. */
 export interface Account {
   intent: Fiber.Fiber<void, GatewayError> | null
+  /** Held before the work began. */
   reservedNano: NanoUsd
+  /** Held on top of it since. */
+  extendedNano: NanoUsd
+  /** Output tokens, of all choices together, that what is held pays for; null: the worst case is held, or there is no cap. */
+  heldTokens: number | null
   /** The output was bounded by the budget to less than the client asked for. */
   clamped: boolean
   opened: boolean

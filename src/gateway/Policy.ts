@@ -5,7 +5,6 @@
  */
 import { Clock, Context, Effect, Layer, type Scope } from "effect"
 import {
-  BudgetExceeded,
   DependencyUnavailable,
   gatewayError,
   type GatewayError,
@@ -13,11 +12,11 @@ import {
   RateLimited
 } from "../domain/Errors.ts"
 import { allowsModel } from "../domain/Key.ts"
-import { monthEndMs } from "../domain/Money.ts"
 import { Limits } from "../store/Limits.ts"
 import { type StoreError } from "../store/StoreError.ts"
 import { Meter } from "./Meter.ts"
 import { estimatedTokens, type Order } from "./Order.ts"
+import { budgetExceeded } from "./Slices.ts"
 
 /** A concurrency slot outlives the longest request, so that only a dead process leaves one behind. */
 const LEASE_MARGIN_MS = 60_000
@@ -85,19 +84,7 @@ export class Policy extends Context.Service<
 
         budget: (order) => (next) =>
           Effect.flatMap(meter.reserve(order), (result) =>
-            result._tag === "Reserved"
-              ? next
-              : Effect.fail(
-                  gatewayError(
-                    new BudgetExceeded({
-                      capNano: order.caller.key.monthlyBudgetNano ?? 0,
-                      spentNano: result.balance.spentNano,
-                      reservedNano: result.balance.reservedNano,
-                      neededNano: result.neededNano,
-                      resetsAtMs: monthEndMs(order.startedAtMs)
-                    })
-                  )
-                )
+            result._tag === "Reserved" ? next : Effect.fail(budgetExceeded(order, result.balance, result.neededNano))
           ),
 
         whitelist: (order) => (next) =>

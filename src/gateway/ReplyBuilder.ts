@@ -1,8 +1,8 @@
 /**
- * Between the two shapes of an answer: a stream of events gathered into a whole reply, and a whole reply played back as a stream.
- * One cache entry serves both modes through here. Gathering stops at a size limit, so that no reply is held whole for nothing.
+ * A stream of events gathered into a whole reply, so that one cache entry serves both modes (domain/Replay.ts is the way back).
+ * Gathering stops at a size limit, so that no reply is held whole for nothing.
  */
-import { type ChatEvent, type ChatReply, type ChoiceDelta, type Delta, type ReplyChoice } from "../domain/Chat.ts"
+import { type ChatEvent, type ChatReply, type ChoiceDelta, type ReplyChoice } from "../domain/Chat.ts"
 import { type TokenUsage } from "../domain/Money.ts"
 
 const MAX_CHARACTERS = 1_048_576
@@ -85,47 +85,32 @@ class ChoiceBuilder {
 
 export class ReplyBuilder {
   readonly #choices = new Map<number, ChoiceBuilder>()
+  readonly #maxCharacters: number
   #size = 0
   #end: { readonly usage: TokenUsage | null; readonly systemFingerprint: string | null } | null = null
+
+  constructor(maxCharacters: number = MAX_CHARACTERS) {
+    this.#maxCharacters = maxCharacters
+  }
 
   add(event: ChatEvent): void {
     if (event._tag === "End") {
       this.#end = event
       return
     }
-    if (this.#size > MAX_CHARACTERS) return
+    if (this.#size > this.#maxCharacters) return
     for (const delta of event.choices) {
       let choice = this.#choices.get(delta.index)
       if (choice === undefined) this.#choices.set(delta.index, (choice = new ChoiceBuilder(delta.index)))
       this.#size += choice.add(delta)
     }
-    if (this.#size > MAX_CHARACTERS) this.#choices.clear()
+    if (this.#size > this.#maxCharacters) this.#choices.clear()
   }
 
   /** The whole reply; null when the stream did not end well, or was larger than is kept. */
   build(): ChatReply | null {
-    if (this.#end === null || this.#size > MAX_CHARACTERS) return null
+    if (this.#end === null || this.#size > this.#maxCharacters) return null
     const choices = Array.from(this.#choices.values(), (choice) => choice.build()).sort((a, b) => a.index - b.index)
     return { choices, usage: this.#end.usage, systemFingerprint: this.#end.systemFingerprint }
   }
 }
-
-/** A whole reply as the events that a stream of it would have had: one delta a choice, its finish reason, the end. */
-export const replayEvents = (reply: ChatReply): ReadonlyArray<ChatEvent> => [
-  ...reply.choices.map((choice): ChatEvent => {
-    const { finish_reason: finishReason, index, message, ...rest } = choice
-    const { tool_calls: calls, ...members } = message
-    const delta: Delta = {
-      ...members,
-      ...(calls === undefined ? {} : { tool_calls: calls.map((call, at) => ({ index: at, ...call })) })
-    }
-    return {
-      _tag: "Choices",
-      choices: [
-        { ...rest, index, delta, finish_reason: null },
-        { index, delta: {}, finish_reason: finishReason }
-      ]
-    }
-  }),
-  { _tag: "End", usage: reply.usage, systemFingerprint: reply.systemFingerprint }
-]

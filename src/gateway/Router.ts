@@ -13,6 +13,7 @@ import { Providers } from "../providers/Providers.ts"
 import { Circuits } from "./Circuits.ts"
 import { continuing, isContinuable, successors } from "./Continuation.ts"
 import { attemptOf, exhausted, faultOf, type Failure, requestFault, retryPause } from "./Failures.ts"
+import { gathered } from "./Gathered.ts"
 import { Meter } from "./Meter.ts"
 import { openStream, within } from "./OpenedStream.ts"
 import { type Order } from "./Order.ts"
@@ -154,10 +155,23 @@ export class Router extends Context.Service<
           return { ...routed, answer }
         })
 
+        /** A whole reply whose output is paid for while it arrives. */
+        const wholeAsItComes = (order: Order<ChatRequest>, provider: Provider, candidate: Candidate) =>
+          openStream(provider, candidate, boundedTo(order.request, candidate, order.affordableTokens)).pipe(
+            Effect.flatMap(({ head, pull }) =>
+              gathered(
+                meter.watch(order)(Stream.concat(Stream.fromArray(head), Stream.fromPull(Effect.succeed(pull)))),
+                provider.config.slug
+              )
+            ),
+            Effect.scoped
+          )
+
         return Router.of({
           reply: (order) =>
             route(order, (provider, candidate) => {
               const { timeouts } = candidate.provider
+              if (order.account.heldTokens !== null) return wholeAsItComes(order, provider, candidate)
               const longestMs = timeouts.firstTokenMs + SLOWEST_MS_PER_TOKEN * outputBound(order, candidate)
               const request = boundedTo(order.request, candidate, order.affordableTokens)
               return within(

@@ -5,6 +5,7 @@
  * blanks must not stop the process. The slices cost less than one per cent of accuracy.
  */
 import { Effect } from "effect"
+import type * as Tables from "gpt-tokenizer/encoding/o200k_base"
 import { createRequire } from "node:module"
 import { type ChatReply, type ChatRequest, type ChoiceDelta } from "../domain/Chat.ts"
 
@@ -15,7 +16,7 @@ type CountTokens = (text: string, options: { readonly disallowedSpecial: Set<str
 let loaded: CountTokens | null = null
 const load = (): CountTokens => {
   // Required, not imported: whoever counts first must not wait for a promise.
-  const tables: typeof import("gpt-tokenizer/encoding/o200k_base") = require("gpt-tokenizer/encoding/o200k_base")
+  const tables: typeof Tables = require("gpt-tokenizer/encoding/o200k_base")
   return (loaded = tables.countTokens)
 }
 const countTokens: CountTokens = (text, options) => (loaded ?? load())(text, options)
@@ -87,6 +88,11 @@ export class OutputCounter {
   count(): number {
     this.#fold()
     return this.#counted
+  }
+
+  /** No less than `count` would say, and cheaper: a token is at least a byte. */
+  bound(): number {
+    return this.#counted + 3 * this.#held
   }
 
   #push(text: string): void {

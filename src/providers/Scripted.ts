@@ -6,6 +6,7 @@ import { Duration, Effect, Stream } from "effect"
 import { defaultTimeouts, type ModelOffer, type ProviderConfig, unknownPolicy } from "../domain/Catalog.ts"
 import { type ChatEvent, type ChatReply } from "../domain/Chat.ts"
 import { type EmbeddingReply } from "../domain/Embedding.ts"
+import { replayEvents } from "../domain/Replay.ts"
 import { type ChatCall, type EmbedCall, type Provider, ProviderError, type ProviderReason } from "./Provider.ts"
 
 /** What one call is answered with. A member that the call needs and the script lacks makes the call die. */
@@ -14,6 +15,7 @@ export interface Script {
   readonly delayMs?: number
   /** Fails the call: a whole reply, an embedding, or the opening of a stream. */
   readonly failure?: ProviderReason
+  /** Played back as a stream where one is asked for and there are no `events`. */
   readonly reply?: ChatReply
   /** The events of a stream; a number waits that many milliseconds, a reason breaks the stream there. */
   readonly events?: ReadonlyArray<ChatEvent | ProviderReason | number>
@@ -97,7 +99,7 @@ export const makeScripted = ({ config, models, onAbort, onCall, slug }: Scripted
       const script = yield* Effect.onError(begin(call, "chatStream"), (cause) =>
         Effect.sync(() => void (over = cause.reasons.every((reason) => reason._tag === "Fail")))
       )
-      const events = script.events ?? []
+      const events = script.events ?? (script.reply === undefined ? [] : replayEvents(script.reply))
       return Stream.fromIterable(events).pipe(
         Stream.mapEffect((event) => {
           if (typeof event === "number") return Effect.as(Effect.sleep(Duration.millis(event)), null)

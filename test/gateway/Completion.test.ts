@@ -138,7 +138,7 @@ it.effect("a prompt in a dearer tier is charged the tier's prices, and the recei
   const pricing = { ...scriptedOffer("test/small").pricing, tiers: [{ abovePromptTokens: 9, ...tier }] }
   const { layer } = gatewayOn({ alpha: { reply: saying("Hello") } }, { offer: { pricing } })
   return Effect.gen(function* () {
-    const { facts, usage } = yield* asked({ key: capped })
+    const { facts, usage } = yield* asked({ key: capped, request: { max_tokens: 5 } })
     assert.strictEqual(usage?.estimated_cost_usd, 0.00005)
     const record = yield* recordOf(facts.generationId)
     assert.deepStrictEqual(record.price, tier)

@@ -1,5 +1,6 @@
 import { assert, it } from "@effect/vitest"
-import { Effect, Exit, Layer, Scope } from "effect"
+import { Effect, Exit, Fiber, Layer, Scope } from "effect"
+import { TestClock } from "effect/testing"
 import { Ids } from "../../src/domain/Ids.ts"
 import { Meter } from "../../src/gateway/Meter.ts"
 import { Policy } from "../../src/gateway/Policy.ts"
@@ -95,31 +96,38 @@ it.effect("the concurrency slot is held until the request's scope closes, whatev
   }).pipe(Effect.provide(layer))
 )
 
-it.effect("a refused budget names cap, spent, reserved, needed, and the end of the month", () =>
-  Effect.gen(function* () {
-    const ledger = yield* Ledger
-    yield* ledger.reserve({
-      generationId: "gen_other",
-      keyId: keyWith().id,
-      ownerId: null,
-      model: "test/small",
-      month: "1970-01",
-      amountNano: 15_000,
-      capNano: null,
-      createdAtMs: 0,
-      leaseUntilMs: 1_000,
-      processId: "prc_1"
-    })
-    const { outcome } = yield* Effect.scoped(passed({ key: { monthlyBudgetNano: 20_000 }, outputTokens: 100 }))
-    assert.deepInclude(outcome, {
-      _tag: "BudgetExceeded",
-      capNano: 20_000,
-      spentNano: 0,
-      reservedNano: 15_000,
-      neededNano: 210_000,
-      resetsAtMs: Date.UTC(1970, 1, 1)
-    })
-  }).pipe(Effect.provide(layer))
+it.effect(
+  "a refused budget names cap, spent, reserved, needed, and the end of the month, once waiting was in vain",
+  () =>
+    Effect.gen(function* () {
+      const ledger = yield* Ledger
+      yield* ledger.reserve({
+        generationId: "gen_other",
+        keyId: keyWith().id,
+        ownerId: null,
+        model: "test/small",
+        month: "1970-01",
+        amountNano: 15_000,
+        capNano: null,
+        createdAtMs: 0,
+        leaseUntilMs: 1_000,
+        processId: "prc_1"
+      })
+      const asking = yield* Effect.forkChild(
+        Effect.scoped(passed({ key: { monthlyBudgetNano: 20_000 }, outputTokens: 100 })),
+        { startImmediately: true }
+      )
+      yield* TestClock.adjust("11 seconds")
+      const { outcome } = yield* Fiber.join(asking)
+      assert.deepInclude(outcome, {
+        _tag: "BudgetExceeded",
+        capNano: 20_000,
+        spentNano: 0,
+        reservedNano: 15_000,
+        neededNano: 210_000,
+        resetsAtMs: Date.UTC(1970, 1, 1)
+      })
+    }).pipe(Effect.provide(layer))
 )
 
 it.effect("an order that came to nothing gives the tokens back that it took on an estimate", () =>

@@ -1,7 +1,8 @@
 import { assert, it } from "@effect/vitest"
 import { Arbitrary, Schema } from "effect"
 import { type ChatEvent, type ChatReply } from "../../src/domain/Chat.ts"
-import { replayEvents, ReplyBuilder } from "../../src/gateway/ReplyBuilder.ts"
+import { replayEvents } from "../../src/domain/Replay.ts"
+import { ReplyBuilder } from "../../src/gateway/ReplyBuilder.ts"
 
 // The same cases in every run.
 Arbitrary.configureGlobal({ check: { seed: "tollgate" } })

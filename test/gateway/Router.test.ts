@@ -27,7 +27,7 @@ const routerOn = (scripts: Readonly<Record<string, Script | ReadonlyArray<Script
     heard,
     layer: Router.layer({ retries, continueStreams: true, markup: 0 }).pipe(
       Layer.provideMerge(Layer.mergeAll(layer, Circuits.layerMemory, ProviderStats.layer)),
-      Layer.provide(Layer.mock(Meter, { hold: () => Effect.succeed(true) }))
+      Layer.provide(Layer.mock(Meter, { hold: () => Effect.succeed(true), watch: () => (events) => events }))
     )
   }
 }

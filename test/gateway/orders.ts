@@ -89,6 +89,14 @@ export const orderWith = ({ key, ...order }: OrderOptions = {}): Order<ChatReque
   attempts: [],
   charges: [],
   continuation: null,
-  account: { intent: null, reservedNano: 0, clamped: false, opened: false, settled: false },
+  account: {
+    intent: null,
+    reservedNano: 0,
+    extendedNano: 0,
+    heldTokens: null,
+    clamped: false,
+    opened: false,
+    settled: false
+  },
   ...order
 })

@@ -1,0 +1,54 @@
+/**
+ * What an order may cost, before anything is known of its answer: the prompt as counted here, the output up to its limit, both at the
+ * dearest candidate's price, the markup included.
+ */
+import { costOf, pricesFor } from "../domain/Money.ts"
+import { type Order } from "./Order.ts"
+
+/** The output bound of a model that does not tell its own, in tokens. */
+const DEFAULT_MAX_OUTPUT = 16_384
+
+/** In nano-USD, not rounded but for `amountNano`. */
+export interface Estimate {
+  readonly promptNano: number
+  /** Of one output token. */
+  readonly tokenNano: number
+  /** Output tokens a choice, at most; null when nobody may serve the order. */
+  readonly outputTokens: number | null
+  /** The worst case. */
+  readonly amountNano: number
+}
+
+export const estimateOf = (order: Order, markup: number): Estimate => {
+  let promptNano = 0
+  let tokenNano = 0
+  let outputTokens: number | null = null
+  const asked = order.outputTokens === null ? null : Math.ceil(order.outputTokens / order.choices)
+  for (const { offer } of order.ranked) {
+    const prices = pricesFor(offer.pricing, order.promptTokens)
+    promptNano = Math.max(promptNano, costOf(order.promptTokens, prices.prompt))
+    tokenNano = Math.max(tokenNano, prices.completion / 1000)
+    const possible = offer.embeddings ? 0 : (asked ?? offer.maxCompletionTokens ?? DEFAULT_MAX_OUTPUT)
+    outputTokens = Math.max(outputTokens ?? 0, possible)
+  }
+  const factor = 1 + markup
+  return {
+    promptNano: promptNano * factor,
+    tokenNano: tokenNano * factor,
+    outputTokens,
+    amountNano: Math.ceil((promptNano + (outputTokens ?? 0) * order.choices * tokenNano) * factor)
+  }
+}
+
+/** Models that think in tokens which are paid for and never shown. */
+const unseenThinkers = /(?:^|[/.])(?:o\d(?!\w)|gpt-[5-9]|gemini-(?:2\.5|[3-9])|grok-[4-9])/
+
+/**
+ * Whether the output can be counted as it arrives, so that a part of the worst case is enough to begin with. Tokens that a model
+ * thinks in and does not show are known at the end only: such a request holds its worst case from the start.
+ */
+export const showsItsOutput = ({ ranked, request }: Order): boolean => {
+  const effort = "reasoning_effort" in request ? request.reasoning_effort : null
+  if (effort !== null && effort !== undefined && effort !== "none") return false
+  return !ranked.some(({ offer }) => unseenThinkers.test(offer.id) || unseenThinkers.test(offer.upstream))
+}

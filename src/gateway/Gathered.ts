@@ -1,0 +1,40 @@
+/**
+ * A whole reply out of a stream, for a client that asked for JSON and whose budget is paid from as the answer comes. Where the budget ends
+ * the answer ends too, with `length` for a finish reason, as it would have with a smaller `max_tokens`.
+ */
+import { Effect, Stream } from "effect"
+import { type ChatEvent, type ChatReply } from "../domain/Chat.ts"
+import { type GatewayError } from "../domain/Errors.ts"
+import { Malformed, ProviderError } from "../providers/Provider.ts"
+import { ReplyBuilder } from "./ReplyBuilder.ts"
+
+/** Of text, in characters: what a reply may hold at most. */
+const LARGEST_REPLY = 64 * 1_048_576
+
+/** Fails when the provider breaks off. */
+export const gathered = Effect.fnUntraced(function* (
+  events: Stream.Stream<ChatEvent, ProviderError | GatewayError>,
+  provider: string
+) {
+  const builder = new ReplyBuilder(LARGEST_REPLY)
+  let isCut = false
+  yield* events.pipe(
+    Stream.runForEach((event) => Effect.sync(() => builder.add(event))),
+    Effect.catchTag("GatewayError", () =>
+      Effect.sync(() => {
+        isCut = true
+        builder.add({ _tag: "End", usage: null, systemFingerprint: null })
+      })
+    )
+  )
+  const reply = builder.build()
+  if (reply === null) {
+    return yield* new ProviderError({ provider, reason: new Malformed({ detail: "a stream without an end" }) })
+  }
+  return isCut ? cutShort(reply) : reply
+})
+
+const cutShort = (reply: ChatReply): ChatReply => ({
+  ...reply,
+  choices: reply.choices.map((choice) => ({ ...choice, finish_reason: choice.finish_reason ?? "length" }))
+})
