@@ -77,10 +77,10 @@ export const gateway = (settings: SettingsShape) =>
   )
 
 /** What the gateway remembers of its providers and of itself; it outlives a reload. */
-const recollection = Layer.mergeAll(ProviderStats.layer, Traffic.layer, Lifecycle.layer)
+const recollection = Layer.mergeAll(Traffic.layer, Lifecycle.layer)
 
-/** The same with circuits of this process alone. */
-export const memory = Layer.mergeAll(recollection, Circuits.layerMemory)
+/** The same with circuits and figures of this process alone. */
+export const memory = Layer.mergeAll(recollection, Circuits.layerMemory, ProviderStats.layer)
 
 /** Every route, with its middleware and the edge around all. Needs the gateway's services and a router. */
 export const routes = (settings: SettingsShape, adminKey: Redacted.Redacted) =>

@@ -6,6 +6,7 @@ import { Effect, Layer, Redacted, Schedule } from "effect"
 import { randomBytes } from "node:crypto"
 import { join } from "node:path"
 import { Circuits } from "./gateway/Circuits.ts"
+import { ProviderStats } from "./gateway/ProviderStats.ts"
 import { Settings, type SettingsShape } from "./Settings.ts"
 import { CacheStore } from "./store/CacheStore.ts"
 import { keptSecret, type KeptSecretError } from "./store/KeptSecret.ts"
@@ -15,6 +16,7 @@ import { Limits } from "./store/Limits.ts"
 import { RedisConnection } from "./store/RedisConnection.ts"
 import { Sql } from "./store/Sql.ts"
 import { isRefusal } from "./store/SqlFault.ts"
+import { StatsStore } from "./store/StatsStore.ts"
 import { StoreError } from "./store/StoreError.ts"
 import { type AdminKey } from "./Welcome.ts"
 import * as Workers from "./Workers.ts"
@@ -41,13 +43,21 @@ const patiently = <A, E>(store: Layer.Layer<A, E | StoreError>) => {
   )
 }
 
-/** What processes share when there is a Redis: limits, circuits and the prompt cache. */
+/** What processes share when there is a Redis: limits, circuits, figures of the providers and the prompt cache. */
 const shared = (settings: SettingsShape) =>
   settings.redisUrl === null
-    ? Layer.mergeAll(Limits.layerMemory, CacheStore.layerMemory(settings.cache), Circuits.layerMemory)
-    : Layer.mergeAll(Limits.layerRedis, CacheStore.layerRedis, Circuits.layerRedis).pipe(
-        Layer.provide(RedisConnection.layer({ url: settings.redisUrl }))
+    ? Layer.mergeAll(
+        Limits.layerMemory,
+        CacheStore.layerMemory(settings.cache),
+        Circuits.layerMemory,
+        ProviderStats.layer
       )
+    : Layer.mergeAll(
+        Limits.layerRedis,
+        CacheStore.layerRedis,
+        Circuits.layerRedis,
+        Layer.provide(ProviderStats.layerShared, StatsStore.layerRedis)
+      ).pipe(Layer.provide(RedisConnection.layer({ url: settings.redisUrl })))
 
 /** The admin key of the settings, or the one that is kept in the data directory. */
 const adminKey = (settings: SettingsShape): Effect.Effect<AdminKey, KeptSecretError> =>

@@ -162,7 +162,11 @@ export class Closing extends Context.Service<
           }
           const last: Array<CompletionEvent> = []
           if (broken !== null) {
-            if (broken._tag === "ProviderError") markBroken(order, broken)
+            if (broken._tag === "ProviderError") {
+              const { offer, provider } = order.continuation?.candidate ?? answer.candidate
+              markBroken(order, broken)
+              stats.broke(provider.slug, offer.id)
+            }
             last.push({ _tag: "Failed", error: streamError(order, broken) })
           } else if (
             answer.source === "upstream" &&
@@ -171,7 +175,7 @@ export class Closing extends Context.Service<
             ending.usage.completionTokens > 1
           ) {
             const speed = (ending.usage.completionTokens * 1000) / (nowMs - firstTokenAtMs)
-            yield* stats.recordSpeed(answer.candidate.provider.slug, answer.candidate.offer.id, speed)
+            stats.recordSpeed(answer.candidate.provider.slug, answer.candidate.offer.id, speed)
           }
           const errorType = broken === null ? null : errorTypeOf(streamError(order, broken))
           last.push({ _tag: "Usage", usage: usageInfo(yield* meter.settle(order, { ...ending, errorType })) })

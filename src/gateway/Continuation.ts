@@ -85,6 +85,8 @@ export interface Continuing {
   /** Who is asked to go on, in this order. */
   readonly successors: Array<Candidate>
   readonly open: (candidate: Candidate, request: ChatRequest) => Effect.Effect<OpenedStream, Failure, Scope.Scope>
+  /** Told of every call that broke off and was followed by another. */
+  readonly broke: (candidate: Candidate) => void
   /** Holds more of the key's budget for the order, or answers false. */
   readonly hold: (amountNano: NanoUsd) => Effect.Effect<boolean>
   readonly markup: number
@@ -93,7 +95,16 @@ export interface Continuing {
 type ContinuedPull = Pull.Pull<NonEmptyReadonlyArray<ChatEvent>, ProviderError, void, Scope.Scope>
 
 /** The rest of the stream, after its head, whoever produces it. Fails with the last provider's error when nobody goes on. */
-export const continuing = ({ candidate, hold, markup, open, opened, order, successors }: Continuing): ContinuedPull => {
+export const continuing = ({
+  broke,
+  candidate,
+  hold,
+  markup,
+  open,
+  opened,
+  order,
+  successors
+}: Continuing): ContinuedPull => {
   const sent = new Sent()
   sent.add(opened.head)
   let current = { candidate, promptTokens: order.promptTokens, pull: opened.pull, close: opened.close }
@@ -121,6 +132,7 @@ export const continuing = ({ candidate, hold, markup, open, opened, order, succe
       if (result._tag === "Failure") continue
       yield* current.close
       charge(order, charged, at)
+      broke(charged.candidate)
       order.continuation = { candidate: next, promptTokens, producedTokens }
       const { close, head, pull } = result.success
       current = { candidate: next, promptTokens, pull: joined(pull, joint), close }

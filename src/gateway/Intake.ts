@@ -2,7 +2,7 @@
  * Where a request becomes an order: its model is found, its prompt counted, its candidates ranked, before any policy looks at it. A
  * request that cannot be routed is an order too: the policies come first, and only then does it end with `unroutable`.
  */
-import { Clock, Context, Effect, Layer, Result } from "effect"
+import { Clock, Context, Effect, Layer, Random, Result } from "effect"
 import { type Candidate, type Exclusion, type SortAxis } from "../domain/Catalog.ts"
 import { type ProviderPreferences } from "../domain/Chat.ts"
 import { ContextLengthExceeded, gatewayError, type GatewayError, NoEligibleProvider } from "../domain/Errors.ts"
@@ -12,7 +12,7 @@ import { monthOf } from "../domain/Money.ts"
 import { Catalog } from "./Catalog.ts"
 import { type Caller, type Facts, type Order } from "./Order.ts"
 import { ProviderStats } from "./ProviderStats.ts"
-import { rank } from "./Ranking.ts"
+import { explorable, explored, rank, type RankingInput } from "./Ranking.ts"
 
 /** What the intake needs to know of a request, chat or embeddings. */
 export interface Intent<Request> {
@@ -43,6 +43,7 @@ export interface Route {
 export class Intake extends Context.Service<
   Intake,
   {
+    /** Leaves no trace, and does not explore. */
     readonly route: (intent: Intent<unknown>) => Effect.Effect<Route>
     readonly begin: <Request>(intent: Intent<Request>) => Effect.Effect<Order<Request>>
   }
@@ -55,17 +56,20 @@ export class Intake extends Context.Service<
         const ids = yield* Ids
         const stats = yield* ProviderStats
 
+        const inputOf = (intent: Intent<unknown>, candidates: ReadonlyArray<Candidate>): RankingInput => ({
+          candidates,
+          preferences: intent.preferences,
+          defaultSort: options.defaultSort,
+          kind: intent.kind,
+          promptTokens: intent.promptTokens,
+          outputTokens: intent.outputTokens,
+          choices: intent.choices,
+          streamed: intent.streamed,
+          stats: ({ offer, provider }) => stats.snapshot(provider.slug, offer.id)
+        })
+
         const rankFor = (intent: Intent<unknown>, candidates: ReadonlyArray<Candidate>) =>
-          rank({
-            candidates,
-            preferences: intent.preferences,
-            defaultSort: options.defaultSort,
-            kind: intent.kind,
-            promptTokens: intent.promptTokens,
-            outputTokens: intent.outputTokens,
-            choices: intent.choices,
-            stats: ({ offer, provider }) => stats.snapshot(provider.slug, offer.id)
-          })
+          rank(inputOf(intent, candidates))
 
         /** The fallback models' candidates, behind the first model's. The whitelist binds them too. */
         const fallbacks = Effect.fnUntraced(function* (intent: Intent<unknown>) {
@@ -104,9 +108,19 @@ export class Intake extends Context.Service<
           } satisfies Route as Route
         })
 
+        /** Now and then another of the first model's candidates goes first. */
+        const exploring = (intent: Intent<unknown>, model: string, ranked: ReadonlyArray<Candidate>) => {
+          const own = ranked.filter(({ offer }) => offer.id === model)
+          const others = explorable(own, inputOf(intent, own))
+          return others.length === 0
+            ? Effect.succeed(ranked)
+            : Effect.map(Random.next, (roll) => explored(ranked, others, roll))
+        }
+
         const begin = Effect.fnUntraced(function* <Request>(intent: Intent<Request>) {
           const startedAtMs = yield* Clock.currentTimeMillis
-          const { excluded, model, ranked, unroutable } = yield* route(intent)
+          const { excluded, model, ranked: best, unroutable } = yield* route(intent)
+          const ranked = best.length < 2 ? best : yield* exploring(intent, model, best)
           return {
             generationId: ids.next("gen", startedAtMs),
             caller: intent.caller,

@@ -5,7 +5,8 @@ import { type KeyCounts, KeyRepo } from "../store/KeyRepo.ts"
 import { Ledger, type LedgerOverview } from "../store/Ledger.ts"
 import { Cache } from "./Cache.ts"
 import { Health, type ProviderHealth } from "./Health.ts"
-import { ProviderStats, type StatsSnapshot } from "./ProviderStats.ts"
+import { ProviderStats } from "./ProviderStats.ts"
+import { type StatsSnapshot } from "./StatsTable.ts"
 import { Traffic, type TrafficSnapshot } from "./Traffic.ts"
 
 export interface OverviewFigures {

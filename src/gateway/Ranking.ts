@@ -1,12 +1,13 @@
 /**
  * Which providers may serve a request, and in which order: pure, total and deterministic. Filters come first and say why they
- * left a provider out; then `order` puts its providers in front and the sort axis orders the rest. Without a sort, price decides,
- * made dearer by failures: a provider that answers every other call counts as twice as dear.
+ * left a provider out; then `order` puts its providers in front and the sort axis orders the rest. Failures make a provider count as
+ * slower, and as dearer where nobody asked for the cheapest. Now and then a request tries who would not be called otherwise, so that
+ * a provider which has recovered is found again.
  */
 import { type Candidate, deniesCollection, type Exclusion, type SortAxis } from "../domain/Catalog.ts"
 import { type ProviderPreferences } from "../domain/Chat.ts"
 import { costOf, type NanoUsd, picoFromUsdPerMillion, pricesFor } from "../domain/Money.ts"
-import { type StatsSnapshot } from "./ProviderStats.ts"
+import { type StatsSnapshot } from "./StatsTable.ts"
 
 export interface RankingInput {
   readonly candidates: ReadonlyArray<Candidate>
@@ -17,6 +18,8 @@ export interface RankingInput {
   /** What the client allows for all choices together; `null`: it did not say. */
   readonly outputTokens: number | null
   readonly choices: number
+  /** Whether the first token counts, or the whole reply. */
+  readonly streamed: boolean
   readonly stats: (candidate: Candidate) => StatsSnapshot
 }
 
@@ -57,19 +60,28 @@ const exclusionReason = (candidate: Candidate, input: RankingInput): string | un
   return undefined
 }
 
-/** Smaller is better. An axis without measurements yet counts as best, so that a new provider is found out about. */
+/** Share of the calls that are answered, 1 at best; one failure of few is held against nobody for long. */
+const health = ({ calls, successRate }: StatsSnapshot): number => (calls * successRate + 1) / (calls + 1)
+
+/** Who was never measured counts as best, so that a new provider is found out about; who never answered, as worst. */
+const unmeasured = ({ calls, successRate }: StatsSnapshot): number =>
+  calls > 0 && successRate === 0 ? Number.POSITIVE_INFINITY : Number.NEGATIVE_INFINITY
+
+/** Smaller is better. */
 const score = (candidate: Candidate, input: RankingInput): number => {
   const sort = input.preferences?.sort ?? null
   const stats = input.stats(candidate)
   switch (sort ?? input.defaultSort) {
-    case "latency":
-      return stats.latencyMs?.p50 ?? 0
+    case "latency": {
+      const measured = input.streamed ? stats.firstTokenMs : stats.wholeMs
+      return measured === null ? unmeasured(stats) : measured.p50 / health(stats)
+    }
     case "throughput":
-      return stats.throughputTps === null ? Number.NEGATIVE_INFINITY : -stats.throughputTps
+      return stats.throughputTps === null ? unmeasured(stats) : 1 / (stats.throughputTps * health(stats))
     case "price": {
       const cost = expectedCost(candidate, input.promptTokens, likelyOutput(input.outputTokens, input.choices))
       // An explicit `sort: price` is taken at its word; health weighs only where the client left the choice to us.
-      return sort === null ? (cost + 1) / Math.max(stats.successRate, 0.01) : cost
+      return sort === null ? (cost + 1) / health(stats) : cost
     }
   }
 }
@@ -83,6 +95,36 @@ export const rank = (input: RankingInput): Ranking => {
     else excluded.push({ slug: candidate.provider.slug, model: candidate.offer.id, reason })
   }
   return { ranked: eligible.length > 1 ? ordered(eligible, input) : eligible, excluded }
+}
+
+/** The share of requests that try another provider than the ranking would have. */
+const EXPLORED_SHARE = 0.02
+
+/**
+ * Who may be tried in the first candidate's place, because their figures may be out of date: any other where speed decides; where
+ * price does, those who are cheaper and were put behind for their failures. Nobody where the request says itself who comes
+ * first, takes the price at its word, or would not get a second try.
+ */
+export const explorable = (ranked: ReadonlyArray<Candidate>, input: RankingInput): ReadonlyArray<Candidate> => {
+  const [first, ...others] = ranked
+  const { preferences } = input
+  if (first === undefined || others.length === 0 || preferences?.sort === "price") return []
+  if (preferences?.allow_fallbacks === false || preferences?.order?.includes(first.provider.slug)) return []
+  if ((preferences?.sort ?? input.defaultSort) !== "price") return others
+  const costAt = (candidate: Candidate) =>
+    expectedCost(candidate, input.promptTokens, likelyOutput(input.outputTokens, input.choices))
+  const leastNano = costAt(first)
+  return others.filter((candidate) => costAt(candidate) < leastNano)
+}
+
+/** The ranking with one of `others` in front, for a small share of all `roll`s, which are 0 to 1. */
+export const explored = (
+  ranked: ReadonlyArray<Candidate>,
+  others: ReadonlyArray<Candidate>,
+  roll: number
+): ReadonlyArray<Candidate> => {
+  const tried = others[Math.floor((roll / EXPLORED_SHARE) * others.length)]
+  return tried === undefined ? ranked : [tried, ...ranked.filter((candidate) => candidate !== tried)]
 }
 
 const ordered = (eligible: ReadonlyArray<Candidate>, input: RankingInput): ReadonlyArray<Candidate> => {

@@ -14,8 +14,9 @@ import { chatIntent } from "./ChatIntent.ts"
 import { Circuits, type CircuitState } from "./Circuits.ts"
 import { Intake } from "./Intake.ts"
 import { type Caller, emptyFacts } from "./Order.ts"
-import { ProviderStats, type StatsSnapshot } from "./ProviderStats.ts"
+import { ProviderStats } from "./ProviderStats.ts"
 import { expectedCost, likelyOutput } from "./Ranking.ts"
+import { type StatsSnapshot } from "./StatsTable.ts"
 
 export interface PreviewedCandidate {
   readonly candidate: Candidate

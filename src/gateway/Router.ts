@@ -71,14 +71,18 @@ export class Router extends Context.Service<
             .guard(candidate)(call)
             .pipe(
               Effect.onExit((exit) =>
-                Effect.flatMap(Clock.currentTimeMillis, (nowMs) => {
+                Effect.map(Clock.currentTimeMillis, (nowMs) => {
                   latencyMs = nowMs - startedAtMs
                   const error = Exit.isFailure(exit) ? faultOf(exit.cause) : undefined
                   order.attempts.push(attemptOf(candidate, latencyMs, exit._tag === "Success", error))
-                  if (exit._tag === "Failure" && !(error instanceof ProviderError)) return Effect.void
-                  const ok =
-                    exit._tag === "Success" || (error instanceof ProviderError && error.reason._tag === "Rejected")
-                  return stats.record(candidate.provider.slug, candidate.offer.id, { ok, latencyMs })
+                  const answered = exit._tag === "Success"
+                  if (!answered && !(error instanceof ProviderError)) return
+                  const rejected = error instanceof ProviderError && error.reason._tag === "Rejected"
+                  stats.record(candidate.provider.slug, candidate.offer.id, {
+                    ok: answered || rejected,
+                    latencyMs: answered ? latencyMs : null,
+                    streamed: order.streamed
+                  })
                 })
               )
             )
@@ -138,6 +142,7 @@ export class Router extends Context.Service<
                     candidate: routed.candidate,
                     successors: after,
                     markup: options.markup,
+                    broke: ({ offer, provider }) => stats.broke(provider.slug, offer.id),
                     hold: (amountNano) => meter.hold(order, amountNano),
                     open: (candidate, request) => {
                       const provider = providers.get(candidate.provider.slug)
@@ -167,6 +172,15 @@ export class Router extends Context.Service<
             Effect.scoped
           )
 
+        const withSpeed = (routed: Routed<ChatReply>): Routed<ChatReply> => {
+          const { answer, candidate, latencyMs } = routed
+          const tokens = answer.usage?.completionTokens ?? 0
+          if (tokens > 1 && latencyMs > 0) {
+            stats.recordSpeed(candidate.provider.slug, candidate.offer.id, (tokens * 1000) / latencyMs)
+          }
+          return routed
+        }
+
         return Router.of({
           reply: (order) =>
             route(order, (provider, candidate) => {
@@ -180,7 +194,7 @@ export class Router extends Context.Service<
                 provider,
                 longestMs < timeouts.totalMs ? "first_token" : "total"
               )
-            }),
+            }).pipe(Effect.map(withSpeed)),
           stream,
           embed: (order) =>
             route(order, (provider, candidate) =>

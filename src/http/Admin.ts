@@ -53,7 +53,7 @@ export const layer = HttpApiBuilder.group(
               slug,
               state: circuit,
               success_rate: stats.successRate,
-              ttft_p50_ms: stats.latencyMs?.p50 ?? null,
+              ttft_p50_ms: stats.firstTokenMs?.p50 ?? null,
               open_until: openForMs === null ? null : new Date(nowMs + openForMs).toISOString()
             })),
             rejections: traffic.rejections,

@@ -46,7 +46,7 @@ const listing = Effect.gen(function* () {
   const providerOf = (candidate: Candidate) =>
     Effect.map(circuits.state(candidate), ({ state }): Entry["providers"][number] => {
       const { offer, provider } = candidate
-      const { calls, latencyMs, successRate, throughputTps } = stats.snapshot(provider.slug, offer.id)
+      const { calls, firstTokenMs, successRate, throughputTps, wholeMs } = stats.snapshot(provider.slug, offer.id)
       const { retainsPrompts, retentionDays, training, zdr } = provider.dataPolicy
       return {
         slug: provider.slug,
@@ -58,7 +58,7 @@ const listing = Effect.gen(function* () {
         tags: [...(training ? [] : ["no-training"]), ...(deniesCollection(provider.dataPolicy) ? ["zdr"] : [])],
         status: state === "open" ? "down" : "ok",
         uptime: calls === 0 ? null : successRate,
-        latency_ms: latencyMs,
+        latency_ms: firstTokenMs ?? wholeMs,
         throughput_tps: throughputTps
       }
     })

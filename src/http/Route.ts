@@ -44,7 +44,7 @@ const wireOf = (preview: Preview, requestId: string): Wire => ({
     },
     circuit: circuit.state,
     success_rate: stats.calls === 0 ? null : stats.successRate,
-    latency_ms: stats.latencyMs,
+    latency_ms: stats.firstTokenMs ?? stats.wholeMs,
     throughput_tps: stats.throughputTps
   })),
   excluded: preview.excluded.map(({ expectedNano, ...exclusion }) => ({

@@ -2,14 +2,14 @@ import { assert, it } from "@effect/vitest"
 import { Arbitrary, Schema } from "effect"
 import { type Candidate } from "../../src/domain/Catalog.ts"
 import { type ProviderPreferences } from "../../src/domain/Chat.ts"
-import { type StatsSnapshot } from "../../src/gateway/ProviderStats.ts"
-import { expectedCost, likelyOutput, rank, type RankingInput } from "../../src/gateway/Ranking.ts"
+import { expectedCost, explorable, explored, likelyOutput, rank, type RankingInput } from "../../src/gateway/Ranking.ts"
+import { type StatsSnapshot } from "../../src/gateway/StatsTable.ts"
 import { candidateWith } from "./orders.ts"
 
 // The same cases in every run.
 Arbitrary.configureGlobal({ check: { seed: "tollgate" } })
 
-const unseen: StatsSnapshot = { calls: 0, successRate: 1, latencyMs: null, throughputTps: null }
+const unseen: StatsSnapshot = { calls: 0, successRate: 1, firstTokenMs: null, wholeMs: null, throughputTps: null }
 
 const inputWith = (input: Partial<RankingInput> & { readonly candidates: ReadonlyArray<Candidate> }): RankingInput => ({
   preferences: null,
@@ -18,6 +18,7 @@ const inputWith = (input: Partial<RankingInput> & { readonly candidates: Readonl
   promptTokens: 100,
   outputTokens: null,
   choices: 1,
+  streamed: true,
   stats: () => unseen,
   ...input
 })
@@ -51,7 +52,8 @@ const inputOf = (given: typeof Given.Type): RankingInput => {
     stats.set(slug, {
       calls,
       successRate: calls === 0 ? 1 : 1 / calls,
-      latencyMs: latency === 0 ? null : { p50: latency, p99: latency },
+      firstTokenMs: latency === 0 ? null : { p50: latency, p99: latency },
+      wholeMs: null,
       throughputTps: latency === 0 ? null : latency
     })
     return candidateWith(
@@ -135,7 +137,11 @@ it("price: the cheapest for this request, not the cheapest list price", () => {
 
 it("without a sort a provider that fails counts as dearer; `sort: price` is taken at its word", () => {
   const candidates = [at("alpha", 1_000_000), at("beta", 1_500_000)]
-  const stats = ({ provider }: Candidate) => ({ ...unseen, successRate: provider.slug === "alpha" ? 0.5 : 1 })
+  const stats = ({ provider }: Candidate) => ({
+    ...unseen,
+    calls: 20,
+    successRate: provider.slug === "alpha" ? 0.5 : 1
+  })
   assert.deepStrictEqual(slugs(rank(inputWith({ candidates, stats })).ranked), ["beta", "alpha"])
   assert.deepStrictEqual(
     slugs(rank(inputWith({ candidates, stats, preferences: preferring({ sort: "price" }) })).ranked),
@@ -148,12 +154,78 @@ it("latency and throughput: the fastest first, and who was never measured before
   const speeds: Record<string, number | null> = { alpha: 10, beta: 50, gamma: null }
   const stats = ({ provider }: Candidate): StatsSnapshot => {
     const speed = speeds[provider.slug] ?? null
-    return { ...unseen, latencyMs: speed === null ? null : { p50: speed, p99: speed }, throughputTps: speed }
+    return { ...unseen, firstTokenMs: speed === null ? null : { p50: speed, p99: speed }, throughputTps: speed }
   }
   const sorted = (sort: "latency" | "throughput") =>
     slugs(rank(inputWith({ candidates, stats, preferences: preferring({ sort }) })).ranked)
   assert.deepStrictEqual(sorted("latency"), ["gamma", "alpha", "beta"])
   assert.deepStrictEqual(sorted("throughput"), ["gamma", "beta", "alpha"])
+})
+
+it("a whole reply is compared by whole replies; who fails is slower, and who never answered is last", () => {
+  const candidates = [at("alpha", 1), at("beta", 1), at("gamma", 1)]
+  const stats = ({ provider }: Candidate): StatsSnapshot => {
+    if (provider.slug === "gamma") return { ...unseen, calls: 3, successRate: 0 }
+    const [first, whole, successRate] = provider.slug === "alpha" ? [10, 900, 0.3] : [20, 100, 1]
+    return {
+      ...unseen,
+      calls: 99,
+      successRate,
+      firstTokenMs: { p50: first, p99: first },
+      wholeMs: { p50: whole, p99: whole },
+      throughputTps: 50
+    }
+  }
+  const sorted = (sort: "latency" | "throughput", streamed: boolean) =>
+    slugs(rank(inputWith({ candidates, stats, streamed, preferences: preferring({ sort }) })).ranked)
+  assert.deepStrictEqual(sorted("latency", false), ["beta", "alpha", "gamma"])
+  assert.deepStrictEqual(sorted("latency", true), ["beta", "alpha", "gamma"], "10 ms, but for three calls of ten")
+  assert.deepStrictEqual(sorted("throughput", true), ["beta", "alpha", "gamma"])
+})
+
+it("one failure of few calls is held against nobody much", () => {
+  const candidates = [at("alpha", 1_000_000), at("beta", 2_500_000)]
+  const failedOnce = ({ provider }: Candidate) =>
+    provider.slug === "alpha" ? { ...unseen, calls: 1, successRate: 0 } : unseen
+  assert.deepStrictEqual(slugs(rank(inputWith({ candidates, stats: failedOnce })).ranked), ["alpha", "beta"])
+})
+
+const everyRoll = Array.from({ length: 1_000 }, (_, at) => at / 1_000)
+
+it.prop(
+  "exploring keeps every candidate, never lets in who was left out, and seldom changes who is first",
+  { given: Given },
+  ({ given }) => {
+    const input = inputOf(given)
+    const { ranked } = rank(input)
+    const others = explorable(ranked, input)
+    let changed = 0
+    for (const roll of everyRoll) {
+      const tried = explored(ranked, others, roll)
+      if (tried !== ranked) changed++
+      assert.deepStrictEqual(slugs(tried).toSorted(), slugs(ranked).toSorted())
+    }
+    assert.strictEqual(changed, others.length === 0 ? 0 : 20)
+    const [first] = ranked
+    const isNamed = first !== undefined && (given.order as ReadonlyArray<string> | null)?.includes(first.provider.slug)
+    if (given.sort === "price" || isNamed === true) assert.deepStrictEqual(others, [])
+  }
+)
+
+it("where price decides, only the cheaper ones that failed are tried again; speed tries anyone", () => {
+  const candidates = [at("alpha", 1_000_000), at("beta", 2_000_000), at("gamma", 3_000_000)]
+  const stats = ({ provider }: Candidate) => ({ ...unseen, calls: 50, successRate: provider.slug === "alpha" ? 0 : 1 })
+  const tried = (preferences: Partial<ProviderPreferences>) => {
+    const input = inputWith({ candidates, stats, preferences: preferring(preferences) })
+    return slugs(explorable(rank(input).ranked, input))
+  }
+  assert.deepStrictEqual(tried({}), ["alpha"])
+  assert.deepStrictEqual(tried({ sort: "latency" }), ["gamma", "alpha"])
+  assert.deepStrictEqual(tried({ sort: "price" }), [])
+  assert.deepStrictEqual(tried({ allow_fallbacks: false }), [])
+  assert.deepStrictEqual(tried({ order: ["beta"] }), [])
+  assert.deepStrictEqual(slugs(explored(candidates, candidates.slice(1), 0.015)), ["gamma", "alpha", "beta"])
+  assert.strictEqual(explored(candidates, candidates.slice(1), 0.02), candidates)
 })
 
 it("a chat is not for embedding models, nor embeddings for chat models", () => {

@@ -260,7 +260,9 @@ it.effect("the statistics count what was answered, and a client's fault as an an
     yield* inTime(routed(), 70)
     const stats = (yield* ProviderStats).snapshot("alpha")
     assert.deepStrictEqual([stats.calls, stats.successRate], [4, 0.75])
-    assert.deepStrictEqual(stats.latencyMs, { p50: 0, p99: 70 })
+    assert.deepStrictEqual(stats.wholeMs, { p50: 0, p99: 70 })
+    assert.isNull(stats.firstTokenMs)
+    assert.strictEqual(stats.throughputTps, 71.2, "five tokens in 70 ms")
   }).pipe(Effect.provide(layer))
 })
 

@@ -90,7 +90,7 @@ it.effect("figures of requests, money, cache, keys, providers and rejections; no
         slug: "alpha",
         state: "open",
         success_rate: 1 / 6,
-        ttft_p50_ms: 0,
+        ttft_p50_ms: null,
         open_until: "1970-01-01T00:00:01.000Z"
       }
     ])

@@ -1,0 +1,79 @@
+/** Exploration in the live order: seldom, reproducible, never in a preview, never beyond a filter. */
+import { assert, it } from "@effect/vitest"
+import { Effect, Layer, Random } from "effect"
+import { type ProviderPreferences } from "../../src/domain/Chat.ts"
+import { Ids } from "../../src/domain/Ids.ts"
+import { Catalog } from "../../src/gateway/Catalog.ts"
+import { chatIntent } from "../../src/gateway/ChatIntent.ts"
+import { Intake } from "../../src/gateway/Intake.ts"
+import { emptyFacts } from "../../src/gateway/Order.ts"
+import { ProviderStats } from "../../src/gateway/ProviderStats.ts"
+import { keyWith, requestWith } from "./orders.ts"
+import { saying, scripted } from "./scripts.ts"
+
+const good = { reply: saying("Hello") }
+const layer = Intake.layer({ defaultSort: "price" }).pipe(
+  Layer.provideMerge(
+    Layer.mergeAll(Catalog.layer, ProviderStats.layer, Ids.layerSequence).pipe(
+      Layer.provideMerge(scripted({ alpha: good, beta: good, gamma: good }).layer)
+    )
+  )
+)
+
+const limits = { requestsPerMinute: 1, tokensPerMinute: 1, concurrency: 1 }
+const intentWith = (provider: Partial<ProviderPreferences>) =>
+  chatIntent(
+    {
+      request: requestWith({ stream: true, provider: { allow_fallbacks: true, ...provider } }),
+      caller: { key: keyWith(), limits },
+      facts: emptyFacts()
+    },
+    []
+  )
+
+/** Who comes first in each of a thousand orders. */
+const firsts = (provider: Partial<ProviderPreferences>, seed: string) =>
+  Effect.gen(function* () {
+    const intake = yield* Intake
+    const found: Array<string> = []
+    for (let count = 0; count < 1_000; count++) {
+      const { excluded, ranked } = yield* intake.begin(intentWith(provider))
+      assert.strictEqual(ranked.length + excluded.length, 3)
+      found.push(ranked[0]?.provider.slug ?? "")
+    }
+    return found
+  }).pipe(Random.withSeed(seed))
+
+const measured = Effect.map(ProviderStats, (stats) => {
+  for (const [at, slug] of ["alpha", "beta", "gamma"].entries()) {
+    for (let count = 0; count < 50; count++) {
+      stats.record(slug, "test/small", { ok: true, latencyMs: 100 * (at + 1), streamed: true })
+    }
+  }
+})
+
+it.effect("speed: one request in fifty tries another; the same ones for the same seed", () =>
+  Effect.gen(function* () {
+    yield* measured
+    const found = yield* firsts({ sort: "latency" }, "a seed")
+    const tried = found.filter((slug) => slug !== "alpha")
+    assert.isTrue(tried.length > 5 && tried.length < 50, String(tried.length))
+    assert.deepStrictEqual([...new Set(tried)].sort(), ["beta", "gamma"])
+    assert.deepStrictEqual(yield* firsts({ sort: "latency" }, "a seed"), found)
+    assert.notDeepEqual(yield* firsts({ sort: "latency" }, "another"), found)
+    const route = yield* (yield* Intake).route(intentWith({ sort: "latency" }))
+    assert.strictEqual(route.ranked[0]?.provider.slug, "alpha")
+  }).pipe(Effect.provide(layer))
+)
+
+it.effect("nobody who was filtered out is tried, and nobody at all where the request decides", () =>
+  Effect.gen(function* () {
+    yield* measured
+    const set = (found: ReadonlyArray<string>) => [...new Set(found)].sort()
+    assert.deepStrictEqual(set(yield* firsts({ sort: "latency", ignore: ["beta"] }, "x")), ["alpha", "gamma"])
+    assert.deepStrictEqual(set(yield* firsts({ sort: "latency", allow_fallbacks: false }, "x")), ["alpha"])
+    assert.deepStrictEqual(set(yield* firsts({ sort: "latency", order: ["beta"] }, "x")), ["beta"])
+    assert.deepStrictEqual(set(yield* firsts({ sort: "price" }, "x")), ["alpha"])
+    assert.deepStrictEqual(set(yield* firsts({}, "x")), ["alpha"], "nobody cheaper is behind")
+  }).pipe(Effect.provide(layer))
+)
