@@ -199,6 +199,7 @@ providers:
     auth_header: api-key
     headers: { x-region: eu }
     query: { api-version: "2026-01-01" }
+    http2: true
     data_policy: { training: false }
     timeouts: { idle_ms: 5 }
     models:
@@ -224,6 +225,7 @@ providers:
           auth: { type: "header", name: "api-key" },
           headers: { "x-region": "eu" },
           query: { "api-version": "2026-01-01" },
+          http2: true,
           dataPolicy: { ...unknownPolicy, training: false },
           timeouts: { ...defaultTimeouts, idleMs: 5 },
           models: [

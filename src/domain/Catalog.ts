@@ -63,6 +63,8 @@ export interface ProviderConfig {
   readonly headers: Readonly<Record<string, string>>
   /** Appended to every call's address, e.g. Azure's `api-version`. */
   readonly query: Readonly<Record<string, string>>
+  /** Offers HTTP/2 to a server behind TLS, which then carries many calls on one connection; HTTP/1.1 by default. */
+  readonly http2?: boolean
   readonly dataPolicy: DataPolicy
   readonly timeouts: Timeouts
   readonly models: ReadonlyArray<ModelOffer>

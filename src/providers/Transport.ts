@@ -1,7 +1,7 @@
 /**
  * The only outbound HTTP. It posts JSON to an endpoint of a provider and answers the reply whole or as a stream that is
  * pulled. It follows no redirects (credentials would travel with them), retries nothing, never holds more than a
- * reply's bound in memory, and closes the socket the moment its caller is interrupted. Failures are data and carry no
+ * reply's bound in memory, and gives the call up the moment its caller is interrupted. Failures are data and carry no
  * key, address or content.
  *
  * Built on undici's dispatch interface: a chat-shaped POST measured 73 µs of this process's time, `Pool.request` 117
@@ -78,8 +78,8 @@ export class Transport extends Context.Service<
         Effect.promise(() => Promise.all([...pools.values()].map((pool) => pool.destroy())))
       )
 
-      const poolFor = (origin: string, connectMs: number): Pool => {
-        const key = `${origin} ${connectMs}`
+      const poolFor = (origin: string, connectMs: number, http2: boolean): Pool => {
+        const key = `${origin} ${connectMs} ${http2}`
         const known = pools.get(key)
         if (known !== undefined) return known
         const pool = new Pool(origin, {
@@ -89,8 +89,9 @@ export class Transport extends Context.Service<
           keepAliveTimeout: KEEP_ALIVE_MS,
           headersTimeout: 0,
           bodyTimeout: 0,
-          // One request a connection: giving a request up then closes its socket, which every provider understands.
-          allowH2: false
+          // With HTTP/1.1 there is one request a connection: giving a request up then closes its socket, which every
+          // provider understands. With HTTP/2 it resets its stream, and the connection stays for the others.
+          allowH2: http2
         })
         pools.set(key, pool)
         return pool
@@ -100,7 +101,7 @@ export class Transport extends Context.Service<
         endpoint: (config, path) => {
           const url = new URL(config.baseUrl + path)
           for (const [name, value] of Object.entries(config.query)) url.searchParams.set(name, value)
-          const pool = poolFor(url.origin, config.timeouts.connectMs)
+          const pool = poolFor(url.origin, config.timeouts.connectMs, config.http2 === true)
           const request = { path: url.pathname + url.search, method: "POST" } as const
           const whole = {
             ...request,

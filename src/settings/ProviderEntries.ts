@@ -37,6 +37,7 @@ const ProviderEntry = Schema.Struct({
   auth_header: Schema.optionalKey(text("a header's name, such as api-key", (value) => headerToken.test(value))),
   headers: Schema.optionalKey(privateTexts("text on one line", (value) => !/[\r\n\0]/.test(value))),
   query: Schema.optionalKey(privateTexts("text", () => true)),
+  http2: Schema.optionalKey(boolean()),
   data_policy: Schema.optionalKey(
     Schema.Struct({
       training: Schema.optionalKey(boolean()),
@@ -97,6 +98,7 @@ const providerOf = (entry: typeof ProviderEntry.Type, models: ReadonlyArray<Mode
           : { type: "header", name: entry.auth_header },
     headers: entry.headers ?? {},
     query: entry.query ?? {},
+    ...(entry.http2 === true ? { http2: true } : {}),
     dataPolicy: {
       training: entry.data_policy?.training ?? unknownPolicy.training,
       retainsPrompts: entry.data_policy?.retains_prompts ?? unknownPolicy.retainsPrompts,
@@ -124,6 +126,7 @@ const entryFaults = (entry: typeof ProviderEntry.Type, place: Place): Faults => 
       .filter((name) => /^(key|api[-_]?key|access_token)$/i.test(name))
       .map((name) => at("query", name))
   ]
+  const isPlain = entry.http2 === true && entry.base_url?.startsWith("https:") !== true
   const nameless = Object.keys(entry.headers ?? {}).filter((name) => !headerToken.test(name))
   return [
     ...(entry.base_url === undefined && entry.dialect !== "mock"
@@ -140,6 +143,9 @@ const entryFaults = (entry: typeof ProviderEntry.Type, place: Place): Faults => 
       : []),
     ...(entry.auth_header !== undefined && entry.api_key === undefined
       ? [{ setting: at("api_key"), problem: "is missing though auth_header is set", expected: "the provider's key" }]
+      : []),
+    ...(isPlain
+      ? [{ setting: at("http2"), problem: "needs TLS", expected: "false, or a base_url that starts with https://" }]
       : []),
     ...credentials.map((setting) => ({
       setting,

@@ -129,7 +129,7 @@ describe("a wrong settings file", () => {
     [
       "providers: [4]",
       "providers[0] is a number; expected a mapping of slug, name, dialect, base_url, api_key, auth_header, headers, query, " +
-        "data_policy, timeouts, models"
+        "http2, data_policy, timeouts, models"
     ],
     [
       "providers: [{ slug: A, dialect: open-ai }]",
@@ -168,6 +168,10 @@ describe("a wrong settings file", () => {
     [
       provider("query: { key: hunter2 }"),
       "providers[0].query.key would print a credential; expected the key in api_key, and its header's name in auth_header"
+    ],
+    [
+      provider("http2: true"),
+      "providers[0].http2 needs TLS; expected false, or a base_url that starts with https://"
     ],
     [
       provider("timeouts: { conect_ms: 1, total_ms: 0 }"),
