@@ -5,7 +5,8 @@ import { runInNewContext } from "node:vm"
 
 setFlagsFromString("--expose-gc")
 const collectGarbage = runInNewContext("gc") as () => void
-const SAMPLE_EVERY_MS = 300
+/** A sample stops everything: so many times as long as it took pass before the next. */
+const REST = 10
 
 /** Bytes in use by objects and buffers once the garbage is collected. */
 export const liveBytes = (): number => {
@@ -19,9 +20,15 @@ export const peakWhile = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
   Effect.suspend(() => {
     const before = liveBytes()
     let peakBytes = 0
-    const sampler = setInterval(() => void (peakBytes = Math.max(peakBytes, liveBytes() - before)), SAMPLE_EVERY_MS)
+    let sampler: NodeJS.Timeout | undefined
+    const sample = (): void => {
+      const startedAtMs = performance.now()
+      peakBytes = Math.max(peakBytes, liveBytes() - before)
+      sampler = setTimeout(sample, REST * (performance.now() - startedAtMs))
+    }
+    sample()
     return effect.pipe(
       Effect.map((answer) => ({ answer, peakBytes: Math.max(peakBytes, liveBytes() - before) })),
-      Effect.ensuring(Effect.sync(() => clearInterval(sampler)))
+      Effect.ensuring(Effect.sync(() => clearTimeout(sampler)))
     )
   })

@@ -169,10 +169,7 @@ describe("a wrong settings file", () => {
       provider("query: { key: hunter2 }"),
       "providers[0].query.key would print a credential; expected the key in api_key, and its header's name in auth_header"
     ],
-    [
-      provider("http2: true"),
-      "providers[0].http2 needs TLS; expected false, or a base_url that starts with https://"
-    ],
+    [provider("http2: true"), "providers[0].http2 needs TLS; expected false, or a base_url that starts with https://"],
     [
       provider("timeouts: { conect_ms: 1, total_ms: 0 }"),
       "providers[0].timeouts.conect_ms is unknown, did you mean connect_ms?; expected one of connect_ms, first_token_ms, idle_ms, " +
