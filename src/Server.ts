@@ -24,6 +24,7 @@ import { Intake } from "./gateway/Intake.ts"
 import { Meter } from "./gateway/Meter.ts"
 import { Overview } from "./gateway/Overview.ts"
 import { Policy } from "./gateway/Policy.ts"
+import { Privacy } from "./gateway/Privacy.ts"
 import { ProviderStats } from "./gateway/ProviderStats.ts"
 import { RoutePreview } from "./gateway/RoutePreview.ts"
 import { Router } from "./gateway/Router.ts"
@@ -42,6 +43,7 @@ import * as GenerationRoutes from "./http/Generations.ts"
 import * as HealthRoutes from "./http/Health.ts"
 import * as KeyRoutes from "./http/Keys.ts"
 import * as ModelRoutes from "./http/Models.ts"
+import * as PrivacyRoutes from "./http/Privacy.ts"
 import * as RouteRoutes from "./http/Route.ts"
 import * as SeriesRoutes from "./http/Series.ts"
 import * as Swappable from "./http/Swappable.ts"
@@ -60,6 +62,7 @@ export const gateway = (settings: SettingsShape) =>
     Overview.layer,
     Series.layer
   ).pipe(
+    Layer.provideMerge(Privacy.layer(settings.privacy)),
     Layer.provideMerge(
       Layer.mergeAll(Closing.layer, Policy.layer, Router.layer({ ...settings.routing, markup: settings.markup }))
     ),
@@ -96,6 +99,7 @@ export const routes = (settings: SettingsShape, adminKey: Redacted.Redacted) =>
         EmbeddingRoutes.layer,
         RouteRoutes.layer,
         ModelRoutes.layer,
+        PrivacyRoutes.layer,
         ModelRoutes.layerAdmin,
         GenerationRoutes.layer,
         GenerationRoutes.layerAdmin,

@@ -6,6 +6,7 @@
 import { Context, Effect, Layer, type Redacted, Result } from "effect"
 import { type ProviderConfig, type SortAxis } from "./domain/Catalog.ts"
 import { defaultTiers, type RateLimits, type Tier } from "./domain/Key.ts"
+import { type PrivacyRules } from "./domain/Privacy.ts"
 import { mockProvider } from "./providers/presets/Mock.ts"
 import {
   type ConfigFile,
@@ -17,6 +18,7 @@ import {
 } from "./settings/ConfigFile.ts"
 import { decodeEnvironment, type Environment, presentVariables, unknownVariables } from "./settings/Environment.ts"
 import { type Faults } from "./settings/Faults.ts"
+import { noPrivacy, unusablePatterns } from "./settings/PrivacySection.ts"
 import { SettingsError } from "./settings/SettingsError.ts"
 import { readFile, type SettingsSource } from "./settings/SettingsSource.ts"
 import { noSignIn, type SignInSettings } from "./settings/SignIn.ts"
@@ -78,7 +80,7 @@ export interface SettingsShape {
   /** `markup` of the file. A fraction: 0.05 adds five per cent. */
   readonly markup: number
   /** `privacy` of the file. */
-  readonly privacy: { readonly mode: "off" | "mask" | "block" }
+  readonly privacy: PrivacyRules
   /** `auth` of the file. */
   readonly auth: SignInSettings
 }
@@ -103,7 +105,7 @@ export const defaultSettings: SettingsShape = {
   tiers: defaultTiers,
   cache: { enabled: true, ttlSeconds: 300, scope: "key", maxEntries: 10_000 },
   markup: 0,
-  privacy: { mode: "off" },
+  privacy: noPrivacy,
   auth: noSignIn
 }
 
@@ -127,7 +129,8 @@ export class Settings extends Context.Service<Settings, SettingsShape>()("tollga
     }
     const { environment, vendors, file } = decoded.success
     const settings = compose(environment, vendors, file, source.isTerminal)
-    const refused = [...unservedFallbacks(settings), ...unprotected(settings)]
+    const unusable = yield* unusablePatterns(settings.privacy.patterns)
+    const refused = [...unservedFallbacks(settings), ...unusable]
     return refused.length === 0 ? settings : yield* new SettingsError({ faults: refused })
   })
 
@@ -181,7 +184,7 @@ const compose = (
   file: ConfigFile,
   isTerminal: boolean
 ): SettingsShape => {
-  const { cache, routing, privacy } = defaultSettings
+  const { cache, routing } = defaultSettings
   const providers = [...file.providers, ...vendors]
   return {
     host: env.TOLLGATE_HOST ?? defaultSettings.host,
@@ -213,16 +216,10 @@ const compose = (
       maxEntries: file.cache.max_entries ?? cache.maxEntries
     },
     markup: file.markup ?? defaultSettings.markup,
-    privacy: { mode: file.privacy.mode ?? privacy.mode },
+    privacy: file.privacy,
     auth: file.auth ?? defaultSettings.auth
   }
 }
-
-/** A privacy mode that nothing enforces would let through what it promises to hold back. */
-const unprotected = ({ privacy }: SettingsShape): Faults =>
-  privacy.mode === "off"
-    ? []
-    : [{ setting: "privacy.mode", problem: `is ${privacy.mode}, which this version cannot do yet`, expected: "off" }]
 
 /** Fallback models that no provider serves: a fallback that can never happen. */
 const unservedFallbacks = ({ providers, routing }: SettingsShape): Faults => {

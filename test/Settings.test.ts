@@ -54,7 +54,11 @@ describe("defaults", () => {
       },
       cache: { enabled: true, ttlSeconds: 300, scope: "key", maxEntries: 10_000 },
       markup: 0,
-      privacy: { mode: "off" },
+      privacy: {
+        mode: "off",
+        entities: ["email", "phone", "credit_card", "iban", "us_ssn", "ip_address", "secret"],
+        patterns: []
+      },
       auth: { issuer: null, oauth: {}, email: null, sms: null }
     })
   })
@@ -166,7 +170,7 @@ routing: { default_sort: latency, retries: 0, hedge_after_ms: 250, continue_stre
 tiers: { free: { concurrency: 2 } }
 cache: { enabled: false, scope: owner }
 markup: 0.05
-privacy: { mode: off }
+privacy: { mode: mask, entities: [email], patterns: [{ name: employee, pattern: "EMP-\\\\d{6}" }] }
 `
         )
       )
@@ -182,7 +186,7 @@ privacy: { mode: off }
         tiers: { ...defaultSettings.tiers, free: { ...defaultSettings.tiers.free, concurrency: 2 } },
         cache: { ...defaultSettings.cache, enabled: false, scope: "owner" },
         markup: 0.05,
-        privacy: { mode: "off" }
+        privacy: { mode: "mask", entities: ["email"], patterns: [{ name: "employee", pattern: "EMP-\\d{6}" }] }
       })
     })
   )

@@ -8,6 +8,7 @@ import { AdminGenerationsGroup, GenerationsGroup } from "./Generations.ts"
 import { HealthGroup } from "./Health.ts"
 import { KeysGroup, OwnKeyGroup } from "./Keys.ts"
 import { AdminModelsGroup, ModelsGroup } from "./Models.ts"
+import { PrivacyGroup } from "./Privacy.ts"
 import { RouteGroup } from "./Route.ts"
 import { SeriesGroup } from "./Series.ts"
 
@@ -22,6 +23,7 @@ export class Api extends HttpApi.make("tollgate")
   .add(GenerationsGroup)
   .add(KeysGroup)
   .add(OwnKeyGroup)
+  .add(PrivacyGroup)
   .add(AdminGroup)
   .add(SeriesGroup)
   .add(AdminGenerationsGroup)

@@ -2,6 +2,7 @@
 import { Effect, Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { Scope, Tier } from "../domain/Key.ts"
+import { KeyPrivacy } from "../domain/Privacy.ts"
 import { AdminAuthorization, Authorization } from "./Authorization.ts"
 import { errors, Validation } from "./Failure.ts"
 
@@ -21,6 +22,8 @@ export const CreateKeyRequest = Schema.Struct({
   monthly_budget_usd: nullable(Budget),
   /** Model ids and `author/*`; null or absent: every model. */
   allowed_models: nullable(Schema.Array(ModelPattern)),
+  /** Stricter than the deployment's mode; null or absent: the deployment's. */
+  privacy: nullable(KeyPrivacy),
   /** Null or absent: all of them. */
   scopes: nullable(Schema.Array(Scope).check(Schema.isMinLength(1))),
   expires_at: nullable(Moment)
@@ -31,6 +34,7 @@ export const UpdateKeyRequest = Schema.Struct({
   tier: Schema.optionalKey(Tier),
   monthly_budget_usd: nullable(Budget),
   allowed_models: nullable(Schema.Array(ModelPattern)),
+  privacy: nullable(KeyPrivacy),
   scopes: Schema.optionalKey(Schema.Array(Scope).check(Schema.isMinLength(1))),
   expires_at: nullable(Moment),
   /** Revoking is `DELETE`, and final. */
@@ -54,6 +58,7 @@ const keyFields = {
   prefix: Schema.String,
   monthly_budget_usd: Schema.NullOr(Schema.Finite),
   allowed_models: Schema.NullOr(Schema.Array(Schema.String)),
+  privacy: Schema.NullOr(KeyPrivacy),
   rate_limits: Schema.Struct({
     requests_per_minute: Schema.Int,
     tokens_per_minute: Schema.Int,

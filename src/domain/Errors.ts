@@ -27,7 +27,10 @@ export class BudgetExceeded extends Data.TaggedClass("BudgetExceeded")<{
 }> {}
 export class ModelNotAllowed extends Data.TaggedClass("ModelNotAllowed")<{ readonly model: string }> {}
 export class PrivacyBlocked extends Data.TaggedClass("PrivacyBlocked")<{
+  /** How many values of each type. */
   readonly counts: Readonly<Record<string, number>>
+  /** `unsearched`: the search was not finished in its time, so nothing is known to be safe. */
+  readonly cause: "found" | "unsearched"
 }> {}
 /** `ambiguous`: the ids that a bare slug could mean. */
 export class ModelNotFound extends Data.TaggedClass("ModelNotFound")<{

@@ -4,6 +4,7 @@
  */
 import { Schema } from "effect"
 import { type NanoUsd } from "./Money.ts"
+import { type KeyPrivacy } from "./Privacy.ts"
 
 export const Tier = Schema.Literals(["free", "pro", "enterprise"]).annotate({ identifier: "ApiKeyTier" })
 export type Tier = typeof Tier.Type
@@ -55,6 +56,8 @@ export interface KeyRecord {
   readonly monthlyBudgetNano: NanoUsd | null
   /** Model ids and `author/*`; `null`: every model. */
   readonly allowedModels: ReadonlyArray<string> | null
+  /** What it asks of the privacy guard beyond the deployment's mode; `null`: nothing. */
+  readonly privacy: KeyPrivacy | null
   /** The user whom the key belongs to; `null`: made by an admin for nobody in particular. */
   readonly ownerId: string | null
   readonly createdAtMs: number

@@ -7,6 +7,7 @@ import { DependencyUnavailable, gatewayError, type GatewayError, NotFound, Unaut
 import { Ids, isId } from "../domain/Ids.ts"
 import { type KeyRecord, type RateLimits, type Scope, statusOf, type Tier } from "../domain/Key.ts"
 import { monthOf, type NanoUsd } from "../domain/Money.ts"
+import { type KeyPrivacy } from "../domain/Privacy.ts"
 import { type KeyPage, type KeyPatch, KeyRepo } from "../store/KeyRepo.ts"
 import { type Balance, Ledger } from "../store/Ledger.ts"
 import { type StoreError } from "../store/StoreError.ts"
@@ -27,6 +28,8 @@ export interface NewKey {
   readonly scopes: ReadonlyArray<Scope>
   readonly monthlyBudgetNano: NanoUsd | null
   readonly allowedModels: ReadonlyArray<string> | null
+  /** Absent or null: the deployment's mode. */
+  readonly privacy?: KeyPrivacy | null
   readonly ownerId: string | null
   readonly expiresAtMs: number | null
 }
@@ -117,6 +120,7 @@ export class Accounts extends Context.Service<
           const { hash, prefix, publicId, secret } = makeSecret()
           const record: KeyRecord = {
             ...key,
+            privacy: key.privacy ?? null,
             id: ids.next("key", nowMs),
             publicId,
             secretHash: hash,

@@ -1,6 +1,6 @@
 /**
- * What happens to a chat request: the policies in spec.md's order, the prompt cache, the router, and the record that every ending
- * leaves. A cache hit and a provider's answer are one type here, and a stream is the same answer in pieces.
+ * What happens to a chat request: the policies in spec.md's order, the privacy guard, the prompt cache, the router, and the record that
+ * every ending leaves. A cache hit and a provider's answer are one type here, and a stream is the same answer in pieces.
  */
 import { Context, Effect, Layer, type Scope, Stream } from "effect"
 import { type Candidate } from "../domain/Catalog.ts"
@@ -15,6 +15,7 @@ import { Intake } from "./Intake.ts"
 import { Meter } from "./Meter.ts"
 import { type CacheControl, type Caller, type Facts, type Order } from "./Order.ts"
 import { Policy } from "./Policy.ts"
+import { Privacy } from "./Privacy.ts"
 import { ReplyBuilder } from "./ReplyBuilder.ts"
 import { Router } from "./Router.ts"
 
@@ -52,6 +53,7 @@ export class Completion extends Context.Service<
       Effect.gen(function* () {
         const intake = yield* Intake
         const policy = yield* Policy
+        const privacy = yield* Privacy
         const cache = yield* Cache
         const router = yield* Router
         const meter = yield* Meter
@@ -106,12 +108,16 @@ export class Completion extends Context.Service<
 
         const run = Effect.fnUntraced(function* (query: ChatQuery) {
           const order = yield* intake.begin(chatIntent(query, options.modelsFallback))
+          const veil = privacy.chat(order)
           yield* closing.onScopeClose(order)
           // From the inside out: the rate limit is the first to look, the router the last to work.
           const answer = yield* routed(order).pipe(
             cached(order, query.cacheControl),
+            veil.refuse,
             policy.whitelist(order),
             policy.budget(order),
+            // What is counted, named and sent is the masked request.
+            veil.mask,
             policy.rateLimit(order),
             closing.onFailure(order)
           )
@@ -126,12 +132,12 @@ export class Completion extends Context.Service<
           }
           if (answer.body._tag === "Whole") {
             const usage = yield* closing.whole(order, answer, answer.body.reply)
-            return { _tag: "Reply", head, reply: answer.body.reply, usage } satisfies Completed as Completed
+            return { _tag: "Reply", head, reply: veil.reply(answer.body.reply), usage } satisfies Completed as Completed
           }
           return {
             _tag: "Stream",
             head,
-            events: yield* closing.stream(order, answer, answer.body.events)
+            events: veil.events(yield* closing.stream(order, answer, answer.body.events))
           } satisfies Completed as Completed
         })
 

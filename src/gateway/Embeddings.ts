@@ -10,6 +10,7 @@ import { Closing } from "./Closing.ts"
 import { Intake } from "./Intake.ts"
 import { type Caller, type Facts } from "./Order.ts"
 import { Policy } from "./Policy.ts"
+import { Privacy } from "./Privacy.ts"
 import { Router } from "./Router.ts"
 import { countInputs } from "./Tokens.ts"
 
@@ -35,6 +36,7 @@ export class Embeddings extends Context.Service<
     Effect.gen(function* () {
       const intake = yield* Intake
       const policy = yield* Policy
+      const privacy = yield* Privacy
       const router = yield* Router
       const closing = yield* Closing
 
@@ -52,10 +54,18 @@ export class Embeddings extends Context.Service<
           caller,
           facts
         })
+        const veil = privacy.embedding(order)
         yield* closing.onScopeClose(order)
         const routed = yield* router
           .embed(order)
-          .pipe(policy.whitelist(order), policy.budget(order), policy.rateLimit(order), closing.onFailure(order))
+          .pipe(
+            veil.refuse,
+            policy.whitelist(order),
+            policy.budget(order),
+            veil.mask,
+            policy.rateLimit(order),
+            closing.onFailure(order)
+          )
         facts.generationId = order.generationId
         const usage = yield* closing.metered(order, routed, routed.answer.usage)
         return {

@@ -57,7 +57,8 @@ export interface Continuation {
 export interface Order<Request = ChatRequest | EmbeddingRequest> {
   readonly generationId: string
   readonly caller: Caller
-  readonly request: Request
+  /** The client's, or what the privacy guard made of it. */
+  request: Request
   /** As the client named it, or its full id once that is known. */
   readonly model: string
   /** Who may serve it, best first; empty when nobody may. */
@@ -68,7 +69,8 @@ export interface Order<Request = ChatRequest | EmbeddingRequest> {
   readonly startedAtMs: number
   /** The UTC month in which the request began, and by which it is billed. */
   readonly month: string
-  readonly promptTokens: number
+  /** Of `request` as it is sent. */
+  promptTokens: number
   /** Completion tokens that the client allows for all choices together; `null`: it did not say. */
   readonly outputTokens: number | null
   /** How many choices were asked for. */
@@ -87,5 +89,7 @@ export interface Order<Request = ChatRequest | EmbeddingRequest> {
 }
 
 /** What the token limit takes before the reply is known: the prompt, and the output that the client allowed. */
-export const estimatedTokens = ({ outputTokens, promptTokens }: Order<unknown>): number =>
-  promptTokens + (outputTokens ?? 0)
+export const estimatedTokens = ({
+  outputTokens,
+  promptTokens
+}: Pick<Order<unknown>, "outputTokens" | "promptTokens">): number => promptTokens + (outputTokens ?? 0)

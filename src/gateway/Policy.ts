@@ -23,11 +23,17 @@ const LEASE_MARGIN_MS = 60_000
 
 export type Step = <A, R>(next: Effect.Effect<A, GatewayError, R>) => Effect.Effect<A, GatewayError, R | Scope.Scope>
 
+/** What the rate limit has to know of a request; one that calls no model has no candidates. */
+export type Limited = Pick<
+  Order<unknown>,
+  "generationId" | "caller" | "promptTokens" | "outputTokens" | "ranked" | "facts"
+>
+
 export class Policy extends Context.Service<
   Policy,
   {
     /** Requests and tokens a minute, and requests at once. Leaves the verdict in the order's facts, refused or not. */
-    readonly rateLimit: (order: Order) => Step
+    readonly rateLimit: (request: Limited) => Step
     /** Reserves what the request may cost. Refuses when the month's budget has no room for it. */
     readonly budget: (order: Order) => Step
     readonly whitelist: (order: Order) => Step
@@ -39,7 +45,7 @@ export class Policy extends Context.Service<
       const limits = yield* Limits
       const meter = yield* Meter
 
-      const acquire = Effect.fnUntraced(function* (order: Order) {
+      const acquire = Effect.fnUntraced(function* (order: Limited) {
         const { key, limits: tier } = order.caller
         const nowMs = yield* Clock.currentTimeMillis
         const verdict = yield* limits
@@ -68,7 +74,7 @@ export class Policy extends Context.Service<
         }
       })
 
-      const release = (order: Order) =>
+      const release = (order: Limited) =>
         Effect.catch(limits.release(order.caller.key.id, order.generationId), (error) =>
           Effect.logWarning("a concurrency slot was not given back; its lease will end it").pipe(
             Effect.annotateLogs({ dependency: error.dependency })
@@ -99,5 +105,5 @@ export class Policy extends Context.Service<
 const unavailable = (error: StoreError): Effect.Effect<never, GatewayError> =>
   Effect.fail(gatewayError(new DependencyUnavailable({ dependency: error.dependency })))
 
-const longestMs = (order: Order): number =>
+const longestMs = (order: Limited): number =>
   order.ranked.reduce((longest, { provider }) => Math.max(longest, provider.timeouts.totalMs), 0)

@@ -26,6 +26,7 @@ export const layer = HttpApiBuilder.group(
               scopes: payload.scopes ?? allScopes,
               monthlyBudgetNano: budgetOf(payload.monthly_budget_usd),
               allowedModels: payload.allowed_models ?? null,
+              privacy: payload.privacy ?? null,
               ownerId: null,
               expiresAtMs: momentOf(payload.expires_at)
             }),
@@ -55,6 +56,7 @@ export const layer = HttpApiBuilder.group(
                 ? {}
                 : { monthlyBudgetNano: budgetOf(payload.monthly_budget_usd) }),
               ...(payload.allowed_models === undefined ? {} : { allowedModels: payload.allowed_models }),
+              ...(payload.privacy === undefined ? {} : { privacy: payload.privacy }),
               ...(payload.scopes === undefined ? {} : { scopes: payload.scopes }),
               ...(payload.expires_at === undefined ? {} : { expiresAtMs: momentOf(payload.expires_at) }),
               ...(payload.status === undefined ? {} : { state: payload.status })
@@ -102,6 +104,7 @@ const keyWire = ({ balance, key, limits, nowMs }: KeyView): ApiKey => {
     prefix: key.prefix,
     monthly_budget_usd: key.monthlyBudgetNano === null ? null : usdFromNano(key.monthlyBudgetNano),
     allowed_models: key.allowedModels,
+    privacy: key.privacy,
     rate_limits: {
       requests_per_minute: limits.requestsPerMinute,
       tokens_per_minute: limits.tokensPerMinute,

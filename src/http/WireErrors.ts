@@ -104,8 +104,11 @@ export const wireOf = (reason: Reason): Wire => {
       return {
         status: 403,
         type: "privacy_blocked",
-        code: "privacy_blocked",
-        message: "The request holds personal data that may not leave.",
+        code: reason.cause === "found" ? "privacy_blocked" : "privacy_not_searched",
+        message:
+          reason.cause === "found"
+            ? "The request holds personal data or secrets that may not leave; details.counts says of which types."
+            : "The request could not be searched for personal data in the time there is for it, so it was not sent. Shorten it.",
         retryable: false,
         details: { counts: reason.counts }
       }

@@ -7,10 +7,12 @@ import { Predicate, Result, Schema } from "effect"
 import { parse } from "effect/encoding/Yaml"
 import { type ProviderConfig, type SortAxis } from "../domain/Catalog.ts"
 import { type RateLimits, type Tier } from "../domain/Key.ts"
+import { type PrivacyRules } from "../domain/Privacy.ts"
 import { type EnvironmentVariables } from "./Environment.ts"
 import { decodeAt, type Faults, member, type Place } from "./Faults.ts"
 import { boolean, choice, integer, modelId, number, orNull } from "./Forms.ts"
 import { entriesOf } from "./Lists.ts"
+import { decodePrivacy, noPrivacy } from "./PrivacySection.ts"
 import { decodeProviders } from "./ProviderEntries.ts"
 import { fillReferences, hideReferences } from "./References.ts"
 import { decodeSignIn, type SignInSettings } from "./SignIn.ts"
@@ -44,16 +46,15 @@ const CacheSection = Schema.Struct({
 })
 
 const Markup = number("a fraction from 0 to 10 (0.05 adds five per cent)", 0, 10)
-const Privacy = Schema.Struct({ mode: Schema.optionalKey(choice(["off", "mask", "block"])) })
 
-/** What the file sets, as it sets it; `providers` and `auth` in their final shape. */
+/** What the file sets, as it sets it; `providers`, `privacy` and `auth` in their final shape. */
 export interface ConfigFile {
   readonly providers: ReadonlyArray<ProviderConfig>
   readonly routing: typeof Routing.Type
   readonly tiers: typeof Tiers.Type
   readonly cache: typeof CacheSection.Type
   readonly markup: number | null
-  readonly privacy: typeof Privacy.Type
+  readonly privacy: PrivacyRules
   readonly auth: SignInSettings | null
 }
 
@@ -73,7 +74,7 @@ export const emptyConfig: ReadConfig = {
     tiers: {},
     cache: {},
     markup: null,
-    privacy: {},
+    privacy: noPrivacy,
     auth: null
   }),
   referred: new Set(),
@@ -130,7 +131,7 @@ const decodeSections = (file: Place): Result.Result<ConfigFile, Faults> => {
     tiers: section("tiers", (place) => decodeAt(Tiers, place), {}),
     cache: section("cache", (place) => decodeAt(CacheSection, place), {}),
     markup: section<number | null>("markup", (place) => decodeAt(Markup, place), null),
-    privacy: section("privacy", (place) => decodeAt(Privacy, place), {}),
+    privacy: section("privacy", decodePrivacy, noPrivacy),
     auth: section<SignInSettings | null>("auth", decodeSignIn, null)
   }
   const all: ReadonlyArray<Result.Result<unknown, Faults>> = Object.values(parts)

@@ -18,6 +18,7 @@ export type KeyPatch = Partial<
     | "state"
     | "monthlyBudgetNano"
     | "allowedModels"
+    | "privacy"
     | "expiresAtMs"
     | "revokedAtMs"
     | "publicId"

@@ -14,6 +14,7 @@ const patchable = [
   "scopes",
   "monthly_budget_nano",
   "allowed_models",
+  "privacy",
   "expires_at_ms",
   "public_id",
   "secret_hash",

@@ -1,6 +1,7 @@
 /** How a key's record lies in the table `api_keys`: a column for each member. */
 import { Schema } from "effect"
 import { type KeyRecord, Scope, Tier } from "../domain/Key.ts"
+import { KeyPrivacy } from "../domain/Privacy.ts"
 import { tableOf } from "./Rows.ts"
 
 const Row = Schema.Struct({
@@ -16,6 +17,7 @@ const Row = Schema.Struct({
   state: Schema.Literals(["active", "disabled", "revoked"]),
   monthlyBudgetNano: Schema.NullOr(Schema.Finite),
   allowedModels: Schema.NullOr(Schema.Array(Schema.String)),
+  privacy: Schema.NullOr(KeyPrivacy),
   ownerId: Schema.NullOr(Schema.String),
   createdAtMs: Schema.Finite,
   updatedAtMs: Schema.Finite,

@@ -24,6 +24,7 @@ export const keyWith = (key: Partial<KeyRecord> = {}): KeyRecord => ({
   state: "active",
   monthlyBudgetNano: null,
   allowedModels: null,
+  privacy: null,
   ownerId: null,
   createdAtMs: 0,
   updatedAtMs: 0,

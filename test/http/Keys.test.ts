@@ -29,6 +29,7 @@ const record = {
   status: "active",
   monthly_budget_usd: null,
   allowed_models: null,
+  privacy: null,
   rate_limits: { requests_per_minute: 20, tokens_per_minute: 40_000, concurrency: 4 },
   usage: {
     month_spent_usd: 0,
@@ -72,6 +73,7 @@ it.effect("a key is made with what was asked for", () =>
       tier: "pro",
       monthly_budget_usd: 12.345678901,
       allowed_models: ["test/small", "openai/*"],
+      privacy: "mask",
       scopes: ["chat:write"],
       expires_at: "1970-01-02T01:00:00+01:00"
     }
@@ -120,8 +122,10 @@ it.effect("a change takes what is sent and leaves the rest; null lifts a cap", (
       monthly_budget_usd: 5,
       updated_at: "1970-01-01T00:00:01.000Z"
     })
-    const lifted = (yield* admin("PATCH", path, { monthly_budget_usd: null, allowed_models: null })).body
-    assert.deepInclude(lifted, { name: "b", monthly_budget_usd: null, allowed_models: null })
+    const lifted = (yield* admin("PATCH", path, { monthly_budget_usd: null, allowed_models: null, privacy: "block" }))
+      .body
+    assert.deepInclude(lifted, { name: "b", monthly_budget_usd: null, allowed_models: null, privacy: "block" })
+    assert.isNull((yield* admin("PATCH", path, { privacy: null })).body.privacy)
     assert.notProperty(lifted, "key")
     const disabled = (yield* admin("PATCH", path, { status: "disabled" })).body
     assert.strictEqual(disabled.status, "disabled")

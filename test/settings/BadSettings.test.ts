@@ -109,6 +109,8 @@ const address =
   "an http:// or https:// address without credentials, query or fragment, such as https://api.example.com/v1"
 const token = "letters, digits and dashes, such as anthropic-version"
 const usd = "USD per million tokens, from 0 to 1000000"
+const patternName = "a name of lower-case letters, digits and _, at most 32, that no built-in entity has"
+const patternForm = "a regular expression of RE2: no look-around, no back-references; at most 1000 characters"
 
 describe("a wrong settings file", () => {
   const cases: ReadonlyArray<readonly [string, ...ReadonlyArray<string>]> = [
@@ -239,8 +241,23 @@ describe("a wrong settings file", () => {
       "cache.max_entries is a list; expected a whole number of entries from 1 to 100000000"
     ],
     ["markup: -0.1", "markup is -0.1; expected a fraction from 0 to 10 (0.05 adds five per cent)"],
-    ["privacy: mask", "privacy is a text; expected a mapping of mode"],
-    ["privacy: { mode: mask }", "privacy.mode is mask, which this version cannot do yet; expected off"],
+    ["privacy: mask", "privacy is a text; expected a mapping of mode, entities, patterns"],
+    [
+      "privacy: { entities: [email, name], patterns: [{ name: email, pattern: a }, { name: A, pattern: '' }] }",
+      'privacy.entities[1] is "name"; expected one of email, phone, credit_card, iban, us_ssn, ip_address, secret',
+      `privacy.patterns[0].name is "email"; expected ${patternName}`,
+      `privacy.patterns[1].name is "A"; expected ${patternName}`,
+      `privacy.patterns[1].pattern is empty; expected ${patternForm}`
+    ],
+    [
+      "privacy: { patterns: [{ name: a, pattern: b }, { name: a, pattern: c }] }",
+      "privacy.patterns[1].name repeats privacy.patterns[0].name; expected a name that no other pattern has"
+    ],
+    [
+      'privacy: { patterns: [{ name: a, pattern: "(a+)+$" }, { name: b, pattern: "(?<=a)b" }, { name: c, pattern: "(" }] }',
+      `privacy.patterns[1].pattern cannot be run; expected ${patternForm}`,
+      `privacy.patterns[2].pattern cannot be run; expected ${patternForm}`
+    ],
     ["privacy: { mode: hide }", 'privacy.mode is "hide"; expected one of off, mask, block'],
     [
       "auth: { oauth: { okta: { client_id: a, client_secret: b }, A_B: { client_id: a, client_secret: b } } }",

@@ -28,7 +28,9 @@ it.effect("migrates once when several processes start at once on a fresh databas
     for (const sql of clients) {
       assert.deepStrictEqual(yield* sql`SELECT migration_id, name FROM tollgate_migrations ORDER BY 1`, [
         { migration_id: 1, name: "initial" },
-        { migration_id: 2, name: "ledger_groups" }
+        { migration_id: 2, name: "ledger_groups" },
+        { migration_id: 3, name: "sign_in" },
+        { migration_id: 7, name: "key_privacy" }
       ])
     }
     const again = yield* clientAt(url)

@@ -1,0 +1,75 @@
+/** The privacy preview at the edge. No value that was found leaves in an answer, a fault or a line of log. */
+import { Effect } from "effect"
+import { HttpServerResponse } from "effect/http"
+import { HttpApiBuilder } from "effect/http-api"
+import { Api } from "../api/Api.ts"
+import { type ValidationError } from "../api/Failure.ts"
+import { type PrivacyPreview, type PrivacyPreviewRequest } from "../api/Privacy.ts"
+import { type Preview, Privacy } from "../gateway/Privacy.ts"
+import { callerWith } from "./Authorization.ts"
+import { CurrentRequest } from "./CurrentRequest.ts"
+import { guard, validationResponse } from "./Failure.ts"
+
+export const layer = HttpApiBuilder.group(
+  Api,
+  "privacy",
+  Effect.fnUntraced(function* (handlers) {
+    const privacy = yield* Privacy
+
+    const preview = Effect.fnUntraced(function* (request: PrivacyPreviewRequest) {
+      const { facts, requestId } = yield* CurrentRequest
+      // The operator's patterns are among the names, so the schema cannot know them.
+      const unknown = unknownEntities(request.entities ?? [], privacy.types)
+      if (unknown.length > 0) return validationResponse(unknown, requestId)
+      const caller = yield* callerWith("privacy:preview")
+      const previewed = yield* privacy.preview({
+        text: request.text ?? null,
+        messages: request.messages ?? null,
+        entities: request.entities ?? null,
+        mode: request.mode ?? null,
+        caller,
+        facts
+      })
+      return HttpServerResponse.jsonUnsafe(wireOf(previewed))
+    })
+
+    return handlers.handle("preview", ({ payload }) => guard(preview(payload)))
+  })
+)
+
+const unknownEntities = (
+  entities: ReadonlyArray<string>,
+  types: ReadonlyArray<string>
+): ReadonlyArray<ValidationError> => {
+  const names = types.map((type) => `'${type}'`)
+  const expected = names.length < 2 ? names.join("") : `${names.slice(0, -1).join(", ")} or ${names.at(-1)}`
+  return entities.flatMap((entity, index) =>
+    types.includes(entity)
+      ? []
+      : [
+          {
+            loc: ["body", "entities", index],
+            msg: `Input should be ${expected}`,
+            type: "literal_error",
+            input: entity.slice(0, 64),
+            ctx: { expected }
+          }
+        ]
+  )
+}
+
+const wireOf = ({ counts, findings, maskedText, messages, policyVersion, wouldBlock }: Preview): PrivacyPreview => ({
+  ...(maskedText === null ? {} : { masked_text: maskedText }),
+  ...(messages === null ? {} : { messages }),
+  entities: findings.map(({ end, message, path, placeholder, start, type }) => ({
+    type,
+    placeholder,
+    start,
+    end,
+    message_index: message,
+    path
+  })),
+  counts,
+  would_block: wouldBlock,
+  policy_version: policyVersion
+})
