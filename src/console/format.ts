@@ -5,28 +5,30 @@ export const NONE = "–"
 const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 })
 const short = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 })
 const cents = new Intl.NumberFormat("en", { minimumFractionDigits: 2, maximumFractionDigits: 2 })
+const fractions = new Intl.NumberFormat("en", { minimumFractionDigits: 2, maximumFractionDigits: 4 })
 const digits = new Intl.NumberFormat("en", { maximumSignificantDigits: 3 })
 
 export const count = (value: number): string => (Math.abs(value) < 100_000 ? whole.format(value) : short.format(value))
 
-/** Whole cents from a dollar on, three digits of whatever is less: a single call costs millionths. */
+/** Whole cents from a dollar on, more digits of whatever is less: a single call costs millionths. */
 export const usd = (value: number | null | undefined): string => {
   if (value === null || value === undefined) return NONE
   if (value === 0) return "$0"
-  return Math.abs(value) >= 1 ? `$${cents.format(value)}` : `$${digits.format(value)}`
+  const size = Math.abs(value)
+  return `$${(size >= 1 ? cents : size >= 0.01 ? fractions : digits).format(value)}`
 }
 
 export const ms = (value: number | null | undefined): string => {
   if (value === null || value === undefined) return NONE
-  if (value < 10) return `${Number(value.toFixed(1))} ms`
-  if (value < 1_000) return `${Math.round(value)} ms`
-  return value < 60_000 ? `${(value / 1_000).toFixed(2)} s` : `${(value / 60_000).toFixed(1)} min`
+  if (value < 10) return `${Number(value.toFixed(1))}\u00a0ms`
+  if (value < 1_000) return `${Math.round(value)}\u00a0ms`
+  return value < 60_000 ? `${(value / 1_000).toFixed(2)}\u00a0s` : `${(value / 60_000).toFixed(1)}\u00a0min`
 }
 
 export const percent = (share: number | null | undefined): string =>
   share === null || share === undefined
     ? NONE
-    : `${share > 0 && share < 0.001 ? "<0.1" : Number((share * 100).toFixed(1))} %`
+    : `${share > 0 && share < 0.001 ? "<0.1" : Number((share * 100).toFixed(1))}\u00a0%`
 
 const dateTime = new Intl.DateTimeFormat(undefined, {
   year: "numeric",
@@ -36,8 +38,19 @@ const dateTime = new Intl.DateTimeFormat(undefined, {
   minute: "2-digit",
   hourCycle: "h23"
 })
+const seconds = new Intl.DateTimeFormat(undefined, {
+  month: "short",
+  day: "2-digit",
+  hour: "2-digit",
+  minute: "2-digit",
+  second: "2-digit",
+  hourCycle: "h23"
+})
+
 export const moment = (iso: string | null | undefined): string =>
   iso === null || iso === undefined ? NONE : dateTime.format(new Date(iso))
+
+export const momentSeconds = (iso: string): string => seconds.format(new Date(iso))
 
 const steps: ReadonlyArray<readonly [string, number]> = [
   ["d", 86_400],
@@ -49,7 +62,7 @@ const steps: ReadonlyArray<readonly [string, number]> = [
 /** A length of time in its largest unit. */
 export const duration = (totalSeconds: number): string => {
   const [unit, size] = steps.find(([, size]) => totalSeconds >= size) ?? ["s", 1]
-  return `${Math.floor(totalSeconds / size)} ${unit}`
+  return `${Math.floor(totalSeconds / size)}\u00a0${unit}`
 }
 
 /** `4 min ago`, `in 3 h`. */

@@ -1,8 +1,14 @@
 /** Every page with its place in the navigation, and who sees it. */
 import { type ComponentChildren } from "preact"
+import { Generation } from "./pages/Generation.tsx"
+import { Generations } from "./pages/Generations.tsx"
 import { Keys } from "./pages/Keys.tsx"
 import { allKeys } from "./pages/keySource.ts"
 import { Overview } from "./pages/Overview.tsx"
+import { Playground } from "./pages/Playground.tsx"
+import { Privacy } from "./pages/Privacy.tsx"
+import { Providers } from "./pages/Providers.tsx"
+import { Settings } from "./pages/Settings.tsx"
 import { type IconName } from "./parts/Icon.tsx"
 import { isOperator, type Session } from "./session.ts"
 
@@ -16,9 +22,24 @@ export interface PageEntry {
   readonly show: (rest: string) => ComponentChildren
 }
 
+const trying: ReadonlyArray<PageEntry> = [
+  { to: "/playground", title: "Playground", group: "Try", icon: "playground", show: () => <Playground /> },
+  { to: "/privacy", title: "Privacy", group: "Try", icon: "privacy", show: () => <Privacy /> }
+]
+
 const operatorPages: ReadonlyArray<PageEntry> = [
   { to: "/", title: "Overview", group: "Watch", icon: "overview", show: () => <Overview /> },
-  { to: "/keys", title: "Keys", group: "Manage", icon: "keys", show: () => <Keys source={allKeys} /> }
+  {
+    to: "/generations",
+    title: "Generations",
+    group: "Watch",
+    icon: "generations",
+    show: (id) => (id === "" ? <Generations /> : <Generation id={id} />)
+  },
+  { to: "/keys", title: "Keys", group: "Manage", icon: "keys", show: () => <Keys source={allKeys} /> },
+  { to: "/providers", title: "Providers", group: "Manage", icon: "providers", show: () => <Providers /> },
+  { to: "/settings", title: "Settings", group: "Manage", icon: "settings", show: () => <Settings /> },
+  ...trying
 ]
 
 export const pagesFor = (current: Session): ReadonlyArray<PageEntry> => (isOperator(current) ? operatorPages : [])

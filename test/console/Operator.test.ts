@@ -121,23 +121,103 @@ layer(Console.layer(), { timeout: "90 seconds" })("the console, for an operator"
     await first.locator(".figure", { hasText: new RegExp(`^${before + 1}$`) }).waitFor()
   })
 
-  for (const width of [360, 1_440]) {
-    for (const theme of ["light", "dark"] as const) {
-      walks(`keeps nobody out at ${width} px, ${theme}`, { width, theme }, async ({ gateway, page }) => {
-        await enter(page, gateway)
-        for (const title of ["Overview", "Keys"]) {
-          if (width < 800) await page.getByRole("button", { name: "Menu" }).click()
-          await page.getByRole("navigation").getByRole("link", { name: title, exact: true }).click()
-          await page.getByRole("heading", { level: 1, name: title }).waitFor()
-          await page.locator(".skeleton").waitFor({ state: "detached" })
-          assert.deepStrictEqual(await barriers(page), [], title)
-          const [inner, scroll] = (await page.evaluate("[innerWidth, document.documentElement.scrollWidth]")) as [
-            number,
-            number
-          ]
-          assert.isAtMost(scroll, inner, `${title} is wider than the window`)
-        }
-      })
+  walks(
+    "chats in the playground by a key made for it, and reads what became of the request",
+    wide,
+    async ({ gateway, page }) => {
+      await enter(page, gateway, "/console/playground")
+      await page.getByRole("button", { name: "Make a key for an hour" }).click()
+      await page.getByLabel("Model").selectOption("mock/echo")
+      await page.getByRole("textbox", { name: "Prompt" }).fill("one two three")
+      await page.keyboard.press("Control+Enter")
+      await page.getByText("one two three", { exact: true }).last().waitFor()
+      await page.getByText(/finish reason stop/).waitFor()
+      const side = page.getByRole("region", { name: "Result" })
+      const show = (name: string) => side.getByRole("button", { name, exact: true }).click()
+
+      await show("Headers")
+      await side.getByText("x-tollgate-provider").waitFor()
+      await show("Route")
+      await side.getByText("1. mock").waitFor()
+      assert.deepStrictEqual(await barriers(page), [])
+      await show("Receipt")
+      await side.getByRole("heading", { name: "Attempts" }).waitFor()
+      const id = (await side.locator("code").first().textContent()) ?? ""
+      assert.match(id, /^gen_/)
+      await show("As code")
+      for (const [language, part] of [
+        ["curl", '-H "Authorization: Bearer $TOLLGATE_KEY"'],
+        ["TypeScript", "new OpenAI({ baseURL:"],
+        ["Python", "client.chat.completions.create("]
+      ] as const) {
+        await side.getByRole("button", { name: language, exact: true }).click()
+        const code = (await side.getByRole("region", { name: `The request as ${language}` }).textContent()) ?? ""
+        assert.include(code, part)
+        assert.include(code, "one two three")
+      }
+
+      // A conversation goes on from the answer, and the second call's request carries the first.
+      await show("Answer")
+      await page.getByRole("button", { name: "Go on from here" }).click()
+      await page.getByRole("textbox", { name: "Prompt" }).fill("four")
+      await page.getByRole("button", { name: "Send" }).click()
+      await page.getByText(/finish reason stop/).waitFor()
+
+      // The same generation, as the operator finds it.
+      await page.getByRole("link", { name: "Generations" }).click()
+      await page.getByLabel("Model").fill("mock/echo")
+      await page.locator(`a[href$="${id}"]`).click()
+      await page.getByRole("heading", { level: 1, name: "Receipt" }).waitFor()
+      await page.getByRole("heading", { name: "Attempts" }).waitFor()
+      assert.deepStrictEqual(await barriers(page), [])
     }
+  )
+
+  walks(
+    "says in the playground what failed, in the words of the gateway",
+    wide,
+    async ({ expectError, gateway, page }) => {
+      expectError("502")
+      expectError("404")
+      await enter(page, gateway, "/console/playground")
+      const { key } = await Effect.runPromise(gateway.issueKey())
+      await page.getByLabel("Paste one").fill(key)
+      await page.getByRole("button", { name: "Use this key" }).click()
+      await page.getByRole("textbox", { name: "Prompt" }).fill("Hello")
+      await page.getByText("Providers", { exact: true }).last().click()
+      await page.getByLabel("Only", { exact: true }).fill("nobody")
+      await page.getByRole("button", { name: "Send" }).click()
+      await page
+        .getByRole("alert")
+        .getByText(/provider/)
+        .waitFor()
+      await page.getByRole("button", { name: "Route", exact: true }).click()
+      await page.getByRole("table", { name: "Left out" }).getByText("mock").waitFor()
+      // Another tab, another visit: the key is gone.
+      await page.reload()
+      await page.getByLabel("Admin key").waitFor()
+    }
+  )
+
+  // Both themes and both widths, each once: contrast is a matter of the theme alone.
+  for (const { theme, width } of [
+    { width: 360, theme: "dark" },
+    { width: 1_440, theme: "light" }
+  ] as const) {
+    walks(`keeps nobody out at ${width} px, ${theme}`, { width, theme }, async ({ gateway, page }) => {
+      await enter(page, gateway)
+      for (const title of ["Overview", "Generations", "Keys", "Providers", "Settings", "Playground", "Privacy"]) {
+        if (width < 800) await page.getByRole("button", { name: "Menu" }).click()
+        await page.getByRole("navigation").getByRole("link", { name: title, exact: true }).click()
+        await page.getByRole("heading", { level: 1, name: title }).waitFor()
+        await page.locator(".skeleton").waitFor({ state: "detached" })
+        assert.deepStrictEqual(await barriers(page), [], title)
+        const [inner, scroll] = (await page.evaluate("[innerWidth, document.documentElement.scrollWidth]")) as [
+          number,
+          number
+        ]
+        assert.isAtMost(scroll, inner, `${title} is wider than the window`)
+      }
+    })
   }
 })

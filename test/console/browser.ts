@@ -92,7 +92,7 @@ const walkIn = async (
     reducedMotion: "reduce",
     baseURL: gateway.url
   })
-  context.setDefaultTimeout(10_000)
+  context.setDefaultTimeout(20_000)
   const faults: Array<string> = []
   const expected: Array<string> = []
   const fault = (text: string): void => {

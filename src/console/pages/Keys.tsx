@@ -249,7 +249,7 @@ const Revoke = ({ of, onClose, onDone, source }: AboutKey & { readonly onDone: (
       <Form
         of={submitting}
         action="Revoke for good"
-        danger
+        tone="danger"
         onCancel={onClose}
         onSubmit={async () => {
           await call(`${source.path}/${of.id}`, { method: "DELETE" })

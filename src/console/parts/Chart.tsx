@@ -54,6 +54,9 @@ const draw = (
   const values = kind === "bars" ? stacked(lines).toReversed() : lines.map((line) => line.values)
   const bars = uPlot.paths.bars?.({ size: [0.7, 18], align: 1 })
   const clock = clockFor(times)
+  // To the end of the last step, so that its bar has room.
+  const end = (times.at(-1) ?? 0) + (kind === "bars" ? (times[1] ?? 0) - (times[0] ?? 0) : 0)
+  const begin = times.length > 1 ? (times[0] ?? 0) : end - 60
   const axis = { stroke: ink, font, grid, ticks: { show: false }, gap: 4 }
   return new uPlot(
     {
@@ -63,7 +66,7 @@ const draw = (
       padding: [8, 4, 0, 0],
       cursor: { y: false, points: { show: kind === "lines", size: 6 }, drag: { x: false, y: false } },
       scales: {
-        x: { range: (_chart, low, high) => (low < high ? [low, high] : [high - 60, high]) },
+        x: { range: () => [begin, end] },
         y: { range: (_chart, _low, high) => [0, high > 0 ? high * 1.1 : 1] }
       },
       series: [
@@ -82,7 +85,7 @@ const draw = (
           size: (chart, labels) =>
             Math.max(28, ...(labels ?? []).map((label) => chart.ctx.measureText(label).width / devicePixelRatio + 14)),
           space: 34,
-          values: (_chart, splits) => splits.map((split) => format(split).replace(/ (ms|s)$/, "$1"))
+          values: (_chart, splits) => splits.map((split) => format(split).replace(/\s(ms|s)$/, "$1"))
         }
       ],
       hooks: { setCursor: [(chart) => onCursor(chart.cursor.idx ?? null)] }

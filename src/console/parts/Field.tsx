@@ -79,6 +79,37 @@ export const TextField = (props: TextProps) => {
   )
 }
 
+interface AreaProps extends Around {
+  readonly value: string
+  readonly onValue: (value: string) => void
+  readonly rows?: number
+  readonly placeholder?: string
+  readonly onSubmit?: () => void
+}
+
+export const AreaField = (props: AreaProps) => {
+  const id = useId()
+  const { onSubmit, onValue, placeholder, rows = 3, value } = props
+  return (
+    <Frame id={id} {...props}>
+      <textarea
+        id={id}
+        rows={rows}
+        value={value}
+        placeholder={placeholder}
+        onInput={(event) => onValue(event.currentTarget.value)}
+        onKeyDown={(event) => {
+          if (event.key === "Enter" && (event.metaKey || event.ctrlKey) && onSubmit !== undefined) {
+            event.preventDefault()
+            onSubmit()
+          }
+        }}
+        {...describedBy(id, props)}
+      />
+    </Frame>
+  )
+}
+
 interface SelectProps extends Around {
   readonly value: string
   readonly onValue: (value: string) => void

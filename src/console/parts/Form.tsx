@@ -33,12 +33,12 @@ interface FormProps {
   readonly of: Submitting
   readonly onSubmit: () => Promise<void>
   readonly action: string
-  readonly danger?: boolean
+  readonly tone?: "primary" | "danger" | "plain"
   readonly onCancel?: () => void
   readonly children: ComponentChildren
 }
 
-export const Form = ({ action, children, danger = false, of, onCancel, onSubmit }: FormProps) => (
+export const Form = ({ action, children, of, onCancel, onSubmit, tone = "primary" }: FormProps) => (
   <form
     class="form"
     onSubmit={(event) => {
@@ -58,7 +58,7 @@ export const Form = ({ action, children, danger = false, of, onCancel, onSubmit 
           Cancel
         </button>
       )}
-      <button type="submit" class={danger ? "button danger" : "button primary"} aria-disabled={of.busy}>
+      <button type="submit" class={`button ${tone}`} aria-disabled={of.busy}>
         {action}
       </button>
     </footer>

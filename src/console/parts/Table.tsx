@@ -3,6 +3,7 @@
  * rows are laid out as blocks.
  */
 import { type ComponentChildren } from "preact"
+import { useLayoutEffect, useRef } from "preact/hooks"
 
 export interface Column<Row> {
   readonly head: string
@@ -22,34 +23,56 @@ interface TableProps<Row> {
   readonly quiet?: (row: Row) => boolean
 }
 
-export const Table = <Row,>({ caption, columns, keyOf, quiet, rows }: TableProps<Row>) => (
-  <div class="table-frame">
-    <table role="table" aria-label={caption}>
-      <thead role="rowgroup">
-        <tr role="row">
-          {columns.map(({ bare, head, numeric }) => (
-            <th key={head} role="columnheader" scope="col" class={numeric === true ? "num" : undefined}>
-              {bare === true ? <span class="unseen">{head}</span> : head}
-            </th>
-          ))}
-        </tr>
-      </thead>
-      <tbody role="rowgroup">
-        {rows.map((row) => (
-          <tr key={keyOf(row)} role="row" class={quiet?.(row) === true ? "faded" : undefined}>
-            {columns.map(({ bare, cell, head, numeric }, index) => (
-              <td
-                key={head}
-                role={index === 0 ? "rowheader" : "cell"}
-                class={numeric === true ? "num" : undefined}
-                data-label={bare === true ? undefined : head}
-              >
-                <div>{cell(row)}</div>
-              </td>
+/** About as much as a column needs, in rem. */
+const COLUMN = 6
+
+/** Turns the table into cards while it has less room than its columns need. */
+const useCards = (columns: number) => {
+  const frame = useRef<HTMLDivElement>(null)
+  useLayoutEffect(() => {
+    const element = frame.current
+    if (element === null) return
+    const needed = columns * COLUMN * parseFloat(getComputedStyle(document.documentElement).fontSize)
+    const fit = () => element.classList.toggle("cards", element.clientWidth < needed)
+    fit()
+    const observer = new ResizeObserver(fit)
+    observer.observe(element)
+    return () => observer.disconnect()
+  }, [columns])
+  return frame
+}
+
+export const Table = <Row,>({ caption, columns, keyOf, quiet, rows }: TableProps<Row>) => {
+  const frame = useCards(columns.length)
+  return (
+    <div class="table-frame" ref={frame}>
+      <table role="table" aria-label={caption}>
+        <thead role="rowgroup">
+          <tr role="row">
+            {columns.map(({ bare, head, numeric }) => (
+              <th key={head} role="columnheader" scope="col" class={numeric === true ? "num" : undefined}>
+                {bare === true ? <span class="unseen">{head}</span> : head}
+              </th>
             ))}
           </tr>
-        ))}
-      </tbody>
-    </table>
-  </div>
-)
+        </thead>
+        <tbody role="rowgroup">
+          {rows.map((row) => (
+            <tr key={keyOf(row)} role="row" class={quiet?.(row) === true ? "faded" : undefined}>
+              {columns.map(({ bare, cell, head, numeric }, index) => (
+                <td
+                  key={head}
+                  role={index === 0 ? "rowheader" : "cell"}
+                  class={numeric === true ? "num" : undefined}
+                  data-label={bare === true ? undefined : head}
+                >
+                  <div>{cell(row)}</div>
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}

@@ -1,0 +1,78 @@
+/** The API key that the playground and the preview call with: pasted, or made by a click for an hour. It stays in memory. */
+import { useState } from "preact/hooks"
+import { call } from "../client.ts"
+import { TextField } from "../parts/Field.tsx"
+import { Form, useSubmit } from "../parts/Form.tsx"
+import { Panel } from "../parts/Page.tsx"
+import { isOperator, playKey, session } from "../session.ts"
+import { useStore } from "../store.ts"
+import { allKeys, ownKeys } from "./keySource.ts"
+
+const LIFETIME_MS = 3_600_000
+
+const make = async (): Promise<void> => {
+  const { path } = isOperator(session.get()) ? allKeys : ownKeys
+  const body = {
+    name: "playground",
+    ...(path === allKeys.path ? { tier: "pro" } : {}),
+    expires_at: new Date(Date.now() + LIFETIME_MS).toISOString()
+  }
+  const { key, prefix } = await call<{ readonly key: string; readonly prefix: string }>(path, { body })
+  playKey.set({ secret: key, label: `${prefix}, for an hour` })
+}
+
+export const PlayKey = () => {
+  const current = useStore(playKey)
+  const [pasted, setPasted] = useState("")
+  const submitting = useSubmit()
+  if (current !== null) {
+    return (
+      <p class="play-key">
+        <span>
+          Calling with <code>{current.label}</code>
+        </span>
+        <button type="button" class="button small" onClick={() => playKey.set(null)}>
+          Use another key
+        </button>
+      </p>
+    )
+  }
+  return (
+    <Panel title="An API key to call with" note="kept in this tab's memory only">
+      <div class="columns">
+        <Form
+          of={submitting}
+          action="Use this key"
+          tone="plain"
+          onSubmit={async () => {
+            const secret = pasted.trim()
+            await call("/v1/key", { key: secret })
+            playKey.set({ secret, label: `${secret.slice(0, 7)}…` })
+          }}
+        >
+          <TextField
+            label="Paste one"
+            type="password"
+            value={pasted}
+            onValue={setPasted}
+            required
+            fault={submitting.failure?.status === 401 ? "This key opens nothing here." : undefined}
+          />
+        </Form>
+        <div class="form">
+          <p class="quiet">Or make one that ends by itself after an hour. It shows up under Keys as “playground”.</p>
+          <div>
+            <button
+              type="button"
+              class="button primary"
+              aria-disabled={submitting.busy}
+              onClick={() => (submitting.busy ? undefined : submitting.submit(make))}
+            >
+              Make a key for an hour
+            </button>
+          </div>
+        </div>
+      </div>
+    </Panel>
+  )
+}
