@@ -79,6 +79,8 @@ export interface SettingsShape {
   }
   /** `markup` of the file. A fraction: 0.05 adds five per cent. */
   readonly markup: number
+  /** `ledger` of the file. `leaseMs`: how long a process's reservations are its own without a sign of life. */
+  readonly ledger: { readonly leaseMs: number }
   /** `privacy` of the file. */
   readonly privacy: PrivacyRules
   /** `auth` of the file. */
@@ -105,6 +107,7 @@ export const defaultSettings: SettingsShape = {
   tiers: defaultTiers,
   cache: { enabled: true, ttlSeconds: 300, scope: "key", maxEntries: 10_000 },
   markup: 0,
+  ledger: { leaseMs: 150_000 },
   privacy: noPrivacy,
   auth: noSignIn
 }
@@ -216,6 +219,10 @@ const compose = (
       maxEntries: file.cache.max_entries ?? cache.maxEntries
     },
     markup: file.markup ?? defaultSettings.markup,
+    ledger: {
+      leaseMs:
+        file.ledger.lease_seconds === undefined ? defaultSettings.ledger.leaseMs : file.ledger.lease_seconds * 1000
+    },
     privacy: file.privacy,
     auth: file.auth ?? defaultSettings.auth
   }

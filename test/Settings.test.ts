@@ -54,6 +54,7 @@ describe("defaults", () => {
       },
       cache: { enabled: true, ttlSeconds: 300, scope: "key", maxEntries: 10_000 },
       markup: 0,
+      ledger: { leaseMs: 150_000 },
       privacy: {
         mode: "off",
         entities: ["email", "phone", "credit_card", "iban", "us_ssn", "ip_address", "secret"],
@@ -170,6 +171,7 @@ routing: { default_sort: latency, retries: 0, hedge_after_ms: 250, continue_stre
 tiers: { free: { concurrency: 2 } }
 cache: { enabled: false, scope: owner }
 markup: 0.05
+ledger: { lease_seconds: 60 }
 privacy: { mode: mask, entities: [email], patterns: [{ name: employee, pattern: "EMP-\\\\d{6}" }] }
 `
         )
@@ -186,6 +188,7 @@ privacy: { mode: mask, entities: [email], patterns: [{ name: employee, pattern: 
         tiers: { ...defaultSettings.tiers, free: { ...defaultSettings.tiers.free, concurrency: 2 } },
         cache: { ...defaultSettings.cache, enabled: false, scope: "owner" },
         markup: 0.05,
+        ledger: { leaseMs: 60_000 },
         privacy: { mode: "mask", entities: ["email"], patterns: [{ name: "employee", pattern: "EMP-\\d{6}" }] }
       })
     })

@@ -30,12 +30,8 @@ import { estimatedTokens, type Order } from "./Order.ts"
 import { makeReserve, type ReserveOutcome } from "./Reserving.ts"
 import { likelyNano, payAsItComes, roomOf } from "./Slices.ts"
 
-/**
- * How long a reservation belongs to its process without a sign of life. Longer than a database that is away, a clock that is a minute
- * off and a missed sign together.
- */
-const LEASE_MS = 150_000
-const RENEW_EVERY = Duration.seconds(30)
+/** How many signs of life a lease lasts for. */
+const SIGNS_A_LEASE = 5
 const TRY_AGAIN = Schedule.spaced("1 second")
 const LATE_TRIES = 120
 
@@ -76,7 +72,7 @@ export class Meter extends Context.Service<
     readonly void: (order: Order) => Effect.Effect<void>
   }
 >()("tollgate/gateway/Meter") {
-  static readonly layer = (options: { readonly markup: number }) =>
+  static readonly layer = (options: { readonly markup: number; readonly ledger: { readonly leaseMs: number } }) =>
     Layer.effect(
       Meter,
       Effect.gen(function* () {
@@ -100,7 +96,7 @@ export class Meter extends Context.Service<
               amountNano,
               capNano: order.caller.key.monthlyBudgetNano,
               createdAtMs: order.startedAtMs,
-              leaseUntilMs: order.startedAtMs + LEASE_MS,
+              leaseUntilMs: order.startedAtMs + options.ledger.leaseMs,
               processId
             }),
             unavailable
@@ -198,9 +194,11 @@ export class Meter extends Context.Service<
         })
 
         const renew = Effect.gen(function* () {
-          if (underWay > 0) yield* ledger.renew(processId, (yield* Clock.currentTimeMillis) + LEASE_MS)
+          if (underWay > 0) yield* ledger.renew(processId, (yield* Clock.currentTimeMillis) + options.ledger.leaseMs)
         })
-        yield* Effect.forkScoped(Effect.repeat(Effect.ignore(renew), Schedule.spaced(RENEW_EVERY)))
+        yield* Effect.forkScoped(
+          Effect.repeat(Effect.ignore(renew), Schedule.spaced(Duration.millis(options.ledger.leaseMs / SIGNS_A_LEASE)))
+        )
 
         return Meter.of({
           reserve: (order) =>

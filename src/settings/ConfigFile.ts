@@ -17,7 +17,7 @@ import { decodeProviders } from "./ProviderEntries.ts"
 import { fillReferences, hideReferences } from "./References.ts"
 import { decodeSignIn, type SignInSettings } from "./SignIn.ts"
 
-const sections = ["providers", "routing", "tiers", "cache", "markup", "privacy", "auth"] as const
+const sections = ["providers", "routing", "tiers", "cache", "markup", "ledger", "privacy", "auth"] as const
 
 const hedge = "milliseconds, from 1 to 600000"
 const Routing = Schema.Struct({
@@ -46,6 +46,9 @@ const CacheSection = Schema.Struct({
 })
 
 const Markup = number("a fraction from 0 to 10 (0.05 adds five per cent)", 0, 10)
+const Ledger = Schema.Struct({
+  lease_seconds: Schema.optionalKey(integer("a whole number of seconds from 10 to 86400", 10, 86_400))
+})
 
 /** What the file sets, as it sets it; `providers`, `privacy` and `auth` in their final shape. */
 export interface ConfigFile {
@@ -54,6 +57,7 @@ export interface ConfigFile {
   readonly tiers: typeof Tiers.Type
   readonly cache: typeof CacheSection.Type
   readonly markup: number | null
+  readonly ledger: typeof Ledger.Type
   readonly privacy: PrivacyRules
   readonly auth: SignInSettings | null
 }
@@ -74,6 +78,7 @@ export const emptyConfig: ReadConfig = {
     tiers: {},
     cache: {},
     markup: null,
+    ledger: {},
     privacy: noPrivacy,
     auth: null
   }),
@@ -131,6 +136,7 @@ const decodeSections = (file: Place): Result.Result<ConfigFile, Faults> => {
     tiers: section("tiers", (place) => decodeAt(Tiers, place), {}),
     cache: section("cache", (place) => decodeAt(CacheSection, place), {}),
     markup: section<number | null>("markup", (place) => decodeAt(Markup, place), null),
+    ledger: section("ledger", (place) => decodeAt(Ledger, place), {}),
     privacy: section("privacy", decodePrivacy, noPrivacy),
     auth: section<SignInSettings | null>("auth", decodeSignIn, null)
   }
@@ -146,6 +152,7 @@ const SectionNames = Schema.Struct({
   tiers: anything,
   cache: anything,
   markup: anything,
+  ledger: anything,
   privacy: anything,
   auth: anything
 } satisfies Record<(typeof sections)[number], Schema.Top>)

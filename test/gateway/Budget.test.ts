@@ -35,7 +35,9 @@ const troubled = () => {
 }
 
 const meterOn = (ledger: Layer.Layer<Ledger>) =>
-  Meter.layer({ markup: 0 }).pipe(Layer.provideMerge(Layer.mergeAll(ledger, Limits.layerMemory, Ids.layerSequence)))
+  Meter.layer({ markup: 0, ledger: { leaseMs: 150_000 } }).pipe(
+    Layer.provideMerge(Layer.mergeAll(ledger, Limits.layerMemory, Ids.layerSequence))
+  )
 const meter = meterOn(Ledger.layerMemory)
 
 /** 1,000 nano-USD a prompt token and 2,000 a completion token. */

@@ -9,7 +9,7 @@ import { StoreError } from "../../src/store/StoreError.ts"
 import { candidateWith, orderWith } from "./orders.ts"
 
 const stores = Layer.mergeAll(Ledger.layerMemory, Limits.layerMemory, Ids.layerSequence)
-const meterWith = (markup = 0) => Meter.layer({ markup }).pipe(Layer.provideMerge(stores))
+const meterWith = (markup = 0) => Meter.layer({ markup, ledger: { leaseMs: 150_000 } }).pipe(Layer.provideMerge(stores))
 
 /** 1 USD a million prompt tokens and 2 USD a million completion tokens: 1,000 and 2,000 nano-USD each. */
 const alpha = candidateWith("alpha")
@@ -256,7 +256,9 @@ it.effect(
       assert.strictEqual(capped.reason._tag, "DependencyUnavailable")
     }).pipe(
       Effect.provide(
-        Meter.layer({ markup: 0 }).pipe(Layer.provide(Layer.mergeAll(down, Limits.layerMemory, Ids.layerSequence)))
+        Meter.layer({ markup: 0, ledger: { leaseMs: 150_000 } }).pipe(
+          Layer.provide(Layer.mergeAll(down, Limits.layerMemory, Ids.layerSequence))
+        )
       )
     )
   }

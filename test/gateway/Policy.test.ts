@@ -9,7 +9,7 @@ import { Limits } from "../../src/store/Limits.ts"
 import { type OrderOptions, keyWith, orderWith } from "./orders.ts"
 
 const layer = Layer.provideMerge(
-  Layer.provideMerge(Policy.layer, Meter.layer({ markup: 0 })),
+  Layer.provideMerge(Policy.layer, Meter.layer({ markup: 0, ledger: { leaseMs: 150_000 } })),
   Layer.mergeAll(Ledger.layerMemory, Limits.layerMemory, Ids.layerSequence)
 )
 

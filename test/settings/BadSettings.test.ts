@@ -121,11 +121,11 @@ describe("a wrong settings file", () => {
     ["a: *hunter2", "./tollgate.yaml is no YAML that can be read (Unknown YAML alias …); expected one YAML mapping"],
     [
       "- 1",
-      "./tollgate.yaml holds no mapping; expected a mapping of providers, routing, tiers, cache, markup, privacy, auth"
+      "./tollgate.yaml holds no mapping; expected a mapping of providers, routing, tiers, cache, markup, ledger, privacy, auth"
     ],
     [
       "cahe: {}",
-      "cahe is unknown, did you mean cache?; expected one of providers, routing, tiers, cache, markup, privacy, auth"
+      "cahe is unknown, did you mean cache?; expected one of providers, routing, tiers, cache, markup, ledger, privacy, auth"
     ],
     ["providers: {}", "providers is a mapping; expected a list"],
     [
