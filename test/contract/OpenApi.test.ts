@@ -192,6 +192,7 @@ const endpoints: ReadonlyArray<
   ["post", "/v1/chat/completions", ["bearer", "apiKey"], "ChatCompletionRequest", "ChatCompletionResponse"],
   ["post", "/v1/embeddings", ["bearer", "apiKey"], "EmbeddingRequest", "EmbeddingResponse"],
   ["get", "/v1/models", ["bearer", "apiKey"], null, "ModelList"],
+  ["post", "/v1/privacy/preview", ["bearer", "apiKey"], "PrivacyPreviewRequest", "PrivacyPreview"],
   ["get", "/v1/generations/{generation_id}", ["bearer", "apiKey"], null, "GenerationRecord"],
   ["post", "/v1/keys", ["adminKey"], "CreateKeyRequest", "IssuedApiKey"],
   ["get", "/v1/keys", ["adminKey"], null, "object"],

@@ -1,0 +1,53 @@
+/** What a masking process leaves behind: no value in its output at the finest level, none in its database, none in any file. */
+import { assert, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { readdirSync, readFileSync } from "node:fs"
+import { join } from "node:path"
+import { startGateway, temporaryDirectory } from "../support/Gateway.ts"
+
+const email = "ann.of.the.process.tests@example.com"
+const secret = `ghp_${"q1Z2".repeat(9)}`
+
+it.live(
+  "values that were masked, previewed or refused are written nowhere",
+  () =>
+    Effect.gen(function* () {
+      const directory = yield* temporaryDirectory
+      yield* Effect.scoped(
+        Effect.gen(function* () {
+          const gateway = yield* startGateway({
+            directory,
+            config: { privacy: { mode: "mask" } },
+            secrets: [email, secret]
+          })
+          const content = `Write to ${email} with ${secret}`
+          const ask = (key: string, stream: boolean) =>
+            gateway.send("/v1/chat/completions", {
+              key,
+              body: { model: "mock/echo", stream, user: email, messages: [{ role: "user", content }] }
+            })
+          const { key } = yield* gateway.issueKey()
+          assert.include((yield* ask(key, false)).text, content)
+          const streamed = yield* ask(key, true)
+          assert.strictEqual(streamed.status, 200)
+          const blocking = yield* gateway.issueKey({ privacy: "block" })
+          const refused = yield* ask(blocking.key, false)
+          assert.strictEqual(refused.status, 403)
+          const previewed = yield* gateway.send("/v1/privacy/preview", { key, body: { text: content } })
+          assert.strictEqual(previewed.status, 200)
+          for (const { text } of [refused, previewed]) {
+            assert.notInclude(text, email)
+            assert.notInclude(text, secret)
+          }
+          yield* gateway.stop
+        })
+      )
+      const files = readdirSync(directory, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
+      assert.isAbove(files.length, 10)
+      for (const { name, parentPath } of files) {
+        const bytes = readFileSync(join(parentPath, name))
+        assert.isFalse(bytes.includes(email) || bytes.includes(secret), name)
+      }
+    }).pipe(Effect.scoped),
+  120_000
+)
