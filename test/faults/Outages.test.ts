@@ -147,7 +147,7 @@ describe("nobody answers", () => {
         reply.error?.details.attempts?.map(({ error_type: type, provider }) => [provider, type]),
         [["alpha", "server_error"]]
       )
-      assert.isBelow(reply.tookMs, 2_000)
+      assert.isBelow(reply.tookMs, 5_000)
       assert.lengthOf(yield* gateway.calls("alpha"), 1)
       assert.isEmpty(yield* gateway.calls("beta"))
     })

@@ -39,7 +39,7 @@ describe("a provider that", () => {
       })
       const reply = yield* gateway.ask(mode)
       assertFallback(mode, reply, timedOut)
-      assert.isBelow(reply.tookMs, 3_000)
+      assert.isBelow(reply.tookMs, 10_000)
       // Nobody waits for its answer any more.
       const call = yield* gateway.called("alpha", ({ closedEarly }) => closedEarly)
       assert.isAtLeast((call.closedAtMs ?? 0) - call.receivedAtMs, 250)

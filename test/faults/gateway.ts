@@ -107,7 +107,7 @@ export interface Gateway {
 }
 
 /** Limits that no healthy provider meets, on a busy machine either. */
-const patient: Timeouts = { connectMs: 5_000, firstTokenMs: 10_000, idleMs: 10_000, totalMs: 20_000 }
+const patient: Timeouts = { connectMs: 5_000, firstTokenMs: 20_000, idleMs: 20_000, totalMs: 25_000 }
 
 /** For providers whose silence is the test. */
 export const quick: Partial<Timeouts> = { firstTokenMs: 300, idleMs: 300 }

@@ -28,18 +28,21 @@ const askedOf = ({ messages, n, parallel_tool_calls }: ChatRequest): Asked => ({
   callsBefore: messages.reduce((count, message) => count + wiresOf(message.tool_calls).length, 0)
 })
 
+/** A key without a header of its own goes into `x-goog-api-key`: in `authorization` Google takes only tokens. */
 export const makeGemini = (config: ProviderConfig, transport: Transport["Service"]): Provider => {
   const key = config.apiKey === null ? null : Redacted.value(config.apiKey)
   const fault = (reason: ProviderReason) =>
     new ProviderError({ provider: config.slug, reason: presentable(reason, key) })
 
+  const sent: ProviderConfig =
+    config.auth.type === "bearer" ? { ...config, auth: { type: "header", name: "x-goog-api-key" } } : config
   const root = /\/v\d\w*$/.test(config.baseUrl) ? "" : "/v1beta"
 
   // The model is part of the path, so a method has one endpoint a model.
   const endpoints = new Map<string, Endpoint>()
   const endpointOf = (offer: ModelOffer, method: string): Endpoint => {
     const path = `${root}/${resourceOf(offer).split("/").map(encodeURIComponent).join("/")}:${method}`
-    const endpoint = endpoints.get(path) ?? transport.endpoint(config, path)
+    const endpoint = endpoints.get(path) ?? transport.endpoint(sent, path)
     endpoints.set(path, endpoint)
     return endpoint
   }

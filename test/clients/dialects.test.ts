@@ -1,0 +1,211 @@
+/**
+ * OpenAI's own library through each dialect, against a provider that somebody else wrote: what it asks for in OpenAI's terms comes back
+ * in OpenAI's terms, whoever answered.
+ */
+import { assert, layer } from "@effect/vitest"
+import { Context, Effect, Layer, Redacted } from "effect"
+import OpenAI from "openai"
+import { type Aimock, startAimock } from "../support/aimock.ts"
+import { startGateway } from "../support/Gateway.ts"
+import { freshDatabase } from "../support/Postgres.ts"
+import { prompt } from "./Clients.ts"
+import { fixtures, hello, parallelCalls, picture, structured, weatherTool } from "./fixtures.ts"
+
+/** A provider of each dialect: what it calls its model, where it is below the mock's origin, and what kind of key it takes. */
+const dialects = [
+  { dialect: "openai", upstream: "chat-2026", path: "/v1", key: "sk-key-of-the-openai-provider" },
+  { dialect: "anthropic", upstream: "claude-sonnet-4-5", path: "", key: "sk-key-of-the-anthropic-provider" },
+  { dialect: "gemini", upstream: "gemini-2.5-flash", path: "", key: "sk-key-of-the-gemini-provider" },
+  {
+    dialect: "bedrock",
+    upstream: "anthropic.claude-sonnet-4-5-20250929-v1:0",
+    path: "",
+    key: "AKIATESTTESTTESTTEST:secret-key-of-the-bedrock-provider"
+  }
+] as const
+type Dialect = (typeof dialects)[number]["dialect"]
+const cases = dialects.map(({ dialect }) => dialect)
+
+/** Where a dialect has the answer in JSON given by a tool that must be called, the model calls that tool. */
+const answerTools = ["respond_with_json", "person"].map((toolName) => ({
+  match: { userMessage: structured.prompt, toolName },
+  response: { toolCalls: [{ name: toolName, arguments: structured.content }], usage: hello.usage }
+}))
+const plain = {
+  match: { userMessage: structured.prompt },
+  response: { content: structured.content, usage: hello.usage }
+}
+
+class Deployment extends Context.Service<
+  Deployment,
+  {
+    readonly openai: OpenAI
+    readonly aimock: Aimock
+    readonly providerOf: (generationId: string) => Effect.Effect<string>
+  }
+>()("tollgate/test/Dialects") {
+  static readonly layer = Layer.effect(
+    Deployment,
+    Effect.gen(function* () {
+      const aimock = yield* startAimock([...answerTools, ...fixtures, plain])
+      const { origin } = new URL(aimock.url)
+      const providers = dialects.map(({ dialect, key, path, upstream }) => ({
+        slug: dialect,
+        dialect,
+        base_url: `${origin}${path}`,
+        api_key: key,
+        models: [
+          { id: `${dialect}/chat`, upstream, pricing: { prompt: 2, completion: 8 }, max_completion_tokens: 1_000 }
+        ]
+      }))
+      const gateway = yield* startGateway({
+        env: { DATABASE_URL: Redacted.value(yield* freshDatabase) },
+        config: { providers, cache: { enabled: false } },
+        secrets: dialects.map(({ key }) => key)
+      })
+      const { key } = yield* gateway.issueKey()
+      return Deployment.of({
+        aimock,
+        openai: new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: key, maxRetries: 0 }),
+        providerOf: (id) =>
+          Effect.map(
+            Effect.orDie(gateway.send(`/v1/generations/${id}`, { key })),
+            ({ text }) => (JSON.parse(text) as { readonly provider: string }).provider
+          )
+      })
+    })
+  )
+}
+
+type Asked = Omit<OpenAI.ChatCompletionCreateParamsNonStreaming, "model" | "stream">
+
+/** The header that each dialect's vendor reads its key from. */
+const carriers: Readonly<Record<Dialect, string>> = {
+  openai: "authorization",
+  anthropic: "x-api-key",
+  gemini: "x-goog-api-key",
+  bedrock: "authorization"
+}
+
+const user = (content: string) => ({ role: "user" as const, content: prompt(content) })
+const modes = ["JSON", "stream"] as const
+const each = cases.flatMap((dialect) => modes.map((mode) => ({ dialect, mode })))
+
+/** The completion, whole or put together by the library from its chunks, which trusts `index`. */
+const complete = (dialect: Dialect, mode: (typeof modes)[number], asked: Asked) =>
+  Effect.gen(function* () {
+    const { openai, providerOf } = yield* Deployment
+    const request = { ...asked, model: `${dialect}/chat` }
+    const { completion, id } = yield* Effect.promise(async () => {
+      if (mode === "JSON") {
+        const { data, response } = await openai.chat.completions.create(request).withResponse()
+        return { completion: data, id: response.headers.get("x-generation-id") ?? "" }
+      }
+      const chunks: Array<OpenAI.ChatCompletionChunk> = []
+      const stream = openai.chat.completions.stream({ ...request, stream: true })
+      stream.on("chunk", (chunk) => chunks.push(chunk))
+      const completion = await stream.finalChatCompletion()
+      const last = chunks.at(-1) as { readonly generation_id?: string } | undefined
+      return { completion, id: last?.generation_id ?? "" }
+    })
+    assert.strictEqual(yield* providerOf(id), dialect)
+    const [choice] = completion.choices
+    assert.isDefined(choice)
+    return { completion, choice: choice ?? assert.fail("no choice") }
+  })
+
+const called = (calls: ReadonlyArray<OpenAI.ChatCompletionMessageToolCall> | undefined) =>
+  (calls ?? []).map((call) =>
+    call.type === "function"
+      ? { id: call.id, name: call.function.name, arguments: JSON.parse(call.function.arguments) as unknown }
+      : assert.fail(call.type)
+  )
+const expectedCalls = parallelCalls.calls.map(({ arguments: text, name }) => ({
+  name,
+  arguments: JSON.parse(text) as unknown
+}))
+const format = (strict: boolean) => ({
+  type: "json_schema" as const,
+  json_schema: { name: "person", strict, schema: structured.schema }
+})
+
+layer(Deployment.layer, { excludeTestServices: true, timeout: 120_000 })("openai's library", (it) => {
+  it.effect.each(each)("chats through $dialect ($mode)", ({ dialect, mode }) =>
+    Effect.gen(function* () {
+      const { choice, completion } = yield* complete(dialect, mode, { messages: [user(hello.prompt)] })
+      assert.strictEqual(choice.message.content, hello.content)
+      assert.strictEqual(choice.finish_reason, "stop")
+      assert.strictEqual(completion.model, `${dialect}/chat`)
+      assert.include(completion.usage, { prompt_tokens: 11, completion_tokens: 5, total_tokens: 16 })
+      const { aimock } = yield* Deployment
+      const { headers } = (yield* aimock.journal).at(-1) ?? { headers: {} }
+      assert.deepStrictEqual(
+        Object.values(carriers).filter((name) => name in headers),
+        Object.values(carriers).filter((name) => name === carriers[dialect])
+      )
+    })
+  )
+
+  it.effect.each(each)(
+    "calls tools in parallel and takes their results through $dialect ($mode)",
+    ({ dialect, mode }) =>
+      Effect.gen(function* () {
+        const tools = [{ type: "function" as const, function: weatherTool }]
+        const asked = { messages: [user(parallelCalls.prompt)], tools }
+        const { choice } = yield* complete(dialect, mode, asked)
+        assert.strictEqual(choice.finish_reason, "tool_calls")
+        const calls = called(choice.message.tool_calls)
+        assert.deepStrictEqual(
+          calls.map(({ id: _, ...call }) => call),
+          expectedCalls
+        )
+        const ids = calls.map(({ id }) => id)
+        assert.lengthOf(new Set(ids), 2)
+        assert.notInclude(ids, "")
+
+        const after = yield* complete(dialect, mode, {
+          tools,
+          messages: [
+            ...asked.messages,
+            { role: "assistant", content: null, tool_calls: choice.message.tool_calls ?? [] },
+            ...ids.map((id) => ({ role: "tool" as const, tool_call_id: id, content: "sunny" }))
+          ]
+        })
+        assert.strictEqual(after.choice.message.content, parallelCalls.after)
+        assert.strictEqual(after.choice.finish_reason, "stop")
+      })
+  )
+
+  it.effect.each(each)("shows a picture through $dialect ($mode)", ({ dialect, mode }) =>
+    Effect.gen(function* () {
+      const { aimock } = yield* Deployment
+      const text = { type: "text" as const, text: prompt(picture.prompt) }
+      const image = { type: "image_url" as const, image_url: { url: picture.url } }
+      /** Asks, and answers how many bytes the provider was sent. */
+      const sentBytes = (content: OpenAI.ChatCompletionContentPart[]) =>
+        Effect.gen(function* () {
+          const { choice } = yield* complete(dialect, mode, { messages: [{ role: "user", content }] })
+          assert.strictEqual(choice.message.content, picture.content)
+          return Number((yield* aimock.journal).at(-1)?.headers["content-length"])
+        })
+      // Its journal keeps the texts of what it was sent, in OpenAI's terms, and no pictures but OpenAI's.
+      const difference = (yield* sentBytes([text, image])) - (yield* sentBytes([text]))
+      const [, base64 = ""] = picture.url.split(",")
+      assert.isAtLeast(difference, base64.length)
+      assert.isBelow(difference, base64.length + 150)
+    })
+  )
+
+  const forms = each.flatMap((one) => [true, false].map((strict) => ({ ...one, strict })))
+  it.effect.each(forms)(
+    "gets an answer in JSON through $dialect ($mode, strict: $strict)",
+    ({ dialect, mode, strict }) =>
+      Effect.gen(function* () {
+        const asked = { messages: [user(structured.prompt)], response_format: format(strict) }
+        const { choice } = yield* complete(dialect, mode, asked)
+        assert.deepStrictEqual(JSON.parse(choice.message.content ?? ""), JSON.parse(structured.content))
+        assert.strictEqual(choice.finish_reason, "stop")
+        assert.isEmpty(choice.message.tool_calls ?? [])
+      })
+  )
+})
