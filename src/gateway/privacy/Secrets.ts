@@ -82,21 +82,32 @@ const webTokens = (text: string, budget: Budget, add: Add): void => {
 }
 
 const pemBeginning = /-----BEGIN ?(?:[A-Z0-9]{2,12} ){0,2}PRIVATE KEY(?: BLOCK)?-----/g
+const pemEnding = "-----END"
 const MAX_PEM = 32_768
+const MAX_PEM_LINE = 64
+const MIN_PEM = 32
 
-/** From the first line to the last; without a last line, as far as what follows can be a key. */
+/** From the first line to the last, whatever is between; without a last line, as far as what follows can be a key. */
 const privateKeys = (text: string, budget: Budget, add: Add): void => {
   let free = 0
+  let last = -1
   for (const { 0: beginning, index: start } of text.matchAll(pemBeginning)) {
     if (start < free) continue
     if (budget.isOver()) return
     const from = start + beginning.length
-    const body = runEnd(text, from, pemCharacters)
-    const closing = text.startsWith("-----END", body) ? text.indexOf("-----", body + 8) : -1
-    const end = closing !== -1 && closing - body < 64 ? closing + 5 : Math.min(body, from + MAX_PEM)
-    free = body
-    if (end - from >= 32) add({ start, end: trimmed(text, end), type: "secret" })
+    // Looked for once for all the beginnings before it.
+    if (last < from) last = indexOrEnd(text, pemEnding, from)
+    const closing = last - from <= MAX_PEM ? text.indexOf("-----", last + pemEnding.length) : -1
+    const isClosed = closing !== -1 && closing - last <= MAX_PEM_LINE
+    const end = isClosed ? closing + 5 : Math.min(runEnd(text, from, pemCharacters), from + MAX_PEM)
+    free = end
+    if (isClosed || end - from >= MIN_PEM) add({ start, end: trimmed(text, end), type: "secret" })
   }
+}
+
+const indexOrEnd = (text: string, part: string, from: number): number => {
+  const found = text.indexOf(part, from)
+  return found === -1 ? text.length : found
 }
 
 /** Base64, its line ends, also as escapes, and the headers of an encrypted key. */
@@ -130,7 +141,7 @@ const names =
   /(?:api[_-]?key|secret|token|passw(?:or)?d|passwd|pwd|passphrase|credentials?|authorization|bearer|(?:private|access|account|subscription|encryption|signing)[_-]?key)\\?["'\]]{0,2}[ \t]{0,3}(?::=|=>|[:=])?[ \t]{0,3}(?:(?:bearer|basic|token)[ \t]{1,3})?\\?["'`]?/gi
 const value = /[^\s"'`,;<>(){}[\]|\\]/
 const MIN_KEY = 16
-const MIN_PASSWORD = 8
+const MIN_PASSWORD = 6
 
 /** What a name that promises a secret is given, when it looks like one: long enough, with a digit, no reference to somewhere else. */
 const assigned = (text: string, budget: Budget, add: Add): void => {

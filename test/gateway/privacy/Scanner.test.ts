@@ -85,7 +85,12 @@ const found: Readonly<Record<string, ReadonlyArray<readonly [text: string, ...fo
       "secret wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY1"
     ],
     ["postgres://app:hunter22@db.example.com/x", "secret app:hunter22"],
-    ["password: Winter2024!, Bearer abcdefghij0123456789", "secret Winter2024", "secret abcdefghij0123456789"],
+    [
+      "password: Winter2024!, pwd=hunter2, Bearer abcdefghij0123456789",
+      "secret Winter2024",
+      "secret hunter2",
+      "secret abcdefghij0123456789"
+    ],
     [
       "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.abc-123_x, eyJub3QiOiJhIHRva2VuIn0.a.b",
       "secret eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.abc-123_x"
@@ -93,6 +98,10 @@ const found: Readonly<Record<string, ReadonlyArray<readonly [text: string, ...fo
     [
       `-----BEGIN RSA PRIVATE KEY-----\n${"MIIE".repeat(16)}\n-----END RSA PRIVATE KEY-----\nBye`,
       `secret -----BEGIN RSA PRIVATE KEY-----\n${"MIIE".repeat(16)}\n-----END RSA PRIVATE KEY-----`
+    ],
+    [
+      "-----BEGIN PRIVATE KEY-----\n...\n-----END PRIVATE KEY----- and -----BEGIN PRIVATE KEY----- is how one begins",
+      "secret -----BEGIN PRIVATE KEY-----\n...\n-----END PRIVATE KEY-----"
     ],
     // Cut off before its end, it is a key all the same.
     [`-----BEGIN PRIVATE KEY-----\n${"MIIE".repeat(16)}\n`, `secret -----BEGIN PRIVATE KEY-----\n${"MIIE".repeat(16)}`],
