@@ -199,6 +199,21 @@ layer(Console.layer(), { timeout: "90 seconds" })("the console, for an operator"
     }
   )
 
+  walks("marks in a text what masking would find", wide, async ({ gateway, page }) => {
+    await enter(page, gateway, "/console/privacy")
+    await page.getByRole("button", { name: "Make a key for an hour" }).click()
+    await page.getByRole("textbox", { name: "Text" }).fill("Write to jane@example.com. Thanks, 😀 bob@example.org")
+    await page.getByRole("button", { name: "Look" }).click()
+    const found = page.locator("mark")
+    await found.first().waitFor()
+    assert.deepStrictEqual(await found.allTextContents(), ["jane@example.comemail", "bob@example.orgemail"])
+    await page.getByText("Write to [EMAIL_1]. Thanks, 😀 [EMAIL_2]").waitFor()
+    assert.deepStrictEqual(await barriers(page), [])
+    await page.getByLabel("As if the gateway would").selectOption("block")
+    await page.getByRole("button", { name: "Look" }).click()
+    await page.getByText("would be refused").waitFor()
+  })
+
   // Both themes and both widths, each once: contrast is a matter of the theme alone.
   for (const { theme, width } of [
     { width: 360, theme: "dark" },

@@ -44,6 +44,7 @@ export const KeyForm = ({ of, onClose, onIssued, onSaved, source }: KeyFormProps
   const [models, setModels] = useState(of?.allowed_models?.join(", ") ?? "")
   const [granted, setGranted] = useState<ReadonlySet<Scope>>(new Set(of?.scopes ?? scopes.map(([scope]) => scope)))
   const [expiry, setExpiry] = useState(of === undefined ? "never" : "keep")
+  const [privacy, setPrivacy] = useState<string>(of?.privacy ?? "")
   const [status, setStatus] = useState<string>(of?.status === "disabled" ? "disabled" : "active")
   const submitting = useSubmit()
   const faultOf = (member: string) => submitting.failure?.faultOf(member)
@@ -54,6 +55,7 @@ export const KeyForm = ({ of, onClose, onIssued, onSaved, source }: KeyFormProps
     monthly_budget_usd: budget.trim() === "" ? null : Number(budget),
     allowed_models: listOf(models).length === 0 ? null : listOf(models),
     scopes: [...granted],
+    privacy: privacy === "" ? null : privacy,
     ...(expiry === "keep"
       ? {}
       : { expires_at: expiry === "never" ? null : new Date(Date.now() + Number(expiry)).toISOString() })
@@ -137,6 +139,17 @@ export const KeyForm = ({ of, onClose, onIssued, onSaved, source }: KeyFormProps
                     ] as const
                   ]),
               ...lifetimes
+            ]}
+          />
+          <SelectField
+            label="Personal data in prompts"
+            value={privacy}
+            onValue={setPrivacy}
+            fault={faultOf("privacy")}
+            options={[
+              ["", "as the gateway is set"],
+              ["mask", "masked"],
+              ["block", "refused"]
             ]}
           />
           {of === undefined || of.status === "expired" ? null : (

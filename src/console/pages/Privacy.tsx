@@ -1,6 +1,7 @@
 /** What masking would find in a text: the values marked where they stand, and the text as a provider would see it. */
 import { type ComponentChildren } from "preact"
 import { useState } from "preact/hooks"
+import { type PrivacyPreview } from "../../api/Privacy.ts"
 import { call } from "../client.ts"
 import { words } from "../format.ts"
 import { Badge } from "../parts/Badge.tsx"
@@ -11,19 +12,6 @@ import { Empty, Missing } from "../parts/States.tsx"
 import { playKey } from "../session.ts"
 import { useStore } from "../store.ts"
 import { PlayKey } from "./PlayKey.tsx"
-
-/** `start` and `end`: UTF-16 units of the text that was sent. */
-interface PrivacyPreview {
-  readonly masked_text?: string
-  readonly entities: ReadonlyArray<{
-    readonly type: string
-    readonly placeholder: string
-    readonly start: number
-    readonly end: number
-  }>
-  readonly counts: Readonly<Record<string, number>>
-  readonly would_block: boolean
-}
 
 interface Seen {
   readonly text: string

@@ -63,7 +63,7 @@ const draw = (
       width: home.clientWidth,
       height: HEIGHT,
       legend: { show: false },
-      padding: [8, 4, 0, 0],
+      padding: [8, 16, 0, 0],
       cursor: { y: false, points: { show: kind === "lines", size: 6 }, drag: { x: false, y: false } },
       scales: {
         x: { range: () => [begin, end] },
