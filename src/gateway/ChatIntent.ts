@@ -1,12 +1,22 @@
 /** A chat request as the intake reads it: what it asks for, how long its prompt is, how much it allows. */
 import { type ChatRequest, outputLimit } from "../domain/Chat.ts"
 import { type Intent } from "./Intake.ts"
-import { type Caller, type Facts } from "./Order.ts"
+import { type Caller, type Facts, type Patience } from "./Order.ts"
 import { countPrompt } from "./Tokens.ts"
 
 /** `modelsFallback`: for a request that names no fallback models of its own. */
 export const chatIntent = (
-  { caller, facts, request }: { readonly request: ChatRequest; readonly caller: Caller; readonly facts: Facts },
+  {
+    caller,
+    facts,
+    patience,
+    request
+  }: {
+    readonly request: ChatRequest
+    readonly caller: Caller
+    readonly facts: Facts
+    readonly patience?: Patience | null
+  },
   modelsFallback: ReadonlyArray<string>
 ): Intent<ChatRequest> => {
   const choices = request.n ?? 1
@@ -22,6 +32,7 @@ export const chatIntent = (
     choices,
     streamed: request.stream === true,
     caller,
-    facts
+    facts,
+    patience: patience ?? null
   }
 }

@@ -13,7 +13,7 @@ import { chatIntent } from "./ChatIntent.ts"
 import { type Answer, Closing, type CompletionEvent } from "./Closing.ts"
 import { Intake } from "./Intake.ts"
 import { Meter } from "./Meter.ts"
-import { type CacheControl, type Caller, type Facts, type Order } from "./Order.ts"
+import { type CacheControl, type Caller, type Facts, type Order, type Patience } from "./Order.ts"
 import { Policy } from "./Policy.ts"
 import { Privacy } from "./Privacy.ts"
 import { ReplyBuilder } from "./ReplyBuilder.ts"
@@ -24,6 +24,7 @@ export interface ChatQuery {
   readonly caller: Caller
   readonly cacheControl: CacheControl
   readonly facts: Facts
+  readonly patience?: Patience | null
 }
 
 /** What JSON and every chunk of a stream have in common. `createdAtMs`: Unix milliseconds. */

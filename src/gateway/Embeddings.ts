@@ -8,7 +8,7 @@ import { type UsageInfo } from "../domain/Chat.ts"
 import { type GatewayError } from "../domain/Errors.ts"
 import { Closing } from "./Closing.ts"
 import { Intake } from "./Intake.ts"
-import { type Caller, type Facts } from "./Order.ts"
+import { type Caller, type Facts, type Patience } from "./Order.ts"
 import { Policy } from "./Policy.ts"
 import { Privacy } from "./Privacy.ts"
 import { Router } from "./Router.ts"
@@ -18,6 +18,7 @@ export interface EmbeddingQuery {
   readonly request: EmbeddingRequest
   readonly caller: Caller
   readonly facts: Facts
+  readonly patience?: Patience | null
 }
 
 export interface Embedded {
@@ -40,7 +41,7 @@ export class Embeddings extends Context.Service<
       const router = yield* Router
       const closing = yield* Closing
 
-      const run = Effect.fnUntraced(function* ({ caller, facts, request }: EmbeddingQuery) {
+      const run = Effect.fnUntraced(function* ({ caller, facts, patience, request }: EmbeddingQuery) {
         const order = yield* intake.begin({
           kind: "embeddings",
           request,
@@ -52,7 +53,8 @@ export class Embeddings extends Context.Service<
           choices: 1,
           streamed: false,
           caller,
-          facts
+          facts,
+          patience: patience ?? null
         })
         const veil = privacy.embedding(order)
         yield* closing.onScopeClose(order)

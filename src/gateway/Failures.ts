@@ -22,18 +22,28 @@ import { type Order } from "./Order.ts"
 export type Failure = ProviderError | CircuitClosedToCalls
 
 const NOT_FOUND = 404
-/** How long a client is made to wait for a provider that asked for patience, when there is no other. */
-const PATIENCE_MS = 10_000
+/** How long a client is made to wait for a provider that asked for patience, when there is no other, unless it said how long it waits. */
+const LONGEST_PAUSE_MS = 10_000
 
-/** Whether and how long to wait before asking the same provider again; null: it would not help. */
-export const retryPause = (failure: Failure, tries: number): number | null => {
+/** How much longer the client may be made to wait, in milliseconds. */
+export const longestPause = ({ patience, startedAtMs }: Order<unknown>, nowMs: number): number => {
+  if (patience === null) return LONGEST_PAUSE_MS
+  const leftMs = startedAtMs + patience.ms - nowMs
+  return patience.isStated ? leftMs : Math.min(LONGEST_PAUSE_MS, leftMs)
+}
+
+/** Whether and how long to wait before asking the same provider again, less than `longestMs`; null: it would not help. */
+export const retryPause = (failure: Failure, tries: number, longestMs: number): number | null => {
+  const pauseMs = wantedPause(failure, tries)
+  return pauseMs !== null && pauseMs <= longestMs ? pauseMs : null
+}
+
+const wantedPause = (failure: Failure, tries: number): number | null => {
   if (failure instanceof CircuitClosedToCalls) return null
   switch (failure.reason._tag) {
     case "Throttled":
-    case "ServerFault": {
-      const pauseMs = failure.reason.retryAfterMs ?? 250 * 2 ** tries
-      return pauseMs <= PATIENCE_MS ? pauseMs : null
-    }
+    case "ServerFault":
+      return failure.reason.retryAfterMs ?? 250 * 2 ** tries
     case "Unreachable":
     case "Malformed":
     case "Cut":

@@ -10,7 +10,7 @@ import { Ids } from "../domain/Ids.ts"
 import { allowsModel } from "../domain/Key.ts"
 import { monthOf } from "../domain/Money.ts"
 import { Catalog } from "./Catalog.ts"
-import { type Caller, type Facts, type Order } from "./Order.ts"
+import { type Caller, type Facts, type Order, type Patience } from "./Order.ts"
 import { ProviderStats } from "./ProviderStats.ts"
 import { explorable, explored, rank, type RankingInput } from "./Ranking.ts"
 
@@ -28,6 +28,7 @@ export interface Intent<Request> {
   readonly streamed: boolean
   readonly caller: Caller
   readonly facts: Facts
+  readonly patience?: Patience | null
 }
 
 /** Who may serve a request, best first, and who may not. */
@@ -136,6 +137,7 @@ export class Intake extends Context.Service<
             choices: intent.choices,
             streamed: intent.streamed,
             facts: intent.facts,
+            patience: intent.patience ?? null,
             affordableTokens: null,
             attempts: [],
             charges: [],

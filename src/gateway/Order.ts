@@ -25,6 +25,13 @@ export interface Facts {
 
 export const emptyFacts = (): Facts => ({ generationId: null, limits: null, cache: null, provider: null })
 
+/** How long the client waits for an answer to begin. */
+export interface Patience {
+  readonly ms: number
+  /** Said for the gateway to use up; else it is only how the client happens to be set. */
+  readonly isStated: boolean
+}
+
 /** Who asks: the key, and the limits that its tier has here. */
 export interface Caller {
   readonly key: KeyRecord
@@ -77,6 +84,8 @@ export interface Order<Request = ChatRequest | EmbeddingRequest> {
   readonly choices: number
   readonly streamed: boolean
   readonly facts: Facts
+  /** `null`: the client did not say. */
+  readonly patience: Patience | null
   /** Completion tokens a choice that the reservation affords; `null`: no bound beyond the client's own. */
   affordableTokens: number | null
   /** Appended to by the router, one a call. */

@@ -3,19 +3,22 @@
  * client, so a stream counts as answered with its first token, not with its status line. Every call is an attempt on the receipt. A
  * request's own fault ends the search, because no other provider would take it better.
  */
-import { Clock, Context, Duration, Effect, Exit, Layer, Scope, Stream } from "effect"
+import { Clock, Context, Duration, Effect, Layer, Scope, Stream } from "effect"
 import { type Candidate } from "../domain/Catalog.ts"
 import { type ChatEvent, type ChatReply, type ChatRequest } from "../domain/Chat.ts"
 import { type EmbeddingReply, type EmbeddingRequest } from "../domain/Embedding.ts"
 import { type GatewayError } from "../domain/Errors.ts"
-import { type Provider, ProviderError } from "../providers/Provider.ts"
+import { type Provider, type ProviderError } from "../providers/Provider.ts"
 import { Providers } from "../providers/Providers.ts"
+import { attempting } from "./Attempting.ts"
+import { promptCost } from "./Charges.ts"
 import { Circuits } from "./Circuits.ts"
 import { continuing, isContinuable, successors } from "./Continuation.ts"
-import { attemptOf, exhausted, faultOf, type Failure, requestFault, retryPause } from "./Failures.ts"
+import { exhausted, type Failure, longestPause, requestFault, retryPause } from "./Failures.ts"
 import { gathered } from "./Gathered.ts"
+import { hedged } from "./Hedging.ts"
 import { Meter } from "./Meter.ts"
-import { openStream, within } from "./OpenedStream.ts"
+import { type OpenedStream, openStream, within } from "./OpenedStream.ts"
 import { type Order } from "./Order.ts"
 import { boundedTo, outputBound } from "./OutputBound.ts"
 import { ProviderStats } from "./ProviderStats.ts"
@@ -33,6 +36,8 @@ export interface RouterOptions {
   readonly retries: number
   /** Whether a stream that breaks off goes on at another provider. */
   readonly continueStreams: boolean
+  /** How long the first token of a stream may take before another provider is called beside; `null`: never. */
+  readonly hedgeAfterMs: number | null
   readonly markup: number
 }
 
@@ -59,60 +64,78 @@ export class Router extends Context.Service<
         const stats = yield* ProviderStats
         const meter = yield* Meter
 
-        /** One call: guarded by its circuit, on the receipt, in the statistics. */
-        const attempt = Effect.fnUntraced(function* <A, R>(
-          order: Order<unknown>,
-          candidate: Candidate,
-          call: Effect.Effect<A, ProviderError, R>
-        ) {
-          const startedAtMs = yield* Clock.currentTimeMillis
-          let latencyMs = 0
-          const answer = yield* circuits
-            .guard(candidate)(call)
-            .pipe(
-              Effect.onExit((exit) =>
-                Effect.map(Clock.currentTimeMillis, (nowMs) => {
-                  latencyMs = nowMs - startedAtMs
-                  const error = Exit.isFailure(exit) ? faultOf(exit.cause) : undefined
-                  order.attempts.push(attemptOf(candidate, latencyMs, exit._tag === "Success", error))
-                  const answered = exit._tag === "Success"
-                  if (!answered && !(error instanceof ProviderError)) return
-                  const rejected = error instanceof ProviderError && error.reason._tag === "Rejected"
-                  stats.record(candidate.provider.slug, candidate.offer.id, {
-                    ok: answered || rejected,
-                    latencyMs: answered ? latencyMs : null,
-                    streamed: order.streamed
-                  })
-                })
-              )
-            )
-          return { answer, latencyMs }
-        })
+        const attempt = attempting(circuits, stats)
 
-        const route = Effect.fnUntraced(function* <A, R, Request>(
+        /** Who is called beside a slow candidate: the next best of another provider, for the same model. */
+        const rivalOf = (slow: Candidate, candidates: ReadonlyArray<Candidate>, tried: ReadonlySet<Candidate>) => {
+          const candidate = candidates.find(
+            (other) =>
+              !tried.has(other) && other.provider.slug !== slow.provider.slug && other.offer.id === slow.offer.id
+          )
+          const provider = candidate === undefined ? undefined : providers.get(candidate.provider.slug)
+          return candidate === undefined || provider === undefined ? undefined : { candidate, provider }
+        }
+
+        /** Who lost was slow: at least as slow as it was waited for. */
+        const noteLost = ({ offer, provider }: Candidate, latencyMs: number) =>
+          stats.record(provider.slug, offer.id, { ok: true, latencyMs, streamed: true })
+
+        const hedging =
+          options.hedgeAfterMs === null
+            ? undefined
+            : { afterMs: options.hedgeAfterMs, discard: (opened: OpenedStream) => opened.close }
+
+        const route = Effect.fnUntraced(function* <A, R, Request extends ChatRequest | EmbeddingRequest>(
           order: Order<Request>,
-          call: (provider: Provider, candidate: Candidate) => Effect.Effect<A, ProviderError, R>
+          call: (provider: Provider, candidate: Candidate) => Effect.Effect<A, ProviderError, R>,
+          hedge?: { readonly afterMs: number; readonly discard: (answer: A) => Effect.Effect<void> }
         ) {
           if (order.unroutable !== null) return yield* order.unroutable
           const sole = noFallbacks(order.request)
           const candidates = sole ? order.ranked.slice(0, 1) : order.ranked
           let last: Failure | null = null
+          const tried = new Set<Candidate>()
           for (const [at, candidate] of candidates.entries()) {
             const provider = providers.get(candidate.provider.slug)
-            if (provider === undefined) continue
+            if (provider === undefined || tried.has(candidate)) continue
+            tried.add(candidate)
             for (let tries = 0; ; tries++) {
-              const result = yield* Effect.result(attempt(order, candidate, call(provider, candidate)))
+              const rival = hedge === undefined || tries > 0 ? undefined : rivalOf(candidate, candidates, tried)
+              const own = attempt(order, candidate, call(provider, candidate))
+              const result = yield* Effect.result(
+                hedge === undefined || rival === undefined
+                  ? own
+                  : hedged({
+                      ...hedge,
+                      order,
+                      first: { candidate, run: own },
+                      second: {
+                        candidate: rival.candidate,
+                        run: attempt(order, rival.candidate, call(rival.provider, rival.candidate))
+                      },
+                      hold: meter.hold(order, promptCost(rival.candidate, order.promptTokens, options.markup)),
+                      onSecond: () => void tried.add(rival.candidate),
+                      onLost: noteLost
+                    })
+              )
               if (result._tag === "Success") {
-                order.facts.provider = candidate.provider.slug
-                const { answer, latencyMs } = result.success
-                const others = candidates.slice(at + 1)
-                return { candidate, fallbackUsed: at > 0, latencyMs, answer, others }
+                const { answer, candidate: who, latencyMs } = result.success
+                order.facts.provider = who.provider.slug
+                const others = candidates.slice(at + 1).filter((other) => !tried.has(other))
+                return { candidate: who, fallbackUsed: at > 0 || who !== candidate, latencyMs, answer, others }
               }
               last = result.failure
               const fault = requestFault(last, order)
               if (fault !== null) return yield* fault
-              const pauseMs = retryPause(last, tries)
-              if (at < candidates.length - 1 || sole || tries >= options.retries || pauseMs === null) break
+              const mayRetry =
+                tries < options.retries && !sole && candidates.slice(at + 1).every((other) => tried.has(other))
+              const longestMs = longestPause(order, yield* Clock.currentTimeMillis)
+              const pauseMs = mayRetry ? retryPause(last, tries, longestMs) : null
+              if (pauseMs === null) {
+                // Nobody waits for an answer that the next provider could give.
+                if (longestMs <= 0) return yield* exhausted(order.attempts, sole, last)
+                break
+              }
               yield* Effect.sleep(Duration.millis(pauseMs))
             }
           }
@@ -125,8 +148,11 @@ export class Router extends Context.Service<
             answer: opened,
             others,
             ...routed
-          } = yield* route(order, (provider, candidate) =>
-            openStream(provider, candidate, boundedTo(order.request, candidate, order.affordableTokens))
+          } = yield* route(
+            order,
+            (provider, candidate) =>
+              openStream(provider, candidate, boundedTo(order.request, candidate, order.affordableTokens)),
+            hedging
           )
           const after =
             options.continueStreams && others.length > 0 && isContinuable(order)

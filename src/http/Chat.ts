@@ -1,6 +1,6 @@
 /** Chat completions at the edge: the decoded request to the gateway, its answer to JSON or to Server-Sent Events. */
 import { Effect } from "effect"
-import { type HttpServerRequest, HttpServerResponse } from "effect/http"
+import { type Headers, HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { Api } from "../api/Api.ts"
 import { type ChatRequest } from "../domain/Chat.ts"
@@ -9,6 +9,7 @@ import { type CacheControl } from "../gateway/Order.ts"
 import { callerWith } from "./Authorization.ts"
 import { CurrentRequest } from "./CurrentRequest.ts"
 import { guard } from "./Failure.ts"
+import { patienceOf } from "./Patience.ts"
 import { encode } from "./Sse.ts"
 
 export const layer = HttpApiBuilder.group(
@@ -17,19 +18,25 @@ export const layer = HttpApiBuilder.group(
   Effect.fnUntraced(function* (handlers) {
     const completion = yield* Completion
 
-    const complete = Effect.fnUntraced(function* (request: ChatRequest, cache: CacheControl) {
+    const complete = Effect.fnUntraced(function* (request: ChatRequest, headers: Headers.Headers) {
       const caller = yield* callerWith("chat:write")
       const { facts, requestId } = yield* CurrentRequest
-      const completed = yield* completion.run({ request, caller, cacheControl: cache, facts })
+      const completed = yield* completion.run({
+        request,
+        caller,
+        cacheControl: cacheControlOf(headers),
+        facts,
+        patience: patienceOf(headers)
+      })
       return completed._tag === "Reply" ? jsonResponse(completed) : streamResponse(completed, requestId)
     })
 
-    return handlers.handle("complete", ({ payload, request }) => guard(complete(payload, cacheControlOf(request))))
+    return handlers.handle("complete", ({ payload, request }) => guard(complete(payload, request.headers)))
   })
 )
 
 /** `no-store` is the stricter of the two. */
-const cacheControlOf = ({ headers }: HttpServerRequest.HttpServerRequest): CacheControl => {
+const cacheControlOf = (headers: Headers.Headers): CacheControl => {
   const sent = headers["cache-control"]?.toLowerCase() ?? ""
   return sent.includes("no-store") ? "no-store" : sent.includes("no-cache") ? "no-cache" : "use"
 }

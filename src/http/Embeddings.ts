@@ -1,6 +1,6 @@
 /** Embeddings at the edge: vectors in the encoding that was asked for, whatever the provider spoke. */
 import { Effect } from "effect"
-import { HttpServerResponse } from "effect/http"
+import { type Headers, HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { Api } from "../api/Api.ts"
 import { type EmbeddingRequest } from "../domain/Embedding.ts"
@@ -8,6 +8,7 @@ import { Embeddings } from "../gateway/Embeddings.ts"
 import { callerWith } from "./Authorization.ts"
 import { CurrentRequest } from "./CurrentRequest.ts"
 import { guard } from "./Failure.ts"
+import { patienceOf } from "./Patience.ts"
 
 export const layer = HttpApiBuilder.group(
   Api,
@@ -15,10 +16,15 @@ export const layer = HttpApiBuilder.group(
   Effect.fnUntraced(function* (handlers) {
     const embeddings = yield* Embeddings
 
-    const embed = Effect.fnUntraced(function* (request: EmbeddingRequest) {
+    const embed = Effect.fnUntraced(function* (request: EmbeddingRequest, headers: Headers.Headers) {
       const caller = yield* callerWith("embeddings:write")
       const { facts } = yield* CurrentRequest
-      const { model, provider, usage, vectors } = yield* embeddings.run({ request, caller, facts })
+      const { model, provider, usage, vectors } = yield* embeddings.run({
+        request,
+        caller,
+        facts,
+        patience: patienceOf(headers)
+      })
       const encode = request.encoding_format === "base64" ? base64 : (vector: ReadonlyArray<number>) => vector
       return HttpServerResponse.jsonUnsafe({
         object: "list",
@@ -29,7 +35,7 @@ export const layer = HttpApiBuilder.group(
       })
     })
 
-    return handlers.handle("embed", ({ payload }) => guard(embed(payload)))
+    return handlers.handle("embed", ({ payload, request }) => guard(embed(payload, request.headers)))
   })
 )
 

@@ -4,6 +4,7 @@ import { TestClock } from "effect/testing"
 import { gatewayError, ModelNotFound, type Reason } from "../../src/domain/Errors.ts"
 import { Circuits } from "../../src/gateway/Circuits.ts"
 import { Meter } from "../../src/gateway/Meter.ts"
+import { type Patience } from "../../src/gateway/Order.ts"
 import { ProviderStats } from "../../src/gateway/ProviderStats.ts"
 import { Router } from "../../src/gateway/Router.ts"
 import {
@@ -25,7 +26,7 @@ const routerOn = (scripts: Readonly<Record<string, Script | ReadonlyArray<Script
   const { heard, layer } = scripted(scripts)
   return {
     heard,
-    layer: Router.layer({ retries, continueStreams: true, markup: 0 }).pipe(
+    layer: Router.layer({ retries, continueStreams: true, hedgeAfterMs: null, markup: 0 }).pipe(
       Layer.provideMerge(Layer.mergeAll(layer, Circuits.layerMemory, ProviderStats.layer)),
       Layer.provide(Layer.mock(Meter, { hold: () => Effect.succeed(true), watch: () => (events) => events }))
     )
@@ -118,6 +119,29 @@ it.effect("no client waits longer than ten seconds for a provider's patience", (
   return Effect.gen(function* () {
     const reason = reasonOf(yield* routed(sole))
     assert.deepInclude(reason, { _tag: "ProviderUnavailable", retryAfterMs: 10_001 })
+    assert.deepStrictEqual(heard.calls, ["alpha"])
+  }).pipe(Effect.provide(layer))
+})
+
+it.effect.each<readonly [number, Patience, number]>([
+  [9_000, { ms: 600_000, isStated: false }, 2],
+  [11_000, { ms: 600_000, isStated: false }, 1],
+  [3_000, { ms: 2_000, isStated: false }, 1],
+  [30_000, { ms: 31_000, isStated: true }, 2],
+  [30_000, { ms: 29_000, isStated: true }, 1]
+])("asked for %d ms, a client with the patience %o sees so many calls: %d", ([retryAfterMs, patience, calls]) => {
+  const { heard, layer } = routerOn({ alpha: [fails(new Throttled({ status: 429, retryAfterMs })), good] })
+  return Effect.gen(function* () {
+    yield* inTime(routed({ patience }), 60_000)
+    assert.strictEqual(heard.calls.length, calls)
+  }).pipe(Effect.provide(layer))
+})
+
+it.effect("nobody else is asked once the client's patience is over", () => {
+  const { heard, layer } = routerOn({ alpha: { delayMs: 3_000, ...broken }, beta: good })
+  return Effect.gen(function* () {
+    const answered = yield* inTime(routed({ patience: { ms: 2_000, isStated: true } }), 3_000)
+    assert.strictEqual(reasonOf(answered)._tag, "ProvidersFailed")
     assert.deepStrictEqual(heard.calls, ["alpha"])
   }).pipe(Effect.provide(layer))
 })

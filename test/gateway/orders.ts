@@ -86,6 +86,7 @@ export const orderWith = ({ key, ...order }: OrderOptions = {}): Order<ChatReque
   choices: 1,
   streamed: false,
   facts: emptyFacts(),
+  patience: null,
   affordableTokens: null,
   attempts: [],
   charges: [],

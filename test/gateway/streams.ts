@@ -1,0 +1,118 @@
+/** The gateway on three scripted providers with prices of their own, and streams that are read to their end. */
+import { assert } from "@effect/vitest"
+import { Effect, Layer, Option, Stream } from "effect"
+import { type ChatRequest } from "../../src/domain/Chat.ts"
+import { Ids } from "../../src/domain/Ids.ts"
+import { type KeyRecord } from "../../src/domain/Key.ts"
+import { type CompletionEvent } from "../../src/gateway/Closing.ts"
+import { Completion } from "../../src/gateway/Completion.ts"
+import { emptyFacts } from "../../src/gateway/Order.ts"
+import { Providers } from "../../src/providers/Providers.ts"
+import { type Script, scriptedOffer, type ScriptedProvider } from "../../src/providers/Scripted.ts"
+import { gateway, memory } from "../../src/Server.ts"
+import { defaultSettings, type SettingsShape } from "../../src/Settings.ts"
+import { CacheStore } from "../../src/store/CacheStore.ts"
+import { KeyRepo } from "../../src/store/KeyRepo.ts"
+import { Ledger } from "../../src/store/Ledger.ts"
+import { Limits } from "../../src/store/Limits.ts"
+import { keyWith, requestWith } from "./orders.ts"
+import { type Heard } from "./scripts.ts"
+
+/** Dollars a million tokens: alpha 1 and 2, beta 2 and 4, gamma 3 and 6. */
+const slugs = ["alpha", "beta", "gamma"]
+const offerAt = (at: number, prefill: boolean) => ({
+  ...scriptedOffer("test/small"),
+  pricing: { prompt: (at + 1) * 1_000_000, completion: (at + 1) * 2_000_000, cachedPrompt: null },
+  prefill
+})
+
+export const gatewayOn = (
+  scripts: Readonly<Record<string, Script | ReadonlyArray<Script>>>,
+  { prefill = true, settings }: { readonly prefill?: boolean; readonly settings?: Partial<SettingsShape> } = {}
+) => {
+  const heard: Heard = { calls: [], requests: [], aborted: [] }
+  const providers = slugs.flatMap((slug, at): ReadonlyArray<ScriptedProvider> => {
+    const script = scripts[slug]
+    if (script === undefined) return []
+    return [
+      {
+        slug,
+        config: { models: [offerAt(at, prefill)] },
+        models: { "test/small": script },
+        onCall: (call) => {
+          heard.calls.push(slug)
+          heard.requests.push(call.request)
+        },
+        onAbort: () => void heard.aborted.push(slug)
+      }
+    ]
+  })
+  const whole = { ...defaultSettings, routing: { ...defaultSettings.routing, retries: 0 }, ...settings }
+  const layer = gateway(whole).pipe(
+    Layer.provideMerge(Layer.mergeAll(Providers.layerScripted(providers), memory)),
+    Layer.provideMerge(
+      Layer.mergeAll(
+        KeyRepo.layerMemory,
+        Ledger.layerMemory,
+        Limits.layerMemory,
+        CacheStore.layerMemory(whole.cache),
+        Ids.layerSequence
+      )
+    )
+  )
+  return { heard, layer }
+}
+
+export interface Asked {
+  readonly request?: Partial<ChatRequest>
+  readonly key?: Partial<KeyRecord>
+}
+
+const limits = { requestsPerMinute: 1_000, tokensPerMinute: 1_000_000, concurrency: 1_000 }
+
+export const ran = ({ key, request }: Asked) =>
+  Effect.gen(function* () {
+    const facts = emptyFacts()
+    const completed = yield* (yield* Completion).run({
+      request: requestWith({ stream: true, ...request }),
+      caller: { key: keyWith(key), limits },
+      cacheControl: "use",
+      facts
+    })
+    return { facts, completed }
+  })
+
+export const begun = (given: Asked) =>
+  Effect.map(ran(given), ({ completed, facts }) => ({
+    facts,
+    head: completed.head,
+    events: completed._tag === "Stream" ? completed.events : assert.fail("no stream")
+  }))
+
+export const recordOf = (generationId: string | null) =>
+  Effect.gen(function* () {
+    const found = yield* (yield* Ledger).find(generationId ?? "", keyWith().id)
+    return Option.isSome(found) && found.value._tag === "Settled" ? found.value.generation : assert.fail("not settled")
+  })
+
+const textOf = (events: ReadonlyArray<CompletionEvent>): string =>
+  events
+    .flatMap((event) => (event._tag === "Choices" ? event.choices : []))
+    .map(({ delta }) => delta.content ?? "")
+    .join("")
+
+export const streamed = (given: Asked = {}) =>
+  Effect.scoped(
+    Effect.gen(function* () {
+      const { events, facts, head } = yield* begun(given)
+      const read: ReadonlyArray<CompletionEvent> = Array.from(yield* Stream.runCollect(events))
+      const last = read.at(-1)
+      return {
+        head,
+        text: textOf(read),
+        tags: read.map(({ _tag }) => _tag),
+        usage: last?._tag === "Usage" ? last.usage : undefined,
+        record: yield* recordOf(facts.generationId)
+      }
+    })
+  )
