@@ -30,18 +30,23 @@ const database = (settings: SettingsShape) =>
     )
   )
 
-/** Gives a database that is still starting a minute to answer, before the start is given up. One that refuses us is not asked twice. */
+/** Gives a database or Redis that is still starting a minute to answer, before the start is given up. One that refuses us is not asked twice. */
 const patiently = <A, E>(store: Layer.Layer<A, E | StoreError>) => {
   const mayAnswerLater = (error: unknown) => error instanceof StoreError && !isRefusal(error)
   return Layer.effectContext(
     Layer.build(Layer.fresh(store)).pipe(
       Effect.tapError((error) =>
-        mayAnswerLater(error) ? Effect.logWarning("the database does not answer yet; trying again") : Effect.void
+        error instanceof StoreError && mayAnswerLater(error) ? Effect.logWarning(notYet(error)) : Effect.void
       ),
       Effect.retry({ schedule: Schedule.spaced("1 second"), times: 60, while: mayAnswerLater })
     )
   )
 }
+
+const notYet = ({ cause, dependency }: StoreError): string =>
+  dependency === "database"
+    ? "the database does not answer yet; trying again"
+    : `${cause instanceof Error ? cause.message : "Redis does not answer"}; trying again`
 
 /** What processes share when there is a Redis: limits, circuits, figures of the providers and the prompt cache. */
 const shared = (settings: SettingsShape) =>
@@ -57,7 +62,7 @@ const shared = (settings: SettingsShape) =>
         CacheStore.layerRedis,
         Circuits.layerRedis,
         Layer.provide(ProviderStats.layerShared, StatsStore.layerRedis)
-      ).pipe(Layer.provide(RedisConnection.layer({ url: settings.redisUrl })))
+      ).pipe(Layer.provide(patiently(RedisConnection.layer({ url: settings.redisUrl }))))
 
 /** The admin key of the settings, or the one that is kept in the data directory. */
 const adminKey = (settings: SettingsShape): Effect.Effect<AdminKey, KeptSecretError> =>

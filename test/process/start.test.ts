@@ -152,12 +152,13 @@ describe("a start that cannot succeed", () => {
     })
   )
 
-  it.live("says that Redis does not answer, without its password", () =>
+  it.live("says that Redis does not answer, without its password, and waits for it", () =>
     Effect.gen(function* () {
-      const said = yield* refusedStart({
-        env: { ...(yield* postgresEnv), REDIS_URL: "redis://:a-password-of-redis@127.0.0.1:1" }
-      })
+      const url = "redis://:a-password-of-redis@127.0.0.1:1"
+      const starting = yield* launchGateway({ env: { ...(yield* postgresEnv), REDIS_URL: url } })
+      const said = yield* starting.printed("trying again")
       assert.include(said, "Redis at 127.0.0.1:1 does not answer")
+      assert.deepStrictEqual(yield* starting.stop, { code: 0, signal: null })
     })
   )
 })

@@ -1,0 +1,111 @@
+/**
+ * The clients of the chaos run: each asks one thing after the other of any of the gateways, whatever happens to it, and notes what it was
+ * told. Only what was told in full counts: a whole JSON reply, or a stream up to its `[DONE]`.
+ */
+import { Effect, Random } from "effect"
+import { type Gateway, promptMarker } from "../support/Gateway.ts"
+import { type Answered } from "../support/GatewayHttp.ts"
+
+export interface TestKey {
+  readonly id: string
+  readonly key: string
+  readonly capUsd: number | null
+  readonly requestsPerMinute: number
+}
+
+/** An answer that a client has in its hands. */
+export interface Told {
+  readonly generationId: string
+  readonly keyId: string
+  readonly billedUsd: number
+}
+
+export interface Notes {
+  readonly told: Array<Told>
+  /** Answers by status; 0: the connection broke. */
+  readonly statuses: Map<number, number>
+  /** When a request of a key was granted by the rate limit, in milliseconds since the start. */
+  readonly granted: Map<string, Array<number>>
+  /** Answers that no client should ever see. */
+  readonly wrong: Array<string>
+}
+
+export const emptyNotes = (): Notes => ({ told: [], statuses: new Map(), granted: new Map(), wrong: [] })
+
+const expected = new Set([200, 402, 429, 502, 503, 504])
+
+/** Asks until `isOver`; between two requests it thinks for up to `thinkMs`. */
+export const client = Effect.fnUntraced(function* (options: {
+  readonly gateways: () => ReadonlyArray<Gateway>
+  readonly key: TestKey
+  readonly notes: Notes
+  readonly thinkMs: number
+  readonly sinceMs: () => number
+  readonly isOver: () => boolean
+}) {
+  const { gateways, isOver, key, notes, sinceMs, thinkMs } = options
+  for (let round = 0; !isOver(); round++) {
+    yield* Effect.sleep(yield* Random.nextIntBetween(thinkMs / 2, thinkMs))
+    const up = gateways()
+    const gateway = up[yield* Random.nextIntBetween(0, up.length)]
+    if (gateway === undefined || isOver()) continue
+    const kind = yield* Random.nextIntBetween(0, 4)
+    const body = {
+      model: "mock/lorem",
+      max_tokens: 40,
+      messages: [{ role: "user", content: `${promptMarker} ${key.id} ${round} ${yield* Random.next}` }],
+      metadata: { mock: { latency_ms: 20, tokens_per_second: 200 } }
+    }
+    const status = yield* Effect.match(
+      kind === 0 ? leave(gateway, key, body) : ask(gateway, key, body, kind > 2, notes),
+      {
+        onFailure: () => 0,
+        onSuccess: (status) => status
+      }
+    )
+    notes.statuses.set(status, (notes.statuses.get(status) ?? 0) + 1)
+    if (status === 200) {
+      const granted = notes.granted.get(key.id) ?? []
+      granted.push(sinceMs())
+      notes.granted.set(key.id, granted)
+    }
+    if (status !== 0 && !expected.has(status)) notes.wrong.push(`${status}`)
+  }
+})
+
+type Body = Readonly<Record<string, unknown>>
+
+/** A whole answer, JSON or stream. */
+const ask = Effect.fnUntraced(function* (gateway: Gateway, key: TestKey, body: Body, streamed: boolean, notes: Notes) {
+  const answered: Answered = yield* gateway.send("/v1/chat/completions", {
+    key: key.key,
+    body: { ...body, stream: streamed }
+  })
+  if (answered.status !== 200) {
+    if (!answered.text.includes('"request_id"')) notes.wrong.push(answered.text)
+    return answered.status
+  }
+  const generationId = String(answered.headers["x-generation-id"])
+  const usage = streamed ? usageOf(answered.text) : (JSON.parse(answered.text) as Usage).usage
+  if (usage === null) notes.wrong.push(`a stream without an end: ${answered.text.slice(-200)}`)
+  else notes.told.push({ generationId, keyId: key.id, billedUsd: usage.estimated_cost_usd })
+  return 200
+})
+
+interface Usage {
+  readonly usage: { readonly estimated_cost_usd: number }
+}
+
+const usageOf = (text: string): Usage["usage"] | null => {
+  if (!text.endsWith("data: [DONE]\n\n")) return null
+  const line = text.split("\n").findLast((line) => line.startsWith("data: {") && line.includes(`"choices":[]`))
+  return line === undefined ? null : (JSON.parse(line.slice(6)) as Usage).usage
+}
+
+/** A stream whose client goes away after its first words. */
+const leave = Effect.fnUntraced(function* (gateway: Gateway, key: TestKey, body: Body) {
+  const stream = yield* gateway.stream("/v1/chat/completions", { key: key.key, body: { ...body, stream: true } })
+  if (stream.status === 200) yield* Effect.tryPromise(() => stream.until(`"content"`))
+  stream.leave()
+  return stream.status
+})
