@@ -37,11 +37,11 @@ const checkEdge = (file: SourceFile, room: Room, edge: ImportEdge, known: Readon
       return [breach("package", `${room.name} must not import "${specifier}": ${room.because}`)]
     }
     const calls = outbound.packages.test(specifier) || outbound.builtins.test(specifier)
-    if (room.name === "providers" && calls && !edge.typeOnly && below(file.path) !== outbound.file) {
+    if (room.name === "providers" && calls && !edge.typeOnly && !outbound.files.includes(below(file.path))) {
       return [
         breach(
           "outbound",
-          `"${specifier}" calls out; only src/${outbound.file} may, so that limits and aborts hold everywhere`
+          `"${specifier}" calls out; only src/${outbound.files.join(" and src/")} may, so that limits and aborts hold everywhere`
         )
       ]
     }

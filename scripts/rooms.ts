@@ -26,6 +26,7 @@ const effectCore = String.raw`effect(?:/[A-Z]\w*)?$`
 /** What the gateway and the ports speak of: service classes and their errors, never an implementation. */
 const providerPorts = String.raw`providers/(?:Provider|Providers)\.ts`
 const storePorts = String.raw`store/(?:CacheStore|KeyRepo|Ledger|Limits|StatsStore|StoreError|Users|Sessions|Challenges|Vault)\.ts`
+const identityPorts = String.raw`identity/(?:CodeMessage|Delivery|ExternalIdentity|IdentityProviders)\.ts`
 const settings = String.raw`Settings\.ts`
 
 export const rooms: ReadonlyArray<Room> = [
@@ -40,7 +41,7 @@ export const rooms: ReadonlyArray<Room> = [
     files: /^(?:Start|Server|Welcome)\.ts$/,
     // Welcome is what Server says when all is up; the layers rule holds for it as for any other file.
     mayImport:
-      /^(?:Settings\.ts$|Server\.ts$|Welcome\.ts$|Workers\.ts$|settings\/|http\/|api\/|gateway\/|providers\/|store\/|domain\/)/,
+      /^(?:Settings\.ts$|Server\.ts$|Welcome\.ts$|Workers\.ts$|settings\/|http\/|api\/|gateway\/|identity\/|providers\/|store\/|domain\/)/,
     because: "Server puts the layers together; main is above it and Observability beside it"
   },
   {
@@ -95,10 +96,18 @@ export const rooms: ReadonlyArray<Room> = [
   {
     name: "gateway",
     files: /^gateway\//,
-    mayImport: new RegExp(`^(?:domain/|${settings}$|${providerPorts}$|${storePorts}$)`),
+    mayImport: new RegExp(`^(?:domain/|${settings}$|${providerPorts}$|${storePorts}$|${identityPorts}$)`),
     notPackages: package_(`${sql}|${http}|redis`),
     because:
-      "the gateway knows the domain and the ports of providers and store: no SQL, no dialect, no HTTP, no contract"
+      "the gateway knows the domain and the ports of providers, store and identity: no SQL, no dialect, no HTTP, no contract"
+  },
+  {
+    name: "identity",
+    files: /^identity\//,
+    mayImport: new RegExp(`^(?:domain/|${settings}$|providers/(?:Outbound|Transport)\\.ts$)`),
+    notPackages: package_(`${sql}|${http}|redis`),
+    because:
+      "mail, SMS and identity providers are reached over the one outbound HTTP, and know neither gateway nor store"
   },
   {
     name: "providers",
@@ -124,9 +133,9 @@ export const rooms: ReadonlyArray<Room> = [
   }
 ]
 
-/** Packages that call out over HTTP, and the one file that may. */
+/** Packages that call out over HTTP, and the files that may: calls to providers, and the few others. */
 export const outbound = {
   packages: package_("undici|effect/http/HttpClient|effect/http/FetchHttpClient|@effect/platform-node/NodeHttpClient"),
   builtins: package_("node:http|node:https|node:http2"),
-  file: "providers/Transport.ts"
+  files: ["providers/Transport.ts", "providers/Outbound.ts"]
 }

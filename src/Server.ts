@@ -10,29 +10,41 @@ import { HttpApiBuilder } from "effect/http-api"
 import { createServer } from "node:http"
 import { Api } from "./api/Api.ts"
 import { Ids } from "./domain/Ids.ts"
+import { AccessTokens } from "./gateway/AccessTokens.ts"
 import { Accounts } from "./gateway/Accounts.ts"
+import { Arrivals } from "./gateway/Arrivals.ts"
 import { Cache } from "./gateway/Cache.ts"
 import { Catalog } from "./gateway/Catalog.ts"
 import { Circuits } from "./gateway/Circuits.ts"
 import { Closing } from "./gateway/Closing.ts"
+import { CodeMailbox } from "./gateway/CodeMailbox.ts"
+import { CodeSignIn } from "./gateway/CodeSignIn.ts"
 import { Completion } from "./gateway/Completion.ts"
 import { Embeddings } from "./gateway/Embeddings.ts"
 import { Generations } from "./gateway/Generations.ts"
 import { Health } from "./gateway/Health.ts"
 import { Lifecycle } from "./gateway/Lifecycle.ts"
 import { Intake } from "./gateway/Intake.ts"
+import { Members } from "./gateway/Members.ts"
 import { Meter } from "./gateway/Meter.ts"
+import { OAuthSignIn } from "./gateway/OAuthSignIn.ts"
 import { Overview } from "./gateway/Overview.ts"
+import { Pepper } from "./gateway/Pepper.ts"
 import { Policy } from "./gateway/Policy.ts"
 import { Privacy } from "./gateway/Privacy.ts"
 import { ProviderStats } from "./gateway/ProviderStats.ts"
 import { RoutePreview } from "./gateway/RoutePreview.ts"
 import { Router } from "./gateway/Router.ts"
 import { Series } from "./gateway/Series.ts"
+import { SessionTokens } from "./gateway/SessionTokens.ts"
+import { SigningKeys } from "./gateway/SigningKeys.ts"
+import { SignInLimits } from "./gateway/SignInLimits.ts"
+import { SignInSweeper } from "./gateway/SignInSweeper.ts"
 import { loadTables } from "./gateway/Tokens.ts"
 import { Traffic } from "./gateway/Traffic.ts"
 import * as AdminRoutes from "./http/Admin.ts"
 import * as AdminSettingsRoutes from "./http/AdminSettings.ts"
+import * as AuthRoutes from "./http/Auth.ts"
 import * as Authorization from "./http/Authorization.ts"
 import * as ChatRoutes from "./http/Chat.ts"
 import * as Console from "./http/Console.ts"
@@ -42,15 +54,23 @@ import * as EmbeddingRoutes from "./http/Embeddings.ts"
 import * as GenerationRoutes from "./http/Generations.ts"
 import * as HealthRoutes from "./http/Health.ts"
 import * as KeyRoutes from "./http/Keys.ts"
+import * as MeRoutes from "./http/Me.ts"
 import * as ModelRoutes from "./http/Models.ts"
 import * as PrivacyRoutes from "./http/Privacy.ts"
 import * as RouteRoutes from "./http/Route.ts"
 import * as SeriesRoutes from "./http/Series.ts"
 import * as Swappable from "./http/Swappable.ts"
 import * as Validation from "./http/Validation.ts"
+import { Delivery } from "./identity/Delivery.ts"
+import { IdentityProviders } from "./identity/IdentityProviders.ts"
+import { Outbound } from "./providers/Outbound.ts"
 import { Providers } from "./providers/Providers.ts"
 import { Transport } from "./providers/Transport.ts"
 import { Settings, type SettingsShape } from "./Settings.ts"
+import { Challenges } from "./store/Challenges.ts"
+import { Sessions } from "./store/Sessions.ts"
+import { Users } from "./store/Users.ts"
+import { Vault } from "./store/Vault.ts"
 import { type AdminKey, welcome } from "./Welcome.ts"
 
 /** The gateway's services, on stores and providers of the caller's choice. */
@@ -85,7 +105,28 @@ const recollection = Layer.mergeAll(Traffic.layer, Lifecycle.layer)
 /** The same with circuits and figures of this process alone. */
 export const memory = Layer.mergeAll(recollection, Circuits.layerMemory, ProviderStats.layer)
 
-/** Every route, with its middleware and the edge around all. Needs the gateway's services and a router. */
+/** Who signs in, and what becomes of it. Needs `Outbound`, `Limits`, `Ids` and the stores of users, sessions, challenges and secrets. */
+export const signIn = (settings: Pick<SettingsShape, "auth" | "environment">) => {
+  const { auth } = settings
+  const issuer = auth.issuer ?? "tollgate"
+  return Layer.mergeAll(CodeSignIn.layer(auth), OAuthSignIn.layer(auth), CodeMailbox.layer, Members.layer).pipe(
+    Layer.provideMerge(Layer.mergeAll(SessionTokens.layer(auth), SignInLimits.layer, Arrivals.layer(auth))),
+    Layer.provideMerge(AccessTokens.layer({ issuer, lifetimeSeconds: auth.accessTokenSeconds })),
+    Layer.provideMerge(Layer.mergeAll(SigningKeys.layer, Pepper.layer)),
+    Layer.provideMerge(Layer.mergeAll(Delivery.layer(settings), IdentityProviders.layer(auth.oauth)))
+  )
+}
+
+/** What `signIn` stands on beside the gateway's stores, forgotten with the process. */
+export const signInMemory = Layer.mergeAll(
+  Users.layerMemory,
+  Sessions.layerMemory,
+  Challenges.layerMemory,
+  Vault.layerMemory,
+  Outbound.layer
+)
+
+/** Every route, with its middleware and the edge around all. Needs the gateway's services, those of signing in, and a router. */
 export const routes = (settings: SettingsShape, adminKey: Redacted.Redacted) =>
   Layer.mergeAll(
     HttpApiBuilder.layer(Api, { openapiPath: "/openapi.json" }),
@@ -108,10 +149,19 @@ export const routes = (settings: SettingsShape, adminKey: Redacted.Redacted) =>
         AdminRoutes.layer,
         AdminSettingsRoutes.layer(settings),
         SeriesRoutes.layer,
+        AuthRoutes.layer(settings.auth),
+        MeRoutes.layer,
         HealthRoutes.layer
       )
     ),
-    Layer.provide(Layer.mergeAll(Authorization.layer, Authorization.layerAdmin(adminKey), Validation.layer(settings)))
+    Layer.provide(
+      Layer.mergeAll(
+        Authorization.layer,
+        Authorization.layerSession,
+        Authorization.layerAdmin(adminKey),
+        Validation.layer(settings)
+      )
+    )
   )
 
 /** Keep-alive outlives the minute after which load balancers drop an idle connection, so that they never meet a closed one. */
@@ -138,6 +188,7 @@ const reloaded = (started: SettingsShape, fresh: SettingsShape): SettingsShape =
 const application = (settings: SettingsShape, admin: AdminKey) =>
   HttpRouter.toHttpEffect(
     routes(settings, admin.value).pipe(
+      Layer.provide(signIn(settings)),
       Layer.provide(gateway(settings)),
       Layer.provide(Providers.layer(settings.providers))
     )
@@ -183,8 +234,8 @@ const onHangup = (action: Effect.Effect<void>) =>
 /** Everything but the stores, and the first words when all of it is up. */
 export const serving = (settings: SettingsShape, admin: AdminKey) =>
   Layer.effectDiscard(Effect.andThen(welcome(settings, admin), loadTables)).pipe(
-    Layer.provide(Layer.mergeAll(Accounts.layer(settings), Generations.layerReconciler)),
+    Layer.provide(Layer.mergeAll(Accounts.layer(settings), Generations.layerReconciler, SignInSweeper.layer)),
     Layer.provide(Layer.effectDiscard(serve(settings, admin))),
     Layer.provide(node(settings)),
-    Layer.provide(Layer.mergeAll(recollection, Ids.layer, Transport.layer))
+    Layer.provide(Layer.mergeAll(recollection, Ids.layer, Transport.layer, Outbound.layer))
   )

@@ -21,7 +21,7 @@ import { type Faults } from "./settings/Faults.ts"
 import { noPrivacy, unusablePatterns } from "./settings/PrivacySection.ts"
 import { SettingsError } from "./settings/SettingsError.ts"
 import { readFile, type SettingsSource } from "./settings/SettingsSource.ts"
-import { noSignIn, type SignInSettings } from "./settings/SignIn.ts"
+import { noSignIn, type SignInSettings, unsafeInProduction } from "./settings/SignIn.ts"
 import { vendorProviders } from "./settings/VendorKeys.ts"
 
 export interface SettingsShape {
@@ -41,6 +41,8 @@ export interface SettingsShape {
   readonly redisUrl: Redacted.Redacted | null
   /** `TOLLGATE_WORKERS`: processes on this machine; more than one needs `databaseUrl` and `redisUrl`. */
   readonly workers: number
+  /** `TOLLGATE_ENV`: production refuses what only development may do, such as showing sign-in codes. */
+  readonly environment: "development" | "production"
   /** `TOLLGATE_LOG_LEVEL` */
   readonly logLevel: "trace" | "debug" | "info" | "warn" | "error" | "none"
   /** `TOLLGATE_LOG_FORMAT`: by default pretty on a terminal, JSON elsewhere. */
@@ -97,6 +99,7 @@ export const defaultSettings: SettingsShape = {
   databasePool: 10,
   redisUrl: null,
   workers: 1,
+  environment: "development",
   logLevel: "info",
   logFormat: "json",
   maxBodyBytes: 10_485_760,
@@ -133,7 +136,7 @@ export class Settings extends Context.Service<Settings, SettingsShape>()("tollga
     const { environment, vendors, file } = decoded.success
     const settings = compose(environment, vendors, file, source.isTerminal)
     const unusable = yield* unusablePatterns(settings.privacy.patterns)
-    const refused = [...unservedFallbacks(settings), ...unusable]
+    const refused = [...unservedFallbacks(settings), ...unusable, ...unsafe(settings)]
     return refused.length === 0 ? settings : yield* new SettingsError({ faults: refused })
   })
 
@@ -198,6 +201,7 @@ const compose = (
     databasePool: env.TOLLGATE_DATABASE_POOL ?? defaultSettings.databasePool,
     redisUrl: env.REDIS_URL ?? defaultSettings.redisUrl,
     workers: env.TOLLGATE_WORKERS ?? defaultSettings.workers,
+    environment: env.TOLLGATE_ENV ?? defaultSettings.environment,
     logLevel: env.TOLLGATE_LOG_LEVEL ?? defaultSettings.logLevel,
     logFormat: env.TOLLGATE_LOG_FORMAT ?? (isTerminal ? "pretty" : "json"),
     maxBodyBytes: env.TOLLGATE_MAX_BODY_BYTES ?? defaultSettings.maxBodyBytes,
@@ -227,6 +231,9 @@ const compose = (
     auth: file.auth ?? defaultSettings.auth
   }
 }
+
+const unsafe = ({ auth, environment }: SettingsShape): Faults =>
+  environment === "production" ? unsafeInProduction(auth) : []
 
 /** Fallback models that no provider serves: a fallback that can never happen. */
 const unservedFallbacks = ({ providers, routing }: SettingsShape): Faults => {

@@ -9,26 +9,34 @@ import { Circuits } from "./gateway/Circuits.ts"
 import { ProviderStats } from "./gateway/ProviderStats.ts"
 import { Settings, type SettingsShape } from "./Settings.ts"
 import { CacheStore } from "./store/CacheStore.ts"
+import { Challenges } from "./store/Challenges.ts"
 import { keptSecret, type KeptSecretError } from "./store/KeptSecret.ts"
 import { KeyRepo } from "./store/KeyRepo.ts"
 import { Ledger } from "./store/Ledger.ts"
 import { Limits } from "./store/Limits.ts"
 import { RedisConnection } from "./store/RedisConnection.ts"
+import { Sessions } from "./store/Sessions.ts"
 import { Sql } from "./store/Sql.ts"
 import { isRefusal } from "./store/SqlFault.ts"
 import { StatsStore } from "./store/StatsStore.ts"
 import { StoreError } from "./store/StoreError.ts"
+import { Users } from "./store/Users.ts"
+import { Vault } from "./store/Vault.ts"
 import { type AdminKey } from "./Welcome.ts"
 import * as Workers from "./Workers.ts"
 
 const database = (settings: SettingsShape) =>
-  Layer.mergeAll(KeyRepo.layer, Ledger.layer).pipe(
+  Layer.mergeAll(KeyRepo.layer, Ledger.layer, Users.layer, Sessions.layer, Challenges.layer, vault(settings)).pipe(
     Layer.provide(
       settings.databaseUrl === null
         ? Sql.layerEmbedded({ dataDir: settings.dataDir })
         : patiently(Sql.layerPostgres({ url: settings.databaseUrl, maxConnections: settings.databasePool }))
     )
   )
+
+/** Secrets that are made here: in files beside the embedded database, in the database when there may be several processes. */
+const vault = (settings: SettingsShape) =>
+  settings.databaseUrl === null ? Vault.layerFiles(join(settings.dataDir, "secrets")) : Vault.layer
 
 /** Gives a database or Redis that is still starting a minute to answer, before the start is given up. One that refuses us is not asked twice. */
 const patiently = <A, E>(store: Layer.Layer<A, E | StoreError>) => {

@@ -6,6 +6,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { inspect } from "node:util"
 import { defaultTimeouts, unknownPolicy } from "../src/domain/Catalog.ts"
+import { allScopes } from "../src/domain/Key.ts"
 import { mockProvider } from "../src/providers/presets/Mock.ts"
 import { defaultSettings, Settings } from "../src/Settings.ts"
 import { FileUnreadable, readFile } from "../src/settings/SettingsSource.ts"
@@ -40,6 +41,7 @@ describe("defaults", () => {
       databasePool: 10,
       redisUrl: null,
       workers: 1,
+      environment: "development",
       logLevel: "info",
       logFormat: "json",
       maxBodyBytes: 10_485_760,
@@ -60,7 +62,19 @@ describe("defaults", () => {
         entities: ["email", "phone", "credit_card", "iban", "us_ssn", "ip_address", "secret"],
         patterns: []
       },
-      auth: { issuer: null, oauth: {}, email: null, sms: null }
+      auth: {
+        issuer: null,
+        channels: null,
+        oauth: {},
+        email: null,
+        sms: null,
+        redirects: ["/console"],
+        trustedProxies: [],
+        accessTokenSeconds: 900,
+        sessionDays: 30,
+        newUsers: { tier: "free", monthlyBudgetNano: 1_000_000_000, scopes: allScopes },
+        limits: { perDestinationHour: 5, perAddressMinute: 10, globalMinute: 300 }
+      }
     })
   })
 
@@ -457,14 +471,16 @@ describe("the example file", () => {
       const settings = yield* Settings.load(sourceOf(exampleEnv, example))
       assert.strictEqual(settings.providers[0]?.slug, "alpha")
       assert.deepStrictEqual(settings.auth, {
+        ...defaultSettings.auth,
         issuer: "https://gateway.example.com",
         oauth: { google: { clientId: "client", clientSecret: Redacted.make("hunter2-google"), issuer: null } },
-        email: { smtpUrl: Redacted.make(exampleEnv.SMTP_URL) },
+        email: { smtpUrl: Redacted.make(exampleEnv.SMTP_URL), from: "Example <codes@example.com>" },
         sms: {
           baseUrl: "https://api.twilio.com",
           account: "account",
           token: Redacted.make("hunter2-sms"),
-          from: "+15550100"
+          from: "+15550100",
+          countries: ["US", "CA"]
         }
       })
     })

@@ -2,6 +2,7 @@
 import { HttpApi, OpenApi } from "effect/http-api"
 import { AdminGroup } from "./Admin.ts"
 import { AdminSettingsGroup } from "./AdminSettings.ts"
+import { AuthGroup, MeGroup } from "./Auth.ts"
 import { ChatGroup } from "./Chat.ts"
 import { EmbeddingsGroup } from "./Embeddings.ts"
 import { AdminGenerationsGroup, GenerationsGroup } from "./Generations.ts"
@@ -29,6 +30,8 @@ export class Api extends HttpApi.make("tollgate")
   .add(AdminGenerationsGroup)
   .add(AdminModelsGroup)
   .add(AdminSettingsGroup)
+  .add(AuthGroup)
+  .add(MeGroup)
   .add(HealthGroup)
   // Every fault of a request is listed, not just the first.
   .annotate(HttpApi.ParseOptions, { errors: "all" })

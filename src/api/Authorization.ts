@@ -1,7 +1,8 @@
-/** Who may call: an API key by either carrier, or the admin key. The middleware are implemented in http/Authorization. */
+/** Who may call: an API key by either carrier, a signed-in user, or an admin. The middleware are implemented in http/Authorization. */
 import { Context } from "effect"
 import { HttpApiMiddleware, HttpApiSecurity } from "effect/http-api"
 import { type KeyRecord, type RateLimits } from "../domain/Key.ts"
+import { type SessionRecord, type UserRecord } from "../domain/User.ts"
 import { errors } from "./Failure.ts"
 
 /** The key that the request came with, and its limits. */
@@ -21,11 +22,29 @@ export class Authorization extends HttpApiMiddleware.Service<Authorization, { pr
   }
 ) {}
 
-/** The admin key, in `x-admin-key`. */
+/** The user whom an access token names, and the session that it came in. */
+export class CurrentUser extends Context.Service<
+  CurrentUser,
+  { readonly user: UserRecord; readonly session: SessionRecord }
+>()("tollgate/api/CurrentUser") {}
+
+/** An access token of a signed-in user: `authorization: Bearer <token>`. */
+export class SessionAuthorization extends HttpApiMiddleware.Service<SessionAuthorization, { provides: CurrentUser }>()(
+  "tollgate/api/SessionAuthorization",
+  {
+    security: { session: HttpApiSecurity.bearer },
+    error: errors(401, 503)
+  }
+) {}
+
+/** The admin key, in `x-admin-key`, or an access token of a user who is an admin. The key counts where both are sent. */
 export class AdminAuthorization extends HttpApiMiddleware.Service<AdminAuthorization>()(
   "tollgate/api/AdminAuthorization",
   {
-    security: { adminKey: HttpApiSecurity.apiKey({ key: "x-admin-key", in: "header" }) },
-    error: errors(401)
+    security: {
+      adminKey: HttpApiSecurity.apiKey({ key: "x-admin-key", in: "header" }),
+      session: HttpApiSecurity.bearer
+    },
+    error: errors(401, 403, 503)
   }
 ) {}

@@ -38,7 +38,7 @@ export class ModelNotFound extends Data.TaggedClass("ModelNotFound")<{
   readonly ambiguous: ReadonlyArray<string>
 }> {}
 export class NotFound extends Data.TaggedClass("NotFound")<{
-  readonly what: "generation" | "key" | "route"
+  readonly what: "generation" | "key" | "route" | "session" | "user"
   readonly id: string
 }> {}
 export class MethodNotAllowed extends Data.TaggedClass("MethodNotAllowed")<{ readonly allow: ReadonlyArray<string> }> {}
@@ -78,8 +78,34 @@ export class ProviderUnavailable extends Data.TaggedClass("ProviderUnavailable")
   readonly retryAfterMs: number | null
 }> {}
 export class DependencyUnavailable extends Data.TaggedClass("DependencyUnavailable")<{
-  readonly dependency: "database" | "limit_store" | "cache"
+  readonly dependency: "database" | "limit_store" | "cache" | "identity_provider"
 }> {}
+/** A token or a code that does not open anything: one answer for wrong, used, over and unknown. */
+export class SignInRefused extends Data.TaggedClass("SignInRefused")<{
+  readonly what: "session" | "code" | "refresh_token"
+}> {}
+/** Of somebody who proved who it is: suspended by an admin. */
+export class UserSuspended extends Data.TaggedClass("UserSuspended")<{}> {}
+export class SignInLimited extends Data.TaggedClass("SignInLimited")<{ readonly retryAfterMs: number }> {}
+/** A channel or a provider that is not offered. */
+export class WayUnknown extends Data.TaggedClass("WayUnknown")<{
+  readonly param: "channel" | "provider"
+  readonly sent: string
+  readonly known: ReadonlyArray<string>
+}> {}
+/** `country`: no codes go to this number's country. */
+export class SignInInputInvalid extends Data.TaggedClass("SignInInputInvalid")<{
+  readonly param: "email" | "phone"
+  readonly fault: "missing" | "malformed" | "country"
+}> {}
+/** An OAuth flow that leads to nobody. `invalid_state`: it is over, used, or another's; `not_proved`: the provider's word failed a check. */
+export class OAuthRefused extends Data.TaggedClass("OAuthRefused")<{
+  readonly fault: "invalid_state" | "redirect_not_allowed" | "denied" | "not_proved"
+}> {}
+/** Signed in, and no admin. */
+export class AdminRequired extends Data.TaggedClass("AdminRequired")<{}> {}
+/** A browser sent a request for another site. */
+export class ForeignSite extends Data.TaggedClass("ForeignSite")<{}> {}
 export class Overloaded extends Data.TaggedClass("Overloaded")<{}> {}
 
 export type Reason =
@@ -103,6 +129,14 @@ export type Reason =
   | ProvidersTimedOut
   | ProviderUnavailable
   | DependencyUnavailable
+  | SignInRefused
+  | UserSuspended
+  | SignInLimited
+  | WayUnknown
+  | SignInInputInvalid
+  | OAuthRefused
+  | AdminRequired
+  | ForeignSite
   | Overloaded
 
 export class GatewayError extends Data.TaggedError("GatewayError")<{ readonly reason: Reason }> {

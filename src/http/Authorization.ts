@@ -1,12 +1,19 @@
-/** Who is calling: turns the credential headers into `CurrentKey`, or lets an admin through. */
+/** Who is calling: turns the credential headers into `CurrentKey` or `CurrentUser`, or lets an admin through. */
 import { Effect, Layer, Redacted } from "effect"
 import { HttpServerRequest, type HttpServerResponse } from "effect/http"
-import { AdminAuthorization, Authorization, CurrentKey } from "../api/Authorization.ts"
-import { AdminUnauthenticated, gatewayError, type GatewayError, ScopeMissing } from "../domain/Errors.ts"
+import {
+  AdminAuthorization,
+  Authorization,
+  CurrentKey,
+  CurrentUser,
+  SessionAuthorization
+} from "../api/Authorization.ts"
+import { AdminRequired, AdminUnauthenticated, gatewayError, type GatewayError, ScopeMissing } from "../domain/Errors.ts"
 import { type Scope } from "../domain/Key.ts"
 import { Accounts } from "../gateway/Accounts.ts"
 import { sameSecret } from "../gateway/KeySecret.ts"
 import { type Caller } from "../gateway/Order.ts"
+import { SessionTokens } from "../gateway/SessionTokens.ts"
 import { CurrentRequest } from "./CurrentRequest.ts"
 import { errorResponse } from "./Failure.ts"
 
@@ -41,14 +48,62 @@ export const layer = Layer.effect(
   })
 )
 
-/** Lets through whoever sends the admin key. */
-export const layerAdmin = (adminKey: Redacted.Redacted) =>
-  Layer.succeed(AdminAuthorization, {
-    adminKey: (httpEffect, { credential }) =>
-      sameSecret(Redacted.value(credential), Redacted.value(adminKey))
-        ? httpEffect
-        : refuse(gatewayError(new AdminUnauthenticated()))
+/** A signed-in user. */
+export const layerSession = Layer.effect(
+  SessionAuthorization,
+  Effect.gen(function* () {
+    const sessions = yield* SessionTokens
+    return SessionAuthorization.of({
+      session: Effect.fnUntraced(function* (httpEffect, { credential }) {
+        const found = yield* Effect.result(sessions.authenticate(Redacted.value(credential)))
+        if (found._tag === "Failure") return yield* refuse(found.failure)
+        return yield* Effect.provideService(httpEffect, CurrentUser, found.success)
+      })
+    })
   })
+)
+
+/** Lets through whoever sends the admin key, or an access token of an admin. */
+export const layerAdmin = (adminKey: Redacted.Redacted) =>
+  Layer.effect(
+    AdminAuthorization,
+    Effect.gen(function* () {
+      const sessions = yield* SessionTokens
+
+      const byKey = <E, R>(
+        httpEffect: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>,
+        credential: Redacted.Redacted
+      ) =>
+        sameSecret(Redacted.value(credential), Redacted.value(adminKey))
+          ? httpEffect
+          : refuse(gatewayError(new AdminUnauthenticated()))
+
+      const bySession = Effect.fnUntraced(function* <E, R>(
+        httpEffect: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>,
+        credential: string
+      ) {
+        const found = yield* Effect.result(sessions.authenticate(credential))
+        if (found._tag === "Failure") {
+          const isRefusal = found.failure.reason._tag === "SignInRefused"
+          return yield* refuse(isRefusal ? gatewayError(new AdminUnauthenticated()) : found.failure)
+        }
+        if (found.success.user.role !== "admin") return yield* refuse(gatewayError(new AdminRequired()))
+        return yield* httpEffect
+      })
+
+      return AdminAuthorization.of({
+        // The schemes are tried in turn until one answers: a request without the key's header passes on to the other one.
+        adminKey: (httpEffect, { credential }) =>
+          Effect.flatMap(HttpServerRequest.HttpServerRequest, ({ headers }) => {
+            const token = /^bearer +(\S+)$/i.exec(headers["authorization"] ?? "")?.[1]
+            return headers["x-admin-key"] === undefined && token !== undefined
+              ? bySession(httpEffect, token)
+              : byKey(httpEffect, credential)
+          }),
+        session: (httpEffect, { credential }) => bySession(httpEffect, Redacted.value(credential))
+      })
+    })
+  )
 
 /** The caller, if its key has the scope. */
 export const callerWith = (scope: Scope): Effect.Effect<Caller, GatewayError, CurrentKey> =>

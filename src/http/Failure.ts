@@ -35,7 +35,7 @@ const bodyOf = (wire: Wire, requestId: string): ErrorBody => ({
 const respond = (wire: Wire, requestId: string) => {
   const retryAfter = seconds(wire.retryAfterMs)
   return HttpServerResponse.jsonUnsafe(
-    { error: bodyOf(wire, requestId) },
+    { ...(wire.detail === undefined ? {} : { detail: wire.detail }), error: bodyOf(wire, requestId) },
     {
       status: wire.status,
       headers: { ...wire.headers, ...(retryAfter === null ? {} : { "retry-after": String(retryAfter) }) }

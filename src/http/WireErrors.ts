@@ -2,9 +2,11 @@
  * The table of contract §2: what each reason says on the wire, exhaustively. http/Failure alone makes responses of it, and nothing
  * else sets a status.
  */
+import { type ValidationError } from "../api/Failure.ts"
 import { type Reason } from "../domain/Errors.ts"
 import { type Attempt } from "../domain/Generation.ts"
 import { usdFromNano } from "../domain/Money.ts"
+import { signInWireOf } from "./SignInErrors.ts"
 
 export interface Wire {
   readonly status: number
@@ -16,6 +18,8 @@ export interface Wire {
   readonly retryAfterMs?: number | null
   readonly details?: Readonly<Record<string, unknown>>
   readonly headers?: Readonly<Record<string, string>>
+  /** Of a 422: the faults, beside the envelope. */
+  readonly detail?: ReadonlyArray<ValidationError>
 }
 
 export const plural = (count: number, word: string): string => `${count} ${word}${count === 1 ? "" : "s"}`
@@ -250,6 +254,15 @@ export const wireOf = (reason: Reason): Wire => {
         retryAfterMs: 1_000,
         details: { dependency: reason.dependency }
       }
+    case "SignInRefused":
+    case "UserSuspended":
+    case "SignInLimited":
+    case "WayUnknown":
+    case "SignInInputInvalid":
+    case "OAuthRefused":
+    case "AdminRequired":
+    case "ForeignSite":
+      return signInWireOf(reason)
     case "Overloaded":
       return {
         status: 503,

@@ -27,6 +27,7 @@ export const Environment = Schema.Struct({
   REDIS_URL: Schema.optionalKey(secret(redisForm, isUrlOf(["redis:", "rediss:"]))),
   TOLLGATE_WORKERS: Schema.optionalKey(integer("a whole number of processes from 1 to 64", 1, 64)),
   TOLLGATE_CONFIG: Schema.optionalKey(text("the path of a YAML file, such as ./tollgate.yaml")),
+  TOLLGATE_ENV: Schema.optionalKey(choice(["development", "production"])),
   TOLLGATE_LOG_LEVEL: Schema.optionalKey(choice(["trace", "debug", "info", "warn", "error", "none"])),
   TOLLGATE_LOG_FORMAT: Schema.optionalKey(choice(["pretty", "json"])),
   TOLLGATE_MAX_BODY_BYTES: Schema.optionalKey(

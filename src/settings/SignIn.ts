@@ -1,40 +1,92 @@
 /**
  * The `auth` section of the settings file: how people sign in (contract §12). `google` and `github` are known by name; any other
- * OAuth provider is an OIDC issuer and has to say which. Secrets are `Redacted`.
+ * OAuth provider is an OIDC issuer and has to say which. Plain http is for issuers on this machine only. Secrets are `Redacted`.
  */
-import { type Redacted, Result, Schema } from "effect"
+import { Effect, type Redacted, Result, Schema } from "effect"
+import { fromString } from "effect/net/IpNetwork"
+import { allScopes, Scope } from "../domain/Key.ts"
+import { nanoFromUsd } from "../domain/Money.ts"
+import { type Channel, type Grants } from "../domain/User.ts"
 import { decodeAt, type Faults, member, type Place, renderPath } from "./Faults.ts"
-import { httpUrl, isUrlOf, secret, text, withoutTrailingSlash } from "./Forms.ts"
+import { choice, httpUrl, integer, isUrlOf, number, orNull, secret, text, withoutTrailingSlash } from "./Forms.ts"
 
 export interface OAuthClient {
   readonly clientId: string
   readonly clientSecret: Redacted.Redacted
-  /** `null`: the provider's well-known one. */
+  /** `null`: the provider's well-known one. For `github`: the address of a GitHub Enterprise Server. */
   readonly issuer: string | null
+}
+
+export interface SmsSettings {
+  readonly baseUrl: string
+  readonly account: string
+  readonly token: Redacted.Redacted
+  readonly from: string
+  /** ISO 3166 codes of the countries whose numbers get codes. */
+  readonly countries: ReadonlyArray<string>
 }
 
 export interface SignInSettings {
   /** The address under which people reach this gateway, named in its tokens; `null`: where it listens. */
   readonly issuer: string | null
-  /** By the name that stands in `/auth/{provider}`. */
+  /** Ways of sending codes that are offered; `null`: those that are configured and, in development, both. */
+  readonly channels: ReadonlyArray<Channel> | null
+  /** By the name that stands in `/auth/oauth/{provider}`. */
   readonly oauth: Readonly<Record<string, OAuthClient>>
   /** `null`: no codes by mail. */
-  readonly email: { readonly smtpUrl: Redacted.Redacted } | null
+  readonly email: { readonly smtpUrl: Redacted.Redacted; readonly from: string } | null
   /** A Twilio-shaped service; `null`: no codes by SMS. */
-  readonly sms: {
-    readonly baseUrl: string
-    readonly account: string
-    readonly token: Redacted.Redacted
-    readonly from: string
-  } | null
+  readonly sms: SmsSettings | null
+  /** Where a browser may be sent after an OAuth sign-in: addresses, or paths on this gateway. Nothing but these. */
+  readonly redirects: ReadonlyArray<string>
+  /** Networks of the proxies whose `X-Forwarded-For` is believed. */
+  readonly trustedProxies: ReadonlyArray<string>
+  readonly accessTokenSeconds: number
+  /** How long a session lasts that nobody uses. */
+  readonly sessionDays: number
+  /** What a user has before an admin says otherwise. */
+  readonly newUsers: Grants
+  readonly limits: {
+    /** Codes sent to one destination. */
+    readonly perDestinationHour: number
+    /** Codes asked for by one network address. */
+    readonly perAddressMinute: number
+    /** Codes sent at all. */
+    readonly globalMinute: number
+  }
 }
 
-export const noSignIn: SignInSettings = { issuer: null, oauth: {}, email: null, sms: null }
+export const noSignIn: SignInSettings = {
+  issuer: null,
+  channels: null,
+  oauth: {},
+  email: null,
+  sms: null,
+  redirects: ["/console"],
+  trustedProxies: [],
+  accessTokenSeconds: 900,
+  sessionDays: 30,
+  newUsers: { tier: "free", monthlyBudgetNano: nanoFromUsd(1), scopes: allScopes },
+  limits: { perDestinationHour: 5, perAddressMinute: 10, globalMinute: 300 }
+}
 
 const issuer = httpUrl("https://gateway.example.com")
 
+/** A path of this gateway, or an address with nothing hidden in it. */
+const isRedirect = (target: string): boolean => {
+  if (/^\/(?![/\\])[\w\-./~%?=&#]*$/.test(target)) return true
+  const url = URL.parse(target)
+  return url !== null && isUrlOf(["http:", "https:"])(target) && url.username === "" && url.password === ""
+}
+const redirect = text("an http:// or https:// address, or a path such as /console", isRedirect)
+const network = text("a network, such as 10.0.0.0/8", (value) => Result.isSuccess(fromString(value)))
+const country = text("the ISO code of a country, such as US", (value) => /^[A-Z]{2}$/.test(value))
+const perMinute = () => Schema.optionalKey(integer("a whole number from 1 to 1000000", 1, 1_000_000))
+const budget = "USD a month from 0 to 1000000"
+
 const SignInSection = Schema.Struct({
   issuer: Schema.optionalKey(issuer),
+  channels: Schema.optionalKey(Schema.Array(choice(["email", "sms"]))),
   oauth: Schema.optionalKey(
     Schema.Record(
       Schema.String,
@@ -46,14 +98,38 @@ const SignInSection = Schema.Struct({
     )
   ),
   email: Schema.optionalKey(
-    Schema.Struct({ smtp_url: secret("smtp://user:password@host:587 or smtps://…", isUrlOf(["smtp:", "smtps:"])) })
+    Schema.Struct({
+      smtp_url: secret("smtp://user:password@host:587 or smtps://…", isUrlOf(["smtp:", "smtps:"])),
+      from: Schema.optionalKey(
+        text("a sender, such as Example <codes@example.com>", (from) => /^[^\r\n]*[^\s@<]+@[^\s@>]+>?$/.test(from))
+      )
+    })
   ),
   sms: Schema.optionalKey(
     Schema.Struct({
       base_url: httpUrl("https://api.twilio.com"),
       account: text("the account's name or id"),
       token: secret("the account's token"),
-      from: text("the sender's number or name, such as +15550100")
+      from: text("the sender's number or name, such as +15550100"),
+      countries: Schema.Array(country).pipe(Schema.withDecodingDefaultKey(Effect.succeed(["US", "CA"])))
+    })
+  ),
+  redirects: Schema.optionalKey(Schema.Array(redirect)),
+  trusted_proxies: Schema.optionalKey(Schema.Array(network)),
+  access_token_seconds: Schema.optionalKey(integer("seconds, from 60 to 3600", 60, 3_600)),
+  session_days: Schema.optionalKey(integer("days, from 1 to 365", 1, 365)),
+  new_users: Schema.optionalKey(
+    Schema.Struct({
+      tier: Schema.optionalKey(choice(["free", "pro", "enterprise"])),
+      monthly_budget_usd: Schema.optionalKey(orNull(number(budget, 0, 1_000_000), budget)),
+      scopes: Schema.optionalKey(Schema.Array(choice(Scope.literals)))
+    })
+  ),
+  limits: Schema.optionalKey(
+    Schema.Struct({
+      per_destination_hour: perMinute(),
+      per_address_minute: perMinute(),
+      global_minute: perMinute()
     })
   )
 })
@@ -64,37 +140,100 @@ const knownProviders = ["google", "github"]
 /** Decodes the section at `place`. */
 export const decodeSignIn = (place: Place): Result.Result<SignInSettings, Faults> =>
   Result.flatMap(decodeAt(SignInSection, place), (section) => {
-    const faults = namelessProviders(section, place)
+    const faults = providerFaults(section, place)
     return faults.length === 0 ? Result.succeed(signInOf(section)) : Result.fail(faults)
   })
 
 const signInOf = (section: SignInSection): SignInSettings => ({
   issuer: section.issuer === undefined ? null : withoutTrailingSlash(section.issuer),
+  channels: section.channels ?? null,
   oauth: Object.fromEntries(
     Object.entries(section.oauth ?? {}).map(([name, client]) => [
       name,
       { clientId: client.client_id, clientSecret: client.client_secret, issuer: client.issuer ?? null }
     ])
   ),
-  email: section.email === undefined ? null : { smtpUrl: section.email.smtp_url },
-  sms:
-    section.sms === undefined
+  email:
+    section.email === undefined
       ? null
-      : {
-          baseUrl: withoutTrailingSlash(section.sms.base_url),
-          account: section.sms.account,
-          token: section.sms.token,
-          from: section.sms.from
-        }
+      : { smtpUrl: section.email.smtp_url, from: section.email.from ?? "tollgate <no-reply@localhost>" },
+  sms: section.sms === undefined ? null : smsOf(section.sms),
+  redirects: section.redirects ?? noSignIn.redirects,
+  trustedProxies: section.trusted_proxies ?? noSignIn.trustedProxies,
+  accessTokenSeconds: section.access_token_seconds ?? noSignIn.accessTokenSeconds,
+  sessionDays: section.session_days ?? noSignIn.sessionDays,
+  newUsers: grantsOf(section.new_users ?? {}),
+  limits: {
+    perDestinationHour: section.limits?.per_destination_hour ?? noSignIn.limits.perDestinationHour,
+    perAddressMinute: section.limits?.per_address_minute ?? noSignIn.limits.perAddressMinute,
+    globalMinute: section.limits?.global_minute ?? noSignIn.limits.globalMinute
+  }
 })
 
-const namelessProviders = (section: SignInSection, place: Place): Faults =>
+const smsOf = ({ account, base_url, countries, from, token }: NonNullable<SignInSection["sms"]>): SmsSettings => ({
+  baseUrl: withoutTrailingSlash(base_url),
+  account,
+  token,
+  from,
+  countries
+})
+
+const grantsOf = (section: NonNullable<SignInSection["new_users"]>): Grants => ({
+  tier: section.tier ?? noSignIn.newUsers.tier,
+  monthlyBudgetNano:
+    section.monthly_budget_usd === undefined
+      ? noSignIn.newUsers.monthlyBudgetNano
+      : section.monthly_budget_usd === null
+        ? null
+        : nanoFromUsd(section.monthly_budget_usd),
+  scopes: section.scopes ?? noSignIn.newUsers.scopes
+})
+
+/** Providers whose name cannot stand in a path, or means something else, and issuers that are missing or not safe to ask. */
+const providerFaults = (section: SignInSection, place: Place): Faults =>
   Object.entries(section.oauth ?? {}).flatMap(([name, client]) => {
     const setting = renderPath(member(member(place, "oauth"), name).path)
-    if (!/^[a-z0-9][a-z0-9-]*$/.test(name)) {
-      return [{ setting, problem: "is not a provider's name", expected: "lower-case letters, digits and dashes" }]
+    if (!/^[a-z0-9][a-z0-9-]*$/.test(name) || name === "email" || name === "sms") {
+      return [
+        {
+          setting,
+          problem: "is not a provider's name",
+          expected: "lower-case letters, digits and dashes; not a channel"
+        }
+      ]
     }
-    if (client.issuer !== undefined || knownProviders.includes(name)) return []
+    if (client.issuer !== undefined) {
+      const url = new URL(client.issuer)
+      const safe = url.protocol === "https:" || isLoopback(url.hostname)
+      const expected = "an https:// address; http:// only on this machine"
+      return safe ? [] : [{ setting: `${setting}.issuer`, problem: "is not safe to ask", expected }]
+    }
+    if (knownProviders.includes(name)) return []
     const expected = `the OIDC issuer's address, which only ${knownProviders.join(" and ")} can do without`
     return [{ setting: `${setting}.issuer`, problem: "is missing", expected }]
   })
+
+const isLoopback = (hostname: string): boolean => /^(127(\.\d+){3}|localhost|\[::1\])$/.test(hostname)
+
+/** What production cannot do with: channels without a service that sends, which in development a mailbox stands in for. */
+export const unsafeInProduction = ({ channels, email, issuer, oauth, sms }: SignInSettings): Faults => {
+  const configured = { email: email !== null, sms: sms !== null }
+  const expected = "an SMTP or SMS service in auth.email or auth.sms, or `channels: []` to send no codes"
+  const problem = "is missing though TOLLGATE_ENV is production: codes would only show in the development mailbox"
+  const unsent = (channels ?? []).filter((channel) => !configured[channel])
+  return [
+    ...(channels === null && !configured.email && !configured.sms
+      ? [{ setting: "auth.email", problem, expected }]
+      : []),
+    ...unsent.map((channel) => ({ setting: `auth.${channel}`, problem, expected })),
+    ...(issuer === null && Object.keys(oauth).length > 0
+      ? [
+          {
+            setting: "auth.issuer",
+            problem: "is missing though TOLLGATE_ENV is production and auth.oauth sends people back to it",
+            expected: "the address under which people reach this gateway"
+          }
+        ]
+      : [])
+  ]
+}

@@ -194,9 +194,14 @@ const endpoints: ReadonlyArray<
   ["get", "/v1/models", ["bearer", "apiKey"], null, "ModelList"],
   ["post", "/v1/privacy/preview", ["bearer", "apiKey"], "PrivacyPreviewRequest", "PrivacyPreview"],
   ["get", "/v1/generations/{generation_id}", ["bearer", "apiKey"], null, "GenerationRecord"],
-  ["post", "/v1/keys", ["adminKey"], "CreateKeyRequest", "IssuedApiKey"],
-  ["get", "/v1/keys", ["adminKey"], null, "object"],
-  ["get", "/v1/admin/overview", ["adminKey"], null, "AdminOverview"]
+  ["post", "/v1/keys", ["adminKey", "session"], "CreateKeyRequest", "IssuedApiKey"],
+  ["get", "/v1/keys", ["adminKey", "session"], null, "object"],
+  ["get", "/v1/admin/overview", ["adminKey", "session"], null, "AdminOverview"],
+  ["post", "/auth/register/{channel}/start", [], "StartSignInRequest", "SignInChallenge"],
+  ["post", "/auth/register/{channel}/verify", [], "VerifySignInRequest", "SignInTokens"],
+  ["get", "/auth/me", ["session"], null, "User"],
+  ["get", "/auth/oauth/{provider}/start", [], null, "AuthorizationLocation"],
+  ["get", "/auth/oauth/{provider}/callback", [], null, "SignInTokens"]
 ]
 
 it.each(endpoints)("%s %s is declared with its security, body and answer", (method, path, security, body, answer) => {
@@ -210,6 +215,18 @@ it.each(endpoints)("%s %s is declared with its security, body and answer", (meth
   assert.strictEqual(schema === undefined ? null : wordsOf(schema), body)
   assert.strictEqual(operation?.requestBody?.required ?? false, body !== null)
   assert.strictEqual(wordsOf(operation?.responses["200"]?.content?.["application/json"]?.schema ?? {}), answer)
+})
+
+it("refresh and logout take a body or, for the cookie's sake, none", () => {
+  for (const [path, answer] of [
+    ["/auth/refresh", "SignInTokens"],
+    ["/auth/logout", "Done"]
+  ] as const) {
+    const operation = document.paths[path]?.["post"]
+    assert.strictEqual(operation?.requestBody?.required, false)
+    assert.include(JSON.stringify(operation?.requestBody?.content), "RefreshTokenRequest")
+    assert.strictEqual(wordsOf(operation?.responses["200"]?.content?.["application/json"]?.schema ?? {}), answer)
+  }
 })
 
 it("422 with HTTPValidationError is declared wherever there are parameters or a body", () => {

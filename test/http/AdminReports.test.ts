@@ -5,6 +5,7 @@ import { TestClock } from "effect/testing"
 import { ask, helloReply } from "../contract/wire.ts"
 import { ServerFault } from "../../src/providers/Provider.ts"
 import { mockProvider } from "../../src/providers/presets/Mock.ts"
+import { defaultSettings } from "../../src/Settings.ts"
 import { TestApp } from "../support/TestApp.ts"
 
 const app = TestApp.layer({
@@ -164,10 +165,9 @@ it.effect("the settings in force: names as in the file, and no secret in whateve
             }
           ],
           auth: {
-            issuer: null,
+            ...defaultSettings.auth,
             oauth: { "My-Idp": { clientId: "id", clientSecret: Redacted.make("sesame-oauth"), issuer: null } },
-            email: { smtpUrl: Redacted.make("smtp://user:sesame@mail") },
-            sms: null
+            email: { smtpUrl: Redacted.make("smtp://user:sesame@mail"), from: "codes@example.com" }
           }
         }
       })

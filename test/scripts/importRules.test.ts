@@ -218,7 +218,7 @@ describe("checkImports", () => {
     const [breach] = check({ ...clean, "src/gateway/Completion.ts": `import "effect/sql"` })
     assert.strictEqual(
       breach?.message,
-      `gateway must not import "effect/sql": the gateway knows the domain and the ports of providers and store: no SQL, no dialect, no HTTP, no contract`
+      `gateway must not import "effect/sql": the gateway knows the domain and the ports of providers, store and identity: no SQL, no dialect, no HTTP, no contract`
     )
   })
 

@@ -22,7 +22,7 @@ const postgres = "postgres://user:password@host:5432/name"
 const redis = "redis://host:6379 or rediss://host:6379"
 const known =
   "one of TOLLGATE_HOST, TOLLGATE_PORT, TOLLGATE_ADMIN_KEY, TOLLGATE_DATA_DIR, TOLLGATE_DATABASE_POOL, TOLLGATE_WORKERS, " +
-  "TOLLGATE_CONFIG, TOLLGATE_LOG_LEVEL, TOLLGATE_LOG_FORMAT, TOLLGATE_MAX_BODY_BYTES, TOLLGATE_BODY_TIMEOUT_MS, " +
+  "TOLLGATE_CONFIG, TOLLGATE_ENV, TOLLGATE_LOG_LEVEL, TOLLGATE_LOG_FORMAT, TOLLGATE_MAX_BODY_BYTES, TOLLGATE_BODY_TIMEOUT_MS, " +
   "TOLLGATE_DRAIN_TIMEOUT_MS"
 const hidden = "is not accepted (value not shown)"
 
@@ -262,7 +262,29 @@ describe("a wrong settings file", () => {
     [
       "auth: { oauth: { okta: { client_id: a, client_secret: b }, A_B: { client_id: a, client_secret: b } } }",
       "auth.oauth.okta.issuer is missing; expected the OIDC issuer's address, which only google and github can do without",
-      "auth.oauth.A_B is not a provider's name; expected lower-case letters, digits and dashes"
+      "auth.oauth.A_B is not a provider's name; expected lower-case letters, digits and dashes; not a channel"
+    ],
+    [
+      "auth: { oauth: { sms: { client_id: a, client_secret: b }, okta: { client_id: a, client_secret: b, issuer: http://okta.example.com } } }",
+      "auth.oauth.sms is not a provider's name; expected lower-case letters, digits and dashes; not a channel",
+      "auth.oauth.okta.issuer is not safe to ask; expected an https:// address; http:// only on this machine"
+    ],
+    [
+      "auth: { redirects: [//evil.example, '/\\evil.example', 'javascript:alert(1)'], trusted_proxies: [10.0.0.1/8, x], channels: [fax] }",
+      'auth.channels[0] is "fax"; expected one of email, sms',
+      'auth.redirects[0] is "//evil.example"; expected an http:// or https:// address, or a path such as /console',
+      'auth.redirects[1] is "/\\\\evil.example"; expected an http:// or https:// address, or a path such as /console',
+      'auth.redirects[2] is "javascript:alert(1)"; expected an http:// or https:// address, or a path such as /console',
+      'auth.trusted_proxies[0] is "10.0.0.1/8"; expected a network, such as 10.0.0.0/8',
+      'auth.trusted_proxies[1] is "x"; expected a network, such as 10.0.0.0/8'
+    ],
+    [
+      "auth: { session_days: 0, new_users: { tier: gold, monthly_budget_usd: -1 }, limits: { global_minute: 0 }, email: { smtp_url: smtp://h, from: me } }",
+      'auth.email.from is "me"; expected a sender, such as Example <codes@example.com>',
+      "auth.session_days is 0; expected days, from 1 to 365",
+      'auth.new_users.tier is "gold"; expected one of free, pro, enterprise',
+      "auth.new_users.monthly_budget_usd is -1; expected USD a month from 0 to 1000000, or null",
+      "auth.limits.global_minute is 0; expected a whole number from 1 to 1000000"
     ],
     [
       'auth: { email: { smtp_url: "http://hunter2" }, sms: { account: "" } }',
@@ -290,6 +312,36 @@ describe("a wrong settings file", () => {
       })
     )
   }
+})
+
+describe("production", () => {
+  const start = (file: string) =>
+    Effect.map(Effect.result(Settings.load(sourceOf({ TOLLGATE_ENV: "production" }, file))), (loaded) =>
+      loaded._tag === "Success" ? [] : loaded.failure.faults.map(({ setting }) => setting)
+    )
+  const smtp = "email: { smtp_url: smtp://127.0.0.1 }"
+
+  it.effect("does not start where codes would show in a mailbox for everybody on the machine", () =>
+    Effect.gen(function* () {
+      const error = yield* Effect.flip(Settings.load(sourceOf({ TOLLGATE_ENV: "production" })))
+      assert.match(
+        error.message,
+        /auth\.email is missing though TOLLGATE_ENV is production: .*; expected .*channels: \[\]/
+      )
+      assert.deepStrictEqual(yield* start("auth: { channels: [email] }"), ["auth.email"])
+      assert.deepStrictEqual(yield* start(`auth: { channels: [email, sms], ${smtp} }`), ["auth.sms"])
+      assert.deepStrictEqual(yield* start(`auth: { ${smtp} }`), [])
+      assert.deepStrictEqual(yield* start("auth: { channels: [] }"), [])
+    })
+  )
+
+  it.effect("does not start without the address to which identity providers send people back", () =>
+    Effect.gen(function* () {
+      const oauth = "oauth: { github: { client_id: a, client_secret: b } }"
+      assert.deepStrictEqual(yield* start(`auth: { ${smtp}, ${oauth} }`), ["auth.issuer"])
+      assert.deepStrictEqual(yield* start(`auth: { ${smtp}, ${oauth}, issuer: https://gateway.example.com }`), [])
+    })
+  )
 })
 
 it.effect("lists the faults of the environment and of the file together, and counts them", () =>

@@ -14,7 +14,7 @@ import { Accounts, type NewKey } from "../../src/gateway/Accounts.ts"
 import { type ScriptedProvider } from "../../src/providers/Scripted.ts"
 import { Providers } from "../../src/providers/Providers.ts"
 import { Transport } from "../../src/providers/Transport.ts"
-import { gateway, memory, routes } from "../../src/Server.ts"
+import { gateway, memory, routes, signIn, signInMemory } from "../../src/Server.ts"
 import { defaultSettings, type SettingsShape } from "../../src/Settings.ts"
 import { CacheStore } from "../../src/store/CacheStore.ts"
 import { KeyRepo } from "../../src/store/KeyRepo.ts"
@@ -78,7 +78,7 @@ export class TestApp extends Context.Service<
     )
   }
 
-  /** The routes on a gateway of the caller's making. */
+  /** The routes on a gateway of the caller's making; signing in on memory. */
   static readonly layerWith = (settings: SettingsShape) =>
     Layer.effect(
       TestApp,
@@ -132,6 +132,8 @@ export class TestApp extends Context.Service<
       Layer.provideMerge(
         HttpRouter.serve(routes(settings, Redacted.make(adminKey)), { disableLogger: true, disableListenLog: true })
       ),
-      Layer.provideMerge(NodeHttpServer.layer(() => createServer(), { port: 0, host: "127.0.0.1" }))
+      Layer.provideMerge(NodeHttpServer.layer(() => createServer(), { port: 0, host: "127.0.0.1" })),
+      Layer.provideMerge(signIn(settings)),
+      Layer.provideMerge(signInMemory)
     )
 }

@@ -1,0 +1,180 @@
+/**
+ * Signing in (spec.md, contract §12): codes by channel, OAuth by provider, refresh and logout, and what a signed-in person sees of
+ * itself. Refresh tokens travel in bodies for programs, and in a cookie that no script can read for browsers.
+ */
+import { Schema } from "effect"
+import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import { Channel, Role } from "../domain/User.ts"
+import { SessionAuthorization } from "./Authorization.ts"
+import { errors, Validation } from "./Failure.ts"
+
+const channel = { channel: Channel }
+const provider = { provider: Schema.String }
+const Text = Schema.String.check(Schema.isMaxLength(320), Schema.isPattern(/^\P{Cc}*$/u))
+const Token = Schema.String.check(Schema.isMaxLength(512))
+const nullable = <S extends Schema.Top>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
+const Moment = Schema.String.annotate({ format: "date-time" })
+
+/** The member that the channel asks for; the other is not looked at. */
+const StartRequest = Schema.Struct({ email: nullable(Text), phone: nullable(Text) }).annotate({
+  identifier: "StartSignInRequest"
+})
+
+export const Challenge = Schema.Struct({
+  challenge_id: Schema.String,
+  channel: Channel,
+  /** Seconds. */
+  expires_in: Schema.Int,
+  resend_after: Schema.Int,
+  masked_destination: Schema.String
+}).annotate({ identifier: "SignInChallenge" })
+
+const VerifyRequest = Schema.Struct({
+  challenge_id: Text,
+  code: Text,
+  /** Where the refresh token goes: only into the cookie, only into the body; absent: both. */
+  refresh_token_in: Schema.optionalKey(Schema.Literals(["body", "cookie"]))
+}).annotate({ identifier: "VerifySignInRequest" })
+
+export const User = Schema.Struct({
+  id: Schema.String,
+  email: Schema.NullOr(Schema.String),
+  phone: Schema.NullOr(Schema.String),
+  role: Role,
+  created_at: Moment,
+  last_sign_in_at: Schema.NullOr(Moment),
+  identities: Schema.Array(
+    Schema.Struct({
+      provider: Schema.String,
+      subject: Schema.String,
+      email: Schema.NullOr(Schema.String),
+      created_at: Moment
+    })
+  )
+}).annotate({ identifier: "User" })
+export type User = typeof User.Type
+
+export const Tokens = Schema.Struct({
+  access_token: Schema.String,
+  token_type: Schema.Literal("bearer"),
+  /** Seconds. */
+  expires_in: Schema.Int,
+  /** Null when it is in the cookie only. */
+  refresh_token: Schema.NullOr(Schema.String),
+  user: User
+}).annotate({ identifier: "SignInTokens" })
+export type Tokens = typeof Tokens.Type
+
+const TokenRequest = Schema.Struct({ refresh_token: nullable(Token) }).annotate({ identifier: "RefreshTokenRequest" })
+const Done = Schema.Struct({ ok: Schema.Literal(true) }).annotate({ identifier: "Done" })
+
+const AuthorizationLocation = Schema.Struct({ authorization_url: Schema.String, expires_in: Schema.Int }).annotate({
+  identifier: "AuthorizationLocation"
+})
+const Redirect = HttpApiSchema.Empty(302)
+
+const Session = Schema.Struct({
+  id: Schema.String,
+  created_at: Moment,
+  last_used_at: Moment,
+  expires_at: Moment,
+  signed_in_by: Schema.String,
+  user_agent: Schema.NullOr(Schema.String),
+  /** Whether the request came in it. */
+  current: Schema.Boolean
+}).annotate({ identifier: "Session" })
+
+const Letter = Schema.Struct({
+  channel: Channel,
+  destination: Schema.String,
+  code: Schema.String,
+  sent_at: Moment
+}).annotate({ identifier: "DevelopmentLetter" })
+
+const JsonWebKeySet = Schema.Struct({ keys: Schema.Array(Schema.Record(Schema.String, Schema.Unknown)) }).annotate({
+  identifier: "JsonWebKeySet"
+})
+
+const title = (text: string) => OpenApi.annotations({ title: text })
+
+/** A browser that has the cookie sends no body. */
+const bodyOptional = OpenApi.annotations({
+  transform: (operation) => ({
+    ...operation,
+    requestBody: { ...Object(operation["requestBody"]), required: false }
+  })
+})
+const list = <S extends Schema.Top>(entry: S) =>
+  Schema.Struct({ object: Schema.Literal("list"), data: Schema.Array(entry) })
+
+export class AuthGroup extends HttpApiGroup.make("auth")
+  .add(
+    HttpApiEndpoint.post("start", "/auth/register/:channel/start", {
+      params: channel,
+      payload: StartRequest,
+      success: Challenge,
+      error: errors(403, 429, 500, 503)
+    }).annotateMerge(title("Send a code; the answer does not tell whether there is an account")),
+    HttpApiEndpoint.post("verify", "/auth/register/:channel/verify", {
+      params: channel,
+      payload: VerifyRequest,
+      success: Tokens,
+      error: errors(401, 403, 429, 500, 503)
+    }).annotateMerge(title("Trade a code for tokens; makes the account when it is the first time")),
+    HttpApiEndpoint.post("refresh", "/auth/refresh", {
+      payload: [TokenRequest, Schema.Null],
+      success: Tokens,
+      error: errors(401, 403, 429, 500, 503)
+    })
+      .annotateMerge(title("Trade a refresh token, of the body or the cookie, for the next tokens"))
+      .annotateMerge(bodyOptional),
+    HttpApiEndpoint.post("logout", "/auth/logout", {
+      payload: [TokenRequest, Schema.Null],
+      success: Done,
+      error: errors(403, 500, 503)
+    })
+      .annotateMerge(title("End the session of a refresh token; nothing happens a second time"))
+      .annotateMerge(bodyOptional),
+    HttpApiEndpoint.get("authorize", "/auth/oauth/:provider/start", {
+      params: provider,
+      query: { redirect_to: Schema.optionalKey(Schema.String) },
+      success: [AuthorizationLocation, Redirect],
+      error: errors(400, 429, 500, 503)
+    }).annotateMerge(title("Go to an identity provider; with Accept: application/json, be told where that is")),
+    HttpApiEndpoint.get("callback", "/auth/oauth/:provider/callback", {
+      params: provider,
+      // Identity providers add members of their own, and some repeat one.
+      query: Schema.Record(Schema.String, Schema.Union([Schema.String, Schema.Array(Schema.String)])),
+      success: [Tokens, Redirect],
+      error: errors(400, 403, 500, 503)
+    }).annotateMerge(title("Come back from an identity provider")),
+    HttpApiEndpoint.get("mailbox", "/auth/dev/mailbox", {
+      success: list(Letter),
+      error: errors(404)
+    }).annotateMerge(title("Codes that nobody could send: in development, on this machine")),
+    HttpApiEndpoint.get("keySet", "/.well-known/jwks.json", {
+      success: JsonWebKeySet,
+      error: errors(500, 503)
+    }).annotateMerge(title("The public keys of access tokens"))
+  )
+  .middleware(Validation)
+  .annotateMerge(OpenApi.annotations({ title: "Sign-in" })) {}
+
+export class MeGroup extends HttpApiGroup.make("me")
+  .add(
+    HttpApiEndpoint.get("read", "/auth/me", { success: User, error: errors(500, 503) }).annotateMerge(
+      title("Who is signed in")
+    ),
+    HttpApiEndpoint.get("sessions", "/auth/sessions", {
+      success: list(Session),
+      error: errors(500, 503)
+    }).annotateMerge(title("One's own sessions, newest first")),
+    HttpApiEndpoint.delete("revoke", "/auth/sessions/:session_id", {
+      params: { session_id: Schema.String },
+      success: Done,
+      error: errors(404, 500, 503)
+    }).annotateMerge(title("End one of one's own sessions"))
+  )
+  .middleware(Validation)
+  .middleware(SessionAuthorization)
+  .annotateMerge(OpenApi.annotations({ title: "Oneself" })) {}

@@ -1,0 +1,92 @@
+/**
+ * Users as an admin sees and changes them. A suspended user has no session, and within five seconds no key of his opens anything, on any
+ * process; nothing else of him changes, so that lifting it restores what was.
+ */
+import { Clock, Context, Effect, Layer, Option } from "effect"
+import { gatewayError, type GatewayError, NotFound } from "../domain/Errors.ts"
+import { isId } from "../domain/Ids.ts"
+import { type Grants, type Identity, type Role, type UserRecord } from "../domain/User.ts"
+import { KeyRepo } from "../store/KeyRepo.ts"
+import { Sessions } from "../store/Sessions.ts"
+import { type UserPage, Users } from "../store/Users.ts"
+import { Arrivals } from "./Arrivals.ts"
+import { orUnavailable } from "./OrUnavailable.ts"
+
+export interface Member {
+  readonly user: UserRecord
+  readonly identities: ReadonlyArray<Identity>
+}
+
+/** An absent member stays as it is. */
+export interface MemberChange {
+  readonly role?: Role
+  readonly state?: UserRecord["state"]
+  readonly grants?: Partial<Grants>
+}
+
+export class Members extends Context.Service<
+  Members,
+  {
+    readonly get: (id: string) => Effect.Effect<Member, GatewayError>
+    readonly list: (options: {
+      readonly limit: number
+      readonly cursor: string | null
+      readonly email?: string
+    }) => Effect.Effect<UserPage, GatewayError>
+    readonly change: (id: string, change: MemberChange) => Effect.Effect<Member, GatewayError>
+    /** Makes whoever has, or will prove to have, this address an admin. Makes the user when there is none. */
+    readonly grantAdmin: (email: string) => Effect.Effect<Member, GatewayError>
+  }
+>()("tollgate/gateway/Members") {
+  static readonly layer = Layer.effect(
+    Members,
+    Effect.gen(function* () {
+      const users = yield* Users
+      const sessions = yield* Sessions
+      const keys = yield* KeyRepo
+      const arrivals = yield* Arrivals
+
+      const memberOf = Effect.fnUntraced(function* (id: string, found: Option.Option<UserRecord>) {
+        if (Option.isNone(found)) return yield* gatewayError(new NotFound({ what: "user", id }))
+        return { user: found.value, identities: yield* users.identities(id) } satisfies Member
+      })
+
+      const find = (id: string) => (isId("usr", id) ? users.get(id) : Effect.succeed(Option.none<UserRecord>()))
+
+      const get = Effect.fn("Members.get")(function* (id: string) {
+        return yield* memberOf(id, yield* find(id))
+      }, orUnavailable)
+
+      const change = Effect.fn("Members.change")(function* (id: string, { grants, role, state }: MemberChange) {
+        const { user } = yield* get(id)
+        const nowMs = yield* Clock.currentTimeMillis
+        // What has to stop stops first: should the rest fail, the user is at worst suspended without being shown as it.
+        if (state !== undefined) yield* keys.suspendOwner(id, state === "suspended")
+        const updated = yield* users.update(
+          id,
+          {
+            ...(role === undefined ? {} : { role }),
+            ...(state === undefined ? {} : { state }),
+            ...(grants === undefined ? {} : { grants: { ...user.grants, ...grants } })
+          },
+          nowMs
+        )
+        if (state === "suspended") yield* sessions.revokeAll(id, nowMs)
+        return yield* memberOf(id, updated)
+      }, orUnavailable)
+
+      const grantAdmin = Effect.fn("Members.grantAdmin")(function* (email: string) {
+        const { id } = yield* arrivals.welcome({ provider: "email", subject: email, email, phone: null })
+        return yield* change(id, { role: "admin" })
+      })
+
+      const list = Effect.fn("Members.list")(
+        (options: { readonly limit: number; readonly cursor: string | null; readonly email?: string }) =>
+          users.list(options),
+        orUnavailable
+      )
+
+      return Members.of({ get, list, change, grantAdmin })
+    })
+  )
+}

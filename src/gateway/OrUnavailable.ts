@@ -1,0 +1,11 @@
+/** A store that does not answer, as what the caller is told: which dependency it was, and nothing of the cause. */
+import { Effect } from "effect"
+import { DependencyUnavailable, gatewayError, type GatewayError } from "../domain/Errors.ts"
+import { type StoreError } from "../store/StoreError.ts"
+
+export const orUnavailable = <A, R>(
+  self: Effect.Effect<A, StoreError | GatewayError, R>
+): Effect.Effect<A, GatewayError, R> =>
+  Effect.catchTag(self, "StoreError", (error) =>
+    Effect.fail(gatewayError(new DependencyUnavailable({ dependency: error.dependency })))
+  )

@@ -1,0 +1,115 @@
+/** What the reasons of signing in say on the wire: the part of the table of http/WireErrors that nobody else needs. */
+import { type Reason } from "../domain/Errors.ts"
+import { type Wire } from "./WireErrors.ts"
+
+type SignInReason = Extract<
+  Reason,
+  {
+    readonly _tag:
+      | "SignInRefused"
+      | "UserSuspended"
+      | "SignInLimited"
+      | "WayUnknown"
+      | "SignInInputInvalid"
+      | "OAuthRefused"
+      | "AdminRequired"
+      | "ForeignSite"
+  }
+>
+
+const refusals = {
+  session: {
+    code: "invalid_session",
+    message: "No valid access token was sent. Send one as `Authorization: Bearer <token>`."
+  },
+  code: { code: "invalid_code", message: "The code is wrong, used or no longer valid. Ask for another." },
+  refresh_token: { code: "invalid_refresh_token", message: "The refresh token is not valid any more. Sign in again." }
+} as const
+
+const flowFaults = {
+  invalid_state: "This sign-in was not begun here, or it is over. Begin it again.",
+  redirect_not_allowed: "redirect_to is not one of the places that auth.redirects names.",
+  denied: "The identity provider did not let the sign-in through.",
+  not_proved: "What the identity provider said could not be verified. Begin the sign-in again."
+} as const
+
+const inputFaults = {
+  missing: { msg: "Field required", type: "missing" },
+  malformed: { msg: "", type: "value_error" },
+  country: { msg: "Value error, no codes are sent to numbers of this country", type: "value_error" }
+} as const
+
+export const signInWireOf = (reason: SignInReason): Wire => {
+  switch (reason._tag) {
+    case "SignInRefused":
+      return {
+        status: 401,
+        type: "authentication_error",
+        ...refusals[reason.what],
+        retryable: false,
+        headers: { "www-authenticate": "Bearer" }
+      }
+    case "UserSuspended":
+      return denied("user_suspended", "This account is suspended.")
+    case "AdminRequired":
+      return denied("admin_required", "This needs the admin key, or the session of an admin.")
+    case "ForeignSite":
+      return denied("foreign_site", "A browser sent this request for another site.")
+    case "SignInLimited":
+      return {
+        status: 429,
+        type: "rate_limit_exceeded",
+        code: "sign_in_limit_exceeded",
+        message: "Too many attempts to sign in. Retry after the time in Retry-After.",
+        retryable: true,
+        retryAfterMs: reason.retryAfterMs
+      }
+    case "OAuthRefused":
+      return {
+        status: 400,
+        type: "invalid_request",
+        code: `oauth_${reason.fault}`,
+        message: flowFaults[reason.fault],
+        param: reason.fault === "redirect_not_allowed" ? "redirect_to" : null,
+        retryable: false
+      }
+    case "WayUnknown": {
+      const quoted = reason.known.map((name) => `'${name}'`)
+      const last = quoted.at(-1) ?? "nothing: none is offered"
+      const expected = quoted.length < 2 ? last : `${quoted.slice(0, -1).join(", ")} or ${last}`
+      const msg = `Input should be ${expected}`
+      return invalid(["path", reason.param], msg, "literal_error", {
+        input: reason.sent.slice(0, 64),
+        ctx: { expected }
+      })
+    }
+    case "SignInInputInvalid": {
+      const form = reason.param === "email" ? "an email address" : "a phone number in E.164, such as +12025550123"
+      const { msg, type } = inputFaults[reason.fault]
+      return invalid(["body", reason.param], msg === "" ? `Value error, this is not ${form}` : msg, type, {})
+    }
+  }
+}
+
+const denied = (code: string, message: string): Wire => ({
+  status: 403,
+  type: "permission_denied",
+  code,
+  message,
+  retryable: false
+})
+
+const invalid = (
+  loc: readonly [string, string],
+  msg: string,
+  type: string,
+  more: { readonly input?: unknown; readonly ctx?: Readonly<Record<string, unknown>> }
+): Wire => ({
+  status: 422,
+  type: "invalid_request",
+  code: "validation_failed",
+  message: `${loc.join(".")}: ${msg}`,
+  param: loc[1],
+  retryable: false,
+  detail: [{ loc, msg, type, ...more }]
+})

@@ -1,0 +1,29 @@
+/** Who a person is by an identity provider's word, what a flow is held together by, and how it fails. */
+import { Data } from "effect"
+
+/** `refused`: the provider, or a check of what it said, says no. `unavailable`: it does not answer as it should. */
+export class IdentityError extends Data.TaggedError("IdentityError")<{
+  readonly provider: string
+  readonly kind: "refused" | "unavailable"
+  /** What is wrong, in a few words without anything private. */
+  readonly problem: string
+}> {
+  override get message(): string {
+    return `${this.provider} ${this.kind}: ${this.problem}`
+  }
+}
+
+/** What binds an answer to its question. */
+export interface FlowSecrets {
+  readonly state: string
+  readonly nonce: string
+  /** PKCE's. */
+  readonly verifier: string
+}
+
+export interface ExternalIdentity {
+  /** Names the person at this provider, for good. */
+  readonly subject: string
+  /** Verified, in lower case; `null`: there is none. */
+  readonly email: string | null
+}

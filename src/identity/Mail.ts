@@ -1,0 +1,63 @@
+/**
+ * Codes by mail, through an SMTP server. The connections are kept for a while and closed with the scope. What the server says goes
+ * on without the address that it concerned.
+ */
+import { Effect, Redacted } from "effect"
+import { type SettingsShape } from "../Settings.ts"
+import { type CodeMessage, DeliveryError } from "./CodeMessage.ts"
+
+const CONNECT_TIMEOUT_MS = 10_000
+const IDLE_TIMEOUT_MS = 30_000
+
+/** `issuer`: what the mail says one signs in to. */
+export const makeMail = Effect.fnUntraced(function* (
+  { from, smtpUrl }: NonNullable<SettingsShape["auth"]["email"]>,
+  issuer: string | null
+) {
+  // The library loads with the first mail.
+  const transport = yield* Effect.cached(
+    Effect.map(
+      Effect.promise(() => import("nodemailer")),
+      ({ createTransport }) =>
+        createTransport({
+          url: Redacted.value(smtpUrl),
+          pool: true,
+          maxConnections: 4,
+          connectionTimeout: CONNECT_TIMEOUT_MS,
+          greetingTimeout: CONNECT_TIMEOUT_MS,
+          socketTimeout: IDLE_TIMEOUT_MS
+        })
+    )
+  )
+  let used = false
+  yield* Effect.addFinalizer(() =>
+    Effect.suspend(() => (used ? Effect.map(transport, (opened) => opened.close()) : Effect.void))
+  )
+  const place = issuer === null ? "tollgate" : new URL(issuer).host
+
+  return Effect.fnUntraced(function* ({ code, destination, expiresInMinutes }: CodeMessage) {
+    used = true
+    const opened = yield* transport
+    yield* Effect.tryPromise({
+      try: () =>
+        opened.sendMail({
+          from,
+          // As an object: the text of an address is never parsed for further ones.
+          to: { name: "", address: destination },
+          subject: `${code} is your code for ${place}`,
+          text:
+            `${code}\n\nEnter this code to sign in to ${place}. It is valid for ${expiresInMinutes} minutes and works once.\n` +
+            "If you did not ask for it, somebody may have mistyped an address: nothing happens unless the code is entered.\n",
+          headers: { "auto-submitted": "auto-generated" }
+        }),
+      catch: (cause) => new DeliveryError({ channel: "email", cause: codeOf(cause) })
+    })
+  })
+})
+
+/** Node's or the server's code for what went wrong (`ECONNREFUSED`, `EENVELOPE 550`); its words may hold addresses. */
+const codeOf = (cause: unknown): string => {
+  if (typeof cause !== "object" || cause === null) return "unknown"
+  const code = "code" in cause ? String(cause.code) : "unknown"
+  return "responseCode" in cause && typeof cause.responseCode === "number" ? `${code} ${cause.responseCode}` : code
+}

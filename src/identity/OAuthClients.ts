@@ -1,0 +1,133 @@
+/**
+ * OAuth clients over `openid-client`: OIDC issuers by discovery, GitHub by hand because it is none. A client is made when somebody first
+ * needs it, so that an issuer that is down stops nobody else, and kept for an hour, so that its keys and addresses may change.
+ */
+import { Cache, Duration, Effect, Redacted, Schema } from "effect"
+import { type Configuration } from "openid-client"
+import { Outbound } from "../providers/Outbound.ts"
+import { type SettingsShape } from "../Settings.ts"
+import { githubIdentity, githubServer } from "./GitHub.ts"
+import { type ExternalIdentity, IdentityError } from "./ExternalIdentity.ts"
+import type { IdentityProviders } from "./IdentityProviders.ts"
+import { makeFetch, OutboundFailed } from "./OutboundFetch.ts"
+
+const CLIENT_TTL = Duration.hours(1)
+const GOOGLE = "https://accounts.google.com"
+
+const Claims = Schema.Struct({
+  sub: Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(255)),
+  email: Schema.optionalKey(Schema.Unknown),
+  /** Some say it as text. */
+  email_verified: Schema.optionalKey(Schema.Unknown)
+})
+
+const identityOf = ({ email, email_verified, sub }: typeof Claims.Type): ExternalIdentity => ({
+  subject: sub,
+  email:
+    typeof email === "string" && (email_verified === true || email_verified === "true") ? email.toLowerCase() : null
+})
+
+export const makeIdentityProviders = Effect.fnUntraced(function* (
+  clients: SettingsShape["auth"]["oauth"]
+): Effect.fn.Return<IdentityProviders["Service"], never, Outbound> {
+  const outbound = yield* Outbound
+  const fetchOutbound = yield* makeFetch
+  const library = yield* Effect.cached(Effect.promise(() => import("openid-client")))
+
+  const attempt = <A>(provider: string, run: () => Promise<A>) =>
+    Effect.tryPromise({ try: run, catch: (cause) => errorOf(provider, cause) })
+
+  const configure = Effect.fnUntraced(function* (provider: string) {
+    const client = clients[provider]
+    if (client === undefined) return yield* Effect.die(new Error(`there is no identity provider ${provider}`))
+    const { clientId, issuer } = client
+    const openid = yield* library
+    const secret = Redacted.value(client.clientSecret)
+    if (provider === "github") {
+      const authenticate = openid.ClientSecretPost(secret)
+      const configuration = new openid.Configuration(githubServer(issuer), clientId, undefined, authenticate)
+      configuration[openid.customFetch] = fetchOutbound
+      if (issuer?.startsWith("http:") === true) openid.allowInsecureRequests(configuration)
+      return configuration
+    }
+    const server = new URL(issuer ?? GOOGLE)
+    return yield* attempt(provider, () =>
+      openid.discovery(server, clientId, secret, undefined, {
+        [openid.customFetch]: fetchOutbound,
+        ...(server.protocol === "http:" ? { execute: [openid.allowInsecureRequests] } : {})
+      })
+    )
+  })
+  const configurations = yield* Cache.makeWith(configure, {
+    capacity: 64,
+    timeToLive: (exit) => (exit._tag === "Success" ? CLIENT_TTL : Duration.zero)
+  })
+
+  /** The claims of the ID token and, where that has no address, those that the provider tells when asked. */
+  const openIdIdentity = Effect.fnUntraced(function* (
+    provider: string,
+    configuration: Configuration,
+    claims: unknown,
+    accessToken: string
+  ) {
+    const { fetchUserInfo } = yield* library
+    const decode = (value: unknown) =>
+      Effect.mapError(
+        Schema.decodeUnknownEffect(Claims)(value),
+        () => new IdentityError({ provider, kind: "refused", problem: "no usable claims" })
+      )
+    const told = yield* decode(claims)
+    if (told.email !== undefined || configuration.serverMetadata().userinfo_endpoint === undefined) {
+      return identityOf(told)
+    }
+    const asked = yield* attempt(provider, () => fetchUserInfo(configuration, accessToken, told.sub))
+    return identityOf(yield* decode(asked))
+  })
+
+  return {
+    names: Object.keys(clients),
+
+    authorizationUrl: Effect.fn("IdentityProviders.authorizationUrl")(function* (provider, redirectUri, secrets) {
+      const configuration = yield* Cache.get(configurations, provider)
+      const { buildAuthorizationUrl, calculatePKCECodeChallenge } = yield* library
+      const challenge = yield* attempt(provider, () => calculatePKCECodeChallenge(secrets.verifier))
+      return buildAuthorizationUrl(configuration, {
+        redirect_uri: redirectUri,
+        scope: provider === "github" ? "read:user user:email" : "openid email",
+        state: secrets.state,
+        code_challenge: challenge,
+        code_challenge_method: "S256",
+        ...(provider === "github" ? {} : { nonce: secrets.nonce })
+      }).href
+    }),
+
+    identify: Effect.fn("IdentityProviders.identify")(function* (provider, callbackUrl, { nonce, state, verifier }) {
+      const configuration = yield* Cache.get(configurations, provider)
+      const { authorizationCodeGrant } = yield* library
+      const isGitHub = provider === "github"
+      const tokens = yield* attempt(provider, () =>
+        authorizationCodeGrant(configuration, callbackUrl, {
+          expectedState: state,
+          pkceCodeVerifier: verifier,
+          ...(isGitHub ? {} : { expectedNonce: nonce, idTokenExpected: true })
+        })
+      )
+      return yield* isGitHub
+        ? githubIdentity(outbound, clients[provider]?.issuer ?? null, tokens.access_token)
+        : openIdIdentity(provider, configuration, tokens.claims(), tokens.access_token)
+    })
+  } satisfies IdentityProviders["Service"]
+})
+
+/** What the library threw. Only its code goes on: its words may hold what the provider said. */
+const errorOf = (provider: string, cause: unknown): IdentityError => {
+  const failed = outboundFailure(cause)
+  if (failed !== null) return new IdentityError({ provider, kind: "unavailable", problem: failed.problem })
+  const code = typeof cause === "object" && cause !== null && "code" in cause ? String(cause.code) : "unknown"
+  return new IdentityError({ provider, kind: "refused", problem: code })
+}
+
+const outboundFailure = (cause: unknown): OutboundFailed | null => {
+  if (cause instanceof OutboundFailed) return cause
+  return cause instanceof Error && cause.cause !== undefined ? outboundFailure(cause.cause) : null
+}

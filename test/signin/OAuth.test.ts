@@ -1,0 +1,358 @@
+/** Signing in by identity providers, over sockets, in a browser; and those who try to get in by it. */
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Redacted, type Scope } from "effect"
+import { TestClock } from "effect/testing"
+import { Members } from "../../src/gateway/Members.ts"
+import { noSignIn, type SignInSettings } from "../../src/settings/SignIn.ts"
+import { TestApp } from "../support/TestApp.ts"
+import { Browser, type Page } from "./Browser.ts"
+import { startGitHub, startOidcServer } from "./identityServers.ts"
+
+const client = (issuer: string, secret = "secret") => ({
+  clientId: "tollgate-client",
+  clientSecret: Redacted.make(secret),
+  issuer
+})
+
+const servers = Effect.all({ google: startOidcServer, okta: startOidcServer, github: startGitHub })
+type Servers = Effect.Success<typeof servers>
+
+/** A gateway with three identity providers, each a server of its own. */
+const withApp = <A, E>(
+  test: (world: Servers & { readonly url: string }) => Effect.Effect<A, E, TestApp | Members | Scope.Scope>,
+  auth: Partial<SignInSettings> = {}
+) =>
+  Effect.gen(function* () {
+    const started = yield* servers
+    const settings = {
+      auth: {
+        ...noSignIn,
+        oauth: {
+          google: client(started.google.issuer),
+          okta: client(started.okta.issuer),
+          github: client(started.github.base, "github-secret")
+        },
+        redirects: ["/console", "https://app.example.com/signed-in?theme=dark"],
+        ...auth
+      }
+    }
+    return yield* Effect.flatMap(TestApp, ({ url }) => test({ ...started, url })).pipe(
+      Effect.provide(TestApp.layer({ providers: [], settings }))
+    )
+  }).pipe(Effect.scoped)
+
+const go = (browser: Browser, path: string, redirects?: number) =>
+  Effect.promise(() => browser.visit(path, redirects === undefined ? {} : { redirects }))
+
+const codeOf = (page: Page) => {
+  const { error } = page.json() as { error: { code: string } }
+  return [page.status, error.code]
+}
+
+interface Answer {
+  readonly access_token: string
+  readonly refresh_token: string
+  readonly user: { readonly id: string; readonly email: string | null; readonly identities: ReadonlyArray<object> }
+}
+const answerOf = (page: Page): Answer => {
+  assert.strictEqual(page.status, 200, page.text)
+  return page.json() as Answer
+}
+
+const anna = { sub: "anna-1", email: "Anna@Example.com", email_verified: true }
+
+describe("a browser", () => {
+  it.effect("signs in by an OIDC provider: there, back, tokens and cookie", () =>
+    withApp(({ google, url }) =>
+      Effect.gen(function* () {
+        google.signsIn(anna)
+        const browser = new Browser(url)
+        const page = yield* go(browser, "/auth/oauth/google/start")
+        const { access_token, user } = answerOf(page)
+        assert.strictEqual(user.email, "anna@example.com")
+        assert.deepInclude(user.identities[0], { provider: "google", subject: "anna-1", email: "anna@example.com" })
+
+        const [, authorize = "", back = ""] = browser.visited
+        const asked = new URL(authorize).searchParams
+        assert.strictEqual(asked.get("redirect_uri"), `${url}/auth/oauth/google/callback`)
+        assert.strictEqual(asked.get("code_challenge_method"), "S256")
+        for (const name of ["state", "nonce", "code_challenge"]) assert.lengthOf(asked.get(name) ?? "", 43, name)
+        assert.isTrue(back.startsWith(`${url}/auth/oauth/google/callback?`))
+
+        assert.isTrue(browser.attributesOf("tollgate_refresh")?.includes("Path=/auth; HttpOnly; Secure; SameSite=Lax"))
+        assert.deepStrictEqual(Object.keys(browser.cookies("/auth/oauth/x")), ["tollgate_refresh"])
+        const me = yield* Effect.promise(() =>
+          browser.script("/auth/me", { headers: { authorization: `Bearer ${access_token}` } })
+        )
+        assert.deepStrictEqual(me.json(), user)
+      })
+    )
+  )
+
+  it.effect("signs in by GitHub, which is no OIDC provider; its primary verified address counts", () =>
+    withApp(({ github, url }) =>
+      Effect.gen(function* () {
+        github.signsIn({
+          id: 4711,
+          emails: [
+            { email: "other@example.com", primary: false, verified: true },
+            { email: "Octo@Example.com", primary: true, verified: true }
+          ]
+        })
+        const { user } = answerOf(yield* go(new Browser(url), "/auth/oauth/github/start"))
+        assert.strictEqual(user.email, "octo@example.com")
+        assert.deepInclude(user.identities[0], { provider: "github", subject: "4711" })
+        github.signsIn({ id: 4712, emails: [{ email: "x@example.com", primary: true, verified: false }] })
+        assert.isNull(answerOf(yield* go(new Browser(url), "/auth/oauth/github/start")).user.email)
+      })
+    )
+  )
+
+  it.effect("is sent to a place of the list, with the refresh token in the cookie only", () =>
+    withApp(({ google, url }) =>
+      Effect.gen(function* () {
+        google.signsIn(anna)
+        const browser = new Browser(url)
+        const place = encodeURIComponent("https://app.example.com/signed-in?theme=dark")
+        const page = yield* go(browser, `/auth/oauth/google/start?redirect_to=${place}`, 2)
+        assert.strictEqual(page.status, 302)
+        assert.strictEqual(page.headers.get("location"), "https://app.example.com/signed-in?theme=dark")
+        assert.strictEqual(page.text, "")
+        const refreshed = yield* Effect.promise(() => browser.script("/auth/refresh", { method: "POST" }))
+        const { refresh_token, user } = answerOf(refreshed)
+        assert.deepStrictEqual([refresh_token, user.email], [null, "anna@example.com"])
+
+        // Somebody who does not want to, is sent there too.
+        const other = new Browser(url)
+        const started = yield* go(other, "/auth/oauth/google/start?redirect_to=%2Fconsole", 0)
+        const state = new URL(started.headers.get("location") ?? "").searchParams.get("state")
+        const denied = yield* go(other, `/auth/oauth/google/callback?error=access_denied&state=${state}`, 0)
+        assert.deepStrictEqual([denied.status, denied.headers.get("location")], [302, "/console?error=sign_in_failed"])
+        assert.deepStrictEqual(other.cookies("/auth"), {})
+      })
+    )
+  )
+
+  it.effect("may sign in twice in two tabs at once", () =>
+    withApp(({ google, url }) =>
+      Effect.gen(function* () {
+        google.signsIn(anna)
+        const browser = new Browser(url)
+        const starts = [
+          yield* go(browser, "/auth/oauth/google/start", 1),
+          yield* go(browser, "/auth/oauth/google/start", 1)
+        ]
+        for (const start of starts) answerOf(yield* go(browser, start.headers.get("location") ?? ""))
+      })
+    )
+  )
+
+  it.effect("is told where to go when it asks for JSON", () =>
+    withApp(({ okta, url }) =>
+      Effect.gen(function* () {
+        okta.signsIn(anna)
+        const browser = new Browser(url)
+        const told = yield* Effect.promise(() =>
+          browser.script("/auth/oauth/okta/start", { headers: { accept: "application/json" } })
+        )
+        const { authorization_url, expires_in } = told.json() as { authorization_url: string; expires_in: number }
+        assert.deepStrictEqual([told.status, expires_in], [200, 600])
+        answerOf(yield* go(browser, authorization_url))
+      })
+    )
+  )
+})
+
+describe("accounts", () => {
+  it.effect("are one for all verified ways to one address, whichever comes first", () =>
+    withApp(({ github, google, url }) =>
+      Effect.gen(function* () {
+        google.signsIn(anna)
+        const first = answerOf(yield* go(new Browser(url), "/auth/oauth/google/start")).user
+        github.signsIn({ id: 1, emails: [{ email: "anna@example.com", primary: true, verified: true }] })
+        const second = answerOf(yield* go(new Browser(url), "/auth/oauth/github/start")).user
+        assert.strictEqual(second.id, first.id)
+        assert.lengthOf(second.identities, 2)
+        // Who a provider means stays who it was when the address there changes hands.
+        google.signsIn({ ...anna, email: "somebody@example.com" })
+        assert.strictEqual(answerOf(yield* go(new Browser(url), "/auth/oauth/google/start")).user.id, first.id)
+      })
+    )
+  )
+
+  it.effect("cannot be taken by an address that a provider has not verified, before or after their owner comes", () =>
+    withApp(({ google, okta, url }) =>
+      Effect.gen(function* () {
+        const members = yield* Members
+        // The thief comes first, with a provider that lets him claim any address.
+        okta.signsIn({ sub: "thief", email: "anna@example.com", email_verified: false })
+        const thief = answerOf(yield* go(new Browser(url), "/auth/oauth/okta/start"))
+        assert.isNull(thief.user.email)
+        google.signsIn(anna)
+        const owner = answerOf(yield* go(new Browser(url), "/auth/oauth/google/start"))
+        assert.notStrictEqual(owner.user.id, thief.user.id)
+        assert.lengthOf((yield* members.get(owner.user.id)).identities, 1)
+        // And he comes again, now that there is something to take.
+        for (const claim of [{ email_verified: undefined }, { email_verified: "false" }, { email_verified: 1 }]) {
+          okta.signsIn({ sub: "thief-2", email: "anna@example.com", ...claim })
+          assert.notStrictEqual(answerOf(yield* go(new Browser(url), "/auth/oauth/okta/start")).user.id, owner.user.id)
+        }
+      })
+    )
+  )
+
+  it.effect("of a suspended user stay shut", () =>
+    withApp(({ google, url }) =>
+      Effect.gen(function* () {
+        google.signsIn(anna)
+        const { user } = answerOf(yield* go(new Browser(url), "/auth/oauth/google/start"))
+        yield* Effect.flatMap(Members, (members) => members.change(user.id, { state: "suspended" }))
+        assert.deepStrictEqual(codeOf(yield* go(new Browser(url), "/auth/oauth/google/start")), [403, "user_suspended"])
+      })
+    )
+  )
+})
+
+describe("attacks", () => {
+  it.effect("an open redirect: no place but those of the list, in no disguise", () =>
+    withApp(({ url }) =>
+      Effect.gen(function* () {
+        const places = [
+          "https://evil.example",
+          "//evil.example",
+          "/\\evil.example",
+          "/console/../../evil",
+          "/console?next=//evil.example",
+          "https://app.example.com/signed-in",
+          "https://app.example.com/signed-in?theme=dark#x",
+          "https://app.example.com.evil.example/signed-in?theme=dark",
+          "https://app.example.com@evil.example/",
+          "HTTPS://app.example.com/signed-in?theme=dark",
+          " /console",
+          "javascript:alert(1)",
+          ""
+        ]
+        for (const place of places) {
+          const path = `/auth/oauth/google/start?redirect_to=${encodeURIComponent(place)}`
+          const page = yield* go(new Browser(url), path, 0)
+          assert.deepStrictEqual(codeOf(page), [400, "oauth_redirect_not_allowed"], place)
+        }
+      })
+    )
+  )
+
+  it.effect("a fixed state: what one browser began, no other finishes", () =>
+    withApp(({ google, url }) =>
+      Effect.gen(function* () {
+        google.signsIn({ sub: "thief", email: "thief@example.com", email_verified: true })
+        const thief = new Browser(url)
+        const back = (yield* go(thief, "/auth/oauth/google/start", 1)).headers.get("location") ?? ""
+        const victim = new Browser(url)
+        assert.deepStrictEqual(codeOf(yield* go(victim, back)), [400, "oauth_invalid_state"])
+        assert.deepStrictEqual(victim.cookies("/auth"), {})
+        // Nor with a flow of its own open at the same time.
+        const again = (yield* go(thief, "/auth/oauth/google/start", 1)).headers.get("location") ?? ""
+        yield* go(victim, "/auth/oauth/google/start", 0)
+        assert.deepStrictEqual(codeOf(yield* go(victim, again)), [400, "oauth_invalid_state"])
+      })
+    )
+  )
+
+  it.effect("a state is good once, for ten minutes, and only if it was given out", () =>
+    withApp(({ google, url }) =>
+      Effect.gen(function* () {
+        google.signsIn(anna)
+        const browser = new Browser(url)
+        const back = (yield* go(browser, "/auth/oauth/google/start", 1)).headers.get("location") ?? ""
+        answerOf(yield* go(browser, back))
+        assert.deepStrictEqual(codeOf(yield* go(browser, back)), [400, "oauth_invalid_state"])
+        const late = (yield* go(browser, "/auth/oauth/google/start", 1)).headers.get("location") ?? ""
+        yield* TestClock.adjust("10 minutes")
+        assert.deepStrictEqual(codeOf(yield* go(browser, late)), [400, "oauth_invalid_state"])
+        for (const query of ["", "?code=x", "?code=x&state=", "?state=made-up&code=x", "?state=a&state=b&code=x"]) {
+          const page = yield* go(browser, `/auth/oauth/google/callback${query}`)
+          assert.deepStrictEqual(codeOf(page), [400, "oauth_invalid_state"], query)
+        }
+      })
+    )
+  )
+
+  it.effect("a mix-up: an answer of one provider to the question of another", () =>
+    withApp(({ google, okta, url }) =>
+      Effect.gen(function* () {
+        google.signsIn(anna)
+        okta.signsIn(anna)
+        const browser = new Browser(url)
+        const back = new URL((yield* go(browser, "/auth/oauth/okta/start", 1)).headers.get("location") ?? "")
+        const mixed = `/auth/oauth/google/callback${back.search}`
+        assert.deepStrictEqual(codeOf(yield* go(browser, mixed)), [400, "oauth_invalid_state"])
+        // An issuer that names itself in its answer has to be the one that was asked.
+        const named = new URL((yield* go(browser, "/auth/oauth/google/start", 1)).headers.get("location") ?? "")
+        named.searchParams.set("iss", okta.issuer)
+        assert.deepStrictEqual(codeOf(yield* go(browser, named.href)), [400, "oauth_not_proved"])
+      })
+    )
+  )
+
+  it.effect("a code of another flow: PKCE and nonce belong to the one that was begun here", () =>
+    withApp(({ github, google, url }) =>
+      Effect.gen(function* () {
+        google.signsIn({ sub: "victim", email: "victim@example.com", email_verified: true })
+        github.signsIn({ id: 1, emails: [] })
+        for (const provider of ["google", "github"]) {
+          const [victim, thief] = [new Browser(url), new Browser(url)]
+          const start = `/auth/oauth/${provider}/start`
+          const stolen = new URL((yield* go(victim, start, 1)).headers.get("location") ?? "")
+          const own = new URL((yield* go(thief, start, 1)).headers.get("location") ?? "")
+          own.searchParams.set("code", stolen.searchParams.get("code") ?? "")
+          assert.deepStrictEqual(codeOf(yield* go(thief, own.href)), [400, "oauth_not_proved"], provider)
+        }
+      })
+    )
+  )
+
+  it.effect("a forged word: another nonce, audience or issuer, or a token that is over", () =>
+    withApp(({ google, url }) =>
+      Effect.gen(function* () {
+        const forgeries = [
+          { nonce: "another" },
+          { aud: "another-client" },
+          { iss: "https://another.example" },
+          { exp: 1 },
+          { sub: "" },
+          { sub: 17 }
+        ]
+        for (const forged of forgeries) {
+          google.signsIn({ ...anna, ...forged })
+          const page = yield* go(new Browser(url), "/auth/oauth/google/start")
+          assert.deepStrictEqual(codeOf(page), [400, "oauth_not_proved"], JSON.stringify(forged))
+        }
+      })
+    )
+  )
+})
+
+it.effect("422 for a provider that there is not; 503 for one that does not answer, and it may be back", () =>
+  withApp(({ okta, url }) =>
+    Effect.gen(function* () {
+      const unknown = yield* go(new Browser(url), "/auth/oauth/myspace/start")
+      const { detail } = unknown.json() as { detail: ReadonlyArray<object> }
+      assert.strictEqual(unknown.status, 422)
+      assert.deepStrictEqual(detail, [
+        {
+          loc: ["path", "provider"],
+          msg: "Input should be 'google', 'okta' or 'github'",
+          type: "literal_error",
+          input: "myspace",
+          ctx: { expected: "'google', 'okta' or 'github'" }
+        }
+      ])
+      const browser = new Browser(url)
+      okta.signsIn(anna)
+      const back = (yield* go(browser, "/auth/oauth/okta/start", 1)).headers.get("location") ?? ""
+      yield* okta.stop
+      const page = yield* go(browser, back)
+      assert.deepStrictEqual(codeOf(page), [503, "identity_provider_unavailable"])
+    })
+  )
+)

@@ -1,0 +1,102 @@
+/** Identity providers over sockets: OIDC servers that let the test say who signs in, and one in the shape of GitHub. */
+import { Effect } from "effect"
+import { createHash, randomUUID } from "node:crypto"
+import { once } from "node:events"
+import { createServer, type IncomingMessage } from "node:http"
+import { type AddressInfo } from "node:net"
+import { Events, OAuth2Server } from "oauth2-mock-server"
+
+/** Claims of whoever signs in; what is set here goes into the ID token. */
+export type Claims = Record<string, unknown>
+
+export const startOidcServer = Effect.gen(function* () {
+  const server = new OAuth2Server()
+  let claims: Claims = {}
+  server.service.on(Events.BeforeTokenSigning, (token: { payload: Claims }) => Object.assign(token.payload, claims))
+  yield* Effect.acquireRelease(
+    Effect.promise(async () => {
+      await server.issuer.keys.generate("RS256")
+      await server.start(0, "127.0.0.1")
+      // It would call itself by a name that may lead elsewhere.
+      server.issuer.url = `http://127.0.0.1:${server.address().port}`
+    }),
+    () => Effect.promise(() => server.stop().catch(() => undefined))
+  )
+  return {
+    issuer: server.issuer.url ?? "",
+    service: server.service,
+    stop: Effect.promise(() => server.stop()),
+    signsIn: (next: Claims): void => {
+      claims = next
+    }
+  }
+})
+
+export interface GitHubUser {
+  readonly id: number
+  readonly emails: ReadonlyArray<{ readonly email: string; readonly primary: boolean; readonly verified: boolean }>
+}
+
+/** github.com as a GitHub Enterprise Server would serve it: authorize, access_token with PKCE, user and emails. */
+export const startGitHub = Effect.gen(function* () {
+  let user: GitHubUser = { id: 1, emails: [] }
+  const codes = new Map<string, { readonly challenge: string; readonly redirectUri: string }>()
+  const answer = async (request: IncomingMessage) => {
+    const url = new URL(request.url ?? "", "http://127.0.0.1")
+    const query = url.searchParams
+    if (url.pathname === "/login/oauth/authorize") {
+      const code = randomUUID()
+      codes.set(code, { challenge: query.get("code_challenge") ?? "", redirectUri: query.get("redirect_uri") ?? "" })
+      const back = new URL(query.get("redirect_uri") ?? "")
+      back.search = new URLSearchParams({ code, state: query.get("state") ?? "" }).toString()
+      return { status: 302, location: back.href, body: {} }
+    }
+    if (url.pathname === "/login/oauth/access_token") {
+      const chunks = await request.toArray()
+      const form = new URLSearchParams(Buffer.concat(chunks).toString())
+      const known = codes.get(form.get("code") ?? "")
+      codes.delete(form.get("code") ?? "")
+      const verifier = createHash("sha256")
+        .update(form.get("code_verifier") ?? "")
+        .digest("base64url")
+      const good =
+        known?.challenge === verifier &&
+        known.redirectUri === form.get("redirect_uri") &&
+        form.get("client_secret") === "github-secret"
+      // GitHub says so with status 200.
+      if (!good) return { status: 200, body: { error: "bad_verification_code" } }
+      return { status: 200, body: { access_token: "gho_token", token_type: "bearer", scope: "user:email" } }
+    }
+    if (request.headers.authorization !== "Bearer gho_token") return { status: 401, body: {} }
+    if (url.pathname === "/api/v3/user") return { status: 200, body: { id: user.id, login: "octocat", email: null } }
+    if (url.pathname === "/api/v3/user/emails") return { status: 200, body: user.emails }
+    return { status: 404, body: {} }
+  }
+  const server = createServer((request, response) => {
+    void answer(request).then(({ body, location, status }: { status: number; body: object; location?: string }) => {
+      response.writeHead(status, {
+        "content-type": "application/json; charset=utf-8",
+        ...(location === undefined ? {} : { location })
+      })
+      response.end(JSON.stringify(body))
+    })
+  })
+  yield* Effect.acquireRelease(
+    Effect.promise(async () => {
+      server.listen(0, "127.0.0.1")
+      await once(server, "listening")
+    }),
+    () =>
+      Effect.callback<void>((resume) => {
+        server.close(() => resume(Effect.void))
+        server.closeAllConnections()
+      })
+  )
+  const { port } = server.address() as AddressInfo
+  return {
+    base: `http://127.0.0.1:${port}`,
+    signsIn: (next: GitHubUser): void => {
+      user = next
+    }
+  }
+})
