@@ -1,6 +1,6 @@
 /** Providers that are down for a while, or all at once: circuits, what the client hears, and the way back. */
 import { assert, describe, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Random } from "effect"
 import { TestClock } from "effect/testing"
 import { errorBody } from "../support/upstream/Bodies.ts"
 import { type Behaviour } from "../support/upstream/Behaviour.ts"
@@ -64,6 +64,30 @@ describe("a provider that comes and goes", () => {
       assert.strictEqual(yield* gateway.circuit("alpha"), "closed")
       assert.strictEqual((yield* ask).provider, "alpha")
     })
+  )
+})
+
+describe("a provider that failed for long and was put behind dearer ones", () => {
+  it.effect("is found again within thirty seconds of its recovery, by the requests of a busy gateway", () =>
+    Effect.gen(function* () {
+      const mode = "JSON"
+      const gateway = yield* behind(upstream(), { alpha: { does: failing }, beta: { does: answering(mode) } })
+      const ask = Effect.tap(gateway.ask(mode), (reply) =>
+        Effect.sync(() => assertWhole(mode, reply, reply.provider ?? ""))
+      )
+      for (let count = 0; count < 30; count++) {
+        yield* ask
+        yield* TestClock.adjust("1 second")
+      }
+      assert.strictEqual((yield* ask).provider, "beta")
+
+      yield* gateway.rescript("alpha", answering(mode))
+      // Ten requests a second.
+      const found = yield* Effect.andThen(TestClock.adjust("100 millis"), ask).pipe(
+        Effect.repeat({ until: ({ provider }) => provider === "alpha", times: 299 })
+      )
+      assert.strictEqual(found.provider, "alpha")
+    }).pipe(Random.withSeed("the tests' own"))
   )
 })
 
