@@ -189,6 +189,8 @@ describe("Anthropic streams", () => {
     Effect.gen(function* () {
       const empty = yield* read({ chunks: text(stopped) })
       assert.deepStrictEqual(empty, { events: [], reason: new Malformed({ detail: "empty completion" }) })
+      const silent = yield* read({ chunks: text(sse({ type: "message_start" }), stopped) })
+      assert.deepStrictEqual(silent.reason, new Malformed({ detail: "empty completion" }))
       const events = yield* whole({ chunks: text(sse({ type: "message_start" }), said("a"), stopped) })
       assert.deepStrictEqual(events.at(-1), { _tag: "End", usage: null, systemFingerprint: null })
     })

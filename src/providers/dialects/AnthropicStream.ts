@@ -25,6 +25,8 @@ interface StreamState {
   calls: number
   usage: Wire | null
   started: boolean
+  /** Content came. */
+  said: boolean
   finished: boolean
   /** `message_stop` came. */
   done: boolean
@@ -45,9 +47,11 @@ const step = (state: StreamState, data: string, out: Array<ChatEvent>): Provider
       start(state, event, out)
       break
     case "content_block_start":
+      state.said = true
       openBlock(state, event, out)
       break
     case "content_block_delta":
+      state.said = true
       continueBlock(state, event, out)
       break
     case "content_block_stop":
@@ -128,7 +132,7 @@ const mergeUsage = (state: StreamState, usage: unknown): void => {
 }
 
 const close = (state: StreamState): ReadonlyArray<ChatEvent> | Malformed => {
-  if (!state.started) return new Malformed({ detail: "empty completion" })
+  if (!state.said && !state.finished) return new Malformed({ detail: "empty completion" })
   const out: Array<ChatEvent> = []
   // It stopped without saying why: it was done.
   if (!state.finished) say(out, {}, finishReason("tool_use", state.calls > 0))
@@ -159,6 +163,7 @@ export const makeReader = (answersByTool: boolean): StreamReader => {
     calls: 0,
     usage: null,
     started: false,
+    said: false,
     finished: false,
     done: false,
     skipped: 0
