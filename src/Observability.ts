@@ -1,8 +1,7 @@
-/**
- * What the process says of itself: logs, pretty on a terminal and one JSON object a line elsewhere, from the level that is set; and the
- * last words of one that cannot go on.
- */
+/** What the process says of itself: logs from the level that is set, metrics of the process, and the last words of one that cannot go on. */
 import { Cause, Console, Effect, Exit, Layer, Logger, type LogLevel, References } from "effect"
+import { loggerOf } from "./observability/Logs.ts"
+import { registerProcessMetrics } from "./observability/ProcessMetrics.ts"
 import { Settings, type SettingsShape } from "./Settings.ts"
 
 const levels: Readonly<Record<SettingsShape["logLevel"], LogLevel.LogLevel>> = {
@@ -15,10 +14,11 @@ const levels: Readonly<Record<SettingsShape["logLevel"], LogLevel.LogLevel>> = {
 }
 
 export const layer = Layer.unwrap(
-  Effect.map(Settings, ({ logFormat, logLevel }) =>
+  Effect.map(Settings, (settings) =>
     Layer.mergeAll(
-      Logger.layer([logFormat === "pretty" ? Logger.consolePretty() : Logger.consoleJson]),
-      Layer.succeed(References.MinimumLogLevel, levels[logLevel])
+      Logger.layer([loggerOf(settings)]),
+      Layer.succeed(References.MinimumLogLevel, levels[settings.logLevel]),
+      Layer.effectDiscard(registerProcessMetrics)
     )
   )
 )

@@ -24,6 +24,7 @@ import { Embeddings } from "./gateway/Embeddings.ts"
 import { Generations } from "./gateway/Generations.ts"
 import { Health } from "./gateway/Health.ts"
 import { Lifecycle } from "./gateway/Lifecycle.ts"
+import { Instruments } from "./gateway/Instruments.ts"
 import { Intake } from "./gateway/Intake.ts"
 import { Members } from "./gateway/Members.ts"
 import { Meter } from "./gateway/Meter.ts"
@@ -33,6 +34,7 @@ import { Pepper } from "./gateway/Pepper.ts"
 import { Policy } from "./gateway/Policy.ts"
 import { Privacy } from "./gateway/Privacy.ts"
 import { ProviderStats } from "./gateway/ProviderStats.ts"
+import * as Readings from "./gateway/Readings.ts"
 import { RoutePreview } from "./gateway/RoutePreview.ts"
 import { Router } from "./gateway/Router.ts"
 import { Series } from "./gateway/Series.ts"
@@ -55,6 +57,7 @@ import * as GenerationRoutes from "./http/Generations.ts"
 import * as HealthRoutes from "./http/Health.ts"
 import * as KeyRoutes from "./http/Keys.ts"
 import * as MeRoutes from "./http/Me.ts"
+import * as MetricsRoutes from "./http/Metrics.ts"
 import * as ModelRoutes from "./http/Models.ts"
 import * as PrivacyRoutes from "./http/Privacy.ts"
 import * as RouteRoutes from "./http/Route.ts"
@@ -80,7 +83,8 @@ export const gateway = (settings: SettingsShape) =>
     Embeddings.layer,
     RoutePreview.layer(settings.routing),
     Overview.layer,
-    Series.layer
+    Series.layer,
+    Readings.layer
   ).pipe(
     Layer.provideMerge(Privacy.layer(settings.privacy)),
     Layer.provideMerge(
@@ -100,7 +104,7 @@ export const gateway = (settings: SettingsShape) =>
   )
 
 /** What the gateway remembers of its providers and of itself; it outlives a reload. */
-const recollection = Layer.mergeAll(Traffic.layer, Lifecycle.layer)
+const recollection = Layer.mergeAll(Layer.provideMerge(Instruments.layer, Traffic.layer), Lifecycle.layer)
 
 /** The same with circuits and figures of this process alone. */
 export const memory = Layer.mergeAll(recollection, Circuits.layerMemory, ProviderStats.layer)
@@ -151,6 +155,7 @@ export const routes = (settings: SettingsShape, adminKey: Redacted.Redacted) =>
         SeriesRoutes.layer,
         AuthRoutes.layer(settings.auth),
         MeRoutes.layer,
+        MetricsRoutes.layer,
         HealthRoutes.layer
       )
     ),
@@ -231,11 +236,24 @@ const onHangup = (action: Effect.Effect<void>) =>
     Effect.forkScoped
   )
 
+/** `TOLLGATE_ADMIN_PORT`: what only operators may reach. */
+const operatorsPort = (settings: SettingsShape) =>
+  settings.adminPort === null
+    ? Layer.empty
+    : Layer.effectDiscard(Effect.andThen(HttpServer.serveEffect(MetricsRoutes.open), saysItsAddress)).pipe(
+        Layer.provide(NodeHttpServer.layer(() => createServer(), { host: settings.host, port: settings.adminPort }))
+      )
+
+const saysItsAddress = Effect.flatMap(HttpServer.HttpServer, ({ address }) =>
+  Effect.annotateLogs(Effect.logInfo("metrics are open"), { url: `${HttpServer.formatAddress(address)}/metrics` })
+)
+
 /** Everything but the stores, and the first words when all of it is up. */
 export const serving = (settings: SettingsShape, admin: AdminKey) =>
   Layer.effectDiscard(Effect.andThen(welcome(settings, admin), loadTables)).pipe(
     Layer.provide(Layer.mergeAll(Accounts.layer(settings), Generations.layerReconciler, SignInSweeper.layer)),
     Layer.provide(Layer.effectDiscard(serve(settings, admin))),
     Layer.provide(node(settings)),
+    Layer.provide(operatorsPort(settings)),
     Layer.provide(Layer.mergeAll(recollection, Ids.layer, Transport.layer, Outbound.layer))
   )

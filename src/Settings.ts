@@ -29,6 +29,8 @@ export interface SettingsShape {
   readonly host: string
   /** `TOLLGATE_PORT`; 0: the system chooses. */
   readonly port: number
+  /** `TOLLGATE_ADMIN_PORT`: where metrics are open, without a key. `null`: nowhere. */
+  readonly adminPort: number | null
   /** `TOLLGATE_ADMIN_KEY`, at least 16 characters. `null`: made at first start and kept in the data directory. */
   readonly adminKey: Redacted.Redacted | null
   /** `TOLLGATE_DATA_DIR`: the embedded database and generated secrets. */
@@ -93,6 +95,7 @@ export interface SettingsShape {
 export const defaultSettings: SettingsShape = {
   host: "127.0.0.1",
   port: 8787,
+  adminPort: null,
   adminKey: null,
   dataDir: "./.tollgate",
   databaseUrl: null,
@@ -195,6 +198,7 @@ const compose = (
   return {
     host: env.TOLLGATE_HOST ?? defaultSettings.host,
     port: env.TOLLGATE_PORT ?? defaultSettings.port,
+    adminPort: env.TOLLGATE_ADMIN_PORT ?? defaultSettings.adminPort,
     adminKey: env.TOLLGATE_ADMIN_KEY ?? defaultSettings.adminKey,
     dataDir: env.TOLLGATE_DATA_DIR ?? defaultSettings.dataDir,
     databaseUrl: env.DATABASE_URL ?? defaultSettings.databaseUrl,

@@ -35,6 +35,7 @@ describe("defaults", () => {
     assert.deepStrictEqual(defaultSettings, {
       host: "127.0.0.1",
       port: 8787,
+      adminPort: null,
       adminKey: null,
       dataDir: "./.tollgate",
       databaseUrl: null,

@@ -8,6 +8,7 @@ import { EmbeddingsGroup } from "./Embeddings.ts"
 import { AdminGenerationsGroup, GenerationsGroup } from "./Generations.ts"
 import { HealthGroup } from "./Health.ts"
 import { KeysGroup, OwnKeyGroup } from "./Keys.ts"
+import { MetricsGroup } from "./Metrics.ts"
 import { AdminModelsGroup, ModelsGroup } from "./Models.ts"
 import { PrivacyGroup } from "./Privacy.ts"
 import { RouteGroup } from "./Route.ts"
@@ -32,6 +33,7 @@ export class Api extends HttpApi.make("tollgate")
   .add(AdminSettingsGroup)
   .add(AuthGroup)
   .add(MeGroup)
+  .add(MetricsGroup)
   .add(HealthGroup)
   // Every fault of a request is listed, not just the first.
   .annotate(HttpApi.ParseOptions, { errors: "all" })

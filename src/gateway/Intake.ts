@@ -121,6 +121,7 @@ export class Intake extends Context.Service<
         const begin = Effect.fnUntraced(function* <Request>(intent: Intent<Request>) {
           const startedAtMs = yield* Clock.currentTimeMillis
           const { excluded, model, ranked: best, unroutable } = yield* route(intent)
+          intent.facts.operation = intent.kind
           const ranked = best.length < 2 ? best : yield* exploring(intent, model, best)
           return {
             generationId: ids.next("gen", startedAtMs),

@@ -178,6 +178,7 @@ export class Meter extends Context.Service<
             markupNano: cost.markupNano - uncharged,
             billedNano: cost.billedNano - uncharged
           })
+          order.facts.generation = generation
           yield* finish(order, ledger.settle(generation, order.month))
           const used = ending.usageSource === "cache" ? 0 : ending.usage.promptTokens + ending.usage.completionTokens
           yield* correct(order, used, nowMs)

@@ -7,7 +7,7 @@ import { type Candidate, type Exclusion } from "../domain/Catalog.ts"
 import { type ChatRequest } from "../domain/Chat.ts"
 import { type EmbeddingRequest } from "../domain/Embedding.ts"
 import { type GatewayError } from "../domain/Errors.ts"
-import { type Attempt } from "../domain/Generation.ts"
+import { type Attempt, type Generation } from "../domain/Generation.ts"
 import { type KeyRecord, type RateLimits } from "../domain/Key.ts"
 import { type NanoUsd } from "../domain/Money.ts"
 import { type LimitVerdict } from "../store/Limits.ts"
@@ -21,9 +21,20 @@ export interface Facts {
   limits: LimitVerdict | null
   cache: "hit" | "miss" | "bypass" | null
   provider: string | null
+  /** What was asked for, once that is known. */
+  operation: "chat" | "embeddings" | null
+  /** How it ended, for a request that left a generation. */
+  generation: Generation | null
 }
 
-export const emptyFacts = (): Facts => ({ generationId: null, limits: null, cache: null, provider: null })
+export const emptyFacts = (): Facts => ({
+  generationId: null,
+  limits: null,
+  cache: null,
+  provider: null,
+  operation: null,
+  generation: null
+})
 
 /** How long the client waits for an answer to begin. */
 export interface Patience {

@@ -10,8 +10,20 @@ export interface RequestState {
   readonly requestId: string
   readonly facts: Facts
   rejection: Rejection | null
+  /** The type of the error that was answered. */
+  errorType: string | null
+  /** The route as it is declared. */
+  route: string | null
 }
 
+export const newRequest = (requestId: string): RequestState => ({
+  requestId,
+  facts: emptyFacts(),
+  rejection: null,
+  errorType: null,
+  route: null
+})
+
 export const CurrentRequest = Context.Reference<RequestState>("tollgate/http/CurrentRequest", {
-  defaultValue: () => ({ requestId: "req_unknown", facts: emptyFacts(), rejection: null })
+  defaultValue: () => newRequest("req_unknown")
 })

@@ -3,15 +3,20 @@
  * that does not exist is a 404, a method that it has not is a 405, a defect is a 500 that shows nothing. The headers of contract
  * §3 are set here, for successes and failures alike.
  */
-import { Cause, Clock, Effect } from "effect"
+import { Cause, Clock, Context, Effect } from "effect"
 import { type Headers, HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { Api } from "../api/Api.ts"
 import { gatewayError, MethodNotAllowed, NotFound } from "../domain/Errors.ts"
 import { Ids } from "../domain/Ids.ts"
-import { emptyFacts, type Facts } from "../gateway/Order.ts"
+import { type EndedRequest, Instruments } from "../gateway/Instruments.ts"
+import { type Facts } from "../gateway/Order.ts"
 import { Traffic } from "../gateway/Traffic.ts"
-import { CurrentRequest, type RequestState } from "./CurrentRequest.ts"
+import { CurrentRequest, newRequest, type RequestState } from "./CurrentRequest.ts"
 import { errorResponse, internalErrorResponse } from "./Failure.ts"
+import * as RequestLog from "./RequestLog.ts"
+
+/** For a client that left before there was a status, as nginx has it. */
+const LEFT_STATUS = 499
 
 const acceptedId = /^[A-Za-z0-9._-]{1,128}$/
 
@@ -19,23 +24,51 @@ export const layer = HttpRouter.middleware(
   Effect.gen(function* () {
     const ids = yield* Ids
     const traffic = yield* Traffic
+    const instruments = yield* Instruments
+    const log = yield* RequestLog.make
+    const clock = yield* Clock.Clock
     return (app) =>
       Effect.gen(function* () {
         const request = yield* HttpServerRequest.HttpServerRequest
+        const startedAt = clock.currentTimeNanosUnsafe()
         const sent = request.headers["x-request-id"]
         const requestId =
-          sent !== undefined && acceptedId.test(sent) ? sent : ids.next("req", yield* Clock.currentTimeMillis)
-        const state: RequestState = { requestId, facts: emptyFacts(), rejection: null }
+          sent !== undefined && acceptedId.test(sent) ? sent : ids.next("req", clock.currentTimeMillisUnsafe())
+        const state = newRequest(requestId)
+        let status = LEFT_STATUS
+        instruments.began()
+        // The request's scope closes once its answer was sent, streams included.
+        yield* Effect.addFinalizer(() => {
+          const ended: EndedRequest = {
+            method: request.method,
+            route: state.route ?? "unmatched",
+            status,
+            durationMs: Number(clock.currentTimeNanosUnsafe() - startedAt) / 1e6,
+            rejection: state.rejection,
+            facts: state.facts
+          }
+          instruments.ended(ended)
+          return log(state, ended)
+        })
         const response = yield* app.pipe(
           Effect.catchCause((cause) => ending(cause, request, requestId)),
+          Effect.tap(noteRoute(state)),
           Effect.provideService(CurrentRequest, state)
         )
-        traffic.answered(response.status, state.rejection)
+        status = response.status
+        traffic.answered(status, state.rejection)
         return HttpServerResponse.setHeaders(response, headersOf(state))
       })
   }),
   { global: true }
 )
+
+/** The router leaves its find in the context of the fiber. */
+const noteRoute = (state: RequestState) =>
+  Effect.map(
+    Effect.context(),
+    (context) => void (state.route = Context.getOrUndefined(context, HttpRouter.RouteContext)?.route.path ?? null)
+  )
 
 /** What a request that nobody answered ends with. A client that left is left alone. */
 const ending = <E>(cause: Cause.Cause<E>, request: HttpServerRequest.HttpServerRequest, requestId: string) => {

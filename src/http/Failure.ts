@@ -101,6 +101,7 @@ export const guard = <A, R>(
   Effect.catch(handler, (error) =>
     Effect.map(CurrentRequest, (current) => {
       current.rejection = rejectionOf(error.reason)
+      current.errorType = wireOf(error.reason).type
       return errorResponse(error, current.requestId)
     })
   )

@@ -12,6 +12,7 @@ import { Context, Effect, Layer, Redacted, type Scope } from "effect"
 import { Pool } from "undici"
 import { type ProviderConfig } from "../domain/Catalog.ts"
 import { Exchange, type ExchangeFailure } from "./Exchange.ts"
+import { gaugePools } from "./PoolGauges.ts"
 
 /** The most that a whole JSON reply may have, in bytes, after decompression. */
 const WHOLE_LIMIT_BYTES = 32 * 1024 * 1024
@@ -77,6 +78,8 @@ export class Transport extends Context.Service<
       yield* Effect.addFinalizer(() =>
         Effect.promise(() => Promise.all([...pools.values()].map((pool) => pool.destroy())))
       )
+
+      yield* gaugePools(pools)
 
       const poolFor = (origin: string, connectMs: number, http2: boolean): Pool => {
         const key = `${origin} ${connectMs} ${http2}`

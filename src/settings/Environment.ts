@@ -18,6 +18,7 @@ const redisForm = "redis://host:6379 or rediss://host:6379"
 export const Environment = Schema.Struct({
   TOLLGATE_HOST: Schema.optionalKey(host()),
   TOLLGATE_PORT: Schema.optionalKey(integer("a whole number from 0 to 65535 (0: the system chooses)", 0, 65_535)),
+  TOLLGATE_ADMIN_PORT: Schema.optionalKey(integer("a whole number from 0 to 65535 (0: the system chooses)", 0, 65_535)),
   TOLLGATE_ADMIN_KEY: Schema.optionalKey(
     secret("at least 16 characters without spaces", (key) => /^\S{16,}$/.test(key))
   ),

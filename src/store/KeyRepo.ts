@@ -4,6 +4,7 @@
  */
 import { Context, type Effect, Layer, type Option } from "effect"
 import { type KeyRecord, type KeyStatus, type Tier } from "../domain/Key.ts"
+import { type NanoUsd } from "../domain/Money.ts"
 import { makeKeyRepoMemory } from "./KeyRepoMemory.ts"
 import { makeKeyRepoSql } from "./KeyRepoSql.ts"
 import { type StoreError } from "./StoreError.ts"
@@ -35,6 +36,11 @@ export interface KeyPage {
   readonly nextCursor: string | null
 }
 
+export interface CappedKey {
+  readonly id: string
+  readonly capNano: NanoUsd
+}
+
 export interface KeyCounts {
   readonly byStatus: Readonly<Record<KeyStatus, number>>
   readonly byTier: Readonly<Record<Tier, number>>
@@ -59,6 +65,12 @@ export class KeyRepo extends Context.Service<
     readonly suspendOwner: (ownerId: string, suspended: boolean) => Effect.Effect<void, StoreError>
     /** Records the last use of several keys at once; never moves a time backwards. */
     readonly touch: (uses: ReadonlyMap<string, number>) => Effect.Effect<void, StoreError>
+    /** The active keys that have a cap, in the order of their ids. `limit` is 1 to 1,000. */
+    readonly capped: (options: {
+      readonly limit: number
+      readonly afterId: string | null
+      readonly nowMs: number
+    }) => Effect.Effect<ReadonlyArray<CappedKey>, StoreError>
     /** `byTier` counts active keys only. */
     readonly counts: (nowMs: number) => Effect.Effect<KeyCounts, StoreError>
   }

@@ -61,6 +61,17 @@ export const makeKeyRepoMemory = (): KeyRepo["Service"] => {
         }
       }),
 
+    capped: ({ afterId, limit, nowMs }) =>
+      Effect.sync(() =>
+        [...keys.values()]
+          .filter((key) => statusOf(key, nowMs) === "active" && (afterId === null || key.id > afterId))
+          .flatMap(({ id, monthlyBudgetNano }) =>
+            monthlyBudgetNano === null ? [] : [{ id, capNano: monthlyBudgetNano }]
+          )
+          .sort((a, b) => (a.id < b.id ? -1 : 1))
+          .slice(0, limit)
+      ),
+
     counts: (nowMs) =>
       Effect.sync(() => {
         const byStatus: Record<KeyStatus, number> = { active: 0, disabled: 0, revoked: 0, expired: 0 }

@@ -107,6 +107,20 @@ export const makeKeyRepoSql: Effect.Effect<KeyRepo["Service"], never, PgClient.P
           )
     ),
 
+    capped: Effect.fn("KeyRepo.capped")(({ afterId, limit, nowMs }) =>
+      Effect.map(
+        guard(
+          sql<{ readonly id: string; readonly cap_nano: number }>`
+            SELECT id, monthly_budget_nano AS cap_nano FROM api_keys
+            WHERE state = 'active' AND monthly_budget_nano IS NOT NULL
+              AND (expires_at_ms IS NULL OR expires_at_ms > ${nowMs}::bigint)
+              AND (${afterId}::text IS NULL OR id > ${afterId}::text)
+            ORDER BY id LIMIT ${limit}`
+        ),
+        (rows) => rows.map(({ cap_nano: capNano, id }) => ({ id, capNano }))
+      )
+    ),
+
     counts: Effect.fn("KeyRepo.counts")(function* (nowMs) {
       const rows = yield* guard(
         sql<{ readonly status: KeyStatus; readonly tier: Tier; readonly keys: number }>`

@@ -117,6 +117,14 @@ export interface LedgerOverview {
   readonly flushLagMs: number
 }
 
+/** What the ledger has still to settle, over all processes, and to write, of this one. */
+export interface LedgerBacklog {
+  readonly pending: number
+  /** How long ago the oldest pending reservation was made; 0 when there is none. */
+  readonly oldestPendingMs: number
+  readonly flushLagMs: number
+}
+
 export class Ledger extends Context.Service<
   Ledger,
   {
@@ -153,6 +161,7 @@ export class Ledger extends Context.Service<
       month: string
     ) => Effect.Effect<ReadonlyMap<string, Balance>, StoreError>
     readonly overview: (nowMs: number) => Effect.Effect<LedgerOverview, StoreError>
+    readonly backlog: (nowMs: number) => Effect.Effect<LedgerBacklog, StoreError>
     /**
      * Settles the reservations whose lease is over: each is charged what it held and stored as a generation marked
      * `estimated`, because nobody knows what a crashed process produced. Answers how many.

@@ -136,6 +136,12 @@ export const makeLedgerMemory = (): Ledger["Service"] => {
 
     overview: (nowMs) => Effect.sync(() => overviewOf(state, nowMs)),
 
+    backlog: (nowMs) =>
+      Effect.sync(() => {
+        const { flushLagMs, oldestPendingMs, pending } = overviewOf(state, nowMs)
+        return { pending, oldestPendingMs: oldestPendingMs ?? 0, flushLagMs }
+      }),
+
     settleExpired: (nowMs) =>
       Effect.sync(() => {
         const expired = [...state.reservations.values()].filter((held) => held.leaseUntilMs <= nowMs)

@@ -156,6 +156,15 @@ export const makeLedgerSql: Effect.Effect<Ledger["Service"], never, PgClient.PgC
 
       overview: makeOverview(sql, lagMs),
 
+      backlog: Effect.fn("Ledger.backlog")(function* (nowMs) {
+        const [row] = yield* guard(
+          sql<{ readonly pending: number; readonly oldest_ms: number | null }>`
+            SELECT count(*) AS pending, min(created_at_ms) AS oldest_ms FROM reservations`
+        )
+        const oldestPendingMs = Math.max(0, nowMs - (row?.oldest_ms ?? nowMs))
+        return { pending: row?.pending ?? 0, oldestPendingMs, flushLagMs: yield* lagMs }
+      }),
+
       settleExpired: Effect.fn("Ledger.settleExpired")(function* (nowMs) {
         let total = 0
         while (true) {

@@ -9,6 +9,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { gzipSync } from "node:zlib"
 import { Ids } from "../../src/domain/Ids.ts"
+import { Instruments } from "../../src/gateway/Instruments.ts"
 import { Traffic } from "../../src/gateway/Traffic.ts"
 import * as Console from "../../src/http/Console.ts"
 import * as Edge from "../../src/http/Edge.ts"
@@ -52,7 +53,7 @@ const serving = <A, E>(
         disableListenLog: true
       }).pipe(
         Layer.provideMerge(NodeHttpServer.layer(() => createServer(), { port: 0, host: "127.0.0.1" })),
-        Layer.provide(Layer.mergeAll(Ids.layerSequence, Traffic.layer))
+        Layer.provide(Layer.mergeAll(Ids.layerSequence, Layer.provideMerge(Instruments.layer, Traffic.layer)))
       )
     )
   )

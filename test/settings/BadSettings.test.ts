@@ -21,7 +21,7 @@ const host = "an IP address or host name without port, such as 127.0.0.1, 0.0.0.
 const postgres = "postgres://user:password@host:5432/name"
 const redis = "redis://host:6379 or rediss://host:6379"
 const known =
-  "one of TOLLGATE_HOST, TOLLGATE_PORT, TOLLGATE_ADMIN_KEY, TOLLGATE_DATA_DIR, TOLLGATE_DATABASE_POOL, TOLLGATE_WORKERS, " +
+  "one of TOLLGATE_HOST, TOLLGATE_PORT, TOLLGATE_ADMIN_PORT, TOLLGATE_ADMIN_KEY, TOLLGATE_DATA_DIR, TOLLGATE_DATABASE_POOL, TOLLGATE_WORKERS, " +
   "TOLLGATE_CONFIG, TOLLGATE_ENV, TOLLGATE_LOG_LEVEL, TOLLGATE_LOG_FORMAT, TOLLGATE_MAX_BODY_BYTES, TOLLGATE_BODY_TIMEOUT_MS, " +
   "TOLLGATE_DRAIN_TIMEOUT_MS"
 const hidden = "is not accepted (value not shown)"

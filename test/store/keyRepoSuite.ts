@@ -65,6 +65,27 @@ export const keyRepoSuite = <E>(name: string, repoLayer: Layer.Layer<KeyRepo, E>
       })
     )
 
+    it.effect("lists the active keys with a cap, page by page", () =>
+      Effect.gen(function* () {
+        const repo = yield* KeyRepo
+        const { id: afterId } = yield* inserted()
+        const [first, second] = [yield* inserted({ monthlyBudgetNano: 5 }), yield* inserted({ monthlyBudgetNano: 0 })]
+        yield* inserted({ monthlyBudgetNano: 5, state: "disabled" })
+        yield* inserted({ monthlyBudgetNano: 5, expiresAtMs: T0 })
+        const capped = (afterId: string, limit: number) => repo.capped({ afterId, limit, nowMs: T0 })
+        assert.deepStrictEqual(yield* capped(afterId, 10), [
+          { id: first.id, capNano: 5 },
+          { id: second.id, capNano: 0 }
+        ])
+        assert.deepStrictEqual(yield* capped(afterId, 1), [{ id: first.id, capNano: 5 }])
+        assert.deepStrictEqual(yield* capped(second.id, 10), [])
+        assert.include(
+          (yield* repo.capped({ afterId: null, limit: 1_000, nowMs: T0 })).map(({ id }) => id),
+          first.id
+        )
+      })
+    )
+
     it.effect("reads back what was inserted, by id and by public id", () =>
       Effect.gen(function* () {
         const repo = yield* KeyRepo

@@ -442,6 +442,8 @@ export const overviewSuite = <E>(name: string, ledgerLayer: Layer.Layer<Ledger, 
           flushLagMs: 0
         })
 
+        assert.deepStrictEqual(yield* ledger.backlog(T0), { pending: 0, oldestPendingMs: 0, flushLagMs: 0 })
+
         const [a, b] = [fresh("key"), fresh("key")]
         const hour = 60 * MINUTE
         const settle = (overrides: Partial<Generation>, billed: number) =>
@@ -476,6 +478,7 @@ export const overviewSuite = <E>(name: string, ledgerLayer: Layer.Layer<Ledger, 
         yield* ledger.reserve(makeReservation({ keyId: a, amountNano: 100, createdAtMs: T0 - 30_000 }))
         yield* ledger.reserve(makeReservation({ keyId: b, amountNano: 23, createdAtMs: T0 - 10_000 }))
 
+        assert.deepStrictEqual(yield* ledger.backlog(T0), { pending: 2, oldestPendingMs: 30_000, flushLagMs: 0 })
         const overview = yield* ledger.overview(T0)
         assert.deepStrictEqual(
           { ...overview, latencyMs: null },

@@ -5,7 +5,7 @@
  * `yield* TestApp` inside a test that is provided with `TestApp.layer({ providers: [...] })`.
  */
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
-import { Context, Effect, Layer, Redacted } from "effect"
+import { Context, Effect, Layer, Metric, Redacted } from "effect"
 import { HttpRouter, HttpServer } from "effect/http"
 import { createServer } from "node:http"
 import { Ids } from "../../src/domain/Ids.ts"
@@ -72,7 +72,8 @@ export class TestApp extends Context.Service<
           Ledger.layerMemory,
           Limits.layerMemory,
           CacheStore.layerMemory(settings.cache),
-          Ids.layerSequence
+          Ids.layerSequence,
+          Layer.sync(Metric.MetricRegistry, () => new Map())
         )
       )
     )

@@ -1,0 +1,73 @@
+/** Secrets sent to every place that takes text: nothing that the process prints, and no metric, holds any of them. */
+import { assert, it, vi } from "@effect/vitest"
+import { Effect } from "effect"
+import { startGateway } from "../support/Gateway.ts"
+import { chunkBody, sse } from "../support/upstream/Bodies.ts"
+import { configFor, providerEnv, upstream } from "./servers.ts"
+
+/** Starts processes, on a machine that may be busy. */
+vi.setConfig({ testTimeout: 120_000 })
+
+const marker = "s3cr3t-of-the-client"
+const hidden = (place: string) => `${marker}-${place}`
+
+it.live("what is printed, and what is counted, holds nothing that a client or a provider wrote", () =>
+  Effect.gen(function* () {
+    const provider = yield* upstream
+    yield* Effect.promise(() =>
+      provider.script("small-2026", [
+        { status: 400, json: { error: { message: hidden("refusal"), type: hidden("type"), code: hidden("code") } } },
+        { status: 500, body: hidden("failure") },
+        { body: `{"choices": ${hidden("malformed")}` },
+        {
+          chunks: [sse(chunkBody({ role: "assistant", content: hidden("delta") })), `data: {${hidden("event")}\n\n`]
+        },
+        { chunks: [sse(chunkBody({ role: "assistant", content: hidden("cut") }))], ending: "reset" },
+        { status: 401, json: { error: { message: hidden("credentials") } } }
+      ])
+    )
+    const gateway = yield* startGateway({
+      env: providerEnv,
+      config: configFor(provider.url, { routing: { retries: 0 } })
+    })
+    const { key } = yield* gateway.issueKey({ name: hidden("name"), allowed_models: ["test/*"] })
+    const ask = (body: Readonly<Record<string, unknown>>, headers: Readonly<Record<string, string>> = {}) =>
+      gateway.send(`/v1/chat/completions?api_key=${hidden("query")}`, {
+        key,
+        headers: { "user-agent": hidden("agent"), cookie: hidden("cookie"), "x-note": hidden("header"), ...headers },
+        body: {
+          model: "test/small",
+          messages: [{ role: "user", content: hidden("prompt") }],
+          user: hidden("user"),
+          metadata: { note: hidden("metadata") },
+          [hidden("member")]: hidden("value"),
+          ...body
+        }
+      })
+    const statuses: Array<number> = []
+    const answered = [
+      ask({}),
+      ask({}),
+      ask({}),
+      ask({ stream: true }),
+      ask({ stream: true }),
+      ask({}),
+      ask({ model: hidden("model") }),
+      ask({ model: "test/small", models: [hidden("fallback")], provider: { order: [hidden("slug")] } }),
+      ask({ messages: [{ role: hidden("role"), content: hidden("content") }] }),
+      ask({}, { authorization: `Bearer ${hidden("bearer")}` }),
+      ask({}, { "x-request-id": `${hidden("request id")} ` }),
+      gateway.send("/v1/keys", { headers: { "x-admin-key": hidden("admin") } }),
+      gateway.send(`/v1/generations/${hidden("generation")}`, { key }),
+      gateway.send(`/${hidden("path")}/%zz`, { key, method: "PATCH" }),
+      gateway.send("/v1/chat/completions", { key, body: hidden("no object") })
+    ]
+    for (const answer of answered) statuses.push((yield* answer).status)
+    assert.includeMembers(statuses, [200, 400, 401, 404, 422, 502])
+    const metrics = yield* gateway.send("/metrics", { headers: { "x-admin-key": gateway.adminKey } })
+    assert.include(metrics.text, "tollgate_requests_total")
+    yield* gateway.stop
+    assert.include(gateway.output(), "/v1/chat/completions")
+    for (const text of [gateway.output(), metrics.text]) assert.notInclude(text, marker)
+  })
+)
