@@ -1,11 +1,12 @@
 /** The container files: what they promise about privileges, secrets and order of start, and the health check against real servers. */
 import { execFile } from "node:child_process"
-import { existsSync, readFileSync } from "node:fs"
+import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { createServer } from "node:http"
 import { type AddressInfo } from "node:net"
 import { assert, describe, it } from "@effect/vitest"
-import { Schema } from "effect"
+import { Result, Schema } from "effect"
 import * as Yaml from "effect/encoding/Yaml"
+import { decodeConfig } from "../../src/settings/ConfigFile.ts"
 
 const Strings = Schema.Array(Schema.String)
 const Service = Schema.Struct({
@@ -22,11 +23,60 @@ const Service = Schema.Struct({
   command: Schema.optional(Strings)
 })
 const Compose = Schema.Struct({
-  services: Schema.Struct({ gateway: Service, postgres: Service, redis: Service }),
+  services: Schema.Struct({ gateway: Service, postgres: Service, redis: Service, balancer: Service }),
   networks: Schema.Record(Schema.String, Schema.NullOr(Schema.Struct({ internal: Schema.Boolean })))
 })
 
-const { services, networks } = Schema.decodeUnknownSync(Compose)(Yaml.parse(readFileSync("docker-compose.yml", "utf8")))
+const Several = Schema.Struct({
+  services: Schema.Struct({
+    several: Schema.Struct({
+      extends: Schema.Struct({ service: Schema.String }),
+      profiles: Strings,
+      ports: Strings,
+      volumes: Strings,
+      deploy: Schema.Struct({ replicas: Schema.Finite })
+    })
+  })
+})
+
+const Probe = Schema.Struct({ httpGet: Schema.Struct({ path: Schema.String }) })
+const Container = Schema.Struct({
+  ports: Schema.Array(Schema.Struct({ containerPort: Schema.Finite })),
+  readinessProbe: Probe,
+  startupProbe: Probe,
+  livenessProbe: Probe,
+  securityContext: Schema.Struct({
+    readOnlyRootFilesystem: Schema.Boolean,
+    allowPrivilegeEscalation: Schema.Boolean
+  }),
+  lifecycle: Schema.Struct({
+    preStop: Schema.Struct({ sleep: Schema.Struct({ seconds: Schema.Finite }) })
+  })
+})
+const Deployment = Schema.Struct({
+  spec: Schema.Struct({
+    strategy: Schema.Struct({ rollingUpdate: Schema.Struct({ maxUnavailable: Schema.Finite }) }),
+    template: Schema.Struct({
+      spec: Schema.Struct({
+        terminationGracePeriodSeconds: Schema.Finite,
+        securityContext: Schema.Struct({ runAsNonRoot: Schema.Boolean }),
+        containers: Schema.Tuple([Container])
+      })
+    })
+  })
+})
+const ConfigMap = Schema.Struct({ data: Schema.Struct({ "tollgate.yaml": Schema.String }) })
+const Scaler = Schema.Struct({
+  spec: Schema.Struct({
+    minReplicas: Schema.Finite,
+    scaleTargetRef: Schema.Record(Schema.String, Schema.String)
+  })
+})
+const DisruptionBudget = Schema.Struct({ spec: Schema.Struct({ maxUnavailable: Schema.Finite }) })
+
+// The tags say how `extends` merges; what they stand before is data.
+const compose = Yaml.parse(readFileSync("docker-compose.yml", "utf8").replaceAll(/!(?:reset|override) /g, ""))
+const { services, networks } = Schema.decodeUnknownSync(Compose)(compose)
 const dockerfile = readFileSync("Dockerfile", "utf8")
 
 describe("docker-compose.yml", () => {
@@ -60,6 +110,79 @@ describe("docker-compose.yml", () => {
     }
     assert.deepStrictEqual(networks["back"], { internal: true })
     assert.deepStrictEqual(services.gateway.ports, ["${TOLLGATE_PUBLISH:-127.0.0.1:8787}:8787"])
+  })
+})
+
+describe("several gateways behind a balancer", () => {
+  const { several } = Schema.decodeUnknownSync(Several)(compose).services
+
+  it("are the gateway's twins but for what only one of them can have", () => {
+    assert.deepStrictEqual(several.extends, { service: "gateway" })
+    assert.deepStrictEqual([several.ports, several.volumes], [[], []])
+    assert.isAbove(several.deploy.replicas, 1)
+    assert.deepStrictEqual(several.profiles, ["several"])
+  })
+
+  it("get streams through unbuffered, and no request twice", () => {
+    const conf = readFileSync("deploy/nginx.conf", "utf8")
+    assert.include(conf, "server several:8787")
+    assert.match(conf, /proxy_buffering off;[\s\S]*proxy_next_upstream error timeout;/)
+    assert.notInclude(conf, "non_idempotent")
+    assert.deepStrictEqual(services.balancer.networks, ["front"])
+  })
+})
+
+describe("deploy/kubernetes", () => {
+  const documents = readdirSync("deploy/kubernetes").flatMap((file) =>
+    readFileSync(`deploy/kubernetes/${file}`, "utf8")
+      .split(/^---$/m)
+      .map((text) => Yaml.parse(text))
+  )
+  const named = Schema.Struct({ kind: Schema.String, metadata: Schema.Struct({ name: Schema.Literal("tollgate") }) })
+  const decode = <S extends Schema.Top & { readonly DecodingServices: never }>(kind: string, schema: S): S["Type"] =>
+    Schema.decodeUnknownSync(schema)(documents.find((one) => Schema.decodeUnknownSync(named)(one).kind === kind))
+
+  it("has what a service that must not stop needs", () => {
+    assert.sameMembers(
+      documents.map((one) => Schema.decodeUnknownSync(named)(one).kind),
+      ["ConfigMap", "Deployment", "HorizontalPodAutoscaler", "PodDisruptionBudget", "Service"]
+    )
+  })
+
+  it("asks the paths that the gateway answers, on the port that it listens on, as nobody in particular", () => {
+    const { spec } = decode("Deployment", Deployment)
+    const [container] = spec.template.spec.containers
+    assert.strictEqual(container.ports[0]?.containerPort, 8787)
+    assert.strictEqual(container.readinessProbe.httpGet.path, "/health/ready")
+    assert.strictEqual(container.startupProbe.httpGet.path, "/health/ready")
+    assert.strictEqual(container.livenessProbe.httpGet.path, "/health/live")
+    assert.isTrue(container.securityContext.readOnlyRootFilesystem)
+    assert.isFalse(container.securityContext.allowPrivilegeEscalation)
+    assert.isTrue(spec.template.spec.securityContext.runAsNonRoot)
+    // The pause, the drain, and five seconds to close.
+    const pause = container.lifecycle.preStop.sleep.seconds
+    assert.isAtLeast(spec.template.spec.terminationGracePeriodSeconds, pause + 30 + 5)
+    assert.strictEqual(spec.strategy.rollingUpdate.maxUnavailable, 0)
+  })
+
+  it("mounts a settings file that the gateway takes", () => {
+    const config = decode("ConfigMap", ConfigMap)
+    const { decoded } = decodeConfig("tollgate.yaml", config.data["tollgate.yaml"], {})
+    assert.isTrue(Result.isSuccess(decoded))
+  })
+
+  it("scales the deployment by what limits it, and never below what may be away", () => {
+    const scaler = decode("HorizontalPodAutoscaler", Scaler)
+    assert.deepStrictEqual(scaler.spec.scaleTargetRef, { apiVersion: "apps/v1", kind: "Deployment", name: "tollgate" })
+    const { spec } = decode("PodDisruptionBudget", DisruptionBudget)
+    assert.isBelow(spec.maxUnavailable, scaler.spec.minReplicas)
+  })
+
+  it("holds no secret", () => {
+    for (const file of readdirSync("deploy/kubernetes")) {
+      const text = readFileSync(`deploy/kubernetes/${file}`, "utf8").replaceAll(/^#.*$/gm, "")
+      assert.notMatch(text, /password|sk-|postgres:\/\/|redis(?:s)?:\/\//i, file)
+    }
   })
 })
 
