@@ -10,6 +10,8 @@ export default defineConfig({
     include: ["test/**/*.test.ts"],
     globalSetup: ["test/support/globalSetup.ts"],
     pool: "forks",
+    // Tests wait more than they compute: one file for each core, not one less.
+    maxWorkers: "100%",
     testTimeout: 30_000,
     hookTimeout: 60_000,
     teardownTimeout: 10_000,
