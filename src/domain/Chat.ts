@@ -194,6 +194,14 @@ export type ChatEvent =
   | { readonly _tag: "Choices"; readonly choices: ReadonlyArray<ChoiceDelta> }
   | { readonly _tag: "End"; readonly usage: TokenUsage | null; readonly systemFingerprint: string | null }
 
+/** Whether the answer has begun, for whoever waits for its first token: roles and the like do not count. */
+export const carriesToken = (event: ChatEvent): boolean =>
+  event._tag === "End" ||
+  event.choices.some(
+    ({ delta, finish_reason: finishReason }) =>
+      finishReason !== null || Boolean(delta.content || delta.refusal || delta.reasoning || delta.tool_calls?.length)
+  )
+
 export interface ReplyChoice {
   readonly index: number
   readonly message: {

@@ -6,7 +6,7 @@
 import { type NonEmptyReadonlyArray } from "effect/Array"
 import { Duration, Effect, Exit, Pull, Scope, Stream } from "effect"
 import { type Candidate } from "../domain/Catalog.ts"
-import { type ChatEvent, type ChatRequest } from "../domain/Chat.ts"
+import { carriesToken, type ChatEvent, type ChatRequest } from "../domain/Chat.ts"
 import { Malformed, type Provider, ProviderError, TimedOut } from "../providers/Provider.ts"
 
 export type EventPull = Pull.Pull<NonEmptyReadonlyArray<ChatEvent>, ProviderError>
@@ -42,15 +42,26 @@ export const openStream = Effect.fnUntraced(function* (
   const { head, pull } = yield* within(first, timeouts.firstTokenMs, provider, "first_token").pipe(
     Effect.onExit((exit) => (exit._tag === "Failure" ? Scope.close(scope, exit) : Effect.void))
   )
-  const rest = Effect.timeoutOrElse(pull, {
-    duration: Duration.millis(timeouts.idleMs),
-    orElse: () => Effect.fail(timedOut(provider, "idle"))
-  })
+  const rest =
+    provider.keepsLimits === true
+      ? pull
+      : Effect.timeoutOrElse(pull, {
+          duration: Duration.millis(timeouts.idleMs),
+          orElse: () => Effect.fail(timedOut(provider, "idle"))
+        })
   return { head, pull: rest, close: Scope.close(scope, Exit.void) }
 })
 
-/** The call, ended as timed out after `limitMs`. */
+/** A chat call, ended as timed out after `limitMs` where the provider does not end it itself. */
 export const within = <A, R>(
+  call: Effect.Effect<A, ProviderError, R>,
+  limitMs: number,
+  provider: Provider,
+  phase: TimedOut["phase"]
+): Effect.Effect<A, ProviderError, R> => (provider.keepsLimits === true ? call : ended(call, limitMs, provider, phase))
+
+/** The call, ended as timed out after `limitMs`. */
+export const ended = <A, R>(
   call: Effect.Effect<A, ProviderError, R>,
   limitMs: number,
   provider: Provider,
@@ -63,10 +74,3 @@ export const within = <A, R>(
 
 const timedOut = (provider: Provider, phase: TimedOut["phase"]) =>
   new ProviderError({ provider: provider.config.slug, reason: new TimedOut({ phase }) })
-
-const carriesToken = (event: ChatEvent): boolean =>
-  event._tag === "End" ||
-  event.choices.some(
-    ({ delta, finish_reason }) =>
-      finish_reason !== null || Boolean(delta.content || delta.refusal || delta.reasoning || delta.tool_calls?.length)
-  )

@@ -18,7 +18,7 @@ import { exhausted, type Failure, longestPause, requestFault, retryPause } from 
 import { gathered } from "./Gathered.ts"
 import { hedged } from "./Hedging.ts"
 import { Meter } from "./Meter.ts"
-import { type OpenedStream, openStream, within } from "./OpenedStream.ts"
+import { ended, type OpenedStream, openStream, within } from "./OpenedStream.ts"
 import { type Order } from "./Order.ts"
 import { boundedTo, outputBound } from "./OutputBound.ts"
 import { ProviderStats } from "./ProviderStats.ts"
@@ -214,9 +214,10 @@ export class Router extends Context.Service<
               if (order.account.heldTokens !== null) return wholeAsItComes(order, provider, candidate)
               const longestMs = timeouts.firstTokenMs + SLOWEST_MS_PER_TOKEN * outputBound(order, candidate)
               const request = boundedTo(order.request, candidate, order.affordableTokens)
+              const limitMs = Math.min(longestMs, timeouts.totalMs)
               return within(
-                provider.chat({ request, offer: candidate.offer }),
-                Math.min(longestMs, timeouts.totalMs),
+                provider.chat({ request, offer: candidate.offer, limitMs }),
+                limitMs,
                 provider,
                 longestMs < timeouts.totalMs ? "first_token" : "total"
               )
@@ -224,7 +225,7 @@ export class Router extends Context.Service<
           stream,
           embed: (order) =>
             route(order, (provider, candidate) =>
-              within(
+              ended(
                 provider.embed({ request: order.request, offer: candidate.offer }),
                 candidate.provider.timeouts.totalMs,
                 provider,

@@ -5,7 +5,7 @@
  */
 import { type NonEmptyReadonlyArray, isReadonlyArrayNonEmpty } from "effect/Array"
 import { Cause, Effect, Metric, type Pull, type Scope, Stream } from "effect"
-import { type ChatEvent, type ChatReply } from "../domain/Chat.ts"
+import { carriesToken, type ChatEvent, type ChatReply } from "../domain/Chat.ts"
 import { decodeReply, type Refusals, refused } from "./Decode.ts"
 import { Events } from "./Events.ts"
 import { Cut, Malformed, type ProviderReason, type Rejected, TooLarge } from "./Provider.ts"
@@ -83,6 +83,15 @@ const eventsOf = (
 ): Pull.Pull<NonEmptyReadonlyArray<ChatEvent>, ProviderReason> => {
   let failure: ProviderReason | null = null
   let over = false
+  let begun = false
+  reply.progress("nothing")
+
+  /** Tells the transport what the provider is waited for: its first token, then its next event. */
+  const progressed = (out: ReadonlyArray<ChatEvent>): void => {
+    const token = !begun && out.some(carriesToken)
+    begun ||= token
+    reply.progress(out.length === 0 ? "nothing" : token ? "token" : "event")
+  }
 
   const take = (framed: ReadonlyArray<string> | Malformed | TooLarge, out: Array<ChatEvent>): void => {
     if (framed instanceof Malformed || framed instanceof TooLarge) failure ??= framed
@@ -106,6 +115,7 @@ const eventsOf = (
         if (reader.isDone() || (chunks === null && reader.isComplete(false))) finish(out)
         else if (chunks === null) failure = new Cut({ detail: "ended before its terminator" })
       }
+      progressed(out)
       const next = reader.isDone()
         ? Effect.andThen(reply.drain, answer(out))
         : reader.isComplete(true)

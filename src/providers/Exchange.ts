@@ -49,6 +49,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #wake: (() => void) | null = null
   #timer: NodeJS.Timeout | undefined
   #idleMs = 0
+  #byMs = Number.POSITIVE_INFINITY
 
   /**
    * Calls `wake` once, when what is awaited is there or the exchange failed; at once if it is already. `limitMs` runs
@@ -63,10 +64,21 @@ export class Exchange implements Dispatcher.DispatchHandler {
     if (awaited === "end") this.#resume()
   }
 
-  /** Wait for the whole body, of at most `limitBytes`: `idleMs` between packets once it began. */
-  collect(limitBytes: number, limitMs: number, phase: Phase, idleMs: number, wake: () => void): void {
+  /**
+   * Wait for the whole body, of at most `limitBytes`: `idleMs` between packets once it began, and all of it by `byMs` of
+   * `performance.now()`.
+   */
+  collect(
+    limitBytes: number,
+    limitMs: number,
+    phase: Phase,
+    idleMs: number,
+    wake: () => void,
+    byMs = Number.POSITIVE_INFINITY
+  ): void {
     this.#limitBytes = limitBytes
     this.#idleMs = idleMs
+    this.#byMs = byMs
     this.await("end", limitMs, phase, wake)
   }
 
@@ -141,7 +153,9 @@ export class Exchange implements Dispatcher.DispatchHandler {
     if (this.#awaited === "end") {
       if (this.#unreadBytes > this.#limitBytes) return this.#fail(new TooLarge({ limitBytes: this.#limitBytes }))
       clearTimeout(this.#timer)
-      this.#timer = setTimeout(() => this.#fail(new TimedOut({ phase: "idle" })), this.#idleMs)
+      const leftMs = Math.max(1, this.#byMs - performance.now())
+      const phase = leftMs < this.#idleMs ? "total" : "idle"
+      this.#timer = setTimeout(() => this.#fail(new TimedOut({ phase })), Math.min(leftMs, this.#idleMs))
       return
     }
     if (this.#unreadBytes >= HIGH_WATER_BYTES) this.#pause()

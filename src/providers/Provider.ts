@@ -81,6 +81,8 @@ export class ProviderError extends Data.TaggedError("ProviderError")<{
 export interface ChatCall {
   readonly request: ChatRequest
   readonly offer: ModelOffer
+  /** How long a whole reply may take; the config's total unless given. */
+  readonly limitMs?: number
 }
 
 export interface EmbedCall {
@@ -90,6 +92,11 @@ export interface EmbedCall {
 
 export interface Provider {
   readonly config: ProviderConfig
+  /**
+   * Its chat calls end by themselves when a time limit is over: a whole reply at `limitMs`, a stream at the config's limits to the first
+   * token and between events. Where it does not, the router sets timers of its own, at the price of a fiber for each.
+   */
+  readonly keepsLimits?: boolean
   /** A whole reply. */
   readonly chat: (call: ChatCall) => Effect.Effect<ChatReply, ProviderError>
   /**

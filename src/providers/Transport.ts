@@ -40,6 +40,11 @@ export interface OpenReply {
   readonly chunks: Effect.Effect<ReadonlyArray<Buffer> | null, ExchangeFailure>
   /** The rest of the body as text. */
   readonly text: (limitBytes: number) => Effect.Effect<string, ExchangeFailure>
+  /**
+   * What the last chunks said, to a reader that understands them: from its first word on packets that say nothing do not
+   * count, neither before the first token nor between events.
+   */
+  readonly progress: (said: "nothing" | "event" | "token") => void
   /** All that counts has been said: from now on at most two seconds pass between packets. */
   readonly hurry: Effect.Effect<void>
   /** Nothing more is wanted though the body has not ended yet: its connection is kept if it ends soon. */
@@ -52,12 +57,12 @@ export type CallHeaders = Readonly<Record<string, string>>
 /** One path of one provider, with its credentials inside. */
 export interface Endpoint {
   /**
-   * The whole reply, whatever its status. `firstByteMs` runs from the request on; then the provider's idle limit
-   * between packets. `headers` are this call's own, such as a signature; they win over the provider's.
+   * The whole reply, whatever its status. The limit runs from the request on, to the first byte or to the last; after
+   * the first byte the provider's idle limit holds between packets. `headers` are this call's own, such as a signature; they win over the provider's.
    */
   readonly post: (
     body: string,
-    firstByteMs: number,
+    limit: number | { readonly wholeMs: number },
     headers?: CallHeaders
   ) => Effect.Effect<WholeReply, ExchangeFailure>
   /** The reply once its headers are there. Closing the scope before its end closes the socket. */
@@ -113,16 +118,19 @@ export class Transport extends Context.Service<
           const streamed = { ...request, headers: { ...headersOf(config), accept: "text/event-stream" } }
           const { firstTokenMs, idleMs } = config.timeouts
           return {
-            post: (body, firstByteMs, headers) =>
+            post: (body, limit, headers) =>
               Effect.callback<WholeReply, ExchangeFailure>((resume) => {
                 const exchange = new Exchange()
-                exchange.collect(WHOLE_LIMIT_BYTES, firstByteMs, "first_token", idleMs, () =>
+                const wholeMs = typeof limit === "number" ? Number.POSITIVE_INFINITY : limit.wholeMs
+                const firstByteMs = typeof limit === "number" ? limit : limit.wholeMs
+                const answer = () =>
                   resume(
                     exchange.failure !== null
                       ? Effect.fail(exchange.failure)
                       : Effect.succeed({ status: exchange.status, headers: exchange.headers, text: textOf(exchange) })
                   )
-                )
+                const byMs = performance.now() + wholeMs
+                exchange.collect(WHOLE_LIMIT_BYTES, firstByteMs, "first_token", idleMs, answer, byMs)
                 pool.dispatch({ ...withHeaders(whole, headers), body }, exchange)
                 return Effect.sync(() => exchange.abort())
               }),
@@ -142,35 +150,48 @@ export class Transport extends Context.Service<
   )
 }
 
-/** Waits for the headers; the first bytes of the body must come before `deadlineMs` too, later ones `idleMs` apart. */
+/**
+ * Waits for the headers; the first bytes of the body must come before `deadlineMs` too, later ones `idleMs` apart. With
+ * `progress` it is tokens and events that must. Only time in which somebody waits counts.
+ */
 const opened = (exchange: Exchange, deadlineMs: number, idleMs: number): Effect.Effect<OpenReply, ExchangeFailure> => {
-  let limitMs = Math.max(1, deadlineMs - performance.now())
   let gapMs = idleMs
+  let silentMs = 0
   let phase: "first_token" | "idle" = "first_token"
-  const awaiting = <A>(awaited: "head" | "data", answer: () => Effect.Effect<A, ExchangeFailure>) =>
-    Effect.callback<A, ExchangeFailure>((resume) => exchange.await(awaited, limitMs, phase, () => resume(answer())))
-  const chunks = awaiting("data", () => {
-    phase = "idle"
-    limitMs = gapMs
+  let isPaced = false
+  const limitMs = (nowMs: number) => Math.max(1, phase === "first_token" ? deadlineMs - nowMs : gapMs - silentMs)
+  const awaiting = <A>(awaited: "head" | "data", answer: (waitedMs: number) => Effect.Effect<A, ExchangeFailure>) =>
+    Effect.callback<A, ExchangeFailure>((resume) => {
+      const nowMs = performance.now()
+      exchange.await(awaited, limitMs(nowMs), phase, () => resume(answer(performance.now() - nowMs)))
+    })
+  const chunks = awaiting("data", (waitedMs) => {
+    if (isPaced) silentMs += waitedMs
+    else phase = "idle"
     const taken = exchange.take()
     if (taken.length > 0) return Effect.succeed(taken)
     return exchange.failure === null ? Effect.succeed(null) : Effect.fail(exchange.failure)
   })
   const text = (limitBytes: number) =>
-    Effect.callback<string, ExchangeFailure>((resume) =>
-      exchange.collect(limitBytes, limitMs, phase, idleMs, () =>
+    Effect.callback<string, ExchangeFailure>((resume) => {
+      const answer = () =>
         resume(exchange.failure === null ? Effect.succeed(textOf(exchange)) : Effect.fail(exchange.failure))
-      )
-    )
+      const byMs = phase === "first_token" ? deadlineMs : Number.POSITIVE_INFINITY
+      exchange.collect(limitBytes, limitMs(performance.now()), phase, idleMs, answer, byMs)
+    })
+  const progress = (said: "nothing" | "event" | "token") => {
+    isPaced = true
+    if (said !== "nothing") silentMs = 0
+    if (said === "token") phase = "idle"
+  }
   const hurry = Effect.sync(() => {
     gapMs = Math.min(idleMs, TAIL_MS)
-    limitMs = gapMs
+    silentMs = 0
   })
   const drain = Effect.sync(() => exchange.drain())
   return awaiting("head", () => {
     if (exchange.failure !== null) return Effect.fail(exchange.failure)
-    limitMs = Math.max(1, deadlineMs - performance.now())
-    return Effect.succeed({ status: exchange.status, headers: exchange.headers, chunks, text, hurry, drain })
+    return Effect.succeed({ status: exchange.status, headers: exchange.headers, chunks, text, progress, hurry, drain })
   })
 }
 

@@ -28,6 +28,7 @@ const capture = (status = 200, headers: CallHeaders = {}) => {
           chunks,
           text: () => Effect.succeed(""),
           hurry: Effect.void,
+          progress: () => undefined,
           drain: Effect.void
         })
       }

@@ -245,12 +245,35 @@ describe("Transport", () => {
         const idle = new TimedOut({ phase: "idle" })
         const begun = [sse(chunkBody({ content: "a" }))]
         assert.deepStrictEqual(yield* reasonOf(streamed("idle", { chunks: begun, ending: "hang" }, quick)), idle)
+        const patient = { timeouts: { ...quick.timeouts, totalMs: 10_000 } }
         assert.deepStrictEqual(
-          yield* reasonOf(chat("idle-body", { chunks: ['{"choices"'], ending: "hang" }, quick)),
+          yield* reasonOf(chat("idle-body", { chunks: ['{"choices"'], ending: "hang" }, patient)),
           idle
         )
         yield* until("silent", ({ closedEarly }) => closedEarly)
         yield* until("idle", ({ closedEarly }) => closedEarly)
+      })
+    )
+
+    it.effect("when packets come but say nothing: no token, no event, no end", () =>
+      Effect.gen(function* () {
+        const quick = { timeouts: { ...timeouts, firstTokenMs: 150, idleMs: 150, totalMs: 150 } }
+        const dribble = (piece: string) => Array.from({ length: 200 }, () => [piece, { waitMs: 20 }]).flat()
+        const role = sse(chunkBody({ role: "assistant", content: "" }))
+        const reasons = yield* Effect.all(
+          [
+            reasonOf(streamed("no-token", { chunks: [role, ...dribble(": processing\n\n")] }, quick)),
+            reasonOf(
+              streamed("no-event", { chunks: [sse(chunkBody({ content: "a" })), ...dribble(": ...\n\n")] }, quick)
+            ),
+            reasonOf(chat("no-end", { headers: { "content-type": "application/json" }, chunks: dribble("\n") }, quick))
+          ],
+          { concurrency: 3 }
+        )
+        assert.deepStrictEqual(
+          reasons.map((reason) => (reason instanceof TimedOut ? reason.phase : reason)),
+          ["first_token", "idle", "total"]
+        )
       })
     )
   })

@@ -46,6 +46,7 @@ export const replay = ({
           }),
           text: () => Effect.succeed(text),
           hurry: Effect.void,
+          progress: () => undefined,
           drain: Effect.void
         })
       }

@@ -36,9 +36,10 @@ export const makeAnthropic = (config: ProviderConfig, transport: Transport["Serv
 
   return {
     config,
-    chat: Effect.fnUntraced(function* ({ offer, request }) {
+    keepsLimits: true,
+    chat: Effect.fnUntraced(function* ({ limitMs, offer, request }) {
       const { answersByTool, body } = yield* Effect.fromResult(lowerRequest(request, offer, false))
-      const reply = yield* messages.post(body, config.timeouts.totalMs)
+      const reply = yield* messages.post(body, { wholeMs: limitMs ?? config.timeouts.totalMs })
       return yield* decodeReply(reply, (wire) => readReply(wire, answersByTool))
     }, Effect.mapError(fault)),
     chatStream: Effect.fnUntraced(function* ({ offer, request }) {

@@ -32,9 +32,12 @@ export const makeBedrock = (config: ProviderConfig, transport: Transport["Servic
 
   return {
     config,
-    chat: Effect.fnUntraced(function* ({ offer, request }) {
+    keepsLimits: true,
+    chat: Effect.fnUntraced(function* ({ limitMs, offer, request }) {
       const { answerTool, body } = yield* Effect.fromResult(lowerChat(request, offer))
-      const reply = yield* endpoint(offer.upstream, "converse").post(body, config.timeouts.totalMs)
+      const reply = yield* endpoint(offer.upstream, "converse").post(body, {
+        wholeMs: limitMs ?? config.timeouts.totalMs
+      })
       return yield* decodeReply(reply, readReply(answerTool))
     }, Effect.mapError(fault)),
     chatStream: Effect.fnUntraced(function* ({ offer, request }) {

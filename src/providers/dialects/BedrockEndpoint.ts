@@ -52,8 +52,8 @@ export const bedrockEndpoints = (
     const endpoint = transport.endpoint(sent, path)
     const headersFor = signed(path)
     return {
-      post: (body, firstByteMs) =>
-        Effect.flatMap(headersFor(body), (headers) => endpoint.post(body, firstByteMs, headers)).pipe(
+      post: (body, limit) =>
+        Effect.flatMap(headersFor(body), (headers) => endpoint.post(body, limit, headers)).pipe(
           Effect.map((reply) => ({ ...reply, status: statusOf(reply) }))
         ),
       open: (body) =>

@@ -50,9 +50,12 @@ export const makeGemini = (config: ProviderConfig, transport: Transport["Service
   return {
     config,
     // The reply's first byte comes after its last token: the router sets the tighter limit.
-    chat: ({ offer, request }) =>
+    keepsLimits: true,
+    chat: ({ limitMs, offer, request }) =>
       Effect.fromResult(chatBody(request, offer)).pipe(
-        Effect.flatMap((body) => endpointOf(offer, "generateContent").post(body, config.timeouts.totalMs)),
+        Effect.flatMap((body) =>
+          endpointOf(offer, "generateContent").post(body, { wholeMs: limitMs ?? config.timeouts.totalMs })
+        ),
         Effect.flatMap((reply) => decodeReply(reply, (body) => readReply(body, askedOf(request)), googleRefusals)),
         Effect.mapError(fault)
       ),

@@ -78,10 +78,9 @@ export const makeOpenAi = (config: ProviderConfig, transport: Transport["Service
 
   return {
     config,
-    // The reply's first byte comes after its last token: the router, who knows the output's bound, sets the tighter
-    // limit.
-    chat: ({ offer, request }) =>
-      chat.post(chatBody(request, offer, false), config.timeouts.totalMs).pipe(
+    keepsLimits: true,
+    chat: ({ limitMs, offer, request }) =>
+      chat.post(chatBody(request, offer, false), { wholeMs: limitMs ?? config.timeouts.totalMs }).pipe(
         Effect.flatMap((reply) => decodeReply(reply, readReply)),
         Effect.mapError(fault)
       ),
