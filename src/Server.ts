@@ -41,6 +41,7 @@ import { Series } from "./gateway/Series.ts"
 import { SessionTokens } from "./gateway/SessionTokens.ts"
 import { SigningKeys } from "./gateway/SigningKeys.ts"
 import { SignInLimits } from "./gateway/SignInLimits.ts"
+import { SignInWays } from "./gateway/SignInWays.ts"
 import { SignInSweeper } from "./gateway/SignInSweeper.ts"
 import { loadTables } from "./gateway/Tokens.ts"
 import { Traffic } from "./gateway/Traffic.ts"
@@ -62,6 +63,7 @@ import * as ModelRoutes from "./http/Models.ts"
 import * as PrivacyRoutes from "./http/Privacy.ts"
 import * as RouteRoutes from "./http/Route.ts"
 import * as SeriesRoutes from "./http/Series.ts"
+import * as SignInMethodRoutes from "./http/SignInMethods.ts"
 import * as Swappable from "./http/Swappable.ts"
 import * as Validation from "./http/Validation.ts"
 import { Delivery } from "./identity/Delivery.ts"
@@ -113,9 +115,16 @@ export const memory = Layer.mergeAll(recollection, Circuits.layerMemory, Provide
 export const signIn = (settings: Pick<SettingsShape, "auth" | "environment">) => {
   const { auth } = settings
   const issuer = auth.issuer ?? "tollgate"
-  return Layer.mergeAll(CodeSignIn.layer(auth), OAuthSignIn.layer(auth), CodeMailbox.layer, Members.layer).pipe(
+  return Layer.mergeAll(
+    CodeSignIn.layer(auth),
+    OAuthSignIn.layer(auth),
+    CodeMailbox.layer,
+    Members.layer,
+    SignInWays.layer
+  ).pipe(
     Layer.provideMerge(Layer.mergeAll(SessionTokens.layer(auth), SignInLimits.layer, Arrivals.layer(auth))),
     Layer.provideMerge(AccessTokens.layer({ issuer, lifetimeSeconds: auth.accessTokenSeconds })),
+    Layer.provideMerge(SignInWays.layer),
     Layer.provideMerge(Layer.mergeAll(SigningKeys.layer, Pepper.layer)),
     Layer.provideMerge(Layer.mergeAll(Delivery.layer(settings), IdentityProviders.layer(auth.oauth)))
   )
@@ -156,6 +165,7 @@ export const routes = (settings: SettingsShape, adminKey: Redacted.Redacted) =>
         AuthRoutes.layer(settings.auth),
         MeRoutes.layer,
         MetricsRoutes.layer,
+        SignInMethodRoutes.layer,
         HealthRoutes.layer
       )
     ),

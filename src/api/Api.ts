@@ -13,6 +13,7 @@ import { AdminModelsGroup, ModelsGroup } from "./Models.ts"
 import { PrivacyGroup } from "./Privacy.ts"
 import { RouteGroup } from "./Route.ts"
 import { SeriesGroup } from "./Series.ts"
+import { SignInMethodsGroup } from "./SignInMethods.ts"
 
 /** The interface version of spec.md. */
 export const version = "0.1.0"
@@ -32,6 +33,7 @@ export class Api extends HttpApi.make("tollgate")
   .add(AdminModelsGroup)
   .add(AdminSettingsGroup)
   .add(AuthGroup)
+  .add(SignInMethodsGroup)
   .add(MeGroup)
   .add(MetricsGroup)
   .add(HealthGroup)

@@ -11,14 +11,19 @@ import { Choice } from "./parts/Field.tsx"
 import { Empty } from "./parts/States.tsx"
 import { Link, usePath } from "./router.tsx"
 import { leave, session, type Session } from "./session.ts"
+import { comeBack, signOut } from "./signIn.ts"
 import { useStore } from "./store.ts"
 import { choose, type Theme, theme } from "./theme.ts"
 
 export const App = () => {
   const current = useStore(session)
+  const [ready, setReady] = useState(session.get().kind !== "none")
+  useEffect(() => {
+    void comeBack().then(() => setReady(true))
+  }, [])
   return (
     <>
-      {current.kind === "none" ? <SignIn notice={current.notice} /> : <Inside current={current} />}
+      {!ready ? null : current.kind === "none" ? <SignIn notice={current.notice} /> : <Inside current={current} />}
       <News />
     </>
   )
@@ -131,7 +136,11 @@ const Whoami = ({ current }: { readonly current: Session }) => {
           ["dark", "Dark"]
         ]}
       />
-      <button type="button" class="button" onClick={() => leave()}>
+      <button
+        type="button"
+        class="button"
+        onClick={() => (current.kind === "user" ? void signOut().catch(() => leave()) : leave())}
+      >
         {current.kind === "admin" ? "Forget the key" : "Sign out"}
       </button>
     </div>

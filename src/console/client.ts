@@ -35,6 +35,8 @@ export interface Call {
   /** An API key to call with, in place of the session's credential. */
   readonly key?: string
   readonly headers?: Readonly<Record<string, string>>
+  /** By the refresh cookie: a refusal is the answer, and no reason to renew anything. */
+  readonly isSignIn?: boolean
 }
 
 const credential = (key: string | undefined): Readonly<Record<string, string>> => {
@@ -80,7 +82,12 @@ export const renewal: { renew: () => Promise<boolean> } = { renew: () => Promise
 
 export const call = async <A>(path: string, options: Call = {}): Promise<A> => {
   let response = await send(path, options)
-  if (response.status === 401 && options.key === undefined) {
+  if (
+    response.status === 401 &&
+    options.key === undefined &&
+    options.isSignIn !== true &&
+    session.get().kind !== "none"
+  ) {
     const { kind } = session.get()
     if (kind === "user" && (await renewal.renew())) response = await send(path, options)
     if (response.status === 401) {

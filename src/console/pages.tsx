@@ -1,5 +1,6 @@
 /** Every page with its place in the navigation, and who sees it. */
 import { type ComponentChildren } from "preact"
+import { Account } from "./pages/Account.tsx"
 import { Generation } from "./pages/Generation.tsx"
 import { Generations } from "./pages/Generations.tsx"
 import { Keys } from "./pages/Keys.tsx"
@@ -42,4 +43,17 @@ const operatorPages: ReadonlyArray<PageEntry> = [
   ...trying
 ]
 
-export const pagesFor = (current: Session): ReadonlyArray<PageEntry> => (isOperator(current) ? operatorPages : [])
+const accountAt = (to: string): PageEntry => ({
+  to,
+  title: "Account",
+  group: "You",
+  icon: "account",
+  show: () => <Account />
+})
+
+const userPages: ReadonlyArray<PageEntry> = [accountAt("/"), ...trying]
+
+export const pagesFor = (current: Session): ReadonlyArray<PageEntry> => {
+  if (!isOperator(current)) return userPages
+  return current.kind === "user" ? [...operatorPages, accountAt("/account")] : operatorPages
+}

@@ -2,14 +2,8 @@
  * Who sits in front of the console. The admin key stays in this tab's memory, or, when asked to, in its session storage, which ends with the
  * tab; it is never part of an address. A user's access token stays in memory; the refresh token is the gateway's cookie, which no script can read.
  */
+import { type User } from "../api/Auth.ts"
 import { createStore } from "./store.ts"
-
-export interface User {
-  readonly id: string
-  readonly email: string | null
-  readonly phone: string | null
-  readonly role: string
-}
 
 export type Session =
   | { readonly kind: "none"; readonly notice?: string }
@@ -17,6 +11,8 @@ export type Session =
   | { readonly kind: "user"; readonly user: User; readonly accessToken: string }
 
 const NAME = "tollgate.admin-key"
+/** Whether a refresh cookie may be there. It says nothing of whose; without it the gateway need not be asked. */
+const SIGNED_IN = "tollgate.signed-in"
 
 const first = (): Session => {
   const key = sessionStorage.getItem(NAME)
@@ -30,9 +26,20 @@ export const enterAsAdmin = (key: string, keep: boolean): void => {
   session.set({ kind: "admin", key, kept: keep })
 }
 
+export const enterAsUser = (user: User, accessToken: string): void => {
+  localStorage.setItem(SIGNED_IN, "yes")
+  session.set({ kind: "user", user, accessToken })
+}
+
+export const mayBeSignedIn = (): boolean => localStorage.getItem(SIGNED_IN) !== null
+
+/** Before an identity provider is visited: whoever comes back may be signed in. */
+export const expectSignIn = (): void => localStorage.setItem(SIGNED_IN, "perhaps")
+
 /** Forgets every credential that this tab holds. */
 export const leave = (notice?: string): void => {
   sessionStorage.removeItem(NAME)
+  localStorage.removeItem(SIGNED_IN)
   playKey.set(null)
   session.set(notice === undefined ? { kind: "none" } : { kind: "none", notice })
 }

@@ -1,7 +1,7 @@
 /** The operator's way through the console: in by the admin key, the overview, and a key's whole life. */
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
-import { barriers, Console, enter } from "./browser.ts"
+import { adminKeyField, barriers, Console, enter } from "./browser.ts"
 
 const wide = { width: 1_440, theme: "light" } as const
 
@@ -18,7 +18,7 @@ layer(Console.layer(), { timeout: "90 seconds" })("the console, for an operator"
     async ({ expectError, gateway, page }) => {
       expectError("401")
       await page.goto("/console/keys")
-      await page.getByLabel("Admin key").fill("not-the-key-of-this-gateway")
+      await (await adminKeyField(page)).fill("not-the-key-of-this-gateway")
       await page.getByRole("button", { name: "Open the console" }).click()
       await page.getByText("This key does not open this gateway.").first().waitFor()
       assert.deepStrictEqual(await barriers(page), [])
@@ -28,14 +28,14 @@ layer(Console.layer(), { timeout: "90 seconds" })("the console, for an operator"
       await page.getByRole("heading", { level: 1, name: "Keys" }).waitFor()
       assert.deepStrictEqual(await page.evaluate("[sessionStorage.length, localStorage.length]"), [0, 0])
       await page.reload()
-      await page.getByLabel("Admin key").fill(gateway.adminKey)
+      await (await adminKeyField(page)).fill(gateway.adminKey)
       await page.getByLabel("Keep it until this tab is closed").check()
       await page.getByRole("button", { name: "Open the console" }).click()
       await page.getByRole("heading", { level: 1, name: "Keys" }).waitFor()
       await page.reload()
       await page.getByRole("heading", { level: 1, name: "Keys" }).waitFor()
       await page.getByRole("button", { name: "Forget the key" }).click()
-      await page.getByLabel("Admin key").waitFor()
+      await adminKeyField(page)
       assert.strictEqual(await page.evaluate("sessionStorage.length"), 0)
     }
   )
@@ -195,7 +195,7 @@ layer(Console.layer(), { timeout: "90 seconds" })("the console, for an operator"
       await page.getByRole("table", { name: "Left out" }).getByText("mock").waitFor()
       // Another tab, another visit: the key is gone.
       await page.reload()
-      await page.getByLabel("Admin key").waitFor()
+      await adminKeyField(page)
     }
   )
 

@@ -34,6 +34,8 @@ export interface Walker {
   readonly gateway: Gateway
   /** The page's own words are expected to hold this: a refusal that the walk provokes. */
   readonly expectError: (text: string) => void
+  /** The walk leads over another server: an identity provider's. */
+  readonly expectVisit: (origin: string) => void
 }
 
 /** What axe finds that keeps people out, in a line each. */
@@ -95,6 +97,7 @@ const walkIn = async (
   context.setDefaultTimeout(20_000)
   const faults: Array<string> = []
   const expected: Array<string> = []
+  const origins = [gateway.url]
   const fault = (text: string): void => {
     if (!expected.some((part) => text.includes(part))) faults.push(text)
   }
@@ -104,21 +107,32 @@ const walkIn = async (
     if (message.type() === "error" || message.type() === "warning") fault(`${message.type()}: ${message.text()}`)
   })
   page.on("request", (request) => {
-    if (!request.url().startsWith(`${gateway.url}/`)) fault(`asks elsewhere: ${request.url()}`)
+    if (!origins.some((origin) => request.url().startsWith(`${origin}/`))) fault(`asks elsewhere: ${request.url()}`)
     if (request.url().includes(gateway.adminKey)) fault("the admin key is in an address")
   })
   try {
-    await run({ page, gateway, expectError: (text) => void expected.push(text) })
+    await run({
+      page,
+      gateway,
+      expectError: (text) => void expected.push(text),
+      expectVisit: (origin) => void origins.push(origin)
+    })
   } finally {
     await context.close()
   }
   if (faults.length > 0) throw new Error(faults.join("\n"))
 }
 
+/** The field for the admin key, which stands behind the ways of signing in. */
+export const adminKeyField = async (page: Page) => {
+  await page.getByText("Operate this gateway with the admin key").click()
+  return page.getByLabel("Admin key")
+}
+
 /** Comes in by the admin key. */
 export const enter = async (page: Page, gateway: Gateway, path = "/console"): Promise<void> => {
   await page.goto(path)
-  await page.getByLabel("Admin key").fill(gateway.adminKey)
+  await (await adminKeyField(page)).fill(gateway.adminKey)
   await page.getByRole("button", { name: "Open the console" }).click()
   await page.locator("main#content").waitFor()
 }

@@ -6,18 +6,13 @@ import { Form, useSubmit } from "../parts/Form.tsx"
 import { Panel } from "../parts/Page.tsx"
 import { isOperator, playKey, session } from "../session.ts"
 import { useStore } from "../store.ts"
-import { allKeys, ownKeys } from "./keySource.ts"
+import { allKeys } from "./keySource.ts"
 
 const LIFETIME_MS = 3_600_000
 
 const make = async (): Promise<void> => {
-  const { path } = isOperator(session.get()) ? allKeys : ownKeys
-  const body = {
-    name: "playground",
-    ...(path === allKeys.path ? { tier: "pro" } : {}),
-    expires_at: new Date(Date.now() + LIFETIME_MS).toISOString()
-  }
-  const { key, prefix } = await call<{ readonly key: string; readonly prefix: string }>(path, { body })
+  const body = { name: "playground", tier: "pro", expires_at: new Date(Date.now() + LIFETIME_MS).toISOString() }
+  const { key, prefix } = await call<{ readonly key: string; readonly prefix: string }>(allKeys.path, { body })
   playKey.set({ secret: key, label: `${prefix}, for an hour` })
 }
 
@@ -25,6 +20,7 @@ export const PlayKey = () => {
   const current = useStore(playKey)
   const [pasted, setPasted] = useState("")
   const submitting = useSubmit()
+  const canMake = isOperator(useStore(session))
   if (current !== null) {
     return (
       <p class="play-key">
@@ -59,19 +55,21 @@ export const PlayKey = () => {
             fault={submitting.failure?.status === 401 ? "This key opens nothing here." : undefined}
           />
         </Form>
-        <div class="form">
-          <p class="quiet">Or make one that ends by itself after an hour. It shows up under Keys as “playground”.</p>
-          <div>
-            <button
-              type="button"
-              class="button primary"
-              aria-disabled={submitting.busy}
-              onClick={() => (submitting.busy ? undefined : submitting.submit(make))}
-            >
-              Make a key for an hour
-            </button>
+        {canMake ? (
+          <div class="form">
+            <p class="quiet">Or make one that ends by itself after an hour. It shows up under Keys as “playground”.</p>
+            <div>
+              <button
+                type="button"
+                class="button primary"
+                aria-disabled={submitting.busy}
+                onClick={() => (submitting.busy ? undefined : submitting.submit(make))}
+              >
+                Make a key for an hour
+              </button>
+            </div>
           </div>
-        </div>
+        ) : null}
       </div>
     </Panel>
   )

@@ -1,27 +1,70 @@
-/** The door: who has the admin key comes in with it. */
+/** The door: in by a code, by an identity provider, or with the admin key. */
 import { useEffect, useState } from "preact/hooks"
-import { failureOf, send } from "../client.ts"
+import { type SignInMethods } from "../../api/SignInMethods.ts"
+import { call, failureOf, send } from "../client.ts"
 import { Brand } from "../parts/Brand.tsx"
 import { CheckField, TextField } from "../parts/Field.tsx"
 import { Form, useSubmit } from "../parts/Form.tsx"
-import { enterAsAdmin } from "../session.ts"
+import { enterAsAdmin, expectSignIn } from "../session.ts"
+import { useLoad } from "../useLoad.ts"
+import { SignInByCode } from "./SignInByCode.tsx"
+
+/** What an identity provider's refusal leaves in the address. */
+const refused = (): boolean => new URLSearchParams(location.search).has("error")
 
 export const SignIn = ({ notice }: { readonly notice?: string | undefined }) => {
+  const methods = useLoad("methods", (signal) => call<SignInMethods>("/auth/methods", { signal }))
+  const [failed] = useState(refused)
   useEffect(() => {
     document.title = "Sign in · tollgate"
-  }, [])
+    if (failed) history.replaceState(null, "", location.pathname)
+  }, [failed])
+  const news = notice ?? (failed ? "Signing in there did not work. Try again, or another way." : undefined)
+  const ways = methods.data
+  const hasWays = ways !== undefined && ways.channels.length + ways.providers.length > 0
   return (
     <main class="door">
       <Brand />
-      {notice === undefined ? null : (
+      {news === undefined ? null : (
         <p class="note" role="status">
-          {notice}
+          {news}
         </p>
       )}
-      <AdminKey />
+      {hasWays ? (
+        <>
+          <section class="panel form">
+            <h1>Sign in</h1>
+            {ways.providers.map((provider) => (
+              <a
+                key={provider}
+                class="button"
+                href={`/auth/oauth/${provider}/start?redirect_to=${encodeURIComponent("/console")}`}
+                onClick={expectSignIn}
+              >
+                With {names[provider] ?? provider}
+              </a>
+            ))}
+            {ways.channels.length > 0 && ways.providers.length > 0 ? <p class="rule">or</p> : null}
+            {ways.channels.length > 0 ? (
+              <SignInByCode channels={ways.channels} hasMailbox={ways.development_mailbox} />
+            ) : null}
+          </section>
+          <details class="panel">
+            <summary>Operate this gateway with the admin key</summary>
+            <AdminKey />
+          </details>
+        </>
+      ) : (
+        <section class="panel form">
+          <h1>Operate this gateway</h1>
+          <AdminKey />
+        </section>
+      )}
     </main>
   )
 }
+
+const names: Readonly<Record<string, string>> = { google: "Google", github: "GitHub" }
 
 const AdminKey = () => {
   const [key, setKey] = useState("")
@@ -34,27 +77,21 @@ const AdminKey = () => {
     enterAsAdmin(sent, keep)
   }
   return (
-    <section class="panel">
-      <div class="panel-head">
-        <h1>Operate this gateway</h1>
-      </div>
-      <Form of={submitting} onSubmit={enter} action="Open the console">
-        <TextField
-          label="Admin key"
-          type="password"
-          value={key}
-          onValue={setKey}
-          required
-          autofocus
-          fault={submitting.failure?.status === 401 ? "This key does not open this gateway." : undefined}
-          hint={
-            <>
-              The first start printed it and keeps it in <code>.tollgate/admin.key</code>.
-            </>
-          }
-        />
-        <CheckField label="Keep it until this tab is closed" checked={keep} onChecked={setKeep} />
-      </Form>
-    </section>
+    <Form of={submitting} onSubmit={enter} action="Open the console">
+      <TextField
+        label="Admin key"
+        type="password"
+        value={key}
+        onValue={setKey}
+        required
+        fault={submitting.failure?.status === 401 ? "This key does not open this gateway." : undefined}
+        hint={
+          <>
+            The first start printed it and keeps it in <code>.tollgate/admin.key</code>.
+          </>
+        }
+      />
+      <CheckField label="Keep it until this tab is closed" checked={keep} onChecked={setKeep} />
+    </Form>
   )
 }

@@ -15,10 +15,3 @@ export const allKeys: KeySource = {
   isPaged: true,
   isAdmin: true
 }
-
-export const ownKeys: KeySource = {
-  path: "/v1/portal/keys",
-  lead: "Your keys. Each has scopes, limits and a budget of its own.",
-  isPaged: false,
-  isAdmin: false
-}

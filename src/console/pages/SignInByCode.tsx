@@ -1,0 +1,132 @@
+/** Signing in by a code of six digits, sent by mail or SMS. */
+import { useEffect, useState } from "preact/hooks"
+import { type Challenge } from "../../api/Auth.ts"
+import { call } from "../client.ts"
+import { Choice, TextField } from "../parts/Field.tsx"
+import { Form, useSubmit } from "../parts/Form.tsx"
+import { type Channel, enterByCode, sendCode } from "../signIn.ts"
+
+type Sent = typeof Challenge.Type
+
+interface SignInByCodeProps {
+  readonly channels: ReadonlyArray<Channel>
+  /** In development nobody sends codes; the gateway shows them. */
+  readonly hasMailbox: boolean
+}
+
+export const SignInByCode = ({ channels, hasMailbox }: SignInByCodeProps) => {
+  const [channel, setChannel] = useState<Channel>(channels[0] ?? "email")
+  const [destination, setDestination] = useState("")
+  const [sent, setSent] = useState<Sent | null>(null)
+  const submitting = useSubmit()
+  if (sent !== null) {
+    return <Code sent={sent} hasMailbox={hasMailbox} destination={destination} onBack={() => setSent(null)} />
+  }
+  const byMail = channel === "email"
+  return (
+    <Form
+      of={submitting}
+      action="Send me a code"
+      onSubmit={async () => setSent(await sendCode(channel, destination.trim()))}
+    >
+      {channels.length > 1 ? (
+        <Choice
+          legend="Send it by"
+          value={channel}
+          onValue={(value) => setChannel(value as Channel)}
+          options={[
+            ["email", "E-mail"],
+            ["sms", "SMS"]
+          ]}
+        />
+      ) : null}
+      <TextField
+        key={channel}
+        label={byMail ? "E-mail address" : "Phone number"}
+        type={byMail ? "email" : "tel"}
+        autocomplete={byMail ? "email" : "tel"}
+        placeholder={byMail ? "you@example.com" : "+44 20 7946 0958"}
+        value={destination}
+        onValue={setDestination}
+        required
+        fault={submitting.failure?.faultOf(byMail ? "email" : "phone")}
+      />
+    </Form>
+  )
+}
+
+interface CodeProps {
+  readonly sent: Sent
+  readonly destination: string
+  readonly hasMailbox: boolean
+  readonly onBack: () => void
+}
+
+const Code = ({ destination, hasMailbox, onBack, sent }: CodeProps) => {
+  const [code, setCode] = useState("")
+  const submitting = useSubmit()
+  const [wait, setWait] = useState(sent.resend_after)
+  useEffect(() => {
+    if (wait <= 0) return
+    const timer = setTimeout(() => setWait(wait - 1), 1_000)
+    return () => clearTimeout(timer)
+  }, [wait])
+  return (
+    <Form
+      of={submitting}
+      action="Sign in"
+      onSubmit={() => enterByCode(sent.channel, sent.challenge_id, code.replaceAll(/\D/g, ""))}
+    >
+      <p>
+        If it can be reached, <b>{sent.masked_destination}</b> gets a code that works for{" "}
+        {Math.round(sent.expires_in / 60)} minutes.
+      </p>
+      <TextField
+        label="Code"
+        inputMode="numeric"
+        autocomplete="one-time-code"
+        value={code}
+        onValue={setCode}
+        required
+        autofocus
+      />
+      {hasMailbox ? <Mailbox destination={destination} onCode={setCode} /> : null}
+      <button type="button" class="button" aria-disabled={wait > 0} onClick={() => (wait > 0 ? undefined : onBack())}>
+        {wait > 0 ? `Another code in ${wait} s` : "Send another, or to another address"}
+      </button>
+    </Form>
+  )
+}
+
+interface Letter {
+  readonly code: string
+  readonly destination: string
+}
+
+const Mailbox = ({
+  destination,
+  onCode
+}: {
+  readonly destination: string
+  readonly onCode: (code: string) => void
+}) => {
+  const submitting = useSubmit()
+  const [missing, setMissing] = useState(false)
+  const look = () =>
+    submitting.submit(async () => {
+      const { data } = await call<{ readonly data: ReadonlyArray<Letter> }>("/auth/dev/mailbox")
+      const digits = (text: string) => text.toLowerCase().replaceAll(/[\s()-]/g, "")
+      const letter = data.find((one) => digits(one.destination) === digits(destination))
+      setMissing(letter === undefined)
+      if (letter !== undefined) onCode(letter.code)
+    })
+  return (
+    <p class="note">
+      This gateway is in development and sends nothing.{" "}
+      <button type="button" class="button small" onClick={look}>
+        Take the code from its mailbox
+      </button>
+      {missing ? " There is none for this address yet." : null}
+    </p>
+  )
+}
