@@ -23,6 +23,7 @@ import { Completion } from "./gateway/Completion.ts"
 import { Embeddings } from "./gateway/Embeddings.ts"
 import { Generations } from "./gateway/Generations.ts"
 import { Health } from "./gateway/Health.ts"
+import { Idempotency } from "./gateway/Idempotency.ts"
 import { Lifecycle } from "./gateway/Lifecycle.ts"
 import { Instruments } from "./gateway/Instruments.ts"
 import { Intake } from "./gateway/Intake.ts"
@@ -45,6 +46,7 @@ import { SignInWays } from "./gateway/SignInWays.ts"
 import { SignInSweeper } from "./gateway/SignInSweeper.ts"
 import { loadTables } from "./gateway/Tokens.ts"
 import { Traffic } from "./gateway/Traffic.ts"
+import * as Upkeep from "./gateway/Upkeep.ts"
 import * as AdminRoutes from "./http/Admin.ts"
 import * as AdminSettingsRoutes from "./http/AdminSettings.ts"
 import * as AuthRoutes from "./http/Auth.ts"
@@ -73,6 +75,7 @@ import { Providers } from "./providers/Providers.ts"
 import { Transport } from "./providers/Transport.ts"
 import { Settings, type SettingsShape } from "./Settings.ts"
 import { Challenges } from "./store/Challenges.ts"
+import { IdempotencyStore } from "./store/IdempotencyStore.ts"
 import { Sessions } from "./store/Sessions.ts"
 import { Users } from "./store/Users.ts"
 import { Vault } from "./store/Vault.ts"
@@ -90,7 +93,12 @@ export const gateway = (settings: SettingsShape) =>
   ).pipe(
     Layer.provideMerge(Privacy.layer(settings.privacy)),
     Layer.provideMerge(
-      Layer.mergeAll(Closing.layer, Policy.layer, Router.layer({ ...settings.routing, markup: settings.markup }))
+      Layer.mergeAll(
+        Closing.layer,
+        Idempotency.layer({ ...settings.idempotency, ...settings.ledger }),
+        Policy.layer,
+        Router.layer({ ...settings.routing, markup: settings.markup })
+      )
     ),
     Layer.provideMerge(
       Layer.mergeAll(
@@ -108,8 +116,13 @@ export const gateway = (settings: SettingsShape) =>
 /** What the gateway remembers of its providers and of itself; it outlives a reload. */
 const recollection = Layer.mergeAll(Layer.provideMerge(Instruments.layer, Traffic.layer), Lifecycle.layer)
 
-/** The same with circuits and figures of this process alone. */
-export const memory = Layer.mergeAll(recollection, Circuits.layerMemory, ProviderStats.layer)
+/** The same with circuits, figures and kept replies of this process alone. */
+export const memory = Layer.mergeAll(
+  recollection,
+  Circuits.layerMemory,
+  ProviderStats.layer,
+  IdempotencyStore.layerMemory
+)
 
 /** Who signs in, and what becomes of it. Needs `Outbound`, `Limits`, `Ids` and the stores of users, sessions, challenges and secrets. */
 export const signIn = (settings: Pick<SettingsShape, "auth" | "environment">) => {
@@ -195,6 +208,7 @@ const reloaded = (started: SettingsShape, fresh: SettingsShape): SettingsShape =
   tiers: fresh.tiers,
   cache: { ...fresh.cache, maxEntries: started.cache.maxEntries },
   markup: fresh.markup,
+  idempotency: fresh.idempotency,
   privacy: fresh.privacy,
   auth: fresh.auth
 })
@@ -261,7 +275,9 @@ const saysItsAddress = Effect.flatMap(HttpServer.HttpServer, ({ address }) =>
 /** Everything but the stores, and the first words when all of it is up. */
 export const serving = (settings: SettingsShape, admin: AdminKey) =>
   Layer.effectDiscard(Effect.andThen(welcome(settings, admin), loadTables)).pipe(
-    Layer.provide(Layer.mergeAll(Accounts.layer(settings), Generations.layerReconciler, SignInSweeper.layer)),
+    Layer.provide(
+      Layer.mergeAll(Accounts.layer(settings), Generations.layerReconciler, SignInSweeper.layer, Upkeep.layer)
+    ),
     Layer.provide(Layer.effectDiscard(serve(settings, admin))),
     Layer.provide(node(settings)),
     Layer.provide(operatorsPort(settings)),

@@ -81,6 +81,12 @@ export interface SettingsShape {
     readonly scope: "key" | "owner"
     readonly maxEntries: number
   }
+  /** `idempotency` of the file: what requests with an `Idempotency-Key` may rely on. */
+  readonly idempotency: {
+    readonly enabled: boolean
+    /** How long a reply is kept for those that come again. */
+    readonly ttlSeconds: number
+  }
   /** `markup` of the file. A fraction: 0.05 adds five per cent. */
   readonly markup: number
   /** `ledger` of the file. `leaseMs`: how long a process's reservations are its own without a sign of life. */
@@ -112,6 +118,7 @@ export const defaultSettings: SettingsShape = {
   routing: { defaultSort: "price", retries: 1, hedgeAfterMs: null, continueStreams: true, modelsFallback: [] },
   tiers: defaultTiers,
   cache: { enabled: true, ttlSeconds: 300, scope: "key", maxEntries: 10_000 },
+  idempotency: { enabled: true, ttlSeconds: 86_400 },
   markup: 0,
   ledger: { leaseMs: 150_000 },
   privacy: noPrivacy,
@@ -193,7 +200,7 @@ const compose = (
   file: ConfigFile,
   isTerminal: boolean
 ): SettingsShape => {
-  const { cache, routing } = defaultSettings
+  const { cache, idempotency, routing } = defaultSettings
   const providers = [...file.providers, ...vendors]
   return {
     host: env.TOLLGATE_HOST ?? defaultSettings.host,
@@ -225,6 +232,10 @@ const compose = (
       ttlSeconds: file.cache.ttl_seconds ?? cache.ttlSeconds,
       scope: file.cache.scope ?? cache.scope,
       maxEntries: file.cache.max_entries ?? cache.maxEntries
+    },
+    idempotency: {
+      enabled: file.idempotency.enabled ?? idempotency.enabled,
+      ttlSeconds: file.idempotency.ttl_seconds ?? idempotency.ttlSeconds
     },
     markup: file.markup ?? defaultSettings.markup,
     ledger: {

@@ -10,6 +10,7 @@ import { ProviderStats } from "./gateway/ProviderStats.ts"
 import { Settings, type SettingsShape } from "./Settings.ts"
 import { CacheStore } from "./store/CacheStore.ts"
 import { Challenges } from "./store/Challenges.ts"
+import { IdempotencyStore } from "./store/IdempotencyStore.ts"
 import { keptSecret, type KeptSecretError } from "./store/KeptSecret.ts"
 import { KeyRepo } from "./store/KeyRepo.ts"
 import { Ledger } from "./store/Ledger.ts"
@@ -26,7 +27,15 @@ import { type AdminKey } from "./Welcome.ts"
 import * as Workers from "./Workers.ts"
 
 const database = (settings: SettingsShape) =>
-  Layer.mergeAll(KeyRepo.layer, Ledger.layer, Users.layer, Sessions.layer, Challenges.layer, vault(settings)).pipe(
+  Layer.mergeAll(
+    KeyRepo.layer,
+    Ledger.layer,
+    IdempotencyStore.layer,
+    Users.layer,
+    Sessions.layer,
+    Challenges.layer,
+    vault(settings)
+  ).pipe(
     Layer.provide(
       settings.databaseUrl === null
         ? Sql.layerEmbedded({ dataDir: settings.dataDir })

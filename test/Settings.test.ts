@@ -56,6 +56,7 @@ describe("defaults", () => {
         enterprise: { requestsPerMinute: 3_000, tokensPerMinute: 4_000_000, concurrency: 256 }
       },
       cache: { enabled: true, ttlSeconds: 300, scope: "key", maxEntries: 10_000 },
+      idempotency: { enabled: true, ttlSeconds: 86_400 },
       markup: 0,
       ledger: { leaseMs: 150_000 },
       privacy: {
@@ -185,6 +186,7 @@ describe("what is set", () => {
 routing: { default_sort: latency, retries: 0, hedge_after_ms: 250, continue_streams: false, models_fallback: [mock/echo] }
 tiers: { free: { concurrency: 2 } }
 cache: { enabled: false, scope: owner }
+idempotency: { enabled: false, ttl_seconds: 3600 }
 markup: 0.05
 ledger: { lease_seconds: 60 }
 privacy: { mode: mask, entities: [email], patterns: [{ name: employee, pattern: "EMP-\\\\d{6}" }] }
@@ -202,6 +204,7 @@ privacy: { mode: mask, entities: [email], patterns: [{ name: employee, pattern: 
         },
         tiers: { ...defaultSettings.tiers, free: { ...defaultSettings.tiers.free, concurrency: 2 } },
         cache: { ...defaultSettings.cache, enabled: false, scope: "owner" },
+        idempotency: { enabled: false, ttlSeconds: 3_600 },
         markup: 0.05,
         ledger: { leaseMs: 60_000 },
         privacy: { mode: "mask", entities: ["email"], patterns: [{ name: "employee", pattern: "EMP-\\d{6}" }] }

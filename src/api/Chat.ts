@@ -4,18 +4,20 @@ import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/ht
 import { ChatChunk, ChatRequest, ChatResponse } from "../domain/Chat.ts"
 import { Authorization } from "./Authorization.ts"
 import { errors, Validation } from "./Failure.ts"
+import { IdempotencyHeaders } from "./Idempotency.ts"
 
 export class ChatGroup extends HttpApiGroup.make("chat")
   .add(
     HttpApiEndpoint.post("complete", "/v1/chat/completions", {
+      headers: IdempotencyHeaders,
       payload: ChatRequest,
       success: [ChatResponse, HttpApiSchema.StreamSse({ data: Schema.toCodecJson(ChatChunk) })],
-      error: errors(400, 402, 403, 404, 429, 500, 502, 503, 504)
+      error: errors(400, 402, 403, 404, 409, 429, 500, 502, 503, 504)
     }).annotateMerge(
       OpenApi.annotations({
         title: "Create a chat completion",
         description:
-          "Checks rate limit, monthly budget and model whitelist in this order, looks in the prompt cache, then routes to a provider. `X-Generation-Id` carries the generation's id. With `stream: true` the reply is a stream of `chat.completion.chunk` events that ends with `[DONE]`."
+          "Checks rate limit, monthly budget and model whitelist in this order, looks in the prompt cache, then routes to a provider. `X-Generation-Id` carries the generation's id. With `stream: true` the reply is a stream of `chat.completion.chunk` events that ends with `[DONE]`. With `Idempotency-Key` a request that is sent again gets the first one's reply."
       })
     )
   )

@@ -3,13 +3,15 @@ import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { EmbeddingRequest, EmbeddingResponse } from "../domain/Embedding.ts"
 import { Authorization } from "./Authorization.ts"
 import { errors, Validation } from "./Failure.ts"
+import { IdempotencyHeaders } from "./Idempotency.ts"
 
 export class EmbeddingsGroup extends HttpApiGroup.make("embeddings")
   .add(
     HttpApiEndpoint.post("embed", "/v1/embeddings", {
+      headers: IdempotencyHeaders,
       payload: EmbeddingRequest,
       success: EmbeddingResponse,
-      error: errors(400, 402, 403, 404, 429, 500, 502, 503, 504)
+      error: errors(400, 402, 403, 404, 409, 429, 500, 502, 503, 504)
     }).annotateMerge(OpenApi.annotations({ title: "Create embeddings" }))
   )
   .middleware(Validation)

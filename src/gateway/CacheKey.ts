@@ -8,7 +8,8 @@ import { type ChatRequest } from "../domain/Chat.ts"
 
 const formOnly = new Set(["stream", "stream_options", "user", "metadata"])
 
-const canonical = (value: unknown): string => {
+/** JSON that is the same whatever the order of members; members without a value are as if they were not there. */
+export const canonical = (value: unknown): string => {
   if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "null"
   if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`
   const members = Object.entries(value).filter(([, member]) => member !== undefined && member !== null)

@@ -11,11 +11,13 @@ import { replayEvents } from "../domain/Replay.ts"
 import { Cache } from "./Cache.ts"
 import { chatIntent } from "./ChatIntent.ts"
 import { type Answer, Closing, type CompletionEvent } from "./Closing.ts"
+import { Idempotency, type SentKey } from "./Idempotency.ts"
 import { Intake } from "./Intake.ts"
+import { keptCompletion } from "./KeptCompletion.ts"
 import { Meter } from "./Meter.ts"
 import { type CacheControl, type Caller, type Facts, type Order, type Patience } from "./Order.ts"
 import { Policy } from "./Policy.ts"
-import { Privacy } from "./Privacy.ts"
+import { Privacy, type Veil } from "./Privacy.ts"
 import { ReplyBuilder } from "./ReplyBuilder.ts"
 import { Router } from "./Router.ts"
 
@@ -23,6 +25,7 @@ export interface ChatQuery {
   readonly request: ChatRequest
   readonly caller: Caller
   readonly cacheControl: CacheControl
+  readonly idempotencyKey?: SentKey | null
   readonly facts: Facts
   readonly patience?: Patience | null
 }
@@ -59,6 +62,7 @@ export class Completion extends Context.Service<
         const router = yield* Router
         const meter = yield* Meter
         const closing = yield* Closing
+        const idempotency = yield* Idempotency
         const ids = yield* Ids
 
         /** The router's answer to the order, whole or in pieces as the client asked. */
@@ -107,22 +111,9 @@ export class Completion extends Context.Service<
             })
           }
 
-        const run = Effect.fnUntraced(function* (query: ChatQuery) {
-          const order = yield* intake.begin(chatIntent(query, options.modelsFallback))
-          const veil = privacy.chat(order)
-          yield* closing.onScopeClose(order)
-          // From the inside out: the rate limit is the first to look, the router the last to work.
-          const answer = yield* routed(order).pipe(
-            cached(order, query.cacheControl),
-            veil.refuse,
-            policy.whitelist(order),
-            policy.budget(order),
-            // What is counted, named and sent is the masked request.
-            veil.mask,
-            policy.rateLimit(order),
-            closing.onFailure(order)
-          )
-          query.facts.generationId = order.generationId
+        /** The answer as the client gets it; settled before the last of it. */
+        const completed = Effect.fnUntraced(function* (order: Order<ChatRequest>, veil: Veil, answer: Answer) {
+          order.facts.generationId = order.generationId
           const head: Head = {
             completionId: ids.next("chatcmpl", order.startedAtMs),
             generationId: order.generationId,
@@ -140,6 +131,26 @@ export class Completion extends Context.Service<
             head,
             events: veil.events(yield* closing.stream(order, answer, answer.body.events))
           } satisfies Completed as Completed
+        })
+
+        const run = Effect.fnUntraced(function* (query: ChatQuery) {
+          const order = yield* intake.begin(chatIntent(query, options.modelsFallback))
+          const veil = privacy.chat(order)
+          yield* closing.onScopeClose(order)
+          // From the inside out: the rate limit is the first to look, the router the last to work.
+          return yield* routed(order).pipe(
+            cached(order, query.cacheControl),
+            veil.refuse,
+            policy.whitelist(order),
+            policy.budget(order),
+            // What is counted, named and sent is the masked request.
+            veil.mask,
+            Effect.flatMap((answer) => completed(order, veil, answer)),
+            // What a request that is sent again gets was paid for when it came first.
+            idempotency.once(order, query.idempotencyKey ?? null, keptCompletion),
+            policy.rateLimit(order),
+            closing.onFailure(order)
+          )
         })
 
         return Completion.of({ run })

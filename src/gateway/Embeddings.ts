@@ -2,21 +2,23 @@
  * What happens to an embedding request: the same policies as a chat request, the router, and a record in the ledger. Embeddings
  * are neither cached nor streamed.
  */
-import { Context, Effect, Layer, type Scope } from "effect"
+import { Context, Effect, Layer, Predicate, type Scope } from "effect"
 import { type EmbeddingReply, type EmbeddingRequest } from "../domain/Embedding.ts"
 import { type UsageInfo } from "../domain/Chat.ts"
 import { type GatewayError } from "../domain/Errors.ts"
 import { Closing } from "./Closing.ts"
+import { Idempotency, type KeptReply, type ReplyForm, type SentKey } from "./Idempotency.ts"
 import { Intake } from "./Intake.ts"
-import { type Caller, type Facts, type Patience } from "./Order.ts"
+import { type Caller, type Facts, type Order, type Patience } from "./Order.ts"
 import { Policy } from "./Policy.ts"
 import { Privacy } from "./Privacy.ts"
-import { Router } from "./Router.ts"
+import { type Routed, Router } from "./Router.ts"
 import { countInputs } from "./Tokens.ts"
 
 export interface EmbeddingQuery {
   readonly request: EmbeddingRequest
   readonly caller: Caller
+  readonly idempotencyKey?: SentKey | null
   readonly facts: Facts
   readonly patience?: Patience | null
 }
@@ -40,8 +42,9 @@ export class Embeddings extends Context.Service<
       const privacy = yield* Privacy
       const router = yield* Router
       const closing = yield* Closing
+      const idempotency = yield* Idempotency
 
-      const run = Effect.fnUntraced(function* ({ caller, facts, patience, request }: EmbeddingQuery) {
+      const run = Effect.fnUntraced(function* ({ caller, facts, idempotencyKey, patience, request }: EmbeddingQuery) {
         const order = yield* intake.begin({
           kind: "embeddings",
           request,
@@ -58,27 +61,46 @@ export class Embeddings extends Context.Service<
         })
         const veil = privacy.embedding(order)
         yield* closing.onScopeClose(order)
-        const routed = yield* router
+        const embedded = Effect.fnUntraced(function* (routed: Routed<EmbeddingReply>) {
+          facts.generationId = order.generationId
+          const usage = yield* closing.metered(order, routed, routed.answer.usage)
+          return {
+            model: routed.candidate.offer.id,
+            provider: routed.candidate.provider.slug,
+            vectors: routed.answer.vectors,
+            usage
+          } satisfies Embedded as Embedded
+        })
+        return yield* router
           .embed(order)
           .pipe(
             veil.refuse,
             policy.whitelist(order),
             policy.budget(order),
             veil.mask,
+            Effect.flatMap(embedded),
+            idempotency.once(order, idempotencyKey ?? null, keptEmbedding(order)),
             policy.rateLimit(order),
             closing.onFailure(order)
           )
-        facts.generationId = order.generationId
-        const usage = yield* closing.metered(order, routed, routed.answer.usage)
-        return {
-          model: routed.candidate.offer.id,
-          provider: routed.candidate.provider.slug,
-          vectors: routed.answer.vectors,
-          usage
-        } satisfies Embedded
       })
 
       return Embeddings.of({ run })
     })
   )
 }
+
+interface Kept extends KeptReply {
+  readonly embedded: Embedded
+}
+
+const keptEmbedding = ({ generationId }: Order): ReplyForm<Embedded, Kept> => ({
+  kind: "embeddings",
+  keep: (embedded, turn) =>
+    Effect.as(
+      turn.keep(JSON.stringify({ generationId, provider: embedded.provider, embedded } satisfies Kept)),
+      embedded
+    ),
+  isKept: (value): value is Kept => Predicate.isObject(value) && Predicate.isObject(value["embedded"]),
+  replay: ({ embedded }) => embedded
+})

@@ -25,6 +25,8 @@ export interface Facts {
   operation: "chat" | "embeddings" | null
   /** How it ended, for a request that left a generation. */
   generation: Generation | null
+  /** The reply is that of an earlier request with the same `Idempotency-Key`. */
+  replayed: boolean
 }
 
 export const emptyFacts = (): Facts => ({
@@ -33,7 +35,8 @@ export const emptyFacts = (): Facts => ({
   cache: null,
   provider: null,
   operation: null,
-  generation: null
+  generation: null,
+  replayed: false
 })
 
 /** How long the client waits for an answer to begin. */

@@ -9,6 +9,7 @@ import { type CacheControl } from "../gateway/Order.ts"
 import { callerWith } from "./Authorization.ts"
 import { CurrentRequest } from "./CurrentRequest.ts"
 import { guard } from "./Failure.ts"
+import { sentKey } from "./IdempotencyKey.ts"
 import { patienceOf } from "./Patience.ts"
 import { encode } from "./Sse.ts"
 
@@ -25,6 +26,7 @@ export const layer = HttpApiBuilder.group(
         request,
         caller,
         cacheControl: cacheControlOf(headers),
+        idempotencyKey: yield* sentKey(headers),
         facts,
         patience: patienceOf(headers)
       })

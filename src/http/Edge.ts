@@ -109,6 +109,7 @@ const headersOf = ({ facts, requestId }: RequestState): Headers.Input => ({
   "x-request-id": requestId,
   ...(facts.generationId === null ? {} : { "x-generation-id": facts.generationId }),
   ...(facts.cache === null ? {} : { "x-tollgate-cache": facts.cache }),
+  ...(facts.replayed ? { "idempotent-replayed": "true" } : {}),
   ...(facts.provider === null ? {} : { "x-tollgate-provider": facts.provider }),
   ...(facts.limits === null ? {} : limitHeaders(facts.limits))
 })

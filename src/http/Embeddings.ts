@@ -8,6 +8,7 @@ import { Embeddings } from "../gateway/Embeddings.ts"
 import { callerWith } from "./Authorization.ts"
 import { CurrentRequest } from "./CurrentRequest.ts"
 import { guard } from "./Failure.ts"
+import { sentKey } from "./IdempotencyKey.ts"
 import { patienceOf } from "./Patience.ts"
 
 export const layer = HttpApiBuilder.group(
@@ -22,6 +23,7 @@ export const layer = HttpApiBuilder.group(
       const { model, provider, usage, vectors } = yield* embeddings.run({
         request,
         caller,
+        idempotencyKey: yield* sentKey(headers),
         facts,
         patience: patienceOf(headers)
       })

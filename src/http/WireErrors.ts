@@ -35,6 +35,9 @@ const attemptDetails = (attempts: ReadonlyArray<Attempt>) => ({
   }))
 })
 
+const usedOtherwise =
+  "This Idempotency-Key was used with another body, or under another secret of this API key. Use a new one."
+
 export const wireOf = (reason: Reason): Wire => {
   switch (reason._tag) {
     case "Unauthenticated":
@@ -194,8 +197,10 @@ export const wireOf = (reason: Reason): Wire => {
             status: 422,
             type: "idempotency_conflict",
             code: "idempotency_key_reused",
-            message: "This Idempotency-Key was used with another body. Use a new one.",
-            retryable: false
+            message: usedOtherwise,
+            param: "idempotency-key",
+            retryable: false,
+            detail: [{ loc: ["header", "idempotency-key"], msg: `Value error, ${usedOtherwise}`, type: "value_error" }]
           }
     case "BodyTooLarge":
       return {

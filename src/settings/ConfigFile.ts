@@ -17,7 +17,17 @@ import { decodeProviders } from "./ProviderEntries.ts"
 import { fillReferences, hideReferences } from "./References.ts"
 import { decodeSignIn, type SignInSettings } from "./SignIn.ts"
 
-const sections = ["providers", "routing", "tiers", "cache", "markup", "ledger", "privacy", "auth"] as const
+const sections = [
+  "providers",
+  "routing",
+  "tiers",
+  "cache",
+  "idempotency",
+  "markup",
+  "ledger",
+  "privacy",
+  "auth"
+] as const
 
 const hedge = "milliseconds, from 1 to 600000"
 const Routing = Schema.Struct({
@@ -45,6 +55,11 @@ const CacheSection = Schema.Struct({
   max_entries: Schema.optionalKey(integer("a whole number of entries from 1 to 100000000", 1, 100_000_000))
 })
 
+const IdempotencySection = Schema.Struct({
+  enabled: Schema.optionalKey(boolean()),
+  ttl_seconds: Schema.optionalKey(integer("a whole number of seconds from 60 to 2592000", 60, 2_592_000))
+})
+
 const Markup = number("a fraction from 0 to 10 (0.05 adds five per cent)", 0, 10)
 const Ledger = Schema.Struct({
   lease_seconds: Schema.optionalKey(integer("a whole number of seconds from 10 to 86400", 10, 86_400))
@@ -56,6 +71,7 @@ export interface ConfigFile {
   readonly routing: typeof Routing.Type
   readonly tiers: typeof Tiers.Type
   readonly cache: typeof CacheSection.Type
+  readonly idempotency: typeof IdempotencySection.Type
   readonly markup: number | null
   readonly ledger: typeof Ledger.Type
   readonly privacy: PrivacyRules
@@ -77,6 +93,7 @@ export const emptyConfig: ReadConfig = {
     routing: {},
     tiers: {},
     cache: {},
+    idempotency: {},
     markup: null,
     ledger: {},
     privacy: noPrivacy,
@@ -135,6 +152,7 @@ const decodeSections = (file: Place): Result.Result<ConfigFile, Faults> => {
     routing: section("routing", (place) => decodeAt(Routing, place), {}),
     tiers: section("tiers", (place) => decodeAt(Tiers, place), {}),
     cache: section("cache", (place) => decodeAt(CacheSection, place), {}),
+    idempotency: section("idempotency", (place) => decodeAt(IdempotencySection, place), {}),
     markup: section<number | null>("markup", (place) => decodeAt(Markup, place), null),
     ledger: section("ledger", (place) => decodeAt(Ledger, place), {}),
     privacy: section("privacy", decodePrivacy, noPrivacy),
@@ -151,6 +169,7 @@ const SectionNames = Schema.Struct({
   routing: anything,
   tiers: anything,
   cache: anything,
+  idempotency: anything,
   markup: anything,
   ledger: anything,
   privacy: anything,

@@ -8,6 +8,7 @@ import { type SqlError } from "effect/sql/SqlError"
 import initial from "./migrations/0001_initial.ts"
 import ledgerGroups from "./migrations/0002_ledger_groups.ts"
 import signIn from "./migrations/0003_sign_in.ts"
+import usageAndRetries from "./migrations/0004_usage_and_retries.ts"
 import keyPrivacy from "./migrations/0007_key_privacy.ts"
 import { databaseError, isUnavailable } from "./SqlFault.ts"
 import { type StoreError } from "./StoreError.ts"
@@ -20,6 +21,7 @@ const run = Migrator.make({})({
     "0001_initial": initial,
     "0002_ledger_groups": ledgerGroups,
     "0003_sign_in": signIn,
+    "0004_usage_and_retries": usageAndRetries,
     "0007_key_privacy": keyPrivacy
   }),
   table: "tollgate_migrations"

@@ -14,14 +14,19 @@ export interface Opened {
 }
 
 /** Posts JSON and answers at once; the answer arrives later. */
-export const open = (url: string, secret: string, body: unknown): Opened => {
+export const open = (
+  url: string,
+  secret: string,
+  body: unknown,
+  more: Readonly<Record<string, string>> = {}
+): Opened => {
   let status: number | undefined
   let headers: Readonly<Record<string, string | ReadonlyArray<string> | undefined>> = {}
   let text = ""
   let ended = false
   const sent = request(
     url,
-    { method: "POST", headers: { authorization: `Bearer ${secret}`, "content-type": "application/json" } },
+    { method: "POST", headers: { authorization: `Bearer ${secret}`, "content-type": "application/json", ...more } },
     (response) => {
       status = response.statusCode
       headers = response.headers
