@@ -34,6 +34,7 @@ import { Overview } from "./gateway/Overview.ts"
 import { Pepper } from "./gateway/Pepper.ts"
 import { Policy } from "./gateway/Policy.ts"
 import { Privacy } from "./gateway/Privacy.ts"
+import { Portal } from "./gateway/Portal.ts"
 import { ProviderStats } from "./gateway/ProviderStats.ts"
 import * as Readings from "./gateway/Readings.ts"
 import { RoutePreview } from "./gateway/RoutePreview.ts"
@@ -63,10 +64,12 @@ import * as MeRoutes from "./http/Me.ts"
 import * as MetricsRoutes from "./http/Metrics.ts"
 import * as ModelRoutes from "./http/Models.ts"
 import * as PrivacyRoutes from "./http/Privacy.ts"
+import * as PortalRoutes from "./http/Portal.ts"
 import * as RouteRoutes from "./http/Route.ts"
 import * as SeriesRoutes from "./http/Series.ts"
 import * as SignInMethodRoutes from "./http/SignInMethods.ts"
 import * as Swappable from "./http/Swappable.ts"
+import * as UserRoutes from "./http/Users.ts"
 import * as Validation from "./http/Validation.ts"
 import { Delivery } from "./identity/Delivery.ts"
 import { IdentityProviders } from "./identity/IdentityProviders.ts"
@@ -124,17 +127,12 @@ export const memory = Layer.mergeAll(
   IdempotencyStore.layerMemory
 )
 
-/** Who signs in, and what becomes of it. Needs `Outbound`, `Limits`, `Ids` and the stores of users, sessions, challenges and secrets. */
+/** Who signs in, and what becomes of it. Needs the gateway with its stores, `Outbound`, and those of users, sessions, challenges and secrets. */
 export const signIn = (settings: Pick<SettingsShape, "auth" | "environment">) => {
   const { auth } = settings
   const issuer = auth.issuer ?? "tollgate"
-  return Layer.mergeAll(
-    CodeSignIn.layer(auth),
-    OAuthSignIn.layer(auth),
-    CodeMailbox.layer,
-    Members.layer,
-    SignInWays.layer
-  ).pipe(
+  return Layer.mergeAll(CodeSignIn.layer(auth), OAuthSignIn.layer(auth), CodeMailbox.layer, Portal.layer).pipe(
+    Layer.provideMerge(Members.layer),
     Layer.provideMerge(Layer.mergeAll(SessionTokens.layer(auth), SignInLimits.layer, Arrivals.layer(auth))),
     Layer.provideMerge(AccessTokens.layer({ issuer, lifetimeSeconds: auth.accessTokenSeconds })),
     Layer.provideMerge(SignInWays.layer),
@@ -177,6 +175,8 @@ export const routes = (settings: SettingsShape, adminKey: Redacted.Redacted) =>
         SeriesRoutes.layer,
         AuthRoutes.layer(settings.auth),
         MeRoutes.layer,
+        PortalRoutes.layer,
+        UserRoutes.layer,
         MetricsRoutes.layer,
         SignInMethodRoutes.layer,
         HealthRoutes.layer

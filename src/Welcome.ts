@@ -28,8 +28,12 @@ export const welcome = Effect.fnUntraced(function* (settings: SettingsShape, adm
   const first = yield* firstKey(join(settings.dataDir, "first-api-key"))
   const offers = settings.providers.flatMap(({ models }) => models)
   const model = offers.find(({ embeddings }) => !embeddings)?.id ?? "mock/echo"
-  yield* Console.log(text({ url, model, admin, first }))
+  yield* Console.log(text({ url, model, admin, first, mailbox: hasMailbox(settings) }))
 })
+
+/** Whether codes for signing in show on this machine, because nobody could send them. */
+const hasMailbox = ({ auth, environment }: SettingsShape): boolean =>
+  environment === "development" && auth.channels === null && auth.email === null
 
 /** The key that the first start made, if it still opens anything. */
 const firstKey = Effect.fnUntraced(function* (path: string) {
@@ -56,10 +60,11 @@ interface Shown {
   readonly url: string
   readonly model: string
   readonly admin: AdminKey
+  readonly mailbox: boolean
   readonly first: { readonly key: string; readonly path: string } | null
 }
 
-const text = ({ admin, first, model, url }: Shown): string => {
+const text = ({ admin, first, mailbox, model, url }: Shown): string => {
   const adminKey = admin.path === null ? "from TOLLGATE_ADMIN_KEY" : `in ${admin.path}`
   const shownOnce = admin.fresh ? `\n               ${Redacted.value(admin.value)}   (shown this once)` : ""
   const body = (stream: boolean) =>
@@ -74,7 +79,7 @@ const text = ({ admin, first, model, url }: Shown): string => {
     Console      ${url}/console
     API page     ${url}/docs
     Admin key    ${adminKey}${shownOnce}
-    API key      ${first === null ? "the first one is revoked; issue another with POST /v1/keys" : `${first.key}   (tier pro, kept in ${first.path})`}
+    API key      ${first === null ? "the first one is revoked; issue another with POST /v1/keys" : `${first.key}   (tier pro, kept in ${first.path})`}${mailbox ? `\n    Sign-in      codes show at ${url}/auth/dev/mailbox` : ""}
 
   Try it:
 

@@ -11,8 +11,10 @@ import { KeysGroup, OwnKeyGroup } from "./Keys.ts"
 import { MetricsGroup } from "./Metrics.ts"
 import { AdminModelsGroup, ModelsGroup } from "./Models.ts"
 import { PrivacyGroup } from "./Privacy.ts"
+import { PortalGroup } from "./Portal.ts"
 import { RouteGroup } from "./Route.ts"
 import { SeriesGroup } from "./Series.ts"
+import { UsersGroup } from "./Users.ts"
 import { SignInMethodsGroup } from "./SignInMethods.ts"
 
 /** The interface version of spec.md. */
@@ -35,6 +37,8 @@ export class Api extends HttpApi.make("tollgate")
   .add(AuthGroup)
   .add(SignInMethodsGroup)
   .add(MeGroup)
+  .add(PortalGroup)
+  .add(UsersGroup)
   .add(MetricsGroup)
   .add(HealthGroup)
   // Every fault of a request is listed, not just the first.

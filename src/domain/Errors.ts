@@ -104,6 +104,11 @@ export class OAuthRefused extends Data.TaggedClass("OAuthRefused")<{
 }> {}
 /** Signed in, and no admin. */
 export class AdminRequired extends Data.TaggedClass("AdminRequired")<{}> {}
+/** More than an admin granted. `availableNano`: what may still be given to keys; null where it is not about money. */
+export class GrantExceeded extends Data.TaggedClass("GrantExceeded")<{
+  readonly param: "monthly_budget_usd" | "tier" | "scopes" | "keys"
+  readonly availableNano: NanoUsd | null
+}> {}
 /** A browser sent a request for another site. */
 export class ForeignSite extends Data.TaggedClass("ForeignSite")<{}> {}
 export class Overloaded extends Data.TaggedClass("Overloaded")<{}> {}
@@ -136,6 +141,7 @@ export type Reason =
   | SignInInputInvalid
   | OAuthRefused
   | AdminRequired
+  | GrantExceeded
   | ForeignSite
   | Overloaded
 

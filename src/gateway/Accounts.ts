@@ -56,6 +56,8 @@ export class Accounts extends Context.Service<
     readonly list: (options: {
       readonly limit: number
       readonly cursor: string | null
+      /** Absent: everyone's. */
+      readonly ownerId?: string
     }) => Effect.Effect<{ readonly keys: ReadonlyArray<KeyView>; readonly nextCursor: string | null }, GatewayError>
     readonly get: (id: string) => Effect.Effect<KeyView, GatewayError>
     readonly change: (id: string, patch: KeyPatch) => Effect.Effect<KeyView, GatewayError>
@@ -140,6 +142,7 @@ export class Accounts extends Context.Service<
         const list = Effect.fn("Accounts.list")(function* (page: {
           readonly limit: number
           readonly cursor: string | null
+          readonly ownerId?: string
         }) {
           const { keys, nextCursor }: KeyPage = yield* repo.list(page)
           return { keys: yield* viewsOf(keys), nextCursor }

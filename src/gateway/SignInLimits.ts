@@ -17,6 +17,7 @@ export class SignInLimits extends Context.Service<
     /** One more of `kind` from a network address; IPv6 counts by the /64 that a subscriber has. */
     readonly byAddress: (kind: string, address: string, perMinute: number) => Effect.Effect<void, GatewayError>
     readonly byDestination: (destination: string, perMinute: number) => Effect.Effect<void, GatewayError>
+    readonly byUser: (kind: string, userId: string, perMinute: number) => Effect.Effect<void, GatewayError>
     readonly global: (kind: string, perMinute: number) => Effect.Effect<void, GatewayError>
   }
 >()("tollgate/gateway/SignInLimits") {
@@ -46,6 +47,7 @@ export class SignInLimits extends Context.Service<
         byAddress: (kind, address, perMinute) => take(`${kind}:address:${networkOf(address)}`, perMinute),
         byDestination: (destination, perMinute) =>
           Effect.flatMap(pepper.hash("destination", destination), (hash) => take(`destination:${hash}`, perMinute)),
+        byUser: (kind, userId, perMinute) => take(`${kind}:user:${userId}`, perMinute),
         global: (kind, perMinute) => take(`${kind}:global`, perMinute)
       }
     })

@@ -3,7 +3,7 @@ import { DateTime, Effect, Redacted } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { Api } from "../api/Api.ts"
 import { CurrentKey } from "../api/Authorization.ts"
-import { type ApiKey } from "../api/Keys.ts"
+import { type ApiKey, type UpdateKeyRequest } from "../api/Keys.ts"
 import { allScopes, statusOf } from "../domain/Key.ts"
 import { monthEndMs, nanoFromUsd, usdFromNano } from "../domain/Money.ts"
 import { Accounts, type IssuedKey, type KeyView } from "../gateway/Accounts.ts"
@@ -46,24 +46,7 @@ export const layer = HttpApiBuilder.group(
           )
         ),
       get: ({ params }) => guard(Effect.map(accounts.get(params.key_id), keyWire)),
-      update: ({ params, payload }) =>
-        guard(
-          Effect.map(
-            accounts.change(params.key_id, {
-              ...(payload.name === undefined ? {} : { name: payload.name }),
-              ...(payload.tier === undefined ? {} : { tier: payload.tier }),
-              ...(payload.monthly_budget_usd === undefined
-                ? {}
-                : { monthlyBudgetNano: budgetOf(payload.monthly_budget_usd) }),
-              ...(payload.allowed_models === undefined ? {} : { allowedModels: payload.allowed_models }),
-              ...(payload.privacy === undefined ? {} : { privacy: payload.privacy }),
-              ...(payload.scopes === undefined ? {} : { scopes: payload.scopes }),
-              ...(payload.expires_at === undefined ? {} : { expiresAtMs: momentOf(payload.expires_at) }),
-              ...(payload.status === undefined ? {} : { state: payload.status })
-            }),
-            keyWire
-          )
-        ),
+      update: ({ params, payload }) => guard(Effect.map(accounts.change(params.key_id, changeOf(payload)), keyWire)),
       revoke: ({ params }) => guard(Effect.map(accounts.revoke(params.key_id), keyWire)),
       rotate: ({ params, payload }) =>
         guard(Effect.map(accounts.rotate(params.key_id, payload.grace_seconds), issuedWire))
@@ -86,13 +69,25 @@ export const layerOwn = HttpApiBuilder.group(
 const budgetOf = (usd: number | null | undefined): number | null =>
   usd === null || usd === undefined ? null : nanoFromUsd(usd)
 
-const momentOf = (moment: DateTime.Utc | null | undefined): number | null =>
+/** The members of a request that are there. */
+export const changeOf = (payload: typeof UpdateKeyRequest.Type) => ({
+  ...(payload.name === undefined ? {} : { name: payload.name }),
+  ...(payload.tier === undefined ? {} : { tier: payload.tier }),
+  ...(payload.monthly_budget_usd === undefined ? {} : { monthlyBudgetNano: budgetOf(payload.monthly_budget_usd) }),
+  ...(payload.allowed_models === undefined ? {} : { allowedModels: payload.allowed_models }),
+  ...(payload.privacy === undefined ? {} : { privacy: payload.privacy }),
+  ...(payload.scopes === undefined ? {} : { scopes: payload.scopes }),
+  ...(payload.expires_at === undefined ? {} : { expiresAtMs: momentOf(payload.expires_at) }),
+  ...(payload.status === undefined ? {} : { state: payload.status })
+})
+
+export const momentOf = (moment: DateTime.Utc | null | undefined): number | null =>
   moment === null || moment === undefined ? null : DateTime.toEpochMillis(moment)
 
 const iso = (ms: number): string => new Date(ms).toISOString()
 const isoOrNull = (ms: number | null): string | null => (ms === null ? null : iso(ms))
 
-const keyWire = ({ balance, key, limits, nowMs }: KeyView): ApiKey => {
+export const keyWire = ({ balance, key, limits, nowMs }: KeyView): ApiKey => {
   const { spentNano, reservedNano } = balance
   return {
     object: "api_key",
@@ -128,7 +123,7 @@ const keyWire = ({ balance, key, limits, nowMs }: KeyView): ApiKey => {
   }
 }
 
-const issuedWire = ({ secret, view }: IssuedKey) => {
+export const issuedWire = ({ secret, view }: IssuedKey) => {
   const { id, object, ...rest } = keyWire(view)
   return { object, id, key: Redacted.value(secret), ...rest }
 }

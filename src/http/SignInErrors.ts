@@ -1,5 +1,6 @@
 /** What the reasons of signing in say on the wire: the part of the table of http/WireErrors that nobody else needs. */
 import { type Reason } from "../domain/Errors.ts"
+import { usdFromNano } from "../domain/Money.ts"
 import { type Wire } from "./WireErrors.ts"
 
 type SignInReason = Extract<
@@ -13,6 +14,7 @@ type SignInReason = Extract<
       | "SignInInputInvalid"
       | "OAuthRefused"
       | "AdminRequired"
+      | "GrantExceeded"
       | "ForeignSite"
   }
 >
@@ -39,6 +41,13 @@ const inputFaults = {
   country: { msg: "Value error, no codes are sent to numbers of this country", type: "value_error" }
 } as const
 
+const grantFaults = {
+  monthly_budget_usd: "This is more than is left of the budget that was granted to you for all your keys.",
+  tier: "This is a higher tier than was granted to you.",
+  scopes: "Some of these scopes were not granted to you.",
+  keys: "You have as many keys as one may have. Revoke one first."
+} as const
+
 export const signInWireOf = (reason: SignInReason): Wire => {
   switch (reason._tag) {
     case "SignInRefused":
@@ -53,6 +62,12 @@ export const signInWireOf = (reason: SignInReason): Wire => {
       return denied("user_suspended", "This account is suspended.")
     case "AdminRequired":
       return denied("admin_required", "This needs the admin key, or the session of an admin.")
+    case "GrantExceeded":
+      return {
+        ...denied("grant_exceeded", grantFaults[reason.param]),
+        param: reason.param === "keys" ? null : reason.param,
+        details: reason.availableNano === null ? {} : { available_usd: usdFromNano(reason.availableNano) }
+      }
     case "ForeignSite":
       return denied("foreign_site", "A browser sent this request for another site.")
     case "SignInLimited":

@@ -89,6 +89,24 @@ export interface LedgerBucket {
   readonly timeToFirstTokenMs: Quantiles | null
 }
 
+/** `fromMs` inclusive, `toMs` exclusive. */
+export interface UsageSpan {
+  readonly ownerId: string
+  readonly fromMs: number
+  readonly toMs: number
+}
+
+/** What one key used of one model on one UTC day (`2026-11-21`). */
+export interface UsageRow {
+  readonly day: string
+  readonly model: string
+  readonly keyId: string
+  readonly requests: number
+  readonly promptTokens: number
+  readonly completionTokens: number
+  readonly billedNano: NanoUsd
+}
+
 export interface ModelSpend {
   readonly model: string
   readonly billedNano: NanoUsd
@@ -155,6 +173,8 @@ export class Ledger extends Context.Service<
     readonly list: (query: GenerationQuery) => Effect.Effect<GenerationPage, StoreError>
     /** What happened in each stretch of `bucketMs` that has a generation, oldest first, over all keys. */
     readonly series: (span: SeriesSpan) => Effect.Effect<ReadonlyArray<LedgerBucket>, StoreError>
+    /** What the keys of one owner used, by day, model and key, in this order. */
+    readonly usage: (span: UsageSpan) => Effect.Effect<ReadonlyArray<UsageRow>, StoreError>
     /** A balance for each key asked for; zeros for one that neither spent nor reserved. */
     readonly balances: (
       keyIds: ReadonlyArray<string>,

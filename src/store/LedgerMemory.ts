@@ -6,6 +6,7 @@ import { estimatedGeneration } from "./EstimatedGeneration.ts"
 import type { Balance, GenerationState, Ledger, Reservation } from "./Ledger.ts"
 import { overviewOf } from "./LedgerOverviewMemory.ts"
 import { seriesOf } from "./LedgerSeriesMemory.ts"
+import { usageOf } from "./LedgerUsageMemory.ts"
 
 /** A generation and the month that it is charged to. */
 export interface Entry {
@@ -131,6 +132,8 @@ export const makeLedgerMemory = (): Ledger["Service"] => {
       }),
 
     series: (span) => Effect.sync(() => seriesOf(state, span)),
+
+    usage: (span) => Effect.sync(() => usageOf(state, span)),
 
     balances: (keyIds, month) => Effect.sync(() => new Map(keyIds.map((id) => [id, balance(id, month)]))),
 

@@ -12,6 +12,7 @@ import type { Balance, GenerationQuery, GenerationState, Ledger, ReserveResult }
 import { groupParameters, idOf, type LedgerEntry } from "./LedgerEntry.ts"
 import { makeOverview } from "./LedgerOverviewSql.ts"
 import { makeSeries } from "./LedgerSeriesSql.ts"
+import { makeUsage } from "./LedgerUsageSql.ts"
 import { columnList, tableOf } from "./Rows.ts"
 import { guard } from "./SqlFault.ts"
 
@@ -153,6 +154,8 @@ export const makeLedgerSql: Effect.Effect<Ledger["Service"], never, PgClient.PgC
       }),
 
       series: makeSeries(sql),
+
+      usage: makeUsage(sql),
 
       overview: makeOverview(sql, lagMs),
 

@@ -1,0 +1,90 @@
+/** What signed-in users do for themselves (contract §12): keys within what they were granted, and what these have used. */
+import { Schema } from "effect"
+import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
+import { Tier } from "../domain/Key.ts"
+import { SessionAuthorization } from "./Authorization.ts"
+import { errors, Validation } from "./Failure.ts"
+import { ApiKey, CreateKeyRequest, IssuedApiKey, RotateKeyRequest, UpdateKeyRequest } from "./Keys.ts"
+
+const { tier: _, ...wanted } = CreateKeyRequest.fields
+
+/** What is absent is as much as was granted. */
+export const CreateOwnKeyRequest = Schema.Struct({ ...wanted, tier: Schema.optionalKey(Tier) }).annotate({
+  identifier: "CreateOwnKeyRequest"
+})
+
+const figures = {
+  requests: Schema.Int,
+  prompt_tokens: Schema.Int,
+  completion_tokens: Schema.Int,
+  billed_usd: Schema.Finite
+}
+
+export const OwnUsage = Schema.Struct({
+  object: Schema.Literal("usage"),
+  from: Schema.String.annotate({ format: "date-time" }),
+  to: Schema.String.annotate({ format: "date-time" }),
+  total: Schema.Struct(figures),
+  /** UTC days that have any, oldest first. */
+  by_day: Schema.Array(Schema.Struct({ date: Schema.String, ...figures })),
+  /** Dearest first. */
+  by_model: Schema.Array(Schema.Struct({ model: Schema.String, ...figures })),
+  by_key: Schema.Array(Schema.Struct({ key_id: Schema.String, name: Schema.NullOr(Schema.String), ...figures }))
+}).annotate({ identifier: "OwnUsage" })
+export type OwnUsage = typeof OwnUsage.Type
+
+const keyId = { key_id: Schema.String }
+const Moment = Schema.DateTimeUtcFromString
+
+export class PortalGroup extends HttpApiGroup.make("portal")
+  .add(
+    HttpApiEndpoint.get("list", "/v1/portal/keys", {
+      query: {
+        limit: Schema.optionalKey(
+          Schema.FiniteFromString.pipe(
+            Schema.decodeTo(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 1_000 })))
+          )
+        ),
+        cursor: Schema.optionalKey(Schema.String.check(Schema.isPattern(/^key_[0-9a-f]{32}$/)))
+      },
+      success: Schema.Struct({
+        object: Schema.Literal("list"),
+        data: Schema.Array(ApiKey),
+        has_more: Schema.Boolean,
+        next_cursor: Schema.NullOr(Schema.String)
+      }),
+      error: errors(500, 503)
+    }).annotateMerge(OpenApi.annotations({ title: "List one's own keys, newest first" })),
+    HttpApiEndpoint.post("create", "/v1/portal/keys", {
+      payload: CreateOwnKeyRequest,
+      success: IssuedApiKey,
+      error: errors(403, 429, 500, 503)
+    }).annotateMerge(OpenApi.annotations({ title: "Make a key; the secret is shown this once" })),
+    HttpApiEndpoint.patch("update", "/v1/portal/keys/:key_id", {
+      params: keyId,
+      payload: UpdateKeyRequest,
+      success: ApiKey,
+      error: errors(403, 404, 500, 503)
+    }),
+    HttpApiEndpoint.delete("revoke", "/v1/portal/keys/:key_id", {
+      params: keyId,
+      success: ApiKey,
+      error: errors(404, 500, 503)
+    }),
+    HttpApiEndpoint.post("rotate", "/v1/portal/keys/:key_id/rotate", {
+      params: keyId,
+      payload: RotateKeyRequest,
+      success: IssuedApiKey,
+      error: errors(404, 409, 500, 503)
+    }),
+    HttpApiEndpoint.get("usage", "/v1/portal/usage", {
+      query: { from: Schema.optionalKey(Moment), to: Schema.optionalKey(Moment) },
+      success: OwnUsage,
+      error: errors(400, 500, 503)
+    }).annotateMerge(
+      OpenApi.annotations({ title: "What one's keys have used, by day, model and key; this month unless told" })
+    )
+  )
+  .middleware(Validation)
+  .middleware(SessionAuthorization)
+  .annotateMerge(OpenApi.annotations({ title: "Portal" })) {}

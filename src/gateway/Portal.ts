@@ -1,0 +1,175 @@
+/**
+ * What users do for themselves: keys within what an admin granted them, and what these have used. Who asks for more than is granted, or
+ * for another's key, changes nothing. Two requests at once that would together go too far are both seen afterwards, and at least
+ * the later one is taken back.
+ */
+import { Context, Effect, Layer } from "effect"
+import { gatewayError, type GatewayError, GrantExceeded, NotFound } from "../domain/Errors.ts"
+import { type Grants, type UserRecord } from "../domain/User.ts"
+import { type KeyPatch } from "../store/KeyRepo.ts"
+import { Ledger, type UsageRow } from "../store/Ledger.ts"
+import { Accounts, type IssuedKey, type KeyView, type NewKey } from "./Accounts.ts"
+import { areScopesWithin, corrections, isTierWithin, type KeyBook, remainingOf } from "./Allowance.ts"
+import { Members } from "./Members.ts"
+import { orUnavailable } from "./OrUnavailable.ts"
+import { SignInLimits } from "./SignInLimits.ts"
+
+/** What a user asks for; what is absent or null is as much as may be. */
+export type WantedKey = Pick<NewKey, "name" | "allowedModels" | "privacy" | "expiresAtMs"> & {
+  readonly tier: NewKey["tier"] | null
+  readonly scopes: NewKey["scopes"] | null
+  readonly monthlyBudgetNano: NewKey["monthlyBudgetNano"]
+}
+
+export interface Usage {
+  readonly fromMs: number
+  readonly toMs: number
+  readonly rows: ReadonlyArray<UsageRow>
+  /** Names of the user's keys, by id. */
+  readonly names: ReadonlyMap<string, string>
+}
+
+/** Keys of one user that are not revoked. */
+const MOST_KEYS = 20
+const CREATIONS_PER_MINUTE = 10
+const PAGE = 1_000
+
+export class Portal extends Context.Service<
+  Portal,
+  {
+    readonly list: (
+      user: UserRecord,
+      page: { readonly limit: number; readonly cursor: string | null }
+    ) => Effect.Effect<{ readonly keys: ReadonlyArray<KeyView>; readonly nextCursor: string | null }, GatewayError>
+    readonly create: (user: UserRecord, wanted: WantedKey) => Effect.Effect<IssuedKey, GatewayError>
+    /** A budget of `null` is as much as may be. */
+    readonly change: (user: UserRecord, keyId: string, patch: KeyPatch) => Effect.Effect<KeyView, GatewayError>
+    readonly rotate: (user: UserRecord, keyId: string, graceSeconds: number) => Effect.Effect<IssuedKey, GatewayError>
+    readonly revoke: (user: UserRecord, keyId: string) => Effect.Effect<KeyView, GatewayError>
+    /** By day, model and key; `fromMs` inclusive, `toMs` exclusive. */
+    readonly usage: (user: UserRecord, fromMs: number, toMs: number) => Effect.Effect<Usage, GatewayError>
+    /** Takes back from a user's keys what is no longer granted. */
+    readonly conform: (userId: string) => Effect.Effect<void, GatewayError>
+  }
+>()("tollgate/gateway/Portal") {
+  static readonly layer = Layer.effect(
+    Portal,
+    Effect.gen(function* () {
+      const accounts = yield* Accounts
+      const members = yield* Members
+      const ledger = yield* Ledger
+      const rates = yield* SignInLimits
+
+      const allKeys = Effect.fnUntraced(function* (ownerId: string) {
+        const keys: Array<KeyView> = []
+        let cursor: string | null = null
+        do {
+          const page: { readonly keys: ReadonlyArray<KeyView>; readonly nextCursor: string | null } =
+            yield* accounts.list({ limit: PAGE, cursor, ownerId })
+          keys.push(...page.keys)
+          cursor = page.nextCursor
+        } while (cursor !== null)
+        return keys.map(({ balance, key }): KeyBook => ({ key, usedNano: balance.spentNano + balance.reservedNano }))
+      })
+
+      /** Everything about the user as it is now, not as it was when the token was looked up. */
+      const situation = Effect.fnUntraced(function* ({ id }: UserRecord) {
+        const { user } = yield* members.get(id)
+        return { grants: user.grants, books: yield* allKeys(id) }
+      })
+
+      const own = Effect.fnUntraced(function* ({ id }: UserRecord, keyId: string) {
+        const view = yield* accounts.get(keyId)
+        return view.key.ownerId === id ? view : yield* gatewayError(new NotFound({ what: "key", id: keyId }))
+      })
+
+      /** The budget that a key gets of what is left: what is asked for, or all of it. */
+      const budgetWithin = Effect.fnUntraced(function* (
+        grants: Grants,
+        others: ReadonlyArray<KeyBook>,
+        wantedNano: number | null
+      ) {
+        const remaining = remainingOf(grants, others)
+        if (remaining === null) return wantedNano
+        if (remaining < 0 || (wantedNano ?? 0) > remaining) {
+          return yield* gatewayError(
+            new GrantExceeded({ param: "monthly_budget_usd", availableNano: Math.max(0, remaining) })
+          )
+        }
+        return wantedNano ?? remaining
+      })
+
+      const allow = Effect.fnUntraced(function* (grants: Grants, { scopes, tier }: Pick<KeyPatch, "scopes" | "tier">) {
+        if (tier !== undefined && !isTierWithin(tier, grants.tier)) {
+          return yield* gatewayError(new GrantExceeded({ param: "tier", availableNano: null }))
+        }
+        if (scopes !== undefined && !areScopesWithin(scopes, grants.scopes)) {
+          return yield* gatewayError(new GrantExceeded({ param: "scopes", availableNano: null }))
+        }
+      })
+
+      const isOverdrawn = Effect.fnUntraced(function* (user: UserRecord) {
+        const { books, grants } = yield* situation(user)
+        return (remainingOf(grants, books) ?? 0) < 0 || liveOf(books) > MOST_KEYS
+      })
+
+      const create = Effect.fn("Portal.create")(function* (user: UserRecord, wanted: WantedKey) {
+        yield* rates.byUser("key", user.id, CREATIONS_PER_MINUTE)
+        const { books, grants } = yield* situation(user)
+        const tier = wanted.tier ?? grants.tier
+        const scopes = wanted.scopes ?? grants.scopes
+        yield* allow(grants, { tier, scopes })
+        const monthlyBudgetNano = yield* budgetWithin(grants, books, wanted.monthlyBudgetNano)
+        if (liveOf(books) >= MOST_KEYS) {
+          return yield* gatewayError(new GrantExceeded({ param: "keys", availableNano: null }))
+        }
+        const issued = yield* accounts.issue({ ...wanted, tier, scopes, monthlyBudgetNano, ownerId: user.id })
+        if (yield* isOverdrawn(user)) {
+          yield* accounts.revoke(issued.view.key.id)
+          return yield* gatewayError(new GrantExceeded({ param: "monthly_budget_usd", availableNano: 0 }))
+        }
+        return issued
+      })
+
+      const change = Effect.fn("Portal.change")(function* (user: UserRecord, keyId: string, patch: KeyPatch) {
+        const { key } = yield* own(user, keyId)
+        const { books, grants } = yield* situation(user)
+        yield* allow(grants, patch)
+        if (patch.monthlyBudgetNano === undefined) return yield* accounts.change(keyId, patch)
+        const others = books.filter((book) => book.key.id !== keyId)
+        const monthlyBudgetNano = yield* budgetWithin(grants, others, patch.monthlyBudgetNano)
+        const changed = yield* accounts.change(keyId, { ...patch, monthlyBudgetNano })
+        const isRaised = (monthlyBudgetNano ?? Infinity) > (key.monthlyBudgetNano ?? Infinity)
+        if (isRaised && (yield* isOverdrawn(user))) {
+          yield* accounts.change(keyId, { monthlyBudgetNano: key.monthlyBudgetNano })
+          return yield* gatewayError(new GrantExceeded({ param: "monthly_budget_usd", availableNano: 0 }))
+        }
+        return changed
+      })
+
+      const usage = Effect.fn("Portal.usage")(function* (user: UserRecord, fromMs: number, toMs: number) {
+        const rows = yield* orUnavailable(ledger.usage({ ownerId: user.id, fromMs, toMs }))
+        const books = yield* allKeys(user.id)
+        return { fromMs, toMs, rows, names: new Map(books.map(({ key }) => [key.id, key.name])) } satisfies Usage
+      })
+
+      const conform = Effect.fn("Portal.conform")(function* (userId: string) {
+        const { user } = yield* members.get(userId)
+        const { books, grants } = yield* situation(user)
+        for (const { keyId, ...patch } of corrections(grants, books)) yield* accounts.change(keyId, patch)
+      })
+
+      return Portal.of({
+        create,
+        change,
+        usage,
+        conform,
+        list: (user, page) => accounts.list({ ...page, ownerId: user.id }),
+        rotate: (user, keyId, graceSeconds) => Effect.andThen(own(user, keyId), accounts.rotate(keyId, graceSeconds)),
+        revoke: (user, keyId) => Effect.andThen(own(user, keyId), accounts.revoke(keyId))
+      })
+    })
+  )
+}
+
+const liveOf = (books: ReadonlyArray<KeyBook>): number => books.filter(({ key }) => key.state !== "revoked").length
