@@ -168,6 +168,7 @@ export const routes = (settings: SettingsShape, adminKey: Redacted.Redacted) =>
         ModelRoutes.layerAdmin,
         GenerationRoutes.layer,
         GenerationRoutes.layerAdmin,
+        GenerationRoutes.layerOwned,
         KeyRoutes.layer,
         KeyRoutes.layerOwn,
         AdminRoutes.layer,

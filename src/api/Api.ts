@@ -5,7 +5,7 @@ import { AdminSettingsGroup } from "./AdminSettings.ts"
 import { AuthGroup, MeGroup } from "./Auth.ts"
 import { ChatGroup } from "./Chat.ts"
 import { EmbeddingsGroup } from "./Embeddings.ts"
-import { AdminGenerationsGroup, GenerationsGroup } from "./Generations.ts"
+import { AdminGenerationsGroup, GenerationsGroup, OwnedGenerationsGroup } from "./Generations.ts"
 import { HealthGroup } from "./Health.ts"
 import { KeysGroup, OwnKeyGroup } from "./Keys.ts"
 import { MetricsGroup } from "./Metrics.ts"
@@ -32,6 +32,7 @@ export class Api extends HttpApi.make("tollgate")
   .add(AdminGroup)
   .add(SeriesGroup)
   .add(AdminGenerationsGroup)
+  .add(OwnedGenerationsGroup)
   .add(AdminModelsGroup)
   .add(AdminSettingsGroup)
   .add(AuthGroup)

@@ -1,8 +1,8 @@
-/** Reading generations back, a key its own and the admin any: spec.md's record and, beyond it, the receipt of contract §7. */
+/** Reading generations back, a key its own, a user those of its keys and the admin any: spec.md's record and, beyond it, the receipt of contract §7. */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { UsageInfo } from "../domain/Chat.ts"
-import { AdminAuthorization, Authorization } from "./Authorization.ts"
+import { AdminAuthorization, Authorization, SessionAuthorization } from "./Authorization.ts"
 import { errors, Validation } from "./Failure.ts"
 
 const Usd = Schema.Finite
@@ -122,3 +122,25 @@ export class AdminGenerationsGroup extends HttpApiGroup.make("adminGenerations")
   .middleware(Validation)
   .middleware(AdminAuthorization)
   .annotateMerge(OpenApi.annotations({ title: "Administration: generations" })) {}
+
+/** The record with the key that made it. */
+export const OwnedGenerationRecord = Schema.Struct({ ...GenerationRecord.fields, key_id: Schema.String }).annotate({
+  identifier: "OwnedGenerationRecord"
+})
+
+export class OwnedGenerationsGroup extends HttpApiGroup.make("ownedGenerations")
+  .add(
+    HttpApiEndpoint.get("get", "/v1/portal/generations/:generation_id", {
+      params: { generation_id: Schema.String },
+      success: OwnedGenerationRecord,
+      error: errors(404, 500, 503)
+    }).annotateMerge(OpenApi.annotations({ title: "Read a generation of one of one's keys" })),
+    HttpApiEndpoint.get("list", "/v1/portal/generations", {
+      query: { ...page, key: Schema.optionalKey(Word), error: Schema.optionalKey(Word) },
+      success: listOf(OwnedGenerationRecord),
+      error: errors(500, 503)
+    }).annotateMerge(OpenApi.annotations({ title: "List the generations of one's keys, newest first" }))
+  )
+  .middleware(Validation)
+  .middleware(SessionAuthorization)
+  .annotateMerge(OpenApi.annotations({ title: "Portal: generations" })) {}

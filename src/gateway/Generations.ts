@@ -1,5 +1,5 @@
 /**
- * Reading generations back: a key its own only, the admin any. A generation that is still under way is waited for, so that it can be read from the
+ * Reading generations back: a key its own only, a user those of its keys, the admin any. A generation that is still under way is waited for, so that it can be read from the
  * moment the client holds its id; one whose lease ran out is settled first by whoever asks.
  */
 import { Clock, Context, Duration, Effect, Layer, Option, Schedule } from "effect"
@@ -16,6 +16,8 @@ export interface GenerationFilter {
   readonly toMs?: number
   readonly model?: string
   readonly provider?: string
+  /** Only those of this user's keys. */
+  readonly ownerId?: string
   /** An error type; `any`: those that failed; `none`: those that did not. */
   readonly error?: string
 }
@@ -29,8 +31,8 @@ const RECONCILE_EVERY = Duration.seconds(30)
 export class Generations extends Context.Service<
   Generations,
   {
-    /** Without a key: whosever it is. */
-    readonly get: (id: string, keyId: string | null) => Effect.Effect<Generation, GatewayError>
+    /** Without a key and an owner: whosever it is. */
+    readonly get: (id: string, keyId: string | null, ownerId?: string) => Effect.Effect<Generation, GatewayError>
     /** Without a key: everyone's. */
     readonly list: (keyId: string | null, filter: GenerationFilter) => Effect.Effect<GenerationPage, GatewayError>
   }
@@ -40,10 +42,14 @@ export class Generations extends Context.Service<
     Effect.gen(function* () {
       const ledger = yield* Ledger
 
-      const get = Effect.fn("Generations.get")(function* (id: string, keyId: string | null) {
+      const get = Effect.fn("Generations.get")(function* (
+        id: string,
+        keyId: string | null,
+        ownerId: string | null = null
+      ) {
         if (!isId("gen", id)) return yield* gatewayError(new NotFound({ what: "generation", id }))
         while (true) {
-          const found = yield* orUnavailable(ledger.find(id, keyId))
+          const found = yield* orUnavailable(ledger.find(id, keyId, ownerId))
           if (Option.isNone(found)) return yield* gatewayError(new NotFound({ what: "generation", id }))
           if (found.value._tag === "Settled") return found.value.generation
           const nowMs = yield* Clock.currentTimeMillis

@@ -2,6 +2,7 @@
 import { DateTime, Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { Api } from "../api/Api.ts"
+import { CurrentUser } from "../api/Authorization.ts"
 import { type GenerationRecord } from "../api/Generations.ts"
 import { type Generation } from "../domain/Generation.ts"
 import { usdFromNano, usdPerMillionFromPico } from "../domain/Money.ts"
@@ -54,6 +55,36 @@ export const layerAdmin = HttpApiBuilder.group(
   })
 )
 
+/** A signed-in user's view: those of its keys. */
+export const layerOwned = HttpApiBuilder.group(
+  Api,
+  "ownedGenerations",
+  Effect.fnUntraced(function* (handlers) {
+    const generations = yield* Generations
+    return handlers.handleAll({
+      get: ({ params }) =>
+        guard(
+          Effect.flatMap(CurrentUser, ({ user }) =>
+            Effect.map(generations.get(params.generation_id, null, user.id), ownedRecordOf)
+          )
+        ),
+      list: ({ query }) =>
+        guard(
+          Effect.flatMap(CurrentUser, ({ user }) =>
+            Effect.map(
+              generations.list(query.key ?? null, {
+                ...filterOf(query),
+                ownerId: user.id,
+                ...(query.error === undefined ? {} : { error: query.error })
+              }),
+              (page) => listOf(page, ownedRecordOf)
+            )
+          )
+        )
+    })
+  })
+)
+
 interface PageQuery {
   readonly limit?: number
   readonly cursor?: string
@@ -77,11 +108,9 @@ const listOf = <Record>({ generations, nextCursor }: GenerationList, wire: (gene
   next_cursor: nextCursor
 })
 
-const adminRecordOf = (generation: Generation) => ({
-  ...recordOf(generation),
-  key_id: generation.keyId,
-  owner: generation.ownerId
-})
+const ownedRecordOf = (generation: Generation) => ({ ...recordOf(generation), key_id: generation.keyId })
+
+const adminRecordOf = (generation: Generation) => ({ ...ownedRecordOf(generation), owner: generation.ownerId })
 
 const recordOf = (generation: Generation): GenerationRecord => ({
   id: generation.id,

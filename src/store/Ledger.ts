@@ -50,6 +50,8 @@ export interface GenerationPage {
 export interface GenerationQuery {
   /** `null`: every key's. */
   readonly keyId: string | null
+  /** Only those of this user's keys. */
+  readonly ownerId?: string
   readonly limit: number
   readonly cursor: string | null
   readonly fromMs?: number
@@ -167,8 +169,12 @@ export class Ledger extends Context.Service<
     readonly settle: (generation: Generation, month: string) => Effect.Effect<void, StoreError>
     /** Ends a reservation that came to nothing: releases what it held and removes the intent. Once. */
     readonly void: (generationId: string) => Effect.Effect<void, StoreError>
-    /** The generation, if it is this key's; another's answers none. `null`: whosever it is. */
-    readonly find: (id: string, keyId: string | null) => Effect.Effect<Option.Option<GenerationState>, StoreError>
+    /** The generation, if it is this key's, and this owner's; another's answers none. `null`: whosever it is. */
+    readonly find: (
+      id: string,
+      keyId: string | null,
+      ownerId?: string | null
+    ) => Effect.Effect<Option.Option<GenerationState>, StoreError>
     /** Settled generations, newest first (by id, descending). */
     readonly list: (query: GenerationQuery) => Effect.Effect<GenerationPage, StoreError>
     /** What happened in each stretch of `bucketMs` that has a generation, oldest first, over all keys. */

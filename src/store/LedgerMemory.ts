@@ -106,24 +106,27 @@ export const makeLedgerMemory = (): Ledger["Service"] => {
 
     void: (generationId) => Effect.sync(() => void release(generationId)),
 
-    find: (id, keyId) =>
+    find: (id, keyId, ownerId = null) =>
       Effect.sync(() => {
+        const isTheirs = (one: Pick<Generation, "keyId" | "ownerId">) =>
+          (keyId ?? one.keyId) === one.keyId && (ownerId ?? one.ownerId) === one.ownerId
         const settled = state.generations.get(id)?.generation
-        if (settled !== undefined && (keyId ?? settled.keyId) === settled.keyId)
+        if (settled !== undefined && isTheirs(settled))
           return Option.some<GenerationState>({ _tag: "Settled", generation: settled })
         const held = state.reservations.get(id)
-        return held !== undefined && (keyId ?? held.keyId) === held.keyId
+        return held !== undefined && isTheirs(held)
           ? Option.some<GenerationState>({ _tag: "Pending", leaseUntilMs: held.leaseUntilMs })
           : Option.none()
       }),
 
-    list: ({ keyId, limit, cursor, fromMs = -Infinity, toMs = Infinity, model, provider, error }) =>
+    list: ({ keyId, limit, cursor, fromMs = -Infinity, toMs = Infinity, model, ownerId, provider, error }) =>
       Effect.sync(() => {
         const found = [...state.generations.values()]
           .map((entry) => entry.generation)
           .filter((one) => (keyId === null || one.keyId === keyId) && (cursor === null || one.id < cursor))
           .filter((one) => one.createdAtMs >= fromMs && one.createdAtMs < toMs)
           .filter((one) => model === undefined || one.model === model)
+          .filter((one) => ownerId === undefined || one.ownerId === ownerId)
           .filter((one) => provider === undefined || one.provider === provider)
           .filter((one) => error === undefined || endedIn(one, error))
           .sort((a, b) => (a.id < b.id ? 1 : -1))

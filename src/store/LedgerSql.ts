@@ -128,12 +128,14 @@ export const makeLedgerSql: Effect.Effect<Ledger["Service"], never, PgClient.PgC
         Effect.asVoid(guard(sql`SELECT ledger_renew(${processId}, ${leaseUntilMs}::bigint)`))
       ),
 
-      find: Effect.fn("Ledger.find")(function* (id, keyId) {
+      find: Effect.fn("Ledger.find")(function* (id, keyId, ownerId = null) {
         const rows = yield* guard(
           sql<{ readonly id: string | null; readonly lease_until_ms: number | null }>`
           SELECT g.*, r.lease_until_ms FROM (SELECT 1) AS one
           LEFT JOIN generations AS g ON g.id = ${id} AND g.key_id = coalesce(${keyId}::text, g.key_id)
-          LEFT JOIN reservations AS r ON r.generation_id = ${id} AND r.key_id = coalesce(${keyId}::text, r.key_id)`
+            AND (${ownerId}::text IS NULL OR g.owner_id = ${ownerId}::text)
+          LEFT JOIN reservations AS r ON r.generation_id = ${id} AND r.key_id = coalesce(${keyId}::text, r.key_id)
+            AND (${ownerId}::text IS NULL OR r.owner_id = ${ownerId}::text)`
         )
         const settled = yield* decodeGenerations(rows.filter((row) => row.id !== null))
         if (settled[0] !== undefined) {
@@ -185,9 +187,10 @@ export const makeLedgerSql: Effect.Effect<Ledger["Service"], never, PgClient.PgC
 /** Only what is asked for, so that each kind of question finds its index. */
 const conditionsOf = (
   sql: PgClient.PgClient,
-  { keyId, cursor, fromMs, toMs, model, provider, error }: GenerationQuery
+  { keyId, ownerId, cursor, fromMs, toMs, model, provider, error }: GenerationQuery
 ) => [
   ...(keyId === null ? [] : [sql`key_id = ${keyId}`]),
+  ...(ownerId === undefined ? [] : [sql`owner_id = ${ownerId}`]),
   ...(cursor === null ? [] : [sql`id < ${cursor}`]),
   ...(fromMs === undefined ? [] : [sql`created_at_ms >= ${fromMs}::bigint`]),
   ...(toMs === undefined ? [] : [sql`created_at_ms < ${toMs}::bigint`]),

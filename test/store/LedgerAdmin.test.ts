@@ -39,15 +39,23 @@ const on = <E>(name: string, ledger: Layer.Layer<Ledger, E>) => {
         assert.deepStrictEqual(yield* ids({ error: "none" }), ["gen_2", "gen_1"])
         assert.deepStrictEqual(yield* ids({ error: "timeout" }), ["gen_4"])
         assert.deepStrictEqual(yield* ids({ fromMs: T0 + 1, toMs: T0 + 3, error: "any" }), ["gen_3"])
+        yield* settle("gen_0", { keyId: "key_c", ownerId: "usr_1" })
+        assert.deepStrictEqual(yield* ids({ ownerId: "usr_1" }), ["gen_0"])
+        assert.deepStrictEqual(yield* ids({ ownerId: "usr_1", keyId: "key_a" }), [])
         assert.deepStrictEqual(yield* ids({ error: "'; DROP TABLE generations; --" }), [])
 
         const found = yield* ledger.find("gen_3", null)
         assert.isTrue(Option.isSome(found) && found.value._tag === "Settled")
         assert.isTrue(Option.isNone(yield* ledger.find("gen_9", null)))
+        const state = (id: string, ownerId: string) =>
+          Effect.map(ledger.find(id, null, ownerId), (found) => (Option.isSome(found) ? found.value._tag : "none"))
+        assert.deepStrictEqual(yield* state("gen_0", "usr_1"), "Settled")
+        assert.deepStrictEqual(yield* state("gen_0", "usr_2"), "none")
+        assert.deepStrictEqual(yield* state("gen_3", "usr_1"), "none")
         yield* ledger.reserve({
           generationId: "gen_5",
           keyId: "key_a",
-          ownerId: null,
+          ownerId: "usr_2",
           model: "m/two",
           month: "2026-11",
           amountNano: 1,
@@ -60,6 +68,8 @@ const on = <E>(name: string, ledger: Layer.Layer<Ledger, E>) => {
           yield* ledger.find("gen_5", null),
           Option.some({ _tag: "Pending", leaseUntilMs: T0 + MINUTE })
         )
+        assert.deepStrictEqual(yield* state("gen_5", "usr_2"), "Pending")
+        assert.deepStrictEqual(yield* state("gen_5", "usr_1"), "none")
       })
     )
   })
