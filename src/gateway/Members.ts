@@ -3,13 +3,14 @@
  * process; nothing else of him changes, so that lifting it restores what was.
  */
 import { Clock, Context, Effect, Layer, Option } from "effect"
-import { gatewayError, type GatewayError, NotFound } from "../domain/Errors.ts"
+import { gatewayError, type GatewayError, NotFound, SignInInputInvalid } from "../domain/Errors.ts"
 import { isId } from "../domain/Ids.ts"
 import { type Grants, type Identity, type Role, type UserRecord } from "../domain/User.ts"
 import { KeyRepo } from "../store/KeyRepo.ts"
 import { Sessions } from "../store/Sessions.ts"
 import { type UserPage, Users } from "../store/Users.ts"
 import { Arrivals } from "./Arrivals.ts"
+import { destinationOf } from "./Destination.ts"
 import { orUnavailable } from "./OrUnavailable.ts"
 
 export interface Member {
@@ -34,7 +35,7 @@ export class Members extends Context.Service<
       readonly email?: string
     }) => Effect.Effect<UserPage, GatewayError>
     readonly change: (id: string, change: MemberChange) => Effect.Effect<Member, GatewayError>
-    /** Makes whoever has, or will prove to have, this address an admin. Makes the user when there is none. */
+    /** Makes whoever has, or will prove to have, this address an admin. Makes the user when there is none; refuses what is no address. */
     readonly grantAdmin: (email: string) => Effect.Effect<Member, GatewayError>
   }
 >()("tollgate/gateway/Members") {
@@ -76,7 +77,12 @@ export class Members extends Context.Service<
       }, orUnavailable)
 
       const grantAdmin = Effect.fn("Members.grantAdmin")(function* (email: string) {
-        const { id } = yield* arrivals.welcome({ provider: "email", subject: email, email, phone: null })
+        const address = destinationOf("email", email)
+        if (Option.isNone(address)) {
+          return yield* gatewayError(new SignInInputInvalid({ param: "email", fault: "malformed" }))
+        }
+        const { value } = address
+        const { id } = yield* arrivals.welcome({ provider: "email", subject: value, email: value, phone: null })
         return yield* change(id, { role: "admin" })
       })
 

@@ -7,7 +7,7 @@ import { HttpServer, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { Api } from "../api/Api.ts"
 import { type Tokens } from "../api/Auth.ts"
-import { ForeignSite, gatewayError, NotFound } from "../domain/Errors.ts"
+import { ForeignSite, gatewayError, type GatewayError, NotFound } from "../domain/Errors.ts"
 import { AccessTokens } from "../gateway/AccessTokens.ts"
 import { CodeMailbox } from "../gateway/CodeMailbox.ts"
 import { CodeSignIn } from "../gateway/CodeSignIn.ts"
@@ -59,6 +59,20 @@ export const layer = (auth: SettingsShape["auth"]) =>
         }
         const response = HttpServerResponse.jsonUnsafe(body, { headers: noStore })
         return carriers.cookie ? SignInCookies.setRefreshCookie(response, refreshToken, cookieSeconds) : response
+      })
+
+      /** The flow is over, well or not: on to where the browser wants to go, or the tokens, or what went wrong. */
+      const ended = Effect.fnUntraced(function* (
+        redirectTo: string | null,
+        result: Result.Result<TokenPair, GatewayError>
+      ) {
+        if (redirectTo === null) return yield* answer(yield* Effect.fromResult(result), { body: true, cookie: true })
+        if (Result.isFailure(result)) return HttpServerResponse.redirect(failedAt(redirectTo), { headers: noStore })
+        return SignInCookies.setRefreshCookie(
+          HttpServerResponse.redirect(redirectTo, { headers: noStore }),
+          Redacted.value(result.success.refreshToken),
+          cookieSeconds
+        )
       })
 
       const returnUrl = (provider: string): string => `${publicUrl}/auth/oauth/${provider}/callback`
@@ -154,17 +168,7 @@ export const layer = (auth: SettingsShape["auth"]) =>
                 browserSecrets: SignInCookies.flowSecrets(request.cookies),
                 userAgent: request.headers["user-agent"] ?? null
               })
-              const response = yield* Effect.gen(function* () {
-                if (redirectTo === null)
-                  return yield* answer(yield* Effect.fromResult(result), { body: true, cookie: true })
-                if (Result.isFailure(result))
-                  return HttpServerResponse.redirect(failedAt(redirectTo), { headers: noStore })
-                return SignInCookies.setRefreshCookie(
-                  HttpServerResponse.redirect(redirectTo, { headers: noStore }),
-                  Redacted.value(result.success.refreshToken),
-                  cookieSeconds
-                )
-              })
+              const response = yield* guard(ended(redirectTo, result))
               return SignInCookies.clearFlowCookie(response, returned.searchParams.get("state") ?? "")
             })
           ),

@@ -105,8 +105,11 @@ export const makeIdentityProviders = Effect.fnUntraced(function* (
       const configuration = yield* Cache.get(configurations, provider)
       const { authorizationCodeGrant } = yield* library
       const isGitHub = provider === "github"
+      const returned = new URL(callbackUrl)
+      // What GitHub calls itself here is not where it answers; the flow already belongs to it alone.
+      if (isGitHub) returned.searchParams.delete("iss")
       const tokens = yield* attempt(provider, () =>
-        authorizationCodeGrant(configuration, callbackUrl, {
+        authorizationCodeGrant(configuration, returned, {
           expectedState: state,
           pkceCodeVerifier: verifier,
           ...(isGitHub ? {} : { expectedNonce: nonce, idTokenExpected: true })

@@ -3,6 +3,7 @@ import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { Members } from "../../src/gateway/Members.ts"
+import { noSignIn } from "../../src/settings/SignIn.ts"
 import { type SentRequest, TestApp } from "../support/TestApp.ts"
 
 const app = TestApp.layer({ providers: [] })
@@ -193,6 +194,23 @@ it.effect(
     }).pipe(Effect.provide(app))
 )
 
+it.effect("codes are bounded for all together, and verifications for a network address", () =>
+  Effect.gen(function* () {
+    const limits = { ...noSignIn.limits, globalMinute: 3 }
+    yield* Effect.gen(function* () {
+      const statuses = yield* Effect.forEach(["a@b.c", "d@b.c", "e@b.c", "f@b.c"], (email) =>
+        Effect.map(start(email), ({ status }) => status)
+      )
+      assert.deepStrictEqual(statuses, [200, 200, 200, 429])
+      const verifications = yield* Effect.forEach(Array.from({ length: 31 }), () => verify("nonsense", "1"))
+      assert.deepStrictEqual(
+        verifications.map(({ status }) => status),
+        [...Array.from({ length: 30 }, () => 401), 429]
+      )
+    }).pipe(Effect.provide(TestApp.layer({ providers: [], settings: { auth: { ...noSignIn, limits } } })))
+  })
+)
+
 it.effect("a refresh token is traded once; its successor is told again for ten seconds, then the session is over", () =>
   Effect.gen(function* () {
     const first = (yield* signIn("anna@example.com")).body
@@ -317,7 +335,9 @@ it.effect("a session of an admin opens what the admin key opens, while the role 
     const { adminKey, send } = yield* TestApp
     const members = yield* Members
     const overview = (request: SentRequest) => ask("/v1/admin/overview", request)
-    yield* members.grantAdmin("root@example.com")
+    yield* members.grantAdmin(" Root@Example.com")
+    const nobody = yield* Effect.flip(members.grantAdmin("root"))
+    assert.strictEqual(nobody.reason._tag, "SignInInputInvalid")
     const root = (yield* signIn("root@example.com")).body
     const anna = (yield* signIn("anna@example.com")).body
     assert.strictEqual(root.user.role, "admin")

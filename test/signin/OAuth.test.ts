@@ -332,6 +332,36 @@ describe("attacks", () => {
   )
 })
 
+it.effect("who refuses, or is refused by the provider, is told so, and nothing of why", () =>
+  withApp(({ google, url }) =>
+    Effect.gen(function* () {
+      google.signsIn(anna)
+      const browser = new Browser(url)
+      const started = yield* go(browser, "/auth/oauth/google/start", 0)
+      const state = new URL(started.headers.get("location") ?? "").searchParams.get("state")
+      const query = `error=access_denied&error_description=%3Cscript%3E&state=${state}`
+      const denied = yield* go(browser, `/auth/oauth/google/callback?${query}`)
+      assert.deepStrictEqual(codeOf(denied), [400, "oauth_denied"])
+      assert.notInclude(denied.text, "script")
+      assert.deepStrictEqual(browser.cookies("/auth/oauth/google"), {})
+    })
+  )
+)
+
+it.effect("a network address may begin thirty flows a minute", () =>
+  withApp(({ url }) =>
+    Effect.gen(function* () {
+      const starts = yield* Effect.forEach(Array.from({ length: 31 }), () =>
+        go(new Browser(url), "/auth/oauth/github/start", 0)
+      )
+      assert.deepStrictEqual(
+        starts.map(({ status }) => status),
+        [...Array.from({ length: 30 }, () => 302), 429]
+      )
+    })
+  )
+)
+
 it.effect("422 for a provider that there is not; 503 for one that does not answer, and it may be back", () =>
   withApp(({ okta, url }) =>
     Effect.gen(function* () {
