@@ -17,7 +17,7 @@ const ERROR_LIMIT_BYTES = 64 * 1024
 const UNSTREAMED_LIMIT_BYTES = 4 * 1024 * 1024
 
 /** Events of providers that made no sense and were left out. */
-export const skippedEvents = Metric.counter("tollgate_stream_events_skipped", {
+const skippedEvents = Metric.counter("tollgate_stream_events_skipped", {
   description: "Malformed events that were left out of providers' streams",
   incremental: true
 })
