@@ -87,6 +87,14 @@ export const rooms: ReadonlyArray<Room> = [
     because: "the contract must be safe for a client to import: domain and effect/http-api only"
   },
   {
+    name: "client",
+    files: /^client\//,
+    mayImport: /^(?:api|domain)\//,
+    packages: new RegExp(`^(?:${effectCore}|effect/(?:http|http-api)$|effect/encoding/\\w+$)`),
+    because:
+      "the client runs wherever there is a fetch: the contract and effect, nothing of Node and nothing of the server"
+  },
+  {
     name: "http",
     files: /^http\//,
     mayImport: new RegExp(`^(?:api/|gateway/|domain/|${settings}$)`),

@@ -27,7 +27,11 @@ const written = (adapt: (block: Block) => string): Effect.Effect<string, never, 
     for (const { block, name } of examples) writeFileSync(join(directory, name), adapt(block))
     const config = { extends: join(root, "tsconfig.json"), include: ["*.ts"] }
     writeFileSync(join(directory, "tsconfig.json"), JSON.stringify(config))
-    writeFileSync(join(directory, "package.json"), JSON.stringify({ type: "module" }))
+    const { exports, name, type } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as Record<
+      string,
+      unknown
+    >
+    writeFileSync(join(directory, "package.json"), JSON.stringify({ name, type, exports }))
     return directory
   })
 

@@ -1,0 +1,109 @@
+/**
+ * The contract as a client sees it: for every endpoint of the HTTP API its method, path, credential, and what its answers decode to; and
+ * the types of the calls. All of it is derived from `Api`, so that client and gateway cannot come to differ.
+ */
+import { Effect, type Schema } from "effect"
+import { type HttpClientError, type HttpClientResponse } from "effect/http"
+import { HttpApi, HttpApiClient, type HttpApiEndpoint, type HttpApiGroup } from "effect/http-api"
+import { Api } from "../api/Api.ts"
+import { AdminAuthorization, Authorization, SessionAuthorization } from "../api/Authorization.ts"
+import { type ErrorEnvelope } from "../api/Failure.ts"
+
+/** Which credential an endpoint asks for; an endpoint that asks for none is sent none. */
+export type Credential = "apiKey" | "admin" | "session" | null
+
+export interface Endpoint {
+  readonly group: string
+  readonly name: string
+  readonly method: HttpApiEndpoint.Top["method"]
+  /** With `:name` where a parameter stands. */
+  readonly path: string
+  readonly credential: Credential
+  /** The statuses of an answer that is no error. */
+  readonly successes: ReadonlySet<number>
+  readonly decode: (
+    response: HttpClientResponse.HttpClientResponse
+  ) => Effect.Effect<unknown, ErrorEnvelope | Schema.SchemaError | HttpClientError.HttpClientError>
+}
+
+const credentialOf = (middleware: ReadonlySet<string>): Credential => {
+  if (middleware.has(Authorization.key)) return "apiKey"
+  if (middleware.has(AdminAuthorization.key)) return "admin"
+  return middleware.has(SessionAuthorization.key) ? "session" : null
+}
+
+// The contract tells its types where a name is known beforehand; here names are data, so they are asked for.
+const isGroup = (name: string): name is GroupNames => Object.hasOwn(Api.groups, name)
+const isEndpoint = (group: GroupNames, name: string): name is EndpointsOf<GroupNames>["identifier"] =>
+  Object.hasOwn(Api.groups[group].endpoints, name)
+
+const decoderOf = (group: string, endpoint: string): Endpoint["decode"] =>
+  isGroup(group) && isEndpoint(group, endpoint)
+    ? HttpApiClient.decodeResponse(Api, { group, endpoint })
+    : () => Effect.die(new Error(`the contract has no ${group}.${endpoint}`))
+
+const collect = (): ReadonlyArray<Endpoint> => {
+  const found: Array<Endpoint> = []
+  HttpApi.reflect(Api, {
+    onGroup: () => undefined,
+    onEndpoint: ({ endpoint, group, middleware, successes }) => {
+      found.push({
+        group: group.identifier,
+        name: endpoint.identifier,
+        method: endpoint.method,
+        path: endpoint.path,
+        credential: credentialOf(new Set([...middleware].map(({ key }) => key))),
+        successes: new Set(successes.keys()),
+        decode: decoderOf(group.identifier, endpoint.identifier)
+      })
+    }
+  })
+  return found
+}
+
+export const endpoints: ReadonlyArray<Endpoint> = collect()
+
+/** A call for every endpoint, by group and name, and `chat.stream`. */
+export function grouped<Shape>(call: (endpoint: Endpoint) => unknown, stream: unknown): Shape
+export function grouped(call: (endpoint: Endpoint) => unknown, stream: unknown): unknown {
+  const groups: Record<string, Record<string, unknown>> = {}
+  for (const endpoint of endpoints) {
+    groups[endpoint.group] = { ...groups[endpoint.group], [endpoint.name]: call(endpoint) }
+  }
+  return { ...groups, chat: { ...groups["chat"], stream } }
+}
+
+type Groups = typeof Api extends HttpApi.HttpApi<infer _, infer All> ? All : never
+type AnyEndpoint = HttpApiEndpoint.ConstraintRequest
+
+/** A query as it is written in code: numbers are numbers, moments are ISO 8601. */
+type QueryOf<S extends Schema.Constraint> = {
+  readonly [K in keyof S["Encoded"]]: K extends keyof S["Type"]
+    ? Exclude<S["Type"][K], undefined> extends number
+      ? number
+      : S["Encoded"][K]
+    : S["Encoded"][K]
+}
+
+type Part<Name extends string, Whole, Value> = [Whole] extends [never] ? unknown : { readonly [K in Name]: Value }
+
+/** A query whose members may all be left out may be left out itself. */
+type QueryPart<S extends Schema.Constraint> = [S["Encoded"]] extends [never]
+  ? unknown
+  : {} extends S["Encoded"]
+    ? { readonly query?: QueryOf<S> }
+    : { readonly query: QueryOf<S> }
+
+/** What a call is given: the parameters of its path, its query, and its body as JSON has it. */
+export type RequestOf<E extends AnyEndpoint> = Part<"params", E["~Params"]["Encoded"], E["~Params"]["Encoded"]> &
+  QueryPart<E["~Query"]> &
+  Part<"payload", E["~Payload"]["Encoded"], E["~Payload"]["Encoded"]>
+
+/** What a call answers. */
+export type AnswerOf<E extends AnyEndpoint> = HttpApiClient.SuccessType<E["~Success"]>
+
+export type GroupNames = Groups["identifier"]
+export type EndpointsOf<Name extends GroupNames> = Extract<
+  HttpApiGroup.Endpoints<HttpApiGroup.WithIdentifier<Groups, Name>>,
+  AnyEndpoint
+>

@@ -1,0 +1,148 @@
+/**
+ * One request and its answer: the credential that the endpoint asks for and no other, JSON both ways, and every ending that is not the
+ * declared one as a `TollgateError`. Nothing is sent twice unless retries are asked for, and then only what was refused as retryable.
+ */
+import { Duration, Effect, Option, Redacted, Schedule, Schema } from "effect"
+import { HttpClient, HttpClientError, HttpClientRequest, type HttpClientResponse } from "effect/http"
+import { ErrorBody, ValidationError } from "../api/Failure.ts"
+import { type Endpoint } from "./Endpoints.ts"
+import { CutOff, Refused, TollgateError, Unexpected, Unreachable, withoutRequest } from "./TollgateError.ts"
+
+type Secret = string | Redacted.Redacted
+
+export interface ConnectionOptions {
+  /** Where the gateway is: `http://127.0.0.1:8787`. A path before `/v1` is kept. */
+  readonly url: string | URL
+  /** For chat, embeddings, models, one's own generations, privacy and route previews. */
+  readonly apiKey?: Secret | undefined
+  /** For keys and administration. */
+  readonly adminKey?: Secret | undefined
+  /** A signed-in user's; it opens administration too when the user is an admin and there is no admin key. */
+  readonly accessToken?: Secret | undefined
+  /** Sent with every request. */
+  readonly headers?: Readonly<Record<string, string>> | undefined
+  /**
+   * How often a request that was refused as retryable is sent again, after the time that the gateway names, else after half a second,
+   * doubled each time. 0 unless told.
+   */
+  readonly retries?: number | undefined
+}
+
+/** What an answer says beside its body. */
+export interface Head {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+}
+
+export interface CallOptions {
+  /** Such as `idempotency-key` or `cache-control`. */
+  readonly headers?: Readonly<Record<string, string>> | undefined
+  /** Told of the answer's status and headers before its body is read; of refusals too. */
+  readonly onHead?: ((head: Head) => void) | undefined
+}
+
+/** A request's parts, as `RequestOf` types them. */
+export interface Parts {
+  readonly params?: Readonly<Record<string, string>>
+  readonly query?: Readonly<Record<string, unknown>>
+  readonly payload?: unknown
+}
+
+export type Send = (
+  endpoint: Endpoint,
+  parts: Parts,
+  options: CallOptions
+) => Effect.Effect<HttpClientResponse.HttpClientResponse, TollgateError, HttpClient.HttpClient>
+
+const FIRST_PAUSE = Duration.millis(500)
+
+/** Sends requests over a connection. An answer that is there is a declared one; its body is yet to be read. */
+export const makeSend = (connection: ConnectionOptions): Send => {
+  const base = String(connection.url).replace(/\/+$/, "")
+  const retries = connection.retries ?? 0
+  const schedule = Schedule.exponential(FIRST_PAUSE).pipe(
+    Schedule.setInputType<TollgateError>(),
+    Schedule.modifyDelay(({ duration, input }) =>
+      Effect.succeed(input.retryAfterSeconds === null ? duration : Duration.seconds(input.retryAfterSeconds))
+    )
+  )
+
+  const once = Effect.fnUntraced(function* (endpoint: Endpoint, parts: Parts, options: CallOptions) {
+    const request = HttpClientRequest.make(endpoint.method)(`${base}${pathOf(endpoint.path, parts)}`).pipe(
+      HttpClientRequest.acceptJson,
+      HttpClientRequest.setHeaders({ ...connection.headers, ...credentials(endpoint, connection), ...options.headers }),
+      parts.payload === undefined
+        ? (request) => request
+        : HttpClientRequest.bodyText(JSON.stringify(parts.payload), "application/json")
+    )
+    const response = yield* Effect.mapError(
+      HttpClient.execute(request),
+      (cause) => new TollgateError({ reason: new Unreachable({ url: base, cause: withoutRequest(cause) }) })
+    )
+    options.onHead?.({ status: response.status, headers: { ...response.headers } })
+    return endpoint.successes.has(response.status) ? response : yield* refusal(response)
+  })
+
+  return (endpoint, parts, options) =>
+    Effect.retry(once(endpoint, parts, options), {
+      schedule,
+      times: retries,
+      while: ({ isRetryable, reason }) => reason._tag === "Refused" && isRetryable
+    })
+}
+
+const cutOff = (cause: unknown) => new TollgateError({ reason: new CutOff({ cause: withoutRequest(cause) }) })
+const unexpected = ({ status }: HttpClientResponse.HttpClientResponse, cause: unknown) =>
+  new TollgateError({ reason: new Unexpected({ status, cause: withoutRequest(cause) }) })
+
+/** Reads the whole answer. */
+export const read = (endpoint: Endpoint, response: HttpClientResponse.HttpClientResponse) =>
+  Effect.mapError(endpoint.decode(response), (cause) => {
+    const isTransport = HttpClientError.isHttpClientError(cause) && cause.reason._tag !== "DecodeError"
+    return isTransport ? cutOff(cause) : unexpected(response, cause)
+  })
+
+const Envelope = Schema.fromJsonString(
+  Schema.Struct({ error: ErrorBody, detail: Schema.optionalKey(Schema.Array(ValidationError)) })
+)
+
+/** What the gateway says, or that it was not the gateway. */
+const refusal = Effect.fnUntraced(function* (response: HttpClientResponse.HttpClientResponse) {
+  const { status } = response
+  const text = yield* Effect.mapError(response.text, cutOff)
+  const said = Schema.decodeUnknownOption(Envelope)(text)
+  if (Option.isNone(said)) {
+    return yield* unexpected(response, new Error(text === "" ? "an empty body" : text.slice(0, 200)))
+  }
+  const { detail = [], error } = said.value
+  return yield* new TollgateError({ reason: new Refused({ status, error, faults: detail }) })
+})
+
+const open = (secret: Secret): string => (Redacted.isRedacted(secret) ? Redacted.value(secret) : secret)
+const bearer = (secret: Secret | undefined) => (secret === undefined ? {} : { authorization: `Bearer ${open(secret)}` })
+
+const credentials = (
+  { credential }: Endpoint,
+  { accessToken, adminKey, apiKey }: ConnectionOptions
+): Readonly<Record<string, string>> => {
+  switch (credential) {
+    case "apiKey":
+      return bearer(apiKey)
+    case "admin":
+      return adminKey === undefined ? bearer(accessToken) : { "x-admin-key": open(adminKey) }
+    case "session":
+      return bearer(accessToken)
+    case null:
+      return {}
+  }
+}
+
+const pathOf = (path: string, { params = {}, query = {} }: Parts): string => {
+  const filled = path.replaceAll(/:(\w+)/g, (_, name: string) => encodeURIComponent(params[name] ?? ""))
+  const members = Object.entries(query).flatMap(([name, value]) =>
+    (Array.isArray(value) ? value : [value])
+      .filter((one) => one !== undefined)
+      .map((one) => `${encodeURIComponent(name)}=${encodeURIComponent(String(one))}`)
+  )
+  return members.length === 0 ? filled : `${filled}?${members.join("&")}`
+}
