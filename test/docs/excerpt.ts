@@ -3,7 +3,7 @@
  * and words exactly; ids, moments and measured times in their type.
  */
 
-const volatile = /^(?:(?:gen|key|req|chatcmpl)_[0-9a-f]{32}$|tg-|\d{4}-\d{2}-\d{2}T)/
+const volatile = /^(?:[a-z]+_[0-9a-f]{32}$|tg-|\d{4}-\d{2}-\d{2}T)/
 const measured = /^(?:created|latency_ms|time_to_first_token_ms|uptime_s|p50|p99|retry_after|throughput_tps)$/
 
 /** Where and how `shown` differs from `real`; empty when it is an excerpt. */
