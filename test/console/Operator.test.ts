@@ -225,7 +225,7 @@ layer(Console.layer(), { timeout: "90 seconds" })("the console, for an operator"
         if (width < 800) await page.getByRole("button", { name: "Menu" }).click()
         await page.getByRole("navigation").getByRole("link", { name: title, exact: true }).click()
         await page.getByRole("heading", { level: 1, name: title }).waitFor()
-        await page.locator(".skeleton").waitFor({ state: "detached" })
+        await page.locator(".skeleton").first().waitFor({ state: "detached" })
         assert.deepStrictEqual(await barriers(page), [], title)
         const [inner, scroll] = (await page.evaluate("[innerWidth, document.documentElement.scrollWidth]")) as [
           number,
