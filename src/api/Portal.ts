@@ -1,7 +1,7 @@
 /** What signed-in users do for themselves (contract §12): keys within what they were granted, and what these have used. */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
-import { Tier } from "../domain/Key.ts"
+import { Scope, Tier } from "../domain/Key.ts"
 import { SessionAuthorization } from "./Authorization.ts"
 import { errors, Validation } from "./Failure.ts"
 import { ApiKey, CreateKeyRequest, IssuedApiKey, RotateKeyRequest, UpdateKeyRequest } from "./Keys.ts"
@@ -32,6 +32,20 @@ export const OwnUsage = Schema.Struct({
   by_key: Schema.Array(Schema.Struct({ key_id: Schema.String, name: Schema.NullOr(Schema.String), ...figures }))
 }).annotate({ identifier: "OwnUsage" })
 export type OwnUsage = typeof OwnUsage.Type
+
+/** What an admin granted to the user, and what of it is left to give to keys. */
+export const OwnGrants = Schema.Struct({
+  object: Schema.Literal("grants"),
+  tier: Tier,
+  scopes: Schema.Array(Scope),
+  /** For all keys of the user together; null: no cap. */
+  monthly_budget_usd: Schema.NullOr(Schema.Finite),
+  available_usd: Schema.NullOr(Schema.Finite),
+  /** Keys that are not revoked. */
+  keys: Schema.Int,
+  most_keys: Schema.Int
+}).annotate({ identifier: "OwnGrants" })
+export type OwnGrants = typeof OwnGrants.Type
 
 const keyId = { key_id: Schema.String }
 const Moment = Schema.DateTimeUtcFromString
@@ -77,6 +91,10 @@ export class PortalGroup extends HttpApiGroup.make("portal")
       success: IssuedApiKey,
       error: errors(404, 409, 500, 503)
     }),
+    HttpApiEndpoint.get("grants", "/v1/portal/grants", {
+      success: OwnGrants,
+      error: errors(500, 503)
+    }).annotateMerge(OpenApi.annotations({ title: "What one was granted, and what of it is left to give to keys" })),
     HttpApiEndpoint.get("usage", "/v1/portal/usage", {
       query: { from: Schema.optionalKey(Moment), to: Schema.optionalKey(Moment) },
       success: OwnUsage,

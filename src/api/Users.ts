@@ -7,6 +7,7 @@ import { AdminAuthorization } from "./Authorization.ts"
 import { errors, Validation } from "./Failure.ts"
 
 const Budget = Schema.Finite.check(Schema.isGreaterThanOrEqualTo(0), Schema.isLessThanOrEqualTo(1_000_000))
+const Words = Schema.String.check(Schema.isMaxLength(320), Schema.isPattern(/^\P{Cc}*$/u))
 const Status = Schema.Literals(["active", "suspended"])
 
 export const Grants = Schema.Struct({
@@ -54,7 +55,9 @@ export class UsersGroup extends HttpApiGroup.make("users")
           )
         ),
         cursor: Schema.optionalKey(Schema.String.check(Schema.isPattern(/^usr_[0-9a-f]{32}$/))),
-        email: Schema.optionalKey(Schema.String.check(Schema.isMaxLength(320), Schema.isPattern(/^\P{Cc}*$/u)))
+        email: Schema.optionalKey(Words),
+        /** A part of the address or of the number, or the id. */
+        search: Schema.optionalKey(Words)
       },
       success: Schema.Struct({
         object: Schema.Literal("list"),
@@ -63,7 +66,11 @@ export class UsersGroup extends HttpApiGroup.make("users")
         next_cursor: Schema.NullOr(Schema.String)
       }),
       error: errors(500, 503)
-    }).annotateMerge(OpenApi.annotations({ title: "List users, newest first, or the one with an address" })),
+    }).annotateMerge(
+      OpenApi.annotations({
+        title: "List users, newest first: all, those that a search finds, or the one with an address"
+      })
+    ),
     HttpApiEndpoint.patch("update", "/v1/admin/users/:user_id", {
       params: { user_id: Schema.String },
       payload: UpdateUserRequest,

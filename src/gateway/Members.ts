@@ -8,7 +8,7 @@ import { isId } from "../domain/Ids.ts"
 import { type Grants, type Identity, type Role, type UserRecord } from "../domain/User.ts"
 import { KeyRepo } from "../store/KeyRepo.ts"
 import { Sessions } from "../store/Sessions.ts"
-import { type UserPage, Users } from "../store/Users.ts"
+import { type UserPage, type UserQuery, Users } from "../store/Users.ts"
 import { Arrivals } from "./Arrivals.ts"
 import { destinationOf } from "./Destination.ts"
 import { orUnavailable } from "./OrUnavailable.ts"
@@ -29,11 +29,7 @@ export class Members extends Context.Service<
   Members,
   {
     readonly get: (id: string) => Effect.Effect<Member, GatewayError>
-    readonly list: (options: {
-      readonly limit: number
-      readonly cursor: string | null
-      readonly email?: string
-    }) => Effect.Effect<UserPage, GatewayError>
+    readonly list: (options: UserQuery) => Effect.Effect<UserPage, GatewayError>
     readonly change: (id: string, change: MemberChange) => Effect.Effect<Member, GatewayError>
     /** Makes whoever has, or will prove to have, this address an admin. Makes the user when there is none; refuses what is no address. */
     readonly grantAdmin: (email: string) => Effect.Effect<Member, GatewayError>
@@ -86,11 +82,7 @@ export class Members extends Context.Service<
         return yield* change(id, { role: "admin" })
       })
 
-      const list = Effect.fn("Members.list")(
-        (options: { readonly limit: number; readonly cursor: string | null; readonly email?: string }) =>
-          users.list(options),
-        orUnavailable
-      )
+      const list = Effect.fn("Members.list")((options: UserQuery) => users.list(options), orUnavailable)
 
       return Members.of({ get, list, change, grantAdmin })
     })

@@ -29,6 +29,15 @@ export interface Usage {
   readonly names: ReadonlyMap<string, string>
 }
 
+export interface Allowed {
+  readonly grants: Grants
+  /** What a key may still get of the budget; `null`: there is no cap. */
+  readonly availableNano: number | null
+  /** Keys that are not revoked, and how many there may be. */
+  readonly keys: number
+  readonly mostKeys: number
+}
+
 /** Keys of one user that are not revoked. */
 const MOST_KEYS = 20
 const CREATIONS_PER_MINUTE = 10
@@ -46,6 +55,7 @@ export class Portal extends Context.Service<
     readonly change: (user: UserRecord, keyId: string, patch: KeyPatch) => Effect.Effect<KeyView, GatewayError>
     readonly rotate: (user: UserRecord, keyId: string, graceSeconds: number) => Effect.Effect<IssuedKey, GatewayError>
     readonly revoke: (user: UserRecord, keyId: string) => Effect.Effect<KeyView, GatewayError>
+    readonly grants: (user: UserRecord) => Effect.Effect<Allowed, GatewayError>
     /** By day, model and key; `fromMs` inclusive, `toMs` exclusive. */
     readonly usage: (user: UserRecord, fromMs: number, toMs: number) => Effect.Effect<Usage, GatewayError>
     /** Takes back from a user's keys what is no longer granted. */
@@ -147,6 +157,13 @@ export class Portal extends Context.Service<
         return changed
       })
 
+      const grants = Effect.fn("Portal.grants")(function* (user: UserRecord) {
+        const { books, grants } = yield* situation(user)
+        const remaining = remainingOf(grants, books)
+        const availableNano = remaining === null ? null : Math.max(0, remaining)
+        return { grants, availableNano, keys: liveOf(books), mostKeys: MOST_KEYS } satisfies Allowed
+      })
+
       const usage = Effect.fn("Portal.usage")(function* (user: UserRecord, fromMs: number, toMs: number) {
         const rows = yield* orUnavailable(ledger.usage({ ownerId: user.id, fromMs, toMs }))
         const books = yield* allKeys(user.id)
@@ -162,6 +179,7 @@ export class Portal extends Context.Service<
       return Portal.of({
         create,
         change,
+        grants,
         usage,
         conform,
         list: (user, page) => accounts.list({ ...page, ownerId: user.id }),

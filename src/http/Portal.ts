@@ -58,6 +58,18 @@ export const layer = HttpApiBuilder.group(
       revoke: ({ params }) => asUser((user) => Effect.map(portal.revoke(user, params.key_id), keyWire)),
       rotate: ({ params, payload }) =>
         asUser((user) => Effect.map(portal.rotate(user, params.key_id, payload.grace_seconds), issuedWire)),
+      grants: () =>
+        asUser((user) =>
+          Effect.map(portal.grants(user), ({ availableNano, grants, keys, mostKeys }) => ({
+            object: "grants" as const,
+            tier: grants.tier,
+            scopes: grants.scopes,
+            monthly_budget_usd: dollars(grants.monthlyBudgetNano),
+            available_usd: dollars(availableNano),
+            keys,
+            most_keys: mostKeys
+          }))
+        ),
       usage: ({ query }) =>
         asUser((user) =>
           Effect.gen(function* () {
@@ -80,6 +92,8 @@ export const layer = HttpApiBuilder.group(
     })
   })
 )
+
+const dollars = (nano: number | null): number | null => (nano === null ? null : usdFromNano(nano))
 
 const monthStartMs = (ms: number): number => {
   const date = new Date(ms)

@@ -43,7 +43,8 @@ export const layer = HttpApiBuilder.group(
             members.list({
               limit: query.limit ?? DEFAULT_PAGE,
               cursor: query.cursor ?? null,
-              ...(query.email === undefined ? {} : { email: query.email.trim().toLowerCase() })
+              ...(query.email === undefined ? {} : { email: query.email.trim().toLowerCase() }),
+              ...(query.search === undefined ? {} : { search: query.search.trim().toLowerCase() })
             }),
             ({ nextCursor, users }) => ({
               object: "list" as const,

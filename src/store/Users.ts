@@ -17,6 +17,16 @@ export interface Adopted {
 /** Members to change; an absent member stays as it is. */
 export type UserPatch = Partial<Pick<UserRecord, "role" | "state" | "grants" | "lastSignInAtMs">>
 
+export interface UserQuery {
+  /** 1 to 1,000. */
+  readonly limit: number
+  readonly cursor: string | null
+  /** The one user with this address. */
+  readonly email?: string
+  /** A part of the address or of the number, in lower case, or the id. */
+  readonly search?: string
+}
+
 export interface UserPage {
   readonly users: ReadonlyArray<UserRecord>
   /** The id to pass as `cursor` for the next page; `null`: this was the last. */
@@ -33,12 +43,8 @@ export class Users extends Context.Service<
     readonly adopt: (identity: Identity, newUser: UserRecord) => Effect.Effect<Adopted, StoreError>
     readonly get: (id: string) => Effect.Effect<Option.Option<UserRecord>, StoreError>
     readonly identities: (userId: string) => Effect.Effect<ReadonlyArray<Identity>, StoreError>
-    /** Newest first (by id, descending). `email`: the one user with this address. `limit` is 1 to 1,000. */
-    readonly list: (options: {
-      readonly limit: number
-      readonly cursor: string | null
-      readonly email?: string
-    }) => Effect.Effect<UserPage, StoreError>
+    /** Newest first (by id, descending). */
+    readonly list: (options: UserQuery) => Effect.Effect<UserPage, StoreError>
     /** Applies a patch and answers the record as it is then; none when there is no such user. */
     readonly update: (
       id: string,

@@ -5,6 +5,9 @@ import type { Users } from "./Users.ts"
 
 const shares = (mine: string | null, other: string | null): boolean => mine !== null && mine === other
 
+const matches = ({ email, id, phone }: UserRecord, search: string): boolean =>
+  email?.includes(search) === true || phone?.includes(search) === true || id === search
+
 export const makeUsersMemory = (): Users["Service"] => {
   const users = new Map<string, UserRecord>()
   /** By provider and subject. */
@@ -35,10 +38,11 @@ export const makeUsersMemory = (): Users["Service"] => {
           .sort((a, b) => a.createdAtMs - b.createdAtMs || (a.provider < b.provider ? -1 : 1))
       ),
 
-    list: ({ limit, cursor, email }) =>
+    list: ({ cursor, email, limit, search }) =>
       Effect.sync(() => {
         const found = [...users.values()]
           .filter((user) => email === undefined || user.email === email)
+          .filter((user) => search === undefined || matches(user, search))
           .filter((user) => cursor === null || user.id < cursor)
           .sort((a, b) => (a.id < b.id ? 1 : -1))
         const page = found.slice(0, limit)

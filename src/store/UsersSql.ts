@@ -86,11 +86,13 @@ export const makeUsersSql: Effect.Effect<Users["Service"], never, PgClient.PgCli
       )
     ),
 
-    list: Effect.fn("Users.list")(function* ({ limit, cursor, email }) {
+    list: Effect.fn("Users.list")(function* ({ cursor, email, limit, search = null }) {
       const rows = yield* guard(
         sql`SELECT ${columns} FROM users
             WHERE (${cursor}::text IS NULL OR id < ${cursor}::text)
               AND (${email ?? null}::text IS NULL OR email = ${email ?? null}::text)
+              AND (${search}::text IS NULL OR id = ${search}::text
+                   OR position(${search}::text IN email) > 0 OR position(${search}::text IN phone) > 0)
             ORDER BY id DESC LIMIT ${limit + 1}`
       )
       const users = yield* decode(rows.slice(0, limit))

@@ -161,7 +161,7 @@ describe("a day in the life", () => {
 describe("what is granted", () => {
   it.effect("bounds tier, scopes and the budget of all keys together; what is not said is as much as may be", () =>
     Effect.gen(function* () {
-      const { id, makeKey } = yield* person("anna@example.com")
+      const { ask, id, makeKey } = yield* person("anna@example.com")
       yield* admin("PATCH", `/v1/admin/users/${id}`, {
         grants: { tier: "pro", monthly_budget_usd: 10, scopes: ["chat:write", "models:read"] }
       })
@@ -178,6 +178,15 @@ describe("what is granted", () => {
       assert.strictEqual(first.status, 200)
       const over = yield* makeKey({ name: "over", monthly_budget_usd: 7 })
       assert.deepStrictEqual(over.body["error"].details, { available_usd: 6 })
+      assert.deepStrictEqual((yield* ask("/v1/portal/grants")).body, {
+        object: "grants",
+        tier: "pro",
+        scopes: ["chat:write", "models:read"],
+        monthly_budget_usd: 10,
+        available_usd: 6,
+        keys: 1,
+        most_keys: 20
+      })
       const rest = yield* makeKey({ name: "rest" })
       assert.deepInclude(rest.body, { monthly_budget_usd: 6, tier: "pro", scopes: ["chat:write", "models:read"] })
       const none = yield* makeKey({ name: "none" })
@@ -333,6 +342,9 @@ describe("an admin", () => {
       assert.deepInclude(rest.body["data"][0].grants, { tier: "free", monthly_budget_usd: 1 })
       const found = yield* admin("GET", "/v1/admin/users?email=Anna@Example.com")
       assert.lengthOf(found.body["data"], 1)
+      const search = yield* admin("GET", "/v1/admin/users?search=ANNA@")
+      assert.deepStrictEqual(search.body["data"], found.body["data"])
+      assert.strictEqual((yield* admin("GET", "/v1/admin/users?search=a%00")).status, 422)
       for (const id of ["nonsense", `usr_${"0".repeat(32)}`]) {
         const { body, status } = yield* admin("PATCH", `/v1/admin/users/${id}`, { status: "suspended" })
         assert.deepStrictEqual([status, body["error"].code], [404, "user_not_found"])

@@ -128,5 +128,20 @@ export const usersSuite = (it: Vitest.MethodsNonLive<Users>): void => {
         assert.deepStrictEqual([one.users.map(({ id }) => id), one.nextCursor], [newest.slice(0, 1), null])
       })
     )
+
+    it.effect("finds by a part of the address or of the number, and by the id", () =>
+      Effect.gen(function* () {
+        const users = yield* Users
+        const [mail, phone] = [makeUser({ email: "find-%_me@example.org" }), makeUser({ phone: "+15550107777" })]
+        for (const user of [mail, phone]) yield* users.adopt(identity("list", user.id), user)
+        const find = (search: string) =>
+          Effect.map(users.list({ limit: 10, cursor: null, search }), (page) => page.users.map(({ id }) => id))
+        assert.deepStrictEqual(yield* find("find-%_me@"), [mail.id])
+        assert.deepStrictEqual(yield* find("0107777"), [phone.id])
+        assert.deepStrictEqual(yield* find(phone.id), [phone.id])
+        assert.deepStrictEqual(yield* find("find-x_me"), [])
+        assert.deepStrictEqual(yield* find("' OR true --"), [])
+      })
+    )
   })
 }
