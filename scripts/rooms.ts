@@ -141,9 +141,9 @@ export const rooms: ReadonlyArray<Room> = [
   }
 ]
 
-/** Packages that call out over HTTP, and the files that may: calls to providers, and the few others. */
+/** Packages that call out over HTTP, and the files that may: calls to providers, the few others, and what a collector is sent. */
 export const outbound = {
   packages: package_("undici|effect/http/HttpClient|effect/http/FetchHttpClient|@effect/platform-node/NodeHttpClient"),
   builtins: package_("node:http|node:https|node:http2"),
-  files: ["providers/Transport.ts", "providers/Outbound.ts"]
+  files: ["providers/Transport.ts", "providers/Outbound.ts", "observability/MetricsExport.ts"]
 }

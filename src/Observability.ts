@@ -1,5 +1,7 @@
 /** What the process says of itself: logs from the level that is set, metrics of the process, and the last words of one that cannot go on. */
-import { Cause, Console, Effect, Exit, Layer, Logger, type LogLevel, References } from "effect"
+import { Cause, Context, Console, Effect, Exit, Layer, Logger, type LogLevel, References, Tracer } from "effect"
+import { randomUUID } from "node:crypto"
+import { gatedTracer, Tracing } from "./domain/Tracing.ts"
 import { loggerOf } from "./observability/Logs.ts"
 import { registerProcessMetrics } from "./observability/ProcessMetrics.ts"
 import { Settings, type SettingsShape } from "./Settings.ts"
@@ -18,10 +20,36 @@ export const layer = Layer.unwrap(
     Layer.mergeAll(
       Logger.layer([loggerOf(settings)]),
       Layer.succeed(References.MinimumLogLevel, levels[settings.logLevel]),
-      Layer.effectDiscard(registerProcessMetrics)
+      Layer.effectDiscard(registerProcessMetrics),
+      telemetry(settings.telemetry)
     )
   )
 )
+
+/** What goes to a collector: what is not set is not even loaded. */
+const telemetry = (settings: SettingsShape["telemetry"]) => {
+  const { metrics, traces } = settings
+  // A name for this process among others of the service.
+  const instanceId = randomUUID()
+  return Layer.mergeAll(
+    traces === null
+      ? Layer.succeed(Tracer.Tracer, gatedTracer(null))
+      : Layer.effectContext(
+          Effect.promise(() => import("./observability/Traces.ts")).pipe(
+            Effect.flatMap(({ makeTracing }) => makeTracing(settings, instanceId, traces)),
+            Effect.map(({ tracer, tracing }) => Context.make(Tracing, tracing).pipe(Context.add(Tracer.Tracer, tracer)))
+          )
+        ),
+    metrics === null
+      ? Layer.empty
+      : Layer.effectDiscard(
+          Effect.flatMap(
+            Effect.promise(() => import("./observability/MetricsExport.ts")),
+            ({ exportMetrics }) => exportMetrics(settings, instanceId, metrics)
+          )
+        )
+  )
+}
 
 /** The process' exit code: a process that was asked to end and ended well has not failed. */
 export const teardown = <E, A>(exit: Exit.Exit<A, E>, onExit: (code: number) => void): void =>

@@ -4,8 +4,8 @@
  * anew, while stores, circuits, statistics and the port stay.
  */
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
-import { Context, Duration, Effect, Layer, Queue, type Redacted, Scope, Stream } from "effect"
-import { HttpRouter, HttpServer } from "effect/http"
+import { Context, Duration, Effect, Layer, Queue, type Redacted, Schedule, Scope, Stream } from "effect"
+import { HttpMiddleware, HttpRouter, HttpServer } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { createServer } from "node:http"
 import { Api } from "./api/Api.ts"
@@ -48,7 +48,6 @@ import { SignInSweeper } from "./gateway/SignInSweeper.ts"
 import { loadTables } from "./gateway/Tokens.ts"
 import { Traffic } from "./gateway/Traffic.ts"
 import * as Upkeep from "./gateway/Upkeep.ts"
-import { UsageReports } from "./gateway/UsageReports.ts"
 import * as AdminRoutes from "./http/Admin.ts"
 import * as AdminSettingsRoutes from "./http/AdminSettings.ts"
 import * as AuthRoutes from "./http/Auth.ts"
@@ -70,7 +69,6 @@ import * as RouteRoutes from "./http/Route.ts"
 import * as SeriesRoutes from "./http/Series.ts"
 import * as SignInMethodRoutes from "./http/SignInMethods.ts"
 import * as Swappable from "./http/Swappable.ts"
-import * as UsageRoutes from "./http/Usage.ts"
 import * as UserRoutes from "./http/Users.ts"
 import * as Validation from "./http/Validation.ts"
 import { Delivery } from "./identity/Delivery.ts"
@@ -93,7 +91,6 @@ export const gateway = (settings: SettingsShape) =>
     Embeddings.layer,
     RoutePreview.layer(settings.routing),
     Overview.layer,
-    UsageReports.layer,
     Series.layer,
     Readings.layer
   ).pipe(
@@ -171,8 +168,6 @@ export const routes = (settings: SettingsShape, adminKey: Redacted.Redacted) =>
         ModelRoutes.layerAdmin,
         GenerationRoutes.layer,
         GenerationRoutes.layerAdmin,
-        UsageRoutes.layer,
-        UsageRoutes.layerAdmin,
         GenerationRoutes.layerOwned,
         KeyRoutes.layer,
         KeyRoutes.layerOwn,
@@ -236,7 +231,8 @@ const serve = Effect.fnUntraced(function* (started: SettingsShape, admin: AdminK
   const services = Context.omit(Scope.Scope)(yield* Effect.context<Needs>())
   const build = (settings: SettingsShape) => Effect.provideContext(application(settings, admin), services)
   const { app, swap } = yield* Swappable.make(build(started))
-  yield* HttpServer.serveEffect(app)
+  // The edge makes the span of a request, once it is sampled.
+  yield* Effect.provideService(HttpServer.serveEffect(app), HttpMiddleware.TracerDisabledWhen, () => true)
   yield* Effect.addFinalizer(() => drain)
   yield* onHangup(
     Effect.gen(function* () {
@@ -266,6 +262,18 @@ const onHangup = (action: Effect.Effect<void>) =>
     Effect.forkScoped
   )
 
+/** Gauges are read for whoever metrics are sent to. */
+const refreshing = ({ telemetry }: SettingsShape) =>
+  telemetry.metrics === null
+    ? Layer.empty
+    : Layer.effectDiscard(
+        Effect.flatMap(Instruments, ({ refresh }) =>
+          Effect.forkScoped(
+            Effect.repeat(refresh, Schedule.spaced(Duration.millis(telemetry.metrics?.intervalMs ?? 0)))
+          )
+        )
+      )
+
 /** `TOLLGATE_ADMIN_PORT`: what only operators may reach. */
 const operatorsPort = (settings: SettingsShape) =>
   settings.adminPort === null
@@ -282,15 +290,10 @@ const saysItsAddress = Effect.flatMap(HttpServer.HttpServer, ({ address }) =>
 export const serving = (settings: SettingsShape, admin: AdminKey) =>
   Layer.effectDiscard(Effect.andThen(welcome(settings, admin), loadTables)).pipe(
     Layer.provide(
-      Layer.mergeAll(
-        Accounts.layer(settings),
-        Generations.layerReconciler,
-        SignInSweeper.layer,
-        Upkeep.layer(settings.generations)
-      )
+      Layer.mergeAll(Accounts.layer(settings), Generations.layerReconciler, SignInSweeper.layer, Upkeep.layer)
     ),
     Layer.provide(Layer.effectDiscard(serve(settings, admin))),
     Layer.provide(node(settings)),
-    Layer.provide(operatorsPort(settings)),
+    Layer.provide(Layer.mergeAll(operatorsPort(settings), refreshing(settings))),
     Layer.provide(Layer.mergeAll(recollection, Ids.layer, Transport.layer, Outbound.layer))
   )

@@ -22,6 +22,7 @@ import { noPrivacy, unusablePatterns } from "./settings/PrivacySection.ts"
 import { SettingsError } from "./settings/SettingsError.ts"
 import { readFile, type SettingsSource } from "./settings/SettingsSource.ts"
 import { noSignIn, type SignInSettings, unsafeInProduction } from "./settings/SignIn.ts"
+import { decodeTelemetry, noTelemetry, type TelemetrySettings } from "./settings/Telemetry.ts"
 import { vendorProviders } from "./settings/VendorKeys.ts"
 
 export interface SettingsShape {
@@ -87,14 +88,14 @@ export interface SettingsShape {
     /** How long a reply is kept for those that come again. */
     readonly ttlSeconds: number
   }
-  /** `generations` of the file. `retentionDays`: how long they are kept; null: for ever. */
-  readonly generations: { readonly retentionDays: number | null }
   /** `markup` of the file. A fraction: 0.05 adds five per cent. */
   readonly markup: number
   /** `ledger` of the file. `leaseMs`: how long a process's reservations are its own without a sign of life. */
   readonly ledger: { readonly leaseMs: number }
   /** `privacy` of the file. */
   readonly privacy: PrivacyRules
+  /** `OTEL_*`: traces and metrics, and where they go. */
+  readonly telemetry: TelemetrySettings
   /** `auth` of the file. */
   readonly auth: SignInSettings
 }
@@ -121,10 +122,10 @@ export const defaultSettings: SettingsShape = {
   tiers: defaultTiers,
   cache: { enabled: true, ttlSeconds: 300, scope: "key", maxEntries: 10_000 },
   idempotency: { enabled: true, ttlSeconds: 86_400 },
-  generations: { retentionDays: null },
   markup: 0,
   ledger: { leaseMs: 150_000 },
   privacy: noPrivacy,
+  telemetry: noTelemetry,
   auth: noSignIn
 }
 
@@ -137,6 +138,7 @@ export class Settings extends Context.Service<Settings, SettingsShape>()("tollga
     const config = yield* readConfig(source)
     const parts = {
       environment: decodeEnvironment(env),
+      telemetry: decodeTelemetry(env),
       known: failing(unknownVariables(env, config.referred)),
       vendors: vendorProviders(env, config.slugs),
       file: config.decoded
@@ -146,8 +148,8 @@ export class Settings extends Context.Service<Settings, SettingsShape>()("tollga
       const all: ReadonlyArray<Result.Result<unknown, Faults>> = Object.values(parts)
       return yield* new SettingsError({ faults: all.flatMap((part) => (Result.isFailure(part) ? part.failure : [])) })
     }
-    const { environment, vendors, file } = decoded.success
-    const settings = compose(environment, vendors, file, source.isTerminal)
+    const { environment, telemetry, vendors, file } = decoded.success
+    const settings = compose(environment, telemetry, vendors, file, source.isTerminal)
     const unusable = yield* unusablePatterns(settings.privacy.patterns)
     const refused = [...unservedFallbacks(settings), ...unusable, ...unsafe(settings)]
     return refused.length === 0 ? settings : yield* new SettingsError({ faults: refused })
@@ -199,6 +201,7 @@ const failing = (faults: Faults): Result.Result<void, Faults> =>
 
 const compose = (
   env: Environment,
+  telemetry: TelemetrySettings,
   vendors: ReadonlyArray<ProviderConfig>,
   file: ConfigFile,
   isTerminal: boolean
@@ -240,13 +243,13 @@ const compose = (
       enabled: file.idempotency.enabled ?? idempotency.enabled,
       ttlSeconds: file.idempotency.ttl_seconds ?? idempotency.ttlSeconds
     },
-    generations: { retentionDays: file.generations.retention_days ?? defaultSettings.generations.retentionDays },
     markup: file.markup ?? defaultSettings.markup,
     ledger: {
       leaseMs:
         file.ledger.lease_seconds === undefined ? defaultSettings.ledger.leaseMs : file.ledger.lease_seconds * 1000
     },
     privacy: file.privacy,
+    telemetry,
     auth: file.auth ?? defaultSettings.auth
   }
 }

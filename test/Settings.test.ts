@@ -57,7 +57,6 @@ describe("defaults", () => {
       },
       cache: { enabled: true, ttlSeconds: 300, scope: "key", maxEntries: 10_000 },
       idempotency: { enabled: true, ttlSeconds: 86_400 },
-      generations: { retentionDays: null },
       markup: 0,
       ledger: { leaseMs: 150_000 },
       privacy: {
@@ -65,6 +64,7 @@ describe("defaults", () => {
         entities: ["email", "phone", "credit_card", "iban", "us_ssn", "ip_address", "secret"],
         patterns: []
       },
+      telemetry: { serviceName: "tollgate", attributes: {}, traces: null, metrics: null },
       auth: {
         issuer: null,
         channels: null,
@@ -151,7 +151,6 @@ describe("what is set", () => {
           TOLLGATE_MAX_BODY_BYTES: "2048",
           TOLLGATE_BODY_TIMEOUT_MS: "10",
           TOLLGATE_DRAIN_TIMEOUT_MS: "0",
-          OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:4318",
           OTEL_ANYTHING: "x",
           TOLLGATE_TEST_DATABASE_URL: "postgres://h/test"
         })
@@ -188,7 +187,6 @@ routing: { default_sort: latency, retries: 0, hedge_after_ms: 250, continue_stre
 tiers: { free: { concurrency: 2 } }
 cache: { enabled: false, scope: owner }
 idempotency: { enabled: false, ttl_seconds: 3600 }
-generations: { retention_days: 90 }
 markup: 0.05
 ledger: { lease_seconds: 60 }
 privacy: { mode: mask, entities: [email], patterns: [{ name: employee, pattern: "EMP-\\\\d{6}" }] }
@@ -207,7 +205,6 @@ privacy: { mode: mask, entities: [email], patterns: [{ name: employee, pattern: 
         tiers: { ...defaultSettings.tiers, free: { ...defaultSettings.tiers.free, concurrency: 2 } },
         cache: { ...defaultSettings.cache, enabled: false, scope: "owner" },
         idempotency: { enabled: false, ttlSeconds: 3_600 },
-        generations: { retentionDays: 90 },
         markup: 0.05,
         ledger: { leaseMs: 60_000 },
         privacy: { mode: "mask", entities: ["email"], patterns: [{ name: "employee", pattern: "EMP-\\d{6}" }] }

@@ -57,3 +57,9 @@ export interface Generation {
   readonly price: Prices
   readonly reservation: ReservationReceipt
 }
+
+/** Why it ended, in the convention's own words; null: it did not, or in a provider's words, which are its own text. */
+export const knownFinishReason = ({ finishReason }: Generation): string | null =>
+  finishReason !== null && finishReasons.has(finishReason) ? finishReason : null
+
+const finishReasons = new Set(["stop", "length", "tool_calls", "function_call", "content_filter", "error"])

@@ -6,6 +6,7 @@ import { type Circuits } from "./Circuits.ts"
 import { attemptOf, faultOf, type Failure } from "./Failures.ts"
 import { type Order } from "./Order.ts"
 import { type ProviderStats } from "./ProviderStats.ts"
+import { type SpanAttributes } from "./RequestTrace.ts"
 
 /** What a call answered, and who. */
 export interface Attempted<A> {
@@ -27,17 +28,21 @@ export const attempting = (circuits: Circuits["Service"], stats: ProviderStats["
     candidate: Candidate,
     call: Effect.Effect<A, ProviderError, R>
   ) {
+    const { operation, trace } = order.facts
+    const span = trace?.beginCall(operation ?? "chat", candidate, order.attempts.length + 1, paramsOf(order)) ?? null
     const startedAtMs = yield* Clock.currentTimeMillis
     let latencyMs = 0
     const answer = yield* circuits
-      .guard(candidate)(call)
+      .guard(candidate)(trace === null || span === null ? call : trace.within(span, call))
       .pipe(
         Effect.onExit((exit) =>
           Effect.map(Clock.currentTimeMillis, (nowMs) => {
             latencyMs = nowMs - startedAtMs
             const answered = exit._tag === "Success"
             const error = Exit.isFailure(exit) ? faultOf(exit.cause) : undefined
-            order.attempts.push(attemptOf(candidate, latencyMs, answered, error))
+            const attempt = attemptOf(candidate, latencyMs, answered, error)
+            const at = order.attempts.push(attempt) - 1
+            if (trace !== null && span !== null) trace.called(span, at, attempt, order.streamed)
             if (!answered && !(error instanceof ProviderError)) return
             const rejected = error instanceof ProviderError && error.reason._tag === "Rejected"
             stats.record(candidate.provider.slug, candidate.offer.id, {
@@ -50,3 +55,10 @@ export const attempting = (circuits: Circuits["Service"], stats: ProviderStats["
       )
     return { candidate, answer, latencyMs }
   })
+
+/** What was asked of the model, as far as it is figures. */
+const paramsOf = ({ choices, outputTokens, streamed }: Order<unknown>): SpanAttributes => ({
+  "gen_ai.request.stream": streamed,
+  "gen_ai.request.max_tokens": outputTokens,
+  "gen_ai.request.choice.count": choices
+})

@@ -19,7 +19,9 @@ import { type CacheControl, type Caller, type Facts, type Order, type Patience }
 import { Policy } from "./Policy.ts"
 import { Privacy, type Veil } from "./Privacy.ts"
 import { ReplyBuilder } from "./ReplyBuilder.ts"
+import { ROUTE, staged } from "./RequestTrace.ts"
 import { Router } from "./Router.ts"
+import { makeTraceContent } from "./TraceContent.ts"
 
 export interface ChatQuery {
   readonly request: ChatRequest
@@ -64,16 +66,17 @@ export class Completion extends Context.Service<
         const closing = yield* Closing
         const idempotency = yield* Idempotency
         const ids = yield* Ids
+        const content = yield* makeTraceContent
 
         /** The router's answer to the order, whole or in pieces as the client asked. */
         const routed = (order: Order<ChatRequest>): Effect.Effect<Answer, GatewayError, Scope.Scope> =>
           order.streamed
-            ? Effect.map(router.stream(order), ({ answer, ...from }): Answer => ({
+            ? Effect.map(staged(order.facts.trace, ROUTE, router.stream(order)), ({ answer, ...from }): Answer => ({
                 ...from,
                 source: "upstream",
                 body: { _tag: "Stream", events: meter.watch(order)(answer) }
               }))
-            : Effect.map(router.reply(order), ({ answer, ...from }): Answer => ({
+            : Effect.map(staged(order.facts.trace, ROUTE, router.reply(order)), ({ answer, ...from }): Answer => ({
                 ...from,
                 source: "upstream",
                 body: { _tag: "Whole", reply: answer }
@@ -87,7 +90,10 @@ export class Completion extends Context.Service<
           ): Effect.Effect<Answer, GatewayError, Scope.Scope> => {
             // Nobody may serve it, so nobody's old answer does either.
             if (order.unroutable !== null) return next
-            return Effect.flatMap(cache.lookup(order, control), (found) => {
+            const lookup = staged(order.facts.trace, "tollgate.cache", cache.lookup(order, control), ({ _tag }) => ({
+              "tollgate.cache.result": _tag.toLowerCase()
+            }))
+            return Effect.flatMap(lookup, (found) => {
               order.facts.cache =
                 found._tag === "Hit" ? "hit" : found._tag === "Miss" && control === "use" ? "miss" : "bypass"
               switch (found._tag) {
@@ -122,14 +128,18 @@ export class Completion extends Context.Service<
             provider: answer.candidate.provider.slug,
             cacheHit: answer.source === "cache"
           }
+          const recording = content !== null && order.facts.trace !== null ? content(order.facts.trace) : null
+          if (recording !== null) yield* recording.prompt(order.request.messages)
           if (answer.body._tag === "Whole") {
             const usage = yield* closing.whole(order, answer, answer.body.reply)
+            if (recording !== null) yield* recording.reply(answer.body.reply)
             return { _tag: "Reply", head, reply: veil.reply(answer.body.reply), usage } satisfies Completed as Completed
           }
+          const events = yield* closing.stream(order, answer, answer.body.events)
           return {
             _tag: "Stream",
             head,
-            events: veil.events(yield* closing.stream(order, answer, answer.body.events))
+            events: veil.events(recording === null ? events : recording.events(events))
           } satisfies Completed as Completed
         })
 

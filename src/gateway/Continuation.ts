@@ -119,6 +119,7 @@ export const continuing = ({
     const text = sent.text
     if (text === null || error.reason._tag === "Rejected") return yield* error
     const at = markBroken(order, error)
+    order.facts.trace?.endCall(at, order.attempts[at])
     const charged = chargeSoFar()
     const producedTokens = countText(text)
     const promptTokens = order.promptTokens + producedTokens

@@ -12,6 +12,7 @@ import { Intake } from "./Intake.ts"
 import { type Caller, type Facts, type Order, type Patience } from "./Order.ts"
 import { Policy } from "./Policy.ts"
 import { Privacy } from "./Privacy.ts"
+import { ROUTE, staged } from "./RequestTrace.ts"
 import { type Routed, Router } from "./Router.ts"
 import { countInputs } from "./Tokens.ts"
 
@@ -71,18 +72,16 @@ export class Embeddings extends Context.Service<
             usage
           } satisfies Embedded as Embedded
         })
-        return yield* router
-          .embed(order)
-          .pipe(
-            veil.refuse,
-            policy.whitelist(order),
-            policy.budget(order),
-            veil.mask,
-            Effect.flatMap(embedded),
-            idempotency.once(order, idempotencyKey ?? null, keptEmbedding(order)),
-            policy.rateLimit(order),
-            closing.onFailure(order)
-          )
+        return yield* staged(facts.trace, ROUTE, router.embed(order)).pipe(
+          veil.refuse,
+          policy.whitelist(order),
+          policy.budget(order),
+          veil.mask,
+          Effect.flatMap(embedded),
+          idempotency.once(order, idempotencyKey ?? null, keptEmbedding(order)),
+          policy.rateLimit(order),
+          closing.onFailure(order)
+        )
       })
 
       return Embeddings.of({ run })

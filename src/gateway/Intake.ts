@@ -122,6 +122,7 @@ export class Intake extends Context.Service<
           const startedAtMs = yield* Clock.currentTimeMillis
           const { excluded, model, ranked: best, unroutable } = yield* route(intent)
           intent.facts.operation = intent.kind
+          intent.facts.tier = intent.caller.key.tier
           const ranked = best.length < 2 ? best : yield* exploring(intent, model, best)
           return {
             generationId: ids.next("gen", startedAtMs),

@@ -27,6 +27,7 @@ import { chargedCost, chargedUsage } from "./Charges.ts"
 import { BudgetQueue } from "./BudgetQueue.ts"
 import { estimateOf } from "./Estimate.ts"
 import { estimatedTokens, type Order } from "./Order.ts"
+import { staged } from "./RequestTrace.ts"
 import { makeReserve, type ReserveOutcome } from "./Reserving.ts"
 import { likelyNano, payAsItComes, roomOf } from "./Slices.ts"
 
@@ -222,8 +223,9 @@ export class Meter extends Context.Service<
                     return true
                   }
                 }),
-          settle: (order, ending) => Effect.uninterruptible(settle(order, ending)),
-          void: (order) => Effect.uninterruptible(voidOrder(order))
+          settle: (order, ending) =>
+            Effect.uninterruptible(staged(order.facts.trace, "tollgate.ledger.settle", settle(order, ending))),
+          void: (order) => Effect.uninterruptible(staged(order.facts.trace, "tollgate.ledger.void", voidOrder(order)))
         })
       })
     )

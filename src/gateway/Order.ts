@@ -8,10 +8,11 @@ import { type ChatRequest } from "../domain/Chat.ts"
 import { type EmbeddingRequest } from "../domain/Embedding.ts"
 import { type GatewayError } from "../domain/Errors.ts"
 import { type Attempt, type Generation } from "../domain/Generation.ts"
-import { type KeyRecord, type RateLimits } from "../domain/Key.ts"
+import { type KeyRecord, type RateLimits, type Tier } from "../domain/Key.ts"
 import { type NanoUsd } from "../domain/Money.ts"
 import { type LimitVerdict } from "../store/Limits.ts"
 import { type Charge } from "./Charges.ts"
+import { type RequestTrace } from "./RequestTrace.ts"
 
 /** What the client's `Cache-Control` asks: `no-cache` answers fresh and stores, `no-store` does neither read nor store. */
 export type CacheControl = "use" | "no-cache" | "no-store"
@@ -23,10 +24,14 @@ export interface Facts {
   provider: string | null
   /** What was asked for, once that is known. */
   operation: "chat" | "embeddings" | null
+  /** Of the key. */
+  tier: Tier | null
   /** How it ended, for a request that left a generation. */
   generation: Generation | null
   /** The reply is that of an earlier request with the same `Idempotency-Key`. */
   replayed: boolean
+  /** Its spans; null: it is not traced. */
+  trace: RequestTrace | null
 }
 
 export const emptyFacts = (): Facts => ({
@@ -35,8 +40,10 @@ export const emptyFacts = (): Facts => ({
   cache: null,
   provider: null,
   operation: null,
+  tier: null,
   generation: null,
-  replayed: false
+  replayed: false,
+  trace: null
 })
 
 /** How long the client waits for an answer to begin. */

@@ -16,6 +16,7 @@ import { Limits } from "../store/Limits.ts"
 import { type StoreError } from "../store/StoreError.ts"
 import { Meter } from "./Meter.ts"
 import { estimatedTokens, type Order } from "./Order.ts"
+import { staged } from "./RequestTrace.ts"
 import { budgetExceeded } from "./Slices.ts"
 
 /** A concurrency slot outlives the longest request, so that only a dead process leaves one behind. */
@@ -81,22 +82,32 @@ export class Policy extends Context.Service<
           )
         )
 
+      const reserve = (order: Order) =>
+        Effect.flatMap(meter.reserve(order), (result) =>
+          result._tag === "Reserved"
+            ? Effect.void
+            : Effect.fail(budgetExceeded(order, result.balance, result.neededNano))
+        )
+
       return Policy.of({
         rateLimit: (order) => (next) =>
           Effect.flatMap(
-            Effect.acquireRelease(acquire(order), () => release(order)),
+            Effect.acquireRelease(staged(order.facts.trace, "tollgate.policy.rate_limit", acquire(order)), () =>
+              release(order)
+            ),
             () => next
           ),
 
         budget: (order) => (next) =>
-          Effect.flatMap(meter.reserve(order), (result) =>
-            result._tag === "Reserved" ? next : Effect.fail(budgetExceeded(order, result.balance, result.neededNano))
-          ),
+          Effect.andThen(staged(order.facts.trace, "tollgate.policy.budget", reserve(order)), next),
 
-        whitelist: (order) => (next) =>
-          allowsModel(order.caller.key.allowedModels, order.model)
-            ? next
-            : Effect.fail(gatewayError(new ModelNotAllowed({ model: order.model })))
+        whitelist: (order) => (next) => {
+          const { trace } = order.facts
+          const allowed = allowsModel(order.caller.key.allowedModels, order.model)
+          if (allowed && trace === null) return next
+          const verdict = allowed ? Effect.void : Effect.fail(gatewayError(new ModelNotAllowed({ model: order.model })))
+          return Effect.andThen(staged(trace, "tollgate.policy.whitelist", verdict), next)
+        }
       })
     })
   )

@@ -8,10 +8,13 @@ import { type Headers, HttpRouter, HttpServerError, HttpServerRequest, HttpServe
 import { Api } from "../api/Api.ts"
 import { gatewayError, MethodNotAllowed, NotFound } from "../domain/Errors.ts"
 import { Ids } from "../domain/Ids.ts"
+import { OutgoingTrace, type Trace, Tracing } from "../domain/Tracing.ts"
 import { type EndedRequest, Instruments } from "../gateway/Instruments.ts"
 import { type Facts } from "../gateway/Order.ts"
+import { RequestTrace } from "../gateway/RequestTrace.ts"
 import { Traffic } from "../gateway/Traffic.ts"
 import { CurrentRequest, newRequest, type RequestState } from "./CurrentRequest.ts"
+import { endTrace } from "./EndTrace.ts"
 import { errorResponse, internalErrorResponse } from "./Failure.ts"
 import * as RequestLog from "./RequestLog.ts"
 
@@ -26,6 +29,7 @@ export const layer = HttpRouter.middleware(
     const traffic = yield* Traffic
     const instruments = yield* Instruments
     const log = yield* RequestLog.make
+    const tracing = yield* Tracing
     const clock = yield* Clock.Clock
     return (app) =>
       Effect.gen(function* () {
@@ -36,6 +40,13 @@ export const layer = HttpRouter.middleware(
           sent !== undefined && acceptedId.test(sent) ? sent : ids.next("req", clock.currentTimeMillisUnsafe())
         const state = newRequest(requestId)
         let status = LEFT_STATUS
+        const trace = tracing.begin({
+          traceparent: request.headers["traceparent"],
+          tracestate: request.headers["tracestate"],
+          name: () => nameOf(request),
+          startedAtNanos: startedAt
+        })
+        if (trace?._tag === "Sampled") state.facts.trace = new RequestTrace(trace, clock)
         instruments.began()
         // The request's scope closes once its answer was sent, streams included.
         yield* Effect.addFinalizer(() => {
@@ -48,12 +59,15 @@ export const layer = HttpRouter.middleware(
             facts: state.facts
           }
           instruments.ended(ended)
-          return log(state, ended)
+          const traceId = trace === null ? null : trace._tag === "Sampled" ? trace.span.traceId : trace.traceId
+          endTrace(state, ended)
+          return log(state, ended, traceId)
         })
         const response = yield* app.pipe(
           Effect.catchCause((cause) => ending(cause, request, requestId)),
           Effect.tap(noteRoute(state)),
-          Effect.provideService(CurrentRequest, state)
+          Effect.provideService(CurrentRequest, state),
+          underTrace(trace, state.facts.trace)
         )
         status = response.status
         traffic.answered(status, state.rejection)
@@ -83,13 +97,28 @@ const ending = <E>(cause: Cause.Cause<E>, request: HttpServerRequest.HttpServerR
   )
 }
 
+/** What a traced request runs under; another one's context only passes through to whoever is called. */
+const underTrace =
+  (trace: Trace | null, own: RequestTrace | null) =>
+  <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> => {
+    if (own !== null) return own.around(self)
+    return trace?._tag === "Passing" ? Effect.provideService(self, OutgoingTrace, trace.headers) : self
+  }
+
 /** Every path of the API with its methods, for the 405. */
 const routes = Object.values(Api.groups).flatMap((group) =>
   Object.values(group.endpoints).map(({ method, path }) => ({
     method,
+    path,
     form: new RegExp(`^${path.replaceAll(/:[^/]+/g, "[^/]+")}/?$`)
   }))
 )
+
+/** The name of a request's span. */
+const nameOf = ({ method, url }: HttpServerRequest.HttpServerRequest): string => {
+  const [path = ""] = url.split("?")
+  return `${method} ${routes.find((route) => route.method === method && route.form.test(path))?.path ?? "unmatched"}`
+}
 
 const unrouted = (request: HttpServerRequest.HttpServerRequest, requestId: string) => {
   const [path = ""] = request.url.split("?")

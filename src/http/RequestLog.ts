@@ -4,11 +4,12 @@
  * provider wrote. Where nobody listens nothing is made.
  */
 import { Effect, LogLevel, References } from "effect"
+import { knownFinishReason } from "../domain/Generation.ts"
 import { usdFromNano } from "../domain/Money.ts"
 import { type EndedRequest } from "../gateway/Instruments.ts"
 import { type RequestState } from "./CurrentRequest.ts"
 
-export type RequestLog = (state: RequestState, ended: EndedRequest) => Effect.Effect<void>
+export type RequestLog = (state: RequestState, ended: EndedRequest, traceId: string | null) => Effect.Effect<void>
 
 /** For requests that are asked for again and again by machines. */
 const quiet = /^\/(?:health|metrics|console|docs|openapi)/
@@ -16,24 +17,24 @@ const quiet = /^\/(?:health|metrics|console|docs|openapi)/
 /** As verbose as the context in which it is made. */
 export const make: Effect.Effect<RequestLog> = Effect.map(References.MinimumLogLevel, (minimum) => {
   const heard = (level: LogLevel.LogLevel) => !LogLevel.isGreaterThan(minimum, level)
-  return (state, ended) => {
+  return (state, ended, traceId) => {
     const level = ended.status >= 500 ? "Warn" : quiet.test(ended.route) ? "Debug" : "Info"
     return heard(level)
-      ? Effect.annotateLogs(Effect.logWithLevel(level)("request"), fieldsOf(state, ended))
+      ? Effect.annotateLogs(Effect.logWithLevel(level)("request"), fieldsOf(state, ended, traceId))
       : Effect.void
   }
 })
 
-/** A provider's word for another reason is its own text. */
-const reasons = new Set(["stop", "length", "tool_calls", "function_call", "content_filter", "error"])
-
 const fieldsOf = (
   { errorType, facts, requestId }: RequestState,
-  { durationMs, method, rejection, route, status }: EndedRequest
+  { durationMs, method, rejection, route, status }: EndedRequest,
+  traceId: string | null
 ): Readonly<Record<string, unknown>> => {
-  const { cache, generation } = facts
+  const { cache, generation, replayed } = facts
+  const finishReason = generation === null ? null : knownFinishReason(generation)
   return {
     request_id: requestId,
+    ...(traceId === null ? {} : { trace_id: traceId }),
     method,
     route,
     status,
@@ -41,11 +42,13 @@ const fieldsOf = (
     ...(errorType === null ? {} : { error_type: errorType }),
     ...(rejection === null ? {} : { rejected_by: rejection }),
     ...(cache === null ? {} : { cache }),
+    ...(replayed ? { replayed } : {}),
     ...(generation === null
       ? {}
       : {
           generation_id: generation.id,
           key_id: generation.keyId,
+          tier: facts.tier,
           ...(generation.provider === "" ? {} : { provider: generation.provider, model: generation.model }),
           streamed: generation.streamed,
           attempts: generation.attempts.length,
@@ -54,7 +57,7 @@ const fieldsOf = (
           prompt_tokens: generation.usage.promptTokens,
           completion_tokens: generation.usage.completionTokens,
           cost_usd: usdFromNano(generation.cost.billedNano),
-          ...(reasons.has(generation.finishReason ?? "") ? { finish_reason: generation.finishReason } : {}),
+          ...(finishReason === null ? {} : { finish_reason: finishReason }),
           cancelled: generation.cancelled,
           ...(errorType === null && generation.errorType !== null ? { error_type: generation.errorType } : {})
         })

@@ -11,6 +11,7 @@ import { type IncomingHttpHeaders } from "node:http"
 import { Context, Effect, Layer, Redacted, type Scope } from "effect"
 import { Pool } from "undici"
 import { type ProviderConfig } from "../domain/Catalog.ts"
+import { OutgoingTrace, type TraceHeaders } from "../domain/Tracing.ts"
 import { Exchange, type ExchangeFailure } from "./Exchange.ts"
 import { gaugePools } from "./PoolGauges.ts"
 
@@ -119,26 +120,28 @@ export class Transport extends Context.Service<
           const { firstTokenMs, idleMs } = config.timeouts
           return {
             post: (body, limit, headers) =>
-              Effect.callback<WholeReply, ExchangeFailure>((resume) => {
-                const exchange = new Exchange()
-                const wholeMs = typeof limit === "number" ? Number.POSITIVE_INFINITY : limit.wholeMs
-                const firstByteMs = typeof limit === "number" ? limit : limit.wholeMs
-                const answer = () =>
-                  resume(
-                    exchange.failure !== null
-                      ? Effect.fail(exchange.failure)
-                      : Effect.succeed({ status: exchange.status, headers: exchange.headers, text: textOf(exchange) })
-                  )
-                const byMs = performance.now() + wholeMs
-                exchange.collect(WHOLE_LIMIT_BYTES, firstByteMs, "first_token", idleMs, answer, byMs)
-                pool.dispatch({ ...withHeaders(whole, headers), body }, exchange)
-                return Effect.sync(() => exchange.abort())
-              }),
+              Effect.flatMap(OutgoingTrace, (trace) =>
+                Effect.callback<WholeReply, ExchangeFailure>((resume) => {
+                  const exchange = new Exchange()
+                  const wholeMs = typeof limit === "number" ? Number.POSITIVE_INFINITY : limit.wholeMs
+                  const firstByteMs = typeof limit === "number" ? limit : limit.wholeMs
+                  const answer = () =>
+                    resume(
+                      exchange.failure !== null
+                        ? Effect.fail(exchange.failure)
+                        : Effect.succeed({ status: exchange.status, headers: exchange.headers, text: textOf(exchange) })
+                    )
+                  const byMs = performance.now() + wholeMs
+                  exchange.collect(WHOLE_LIMIT_BYTES, firstByteMs, "first_token", idleMs, answer, byMs)
+                  pool.dispatch({ ...withHeaders(whole, traced(headers, trace)), body }, exchange)
+                  return Effect.sync(() => exchange.abort())
+                })
+              ),
             open: (body, headers) =>
               Effect.acquireRelease(
-                Effect.sync(() => {
+                Effect.map(OutgoingTrace, (trace) => {
                   const exchange = new Exchange()
-                  pool.dispatch({ ...withHeaders(streamed, headers), body }, exchange)
+                  pool.dispatch({ ...withHeaders(streamed, traced(headers, trace)), body }, exchange)
                   return { exchange, deadlineMs: performance.now() + firstTokenMs }
                 }),
                 ({ exchange }) => Effect.sync(() => exchange.abort())
@@ -197,6 +200,16 @@ const opened = (exchange: Exchange, deadlineMs: number, idleMs: number): Effect.
 
 const withHeaders = <A extends { readonly headers: CallHeaders }>(request: A, headers: CallHeaders | undefined): A =>
   headers === undefined ? request : { ...request, headers: { ...request.headers, ...headers } }
+
+/** The headers of a call, and the context of its trace, if it has one. */
+const traced = (headers: CallHeaders | undefined, trace: TraceHeaders | null): CallHeaders | undefined =>
+  trace === null
+    ? headers
+    : {
+        ...headers,
+        traceparent: trace.traceparent,
+        ...(trace.tracestate === null ? {} : { tracestate: trace.tracestate })
+      }
 
 const textOf = (exchange: Exchange): string => {
   const chunks = exchange.take()

@@ -1,7 +1,7 @@
 /**
  * What is set by environment variables alone (contract §13), decoded from a given environment. A variable set to the empty text
- * counts as unset. `DATABASE_URL` and `REDIS_URL` carry passwords and are secret. Refuses an unknown `TOLLGATE_*`; `OTEL_*` and
- * everything else belong to others and pass.
+ * counts as unset. `DATABASE_URL` and `REDIS_URL` carry passwords and are secret. Refuses an unknown `TOLLGATE_*`; everything
+ * else belongs to others and passes; of that, Telemetry.ts reads `OTEL_*`.
  */
 import { Result, Schema } from "effect"
 import { decodeAt, type Faults, unknownName } from "./Faults.ts"

@@ -43,14 +43,13 @@ export const makeKeyRepoSql: Effect.Effect<KeyRepo["Service"], never, PgClient.P
       )
     }),
 
-    findByPublicId: Effect.fn("KeyRepo.findByPublicId")((publicId) =>
+    findByPublicId: (publicId) =>
       first(
         guard(
           sql`SELECT ${columns} FROM api_keys AS k WHERE public_id = ${publicId}
                 AND NOT EXISTS (SELECT 1 FROM suspended_owners AS s WHERE s.owner_id = k.owner_id)`
         )
-      )
-    ),
+      ),
 
     get: Effect.fn("KeyRepo.get")((id) => first(guard(sql`SELECT ${columns} FROM api_keys WHERE id = ${id}`))),
 

@@ -7,6 +7,7 @@ import { Api } from "../../src/api/Api.ts"
 import { presets } from "../../src/providers/presets/Vendors.ts"
 import { Settings } from "../../src/Settings.ts"
 import { Environment } from "../../src/settings/Environment.ts"
+import { TelemetryEnvironment } from "../../src/settings/Telemetry.ts"
 import { blocksOf, documents, kinds, root, textOf } from "./blocks.ts"
 
 const blocks = documents.flatMap(blocksOf)
@@ -84,7 +85,9 @@ describe("lists", () => {
   it("name every setting, every vendor's variable and every section of the file", () => {
     const settings = textOf("docs/settings.md")
     const variables = presets.flatMap(({ baseUrlEnv, env }) => (baseUrlEnv === null ? [env] : [env, baseUrlEnv]))
-    for (const name of [...Object.keys(Environment.fields), ...variables]) assert.include(settings, `\`${name}\``)
+    const telemetry = Object.keys(TelemetryEnvironment.fields)
+    for (const name of [...Object.keys(Environment.fields), ...telemetry, ...variables])
+      assert.include(settings, `\`${name}\``)
     for (const section of readFileSync(join(root, "tollgate.example.yaml"), "utf8").matchAll(/^(\w+):/gm)) {
       assert.include(settings, `\`${section[1]}`)
     }

@@ -56,6 +56,7 @@ it.effect("says of an answer who gave it, what it cost and how long it took", ()
       key_id: key.id,
       provider: "alpha",
       model: "test/small",
+      tier: "enterprise",
       streamed: false,
       attempts: 1,
       fallback: false,

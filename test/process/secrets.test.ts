@@ -1,7 +1,8 @@
-/** Secrets sent to every place that takes text: nothing that the process prints, and no metric, holds any of them. */
+/** Secrets sent to every place that takes text: nothing that the process prints, no metric and no span, holds any of them. */
 import { assert, it, vi } from "@effect/vitest"
 import { Effect } from "effect"
 import { startGateway } from "../support/Gateway.ts"
+import { startCollector } from "../support/otlp/Collector.ts"
 import { chunkBody, sse } from "../support/upstream/Bodies.ts"
 import { configFor, providerEnv, upstream } from "./servers.ts"
 
@@ -9,9 +10,10 @@ import { configFor, providerEnv, upstream } from "./servers.ts"
 vi.setConfig({ testTimeout: 120_000 })
 
 const marker = "s3cr3t-of-the-client"
+const collectorKey = "s3cr3t-of-the-operator"
 const hidden = (place: string) => `${marker}-${place}`
 
-it.live("what is printed, and what is counted, holds nothing that a client or a provider wrote", () =>
+it.live("what is printed, counted and traced holds nothing that a client or a provider wrote", () =>
   Effect.gen(function* () {
     const provider = yield* upstream
     yield* Effect.promise(() =>
@@ -26,8 +28,14 @@ it.live("what is printed, and what is counted, holds nothing that a client or a 
         { status: 401, json: { error: { message: hidden("credentials") } } }
       ])
     )
+    const collector = yield* startCollector()
     const gateway = yield* startGateway({
-      env: providerEnv,
+      env: {
+        ...providerEnv,
+        OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+        OTEL_EXPORTER_OTLP_HEADERS: `authorization=Bearer%20${collectorKey}`
+      },
+      secrets: [collectorKey],
       config: configFor(provider.url, { routing: { retries: 0 } })
     })
     const { key } = yield* gateway.issueKey({ name: hidden("name"), allowed_models: ["test/*"] })
@@ -68,6 +76,20 @@ it.live("what is printed, and what is counted, holds nothing that a client or a 
     assert.include(metrics.text, "tollgate_requests_total")
     yield* gateway.stop
     assert.include(gateway.output(), "/v1/chat/completions")
-    for (const text of [gateway.output(), metrics.text]) assert.notInclude(text, marker)
+    for (const text of [gateway.output(), metrics.text, collector.raw()]) assert.notInclude(text, marker)
+
+    const calls = (yield* Effect.promise(() => provider.requests())).filter(({ model }) => model === "small-2026")
+    const spans = collector.spans()
+    for (const { headers } of calls) {
+      const [, traceId, parentId, flags] = String(headers["traceparent"]).split("-")
+      const span = spans.find(({ spanId }) => spanId === parentId)
+      assert.deepStrictEqual([span?.name, span?.traceId, flags], ["chat test/small", traceId, "01"])
+    }
+    assert.isAtLeast(spans.filter(({ kind }) => kind === "server").length, answered.length)
+    const lines = gateway.output().split("\n")
+    const logged = lines.flatMap((line) => (line.includes(`"message":"request"`) ? [line] : []))
+    for (const line of logged) assert.match(line, /"trace_id":"[0-9a-f]{32}"/)
+    assert.includeMembers([...collector.metrics()], ["tollgate.requests", "gen_ai.client.token.usage"])
+    for (const headers of collector.headers()) assert.strictEqual(headers["authorization"], `Bearer ${collectorKey}`)
   })
 )

@@ -1,0 +1,82 @@
+/**
+ * The port to traces: who decides whether a request is traced, and what goes on to the next hop. By default nothing is traced, and
+ * nothing costs anything. Contexts travel as W3C Trace Context has them.
+ */
+import { Context, Exit, Option, Tracer } from "effect"
+
+export interface TraceHeaders {
+  readonly traceparent: string
+  readonly tracestate: string | null
+}
+
+/** A request as it arrives. */
+export interface Arrival {
+  /** As sent, whatever it is. */
+  readonly traceparent: string | undefined
+  readonly tracestate: string | undefined
+  /** `POST /v1/chat/completions`; asked for only when the request is traced. */
+  readonly name: () => string
+  readonly startedAtNanos: bigint
+}
+
+/**
+ * `Sampled`: the request has a span of its own. `Passing`: it is not recorded here, and the context that it came with goes on to
+ * the next hop as it is.
+ */
+export type Trace =
+  | {
+      readonly _tag: "Sampled"
+      readonly span: Tracer.Span
+      readonly tracer: Tracer.Tracer
+      readonly tracestate: string | null
+    }
+  | { readonly _tag: "Passing"; readonly traceId: string; readonly headers: TraceHeaders }
+
+export interface TracingShape {
+  /** Decides, and begins the request's span. Null: there is nothing to trace and nothing to pass on. */
+  readonly begin: (arrival: Arrival) => Trace | null
+  /** Whether prompts and answers are recorded, masked. */
+  readonly capturesContent: boolean
+}
+
+export const Tracing = Context.Reference<TracingShape>("tollgate/domain/Tracing", {
+  defaultValue: () => ({ begin: () => null, capturesContent: false })
+})
+
+/** The one span of everything that is not recorded. */
+const inertSpan: Tracer.Span = {
+  _tag: "Span",
+  name: "",
+  spanId: "0000000000000000",
+  traceId: "00000000000000000000000000000000",
+  parent: Option.none(),
+  annotations: Context.empty(),
+  status: { _tag: "Ended", startTime: 0n, endTime: 0n, exit: Exit.void },
+  attributes: new Map(),
+  links: [],
+  sampled: false,
+  kind: "internal",
+  end: () => undefined,
+  attribute: () => undefined,
+  event: () => undefined,
+  addLinks: () => undefined
+}
+
+/** Makes spans below those that are recorded, and none elsewhere; `null`: none at all. */
+export const gatedTracer = (tracer: Tracer.Tracer | null): Tracer.Tracer =>
+  Tracer.make({
+    span: (options) =>
+      tracer !== null && Option.isSome(options.parent) && options.parent.value.sampled
+        ? tracer.span(options)
+        : inertSpan
+  })
+
+/** What a call to a provider takes along; null: nothing. */
+export const OutgoingTrace = Context.Reference<TraceHeaders | null>("tollgate/domain/OutgoingTrace", {
+  defaultValue: () => null
+})
+
+export const headersOfSpan = ({ sampled, spanId, traceId }: Tracer.Span, tracestate: string | null): TraceHeaders => ({
+  traceparent: `00-${traceId}-${spanId}-${sampled ? "01" : "00"}`,
+  tracestate
+})
