@@ -19,7 +19,7 @@ import { fileURLToPath } from "node:url"
 import { type Answered, openStream, send, type Sent, type Streaming } from "./GatewayHttp.ts"
 
 export interface GatewayOptions {
-  /** Nothing else of this process's environment but PATH and HOME gets through. `TOLLGATE_PORT` is 0 unless it is here. */
+  /** Nothing else of this process's environment but PATH, HOME and the place of compiled code gets through. `TOLLGATE_PORT` is 0 unless it is here. */
   readonly env?: Readonly<Record<string, string>>
   /** The settings file, as data. */
   readonly config?: unknown
@@ -119,9 +119,9 @@ export const launchGateway = Effect.fnUntraced(function* (options: GatewayOption
   if (options.config !== undefined) {
     writeFileSync(join(directory, "tollgate.yaml"), JSON.stringify(options.config, null, 2))
   }
-  const { HOME = directory, PATH = "" } = process.env
+  const { HOME = directory, NODE_COMPILE_CACHE = "", PATH = "" } = process.env
   const ours = { TOLLGATE_PORT: "0", TOLLGATE_ADMIN_KEY: adminKey, TOLLGATE_LOG_LEVEL: "trace" }
-  const env = { PATH, HOME, ...ours, ...options.env }
+  const env = { PATH, HOME, NODE_COMPILE_CACHE, ...ours, ...options.env }
   const secrets = new Set([promptMarker, "Bearer ", ...(options.secrets ?? []), ...secretsOf(env)])
   const started = yield* Effect.acquireRelease(
     Effect.sync(() => {
