@@ -95,6 +95,13 @@ export const rooms: ReadonlyArray<Room> = [
       "the client runs wherever there is a fetch: the contract and effect, nothing of Node and nothing of the server"
   },
   {
+    name: "cli",
+    files: /^cli\//,
+    mayImport: /^(?:client|api|domain)\/|^settings\/CommandLine\.ts$/,
+    notPackages: package_(sql),
+    because: "a command speaks to a gateway as any client does: through the client, with the settings of the line"
+  },
+  {
     name: "http",
     files: /^http\//,
     mayImport: new RegExp(`^(?:api/|gateway/|domain/|${settings}$)`),

@@ -44,6 +44,9 @@ const names = Object.keys(Environment.fields)
 /** Variables of the project's own checks and measurements, which may stand beside a running gateway. */
 const ofTheChecks = /^TOLLGATE_(TEST|BENCH)_/
 
+/** Variables of the command line (CommandLine.ts), which may share the gateway's environment. */
+const ofTheCommandLine: ReadonlyArray<string> = ["TOLLGATE_URL", "TOLLGATE_API_KEY"]
+
 /** The variables that count: those not set to the empty text. */
 export const presentVariables = (env: EnvironmentVariables): EnvironmentVariables =>
   Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined && value !== ""))
@@ -60,7 +63,12 @@ export const decodeEnvironment = (env: EnvironmentVariables): Result.Result<Envi
 export const unknownVariables = (env: EnvironmentVariables, referred: ReadonlySet<string>): Faults =>
   Object.keys(env)
     .filter(
-      (name) => name.startsWith("TOLLGATE_") && !ofTheChecks.test(name) && !names.includes(name) && !referred.has(name)
+      (name) =>
+        name.startsWith("TOLLGATE_") &&
+        !ofTheChecks.test(name) &&
+        !ofTheCommandLine.includes(name) &&
+        !names.includes(name) &&
+        !referred.has(name)
     )
     .map((name) =>
       unknownName(

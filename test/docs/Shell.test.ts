@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { spawnSync } from "node:child_process"
-import { type Block, blocksOf, blocksOfKind, documents } from "./blocks.ts"
+import { type Block, blocksOf, blocksOfKind, documents, root } from "./blocks.ts"
 import { differences, eventDifferences } from "./excerpt.ts"
 import { startGateway, type StartedGateway } from "./startGateway.ts"
 
@@ -15,6 +15,8 @@ const run = (blocks: ReadonlyArray<Block>, { directory, url }: StartedGateway): 
   const script = blocks.map(({ text }) => `${text}\nprintf '\\036'\n`).join("")
   const { status, stderr, stdout } = spawnSync("sh", ["-eu"], {
     cwd: directory,
+    // The command line is where a reader would have put it.
+    env: { ...process.env, PATH: `${root}/scripts:${process.env["PATH"] ?? ""}` },
     input: script.replaceAll("http://127.0.0.1:8787", url),
     encoding: "utf8"
   })

@@ -1,0 +1,85 @@
+/**
+ * `tollgate chat`: one answer, its text on stdout as it comes, and what it was and cost on stderr. With `--json`, the chunks, one a
+ * line. An answer that breaks off fails after what there was of it.
+ */
+import { Effect, Stdio, Stream } from "effect"
+import { Command } from "effect/cli"
+import { type Chunk } from "../client/Client.ts"
+import { connect } from "./Connection.ts"
+import { count, usd } from "./Figures.ts"
+import { Json } from "./Globals.ts"
+import { cleaned, oneLine, remark, write } from "./Output.ts"
+import { progress } from "./Progress.ts"
+import { payloadOf, question } from "./Question.ts"
+
+const textOf = ({ choices }: Chunk): string => {
+  const content = choices[0]?.delta["content"]
+  return typeof content === "string" ? content : ""
+}
+
+interface Seen {
+  readonly model: string
+  readonly provider: string
+  readonly generation: string | null
+  readonly finish: string | null
+  readonly usage: Chunk["usage"]
+}
+
+const seenAfter = (before: Seen | null, chunk: Chunk): Seen => ({
+  model: chunk.model,
+  provider: chunk.provider,
+  generation: chunk.generation_id ?? before?.generation ?? null,
+  finish: chunk.choices[0]?.finish_reason ?? before?.finish ?? null,
+  usage: chunk.usage ?? before?.usage ?? null
+})
+
+const summary = ({ finish, generation, model, provider, usage }: Seen): string => {
+  const parts = [
+    `${model} by ${provider}`,
+    ...(usage ? [`${count(usage.prompt_tokens ?? 0)} + ${count(usage.completion_tokens ?? 0)} tokens`] : []),
+    ...(usage ? [usage.cache_hit ? "from the cache" : usd(usage.estimated_cost_usd ?? 0)] : []),
+    ...(finish === null || finish === "stop" ? [] : [`ended by ${finish}`]),
+    ...(generation === null ? [] : [generation])
+  ]
+  return oneLine(parts.join(", "))
+}
+
+export const chat = Command.make(
+  "chat",
+  question,
+  Effect.fnUntraced(function* (asked) {
+    const client = yield* connect("apiKey")
+    const isJson = yield* Json
+    const stdio = yield* Stdio.Stdio
+    const isTerminal = yield* stdio.stdoutIsTerminal
+    const payload = yield* payloadOf(asked, client)
+    const { done } = yield* progress(`waiting for ${payload.model}`)
+    let seen: Seen | null = null
+    let isMidLine = false
+
+    const shown = (chunk: Chunk): string => {
+      seen = seenAfter(seen, chunk)
+      if (isJson) return `${JSON.stringify(chunk)}\n`
+      const text = textOf(chunk)
+      if (text !== "") isMidLine = !text.endsWith("\n")
+      return isTerminal ? cleaned(text) : text
+    }
+    const ended = Effect.suspend(() =>
+      Effect.andThen(done, Effect.ignore(isMidLine && !isJson ? write("\n") : Effect.void))
+    )
+    yield* client.chat.stream({ payload }).pipe(
+      Stream.map(shown),
+      Stream.filter((text) => text !== ""),
+      Stream.tap(() => done),
+      Stream.run(stdio.stdout()),
+      Effect.ensuring(ended)
+    )
+    if (seen !== null && !isJson) yield* remark(`${summary(seen)}\n`)
+  }, Effect.scoped)
+).pipe(
+  Command.withDescription("Ask a model and show its answer as it comes"),
+  Command.withExamples([
+    { command: "tollgate chat --model mock/echo 'Hello, tollgate'" },
+    { command: "tollgate chat --max-tokens 200 < question.txt", description: "The prompt from a file" }
+  ])
+)

@@ -1,0 +1,44 @@
+/** The flags that every command understands, wherever on the line they stand. */
+import { Flag, GlobalFlag } from "effect/cli"
+
+export const Url = GlobalFlag.Setting("url")({
+  flag: Flag.String("url").pipe(
+    Flag.withMetavar("<address>"),
+    Flag.withDescription("Where the gateway is; else TOLLGATE_URL, else http://127.0.0.1:8787"),
+    Flag.optional
+  )
+})
+
+export const ApiKey = GlobalFlag.Setting("key")({
+  flag: Flag.Redacted("key").pipe(
+    Flag.withMetavar("<api key>"),
+    Flag.withDescription("Else TOLLGATE_API_KEY, else the first API key in the data directory"),
+    Flag.optional
+  )
+})
+
+export const AdminKey = GlobalFlag.Setting("admin-key")({
+  flag: Flag.Redacted("admin-key").pipe(
+    Flag.withMetavar("<admin key>"),
+    Flag.withDescription("Else TOLLGATE_ADMIN_KEY, else the admin key in the data directory"),
+    Flag.optional
+  )
+})
+
+export const DataDir = GlobalFlag.Setting("data-dir")({
+  flag: Flag.String("data-dir").pipe(
+    Flag.withMetavar("<directory>"),
+    Flag.withDescription("The gateway's data directory; else TOLLGATE_DATA_DIR, else ./.tollgate"),
+    Flag.optional
+  )
+})
+
+export const Json = GlobalFlag.Setting("json")({
+  flag: Flag.Boolean("json").pipe(
+    Flag.withDescription("Answer as JSON on stdout, and complain as JSON on stderr"),
+    Flag.withoutNegation,
+    Flag.withDefault(false)
+  )
+})
+
+export const globals = [Url, ApiKey, AdminKey, DataDir, Json] as const

@@ -1,0 +1,93 @@
+/** A chat request as the command line writes it: what `chat` sends and what `route` previews. */
+import { Effect, Option, Stdio, Stream } from "effect"
+import { Argument, Flag } from "effect/cli"
+import { type ChatRequest, type TollgateShape } from "../client/Client.ts"
+import { CommandFailed } from "./Failure.ts"
+import { withProgress } from "./Progress.ts"
+
+export const question = {
+  words: Argument.variadic(
+    Argument.String("prompt").pipe(Argument.withDescription("The prompt; stdin where there is none"))
+  ),
+  model: Flag.String("model").pipe(
+    Flag.withAlias("m"),
+    Flag.withMetavar("<id>"),
+    Flag.withDescription("Else the first one that the key may use"),
+    Flag.optional
+  ),
+  system: Flag.String("system").pipe(Flag.withDescription("A system message before the prompt"), Flag.optional),
+  maxTokens: Flag.Int("max-tokens").pipe(Flag.withDescription("The longest answer, in tokens"), Flag.optional),
+  temperature: Flag.Finite("temperature").pipe(Flag.withDescription("0 to 2"), Flag.optional),
+  sort: Flag.Literals("sort", ["price", "throughput", "latency"]).pipe(
+    Flag.withDescription("What providers are ranked by"),
+    Flag.optional
+  ),
+  order: Flag.String("provider").pipe(
+    Flag.withMetavar("<slug>"),
+    Flag.withDescription("To be tried first; repeatable"),
+    Flag.atLeast(0)
+  ),
+  fallbacks: Flag.Boolean("fallbacks").pipe(
+    Flag.withDescription("Whether others may be tried after the first"),
+    Flag.withDefault(true)
+  ),
+  deny: Flag.Boolean("no-collection").pipe(
+    Flag.withDescription("Only providers that neither train on prompts nor keep them"),
+    Flag.withoutNegation,
+    Flag.withDefault(false)
+  )
+}
+
+export interface Question {
+  readonly words: ReadonlyArray<string>
+  readonly model: Option.Option<string>
+  readonly system: Option.Option<string>
+  readonly maxTokens: Option.Option<number>
+  readonly temperature: Option.Option<number>
+  readonly sort: Option.Option<"price" | "throughput" | "latency">
+  readonly order: ReadonlyArray<string>
+  readonly fallbacks: boolean
+  readonly deny: boolean
+}
+
+/** The words of the line, or all of stdin unless somebody would have to type it. */
+const promptOf = Effect.fnUntraced(function* (words: ReadonlyArray<string>) {
+  if (words.length > 0) return words.join(" ")
+  const stdio = yield* Stdio.Stdio
+  const text = (yield* stdio.stdinIsTerminal) ? "" : yield* Stream.mkString(Stream.decodeText(stdio.stdin))
+  if (text.trim() !== "") return text
+  return yield* new CommandFailed({
+    code: "usage",
+    message: "There is no prompt.",
+    remedy: "Write it behind the command, or send it to stdin."
+  })
+})
+
+const firstModel = Effect.fnUntraced(function* ({ models }: TollgateShape) {
+  const { data } = yield* models.list().pipe(withProgress("reading models"))
+  const first = data.find(({ architecture }) => architecture.output_modalities.includes("text"))
+  return first === undefined
+    ? yield* new CommandFailed({ code: "refused", message: "The key may use no model that chats." })
+    : first.id
+})
+
+/** The body of the request. */
+export const payloadOf = Effect.fnUntraced(function* (
+  { deny, fallbacks, maxTokens, model, order, sort, system, temperature, words }: Question,
+  client: TollgateShape
+) {
+  const prompt = yield* promptOf(words)
+  const system_ = Option.isSome(system) ? [{ role: "system" as const, content: system.value }] : []
+  return {
+    model: Option.isSome(model) ? model.value : yield* firstModel(client),
+    messages: [...system_, { role: "user" as const, content: prompt }],
+    ...(Option.isSome(maxTokens) ? { max_tokens: maxTokens.value } : {}),
+    ...(Option.isSome(temperature) ? { temperature: temperature.value } : {}),
+    provider: {
+      ...(Option.isSome(sort) ? { sort: sort.value } : {}),
+      ...(order.length > 0 ? { order } : {}),
+      ...(fallbacks ? {} : { allow_fallbacks: false }),
+      ...(deny ? { data_collection: "deny" as const } : {})
+    }
+  } satisfies ChatRequest["payload"]
+})

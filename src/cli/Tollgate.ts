@@ -1,0 +1,15 @@
+/** The command `tollgate` and all below it. */
+import { Command } from "effect/cli"
+import { admin } from "./Admin.ts"
+import { chat } from "./Chat.ts"
+import { globals } from "./Globals.ts"
+import { keys } from "./Keys.ts"
+import { models } from "./Models.ts"
+import { route } from "./Route.ts"
+import { usage } from "./Usage.ts"
+
+export const tollgate = Command.make("tollgate").pipe(
+  Command.withDescription("The gateway's command line: runs a gateway, checks it, and speaks to one that runs."),
+  Command.withSubcommands([chat, models, route, usage, keys, admin]),
+  Command.withGlobalFlags(globals)
+)

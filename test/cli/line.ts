@@ -1,0 +1,97 @@
+/** A command line, run in this process with its input and output in memory, or as a person runs it, in a process of its own. */
+import * as NodeServices from "@effect/platform-node/NodeServices"
+import { Console, Effect, Layer, type Scope, Sink, Stdio, Stream } from "effect"
+import { type ChildProcess, spawn } from "node:child_process"
+import { once } from "node:events"
+import { fileURLToPath } from "node:url"
+import { exitCodeOf } from "../../src/cli/Failure.ts"
+import { run } from "../../src/cli/Run.ts"
+
+export interface Ended {
+  readonly code: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+export interface Around {
+  readonly stdin?: string
+  /** Whether a person sits at it. */
+  readonly isTerminal?: boolean
+}
+
+const decoder = new TextDecoder()
+const textOf = (chunk: string | Uint8Array): string => (typeof chunk === "string" ? chunk : decoder.decode(chunk))
+
+/** Standard input and output in memory. */
+export const memoryStdio = ({ isTerminal = false, stdin }: Around = {}) => {
+  const written = { stdout: "", stderr: "" }
+  const into = (name: keyof typeof written) => () =>
+    Sink.forEach((chunk: string | Uint8Array) => Effect.sync(() => void (written[name] += textOf(chunk))))
+  const layer = Stdio.layerTest({
+    stdin: stdin === undefined ? Stream.empty : Stream.make(new TextEncoder().encode(stdin)),
+    stdinIsTerminal: Effect.succeed(isTerminal && stdin === undefined),
+    stdoutIsTerminal: Effect.succeed(isTerminal),
+    stderrIsTerminal: Effect.succeed(isTerminal),
+    stdout: into("stdout"),
+    stderr: into("stderr")
+  })
+  return { written, layer }
+}
+
+/** Runs a line in this process, to its end. */
+export const line = (args: ReadonlyArray<string>, around?: Around): Effect.Effect<Ended> =>
+  Effect.suspend(() => {
+    const { layer, written } = memoryStdio(around)
+    // Completions are written by effect/cli itself, to the console.
+    const log = (text: string) => void (written.stdout += `${text}\n`)
+    return run(args).pipe(
+      Effect.provideService(Console.Console, Object.assign(Object.create(console) as Console.Console, { log })),
+      Effect.provide(Layer.merge(NodeServices.layer, layer)),
+      Effect.exit,
+      Effect.map((exit) => ({ code: exitCodeOf(exit), ...written }))
+    )
+  })
+
+const launcher = fileURLToPath(new URL("../../scripts/tollgate", import.meta.url))
+
+export interface Started {
+  readonly ended: Effect.Effect<Ended>
+  /** Resolves once stdout begins with `text`; the test's own time limit bounds the wait. */
+  readonly printed: (text: string) => Effect.Effect<void>
+  readonly child: ChildProcess
+}
+
+/** Starts a line with scripts/tollgate, with nothing of this process's environment but PATH and HOME. The scope ends it. */
+export const startLine = (
+  args: ReadonlyArray<string>,
+  options: { readonly cwd: string; readonly env?: Readonly<Record<string, string>> }
+): Effect.Effect<Started, never, Scope.Scope> =>
+  Effect.acquireRelease(
+    Effect.sync(() => {
+      const { HOME = options.cwd, PATH = "" } = process.env
+      const child = spawn(launcher, args, {
+        cwd: options.cwd,
+        env: { PATH, HOME, ...options.env },
+        stdio: ["ignore", "pipe", "pipe"]
+      })
+      const written = { stdout: "", stderr: "" }
+      for (const name of ["stdout", "stderr"] as const) {
+        child[name].setEncoding("utf8")
+        child[name].on("data", (text: string) => void (written[name] += text))
+      }
+      const closed = once(child, "close").then(([code]) => ({ code: code as number | null, ...written }))
+      return {
+        child,
+        ended: Effect.promise(() => closed),
+        printed: (text: string) =>
+          Effect.promise(async () => {
+            while (!written.stdout.startsWith(text)) await once(child.stdout, "data")
+          })
+      }
+    }),
+    ({ child, ended }) =>
+      Effect.andThen(
+        Effect.sync(() => void child.kill("SIGKILL")),
+        ended
+      )
+  )
