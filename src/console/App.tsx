@@ -3,6 +3,7 @@ import { type ComponentChildren, Fragment } from "preact"
 import { useEffect, useRef, useState } from "preact/hooks"
 import { notice } from "./notices.ts"
 import { type PageEntry, pagesFor } from "./pages.tsx"
+import { dropPlayKey } from "./pages/playKeys.ts"
 import { SignIn } from "./pages/SignIn.tsx"
 import { Brand } from "./parts/Brand.tsx"
 import { Icon } from "./parts/Icon.tsx"
@@ -139,7 +140,11 @@ const Whoami = ({ current }: { readonly current: Session }) => {
       <button
         type="button"
         class="button"
-        onClick={() => (current.kind === "user" ? void signOut().catch(() => leave()) : leave())}
+        onClick={() => {
+          dropPlayKey()
+          if (current.kind === "user") void signOut().catch(() => leave())
+          else leave()
+        }}
       >
         {current.kind === "admin" ? "Forget the key" : "Sign out"}
       </button>

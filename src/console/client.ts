@@ -24,6 +24,7 @@ export class Failure extends Error {
 
   /** What is wrong with a member of the body, if anything is. */
   faultOf(member: string): string | undefined {
+    if (this.body.param === member) return this.message
     return this.detail.find(({ loc }) => loc[1] === member)?.msg
   }
 }

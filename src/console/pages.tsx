@@ -4,12 +4,14 @@ import { Account } from "./pages/Account.tsx"
 import { Generation } from "./pages/Generation.tsx"
 import { Generations } from "./pages/Generations.tsx"
 import { Keys } from "./pages/Keys.tsx"
-import { allKeys } from "./pages/keySource.ts"
 import { Overview } from "./pages/Overview.tsx"
 import { Playground } from "./pages/Playground.tsx"
 import { Privacy } from "./pages/Privacy.tsx"
 import { Providers } from "./pages/Providers.tsx"
 import { Settings } from "./pages/Settings.tsx"
+import { everyone, own, type Source } from "./pages/source.ts"
+import { Usage } from "./pages/Usage.tsx"
+import { Users } from "./pages/Users.tsx"
 import { type IconName } from "./parts/Icon.tsx"
 import { isOperator, type Session } from "./session.ts"
 
@@ -23,6 +25,23 @@ export interface PageEntry {
   readonly show: (rest: string) => ComponentChildren
 }
 
+/** The pages that an operator has of everyone's, and a user of what is its own. */
+const keysOf = (source: Source, group: string): PageEntry => ({
+  to: "/keys",
+  title: "Keys",
+  group,
+  icon: "keys",
+  show: () => <Keys source={source} />
+})
+
+const generationsOf = (source: Source, group: string): PageEntry => ({
+  to: "/generations",
+  title: "Generations",
+  group,
+  icon: "generations",
+  show: (id) => (id === "" ? <Generations source={source} /> : <Generation id={id} source={source} />)
+})
+
 const trying: ReadonlyArray<PageEntry> = [
   { to: "/playground", title: "Playground", group: "Try", icon: "playground", show: () => <Playground /> },
   { to: "/privacy", title: "Privacy", group: "Try", icon: "privacy", show: () => <Privacy /> }
@@ -30,30 +49,31 @@ const trying: ReadonlyArray<PageEntry> = [
 
 const operatorPages: ReadonlyArray<PageEntry> = [
   { to: "/", title: "Overview", group: "Watch", icon: "overview", show: () => <Overview /> },
-  {
-    to: "/generations",
-    title: "Generations",
-    group: "Watch",
-    icon: "generations",
-    show: (id) => (id === "" ? <Generations /> : <Generation id={id} />)
-  },
-  { to: "/keys", title: "Keys", group: "Manage", icon: "keys", show: () => <Keys source={allKeys} /> },
+  generationsOf(everyone, "Watch"),
+  keysOf(everyone, "Manage"),
+  { to: "/users", title: "Users", group: "Manage", icon: "users", show: () => <Users /> },
   { to: "/providers", title: "Providers", group: "Manage", icon: "providers", show: () => <Providers /> },
   { to: "/settings", title: "Settings", group: "Manage", icon: "settings", show: () => <Settings /> },
   ...trying
 ]
 
-const accountAt = (to: string): PageEntry => ({
-  to,
+const account: PageEntry = {
+  to: "/account",
   title: "Account",
   group: "You",
   icon: "account",
   show: () => <Account />
-})
+}
 
-const userPages: ReadonlyArray<PageEntry> = [accountAt("/"), ...trying]
+const userPages: ReadonlyArray<PageEntry> = [
+  { to: "/", title: "Usage", group: "Yours", icon: "overview", show: () => <Usage /> },
+  keysOf(own, "Yours"),
+  generationsOf(own, "Yours"),
+  ...trying,
+  account
+]
 
 export const pagesFor = (current: Session): ReadonlyArray<PageEntry> => {
   if (!isOperator(current)) return userPages
-  return current.kind === "user" ? [...operatorPages, accountAt("/account")] : operatorPages
+  return current.kind === "user" ? [...operatorPages, account] : operatorPages
 }

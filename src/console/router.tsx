@@ -12,12 +12,17 @@ addEventListener("popstate", () => path.set(here()))
 
 export const usePath = (): string => useStore(path)
 
-export const go = (to: string, options: { readonly replace?: boolean } = {}): void => {
-  const href = to === "/" ? BASE : BASE + to
-  if (options.replace === true) history.replaceState(null, "", href)
-  else history.pushState(null, "", href)
+export const go = (to: string): void => {
+  history.pushState(null, "", to === "/" ? BASE : BASE + to)
   path.set(here())
-  if (options.replace !== true) scrollTo(0, 0)
+  scrollTo(0, 0)
+}
+
+/** Goes to a page by its whole address, in place of the present one. */
+export const goBackTo = (pathname: string): void => {
+  if (pathname !== BASE && !pathname.startsWith(`${BASE}/`)) return
+  history.replaceState(null, "", pathname)
+  path.set(here())
 }
 
 interface LinkProps {

@@ -13,6 +13,7 @@ export type Session =
 const NAME = "tollgate.admin-key"
 /** Whether a refresh cookie may be there. It says nothing of whose; without it the gateway need not be asked. */
 const SIGNED_IN = "tollgate.signed-in"
+const WANTED = "tollgate.wanted-page"
 
 const first = (): Session => {
   const key = sessionStorage.getItem(NAME)
@@ -33,8 +34,18 @@ export const enterAsUser = (user: User, accessToken: string): void => {
 
 export const mayBeSignedIn = (): boolean => localStorage.getItem(SIGNED_IN) !== null
 
-/** Before an identity provider is visited: whoever comes back may be signed in. */
-export const expectSignIn = (): void => localStorage.setItem(SIGNED_IN, "perhaps")
+/** Before an identity provider is visited: whoever comes back may be signed in, and wants the page that was asked for. */
+export const expectSignIn = (): void => {
+  localStorage.setItem(SIGNED_IN, "perhaps")
+  sessionStorage.setItem(WANTED, location.pathname)
+}
+
+/** The page that was asked for before an identity provider was visited; it is told once. */
+export const takeWanted = (): string | null => {
+  const wanted = sessionStorage.getItem(WANTED)
+  sessionStorage.removeItem(WANTED)
+  return wanted
+}
 
 /** Forgets every credential that this tab holds. */
 export const leave = (notice?: string): void => {
@@ -51,6 +62,8 @@ export const isOperator = (current: Session): boolean =>
 export interface PlayKey {
   readonly secret: string
   readonly label: string
+  /** Where it is revoked, if it was made here: nobody else ever saw its secret. */
+  readonly path: string | null
 }
 
 export const playKey = createStore<PlayKey | null>(null)

@@ -4,9 +4,15 @@
  */
 import { type Challenge, type Tokens } from "../api/Auth.ts"
 import { asFailure, call, renewal } from "./client.ts"
-import { enterAsUser, leave, mayBeSignedIn, session } from "./session.ts"
+import { goBackTo } from "./router.tsx"
+import { enterAsUser, leave, mayBeSignedIn, session, takeWanted } from "./session.ts"
 
 export type Channel = "email" | "sms"
+
+const names: Readonly<Record<string, string>> = { google: "Google", github: "GitHub" }
+
+/** What an identity provider is called by people. */
+export const providerName = (provider: string): string => names[provider] ?? provider
 
 export const sendCode = (channel: Channel, destination: string): Promise<typeof Challenge.Type> =>
   call(`/auth/register/${channel}/start`, {
@@ -43,7 +49,9 @@ renewal.renew = renew
 
 /** Comes back into a session that an earlier visit left open, if there is one. */
 export const comeBack = async (): Promise<void> => {
-  if (session.get().kind === "none" && mayBeSignedIn()) await renew()
+  if (session.get().kind !== "none" || !mayBeSignedIn()) return
+  const wanted = takeWanted()
+  if ((await renew()) && wanted !== null) goBackTo(wanted)
 }
 
 export const signOut = async (): Promise<void> => {

@@ -12,11 +12,17 @@ export interface Loading<A> {
   readonly reload: () => void
 }
 
+interface LoadOptions {
+  readonly everyMs?: number
+  /** The old thing stays in view until the new one is there. */
+  readonly isSteady?: boolean
+}
+
 /** `what` names what is loaded: another name is another thing, and the old one is forgotten. */
 export const useLoad = <A>(
   what: string,
   load: (signal: AbortSignal) => Promise<A>,
-  options: { readonly everyMs?: number } = {}
+  { everyMs, isSteady = false }: LoadOptions = {}
 ): Loading<A> => {
   const [state, setState] = useState<{ what: string; data?: A; failure?: Failure; isLoading: boolean }>({
     what,
@@ -25,11 +31,12 @@ export const useLoad = <A>(
   const [round, setRound] = useState(0)
   const latest = useRef(load)
   latest.current = load
-  const { everyMs } = options
 
   useEffect(() => {
     const controller = new AbortController()
-    setState((before) => (before.what === what ? { ...before, isLoading: true } : { what, isLoading: true }))
+    setState((before) =>
+      before.what === what || isSteady ? { ...before, what, isLoading: true } : { what, isLoading: true }
+    )
     latest.current(controller.signal).then(
       (data) => {
         if (!controller.signal.aborted) setState({ what, data, isLoading: false })
@@ -62,7 +69,7 @@ export const useLoad = <A>(
   }, [everyMs, reload])
 
   return {
-    data: state.what === what ? state.data : undefined,
+    data: state.what === what || isSteady ? state.data : undefined,
     failure: state.what === what ? state.failure : undefined,
     isLoading: state.isLoading,
     reload

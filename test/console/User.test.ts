@@ -1,11 +1,15 @@
-/** A user's way through the console: in by a code or an identity provider, back after a reload, the account's sessions, and out again. */
+/**
+ * A user's way through the console: in by a code or an identity provider, a key by the keyboard alone, a chat, what it used, and out again. An
+ * admin's way too, whose session opens what the admin key opens.
+ */
 import { assert, layer } from "@effect/vitest"
 import { Context, Effect, Layer } from "effect"
 import { type Page } from "playwright-core"
 import { startOidcServer } from "../signin/identityServers.ts"
-import { barriers, Console, type View, type Walker } from "./browser.ts"
+import { barriers, Console, isTooWide, openPage, type View, type Walker } from "./browser.ts"
 
 const wide: View = { width: 1_440, theme: "dark" }
+const narrow: View = { width: 360, theme: "light" }
 
 class IdentityProvider extends Context.Service<IdentityProvider, Effect.Success<typeof startOidcServer>>()(
   "tollgate/test/IdentityProvider"
@@ -17,7 +21,9 @@ const world = Layer.unwrap(
     Layer.merge(
       Layer.succeed(IdentityProvider, provider),
       Console.layer({
-        auth: { oauth: { okta: { client_id: "console", client_secret: "a-secret", issuer: provider.issuer } } }
+        auth: {
+          oauth: { okta: { client_id: "console", client_secret: "a-secret", issuer: provider.issuer } }
+        }
       })
     )
   )
@@ -28,29 +34,109 @@ const signIn = async (page: Page, address: string): Promise<void> => {
   await page.getByLabel("E-mail address").fill(address)
   await page.getByRole("button", { name: "Send me a code" }).click()
   await page.getByRole("button", { name: "Take the code from its mailbox" }).click()
-  await page.waitForFunction(`document.querySelector('[autocomplete="one-time-code"]')?.value.length === 6`)
+  await page.getByText("The code is filled in").waitFor()
   await page.getByRole("button", { name: "Sign in" }).click()
   await page.locator("main#content").waitFor()
 }
+
+/** Presses Tab until the focus is on what is called `name`. */
+const tabTo = async (page: Page, name: string): Promise<void> => {
+  for (let presses = 0; presses < 40; presses++) {
+    await page.keyboard.press("Tab")
+    const label = await page.evaluate(
+      `(({ ariaLabel, labels, textContent }) => (ariaLabel ?? labels?.[0]?.textContent ?? textContent).trim())(document.activeElement)`
+    )
+    if (label === name) return
+  }
+  throw new Error(`the keyboard does not lead to ${name}`)
+}
+
+/** A person's session in a program: it signs in by a code for the address. */
+const programOf = (address: string) =>
+  Effect.gen(function* () {
+    const { gateway } = yield* Console
+    const post = (path: string, body: unknown) =>
+      Effect.map(gateway.send(path, { body, headers: { "user-agent": "a program" } }), ({ text }) => JSON.parse(text))
+    const { challenge_id } = yield* post("/auth/register/email/start", { email: address })
+    const { text } = yield* gateway.send("/auth/dev/mailbox")
+    const letter = JSON.parse(text).data.find(
+      ({ destination }: { readonly destination: string }) => destination === address
+    )
+    const { user } = yield* post("/auth/register/email/verify", { challenge_id, code: letter.code })
+    assert.strictEqual(user.email, address)
+    return user.id as string
+  })
 
 layer(world, { timeout: "90 seconds" })("the console, for a user", (it) => {
   const walks = (title: string, view: View, run: (walker: Walker) => Promise<void>) =>
     it.effect(title, () => Effect.flatMap(Console, ({ walk }) => walk(view, run)), 90_000)
 
   walks(
-    "lets in by a code, leaves no token to scripts, comes back after a reload, and lets out",
+    "lets in by a code; a key made by the keyboard alone chats and shows in the usage; then lets out",
     wide,
-    async (walker) => {
-      const { page } = walker
-      await page.goto("/console")
+    async ({ expectError, gateway, page }) => {
+      await page.goto("/console/keys")
       await page.getByRole("heading", { name: "Sign in" }).waitFor()
       assert.deepStrictEqual(await barriers(page), [])
       await signIn(page, "walker@example.com")
-      await page.getByText("walker@example.com").first().waitFor()
       const kept = await page.evaluate("JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie])")
       assert.deepStrictEqual(JSON.parse(String(kept)), [{ "tollgate.signed-in": "yes" }, {}, ""])
+      // It comes back after a reload, to the page that was asked for.
       await page.reload()
-      await page.getByText("walker@example.com").first().waitFor()
+      await page.getByText("No keys yet").waitFor()
+      await page.locator(".facts .figure", { hasText: "$1.00" }).first().waitFor()
+      assert.deepStrictEqual(await page.locator(".facts .figure").allTextContents(), ["free", "$1.00", "$1.00", "0"])
+
+      expectError("403")
+      await tabTo(page, "New key")
+      await page.keyboard.press("Enter")
+      const dialog = page.getByRole("dialog")
+      await dialog.waitFor()
+      await page.keyboard.type("by keyboard")
+      await tabTo(page, "Budget a month, USD")
+      await page.keyboard.type("2")
+      await page.keyboard.press("Enter")
+      await dialog.locator(".field.wrong").waitFor()
+      await page.keyboard.press("Control+a")
+      await page.keyboard.type("0.5")
+      await tabTo(page, "embeddings")
+      await page.keyboard.press("Space")
+      await tabTo(page, "Create the key")
+      await page.keyboard.press("Enter")
+      const secret = (await dialog.locator("[data-secret]").textContent()) ?? ""
+      assert.match(secret, /^tg-/)
+      await tabTo(page, "I have stored it")
+      await page.keyboard.press("Enter")
+      await page.getByRole("row").filter({ hasText: "by keyboard" }).getByText("active").waitFor()
+      assert.strictEqual(await page.evaluate("document.activeElement.textContent"), "New key")
+      const model = { model: "mock/echo", messages: [{ role: "user", content: "Hello" }] }
+      const chat = gateway.send("/v1/chat/completions", { key: secret, body: model })
+      assert.strictEqual((await Effect.runPromise(chat)).status, 200)
+      const embed = gateway.send("/v1/embeddings", { key: secret, body: { model: "mock/embed", input: "Hello" } })
+      assert.strictEqual((await Effect.runPromise(embed)).status, 403)
+
+      const menu = page.getByRole("navigation")
+      await menu.getByRole("link", { name: "Playground" }).click()
+      await page.getByRole("button", { name: "Make a key for an hour" }).click()
+      await page.getByLabel("Model").selectOption("mock/echo")
+      await page.getByRole("textbox", { name: "Prompt" }).fill("one two three")
+      await page.getByRole("button", { name: "Send" }).click()
+      await page.getByText(/finish reason stop/).waitFor()
+      await menu.getByRole("link", { name: "Usage" }).click()
+      await page.locator(".facts > div", { hasText: "Requests" }).getByText("2", { exact: true }).waitFor()
+      await page.getByRole("table", { name: "By key" }).getByText("by keyboard").waitFor()
+      await menu.getByRole("link", { name: "Generations" }).click()
+      await page.getByLabel("Key").selectOption("by keyboard")
+      await page.locator("tbody a").click()
+      await page.getByRole("heading", { name: "Attempts" }).waitFor()
+
+      // What the playground's key had is given back with it.
+      await menu.getByRole("link", { name: "Playground" }).click()
+      await page.getByRole("button", { name: "Use another key" }).click()
+      await menu.getByRole("link", { name: "Keys" }).click()
+      await page.getByLabel("Show").selectOption("all")
+      await page.getByRole("row").filter({ hasText: "console playground" }).getByText("revoked").waitFor()
+
       await page.getByRole("button", { name: "Sign out" }).click()
       await page.getByRole("heading", { name: "Sign in" }).waitFor()
       await page.reload()
@@ -58,8 +144,7 @@ layer(world, { timeout: "90 seconds" })("the console, for a user", (it) => {
     }
   )
 
-  walks("refuses a wrong code in the words of the gateway", { width: 360, theme: "light" }, async (walker) => {
-    const { expectError, page } = walker
+  walks("refuses a wrong code in the words of the gateway", narrow, async ({ expectError, page }) => {
     expectError("401")
     await page.goto("/console")
     await page.getByLabel("E-mail address").fill("stranger@example.com")
@@ -73,33 +158,79 @@ layer(world, { timeout: "90 seconds" })("the console, for a user", (it) => {
 
   const comesByProvider = Effect.gen(function* () {
     const { issuer, signsIn } = yield* IdentityProvider
-    const { gateway, walk } = yield* Console
+    const { walk } = yield* Console
     signsIn({ sub: "anna-1", email: "anna@example.com", email_verified: true })
-    // The other session: a program that signs in by itself, with a code for the same address.
-    const post = (path: string, body: unknown) =>
-      Effect.map(gateway.send(path, { body, headers: { "user-agent": "a program" } }), ({ text }) => JSON.parse(text))
-    const { challenge_id } = yield* post("/auth/register/email/start", { email: "anna@example.com" })
-    const { text: letters } = yield* gateway.send("/auth/dev/mailbox")
-    const letter = JSON.parse(letters).data.find(
-      ({ destination }: { readonly destination: string }) => destination === "anna@example.com"
-    )
-    const { user } = yield* post("/auth/register/email/verify", { challenge_id, code: letter.code })
-    assert.strictEqual(user.email, "anna@example.com")
-
-    yield* walk(wide, async ({ expectVisit, page }) => {
+    yield* programOf("anna@example.com")
+    yield* walk(narrow, async ({ expectVisit, page }) => {
       expectVisit(issuer)
-      await page.goto("/console")
+      await page.goto("/console/account")
       await page.getByRole("link", { name: "With okta" }).click()
-      await page.getByText("anna@example.com").first().waitFor()
-      assert.strictEqual(new URL(page.url()).pathname, "/console")
       await page.getByRole("heading", { level: 1, name: "Account" }).waitFor()
+      assert.strictEqual(new URL(page.url()).pathname, "/console/account")
       await page.getByText("this one").waitFor()
-      assert.deepStrictEqual(await barriers(page), [])
       const end = page.getByRole("button", { name: "End the session of a program" })
       await end.click()
       await page.getByText("Session ended").waitFor()
       await end.waitFor({ state: "detached" })
+      for (const title of ["Account", "Usage", "Keys", "Generations", "Playground"]) {
+        await openPage(page, title)
+        assert.deepStrictEqual(await barriers(page), [], title)
+        assert.isFalse(await isTooWide(page), `${title} is wider than the window`)
+      }
     })
   })
-  it.effect("comes in by an identity provider, and ends another session of the account", () => comesByProvider, 90_000)
+  it.effect(
+    "comes in by an identity provider to the page that was asked for, and ends another session of the account",
+    () => comesByProvider,
+    90_000
+  )
+
+  const admin = Effect.gen(function* () {
+    const { gateway, walk } = yield* Console
+    const headers = { "x-admin-key": gateway.adminKey }
+    const find = (search: string) =>
+      Effect.map(gateway.send(`/v1/admin/users?search=${search}`, { headers }), ({ text }) => JSON.parse(text).data[0])
+    const berta = yield* programOf("berta@example.com")
+    yield* walk(wide, async ({ page }) => {
+      await page.goto("/console/users")
+      await signIn(page, "root@example.com")
+      await page.getByText("There is nothing at this address").waitFor()
+      const { id } = await Effect.runPromise(find("root@"))
+      const promotion = gateway.send(`/v1/admin/users/${id}`, { method: "PATCH", body: { role: "admin" }, headers })
+      await Effect.runPromise(promotion)
+      await page.reload()
+      await page.getByLabel("Find").fill("BERTA@")
+      await page.getByRole("heading", { name: "1 user" }).waitFor()
+      const dialog = page.getByRole("dialog")
+      await page.getByRole("button", { name: "Edit berta@example.com" }).click()
+      await dialog.getByLabel("Tier, at most").selectOption("pro")
+      await dialog.getByLabel("Budget a month, USD").fill("20")
+      assert.deepStrictEqual(await barriers(page), [])
+      await dialog.getByRole("button", { name: "Save" }).click()
+      const row = page.getByRole("row").filter({ hasText: "berta@example.com" })
+      await row.getByText("$20.00").waitFor()
+      await page.getByRole("button", { name: "Suspend berta@example.com" }).click()
+      await dialog.getByRole("button", { name: "Cancel" }).click()
+      await row.getByText("active").waitFor()
+      await page.getByRole("button", { name: "Suspend berta@example.com" }).click()
+      await dialog.getByRole("button", { name: "Suspend" }).click()
+      await row.getByText("suspended").waitFor()
+      await page.getByRole("button", { name: "Let in berta@example.com" }).click()
+      await dialog.getByRole("button", { name: "Let in" }).click()
+      await row.getByText("active").waitFor()
+      // Nobody shuts the door behind oneself.
+      await page.getByLabel("Find").fill("root")
+      await page.getByText("you", { exact: true }).waitFor()
+      assert.strictEqual(await page.getByRole("button", { name: /Suspend/ }).count(), 0)
+      await page.getByLabel("Find").fill("nobody-at-all")
+      await page.getByText("Nobody matches").waitFor()
+      await openPage(page, "Overview")
+      await openPage(page, "Account")
+      await page.getByText("root@example.com").last().waitFor()
+    })
+    const changed = yield* find(berta)
+    assert.deepInclude(changed, { role: "user", status: "active" })
+    assert.deepInclude(changed.grants, { tier: "pro", monthly_budget_usd: 20 })
+  })
+  it.effect("opens to an admin's session what the admin key opens: users, grants, suspension", () => admin, 90_000)
 })

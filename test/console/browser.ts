@@ -123,6 +123,20 @@ const walkIn = async (
   if (faults.length > 0) throw new Error(faults.join("\n"))
 }
 
+/** Goes to a page by the navigation, and waits until it has what it shows. */
+export const openPage = async (page: Page, title: string): Promise<void> => {
+  const menu = page.getByRole("button", { name: "Menu" })
+  if (await menu.isVisible()) await menu.click()
+  await page.getByRole("navigation").getByRole("link", { name: title, exact: true }).click()
+  await page.getByRole("heading", { level: 1, name: title }).waitFor()
+  const placeholders = page.locator(".skeleton")
+  while ((await placeholders.count()) > 0) await placeholders.first().waitFor({ state: "detached" })
+}
+
+/** Whether there is something to scroll to at the right. */
+export const isTooWide = async (page: Page): Promise<boolean> =>
+  (await page.evaluate("document.documentElement.scrollWidth > innerWidth")) === true
+
 /** The field for the admin key, which stands behind the ways of signing in. */
 export const adminKeyField = async (page: Page) => {
   await page.getByText("Operate this gateway with the admin key").click()

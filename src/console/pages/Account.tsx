@@ -8,6 +8,7 @@ import { useSubmit } from "../parts/Form.tsx"
 import { Page, Panel } from "../parts/Page.tsx"
 import { Loaded } from "../parts/States.tsx"
 import { Table } from "../parts/Table.tsx"
+import { providerName } from "../signIn.ts"
 import { useLoad } from "../useLoad.ts"
 
 interface Visit {
@@ -48,7 +49,7 @@ export const Account = () => {
                 <dt>Since</dt>
                 <dd>{moment(user.created_at)}</dd>
                 <dt>Signs in with</dt>
-                <dd>{["a code", ...user.identities.map(({ provider }) => provider)].join(", ")}</dd>
+                <dd>{user.identities.map(({ provider }) => wayOf(provider)).join(", ")}</dd>
               </dl>
             </Panel>
           )}
@@ -73,7 +74,7 @@ export const Account = () => {
                         <span>
                           {device(user_agent)} {current ? <Badge text="this one" tone="good" /> : null}
                         </span>
-                        <span>by {signed_in_by}</span>
+                        <span>{wayOf(signed_in_by)}</span>
                       </span>
                     )
                   },
@@ -105,6 +106,9 @@ export const Account = () => {
     </Page>
   )
 }
+
+const wayOf = (provider: string): string =>
+  provider === "email" ? "code by mail" : provider === "sms" ? "code by SMS" : providerName(provider)
 
 /** The name of the browser or program, out of what it says of itself. */
 const device = (agent: string | null): string => {

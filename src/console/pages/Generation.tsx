@@ -1,5 +1,5 @@
-/** One generation, as an operator reads it. */
-import { type AdminGenerationRecord } from "../../api/Generations.ts"
+/** One generation, as an operator or the user whose key made it reads it. */
+import { type AdminGenerationRecord, type OwnedGenerationRecord } from "../../api/Generations.ts"
 import { call } from "../client.ts"
 import { moment } from "../format.ts"
 import { Copy } from "../parts/Copy.tsx"
@@ -9,10 +9,14 @@ import { Loaded } from "../parts/States.tsx"
 import { Link } from "../router.tsx"
 import { useLoad } from "../useLoad.ts"
 import { Receipt } from "./Receipt.tsx"
+import { type Source } from "./source.ts"
 
-export const Generation = ({ id }: { readonly id: string }) => {
-  const path = `/v1/admin/generations/${encodeURIComponent(id)}`
-  const record = useLoad(path, (signal) => call<typeof AdminGenerationRecord.Type>(path, { signal }))
+/** Only operators are told whose key it was. */
+type Record = typeof OwnedGenerationRecord.Type & Partial<Pick<typeof AdminGenerationRecord.Type, "owner">>
+
+export const Generation = ({ id, source }: { readonly id: string; readonly source: Source }) => {
+  const path = `${source.generations}/${encodeURIComponent(id)}`
+  const record = useLoad(path, (signal) => call<Record>(path, { signal }))
   return (
     <Page
       title="Receipt"
@@ -28,12 +32,12 @@ export const Generation = ({ id }: { readonly id: string }) => {
         </Link>
       }
     >
-      <Loaded of={record} what="Reading any key's generation" rows={10}>
+      <Loaded of={record} what="Reading a receipt" rows={10}>
         {(data) => (
           <div class="stack">
             <p class="quiet">
               {moment(data.created_at)}, by key <code>{data.key_id}</code>
-              {data.owner === null ? null : (
+              {data.owner === null || data.owner === undefined ? null : (
                 <>
                   {" "}
                   of user <code>{data.owner}</code>

@@ -1,6 +1,6 @@
-/** Every generation, filtered, page by page; each leads to its receipt. */
+/** Every generation, or those of a user's own keys, filtered, page by page; each leads to its receipt. */
 import { useEffect, useState } from "preact/hooks"
-import { type AdminGenerationRecord } from "../../api/Generations.ts"
+import { type OwnedGenerationRecord } from "../../api/Generations.ts"
 import { type ApiKey } from "../../api/Keys.ts"
 import { asFailure, call, type Failure, withQuery } from "../client.ts"
 import { count, momentSeconds, ms, usd, words } from "../format.ts"
@@ -11,8 +11,9 @@ import { Empty, Loaded } from "../parts/States.tsx"
 import { Table } from "../parts/Table.tsx"
 import { Link } from "../router.tsx"
 import { useLoad } from "../useLoad.ts"
+import { type Source } from "./source.ts"
 
-type Record = typeof AdminGenerationRecord.Type
+type Record = typeof OwnedGenerationRecord.Type
 
 interface Listing {
   readonly data: ReadonlyArray<Record>
@@ -39,31 +40,35 @@ const times = [
   [String(7 * 24 * HOUR), "of the last week"]
 ] as const
 
-export const Generations = () => {
+interface Offers {
+  readonly data: ReadonlyArray<{ readonly id: string; readonly providers: ReadonlyArray<{ readonly slug: string }> }>
+}
+
+/** Every model that an operator may ask for; users have the field alone. */
+const useOffers = ({ isOwn }: Source): Offers["data"] => {
+  const offers = useLoad("models", async (signal) =>
+    isOwn ? { data: [] } : await call<Offers>("/v1/admin/models", { signal })
+  )
+  return offers.data?.data ?? []
+}
+
+export const Generations = ({ source }: { readonly source: Source }) => {
   const [key, setKey] = useState("")
   const [model, setModel] = useState("")
   const [provider, setProvider] = useState("")
   const [error, setError] = useState("")
   const [age, setAge] = useState("")
   const keys = useLoad("keys", (signal) =>
-    call<{ readonly data: ReadonlyArray<ApiKey> }>("/v1/keys?limit=1000", { signal })
+    call<{ readonly data: ReadonlyArray<ApiKey> }>(withQuery(source.keys, { limit: 1_000 }), { signal })
   )
-  const models = useLoad("models", (signal) =>
-    call<{
-      readonly data: ReadonlyArray<{
-        readonly id: string
-        readonly providers: ReadonlyArray<{ readonly slug: string }>
-      }>
-    }>("/v1/admin/models", { signal })
-  )
-  const offers = models.data?.data ?? []
+  const offers = useOffers(source)
   const slugs = [...new Set(offers.flatMap(({ providers }) => providers.map(({ slug }) => slug)))].sort()
   const names = new Map(keys.data?.data.map(({ id, name }) => [id, name]))
-  const query = withQuery("/v1/admin/generations", { limit: PAGE, key, model: model.trim(), provider, error })
+  const query = withQuery(source.generations, { limit: PAGE, key, model: model.trim(), provider, error })
   return (
     <Page
       title="Generations"
-      lead="Every call that reached a provider or the cache. Prompts and answers are not stored."
+      lead={`Every call ${source.isOwn ? "of your keys " : ""}that reached a provider or the cache. Prompts and answers are not stored.`}
     >
       <div class="filters">
         <SelectField
@@ -79,12 +84,14 @@ export const Generations = () => {
           placeholder="any model"
           list={offers.map(({ id }) => id)}
         />
-        <SelectField
-          label="Provider"
-          value={provider}
-          onValue={setProvider}
-          options={[["", "any provider"], ...slugs.map((slug) => [slug, slug] as const)]}
-        />
+        {source.isOwn ? null : (
+          <SelectField
+            label="Provider"
+            value={provider}
+            onValue={setProvider}
+            options={[["", "any provider"], ...slugs.map((slug) => [slug, slug] as const)]}
+          />
+        )}
         <SelectField label="End" value={error} onValue={setError} options={errorTypes} />
         <SelectField label="Time" value={age} onValue={setAge} options={times} />
       </div>

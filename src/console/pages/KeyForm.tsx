@@ -1,21 +1,16 @@
-/** The form of a key, new or known. */
+/** The form of a key, new or known; a user's own within what was granted. */
 import { useState } from "preact/hooks"
 import { type ApiKey } from "../../api/Keys.ts"
+import { type OwnGrants } from "../../api/Portal.ts"
 import { type Scope } from "../../domain/Key.ts"
 import { call } from "../client.ts"
-import { moment } from "../format.ts"
-import { CheckField, SelectField, TextField } from "../parts/Field.tsx"
+import { moment, usd } from "../format.ts"
+import { SelectField, TextField } from "../parts/Field.tsx"
 import { Dialog } from "../parts/Dialog.tsx"
 import { Form, useSubmit } from "../parts/Form.tsx"
-import { type KeySource } from "./keySource.ts"
-
-const scopes: ReadonlyArray<readonly [Scope, string]> = [
-  ["chat:write", "chat"],
-  ["embeddings:write", "embeddings"],
-  ["models:read", "list models"],
-  ["generations:read", "read its generations"],
-  ["privacy:preview", "privacy preview"]
-]
+import { allScopes, Scopes } from "./Scopes.tsx"
+import { type Source } from "./source.ts"
+import { tiers } from "./tiers.ts"
 
 const HOUR = 3_600_000
 const lifetimes: ReadonlyArray<readonly [string, string]> = [
@@ -28,8 +23,10 @@ const lifetimes: ReadonlyArray<readonly [string, string]> = [
 ]
 
 interface KeyFormProps {
-  readonly source: KeySource
+  readonly source: Source
   readonly of?: ApiKey
+  /** Of the user whose key it is; absent: an operator, who may give anything. */
+  readonly grants: OwnGrants | undefined
   readonly onIssued?: (secret: string, name: string) => void
   readonly onSaved?: () => void
   readonly onClose: () => void
@@ -37,12 +34,19 @@ interface KeyFormProps {
 
 const listOf = (text: string): ReadonlyArray<string> => text.split(/[\s,]+/).filter((entry) => entry !== "")
 
-export const KeyForm = ({ of, onClose, onIssued, onSaved, source }: KeyFormProps) => {
+/** What an empty budget means. */
+const budgetHint = (grants: OwnGrants | undefined, of: ApiKey | undefined): string =>
+  grants === undefined || grants.available_usd === null
+    ? "Empty: no cap"
+    : `Empty: all that is left, ${usd(grants.available_usd + (of?.monthly_budget_usd ?? 0))}`
+
+export const KeyForm = ({ grants, of, onClose, onIssued, onSaved, source }: KeyFormProps) => {
+  const offered = grants?.scopes ?? allScopes
   const [name, setName] = useState(of?.name ?? "")
-  const [tier, setTier] = useState<string>(of?.tier ?? "free")
+  const [tier, setTier] = useState<string>(of?.tier ?? grants?.tier ?? "free")
   const [budget, setBudget] = useState(of?.monthly_budget_usd?.toString() ?? "")
   const [models, setModels] = useState(of?.allowed_models?.join(", ") ?? "")
-  const [granted, setGranted] = useState<ReadonlySet<Scope>>(new Set(of?.scopes ?? scopes.map(([scope]) => scope)))
+  const [scopes, setScopes] = useState<ReadonlyArray<Scope>>(of?.scopes ?? offered)
   const [expiry, setExpiry] = useState(of === undefined ? "never" : "keep")
   const [privacy, setPrivacy] = useState<string>(of?.privacy ?? "")
   const [status, setStatus] = useState<string>(of?.status === "disabled" ? "disabled" : "active")
@@ -54,7 +58,7 @@ export const KeyForm = ({ of, onClose, onIssued, onSaved, source }: KeyFormProps
     tier,
     monthly_budget_usd: budget.trim() === "" ? null : Number(budget),
     allowed_models: listOf(models).length === 0 ? null : listOf(models),
-    scopes: [...granted],
+    scopes,
     privacy: privacy === "" ? null : privacy,
     ...(expiry === "keep"
       ? {}
@@ -62,10 +66,10 @@ export const KeyForm = ({ of, onClose, onIssued, onSaved, source }: KeyFormProps
   })
   const save = async () => {
     if (of === undefined) {
-      const { key } = await call<{ readonly key: string }>(source.path, { body: body() })
+      const { key } = await call<{ readonly key: string }>(source.keys, { body: body() })
       onIssued?.(key, name)
     } else {
-      await call(`${source.path}/${of.id}`, {
+      await call(`${source.keys}/${of.id}`, {
         method: "PATCH",
         body: { ...body(), ...(of.status === "expired" ? {} : { status }) }
       })
@@ -81,7 +85,7 @@ export const KeyForm = ({ of, onClose, onIssued, onSaved, source }: KeyFormProps
             label="Tier"
             value={tier}
             onValue={setTier}
-            options={["free", "pro", "enterprise"]}
+            options={grants === undefined ? tiers : tiers.slice(0, tiers.indexOf(grants.tier) + 1)}
             fault={faultOf("tier")}
             hint="Sets the rate limits"
           />
@@ -94,7 +98,7 @@ export const KeyForm = ({ of, onClose, onIssued, onSaved, source }: KeyFormProps
             value={budget}
             onValue={setBudget}
             fault={faultOf("monthly_budget_usd")}
-            hint="Empty: no cap"
+            hint={budgetHint(grants, of)}
           />
         </div>
         <TextField
@@ -105,24 +109,13 @@ export const KeyForm = ({ of, onClose, onIssued, onSaved, source }: KeyFormProps
           fault={faultOf("allowed_models")}
           hint="Ids or author/*, separated by commas; empty: all"
         />
-        <fieldset>
-          <legend>May</legend>
-          <div class="checks">
-            {scopes.map(([scope, words]) => (
-              <CheckField
-                key={scope}
-                label={words}
-                checked={granted.has(scope)}
-                onChecked={(checked) =>
-                  setGranted(
-                    new Set(scopes.map(([one]) => one).filter((one) => (one === scope ? checked : granted.has(one))))
-                  )
-                }
-              />
-            ))}
-          </div>
-          {faultOf("scopes") === undefined ? null : <p class="alert">At least one is needed.</p>}
-        </fieldset>
+        <Scopes
+          legend="May"
+          of={offered}
+          chosen={scopes}
+          onChosen={setScopes}
+          fault={faultOf("scopes") === undefined ? undefined : "At least one is needed."}
+        />
         <div class="pair">
           <SelectField
             label="Expires"

@@ -1,6 +1,7 @@
-/** API keys: who has one, what it may and what it has spent; issued, changed, rotated and revoked here. */
+/** API keys, everyone's or a user's own: what each may and has spent; issued, changed, rotated and revoked here. */
 import { useState } from "preact/hooks"
 import { type ApiKey } from "../../api/Keys.ts"
+import { type OwnGrants } from "../../api/Portal.ts"
 import { call, withQuery } from "../client.ts"
 import { moment, relative, usd } from "../format.ts"
 import { say } from "../notices.ts"
@@ -14,9 +15,10 @@ import { Page, Panel } from "../parts/Page.tsx"
 import { Empty, Loaded } from "../parts/States.tsx"
 import { Table } from "../parts/Table.tsx"
 import { useLoad } from "../useLoad.ts"
+import { Granted } from "./Granted.tsx"
 import { KeyForm } from "./KeyForm.tsx"
 import { KeySecret } from "./KeySecret.tsx"
-import { type KeySource } from "./keySource.ts"
+import { type Source } from "./source.ts"
 
 export interface KeyList {
   readonly data: ReadonlyArray<ApiKey>
@@ -32,27 +34,39 @@ type Task =
   | { readonly kind: "revoke"; readonly key: ApiKey }
   | { readonly kind: "secret"; readonly secret: string; readonly name: string }
 
-export const Keys = ({ source }: { readonly source: KeySource }) => {
+export const Keys = ({ source }: { readonly source: Source }) => {
   const [limit, setLimit] = useState(100)
   const [filter, setFilter] = useState("")
   const [shown, setShown] = useState("usable")
   const [task, setTask] = useState<Task | null>(null)
-  const keys = useLoad(`keys ${source.path} ${limit}`, (signal) =>
-    call<KeyList>(source.isPaged ? withQuery(source.path, { limit }) : source.path, { signal })
+  const keys = useLoad(`keys ${limit}`, (signal) => call<KeyList>(withQuery(source.keys, { limit }), { signal }), {
+    isSteady: true
+  })
+  const grants = useLoad("grants", async (signal) =>
+    source.isOwn ? await call<OwnGrants>("/v1/portal/grants", { signal }) : undefined
   )
+  const reload = () => {
+    keys.reload()
+    grants.reload()
+  }
+  const close = () => setTask(null)
   const done = (text: string) => {
     setTask(null)
-    keys.reload()
+    reload()
     say(text)
   }
   const issued = (secret: string, name: string) => {
     setTask({ kind: "secret", secret, name })
-    keys.reload()
+    reload()
   }
   return (
     <Page
       title="Keys"
-      lead={source.lead}
+      lead={
+        source.isOwn
+          ? "A key lets a program call the gateway in your name. Only a hash of its secret is kept."
+          : "Every key of this gateway. Only a hash of each secret is kept."
+      }
       actions={
         <button type="button" class="button primary" onClick={() => setTask({ kind: "create" })}>
           <Icon name="plus" />
@@ -60,6 +74,7 @@ export const Keys = ({ source }: { readonly source: KeySource }) => {
         </button>
       }
     >
+      {source.isOwn ? <Granted of={grants.data} /> : null}
       <div class="filters">
         <TextField label="Find" value={filter} onValue={setFilter} placeholder="Name, prefix or id" />
         <SelectField
@@ -88,7 +103,7 @@ export const Keys = ({ source }: { readonly source: KeySource }) => {
               ) : (
                 <KeyTable rows={rows} onTask={setTask} />
               )}
-              {has_more && source.isPaged ? (
+              {has_more ? (
                 <div class="more">
                   <button type="button" class="button" onClick={() => setLimit(Math.min(1_000, limit * 2))}>
                     Show more
@@ -99,19 +114,17 @@ export const Keys = ({ source }: { readonly source: KeySource }) => {
           )
         }}
       </Loaded>
-      {task?.kind === "create" ? <KeyForm source={source} onIssued={issued} onClose={() => setTask(null)} /> : null}
+      {task?.kind === "create" ? (
+        <KeyForm source={source} grants={grants.data} onIssued={issued} onClose={close} />
+      ) : null}
       {task?.kind === "edit" ? (
-        <KeyForm source={source} of={task.key} onSaved={() => done("Key saved")} onClose={() => setTask(null)} />
+        <KeyForm source={source} grants={grants.data} of={task.key} onSaved={() => done("Key saved")} onClose={close} />
       ) : null}
-      {task?.kind === "rotate" ? (
-        <Rotate source={source} of={task.key} onIssued={issued} onClose={() => setTask(null)} />
-      ) : null}
+      {task?.kind === "rotate" ? <Rotate source={source} of={task.key} onIssued={issued} onClose={close} /> : null}
       {task?.kind === "revoke" ? (
-        <Revoke source={source} of={task.key} onDone={() => done("Key revoked")} onClose={() => setTask(null)} />
+        <Revoke source={source} of={task.key} onDone={() => done("Key revoked")} onClose={close} />
       ) : null}
-      {task?.kind === "secret" ? (
-        <KeySecret secret={task.secret} name={task.name} onClose={() => setTask(null)} />
-      ) : null}
+      {task?.kind === "secret" ? <KeySecret secret={task.secret} name={task.name} onClose={close} /> : null}
     </Page>
   )
 }
@@ -199,7 +212,7 @@ const Spent = ({ of: { monthly_budget_usd, usage } }: { readonly of: ApiKey }) =
 }
 
 interface AboutKey {
-  readonly source: KeySource
+  readonly source: Source
   readonly of: ApiKey
   readonly onClose: () => void
 }
@@ -220,7 +233,7 @@ const Rotate = ({
         onCancel={onClose}
         onSubmit={async () => {
           const body = { grace_seconds: Number(grace) }
-          const { key } = await call<{ readonly key: string }>(`${source.path}/${of.id}/rotate`, { body })
+          const { key } = await call<{ readonly key: string }>(`${source.keys}/${of.id}/rotate`, { body })
           onIssued(key, of.name)
         }}
       >
@@ -252,7 +265,7 @@ const Revoke = ({ of, onClose, onDone, source }: AboutKey & { readonly onDone: (
         tone="danger"
         onCancel={onClose}
         onSubmit={async () => {
-          await call(`${source.path}/${of.id}`, { method: "DELETE" })
+          await call(`${source.keys}/${of.id}`, { method: "DELETE" })
           onDone()
         }}
       >

@@ -50,7 +50,7 @@ export const Overview = () => {
   const series = useLoad(
     `series ${range}`,
     (signal) => call<Timeseries>(withQuery("/v1/admin/timeseries", { range }), { signal }),
-    { everyMs: range === "hour" ? 5_000 : 30_000 }
+    { everyMs: range === "hour" ? 5_000 : 30_000, isSteady: true }
   )
   const lag = useLag(figures.data)
   return (

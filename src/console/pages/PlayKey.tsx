@@ -6,28 +6,20 @@ import { Form, useSubmit } from "../parts/Form.tsx"
 import { Panel } from "../parts/Page.tsx"
 import { isOperator, playKey, session } from "../session.ts"
 import { useStore } from "../store.ts"
-import { allKeys } from "./keySource.ts"
-
-const LIFETIME_MS = 3_600_000
-
-const make = async (): Promise<void> => {
-  const body = { name: "playground", tier: "pro", expires_at: new Date(Date.now() + LIFETIME_MS).toISOString() }
-  const { key, prefix } = await call<{ readonly key: string; readonly prefix: string }>(allKeys.path, { body })
-  playKey.set({ secret: key, label: `${prefix}, for an hour` })
-}
+import { dropPlayKey, makePlayKey } from "./playKeys.ts"
 
 export const PlayKey = () => {
   const current = useStore(playKey)
   const [pasted, setPasted] = useState("")
   const submitting = useSubmit()
-  const canMake = isOperator(useStore(session))
+  const isUser = !isOperator(useStore(session))
   if (current !== null) {
     return (
       <p class="play-key">
         <span>
           Calling with <code>{current.label}</code>
         </span>
-        <button type="button" class="button small" onClick={() => playKey.set(null)}>
+        <button type="button" class="button small" onClick={dropPlayKey}>
           Use another key
         </button>
       </p>
@@ -43,7 +35,7 @@ export const PlayKey = () => {
           onSubmit={async () => {
             const secret = pasted.trim()
             await call("/v1/key", { key: secret })
-            playKey.set({ secret, label: `${secret.slice(0, 7)}…` })
+            playKey.set({ secret, label: `${secret.slice(0, 7)}…`, path: null })
           }}
         >
           <TextField
@@ -55,21 +47,22 @@ export const PlayKey = () => {
             fault={submitting.failure?.status === 401 ? "This key opens nothing here." : undefined}
           />
         </Form>
-        {canMake ? (
-          <div class="form">
-            <p class="quiet">Or make one that ends by itself after an hour. It shows up under Keys as “playground”.</p>
-            <div>
-              <button
-                type="button"
-                class="button primary"
-                aria-disabled={submitting.busy}
-                onClick={() => (submitting.busy ? undefined : submitting.submit(make))}
-              >
-                Make a key for an hour
-              </button>
-            </div>
+        <div class="form">
+          <p class="quiet">
+            Or make one that ends by itself after an hour{isUser ? ", with a quarter of your budget at most" : ""}. It
+            shows up under Keys as “console playground”.
+          </p>
+          <div>
+            <button
+              type="button"
+              class="button primary"
+              aria-disabled={submitting.busy}
+              onClick={() => (submitting.busy ? undefined : submitting.submit(makePlayKey))}
+            >
+              Make a key for an hour
+            </button>
           </div>
-        ) : null}
+        </div>
       </div>
     </Panel>
   )

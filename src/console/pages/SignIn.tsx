@@ -5,8 +5,10 @@ import { call, failureOf, send } from "../client.ts"
 import { Brand } from "../parts/Brand.tsx"
 import { CheckField, TextField } from "../parts/Field.tsx"
 import { Form, useSubmit } from "../parts/Form.tsx"
+import { Skeleton } from "../parts/States.tsx"
 import { enterAsAdmin, expectSignIn } from "../session.ts"
 import { useLoad } from "../useLoad.ts"
+import { providerName } from "../signIn.ts"
 import { SignInByCode } from "./SignInByCode.tsx"
 
 /** What an identity provider's refusal leaves in the address. */
@@ -30,7 +32,11 @@ export const SignIn = ({ notice }: { readonly notice?: string | undefined }) => 
           {news}
         </p>
       )}
-      {hasWays ? (
+      {ways === undefined && methods.failure === undefined ? (
+        <section class="panel">
+          <Skeleton rows={4} />
+        </section>
+      ) : hasWays ? (
         <>
           <section class="panel form">
             <h1>Sign in</h1>
@@ -41,7 +47,7 @@ export const SignIn = ({ notice }: { readonly notice?: string | undefined }) => 
                 href={`/auth/oauth/${provider}/start?redirect_to=${encodeURIComponent("/console")}`}
                 onClick={expectSignIn}
               >
-                With {names[provider] ?? provider}
+                With {providerName(provider)}
               </a>
             ))}
             {ways.channels.length > 0 && ways.providers.length > 0 ? <p class="rule">or</p> : null}
@@ -63,8 +69,6 @@ export const SignIn = ({ notice }: { readonly notice?: string | undefined }) => 
     </main>
   )
 }
-
-const names: Readonly<Record<string, string>> = { google: "Google", github: "GitHub" }
 
 const AdminKey = () => {
   const [key, setKey] = useState("")

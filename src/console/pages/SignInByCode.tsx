@@ -2,6 +2,7 @@
 import { useEffect, useState } from "preact/hooks"
 import { type Challenge } from "../../api/Auth.ts"
 import { call } from "../client.ts"
+import { say } from "../notices.ts"
 import { Choice, TextField } from "../parts/Field.tsx"
 import { Form, useSubmit } from "../parts/Form.tsx"
 import { type Channel, enterByCode, sendCode } from "../signIn.ts"
@@ -118,7 +119,9 @@ const Mailbox = ({
       const digits = (text: string) => text.toLowerCase().replaceAll(/[\s()-]/g, "")
       const letter = data.find((one) => digits(one.destination) === digits(destination))
       setMissing(letter === undefined)
-      if (letter !== undefined) onCode(letter.code)
+      if (letter === undefined) return
+      onCode(letter.code)
+      say("The code is filled in")
     })
   return (
     <p class="note">

@@ -1,11 +1,9 @@
 /**
- * A small chart over time. Its head always tells the figures in words: those under the cursor, or the last ones; so nothing is said
- * by the drawing alone. Its height is fixed before anything is drawn.
+ * A small chart over time, drawn as the stylesheet colours it. Its head always tells the figures in words: those under the pointer, or the last
+ * ones; so nothing is said by the drawing alone. It has its height before there is anything to draw.
  */
-import { useEffect, useRef, useState } from "preact/hooks"
-import uPlot from "uplot"
-import { colorOf, palette } from "../theme.ts"
-import { useStore } from "../store.ts"
+import { useState } from "preact/hooks"
+import { topOf } from "./scale.ts"
 
 export interface Line {
   readonly label: string
@@ -16,7 +14,7 @@ export interface Line {
 
 interface ChartProps {
   readonly title: string
-  /** Seconds since 1970. */
+  /** Seconds since 1970, ascending; of bars, when their steps begin, which are equally long. */
   readonly times: ReadonlyArray<number>
   readonly lines: ReadonlyArray<Line>
   readonly format: (value: number) => string
@@ -24,102 +22,103 @@ interface ChartProps {
   readonly kind: "bars" | "lines"
 }
 
-const HEIGHT = 132
-const two = (value: number): string => String(value).padStart(2, "0")
-/** With seconds where minutes tell too little. */
-const clockFor =
-  (times: ReadonlyArray<number>) =>
-  (time: number): string => {
-    const date = new Date(time * 1_000)
-    const short = `${two(date.getHours())}:${two(date.getMinutes())}`
-    return (times.at(-1) ?? 0) - (times[0] ?? 0) < 600 ? `${short}:${two(date.getSeconds())}` : short
-  }
+/** The drawing's own units; it is stretched to the room that there is. */
+const WIDTH = 1_000
+const HEIGHT = 100
+/** How much of its step a bar takes. */
+const BAR = 0.7
+
+/** With days where a step is one, with seconds where minutes tell too little. */
+const clockFor = (times: ReadonlyArray<number>): ((time: number) => string) => {
+  const whole = (times.at(-1) ?? 0) - (times[0] ?? 0)
+  const options: Intl.DateTimeFormatOptions =
+    (times[1] ?? 0) - (times[0] ?? 0) >= 86_000
+      ? { month: "short", day: "numeric" }
+      : { hour: "2-digit", minute: "2-digit", hourCycle: "h23", ...(whole < 600 ? { second: "2-digit" } : {}) }
+  const format = new Intl.DateTimeFormat("en", options)
+  return (time) => format.format(new Date(time * 1_000))
+}
 
 /** Each line on top of those before it. */
-const stacked = (lines: ReadonlyArray<Line>): ReadonlyArray<ReadonlyArray<number | null>> => {
+const stacked = (lines: ReadonlyArray<Line>): ReadonlyArray<ReadonlyArray<number>> => {
   const sums: Array<number> = []
   return lines.map(({ values }) => values.map((value, index) => (sums[index] = (sums[index] ?? 0) + (value ?? 0))))
 }
 
-const draw = (
-  home: HTMLElement,
-  { format, kind, lines, times }: ChartProps,
-  onCursor: (index: number | null) => void
-): uPlot => {
-  const ink = colorOf("muted")
-  const grid = { stroke: colorOf("line"), width: 1 }
-  const font = `11px ${getComputedStyle(document.body).fontFamily}`
-  // The highest bar is drawn first, the lower ones over it.
-  const shown = kind === "bars" ? lines.toReversed() : lines
-  const values = kind === "bars" ? stacked(lines).toReversed() : lines.map((line) => line.values)
-  const bars = uPlot.paths.bars?.({ size: [0.7, 18], align: 1 })
-  const clock = clockFor(times)
-  // To the end of the last step, so that its bar has room.
-  const end = (times.at(-1) ?? 0) + (kind === "bars" ? (times[1] ?? 0) - (times[0] ?? 0) : 0)
-  const begin = times.length > 1 ? (times[0] ?? 0) : end - 60
-  const axis = { stroke: ink, font, grid, ticks: { show: false }, gap: 4 }
-  return new uPlot(
-    {
-      width: home.clientWidth,
-      height: HEIGHT,
-      legend: { show: false },
-      padding: [8, 16, 0, 0],
-      cursor: { y: false, points: { show: kind === "lines", size: 6 }, drag: { x: false, y: false } },
-      scales: {
-        x: { range: () => [begin, end] },
-        y: { range: (_chart, _low, high) => [0, high > 0 ? high * 1.1 : 1] }
-      },
-      series: [
-        {},
-        ...shown.map(({ color, label }) => {
-          const stroke = colorOf(color)
-          return kind === "bars"
-            ? { label, fill: stroke, width: 0, points: { show: false }, ...(bars === undefined ? {} : { paths: bars }) }
-            : { label, stroke, width: 1.5, spanGaps: false, points: { size: 3, fill: stroke } }
-        })
-      ],
-      axes: [
-        { ...axis, size: 22, space: 70, grid: { show: false }, values: (_chart, splits) => splits.map(clock) },
-        {
-          ...axis,
-          size: (chart, labels) =>
-            Math.max(28, ...(labels ?? []).map((label) => chart.ctx.measureText(label).width / devicePixelRatio + 14)),
-          space: 34,
-          values: (_chart, splits) => splits.map((split) => format(split).replace(/\s(ms|s)$/, "$1"))
-        }
-      ],
-      hooks: { setCursor: [(chart) => onCursor(chart.cursor.idx ?? null)] }
-    },
-    [[...times], ...values.map((line) => [...line])] as uPlot.AlignedData,
-    home
-  )
+const whole = (value: number): string => String(Math.round(value * 10) / 10)
+
+interface Scale {
+  readonly x: (time: number) => number
+  readonly y: (value: number) => number
+  /** Of a bar. */
+  readonly width: number
 }
 
-export const Chart = (props: ChartProps) => {
-  const { format, lines, times, title } = props
-  const home = useRef<HTMLDivElement>(null)
-  const [pointed, setPointed] = useState<number | null>(null)
-  const colors = useStore(palette)
-
-  useEffect(() => {
-    const element = home.current
-    if (element === null) return
-    const chart = draw(element, props, setPointed)
-    const observer = new ResizeObserver(() => chart.setSize({ width: element.clientWidth, height: HEIGHT }))
-    observer.observe(element)
-    return () => {
-      observer.disconnect()
-      chart.destroy()
-    }
-  }, [lines, times, colors])
-
-  const at = pointed !== null && pointed < times.length ? pointed : times.length - 1
-  const time = times[at]
-  const clock = clockFor(times)
-  const figure = (line: Line): string => {
-    const value = line.values[at]
-    return value === null || value === undefined ? "–" : format(value)
+const scaleOf = (times: ReadonlyArray<number>, top: number, kind: ChartProps["kind"]): Scale => {
+  const begin = times[0] ?? 0
+  const last = times.at(-1) ?? 0
+  const step = kind === "bars" ? (times[1] ?? begin + 1) - begin : 0
+  const span = Math.max(1, last + step - begin)
+  return {
+    x: (time) => (times.length === 1 && kind === "lines" ? WIDTH : ((time - begin) / span) * WIDTH),
+    y: (value) => (top === 0 ? HEIGHT : HEIGHT - (value / top) * HEIGHT),
+    width: (step / span) * WIDTH * BAR
   }
+}
+
+const barsPath = (
+  times: ReadonlyArray<number>,
+  tops: ReadonlyArray<number>,
+  floors: ReadonlyArray<number> | undefined,
+  { width, x, y }: Scale
+): string =>
+  times
+    .map((time, index) => {
+      const [high, low] = [tops[index] ?? 0, floors?.[index] ?? 0]
+      if (high <= low) return ""
+      return `M${whole(x(time) + (width / BAR - width) / 2)} ${whole(y(low))}V${whole(y(high))}h${whole(width)}V${whole(y(low))}z`
+    })
+    .join("")
+
+type Values = Line["values"]
+
+const at = (times: ReadonlyArray<number>, values: Values, { x, y }: Scale, index: number): string =>
+  `${whole(x(times[index] ?? 0))} ${whole(y(values[index] ?? 0))}`
+
+/** A gap where nothing is known. */
+const linePath = (times: ReadonlyArray<number>, values: Values, scale: Scale): string =>
+  values
+    .map((value, index) => {
+      if (value === null) return ""
+      return `${typeof values[index - 1] === "number" ? "L" : "M"}${at(times, values, scale, index)}`
+    })
+    .join("")
+
+/** A value between two gaps is no line, but a dot. */
+const dotsPath = (times: ReadonlyArray<number>, values: Values, scale: Scale): string =>
+  values
+    .map((value, index) => {
+      const isAlone = typeof values[index - 1] !== "number" && typeof values[index + 1] !== "number"
+      return value === null || !isAlone ? "" : `M${at(times, values, scale, index)}h0`
+    })
+    .join("")
+
+export const Chart = ({ format, kind, lines, times, title }: ChartProps) => {
+  const [pointed, setPointed] = useState<number | null>(null)
+  const tops = kind === "bars" ? stacked(lines) : []
+  const top = topOf(kind === "bars" ? (tops.at(-1) ?? []) : lines.flatMap(({ values }) => values))
+  const scale = scaleOf(times, top, kind)
+  const clock = clockFor(times)
+  const index = pointed !== null && pointed < times.length ? pointed : times.length - 1
+  const time = times[index]
+  const middleOf = (one: number) => scale.x(one) + scale.width / BAR / 2
+  const point = (event: PointerEvent & { readonly currentTarget: SVGSVGElement }) => {
+    const { left, width } = event.currentTarget.getBoundingClientRect()
+    const here = ((event.clientX - left) / width) * WIDTH
+    const distances = times.map((one) => Math.abs(middleOf(one) - here))
+    setPointed(times.length === 0 ? null : distances.indexOf(Math.min(...distances)))
+  }
+  const ends = times.length < 2 ? times : [times[0] ?? 0, times[times.length >> 1] ?? 0, times.at(-1) ?? 0]
   return (
     <figure class="chart">
       <figcaption>
@@ -127,15 +126,52 @@ export const Chart = (props: ChartProps) => {
         <span class="quiet">{time === undefined ? "" : clock(time)}</span>
       </figcaption>
       <ul class="legend">
-        {lines.map((line) => (
-          <li key={line.label}>
-            <i class={`swatch ${line.color}`} />
-            {line.label} <b>{figure(line)}</b>
+        {lines.map(({ color, label, values }) => (
+          <li key={label}>
+            <i class={`swatch ${color}`} />
+            {label} <b>{typeof values[index] === "number" ? format(values[index]) : "–"}</b>
           </li>
         ))}
         {lines.length === 0 ? <li>none</li> : null}
       </ul>
-      <div class="canvas" ref={home} aria-hidden="true" />
+      <div class="plot" aria-hidden="true">
+        <div class="ticks">
+          <span>{top === 0 ? "" : format(top)}</span>
+          <span>{top === 0 ? "" : format(top / 2)}</span>
+          <span>0</span>
+        </div>
+        <svg
+          viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
+          preserveAspectRatio="none"
+          focusable="false"
+          onPointerMove={point}
+          onPointerLeave={() => setPointed(null)}
+        >
+          <path class="grid" d={`M0 0H${WIDTH}M0 ${HEIGHT / 2}H${WIDTH}M0 ${HEIGHT}H${WIDTH}`} />
+          {lines.map(({ color, label, values }, place) =>
+            kind === "bars" ? (
+              <path
+                key={label}
+                class={`bars ${color}`}
+                d={barsPath(times, tops[place] ?? [], tops[place - 1], scale)}
+              />
+            ) : (
+              <g key={label}>
+                <path class={`line ${color}`} d={linePath(times, values, scale)} />
+                <path class={`line dots ${color}`} d={dotsPath(times, values, scale)} />
+              </g>
+            )
+          )}
+          {pointed === null || time === undefined ? null : (
+            <path class="at" d={`M${whole(middleOf(time))} 0V${HEIGHT}`} />
+          )}
+        </svg>
+        <div class="clock">
+          {ends.map((one) => (
+            <span key={one}>{clock(one)}</span>
+          ))}
+        </div>
+      </div>
     </figure>
   )
 }

@@ -1,0 +1,20 @@
+/** What an admin granted to a user, and how much of it the keys have taken. */
+import { type OwnGrants } from "../../api/Portal.ts"
+import { count, NONE, usd } from "../format.ts"
+import { Facts } from "../parts/Facts.tsx"
+
+const capped = (cap: number | null | undefined): string => (cap === null ? "no cap" : usd(cap))
+
+/** As high without the figures as with them. */
+export const Granted = ({ of }: { readonly of: OwnGrants | undefined }) => (
+  <div class="above">
+    <Facts
+      facts={[
+        ["Tier, at most", of?.tier ?? NONE, "sets the rate limits"],
+        ["Budget a month", capped(of?.monthly_budget_usd), "all keys together"],
+        ["Left to give", capped(of?.available_usd), "to new keys"],
+        ["Keys", of === undefined ? NONE : count(of.keys), `of ${of?.most_keys ?? NONE} at most`]
+      ]}
+    />
+  </div>
+)

@@ -1,0 +1,11 @@
+/** Whose keys and generations a page is about: everyone's, for an operator, or a user's own. */
+
+export interface Source {
+  readonly keys: string
+  readonly generations: string
+  readonly isOwn: boolean
+}
+
+export const everyone: Source = { keys: "/v1/keys", generations: "/v1/admin/generations", isOwn: false }
+
+export const own: Source = { keys: "/v1/portal/keys", generations: "/v1/portal/generations", isOwn: true }
