@@ -48,6 +48,7 @@ import { SignInSweeper } from "./gateway/SignInSweeper.ts"
 import { loadTables } from "./gateway/Tokens.ts"
 import { Traffic } from "./gateway/Traffic.ts"
 import * as Upkeep from "./gateway/Upkeep.ts"
+import { UsageReports } from "./gateway/UsageReports.ts"
 import * as AdminRoutes from "./http/Admin.ts"
 import * as AdminSettingsRoutes from "./http/AdminSettings.ts"
 import * as AuthRoutes from "./http/Auth.ts"
@@ -69,6 +70,7 @@ import * as RouteRoutes from "./http/Route.ts"
 import * as SeriesRoutes from "./http/Series.ts"
 import * as SignInMethodRoutes from "./http/SignInMethods.ts"
 import * as Swappable from "./http/Swappable.ts"
+import * as UsageRoutes from "./http/Usage.ts"
 import * as UserRoutes from "./http/Users.ts"
 import * as Validation from "./http/Validation.ts"
 import { Delivery } from "./identity/Delivery.ts"
@@ -91,6 +93,7 @@ export const gateway = (settings: SettingsShape) =>
     Embeddings.layer,
     RoutePreview.layer(settings.routing),
     Overview.layer,
+    UsageReports.layer,
     Series.layer,
     Readings.layer
   ).pipe(
@@ -168,6 +171,8 @@ export const routes = (settings: SettingsShape, adminKey: Redacted.Redacted) =>
         ModelRoutes.layerAdmin,
         GenerationRoutes.layer,
         GenerationRoutes.layerAdmin,
+        UsageRoutes.layer,
+        UsageRoutes.layerAdmin,
         GenerationRoutes.layerOwned,
         KeyRoutes.layer,
         KeyRoutes.layerOwn,
@@ -290,7 +295,12 @@ const saysItsAddress = Effect.flatMap(HttpServer.HttpServer, ({ address }) =>
 export const serving = (settings: SettingsShape, admin: AdminKey) =>
   Layer.effectDiscard(Effect.andThen(welcome(settings, admin), loadTables)).pipe(
     Layer.provide(
-      Layer.mergeAll(Accounts.layer(settings), Generations.layerReconciler, SignInSweeper.layer, Upkeep.layer)
+      Layer.mergeAll(
+        Accounts.layer(settings),
+        Generations.layerReconciler,
+        SignInSweeper.layer,
+        Upkeep.layer(settings.generations)
+      )
     ),
     Layer.provide(Layer.effectDiscard(serve(settings, admin))),
     Layer.provide(node(settings)),

@@ -88,6 +88,8 @@ export interface SettingsShape {
     /** How long a reply is kept for those that come again. */
     readonly ttlSeconds: number
   }
+  /** `generations` of the file. `retentionDays`: how long they are kept; null: for ever. */
+  readonly generations: { readonly retentionDays: number | null }
   /** `markup` of the file. A fraction: 0.05 adds five per cent. */
   readonly markup: number
   /** `ledger` of the file. `leaseMs`: how long a process's reservations are its own without a sign of life. */
@@ -122,6 +124,7 @@ export const defaultSettings: SettingsShape = {
   tiers: defaultTiers,
   cache: { enabled: true, ttlSeconds: 300, scope: "key", maxEntries: 10_000 },
   idempotency: { enabled: true, ttlSeconds: 86_400 },
+  generations: { retentionDays: null },
   markup: 0,
   ledger: { leaseMs: 150_000 },
   privacy: noPrivacy,
@@ -243,6 +246,7 @@ const compose = (
       enabled: file.idempotency.enabled ?? idempotency.enabled,
       ttlSeconds: file.idempotency.ttl_seconds ?? idempotency.ttlSeconds
     },
+    generations: { retentionDays: file.generations.retention_days ?? defaultSettings.generations.retentionDays },
     markup: file.markup ?? defaultSettings.markup,
     ledger: {
       leaseMs:

@@ -14,6 +14,7 @@ import { PrivacyGroup } from "./Privacy.ts"
 import { PortalGroup } from "./Portal.ts"
 import { RouteGroup } from "./Route.ts"
 import { SeriesGroup } from "./Series.ts"
+import { AdminUsageGroup, UsageGroup } from "./Usage.ts"
 import { UsersGroup } from "./Users.ts"
 import { SignInMethodsGroup } from "./SignInMethods.ts"
 
@@ -26,12 +27,14 @@ export class Api extends HttpApi.make("tollgate")
   .add(RouteGroup)
   .add(ModelsGroup)
   .add(GenerationsGroup)
+  .add(UsageGroup)
   .add(KeysGroup)
   .add(OwnKeyGroup)
   .add(PrivacyGroup)
   .add(AdminGroup)
   .add(SeriesGroup)
   .add(AdminGenerationsGroup)
+  .add(AdminUsageGroup)
   .add(OwnedGenerationsGroup)
   .add(AdminModelsGroup)
   .add(AdminSettingsGroup)

@@ -29,6 +29,12 @@ export class Ids extends Context.Service<
 
 const timeDigits = (nowMs: number): string => Math.trunc(nowMs).toString(16).padStart(12, "0")
 
+const LAST_TIME_MS = 0xffffffffffff
+
+/** What every identifier born at `ms` or later is not below, and every earlier one is. */
+export const idBound = (prefix: IdPrefix, ms: number): string =>
+  `${prefix}_${timeDigits(Math.min(Math.max(0, Math.ceil(ms)), LAST_TIME_MS))}`
+
 /** Whether a text has the form of an identifier of this kind; what has not names nothing. */
 export const isId = (prefix: IdPrefix, text: string): boolean => text.startsWith(`${prefix}_`) && idForm.test(text)
 

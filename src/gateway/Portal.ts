@@ -7,12 +7,11 @@ import { Context, Effect, Layer } from "effect"
 import { gatewayError, type GatewayError, GrantExceeded, NotFound } from "../domain/Errors.ts"
 import { type Grants, type UserRecord } from "../domain/User.ts"
 import { type KeyPatch } from "../store/KeyRepo.ts"
-import { Ledger, type UsageRow } from "../store/Ledger.ts"
 import { Accounts, type IssuedKey, type KeyView, type NewKey } from "./Accounts.ts"
 import { areScopesWithin, corrections, isTierWithin, type KeyBook, remainingOf } from "./Allowance.ts"
 import { Members } from "./Members.ts"
-import { orUnavailable } from "./OrUnavailable.ts"
 import { SignInLimits } from "./SignInLimits.ts"
+import { type UsageFigures, type UsageQuery, UsageReports } from "./UsageReports.ts"
 
 /** What a user asks for; what is absent or null is as much as may be. */
 export type WantedKey = Pick<NewKey, "name" | "allowedModels" | "privacy" | "expiresAtMs"> & {
@@ -21,10 +20,7 @@ export type WantedKey = Pick<NewKey, "name" | "allowedModels" | "privacy" | "exp
   readonly monthlyBudgetNano: NewKey["monthlyBudgetNano"]
 }
 
-export interface Usage {
-  readonly fromMs: number
-  readonly toMs: number
-  readonly rows: ReadonlyArray<UsageRow>
+export interface Usage extends UsageFigures {
   /** Names of the user's keys, by id. */
   readonly names: ReadonlyMap<string, string>
 }
@@ -56,8 +52,8 @@ export class Portal extends Context.Service<
     readonly rotate: (user: UserRecord, keyId: string, graceSeconds: number) => Effect.Effect<IssuedKey, GatewayError>
     readonly revoke: (user: UserRecord, keyId: string) => Effect.Effect<KeyView, GatewayError>
     readonly grants: (user: UserRecord) => Effect.Effect<Allowed, GatewayError>
-    /** By day, model and key; `fromMs` inclusive, `toMs` exclusive. */
-    readonly usage: (user: UserRecord, fromMs: number, toMs: number) => Effect.Effect<Usage, GatewayError>
+    /** By day, model and key. */
+    readonly usage: (user: UserRecord, span: Pick<UsageQuery, "fromMs" | "toMs">) => Effect.Effect<Usage, GatewayError>
     /** Takes back from a user's keys what is no longer granted. */
     readonly conform: (userId: string) => Effect.Effect<void, GatewayError>
   }
@@ -67,7 +63,7 @@ export class Portal extends Context.Service<
     Effect.gen(function* () {
       const accounts = yield* Accounts
       const members = yield* Members
-      const ledger = yield* Ledger
+      const reports = yield* UsageReports
       const rates = yield* SignInLimits
 
       const allKeys = Effect.fnUntraced(function* (ownerId: string) {
@@ -164,10 +160,13 @@ export class Portal extends Context.Service<
         return { grants, availableNano, keys: liveOf(books), mostKeys: MOST_KEYS } satisfies Allowed
       })
 
-      const usage = Effect.fn("Portal.usage")(function* (user: UserRecord, fromMs: number, toMs: number) {
-        const rows = yield* orUnavailable(ledger.usage({ ownerId: user.id, fromMs, toMs }))
-        const books = yield* allKeys(user.id)
-        return { fromMs, toMs, rows, names: new Map(books.map(({ key }) => [key.id, key.name])) } satisfies Usage
+      const usage = Effect.fn("Portal.usage")(function* (
+        { id }: UserRecord,
+        span: Pick<UsageQuery, "fromMs" | "toMs">
+      ) {
+        const figures = yield* reports.read({ ...span, keyId: null, ownerId: id, groupBy: ["day", "model", "key"] })
+        const books = yield* allKeys(id)
+        return { ...figures, names: new Map(books.map(({ key }) => [key.id, key.name])) } satisfies Usage as Usage
       })
 
       const conform = Effect.fn("Portal.conform")(function* (userId: string) {

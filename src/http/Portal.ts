@@ -1,18 +1,18 @@
 /** The portal at the edge: a signed-in user's own keys and usage. */
-import { Clock, DateTime, Effect } from "effect"
+import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { Api } from "../api/Api.ts"
 import { CurrentUser } from "../api/Authorization.ts"
 import { type OwnUsage } from "../api/Portal.ts"
-import { gatewayError, type GatewayError, InvalidRequest } from "../domain/Errors.ts"
+import { type GatewayError } from "../domain/Errors.ts"
 import { nanoFromUsd, usdFromNano } from "../domain/Money.ts"
 import { type UserRecord } from "../domain/User.ts"
 import { Portal, type Usage } from "../gateway/Portal.ts"
 import { guard } from "./Failure.ts"
 import { changeOf, issuedWire, keyWire, momentOf } from "./Keys.ts"
+import { spanOf } from "./Usage.ts"
 
 const DEFAULT_PAGE = 100
-const LONGEST_SPAN_MS = 92 * 86_400_000
 
 const asUser = <A>(run: (user: UserRecord) => Effect.Effect<A, GatewayError>) =>
   guard(Effect.flatMap(CurrentUser, ({ user }) => run(user)))
@@ -70,66 +70,30 @@ export const layer = HttpApiBuilder.group(
             most_keys: mostKeys
           }))
         ),
-      usage: ({ query }) =>
-        asUser((user) =>
-          Effect.gen(function* () {
-            const nowMs = yield* Clock.currentTimeMillis
-            const toMs = query.to === undefined ? nowMs + 1 : DateTime.toEpochMillis(query.to)
-            const fromMs = query.from === undefined ? monthStartMs(toMs - 1) : DateTime.toEpochMillis(query.from)
-            if (fromMs > toMs || toMs - fromMs > LONGEST_SPAN_MS) {
-              return yield* gatewayError(
-                new InvalidRequest({
-                  message: "`from` comes before `to`, by at most 92 days.",
-                  param: "from",
-                  code: "invalid_span",
-                  provider: null
-                })
-              )
-            }
-            return usageWire(yield* portal.usage(user, fromMs, toMs))
-          })
-        )
+      usage: ({ query }) => asUser((user) => Effect.map(portal.usage(user, spanOf(query)), usageWire))
     })
   })
 )
 
 const dollars = (nano: number | null): number | null => (nano === null ? null : usdFromNano(nano))
 
-const monthStartMs = (ms: number): number => {
-  const date = new Date(ms)
-  return Date.UTC(date.getUTCFullYear(), date.getUTCMonth())
-}
+const figuresOf = (figures: Usage["total"]): OwnUsage["total"] => ({
+  requests: figures.requests,
+  prompt_tokens: figures.promptTokens,
+  completion_tokens: figures.completionTokens,
+  billed_usd: usdFromNano(figures.billedNano)
+})
 
-type Rows = Usage["rows"]
-
-const figuresOf = (rows: Rows) => {
-  const sum = (of: (row: Rows[number]) => number): number => rows.reduce((total, row) => total + of(row), 0)
+const usageWire = ({ fromMs, names, parts, toMs, total }: Usage): OwnUsage => {
+  const rowsBy = (group: "day" | "model" | "key") =>
+    (parts.get(group)?.rows ?? []).map((row) => ({ name: row.group ?? "", figures: figuresOf(row) }))
   return {
-    requests: sum((row) => row.requests),
-    prompt_tokens: sum((row) => row.promptTokens),
-    completion_tokens: sum((row) => row.completionTokens),
-    billed_usd: usdFromNano(sum((row) => row.billedNano))
+    object: "usage",
+    from: new Date(fromMs).toISOString(),
+    to: new Date(toMs).toISOString(),
+    total: figuresOf(total),
+    by_day: rowsBy("day").map(({ figures, name }) => ({ date: name, ...figures })),
+    by_model: rowsBy("model").map(({ figures, name }) => ({ model: name, ...figures })),
+    by_key: rowsBy("key").map(({ figures, name }) => ({ key_id: name, name: names.get(name) ?? null, ...figures }))
   }
 }
-
-const dearestFirst = <A extends { readonly billed_usd: number; readonly requests: number }>(
-  entries: ReadonlyArray<A>
-): ReadonlyArray<A> => entries.toSorted((a, b) => b.billed_usd - a.billed_usd || b.requests - a.requests)
-
-const usageWire = ({ fromMs, names, rows, toMs }: Usage): OwnUsage => ({
-  object: "usage",
-  from: new Date(fromMs).toISOString(),
-  to: new Date(toMs).toISOString(),
-  total: figuresOf(rows),
-  by_day: [...Map.groupBy(rows, ({ day }) => day)].map(([date, of]) => ({ date, ...figuresOf(of) })),
-  by_model: dearestFirst(
-    [...Map.groupBy(rows, ({ model }) => model)].map(([model, of]) => ({ model, ...figuresOf(of) }))
-  ),
-  by_key: dearestFirst(
-    [...Map.groupBy(rows, ({ keyId }) => keyId)].map(([keyId, of]) => ({
-      key_id: keyId,
-      name: names.get(keyId) ?? null,
-      ...figuresOf(of)
-    }))
-  )
-})

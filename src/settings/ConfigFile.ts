@@ -23,6 +23,7 @@ const sections = [
   "tiers",
   "cache",
   "idempotency",
+  "generations",
   "markup",
   "ledger",
   "privacy",
@@ -60,6 +61,11 @@ const IdempotencySection = Schema.Struct({
   ttl_seconds: Schema.optionalKey(integer("a whole number of seconds from 60 to 2592000", 60, 2_592_000))
 })
 
+const retention = "whole days, from 1 to 36500"
+const GenerationsSection = Schema.Struct({
+  retention_days: Schema.optionalKey(orNull(integer(retention, 1, 36_500), retention))
+})
+
 const Markup = number("a fraction from 0 to 10 (0.05 adds five per cent)", 0, 10)
 const Ledger = Schema.Struct({
   lease_seconds: Schema.optionalKey(integer("a whole number of seconds from 10 to 86400", 10, 86_400))
@@ -72,6 +78,7 @@ export interface ConfigFile {
   readonly tiers: typeof Tiers.Type
   readonly cache: typeof CacheSection.Type
   readonly idempotency: typeof IdempotencySection.Type
+  readonly generations: typeof GenerationsSection.Type
   readonly markup: number | null
   readonly ledger: typeof Ledger.Type
   readonly privacy: PrivacyRules
@@ -94,6 +101,7 @@ export const emptyConfig: ReadConfig = {
     tiers: {},
     cache: {},
     idempotency: {},
+    generations: {},
     markup: null,
     ledger: {},
     privacy: noPrivacy,
@@ -153,6 +161,7 @@ const decodeSections = (file: Place): Result.Result<ConfigFile, Faults> => {
     tiers: section("tiers", (place) => decodeAt(Tiers, place), {}),
     cache: section("cache", (place) => decodeAt(CacheSection, place), {}),
     idempotency: section("idempotency", (place) => decodeAt(IdempotencySection, place), {}),
+    generations: section("generations", (place) => decodeAt(GenerationsSection, place), {}),
     markup: section<number | null>("markup", (place) => decodeAt(Markup, place), null),
     ledger: section("ledger", (place) => decodeAt(Ledger, place), {}),
     privacy: section("privacy", decodePrivacy, noPrivacy),
@@ -170,6 +179,7 @@ const SectionNames = Schema.Struct({
   tiers: anything,
   cache: anything,
   idempotency: anything,
+  generations: anything,
   markup: anything,
   ledger: anything,
   privacy: anything,

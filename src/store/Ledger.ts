@@ -91,22 +91,52 @@ export interface LedgerBucket {
   readonly timeToFirstTokenMs: Quantiles | null
 }
 
-/** `fromMs` inclusive, `toMs` exclusive. */
-export interface UsageSpan {
-  readonly ownerId: string
-  readonly fromMs: number
-  readonly toMs: number
+export type ReportGroup = "day" | "model" | "key" | "owner" | "provider"
+
+/** Days since 1970, UTC: `fromDay` inclusive, `toDay` exclusive. */
+export interface ReportQuery {
+  /** `null`: every key's. */
+  readonly keyId: string | null
+  /** Only what this user's keys used; `null`: whosever they are. */
+  readonly ownerId: string | null
+  readonly fromDay: number
+  readonly toDay: number
+  /** The ways in which the same figures are summed up. */
+  readonly groupBy: ReadonlyArray<ReportGroup>
+  /** How many groups of each kind at most. */
+  readonly limit: number
 }
 
-/** What one key used of one model on one UTC day (`2026-11-21`). */
-export interface UsageRow {
-  readonly day: string
-  readonly model: string
-  readonly keyId: string
+export interface ReportFigures {
   readonly requests: number
+  readonly failed: number
+  readonly cacheHits: number
   readonly promptTokens: number
   readonly completionTokens: number
+  readonly cachedTokens: number
+  readonly totalNano: NanoUsd
+  readonly markupNano: NanoUsd
   readonly billedNano: NanoUsd
+  /** What cache hits would have cost. */
+  readonly savedNano: NanoUsd
+}
+
+/** `group`: a day (`2026-11-21`), a name, or null for keys without an owner. */
+export interface ReportRow extends ReportFigures {
+  readonly group: string | null
+}
+
+export interface ReportPart {
+  /** Days in their order, anything else dearest first. */
+  readonly rows: ReadonlyArray<ReportRow>
+  readonly hasMore: boolean
+}
+
+export interface Report {
+  /** Of all groups, also of those beyond the limit. */
+  readonly total: ReportFigures
+  /** A part for each way of grouping that was asked for. */
+  readonly parts: ReadonlyMap<ReportGroup, ReportPart>
 }
 
 export interface ModelSpend {
@@ -179,8 +209,10 @@ export class Ledger extends Context.Service<
     readonly list: (query: GenerationQuery) => Effect.Effect<GenerationPage, StoreError>
     /** What happened in each stretch of `bucketMs` that has a generation, oldest first, over all keys. */
     readonly series: (span: SeriesSpan) => Effect.Effect<ReadonlyArray<LedgerBucket>, StoreError>
-    /** What the keys of one owner used, by day, model and key, in this order. */
-    readonly usage: (span: UsageSpan) => Effect.Effect<ReadonlyArray<UsageRow>, StoreError>
+    /** What was settled, summed up by day as it was settled: deleting generations changes nothing of it. */
+    readonly report: (query: ReportQuery) => Effect.Effect<Report, StoreError>
+    /** Deletes at most `limit` generations that began before a moment, and waits for nobody; answers how many. What they cost stays. */
+    readonly forget: (beforeMs: number, limit: number) => Effect.Effect<number, StoreError>
     /** A balance for each key asked for; zeros for one that neither spent nor reserved. */
     readonly balances: (
       keyIds: ReadonlyArray<string>,

@@ -5,8 +5,8 @@ import { type NanoUsd } from "../domain/Money.ts"
 import { estimatedGeneration } from "./EstimatedGeneration.ts"
 import type { Balance, GenerationState, Ledger, Reservation } from "./Ledger.ts"
 import { overviewOf } from "./LedgerOverviewMemory.ts"
+import { addUsage, reportOf, type UsageDay } from "./LedgerReportMemory.ts"
 import { seriesOf } from "./LedgerSeriesMemory.ts"
-import { usageOf } from "./LedgerUsageMemory.ts"
 
 /** A generation and the month that it is charged to. */
 export interface Entry {
@@ -24,6 +24,8 @@ export interface LedgerState {
   readonly generations: Map<string, Entry>
   /** By `key month`. */
   readonly counters: Map<string, Balance>
+  /** What was used by day; stays when generations go. */
+  readonly usageDays: Map<string, UsageDay>
 }
 
 /** Whether a generation ended in an error of this type; `any` and `none` as in a query. */
@@ -34,7 +36,12 @@ const nothing: Balance = { spentNano: 0, reservedNano: 0 }
 const counterOf = (keyId: string, month: string): string => `${keyId} ${month}`
 
 export const makeLedgerMemory = (): Ledger["Service"] => {
-  const state: LedgerState = { reservations: new Map(), generations: new Map(), counters: new Map() }
+  const state: LedgerState = {
+    reservations: new Map(),
+    generations: new Map(),
+    counters: new Map(),
+    usageDays: new Map()
+  }
 
   const balance = (keyId: string, month: string): Balance => state.counters.get(counterOf(keyId, month)) ?? nothing
   const add = (keyId: string, month: string, spentNano: NanoUsd, reservedNano: NanoUsd): void => {
@@ -56,6 +63,7 @@ export const makeLedgerMemory = (): Ledger["Service"] => {
     if (state.generations.has(generation.id)) return
     state.generations.set(generation.id, { generation, month })
     add(generation.keyId, month, generation.cost.billedNano, 0)
+    addUsage(state.usageDays, generation)
   }
 
   return {
@@ -136,7 +144,15 @@ export const makeLedgerMemory = (): Ledger["Service"] => {
 
     series: (span) => Effect.sync(() => seriesOf(state, span)),
 
-    usage: (span) => Effect.sync(() => usageOf(state, span)),
+    report: (query) => Effect.sync(() => reportOf(state.usageDays, query)),
+
+    forget: (beforeMs, limit) =>
+      Effect.sync(() => {
+        const old = [...state.generations.values()].filter(({ generation }) => generation.createdAtMs < beforeMs)
+        const gone = old.sort((a, b) => a.generation.createdAtMs - b.generation.createdAtMs).slice(0, limit)
+        for (const { generation } of gone) state.generations.delete(generation.id)
+        return gone.length
+      }),
 
     balances: (keyIds, month) => Effect.sync(() => new Map(keyIds.map((id) => [id, balance(id, month)]))),
 

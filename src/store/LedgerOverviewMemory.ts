@@ -1,10 +1,9 @@
 /** The admin overview's figures out of the ledger in memory, counted as Postgres counts them. */
 import { type Generation } from "../domain/Generation.ts"
-import type { LedgerOverview, ModelSpend, Quantiles } from "./Ledger.ts"
+import type { LedgerOverview, Quantiles } from "./Ledger.ts"
 import type { LedgerState } from "./LedgerMemory.ts"
-import { periodsOf } from "./LedgerPeriods.ts"
-
-const MODELS_SHOWN = 20
+import { modelSpendOf, monthByModel, periodsOf } from "./LedgerPeriods.ts"
+import { reportOf } from "./LedgerReportMemory.ts"
 
 export const sum = (values: ReadonlyArray<number>): number => values.reduce((total, value) => total + value, 0)
 
@@ -28,14 +27,8 @@ export const quantilesOf = (values: ReadonlyArray<number>): Quantiles | null => 
 export const latencies = (generations: ReadonlyArray<Generation>): Quantiles | null =>
   quantilesOf(generations.filter((one) => one.usageSource !== "estimated").map((one) => one.latencyMs))
 
-const spendByModel = (generations: ReadonlyArray<Generation>): ReadonlyArray<ModelSpend> =>
-  [...Map.groupBy(generations, (one) => one.model)]
-    .map(([model, of]) => ({ model, billedNano: sum(of.map((one) => one.cost.billedNano)), requests: of.length }))
-    .sort((a, b) => b.billedNano - a.billedNano || (a.model < b.model ? -1 : 1))
-    .slice(0, MODELS_SHOWN)
-
 export const overviewOf = (state: LedgerState, nowMs: number): LedgerOverview => {
-  const { last5mMs, last24hMs, todayMs, monthMs, month } = periodsOf(nowMs)
+  const { last5mMs, last24hMs, todayMs, month } = periodsOf(nowMs)
   const all = [...state.generations.values()].map((entry) => entry.generation)
   const recent = all.filter((one) => one.createdAtMs > last24hMs)
   const hits = recent.filter((one) => one.cacheHit)
@@ -53,7 +46,7 @@ export const overviewOf = (state: LedgerState, nowMs: number): LedgerOverview =>
     spentTodayNano: sum(recent.filter((one) => one.createdAtMs >= todayMs).map((one) => one.cost.billedNano)),
     spentMonthNano: sum(monthly.map(([, balance]) => balance.spentNano)),
     reservedNano: sum(pending.map((held) => held.amountNano)),
-    byModel: spendByModel(all.filter((one) => one.createdAtMs >= monthMs)),
+    byModel: modelSpendOf(reportOf(state.usageDays, monthByModel(nowMs))),
     pending: pending.length,
     oldestPendingMs: pending.length === 0 ? null : Math.max(0, nowMs - oldestMs),
     flushLagMs: 0

@@ -1,11 +1,9 @@
 /** The admin overview's figures out of Postgres: three aggregate statements, each over an index. */
 import { type PgClient } from "@effect/sql-pg"
 import { Effect } from "effect"
-import type { LedgerOverview } from "./Ledger.ts"
-import { periodsOf } from "./LedgerPeriods.ts"
+import type { Ledger, LedgerOverview } from "./Ledger.ts"
+import { modelSpendOf, monthByModel, periodsOf } from "./LedgerPeriods.ts"
 import { guard } from "./SqlFault.ts"
-
-const MODELS_SHOWN = 20
 
 interface Recent {
   readonly last_5m: number
@@ -25,16 +23,14 @@ interface Balances {
   readonly oldest_ms: number | null
 }
 
-interface Spend {
-  readonly model: string
-  readonly billed_nano: number
-  readonly requests: number
-}
-
 /** `flushLagMs`: of this process's writes. */
-export const makeOverview = (sql: PgClient.PgClient, flushLagMs: Effect.Effect<number>) =>
+export const makeOverview = (
+  sql: PgClient.PgClient,
+  report: Ledger["Service"]["report"],
+  flushLagMs: Effect.Effect<number>
+) =>
   Effect.fn("Ledger.overview")(function* (nowMs: number) {
-    const { last5mMs, last24hMs, todayMs, monthMs, month } = periodsOf(nowMs)
+    const { last5mMs, last24hMs, todayMs, month } = periodsOf(nowMs)
 
     const recent = yield* guard(
       // A generation that was settled by recovery has no latency of its own.
@@ -59,12 +55,7 @@ export const makeOverview = (sql: PgClient.PgClient, flushLagMs: Effect.Effect<n
         FROM reservations`
     )
 
-    const byModel = yield* guard(
-      sql<Spend>`
-        SELECT model, sum(billed_nano)::bigint AS billed_nano, count(*) AS requests
-        FROM generations WHERE created_at_ms >= ${monthMs}::bigint
-        GROUP BY model ORDER BY billed_nano DESC, model LIMIT ${MODELS_SHOWN}`
-    )
+    const byModel = modelSpendOf(yield* report(monthByModel(nowMs)))
 
     const [counts, sums] = [recent[0], balances[0]]
     if (counts === undefined || sums === undefined) {
@@ -81,7 +72,7 @@ export const makeOverview = (sql: PgClient.PgClient, flushLagMs: Effect.Effect<n
       spentTodayNano: counts.today_nano,
       spentMonthNano: sums.month_nano,
       reservedNano: sums.reserved_nano,
-      byModel: byModel.map((row) => ({ model: row.model, billedNano: row.billed_nano, requests: row.requests })),
+      byModel,
       pending: sums.pending,
       oldestPendingMs: sums.oldest_ms === null ? null : Math.max(0, nowMs - sums.oldest_ms),
       flushLagMs: yield* flushLagMs

@@ -5,14 +5,15 @@
  */
 import { PgClient } from "@effect/sql-pg"
 import { Effect, Option, Schema, type Scope } from "effect"
+import { idBound } from "../domain/Ids.ts"
 import { estimatedGeneration } from "./EstimatedGeneration.ts"
 import { decodeGenerations, generationColumns } from "./GenerationRow.ts"
 import { makeGroups } from "./Groups.ts"
 import type { Balance, GenerationQuery, GenerationState, Ledger, ReserveResult } from "./Ledger.ts"
 import { groupParameters, idOf, type LedgerEntry } from "./LedgerEntry.ts"
 import { makeOverview } from "./LedgerOverviewSql.ts"
+import { makeReport } from "./LedgerReportSql.ts"
 import { makeSeries } from "./LedgerSeriesSql.ts"
-import { makeUsage } from "./LedgerUsageSql.ts"
 import { columnList, tableOf } from "./Rows.ts"
 import { guard } from "./SqlFault.ts"
 
@@ -78,6 +79,8 @@ export const makeLedgerSql: Effect.Effect<Ledger["Service"], never, PgClient.PgC
       lanes: sql.config.stream === undefined ? POSTGRES_LANES : 1,
       groupSize: GROUP_SIZE
     })
+
+    const report = makeReport(sql)
 
     const balances = Effect.fn("Ledger.balances")(function* (keyIds: ReadonlyArray<string>, month: string) {
       const rows = yield* guard(
@@ -151,9 +154,19 @@ export const makeLedgerSql: Effect.Effect<Ledger["Service"], never, PgClient.PgC
 
       series: makeSeries(sql),
 
-      usage: makeUsage(sql),
+      report,
 
-      overview: makeOverview(sql, lagMs),
+      forget: Effect.fn("Ledger.forget")(function* (beforeMs, limit) {
+        const rows = yield* guard(
+          sql`DELETE FROM generations WHERE id = ANY(ARRAY(
+                SELECT id FROM generations WHERE created_at_ms < ${beforeMs}::bigint
+                ORDER BY created_at_ms LIMIT ${limit} FOR UPDATE SKIP LOCKED
+              )) RETURNING 1`
+        )
+        return rows.length
+      }),
+
+      overview: makeOverview(sql, report, lagMs),
 
       backlog: Effect.fn("Ledger.backlog")(function* (nowMs) {
         const [row] = yield* guard(
@@ -178,7 +191,11 @@ export const makeLedgerSql: Effect.Effect<Ledger["Service"], never, PgClient.PgC
   }
 )
 
-/** Only what is asked for, so that each kind of question finds its index. */
+/**
+ * Only what is asked for, so that each kind of question finds its index. A time is a bound of the ids, which hold the moment in which
+ * a generation began; so is what is known of the days on which a model or a provider was used. What is rare or old is not looked for
+ * among everything newer.
+ */
 const conditionsOf = (
   sql: PgClient.PgClient,
   { keyId, ownerId, cursor, fromMs, toMs, model, provider, error }: GenerationQuery
@@ -186,12 +203,20 @@ const conditionsOf = (
   ...(keyId === null ? [] : [sql`key_id = ${keyId}`]),
   ...(ownerId === undefined ? [] : [sql`owner_id = ${ownerId}`]),
   ...(cursor === null ? [] : [sql`id < ${cursor}`]),
-  ...(fromMs === undefined ? [] : [sql`created_at_ms >= ${fromMs}::bigint`]),
-  ...(toMs === undefined ? [] : [sql`created_at_ms < ${toMs}::bigint`]),
-  ...(model === undefined ? [] : [sql`model = ${model}`]),
-  ...(provider === undefined ? [] : [sql`provider = ${provider}`]),
+  ...(fromMs === undefined ? [] : [sql`id >= ${idBound("gen", fromMs)}`]),
+  ...(toMs === undefined ? [] : [sql`id < ${idBound("gen", toMs)}`]),
+  ...(model === undefined ? [] : [sql`model = ${model}`, ...daysOf(sql, "model", model)]),
+  ...(provider === undefined ? [] : [sql`provider = ${provider}`, ...daysOf(sql, "provider", provider)]),
   ...(error === undefined ? [] : [errorCondition(sql, error)])
 ]
+
+/** Between the first and the last day of a name; no row where it has none. */
+const daysOf = (sql: PgClient.PgClient, column: "model" | "provider", name: string) => {
+  const idAt = (day: "min(day)" | "max(day) + 1") =>
+    sql`(SELECT 'gen_' || lpad(to_hex((${sql.literal(day)})::bigint * 86400000), 12, '0')
+         FROM usage_days WHERE ${sql.literal(column)} = ${name})`
+  return [sql`id >= ${idAt("min(day)")}`, sql`id < ${idAt("max(day) + 1")}`]
+}
 
 const errorCondition = (sql: PgClient.PgClient, error: string) => {
   if (error === "any") return sql`error_type IS NOT NULL`

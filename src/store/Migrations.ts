@@ -10,6 +10,7 @@ import ledgerGroups from "./migrations/0002_ledger_groups.ts"
 import signIn from "./migrations/0003_sign_in.ts"
 import usageAndRetries from "./migrations/0004_usage_and_retries.ts"
 import keyPrivacy from "./migrations/0007_key_privacy.ts"
+import usageIndexes from "./migrations/0008_usage_indexes.ts"
 import { databaseError, isUnavailable } from "./SqlFault.ts"
 import { type StoreError } from "./StoreError.ts"
 
@@ -22,7 +23,8 @@ const run = Migrator.make({})({
     "0002_ledger_groups": ledgerGroups,
     "0003_sign_in": signIn,
     "0004_usage_and_retries": usageAndRetries,
-    "0007_key_privacy": keyPrivacy
+    "0007_key_privacy": keyPrivacy,
+    "0008_usage_indexes": usageIndexes
   }),
   table: "tollgate_migrations"
 })

@@ -1,6 +1,6 @@
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { Ids, isId } from "../../src/domain/Ids.ts"
+import { idBound, Ids, isId } from "../../src/domain/Ids.ts"
 
 it.effect("ids have their form, sort by time, and differ", () =>
   Effect.gen(function* () {
@@ -29,3 +29,16 @@ it("what has not the form of an id names nothing", () => {
     assert.isFalse(isId("gen", wrong), JSON.stringify(wrong))
   }
 })
+
+it.effect("a bound stands before all that is born then or later, and after all that was born before", () =>
+  Effect.gen(function* () {
+    const ids = yield* Ids
+    const now = Date.UTC(2026, 10, 21)
+    assert.isTrue(idBound("gen", now) <= ids.next("gen", now))
+    assert.isTrue(ids.next("gen", now - 1) < idBound("gen", now))
+    assert.isTrue(ids.next("gen", now) < idBound("gen", now + 0.5))
+    // No identifier is that old, or that young.
+    assert.strictEqual(idBound("gen", -1), "gen_000000000000")
+    assert.strictEqual(idBound("gen", 8_640_000_000_000_000), "gen_ffffffffffff")
+  }).pipe(Effect.provide(Ids.layer))
+)

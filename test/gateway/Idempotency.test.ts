@@ -19,6 +19,7 @@ import { KeyRepo } from "../../src/store/KeyRepo.ts"
 import { Ledger } from "../../src/store/Ledger.ts"
 import { Limits } from "../../src/store/Limits.ts"
 import { StoreError } from "../../src/store/StoreError.ts"
+import { makeGeneration } from "../store/makeGeneration.ts"
 import { keyWith, requestWith } from "./orders.ts"
 import { ending, piece, saying, scripted, stop } from "./scripts.ts"
 
@@ -202,10 +203,38 @@ it.effect("expired keys are cleared away piece by piece", () => {
         expiresAtMs: at < 1_100 ? 20_000 : 100_000
       })
     }
-    yield* Layer.build(Upkeep.layer)
+    yield* Layer.build(Upkeep.layer({ retentionDays: null }))
     yield* TestClock.adjust("29 seconds")
     assert.deepStrictEqual(pieces, [0])
     yield* TestClock.adjust("2 seconds")
     assert.deepStrictEqual(pieces, [0, 500, 500, 100])
-  }).pipe(Effect.provide(store))
+  }).pipe(Effect.provide(Layer.merge(store, Ledger.layerMemory)))
 })
+
+it.effect("generations go once they are older than they shall be kept, and only where that is set", () =>
+  Effect.gen(function* () {
+    const ledger = yield* Ledger
+    const day = 86_400_000
+    for (let at = 0; at < 1_300; at++) {
+      const generation = makeGeneration({ id: `gen_${at}`, keyId: "key_1", createdAtMs: at < 1_200 ? at : 40 * day }, 7)
+      yield* ledger.settle(generation, at < 1_200 ? "1970-01" : "1970-02")
+    }
+    const left = Effect.map(
+      ledger.list({ keyId: null, limit: 2_000, cursor: null }),
+      ({ generations }) => generations.length
+    )
+    yield* TestClock.adjust(30 * day + 600)
+    yield* Effect.scoped(Effect.andThen(Layer.build(Upkeep.layer({ retentionDays: null })), TestClock.adjust("1 hour")))
+    assert.strictEqual(yield* left, 1_300)
+    yield* Layer.build(Upkeep.layer({ retentionDays: 31 }))
+    yield* TestClock.adjust("22 hours")
+    assert.strictEqual(yield* left, 1_300)
+    yield* TestClock.adjust("2 hours")
+    assert.strictEqual(yield* left, 100)
+    // What was spent then is not forgotten.
+    assert.deepStrictEqual((yield* ledger.balances(["key_1"], "1970-01")).get("key_1"), {
+      spentNano: 8_400,
+      reservedNano: 0
+    })
+  }).pipe(Effect.provide(Layer.merge(IdempotencyStore.layerMemory, Ledger.layerMemory)))
+)

@@ -121,11 +121,11 @@ describe("a wrong settings file", () => {
     ["a: *hunter2", "./tollgate.yaml is no YAML that can be read (Unknown YAML alias …); expected one YAML mapping"],
     [
       "- 1",
-      "./tollgate.yaml holds no mapping; expected a mapping of providers, routing, tiers, cache, idempotency, markup, ledger, privacy, auth"
+      "./tollgate.yaml holds no mapping; expected a mapping of providers, routing, tiers, cache, idempotency, generations, markup, ledger, privacy, auth"
     ],
     [
       "cahe: {}",
-      "cahe is unknown, did you mean cache?; expected one of providers, routing, tiers, cache, idempotency, markup, ledger, privacy, auth"
+      "cahe is unknown, did you mean cache?; expected one of providers, routing, tiers, cache, idempotency, generations, markup, ledger, privacy, auth"
     ],
     ["providers: {}", "providers is a mapping; expected a list"],
     [
@@ -245,6 +245,10 @@ describe("a wrong settings file", () => {
       "idempotency.key is unknown; expected one of enabled, ttl_seconds",
       "idempotency.enabled is 1; expected true or false",
       "idempotency.ttl_seconds is 59; expected a whole number of seconds from 60 to 2592000"
+    ],
+    [
+      "generations: { retention_days: 0 }",
+      "generations.retention_days is 0; expected whole days, from 1 to 36500, or null"
     ],
     ["markup: -0.1", "markup is -0.1; expected a fraction from 0 to 10 (0.05 adds five per cent)"],
     ["privacy: mask", "privacy is a text; expected a mapping of mode, entities, patterns"],

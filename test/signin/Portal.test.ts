@@ -292,7 +292,7 @@ describe("usage", () => {
       const { body: renewed } = yield* script(anna.browser, "/auth/refresh", { method: "POST" })
       const later = portal(anna.browser, renewed["access_token"])
       const { body } = yield* later.ask("/v1/portal/usage")
-      assert.deepInclude(body, { object: "usage", from: "1970-01-01T00:00:00.000Z", to: "1970-01-02T00:00:00.001Z" })
+      assert.deepInclude(body, { object: "usage", from: "1970-01-01T00:00:00.000Z", to: "1970-01-03T00:00:00.000Z" })
       assert.deepStrictEqual(
         body["by_day"].map(({ date, requests }: Json) => [date, requests]),
         [

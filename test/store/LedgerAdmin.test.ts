@@ -2,6 +2,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer, Option } from "effect"
 import { type Generation } from "../../src/domain/Generation.ts"
+import { idBound } from "../../src/domain/Ids.ts"
 import { zeroCost } from "../../src/domain/Money.ts"
 import { type GenerationQuery, Ledger, type LedgerBucket } from "../../src/store/Ledger.ts"
 import { layerPglite } from "../support/Pglite.ts"
@@ -20,38 +21,42 @@ const on = <E>(name: string, ledger: Layer.Layer<Ledger, E>) => {
     it.effect("of every key, by key, model, provider, error and time; and any one of them", () =>
       Effect.gen(function* () {
         const ledger = yield* Ledger
-        yield* settle("gen_1", { keyId: "key_a", createdAtMs: T0 })
-        yield* settle("gen_2", { keyId: "key_b", provider: "beta", createdAtMs: T0 + 1 })
-        yield* settle("gen_3", { keyId: "key_b", model: "m/two", errorType: "provider_error", createdAtMs: T0 + 2 })
-        yield* settle("gen_4", { keyId: "key_a", errorType: "timeout", createdAtMs: T0 + 3 })
+        // As real ones are: the time is in the id.
+        const id = (nth: number) => `${idBound("gen", T0 + nth - 1)}${String(nth).padStart(20, "0")}`
+        const [one, two, three, four] = [id(1), id(2), id(3), id(4)]
+        yield* settle(one, { keyId: "key_a", createdAtMs: T0 })
+        yield* settle(two, { keyId: "key_b", provider: "beta", createdAtMs: T0 + 1 })
+        yield* settle(three, { keyId: "key_b", model: "m/two", errorType: "provider_error", createdAtMs: T0 + 2 })
+        yield* settle(four, { keyId: "key_a", errorType: "timeout", createdAtMs: T0 + 3 })
         const ids = (query: Partial<GenerationQuery>) =>
           Effect.map(ledger.list({ keyId: null, limit: 10, cursor: null, ...query }), ({ generations, nextCursor }) => [
             ...generations.map(({ id }) => id),
             ...(nextCursor === null ? [] : [`next ${nextCursor}`])
           ])
-        assert.deepStrictEqual(yield* ids({}), ["gen_4", "gen_3", "gen_2", "gen_1"])
-        assert.deepStrictEqual(yield* ids({ limit: 3 }), ["gen_4", "gen_3", "gen_2", "next gen_2"])
-        assert.deepStrictEqual(yield* ids({ cursor: "gen_2" }), ["gen_1"])
-        assert.deepStrictEqual(yield* ids({ keyId: "key_b" }), ["gen_3", "gen_2"])
-        assert.deepStrictEqual(yield* ids({ model: "m/two" }), ["gen_3"])
-        assert.deepStrictEqual(yield* ids({ provider: "beta" }), ["gen_2"])
-        assert.deepStrictEqual(yield* ids({ error: "any" }), ["gen_4", "gen_3"])
-        assert.deepStrictEqual(yield* ids({ error: "none" }), ["gen_2", "gen_1"])
-        assert.deepStrictEqual(yield* ids({ error: "timeout" }), ["gen_4"])
-        assert.deepStrictEqual(yield* ids({ fromMs: T0 + 1, toMs: T0 + 3, error: "any" }), ["gen_3"])
-        yield* settle("gen_0", { keyId: "key_c", ownerId: "usr_1" })
-        assert.deepStrictEqual(yield* ids({ ownerId: "usr_1" }), ["gen_0"])
+        assert.deepStrictEqual(yield* ids({}), [four, three, two, one])
+        assert.deepStrictEqual(yield* ids({ limit: 3 }), [four, three, two, `next ${two}`])
+        assert.deepStrictEqual(yield* ids({ cursor: two }), [one])
+        assert.deepStrictEqual(yield* ids({ keyId: "key_b" }), [three, two])
+        assert.deepStrictEqual(yield* ids({ model: "m/two" }), [three])
+        assert.deepStrictEqual(yield* ids({ provider: "beta" }), [two])
+        assert.deepStrictEqual(yield* ids({ error: "any" }), [four, three])
+        assert.deepStrictEqual(yield* ids({ error: "none" }), [two, one])
+        assert.deepStrictEqual(yield* ids({ error: "timeout" }), [four])
+        assert.deepStrictEqual(yield* ids({ fromMs: T0 + 1, toMs: T0 + 3, error: "any" }), [three])
+        const own = id(5)
+        yield* settle(own, { keyId: "key_c", ownerId: "usr_1" })
+        assert.deepStrictEqual(yield* ids({ ownerId: "usr_1" }), [own])
         assert.deepStrictEqual(yield* ids({ ownerId: "usr_1", keyId: "key_a" }), [])
         assert.deepStrictEqual(yield* ids({ error: "'; DROP TABLE generations; --" }), [])
 
-        const found = yield* ledger.find("gen_3", null)
+        const found = yield* ledger.find(three, null)
         assert.isTrue(Option.isSome(found) && found.value._tag === "Settled")
         assert.isTrue(Option.isNone(yield* ledger.find("gen_9", null)))
         const state = (id: string, ownerId: string) =>
           Effect.map(ledger.find(id, null, ownerId), (found) => (Option.isSome(found) ? found.value._tag : "none"))
-        assert.deepStrictEqual(yield* state("gen_0", "usr_1"), "Settled")
-        assert.deepStrictEqual(yield* state("gen_0", "usr_2"), "none")
-        assert.deepStrictEqual(yield* state("gen_3", "usr_1"), "none")
+        assert.deepStrictEqual(yield* state(own, "usr_1"), "Settled")
+        assert.deepStrictEqual(yield* state(own, "usr_2"), "none")
+        assert.deepStrictEqual(yield* state(three, "usr_1"), "none")
         yield* ledger.reserve({
           generationId: "gen_5",
           keyId: "key_a",

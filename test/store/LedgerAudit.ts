@@ -5,7 +5,7 @@ import { Context, Effect, Layer } from "effect"
 export class Audit extends Context.Service<
   Audit,
   {
-    /** One line for each key and month whose counter differs from the sum of its generations and reservations. */
+    /** One line for each key and month, or day, whose sums differ from those of its generations and reservations. */
     readonly differences: Effect.Effect<ReadonlyArray<unknown>>
   }
 >()("test/store/Audit") {
@@ -22,7 +22,16 @@ export class Audit extends Context.Service<
             )
             SELECT key_id, month, c.spent_nano, s.spent, c.reserved_nano, s.reserved
             FROM budget_counters AS c FULL JOIN sums AS s USING (key_id, month)
-            WHERE coalesce(c.spent_nano, 0) <> coalesce(s.spent, 0) OR coalesce(c.reserved_nano, 0) <> coalesce(s.reserved, 0)`
+            WHERE coalesce(c.spent_nano, 0) <> coalesce(s.spent, 0) OR coalesce(c.reserved_nano, 0) <> coalesce(s.reserved, 0)
+            UNION ALL
+            SELECT key_id, day::text, u.billed_nano, g.billed, u.requests, g.requests
+            FROM usage_days AS u FULL JOIN (
+              SELECT key_id, created_at_ms / 86400000 AS day, model, provider, sum(billed_nano)::bigint AS billed,
+                count(*) AS requests, sum(prompt_tokens + completion_tokens)::bigint AS tokens
+              FROM generations GROUP BY 1, 2, 3, 4
+            ) AS g USING (key_id, day, model, provider)
+            WHERE u.billed_nano IS DISTINCT FROM g.billed OR u.requests IS DISTINCT FROM g.requests
+              OR u.prompt_tokens + u.completion_tokens IS DISTINCT FROM g.tokens`
       )
     }))
   )

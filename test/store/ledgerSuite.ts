@@ -2,6 +2,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect, type Layer, Option } from "effect"
 import { type Generation } from "../../src/domain/Generation.ts"
+import { idBound } from "../../src/domain/Ids.ts"
 import { zeroCost } from "../../src/domain/Money.ts"
 import { Ledger, type Reservation } from "../../src/store/Ledger.ts"
 import { Audit } from "./LedgerAudit.ts"
@@ -13,10 +14,13 @@ const MINUTE = 60_000
 
 let count = 0
 /** Names of their own for each test, so that tests share a database. Later ones are greater. */
-const fresh = (prefix: "key" | "gen"): string => `${prefix}_${String(++count).padStart(8, "0")}`
+const fresh = (prefix: "key"): string => `${prefix}_${String(++count).padStart(8, "0")}`
+/** Of a generation that began then. */
+const freshGeneration = (createdAtMs = T0): string =>
+  `${idBound("gen", createdAtMs)}${String(++count).padStart(20, "0")}`
 
 const makeReservation = (overrides: Partial<Reservation> = {}): Reservation => ({
-  generationId: fresh("gen"),
+  generationId: freshGeneration(overrides.createdAtMs),
   keyId: "key_shared",
   ownerId: null,
   model: "mock/echo",
@@ -30,7 +34,7 @@ const makeReservation = (overrides: Partial<Reservation> = {}): Reservation => (
 })
 
 const makeGeneration = (overrides: Partial<Generation> = {}, billedNano = 40): Generation =>
-  generationWith({ id: fresh("gen"), ...overrides }, billedNano)
+  generationWith({ id: freshGeneration(overrides.createdAtMs), ...overrides }, billedNano)
 
 const balanceOf = (keyId: string, month = MONTH) =>
   Effect.gen(function* () {

@@ -1,0 +1,78 @@
+/** `GET /v1/usage` and `GET /v1/admin/usage`: what was used and what it cost, by day, model, key, owner or provider. */
+import { Effect, Schema } from "effect"
+import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
+import { AdminAuthorization, Authorization } from "./Authorization.ts"
+import { errors, Validation } from "./Failure.ts"
+
+/** A day (`2026-11-01`), or any moment within it in ISO 8601. */
+const Moment = Schema.DateTimeUtcFromString
+const span = { from: Schema.optionalKey(Moment), to: Schema.optionalKey(Moment) }
+
+const own = ["day", "model", "key"] as const
+const all = [...own, "owner", "provider"] as const
+const groupBy = <const Groups extends ReadonlyArray<string>>(groups: Groups) =>
+  Schema.Literals(groups).pipe(Schema.withDecodingDefaultKey(Effect.succeed("day" as const)))
+
+const figures = {
+  requests: Schema.Int,
+  /** Those of the requests that ended in an error. */
+  failed: Schema.Int,
+  cache_hits: Schema.Int,
+  prompt_tokens: Schema.Int,
+  completion_tokens: Schema.Int,
+  cached_tokens: Schema.Int,
+  total_cost_usd: Schema.Finite,
+  markup_usd: Schema.Finite,
+  billed_usd: Schema.Finite,
+  /** What cache hits would have cost. */
+  saved_usd: Schema.Finite
+}
+
+export const UsageReport = Schema.Struct({
+  object: Schema.Literal("usage"),
+  /** First instants of UTC days: from inclusive, to exclusive. */
+  from: Schema.String.annotate({ format: "date-time" }),
+  to: Schema.String.annotate({ format: "date-time" }),
+  group_by: Schema.Literals(all),
+  /** Days in their order, anything else dearest first; each names its group by the member that `group_by` says. */
+  data: Schema.Array(
+    Schema.Struct({
+      day: Schema.optionalKey(Schema.String),
+      model: Schema.optionalKey(Schema.String),
+      /** A key's id. */
+      key: Schema.optionalKey(Schema.String),
+      /** Null: keys that belong to nobody. */
+      owner: Schema.optionalKey(Schema.NullOr(Schema.String)),
+      provider: Schema.optionalKey(Schema.String),
+      ...figures
+    })
+  ),
+  /** Of all groups, also of those that `data` has no room for. */
+  total: Schema.Struct(figures),
+  has_more: Schema.Boolean
+}).annotate({ identifier: "UsageReport" })
+export type UsageReport = typeof UsageReport.Type
+
+export class UsageGroup extends HttpApiGroup.make("usage")
+  .add(
+    HttpApiEndpoint.get("read", "/v1/usage", {
+      query: { ...span, group_by: groupBy(own) },
+      success: UsageReport,
+      error: errors(400, 403, 500, 503)
+    }).annotateMerge(OpenApi.annotations({ title: "What the key has used and spent; this month by day unless told" }))
+  )
+  .middleware(Validation)
+  .middleware(Authorization)
+  .annotateMerge(OpenApi.annotations({ title: "Usage" })) {}
+
+export class AdminUsageGroup extends HttpApiGroup.make("adminUsage")
+  .add(
+    HttpApiEndpoint.get("read", "/v1/admin/usage", {
+      query: { ...span, group_by: groupBy(all) },
+      success: UsageReport,
+      error: errors(400, 500, 503)
+    }).annotateMerge(OpenApi.annotations({ title: "What everyone has used and spent; this month by day unless told" }))
+  )
+  .middleware(Validation)
+  .middleware(AdminAuthorization)
+  .annotateMerge(OpenApi.annotations({ title: "Administration: usage" })) {}
