@@ -70,7 +70,7 @@ const checkLayers = (file: SourceFile): Array<Breach> => {
   for (const edge of file.imports) {
     const target = targetOf(file, edge)
     if (target === undefined) continue
-    if (place === "main.ts" && /^src\/(?:Start|Observability)\.ts$/.test(target)) continue
+    if (/^(?:main|Launch)\.ts$/.test(place) && /^src\/(?:Start|Observability)\.ts$/.test(target)) continue
     for (const { imported, local, typeOnly } of edge.names) {
       if (typeOnly) continue
       if (/^layer(?:[A-Z]|$)/.test(imported)) report(edge.line, imported)

@@ -32,9 +32,9 @@ const settings = String.raw`Settings\.ts`
 export const rooms: ReadonlyArray<Room> = [
   {
     name: "main",
-    files: /^main\.ts$/,
+    files: /^(?:main|Launch)\.ts$/,
     mayImport: /^(?:Start|Observability)\.ts$/,
-    because: "main launches Start and Observability and does nothing else"
+    because: "main launches Start and Observability, by Launch, and does nothing else"
   },
   {
     name: "Server",
@@ -97,9 +97,9 @@ export const rooms: ReadonlyArray<Room> = [
   {
     name: "cli",
     files: /^cli\//,
-    mayImport: /^(?:client|api|domain)\/|^settings\/CommandLine\.ts$/,
+    mayImport: /^(?:client|api|domain)\/|^(?:Launch|Settings|settings\/CommandLine|store\/Probes)\.ts$/,
     notPackages: package_(sql),
-    because: "a command speaks to a gateway as any client does: through the client, with the settings of the line"
+    because: "a command speaks to a gateway as any client does; on its own it reads settings, probes and launches"
   },
   {
     name: "http",

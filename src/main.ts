@@ -1,13 +1,6 @@
-/** The process: Start and Observability, launched until a signal; nothing else. */
+/** The process of a gateway: launched until a signal; nothing else. */
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
-import { Layer } from "effect"
+import { gateway } from "./Launch.ts"
 import * as Observability from "./Observability.ts"
-import * as Start from "./Start.ts"
 
-Start.layer.pipe(
-  Layer.provide(Observability.layer),
-  Layer.provide(Start.settings),
-  Layer.launch,
-  Observability.reportFailure,
-  NodeRuntime.runMain({ disableErrorReporting: true, teardown: Observability.teardown })
-)
+NodeRuntime.runMain(gateway, { disableErrorReporting: true, teardown: Observability.teardown })

@@ -35,9 +35,10 @@ const isUnread = (error: unknown): boolean =>
 const failureOf = <E>(cause: Cause.Cause<E>): unknown =>
   cause.reasons.find((reason) => reason._tag === "Fail")?.error ?? Cause.squash(cause)
 
-export const exitCodeOf = <A, E>(exit: Exit.Exit<A, E>): number => {
+/** `mayStop`: to be stopped is a good end. */
+export const exitCodeOf = <A, E>(exit: Exit.Exit<A, E>, mayStop = false): number => {
   if (Exit.isSuccess(exit)) return 0
-  if (Cause.hasInterruptsOnly(exit.cause)) return exitCodes.interrupted
+  if (Cause.hasInterruptsOnly(exit.cause)) return mayStop ? 0 : exitCodes.interrupted
   const failure = failureOf(exit.cause)
   return isUnread(failure) ? 0 : exitCodes[codeOf(failure)]
 }

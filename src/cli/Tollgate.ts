@@ -2,14 +2,17 @@
 import { Command } from "effect/cli"
 import { admin } from "./Admin.ts"
 import { chat } from "./Chat.ts"
+import { check } from "./Check.ts"
+import { doctor } from "./Doctor.ts"
 import { globals } from "./Globals.ts"
 import { keys } from "./Keys.ts"
 import { models } from "./Models.ts"
 import { route } from "./Route.ts"
+import { start } from "./Start.ts"
 import { usage } from "./Usage.ts"
 
 export const tollgate = Command.make("tollgate").pipe(
   Command.withDescription("The gateway's command line: runs a gateway, checks it, and speaks to one that runs."),
-  Command.withSubcommands([chat, models, route, usage, keys, admin]),
+  Command.withSubcommands([start, check, doctor, chat, models, route, usage, keys, admin]),
   Command.withGlobalFlags(globals)
 )

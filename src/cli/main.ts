@@ -5,8 +5,11 @@ import { Effect, Stdio } from "effect"
 import { exitCodeOf } from "./Failure.ts"
 import { run } from "./Run.ts"
 
+/** A gateway that is told to stop ends well; a command that is told to stop does not. */
+const isGateway = process.argv[2] === "start"
+
 Stdio.Stdio.use(({ args }) => Effect.flatMap(args, run)).pipe(
   // @effect-diagnostics-next-line strictEffectProvide:off -- this is where effects end: there is no program around it
   Effect.provide(NodeServices.layer),
-  NodeRuntime.runMain({ disableErrorReporting: true, teardown: (exit, onExit) => onExit(exitCodeOf(exit)) })
+  NodeRuntime.runMain({ disableErrorReporting: true, teardown: (exit, onExit) => onExit(exitCodeOf(exit, isGateway)) })
 )

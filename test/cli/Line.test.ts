@@ -121,7 +121,7 @@ describe("scripts/tollgate", () => {
         const env = { TOLLGATE_URL: origin, TOLLGATE_API_KEY: "tg-x" }
         const chat = yield* startLine(["chat", "-m", "slow", "hello"], { cwd, env })
         const wrong = yield* startLine(["chat", "--max-tokens", "many", "hello"], { cwd, env })
-        yield* chat.printed("Hel")
+        yield* chat.matched(/^Hel/)
         yield* Effect.promise(() => open("rest"))
         const { code, stdout } = yield* chat.ended
         assert.deepStrictEqual([code, stdout], [0, "Hello\n"])

@@ -56,8 +56,8 @@ const launcher = fileURLToPath(new URL("../../scripts/tollgate", import.meta.url
 
 export interface Started {
   readonly ended: Effect.Effect<Ended>
-  /** Resolves once stdout begins with `text`; the test's own time limit bounds the wait. */
-  readonly printed: (text: string) => Effect.Effect<void>
+  /** Resolves once stdout matches, with what the first group found; the test's own time limit bounds the wait. */
+  readonly matched: (pattern: RegExp) => Effect.Effect<string>
   readonly child: ChildProcess
 }
 
@@ -83,9 +83,13 @@ export const startLine = (
       return {
         child,
         ended: Effect.promise(() => closed),
-        printed: (text: string) =>
+        matched: (pattern: RegExp) =>
           Effect.promise(async () => {
-            while (!written.stdout.startsWith(text)) await once(child.stdout, "data")
+            for (;;) {
+              const found = pattern.exec(written.stdout)
+              if (found !== null) return found[1] ?? ""
+              await once(child.stdout, "data")
+            }
           })
       }
     }),

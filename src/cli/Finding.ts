@@ -1,0 +1,40 @@
+/** What an examination finds: of each part how it is, what was seen, and what to do about it. */
+
+export interface Finding {
+  readonly part: string
+  /** `warning`: it works, or may be meant so. Only `failed` is an illness. */
+  readonly status: "ok" | "warning" | "failed"
+  readonly found: string
+  readonly remedy: string | null
+}
+
+export const ok = (part: string, found: string): Finding => ({ part, status: "ok", found, remedy: null })
+
+export const warning = (part: string, found: string, remedy: string): Finding => ({
+  part,
+  status: "warning",
+  found,
+  remedy
+})
+
+export const failed = (part: string, found: string, remedy: string): Finding => ({
+  part,
+  status: "failed",
+  found,
+  remedy
+})
+
+/** Clocks of several machines that differ by more end sessions and leases at the wrong time. */
+const MOST_DRIFT_MS = 2_000
+
+/** A finding on the clock of another machine, `driftMs` ahead of this one's. */
+export const clockFinding = (whose: string, driftMs: number): Finding => {
+  const seconds = (Math.abs(driftMs) / 1000).toFixed(1)
+  return Math.abs(driftMs) <= MOST_DRIFT_MS
+    ? ok("clock", `${whose} agrees with this machine`)
+    : failed(
+        "clock",
+        `${whose} is ${seconds} s ${driftMs > 0 ? "ahead of" : "behind"} this machine`,
+        "Let both machines follow a time server (NTP): leases, codes and tokens count on their clocks."
+      )
+}

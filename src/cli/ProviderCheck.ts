@@ -1,0 +1,71 @@
+/**
+ * Whether a provider can be reached, and whether it takes our key where a list of models tells: nothing is generated and nothing costs.
+ * Redirects are not followed, so that a key goes to the address of the settings and nowhere else.
+ */
+import { Effect, Redacted, Result } from "effect"
+import { FetchHttpClient, HttpClient, HttpClientError } from "effect/http"
+import { type ProviderConfig } from "../domain/Catalog.ts"
+import { failed, type Finding, ok, warning } from "./Finding.ts"
+
+const LIMIT = "5 seconds"
+
+/** The OpenAI dialect lists models at an address that is the same everywhere, by the key that generations take. */
+const listsModels = ({ dialect }: ProviderConfig): boolean => dialect === "openai"
+
+const headersOf = (provider: ProviderConfig): Readonly<Record<string, string>> => {
+  const { apiKey, auth, headers } = provider
+  if (!listsModels(provider) || apiKey === null || auth.type === "none") return {}
+  const key = Redacted.value(apiKey)
+  return { ...headers, ...(auth.type === "bearer" ? { authorization: `Bearer ${key}` } : { [auth.name]: key }) }
+}
+
+const addressOf = (provider: ProviderConfig): string => {
+  const query = new URLSearchParams(provider.query).toString()
+  return `${provider.baseUrl}${listsModels(provider) ? "/models" : ""}${query === "" ? "" : `?${query}`}`
+}
+
+const reasonOf = (error: unknown): string => {
+  let at: unknown = HttpClientError.isHttpClientError(error) ? error.cause : error
+  while (at instanceof Error && at.cause instanceof Error) at = at.cause
+  if (at instanceof AggregateError && at.errors.length > 0) at = at.errors[0]
+  return at instanceof Error ? at.message : "no answer in time"
+}
+
+export const checkProvider = Effect.fnUntraced(function* (
+  provider: ProviderConfig
+): Effect.fn.Return<Finding, never, HttpClient.HttpClient> {
+  const part = `provider ${provider.slug}`
+  if (provider.dialect === "mock") {
+    return warning(
+      part,
+      "the mock answers, and no model",
+      "Set a vendor's key, or list providers in the settings file, when there is one."
+    )
+  }
+  const asked = yield* HttpClient.get(addressOf(provider), { headers: headersOf(provider) }).pipe(
+    Effect.provideService(FetchHttpClient.RequestInit, { redirect: "manual" }),
+    Effect.timeout(LIMIT),
+    Effect.result
+  )
+  const { host } = new URL(provider.baseUrl)
+  if (Result.isFailure(asked)) {
+    return failed(
+      part,
+      `${host}: ${reasonOf(asked.failure)}`,
+      "Is its base URL right, and may this machine go there (DNS, firewall, proxy)?"
+    )
+  }
+  const { status } = asked.success
+  if (listsModels(provider) && (status === 401 || status === 403)) {
+    return failed(part, `${host} refuses the key (status ${status})`, "Is its API key right, and still valid?")
+  }
+  if (status >= 500) {
+    return warning(
+      part,
+      `${host} answers with status ${status}`,
+      "See the vendor's status page; requests go elsewhere meanwhile."
+    )
+  }
+  const models = provider.models.length
+  return ok(part, `${host} answers; ${models === 1 ? "1 model" : `${models} models`}`)
+})
