@@ -4,7 +4,7 @@
  * anew, while stores, circuits, statistics and the port stay.
  */
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
-import { Context, Duration, Effect, Layer, Queue, type Redacted, Schedule, Scope, Stream } from "effect"
+import { Context, Duration, Effect, Layer, Queue, type Redacted, Scope, Stream } from "effect"
 import { HttpMiddleware, HttpRouter, HttpServer } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { createServer } from "node:http"
@@ -267,18 +267,6 @@ const onHangup = (action: Effect.Effect<void>) =>
     Effect.forkScoped
   )
 
-/** Gauges are read for whoever metrics are sent to. */
-const refreshing = ({ telemetry }: SettingsShape) =>
-  telemetry.metrics === null
-    ? Layer.empty
-    : Layer.effectDiscard(
-        Effect.flatMap(Instruments, ({ refresh }) =>
-          Effect.forkScoped(
-            Effect.repeat(refresh, Schedule.spaced(Duration.millis(telemetry.metrics?.intervalMs ?? 0)))
-          )
-        )
-      )
-
 /** `TOLLGATE_ADMIN_PORT`: what only operators may reach. */
 const operatorsPort = (settings: SettingsShape) =>
   settings.adminPort === null
@@ -304,6 +292,6 @@ export const serving = (settings: SettingsShape, admin: AdminKey) =>
     ),
     Layer.provide(Layer.effectDiscard(serve(settings, admin))),
     Layer.provide(node(settings)),
-    Layer.provide(Layer.mergeAll(operatorsPort(settings), refreshing(settings))),
+    Layer.provide(Layer.mergeAll(operatorsPort(settings), Instruments.layerRefreshing(settings.telemetry))),
     Layer.provide(Layer.mergeAll(recollection, Ids.layer, Transport.layer, Outbound.layer))
   )

@@ -3,7 +3,7 @@
  * Labels are few and of our own making: routes as they are declared, statuses, providers and models of the settings. Never a key, an id,
  * or a text of the client's.
  */
-import { Context, Effect, Layer, Metric, type Scope } from "effect"
+import { Context, Effect, Layer, Metric, Schedule, type Scope } from "effect"
 import { type Attempt, type Generation } from "../domain/Generation.ts"
 import { usdFromNano } from "../domain/Money.ts"
 import { type Facts } from "./Order.ts"
@@ -200,6 +200,16 @@ export class Instruments extends Context.Service<
       })
     })
   )
+
+  /** Gauges are read for whoever metrics are sent to. */
+  static readonly layerRefreshing = ({ metrics }: { readonly metrics: { readonly intervalMs: number } | null }) =>
+    metrics === null
+      ? Layer.empty
+      : Layer.effectDiscard(
+          Effect.flatMap(Instruments, ({ refresh }) =>
+            Effect.forkScoped(Effect.repeat(refresh, Schedule.spaced(metrics.intervalMs)))
+          )
+        )
 }
 
 const overheadMs = ({ attempts, latencyMs }: Generation): number =>
