@@ -9,10 +9,10 @@ import { keys } from "./Keys.ts"
 import { models } from "./Models.ts"
 import { route } from "./Route.ts"
 import { start } from "./Start.ts"
-import { usage } from "./Usage.ts"
+import { key, usage } from "./Usage.ts"
 
 export const tollgate = Command.make("tollgate").pipe(
   Command.withDescription("The gateway's command line: runs a gateway, checks it, and speaks to one that runs."),
-  Command.withSubcommands([start, check, doctor, chat, models, route, usage, keys, admin]),
+  Command.withSubcommands([start, check, doctor, chat, models, route, key, usage, keys, admin]),
   Command.withGlobalFlags(globals)
 )

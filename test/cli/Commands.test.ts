@@ -79,7 +79,7 @@ layer(Served.layer, { excludeTestServices: true, timeout: 120_000 })("the comman
       const [id, secret] = [field("id", made.stdout), field("key", made.stdout)]
       assert.match(secret, /^tg-/)
       assert.match(made.stdout, /^spent +\$0\.00 of \$2\.50 this month$/m)
-      const use = (key: string) => line(["usage", "--url", gateway.url, "--key", key])
+      const use = (key: string) => line(["key", "--url", gateway.url, "--key", key])
       assert.strictEqual(field("name", (yield* use(secret)).stdout), "ci")
 
       const rotated = yield* spoken(["keys", "rotate", id])
@@ -99,11 +99,21 @@ layer(Served.layer, { excludeTestServices: true, timeout: 120_000 })("the comman
     })
   )
 
-  it.effect("tells what everybody used", () =>
+  it.effect("tells what was used, by whom and when", () =>
     Effect.gen(function* () {
-      const { stdout } = yield* spoken(["usage", "--all"])
-      assert.match(stdout, /^spent today +\$0/)
-      assert.match(stdout, /^mock\/echo +\d+ +\$0\.0/m)
+      yield* spoken(["chat", "-m", "mock/echo", promptMarker])
+      const mine = yield* spoken(["usage", "--by", "model"])
+      assert.match(
+        mine.stdout,
+        /^From \d{4}-\d\d-01 to before .*\nMODEL +REQUESTS .*\n(?:.*\n)*mock\/echo +\d+ +0 .*\$0\.0.*\n/
+      )
+      assert.match(mine.stdout, /^total +\d+ /m)
+      const all = yield* spoken(["usage", "--all", "--by", "provider", "--json"])
+      assert.deepInclude(parsed(all.stdout), { object: "usage", group_by: "provider" })
+      const early = yield* spoken(["usage", "--from", "2020-01-01", "--to", "2020-02-01"])
+      assert.strictEqual(early.stdout, "From 2020-01-01 to before 2020-02-01, UTC:\nnothing\n")
+      const wrong = yield* spoken(["usage", "--by", "owner"])
+      assert.deepStrictEqual([wrong.code, wrong.stdout], [2, ""])
     })
   )
 
@@ -132,9 +142,9 @@ layer(Served.layer, { excludeTestServices: true, timeout: 120_000 })("the comman
     Effect.gen(function* () {
       const { directory, gateway } = yield* Served
       const dataDir = join(directory, ".tollgate")
-      const near = yield* line(["usage", "--url", gateway.url, "--data-dir", dataDir])
+      const near = yield* line(["key", "--url", gateway.url, "--data-dir", dataDir])
       assert.strictEqual(field("name", near.stdout), "first")
-      const far = yield* line(["usage", "--url", "http://gateway.example", "--data-dir", dataDir])
+      const far = yield* line(["key", "--url", "http://gateway.example", "--data-dir", dataDir])
       assert.strictEqual(far.code, 2)
       assert.match(far.stderr, /There is no API key for http:\/\/gateway\.example\.\n {2}Give it with --key/)
     })
