@@ -16,7 +16,7 @@ export const providerName = (provider: string): string => names[provider] ?? pro
 
 export const sendCode = (channel: Channel, destination: string): Promise<typeof Challenge.Type> =>
   call(`/auth/register/${channel}/start`, {
-    body: channel === "email" ? { email: destination } : { phone: destination }
+    body: channel === "email" ? { email: destination } : { phone: destination.replaceAll(/[\s()./-]/g, "") }
   })
 
 export const enterByCode = async (channel: Channel, challengeId: string, code: string): Promise<void> => {

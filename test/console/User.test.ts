@@ -144,10 +144,11 @@ layer(world, { timeout: "90 seconds" })("the console, for a user", (it) => {
     }
   )
 
-  walks("refuses a wrong code in the words of the gateway", narrow, async ({ expectError, page }) => {
+  walks("refuses a wrong code of an SMS in the words of the gateway", narrow, async ({ expectError, page }) => {
     expectError("401")
     await page.goto("/console")
-    await page.getByLabel("E-mail address").fill("stranger@example.com")
+    await page.getByRole("button", { name: "SMS" }).click()
+    await page.getByLabel("Phone number").fill("+1 202 555 0123")
     await page.getByRole("button", { name: "Send me a code" }).click()
     await page.getByLabel("Code").fill("000000")
     await page.getByRole("button", { name: "Sign in" }).click()

@@ -38,11 +38,16 @@ export interface Walker {
   readonly expectVisit: (origin: string) => void
 }
 
-/** What axe finds that keeps people out, in a line each. */
-export const barriers = async (page: Page): Promise<ReadonlyArray<string>> => {
+const everyRule = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"]
+
+/** What axe finds that keeps people out, in a line each; by all its rules, or by some. */
+export const barriers = async (
+  page: Page,
+  rules: ReadonlyArray<string> = everyRule
+): Promise<ReadonlyArray<string>> => {
   await page.evaluate(axe.source)
   return page.evaluate(
-    `axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"] }).then(({ violations }) =>
+    `axe.run(document, { runOnly: ${JSON.stringify(rules)} }).then(({ violations }) =>
       violations
         .filter(({ impact }) => impact === "serious" || impact === "critical")
         .flatMap(({ id, nodes }) => nodes.map(({ failureSummary, html }) => id + ": " + html + " " + failureSummary)))`
