@@ -53,8 +53,10 @@ export class Generations extends Context.Service<
           if (Option.isNone(found)) return yield* gatewayError(new NotFound({ what: "generation", id }))
           if (found.value._tag === "Settled") return found.value.generation
           const nowMs = yield* Clock.currentTimeMillis
-          if (nowMs >= found.value.leaseUntilMs) yield* orUnavailable(ledger.settleExpired(nowMs))
-          else yield* Effect.sleep(LOOK_AGAIN)
+          const isOver = nowMs >= found.value.leaseUntilMs
+          const settled = isOver ? yield* orUnavailable(ledger.settleExpired(nowMs)) : 0
+          // Under way, or being settled by another process.
+          if (settled === 0) yield* Effect.sleep(LOOK_AGAIN)
         }
       })
 
@@ -65,7 +67,7 @@ export class Generations extends Context.Service<
     })
   )
 
-  /** Settles what dead processes left behind, now and every half minute. Any number of processes may run it. */
+  /** Settles what dead processes left behind, now and every half minute. Any number of processes may run it: one at a time does. */
   static readonly layerReconciler = Layer.effectDiscard(
     Effect.gen(function* () {
       const ledger = yield* Ledger

@@ -222,7 +222,8 @@ export class Ledger extends Context.Service<
     readonly backlog: (nowMs: number) => Effect.Effect<LedgerBacklog, StoreError>
     /**
      * Settles the reservations whose lease is over: each is charged what it held and stored as a generation marked
-     * `estimated`, because nobody knows what a crashed process produced. Answers how many.
+     * `estimated`, because nobody knows what a crashed process produced. Answers how many: none where another process is at it,
+     * which is not waited for.
      */
     readonly settleExpired: (nowMs: number) => Effect.Effect<number, StoreError>
     /** A round trip, for health checks. */

@@ -4,39 +4,23 @@
  * a key and month's counter, never by what an earlier statement has seen.
  */
 import { PgClient } from "@effect/sql-pg"
-import { Effect, Option, Schema, type Scope } from "effect"
+import { Effect, Option, type Scope } from "effect"
 import { idBound } from "../domain/Ids.ts"
-import { estimatedGeneration } from "./EstimatedGeneration.ts"
 import { decodeGenerations, generationColumns } from "./GenerationRow.ts"
 import { makeGroups } from "./Groups.ts"
 import type { Balance, GenerationQuery, GenerationState, Ledger, ReserveResult } from "./Ledger.ts"
 import { groupParameters, idOf, type LedgerEntry } from "./LedgerEntry.ts"
 import { makeOverview } from "./LedgerOverviewSql.ts"
+import { makeRecovery } from "./LedgerRecoverySql.ts"
 import { makeReport } from "./LedgerReportSql.ts"
 import { makeSeries } from "./LedgerSeriesSql.ts"
-import { columnList, tableOf } from "./Rows.ts"
+import { columnList } from "./Rows.ts"
 import { guard } from "./SqlFault.ts"
 
-/** How many expired reservations are read and settled at once. */
-const EXPIRED_BATCH = 200
 /** How many entries go to the database at once at most. */
 const GROUP_SIZE = 256
 /** How many groups may be under way at once; the embedded database does one thing at a time. */
 const POSTGRES_LANES = 2
-
-const ReservationRow = Schema.Struct({
-  generationId: Schema.String,
-  keyId: Schema.String,
-  ownerId: Schema.NullOr(Schema.String),
-  model: Schema.String,
-  month: Schema.String,
-  amountNano: Schema.Finite,
-  extendedNano: Schema.Finite,
-  createdAtMs: Schema.Finite,
-  leaseUntilMs: Schema.Finite,
-  processId: Schema.String
-})
-const reservationTable = tableOf("reservations", ReservationRow)
 
 /** An entry that was not carried out; without a balance, one whose reservation is no longer as it was read. */
 interface Refusal {
@@ -51,7 +35,6 @@ export const makeLedgerSql: Effect.Effect<Ledger["Service"], never, PgClient.PgC
   function* () {
     const sql = yield* PgClient.PgClient
     const columns = sql.literal(columnList(generationColumns))
-    const reservationColumns = sql.literal(columnList(reservationTable.columns))
 
     /** Writes all or nothing; the results in the order of the entries. */
     const writeGroup = Effect.fnUntraced(function* (entries: ReadonlyArray<LedgerEntry>) {
@@ -90,24 +73,6 @@ export const makeLedgerSql: Effect.Effect<Ledger["Service"], never, PgClient.PgC
       const found = new Map<string, Balance>(keyIds.map((id) => [id, { spentNano: 0, reservedNano: 0 }]))
       for (const row of rows) found.set(row.key_id, { spentNano: row.spent_nano, reservedNano: row.reserved_nano })
       return found
-    })
-
-    const settleBatch = Effect.fnUntraced(function* (nowMs: number) {
-      const rows = yield* guard(
-        sql`SELECT ${reservationColumns} FROM reservations
-          WHERE lease_until_ms <= ${nowMs}::bigint ORDER BY lease_until_ms LIMIT ${EXPIRED_BATCH}`
-      )
-      const expired = yield* reservationTable.decode(rows)
-      if (expired.length === 0) return { found: 0, settled: 0 }
-      const results = yield* writeGroup(
-        expired.map((one) => ({
-          _tag: "Expire",
-          generation: estimatedGeneration(one),
-          month: one.month,
-          leaseUntilMs: one.leaseUntilMs
-        }))
-      )
-      return { found: expired.length, settled: results.filter((result) => result._tag === "Reserved").length }
     })
 
     return {
@@ -177,14 +142,7 @@ export const makeLedgerSql: Effect.Effect<Ledger["Service"], never, PgClient.PgC
         return { pending: row?.pending ?? 0, oldestPendingMs, flushLagMs: yield* lagMs }
       }),
 
-      settleExpired: Effect.fn("Ledger.settleExpired")(function* (nowMs) {
-        let total = 0
-        while (true) {
-          const { found, settled } = yield* settleBatch(nowMs)
-          total += settled
-          if (found < EXPIRED_BATCH) return total
-        }
-      }),
+      settleExpired: makeRecovery(sql, writeGroup),
 
       ping: Effect.asVoid(guard(sql`SELECT 1`))
     }
