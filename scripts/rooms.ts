@@ -25,7 +25,7 @@ const effectCore = String.raw`effect(?:/[A-Z]\w*)?$`
 
 /** What the gateway and the ports speak of: service classes and their errors, never an implementation. */
 const providerPorts = String.raw`providers/(?:Provider|Providers)\.ts`
-const storePorts = String.raw`store/(?:CacheStore|IdempotencyStore|KeyRepo|Ledger|Limits|StatsStore|StoreError|Users|Sessions|Challenges|Vault)\.ts`
+const storePorts = String.raw`store/(?:CacheStore|IdempotencyStore|KeyRepo|Ledger|Limits|Notices|StatsStore|StoreError|Users|Sessions|Challenges|Vault)\.ts`
 const identityPorts = String.raw`identity/(?:CodeMessage|Delivery|ExternalIdentity|IdentityProviders)\.ts`
 const settings = String.raw`Settings\.ts`
 
@@ -41,7 +41,7 @@ export const rooms: ReadonlyArray<Room> = [
     files: /^(?:Start|Server|Welcome)\.ts$/,
     // Welcome is what Server says when all is up; the layers rule holds for it as for any other file.
     mayImport:
-      /^(?:Settings\.ts$|Server\.ts$|Welcome\.ts$|Workers\.ts$|settings\/|http\/|api\/|gateway\/|identity\/|providers\/|store\/|domain\/)/,
+      /^(?:Settings\.ts$|Server\.ts$|Welcome\.ts$|Workers\.ts$|settings\/|http\/|api\/|gateway\/|identity\/|providers\/|store\/|webhooks\/|domain\/)/,
     because: "Server puts the layers together; main is above it and Observability beside it"
   },
   {
@@ -123,6 +123,13 @@ export const rooms: ReadonlyArray<Room> = [
     notPackages: package_(`${sql}|${http}|redis`),
     because:
       "mail, SMS and identity providers are reached over the one outbound HTTP, and know neither gateway nor store"
+  },
+  {
+    name: "webhooks",
+    files: /^webhooks\//,
+    mayImport: new RegExp(`^(?:domain/|${settings}$|providers/Outbound\\.ts$|store/Notices\\.ts$)`),
+    notPackages: package_(`${sql}|${http}|redis`),
+    because: "events leave here: it knows whom to tell and where to keep what nobody took, and nothing of requests"
   },
   {
     name: "providers",

@@ -4,7 +4,7 @@
  * anew, while stores, circuits, statistics and the port stay.
  */
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
-import { Context, Duration, Effect, Layer, Queue, type Redacted, Scope, Stream } from "effect"
+import { Context, Duration, Effect, Layer, type Redacted, Scope } from "effect"
 import { HttpMiddleware, HttpRouter, HttpServer } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { createServer } from "node:http"
@@ -13,13 +13,16 @@ import { Ids } from "./domain/Ids.ts"
 import { AccessTokens } from "./gateway/AccessTokens.ts"
 import { Accounts } from "./gateway/Accounts.ts"
 import { Arrivals } from "./gateway/Arrivals.ts"
+import * as BudgetAlerts from "./gateway/BudgetAlerts.ts"
 import { Cache } from "./gateway/Cache.ts"
 import { Catalog } from "./gateway/Catalog.ts"
+import * as CircuitEvents from "./gateway/CircuitEvents.ts"
 import { Circuits } from "./gateway/Circuits.ts"
 import { Closing } from "./gateway/Closing.ts"
 import { CodeMailbox } from "./gateway/CodeMailbox.ts"
 import { CodeSignIn } from "./gateway/CodeSignIn.ts"
 import { Completion } from "./gateway/Completion.ts"
+import { DeadLetters } from "./gateway/DeadLetters.ts"
 import { Embeddings } from "./gateway/Embeddings.ts"
 import { Generations } from "./gateway/Generations.ts"
 import { Health } from "./gateway/Health.ts"
@@ -72,6 +75,7 @@ import * as SignInMethodRoutes from "./http/SignInMethods.ts"
 import * as Swappable from "./http/Swappable.ts"
 import * as UsageRoutes from "./http/Usage.ts"
 import * as UserRoutes from "./http/Users.ts"
+import * as WebhookRoutes from "./http/Webhooks.ts"
 import * as Validation from "./http/Validation.ts"
 import { Delivery } from "./identity/Delivery.ts"
 import { IdentityProviders } from "./identity/IdentityProviders.ts"
@@ -83,7 +87,9 @@ import { Challenges } from "./store/Challenges.ts"
 import { IdempotencyStore } from "./store/IdempotencyStore.ts"
 import { Sessions } from "./store/Sessions.ts"
 import { Users } from "./store/Users.ts"
+import { Notices } from "./store/Notices.ts"
 import { Vault } from "./store/Vault.ts"
+import * as Webhooks from "./webhooks/Webhooks.ts"
 import { type AdminKey, welcome } from "./Welcome.ts"
 
 /** The gateway's services, on stores and providers of the caller's choice. */
@@ -95,6 +101,7 @@ export const gateway = (settings: SettingsShape) =>
     Overview.layer,
     UsageReports.layer,
     Series.layer,
+    DeadLetters.layer,
     Readings.layer
   ).pipe(
     Layer.provideMerge(Privacy.layer(settings.privacy)),
@@ -127,7 +134,8 @@ export const memory = Layer.mergeAll(
   recollection,
   Circuits.layerMemory,
   ProviderStats.layer,
-  IdempotencyStore.layerMemory
+  IdempotencyStore.layerMemory,
+  Notices.layerMemory
 )
 
 /** Who signs in, and what becomes of it. Needs the gateway with its stores, `Outbound`, and those of users, sessions, challenges and secrets. */
@@ -185,6 +193,7 @@ export const routes = (settings: SettingsShape, adminKey: Redacted.Redacted) =>
         UserRoutes.layer,
         MetricsRoutes.layer,
         SignInMethodRoutes.layer,
+        WebhookRoutes.layer,
         HealthRoutes.layer
       )
     ),
@@ -239,7 +248,7 @@ const serve = Effect.fnUntraced(function* (started: SettingsShape, admin: AdminK
   // The edge makes the span of a request, once it is sampled.
   yield* Effect.provideService(HttpServer.serveEffect(app), HttpMiddleware.TracerDisabledWhen, () => true)
   yield* Effect.addFinalizer(() => drain)
-  yield* onHangup(
+  yield* Swappable.onHangup(
     Effect.gen(function* () {
       yield* swap(build(reloaded(started, yield* Settings.reload)))
       yield* Effect.logInfo("the settings file was read again")
@@ -251,21 +260,13 @@ const serve = Effect.fnUntraced(function* (started: SettingsShape, admin: AdminK
   )
 })
 
-/** Runs `action` at every SIGHUP, one after the other. */
-const onHangup = (action: Effect.Effect<void>) =>
-  Stream.callback<void>((queue) =>
-    Effect.acquireRelease(
-      Effect.sync(() => {
-        const heard = () => Queue.offerUnsafe(queue, undefined)
-        process.on("SIGHUP", heard)
-        return heard
-      }),
-      (heard) => Effect.sync(() => process.off("SIGHUP", heard))
-    )
-  ).pipe(
-    Stream.runForEach(() => action),
-    Effect.forkScoped
-  )
+/** Who hears of events; without webhooks nobody, and nothing looks for any. */
+const listeners = (settings: SettingsShape) =>
+  settings.webhooks.length === 0
+    ? Layer.empty
+    : Layer.mergeAll(BudgetAlerts.layer, CircuitEvents.layer).pipe(
+        Layer.provideMerge(Webhooks.layer(settings.webhooks))
+      )
 
 /** `TOLLGATE_ADMIN_PORT`: what only operators may reach. */
 const operatorsPort = (settings: SettingsShape) =>
@@ -292,6 +293,8 @@ export const serving = (settings: SettingsShape, admin: AdminKey) =>
     ),
     Layer.provide(Layer.effectDiscard(serve(settings, admin))),
     Layer.provide(node(settings)),
-    Layer.provide(Layer.mergeAll(operatorsPort(settings), Instruments.layerRefreshing(settings.telemetry))),
+    Layer.provide(
+      Layer.mergeAll(operatorsPort(settings), Instruments.layerRefreshing(settings.telemetry), listeners(settings))
+    ),
     Layer.provide(Layer.mergeAll(recollection, Ids.layer, Transport.layer, Outbound.layer))
   )

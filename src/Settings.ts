@@ -24,6 +24,7 @@ import { readFile, type SettingsSource } from "./settings/SettingsSource.ts"
 import { noSignIn, type SignInSettings, unsafeInProduction } from "./settings/SignIn.ts"
 import { decodeTelemetry, noTelemetry, type TelemetrySettings } from "./settings/Telemetry.ts"
 import { vendorProviders } from "./settings/VendorKeys.ts"
+import { type WebhookSettings } from "./settings/Webhooks.ts"
 
 export interface SettingsShape {
   /** `TOLLGATE_HOST`: the address to listen on. */
@@ -96,6 +97,8 @@ export interface SettingsShape {
   readonly ledger: { readonly leaseMs: number }
   /** `privacy` of the file. */
   readonly privacy: PrivacyRules
+  /** `webhooks` of the file. */
+  readonly webhooks: ReadonlyArray<WebhookSettings>
   /** `OTEL_*`: traces and metrics, and where they go. */
   readonly telemetry: TelemetrySettings
   /** `auth` of the file. */
@@ -128,6 +131,7 @@ export const defaultSettings: SettingsShape = {
   markup: 0,
   ledger: { leaseMs: 150_000 },
   privacy: noPrivacy,
+  webhooks: [],
   telemetry: noTelemetry,
   auth: noSignIn
 }
@@ -253,6 +257,7 @@ const compose = (
         file.ledger.lease_seconds === undefined ? defaultSettings.ledger.leaseMs : file.ledger.lease_seconds * 1000
     },
     privacy: file.privacy,
+    webhooks: file.webhooks,
     telemetry,
     auth: file.auth ?? defaultSettings.auth
   }

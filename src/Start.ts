@@ -15,6 +15,7 @@ import { keptSecret, type KeptSecretError } from "./store/KeptSecret.ts"
 import { KeyRepo } from "./store/KeyRepo.ts"
 import { Ledger } from "./store/Ledger.ts"
 import { Limits } from "./store/Limits.ts"
+import { Notices } from "./store/Notices.ts"
 import { RedisConnection } from "./store/RedisConnection.ts"
 import { Sessions } from "./store/Sessions.ts"
 import { Sql } from "./store/Sql.ts"
@@ -34,6 +35,7 @@ const database = (settings: SettingsShape) =>
     Users.layer,
     Sessions.layer,
     Challenges.layer,
+    Notices.layer,
     vault(settings)
   ).pipe(
     Layer.provide(

@@ -6,6 +6,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { inspect } from "node:util"
 import { defaultTimeouts, unknownPolicy } from "../src/domain/Catalog.ts"
+import { eventTypes } from "../src/domain/Events.ts"
 import { allScopes } from "../src/domain/Key.ts"
 import { mockProvider } from "../src/providers/presets/Mock.ts"
 import { defaultSettings, Settings } from "../src/Settings.ts"
@@ -16,6 +17,7 @@ const example = readFileSync(new URL("../tollgate.example.yaml", import.meta.url
 
 const secretsOfExample = {
   ALPHA_KEY: "hunter2-alpha",
+  WEBHOOK_SECRET: "hunter2-of-the-webhook",
   GOOGLE_CLIENT_SECRET: "hunter2-google",
   SMTP_URL: "smtp://me:hunter2-mail@127.0.0.1:25",
   SMS_TOKEN: "hunter2-sms"
@@ -65,6 +67,7 @@ describe("defaults", () => {
         entities: ["email", "phone", "credit_card", "iban", "us_ssn", "ip_address", "secret"],
         patterns: []
       },
+      webhooks: [],
       telemetry: { serviceName: "tollgate", attributes: {}, traces: null, metrics: null },
       auth: {
         issuer: null,
@@ -192,6 +195,9 @@ generations: { retention_days: 90 }
 markup: 0.05
 ledger: { lease_seconds: 60 }
 privacy: { mode: mask, entities: [email], patterns: [{ name: employee, pattern: "EMP-\\\\d{6}" }] }
+webhooks:
+  - { url: "https://h/a", secret: "sixteen characters", events: [key.created] }
+  - { url: "https://h/b", secret: "sixteen characters" }
 `
         )
       )
@@ -210,7 +216,11 @@ privacy: { mode: mask, entities: [email], patterns: [{ name: employee, pattern: 
         generations: { retentionDays: 90 },
         markup: 0.05,
         ledger: { leaseMs: 60_000 },
-        privacy: { mode: "mask", entities: ["email"], patterns: [{ name: "employee", pattern: "EMP-\\d{6}" }] }
+        privacy: { mode: "mask", entities: ["email"], patterns: [{ name: "employee", pattern: "EMP-\\d{6}" }] },
+        webhooks: [
+          { url: "https://h/a", secret: Redacted.make("sixteen characters"), events: ["key.created"] },
+          { url: "https://h/b", secret: Redacted.make("sixteen characters"), events: eventTypes }
+        ]
       })
     })
   )
@@ -493,11 +503,11 @@ describe("the example file", () => {
     })
   )
 
-  it.effect("shows the defaults of everything but providers and sign-in", () =>
+  it.effect("shows the defaults of everything but providers, webhooks and sign-in", () =>
     Effect.gen(function* () {
-      const { providers, auth } = defaultSettings
+      const { providers, auth, webhooks } = defaultSettings
       const settings = yield* Settings.load(sourceOf(exampleEnv, example))
-      assert.deepStrictEqual({ ...settings, providers, auth }, defaultSettings)
+      assert.deepStrictEqual({ ...settings, providers, auth, webhooks }, defaultSettings)
     })
   )
 
@@ -508,6 +518,7 @@ describe("the example file", () => {
         error.faults.map(({ problem }) => problem),
         Object.keys({
           ALPHA_KEY: 0,
+          WEBHOOK_SECRET: 0,
           GOOGLE_CLIENT_ID: 0,
           GOOGLE_CLIENT_SECRET: 0,
           SMTP_URL: 0,

@@ -17,6 +17,7 @@ import { SeriesGroup } from "./Series.ts"
 import { AdminUsageGroup, UsageGroup } from "./Usage.ts"
 import { UsersGroup } from "./Users.ts"
 import { SignInMethodsGroup } from "./SignInMethods.ts"
+import { AdminWebhooksGroup } from "./Webhooks.ts"
 
 /** The interface version of spec.md. */
 export const version = "0.1.0"
@@ -38,6 +39,7 @@ export class Api extends HttpApi.make("tollgate")
   .add(OwnedGenerationsGroup)
   .add(AdminModelsGroup)
   .add(AdminSettingsGroup)
+  .add(AdminWebhooksGroup)
   .add(AuthGroup)
   .add(SignInMethodsGroup)
   .add(MeGroup)

@@ -4,7 +4,7 @@
  */
 import { Context, Layer } from "effect"
 
-export type IdPrefix = "prv" | "gen" | "key" | "req" | "chatcmpl" | "prc" | "usr" | "ses" | "chl"
+export type IdPrefix = "prv" | "gen" | "key" | "req" | "chatcmpl" | "prc" | "usr" | "ses" | "chl" | "evt" | "dlv"
 
 export class Ids extends Context.Service<
   Ids,

@@ -4,6 +4,7 @@
  */
 import { Cache, Clock, Context, Duration, Effect, Layer, Option, type Redacted, Schedule } from "effect"
 import { DependencyUnavailable, gatewayError, type GatewayError, NotFound, Unauthenticated } from "../domain/Errors.ts"
+import { Events, type EventType } from "../domain/Events.ts"
 import { Ids, isId } from "../domain/Ids.ts"
 import { type KeyRecord, type RateLimits, type Scope, statusOf, type Tier } from "../domain/Key.ts"
 import { monthOf, type NanoUsd } from "../domain/Money.ts"
@@ -73,6 +74,15 @@ export class Accounts extends Context.Service<
         const repo = yield* KeyRepo
         const ledger = yield* Ledger
         const ids = yield* Ids
+        const events = yield* Events
+        const say = (type: EventType, { key }: KeyView) =>
+          events.publish(type, {
+            key_id: key.id,
+            key_name: key.name,
+            key_prefix: key.prefix,
+            owner: key.ownerId,
+            tier: key.tier
+          })
 
         const lookups = yield* Cache.makeWith((publicId: string) => repo.findByPublicId(publicId), {
           capacity: LOOKUPS,
@@ -136,7 +146,9 @@ export class Accounts extends Context.Service<
             revokedAtMs: null
           }
           yield* repo.insert(record)
-          return { view: yield* viewOf(record.id, Option.some(record)), secret } satisfies IssuedKey
+          const view = yield* viewOf(record.id, Option.some(record))
+          yield* say("key.created", view)
+          return { view, secret } satisfies IssuedKey
         }, orUnavailable)
 
         const list = Effect.fn("Accounts.list")(function* (page: {
@@ -154,12 +166,14 @@ export class Accounts extends Context.Service<
 
         const revoke = Effect.fn("Accounts.revoke")(function* (id: string) {
           const nowMs = yield* Clock.currentTimeMillis
-          return yield* change(id, {
+          const view = yield* change(id, {
             state: "revoked",
             revokedAtMs: nowMs,
             previousSecretHash: null,
             previousValidUntilMs: null
           })
+          yield* say("key.revoked", view)
+          return view
         })
 
         const rotate = Effect.fn("Accounts.rotate")(function* (id: string, graceSeconds: number) {
@@ -171,6 +185,7 @@ export class Accounts extends Context.Service<
             previousSecretHash: graceSeconds > 0 ? key.secretHash : null,
             previousValidUntilMs: graceSeconds > 0 ? nowMs + graceSeconds * 1000 : null
           })
+          yield* say("key.rotated", view)
           return { view, secret: fresh.secret } satisfies IssuedKey
         })
 

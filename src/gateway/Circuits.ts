@@ -4,7 +4,7 @@
  * operator is told. A request's own fault counts for nothing. An open circuit leaves the provider out of a
  * request's candidates without a call.
  */
-import { type Cause, Clock, Context, Duration, Effect, type Exit, Layer, Schedule } from "effect"
+import { type Cause, Clock, Context, Duration, Effect, type Exit, Layer, Schedule, Stream } from "effect"
 import { CircuitBreaker } from "effect/persistence"
 import { type Candidate } from "../domain/Catalog.ts"
 import { ProviderError } from "../providers/Provider.ts"
@@ -25,6 +25,13 @@ export interface CircuitState {
   readonly openForMs: number | null
 }
 
+/** A circuit that opened, or closed, because of what this process saw. */
+export interface CircuitChange {
+  readonly provider: string
+  readonly model: string
+  readonly isOpen: boolean
+}
+
 export class Circuits extends Context.Service<
   Circuits,
   {
@@ -32,6 +39,7 @@ export class Circuits extends Context.Service<
       candidate: Candidate
     ) => <A, R>(call: Effect.Effect<A, ProviderError, R>) => Effect.Effect<A, ProviderError | CircuitClosedToCalls, R>
     readonly state: (candidate: Candidate) => Effect.Effect<CircuitState>
+    readonly changes: Stream.Stream<CircuitChange>
   }
 >()("tollgate/gateway/Circuits") {
   static readonly layerNoStore = Layer.effect(
@@ -74,6 +82,11 @@ export class Circuits extends Context.Service<
         )
 
       return Circuits.of({
+        // A probe is neither: a circuit that fails it was open all along.
+        changes: breaker.transitions.pipe(
+          Stream.filter(({ from, to }) => from === "Closed" || to === "Closed"),
+          Stream.map(({ key, to }) => changeOf(key, to === "Open"))
+        ),
         guard: (candidate) => (call) =>
           Effect.flatMap(lockedOutForMs(candidate), (ms) =>
             ms > 0 ? Effect.fail(new CircuitClosedToCalls(ms)) : guarded(candidate, call)
@@ -112,6 +125,11 @@ export class Circuits extends Context.Service<
 const LOCKED_OUT_MS = 30_000
 
 const keyOf = ({ offer, provider }: Candidate): string => `${provider.slug}|${offer.id}`
+
+const changeOf = (key: string, isOpen: boolean): CircuitChange => {
+  const at = key.indexOf("|")
+  return { provider: key.slice(0, at), model: key.slice(at + 1), isOpen }
+}
 
 const failureOf = (cause: Cause.Cause<unknown>): ProviderError | undefined => {
   const reason = cause.reasons.find((entry) => entry._tag === "Fail")

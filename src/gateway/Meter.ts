@@ -24,6 +24,7 @@ import { Ledger } from "../store/Ledger.ts"
 import { Limits } from "../store/Limits.ts"
 import { type StoreError } from "../store/StoreError.ts"
 import { chargedCost, chargedUsage } from "./Charges.ts"
+import { BudgetAlerts } from "./BudgetAlerts.ts"
 import { BudgetQueue } from "./BudgetQueue.ts"
 import { estimateOf } from "./Estimate.ts"
 import { estimatedTokens, type Order } from "./Order.ts"
@@ -79,6 +80,7 @@ export class Meter extends Context.Service<
       Effect.gen(function* () {
         const ledger = yield* Ledger
         const limits = yield* Limits
+        const alerts = yield* BudgetAlerts
         const scope = yield* Effect.scope
         const processId = (yield* Ids).next("prc", yield* Clock.currentTimeMillis)
         const queue = new BudgetQueue()
@@ -181,6 +183,7 @@ export class Meter extends Context.Service<
           })
           order.facts.generation = generation
           yield* finish(order, ledger.settle(generation, order.month))
+          alerts.note(order.caller.key, false)
           const used = ending.usageSource === "cache" ? 0 : ending.usage.promptTokens + ending.usage.completionTokens
           yield* correct(order, used, nowMs)
           return generation

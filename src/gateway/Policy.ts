@@ -14,6 +14,7 @@ import {
 import { allowsModel } from "../domain/Key.ts"
 import { Limits } from "../store/Limits.ts"
 import { type StoreError } from "../store/StoreError.ts"
+import { BudgetAlerts } from "./BudgetAlerts.ts"
 import { Meter } from "./Meter.ts"
 import { estimatedTokens, type Order } from "./Order.ts"
 import { staged } from "./RequestTrace.ts"
@@ -45,6 +46,7 @@ export class Policy extends Context.Service<
     Effect.gen(function* () {
       const limits = yield* Limits
       const meter = yield* Meter
+      const alerts = yield* BudgetAlerts
 
       const acquire = Effect.fnUntraced(function* (order: Limited) {
         const { key, limits: tier } = order.caller
@@ -83,11 +85,11 @@ export class Policy extends Context.Service<
         )
 
       const reserve = (order: Order) =>
-        Effect.flatMap(meter.reserve(order), (result) =>
-          result._tag === "Reserved"
-            ? Effect.void
-            : Effect.fail(budgetExceeded(order, result.balance, result.neededNano))
-        )
+        Effect.flatMap(meter.reserve(order), (result) => {
+          if (result._tag === "Reserved") return Effect.void
+          alerts.note(order.caller.key, true)
+          return Effect.fail(budgetExceeded(order, result.balance, result.neededNano))
+        })
 
       return Policy.of({
         rateLimit: (order) => (next) =>

@@ -1,8 +1,8 @@
 /**
  * An application that can be replaced while it serves: requests that began on the old one end on it, and only then is it taken down.
- * A replacement that cannot be built leaves the running one as it is.
+ * A replacement that cannot be built leaves the running one as it is. A SIGHUP is the occasion.
  */
-import { Effect, Exit, Scope } from "effect"
+import { Effect, Exit, Queue, Scope, Stream } from "effect"
 import { type HttpServerRequest, type HttpServerResponse } from "effect/http"
 
 type App<E> = Effect.Effect<HttpServerResponse.HttpServerResponse, E, Scope.Scope | HttpServerRequest.HttpServerRequest>
@@ -61,3 +61,19 @@ export const make = Effect.fnUntraced(function* <E, BuildError>(first: Effect.Ef
 
   return { app, swap } satisfies Swappable<E>
 })
+
+/** Runs `action` at every SIGHUP, one after the other. */
+export const onHangup = (action: Effect.Effect<void>) =>
+  Stream.callback<void>((queue) =>
+    Effect.acquireRelease(
+      Effect.sync(() => {
+        const heard = () => Queue.offerUnsafe(queue, undefined)
+        process.on("SIGHUP", heard)
+        return heard
+      }),
+      (heard) => Effect.sync(() => process.off("SIGHUP", heard))
+    )
+  ).pipe(
+    Stream.runForEach(() => action),
+    Effect.forkScoped
+  )

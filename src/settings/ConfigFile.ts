@@ -16,6 +16,7 @@ import { decodePrivacy, noPrivacy } from "./PrivacySection.ts"
 import { decodeProviders } from "./ProviderEntries.ts"
 import { fillReferences, hideReferences } from "./References.ts"
 import { decodeSignIn, type SignInSettings } from "./SignIn.ts"
+import { decodeWebhooks, type WebhookSettings } from "./Webhooks.ts"
 
 const sections = [
   "providers",
@@ -27,6 +28,7 @@ const sections = [
   "markup",
   "ledger",
   "privacy",
+  "webhooks",
   "auth"
 ] as const
 
@@ -71,7 +73,7 @@ const Ledger = Schema.Struct({
   lease_seconds: Schema.optionalKey(integer("a whole number of seconds from 10 to 86400", 10, 86_400))
 })
 
-/** What the file sets, as it sets it; `providers`, `privacy` and `auth` in their final shape. */
+/** What the file sets, as it sets it; `providers`, `privacy`, `webhooks` and `auth` in their final shape. */
 export interface ConfigFile {
   readonly providers: ReadonlyArray<ProviderConfig>
   readonly routing: typeof Routing.Type
@@ -82,6 +84,7 @@ export interface ConfigFile {
   readonly markup: number | null
   readonly ledger: typeof Ledger.Type
   readonly privacy: PrivacyRules
+  readonly webhooks: ReadonlyArray<WebhookSettings>
   readonly auth: SignInSettings | null
 }
 
@@ -105,6 +108,7 @@ export const emptyConfig: ReadConfig = {
     markup: null,
     ledger: {},
     privacy: noPrivacy,
+    webhooks: [],
     auth: null
   }),
   referred: new Set(),
@@ -165,6 +169,7 @@ const decodeSections = (file: Place): Result.Result<ConfigFile, Faults> => {
     markup: section<number | null>("markup", (place) => decodeAt(Markup, place), null),
     ledger: section("ledger", (place) => decodeAt(Ledger, place), {}),
     privacy: section("privacy", decodePrivacy, noPrivacy),
+    webhooks: section<ReadonlyArray<WebhookSettings>>("webhooks", decodeWebhooks, []),
     auth: section<SignInSettings | null>("auth", decodeSignIn, null)
   }
   const all: ReadonlyArray<Result.Result<unknown, Faults>> = Object.values(parts)
@@ -183,6 +188,7 @@ const SectionNames = Schema.Struct({
   markup: anything,
   ledger: anything,
   privacy: anything,
+  webhooks: anything,
   auth: anything
 } satisfies Record<(typeof sections)[number], Schema.Top>)
 

@@ -11,6 +11,7 @@ import signIn from "./migrations/0003_sign_in.ts"
 import usageAndRetries from "./migrations/0004_usage_and_retries.ts"
 import keyPrivacy from "./migrations/0007_key_privacy.ts"
 import usageIndexes from "./migrations/0008_usage_indexes.ts"
+import notices from "./migrations/0009_notices.ts"
 import { databaseError, isUnavailable } from "./SqlFault.ts"
 import { type StoreError } from "./StoreError.ts"
 
@@ -24,7 +25,8 @@ const run = Migrator.make({})({
     "0003_sign_in": signIn,
     "0004_usage_and_retries": usageAndRetries,
     "0007_key_privacy": keyPrivacy,
-    "0008_usage_indexes": usageIndexes
+    "0008_usage_indexes": usageIndexes,
+    "0009_notices": notices
   }),
   table: "tollgate_migrations"
 })

@@ -11,6 +11,7 @@ vi.setConfig({ testTimeout: 120_000 })
 
 const marker = "s3cr3t-of-the-client"
 const collectorKey = "s3cr3t-of-the-operator"
+const webhookSecret = "s3cr3t-of-both-sides"
 const hidden = (place: string) => `${marker}-${place}`
 
 it.live("what is printed, counted and traced holds nothing that a client or a provider wrote", () =>
@@ -29,14 +30,18 @@ it.live("what is printed, counted and traced holds nothing that a client or a pr
       ])
     )
     const collector = yield* startCollector()
+    const webhook = yield* startCollector()
     const gateway = yield* startGateway({
       env: {
         ...providerEnv,
         OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
         OTEL_EXPORTER_OTLP_HEADERS: `authorization=Bearer%20${collectorKey}`
       },
-      secrets: [collectorKey],
-      config: configFor(provider.url, { routing: { retries: 0 } })
+      secrets: [collectorKey, webhookSecret],
+      config: configFor(provider.url, {
+        routing: { retries: 0 },
+        webhooks: [{ url: `${webhook.url}/hooks`, secret: webhookSecret, events: ["key.created"] }]
+      })
     })
     const { key } = yield* gateway.issueKey({ name: hidden("name"), allowed_models: ["test/*"] })
     const ask = (body: Readonly<Record<string, unknown>>, headers: Readonly<Record<string, string>> = {}) =>
@@ -74,6 +79,7 @@ it.live("what is printed, counted and traced holds nothing that a client or a pr
     assert.includeMembers(statuses, [200, 400, 401, 404, 422, 502])
     const metrics = yield* gateway.send("/metrics", { headers: { "x-admin-key": gateway.adminKey } })
     assert.include(metrics.text, "tollgate_requests_total")
+    yield* webhook.until(() => webhook.headers().length > 0)
     yield* gateway.stop
     assert.include(gateway.output(), "/v1/chat/completions")
     for (const text of [gateway.output(), metrics.text, collector.raw()]) assert.notInclude(text, marker)
@@ -91,5 +97,8 @@ it.live("what is printed, counted and traced holds nothing that a client or a pr
     for (const line of logged) assert.match(line, /"trace_id":"[0-9a-f]{32}"/)
     assert.includeMembers([...collector.metrics()], ["tollgate.requests", "gen_ai.client.token.usage"])
     for (const headers of collector.headers()) assert.strictEqual(headers["authorization"], `Bearer ${collectorKey}`)
+    const [told] = webhook.headers()
+    assert.strictEqual(told?.["x-tollgate-event"], "key.created")
+    assert.notInclude(webhook.raw(), key)
   })
 )

@@ -121,11 +121,11 @@ describe("a wrong settings file", () => {
     ["a: *hunter2", "./tollgate.yaml is no YAML that can be read (Unknown YAML alias …); expected one YAML mapping"],
     [
       "- 1",
-      "./tollgate.yaml holds no mapping; expected a mapping of providers, routing, tiers, cache, idempotency, generations, markup, ledger, privacy, auth"
+      "./tollgate.yaml holds no mapping; expected a mapping of providers, routing, tiers, cache, idempotency, generations, markup, ledger, privacy, webhooks, auth"
     ],
     [
       "cahe: {}",
-      "cahe is unknown, did you mean cache?; expected one of providers, routing, tiers, cache, idempotency, generations, markup, ledger, privacy, auth"
+      "cahe is unknown, did you mean cache?; expected one of providers, routing, tiers, cache, idempotency, generations, markup, ledger, privacy, webhooks, auth"
     ],
     ["providers: {}", "providers is a mapping; expected a list"],
     [
@@ -267,6 +267,16 @@ describe("a wrong settings file", () => {
       'privacy: { patterns: [{ name: a, pattern: "(a+)+$" }, { name: b, pattern: "(?<=a)b" }, { name: c, pattern: "(" }] }',
       `privacy.patterns[1].pattern cannot be run; expected ${patternForm}`,
       `privacy.patterns[2].pattern cannot be run; expected ${patternForm}`
+    ],
+    [
+      'webhooks: [{ url: "https://u:hunter2@h/", secret: hunter2, events: [key.lost] }]',
+      `webhooks[0].url ${hidden}; expected an http:// or https:// address without credentials, query or fragment, such as https://hooks.example.com/tollgate`,
+      `webhooks[0].secret ${hidden}; expected at least 16 characters`,
+      'webhooks[0].events[0] is "key.lost"; expected one of budget.threshold, budget.exhausted, key.created, key.rotated, key.revoked, circuit.opened, circuit.closed'
+    ],
+    [
+      "webhooks: [{ url: http://h/a, secret: sixteen-characters }, { url: http://h/a, secret: sixteen-characters }]",
+      "webhooks[1].url repeats webhooks[0].url; expected an address that no other webhook has"
     ],
     ["privacy: { mode: hide }", 'privacy.mode is "hide"; expected one of off, mask, block'],
     [

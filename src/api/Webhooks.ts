@@ -1,0 +1,47 @@
+/** `GET /v1/admin/webhooks/dead-letters`: events that no webhook took, newest first, with the body to send them again. */
+import { Schema } from "effect"
+import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
+import { eventTypes } from "../domain/Events.ts"
+import { AdminAuthorization } from "./Authorization.ts"
+import { errors, Validation } from "./Failure.ts"
+
+const Moment = Schema.String.annotate({ format: "date-time" })
+
+export const DeadLetterRecord = Schema.Struct({
+  id: Schema.String,
+  event_id: Schema.String,
+  type: Schema.Literals(eventTypes),
+  url: Schema.String,
+  /** What was posted. */
+  body: Schema.String,
+  attempts: Schema.Int,
+  /** `status 500`, `Unreachable`. */
+  last_error: Schema.String,
+  created_at: Moment,
+  failed_at: Moment
+}).annotate({ identifier: "DeadLetterRecord" })
+export type DeadLetterRecord = typeof DeadLetterRecord.Type
+
+export class AdminWebhooksGroup extends HttpApiGroup.make("adminWebhooks")
+  .add(
+    HttpApiEndpoint.get("deadLetters", "/v1/admin/webhooks/dead-letters", {
+      query: {
+        limit: Schema.optionalKey(
+          Schema.FiniteFromString.pipe(
+            Schema.decodeTo(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 100 })))
+          )
+        ),
+        cursor: Schema.optionalKey(Schema.String.check(Schema.isPattern(/^dlv_[0-9a-f]{32}$/)))
+      },
+      success: Schema.Struct({
+        object: Schema.Literal("list"),
+        data: Schema.Array(DeadLetterRecord),
+        has_more: Schema.Boolean,
+        next_cursor: Schema.NullOr(Schema.String)
+      }),
+      error: errors(500, 503)
+    }).annotateMerge(OpenApi.annotations({ title: "Events that no webhook took, newest first" }))
+  )
+  .middleware(Validation)
+  .middleware(AdminAuthorization)
+  .annotateMerge(OpenApi.annotations({ title: "Administration: webhooks" })) {}
