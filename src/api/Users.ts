@@ -45,6 +45,11 @@ export const UpdateUserRequest = Schema.Struct({
   )
 }).annotate({ identifier: "UpdateUserRequest" })
 
+/** `role`: an admin is all that one can be made by an address. */
+export const GrantRoleRequest = Schema.Struct({ email: Words, role: Schema.Literals(["admin"]) }).annotate({
+  identifier: "GrantRoleRequest"
+})
+
 export class UsersGroup extends HttpApiGroup.make("users")
   .add(
     HttpApiEndpoint.get("list", "/v1/admin/users", {
@@ -69,6 +74,16 @@ export class UsersGroup extends HttpApiGroup.make("users")
     }).annotateMerge(
       OpenApi.annotations({
         title: "List users, newest first: all, those that a search finds, or the one with an address"
+      })
+    ),
+    HttpApiEndpoint.post("grant", "/v1/admin/users", {
+      payload: GrantRoleRequest,
+      success: Account,
+      error: errors(500, 503)
+    }).annotateMerge(
+      OpenApi.annotations({
+        title: "Make whoever has an address an admin, also somebody who has never signed in",
+        description: "The user is there from now on, and it is theirs who proves to have the address."
       })
     ),
     HttpApiEndpoint.patch("update", "/v1/admin/users/:user_id", {

@@ -54,6 +54,7 @@ export const layer = HttpApiBuilder.group(
             })
           )
         ),
+      grant: ({ payload }) => guard(Effect.map(members.grantAdmin(payload.email), ({ user }) => accountWire(user))),
       update: ({ params, payload: { grants, role, status } }) =>
         guard(
           Effect.gen(function* () {

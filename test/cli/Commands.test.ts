@@ -117,24 +117,30 @@ layer(Served.layer, { excludeTestServices: true, timeout: 120_000 })("the comman
     })
   )
 
-  it.effect("makes somebody who has signed in an admin, and nobody else", () =>
+  it.effect("makes an admin of an address, before and after its first sign-in, and no admin again", () =>
     Effect.gen(function* () {
       const { gateway } = yield* Served
       const email = "ada@example.com"
-      const before = yield* spoken(["admin", "grant", email])
-      assert.strictEqual(before.code, 1)
-      assert.match(before.stderr, /Nobody has signed in as ada@example\.com\.\n {2}They become known/)
+      const nobody = yield* spoken(["admin", "revoke", email])
+      assert.strictEqual(nobody.code, 1)
+      assert.match(nobody.stderr, /There is no user with the address ada@example\.com\./)
+      const before = yield* spoken(["admin", "grant", "Ada@Example.com"])
+      assert.match(before.stdout, /^ada@example\.com \(usr_\w+\) is an admin\.\n$/)
 
       const started = yield* gateway.send("/auth/register/email/start", { body: { email } })
       const { challenge_id } = parsed(started.text)
       const { text } = yield* gateway.send("/auth/dev/mailbox")
       const code = /"code":"(\d+)"/.exec(text)?.[1]
-      yield* gateway.send("/auth/register/email/verify", { body: { challenge_id, code } })
+      const verified = yield* gateway.send("/auth/register/email/verify", { body: { challenge_id, code } })
+      assert.deepInclude(parsed(verified.text)["user"], { email, role: "admin" })
 
-      const granted = yield* spoken(["admin", "grant", email, "--json"])
-      assert.deepInclude(parsed(granted.stdout), { email, role: "admin" })
+      const again = yield* spoken(["admin", "grant", email, "--json"])
+      assert.deepInclude(parsed(again.stdout), { email, role: "admin" })
       const revoked = yield* spoken(["admin", "revoke", email])
       assert.match(revoked.stdout, /^ada@example\.com \(usr_\w+\) is no admin any more\.\n$/)
+      const wrong = yield* spoken(["admin", "grant", "ada", "--json"])
+      assert.strictEqual(wrong.code, 1)
+      assert.deepInclude(parsed(wrong.stderr)["error"], { status: 422 })
     })
   )
 
