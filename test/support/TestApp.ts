@@ -25,6 +25,8 @@ export interface TestAppOptions {
   /** Scripted providers; without them the settings' own providers serve (the mock, unless overridden). */
   readonly providers?: ReadonlyArray<ScriptedProvider>
   readonly settings?: Partial<SettingsShape>
+  /** Keys and ledger; in memory by default. */
+  readonly stores?: Layer.Layer<KeyRepo | Ledger, unknown>
 }
 
 export interface SentRequest {
@@ -68,8 +70,9 @@ export class TestApp extends Context.Service<
       Layer.provideMerge(Layer.mergeAll(providers, memory)),
       Layer.provideMerge(
         Layer.mergeAll(
-          KeyRepo.layerMemory,
-          Ledger.layerMemory,
+          options.stores === undefined
+            ? Layer.merge(KeyRepo.layerMemory, Ledger.layerMemory)
+            : Layer.orDie(options.stores),
           Limits.layerMemory,
           CacheStore.layerMemory(settings.cache),
           Ids.layerSequence,
