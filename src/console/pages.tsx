@@ -1,16 +1,17 @@
 /** Every page with its place in the navigation, and who sees it. */
 import { type ComponentChildren } from "preact"
 import { Account } from "./pages/Account.tsx"
+import { AllUsage } from "./pages/AllUsage.tsx"
 import { Generation } from "./pages/Generation.tsx"
 import { Generations } from "./pages/Generations.tsx"
 import { Keys } from "./pages/Keys.tsx"
 import { Overview } from "./pages/Overview.tsx"
+import { OwnUsage } from "./pages/OwnUsage.tsx"
 import { Playground } from "./pages/Playground.tsx"
 import { Privacy } from "./pages/Privacy.tsx"
 import { Providers } from "./pages/Providers.tsx"
 import { Settings } from "./pages/Settings.tsx"
 import { everyone, own, type Source } from "./pages/source.ts"
-import { Usage } from "./pages/Usage.tsx"
 import { Users } from "./pages/Users.tsx"
 import { type IconName } from "./parts/Icon.tsx"
 import { isOperator, type Session } from "./session.ts"
@@ -49,6 +50,7 @@ const trying: ReadonlyArray<PageEntry> = [
 
 const operatorPages: ReadonlyArray<PageEntry> = [
   { to: "/", title: "Overview", group: "Watch", icon: "overview", show: () => <Overview /> },
+  { to: "/usage", title: "Usage", group: "Watch", icon: "usage", show: () => <AllUsage /> },
   generationsOf(everyone, "Watch"),
   keysOf(everyone, "Manage"),
   { to: "/users", title: "Users", group: "Manage", icon: "users", show: () => <Users /> },
@@ -66,7 +68,7 @@ const account: PageEntry = {
 }
 
 const userPages: ReadonlyArray<PageEntry> = [
-  { to: "/", title: "Usage", group: "Yours", icon: "overview", show: () => <Usage /> },
+  { to: "/", title: "Usage", group: "Yours", icon: "usage", show: () => <OwnUsage /> },
   keysOf(own, "Yours"),
   generationsOf(own, "Yours"),
   ...trying,

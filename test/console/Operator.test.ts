@@ -220,6 +220,7 @@ layer(Console.layer(), { timeout: "90 seconds" })("the console, for an operator"
       await enter(page, gateway)
       for (const title of [
         "Overview",
+        "Usage",
         "Generations",
         "Keys",
         "Users",

@@ -178,6 +178,9 @@ layer(world, { timeout: "90 seconds" })("the console, for a user", (it) => {
         assert.deepStrictEqual(await barriers(page), [], title)
         assert.isFalse(await isTooWide(page), `${title} is wider than the window`)
       }
+      await page.getByRole("button", { name: "Make a key for an hour" }).click()
+      await page.getByLabel("Model").waitFor()
+      assert.isFalse(await isTooWide(page), "the playground is wider than the window")
     })
   })
   it.effect(
@@ -225,7 +228,8 @@ layer(world, { timeout: "90 seconds" })("the console, for a user", (it) => {
       assert.strictEqual(await page.getByRole("button", { name: /Suspend/ }).count(), 0)
       await page.getByLabel("Find").fill("nobody-at-all")
       await page.getByText("Nobody matches").waitFor()
-      await openPage(page, "Overview")
+      await openPage(page, "Usage")
+      await page.getByRole("table", { name: "By user" }).getByText("walker@example.com").waitFor()
       await openPage(page, "Account")
       await page.getByText("root@example.com").last().waitFor()
     })

@@ -34,7 +34,7 @@ export const Account = () => {
       sessions.reload()
     })
   return (
-    <Page title="Account">
+    <Page title="Account" lead="Who you are here, and where you are signed in.">
       <div class="stack">
         <Loaded of={me} what="The account" rows={4}>
           {(user) => (

@@ -2,6 +2,7 @@
 
 const paths = {
   overview: "M3 12h3l2-6 4 12 2.500-8 1.500 2h5",
+  usage: "M5 20v-7M12 20V5M19 20v-10",
   generations: "M5 6h14M5 12h14M5 18h8",
   keys: "M14 10a4 4 0 1 0-3.500 4L12 15.500h2V17.500h2V20h4v-3.500l-6.200-5",
   users:

@@ -1,7 +1,6 @@
-/** What a user's keys have used: figures, by day, by model and by key. */
+/** What was used and what it cost over some days, whoever's it is: figures, by day, and by whatever else it is told by. */
+import { type ComponentChildren } from "preact"
 import { useMemo, useState } from "preact/hooks"
-import { type OwnUsage } from "../../api/Portal.ts"
-import { call, withQuery } from "../client.ts"
 import { count, usd } from "../format.ts"
 import { Chart } from "../parts/Chart.tsx"
 import { Facts } from "../parts/Facts.tsx"
@@ -9,29 +8,53 @@ import { Choice } from "../parts/Field.tsx"
 import { Page, Panel } from "../parts/Page.tsx"
 import { Empty, Loaded } from "../parts/States.tsx"
 import { Table } from "../parts/Table.tsx"
-import { Link } from "../router.tsx"
 import { useLoad } from "../useLoad.ts"
 
-type Day = OwnUsage["by_day"][number]
-type Figures = OwnUsage["total"]
+export interface Figures {
+  readonly requests: number
+  readonly prompt_tokens: number
+  readonly completion_tokens: number
+  readonly billed_usd: number
+}
+
+type Day = Figures & { readonly date: string }
+
+export interface Usage {
+  readonly from: string
+  readonly to: string
+  readonly total: Figures
+  /** More figures of the whole, with what goes with each. */
+  readonly facts: ReadonlyArray<readonly [name: string, figure: string, aside: string]>
+  readonly byDay: ReadonlyArray<Day>
+  /** Dearest first. */
+  readonly parts: ReadonlyArray<{
+    readonly title: string
+    readonly rows: ReadonlyArray<Figures & { readonly name: string }>
+  }>
+}
 
 const DAY = 86_400_000
+/** Of each part. */
+const MOST_ROWS = 10
 const nothing: Figures = { requests: 0, prompt_tokens: 0, completion_tokens: 0, billed_usd: 0 }
 
 /** The first moment of the UTC day `days - 1` days ago: so many days, today among them. */
 const since = (days: string): string => new Date(Math.floor(Date.now() / DAY - Number(days) + 1) * DAY).toISOString()
 
-export const Usage = () => {
+interface UsagePageProps {
+  readonly lead: string
+  readonly load: (from: string, signal: AbortSignal) => Promise<Usage>
+  /** What to do where nothing was used. */
+  readonly empty: ComponentChildren
+}
+
+export const UsagePage = ({ empty, lead, load }: UsagePageProps) => {
   const [days, setDays] = useState("30")
-  const usage = useLoad(
-    `usage ${days}`,
-    (signal) => call<OwnUsage>(withQuery("/v1/portal/usage", { from: since(days) }), { signal }),
-    { everyMs: 30_000, isSteady: true }
-  )
+  const usage = useLoad(`usage ${days}`, (signal) => load(since(days), signal), { everyMs: 30_000, isSteady: true })
   return (
     <Page
       title="Usage"
-      lead="What your keys have used, revoked ones too. Days are those of UTC."
+      lead={lead}
       actions={
         <Choice
           legend="Time"
@@ -46,14 +69,14 @@ export const Usage = () => {
       }
     >
       <Loaded of={usage} what="Usage" rows={14}>
-        {(data) => <Report of={data} />}
+        {(data) => <Report of={data} empty={empty} />}
       </Loaded>
     </Page>
   )
 }
 
-const Report = ({ of }: { readonly of: OwnUsage }) => {
-  const { by_key, by_model, total } = of
+const Report = ({ empty, of }: { readonly of: Usage; readonly empty: ComponentChildren }) => {
+  const { facts, parts, total } = of
   return (
     <div class="stack">
       <Facts
@@ -61,26 +84,28 @@ const Report = ({ of }: { readonly of: OwnUsage }) => {
           ["Requests", count(total.requests)],
           ["Billed", usd(total.billed_usd)],
           ["Prompt tokens", count(total.prompt_tokens)],
-          ["Completion tokens", count(total.completion_tokens)]
+          ["Completion tokens", count(total.completion_tokens)],
+          ...facts
         ]}
       />
       {total.requests === 0 ? (
         <Panel title="By day">
-          <Empty title="Nothing used in these days">
-            Make a key under <Link to="/keys">Keys</Link> and call the gateway with it, or try a model in the{" "}
-            <Link to="/playground">playground</Link>.
-          </Empty>
+          <Empty title="Nothing used in these days">{empty}</Empty>
         </Panel>
       ) : (
         <>
           <ByDay of={of} />
           <div class="columns">
-            <Panel title="By model" class="flush">
-              <Share caption="By model" rows={by_model.map((row) => ({ ...row, name: row.model }))} />
-            </Panel>
-            <Panel title="By key" class="flush">
-              <Share caption="By key" rows={by_key.map((row) => ({ ...row, name: row.name ?? row.key_id }))} />
-            </Panel>
+            {parts.map(({ rows, title }) => (
+              <Panel
+                key={title}
+                title={title}
+                note={rows.length > MOST_ROWS ? `the dearest ${MOST_ROWS} of ${rows.length}` : undefined}
+                class="flush"
+              >
+                <Share caption={title} rows={rows.slice(0, MOST_ROWS)} />
+              </Panel>
+            ))}
           </div>
         </>
       )}
@@ -89,8 +114,8 @@ const Report = ({ of }: { readonly of: OwnUsage }) => {
 }
 
 /** Every day of the time, those without a call too. */
-const daysOf = ({ by_day, from, to }: OwnUsage): ReadonlyArray<Day> => {
-  const known = new Map(by_day.map((day) => [day.date, day]))
+const daysOf = ({ byDay, from, to }: Usage): ReadonlyArray<Day> => {
+  const known = new Map(byDay.map((day) => [day.date, day]))
   const first = Math.floor(Date.parse(from) / DAY)
   const last = Math.floor((Date.parse(to) - 1) / DAY)
   return Array.from({ length: last - first + 1 }, (_, index) => {
@@ -99,7 +124,7 @@ const daysOf = ({ by_day, from, to }: OwnUsage): ReadonlyArray<Day> => {
   })
 }
 
-const ByDay = ({ of }: { readonly of: OwnUsage }) => {
+const ByDay = ({ of }: { readonly of: Usage }) => {
   const { charts, times } = useMemo(() => {
     const days = daysOf(of)
     const line = (label: string, color: string, member: keyof Figures) => ({
@@ -132,14 +157,15 @@ const ByDay = ({ of }: { readonly of: OwnUsage }) => {
 
 interface ShareProps {
   readonly caption: string
-  readonly rows: ReadonlyArray<Figures & { readonly name: string }>
+  readonly rows: Usage["parts"][number]["rows"]
 }
 
 const Share = ({ caption, rows }: ShareProps) => (
   <Table
     caption={caption}
-    rows={rows}
-    keyOf={({ name }) => name}
+    // Two keys may have one name.
+    rows={rows.map((row, index) => ({ ...row, index }))}
+    keyOf={({ index }) => String(index)}
     columns={[
       { head: "Name", cell: ({ name }) => name },
       { head: "Requests", numeric: true, cell: ({ requests }) => count(requests) },
