@@ -151,8 +151,7 @@ export const makeLedgerSql: Effect.Effect<Ledger["Service"], never, PgClient.PgC
 
 /**
  * Only what is asked for, so that each kind of question finds its index. A time is a bound of the ids, which hold the moment in which
- * a generation began; so is what is known of the days on which a model or a provider was used. What is rare or old is not looked for
- * among everything newer.
+ * a generation began, so that what is old is not looked for among everything newer.
  */
 const conditionsOf = (
   sql: PgClient.PgClient,
@@ -163,18 +162,10 @@ const conditionsOf = (
   ...(cursor === null ? [] : [sql`id < ${cursor}`]),
   ...(fromMs === undefined ? [] : [sql`id >= ${idBound("gen", fromMs)}`]),
   ...(toMs === undefined ? [] : [sql`id < ${idBound("gen", toMs)}`]),
-  ...(model === undefined ? [] : [sql`model = ${model}`, ...daysOf(sql, "model", model)]),
-  ...(provider === undefined ? [] : [sql`provider = ${provider}`, ...daysOf(sql, "provider", provider)]),
+  ...(model === undefined ? [] : [sql`model = ${model}`]),
+  ...(provider === undefined ? [] : [sql`provider = ${provider}`]),
   ...(error === undefined ? [] : [errorCondition(sql, error)])
 ]
-
-/** Between the first and the last day of a name; no row where it has none. */
-const daysOf = (sql: PgClient.PgClient, column: "model" | "provider", name: string) => {
-  const idAt = (day: "min(day)" | "max(day) + 1") =>
-    sql`(SELECT 'gen_' || lpad(to_hex((${sql.literal(day)})::bigint * 86400000), 12, '0')
-         FROM usage_days WHERE ${sql.literal(column)} = ${name})`
-  return [sql`id >= ${idAt("min(day)")}`, sql`id < ${idAt("max(day) + 1")}`]
-}
 
 const errorCondition = (sql: PgClient.PgClient, error: string) => {
   if (error === "any") return sql`error_type IS NOT NULL`

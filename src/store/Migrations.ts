@@ -12,6 +12,7 @@ import usageAndRetries from "./migrations/0004_usage_and_retries.ts"
 import keyPrivacy from "./migrations/0007_key_privacy.ts"
 import usageIndexes from "./migrations/0008_usage_indexes.ts"
 import notices from "./migrations/0009_notices.ts"
+import generationIndexes from "./migrations/0010_generation_indexes.ts"
 import { databaseError, isUnavailable } from "./SqlFault.ts"
 import { type StoreError } from "./StoreError.ts"
 
@@ -26,7 +27,8 @@ const run = Migrator.make({})({
     "0004_usage_and_retries": usageAndRetries,
     "0007_key_privacy": keyPrivacy,
     "0008_usage_indexes": usageIndexes,
-    "0009_notices": notices
+    "0009_notices": notices,
+    "0010_generation_indexes": generationIndexes
   }),
   table: "tollgate_migrations"
 })
