@@ -8,7 +8,7 @@ import { Context, Duration, Effect, Layer, type Redacted, Scope } from "effect"
 import { HttpMiddleware, HttpRouter, HttpServer } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { createServer } from "node:http"
-import { Api } from "./api/Api.ts"
+import { BuiltApi } from "./api/Api.ts"
 import { Ids } from "./domain/Ids.ts"
 import { AccessTokens } from "./gateway/AccessTokens.ts"
 import { Accounts } from "./gateway/Accounts.ts"
@@ -164,15 +164,15 @@ export const signInMemory = Layer.mergeAll(
 /** Every route, with its middleware and the edge around all. Needs the gateway's services, those of signing in, and a router. */
 export const routes = (settings: SettingsShape, adminKey: Redacted.Redacted) =>
   Layer.mergeAll(
-    HttpApiBuilder.layer(Api, { openapiPath: "/openapi.json" }),
+    HttpApiBuilder.layer(BuiltApi),
+    ChatRoutes.layer,
+    EmbeddingRoutes.layer,
     Docs.layer,
     Console.layer(),
     Edge.layer
   ).pipe(
     Layer.provide(
       Layer.mergeAll(
-        ChatRoutes.layer,
-        EmbeddingRoutes.layer,
         RouteRoutes.layer,
         ModelRoutes.layer,
         PrivacyRoutes.layer,

@@ -22,9 +22,11 @@ import { AdminWebhooksGroup } from "./Webhooks.ts"
 /** The interface version of spec.md. */
 export const version = "0.1.0"
 
-export class Api extends HttpApi.make("tollgate")
-  .add(ChatGroup)
-  .add(EmbeddingsGroup)
+/** Every fault of a request is listed, not just the first. */
+export const parseOptions = { errors: "all" } as const
+
+/** What the API builder serves. */
+export class BuiltApi extends HttpApi.make("tollgate")
   .add(RouteGroup)
   .add(ModelsGroup)
   .add(GenerationsGroup)
@@ -47,8 +49,14 @@ export class Api extends HttpApi.make("tollgate")
   .add(UsersGroup)
   .add(MetricsGroup)
   .add(HealthGroup)
-  // Every fault of a request is listed, not just the first.
-  .annotate(HttpApi.ParseOptions, { errors: "all" })
+  .annotate(HttpApi.ParseOptions, parseOptions) {}
+
+/** The whole contract. Chat and embeddings, which have to be fast, are served by http/Metered. */
+export class Api extends HttpApi.make("tollgate")
+  .add(ChatGroup)
+  .add(EmbeddingsGroup)
+  .addHttpApi(BuiltApi)
+  .annotate(HttpApi.ParseOptions, parseOptions)
   .annotateMerge(
     OpenApi.annotations({
       title: "tollgate",

@@ -14,8 +14,7 @@ export class Ids extends Context.Service<
   }
 >()("tollgate/domain/Ids") {
   static readonly layer = Layer.succeed(Ids, {
-    next: (prefix, nowMs) =>
-      `${prefix}_${timeDigits(nowMs)}${globalThis.crypto.randomUUID().replaceAll("-", "").slice(0, 20)}`
+    next: (prefix, nowMs) => `${prefix}_${timeDigits(nowMs)}${randomDigits()}`
   })
 
   /** Counts up instead of drawing randomness, so that tests can assert whole bytes. */
@@ -25,6 +24,23 @@ export class Ids extends Context.Service<
       next: (prefix: IdPrefix, nowMs: number) => `${prefix}_${timeDigits(nowMs)}${String(++count).padStart(20, "0")}`
     }
   })
+}
+
+/** Randomness is drawn for many identifiers at once. */
+const pool = new Uint8Array(4_000)
+const RANDOM_BYTES = 10
+let used = pool.length
+
+const byteDigits = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"))
+
+const randomDigits = (): string => {
+  if (used === pool.length) {
+    globalThis.crypto.getRandomValues(pool)
+    used = 0
+  }
+  let digits = ""
+  for (const end = used + RANDOM_BYTES; used < end; used++) digits += byteDigits[pool[used] ?? 0]
+  return digits
 }
 
 const timeDigits = (nowMs: number): string => Math.trunc(nowMs).toString(16).padStart(12, "0")

@@ -5,6 +5,7 @@
  */
 import { Clock, Context, Deferred, Effect, Layer, Option, Predicate, Schema, type Scope } from "effect"
 import { type ChatReply, type ChatRequest } from "../domain/Chat.ts"
+import { onClose } from "../domain/OnClose.ts"
 import { CacheStore } from "../store/CacheStore.ts"
 import { cacheKey } from "./CacheKey.ts"
 import { type CacheControl, type Order } from "./Order.ts"
@@ -84,7 +85,7 @@ export class Cache extends Context.Service<
               if (flights.get(name) === flight) flights.delete(name)
               return Effect.asVoid(Deferred.succeed(flight, landing))
             })
-          yield* Effect.addFinalizer(() => land({ _tag: "Abandoned" }))
+          yield* onClose(land({ _tag: "Abandoned" }))
           return land
         })
 

@@ -7,6 +7,7 @@ import { type Candidate } from "../domain/Catalog.ts"
 import { type ChatEvent, type ChatReply, type ChoiceDelta, type UsageInfo } from "../domain/Chat.ts"
 import { gatewayError, type GatewayError, ProvidersFailed, ProvidersTimedOut } from "../domain/Errors.ts"
 import { type Generation } from "../domain/Generation.ts"
+import { onClose } from "../domain/OnClose.ts"
 import { type TokenUsage, usdFromNano } from "../domain/Money.ts"
 import { type ProviderError } from "../providers/Provider.ts"
 import { markBroken } from "./Failures.ts"
@@ -194,7 +195,7 @@ export class Closing extends Context.Service<
       })
 
       return Closing.of({
-        onScopeClose: (order) => Effect.addFinalizer(() => abandoned(order)),
+        onScopeClose: (order) => onClose(Effect.suspend(() => abandoned(order))),
         onFailure: (order) => (self) =>
           self.pipe(
             Effect.tapError((error) => {

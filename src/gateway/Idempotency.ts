@@ -7,6 +7,7 @@
  */
 import { Clock, Context, Duration, Effect, Layer, type Redacted, Schedule, type Scope } from "effect"
 import { DependencyUnavailable, gatewayError, type GatewayError, IdempotencyConflict } from "../domain/Errors.ts"
+import { acquired } from "../domain/OnClose.ts"
 import { IdempotencyStore } from "../store/IdempotencyStore.ts"
 import { type StoreError } from "../store/StoreError.ts"
 import { canonical } from "./CacheKey.ts"
@@ -127,7 +128,7 @@ export class Idempotency extends Context.Service<
             if (result._tag === "Claimed") running.set(seal.id, order.generationId)
             return { result, turn }
           })
-          return Effect.acquireRelease(
+          return acquired(
             Effect.mapError(asked, ({ dependency }) => gatewayError(new DependencyUnavailable({ dependency }))),
             ({ result }) => (result._tag === "Claimed" ? turn.free : Effect.void)
           )

@@ -12,6 +12,7 @@ import {
   RateLimited
 } from "../domain/Errors.ts"
 import { allowsModel } from "../domain/Key.ts"
+import { acquired } from "../domain/OnClose.ts"
 import { Limits } from "../store/Limits.ts"
 import { type StoreError } from "../store/StoreError.ts"
 import { BudgetAlerts } from "./BudgetAlerts.ts"
@@ -94,9 +95,7 @@ export class Policy extends Context.Service<
       return Policy.of({
         rateLimit: (order) => (next) =>
           Effect.flatMap(
-            Effect.acquireRelease(staged(order.facts.trace, "tollgate.policy.rate_limit", acquire(order)), () =>
-              release(order)
-            ),
+            acquired(staged(order.facts.trace, "tollgate.policy.rate_limit", acquire(order)), () => release(order)),
             () => next
           ),
 

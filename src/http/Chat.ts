@@ -1,40 +1,32 @@
 /** Chat completions at the edge: the decoded request to the gateway, its answer to JSON or to Server-Sent Events. */
 import { Effect } from "effect"
 import { type Headers, HttpServerResponse } from "effect/http"
-import { HttpApiBuilder } from "effect/http-api"
-import { Api } from "../api/Api.ts"
-import { type ChatRequest } from "../domain/Chat.ts"
+import { ChatRequest } from "../domain/Chat.ts"
 import { Completion, type Completed } from "../gateway/Completion.ts"
 import { type CacheControl } from "../gateway/Order.ts"
-import { callerWith } from "./Authorization.ts"
-import { CurrentRequest } from "./CurrentRequest.ts"
-import { guard } from "./Failure.ts"
-import { sentKey } from "./IdempotencyKey.ts"
+import { route } from "./Metered.ts"
 import { patienceOf } from "./Patience.ts"
 import { encode } from "./Sse.ts"
 
-export const layer = HttpApiBuilder.group(
-  Api,
-  "chat",
-  Effect.fnUntraced(function* (handlers) {
-    const completion = yield* Completion
-
-    const complete = Effect.fnUntraced(function* (request: ChatRequest, headers: Headers.Headers) {
-      const caller = yield* callerWith("chat:write")
-      const { facts, requestId } = yield* CurrentRequest
-      const completed = yield* completion.run({
-        request,
-        caller,
-        cacheControl: cacheControlOf(headers),
-        idempotencyKey: yield* sentKey(headers),
-        facts,
-        patience: patienceOf(headers)
-      })
-      return completed._tag === "Reply" ? jsonResponse(completed) : streamResponse(completed, requestId)
-    })
-
-    return handlers.handle("complete", ({ payload, request }) => guard(complete(payload, request.headers)))
-  })
+export const layer = route(
+  { path: "/v1/chat/completions", payload: ChatRequest, scope: "chat:write" },
+  Effect.map(
+    Completion,
+    (completion) =>
+      ({ caller, headers, idempotencyKey, payload, state }) =>
+        Effect.map(
+          completion.run({
+            request: payload,
+            caller,
+            cacheControl: cacheControlOf(headers),
+            idempotencyKey,
+            facts: state.facts,
+            patience: patienceOf(headers)
+          }),
+          (completed) =>
+            completed._tag === "Reply" ? jsonResponse(completed) : streamResponse(completed, state.requestId)
+        )
+  )
 )
 
 /** `no-store` is the stricter of the two. */

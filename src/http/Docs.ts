@@ -1,5 +1,13 @@
-/** The API page at `/docs`; it loads nothing from elsewhere. The OpenAPI document itself is served with the routes. */
-import { HttpApiScalar } from "effect/http-api"
+/** The API page at `/docs`, which loads nothing from elsewhere, and the OpenAPI document, which is made when it is first asked for. */
+import { Effect, Layer } from "effect"
+import { HttpRouter, HttpServerResponse } from "effect/http"
+import { HttpApiScalar, OpenApi } from "effect/http-api"
 import { Api } from "../api/Api.ts"
 
-export const layer = HttpApiScalar.layer(Api, { path: "/docs" })
+const document = HttpRouter.add(
+  "GET",
+  "/openapi.json",
+  Effect.sync(() => HttpServerResponse.jsonUnsafe(OpenApi.fromApi(Api)))
+)
+
+export const layer = Layer.merge(HttpApiScalar.layer(Api, { path: "/docs" }), document)

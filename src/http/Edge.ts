@@ -3,7 +3,7 @@
  * that does not exist is a 404, a method that it has not is a 405, a defect is a 500 that shows nothing. The headers of contract
  * §3 are set here, for successes and failures alike.
  */
-import { Cause, Clock, Context, Effect } from "effect"
+import { Cause, Clock, Context, Effect, Scope } from "effect"
 import { type Headers, HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { Api } from "../api/Api.ts"
 import { gatewayError, MethodNotAllowed, NotFound } from "../domain/Errors.ts"
@@ -32,8 +32,8 @@ export const layer = HttpRouter.middleware(
     const tracing = yield* Tracing
     const clock = yield* Clock.Clock
     return (app) =>
-      Effect.gen(function* () {
-        const request = yield* HttpServerRequest.HttpServerRequest
+      Effect.withFiber((fiber) => {
+        const request = Context.getUnsafe(fiber.context, HttpServerRequest.HttpServerRequest)
         const startedAt = clock.currentTimeNanosUnsafe()
         const sent = request.headers["x-request-id"]
         const requestId =
@@ -48,8 +48,7 @@ export const layer = HttpRouter.middleware(
         })
         if (trace?._tag === "Sampled") state.facts.trace = new RequestTrace(trace, clock)
         instruments.began()
-        // The request's scope closes once its answer was sent, streams included.
-        yield* Effect.addFinalizer(() => {
+        const end = Effect.suspend(() => {
           const ended: EndedRequest = {
             method: request.method,
             route: state.route ?? "unmatched",
@@ -63,26 +62,27 @@ export const layer = HttpRouter.middleware(
           endTrace(state, ended)
           return log(state, ended, traceId)
         })
-        const response = yield* app.pipe(
-          Effect.catchCause((cause) => ending(cause, request, requestId)),
-          Effect.tap(noteRoute(state)),
-          Effect.provideService(CurrentRequest, state),
-          underTrace(trace, state.facts.trace)
+        const answer = (response: HttpServerResponse.HttpServerResponse) => {
+          // The router leaves its find in the context of the fiber.
+          state.route = Context.getOrUndefined(fiber.context, HttpRouter.RouteContext)?.route.path ?? null
+          status = response.status
+          traffic.answered(status, state.rejection)
+          return HttpServerResponse.setHeaders(response, headersOf(state))
+        }
+        // Until the end of the request, which puts back what the fiber had.
+        fiber.setContext(Context.add(fiber.context, CurrentRequest, state))
+        return Effect.andThen(
+          // The request's scope closes once its answer was sent, streams included.
+          Scope.addFinalizer(Context.getUnsafe(fiber.context, Scope.Scope), end),
+          Effect.matchCauseEffect(underTrace(trace, state.facts.trace)(app), {
+            onSuccess: (response) => Effect.succeed(answer(response)),
+            onFailure: (cause) => Effect.map(ending(cause, request, requestId), answer)
+          })
         )
-        status = response.status
-        traffic.answered(status, state.rejection)
-        return HttpServerResponse.setHeaders(response, headersOf(state))
       })
   }),
   { global: true }
 )
-
-/** The router leaves its find in the context of the fiber. */
-const noteRoute = (state: RequestState) =>
-  Effect.map(
-    Effect.context(),
-    (context) => void (state.route = Context.getOrUndefined(context, HttpRouter.RouteContext)?.route.path ?? null)
-  )
 
 /** What a request that nobody answered ends with. A client that left is left alone. */
 const ending = <E>(cause: Cause.Cause<E>, request: HttpServerRequest.HttpServerRequest, requestId: string) => {

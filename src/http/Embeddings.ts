@@ -1,44 +1,37 @@
 /** Embeddings at the edge: vectors in the encoding that was asked for, whatever the provider spoke. */
 import { Effect } from "effect"
-import { type Headers, HttpServerResponse } from "effect/http"
-import { HttpApiBuilder } from "effect/http-api"
-import { Api } from "../api/Api.ts"
-import { type EmbeddingRequest } from "../domain/Embedding.ts"
+import { HttpServerResponse } from "effect/http"
+import { EmbeddingRequest } from "../domain/Embedding.ts"
 import { Embeddings } from "../gateway/Embeddings.ts"
-import { callerWith } from "./Authorization.ts"
-import { CurrentRequest } from "./CurrentRequest.ts"
-import { guard } from "./Failure.ts"
-import { sentKey } from "./IdempotencyKey.ts"
+import { route } from "./Metered.ts"
 import { patienceOf } from "./Patience.ts"
 
-export const layer = HttpApiBuilder.group(
-  Api,
-  "embeddings",
-  Effect.fnUntraced(function* (handlers) {
-    const embeddings = yield* Embeddings
-
-    const embed = Effect.fnUntraced(function* (request: EmbeddingRequest, headers: Headers.Headers) {
-      const caller = yield* callerWith("embeddings:write")
-      const { facts } = yield* CurrentRequest
-      const { model, provider, usage, vectors } = yield* embeddings.run({
-        request,
-        caller,
-        idempotencyKey: yield* sentKey(headers),
-        facts,
-        patience: patienceOf(headers)
-      })
-      const encode = request.encoding_format === "base64" ? base64 : (vector: ReadonlyArray<number>) => vector
-      return HttpServerResponse.jsonUnsafe({
-        object: "list",
-        data: vectors.map((vector, index) => ({ object: "embedding", index, embedding: encode(vector) })),
-        model,
-        provider,
-        usage
-      })
-    })
-
-    return handlers.handle("embed", ({ payload, request }) => guard(embed(payload, request.headers)))
-  })
+export const layer = route(
+  { path: "/v1/embeddings", payload: EmbeddingRequest, scope: "embeddings:write" },
+  Effect.map(
+    Embeddings,
+    (embeddings) =>
+      ({ caller, headers, idempotencyKey, payload, state }) =>
+        Effect.map(
+          embeddings.run({
+            request: payload,
+            caller,
+            idempotencyKey,
+            facts: state.facts,
+            patience: patienceOf(headers)
+          }),
+          ({ model, provider, usage, vectors }) => {
+            const encode = payload.encoding_format === "base64" ? base64 : (vector: ReadonlyArray<number>) => vector
+            return HttpServerResponse.jsonUnsafe({
+              object: "list",
+              data: vectors.map((vector, index) => ({ object: "embedding", index, embedding: encode(vector) })),
+              model,
+              provider,
+              usage
+            })
+          }
+        )
+  )
 )
 
 /** Little-endian float32, as OpenAI's clients decode it. */

@@ -7,7 +7,7 @@ import { HttpServerResponse } from "effect/http"
 import { type ErrorBody, type ValidationError } from "../api/Failure.ts"
 import { type GatewayError, type Reason } from "../domain/Errors.ts"
 import { type Rejection } from "../gateway/Traffic.ts"
-import { CurrentRequest } from "./CurrentRequest.ts"
+import { CurrentRequest, type RequestState } from "./CurrentRequest.ts"
 import { plural, type Wire, wireOf } from "./WireErrors.ts"
 
 const internal: Wire = {
@@ -94,14 +94,19 @@ const rejectionOf = (reason: Reason): Rejection | null => {
   }
 }
 
+/** Notes an error that is about to be answered. */
+export const rejected = (state: RequestState, { reason }: GatewayError): void => {
+  state.rejection = rejectionOf(reason)
+  state.errorType = wireOf(reason).type
+}
+
 /** Turns a handler's expected errors into their wire form. */
 export const guard = <A, R>(
   handler: Effect.Effect<A, GatewayError, R>
 ): Effect.Effect<A | HttpServerResponse.HttpServerResponse, never, R> =>
   Effect.catch(handler, (error) =>
     Effect.map(CurrentRequest, (current) => {
-      current.rejection = rejectionOf(error.reason)
-      current.errorType = wireOf(error.reason).type
+      rejected(current, error)
       return errorResponse(error, current.requestId)
     })
   )

@@ -4,6 +4,7 @@
  */
 import { Effect, Exit, Queue, Scope, Stream } from "effect"
 import { type HttpServerRequest, type HttpServerResponse } from "effect/http"
+import { onClose } from "../domain/OnClose.ts"
 
 type App<E> = Effect.Effect<HttpServerResponse.HttpServerResponse, E, Scope.Scope | HttpServerRequest.HttpServerRequest>
 
@@ -43,10 +44,12 @@ export const make = Effect.fnUntraced(function* <E, BuildError>(first: Effect.Ef
     running.requests++
     // The request's scope closes once its answer was sent, streams included.
     return Effect.andThen(
-      Effect.addFinalizer(() => {
-        running.requests--
-        return takeDownIfDone(running)
-      }),
+      onClose(
+        Effect.suspend(() => {
+          running.requests--
+          return running.retired ? takeDownIfDone(running) : Effect.void
+        })
+      ),
       running.app
     )
   })

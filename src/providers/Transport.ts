@@ -11,6 +11,7 @@ import { type IncomingHttpHeaders } from "node:http"
 import { Context, Effect, Layer, Redacted, type Scope } from "effect"
 import { Pool } from "undici"
 import { type ProviderConfig } from "../domain/Catalog.ts"
+import { acquired } from "../domain/OnClose.ts"
 import { OutgoingTrace, type TraceHeaders } from "../domain/Tracing.ts"
 import { Exchange, type ExchangeFailure } from "./Exchange.ts"
 import { gaugePools } from "./PoolGauges.ts"
@@ -138,7 +139,7 @@ export class Transport extends Context.Service<
                 })
               ),
             open: (body, headers) =>
-              Effect.acquireRelease(
+              acquired(
                 Effect.map(OutgoingTrace, (trace) => {
                   const exchange = new Exchange()
                   pool.dispatch({ ...withHeaders(streamed, traced(headers, trace)), body }, exchange)

@@ -1,0 +1,110 @@
+/**
+ * The way in of what is paid for, chat and embeddings: whose key it is, the body, the schema, in the order and with the answers of all other
+ * endpoints, but in one step. The API builder takes these requests through a dozen; that costs more time than everything
+ * else that the gateway does (docs/performance.md).
+ */
+import { Effect, Option, Redacted, Schema, type Scope } from "effect"
+import { type Headers, HttpRouter, HttpServerRequest, type HttpServerResponse } from "effect/http"
+import { parseOptions } from "../api/Api.ts"
+import { IdempotencyHeaders } from "../api/Idempotency.ts"
+import { gatewayError, type GatewayError, ScopeMissing } from "../domain/Errors.ts"
+import { type Scope as KeyScope } from "../domain/Key.ts"
+import { Accounts } from "../gateway/Accounts.ts"
+import { type SentKey } from "../gateway/Idempotency.ts"
+import { type Caller } from "../gateway/Order.ts"
+import { Bodies, hasBody } from "./Body.ts"
+import { CurrentRequest, type RequestState } from "./CurrentRequest.ts"
+import { errorResponse, rejected, validationResponse } from "./Failure.ts"
+import { bodyFaults, refusedOutright } from "./JsonBody.ts"
+import { validationFaults } from "./ValidationFaults.ts"
+
+/** A request that was let in. */
+export interface Admitted<Payload> {
+  readonly payload: Payload
+  readonly headers: Headers.Headers
+  readonly caller: Caller
+  readonly idempotencyKey: SentKey | null
+  readonly state: RequestState
+}
+
+export interface MeteredRoute<S extends Schema.Codec<unknown, unknown>> {
+  readonly path: HttpRouter.PathInput
+  readonly payload: S
+  readonly scope: KeyScope
+}
+
+/** `POST path`. The scope is the request's. */
+export const route = <S extends Schema.Codec<unknown, unknown>, E, R>(
+  { path, payload, scope }: MeteredRoute<S>,
+  makeHandler: Effect.Effect<
+    (admitted: Admitted<S["Type"]>) => Effect.Effect<HttpServerResponse.HttpServerResponse, GatewayError, Scope.Scope>,
+    E,
+    R
+  >
+) =>
+  HttpRouter.use((router) =>
+    Effect.gen(function* () {
+      const accounts = yield* Accounts
+      const handle = yield* makeHandler
+      const bodies = yield* Bodies
+      const decode = Schema.decodeUnknownResult(Schema.toCodecJson(payload), parseOptions)
+
+      const admit = Effect.fnUntraced(function* (request: HttpServerRequest.HttpServerRequest, state: RequestState) {
+        const { headers } = request
+        const credential = credentialOf(headers)
+        const caller = yield* accounts.authenticate(credential)
+        const text = hasBody(request) ? yield* bodies.read(request) : ""
+        const refused = text === "" ? undefined : refusedOutright(headers["content-type"], text)
+        if (refused !== undefined) return validationResponse([refused], state.requestId)
+        const misnamed = headers["idempotency-key"] === undefined ? undefined : namingFault(headers)
+        if (misnamed !== undefined) return validationResponse(misnamed, state.requestId)
+        const decoded = decode(parsed(text))
+        if (decoded._tag === "Failure") {
+          return validationResponse(bodyFaults(text, decoded.failure.issue), state.requestId)
+        }
+        if (!caller.key.scopes.includes(scope)) return yield* gatewayError(new ScopeMissing({ scope }))
+        return yield* handle({
+          payload: decoded.success,
+          headers,
+          caller,
+          idempotencyKey: sentKey(headers, credential),
+          state
+        })
+      })
+
+      yield* router.add(
+        "POST",
+        path,
+        Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) =>
+          Effect.flatMap(CurrentRequest, (state) =>
+            Effect.catch(admit(request, state), (error) => {
+              rejected(state, error)
+              return Effect.succeed(errorResponse(error, state.requestId))
+            })
+          )
+        )
+      )
+    })
+  )
+
+/** The bearer, or the other carrier where there is no `authorization`. */
+const credentialOf = (headers: Headers.Headers): string => {
+  const authorization = headers["authorization"]
+  return authorization === undefined ? (headers["x-api-key"] ?? "") : (/^bearer +(.*)$/i.exec(authorization)?.[1] ?? "")
+}
+
+/** Undefined: no JSON, which no schema takes. */
+const parsed = (text: string): unknown => Option.getOrUndefined(parse(text))
+const parse = Option.liftThrowable((text: string): unknown => JSON.parse(text))
+
+const decodeHeaders = Schema.decodeUnknownResult(IdempotencyHeaders, parseOptions)
+
+const namingFault = (headers: Headers.Headers) => {
+  const decoded = decodeHeaders(headers)
+  return decoded._tag === "Success" ? undefined : validationFaults(decoded.failure.issue, "header", headers)
+}
+
+const sentKey = (headers: Headers.Headers, credential: string): SentKey | null => {
+  const name = headers["idempotency-key"]
+  return name === undefined ? null : { name, secret: Redacted.make(credential) }
+}
