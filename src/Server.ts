@@ -56,6 +56,7 @@ import * as AdminRoutes from "./http/Admin.ts"
 import * as AdminSettingsRoutes from "./http/AdminSettings.ts"
 import * as AuthRoutes from "./http/Auth.ts"
 import * as Authorization from "./http/Authorization.ts"
+import { Bodies } from "./http/Body.ts"
 import * as ChatRoutes from "./http/Chat.ts"
 import * as Console from "./http/Console.ts"
 import * as Docs from "./http/Docs.ts"
@@ -82,7 +83,7 @@ import { IdentityProviders } from "./identity/IdentityProviders.ts"
 import { Outbound } from "./providers/Outbound.ts"
 import { Providers } from "./providers/Providers.ts"
 import { Transport } from "./providers/Transport.ts"
-import { Settings, type SettingsShape } from "./Settings.ts"
+import { reloaded, Settings, type SettingsShape } from "./Settings.ts"
 import { Challenges } from "./store/Challenges.ts"
 import { IdempotencyStore } from "./store/IdempotencyStore.ts"
 import { Sessions } from "./store/Sessions.ts"
@@ -202,9 +203,10 @@ export const routes = (settings: SettingsShape, adminKey: Redacted.Redacted) =>
         Authorization.layer,
         Authorization.layerSession,
         Authorization.layerAdmin(adminKey),
-        Validation.layer(settings)
+        Validation.layer
       )
-    )
+    ),
+    Layer.provide(Bodies.layer(settings))
   )
 
 /** Keep-alive outlives the minute after which load balancers drop an idle connection, so that they never meet a closed one. */
@@ -214,19 +216,6 @@ const node = (settings: SettingsShape) =>
     port: settings.port,
     gracefulShutdownTimeout: Duration.millis(settings.drainTimeoutMs)
   })
-
-/** What a reload takes from the file; the rest is the start's. */
-const reloaded = (started: SettingsShape, fresh: SettingsShape): SettingsShape => ({
-  ...started,
-  providers: fresh.providers,
-  routing: fresh.routing,
-  tiers: fresh.tiers,
-  cache: { ...fresh.cache, maxEntries: started.cache.maxEntries },
-  markup: fresh.markup,
-  idempotency: fresh.idempotency,
-  privacy: fresh.privacy,
-  auth: fresh.auth
-})
 
 /** The whole application for one reading of the settings. */
 const application = (settings: SettingsShape, admin: AdminKey) =>

@@ -281,3 +281,16 @@ const unservedFallbacks = ({ providers, routing }: SettingsShape): Faults => {
         ]
   )
 }
+
+/** What a reload takes from the file; the rest is the start's. */
+export const reloaded = (started: SettingsShape, fresh: SettingsShape): SettingsShape => ({
+  ...started,
+  providers: fresh.providers,
+  routing: fresh.routing,
+  tiers: fresh.tiers,
+  cache: { ...fresh.cache, maxEntries: started.cache.maxEntries },
+  markup: fresh.markup,
+  idempotency: fresh.idempotency,
+  privacy: fresh.privacy,
+  auth: fresh.auth
+})

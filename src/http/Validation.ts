@@ -6,13 +6,13 @@ import { Effect, Layer } from "effect"
 import { HttpServerRequest } from "effect/http"
 import { HttpApiError } from "effect/http-api"
 import { Validation, type ValidationError } from "../api/Failure.ts"
-import { Bodies, type BodyLimits, hasBody, withText } from "./Body.ts"
+import { Bodies, hasBody, withText } from "./Body.ts"
 import { CurrentRequest } from "./CurrentRequest.ts"
 import { errorResponse, validationResponse } from "./Failure.ts"
 import { bodyFaults, refusedOutright } from "./JsonBody.ts"
 import { validationFaults } from "./ValidationFaults.ts"
 
-const middleware = Layer.effect(
+export const layer = Layer.effect(
   Validation,
   Effect.map(Bodies, (bodies) =>
     Effect.fnUntraced(function* (httpEffect) {
@@ -36,9 +36,6 @@ const middleware = Layer.effect(
     })
   )
 )
-
-/** With the reader of bodies, for those who need no middleware. */
-export const layer = (limits: BodyLimits) => Layer.provideMerge(middleware, Bodies.layer(limits))
 
 const detailOf = (
   error: HttpApiError.HttpApiSchemaError,
