@@ -108,7 +108,19 @@ export const savedCost = (usage: TokenUsage, pricing: Pricing): Cost => {
 }
 
 /** The UTC calendar month of a moment, `2026-11`: what budgets are counted by. */
-export const monthOf = (nowMs: number): string => new Date(nowMs).toISOString().slice(0, 7)
+export const monthOf = (nowMs: number): string => {
+  const day = Math.floor(nowMs / DAY_MS)
+  // It is asked for with each request, and the day is mostly today.
+  if (day !== lastDay) {
+    lastMonth = new Date(nowMs).toISOString().slice(0, 7)
+    lastDay = day
+  }
+  return lastMonth
+}
+
+const DAY_MS = 86_400_000
+let lastDay = Number.NaN
+let lastMonth = ""
 
 /** When the month of `nowMs` ends, in Unix milliseconds: the first instant of the next UTC month. */
 export const monthEndMs = (nowMs: number): number => {

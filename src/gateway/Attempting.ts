@@ -1,5 +1,5 @@
 /** One call to one provider: guarded by its circuit, on the receipt, in the statistics. */
-import { Clock, Effect, Exit } from "effect"
+import { type Clock, Effect, Exit } from "effect"
 import { type Candidate } from "../domain/Catalog.ts"
 import { ProviderError } from "../providers/Provider.ts"
 import { type Circuits } from "./Circuits.ts"
@@ -22,22 +22,19 @@ export type Attempt = <A, R>(
   call: Effect.Effect<A, ProviderError, R>
 ) => Effect.Effect<Attempted<A>, Failure, R>
 
-export const attempting = (circuits: Circuits["Service"], stats: ProviderStats["Service"]): Attempt =>
-  Effect.fnUntraced(function* <A, R>(
-    order: Order<unknown>,
-    candidate: Candidate,
-    call: Effect.Effect<A, ProviderError, R>
-  ) {
-    const { operation, trace } = order.facts
-    const span = trace?.beginCall(operation ?? "chat", candidate, order.attempts.length + 1, paramsOf(order)) ?? null
-    const startedAtMs = yield* Clock.currentTimeMillis
-    let latencyMs = 0
-    const answer = yield* circuits
-      .guard(candidate)(trace === null || span === null ? call : trace.within(span, call))
-      .pipe(
-        Effect.onExit((exit) =>
-          Effect.map(Clock.currentTimeMillis, (nowMs) => {
-            latencyMs = nowMs - startedAtMs
+export const attempting =
+  (circuits: Circuits["Service"], stats: ProviderStats["Service"], clock: Clock.Clock): Attempt =>
+  (order, candidate, call) =>
+    Effect.suspend(() => {
+      const { operation, trace } = order.facts
+      const span = trace?.beginCall(operation ?? "chat", candidate, order.attempts.length + 1, paramsOf(order)) ?? null
+      const startedAtMs = clock.currentTimeMillisUnsafe()
+      let latencyMs = 0
+      const noted = Effect.onExit(
+        circuits.guard(candidate)(trace === null || span === null ? call : trace.within(span, call)),
+        (exit) =>
+          Effect.sync(() => {
+            latencyMs = clock.currentTimeMillisUnsafe() - startedAtMs
             const answered = exit._tag === "Success"
             const error = Exit.isFailure(exit) ? faultOf(exit.cause) : undefined
             const attempt = attemptOf(candidate, latencyMs, answered, error)
@@ -51,10 +48,9 @@ export const attempting = (circuits: Circuits["Service"], stats: ProviderStats["
               streamed: order.streamed
             })
           })
-        )
       )
-    return { candidate, answer, latencyMs }
-  })
+      return Effect.map(noted, (answer) => ({ candidate, answer, latencyMs }))
+    })
 
 /** What was asked of the model, as far as it is figures. */
 const paramsOf = ({ choices, outputTokens, streamed }: Order<unknown>): SpanAttributes => ({

@@ -3,7 +3,7 @@
  * streams. Concurrent misses of one request make one upstream call; the others wait for its answer. Failures are never
  * stored, and a cache that does not answer is a miss, never an error.
  */
-import { Clock, Context, Deferred, Effect, Layer, Option, Predicate, Schema, type Scope } from "effect"
+import { Clock, Context, Deferred, Effect, Layer, Option, Predicate, type Scope } from "effect"
 import { type ChatReply, type ChatRequest } from "../domain/Chat.ts"
 import { onClose } from "../domain/OnClose.ts"
 import { CacheStore } from "../store/CacheStore.ts"
@@ -55,19 +55,21 @@ export class Cache extends Context.Service<
         const store = yield* CacheStore
         const flights = new Map<string, Deferred.Deferred<Landing>>()
 
-        const read = Effect.fnUntraced(
-          function* (name: string) {
-            return Option.flatMap(yield* store.get(name, yield* Clock.currentTimeMillis), decodeEntry)
-          },
-          Effect.catch(() => Effect.succeedNone)
-        )
+        const clock = yield* Clock.Clock
 
-        const write = Effect.fnUntraced(
-          function* (name: string, entry: CacheEntry) {
-            yield* store.set(name, JSON.stringify(entry), options.ttlSeconds * 1000, yield* Clock.currentTimeMillis)
-          },
-          Effect.catch((error) => Effect.logWarning(error.message))
-        )
+        const read = (name: string) =>
+          Effect.match(store.get(name, clock.currentTimeMillisUnsafe()), {
+            onFailure: () => Option.none<CacheEntry>(),
+            onSuccess: Option.flatMap(decodeEntry)
+          })
+
+        const write = (name: string, entry: CacheEntry) =>
+          Effect.suspend(() =>
+            Effect.catch(
+              store.set(name, JSON.stringify(entry), options.ttlSeconds * 1000, clock.currentTimeMillisUnsafe()),
+              (error) => Effect.logWarning(error.message)
+            )
+          )
 
         /** A miss that nobody waits for. */
         const alone = (name: string): Lookup => ({
@@ -77,17 +79,16 @@ export class Cache extends Context.Service<
         })
 
         /** The first to ask. The flight lands when it is ended, or when its request's scope closes. */
-        const takeOff = Effect.fnUntraced(function* (name: string) {
+        const takeOff = (name: string) => {
           const flight = Deferred.makeUnsafe<Landing>()
           flights.set(name, flight)
           const land = (landing: Landing) =>
-            Effect.suspend(() => {
+            Effect.sync(() => {
               if (flights.get(name) === flight) flights.delete(name)
-              return Effect.asVoid(Deferred.succeed(flight, landing))
+              Deferred.doneUnsafe(flight, Effect.succeed(landing))
             })
-          yield* onClose(land({ _tag: "Abandoned" }))
-          return land
-        })
+          return Effect.as(onClose(land({ _tag: "Abandoned" })), land)
+        }
 
         const lookup = Effect.fnUntraced(function* (order: Order<ChatRequest>, control: CacheControl) {
           if (!options.enabled || control === "no-store") return bypass
@@ -128,7 +129,7 @@ export class Cache extends Context.Service<
 const bypass: Lookup = { _tag: "Bypass" }
 const hit = (entry: CacheEntry): Lookup => ({ _tag: "Hit", entry })
 
-const parse = Schema.decodeUnknownOption(Schema.fromJsonString(Schema.Unknown))
+const parse = Option.liftThrowable((text: string): unknown => JSON.parse(text))
 
 /** Our own entries, checked for their outline: what another version wrote is a miss. */
 const isEntry = (value: unknown): value is CacheEntry =>

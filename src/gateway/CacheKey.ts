@@ -12,9 +12,13 @@ const formOnly = new Set(["stream", "stream_options", "user", "metadata"])
 export const canonical = (value: unknown): string => {
   if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "null"
   if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`
-  const members = Object.entries(value).filter(([, member]) => member !== undefined && member !== null)
-  members.sort(([a], [b]) => (a < b ? -1 : 1))
-  return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${canonical(member)}`).join(",")}}`
+  let text = ""
+  for (const name of Object.keys(value).sort()) {
+    const member: unknown = Reflect.get(value, name)
+    if (member === undefined || member === null) continue
+    text += `${text === "" ? "" : ","}${JSON.stringify(name)}:${canonical(member)}`
+  }
+  return `{${text}}`
 }
 
 /** `tenant`: the key's id or its owner's; two tenants never share an entry. `model` is the full id. */

@@ -11,9 +11,9 @@ import {
   ModelNotAllowed,
   RateLimited
 } from "../domain/Errors.ts"
-import { allowsModel } from "../domain/Key.ts"
+import { allowsModel, type RateLimits } from "../domain/Key.ts"
 import { acquired } from "../domain/OnClose.ts"
-import { Limits } from "../store/Limits.ts"
+import { Limits, type LimitVerdict } from "../store/Limits.ts"
 import { type StoreError } from "../store/StoreError.ts"
 import { BudgetAlerts } from "./BudgetAlerts.ts"
 import { Meter } from "./Meter.ts"
@@ -49,34 +49,26 @@ export class Policy extends Context.Service<
       const meter = yield* Meter
       const alerts = yield* BudgetAlerts
 
-      const acquire = Effect.fnUntraced(function* (order: Limited) {
-        const { key, limits: tier } = order.caller
-        const nowMs = yield* Clock.currentTimeMillis
-        const verdict = yield* limits
-          .acquire({
+      const clock = yield* Clock.Clock
+
+      const acquire = (order: Limited): Effect.Effect<void, GatewayError> =>
+        Effect.suspend(() => {
+          const { key, limits: tier } = order.caller
+          const taken = limits.acquire({
             keyId: key.id,
             leaseId: order.generationId,
             limits: tier,
             tokens: estimatedTokens(order),
-            nowMs,
+            nowMs: clock.currentTimeMillisUnsafe(),
             leaseMs: longestMs(order) + LEASE_MARGIN_MS
           })
-          .pipe(Effect.catch(unavailable))
-        order.facts.limits = verdict
-        if (verdict.refusedBy !== null) {
-          return yield* gatewayError(
-            new RateLimited({
-              limit: verdict.refusedBy,
-              allowed: {
-                requests: tier.requestsPerMinute,
-                tokens: tier.tokensPerMinute,
-                concurrency: tier.concurrency
-              }[verdict.refusedBy],
-              retryAfterMs: verdict.retryAfterMs
-            })
-          )
-        }
-      })
+          return Effect.flatMap(Effect.catch(taken, unavailable), (verdict) => {
+            order.facts.limits = verdict
+            return verdict.refusedBy === null
+              ? Effect.void
+              : Effect.fail(rateLimited(tier, verdict.refusedBy, verdict.retryAfterMs))
+          })
+        })
 
       const release = (order: Limited) =>
         Effect.catch(limits.release(order.caller.key.id, order.generationId), (error) =>
@@ -113,6 +105,23 @@ export class Policy extends Context.Service<
     })
   )
 }
+
+const rateLimited = (
+  tier: RateLimits,
+  limit: NonNullable<LimitVerdict["refusedBy"]>,
+  retryAfterMs: number
+): GatewayError =>
+  gatewayError(
+    new RateLimited({
+      limit,
+      allowed: {
+        requests: tier.requestsPerMinute,
+        tokens: tier.tokensPerMinute,
+        concurrency: tier.concurrency
+      }[limit],
+      retryAfterMs
+    })
+  )
 
 const unavailable = (error: StoreError): Effect.Effect<never, GatewayError> =>
   Effect.fail(gatewayError(new DependencyUnavailable({ dependency: error.dependency })))

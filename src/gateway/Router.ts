@@ -64,7 +64,7 @@ export class Router extends Context.Service<
         const stats = yield* ProviderStats
         const meter = yield* Meter
 
-        const attempt = attempting(circuits, stats)
+        const attempt = attempting(circuits, stats, yield* Clock.Clock)
 
         /** Who is called beside a slow candidate: the next best of another provider, for the same model. */
         const rivalOf = (slow: Candidate, candidates: ReadonlyArray<Candidate>, tried: ReadonlySet<Candidate>) => {
