@@ -112,8 +112,6 @@ export class Meter extends Context.Service<
           return { _tag: "Reserved" }
         }
 
-        const reserveCapped = makeReserve({ markup: options.markup, queue, write, open })
-
         const reserveUncapped = Effect.fnUntraced(function* (order: Order) {
           // Refuses nothing; it is what is charged should this process die.
           const amountNano = likelyNano(order, estimateOf(order, options.markup))
@@ -152,6 +150,26 @@ export class Meter extends Context.Service<
             )
           )
         }
+
+        /**
+         * Takes back a reservation of which nobody heard whether it was written: it would be held for as long as this process lives. Once
+         * more later on, because a database that hung may carry out late what was given up.
+         */
+        const takeBack = (order: Order) => {
+          const taken = ledger.void(order.generationId)
+          underWay++
+          return finish(order, taken).pipe(
+            Effect.andThen(Effect.delay(Effect.ignore(taken), options.ledger.leaseMs / SIGNS_A_LEASE)),
+            Effect.forkIn(scope)
+          )
+        }
+
+        const reserveCapped = makeReserve({
+          markup: options.markup,
+          queue,
+          write: (order, amountNano) => Effect.onError(write(order, amountNano), () => takeBack(order)),
+          open
+        })
 
         /** Makes room for what an answer cost beyond what is held; answers what cannot be charged, because the cap is a promise. */
         const topUp = Effect.fnUntraced(function* (order: Order, billedNano: NanoUsd) {

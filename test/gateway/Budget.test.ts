@@ -344,6 +344,52 @@ describe("settling", () => {
     }).pipe(Effect.provide(meterOn(layer)))
   })
 
+  it.effect(
+    "nothing stays held where nobody heard that it was reserved: the database broke off, the client left",
+    () => {
+      const late: Array<Effect.Effect<unknown, StoreError>> = []
+      const unheard = (then: Effect.Effect<never, StoreError>) =>
+        Layer.effect(
+          Ledger,
+          Effect.map(Ledger, (ledger) =>
+            Ledger.of({
+              ...ledger,
+              reserve: (reservation) => {
+                late.push(ledger.reserve(reservation))
+                return Effect.andThen(ledger.reserve(reservation), then)
+              }
+            })
+          )
+        ).pipe(Layer.provide(Ledger.layerMemory))
+      const held = { spentNano: 0, reservedNano: 30_000 }
+      const nothing = { spentNano: 0, reservedNano: 0 }
+      const order = () => capped(nanoFromUsd(1), { outputTokens: 10 })
+      return Effect.gen(function* () {
+        const broken = Effect.fail(new StoreError({ dependency: "database", cause: null }))
+        yield* Effect.gen(function* () {
+          const { reserve } = yield* Meter
+          assert.strictEqual((yield* Effect.flip(reserve(order()))).reason._tag, "DependencyUnavailable")
+          yield* TestClock.adjust("1 millis")
+          assert.deepStrictEqual(yield* balance, nothing)
+          // A database that hung may do it after all.
+          yield* late[0] ?? Effect.die("nothing was reserved")
+          assert.deepStrictEqual(yield* balance, held)
+          yield* TestClock.adjust("30 seconds")
+          assert.deepStrictEqual(yield* balance, nothing)
+        }).pipe(Effect.provide(meterOn(unheard(broken))))
+
+        yield* Effect.gen(function* () {
+          const { reserve } = yield* Meter
+          const asking = yield* Effect.forkChild(reserve(order()), { startImmediately: true })
+          assert.deepStrictEqual(yield* balance, held)
+          yield* Fiber.interrupt(asking)
+          yield* TestClock.adjust("1 millis")
+          assert.deepStrictEqual(yield* balance, nothing)
+        }).pipe(Effect.provide(meterOn(unheard(Effect.never))))
+      })
+    }
+  )
+
   it.effect("while an order is open its lease is renewed, and only then", () => {
     const { layer, trouble } = troubled()
     return Effect.gen(function* () {
