@@ -22,6 +22,7 @@ import { ended, type OpenedStream, openStream, within } from "./OpenedStream.ts"
 import { type Order } from "./Order.ts"
 import { boundedTo, outputBound } from "./OutputBound.ts"
 import { ProviderStats } from "./ProviderStats.ts"
+import { withinPatience } from "./WithinPatience.ts"
 
 /** What answered, and how. A stream's first token is in `events` already; it fails when the provider breaks off. */
 export interface Routed<A> {
@@ -102,7 +103,7 @@ export class Router extends Context.Service<
             for (let tries = 0; ; tries++) {
               const rival = hedge === undefined || tries > 0 ? undefined : rivalOf(candidate, candidates, tried)
               const own = attempt(order, candidate, call(provider, candidate))
-              const result = yield* Effect.result(
+              const called =
                 hedge === undefined || rival === undefined
                   ? own
                   : hedged({
@@ -117,13 +118,16 @@ export class Router extends Context.Service<
                       onSecond: () => void tried.add(rival.candidate),
                       onLost: noteLost
                     })
-              )
+              const { firstTokenMs, totalMs } = candidate.provider.timeouts
+              const limitMs = order.streamed ? firstTokenMs : totalMs
+              const result = yield* Effect.result(withinPatience(order, limitMs, called))
               if (result._tag === "Success") {
                 const { answer, candidate: who, latencyMs } = result.success
                 order.facts.provider = who.provider.slug
                 const others = candidates.slice(at + 1).filter((other) => !tried.has(other))
                 return { candidate: who, fallbackUsed: at > 0 || who !== candidate, latencyMs, answer, others }
               }
+              if (result.failure._tag === "GatewayError") return yield* result.failure
               last = result.failure
               const fault = requestFault(last, order)
               if (fault !== null) return yield* fault

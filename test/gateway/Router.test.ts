@@ -1,5 +1,5 @@
 import { assert, it } from "@effect/vitest"
-import { Effect, Exit, Fiber, Layer, Scope, Stream } from "effect"
+import { Clock, Effect, Exit, Fiber, Layer, Scope, Stream } from "effect"
 import { TestClock } from "effect/testing"
 import { gatewayError, ModelNotFound, type Reason } from "../../src/domain/Errors.ts"
 import { Circuits } from "../../src/gateway/Circuits.ts"
@@ -137,12 +137,51 @@ it.effect.each<readonly [number, Patience, number]>([
   }).pipe(Effect.provide(layer))
 })
 
-it.effect("nobody else is asked once the client's patience is over", () => {
-  const { heard, layer } = routerOn({ alpha: { delayMs: 3_000, ...broken }, beta: good })
+it.effect("a call ends with the client's patience, and nobody else is asked; nobody's circuit hears of it", () => {
+  const { heard, layer } = routerOn({ alpha: { hangs: true }, beta: good })
   return Effect.gen(function* () {
-    const answered = yield* inTime(routed({ patience: { ms: 2_000, isStated: true } }), 3_000)
-    assert.strictEqual(reasonOf(answered)._tag, "ProvidersFailed")
-    assert.deepStrictEqual(heard.calls, ["alpha"])
+    const { snapshot } = yield* ProviderStats
+    for (let request = 0; request < 6; request++) {
+      const startedAtMs = yield* Clock.currentTimeMillis
+      const asked = routed({ startedAtMs, patience: { ms: 2_000, isStated: request % 2 === 0 } })
+      const { order, result } = yield* inTime(asked, 2_000)
+      assert.strictEqual(reasonOf({ order, result })._tag, "ProvidersTimedOut")
+      assert.deepInclude(order.attempts[0], { status: "timeout", errorType: "client_timeout", latencyMs: 2_000 })
+    }
+    assert.deepStrictEqual(
+      heard.calls,
+      Array.from({ length: 6 }, () => "alpha")
+    )
+    assert.deepStrictEqual(heard.aborted, heard.calls)
+    assert.strictEqual(snapshot("alpha", "test/small").calls, 0)
+  }).pipe(Effect.provide(layer))
+})
+
+it.effect("what a failed call left of the patience is all that the next one has", () => {
+  const { heard, layer } = routerOn({ alpha: { delayMs: 1_500, ...broken }, beta: { delayMs: 1_000, ...good } })
+  return Effect.gen(function* () {
+    const patience = { ms: 2_000, isStated: false }
+    const { order, result } = yield* inTime(routed({ patience }), 2_000)
+    assert.strictEqual(reasonOf({ order, result })._tag, "ProvidersTimedOut")
+    assert.deepStrictEqual(
+      order.attempts.map(({ errorType, latencyMs }) => [errorType, latencyMs]),
+      [
+        ["server_error", 1_500],
+        ["client_timeout", 500]
+      ]
+    )
+    assert.deepStrictEqual(heard.calls, ["alpha", "beta"])
+  }).pipe(Effect.provide(layer))
+})
+
+it.effect("a stream that began is not ended by the client's patience", () => {
+  const events = [piece("Hel"), 5_000, piece("lo"), stop, ending()]
+  const { layer } = routerOn({ alpha: { events } })
+  return Effect.gen(function* () {
+    const router = yield* Router
+    const order = yield* orderFor({ streamed: true, patience: { ms: 2_000, isStated: true } })
+    const read = Effect.scoped(Effect.flatMap(router.stream(order), ({ answer }) => Stream.runCollect(answer)))
+    assert.lengthOf(yield* inTime(read, 5_000), 4)
   }).pipe(Effect.provide(layer))
 })
 
