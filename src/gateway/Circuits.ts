@@ -50,35 +50,32 @@ export class Circuits extends Context.Service<
         openDuration: Schedule.min([Schedule.exponential("1 second"), Schedule.spaced("30 seconds")]),
         maxOpenDuration: "2 minutes"
       })
+      const clock = yield* Clock.Clock
       /** Until when nobody is sent to a provider that refuses our credentials. */
       const lockedOut = new Map<string, number>()
 
       const lockOut = Effect.fnUntraced(function* ({ provider }: Candidate) {
-        lockedOut.set(provider.slug, (yield* Clock.currentTimeMillis) + LOCKED_OUT_MS)
+        lockedOut.set(provider.slug, clock.currentTimeMillisUnsafe() + LOCKED_OUT_MS)
         yield* Effect.annotateLogs(
           Effect.logError("a provider refuses our credentials: check its key; requests go elsewhere meanwhile"),
           { provider: provider.slug }
         )
       })
 
-      const lockedOutForMs = ({ provider }: Candidate) =>
-        lockedOut.size === 0
-          ? Effect.succeed(0)
-          : Effect.map(Clock.currentTimeMillis, (nowMs) => Math.max(0, (lockedOut.get(provider.slug) ?? 0) - nowMs))
+      const lockedOutForMs = ({ provider }: Candidate): number =>
+        lockedOut.size === 0 ? 0 : Math.max(0, (lockedOut.get(provider.slug) ?? 0) - clock.currentTimeMillisUnsafe())
 
       const guarded = <A, R>(candidate: Candidate, call: Effect.Effect<A, ProviderError, R>) =>
-        breaker.execute(call, { key: keyOf(candidate), classify }).pipe(
-          Effect.mapError((error) => {
-            if (error instanceof ProviderError) return error
-            return new CircuitClosedToCalls(
-              error.reason._tag === "CircuitOpen" ? Duration.toMillis(error.reason.retryAfter) : null
-            )
-          }),
-          Effect.tapError((error) =>
-            error instanceof ProviderError && error.reason._tag === "CredentialsRefused"
-              ? lockOut(candidate)
-              : Effect.void
-          )
+        Effect.catch(
+          breaker.execute(call, { key: keyOf(candidate), classify }),
+          (error): Effect.Effect<never, Failed> => {
+            if (error instanceof ProviderError) {
+              const failed = Effect.fail(error)
+              return error.reason._tag === "CredentialsRefused" ? Effect.andThen(lockOut(candidate), failed) : failed
+            }
+            const retryAfterMs = error.reason._tag === "CircuitOpen" ? Duration.toMillis(error.reason.retryAfter) : null
+            return Effect.fail(new CircuitClosedToCalls(retryAfterMs))
+          }
         )
 
       return Circuits.of({
@@ -88,11 +85,12 @@ export class Circuits extends Context.Service<
           Stream.map(({ key, to }) => changeOf(key, to === "Open"))
         ),
         guard: (candidate) => (call) =>
-          Effect.flatMap(lockedOutForMs(candidate), (ms) =>
-            ms > 0 ? Effect.fail(new CircuitClosedToCalls(ms)) : guarded(candidate, call)
-          ),
+          Effect.suspend(() => {
+            const ms = lockedOutForMs(candidate)
+            return ms > 0 ? Effect.fail(new CircuitClosedToCalls(ms)) : guarded(candidate, call)
+          }),
         state: Effect.fnUntraced(function* (candidate) {
-          const ms = yield* lockedOutForMs(candidate)
+          const ms = lockedOutForMs(candidate)
           if (ms > 0) return { state: "open", openForMs: ms } satisfies CircuitState
           return yield* breaker.state(keyOf(candidate)).pipe(
             Effect.map((state): CircuitState => {
@@ -120,6 +118,8 @@ export class Circuits extends Context.Service<
     Layer.provide(CircuitBreaker.layerStoreRedis({ prefix: "tollgate:circuit:" }))
   )
 }
+
+type Failed = ProviderError | CircuitClosedToCalls
 
 /** How long a provider that refused our credentials is left alone: an operator needs longer to mend that than a request can wait. */
 const LOCKED_OUT_MS = 30_000

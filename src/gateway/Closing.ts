@@ -109,16 +109,16 @@ export class Closing extends Context.Service<
         )
       })
 
-      const whole = Effect.fnUntraced(function* (order: Order, answer: Answer, reply: ChatReply) {
-        yield* meter.durable(order)
-        const completionTokens = reply.usage === null ? countReply(reply) : 0
-        const generation = yield* meter.settle(order, {
-          ...endingOf(order, answer, reply.usage, completionTokens),
-          timeToFirstTokenMs: null,
-          finishReason: reply.choices[0]?.finish_reason ?? null
+      const whole = (order: Order, answer: Answer, reply: ChatReply) =>
+        Effect.flatMap(meter.durable(order), () => {
+          const completionTokens = reply.usage === null ? countReply(reply) : 0
+          const ending: Ending = {
+            ...endingOf(order, answer, reply.usage, completionTokens),
+            timeToFirstTokenMs: null,
+            finishReason: reply.choices[0]?.finish_reason ?? null
+          }
+          return Effect.map(meter.settle(order, ending), usageInfo)
         })
-        return usageInfo(generation)
-      })
 
       const metered = Effect.fnUntraced(function* (
         order: Order,

@@ -82,7 +82,8 @@ export class Meter extends Context.Service<
         const limits = yield* Limits
         const alerts = yield* BudgetAlerts
         const scope = yield* Effect.scope
-        const processId = (yield* Ids).next("prc", yield* Clock.currentTimeMillis)
+        const clock = yield* Clock.Clock
+        const processId = (yield* Ids).next("prc", clock.currentTimeMillisUnsafe())
         const queue = new BudgetQueue()
         /** Orders of this process that the ledger holds open. */
         let underWay = 0
@@ -175,8 +176,8 @@ export class Meter extends Context.Service<
         const topUp = Effect.fnUntraced(function* (order: Order, billedNano: NanoUsd) {
           const { account, caller } = order
           const capNano = caller.key.monthlyBudgetNano
-          const missing = billedNano - account.reservedNano - account.extendedNano
-          if (capNano === null || missing <= 0) return 0
+          const missing = missingNano(order, billedNano)
+          if (capNano === null || missing === 0) return 0
           const first = yield* ledger.extend(order.generationId, missing, capNano)
           if (first._tag === "Reserved") return ((account.extendedNano += missing), 0)
           const room = Math.max(0, Math.min(missing, roomOf(order, first.balance)))
@@ -186,26 +187,39 @@ export class Meter extends Context.Service<
           return missing - room
         })
 
-        const settle = Effect.fnUntraced(function* (order: Order, ending: Ending) {
-          const nowMs = yield* Clock.currentTimeMillis
-          const cost = costFor(order, ending, options.markup)
-          if (order.account.settled) return generationOf(order, ending, nowMs, cost)
-          order.account.settled = true
+        const settle = (order: Order, ending: Ending) =>
+          Effect.suspend(() => {
+            const nowMs = clock.currentTimeMillisUnsafe()
+            const cost = costFor(order, ending, options.markup)
+            if (order.account.settled) return Effect.succeed(generationOf(order, ending, nowMs, cost))
+            order.account.settled = true
+            return order.account.intent === null && missingNano(order, cost.billedNano) === 0
+              ? closed(order, ending, nowMs, cost)
+              : settleLate(order, ending, nowMs, cost)
+          })
+
+        /** Once the intent has been written, and with what the budget can pay. */
+        const settleLate = Effect.fnUntraced(function* (order: Order, ending: Ending, nowMs: number, cost: Cost) {
           yield* Effect.exit(durable(order))
           const uncharged = yield* Effect.orElseSucceed(topUp(order, cost.billedNano), () => 0)
           if (uncharged > 0) yield* Effect.logWarning("an answer cost more than its key's budget could pay")
-          const generation = generationOf(order, ending, nowMs, {
+          return yield* closed(order, ending, nowMs, {
             ...cost,
             markupNano: cost.markupNano - uncharged,
             billedNano: cost.billedNano - uncharged
           })
-          order.facts.generation = generation
-          yield* finish(order, ledger.settle(generation, order.month))
-          alerts.note(order.caller.key, false)
-          const used = ending.usageSource === "cache" ? 0 : ending.usage.promptTokens + ending.usage.completionTokens
-          yield* correct(order, used, nowMs)
-          return generation
         })
+
+        const closed = (order: Order, ending: Ending, nowMs: number, cost: Cost) => {
+          const generation = generationOf(order, ending, nowMs, cost)
+          order.facts.generation = generation
+          const { completionTokens, promptTokens } = ending.usage
+          const used = ending.usageSource === "cache" ? 0 : promptTokens + completionTokens
+          return Effect.flatMap(finish(order, ledger.settle(generation, order.month)), () => {
+            alerts.note(order.caller.key, false)
+            return Effect.as(correct(order, used, nowMs), generation)
+          })
+        }
 
         const voidOrder = Effect.fnUntraced(function* (order: Order) {
           if (order.account.settled) return
@@ -251,6 +265,10 @@ export class Meter extends Context.Service<
       })
     )
 }
+
+/** What an answer cost beyond what is held for it; a key without a cap holds what it likes. */
+const missingNano = ({ account, caller }: Order, billedNano: NanoUsd): NanoUsd =>
+  caller.key.monthlyBudgetNano === null ? 0 : Math.max(0, billedNano - account.reservedNano - account.extendedNano)
 
 const unavailable = (error: StoreError): Effect.Effect<never, GatewayError> =>
   Effect.fail(gatewayError(new DependencyUnavailable({ dependency: error.dependency })))
