@@ -7,16 +7,17 @@ import { domainToASCII } from "node:url"
 import { type Channel } from "../domain/User.ts"
 
 /** Of what mail servers accept, that which nobody can read as something else: no quotes, no comments, no look-alike letters. */
-const addressForm = /^[a-z0-9!#$%&'*+/=?^_`{|}~-]+(\.[a-z0-9!#$%&'*+/=?^_`{|}~-]+)*$/
+const addressForm = /^[a-z0-9!#$%&'*+/=?^_`{|}~-]+(\.[a-z0-9!#$%&'*+/=?^_`{|}~-]+)*$/i
 const domainForm = /^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/
 const numberForm = /^\+[1-9]\d{6,14}$/
 
 const addressOf = (text: string): Option.Option<string> => {
   const at = text.lastIndexOf("@")
-  const local = text.slice(0, at).toLowerCase()
+  // Judged as it was typed: there are letters beyond ASCII whose lower case is within, such as the sign for Kelvin.
+  const local = text.slice(0, at)
   const domain = domainToASCII(text.slice(at + 1)).toLowerCase()
   const fits = at > 0 && local.length <= 64 && domain.length <= 253 && addressForm.test(local)
-  return fits && domainForm.test(domain) ? Option.some(`${local}@${domain}`) : Option.none()
+  return fits && domainForm.test(domain) ? Option.some(`${local.toLowerCase()}@${domain}`) : Option.none()
 }
 
 /** The one form of what was typed, spaces around it aside; none when it is no address, or no number. */

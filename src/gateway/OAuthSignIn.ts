@@ -10,6 +10,7 @@ import { IdentityProviders } from "../identity/IdentityProviders.ts"
 import { type SettingsShape } from "../Settings.ts"
 import { Challenges, type OAuthFlow } from "../store/Challenges.ts"
 import { Arrivals } from "./Arrivals.ts"
+import { destinationOf } from "./Destination.ts"
 import { sameHash } from "./KeySecret.ts"
 import { orUnavailable } from "./OrUnavailable.ts"
 import { Pepper } from "./Pepper.ts"
@@ -129,12 +130,16 @@ export class OAuthSignIn extends Context.Service<
           userAgent: string | null
         ) {
           if (returned.searchParams.has("error")) return yield* gatewayError(new OAuthRefused({ fault: "denied" }))
-          const { email, subject } = yield* providers.identify(provider, returned, { state, nonce, verifier }).pipe(
-            Effect.tapError((error) => Effect.logWarning(`a sign-in was not completed: ${error.message}`)),
-            Effect.mapError((error) =>
-              error.kind === "unavailable" ? unavailable : gatewayError(new OAuthRefused({ fault: "not_proved" }))
+          const { email: verified, subject } = yield* providers
+            .identify(provider, returned, { state, nonce, verifier })
+            .pipe(
+              Effect.tapError((error) => Effect.logWarning(`a sign-in was not completed: ${error.message}`)),
+              Effect.mapError((error) =>
+                error.kind === "unavailable" ? unavailable : gatewayError(new OAuthRefused({ fault: "not_proved" }))
+              )
             )
-          )
+          // In the form that codes are sent to, or not at all: one that merely looks like somebody's leads to nobody.
+          const email = verified === null ? null : Option.getOrNull(destinationOf("email", verified))
           const user = yield* arrivals.welcome({ provider, subject, email, phone: null })
           return yield* sessions.begin({ user, signedInBy: provider, userAgent })
         })

@@ -24,6 +24,6 @@ export interface FlowSecrets {
 export interface ExternalIdentity {
   /** Names the person at this provider, for good. */
   readonly subject: string
-  /** Verified, in lower case; `null`: there is none. */
+  /** Verified, as the provider writes it; `null`: there is none. */
   readonly email: string | null
 }

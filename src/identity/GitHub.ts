@@ -45,5 +45,5 @@ export const githubIdentity = Effect.fnUntraced(function* (
   const { id } = yield* read("/user", User)
   const emails = yield* read("/user/emails", Emails)
   const primary = emails.find((one) => one.primary && one.verified)
-  return { subject: String(id), email: primary?.email.toLowerCase() ?? null } satisfies ExternalIdentity
+  return { subject: String(id), email: primary?.email ?? null } satisfies ExternalIdentity
 })

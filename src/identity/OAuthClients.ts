@@ -23,8 +23,7 @@ const Claims = Schema.Struct({
 
 const identityOf = ({ email, email_verified, sub }: typeof Claims.Type): ExternalIdentity => ({
   subject: sub,
-  email:
-    typeof email === "string" && (email_verified === true || email_verified === "true") ? email.toLowerCase() : null
+  email: typeof email === "string" && (email_verified === true || email_verified === "true") ? email : null
 })
 
 export const makeIdentityProviders = Effect.fnUntraced(function* (

@@ -86,6 +86,10 @@ it("an address or number has one form; what is shown of it tells little", () => 
   assert.deepStrictEqual(destinationOf("email", "a@Bücher.example"), Option.some("a@xn--bcher-kva.example"))
   assert.deepStrictEqual(destinationOf("email", `${"a".repeat(65)}@example.com`), Option.none())
   assert.deepStrictEqual(destinationOf("email", "anna＠example.com"), Option.none())
+  // Signs whose lower case is an ASCII letter: Kelvin's, and the one for a long s.
+  for (const address of ["\u212Aarl@example.com", "anna.\u017Fmith@example.com", "anna\u0130@example.com"]) {
+    assert.deepStrictEqual(destinationOf("email", address), Option.none(), address)
+  }
   assert.deepStrictEqual(destinationOf("sms", " +12025550123"), Option.some("+12025550123"))
   assert.deepStrictEqual(destinationOf("sms", "anna@example.com"), Option.none())
   assert.strictEqual(masked("email", "a@example.com"), "a•••@example.com")
