@@ -23,4 +23,9 @@ export class Budget {
     this.#over ||= this.#nowNanos() > this.#end
     return this.#over
   }
+
+  /** The search cannot be finished, whatever time is left. */
+  end(): void {
+    this.#over = true
+  }
 }

@@ -1,9 +1,11 @@
 /**
  * The libraries that check candidates. They are large, so nothing is loaded before the first text is searched; after that they stay.
  */
-import { Effect } from "effect"
+import { Effect, Result } from "effect"
 import { type parsePhoneNumberFromString } from "libphonenumber-js/max"
 import { type OwnPattern } from "../../domain/Privacy.ts"
+import { type Budget } from "./Budget.ts"
+import { TimedText } from "./TimedText.ts"
 
 export interface Libraries {
   /** libphonenumber, with the metadata of every kind of number. */
@@ -42,8 +44,8 @@ export const loadLibraries: Effect.Effect<Libraries> = Effect.map(load, ([phone,
 /** An operator's pattern, ready to be looked for. */
 export interface CompiledPattern {
   readonly name: string
-  /** Where it matches, from `from` on; null: nowhere any more. Linear in the text. */
-  readonly next: (text: string) => () => { readonly start: number; readonly end: number } | null
+  /** Where it matches next; null: nowhere any more. Linear in the text, and ends with the budget, or ends the budget if the engine fails. */
+  readonly next: (text: string, budget: Budget) => () => { readonly start: number; readonly end: number } | null
 }
 
 /** Compiles with RE2's engine, which never backtracks. Dies on a pattern that the settings should have refused. */
@@ -52,14 +54,20 @@ export const compilePatterns = (patterns: ReadonlyArray<OwnPattern>): Effect.Eff
     ? Effect.succeed([])
     : Effect.map(
         Effect.promise(() => import("re2js")),
-        ({ RE2JS }) =>
+        ({ MatcherInput, RE2JS }) =>
           patterns.map(({ name, pattern }): CompiledPattern => {
             const compiled = RE2JS.compile(pattern)
             return {
               name,
-              next: (text) => {
-                const matcher = compiled.matcher(text)
-                return () => (matcher.find() ? { start: matcher.start(), end: matcher.end() } : null)
+              next: (text, budget) => {
+                const matcher = compiled.matcher(MatcherInput.utf16(new TimedText(text, budget)))
+                return () => {
+                  const found = Result.try(() => matcher.find())
+                  if (Result.isFailure(found)) budget.end()
+                  return Result.isSuccess(found) && found.success
+                    ? { start: matcher.start(), end: matcher.end() }
+                    : null
+                }
               }
             }
           })

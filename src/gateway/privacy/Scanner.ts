@@ -28,7 +28,7 @@ export const makeScanner = (patterns: ReadonlyArray<OwnPattern>): Effect.Effect<
     return (text, wanted, budget) => {
       const spans: Array<Span> = []
       const add = (span: Span): void => void spans.push(span)
-      for (const pattern of own) if (wanted.has(pattern.name)) findOwn(text, pattern, budget, add)
+      for (const pattern of own) if (wanted.has(pattern.name) && !budget.isOver()) findOwn(text, pattern, budget, add)
       if (text.length >= SHORTEST) {
         const kinds = {
           cards: wanted.has("credit_card"),
@@ -50,7 +50,7 @@ export const makeScanner = (patterns: ReadonlyArray<OwnPattern>): Effect.Effect<
 
 /** An empty match names nothing and is passed over. */
 const findOwn = (text: string, { name, next }: CompiledPattern, budget: Budget, add: (span: Span) => void): void => {
-  const step = next(text)
+  const step = next(text, budget)
   for (let found = step(); found !== null && !budget.isOver(); found = step()) {
     if (found.end > found.start) add({ ...found, type: name })
   }

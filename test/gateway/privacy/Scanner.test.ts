@@ -194,3 +194,24 @@ it.effect.each([
     assert.isBelow((system + user) / 1_000, 1_000)
   })
 )
+
+it.effect.each([
+  ["(a|aa|aaa|aaaa){1,100}[b-c]", "a", 1],
+  [String.raw`[\s\S]{900}[!-/]`, "a", 1],
+  ["[ab]*a[ab]{400}[c-d]", "ab", 0],
+  [String.raw`x[\s\S]*y|x`, "x", 1_000]
+] as const)(
+  "a megabyte against an operator's pattern %s is given up in less than a second",
+  ([pattern, piece, matches]) =>
+    Effect.gen(function* () {
+      const scan = yield* makeScanner([{ name: "own", pattern }])
+      const text = megabyte(piece)
+      const before = process.threadCpuUsage()
+      const found = scan(text, new Set(["own"]), new Budget(() => process.hrtime.bigint()))
+      const { system, user } = process.threadCpuUsage(before)
+      assert.isBelow((system + user) / 1_000, 1_000)
+      assert.isNull(found)
+      // The next text finds the engine as it was.
+      assert.lengthOf(scan(`${piece.repeat(1_000)}b!`, new Set(["own"]), unlimited()) ?? [], matches)
+    })
+)
