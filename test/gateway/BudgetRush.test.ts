@@ -10,13 +10,13 @@ import { TestApp } from "../support/TestApp.ts"
 const REQUESTS = 200
 /** What one of them costs. */
 const PRICE_NANO = 5_000
-const PAID = 60
+const PAID = 50
 const CAP_NANO = PAID * PRICE_NANO + PRICE_NANO - 1
 
 const stores = Layer.merge(Ledger.layer, KeyRepo.layer).pipe(Layer.provide(layerPostgres))
 const app = TestApp.layer({ providers: [{ slug: "alpha", models: { "test/small": { reply: helloReply } } }], stores })
 
-it.effect("200 requests at once on a budget for 60, half of them streams", () =>
+it.effect("200 requests at once on a budget for 50, half of them streams", () =>
   Effect.gen(function* () {
     const { chat, issueKey } = yield* TestApp
     const ledger = yield* Ledger
