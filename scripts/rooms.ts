@@ -150,7 +150,7 @@ export const rooms: ReadonlyArray<Room> = [
     files: /^console\//,
     mayImport: /^$/,
     mayImportTypes: /^(?:api|domain)\//,
-    packages: package_("preact"),
+    packages: package_("preact|uplot"),
     because: "the console runs in a browser: of the server it knows the types of the contract, and nothing at run time"
   }
 ]

@@ -12,10 +12,14 @@ const kept = (): Theme => {
 
 export const theme = createStore<Theme>(kept())
 
+/** Counts up whenever the colours change, whoever changed them; what is drawn is drawn anew. */
+export const palette = createStore(0)
+
 const apply = (): void => {
   const chosen = theme.get()
   if (chosen === "system") delete document.documentElement.dataset["theme"]
   else document.documentElement.dataset["theme"] = chosen
+  palette.set(palette.get() + 1)
 }
 
 export const choose = (chosen: Theme): void => {
@@ -25,4 +29,15 @@ export const choose = (chosen: Theme): void => {
 }
 
 theme.watch(apply)
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", apply)
 apply()
+
+/** A colour of the stylesheet as a canvas takes it. */
+export const colorOf = (name: string): string => {
+  const probe = document.createElement("i")
+  probe.style.color = `var(--${name})`
+  document.body.append(probe)
+  const { color } = getComputedStyle(probe)
+  probe.remove()
+  return color
+}

@@ -104,7 +104,7 @@ layer(Console.layer(), { timeout: "90 seconds" })("the console, for an operator"
   walks("shows figures that renew themselves", wide, async ({ gateway, page }) => {
     await enter(page, gateway)
     await page.getByText("Requests per minute").waitFor()
-    await page.locator(".chart svg").nth(7).waitFor()
+    await page.locator(".chart canvas").nth(7).waitFor()
     const requests = page.locator(".facts > div").first().locator(".figure")
     const before = Number(await requests.textContent())
     const { key } = await Effect.runPromise(gateway.issueKey())
@@ -116,6 +116,44 @@ layer(Console.layer(), { timeout: "90 seconds" })("the console, for an operator"
     )
     const first = page.locator(".facts > div").first()
     await first.locator(".figure", { hasText: new RegExp(`^${before + 1}$`) }).waitFor()
+  })
+
+  walks("draws charts where there are some, and tells their figures to the keyboard", wide, async (walker) => {
+    const { gateway, page } = walker
+    const parts: Array<string> = []
+    page.on("request", (request) => {
+      if (request.resourceType() === "script") parts.push(new URL(request.url()).pathname)
+    })
+    await enter(page, gateway, "/console/keys")
+    await page.getByRole("heading", { level: 1, name: "Keys" }).waitFor()
+    assert.lengthOf(parts, 1)
+    await openPage(page, "Overview")
+    const chart = page.getByRole("slider", { name: "Requests per minute" })
+    await chart.locator("canvas").waitFor()
+    await openPage(page, "Usage")
+    await openPage(page, "Overview")
+    await chart.locator("canvas").waitFor()
+    // What draws them came with the first of them, once.
+    assert.lengthOf(parts, 2)
+    // One call in this minute, none in the first of the hour.
+    const { key } = await Effect.runPromise(gateway.issueKey())
+    const body = { model: "mock/echo", messages: [{ role: "user", content: "Drawn?" }] }
+    await Effect.runPromise(gateway.send("/v1/chat/completions", { key, body }))
+    await page.locator('[role=slider][aria-label="Requests per minute"]:not([aria-valuetext$="requests 0"])').waitFor()
+    await chart.focus()
+    await page.keyboard.press("Home")
+    await page.locator('[role=slider][aria-valuenow="0"][aria-valuetext$="requests 0"]').waitFor()
+    await page.keyboard.press("ArrowRight")
+    await page.locator('[role=slider][aria-label="Requests per minute"][aria-valuenow="1"]').waitFor()
+  })
+
+  walks("shows a chart's figures where its drawing does not load", wide, async ({ expectError, gateway, page }) => {
+    expectError("ERR_FAILED")
+    await page.route(/plot-[^/]*\.js$/, (route) => route.abort())
+    await enter(page, gateway)
+    await page.getByText("The drawing did not load.").nth(7).waitFor()
+    await page.locator(".chart .legend", { hasText: "requests" }).first().waitFor()
+    assert.deepStrictEqual(await barriers(page), [])
   })
 
   walks(

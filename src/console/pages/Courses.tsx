@@ -2,7 +2,8 @@
 import { useMemo } from "preact/hooks"
 import { type Timeseries } from "../../api/Series.ts"
 import { count, ms, usd, words } from "../format.ts"
-import { Chart, type Line } from "../parts/Chart.tsx"
+import { Chart } from "../parts/Chart.tsx"
+import { type Line } from "../parts/course.ts"
 import { type LagSample } from "./Overview.tsx"
 
 type Bucket = Timeseries["data"][number]
