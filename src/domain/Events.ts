@@ -1,5 +1,5 @@
 /**
- * What happens now and then and somebody outside wants to hear of: keys, budgets, circuits. The port through which the gateway says it. By
+ * What happens now and then and somebody outside wants to hear of: keys, budgets, circuits, providers. The port through which the gateway says it. By
  * default nobody listens, and saying it costs nothing.
  */
 import { Context, Effect } from "effect"
@@ -11,7 +11,8 @@ export const eventTypes = [
   "key.rotated",
   "key.revoked",
   "circuit.opened",
-  "circuit.closed"
+  "circuit.closed",
+  "provider.refused"
 ] as const
 export type EventType = (typeof eventTypes)[number]
 

@@ -1,13 +1,14 @@
 /**
  * One circuit a provider and model: after five failures in a row it opens, is tried again after a pause that doubles up to half a
  * minute, and closes with the first success. A provider that refuses our credentials is left alone at once, for half a minute, and the
- * operator is told. A request's own fault counts for nothing. An open circuit leaves the provider out of a
+ * operator is told; one that forbids a model, for that model. A request's own fault counts for nothing. An open circuit leaves the provider out of a
  * request's candidates without a call.
  */
-import { type Cause, Clock, Context, Duration, Effect, type Exit, Layer, Schedule, Stream } from "effect"
+import { type Cause, Clock, Context, Duration, Effect, type Exit, Layer, PubSub, Schedule, Stream } from "effect"
 import { CircuitBreaker } from "effect/persistence"
 import { type Candidate } from "../domain/Catalog.ts"
 import { ProviderError } from "../providers/Provider.ts"
+import { Lockouts } from "./Lockouts.ts"
 
 /** The circuit did not let the call through. `retryAfterMs`: until it may; `null`: another request is probing. */
 export class CircuitClosedToCalls extends Error {
@@ -32,6 +33,13 @@ export interface CircuitChange {
   readonly isOpen: boolean
 }
 
+/** A provider began to refuse our credentials: said once, until it has answered again. */
+export interface Refusal {
+  readonly provider: string
+  readonly model: string
+  readonly status: number
+}
+
 export class Circuits extends Context.Service<
   Circuits,
   {
@@ -40,6 +48,7 @@ export class Circuits extends Context.Service<
     ) => <A, R>(call: Effect.Effect<A, ProviderError, R>) => Effect.Effect<A, ProviderError | CircuitClosedToCalls, R>
     readonly state: (candidate: Candidate) => Effect.Effect<CircuitState>
     readonly changes: Stream.Stream<CircuitChange>
+    readonly refusals: Stream.Stream<Refusal>
   }
 >()("tollgate/gateway/Circuits") {
   static readonly layerNoStore = Layer.effect(
@@ -51,19 +60,23 @@ export class Circuits extends Context.Service<
         maxOpenDuration: "2 minutes"
       })
       const clock = yield* Clock.Clock
-      /** Until when nobody is sent to a provider that refuses our credentials. */
-      const lockedOut = new Map<string, number>()
+      const lockouts = new Lockouts()
+      const refusals = yield* PubSub.unbounded<Refusal>()
 
-      const lockOut = Effect.fnUntraced(function* ({ provider }: Candidate) {
-        lockedOut.set(provider.slug, clock.currentTimeMillisUnsafe() + LOCKED_OUT_MS)
+      const lockOut = Effect.fnUntraced(function* (candidate: Candidate, status: number) {
+        const isNews = lockouts.add(candidate, status, clock.currentTimeMillisUnsafe())
+        const refusal = { provider: candidate.provider.slug, model: candidate.offer.id, status }
+        if (isNews) yield* PubSub.publish(refusals, refusal)
         yield* Effect.annotateLogs(
-          Effect.logError("a provider refuses our credentials: check its key; requests go elsewhere meanwhile"),
-          { provider: provider.slug }
+          Effect.logError(
+            "a provider refuses our credentials: check its key and account; requests go elsewhere meanwhile"
+          ),
+          refusal
         )
       })
 
-      const lockedOutForMs = ({ provider }: Candidate): number =>
-        lockedOut.size === 0 ? 0 : Math.max(0, (lockedOut.get(provider.slug) ?? 0) - clock.currentTimeMillisUnsafe())
+      const lockedOutForMs = (candidate: Candidate): number =>
+        lockouts.isEmpty ? 0 : lockouts.remainingMs(candidate, clock.currentTimeMillisUnsafe())
 
       const guarded = <A, R>(candidate: Candidate, call: Effect.Effect<A, ProviderError, R>) =>
         Effect.catch(
@@ -71,7 +84,10 @@ export class Circuits extends Context.Service<
           (error): Effect.Effect<never, Failed> => {
             if (error instanceof ProviderError) {
               const failed = Effect.fail(error)
-              return error.reason._tag === "CredentialsRefused" ? Effect.andThen(lockOut(candidate), failed) : failed
+              const { reason } = error
+              return reason._tag === "CredentialsRefused"
+                ? Effect.andThen(lockOut(candidate, reason.status), failed)
+                : failed
             }
             const retryAfterMs = error.reason._tag === "CircuitOpen" ? Duration.toMillis(error.reason.retryAfter) : null
             return Effect.fail(new CircuitClosedToCalls(retryAfterMs))
@@ -84,10 +100,14 @@ export class Circuits extends Context.Service<
           Stream.filter(({ from, to }) => from === "Closed" || to === "Closed"),
           Stream.map(({ key, to }) => changeOf(key, to === "Open"))
         ),
+        refusals: Stream.fromPubSub(refusals),
         guard: (candidate) => (call) =>
           Effect.suspend(() => {
+            if (lockouts.isEmpty) return guarded(candidate, call)
             const ms = lockedOutForMs(candidate)
-            return ms > 0 ? Effect.fail(new CircuitClosedToCalls(ms)) : guarded(candidate, call)
+            return ms > 0
+              ? Effect.fail(new CircuitClosedToCalls(ms))
+              : Effect.tap(guarded(candidate, call), () => Effect.sync(() => lockouts.lift(candidate)))
           }),
         state: Effect.fnUntraced(function* (candidate) {
           const ms = lockedOutForMs(candidate)
@@ -120,9 +140,6 @@ export class Circuits extends Context.Service<
 }
 
 type Failed = ProviderError | CircuitClosedToCalls
-
-/** How long a provider that refused our credentials is left alone: an operator needs longer to mend that than a request can wait. */
-const LOCKED_OUT_MS = 30_000
 
 const keyOf = ({ offer, provider }: Candidate): string => `${provider.slug}|${offer.id}`
 

@@ -6,7 +6,7 @@ import { type EventData, Events, type EventType } from "../../src/domain/Events.
 import * as BudgetAlerts from "../../src/gateway/BudgetAlerts.ts"
 import * as CircuitEvents from "../../src/gateway/CircuitEvents.ts"
 import { Circuits } from "../../src/gateway/Circuits.ts"
-import { ProviderError, ServerFault } from "../../src/providers/Provider.ts"
+import { CredentialsRefused, ProviderError, ServerFault } from "../../src/providers/Provider.ts"
 import { type Balance, Ledger } from "../../src/store/Ledger.ts"
 import { Notices } from "../../src/store/Notices.ts"
 import { databaseError } from "../../src/store/SqlFault.ts"
@@ -67,6 +67,29 @@ it.effect("of circuits: that one opened, and that it closed; not each probe that
     assert.deepStrictEqual(said, [
       ["circuit.opened", data],
       ["circuit.closed", data]
+    ])
+  }).pipe(Effect.provide(CircuitEvents.layer.pipe(Layer.provideMerge(Layer.mergeAll(Circuits.layerMemory, listening)))))
+})
+
+it.effect("of providers: that one refuses our credentials, once until it has answered", () => {
+  const { listening, said } = recorder()
+  const candidate = candidateWith("alpha")
+  const refused = new ProviderError({ provider: "alpha", reason: new CredentialsRefused({ status: 401 }) })
+  return Effect.gen(function* () {
+    const { guard } = yield* Circuits
+    const refusing = Effect.flip(guard(candidate)(Effect.fail(refused)))
+    for (let minute = 0; minute < 3; minute++) {
+      yield* refusing
+      yield* TestClock.adjust("1 minute")
+    }
+    const data = { provider: "alpha", model: "test/small", status: 401 }
+    assert.deepStrictEqual(said, [["provider.refused", data]])
+    yield* guard(candidate)(Effect.void)
+    yield* refusing
+    yield* TestClock.adjust("0 millis")
+    assert.deepStrictEqual(said, [
+      ["provider.refused", data],
+      ["provider.refused", data]
     ])
   }).pipe(Effect.provide(CircuitEvents.layer.pipe(Layer.provideMerge(Layer.mergeAll(Circuits.layerMemory, listening)))))
 })

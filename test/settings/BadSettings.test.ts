@@ -272,7 +272,7 @@ describe("a wrong settings file", () => {
       'webhooks: [{ url: "https://u:hunter2@h/", secret: hunter2, events: [key.lost] }]',
       `webhooks[0].url ${hidden}; expected an http:// or https:// address without credentials, query or fragment, such as https://hooks.example.com/tollgate`,
       `webhooks[0].secret ${hidden}; expected at least 16 characters`,
-      'webhooks[0].events[0] is "key.lost"; expected one of budget.threshold, budget.exhausted, key.created, key.rotated, key.revoked, circuit.opened, circuit.closed'
+      'webhooks[0].events[0] is "key.lost"; expected one of budget.threshold, budget.exhausted, key.created, key.rotated, key.revoked, circuit.opened, circuit.closed, provider.refused'
     ],
     [
       "webhooks: [{ url: http://h/a, secret: sixteen-characters }, { url: http://h/a, secret: sixteen-characters }]",
