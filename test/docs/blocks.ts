@@ -11,6 +11,7 @@ export const documents: ReadonlyArray<string> = [
   "README.md",
   "AGENTS.md",
   "CHANGELOG.md",
+  "SECURITY.md",
   ...globSync("docs/**/*.md", { cwd: root }).toSorted()
 ]
 
