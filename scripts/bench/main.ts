@@ -1,7 +1,7 @@
 /**
  * Measures the gateway beside a bare node:http + undici proxy (the floor that Node allows) on one machine in one run, each in turn:
  * misses (every request has a body of its own, so the cache is asked and has nothing), hits (one body), and streams. The gateway runs
- * on Postgres with every policy on. Prints one table a phase and, with `--out`, writes the figures as JSON. Exits 1 when any request
+ * on Postgres with every policy on. Then what durability costs: misses with governance off, on the embedded database and on Postgres. Prints one table a phase and, with `--out`, writes the figures as JSON. Exits 1 when any request
  * failed: then the figures mean nothing.
  */
 import { writeFileSync } from "node:fs"
@@ -9,7 +9,7 @@ import { availableParallelism, cpus } from "node:os"
 import { chatBody } from "./messages.ts"
 import { type Options, parseOptions, type Phase } from "./options.ts"
 import { ratios, render, type Row, type Table } from "./report.ts"
-import { Closers, type Server, startGateway, startNginx, startProgram } from "./servers.ts"
+import { Closers, type Durability, type Server, startGateway, startNginx, startProgram } from "./servers.ts"
 import { driveStreams } from "./streamLoad.ts"
 import { drive } from "./wrk.ts"
 
@@ -28,6 +28,7 @@ const measureRequests = async (target: Target, unique: boolean, seconds: number)
     "req/s @32": many.requestsPerSecond,
     "p50 ms @32": many.p50Ms,
     "p99 ms @32": many.p99Ms,
+    "req/s @1": one.requestsPerSecond,
     "p50 ms @1": one.p50Ms,
     "p99 ms @1": one.p99Ms,
     "CPU us/req @32": many.cpuMicrosPerRequest,
@@ -70,7 +71,8 @@ const measureStreams = async (
 const titles: Readonly<Record<Phase, string>> = {
   misses: "Misses: every request unique",
   hits: "Cache hits: one request again and again",
-  streams: "Streams: 50 tokens each, the first after 50 ms, one every 20 ms"
+  streams: "Streams: 50 tokens each, the first after 50 ms, one every 20 ms",
+  durability: "What durability costs: misses, with governance off and on"
 }
 
 /** The cache must do what the phase says, or the figures are another phase's. */
@@ -89,53 +91,116 @@ const checkCache = async (gateway: Target): Promise<void> => {
   if (seen.join() !== "miss,hit,miss") throw new Error(`the cache answers ${seen.join()} where miss,hit,miss was due`)
 }
 
-const measure = async (options: Options, closers: Closers): Promise<ReadonlyMap<Phase, Table>> => {
-  const nginx = await startNginx(closers)
-  const streaming = await startProgram(closers, "upstream", "streamUpstream.ts")
-  const bare = await startProgram(closers, "bare proxy", "bareProxy.ts", [nginx.url, streaming.url])
-  const path = "/v1/chat/completions"
-  const gateway = { server: await startGateway(closers, nginx, streaming), path, streamPath: path }
-  await checkCache(gateway)
-  const tables = new Map<Phase, Table>()
-  for (const phase of options.phases) {
-    const upstream = { server: phase === "streams" ? streaming : nginx, path, streamPath: path }
-    const table = new Map<string, Row>()
-    for (const target of [upstream, { server: bare, path, streamPath: "/stream" }, gateway]) {
-      console.error(`${phase}: ${target.server.name} ...`)
-      table.set(
-        target.server.name,
-        phase === "streams"
-          ? await measureStreams(target, table.get(upstream.server.name), options.streams, options.seconds)
-          : await measureRequests(target, phase === "misses", options.seconds)
-      )
-    }
-    tables.set(phase, table)
-    console.log(`${render(`${titles[phase]} (${options.seconds} s a measurement)`, table)}\n`)
+interface Upstreams {
+  readonly nginx: Server
+  readonly streaming: Server
+}
+type Add = (phase: Phase, table: Table) => void
+
+const path = "/v1/chat/completions"
+
+/** Closes all that it started when it is over, so that what comes next has the machine for itself. */
+const closing = async <A>(use: (closers: Closers) => Promise<A>): Promise<A> => {
+  const closers = new Closers()
+  open.add(closers)
+  try {
+    return await use(closers)
+  } finally {
+    await closers.close()
+    open.delete(closers)
   }
-  return tables
+}
+const open = new Set<Closers>()
+const closeAll = async (): Promise<void> => {
+  for (const closers of [...open].toReversed()) await closers.close()
 }
 
-const options = parseOptions(process.argv.slice(2))
-const closers = new Closers()
-for (const signal of ["SIGINT", "SIGTERM"] as const) {
-  process.once(signal, () => void closers.close().finally(() => process.exit(130)))
+const measureBesideBare = async (options: Options, { nginx, streaming }: Upstreams, add: Add): Promise<void> => {
+  const phases = options.phases.filter((phase) => phase !== "durability")
+  if (phases.length === 0) return
+  await closing(async (closers) => {
+    const bare = await startProgram(closers, "bare proxy", "bareProxy.ts", [nginx.url, streaming.url])
+    const gateway = { server: await startGateway(closers, nginx, streaming), path, streamPath: path }
+    await checkCache(gateway)
+    for (const phase of phases) {
+      const upstream = { server: phase === "streams" ? streaming : nginx, path, streamPath: path }
+      const table = new Map<string, Row>()
+      for (const target of [upstream, { server: bare, path, streamPath: "/stream" }, gateway]) {
+        console.error(`${phase}: ${target.server.name} ...`)
+        table.set(
+          target.server.name,
+          phase === "streams"
+            ? await measureStreams(target, table.get(upstream.server.name), options.streams, options.seconds)
+            : await measureRequests(target, phase === "misses", options.seconds)
+        )
+      }
+      add(phase, table)
+    }
+  })
 }
-try {
-  console.log(`${availableParallelism()} cores (${cpus()[0]?.model ?? "unknown"}), Node ${process.version}\n`)
-  const tables = await measure(options, closers)
-  const failed = [...tables.values()].some((table) => [...table.values()].some((row) => (row["errors"] ?? 0) > 0))
-  if (failed) console.error("Some requests failed: see the column `errors`.")
-  process.exitCode = failed ? 1 : 0
-  if (options.out !== null) {
-    const phases = Array.from(tables, ([phase, table]) => [
-      phase,
-      { ...Object.fromEntries(table), ratios: ratios(table, "tollgate", "bare proxy") }
-    ])
-    writeFileSync(
-      options.out,
-      `${JSON.stringify({ node: process.version, seconds: options.seconds, ...Object.fromEntries(phases) }, null, 2)}\n`
+
+const kinds: ReadonlyArray<{
+  readonly name: string
+  readonly durability: Durability
+  readonly budgetUsd: number | null
+}> = [
+  { name: "off", durability: "off", budgetUsd: null },
+  { name: "embedded, no cap", durability: "embedded", budgetUsd: null },
+  { name: "embedded, capped", durability: "embedded", budgetUsd: 1_000_000 },
+  { name: "Postgres, no cap", durability: "postgres", budgetUsd: null },
+  { name: "Postgres, capped", durability: "postgres", budgetUsd: 1_000_000 }
+]
+
+/** One gateway after the other; `of off`: the share that is left of the requests a second with governance off. */
+const measureDurability = async (options: Options, { nginx, streaming }: Upstreams, add: Add): Promise<void> => {
+  if (!options.phases.includes("durability")) return
+  const table = new Map<string, Row>()
+  for (const { name, ...kind } of kinds) {
+    console.error(`durability: ${name} ...`)
+    const row = await closing(async (closers) =>
+      measureRequests(
+        { server: await startGateway(closers, nginx, streaming, kind), path, streamPath: path },
+        true,
+        options.seconds
+      )
     )
+    const off = table.get("off") ?? row
+    const share = (column: string): number => (row[column] ?? Number.NaN) / (off[column] ?? Number.NaN)
+    table.set(name, { "of off @32": share("req/s @32"), "of off @1": share("req/s @1"), ...row })
   }
-} finally {
-  await closers.close()
+  add("durability", table)
+}
+
+const measure = (options: Options): Promise<ReadonlyMap<Phase, Table>> =>
+  closing(async (closers) => {
+    const nginx = await startNginx(closers)
+    const streaming = await startProgram(closers, "upstream", "streamUpstream.ts")
+    const tables = new Map<Phase, Table>()
+    const add: Add = (phase, table) => {
+      tables.set(phase, table)
+      console.log(`${render(`${titles[phase]} (${options.seconds} s a measurement)`, table)}\n`)
+    }
+    await measureBesideBare(options, { nginx, streaming }, add)
+    await measureDurability(options, { nginx, streaming }, add)
+    return tables
+  })
+
+const options = parseOptions(process.argv.slice(2))
+for (const signal of ["SIGINT", "SIGTERM"] as const) {
+  process.once(signal, () => void closeAll().finally(() => process.exit(130)))
+}
+console.log(`${availableParallelism()} cores (${cpus()[0]?.model ?? "unknown"}), Node ${process.version}\n`)
+const tables = await measure(options)
+const failed = [...tables.values()].some((table) => [...table.values()].some((row) => (row["errors"] ?? 0) > 0))
+if (failed) console.error("Some requests failed: see the column `errors`.")
+process.exitCode = failed ? 1 : 0
+if (options.out !== null) {
+  const phases = Array.from(tables, ([phase, table]) => [
+    phase,
+    { ...Object.fromEntries(table), ratios: ratios(table, "tollgate", "bare proxy") }
+  ])
+  writeFileSync(
+    options.out,
+    `${JSON.stringify({ node: process.version, seconds: options.seconds, ...Object.fromEntries(phases) }, null, 2)}\n`
+  )
 }

@@ -1,7 +1,7 @@
 /** The command line of the benchmark. */
 import { parseArgs } from "node:util"
 
-export const phases = ["misses", "hits", "streams"] as const
+export const phases = ["misses", "hits", "streams", "durability"] as const
 export type Phase = (typeof phases)[number]
 
 export interface Options {
@@ -14,7 +14,8 @@ export interface Options {
   readonly out: string | null
 }
 
-export const usage = "usage: scripts/bench/run [--seconds N] [--only misses|hits|streams] [--streams N] [--out FILE]"
+export const usage =
+  "usage: scripts/bench/run [--seconds N] [--only misses|hits|streams|durability] [--streams N] [--out FILE]"
 
 const positive = (name: string, text: string): number => {
   const value = Number(text)

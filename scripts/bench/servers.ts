@@ -1,6 +1,6 @@
 /**
  * The processes under measurement, each on a free port of 127.0.0.1 and stopped at the end: nginx with one canned completion, the
- * upstream that streams, the bare proxy, and the gateway on a Postgres of its own that syncs every commit to disk. What a
+ * upstream that streams, the bare proxy, and the gateway, on a Postgres of its own that syncs every commit to disk unless told otherwise. What a
  * process says before it is ready is shown when it never gets there.
  */
 import { spawn, type ChildProcess } from "node:child_process"
@@ -145,11 +145,23 @@ cache: { enabled: true, ttl_seconds: 3600, scope: key, max_entries: 10000 }
 `
 }
 
-/** The gateway with every policy on: a key with limits that are checked and not reached, and a budget that is never used up. */
-export const startGateway = async (closers: Closers, upstream: Server, streaming: Server): Promise<Server> => {
+/** `off`: nothing is reserved, limited or recorded; else with every policy on, on the embedded database or on a Postgres of its own. */
+export type Durability = "off" | "embedded" | "postgres"
+
+interface GatewayOptions {
+  readonly durability: Durability
+  /** What the key may spend in a month, in USD; null: there is no cap. */
+  readonly budgetUsd: number | null
+}
+
+/** Its key has limits that are checked and not reached, and the default a budget that is never used up. */
+export const startGateway = async (
+  closers: Closers,
+  upstream: Server,
+  streaming: Server,
+  { budgetUsd, durability }: GatewayOptions = { durability: "postgres", budgetUsd: 1_000_000 }
+): Promise<Server> => {
   const path = directory(closers)
-  const postgres = await startPostgres(["fsync=on", "synchronous_commit=on", "full_page_writes=on"])
-  closers.add(() => postgres.stop())
   const adminKey = "bench-admin-key-of-this-run-only"
   const config = join(path, "tollgate.yaml")
   writeFileSync(config, settingsFile(upstream, streaming))
@@ -162,16 +174,20 @@ export const startGateway = async (closers: Closers, upstream: Server, streaming
     TOLLGATE_ADMIN_KEY: adminKey,
     TOLLGATE_CONFIG: config,
     TOLLGATE_DATA_DIR: join(path, "data"),
-    TOLLGATE_LOG_LEVEL: "warn",
-    DATABASE_URL: postgres.url
+    TOLLGATE_LOG_LEVEL: "warn"
   }
-  const main = join(import.meta.dirname, "../../src/main.ts")
+  if (durability === "postgres") {
+    const postgres = await startPostgres(["fsync=on", "synchronous_commit=on", "full_page_writes=on"])
+    closers.add(() => postgres.stop())
+    env["DATABASE_URL"] = postgres.url
+  }
+  const main = join(import.meta.dirname, durability === "off" ? "ungoverned.ts" : "../../src/main.ts")
   const ready = answers(`${url}/health/ready`, (status) => status === 200)
   const pid = await start(closers, process.execPath, [main], env, ready)
   const response = await fetch(`${url}/v1/keys`, {
     method: "POST",
     headers: { "content-type": "application/json", "x-admin-key": adminKey },
-    body: JSON.stringify({ name: "bench", tier: "enterprise", monthly_budget_usd: 1_000_000 })
+    body: JSON.stringify({ name: "bench", tier: "enterprise", monthly_budget_usd: budgetUsd })
   })
   const record = (await response.json()) as { readonly key?: string }
   if (record.key === undefined) throw new Error(`no key from the gateway: ${response.status} ${JSON.stringify(record)}`)

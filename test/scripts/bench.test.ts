@@ -8,7 +8,7 @@ describe("parseOptions", () => {
   it("has defaults for everything", () => {
     assert.deepStrictEqual(parseOptions([]), {
       seconds: 8,
-      phases: ["misses", "hits", "streams"],
+      phases: ["misses", "hits", "streams", "durability"],
       streams: 200,
       out: null
     })
@@ -24,7 +24,10 @@ describe("parseOptions", () => {
   })
 
   it("refuses what it does not know, and says how it is meant", () => {
-    assert.throws(() => parseOptions(["--only", "both"]), /--only both: one of misses, hits, streams\nusage:/)
+    assert.throws(
+      () => parseOptions(["--only", "both"]),
+      /--only both: one of misses, hits, streams, durability\nusage:/
+    )
     assert.throws(() => parseOptions(["--seconds", "0"]), /--seconds 0: a whole number from 1 on/)
     assert.throws(() => parseOptions(["--fast"]), /--fast/)
   })

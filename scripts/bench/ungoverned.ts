@@ -1,0 +1,67 @@
+/**
+ * The gateway with governance off: nothing is reserved, limited or recorded, and keys live in memory. Everything else is as it is
+ * served. The measure for what the limits and the ledger cost.
+ */
+import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
+import { Effect, Layer, Redacted } from "effect"
+import * as Observability from "../../src/Observability.ts"
+import { memory, serving, signInMemory } from "../../src/Server.ts"
+import { Settings } from "../../src/Settings.ts"
+import { CacheStore } from "../../src/store/CacheStore.ts"
+import { KeyRepo } from "../../src/store/KeyRepo.ts"
+import { Ledger } from "../../src/store/Ledger.ts"
+import { Limits } from "../../src/store/Limits.ts"
+
+const unrecorded = Layer.effect(
+  Ledger,
+  Effect.map(Ledger, (ledger) =>
+    Ledger.of({
+      ...ledger,
+      reserve: () => Effect.succeed({ _tag: "Reserved" }),
+      extend: () => Effect.succeed({ _tag: "Reserved" }),
+      settle: () => Effect.void,
+      void: () => Effect.void
+    })
+  )
+).pipe(Layer.provide(Ledger.layerMemory))
+
+const unlimited = Layer.effect(
+  Limits,
+  Effect.map(Limits, (limits) =>
+    Limits.of({
+      ...limits,
+      acquire: ({ limits: { requestsPerMinute, tokensPerMinute } }) =>
+        Effect.succeed({
+          refusedBy: null,
+          retryAfterMs: 0,
+          requests: { limit: requestsPerMinute, remaining: requestsPerMinute, resetMs: 0 },
+          tokens: { limit: tokensPerMinute, remaining: tokensPerMinute, resetMs: 0 }
+        }),
+      correct: () => Effect.void,
+      release: () => Effect.void
+    })
+  )
+).pipe(Layer.provide(Limits.layerMemory))
+
+Layer.unwrap(
+  Effect.map(Settings, (settings) => {
+    const value = settings.adminKey ?? Redacted.make("")
+    return Layer.provide(
+      serving(settings, { value, path: null, fresh: false }),
+      Layer.mergeAll(
+        unrecorded,
+        unlimited,
+        KeyRepo.layerMemory,
+        CacheStore.layerMemory(settings.cache),
+        memory,
+        signInMemory
+      )
+    )
+  })
+).pipe(
+  Layer.provide(Observability.layer),
+  Layer.provide(Settings.layer),
+  Layer.launch,
+  Observability.reportFailure,
+  NodeRuntime.runMain
+)
