@@ -5,27 +5,17 @@
  * overshot.
  */
 import { Clock, Context, Duration, Effect, Fiber, Layer, Schedule, type Stream } from "effect"
-import { type Candidate } from "../domain/Catalog.ts"
 import { type ChatEvent } from "../domain/Chat.ts"
 import { DependencyUnavailable, gatewayError, type GatewayError } from "../domain/Errors.ts"
-import { type Generation, type UsageSource } from "../domain/Generation.ts"
+import { type Generation } from "../domain/Generation.ts"
 import { Ids } from "../domain/Ids.ts"
-import {
-  addCosts,
-  type Cost,
-  type NanoUsd,
-  type Prices,
-  pricesFor,
-  priceUsage,
-  savedCost,
-  type TokenUsage
-} from "../domain/Money.ts"
+import { type NanoUsd } from "../domain/Money.ts"
 import { Ledger } from "../store/Ledger.ts"
 import { Limits } from "../store/Limits.ts"
 import { type StoreError } from "../store/StoreError.ts"
-import { chargedCost, chargedUsage } from "./Charges.ts"
 import { BudgetAlerts } from "./BudgetAlerts.ts"
 import { BudgetQueue } from "./BudgetQueue.ts"
+import { costFor, type Ending, generationOf } from "./Ending.ts"
 import { estimateOf } from "./Estimate.ts"
 import { estimatedTokens, type Order } from "./Order.ts"
 import { staged } from "./RequestTrace.ts"
@@ -36,18 +26,6 @@ import { likelyNano, payAsItComes, roomOf } from "./Slices.ts"
 const SIGNS_A_LEASE = 5
 const TRY_AGAIN = Schedule.spaced("1 second")
 const LATE_TRIES = 120
-
-/** How an order ended. `candidate` null: no provider answered. */
-export interface Ending {
-  readonly candidate: Candidate | null
-  readonly usage: TokenUsage
-  readonly usageSource: UsageSource
-  readonly timeToFirstTokenMs: number | null
-  readonly finishReason: string | null
-  readonly errorType: string | null
-  readonly cancelled: boolean
-  readonly fallbackUsed: boolean
-}
 
 export class Meter extends Context.Service<
   Meter,
@@ -272,44 +250,3 @@ const missingNano = ({ account, caller }: Order, billedNano: NanoUsd): NanoUsd =
 
 const unavailable = (error: StoreError): Effect.Effect<never, GatewayError> =>
   Effect.fail(gatewayError(new DependencyUnavailable({ dependency: error.dependency })))
-
-const costFor = ({ charges }: Order, { candidate, usage, usageSource }: Ending, markup: number): Cost => {
-  if (candidate === null) return chargedCost(charges, markup)
-  const price = candidate.offer.pricing
-  const own = usageSource === "cache" ? savedCost(usage, price) : priceUsage(usage, price, markup)
-  return charges.length === 0 ? own : addCosts(own, chargedCost(charges, markup))
-}
-
-const freePrices: Prices = { prompt: 0, completion: 0, cachedPrompt: null }
-
-const generationOf = (order: Order, ending: Ending, nowMs: number, cost: Cost): Generation => {
-  const pricing = ending.candidate?.offer.pricing ?? freePrices
-  const last = order.attempts.at(-1)
-  return {
-    id: order.generationId,
-    keyId: order.caller.key.id,
-    ownerId: order.caller.key.ownerId,
-    model: ending.candidate?.offer.id ?? last?.model ?? order.model,
-    provider: ending.candidate?.provider.slug ?? last?.provider ?? "",
-    createdAtMs: order.startedAtMs,
-    usage: order.charges.length === 0 ? ending.usage : chargedUsage(order.charges, ending.usage),
-    usageSource: order.charges.length === 0 ? ending.usageSource : "counted",
-    cost,
-    latencyMs: nowMs - order.startedAtMs,
-    timeToFirstTokenMs: ending.timeToFirstTokenMs,
-    fallbackUsed: ending.fallbackUsed,
-    cacheHit: ending.usageSource === "cache",
-    streamed: order.streamed,
-    cancelled: ending.cancelled,
-    finishReason: ending.finishReason,
-    errorType: ending.errorType,
-    attempts: order.attempts,
-    excluded: order.excluded,
-    price: pricesFor(pricing, ending.usage.promptTokens),
-    reservation: {
-      reservedNano: order.account.reservedNano,
-      extendedNano: order.account.extendedNano,
-      settledNano: cost.billedNano
-    }
-  }
-}

@@ -1,0 +1,61 @@
+/** How an order ended, what that costs, and the generation that it leaves. */
+import { type Candidate } from "../domain/Catalog.ts"
+import { type Generation, type UsageSource } from "../domain/Generation.ts"
+import { addCosts, type Cost, type Prices, pricesFor, priceUsage, savedCost, type TokenUsage } from "../domain/Money.ts"
+import { chargedCost, chargedUsage } from "./Charges.ts"
+import { type Order } from "./Order.ts"
+
+/** `candidate` null: no provider answered. */
+export interface Ending {
+  readonly candidate: Candidate | null
+  readonly usage: TokenUsage
+  readonly usageSource: UsageSource
+  readonly timeToFirstTokenMs: number | null
+  readonly finishReason: string | null
+  readonly errorType: string | null
+  readonly cancelled: boolean
+  readonly fallbackUsed: boolean
+}
+
+/** By the prices at the order's start, with the markup, and with what is paid beside the call that ended it. */
+export const costFor = ({ charges }: Order, { candidate, usage, usageSource }: Ending, markup: number): Cost => {
+  if (candidate === null) return chargedCost(charges, markup)
+  const price = candidate.offer.pricing
+  const own = usageSource === "cache" ? savedCost(usage, price) : priceUsage(usage, price, markup)
+  return charges.length === 0 ? own : addCosts(own, chargedCost(charges, markup))
+}
+
+const freePrices: Prices = { prompt: 0, completion: 0, cachedPrompt: null }
+
+/** `nowMs`: when it ended. `cost`: what is charged. */
+export const generationOf = (order: Order, ending: Ending, nowMs: number, cost: Cost): Generation => {
+  const pricing = ending.candidate?.offer.pricing ?? freePrices
+  const last = order.attempts.at(-1)
+  return {
+    id: order.generationId,
+    keyId: order.caller.key.id,
+    ownerId: order.caller.key.ownerId,
+    model: ending.candidate?.offer.id ?? last?.model ?? order.model,
+    provider: ending.candidate?.provider.slug ?? last?.provider ?? "",
+    createdAtMs: order.startedAtMs,
+    usage: order.charges.length === 0 ? ending.usage : chargedUsage(order.charges, ending.usage),
+    usageSource: order.charges.length === 0 ? ending.usageSource : "counted",
+    cost,
+    latencyMs: nowMs - order.startedAtMs,
+    timeToFirstTokenMs: ending.timeToFirstTokenMs,
+    fallbackUsed: ending.fallbackUsed,
+    cacheHit: ending.usageSource === "cache",
+    streamed: order.streamed,
+    cancelled: ending.cancelled,
+    finishReason: ending.finishReason,
+    errorType: ending.errorType,
+    attempts: order.attempts,
+    excluded: order.excluded,
+    price: pricesFor(pricing, ending.usage.promptTokens),
+    reservation: {
+      reservedNano: order.account.reservedNano,
+      extendedNano: order.account.extendedNano,
+      settledNano: cost.billedNano
+    }
+  }
+}
