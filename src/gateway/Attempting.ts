@@ -41,6 +41,8 @@ export const attempting =
             const at = order.attempts.push(attempt) - 1
             if (trace !== null && span !== null) trace.called(span, at, attempt, order.streamed)
             if (!answered && !(error instanceof ProviderError)) return
+            // Nobody was called.
+            if (error instanceof ProviderError && error.reason._tag === "Unsupported") return
             const rejected = error instanceof ProviderError && error.reason._tag === "Rejected"
             stats.record(candidate.provider.slug, candidate.offer.id, {
               ok: answered || rejected,

@@ -16,7 +16,8 @@ import {
   ServerFault,
   Throttled,
   TimedOut,
-  Unreachable
+  Unreachable,
+  Unsupported
 } from "../../src/providers/Provider.ts"
 import { type Script } from "../../src/providers/Scripted.ts"
 import { type OrderOptions, requestWith } from "./orders.ts"
@@ -328,6 +329,25 @@ it.effect("the statistics count what was answered, and a client's fault as an an
     assert.strictEqual(stats.throughputTps, 71.2, "five tokens in 70 ms")
   }).pipe(Effect.provide(layer))
 })
+
+it.effect(
+  "what a dialect cannot express is nothing against its provider: the next one is asked, and nobody counts it",
+  () => {
+    const unsupported = fails(new Unsupported({ param: "logit_bias", message: "no" }))
+    const { heard, layer } = routerOn({ alpha: unsupported, beta: good }, 0)
+    return Effect.gen(function* () {
+      for (let request = 0; request < 6; request++) {
+        const answered = yield* routed()
+        assert.strictEqual(contentOf(answered), "Hello")
+        assert.deepInclude(answered.order.attempts[0], { status: "error", errorType: "unsupported" })
+      }
+      assert.lengthOf(heard.calls, 12)
+      const { snapshot } = yield* ProviderStats
+      assert.deepInclude(snapshot("alpha"), { calls: 0, successRate: 1 })
+      assert.deepInclude(snapshot("beta"), { calls: 6, successRate: 1 })
+    }).pipe(Effect.provide(layer))
+  }
+)
 
 const streamOf = (options: OrderOptions = {}) =>
   Effect.gen(function* () {
