@@ -11,7 +11,12 @@ import { behind, type Gateway, type Mode, modes, type Receipt, useUpstream } fro
 
 const upstream = useUpstream()
 
-const LIMIT_MS = 1_000
+/** From the client's leaving to the provider's hearing of it. A machine that was busy elsewhere may try again. */
+const LIMIT_MS = 100
+const promptly = <E, R>(tookMs: Effect.Effect<number, E, R>) =>
+  Effect.map(Effect.repeat(Effect.scoped(tookMs), { until: (ms) => ms < LIMIT_MS, times: 4 }), (ms) =>
+    assert.isBelow(ms, LIMIT_MS)
+  )
 const role = sse(chunkBody({ role: "assistant", content: "" }))
 const begun = { headers: { "content-type": "application/json" }, chunks: [JSON.stringify(chatBody()).slice(0, 200)] }
 const beforeAnything: ReadonlyArray<readonly [string, Mode, Behaviour]> = [
@@ -56,7 +61,6 @@ describe("the client leaves", () => {
       const leave = start(gateway, mode)
       yield* gateway.called("alpha")
       const tookMs = yield* letGo(gateway, leave())
-      assert.isBelow(tookMs, LIMIT_MS)
       const receipt = yield* settled(gateway)
       assert.deepInclude(receipt, { provider: "alpha", cancelled: true, finish_reason: null, error_type: null })
       assert.strictEqual(receipt?.usage.completion_tokens, 0)
@@ -64,7 +68,8 @@ describe("the client leaves", () => {
         receipt?.attempts.map(({ status }) => status),
         ["cancelled"]
       )
-    })
+      return tookMs
+    }).pipe(promptly)
   )
 
   it.live("in the middle of a stream: what was produced is paid for", () =>
@@ -75,12 +80,12 @@ describe("the client leaves", () => {
       yield* Effect.promise(() => answer.until("three"))
       answer.leave()
       const tookMs = yield* letGo(gateway, Date.now())
-      assert.isBelow(tookMs, LIMIT_MS)
       const receipt = yield* settled(gateway)
       assert.deepInclude(receipt, { provider: "alpha", cancelled: true, usage_source: "counted", error_type: null })
       assert.strictEqual(receipt?.usage.completion_tokens, 3)
       assert.isAbove(receipt?.cost.billed_usd ?? 0, 0)
-    })
+      return tookMs
+    }).pipe(promptly)
   )
 
   it.live("while a second try is waited for: there is none", () =>
