@@ -107,7 +107,10 @@ export const UsageInfo = Schema.Struct({
   estimated_cost_usd: Usd,
   cached_tokens: Tokens,
   cache_discount_usd: Usd,
-  cache_hit: CacheHit
+  cache_hit: CacheHit,
+  /** What OpenAI's clients read of a provider's prompt cache and of reasoning; absent where there was none. */
+  prompt_tokens_details: Schema.optionalKey(Schema.Struct({ cached_tokens: Schema.Int })),
+  completion_tokens_details: Schema.optionalKey(Schema.Struct({ reasoning_tokens: Schema.Int }))
 }).annotate({ identifier: "UsageInfo" })
 export type UsageInfo = typeof UsageInfo.Type
 

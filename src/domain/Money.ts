@@ -50,11 +50,15 @@ export const pricesFor = (pricing: Pricing, promptTokens: number): Prices => {
   return { prompt, completion, cachedPrompt }
 }
 
-/** Tokens as a provider reported them, or as they were counted here. `cachedTokens` are part of `promptTokens`. */
+/**
+ * Tokens as a provider reported them, or as they were counted here. `cachedTokens` are part of `promptTokens`, `reasoningTokens` of
+ * `completionTokens`; these are told where the provider told of some.
+ */
 export interface TokenUsage {
   readonly promptTokens: number
   readonly completionTokens: number
   readonly cachedTokens: number
+  readonly reasoningTokens?: number
 }
 
 /** Cost of one generation (contract §6): `prompt + completion - cacheDiscount = total`, `billed = total + markup`. */

@@ -292,5 +292,9 @@ export const usageInfo = ({ cacheHit, cost, usage }: Generation): UsageInfo => (
   estimated_cost_usd: usdFromNano(cost.billedNano),
   cached_tokens: usage.cachedTokens,
   cache_discount_usd: usdFromNano(cost.cacheDiscountNano),
-  cache_hit: cacheHit
+  cache_hit: cacheHit,
+  ...(usage.cachedTokens > 0 ? { prompt_tokens_details: { cached_tokens: usage.cachedTokens } } : {}),
+  ...(usage.reasoningTokens === undefined
+    ? {}
+    : { completion_tokens_details: { reasoning_tokens: usage.reasoningTokens } })
 })

@@ -37,7 +37,8 @@ const Receipt = Schema.Struct({
     reservedNano: Schema.Finite,
     extendedNano: Schema.Finite,
     settledNano: Schema.Finite
-  })
+  }),
+  reasoningTokens: Schema.optionalKey(Schema.Finite)
 })
 
 const Row = Schema.Struct({
@@ -104,18 +105,30 @@ export const generationValues = (generation: Generation, month: string): Readonl
     generation.cancelled,
     generation.finishReason === null ? null : storable(generation.finishReason),
     generation.errorType,
-    { attempts, excluded, price, reservation }
+    { attempts, excluded, price, reservation, ...reasoningOf(usage) }
   ]
 }
 
-const generationOf = (row: Row): Generation => ({
+/** It has no column of its own. */
+const reasoningOf = ({ reasoningTokens }: { readonly reasoningTokens?: number }) =>
+  reasoningTokens === undefined ? {} : { reasoningTokens }
+
+const generationOf = ({
+  receipt: { attempts, excluded, price, reservation, ...receipt },
+  ...row
+}: Row): Generation => ({
   id: row.id,
   keyId: row.keyId,
   ownerId: row.ownerId,
   model: row.model,
   provider: row.provider,
   createdAtMs: row.createdAtMs,
-  usage: { promptTokens: row.promptTokens, completionTokens: row.completionTokens, cachedTokens: row.cachedTokens },
+  usage: {
+    promptTokens: row.promptTokens,
+    completionTokens: row.completionTokens,
+    cachedTokens: row.cachedTokens,
+    ...reasoningOf(receipt)
+  },
   usageSource: row.usageSource,
   cost: {
     promptNano: row.promptNano,
@@ -133,7 +146,10 @@ const generationOf = (row: Row): Generation => ({
   cancelled: row.cancelled,
   finishReason: row.finishReason,
   errorType: row.errorType,
-  ...row.receipt
+  attempts,
+  excluded,
+  price,
+  reservation
 })
 
 /** Every column, in order. */

@@ -121,16 +121,23 @@ const rich: ChatReply = {
       finish_reason: "stop"
     }
   ],
-  usage: { promptTokens: 10, completionTokens: 20, cachedTokens: 4 },
+  usage: { promptTokens: 10, completionTokens: 20, cachedTokens: 4, reasoningTokens: 12 },
   systemFingerprint: "fp_1"
 }
 
 it.effect("a JSON entry is replayed as a stream: tool calls by their index, refusal, logprobs", () =>
   Effect.gen(function* () {
-    const { chat, issueKey } = yield* TestApp
+    const { chat, issueKey, send } = yield* TestApp
     const { secret } = yield* issueKey()
     const whole = yield* chat(ask("Hi", { n: 3 }), { key: secret })
     assert.deepStrictEqual(JSON.parse(whole.text).choices, rich.choices)
+    const details = {
+      prompt_tokens_details: { cached_tokens: 4 },
+      completion_tokens_details: { reasoning_tokens: 12 }
+    }
+    assert.deepInclude(JSON.parse(whole.text).usage, details)
+    const path = `/v1/generations/${whole.headers.get("x-generation-id")}`
+    assert.deepInclude(JSON.parse((yield* send(path, { key: secret })).text).usage, details)
     const replay = yield* chat(ask("Hi", { n: 3, stream: true }), { key: secret })
     assert.strictEqual(replay.headers.get("x-tollgate-cache"), "hit")
     assert.deepStrictEqual(
@@ -187,7 +194,9 @@ it.effect("a stream's entry is replayed as JSON: parallel tool calls put togethe
       estimated_cost_usd: 0,
       cached_tokens: 4,
       cache_discount_usd: 0.00005,
-      cache_hit: true
+      cache_hit: true,
+      prompt_tokens_details: { cached_tokens: 4 },
+      completion_tokens_details: { reasoning_tokens: 12 }
     })
   }).pipe(
     Effect.provide(

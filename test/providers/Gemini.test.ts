@@ -47,7 +47,7 @@ describe("Gemini chat", () => {
             finish_reason: "stop"
           }
         ],
-        usage: { promptTokens: 2152, completionTokens: 151, cachedTokens: 2027 },
+        usage: { promptTokens: 2152, completionTokens: 151, cachedTokens: 2027, reasoningTokens: 142 },
         systemFingerprint: "gemini-2.5-flash"
       })
     })
@@ -80,7 +80,12 @@ describe("Gemini chat", () => {
           finish_reason: "tool_calls"
         }
       ])
-      assert.deepStrictEqual(reply.usage, { promptTokens: 82, completionTokens: 78, cachedTokens: 0 })
+      assert.deepStrictEqual(reply.usage, {
+        promptTokens: 82,
+        completionTokens: 78,
+        cachedTokens: 0,
+        reasoningTokens: 61
+      })
     })
   )
 

@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Stream } from "effect"
 import { type ChatEvent, type ChatRequest } from "../../src/domain/Chat.ts"
+import { type TokenUsage } from "../../src/domain/Money.ts"
 import { makeGemini } from "../../src/providers/dialects/Gemini.ts"
 import { Cut, Malformed, Rejected, ServerFault, TimedOut } from "../../src/providers/Provider.ts"
 import { sse } from "../support/upstream/Bodies.ts"
@@ -31,10 +32,11 @@ const broken = Effect.fnUntraced(function* (given: Replay, sent: Partial<ChatReq
 const packets = (...events: ReadonlyArray<string>): ReadonlyArray<Buffer> => events.map((event) => Buffer.from(event))
 const deltas = (events: ReadonlyArray<ChatEvent>) =>
   events.flatMap((event) => (event._tag === "Choices" ? event.choices : []))
-const end = (
-  usage: { promptTokens: number; completionTokens: number; cachedTokens: number } | null,
-  systemFingerprint: string | null = null
-): ChatEvent => ({ _tag: "End", usage, systemFingerprint })
+const end = (usage: TokenUsage | null, systemFingerprint: string | null = null): ChatEvent => ({
+  _tag: "End",
+  usage,
+  systemFingerprint
+})
 const said = (text: string, rest: object = {}) =>
   sse({ candidates: [{ content: { parts: [{ text }], role: "model" }, index: 0, ...rest }] })
 const last = (text: string) => said(text, { finishReason: "STOP" })
@@ -110,7 +112,7 @@ describe("Gemini streams", () => {
       ])
       assert.deepStrictEqual(
         events.at(-1),
-        end({ promptTokens: 82, completionTokens: 78, cachedTokens: 0 }, "gemini-3-flash-preview")
+        end({ promptTokens: 82, completionTokens: 78, cachedTokens: 0, reasoningTokens: 61 }, "gemini-3-flash-preview")
       )
     })
   )
@@ -138,7 +140,7 @@ describe("Gemini streams", () => {
       ])
       assert.deepStrictEqual(
         events.at(-1),
-        end({ promptTokens: 2152, completionTokens: 145, cachedTokens: 2027 }, "gemini-2.5-pro")
+        end({ promptTokens: 2152, completionTokens: 145, cachedTokens: 2027, reasoningTokens: 142 }, "gemini-2.5-pro")
       )
     })
   )

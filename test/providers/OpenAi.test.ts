@@ -63,6 +63,23 @@ describe("OpenAI chat", () => {
     })
   )
 
+  it.effect("counts reasoning as part of the completion, also where a vendor counts it apart", () =>
+    Effect.gen(function* () {
+      const usageOf = (usage: object) =>
+        Effect.map(
+          chat(json({ choices: [{ message: { role: "assistant", content: "4" }, finish_reason: "stop" }], usage })),
+          (reply) => reply.usage
+        )
+      const details = { completion_tokens_details: { reasoning_tokens: 94 } }
+      const among = { prompt_tokens: 32, completion_tokens: 103, total_tokens: 135, ...details }
+      const expected = { promptTokens: 32, completionTokens: 103, cachedTokens: 0, reasoningTokens: 94 }
+      assert.deepStrictEqual(yield* usageOf(among), expected)
+      assert.deepStrictEqual(yield* usageOf({ ...among, completion_tokens: 9 }), expected)
+      const untold = { prompt_tokens: 32, completion_tokens: 50, ...details }
+      assert.deepStrictEqual(yield* usageOf(untold), { ...expected, completionTokens: 50, reasoningTokens: 50 })
+    })
+  )
+
   it.effect("refuses what is no answer", () =>
     Effect.gen(function* () {
       const reasonFor = (given: Replay) => Effect.map(Effect.flip(chat(given)), (error) => error.reason)

@@ -96,7 +96,8 @@ export const ledgerSuite = <E>(name: string, ledgerLayer: Layer.Layer<Ledger | A
             { provider: "b", model: "m", status: "ok", latencyMs: 2, errorType: null, httpStatus: null }
           ],
           excluded: [{ slug: "c", model: "m", reason: "data_policy" }],
-          price: { prompt: 1, completion: 2, cachedPrompt: 3 }
+          price: { prompt: 1, completion: 2, cachedPrompt: 3 },
+          usage: { promptTokens: 10, completionTokens: 20, cachedTokens: 5, reasoningTokens: 7 }
         })
         yield* ledger.settle(generation, MONTH)
         assert.deepStrictEqual(yield* balanceOf(keyId), { spentNano: 40, reservedNano: 0 })

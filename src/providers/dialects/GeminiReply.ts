@@ -24,10 +24,12 @@ export const readUsage = (usage: unknown): TokenUsage | null => {
   const prompt = countOf(usage["promptTokenCount"])
   if (prompt === null) return null
   const counted = (member: string): number => countOf(usage[member]) ?? 0
+  const reasoningTokens = counted("thoughtsTokenCount")
   return {
     promptTokens: prompt + counted("toolUsePromptTokenCount"),
-    completionTokens: counted("candidatesTokenCount") + counted("thoughtsTokenCount"),
-    cachedTokens: Math.min(counted("cachedContentTokenCount"), prompt)
+    completionTokens: counted("candidatesTokenCount") + reasoningTokens,
+    cachedTokens: Math.min(counted("cachedContentTokenCount"), prompt),
+    ...(reasoningTokens === 0 ? {} : { reasoningTokens })
   }
 }
 

@@ -9,8 +9,8 @@ import { Malformed } from "../Provider.ts"
 import { countOf, isWire, stringOf, type Wire, wiresOf } from "../Wire.ts"
 
 /**
- * Cached tokens are where OpenAI, DeepSeek or Moonshot put them. A count of zero is a count; usage without
- * `prompt_tokens` is none.
+ * Cached tokens are where OpenAI, DeepSeek or Moonshot put them. Reasoning is part of the completion, also of a vendor
+ * that counts it apart, as xAI does: its total says so. A count of zero is a count; usage without `prompt_tokens` is none.
  */
 export const readUsage = (usage: unknown): TokenUsage | null => {
   if (!isWire(usage)) return null
@@ -22,7 +22,13 @@ export const readUsage = (usage: unknown): TokenUsage | null => {
     countOf(usage["prompt_cache_hit_tokens"]) ??
     countOf(usage["cached_tokens"]) ??
     0
-  return { promptTokens, completionTokens: countOf(usage["completion_tokens"]) ?? 0, cachedTokens }
+  const completion = countOf(usage["completion_tokens"]) ?? 0
+  const told = usage["completion_tokens_details"]
+  const reasoningTokens = (isWire(told) ? countOf(told["reasoning_tokens"]) : null) ?? 0
+  if (reasoningTokens === 0) return { promptTokens, completionTokens: completion, cachedTokens }
+  const isApart = countOf(usage["total_tokens"]) === promptTokens + completion + reasoningTokens
+  const completionTokens = isApart ? completion + reasoningTokens : completion
+  return { promptTokens, completionTokens, cachedTokens, reasoningTokens: Math.min(reasoningTokens, completionTokens) }
 }
 
 /**
