@@ -129,7 +129,7 @@ export class KeysGroup extends HttpApiGroup.make("keys")
       params: keyId,
       payload: RotateKeyRequest,
       success: IssuedApiKey,
-      error: errors(404, 409, 500, 503)
+      error: errors(400, 404, 500, 503)
     })
   )
   .middleware(Validation)

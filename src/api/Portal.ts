@@ -89,7 +89,7 @@ export class PortalGroup extends HttpApiGroup.make("portal")
       params: keyId,
       payload: RotateKeyRequest,
       success: IssuedApiKey,
-      error: errors(404, 409, 500, 503)
+      error: errors(400, 404, 500, 503)
     }),
     HttpApiEndpoint.get("grants", "/v1/portal/grants", {
       success: OwnGrants,

@@ -3,7 +3,14 @@
  * seconds, so a revoked key stops within that time on every replica, and at once on the one that revoked it.
  */
 import { Cache, Clock, Context, Duration, Effect, Layer, Option, type Redacted, Schedule } from "effect"
-import { DependencyUnavailable, gatewayError, type GatewayError, NotFound, Unauthenticated } from "../domain/Errors.ts"
+import {
+  DependencyUnavailable,
+  gatewayError,
+  type GatewayError,
+  InvalidRequest,
+  NotFound,
+  Unauthenticated
+} from "../domain/Errors.ts"
 import { Events, type EventType } from "../domain/Events.ts"
 import { Ids, isId } from "../domain/Ids.ts"
 import { type KeyRecord, type RateLimits, type Scope, statusOf, type Tier } from "../domain/Key.ts"
@@ -63,7 +70,7 @@ export class Accounts extends Context.Service<
     readonly get: (id: string) => Effect.Effect<KeyView, GatewayError>
     readonly change: (id: string, patch: KeyPatch) => Effect.Effect<KeyView, GatewayError>
     readonly revoke: (id: string) => Effect.Effect<KeyView, GatewayError>
-    /** A new secret; the old one stays valid for `graceSeconds`. */
+    /** A new secret; the old one stays valid for `graceSeconds`. Refuses a revoked key, which no secret would open. */
     readonly rotate: (id: string, graceSeconds: number) => Effect.Effect<IssuedKey, GatewayError>
   }
 >()("tollgate/gateway/Accounts") {
@@ -179,6 +186,7 @@ export class Accounts extends Context.Service<
         const rotate = Effect.fn("Accounts.rotate")(function* (id: string, graceSeconds: number) {
           const nowMs = yield* Clock.currentTimeMillis
           const { key } = yield* get(id)
+          if (key.state === "revoked") return yield* revokedKey
           const fresh = makeSecret(key.publicId)
           const view = yield* change(id, {
             secretHash: fresh.hash,
@@ -206,6 +214,16 @@ export class Accounts extends Context.Service<
     )
 }
 
+const revokedKey = Effect.fail(
+  gatewayError(
+    new InvalidRequest({
+      message: "This key is revoked: no new secret would open anything. Make another key.",
+      param: null,
+      code: "key_revoked",
+      provider: null
+    })
+  )
+)
 const unauthenticated = Effect.fail(gatewayError(new Unauthenticated()))
 
 const orUnavailable = <A, R>(self: Effect.Effect<A, StoreError | GatewayError, R>): Effect.Effect<A, GatewayError, R> =>

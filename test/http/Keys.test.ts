@@ -160,6 +160,16 @@ it.effect("a rotated key has a new secret and the same id; the old one lives as 
   }).pipe(Effect.provide(app))
 )
 
+it.effect("a revoked key gets no new secret", () =>
+  Effect.gen(function* () {
+    const made = (yield* admin("POST", "/v1/keys", { name: "a" })).body
+    yield* admin("DELETE", `/v1/keys/${made.id}`)
+    const { body, status } = yield* admin("POST", `/v1/keys/${made.id}/rotate`, { grace_seconds: 10 })
+    assert.deepStrictEqual([status, body.error.type, body.error.code], [400, "invalid_request", "key_revoked"])
+    assert.strictEqual(yield* opens(made.key), 401)
+  }).pipe(Effect.provide(app))
+)
+
 it.effect("404 for a key that there is not, on every endpoint", () =>
   Effect.gen(function* () {
     for (const key of ["key_x", id("key", 77), id("gen", 1)]) {
