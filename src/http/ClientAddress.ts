@@ -44,8 +44,20 @@ export const clientAddress = (
 export const isLocal = ({ headers, remoteAddress }: HttpServerRequest.HttpServerRequest): boolean => {
   const peer = plain(Option.getOrElse(remoteAddress, () => "unknown"))
   const host = (headers["host"] ?? "").replace(/:\d+$/, "").toLowerCase()
-  const proxied = headers["x-forwarded-for"] ?? headers["forwarded"] ?? headers["via"]
-  return isLoopback(peer) && (host === "localhost" || isLoopback(host.replace(/^\[|\]$/g, ""))) && proxied === undefined
+  const proxied = marksOfProxies.some((name) => headers[name] !== undefined)
+  return isLoopback(peer) && (host === "localhost" || isLoopback(host.replace(/^\[|\]$/g, ""))) && !proxied
 }
+
+/** What proxies add to a request, the ones or the others. */
+const marksOfProxies = [
+  "x-forwarded-for",
+  "x-forwarded-host",
+  "x-forwarded-proto",
+  "x-real-ip",
+  "forwarded",
+  "via",
+  "cf-connecting-ip",
+  "true-client-ip"
+]
 
 const isLoopback = (address: string): boolean => address === "::1" || (isIPv4(address) && address.startsWith("127."))

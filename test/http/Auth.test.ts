@@ -102,6 +102,44 @@ it.effect("a code is used once, tried five times, valid for ten minutes, and goo
   }).pipe(Effect.provide(app))
 )
 
+it.effect("a code cannot be guessed by many at once: five guesses count, whichever networks they come from", () =>
+  Effect.gen(function* () {
+    const { body } = yield* start("victim@example.com")
+    const [{ code }] = yield* letters
+    const guess = (code: string, network: number) =>
+      ask("/auth/register/email/verify", {
+        body: { challenge_id: body.challenge_id, code },
+        headers: { "x-forwarded-for": `198.51.100.${network}` }
+      })
+    const wrong = Array.from({ length: 40 }, (_, index) =>
+      String((Number(code) + 1 + index) % 1_000_000).padStart(6, "0")
+    )
+    const guesses = yield* Effect.forEach(wrong, guess, { concurrency: "unbounded" })
+    assert.deepStrictEqual([...new Set(guesses.map(({ status }) => status))], [401])
+    const right = yield* guess(code, 99)
+    assert.deepStrictEqual([right.status, right.body.error.code], [401, "invalid_code"])
+
+    // Another code for each guess: five an hour, and then none, whoever asks for them.
+    const others = yield* Effect.forEach(Array.from({ length: 6 }), (_, index) =>
+      Effect.andThen(
+        TestClock.adjust("1 minute"),
+        ask("/auth/register/email/start", {
+          body: { email: "victim@example.com" },
+          headers: { "x-forwarded-for": `203.0.113.${index}` }
+        })
+      )
+    )
+    assert.deepStrictEqual(
+      others.map(({ status }) => status),
+      [200, 200, 200, 200, 429, 429]
+    )
+  }).pipe(
+    Effect.provide(
+      TestApp.layer({ providers: [], settings: { auth: { ...noSignIn, trustedProxies: ["127.0.0.0/8", "::1/128"] } } })
+    )
+  )
+)
+
 it.effect("a code of one channel opens nothing in another", () =>
   Effect.gen(function* () {
     const { body } = yield* start("anna@example.com")

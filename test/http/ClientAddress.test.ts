@@ -40,7 +40,7 @@ it("local is a loopback peer under a loopback name, through no proxy", () => {
   for (const name of ["evil.example", "127.0.0.1.evil.example", "localhost.evil.example", ""]) {
     assert.isFalse(isLocal(request("127.0.0.1", host(name))), name)
   }
-  for (const header of ["x-forwarded-for", "forwarded", "via"]) {
+  for (const header of ["x-forwarded-for", "x-forwarded-proto", "x-real-ip", "forwarded", "via", "cf-connecting-ip"]) {
     assert.isFalse(isLocal(request("127.0.0.1", { ...host("localhost"), [header]: "127.0.0.1" })), header)
   }
   assert.isFalse(isLocal(request("192.0.2.1", host("localhost"))))
