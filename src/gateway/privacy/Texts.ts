@@ -18,7 +18,11 @@ export interface Place {
 export type Visit = (text: string, place: Place) => string
 
 const routing = new Set(["model", "models", "provider", "messages", "input"])
-const opaque = new Set(["id", "type", "signature", "data", "encrypted_content", "image_url", "input_audio", "file"])
+/** Texts that are no texts. Below a member of such a name, as in a tool's schema for a parameter `id`, there may be some. */
+const opaque = new Set(["id", "type", "signature", "data", "encrypted_content"])
+const media = new Set(["image_url", "input_audio", "file"])
+/** Names in there are the client's own, and mean nothing to anybody else. */
+const isOwn = ({ message, path }: Place): boolean => message === null && path.split(".", 1)[0] === "metadata"
 
 /** Every string at or below a value, but for opaque members; names of members stay as they are. */
 const mapStrings = (value: unknown, place: Place, visit: Visit): unknown => {
@@ -32,16 +36,20 @@ const mapStrings = (value: unknown, place: Place, visit: Visit): unknown => {
     })
     return changed ? items : value
   }
-  return Predicate.isObject(value) ? mapMembers(value, place, visit, opaque) : value
+  return Predicate.isObject(value) ? mapMembers(value, place, visit, none) : value
 }
 
 type Members = Readonly<Record<string, unknown>>
 
+const none: ReadonlySet<string> = new Set()
+
+/** `skipped`: members that are left alone beside opaque texts and media. */
 const mapMembers = <A extends object>(value: A, place: Place, visit: Visit, skipped: ReadonlySet<string>): A => {
   const changed: Record<string, unknown> = {}
   let any = false
   for (const [name, member] of Object.entries(value)) {
     if (skipped.has(name)) continue
+    if (!isOwn(place) && (media.has(name) || (typeof member === "string" && opaque.has(name)))) continue
     const next = mapStrings(member, { ...place, path: place.path === "" ? name : `${place.path}.${name}` }, visit)
     if (next === member) continue
     changed[name] = next
@@ -53,9 +61,9 @@ const mapMembers = <A extends object>(value: A, place: Place, visit: Visit, skip
 const mapCall = (call: Members, place: Place, visit: Visit): Members => {
   const json = (path: string): Place => ({ ...place, path: `${place.path}.${path}`, json: "yes" })
   const called = call["function"]
-  if (!Predicate.isObject(called)) return mapMembers(call, place, visit, opaque)
+  if (!Predicate.isObject(called)) return mapMembers(call, place, visit, none)
   const given: unknown = called["arguments"]
-  if (typeof given !== "string") return mapMembers(call, place, visit, opaque)
+  if (typeof given !== "string") return mapMembers(call, place, visit, none)
   const next = visit(given, json("function.arguments"))
   return next === given ? call : { ...call, function: { ...called, arguments: next } }
 }
@@ -78,7 +86,7 @@ const mapList = <A>(list: ReadonlyArray<A>, map: (item: A, at: number) => A): Re
   return changed ?? list
 }
 
-const ownMembers = new Set([...opaque, "role", "content", "tool_calls", "tool_call_id"])
+const ownMembers = new Set(["role", "content", "tool_calls", "tool_call_id"])
 
 export const mapMessage = (message: ChatMessage, at: number, visit: Visit): ChatMessage => {
   const place: Place = { message: at, path: "", json: message.role === "tool" ? "maybe" : "no" }

@@ -127,6 +127,21 @@ describe("the texts of a chat", () => {
     )
   })
 
+  it("are searched in metadata and in tools' schemas whatever the members are called", () => {
+    const address = { description: "such as ann@x.com" }
+    const parameters = { type: "object", properties: { id: address, type: address, data: address } }
+    const { value } = masked(
+      requestWith({
+        messages: [{ role: "user", content: "Hi" }],
+        metadata: { id: "ann@x.com", data: "ann@x.com", type: "ann@x.com", file: "ann@x.com" },
+        tools: [{ type: "function", function: { name: "f", parameters } }]
+      }),
+      mapChat
+    )
+    assert.notInclude(JSON.stringify(value), "ann@x.com")
+    assert.deepStrictEqual(value.metadata, { id: "[EMAIL_1]", data: "[EMAIL_1]", type: "[EMAIL_1]", file: "[EMAIL_1]" })
+  })
+
   it("leave images, files, identifiers, the model and the route alone", () => {
     const request = requestWith({
       model: "a@b.com/x",
