@@ -1,9 +1,11 @@
-/** Providers that cannot be reached: nobody listens, the name is unknown, the other side speaks no TLS. */
+/** Providers that cannot be reached: nobody listens, the name is unknown, the other side speaks no TLS or cannot prove who it is. */
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { createServer } from "node:net"
 import { assertFallback } from "./answers.ts"
+import { selfSigned } from "../support/selfSigned.ts"
 import { answering, behind, modes, useUpstream } from "./gateway.ts"
+import { secureServer } from "./secureServer.ts"
 
 const upstream = useUpstream()
 
@@ -18,7 +20,8 @@ const deadPort = Effect.callback<number>((resume) => {
 const addresses = {
   "connection refused": Effect.map(deadPort, (port) => `http://127.0.0.1:${port}/v1`),
   "unknown host": Effect.succeed("http://provider.invalid/v1"),
-  "no TLS at the other end": Effect.sync(() => `${upstream().origin.replace("http:", "https:")}/v1`)
+  "no TLS at the other end": Effect.sync(() => `${upstream().origin.replace("http:", "https:")}/v1`),
+  "a certificate that nobody vouches for": Effect.map(secureServer(selfSigned()), ({ url }) => url)
 } as const
 
 const cases = modes.flatMap((mode) =>
