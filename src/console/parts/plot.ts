@@ -14,8 +14,8 @@ export interface Plot {
   readonly destroy: () => void
 }
 
-/** Of a bar: its share of the step, and the most pixels. */
-const BAR: [share: number, most: number] = [0.7, 48]
+/** Of a bar: its share of the step, and the most pixels. The library draws no gap of less than a pixel: 60 bars shall have gaps. */
+const BAR: [share: number, most: number] = [0.6, 48]
 const AXIS_HEIGHT = 22
 
 const powers = Array.from({ length: 22 }, (_, index) => 10 ** (index - 9))
