@@ -24,12 +24,16 @@ it.live(
           const ask = (key: string, stream: boolean) =>
             gateway.send("/v1/chat/completions", {
               key,
+              // Its reply is kept, values included: sealed.
+              headers: { "idempotency-key": `kept-${stream}` },
               body: { model: "mock/echo", stream, user: email, messages: [{ role: "user", content }] }
             })
           const { key } = yield* gateway.issueKey()
           assert.include((yield* ask(key, false)).text, content)
           const streamed = yield* ask(key, true)
           assert.strictEqual(streamed.status, 200)
+          const again = yield* ask(key, false)
+          assert.deepStrictEqual([again.headers["idempotent-replayed"], again.text.includes(content)], ["true", true])
           const blocking = yield* gateway.issueKey({ privacy: "block" })
           const refused = yield* ask(blocking.key, false)
           assert.strictEqual(refused.status, 403)
