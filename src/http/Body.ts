@@ -3,10 +3,11 @@
  * connection still stands. A client that leaves on the way interrupts its request.
  */
 import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
-import { Clock, Context, Duration, Effect, Layer, Schedule } from "effect"
+import { Context, Effect, Layer } from "effect"
 import { HttpMethod, type HttpServerRequest } from "effect/http"
 import { type Readable } from "node:stream"
 import { BodyTooLarge, BodyTooSlow, gatewayError, type GatewayError } from "../domain/Errors.ts"
+import { type Deadlines, makeDeadlines } from "./Deadlines.ts"
 
 export interface BodyLimits {
   readonly maxBodyBytes: number
@@ -28,22 +29,9 @@ export class Bodies extends Context.Service<
     Layer.effect(
       Bodies,
       Effect.gen(function* () {
-        const clock = yield* Clock.Clock
+        const deadlines = yield* makeDeadlines(bodyTimeoutMs)
         const tooLarge = Effect.fail(gatewayError(new BodyTooLarge({ limitBytes: maxBodyBytes })))
         const tooSlow = Effect.fail(gatewayError(new BodyTooSlow({ limitMs: bodyTimeoutMs })))
-
-        /** Those under way, the oldest first, and until when they may take. One look after all of them is cheaper than a timer each. */
-        const underWay = new Map<Reading, number>()
-        const giveUpSlow = Effect.sync(() => {
-          const nowMs = clock.currentTimeMillisUnsafe()
-          for (const [reading, untilMs] of underWay) {
-            if (untilMs > nowMs) return
-            underWay.delete(reading)
-            reading.giveUp()
-          }
-        })
-        const every = Duration.millis(Math.min(LOOK_EVERY_MS, bodyTimeoutMs / 4))
-        yield* Effect.forkScoped(Effect.repeat(giveUpSlow, Schedule.spaced(every)))
 
         return Bodies.of({
           read: (request) =>
@@ -51,13 +39,11 @@ export class Bodies extends Context.Service<
               ? tooLarge
               : Effect.callback((resume) => {
                   const reading = new Reading(NodeHttpServerRequest.toIncomingMessage(request), maxBodyBytes, {
-                    ended: () => void underWay.delete(reading),
                     whole: (text) => resume(Effect.succeed(text)),
                     large: () => resume(tooLarge),
-                    slow: () => resume(tooSlow),
                     left: () => resume(Effect.interrupt)
                   })
-                  underWay.set(reading, clock.currentTimeMillisUnsafe() + bodyTimeoutMs)
+                  reading.limit(deadlines, () => resume(tooSlow))
                   return Effect.sync(() => reading.stop())
                 })
         })
@@ -65,24 +51,21 @@ export class Bodies extends Context.Service<
     )
 }
 
-const LOOK_EVERY_MS = 1_000
-
-/** How a reading can end; `ended` comes first whatever it is. */
+/** How a reading can end by itself. */
 interface Endings {
-  readonly ended: () => void
   readonly whole: (text: string) => void
   readonly large: () => void
-  readonly slow: () => void
   readonly left: () => void
 }
 
-/** Calls one of its endings, once, unless it is stopped before. What is left of a body is drained after the answer went out. */
+/** Ends in one way, once, unless it is stopped before. What is left of a body is drained after the answer went out. */
 class Reading {
   readonly #source: Readable
   readonly #maxBytes: number
   readonly #endings: Endings
   readonly #chunks: Array<Buffer> = []
   #bytes = 0
+  #unlimit: (() => void) | null = null
 
   constructor(source: Readable, maxBytes: number, endings: Endings) {
     this.#source = source
@@ -94,10 +77,12 @@ class Reading {
     source.once("error", this.#onLeft)
   }
 
-  giveUp(): void {
-    this.#source.pause()
-    this.stop()
-    this.#endings.slow()
+  limit(deadlines: Deadlines, onLate: () => void): void {
+    this.#unlimit = deadlines.begin(() => {
+      this.#source.pause()
+      this.stop()
+      onLate()
+    })
   }
 
   stop(): void {
@@ -105,7 +90,7 @@ class Reading {
     this.#source.off("end", this.#onEnd)
     this.#source.off("close", this.#onLeft)
     this.#source.off("error", this.#onLeft)
-    this.#endings.ended()
+    this.#unlimit?.()
   }
 
   readonly #onData = (chunk: Buffer): void => {

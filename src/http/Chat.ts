@@ -4,29 +4,37 @@ import { type Headers, HttpServerResponse } from "effect/http"
 import { ChatRequest } from "../domain/Chat.ts"
 import { Completion, type Completed } from "../gateway/Completion.ts"
 import { type CacheControl } from "../gateway/Order.ts"
+import { makeDeadlines } from "./Deadlines.ts"
 import { route } from "./Metered.ts"
 import { patienceOf } from "./Patience.ts"
-import { encode } from "./Sse.ts"
+import { makeEncode, SILENCE_MS } from "./Sse.ts"
 
 export const layer = route(
   { path: "/v1/chat/completions", payload: ChatRequest, scope: "chat:write" },
-  Effect.map(
-    Completion,
-    (completion) =>
-      ({ caller, headers, idempotencyKey, payload, state }) =>
-        Effect.map(
-          completion.run({
-            request: payload,
-            caller,
-            cacheControl: cacheControlOf(headers),
-            idempotencyKey,
-            facts: state.facts,
-            patience: patienceOf(headers)
-          }),
-          (completed) =>
-            completed._tag === "Reply" ? jsonResponse(completed) : streamResponse(completed, state.requestId)
-        )
-  )
+  Effect.gen(function* () {
+    const completion = yield* Completion
+    const encode = makeEncode(yield* makeDeadlines(SILENCE_MS))
+
+    const streamResponse = ({ events, head }: Extract<Completed, { readonly _tag: "Stream" }>, requestId: string) =>
+      HttpServerResponse.stream(encode(head, events, requestId), {
+        contentType: "text/event-stream; charset=utf-8",
+        headers: { "cache-control": "no-cache", "x-accel-buffering": "no" }
+      })
+
+    return ({ caller, headers, idempotencyKey, payload, state }) =>
+      Effect.map(
+        completion.run({
+          request: payload,
+          caller,
+          cacheControl: cacheControlOf(headers),
+          idempotencyKey,
+          facts: state.facts,
+          patience: patienceOf(headers)
+        }),
+        (completed) =>
+          completed._tag === "Reply" ? jsonResponse(completed) : streamResponse(completed, state.requestId)
+      )
+  })
 )
 
 /** `no-store` is the stricter of the two. */
@@ -48,10 +56,4 @@ const jsonResponse = ({ head, reply, usage }: Extract<Completed, { readonly _tag
     cache_hit: head.cacheHit,
     generation_id: head.generationId,
     system_fingerprint: reply.systemFingerprint
-  })
-
-const streamResponse = ({ events, head }: Extract<Completed, { readonly _tag: "Stream" }>, requestId: string) =>
-  HttpServerResponse.stream(encode(head, events, requestId), {
-    contentType: "text/event-stream; charset=utf-8",
-    headers: { "cache-control": "no-cache", "x-accel-buffering": "no" }
   })

@@ -3,13 +3,15 @@
  * choice's role comes once and its finish reason once; the usage chunk and `[DONE]` come last, also after a failure. A silence of
  * fifteen seconds is filled with a comment, so that no proxy takes the connection for dead. It cannot fail.
  */
-import { type Cause, Duration, Effect, Fiber, Stream } from "effect"
+import { type Cause, Effect, type Fiber, Stream } from "effect"
 import { type ChoiceDelta } from "../domain/Chat.ts"
 import { type CompletionEvent } from "../gateway/Closing.ts"
 import { type Head } from "../gateway/Completion.ts"
+import { type Deadlines } from "./Deadlines.ts"
 import { errorBody } from "./Failure.ts"
 
-const SILENCE_MS = 15_000
+/** After so long without a word a comment is due. */
+export const SILENCE_MS = 15_000
 const keepAlive = ": keep-alive\n\n"
 const done = "data: [DONE]\n\n"
 
@@ -61,37 +63,55 @@ class ChunkWriter {
   }
 }
 
-export const encode = (
-  head: Head,
-  events: Stream.Stream<CompletionEvent>,
-  requestId: string
-): Stream.Stream<Uint8Array> => {
-  const writer = new ChunkWriter(head, requestId)
-  return events.pipe(
-    // A defect on the way ends the connection without `[DONE]`: what is no clean end must not look like one.
-    Stream.mapArray((chunk) => [chunk.map((event) => writer.write(event)).join("")]),
-    Stream.concat(Stream.succeed(done)),
-    withKeepAlive,
-    Stream.encodeText
-  )
-}
+/** `silences`: of the length after which a comment is due. */
+export const makeEncode =
+  (silences: Deadlines) =>
+  (head: Head, events: Stream.Stream<CompletionEvent>, requestId: string): Stream.Stream<Uint8Array> => {
+    const writer = new ChunkWriter(head, requestId)
+    return events.pipe(
+      // A defect on the way ends the connection without `[DONE]`: what is no clean end must not look like one.
+      Stream.mapArray((chunk) => [chunk.map((event) => writer.write(event)).join("")]),
+      Stream.concat(Stream.succeed(done)),
+      withKeepAlive(silences),
+      Stream.encodeText
+    )
+  }
 
-/**
- * Puts a comment into every silence. The pull that is waited for goes on in a fiber of its own meanwhile.
- */
-const withKeepAlive = (stream: Stream.Stream<string>): Stream.Stream<string> =>
-  Stream.unwrap(
-    Effect.gen(function* () {
-      const scope = yield* Effect.scope
-      const pull = yield* Stream.toPull(stream)
-      let pending: Fiber.Fiber<readonly [string, ...Array<string>], Cause.Done> | undefined
-      const next = Effect.gen(function* () {
-        pending ??= yield* Effect.forkIn(pull, scope, { startImmediately: true })
-        const waited = yield* Effect.timeoutOption(Fiber.await(pending), Duration.millis(SILENCE_MS))
-        if (waited._tag === "None") return [keepAlive] as const
-        pending = undefined
-        return yield* waited.value
+type Texts = readonly [string, ...Array<string>]
+
+/** Puts a comment into every silence. The pull that is waited for goes on in a fiber of its own meanwhile. */
+const withKeepAlive =
+  (silences: Deadlines) =>
+  (stream: Stream.Stream<string>): Stream.Stream<string> =>
+    Stream.unwrap(
+      Effect.gen(function* () {
+        const scope = yield* Effect.scope
+        const pull = yield* Stream.toPull(stream)
+        let pending: Fiber.Fiber<Texts, Cause.Done> | null = null
+        const next: Effect.Effect<Texts, Cause.Done> = Effect.suspend(() =>
+          pending === null
+            ? Effect.flatMap(Effect.forkIn(pull, scope, { startImmediately: true }), (fiber) => {
+                pending = fiber
+                return awaited(fiber)
+              })
+            : awaited(pending)
+        )
+        const awaited = (fiber: Fiber.Fiber<Texts, Cause.Done>) =>
+          Effect.callback<Texts, Cause.Done>((resume) => {
+            const heard = silences.begin(() => {
+              unobserve()
+              resume(Effect.succeed([keepAlive]))
+            })
+            const unobserve = fiber.addObserver((exit) => {
+              heard()
+              pending = null
+              resume(exit)
+            })
+            return Effect.sync(() => {
+              heard()
+              unobserve()
+            })
+          })
+        return Stream.fromPull(Effect.succeed(next))
       })
-      return Stream.fromPull(Effect.succeed(next))
-    })
-  )
+    )
