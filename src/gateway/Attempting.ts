@@ -43,7 +43,7 @@ export const attempting =
             if (!answered && !(error instanceof ProviderError)) return
             // Nobody was called.
             if (error instanceof ProviderError && error.reason._tag === "Unsupported") return
-            const rejected = error instanceof ProviderError && error.reason._tag === "Rejected"
+            const rejected = error instanceof ProviderError && error.isRequestsFault
             stats.record(candidate.provider.slug, candidate.offer.id, {
               ok: answered || rejected,
               latencyMs: answered ? latencyMs : null,

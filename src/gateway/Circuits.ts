@@ -156,8 +156,7 @@ const failureOf = (cause: Cause.Cause<unknown>): ProviderError | undefined => {
 const classify = (exit: Exit.Exit<unknown, unknown>): CircuitBreaker.Outcome => {
   if (exit._tag === "Success") return CircuitBreaker.success
   const error = failureOf(exit.cause)
-  if (error === undefined || error.reason._tag === "Rejected" || error.reason._tag === "Unsupported")
-    return CircuitBreaker.ignored
+  if (error === undefined || error.isRequestsFault || error.reason._tag === "Unsupported") return CircuitBreaker.ignored
   return error.retryAfterMs === null
     ? CircuitBreaker.failure()
     : CircuitBreaker.failure({ retryAfter: Duration.millis(error.retryAfterMs) })

@@ -21,7 +21,6 @@ import { type Order } from "./Order.ts"
 /** Why a call did not answer. */
 export type Failure = ProviderError | CircuitClosedToCalls
 
-const NOT_FOUND = 404
 /** How long a client is made to wait for a provider that asked for patience, when there is no other, unless it said how long it waits. */
 const LONGEST_PAUSE_MS = 10_000
 
@@ -59,10 +58,9 @@ const wantedPause = (failure: Failure, tries: number): number | null => {
 
 /** The failure as the client's own fault, if it is one. */
 export const requestFault = (failure: Failure, order: Order<unknown>): GatewayError | null => {
-  if (failure instanceof CircuitClosedToCalls || failure.reason._tag !== "Rejected") return null
-  const { code, contextLength, message, param, status } = failure.reason
-  // A provider that does not know the model is out of date or set up wrongly; the next one may well know it.
-  if (status === NOT_FOUND && !contextLength) return null
+  if (failure instanceof CircuitClosedToCalls || !failure.isRequestsFault) return null
+  if (failure.reason._tag !== "Rejected") return null
+  const { code, contextLength, message, param } = failure.reason
   return gatewayError(
     contextLength
       ? new ContextLengthExceeded({ model: order.model, promptTokens: order.promptTokens, contextLength: 0 })

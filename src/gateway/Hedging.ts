@@ -96,5 +96,5 @@ const worse = <A>(
 
 const isRequestsFault = (exit: Exit.Exit<unknown, Failure>): boolean => {
   const fault = Exit.isFailure(exit) ? faultOf(exit.cause) : undefined
-  return fault instanceof ProviderError && fault.reason._tag === "Rejected"
+  return fault instanceof ProviderError && fault.isRequestsFault
 }

@@ -25,7 +25,7 @@ export class ServerFault extends Data.TaggedClass("ServerFault")<{
 }> {}
 /** The provider refuses our credentials (401, 403): the operator's problem, never the client's. */
 export class CredentialsRefused extends Data.TaggedClass("CredentialsRefused")<{ readonly status: number }> {}
-/** The request itself is at fault (400, 404 of the model, 413, 422, content policy): no other provider would take it better. */
+/** The provider refuses the request: as its own fault (400, 413, 422, content policy), or because it does not know the model (404). */
 export class Rejected extends Data.TaggedClass("Rejected")<{
   readonly status: number
   /** The provider's own words, without anything secret. */
@@ -58,6 +58,8 @@ export type ProviderReason =
   | Cut
   | Unsupported
 
+const NOT_FOUND = 404
+
 export class ProviderError extends Data.TaggedError("ProviderError")<{
   readonly provider: string
   readonly reason: ProviderReason
@@ -65,9 +67,13 @@ export class ProviderError extends Data.TaggedError("ProviderError")<{
   override get message(): string {
     return `${this.provider}: ${this.reason._tag}`
   }
-  /** Whether another provider may do better. */
-  get isFallbackable(): boolean {
-    return this.reason._tag !== "Rejected"
+  /**
+   * Whether no other provider would take the request better. One that does not know the model is out of date or set up
+   * wrongly; another one may well know it.
+   */
+  get isRequestsFault(): boolean {
+    const { reason } = this
+    return reason._tag === "Rejected" && (reason.status !== NOT_FOUND || reason.contextLength)
   }
   get retryAfterMs(): number | null {
     return "retryAfterMs" in this.reason ? this.reason.retryAfterMs : null

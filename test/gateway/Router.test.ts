@@ -296,6 +296,12 @@ it.effect("a provider that does not know the model is no fault of the request: t
     const answered = yield* routed()
     assert.strictEqual(contentOf(answered), "Hello")
     assert.deepInclude(answered.order.attempts[0], { status: "error", errorType: "rejected", httpStatus: 404 })
+    // It fails everybody's requests for the model, and is left out of them like any other that does.
+    for (let request = 0; request < 4; request++) yield* routed()
+    const sixth = yield* routed()
+    assert.strictEqual(contentOf(sixth), "Hello")
+    assert.deepInclude(sixth.order.attempts[0], { status: "skipped", errorType: "circuit_open" })
+    assert.deepInclude((yield* ProviderStats).snapshot("alpha"), { calls: 5, successRate: 0 })
   }).pipe(Effect.provide(layer))
 })
 

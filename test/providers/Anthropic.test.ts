@@ -238,7 +238,7 @@ describe("what the API does not do", () => {
       const embedding = yield* Effect.flip(provider.embed({ request: { model: "test/small", input: "a" }, offer }))
       const reason = new Unsupported({ param: "model", message: "test/small: the Messages API does not embed" })
       assert.deepStrictEqual(embedding.reason, reason)
-      assert.isTrue(embedding.isFallbackable)
+      assert.isFalse(embedding.isRequestsFault)
       const two = { request: { ...request, n: 2 }, offer }
       for (const call of [provider.chat(two), Effect.scoped(Effect.asVoid(provider.chatStream(two)))]) {
         const error = yield* Effect.flip(Effect.asVoid<unknown, typeof embedding, never>(call))

@@ -252,7 +252,7 @@ describe("Gemini chat", () => {
       yield* ask("tunedModels/mine 1", "http://127.0.0.1:1/v1")
       const error = yield* Effect.flip(ask("g", "http://127.0.0.1:1", { logit_bias: { 1: 1 } }))
       assert.instanceOf(error.reason, Unsupported)
-      assert.isTrue(error.isFallbackable)
+      assert.isFalse(error.isRequestsFault)
       assert.deepStrictEqual(paths, [
         "/models/gemini-2.5-flash:generateContent",
         "/v1beta/models/gemini-2.5-flash:generateContent",

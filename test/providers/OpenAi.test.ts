@@ -159,7 +159,7 @@ describe("OpenAI chat", () => {
       const error = yield* Effect.flip(makeOpenAi(keyed, replay(given)).chat({ request, offer }))
       assert.instanceOf(error.reason, Rejected)
       assert.notInclude(JSON.stringify(error), "secret")
-      assert.isFalse(error.isFallbackable)
+      assert.isTrue(error.isRequestsFault)
     })
   )
 })
