@@ -25,6 +25,7 @@ const codeOf = (error: unknown): FailureCode => {
   if (error instanceof CommandFailed) return error.code
   if (CliError.isCliError(error)) return "usage"
   if (!(error instanceof TollgateError)) return "refused"
+  if (error.reason._tag === "Unsendable") return "usage"
   return error.reason._tag === "Refused" || error.reason._tag === "BrokenOff" ? "refused" : "unreachable"
 }
 
@@ -46,6 +47,7 @@ export const exitCodeOf = <A, E>(exit: Exit.Exit<A, E>, mayStop = false): number
 const remedyOf = (error: unknown): string | undefined => {
   if (error instanceof CommandFailed) return error.remedy
   if (!(error instanceof TollgateError)) return undefined
+  if (error.reason._tag === "Unsendable") return "Is the key whole, and is there nothing between its characters?"
   if (error.reason._tag === "Unreachable") return "Start a gateway with `tollgate start`, or name another with --url."
   if (error.reason._tag === "Unexpected") return "Is a gateway behind this address, and of this version?"
   if (error.status === 401) return "See `tollgate --help` for where keys are taken from."

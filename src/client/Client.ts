@@ -14,7 +14,7 @@ import { type TollgateError } from "./TollgateError.ts"
 export { type Chunk } from "./Chunks.ts"
 export { type ConnectionOptions, type Head } from "./Exchange.ts"
 export { type ChatAnswer, type ChatRequest, Tollgate, type TollgateShape } from "./Tollgate.ts"
-export { BrokenOff, CutOff, Refused, TollgateError, Unexpected, Unreachable } from "./TollgateError.ts"
+export { BrokenOff, CutOff, Refused, TollgateError, Unexpected, Unreachable, Unsendable } from "./TollgateError.ts"
 
 export interface ClientOptions extends ConnectionOptions {
   /** In place of the global one. */

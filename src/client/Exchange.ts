@@ -6,7 +6,7 @@ import { Duration, Effect, Option, Redacted, Schedule, Schema } from "effect"
 import { HttpClient, HttpClientError, HttpClientRequest, type HttpClientResponse } from "effect/http"
 import { ErrorBody, ValidationError } from "../api/Failure.ts"
 import { type Endpoint } from "./Endpoints.ts"
-import { CutOff, Refused, TollgateError, Unexpected, Unreachable, withoutRequest } from "./TollgateError.ts"
+import { CutOff, Refused, TollgateError, Unexpected, Unreachable, Unsendable, withoutRequest } from "./TollgateError.ts"
 
 type Secret = string | Redacted.Redacted
 
@@ -54,6 +54,9 @@ export type Send = (
   options: CallOptions
 ) => Effect.Effect<HttpClientResponse.HttpClientResponse, TollgateError, HttpClient.HttpClient>
 
+/** What `fetch` takes as a header's value; what it does not it would repeat in its error, credentials too. It strips the ends itself. */
+const sendable = /^[\t\n\r ]*[\t\x20-\x7e\x80-\xff]*[\t\n\r ]*$/
+
 const FIRST_PAUSE = Duration.millis(500)
 
 /** Sends requests over a connection. An answer that is there is a declared one; its body is yet to be read. */
@@ -68,9 +71,12 @@ export const makeSend = (connection: ConnectionOptions): Send => {
   )
 
   const once = Effect.fnUntraced(function* (endpoint: Endpoint, parts: Parts, options: CallOptions) {
+    const headers = { ...connection.headers, ...credentials(endpoint, connection), ...options.headers }
+    const header = Object.keys(headers).find((name) => !sendable.test(headers[name] ?? ""))
+    if (header !== undefined) return yield* new TollgateError({ reason: new Unsendable({ header }) })
     const request = HttpClientRequest.make(endpoint.method)(`${base}${pathOf(endpoint.path, parts)}`).pipe(
       HttpClientRequest.acceptJson,
-      HttpClientRequest.setHeaders({ ...connection.headers, ...credentials(endpoint, connection), ...options.headers }),
+      HttpClientRequest.setHeaders(headers),
       parts.payload === undefined
         ? (request) => request
         : HttpClientRequest.bodyText(JSON.stringify(parts.payload), "application/json")

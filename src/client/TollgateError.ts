@@ -19,13 +19,16 @@ export class BrokenOff extends Data.TaggedClass("BrokenOff")<{ readonly error: E
 /** The connection ended before the answer did. */
 export class CutOff extends Data.TaggedClass("CutOff")<{ readonly cause: unknown }> {}
 
+/** Nothing was sent: the header's value, such as a credential's, has a character that no header may have. The value is not told. */
+export class Unsendable extends Data.TaggedClass("Unsendable")<{ readonly header: string }> {}
+
 /** Nobody answered at the address, or there is no such address. */
 export class Unreachable extends Data.TaggedClass("Unreachable")<{ readonly url: string; readonly cause: unknown }> {}
 
 /** Somebody answered, and not as this contract has it: another server, a proxy in between, or another version. */
 export class Unexpected extends Data.TaggedClass("Unexpected")<{ readonly status: number; readonly cause: unknown }> {}
 
-export type Reason = Refused | BrokenOff | CutOff | Unreachable | Unexpected
+export type Reason = Refused | BrokenOff | CutOff | Unsendable | Unreachable | Unexpected
 
 /** Every call's one error. The getters speak for whatever reason there is. */
 export class TollgateError extends Data.TaggedError("TollgateError")<{ readonly reason: Reason }> {
@@ -41,6 +44,8 @@ export class TollgateError extends Data.TaggedError("TollgateError")<{ readonly 
         return reason.error.message
       case "CutOff":
         return "The connection ended before the answer did."
+      case "Unsendable":
+        return `Nothing was sent: the value for the header ${reason.header} has a character that no header may have.`
       case "Unreachable":
         return `No gateway answers at ${reason.url}: ${messageOf(reason.cause)}`
       case "Unexpected":

@@ -163,6 +163,10 @@ layer(Served.layer, { excludeTestServices: true, timeout: 120_000 })("the comman
       assert.deepStrictEqual([code, stdout], [1, ""])
       assert.match(stderr, /No valid API key was sent.*\n {2}See `tollgate --help`/)
       assert.notInclude(stderr, "tg-wrong")
+      const torn = yield* line(["models", "--url", gateway.url, "--key", "tg-torn\napart"])
+      assert.deepStrictEqual([torn.code, torn.stdout], [2, ""])
+      assert.match(torn.stderr, /the header authorization has a character that no header may have/)
+      assert.notInclude(torn.stderr, "torn")
       const { content } = says("x")[0] ?? { content: "" }
       const stopped = yield* spoken(["chat", "-m", "mock/ecco", content])
       assert.strictEqual(stopped.code, 1)

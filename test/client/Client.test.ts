@@ -188,7 +188,11 @@ layer(Served.layer, { excludeTestServices: true, timeout: 120_000 })("the client
       ])
       const away = connect({ url: "http://127.0.0.1:9", apiKey: "the-api-key", adminKey: "the-admin-key" })
       const unreachable = yield* rejection(() => away.keys.list())
-      for (const error of [refused, unreachable]) assert.notInclude(inspect(error, { depth: 20 }), "the-")
+      const torn = yield* rejection(() => connect({ url: gateway.url, apiKey: "the-api\r\nkey" }).models.list())
+      assert.deepInclude(torn, { status: null, isRetryable: false })
+      assert.instanceOf(torn, TollgateError)
+      assert.deepInclude((torn as TollgateError).reason, { _tag: "Unsendable", header: "authorization" })
+      for (const error of [refused, unreachable, torn]) assert.notInclude(inspect(error, { depth: 20 }), "the-")
     })
   )
 
