@@ -92,6 +92,7 @@ const valuesIn = (
   }
   const values: Array<Value> = []
   for (const piece of jsonPieces(text)) {
+    if (budget.isOver()) break
     for (const { end, start, type } of scan(piece.text, wanted, budget) ?? none) {
       const value = piece.text.slice(start, end)
       const isNumber = !piece.isString && /^\d+$/.test(value)

@@ -30,6 +30,18 @@ const masked = <A>(target: A, walk: (target: A, visit: Visit) => A) => {
 const maskedText = (text: string) => masked(text, one)
 const maskedChat = (request: Partial<ChatRequest>) => masked(requestWith(request), mapChat)
 
+it.each(['"",', '"1234567",', String.raw`"\n",`, '"'])(
+  "a megabyte of JSON of %j takes less than a second, or is given up",
+  (piece) => {
+    const content = `[${piece.repeat(Math.ceil(1_048_576 / piece.length))}""]`
+    const request = requestWith({ messages: [{ role: "tool", tool_call_id: "call_1", content }] })
+    const before = process.threadCpuUsage()
+    mask(request, mapChat, scan, everything, new Budget(() => process.hrtime.bigint()))
+    const { system, user } = process.threadCpuUsage(before)
+    assert.isBelow((system + user) / 1_000, 1_000)
+  }
+)
+
 describe("placeholders", () => {
   it("are the same for the same value, and count by type", () => {
     const { findings, value } = maskedText("ann@x.com, bob@x.com, ann@x.com, 192.168.1.1")
