@@ -144,7 +144,7 @@ it.effect("a call ends with the client's patience, and nobody else is asked; nob
     const { snapshot } = yield* ProviderStats
     for (let request = 0; request < 6; request++) {
       const startedAtMs = yield* Clock.currentTimeMillis
-      const asked = routed({ startedAtMs, patience: { ms: 2_000, isStated: request % 2 === 0 } })
+      const asked = routed({ startedAtMs, patience: { ms: 2_000, isStated: true } })
       const { order, result } = yield* inTime(asked, 2_000)
       assert.strictEqual(reasonOf({ order, result })._tag, "ProvidersTimedOut")
       assert.deepInclude(order.attempts[0], { status: "timeout", errorType: "client_timeout", latencyMs: 2_000 })
@@ -158,10 +158,22 @@ it.effect("a call ends with the client's patience, and nobody else is asked; nob
   }).pipe(Effect.provide(layer))
 })
 
+it.effect.each<readonly [number, number]>([
+  [60_000, 59_000],
+  [10_000, 9_500],
+  [4_000, 15_000 + 16_384 * 20]
+])("an SDK that is set to %d ms has its answer a moment before: after %d ms", ([ms, endMs]) => {
+  const { layer } = routerOn({ alpha: { hangs: true } })
+  return Effect.gen(function* () {
+    const { order } = yield* inTime(routed({ patience: { ms, isStated: false } }), endMs)
+    assert.deepInclude(order.attempts[0], { status: "timeout", latencyMs: endMs })
+  }).pipe(Effect.provide(layer))
+})
+
 it.effect("what a failed call left of the patience is all that the next one has", () => {
   const { heard, layer } = routerOn({ alpha: { delayMs: 1_500, ...broken }, beta: { delayMs: 1_000, ...good } })
   return Effect.gen(function* () {
-    const patience = { ms: 2_000, isStated: false }
+    const patience = { ms: 2_000, isStated: true }
     const { order, result } = yield* inTime(routed({ patience }), 2_000)
     assert.strictEqual(reasonOf({ order, result })._tag, "ProvidersTimedOut")
     assert.deepStrictEqual(
