@@ -58,7 +58,7 @@ export class Cache extends Context.Service<
         const clock = yield* Clock.Clock
 
         const read = (name: string) =>
-          Effect.match(store.get(name, clock.currentTimeMillisUnsafe()), {
+          Effect.match(store.join(name, clock.currentTimeMillisUnsafe()), {
             onFailure: () => Option.none<CacheEntry>(),
             onSuccess: Option.flatMap(decodeEntry)
           })
@@ -83,9 +83,10 @@ export class Cache extends Context.Service<
           const flight = Deferred.makeUnsafe<Landing>()
           flights.set(name, flight)
           const land = (landing: Landing) =>
-            Effect.sync(() => {
+            Effect.suspend(() => {
               if (flights.get(name) === flight) flights.delete(name)
               Deferred.doneUnsafe(flight, Effect.succeed(landing))
+              return store.leave(name)
             })
           return Effect.as(onClose(land({ _tag: "Abandoned" })), land)
         }

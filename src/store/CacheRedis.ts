@@ -6,6 +6,7 @@
 import { Effect, Option } from "effect"
 import { Redis } from "effect/persistence"
 import { cachedBytes, maxEntryBytes } from "./CacheBounds.ts"
+import { makeFlightsRedis } from "./FlightsRedis.ts"
 import { StoreError } from "./StoreError.ts"
 
 const prefix = "tollgate:cache:"
@@ -15,6 +16,7 @@ const keysAStep = 1_000
 /** The service over the `Redis` of the context; failures are `StoreError`s of the cache. */
 export const makeCacheRedis = Effect.gen(function* () {
   const redis = yield* Redis.Redis
+  const flights = makeFlightsRedis(redis, prefix)
 
   const size = Effect.gen(function* () {
     let cursor = "0"
@@ -42,10 +44,15 @@ export const makeCacheRedis = Effect.gen(function* () {
         .send<string | null>("GET", prefix + key)
         .pipe(Effect.mapBoth({ onFailure: unavailable, onSuccess: Option.fromNullOr })),
 
+    join: (key: string): Effect.Effect<Option.Option<string>, StoreError> =>
+      Effect.mapError(flights.join(key), unavailable),
+
+    leave: flights.leave,
+
     set: (key: string, value: string, ttlMs: number): Effect.Effect<void, StoreError> =>
       (ttlMs <= 0 || cachedBytes(key, value) > maxEntryBytes
         ? redis.send("DEL", prefix + key)
-        : redis.send("SET", prefix + key, value, "PX", String(Math.ceil(ttlMs)))
+        : flights.set(key, value, Math.ceil(ttlMs))
       ).pipe(Effect.mapError(unavailable), Effect.asVoid),
 
     size: size.pipe(Effect.mapError(unavailable)),

@@ -9,6 +9,13 @@ export class CacheStore extends Context.Service<
   CacheStore,
   {
     readonly get: (key: string, nowMs: number) => Effect.Effect<Option.Option<string>, StoreError>
+    /**
+     * The same for somebody who will make the entry if there is none. Until that one sets or leaves it, others that join from other processes
+     * wait for it, for ten seconds at most; within a process nobody waits.
+     */
+    readonly join: (key: string, nowMs: number) => Effect.Effect<Option.Option<string>, StoreError>
+    /** Ends the wait of those that have joined, if it was for this process; where it was not, it does nothing. */
+    readonly leave: (key: string) => Effect.Effect<void>
     /** Entries above 2 MiB and those without a time to live are not kept; what the key held before goes all the same. */
     readonly set: (key: string, value: string, ttlMs: number, nowMs: number) => Effect.Effect<void, StoreError>
     /** How many entries there are, for the operator; may be approximate. */
@@ -20,8 +27,11 @@ export class CacheStore extends Context.Service<
   static readonly layerMemory = (options: { readonly maxEntries: number }) =>
     Layer.sync(CacheStore, () => {
       const table = new CacheTable(options.maxEntries, maxMemoryBytes)
+      const get = (key: string, nowMs: number) => Effect.sync(() => Option.fromUndefinedOr(table.get(key, nowMs)))
       return {
-        get: (key, nowMs) => Effect.sync(() => Option.fromUndefinedOr(table.get(key, nowMs))),
+        get,
+        join: get,
+        leave: () => Effect.void,
         set: (key, value, ttlMs, nowMs) => Effect.sync(() => table.set(key, value, ttlMs, nowMs)),
         size: Effect.sync(() => table.size),
         ping: Effect.void

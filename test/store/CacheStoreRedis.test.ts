@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Layer, Option, Redacted } from "effect"
+import { Context, Effect, Fiber, Layer, Option, Redacted } from "effect"
 import { Redis } from "effect/persistence"
 import { inject } from "vitest"
 import { CacheStore } from "../../src/store/CacheStore.ts"
@@ -40,6 +40,53 @@ describe("CacheStore.layerRedis", () => {
       })
     )
   })
+
+  it.live("makes one of several processes make an entry, and the others wait for it", () =>
+    Effect.gen(function* () {
+      const process = Layer.build(Layer.fresh(storeOn(inject("redisUrl"))))
+      const [first, second, third] = yield* Effect.replicateEffect(
+        Effect.map(process, (built) => Context.get(built, CacheStore)),
+        3
+      )
+      if (first === undefined || second === undefined || third === undefined) return assert.fail("three processes")
+      const key = newCacheKey()
+      assert.deepStrictEqual(yield* first.join(key, 0), Option.none())
+      const waiting = yield* Effect.forkChild(
+        Effect.all([second.join(key, 0), third.join(key, 0)], { concurrency: "unbounded" }),
+        { startImmediately: true }
+      )
+      // Nobody else's to leave.
+      yield* second.leave(key)
+      yield* Effect.all([second.ping, third.ping])
+      assert.isUndefined(waiting.pollUnsafe())
+      yield* first.set(key, "made", 60_000, 0)
+      assert.deepStrictEqual(yield* Fiber.join(waiting), [Option.some("made"), Option.some("made")])
+
+      // One that fails, or goes away, lets the others try.
+      const other = newCacheKey()
+      assert.deepStrictEqual(yield* first.join(other, 0), Option.none())
+      const again = yield* Effect.forkChild(second.join(other, 0), { startImmediately: true })
+      yield* first.leave(other)
+      assert.deepStrictEqual(yield* Fiber.join(again), Option.none())
+    })
+  )
+
+  it.live("a process that died makes nobody wait for long", () =>
+    Effect.gen(function* () {
+      const stores = yield* Layer.build(storeOn(inject("redisUrl")))
+      yield* Effect.gen(function* () {
+        const cache = yield* CacheStore
+        const redis = yield* Redis.Redis
+        const key = newCacheKey()
+        yield* redis.send("SET", `tollgate:flight:${key}`, "a process that died", "PX", "200")
+        assert.deepStrictEqual(yield* cache.join(key, 0), Option.none())
+        yield* cache.join(key, 0)
+        assert.isAtMost(yield* redis.send<number>("PTTL", `tollgate:flight:${key}`), 10_000)
+        yield* cache.leave(key)
+        assert.strictEqual(yield* redis.send<number>("EXISTS", `tollgate:flight:${key}`), 0)
+      }).pipe(Effect.provide(stores))
+    })
+  )
 
   it.effect("counts its entries and not its neighbours': exactly while there are few, nearly when there are many", () =>
     Effect.gen(function* () {
