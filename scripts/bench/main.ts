@@ -19,9 +19,13 @@ interface Target {
   readonly streamPath: string
 }
 
+/** Before a measurement, in seconds. */
+const WARM_SECONDS = 15
+
 const measureRequests = async (target: Target, unique: boolean, seconds: number): Promise<Row> => {
   const load = { body: chatBody("bench/model", "@@", false), unique }
-  await drive(target.server, target.path, { ...load, connections: 32, seconds: 2 })
+  // A compiler that compiles what is hot needs some ten thousand requests to know it.
+  await drive(target.server, target.path, { ...load, connections: 32, seconds: WARM_SECONDS })
   const many = await drive(target.server, target.path, { ...load, connections: 32, seconds })
   const one = await drive(target.server, target.path, { ...load, connections: 1, seconds })
   return {

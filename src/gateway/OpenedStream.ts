@@ -4,7 +4,7 @@
  * until it is closed.
  */
 import { type NonEmptyReadonlyArray } from "effect/Array"
-import { Duration, Effect, Exit, Pull, Scope, Stream } from "effect"
+import { Channel, Duration, Effect, Exit, Pull, Scope, Stream } from "effect"
 import { type Candidate } from "../domain/Catalog.ts"
 import { carriesToken, type ChatEvent, type ChatRequest } from "../domain/Chat.ts"
 import { Malformed, type Provider, ProviderError, TimedOut } from "../providers/Provider.ts"
@@ -29,7 +29,8 @@ export const openStream = Effect.fnUntraced(function* (
   const scope = yield* Scope.fork(yield* Effect.scope)
   const first = Effect.gen(function* () {
     const events = yield* Scope.provide(provider.chatStream({ request, offer: candidate.offer }), scope)
-    const pull = yield* Scope.provide(Stream.toPull(events), scope)
+    // Without `Stream.toPull`, which hands each pull all services of the program anew.
+    const pull = yield* Channel.toPullScoped(Stream.toChannel(events), scope)
     const read: Effect.Effect<NonEmptyReadonlyArray<ChatEvent>, ProviderError> = Pull.catchDone(pull, () =>
       Effect.fail(
         new ProviderError({ provider: provider.config.slug, reason: new Malformed({ detail: "empty stream" }) })

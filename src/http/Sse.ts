@@ -83,12 +83,26 @@ type Texts = readonly [string, ...Array<string>]
 const withKeepAlive =
   (silences: Deadlines) =>
   (stream: Stream.Stream<string>): Stream.Stream<string> =>
-    Stream.unwrap(
-      Effect.gen(function* () {
-        const scope = yield* Effect.scope
-        const pull = yield* Stream.toPull(stream)
-        let pending: Fiber.Fiber<Texts, Cause.Done> | null = null
-        const next: Effect.Effect<Texts, Cause.Done> = Effect.suspend(() =>
+    Stream.transformPull(stream, (pull, scope) => {
+      let pending: Fiber.Fiber<Texts, Cause.Done> | null = null
+      const awaited = (fiber: Fiber.Fiber<Texts, Cause.Done>) =>
+        Effect.callback<Texts, Cause.Done>((resume) => {
+          const heard = silences.begin(() => {
+            unobserve()
+            resume(Effect.succeed([keepAlive]))
+          })
+          const unobserve = fiber.addObserver((exit) => {
+            heard()
+            pending = null
+            resume(exit)
+          })
+          return Effect.sync(() => {
+            heard()
+            unobserve()
+          })
+        })
+      return Effect.succeed(
+        Effect.suspend(() =>
           pending === null
             ? Effect.flatMap(Effect.forkIn(pull, scope, { startImmediately: true }), (fiber) => {
                 pending = fiber
@@ -96,22 +110,5 @@ const withKeepAlive =
               })
             : awaited(pending)
         )
-        const awaited = (fiber: Fiber.Fiber<Texts, Cause.Done>) =>
-          Effect.callback<Texts, Cause.Done>((resume) => {
-            const heard = silences.begin(() => {
-              unobserve()
-              resume(Effect.succeed([keepAlive]))
-            })
-            const unobserve = fiber.addObserver((exit) => {
-              heard()
-              pending = null
-              resume(exit)
-            })
-            return Effect.sync(() => {
-              heard()
-              unobserve()
-            })
-          })
-        return Stream.fromPull(Effect.succeed(next))
-      })
-    )
+      )
+    })
