@@ -62,9 +62,14 @@ export const layer = HttpRouter.middleware(
           endTrace(state, ended)
           return log(state, ended, traceId)
         })
+        /** The router leaves its find in the context of the fiber. */
+        const noteRoute = (): void => {
+          state.route ??= Context.getOrUndefined(fiber.context, HttpRouter.RouteContext)?.route.path ?? null
+        }
+        // What runs under a trace gets its context back at its end, and the find is gone.
+        const routed = trace === null ? app : Effect.onExit(app, () => Effect.sync(noteRoute))
         const answer = (response: HttpServerResponse.HttpServerResponse) => {
-          // The router leaves its find in the context of the fiber.
-          state.route = Context.getOrUndefined(fiber.context, HttpRouter.RouteContext)?.route.path ?? null
+          noteRoute()
           status = response.status
           traffic.answered(status, state.rejection)
           return HttpServerResponse.setHeaders(response, headersOf(state))
@@ -74,7 +79,7 @@ export const layer = HttpRouter.middleware(
         return Effect.andThen(
           // The request's scope closes once its answer was sent, streams included.
           Scope.addFinalizer(Context.getUnsafe(fiber.context, Scope.Scope), end),
-          Effect.matchCauseEffect(underTrace(trace, state.facts.trace)(app), {
+          Effect.matchCauseEffect(underTrace(trace, state.facts.trace)(routed), {
             onSuccess: (response) => Effect.succeed(answer(response)),
             onFailure: (cause) => Effect.map(ending(cause, request, requestId), answer)
           })
