@@ -249,6 +249,32 @@ layer(Console.layer(), { timeout: "90 seconds" })("the console, for an operator"
     await page.getByText("would be refused").waitFor()
   })
 
+  walks("does not jump while the overview loads", { width: 360, theme: "light" }, async ({ gateway, page }) => {
+    await page.goto("/console")
+    await (await adminKeyField(page)).fill(gateway.adminKey)
+    await page.getByLabel("Keep it until this tab is closed").check()
+    await page.getByRole("button", { name: "Open the console" }).click()
+    await page.locator("main#content").waitFor()
+    await page.addInitScript(`
+      globalThis.moved = 0
+      new PerformanceObserver((list) => {
+        for (const { hadRecentInput, value } of list.getEntries()) if (!hadRecentInput) moved += value
+      }).observe({ type: "layout-shift", buffered: true })`)
+    // The answers come when the placeholders have been drawn.
+    let drawn: Promise<void> | undefined
+    await page.route(/\/(?:v1\/admin\/.*|health)$/, async (route) => {
+      await (drawn ??= page.locator(".skeleton").first().waitFor())
+      await route.continue()
+    })
+    await page.goto("/console")
+    await page.locator(".chart canvas").nth(7).waitFor()
+    await page.getByRole("table", { name: "Providers" }).waitFor()
+    await page.evaluate(
+      "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done))))"
+    )
+    assert.isBelow(Number(await page.evaluate("moved")), 0.02)
+  })
+
   // Both themes and both widths, each once. What a page is made of does not depend on them; its colours do.
   for (const { rules, theme, width } of [
     { width: 360, theme: "dark", rules: undefined },

@@ -9,10 +9,10 @@ import { Badge } from "../parts/Badge.tsx"
 import { Choice } from "../parts/Field.tsx"
 import { Facts } from "../parts/Facts.tsx"
 import { Page, Panel } from "../parts/Page.tsx"
-import { Empty, Loaded } from "../parts/States.tsx"
+import { Empty, Loaded, Skeleton } from "../parts/States.tsx"
 import { Table } from "../parts/Table.tsx"
 import { Link } from "../router.tsx"
-import { useLoad } from "../useLoad.ts"
+import { type Loading, useLoad } from "../useLoad.ts"
 import { Courses } from "./Courses.tsx"
 
 type Range = "hour" | "day"
@@ -43,6 +43,8 @@ const readHealth = async (signal: AbortSignal): Promise<HealthReport> => {
   return (await response.json()) as HealthReport
 }
 
+const isAwaited = ({ data, failure }: Loading<unknown>): boolean => data === undefined && failure === undefined
+
 export const Overview = () => {
   const [range, setRange] = useState<Range>("hour")
   const figures = useLoad("overview", (signal) => call<Figures>("/v1/admin/overview", { signal }), { everyMs: 5_000 })
@@ -69,15 +71,20 @@ export const Overview = () => {
         />
       }
     >
-      <div class="stack">
-        <Loaded of={figures} what="The overview" rows={3}>
-          {(data) => <Totals figures={data} />}
-        </Loaded>
-        <Loaded of={series} what="The course over time" rows={16}>
-          {(data) => <Courses series={data} lag={lag} />}
-        </Loaded>
-        {figures.data === undefined ? null : <Lists figures={figures.data} />}
-      </div>
+      {isAwaited(figures) || isAwaited(series) ? (
+        // All at once, or what comes first would be pushed down by what comes above it.
+        <Skeleton rows={20} />
+      ) : (
+        <div class="stack">
+          <Loaded of={figures} what="The overview">
+            {(data) => <Totals figures={data} />}
+          </Loaded>
+          <Loaded of={series} what="The course over time">
+            {(data) => <Courses series={data} lag={lag} />}
+          </Loaded>
+          {figures.data === undefined ? null : <Lists figures={figures.data} />}
+        </div>
+      )}
     </Page>
   )
 }
