@@ -2,7 +2,8 @@
  * Counting tokens where no provider did: to estimate a prompt before it is sent, and to price a reply whose provider reported
  * no usage. The encoding is `o200k_base`; other models' counts differ by some per cent, which is why the record says `counted`.
  * Text is counted in slices of 512 characters, because byte-pair encoding goes quadratic on one long run: a megabyte of
- * blanks must not stop the process. The slices cost less than one per cent of accuracy.
+ * blanks must not stop the process. A slice ends between two words where it can, so that a text counts the same in
+ * whatever pieces it came; where it cannot, it costs less than one per cent of accuracy.
  */
 import { Effect } from "effect"
 import type * as Tables from "gpt-tokenizer/encoding/o200k_base"
@@ -35,11 +36,20 @@ const TOKENS_PER_PROMPT = 3
 
 export const countText = (text: string): number => {
   if (text.length <= SLICE_CHARACTERS) return text === "" ? 0 : countTokens(text, options)
-  let count = 0
-  for (let at = 0; at < text.length; at += SLICE_CHARACTERS) {
-    count += countTokens(text.slice(at, at + SLICE_CHARACTERS), options)
+  let [at, count] = [0, 0]
+  while (at < text.length) {
+    const slice = nextSlice(text, at)
+    count += countTokens(slice, options)
+    at += slice.length
   }
   return count
+}
+
+/** Ends where the last word ends that is whole: a token may begin with a blank, and none goes on beyond one. */
+const nextSlice = (text: string, at: number): string => {
+  const slice = text.slice(at, at + SLICE_CHARACTERS)
+  const blank = at + SLICE_CHARACTERS < text.length ? slice.lastIndexOf(" ") : -1
+  return blank > SLICE_CHARACTERS / 2 && slice[blank - 1] !== " " ? slice.slice(0, blank) : slice
 }
 
 const countPart = (part: unknown): number => {
