@@ -1,7 +1,7 @@
 /** What the documents say that can be looked up: kinds of blocks, links, paths, and lists that have to be complete. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { existsSync, readFileSync } from "node:fs"
+import { existsSync, globSync, readFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { Api } from "../../src/api/Api.ts"
 import { presets } from "../../src/providers/presets/Vendors.ts"
@@ -100,6 +100,17 @@ describe("lists", () => {
         assert.include(api, `| \`${method} ${path.replaceAll(/:(\w+)/g, "{$1}")}\` |`)
       }
     }
+  })
+
+  it("name every header that a client may send or get", () => {
+    const api = textOf("docs/api.md")
+    const names = globSync("src/{http,api}/*.ts", { cwd: root }).flatMap((path) =>
+      [
+        ...textOf(path).matchAll(/"((?:x-(?!forwarded-|real-|content-|frame-)|idempoten|retry-|trace|www-)[a-z-]+)"/g)
+      ].map(([, name = ""]) => name)
+    )
+    assert.isAbove(new Set(names).size, 10)
+    for (const name of names) assert.include(api, `\`${name.replace(/-tokens$/, "-requests")}`)
   })
 
   it("name every type of error", () => {
