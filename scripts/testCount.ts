@@ -1,5 +1,5 @@
 /**
- * A vitest reporter that writes one line, `N passed, N failed` (and `, N skipped` where there are any), to the file that
+ * A vitest reporter that writes the line `N passed, N failed`, after `N skipped` where there are any, to the file that
  * TEST_COUNT_FILE names. Exact also when things go wrong outside a test: a file that does not load, and an error that nobody
  * caught, each count as one failed.
  */
@@ -16,7 +16,7 @@ export const countLine = (modules: ReadonlyArray<TestModule>, unhandled: Readonl
   }
   // A test that never got to run is nobody's success.
   count.failed += count.pending
-  return `${count.passed} passed, ${count.failed} failed${count.skipped === 0 ? "" : `, ${count.skipped} skipped`}`
+  return `${count.skipped === 0 ? "" : `${count.skipped} skipped\n`}${count.passed} passed, ${count.failed} failed`
 }
 
 export default class TestCount implements Reporter {

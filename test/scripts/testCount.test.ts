@@ -37,7 +37,7 @@ describe("testCount", () => {
   it("counts what passed, failed and was skipped", async () => {
     const failing = `test("a", () => { throw new Error("no") }); test.skip("b", () => {})`
     assert.deepStrictEqual(await run({ "a.case.ts": passing, "b.case.ts": failing }), {
-      line: "2 passed, 1 failed, 1 skipped\n",
+      line: "1 skipped\n2 passed, 1 failed\n",
       code: 1
     })
   })
