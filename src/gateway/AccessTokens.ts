@@ -3,7 +3,7 @@
  * still lives is asked elsewhere, each time.
  */
 import { Clock, Context, Effect, Layer, Option, Redacted } from "effect"
-import { type JWK } from "jose"
+import type { JWK } from "jose"
 import { type GatewayError } from "../domain/Errors.ts"
 import { isId } from "../domain/Ids.ts"
 import { jose, SigningKeys } from "./SigningKeys.ts"

@@ -4,7 +4,7 @@
  * hours after, which outlives every token; then it is forgotten.
  */
 import { Cache, Clock, Context, Duration, Effect, Layer, Redacted, Schema } from "effect"
-import { type CryptoKey, type JWK } from "jose"
+import type { CryptoKey, JWK } from "jose"
 import { type GatewayError } from "../domain/Errors.ts"
 import { Vault } from "../store/Vault.ts"
 import { orUnavailable } from "./OrUnavailable.ts"

@@ -3,7 +3,7 @@
  * needs it, so that an issuer that is down stops nobody else, and kept for an hour, so that its keys and addresses may change.
  */
 import { Cache, Duration, Effect, Redacted, Schema } from "effect"
-import { type Configuration } from "openid-client"
+import type { Configuration } from "openid-client"
 import { Outbound } from "../providers/Outbound.ts"
 import { type SettingsShape } from "../Settings.ts"
 import { githubIdentity, githubServer } from "./GitHub.ts"

@@ -2,7 +2,7 @@
  * The libraries that check candidates. They are large, so nothing is loaded before the first text is searched; after that they stay.
  */
 import { Effect, Result } from "effect"
-import { type parsePhoneNumberFromString } from "libphonenumber-js/max"
+import type { parsePhoneNumberFromString } from "libphonenumber-js/max"
 import { type OwnPattern } from "../../domain/Privacy.ts"
 import { type Budget } from "./Budget.ts"
 import { TimedText } from "./TimedText.ts"
