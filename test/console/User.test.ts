@@ -107,8 +107,9 @@ layer(world, { timeout: "90 seconds" })("the console, for a user", (it) => {
       assert.match(secret, /^tg-/)
       await tabTo(page, "I have stored it")
       await page.keyboard.press("Enter")
+      await dialog.waitFor({ state: "detached" })
       await page.getByRole("row").filter({ hasText: "by keyboard" }).getByText("active").waitFor()
-      assert.strictEqual(await page.evaluate("document.activeElement.textContent"), "New key")
+      await page.locator("button:focus", { hasText: "New key" }).waitFor()
       const model = { model: "mock/echo", messages: [{ role: "user", content: "Hello" }] }
       const chat = gateway.send("/v1/chat/completions", { key: secret, body: model })
       assert.strictEqual((await Effect.runPromise(chat)).status, 200)
