@@ -89,6 +89,21 @@ export const IssuedApiKey = Schema.Struct({ object, id, key: Schema.String, ...r
 
 const keyId = { key_id: Schema.String }
 
+/** Which page of a list of keys. */
+export const keyListQuery = {
+  limit: Schema.optionalKey(
+    Schema.FiniteFromString.pipe(Schema.decodeTo(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 1_000 }))))
+  ),
+  cursor: Schema.optionalKey(Schema.String.check(Schema.isPattern(/^key_[0-9a-f]{32}$/)))
+}
+
+export const ApiKeyList = Schema.Struct({
+  object: Schema.Literal("list"),
+  data: Schema.Array(ApiKey),
+  has_more: Schema.Boolean,
+  next_cursor: Schema.NullOr(Schema.String)
+})
+
 export class KeysGroup extends HttpApiGroup.make("keys")
   .add(
     HttpApiEndpoint.post("create", "/v1/keys", {
@@ -97,20 +112,8 @@ export class KeysGroup extends HttpApiGroup.make("keys")
       error: errors(500, 503)
     }).annotateMerge(OpenApi.annotations({ title: "Issue a key; the secret is shown this once" })),
     HttpApiEndpoint.get("list", "/v1/keys", {
-      query: {
-        limit: Schema.optionalKey(
-          Schema.FiniteFromString.pipe(
-            Schema.decodeTo(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 1_000 })))
-          )
-        ),
-        cursor: Schema.optionalKey(Schema.String.check(Schema.isPattern(/^key_[0-9a-f]{32}$/)))
-      },
-      success: Schema.Struct({
-        object: Schema.Literal("list"),
-        data: Schema.Array(ApiKey),
-        has_more: Schema.Boolean,
-        next_cursor: Schema.NullOr(Schema.String)
-      }),
+      query: keyListQuery,
+      success: ApiKeyList,
       error: errors(500, 503)
     }).annotateMerge(OpenApi.annotations({ title: "List all keys, newest first" })),
     HttpApiEndpoint.get("get", "/v1/keys/:key_id", { params: keyId, success: ApiKey, error: errors(404, 500, 503) }),

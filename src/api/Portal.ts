@@ -4,7 +4,15 @@ import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { Scope, Tier } from "../domain/Key.ts"
 import { SessionAuthorization } from "./Authorization.ts"
 import { errors, Validation } from "./Failure.ts"
-import { ApiKey, CreateKeyRequest, IssuedApiKey, RotateKeyRequest, UpdateKeyRequest } from "./Keys.ts"
+import {
+  ApiKey,
+  ApiKeyList,
+  CreateKeyRequest,
+  IssuedApiKey,
+  keyListQuery,
+  RotateKeyRequest,
+  UpdateKeyRequest
+} from "./Keys.ts"
 
 const { tier: _, ...wanted } = CreateKeyRequest.fields
 
@@ -53,20 +61,8 @@ const Moment = Schema.DateTimeUtcFromString
 export class PortalGroup extends HttpApiGroup.make("portal")
   .add(
     HttpApiEndpoint.get("list", "/v1/portal/keys", {
-      query: {
-        limit: Schema.optionalKey(
-          Schema.FiniteFromString.pipe(
-            Schema.decodeTo(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 1_000 })))
-          )
-        ),
-        cursor: Schema.optionalKey(Schema.String.check(Schema.isPattern(/^key_[0-9a-f]{32}$/)))
-      },
-      success: Schema.Struct({
-        object: Schema.Literal("list"),
-        data: Schema.Array(ApiKey),
-        has_more: Schema.Boolean,
-        next_cursor: Schema.NullOr(Schema.String)
-      }),
+      query: keyListQuery,
+      success: ApiKeyList,
       error: errors(500, 503)
     }).annotateMerge(OpenApi.annotations({ title: "List one's own keys, newest first" })),
     HttpApiEndpoint.post("create", "/v1/portal/keys", {

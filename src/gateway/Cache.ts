@@ -5,6 +5,7 @@
  */
 import { Clock, Context, Deferred, Effect, Layer, Option, Predicate, type Scope } from "effect"
 import { type ChatReply, type ChatRequest } from "../domain/Chat.ts"
+import { parseJson } from "../domain/Json.ts"
 import { onClose } from "../domain/OnClose.ts"
 import { CacheStore } from "../store/CacheStore.ts"
 import { cacheKey } from "./CacheKey.ts"
@@ -130,8 +131,6 @@ export class Cache extends Context.Service<
 const bypass: Lookup = { _tag: "Bypass" }
 const hit = (entry: CacheEntry): Lookup => ({ _tag: "Hit", entry })
 
-const parse = Option.liftThrowable((text: string): unknown => JSON.parse(text))
-
 /** Our own entries, checked for their outline: what another version wrote is a miss. */
 const isEntry = (value: unknown): value is CacheEntry =>
   Predicate.isObject(value) &&
@@ -140,4 +139,4 @@ const isEntry = (value: unknown): value is CacheEntry =>
   Predicate.isObject(value["reply"]) &&
   Array.isArray(value["reply"]["choices"])
 
-const decodeEntry = (text: string): Option.Option<CacheEntry> => Option.filter(parse(text), isEntry)
+const decodeEntry = (text: string): Option.Option<CacheEntry> => Option.filter(Option.some(parseJson(text)), isEntry)

@@ -3,7 +3,7 @@
  * own making, as in the log: names of the settings, figures, kinds of errors; never a prompt, a key, a header, or a provider's words.
  * A request that is not traced has none of this, and its stages are what they would be without.
  */
-import { Cause, type Clock, Context, Data, Effect, Exit, Option, String as Str, Tracer } from "effect"
+import { Cause, type Clock, Context, Data, Effect, Exit, Option, String as Str, type Tracer } from "effect"
 import { type Candidate } from "../domain/Catalog.ts"
 import { GatewayError } from "../domain/Errors.ts"
 import { type Attempt, type Generation, knownFinishReason } from "../domain/Generation.ts"
@@ -29,13 +29,6 @@ export class RequestTrace {
     this.#tracer = tracer
     this.#tracestate = tracestate
     this.#clock = clock
-  }
-
-  /** Runs the request with its span as the parent of whatever else makes spans. */
-  around<A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> {
-    return Effect.updateContext(self, (context: Context.Context<R>) =>
-      Context.add(context, Tracer.ParentSpan, this.span)
-    )
   }
 
   /** A span around `self`; `after` says more of what it answered. */

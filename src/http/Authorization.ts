@@ -1,6 +1,6 @@
 /** Who is calling: turns the credential headers into `CurrentKey` or `CurrentUser`, or lets an admin through. */
 import { Effect, Layer, Redacted } from "effect"
-import { HttpServerRequest, type HttpServerResponse } from "effect/http"
+import { type Headers, HttpServerRequest, type HttpServerResponse } from "effect/http"
 import {
   AdminAuthorization,
   Authorization,
@@ -26,27 +26,27 @@ export const layer = Layer.effect(
 
     const admit = Effect.fnUntraced(function* <E, R>(
       httpEffect: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>,
-      credential: Redacted.Redacted
+      credential: string
     ) {
-      const found = yield* Effect.result(accounts.authenticate(Redacted.value(credential)))
+      const found = yield* Effect.result(accounts.authenticate(credential))
       if (found._tag === "Failure") return yield* refuse(found.failure)
       return yield* Effect.provideService(httpEffect, CurrentKey, found.success)
     })
 
+    // The schemes are tried in turn until one answers: the first looks at both carriers.
     return Authorization.of({
-      // The schemes are tried in turn until one answers: a request without a bearer passes on to the other carrier.
-      bearer: (httpEffect, { credential }) =>
-        Effect.flatMap(HttpServerRequest.HttpServerRequest, ({ headers }) =>
-          Redacted.value(credential) === "" &&
-          headers["authorization"] === undefined &&
-          headers["x-api-key"] !== undefined
-            ? admit(httpEffect, Redacted.make(headers["x-api-key"]))
-            : admit(httpEffect, credential)
-        ),
-      apiKey: (httpEffect, { credential }) => admit(httpEffect, credential)
+      bearer: (httpEffect) =>
+        Effect.flatMap(HttpServerRequest.HttpServerRequest, ({ headers }) => admit(httpEffect, credentialOf(headers))),
+      apiKey: (httpEffect, { credential }) => admit(httpEffect, Redacted.value(credential))
     })
   })
 )
+
+/** The bearer, or the other carrier where there is no `authorization`; empty when there is none of them. */
+export const credentialOf = (headers: Headers.Headers): string => {
+  const authorization = headers["authorization"]
+  return authorization === undefined ? (headers["x-api-key"] ?? "") : (/^bearer +(.*)$/i.exec(authorization)?.[1] ?? "")
+}
 
 /** A signed-in user. */
 export const layerSession = Layer.effect(
@@ -106,7 +106,9 @@ export const layerAdmin = (adminKey: Redacted.Redacted) =>
   )
 
 /** The caller, if its key has the scope. */
+export const withScope = (caller: Caller, scope: Scope): Effect.Effect<Caller, GatewayError> =>
+  caller.key.scopes.includes(scope) ? Effect.succeed(caller) : Effect.fail(gatewayError(new ScopeMissing({ scope })))
+
+/** The caller of an endpoint of the API builder's. */
 export const callerWith = (scope: Scope): Effect.Effect<Caller, GatewayError, CurrentKey> =>
-  Effect.flatMap(CurrentKey, (caller) =>
-    caller.key.scopes.includes(scope) ? Effect.succeed(caller) : Effect.fail(gatewayError(new ScopeMissing({ scope })))
-  )
+  Effect.flatMap(CurrentKey, (caller) => withScope(caller, scope))

@@ -3,7 +3,7 @@
  * that does not exist is a 404, a method that it has not is a 405, a defect is a 500 that shows nothing. The headers of contract
  * §3 are set here, for successes and failures alike.
  */
-import { Cause, Clock, Context, Effect, Scope } from "effect"
+import { Cause, Clock, Context, Effect, Scope, Tracer } from "effect"
 import { type Headers, HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { Api } from "../api/Api.ts"
 import { gatewayError, MethodNotAllowed, NotFound } from "../domain/Errors.ts"
@@ -62,24 +62,19 @@ export const layer = HttpRouter.middleware(
           endTrace(state, ended)
           return log(state, ended, traceId)
         })
-        /** The router leaves its find in the context of the fiber. */
-        const noteRoute = (): void => {
-          state.route ??= Context.getOrUndefined(fiber.context, HttpRouter.RouteContext)?.route.path ?? null
-        }
-        // What runs under a trace gets its context back at its end, and the find is gone.
-        const routed = trace === null ? app : Effect.onExit(app, () => Effect.sync(noteRoute))
         const answer = (response: HttpServerResponse.HttpServerResponse) => {
-          noteRoute()
+          // The router leaves its find in the context of the fiber.
+          state.route = Context.getOrUndefined(fiber.context, HttpRouter.RouteContext)?.route.path ?? null
           status = response.status
           traffic.answered(status, state.rejection)
           return HttpServerResponse.setHeaders(response, headersOf(state))
         }
         // Until the end of the request, which puts back what the fiber had.
-        fiber.setContext(Context.add(fiber.context, CurrentRequest, state))
+        fiber.setContext(traced(Context.add(fiber.context, CurrentRequest, state), trace))
         return Effect.andThen(
           // The request's scope closes once its answer was sent, streams included.
           Scope.addFinalizer(Context.getUnsafe(fiber.context, Scope.Scope), end),
-          Effect.matchCauseEffect(underTrace(trace, state.facts.trace)(routed), {
+          Effect.matchCauseEffect(app, {
             onSuccess: (response) => Effect.succeed(answer(response)),
             onFailure: (cause) => Effect.map(ending(cause, request, requestId), answer)
           })
@@ -102,13 +97,13 @@ const ending = <E>(cause: Cause.Cause<E>, request: HttpServerRequest.HttpServerR
   )
 }
 
-/** What a traced request runs under; another one's context only passes through to whoever is called. */
-const underTrace =
-  (trace: Trace | null, own: RequestTrace | null) =>
-  <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> => {
-    if (own !== null) return own.around(self)
-    return trace?._tag === "Passing" ? Effect.provideService(self, OutgoingTrace, trace.headers) : self
-  }
+/** What a traced request runs with; another one's context only passes through to whoever is called. */
+const traced = (context: Context.Context<never>, trace: Trace | null): Context.Context<never> => {
+  if (trace === null) return context
+  return trace._tag === "Sampled"
+    ? Context.add(context, Tracer.ParentSpan, trace.span)
+    : Context.add(context, OutgoingTrace, trace.headers)
+}
 
 /** Every path of the API with its methods, for the 405. */
 const routes = Object.values(Api.groups).flatMap((group) =>

@@ -3,15 +3,17 @@
  * endpoints, but in one step. The API builder takes these requests through a dozen; that costs more time than everything
  * else that the gateway does (docs/performance.md).
  */
-import { Effect, Option, Redacted, Schema, type Scope } from "effect"
+import { Effect, Redacted, Schema, type Scope } from "effect"
 import { type Headers, HttpRouter, HttpServerRequest, type HttpServerResponse } from "effect/http"
 import { parseOptions } from "../api/Api.ts"
 import { IdempotencyHeaders } from "../api/Idempotency.ts"
-import { gatewayError, type GatewayError, ScopeMissing } from "../domain/Errors.ts"
+import { type GatewayError } from "../domain/Errors.ts"
+import { parseJson } from "../domain/Json.ts"
 import { type Scope as KeyScope } from "../domain/Key.ts"
 import { Accounts } from "../gateway/Accounts.ts"
 import { type SentKey } from "../gateway/Idempotency.ts"
 import { type Caller } from "../gateway/Order.ts"
+import { credentialOf, withScope } from "./Authorization.ts"
 import { Bodies, hasBody } from "./Body.ts"
 import { CurrentRequest, type RequestState } from "./CurrentRequest.ts"
 import { errorResponse, rejected, validationResponse } from "./Failure.ts"
@@ -58,15 +60,14 @@ export const route = <S extends Schema.Codec<unknown, unknown>, E, R>(
         if (refused !== undefined) return validationResponse([refused], state.requestId)
         const misnamed = headers["idempotency-key"] === undefined ? undefined : namingFault(headers)
         if (misnamed !== undefined) return validationResponse(misnamed, state.requestId)
-        const decoded = decode(parsed(text))
+        const decoded = decode(parseJson(text))
         if (decoded._tag === "Failure") {
           return validationResponse(bodyFaults(text, decoded.failure.issue), state.requestId)
         }
-        if (!caller.key.scopes.includes(scope)) return yield* gatewayError(new ScopeMissing({ scope }))
         return yield* handle({
           payload: decoded.success,
           headers,
-          caller,
+          caller: yield* withScope(caller, scope),
           idempotencyKey: sentKey(headers, credential),
           state
         })
@@ -86,16 +87,6 @@ export const route = <S extends Schema.Codec<unknown, unknown>, E, R>(
       )
     })
   )
-
-/** The bearer, or the other carrier where there is no `authorization`. */
-const credentialOf = (headers: Headers.Headers): string => {
-  const authorization = headers["authorization"]
-  return authorization === undefined ? (headers["x-api-key"] ?? "") : (/^bearer +(.*)$/i.exec(authorization)?.[1] ?? "")
-}
-
-/** Undefined: no JSON, which no schema takes. */
-const parsed = (text: string): unknown => Option.getOrUndefined(parse(text))
-const parse = Option.liftThrowable((text: string): unknown => JSON.parse(text))
 
 const decodeHeaders = Schema.decodeUnknownResult(IdempotencyHeaders, parseOptions)
 

@@ -6,7 +6,8 @@ import { Clock, Effect } from "effect"
 import { Malformed, type ProviderReason, Rejected } from "./Provider.ts"
 import { refusalInside, refusalOf } from "./Refusal.ts"
 import { type WholeReply } from "./Transport.ts"
-import { isWire, parseJson, type Wire } from "./Wire.ts"
+import { parseJson } from "../domain/Json.ts"
+import { isWire, type Wire } from "./Wire.ts"
 
 /** How a vendor says no: by a status, and by an error object inside a 200. */
 export interface Refusals {

@@ -5,7 +5,8 @@
  */
 import { type IncomingHttpHeaders } from "node:http"
 import { CredentialsRefused, type ProviderReason, Rejected, ServerFault, Throttled } from "./Provider.ts"
-import { isWire, parseJson, stringOf, type Wire, wiresOf } from "./Wire.ts"
+import { parseJson } from "../domain/Json.ts"
+import { isWire, stringOf, type Wire, wiresOf } from "./Wire.ts"
 
 /** In UTF-16 code units. */
 const MESSAGE_LIMIT = 500

@@ -1,10 +1,9 @@
 /** Identity providers over sockets: OIDC servers that let the test say who signs in, and one in the shape of GitHub. */
 import { Effect } from "effect"
 import { createHash, randomUUID } from "node:crypto"
-import { once } from "node:events"
 import { createServer, type IncomingMessage } from "node:http"
-import { type AddressInfo } from "node:net"
 import { Events, OAuth2Server } from "oauth2-mock-server"
+import { listening } from "./listening.ts"
 
 /** Claims of whoever signs in; what is set here goes into the ID token. */
 export type Claims = Record<string, unknown>
@@ -81,20 +80,9 @@ export const startGitHub = Effect.gen(function* () {
       response.end(JSON.stringify(body))
     })
   })
-  yield* Effect.acquireRelease(
-    Effect.promise(async () => {
-      server.listen(0, "127.0.0.1")
-      await once(server, "listening")
-    }),
-    () =>
-      Effect.callback<void>((resume) => {
-        server.close(() => resume(Effect.void))
-        server.closeAllConnections()
-      })
-  )
-  const { port } = server.address() as AddressInfo
+  const base = yield* listening(server)
   return {
-    base: `http://127.0.0.1:${port}`,
+    base,
     signsIn: (next: GitHubUser): void => {
       user = next
     }

@@ -1,8 +1,7 @@
 /** A server in the shape of Twilio's Messages resource: checks account and token, keeps the messages, can refuse. */
 import { Effect, Queue } from "effect"
-import { once } from "node:events"
 import { createServer } from "node:http"
-import { type AddressInfo } from "node:net"
+import { listening } from "./listening.ts"
 
 export interface SentMessage {
   readonly path: string
@@ -31,17 +30,6 @@ export const startSmsServer = Effect.gen(function* () {
       reply(201, { sid: "SM1", status: "queued" })
     })
   })
-  yield* Effect.acquireRelease(
-    Effect.promise(async () => {
-      server.listen(0, "127.0.0.1")
-      await once(server, "listening")
-    }),
-    () =>
-      Effect.callback<void>((resume) => {
-        server.close(() => resume(Effect.void))
-        server.closeAllConnections()
-      })
-  )
-  const { port } = server.address() as AddressInfo
-  return { url: `http://127.0.0.1:${port}`, next: Queue.take(arrived) }
+  const url = yield* listening(server)
+  return { url, next: Queue.take(arrived) }
 })

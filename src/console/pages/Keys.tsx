@@ -12,6 +12,7 @@ import { Form, useSubmit } from "../parts/Form.tsx"
 import { Icon } from "../parts/Icon.tsx"
 import { Meter } from "../parts/Meter.tsx"
 import { Page, Panel } from "../parts/Page.tsx"
+import { ShowMore } from "../parts/ShowMore.tsx"
 import { Empty, Loaded } from "../parts/States.tsx"
 import { Table } from "../parts/Table.tsx"
 import { useLoad } from "../useLoad.ts"
@@ -103,13 +104,7 @@ export const Keys = ({ source }: { readonly source: Source }) => {
               ) : (
                 <KeyTable rows={rows} onTask={setTask} />
               )}
-              {has_more ? (
-                <div class="more">
-                  <button type="button" class="button" onClick={() => setLimit(Math.min(1_000, limit * 2))}>
-                    Show more
-                  </button>
-                </div>
-              ) : null}
+              {has_more ? <ShowMore limit={limit} onLimit={setLimit} /> : null}
             </Panel>
           )
         }}

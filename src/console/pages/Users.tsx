@@ -7,6 +7,7 @@ import { say } from "../notices.ts"
 import { Badge } from "../parts/Badge.tsx"
 import { TextField } from "../parts/Field.tsx"
 import { Page, Panel } from "../parts/Page.tsx"
+import { ShowMore } from "../parts/ShowMore.tsx"
 import { Empty, Loaded } from "../parts/States.tsx"
 import { Table } from "../parts/Table.tsx"
 import { session } from "../session.ts"
@@ -69,13 +70,7 @@ export const Users = () => {
             ) : (
               <UserTable rows={data} onTask={setTask} />
             )}
-            {has_more && limit < 1_000 ? (
-              <div class="more">
-                <button type="button" class="button" onClick={() => setLimit(Math.min(1_000, limit * 2))}>
-                  Show more
-                </button>
-              </div>
-            ) : null}
+            {has_more ? <ShowMore limit={limit} onLimit={setLimit} /> : null}
           </Panel>
         )}
       </Loaded>

@@ -7,7 +7,8 @@
 import { Result } from "effect"
 import { type ChatMessage, type ChatRequest } from "../../domain/Chat.ts"
 import { Unsupported } from "../Provider.ts"
-import { isWire, parseJson, stringOf, type Wire, wiresOf } from "../Wire.ts"
+import { parseJson } from "../../domain/Json.ts"
+import { isWire, stringOf, type Wire, wiresOf } from "../Wire.ts"
 
 type Block = Wire
 type Blocks = Result.Result<ReadonlyArray<Block>, Unsupported>

@@ -10,7 +10,8 @@ import { type TokenUsage } from "../../domain/Money.ts"
 import { type StreamReader } from "../EventStream.ts"
 import { Malformed, type ProviderReason } from "../Provider.ts"
 import { refusalOf } from "../Refusal.ts"
-import { isWire, parseJson, stringOf, type Wire } from "../Wire.ts"
+import { parseJson } from "../../domain/Json.ts"
+import { isWire, stringOf, type Wire } from "../Wire.ts"
 import { readFinish, readUsage, sealedThought, signedThought } from "./BedrockReply.ts"
 
 // event schema

@@ -6,7 +6,8 @@
 import { Result } from "effect"
 import { type ChatMessage } from "../../domain/Chat.ts"
 import { Unsupported } from "../Provider.ts"
-import { isWire, parseJson, stringOf, type Wire, wiresOf } from "../Wire.ts"
+import { parseJson } from "../../domain/Json.ts"
+import { isWire, stringOf, type Wire, wiresOf } from "../Wire.ts"
 import { demandsSignatures } from "./GeminiModel.ts"
 import { partsOf, textOf } from "./GeminiParts.ts"
 

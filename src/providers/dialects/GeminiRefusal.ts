@@ -7,7 +7,8 @@ import { type IncomingHttpHeaders } from "node:http"
 import { type Refusals } from "../Decode.ts"
 import { type ProviderReason } from "../Provider.ts"
 import { refusalOf } from "../Refusal.ts"
-import { countOf, isWire, parseJson, stringOf, type Wire, wiresOf } from "../Wire.ts"
+import { parseJson } from "../../domain/Json.ts"
+import { countOf, isWire, stringOf, type Wire, wiresOf } from "../Wire.ts"
 
 /** Which member of the client's request a path in Google's stands for, by its first name that tells. */
 const members: ReadonlyArray<readonly [RegExp, string]> = [

@@ -6,7 +6,8 @@ import { type ChatEvent, type ChoiceDelta, type Delta } from "../../domain/Chat.
 import { type TokenUsage } from "../../domain/Money.ts"
 import { type StreamReader } from "../EventStream.ts"
 import { Malformed, type ProviderReason } from "../Provider.ts"
-import { isWire, parseJson, stringOf, type Wire, wiresOf } from "../Wire.ts"
+import { parseJson } from "../../domain/Json.ts"
+import { isWire, stringOf, type Wire, wiresOf } from "../Wire.ts"
 import { googleRefusalInside } from "./GeminiRefusal.ts"
 import { type Asked, blockOf, finishOf, indexOf, readLogprobs, readParts, readUsage } from "./GeminiReply.ts"
 

@@ -8,7 +8,8 @@ import { type TokenUsage } from "../../domain/Money.ts"
 import { type StreamReader } from "../EventStream.ts"
 import { Malformed, type ProviderReason } from "../Provider.ts"
 import { refusalInside } from "../Refusal.ts"
-import { isWire, parseJson, stringOf, type Wire, wiresOf } from "../Wire.ts"
+import { parseJson } from "../../domain/Json.ts"
+import { isWire, stringOf, type Wire, wiresOf } from "../Wire.ts"
 import { readText, readUsage } from "./OpenAiReply.ts"
 
 // state
