@@ -41,13 +41,17 @@ export const expectedCost = ({ offer }: Candidate, promptTokens: number, likelyO
   return costOf(promptTokens, prompt) + costOf(offer.embeddings ? 0 : likelyOutputTokens, completion)
 }
 
+/** Clients that build their lists in code send empty ones where they have nothing to say. */
+const isGiven = <A>(list: ReadonlyArray<A> | null | undefined): list is ReadonlyArray<A> =>
+  list !== null && list !== undefined && list.length > 0
+
 /** Why a candidate may not serve the request, in a word for `details.excluded`; undefined: it may. */
 const exclusionReason = (candidate: Candidate, input: RankingInput): string | undefined => {
   const { preferences } = input
   const { offer, provider } = candidate
   if (offer.embeddings !== (input.kind === "embeddings"))
     return input.kind === "chat" ? "not_a_chat_model" : "not_an_embedding_model"
-  if (preferences?.only && !preferences.only.includes(provider.slug)) return "not_in_only"
+  if (isGiven(preferences?.only) && !preferences.only.includes(provider.slug)) return "not_in_only"
   if (preferences?.ignore?.includes(provider.slug)) return "ignored"
   if (preferences?.data_collection === "deny" && !deniesCollection(provider.dataPolicy)) return "data_policy"
   if (preferences?.max_price) {

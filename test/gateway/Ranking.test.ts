@@ -104,7 +104,8 @@ it.prop(
 
 it.prop("nobody who is ruled out is ranked", { given: Given }, ({ given }) => {
   for (const { offer, provider } of rank(inputOf(given)).ranked) {
-    if (given.only !== null) assert.include<string>(given.only as ReadonlyArray<string> as Array<string>, provider.slug)
+    const only: ReadonlyArray<string> = given.only ?? []
+    if (only.length > 0) assert.include(only, provider.slug)
     assert.isFalse((given.ignore as ReadonlyArray<string> | null)?.includes(provider.slug) ?? false)
     if (given.deny) assert.isFalse(provider.dataPolicy.training || provider.dataPolicy.retainsPrompts)
     if (given.maxPrice !== null) assert.isAtMost(offer.pricing.prompt, given.maxPrice * 1_000_000)
@@ -263,4 +264,13 @@ it("max_price is held against the prompt's own tier", () => {
   const preferences = preferring({ max_price: { prompt: 2 } })
   assert.deepStrictEqual(slugs(rank(inputWith({ candidates, preferences, promptTokens: 50 })).ranked), ["alpha"])
   assert.strictEqual(rank(inputWith({ candidates, preferences, promptTokens: 51 })).excluded[0]?.reason, "max_price")
+})
+
+it("an empty list of providers says nothing, whichever it is", () => {
+  const candidates = [candidateWith("alpha"), candidateWith("beta")]
+  const ranked = (preferences: Partial<ProviderPreferences>) =>
+    slugs(rank(inputWith({ candidates, preferences: preferring(preferences) })).ranked)
+  assert.deepStrictEqual(ranked({ only: [], ignore: [], order: [] }), ["alpha", "beta"])
+  assert.deepStrictEqual(ranked({ only: [], ignore: ["alpha"] }), ["beta"])
+  assert.deepStrictEqual(ranked({ only: ["nobody"], ignore: [] }), [])
 })

@@ -111,7 +111,8 @@ it.effect.prop(
       for (const seed of seeds) {
         const order = yield* orderOf(given, seed)
         for (const { offer, provider } of order.ranked) {
-          if (given.only !== null) assert.isTrue(given.only.some((slug) => slug === provider.slug))
+          if (given.only !== null && given.only.length > 0)
+            assert.isTrue(given.only.some((slug) => slug === provider.slug))
           assert.isFalse(given.ignore?.some((slug) => slug === provider.slug) ?? false)
           if (given.deny) assert.isTrue(deniesCollection(provider.dataPolicy))
           if (given.maxPrice !== null) assert.isAtMost(offer.pricing.prompt, given.maxPrice * 1_000_000)
