@@ -1,21 +1,20 @@
 /** The command line of the benchmark. */
 import { parseArgs } from "node:util"
 
-export const phases = ["misses", "hits", "streams", "durability"] as const
-export type Phase = (typeof phases)[number]
+const names = ["misses", "hits", "portkey", "streams", "durability"] as const
+export type PhaseName = (typeof names)[number]
 
 export interface Options {
   /** How long each measurement lasts. */
   readonly seconds: number
-  readonly phases: ReadonlyArray<Phase>
+  readonly phases: ReadonlyArray<PhaseName>
   /** Streams held open at once. */
   readonly streams: number
   /** Where to write the figures as JSON; null: nowhere. */
   readonly out: string | null
 }
 
-export const usage =
-  "usage: scripts/bench/run [--seconds N] [--only misses|hits|streams|durability] [--streams N] [--out FILE]"
+export const usage = `usage: scripts/bench/run [--seconds N] [--only ${names.join("|")}] [--streams N] [--out FILE]`
 
 const positive = (name: string, text: string): number => {
   const value = Number(text)
@@ -34,8 +33,8 @@ export const parseOptions = (args: ReadonlyArray<string>): Options => {
       out: { type: "string" }
     }
   })
-  const only = phases.filter((phase) => values.only === undefined || phase === values.only)
-  if (only.length === 0) throw new Error(`--only ${values.only ?? ""}: one of ${phases.join(", ")}\n${usage}`)
+  const only = names.filter((phase) => values.only === undefined || phase === values.only)
+  if (only.length === 0) throw new Error(`--only ${values.only ?? ""}: one of ${names.join(", ")}\n${usage}`)
   return {
     seconds: positive("seconds", values.seconds),
     phases: only,

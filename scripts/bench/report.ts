@@ -1,4 +1,4 @@
-/** The figures as plain text: one row a server, and beside each figure of the gateway its ratio to the bare proxy's. */
+/** The figures as plain text: one row a server, and below them how one server's relate to another's. */
 
 export type Row = Readonly<Record<string, number>>
 
@@ -11,23 +11,28 @@ const figure = (value: number): string => {
   return value.toFixed(Math.abs(value) >= 10 ? 1 : 2)
 }
 
-/** How the gateway's figures relate to the floor's: 0.5 is half of it. A figure of zero has no ratio. */
+/** How the figures of one row relate to another's: 0.5 is half of it. A figure of zero has no ratio. */
 export const ratios = (table: Table, of: string, to: string): Row => {
-  const floor = table.get(to) ?? {}
+  const base = table.get(to) ?? {}
   return Object.fromEntries(
-    Object.entries(table.get(of) ?? {}).map(([name, value]) => [name, value / (floor[name] || Number.NaN)])
+    Object.entries(table.get(of) ?? {}).map(([name, value]) => [name, value / (base[name] || Number.NaN)])
   )
 }
 
-/** The table as lines of equal columns. */
-export const render = (title: string, table: Table): string => {
+/** The table as lines of equal columns. `related`: the rows whose figures the last line sets in relation. */
+export const render = (title: string, table: Table, related?: readonly [of: string, to: string]): string => {
   const columns = Object.keys(table.values().next().value ?? {})
-  const related = ratios(table, "tollgate", "bare proxy")
+  const ratio: Row = related === undefined ? {} : ratios(table, ...related)
   const lines = [
     ["", ...columns],
     ...Array.from(table, ([name, row]) => [name, ...columns.map((column) => figure(row[column] ?? Number.NaN))]),
-    ...(table.has("tollgate") && table.has("bare proxy")
-      ? [["ratio to bare", ...columns.map((column) => `${figure(related[column] ?? Number.NaN)}x`.replace("-x", "-"))]]
+    ...(related !== undefined && Object.keys(ratio).length > 0
+      ? [
+          [
+            `ratio to ${related[1]}`,
+            ...columns.map((column) => `${figure(ratio[column] ?? Number.NaN)}x`.replace("-x", "-"))
+          ]
+        ]
       : [])
   ]
   const widths = lines[0]?.map((_, index) => Math.max(...lines.map((line) => line[index]?.length ?? 0))) ?? []

@@ -1,10 +1,11 @@
--- The requests of the benchmark, for wrk. From the environment: the body, with @@ where a unique number goes; a nonce (empty: every
--- body is the same); and the credential. Prints its figures as one line of JSON.
-local body = os.getenv("BENCH_BODY")
+-- The requests of the benchmark, for wrk. From the environment: the file of the body, with @@ where a unique number goes; a nonce (empty:
+-- every body is the same); and further headers, one a line. Prints its figures as one line of JSON.
+local file = assert(io.open(os.getenv("BENCH_BODY_FILE"), "rb"))
+local body = file:read("*a")
+file:close()
 local nonce = os.getenv("BENCH_UNIQUE")
-local authorization = os.getenv("BENCH_AUTHORIZATION")
 local headers = { ["content-type"] = "application/json" }
-if authorization ~= "" then headers["authorization"] = authorization end
+for name, value in string.gmatch(os.getenv("BENCH_HEADERS"), "([^:\n]+): ([^\n]*)\n") do headers[name] = value end
 
 local at = string.find(body, "@@", 1, true)
 local head, tail = string.sub(body, 1, at - 1), string.sub(body, at + 2)

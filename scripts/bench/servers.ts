@@ -1,7 +1,6 @@
 /**
- * The processes under measurement, each on a free port of 127.0.0.1 and stopped at the end: nginx with one canned completion, the
- * upstream that streams, the bare proxy, and the gateway, on a Postgres of its own that syncs every commit to disk unless told otherwise. What a
- * process says before it is ready is shown when it never gets there.
+ * The processes beside the gateway, each on a free port of 127.0.0.1 and stopped at the end: nginx with one canned completion, and
+ * programs of this directory. What a process says before it is ready is shown when it never gets there.
  */
 import { spawn, type ChildProcess } from "node:child_process"
 import { once } from "node:events"
@@ -10,7 +9,7 @@ import { createServer, type AddressInfo } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { setTimeout as pause } from "node:timers/promises"
-import { startPostgres } from "../../test/support/Postgres.ts"
+import { type Closers } from "./closers.ts"
 import { completion } from "./messages.ts"
 
 export interface Server {
@@ -21,20 +20,13 @@ export interface Server {
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** What has to be closed at the end, the last first. */
-export class Closers {
-  readonly #closers: Array<() => unknown> = []
-
-  add(close: () => unknown): void {
-    this.#closers.push(close)
-  }
-
-  async close(): Promise<void> {
-    for (let close = this.#closers.pop(); close !== undefined; close = this.#closers.pop()) await close()
-  }
+/** A server, and where on it requests are taken. */
+export interface Target {
+  readonly server: Server
+  readonly path: string
 }
 
-const freePort = async (): Promise<number> => {
+export const freePort = async (): Promise<number> => {
   const server = createServer().listen(0, "127.0.0.1")
   await once(server, "listening")
   const { port } = server.address() as AddressInfo
@@ -43,14 +35,14 @@ const freePort = async (): Promise<number> => {
   return port
 }
 
-const directory = (closers: Closers): string => {
+export const directory = (closers: Closers): string => {
   const path = mkdtempSync(join(tmpdir(), "tollgate-bench-"))
   closers.add(() => rmSync(path, { recursive: true, force: true }))
   return path
 }
 
 /** Starts a process and waits until `ready` answers true. */
-const start = async (
+export const start = async (
   closers: Closers,
   command: string,
   args: ReadonlyArray<string>,
@@ -78,7 +70,7 @@ const start = async (
   return child.pid ?? 0
 }
 
-const answers = (url: string, accepted: (status: number) => boolean) => async () =>
+export const answers = (url: string, accepted: (status: number) => boolean) => async () =>
   accepted((await fetch(url, { signal: AbortSignal.timeout(2_000) })).status)
 
 /** nginx, which answers the canned completion to whatever it is asked. */
@@ -92,7 +84,7 @@ export const startNginx = async (closers: Closers): Promise<Server> => {
     `daemon off; master_process off; worker_processes 1; pid ${path}/pid; error_log ${path}/error.log;
 events { worker_connections 1024; }
 http {
-  access_log off; keepalive_requests 1000000000; keepalive_timeout 300s; default_type application/json;
+  access_log off; keepalive_requests 1000000000; keepalive_timeout 300s; default_type application/json; client_max_body_size 0;
   ${places.map((place) => `${place}_temp_path ${path}/${place};`).join(" ")}
   server { listen 127.0.0.1:${port} backlog=1024; location / { return 200 '${completion}'; } }
 }
@@ -123,73 +115,4 @@ export const startProgram = async (
   const ready = answers(`${url}/ready`, (status) => status < 500)
   const pid = await start(closers, process.execPath, [file, String(port), ...args], process.env, ready)
   return { name, url, pid, headers: {} }
-}
-
-const settingsFile = (upstream: Server, streaming: Server) => {
-  const provider = (slug: string, server: Server) => `
-  - slug: ${slug}
-    name: ${slug}
-    dialect: openai
-    base_url: ${server.url}/v1
-    api_key: bench
-    models:
-      - id: ${slug}/model
-        upstream: model
-        context_length: 128000
-        max_completion_tokens: 4096
-        pricing: { prompt: 0.15, completion: 0.60 }`
-  return `providers:${provider("bench", upstream)}${provider("stream", streaming)}
-tiers:
-  enterprise: { requests_per_minute: 100000000, tokens_per_minute: 1000000000, concurrency: 100000 }
-cache: { enabled: true, ttl_seconds: 3600, scope: key, max_entries: 10000 }
-`
-}
-
-/** `off`: nothing is reserved, limited or recorded; else with every policy on, on the embedded database or on a Postgres of its own. */
-export type Durability = "off" | "embedded" | "postgres"
-
-interface GatewayOptions {
-  readonly durability: Durability
-  /** What the key may spend in a month, in USD; null: there is no cap. */
-  readonly budgetUsd: number | null
-}
-
-/** Its key has limits that are checked and not reached, and the default a budget that is never used up. */
-export const startGateway = async (
-  closers: Closers,
-  upstream: Server,
-  streaming: Server,
-  { budgetUsd, durability }: GatewayOptions = { durability: "postgres", budgetUsd: 1_000_000 }
-): Promise<Server> => {
-  const path = directory(closers)
-  const adminKey = "bench-admin-key-of-this-run-only"
-  const config = join(path, "tollgate.yaml")
-  writeFileSync(config, settingsFile(upstream, streaming))
-  const port = await freePort()
-  const url = `http://127.0.0.1:${port}`
-  const env: NodeJS.ProcessEnv = {
-    PATH: process.env["PATH"],
-    NODE_ENV: "production",
-    TOLLGATE_PORT: String(port),
-    TOLLGATE_ADMIN_KEY: adminKey,
-    TOLLGATE_CONFIG: config,
-    TOLLGATE_DATA_DIR: join(path, "data"),
-    TOLLGATE_LOG_LEVEL: "warn"
-  }
-  if (durability === "postgres") {
-    const postgres = await startPostgres(["fsync=on", "synchronous_commit=on", "full_page_writes=on"])
-    closers.add(() => postgres.stop())
-    env["DATABASE_URL"] = postgres.url
-  }
-  const main = join(import.meta.dirname, durability === "off" ? "ungoverned.ts" : "../../src/main.ts")
-  const ready = answers(`${url}/health/ready`, (status) => status === 200)
-  const pid = await start(closers, process.execPath, [main], env, ready)
-  const response = await fetch(`${url}/v1/keys`, {
-    method: "POST",
-    headers: { "content-type": "application/json", "x-admin-key": adminKey },
-    body: JSON.stringify({ name: "bench", tier: "enterprise", monthly_budget_usd: budgetUsd })
-  })
-  const record = (await response.json()) as { readonly key?: string }
-  if (record.key === undefined) throw new Error(`no key from the gateway: ${response.status} ${JSON.stringify(record)}`)
-  return { name: "tollgate", url, pid, headers: { authorization: `Bearer ${record.key}` } }
 }

@@ -6,6 +6,7 @@
 import { Pool } from "undici"
 import { chatBody } from "./messages.ts"
 import { cpuMicros, residentMib } from "./processStat.ts"
+import { quantile } from "./quantile.ts"
 import { type Server } from "./servers.ts"
 
 export interface StreamLoad {
@@ -25,10 +26,6 @@ export interface StreamLoad {
 
 const TOKENS = 50
 const nowMs = () => Number(process.hrtime.bigint()) / 1e6
-
-/** The value below which `share` of the sorted values lie. */
-const quantile = (values: ReadonlyArray<number>, share: number): number =>
-  values[Math.min(values.length - 1, Math.floor(values.length * share))] ?? Number.NaN
 
 export const driveStreams = async (
   server: Server,

@@ -1,9 +1,11 @@
 /** Drives one server with wrk and reads wrk's own figures (request.lua prints them as JSON). */
 import { execFile } from "node:child_process"
+import { mkdtemp, rm, writeFile } from "node:fs/promises"
+import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { promisify } from "node:util"
 import { cpuMicros, residentMib } from "./processStat.ts"
-import { type Server } from "./servers.ts"
+import { type Target } from "./servers.ts"
 
 export interface Load {
   readonly requestsPerSecond: number
@@ -17,31 +19,42 @@ export interface Load {
 
 const run = promisify(execFile)
 
-/** `unique`: every request has a body of its own; else all have the same. */
-export const drive = async (
-  server: Server,
-  path: string,
-  options: { readonly body: string; readonly unique: boolean; readonly connections: number; readonly seconds: number }
-): Promise<Load> => {
-  const before = cpuMicros(server.pid)
-  // One thread: the machine's other cores are for what is measured.
-  const { stdout } = await run(
-    "wrk",
-    ["-t1", `-c${options.connections}`, `-d${options.seconds}s`, "--timeout", "10s"].concat([
-      "-s",
-      join(import.meta.dirname, "request.lua"),
-      `${server.url}${path}`
-    ]),
-    {
-      env: {
-        ...process.env,
-        BENCH_BODY: options.body,
-        BENCH_UNIQUE: options.unique ? crypto.randomUUID() : "",
-        BENCH_AUTHORIZATION: server.headers["authorization"] ?? ""
-      }
+export interface DriveOptions {
+  readonly body: string
+  /** Every request has a body of its own, with a number in place of the `@@` in `body`; else all have the same. */
+  readonly unique: boolean
+  readonly connections: number
+  readonly seconds: number
+}
+
+/** What wrk printed. The body goes by file: no variable of the environment may be as long as the longest prompts. */
+const runWrk = async ({ path, server }: Target, options: DriveOptions): Promise<string> => {
+  const directory = await mkdtemp(join(tmpdir(), "tollgate-bench-"))
+  try {
+    const file = join(directory, "body")
+    await writeFile(file, options.body)
+    const env = {
+      ...process.env,
+      BENCH_BODY_FILE: file,
+      BENCH_UNIQUE: options.unique ? crypto.randomUUID() : "",
+      BENCH_HEADERS: Object.entries(server.headers)
+        .map(([name, value]) => `${name}: ${value}\n`)
+        .join("")
     }
-  )
-  const used = cpuMicros(server.pid) - before
+    // One thread: the machine's other cores are for what is measured.
+    const load = ["-t1", `-c${options.connections}`, `-d${options.seconds}s`, "--timeout", "10s"]
+    const script = join(import.meta.dirname, "request.lua")
+    return (await run("wrk", [...load, "-s", script, `${server.url}${path}`], { env })).stdout
+  } finally {
+    await rm(directory, { recursive: true, force: true })
+  }
+}
+
+export const drive = async (target: Target, options: DriveOptions): Promise<Load> => {
+  const { pid } = target.server
+  const before = cpuMicros(pid)
+  const stdout = await runWrk(target, options)
+  const used = cpuMicros(pid) - before
   const line = stdout.split("\n").find((text) => text.startsWith("{"))
   if (line === undefined) throw new Error(`wrk said nothing to read:\n${stdout}`)
   const figures = JSON.parse(line) as Record<"requests" | "micros" | "p50" | "p99" | "errors", number>
@@ -51,6 +64,6 @@ export const drive = async (
     p99Ms: figures.p99 / 1_000,
     errors: figures.errors,
     cpuMicrosPerRequest: used / Math.max(1, figures.requests),
-    residentMib: residentMib(server.pid)
+    residentMib: residentMib(pid)
   }
 }

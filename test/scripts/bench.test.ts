@@ -8,7 +8,7 @@ describe("parseOptions", () => {
   it("has defaults for everything", () => {
     assert.deepStrictEqual(parseOptions([]), {
       seconds: 8,
-      phases: ["misses", "hits", "streams", "durability"],
+      phases: ["misses", "hits", "portkey", "streams", "durability"],
       streams: 200,
       out: null
     })
@@ -26,7 +26,7 @@ describe("parseOptions", () => {
   it("refuses what it does not know, and says how it is meant", () => {
     assert.throws(
       () => parseOptions(["--only", "both"]),
-      /--only both: one of misses, hits, streams, durability\nusage:/
+      /--only both: one of misses, hits, portkey, streams, durability\nusage:/
     )
     assert.throws(() => parseOptions(["--seconds", "0"]), /--seconds 0: a whole number from 1 on/)
     assert.throws(() => parseOptions(["--fast"]), /--fast/)
@@ -45,12 +45,12 @@ describe("report", () => {
   })
 
   it("prints columns of equal width", () => {
-    assert.deepStrictEqual(render("Title", table).split("\n"), [
+    assert.deepStrictEqual(render("Title", table, ["tollgate", "bare proxy"]).split("\n"), [
       "Title",
-      "               req/s  errors",
-      "bare proxy     4,000       0",
-      "tollgate       1,000       0",
-      "ratio to bare  0.25x       -"
+      "                     req/s  errors",
+      "bare proxy           4,000       0",
+      "tollgate             1,000       0",
+      "ratio to bare proxy  0.25x       -"
     ])
   })
 })

@@ -1,0 +1,110 @@
+/**
+ * The gateway under measurement, as it is served: on a Postgres of its own that syncs every commit to disk unless told otherwise, with every
+ * policy on, and a key whose limits and budget are checked and never used up.
+ */
+import { writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { startPostgres } from "../../test/support/Postgres.ts"
+import { type Closers } from "./closers.ts"
+import { chatBody } from "./messages.ts"
+import { answers, directory, freePort, type Server, start, type Target } from "./servers.ts"
+
+/** Of every gateway of the benchmark; it lives as long as a measurement, on 127.0.0.1. */
+export const adminKey = "bench-admin-key-of-this-run-only"
+
+/** Where the gateway and the proxy take chat requests. */
+export const path = "/v1/chat/completions"
+
+/** The context holds the longest prompts of the benchmark. */
+export const settingsFile = (upstream: Server, streaming: Server) => {
+  const provider = (slug: string, server: Server) => `
+  - slug: ${slug}
+    name: ${slug}
+    dialect: openai
+    base_url: ${server.url}/v1
+    api_key: bench
+    models:
+      - id: ${slug}/model
+        upstream: model
+        context_length: 4000000
+        max_completion_tokens: 4096
+        pricing: { prompt: 0.15, completion: 0.60 }`
+  return `providers:${provider("bench", upstream)}${provider("stream", streaming)}
+tiers:
+  enterprise: { requests_per_minute: 100000000, tokens_per_minute: 1000000000, concurrency: 100000 }
+cache: { enabled: true, ttl_seconds: 3600, scope: key, max_entries: 10000 }
+`
+}
+
+/** `off`: nothing is reserved, limited or recorded; else with every policy on, on the embedded database or on a Postgres of its own. */
+export type Durability = "off" | "embedded" | "postgres"
+
+export interface GatewayOptions {
+  readonly durability?: Durability
+  /** What the key may spend in a month, in USD; null: there is no cap. */
+  readonly budgetUsd?: number | null
+  /** Added to the settings file. */
+  readonly settings?: string
+  /** Added to the environment. */
+  readonly env?: Readonly<Record<string, string>>
+}
+
+/** A Postgres that loses nothing when the machine's power fails. */
+export const durablePostgres = async (closers: Closers): Promise<string> => {
+  const postgres = await startPostgres(["fsync=on", "synchronous_commit=on", "full_page_writes=on"])
+  closers.add(() => postgres.stop())
+  return postgres.url
+}
+
+/** What every gateway of the benchmark is told. */
+export const gatewayEnvironment = (port: number, config: string, dataDir: string): NodeJS.ProcessEnv => ({
+  PATH: process.env["PATH"],
+  NODE_ENV: "production",
+  TOLLGATE_PORT: String(port),
+  TOLLGATE_ADMIN_KEY: adminKey,
+  TOLLGATE_CONFIG: config,
+  TOLLGATE_DATA_DIR: dataDir,
+  TOLLGATE_LOG_LEVEL: "warn"
+})
+
+export const startGateway = async (
+  closers: Closers,
+  upstream: Server,
+  streaming: Server,
+  { budgetUsd = 1_000_000, durability = "postgres", env: more = {}, settings = "" }: GatewayOptions = {}
+): Promise<Server> => {
+  const place = directory(closers)
+  const config = join(place, "tollgate.yaml")
+  writeFileSync(config, settingsFile(upstream, streaming) + settings)
+  const port = await freePort()
+  const url = `http://127.0.0.1:${port}`
+  const env: NodeJS.ProcessEnv = { ...gatewayEnvironment(port, config, join(place, "data")), ...more }
+  if (durability === "postgres") env["DATABASE_URL"] = await durablePostgres(closers)
+  const main = join(import.meta.dirname, durability === "off" ? "ungoverned.ts" : "../../src/main.ts")
+  const ready = answers(`${url}/health/ready`, (status) => status === 200)
+  const pid = await start(closers, process.execPath, [main], env, ready)
+  const response = await fetch(`${url}/v1/keys`, {
+    method: "POST",
+    headers: { "content-type": "application/json", "x-admin-key": adminKey },
+    body: JSON.stringify({ name: "bench", tier: "enterprise", monthly_budget_usd: budgetUsd })
+  })
+  const record = (await response.json()) as { readonly key?: string }
+  if (record.key === undefined) throw new Error(`no key from the gateway: ${response.status} ${JSON.stringify(record)}`)
+  return { name: "tollgate", url, pid, headers: { authorization: `Bearer ${record.key}` } }
+}
+
+/** The cache must do what the phase says, or the figures are another phase's. */
+export const checkCache = async ({ path, server }: Target): Promise<void> => {
+  const ask = async (prompt: string) => {
+    const response = await fetch(`${server.url}${path}`, {
+      method: "POST",
+      headers: { "content-type": "application/json", ...server.headers },
+      body: chatBody("bench/model", prompt, false)
+    })
+    const text = await response.text()
+    if (!response.ok) throw new Error(`the gateway answers ${response.status}: ${text}`)
+    return response.headers.get("x-tollgate-cache")
+  }
+  const seen = [await ask("first"), await ask("first"), await ask("second")]
+  if (seen.join() !== "miss,hit,miss") throw new Error(`the cache answers ${seen.join()} where miss,hit,miss was due`)
+}

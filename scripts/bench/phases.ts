@@ -1,0 +1,25 @@
+/** Every phase of the benchmark, in the order in which they are measured. */
+import { type Phase } from "./bench.ts"
+import { measureDurability } from "./durability.ts"
+import { type PhaseName } from "./options.ts"
+import { measureOrdinary } from "./ordinary.ts"
+import { measurePortkey } from "./portkey.ts"
+import { measureStreams } from "./streams.ts"
+
+const toBare = ["tollgate", "bare proxy"] as const
+
+export const phases: Readonly<Record<PhaseName, Phase>> = {
+  misses: { title: "Misses: every request unique", related: toBare, measure: measureOrdinary(true) },
+  hits: { title: "Cache hits: one request again and again", related: toBare, measure: measureOrdinary(false) },
+  portkey: {
+    title: "Portkey's gateway, with nothing to check: every request unique",
+    related: ["tollgate", "Portkey"],
+    measure: measurePortkey
+  },
+  streams: {
+    title: "Streams: 50 tokens each, the first after 50 ms, one every 20 ms",
+    related: toBare,
+    measure: measureStreams
+  },
+  durability: { title: "What durability costs: misses, with governance off and on", measure: measureDurability }
+}

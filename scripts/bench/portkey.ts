@@ -1,0 +1,58 @@
+/**
+ * Portkey's gateway beside ours, in front of the same provider. It is installed into a directory of the user's cache, outside of this
+ * repository, when it is first measured. It runs without anything to check: no guardrails, no cache, no log, no retries; the headers name the provider
+ * and where it is.
+ */
+import { execFile } from "node:child_process"
+import { existsSync, mkdirSync } from "node:fs"
+import { homedir } from "node:os"
+import { join } from "node:path"
+import { promisify } from "node:util"
+import { type Measure, Skipped } from "./bench.ts"
+import { type Closers } from "./closers.ts"
+import { path, startGateway } from "./gateway.ts"
+import { measureRequests } from "./requests.ts"
+import { answers, freePort, type Server, start } from "./servers.ts"
+
+const NAME = "@portkey-ai/gateway"
+const VERSION = "1.15.2"
+
+/** Answers with the file of its server. */
+const install = async (): Promise<string | Skipped> => {
+  const place = join(process.env["XDG_CACHE_HOME"] ?? join(homedir(), ".cache"), "tollgate-bench", `portkey-${VERSION}`)
+  const file = join(place, "node_modules", NAME, "build", "start-server.js")
+  if (existsSync(file)) return file
+  mkdirSync(place, { recursive: true })
+  const flags = ["--ignore-scripts", "--omit=dev", "--no-package-lock", "--no-audit", "--no-fund", "--loglevel=error"]
+  try {
+    await promisify(execFile)("npm", ["install", "--prefix", place, ...flags, `${NAME}@${VERSION}`], {
+      timeout: 180_000
+    })
+  } catch (cause) {
+    return new Skipped(`npm could not install ${NAME}@${VERSION}: ${String(cause).split("\n").slice(0, 3).join(" ")}`)
+  }
+  return existsSync(file) ? file : new Skipped(`${NAME}@${VERSION} has no ${file}`)
+}
+
+const startPortkey = async (closers: Closers, file: string, upstream: Server): Promise<Server> => {
+  const port = await freePort()
+  const url = `http://127.0.0.1:${port}`
+  const env = { PATH: process.env["PATH"], NODE_ENV: "production", TRUSTED_CUSTOM_HOSTS: "127.0.0.1" }
+  const ready = answers(url, (status) => status < 500)
+  const pid = await start(closers, process.execPath, [file, `--port=${port}`, "--headless"], env, ready)
+  const headers = {
+    authorization: "Bearer bench",
+    "x-portkey-provider": "openai",
+    "x-portkey-custom-host": `${upstream.url}/v1`
+  }
+  return { name: "Portkey", url, pid, headers }
+}
+
+export const measurePortkey: Measure = async ({ nginx, options, streaming }, closers) => {
+  const file = await install()
+  if (file instanceof Skipped) return file
+  const portkey = await startPortkey(closers, file, nginx)
+  const gateway = await startGateway(closers, nginx, streaming)
+  const targets = [portkey, gateway].map((server) => ({ server, path }))
+  return measureRequests(targets, { unique: true, seconds: options.seconds })
+}
