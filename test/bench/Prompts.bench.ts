@@ -1,0 +1,113 @@
+/** What reads a whole prompt: each function at a kilobyte, ten, a hundred, and a megabyte, on prose and on what readers are slow on. */
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Schema } from "effect"
+import { awkward, prose } from "../../scripts/bench/prose.ts"
+import { ChatRequest } from "../../src/domain/Chat.ts"
+import { parseJson } from "../../src/domain/Json.ts"
+import { allEntities } from "../../src/domain/Privacy.ts"
+import { cacheKey } from "../../src/gateway/CacheKey.ts"
+import { Budget } from "../../src/gateway/privacy/Budget.ts"
+import { mask } from "../../src/gateway/privacy/Masking.ts"
+import { makeScanner } from "../../src/gateway/privacy/Scanner.ts"
+import { mapChat } from "../../src/gateway/privacy/Texts.ts"
+import { countPrompt } from "../../src/gateway/Tokens.ts"
+import { refusedOutright } from "../../src/http/JsonBody.ts"
+import { growth } from "./growth.ts"
+
+const decode = Schema.decodeUnknownSync(Schema.toCodecJson(ChatRequest))
+const request = (text: string): ChatRequest =>
+  decode({ model: "bench/model", messages: [{ role: "user", content: text }], temperature: 0.7 })
+const scan = await Effect.runPromise(makeScanner([]))
+const wanted = new Set<string>(allEntities)
+/** Without a limit: the guard itself would stop after a while. */
+const unlimited = () => new Budget(() => process.hrtime.bigint(), 3_600_000)
+
+const texts = { prose, ...awkward }
+
+for (const [kind, text] of Object.entries(texts)) {
+  describe(kind, () => {
+    it("the look before the parse", async ({ bench }) => {
+      const found = await growth(bench, (size) => {
+        const body = JSON.stringify(request(text(size)))
+        return () => refusedOutright("application/json", body)
+      })
+      assert.strictEqual(found, "linear")
+    })
+
+    it("parse and schema", async ({ bench }) => {
+      const found = await growth(bench, (size) => {
+        const body = JSON.stringify(request(text(size)))
+        return () => decode(parseJson(body))
+      })
+      assert.strictEqual(found, "linear")
+    })
+
+    it("tokens", async ({ bench }) => {
+      const found = await growth(bench, (size) => {
+        const asked = request(text(size))
+        return () => countPrompt(asked)
+      })
+      assert.strictEqual(found, "linear")
+    })
+
+    it("canonical key", async ({ bench }) => {
+      const found = await growth(bench, (size) => {
+        const asked = request(text(size))
+        return () => cacheKey("key_bench", "bench/model", asked)
+      })
+      assert.strictEqual(found, "linear")
+    })
+
+    it("privacy guard", async ({ bench }) => {
+      const found = await growth(bench, (size) => {
+        const asked = request(text(size))
+        return () => mask(asked, mapChat, scan, wanted, unlimited())
+      })
+      assert.strictEqual(found, "linear")
+    })
+  })
+}
+
+describe("many messages", () => {
+  /** A conversation of turns of a hundred characters. */
+  const conversation = (size: number): ChatRequest =>
+    decode({
+      model: "bench/model",
+      messages: Array.from({ length: size / 100 }, (_, turn) => ({
+        role: turn % 2 === 0 ? "user" : "assistant",
+        content: prose(100, turn + 1)
+      }))
+    })
+
+  it("parse and schema", async ({ bench }) => {
+    const found = await growth(bench, (size) => {
+      const body = JSON.stringify(conversation(size))
+      return () => decode(parseJson(body))
+    })
+    assert.strictEqual(found, "linear")
+  })
+
+  it("tokens", async ({ bench }) => {
+    const found = await growth(bench, (size) => {
+      const asked = conversation(size)
+      return () => countPrompt(asked)
+    })
+    assert.strictEqual(found, "linear")
+  })
+
+  it("canonical key", async ({ bench }) => {
+    const found = await growth(bench, (size) => {
+      const asked = conversation(size)
+      return () => cacheKey("key_bench", "bench/model", asked)
+    })
+    assert.strictEqual(found, "linear")
+  })
+
+  it("privacy guard", async ({ bench }) => {
+    const found = await growth(bench, (size) => {
+      const asked = conversation(size)
+      return () => mask(asked, mapChat, scan, wanted, unlimited())
+    })
+    assert.strictEqual(found, "linear")
+  })
+})
