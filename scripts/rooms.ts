@@ -32,9 +32,9 @@ const settings = String.raw`Settings\.ts`
 export const rooms: ReadonlyArray<Room> = [
   {
     name: "main",
-    files: /^(?:main|Launch)\.ts$/,
-    mayImport: /^(?:Start|Observability)\.ts$/,
-    because: "main launches Start and Observability, by Launch, and does nothing else"
+    files: /^(?:main|Launch|ModuleLookup)\.ts$/,
+    mayImport: /^(?:Start\.ts|ModuleLookup\.ts|Observability\.ts|settings\/DataDir\.ts|store\/EmbeddedAhead\.ts)$/,
+    because: "main launches Start and Observability, by Launch, and opens the embedded database ahead of them"
   },
   {
     name: "Server",

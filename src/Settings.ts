@@ -16,6 +16,7 @@ import {
   mergeTiers,
   type ReadConfig
 } from "./settings/ConfigFile.ts"
+import { defaultDataDir } from "./settings/DataDir.ts"
 import { decodeEnvironment, type Environment, presentVariables, unknownVariables } from "./settings/Environment.ts"
 import { type Faults } from "./settings/Faults.ts"
 import { noPrivacy, unusablePatterns } from "./settings/PrivacySection.ts"
@@ -111,7 +112,7 @@ export const defaultSettings: SettingsShape = {
   port: 8787,
   adminPort: null,
   adminKey: null,
-  dataDir: "./.tollgate",
+  dataDir: defaultDataDir,
   databaseUrl: null,
   databasePool: 10,
   redisUrl: null,

@@ -1,6 +1,15 @@
-/** The process of a gateway: launched until a signal; nothing else. */
-import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
-import { gateway } from "./Launch.ts"
-import * as Observability from "./Observability.ts"
+/** The process of a gateway: launched until a signal; nothing else. The embedded database opens while the program is being loaded. */
+import { rememberModules } from "./ModuleLookup.ts"
+import { embeddedDataDir } from "./settings/DataDir.ts"
+import { openAhead } from "./store/EmbeddedAhead.ts"
 
-NodeRuntime.runMain(gateway, { disableErrorReporting: true, teardown: Observability.teardown })
+rememberModules()
+const dataDir = embeddedDataDir()
+
+void (dataDir === null ? Promise.resolve() : openAhead(dataDir))
+  .then(() =>
+    Promise.all([import("@effect/platform-node/NodeRuntime"), import("./Launch.ts"), import("./Observability.ts")])
+  )
+  .then(([NodeRuntime, { gateway }, { teardown }]) =>
+    NodeRuntime.runMain(gateway, { disableErrorReporting: true, teardown })
+  )

@@ -4,9 +4,10 @@
  * more than a bound in memory, and closes the socket when its caller is interrupted. Failures carry no address and no content.
  */
 import { Context, Effect, Layer } from "effect"
-import { Agent } from "undici"
+import { type Agent } from "undici"
 import { Exchange, type ExchangeFailure } from "./Exchange.ts"
 import { type CallHeaders, type WholeReply } from "./Transport.ts"
+import { undici } from "./Undici.ts"
 
 const LIMIT_BYTES = 1024 * 1024
 const CONNECT_TIMEOUT_MS = 5_000
@@ -31,10 +32,10 @@ export class Outbound extends Context.Service<
   static readonly layer = Layer.effect(
     Outbound,
     Effect.gen(function* () {
-      const agent = yield* Effect.acquireRelease(
-        Effect.sync(() => new Agent({ connections: 16, connectTimeout: CONNECT_TIMEOUT_MS, allowH2: false })),
-        (agent) => Effect.promise(() => agent.destroy())
-      )
+      let agent: Agent | null = null
+      yield* Effect.addFinalizer(() => Effect.promise(() => agent?.destroy() ?? Promise.resolve()))
+      const connections = (): Agent =>
+        (agent ??= new (undici().Agent)({ connections: 16, connectTimeout: CONNECT_TIMEOUT_MS, allowH2: false }))
       return Outbound.of({
         call: ({ body, headers, method, timeoutMs, url }) =>
           Effect.callback<WholeReply, ExchangeFailure>((resume) => {
@@ -51,7 +52,7 @@ export class Outbound extends Context.Service<
               )
             )
             const request = { origin: url.origin, path: url.pathname + url.search, method }
-            agent.dispatch(
+            connections().dispatch(
               { ...request, headers: { "user-agent": "tollgate", "accept-encoding": "gzip, br", ...headers }, body },
               exchange
             )

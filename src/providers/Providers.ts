@@ -1,13 +1,6 @@
-/**
- * The providers of this deployment, by slug. Each is built by its dialect when the layer is.
- */
+/** The providers of this deployment, by slug. Each is built by its dialect when the layer is; dialects that nobody speaks are not loaded. */
 import { Context, Effect, Layer } from "effect"
 import { type DialectName, type ProviderConfig } from "../domain/Catalog.ts"
-import { makeAnthropic } from "./dialects/Anthropic.ts"
-import { makeBedrock } from "./dialects/Bedrock.ts"
-import { makeGemini } from "./dialects/Gemini.ts"
-import { makeOpenAi } from "./dialects/OpenAi.ts"
-import { makeMock } from "./Mock.ts"
 import { type Provider } from "./Provider.ts"
 import { makeScripted, type ScriptedProvider } from "./Scripted.ts"
 import { Transport } from "./Transport.ts"
@@ -24,7 +17,16 @@ export class Providers extends Context.Service<
   static readonly layer = (configs: ReadonlyArray<ProviderConfig>): Layer.Layer<Providers, never, Transport> =>
     Layer.effect(
       Providers,
-      Effect.map(Transport, (transport) => bySlug(configs.map((config) => dialects[config.dialect](config, transport))))
+      Effect.gen(function* () {
+        const transport = yield* Transport
+        const providers = yield* Effect.forEach(configs, (config) =>
+          Effect.map(
+            Effect.promise(() => dialects[config.dialect]()),
+            (make) => make(config, transport)
+          )
+        )
+        return bySlug(providers)
+      })
     )
 
   /** Providers that say what `scripts` tell them to. */
@@ -37,10 +39,12 @@ const bySlug = (all: ReadonlyArray<Provider>): Providers["Service"] => {
   return { get: (slug) => slugs.get(slug), all }
 }
 
-const dialects: Readonly<Record<DialectName, (config: ProviderConfig, transport: Transport["Service"]) => Provider>> = {
-  openai: makeOpenAi,
-  anthropic: makeAnthropic,
-  gemini: makeGemini,
-  bedrock: makeBedrock,
-  mock: makeMock
+type Make = (config: ProviderConfig, transport: Transport["Service"]) => Provider
+
+const dialects: Readonly<Record<DialectName, () => Promise<Make>>> = {
+  openai: () => import("./dialects/OpenAi.ts").then(({ makeOpenAi }) => makeOpenAi),
+  anthropic: () => import("./dialects/Anthropic.ts").then(({ makeAnthropic }) => makeAnthropic),
+  gemini: () => import("./dialects/Gemini.ts").then(({ makeGemini }) => makeGemini),
+  bedrock: () => import("./dialects/Bedrock.ts").then(({ makeBedrock }) => makeBedrock),
+  mock: () => import("./Mock.ts").then(({ makeMock }) => makeMock)
 }

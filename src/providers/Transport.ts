@@ -9,12 +9,13 @@
  */
 import { type IncomingHttpHeaders } from "node:http"
 import { Context, Effect, Layer, Redacted, type Scope } from "effect"
-import { Pool } from "undici"
+import { type Pool } from "undici"
 import { type ProviderConfig } from "../domain/Catalog.ts"
 import { acquired } from "../domain/OnClose.ts"
 import { OutgoingTrace, type TraceHeaders } from "../domain/Tracing.ts"
 import { Exchange, type ExchangeFailure } from "./Exchange.ts"
 import { gaugePools } from "./PoolGauges.ts"
+import { undici } from "./Undici.ts"
 
 /** The most that a whole JSON reply may have, in bytes, after decompression. */
 const WHOLE_LIMIT_BYTES = 32 * 1024 * 1024
@@ -92,7 +93,7 @@ export class Transport extends Context.Service<
         const key = `${origin} ${connectMs} ${http2}`
         const known = pools.get(key)
         if (known !== undefined) return known
-        const pool = new Pool(origin, {
+        const pool = new (undici().Pool)(origin, {
           connections: CONNECTIONS_PER_ORIGIN,
           pipelining: 1,
           connectTimeout: connectMs,

@@ -3,6 +3,7 @@
  * says what is wrong with it. A gateway knows these variables and makes nothing of them, so that both can share an environment.
  */
 import { Effect, Redacted } from "effect"
+import { defaultDataDir } from "./DataDir.ts"
 import { presentVariables } from "./Environment.ts"
 
 export interface CommandLineVariables {
@@ -25,6 +26,6 @@ export const commandLineVariables: Effect.Effect<CommandLineVariables> = Effect.
     url: env["TOLLGATE_URL"] ?? null,
     apiKey: secret(env["TOLLGATE_API_KEY"]),
     adminKey: secret(env["TOLLGATE_ADMIN_KEY"]),
-    dataDir: env["TOLLGATE_DATA_DIR"] ?? "./.tollgate"
+    dataDir: env["TOLLGATE_DATA_DIR"] ?? defaultDataDir
   }
 })

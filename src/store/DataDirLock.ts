@@ -4,9 +4,8 @@
  * dies. The file stays, empty; its presence means nothing.
  */
 import { Data, Effect, type Scope } from "effect"
-import { chmodSync, mkdirSync } from "node:fs"
-import { join } from "node:path"
-import { DatabaseSync } from "node:sqlite"
+import { type DatabaseSync } from "node:sqlite"
+import { lock, openLockFile } from "./DataDirFile.ts"
 
 /** `in_use`: another process holds the directory. `unusable`: it cannot be made or written; `cause` says why. */
 export class DataDirError extends Data.TaggedError("DataDirError")<{
@@ -32,17 +31,9 @@ const attempt = <A>(directory: string, evaluate: () => A): Effect.Effect<A, Data
     catch: (cause) => new DataDirError({ directory, reason: isBusy(cause) ? "in_use" : "unusable", cause })
   })
 
-const openLockFile = (directory: string): DatabaseSync => {
-  mkdirSync(directory, { recursive: true, mode: 0o700 })
-  const path = join(directory, "tollgate.lock")
-  const file = new DatabaseSync(path, { timeout: 0 })
-  chmodSync(path, 0o600)
-  return file
-}
-
-/** Makes the directory when it is absent (mode 0700) and holds it until the scope closes. */
-export const lockDataDir = (directory: string): Effect.Effect<void, DataDirError, Scope.Scope> =>
+/** Makes the directory when it is absent (mode 0700) and holds it until the scope closes. `held`: its file, if this process has the lock already. */
+export const lockDataDir = (directory: string, held?: DatabaseSync): Effect.Effect<void, DataDirError, Scope.Scope> =>
   Effect.acquireRelease(
-    attempt(directory, () => openLockFile(directory)),
+    held === undefined ? attempt(directory, () => openLockFile(directory)) : Effect.succeed(held),
     (file) => Effect.sync(() => file.close())
-  ).pipe(Effect.flatMap((file) => attempt(directory, () => file.exec("BEGIN EXCLUSIVE"))))
+  ).pipe(Effect.flatMap((file) => (held === undefined ? attempt(directory, () => lock(file)) : Effect.void)))

@@ -4,42 +4,32 @@
  * engine that crashes breaks its connections; the next connection starts another.
  */
 import { Effect, type Scope } from "effect"
-import { createRequire } from "node:module"
-import { join } from "node:path"
 import { type Duplex } from "node:stream"
-import { fileURLToPath } from "node:url"
-import { Worker } from "node:worker_threads"
+import { type Worker } from "node:worker_threads"
 import { DataDirError, lockDataDir } from "./DataDirLock.ts"
-import { type FromWorker, type ToWorker, type WorkerInput } from "./EmbeddedProtocol.ts"
+import { startThread, takeAhead } from "./EmbeddedAhead.ts"
+import { type FromWorker, type ToWorker } from "./EmbeddedProtocol.ts"
 import { PgliteDuplex } from "./PgliteDuplex.ts"
 
 /** How long closing waits for running statements. */
 const CLOSE_TIMEOUT_MS = 10_000
 
-/** A database depends on the engine's version, so each has a template of its own. */
-const templatePath = (): string => {
-  const engine: { readonly version: string } = createRequire(import.meta.url)(
-    fileURLToPath(new URL("../package.json", import.meta.resolve("@electric-sql/pglite")))
-  )
-  return fileURLToPath(new URL(`../../node_modules/.cache/tollgate/pglite-${engine.version}`, import.meta.url))
-}
-
 /** The running thread and its connections, by number. Foreign to Effect because sql-pg asks for its streams synchronously. */
 class Engine {
-  readonly #input: WorkerInput
+  readonly #dataDir: string
   readonly #sessions = new Map<number, PgliteDuplex>()
   #worker: Worker | null = null
   #lastSession = 0
   #onOpen: (failure: string | null) => void = () => undefined
 
-  constructor(input: WorkerInput) {
-    this.#input = input
+  constructor(dataDir: string) {
+    this.#dataDir = dataDir
   }
 
-  /** Calls back once with `null` when the database is open, else with the reason. */
-  open(onOpen: (failure: string | null) => void): void {
+  /** Calls back once with `null` when the database is open, else with the reason. `ahead`: a thread that has begun to open it. */
+  open(ahead: Worker | undefined, onOpen: (failure: string | null) => void): void {
     this.#onOpen = onOpen
-    this.#start()
+    this.#start(ahead)
   }
 
   connect(): Duplex {
@@ -68,12 +58,12 @@ class Engine {
     worker.postMessage({ _tag: "Shutdown" } satisfies ToWorker, [])
   }
 
-  #start(): Worker {
-    const worker = new Worker(new URL("./EmbeddedWorker.ts", import.meta.url), { workerData: this.#input })
+  #start(worker = startThread(this.#dataDir)): Worker {
     this.#worker = worker
     worker.on("message", (message: FromWorker) => this.#receive(message))
     worker.on("error", (cause) => this.#stopped(worker, String(cause)))
     worker.on("exit", () => this.#stopped(worker, "the embedded database stopped"))
+    worker.postMessage({ _tag: "Open" } satisfies ToWorker, [])
     return worker
   }
 
@@ -105,13 +95,14 @@ class Engine {
 /** Opens the database of a data directory; each call of the function that it answers is one more connection. */
 export const embeddedStreams = (dataDir: string): Effect.Effect<() => Duplex, DataDirError, Scope.Scope> =>
   Effect.gen(function* () {
-    yield* lockDataDir(dataDir)
+    const ahead = takeAhead(dataDir)
+    yield* lockDataDir(dataDir, ahead?.file)
     const engine = yield* Effect.acquireRelease(
-      Effect.sync(() => new Engine({ directory: join(dataDir, "db"), template: templatePath() })),
+      Effect.sync(() => new Engine(dataDir)),
       (engine) => Effect.callback<void>((resume) => engine.close(() => resume(Effect.void)))
     )
     yield* Effect.callback<void, DataDirError>((resume) =>
-      engine.open((failure) =>
+      engine.open(ahead?.thread, (failure) =>
         resume(
           failure === null
             ? Effect.void

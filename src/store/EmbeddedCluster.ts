@@ -6,7 +6,9 @@
 import { PGlite } from "@electric-sql/pglite"
 import { existsSync, mkdirSync } from "node:fs"
 import { chmod, cp, rename, rm } from "node:fs/promises"
+import { createRequire } from "node:module"
 import { dirname, join } from "node:path"
+import { fileURLToPath } from "node:url"
 import { threadId } from "node:worker_threads"
 
 const isCluster = (directory: string): boolean => existsSync(join(directory, "PG_VERSION"))
@@ -28,16 +30,25 @@ const keepAsTemplate = (directory: string, template: string): Promise<void> => {
   )
 }
 
+/** A database depends on the engine's version, so each has a template of its own. */
+const templatePath = (): string => {
+  const engine: { readonly version: string } = createRequire(import.meta.url)(
+    fileURLToPath(new URL("../package.json", import.meta.resolve("@electric-sql/pglite")))
+  )
+  return fileURLToPath(new URL(`../../node_modules/.cache/tollgate/pglite-${engine.version}`, import.meta.url))
+}
+
 /** Sees to it that `directory` holds a database, mode 0700. Rejects when the file system refuses, or other files are there. */
-export const prepareCluster = (paths: { readonly directory: string; readonly template: string }): Promise<void> => {
-  if (isCluster(paths.directory)) return chmod(paths.directory, 0o700)
-  const partial = `${paths.directory}.partial`
+export const prepareCluster = (directory: string): Promise<void> => {
+  if (isCluster(directory)) return chmod(directory, 0o700)
+  const template = templatePath()
+  const partial = `${directory}.partial`
   return rm(partial, { recursive: true, force: true })
     .then(() =>
-      isCluster(paths.template)
-        ? cp(paths.template, partial, { recursive: true })
-        : initialize(partial).then(() => keepAsTemplate(partial, paths.template))
+      isCluster(template)
+        ? cp(template, partial, { recursive: true })
+        : initialize(partial).then(() => keepAsTemplate(partial, template))
     )
     .then(() => chmod(partial, 0o700))
-    .then(() => rename(partial, paths.directory))
+    .then(() => rename(partial, directory))
 }

@@ -1,12 +1,13 @@
 /** What the main thread and the thread of the embedded database say to each other. */
 
-/** `session` numbers the connections; the bytes are the client's. */
+/** `Open` asks whether the database is open. `session` numbers the connections; the bytes are the client's. */
 export type ToWorker =
+  | { readonly _tag: "Open" }
   | { readonly _tag: "Write"; readonly session: number; readonly bytes: Uint8Array }
   | { readonly _tag: "End"; readonly session: number }
   | { readonly _tag: "Shutdown" }
 
-/** `Written` answers each `Write`, once its statements have run. `Failed`: the database cannot be opened. */
+/** `Ready` and `Failed` answer `Open`; `Written` answers each `Write`, once its statements have run. */
 export type FromWorker =
   | { readonly _tag: "Ready" }
   | { readonly _tag: "Failed"; readonly message: string }
@@ -17,6 +18,4 @@ export type FromWorker =
 export interface WorkerInput {
   /** Where the database is kept. */
   readonly directory: string
-  /** A fresh database to start from, which is made here when it is absent. */
-  readonly template: string
 }

@@ -11,7 +11,7 @@ import { PgMessages } from "./PgMessages.ts"
 
 const post = (message: FromWorker): void => parentPort?.postMessage(message, [])
 
-const serve = (db: PGlite): void => {
+const serve = (db: PGlite): ((message: Exclude<ToWorker, { readonly _tag: "Open" }>) => void) => {
   const sessions = new Map<number, PgMessages>()
 
   const run = (session: number, bytes: Uint8Array): Promise<void> =>
@@ -48,7 +48,7 @@ const serve = (db: PGlite): void => {
   }
 
   let work: Promise<void> = Promise.resolve()
-  parentPort?.on("message", (message: ToWorker) => {
+  return (message) => {
     switch (message._tag) {
       case "Write":
         work = work
@@ -61,19 +61,21 @@ const serve = (db: PGlite): void => {
       case "Shutdown":
         work = work.then(() => db.close()).then(() => parentPort?.close())
     }
-  })
+  }
 }
 
 const input: WorkerInput = workerData
-prepareCluster(input)
+const opening = prepareCluster(input.directory)
   .then(() => PGlite.create({ dataDir: input.directory }))
-  .then(
-    (db) => {
-      serve(db)
-      post({ _tag: "Ready" })
-    },
+  .then(serve)
+// Told when it is asked for, and until then nobody listens.
+opening.catch(() => undefined)
+parentPort?.on("message", (message: ToWorker) => {
+  void opening.then(
+    (handle) => (message._tag === "Open" ? post({ _tag: "Ready" }) : handle(message)),
     (cause: unknown) => {
       post({ _tag: "Failed", message: String(cause) })
       parentPort?.close()
     }
   )
+})

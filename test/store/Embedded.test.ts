@@ -6,11 +6,12 @@ import { Reactivity } from "effect/reactivity"
 import { SqlClient } from "effect/sql"
 import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"
-import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
+import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { createInterface } from "node:readline"
 import { fileURLToPath } from "node:url"
 import { lockDataDir } from "../../src/store/DataDirLock.ts"
+import { openAhead, takeAhead } from "../../src/store/EmbeddedAhead.ts"
 import { embeddedStreams } from "../../src/store/Embedded.ts"
 import { Ledger } from "../../src/store/Ledger.ts"
 import { Sql } from "../../src/store/Sql.ts"
@@ -127,6 +128,52 @@ it.effect("says that a directory cannot be used, and touches no files that are n
     const foreign = yield* Effect.flip(Effect.scoped(Layer.build(Sql.layerEmbedded({ dataDir: occupied }))))
     assert.isTrue(foreign._tag === "DataDirError" && foreign.reason === "unusable")
     assert.deepStrictEqual(readFileSync(join(occupied, "db", "letter"), "utf8"), "mine")
+  })
+)
+
+it.effect("goes on with a database that was opened ahead, and lets go of its directory afterwards", () =>
+  Effect.gen(function* () {
+    const dataDir = yield* temporaryDataDir
+    const embedded = Layer.fresh(Sql.layerEmbedded({ dataDir }))
+    const create = Effect.flatMap(SqlClient.SqlClient, (sql) => sql`CREATE TABLE kept AS SELECT 7::bigint AS seven`)
+    yield* Effect.provide(create, embedded)
+
+    yield* Effect.promise(() => openAhead(dataDir))
+    const other = yield* Effect.flip(Effect.scoped(lockDataDir(dataDir)))
+    assert.deepStrictEqual(other.reason, "in_use")
+    const read = Effect.flatMap(SqlClient.SqlClient, (sql) => sql`SELECT seven FROM kept`)
+    assert.deepStrictEqual(yield* Effect.provide(read, embedded), [{ seven: 7 }])
+    yield* Effect.scoped(lockDataDir(dataDir))
+  })
+)
+
+it.effect("opens nothing ahead where there is no database, or somebody else's", () =>
+  Effect.gen(function* () {
+    const absent = join(yield* temporaryDataDir, "absent")
+    yield* Effect.promise(() => openAhead(absent))
+    assert.isNull(takeAhead(absent))
+    assert.isFalse(existsSync(absent))
+
+    const dataDir = yield* temporaryDataDir
+    const embedded = Layer.fresh(Sql.layerEmbedded({ dataDir }))
+    yield* Effect.scoped(Layer.build(embedded))
+    yield* lockDataDir(dataDir)
+    yield* Effect.promise(() => openAhead(dataDir))
+    assert.isNull(takeAhead(dataDir))
+    const refused = yield* Effect.flip(Effect.scoped(Layer.build(embedded)))
+    assert.isTrue(refused._tag === "DataDirError" && refused.reason === "in_use")
+  })
+)
+
+it.effect("says what is wrong with a database that could not be opened ahead", () =>
+  Effect.gen(function* () {
+    const dataDir = yield* temporaryDataDir
+    mkdirSync(join(dataDir, "db"))
+    writeFileSync(join(dataDir, "db", "PG_VERSION"), "none")
+    yield* Effect.promise(() => openAhead(dataDir))
+    const broken = yield* Effect.flip(Effect.scoped(Layer.build(Layer.fresh(Sql.layerEmbedded({ dataDir })))))
+    assert.isTrue(broken._tag === "DataDirError" && broken.reason === "unusable")
+    yield* Effect.scoped(lockDataDir(dataDir))
   })
 )
 
