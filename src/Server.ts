@@ -121,7 +121,7 @@ export const gateway = (settings: SettingsShape) =>
         Cache.layer(settings.cache),
         Health.layer,
         Accounts.layer(settings),
-        Generations.layer
+        Generations.layer(settings.generations)
       )
     ),
     Layer.provideMerge(Catalog.layer)

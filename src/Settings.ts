@@ -19,6 +19,7 @@ import {
 import { defaultDataDir } from "./settings/DataDir.ts"
 import { decodeEnvironment, type Environment, presentVariables, unknownVariables } from "./settings/Environment.ts"
 import { type Faults } from "./settings/Faults.ts"
+import { type GenerationsSettings, keptForEver } from "./settings/GenerationsSection.ts"
 import { noPrivacy, unusablePatterns } from "./settings/PrivacySection.ts"
 import { SettingsError } from "./settings/SettingsError.ts"
 import { readFile, type SettingsSource } from "./settings/SettingsSource.ts"
@@ -90,8 +91,8 @@ export interface SettingsShape {
     /** How long a reply is kept for those that come again. */
     readonly ttlSeconds: number
   }
-  /** `generations` of the file. `retentionDays`: how long they are kept; null: for ever. */
-  readonly generations: { readonly retentionDays: number | null }
+  /** `generations` of the file. */
+  readonly generations: GenerationsSettings
   /** `markup` of the file. A fraction: 0.05 adds five per cent. */
   readonly markup: number
   /** `ledger` of the file. `leaseMs`: how long a process's reservations are its own without a sign of life. */
@@ -128,7 +129,7 @@ export const defaultSettings: SettingsShape = {
   tiers: defaultTiers,
   cache: { enabled: true, ttlSeconds: 300, scope: "key", maxEntries: 10_000 },
   idempotency: { enabled: true, ttlSeconds: 86_400 },
-  generations: { retentionDays: null },
+  generations: keptForEver,
   markup: 0,
   ledger: { leaseMs: 150_000 },
   privacy: noPrivacy,
@@ -251,7 +252,7 @@ const compose = (
       enabled: file.idempotency.enabled ?? idempotency.enabled,
       ttlSeconds: file.idempotency.ttl_seconds ?? idempotency.ttlSeconds
     },
-    generations: { retentionDays: file.generations.retention_days ?? defaultSettings.generations.retentionDays },
+    generations: file.generations,
     markup: file.markup ?? defaultSettings.markup,
     ledger: {
       leaseMs:

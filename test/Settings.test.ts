@@ -59,7 +59,7 @@ describe("defaults", () => {
       },
       cache: { enabled: true, ttlSeconds: 300, scope: "key", maxEntries: 10_000 },
       idempotency: { enabled: true, ttlSeconds: 86_400 },
-      generations: { retentionDays: null },
+      generations: { archiveDays: null, retentionDays: null },
       markup: 0,
       ledger: { leaseMs: 150_000 },
       privacy: {
@@ -191,7 +191,7 @@ routing: { default_sort: latency, retries: 0, hedge_after_ms: 250, continue_stre
 tiers: { free: { concurrency: 2 } }
 cache: { enabled: false, scope: owner }
 idempotency: { enabled: false, ttl_seconds: 3600 }
-generations: { retention_days: 90 }
+generations: { archive_days: 30, retention_days: 90 }
 markup: 0.05
 ledger: { lease_seconds: 60 }
 privacy: { mode: mask, entities: [email], patterns: [{ name: employee, pattern: "EMP-\\\\d{6}" }] }
@@ -213,7 +213,7 @@ webhooks:
         tiers: { ...defaultSettings.tiers, free: { ...defaultSettings.tiers.free, concurrency: 2 } },
         cache: { ...defaultSettings.cache, enabled: false, scope: "owner" },
         idempotency: { enabled: false, ttlSeconds: 3_600 },
-        generations: { retentionDays: 90 },
+        generations: { archiveDays: 30, retentionDays: 90 },
         markup: 0.05,
         ledger: { leaseMs: 60_000 },
         privacy: { mode: "mask", entities: ["email"], patterns: [{ name: "employee", pattern: "EMP-\\d{6}" }] },

@@ -51,6 +51,9 @@ const LAST_TIME_MS = 0xffffffffffff
 export const idBound = (prefix: IdPrefix, ms: number): string =>
   `${prefix}_${timeDigits(Math.min(Math.max(0, Math.ceil(ms)), LAST_TIME_MS))}`
 
+/** When an identifier was born, as it says itself: Unix milliseconds. */
+export const idTimeMs = (id: string): number => parseInt(id.slice(id.indexOf("_") + 1, id.indexOf("_") + 13), 16)
+
 /** Whether a text has the form of an identifier of this kind; what has not names nothing. */
 export const isId = (prefix: IdPrefix, text: string): boolean => text.startsWith(`${prefix}_`) && idForm.test(text)
 

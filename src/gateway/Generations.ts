@@ -27,6 +27,7 @@ export type GenerationList = GenerationPage
 /** How often a generation under way is looked at again. */
 const LOOK_AGAIN = Duration.millis(50)
 const RECONCILE_EVERY = Duration.seconds(30)
+const DAY_MS = 86_400_000
 
 export class Generations extends Context.Service<
   Generations,
@@ -37,35 +38,47 @@ export class Generations extends Context.Service<
     readonly list: (keyId: string | null, filter: GenerationFilter) => Effect.Effect<GenerationPage, GatewayError>
   }
 >()("tollgate/gateway/Generations") {
-  static readonly layer = Layer.effect(
-    Generations,
-    Effect.gen(function* () {
-      const ledger = yield* Ledger
+  /** `retentionDays`: what is older is as good as deleted, though archived ones lie there until their month is over; null: for ever. */
+  static readonly layer = ({ retentionDays }: { readonly retentionDays: number | null }) =>
+    Layer.effect(
+      Generations,
+      Effect.gen(function* () {
+        const ledger = yield* Ledger
+        /** When the oldest began that may still be read. */
+        const oldestMs = (nowMs: number) => (retentionDays === null ? -Infinity : nowMs - retentionDays * DAY_MS)
 
-      const get = Effect.fn("Generations.get")(function* (
-        id: string,
-        keyId: string | null,
-        ownerId: string | null = null
-      ) {
-        if (!isId("gen", id)) return yield* gatewayError(new NotFound({ what: "generation", id }))
-        while (true) {
-          const found = yield* orUnavailable(ledger.find(id, keyId, ownerId))
-          if (Option.isNone(found)) return yield* gatewayError(new NotFound({ what: "generation", id }))
-          if (found.value._tag === "Settled") return found.value.generation
-          const nowMs = yield* Clock.currentTimeMillis
-          const isOver = nowMs >= found.value.leaseUntilMs
-          const settled = isOver ? yield* orUnavailable(ledger.settleExpired(nowMs)) : 0
-          // Under way, or being settled by another process.
-          if (settled === 0) yield* Effect.sleep(LOOK_AGAIN)
-        }
-      })
+        const get = Effect.fn("Generations.get")(function* (
+          id: string,
+          keyId: string | null,
+          ownerId: string | null = null
+        ) {
+          if (!isId("gen", id)) return yield* gatewayError(new NotFound({ what: "generation", id }))
+          while (true) {
+            const found = yield* orUnavailable(ledger.find(id, keyId, ownerId))
+            if (Option.isNone(found)) return yield* gatewayError(new NotFound({ what: "generation", id }))
+            const nowMs = yield* Clock.currentTimeMillis
+            if (found.value._tag === "Settled") {
+              const { generation } = found.value
+              if (generation.createdAtMs >= oldestMs(nowMs)) return generation
+              return yield* gatewayError(new NotFound({ what: "generation", id }))
+            }
+            const isOver = nowMs >= found.value.leaseUntilMs
+            const settled = isOver ? yield* orUnavailable(ledger.settleExpired(nowMs)) : 0
+            // Under way, or being settled by another process.
+            if (settled === 0) yield* Effect.sleep(LOOK_AGAIN)
+          }
+        })
 
-      return Generations.of({
-        get,
-        list: (keyId, filter) => orUnavailable(ledger.list({ keyId, ...filter }))
+        return Generations.of({
+          get,
+          list: (keyId, filter) =>
+            Effect.flatMap(Clock.currentTimeMillis, (nowMs) => {
+              const fromMs = Math.max(oldestMs(nowMs), filter.fromMs ?? -Infinity)
+              return orUnavailable(ledger.list({ keyId, ...filter, ...(fromMs === -Infinity ? {} : { fromMs }) }))
+            })
+        })
       })
-    })
-  )
+    )
 
   /** Settles what dead processes left behind, now and every half minute. Any number of processes may run it: one at a time does. */
   static readonly layerReconciler = Layer.effectDiscard(

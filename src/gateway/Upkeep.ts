@@ -1,6 +1,7 @@
 /**
- * What is cleared away beside the requests: idempotency keys that have expired, and generations that are older than they shall be kept. A
- * little at a time, with a pause after each piece, so that nobody waits for it. Any number of processes may do it.
+ * What is cleared away beside the requests: idempotency keys that have expired, generations that are older than they shall be kept, and
+ * into the archive those that are only old. A little at a time, with a pause after each piece, so that nobody waits for it. Any
+ * number of processes may do it.
  */
 import { Clock, Duration, Effect, Layer, Schedule } from "effect"
 import { IdempotencyStore } from "../store/IdempotencyStore.ts"
@@ -8,31 +9,41 @@ import { Ledger } from "../store/Ledger.ts"
 import { type StoreError } from "../store/StoreError.ts"
 
 export interface UpkeepOptions {
+  /** After how long generations are archived; null: never. */
+  readonly archiveDays: number | null
   /** How long generations are kept; null: for ever. */
   readonly retentionDays: number | null
 }
 
 const EVERY = Duration.seconds(30)
 const PAUSE = Duration.millis(100)
-/** How many rows go at once. */
+/** How many rows go at once, and how many move: that is written twice, and the embedded database does nothing else meanwhile. */
 const PIECE = 500
+const MOVED_PIECE = 200
 const DAY_MS = 86_400_000
 
-/** Clears piece by piece until there is no whole one left. `piece` answers how many rows went. */
-const cleared = (piece: (nowMs: number) => Effect.Effect<number, StoreError>) =>
+/** Clears piece by piece until there is no whole one, of `size` rows, left. `piece` answers how many rows went. */
+const cleared = (piece: (nowMs: number) => Effect.Effect<number, StoreError>, size: number) =>
   Effect.flatMap(Clock.currentTimeMillis, piece).pipe(
-    Effect.repeat({ while: (count) => count === PIECE, schedule: Schedule.spaced(PAUSE) }),
+    Effect.repeat({ while: (count) => count === size, schedule: Schedule.spaced(PAUSE) }),
     Effect.ignore
   )
 
-export const layer = ({ retentionDays }: UpkeepOptions) =>
+export const layer = ({ archiveDays, retentionDays }: UpkeepOptions) =>
   Layer.effectDiscard(
     Effect.gen(function* () {
       const replies = yield* IdempotencyStore
       const ledger = yield* Ledger
-      const every = (piece: (nowMs: number) => Effect.Effect<number, StoreError>) =>
-        Effect.forkScoped(Effect.repeat(cleared(piece), Schedule.spaced(EVERY)))
+      const every = (piece: (nowMs: number) => Effect.Effect<number, StoreError>, size = PIECE) =>
+        Effect.forkScoped(Effect.repeat(cleared(piece, size), Schedule.spaced(EVERY)))
       yield* every((nowMs) => replies.forget(nowMs, PIECE))
-      if (retentionDays !== null) yield* every((nowMs) => ledger.forget(nowMs - retentionDays * DAY_MS, PIECE))
+      if (archiveDays !== null) {
+        yield* every((nowMs) => ledger.archive(nowMs - archiveDays * DAY_MS, MOVED_PIECE), MOVED_PIECE)
+      }
+      if (retentionDays !== null) {
+        yield* every((nowMs) => ledger.forget(nowMs - retentionDays * DAY_MS, PIECE))
+        // Also where nothing is archived any more: something may have been.
+        yield* every((nowMs) => Effect.as(ledger.forgetArchived(nowMs - retentionDays * DAY_MS), 0))
+      }
     })
   )

@@ -11,6 +11,7 @@ import { type PrivacyRules } from "../domain/Privacy.ts"
 import { type EnvironmentVariables } from "./Environment.ts"
 import { decodeAt, type Faults, member, type Place } from "./Faults.ts"
 import { boolean, choice, integer, modelId, number, orNull } from "./Forms.ts"
+import { decodeGenerations, type GenerationsSettings, keptForEver } from "./GenerationsSection.ts"
 import { entriesOf } from "./Lists.ts"
 import { decodePrivacy, noPrivacy } from "./PrivacySection.ts"
 import { decodeProviders } from "./ProviderEntries.ts"
@@ -63,24 +64,19 @@ const IdempotencySection = Schema.Struct({
   ttl_seconds: Schema.optionalKey(integer("a whole number of seconds from 60 to 2592000", 60, 2_592_000))
 })
 
-const retention = "whole days, from 1 to 36500"
-const GenerationsSection = Schema.Struct({
-  retention_days: Schema.optionalKey(orNull(integer(retention, 1, 36_500), retention))
-})
-
 const Markup = number("a fraction from 0 to 10 (0.05 adds five per cent)", 0, 10)
 const Ledger = Schema.Struct({
   lease_seconds: Schema.optionalKey(integer("a whole number of seconds from 10 to 86400", 10, 86_400))
 })
 
-/** What the file sets, as it sets it; `providers`, `privacy`, `webhooks` and `auth` in their final shape. */
+/** What the file sets, as it sets it; `providers`, `generations`, `privacy`, `webhooks` and `auth` in their final shape. */
 export interface ConfigFile {
   readonly providers: ReadonlyArray<ProviderConfig>
   readonly routing: typeof Routing.Type
   readonly tiers: typeof Tiers.Type
   readonly cache: typeof CacheSection.Type
   readonly idempotency: typeof IdempotencySection.Type
-  readonly generations: typeof GenerationsSection.Type
+  readonly generations: GenerationsSettings
   readonly markup: number | null
   readonly ledger: typeof Ledger.Type
   readonly privacy: PrivacyRules
@@ -104,7 +100,7 @@ export const emptyConfig: ReadConfig = {
     tiers: {},
     cache: {},
     idempotency: {},
-    generations: {},
+    generations: keptForEver,
     markup: null,
     ledger: {},
     privacy: noPrivacy,
@@ -165,7 +161,7 @@ const decodeSections = (file: Place): Result.Result<ConfigFile, Faults> => {
     tiers: section("tiers", (place) => decodeAt(Tiers, place), {}),
     cache: section("cache", (place) => decodeAt(CacheSection, place), {}),
     idempotency: section("idempotency", (place) => decodeAt(IdempotencySection, place), {}),
-    generations: section("generations", (place) => decodeAt(GenerationsSection, place), {}),
+    generations: section("generations", decodeGenerations, keptForEver),
     markup: section<number | null>("markup", (place) => decodeAt(Markup, place), null),
     ledger: section("ledger", (place) => decodeAt(Ledger, place), {}),
     privacy: section("privacy", decodePrivacy, noPrivacy),

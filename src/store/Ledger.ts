@@ -211,8 +211,18 @@ export class Ledger extends Context.Service<
     readonly series: (span: SeriesSpan) => Effect.Effect<ReadonlyArray<LedgerBucket>, StoreError>
     /** What was settled, summed up by day as it was settled: deleting generations changes nothing of it. */
     readonly report: (query: ReportQuery) => Effect.Effect<Report, StoreError>
-    /** Deletes at most `limit` generations that began before a moment, and waits for nobody; answers how many. What they cost stays. */
+    /**
+     * Deletes at most `limit` generations that began before a moment and are not archived, and waits for nobody; answers how many. What
+     * they cost stays.
+     */
     readonly forget: (beforeMs: number, limit: number) => Effect.Effect<number, StoreError>
+    /**
+     * Moves at most `limit` generations that began before a moment, at least a day ago, out of the way of the requests, and waits for
+     * nobody; answers how many: none where another process is at it. Whoever reads finds them as before.
+     */
+    readonly archive: (beforeMs: number, limit: number) => Effect.Effect<number, StoreError>
+    /** Deletes the archived generations of each UTC month that was over before a moment, a month as a whole. What they cost stays. */
+    readonly forgetArchived: (beforeMs: number) => Effect.Effect<void, StoreError>
     /** A balance for each key asked for; zeros for one that neither spent nor reserved. */
     readonly balances: (
       keyIds: ReadonlyArray<string>,

@@ -1,7 +1,7 @@
 /** The ledger in memory, for tests and for trying things out: the same promises as the tables, and forgotten with the process. */
 import { Effect, Option } from "effect"
 import { type Generation } from "../domain/Generation.ts"
-import { type NanoUsd } from "../domain/Money.ts"
+import { monthEndMs, type NanoUsd } from "../domain/Money.ts"
 import { estimatedGeneration } from "./EstimatedGeneration.ts"
 import type { Balance, GenerationState, Ledger, Reservation } from "./Ledger.ts"
 import { overviewOf } from "./LedgerOverviewMemory.ts"
@@ -22,6 +22,8 @@ export interface Held extends Reservation {
 export interface LedgerState {
   readonly reservations: Map<string, Held>
   readonly generations: Map<string, Entry>
+  /** The ids of those that were archived. */
+  readonly archived: Set<string>
   /** By `key month`. */
   readonly counters: Map<string, Balance>
   /** What was used by day; stays when generations go. */
@@ -39,6 +41,7 @@ export const makeLedgerMemory = (): Ledger["Service"] => {
   const state: LedgerState = {
     reservations: new Map(),
     generations: new Map(),
+    archived: new Set(),
     counters: new Map(),
     usageDays: new Map()
   }
@@ -65,6 +68,14 @@ export const makeLedgerMemory = (): Ledger["Service"] => {
     add(generation.keyId, month, generation.cost.billedNano, 0)
     addUsage(state.usageDays, generation)
   }
+
+  /** Those that are not archived, oldest first. */
+  const oldOnes = (beforeMs: number, limit: number): ReadonlyArray<Generation> =>
+    [...state.generations.values()]
+      .map(({ generation }) => generation)
+      .filter(({ createdAtMs, id }) => createdAtMs < beforeMs && !state.archived.has(id))
+      .sort((a, b) => a.createdAtMs - b.createdAtMs)
+      .slice(0, limit)
 
   return {
     reserve: (reservation) =>
@@ -148,10 +159,26 @@ export const makeLedgerMemory = (): Ledger["Service"] => {
 
     forget: (beforeMs, limit) =>
       Effect.sync(() => {
-        const old = [...state.generations.values()].filter(({ generation }) => generation.createdAtMs < beforeMs)
-        const gone = old.sort((a, b) => a.generation.createdAtMs - b.generation.createdAtMs).slice(0, limit)
-        for (const { generation } of gone) state.generations.delete(generation.id)
+        const gone = oldOnes(beforeMs, limit)
+        for (const { id } of gone) state.generations.delete(id)
         return gone.length
+      }),
+
+    archive: (beforeMs, limit) =>
+      Effect.sync(() => {
+        const moved = oldOnes(beforeMs, limit)
+        for (const { id } of moved) state.archived.add(id)
+        return moved.length
+      }),
+
+    forgetArchived: (beforeMs) =>
+      Effect.sync(() => {
+        for (const id of state.archived) {
+          const createdAtMs = state.generations.get(id)?.generation.createdAtMs ?? 0
+          if (monthEndMs(createdAtMs) > beforeMs) continue
+          state.generations.delete(id)
+          state.archived.delete(id)
+        }
       }),
 
     balances: (keyIds, month) => Effect.sync(() => new Map(keyIds.map((id) => [id, balance(id, month)]))),

@@ -1,6 +1,10 @@
-/** The series out of Postgres: one statement over the index of `created_at_ms`, whatever the number of keys. */
+/**
+ * The series out of Postgres: one statement over the index of `created_at_ms`, and of the archive over the ids, which hold that time,
+ * whatever the number of keys.
+ */
 import { type PgClient } from "@effect/sql-pg"
 import { Effect } from "effect"
+import { idBound } from "../domain/Ids.ts"
 import type { LedgerBucket, Quantiles, SeriesSpan } from "./Ledger.ts"
 import { guard } from "./SqlFault.ts"
 
@@ -23,9 +27,12 @@ export const makeSeries = (sql: PgClient.PgClient) =>
     const rows = yield* guard(
       // A generation that was settled by recovery has no latency of its own.
       sql<Bucket>`
-        WITH within AS (
-          SELECT *, created_at_ms / ${bucketMs}::bigint * ${bucketMs}::bigint AS start_ms
-          FROM generations WHERE created_at_ms >= ${fromMs}::bigint AND created_at_ms < ${toMs}::bigint
+        WITH found AS (
+          SELECT * FROM generations WHERE created_at_ms >= ${fromMs}::bigint AND created_at_ms < ${toMs}::bigint
+          UNION ALL
+          SELECT * FROM generations_archive WHERE id >= ${idBound("gen", fromMs)} AND id < ${idBound("gen", toMs)}
+        ), within AS (
+          SELECT *, created_at_ms / ${bucketMs}::bigint * ${bucketMs}::bigint AS start_ms FROM found
         ), failed AS (
           SELECT start_ms, jsonb_object_agg(error_type, requests) AS errors
           FROM (

@@ -4,17 +4,17 @@
  * a key and month's counter, never by what an earlier statement has seen.
  */
 import { PgClient } from "@effect/sql-pg"
-import { Effect, Option, type Scope } from "effect"
-import { idBound } from "../domain/Ids.ts"
-import { decodeGenerations, generationColumns } from "./GenerationRow.ts"
+import { Effect, type Scope } from "effect"
 import { makeGroups } from "./Groups.ts"
-import type { Balance, GenerationQuery, GenerationState, Ledger, ReserveResult } from "./Ledger.ts"
+import type { Balance, Ledger, ReserveResult } from "./Ledger.ts"
+import { makeArchive } from "./LedgerArchiveSql.ts"
+import { sparingArchived } from "./LedgerArchivedSql.ts"
 import { groupParameters, idOf, type LedgerEntry } from "./LedgerEntry.ts"
 import { makeOverview } from "./LedgerOverviewSql.ts"
+import { makeReading } from "./LedgerReadSql.ts"
 import { makeRecovery } from "./LedgerRecoverySql.ts"
 import { makeReport } from "./LedgerReportSql.ts"
 import { makeSeries } from "./LedgerSeriesSql.ts"
-import { columnList } from "./Rows.ts"
 import { guard } from "./SqlFault.ts"
 
 /** How many entries go to the database at once at most. */
@@ -34,10 +34,8 @@ const reserved: ReserveResult = { _tag: "Reserved" }
 export const makeLedgerSql: Effect.Effect<Ledger["Service"], never, PgClient.PgClient | Scope.Scope> = Effect.gen(
   function* () {
     const sql = yield* PgClient.PgClient
-    const columns = sql.literal(columnList(generationColumns))
 
-    /** Writes all or nothing; the results in the order of the entries. */
-    const writeGroup = Effect.fnUntraced(function* (entries: ReadonlyArray<LedgerEntry>) {
+    const writeEntries = Effect.fnUntraced(function* (entries: ReadonlyArray<LedgerEntry>) {
       const { settled, voided, asked } = groupParameters(entries)
       const statement = sql<Refusal>`SELECT * FROM ledger_write(${settled}::jsonb, ${voided}::text[], ${asked}::jsonb)`
       const refusals = yield* guard(
@@ -57,6 +55,8 @@ export const makeLedgerSql: Effect.Effect<Ledger["Service"], never, PgClient.PgC
       )
       return entries.map((entry) => results.get(idOf(entry)) ?? reserved)
     })
+    /** Writes all or nothing; the results in the order of the entries. */
+    const writeGroup = sparingArchived(sql, writeEntries)
     const { lagMs, write } = yield* makeGroups({
       writeGroup,
       lanes: sql.config.stream === undefined ? POSTGRES_LANES : 1,
@@ -90,32 +90,7 @@ export const makeLedgerSql: Effect.Effect<Ledger["Service"], never, PgClient.PgC
       renew: (processId, leaseUntilMs) =>
         Effect.asVoid(guard(sql`SELECT ledger_renew(${processId}, ${leaseUntilMs}::bigint)`)),
 
-      find: Effect.fn("Ledger.find")(function* (id, keyId, ownerId = null) {
-        const rows = yield* guard(
-          sql<{ readonly id: string | null; readonly lease_until_ms: number | null }>`
-          SELECT g.*, r.lease_until_ms FROM (SELECT 1) AS one
-          LEFT JOIN generations AS g ON g.id = ${id} AND g.key_id = coalesce(${keyId}::text, g.key_id)
-            AND (${ownerId}::text IS NULL OR g.owner_id = ${ownerId}::text)
-          LEFT JOIN reservations AS r ON r.generation_id = ${id} AND r.key_id = coalesce(${keyId}::text, r.key_id)
-            AND (${ownerId}::text IS NULL OR r.owner_id = ${ownerId}::text)`
-        )
-        const settled = yield* decodeGenerations(rows.filter((row) => row.id !== null))
-        if (settled[0] !== undefined) {
-          return Option.some<GenerationState>({ _tag: "Settled", generation: settled[0] })
-        }
-        const leaseUntilMs = rows[0]?.lease_until_ms ?? null
-        return leaseUntilMs === null ? Option.none() : Option.some<GenerationState>({ _tag: "Pending", leaseUntilMs })
-      }),
-
-      list: Effect.fn("Ledger.list")(function* (query) {
-        const { limit } = query
-        const rows = yield* guard(
-          sql`SELECT ${columns} FROM generations WHERE ${sql.and(conditionsOf(sql, query))}
-            ORDER BY id DESC LIMIT ${limit + 1}`
-        )
-        const generations = yield* decodeGenerations(rows.slice(0, limit))
-        return { generations, nextCursor: rows.length > limit ? (generations.at(-1)?.id ?? null) : null }
-      }),
+      ...makeReading(sql),
 
       series: makeSeries(sql),
 
@@ -130,6 +105,8 @@ export const makeLedgerSql: Effect.Effect<Ledger["Service"], never, PgClient.PgC
         )
         return rows.length
       }),
+
+      ...makeArchive(sql),
 
       overview: makeOverview(sql, report, lagMs),
 
@@ -148,26 +125,3 @@ export const makeLedgerSql: Effect.Effect<Ledger["Service"], never, PgClient.PgC
     }
   }
 )
-
-/**
- * Only what is asked for, so that each kind of question finds its index. A time is a bound of the ids, which hold the moment in which
- * a generation began, so that what is old is not looked for among everything newer.
- */
-const conditionsOf = (
-  sql: PgClient.PgClient,
-  { keyId, ownerId, cursor, fromMs, toMs, model, provider, error }: GenerationQuery
-) => [
-  ...(keyId === null ? [] : [sql`key_id = ${keyId}`]),
-  ...(ownerId === undefined ? [] : [sql`owner_id = ${ownerId}`]),
-  ...(cursor === null ? [] : [sql`id < ${cursor}`]),
-  ...(fromMs === undefined ? [] : [sql`id >= ${idBound("gen", fromMs)}`]),
-  ...(toMs === undefined ? [] : [sql`id < ${idBound("gen", toMs)}`]),
-  ...(model === undefined ? [] : [sql`model = ${model}`]),
-  ...(provider === undefined ? [] : [sql`provider = ${provider}`]),
-  ...(error === undefined ? [] : [errorCondition(sql, error)])
-]
-
-const errorCondition = (sql: PgClient.PgClient, error: string) => {
-  if (error === "any") return sql`error_type IS NOT NULL`
-  return error === "none" ? sql`error_type IS NULL` : sql`error_type = ${error}`
-}

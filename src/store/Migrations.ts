@@ -13,6 +13,7 @@ import keyPrivacy from "./migrations/0007_key_privacy.ts"
 import usageIndexes from "./migrations/0008_usage_indexes.ts"
 import notices from "./migrations/0009_notices.ts"
 import generationIndexes from "./migrations/0010_generation_indexes.ts"
+import generationArchive from "./migrations/0011_generation_archive.ts"
 import { databaseError, isUnavailable } from "./SqlFault.ts"
 import { type StoreError } from "./StoreError.ts"
 
@@ -28,7 +29,8 @@ const run = Migrator.make({})({
     "0007_key_privacy": keyPrivacy,
     "0008_usage_indexes": usageIndexes,
     "0009_notices": notices,
-    "0010_generation_indexes": generationIndexes
+    "0010_generation_indexes": generationIndexes,
+    "0011_generation_archive": generationArchive
   }),
   table: "tollgate_migrations"
 })

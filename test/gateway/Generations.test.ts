@@ -6,7 +6,7 @@ import { Ledger, type Reservation } from "../../src/store/Ledger.ts"
 import { StoreError } from "../../src/store/StoreError.ts"
 import { makeGeneration } from "../store/makeGeneration.ts"
 
-const layer = Generations.layer.pipe(Layer.provideMerge(Ledger.layerMemory))
+const layer = Generations.layer({ retentionDays: null }).pipe(Layer.provideMerge(Ledger.layerMemory))
 
 const id = (count: number) => `gen_${String(count).padStart(32, "0")}`
 const KEY = "key_mine"
@@ -84,6 +84,24 @@ it.effect("a list is one's own, newest first, page by page", () =>
   }).pipe(Effect.provide(layer))
 )
 
+it.effect("what is older than it is kept cannot be read, whether it is deleted yet or not", () =>
+  Effect.gen(function* () {
+    const generations = yield* Generations
+    for (const count of [1, 2, 3]) yield* settled(count)
+    const list = (fromMs?: number) =>
+      Effect.map(
+        generations.list(KEY, { limit: 10, cursor: null, ...(fromMs === undefined ? {} : { fromMs }) }),
+        (page) => page.generations.map((one) => one.id)
+      )
+    yield* TestClock.adjust(86_400_000 + 2)
+    assert.deepStrictEqual(yield* list(), [id(3), id(2)])
+    assert.deepStrictEqual(yield* list(0), [id(3), id(2)])
+    assert.deepStrictEqual(yield* list(3), [id(3)])
+    assert.strictEqual((yield* generations.get(id(2), KEY)).id, id(2))
+    assert.deepInclude((yield* Effect.flip(generations.get(id(1), KEY))).reason, { _tag: "NotFound", id: id(1) })
+  }).pipe(Effect.provide(Generations.layer({ retentionDays: 1 }).pipe(Layer.provideMerge(Ledger.layerMemory))))
+)
+
 it.effect("a database that is down is said to be down", () =>
   Effect.gen(function* () {
     const ledger = yield* Ledger
@@ -98,7 +116,7 @@ it.effect("a database that is down is said to be down", () =>
       for (const error of errors) {
         assert.strictEqual((yield* Effect.flip(error)).reason._tag, "DependencyUnavailable")
       }
-    }).pipe(Effect.provide(Generations.layer.pipe(Layer.provide(broken))))
+    }).pipe(Effect.provide(Generations.layer({ retentionDays: null }).pipe(Layer.provide(broken))))
   }).pipe(Effect.provide(Ledger.layerMemory))
 )
 

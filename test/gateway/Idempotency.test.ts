@@ -203,7 +203,7 @@ it.effect("expired keys are cleared away piece by piece", () => {
         expiresAtMs: at < 1_100 ? 20_000 : 100_000
       })
     }
-    yield* Layer.build(Upkeep.layer({ retentionDays: null }))
+    yield* Layer.build(Upkeep.layer({ archiveDays: null, retentionDays: null }))
     yield* TestClock.adjust("29 seconds")
     assert.deepStrictEqual(pieces, [0])
     yield* TestClock.adjust("2 seconds")
@@ -224,9 +224,10 @@ it.effect("generations go once they are older than they shall be kept, and only 
       ({ generations }) => generations.length
     )
     yield* TestClock.adjust(30 * day + 600)
-    yield* Effect.scoped(Effect.andThen(Layer.build(Upkeep.layer({ retentionDays: null })), TestClock.adjust("1 hour")))
+    const never = Upkeep.layer({ archiveDays: null, retentionDays: null })
+    yield* Effect.scoped(Effect.andThen(Layer.build(never), TestClock.adjust("1 hour")))
     assert.strictEqual(yield* left, 1_300)
-    yield* Layer.build(Upkeep.layer({ retentionDays: 31 }))
+    yield* Layer.build(Upkeep.layer({ archiveDays: null, retentionDays: 31 }))
     yield* TestClock.adjust("22 hours")
     assert.strictEqual(yield* left, 1_300)
     yield* TestClock.adjust("2 hours")

@@ -250,6 +250,14 @@ describe("a wrong settings file", () => {
       "generations: { retention_days: 0 }",
       "generations.retention_days is 0; expected whole days, from 1 to 36500, or null"
     ],
+    [
+      "generations: { archive_days: 1 }",
+      "generations.archive_days is 1; expected whole days, from 2 to 36500, or null"
+    ],
+    [
+      "generations: { archive_days: 30, retention_days: 30 }",
+      "generations.archive_days is later than they are deleted; expected fewer days than generations.retention_days"
+    ],
     ["markup: -0.1", "markup is -0.1; expected a fraction from 0 to 10 (0.05 adds five per cent)"],
     ["privacy: mask", "privacy is a text; expected a mapping of mode, entities, patterns"],
     [

@@ -13,8 +13,10 @@ export class Audit extends Context.Service<
     Audit,
     Effect.map(PgClient.PgClient, (sql) => ({
       differences: Effect.orDie(
-        sql`WITH entries AS (
-              SELECT key_id, month, sum(billed_nano)::bigint AS spent, 0::bigint AS reserved FROM generations GROUP BY 1, 2
+        sql`WITH all_generations AS (
+              SELECT * FROM generations UNION ALL SELECT * FROM generations_archive
+            ), entries AS (
+              SELECT key_id, month, sum(billed_nano)::bigint AS spent, 0::bigint AS reserved FROM all_generations GROUP BY 1, 2
               UNION ALL
               SELECT key_id, month, 0, sum(amount_nano)::bigint FROM reservations GROUP BY 1, 2
             ), sums AS (
@@ -28,7 +30,7 @@ export class Audit extends Context.Service<
             FROM usage_days AS u FULL JOIN (
               SELECT key_id, created_at_ms / 86400000 AS day, model, provider, sum(billed_nano)::bigint AS billed,
                 count(*) AS requests, sum(prompt_tokens + completion_tokens)::bigint AS tokens
-              FROM generations GROUP BY 1, 2, 3, 4
+              FROM all_generations GROUP BY 1, 2, 3, 4
             ) AS g USING (key_id, day, model, provider)
             WHERE u.billed_nano IS DISTINCT FROM g.billed OR u.requests IS DISTINCT FROM g.requests
               OR u.prompt_tokens + u.completion_tokens IS DISTINCT FROM g.tokens`

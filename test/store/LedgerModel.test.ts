@@ -1,11 +1,12 @@
 /**
  * The ledger in Postgres beside a plain model of it. Rounds of commands go to four processes at once, with one connection each; after
  * each round there must be an order of them in which the model tells the same to each and has the same book in the end. Meanwhile
- * processes die, caps change, months end, and whoever likes settles what the dead left.
+ * processes die, caps change, months end, and whoever likes settles what the dead left. Once more while what is settled is being archived.
  */
 import { PgClient } from "@effect/sql-pg"
 import { assert, layer } from "@effect/vitest"
 import { Context, Effect, Layer, Schema } from "effect"
+import { TestClock } from "effect/testing"
 import { idBound } from "../../src/domain/Ids.ts"
 import { monthEndMs, monthOf } from "../../src/domain/Money.ts"
 import { Ledger } from "../../src/store/Ledger.ts"
@@ -17,6 +18,7 @@ import { makeGeneration } from "./makeGeneration.ts"
 
 const T0 = Date.UTC(2026, 10, 21, 12)
 const LEASE_MS = 60_000
+const DAY_MS = 86_400_000
 
 class Cluster extends Context.Service<
   Cluster,
@@ -110,136 +112,158 @@ type Shown = ReturnType<typeof shown>
 const sorted = <A extends { readonly id: string }>(all: ReadonlyArray<A>) =>
   all.toSorted((a, b) => (a.id < b.id ? -1 : 1))
 
-layer(Cluster.layer, { timeout: "60 seconds" })("The ledger and a plain model of it", (it) => {
-  it.effect.prop(
-    "never differ, whatever four processes do at once, while some of them die, caps change and months end",
-    { rounds: Schema.Array(Round).check(Schema.isMinLength(12), Schema.isMaxLength(24)) },
-    ({ rounds }) =>
-      Effect.gen(function* () {
-        const { audit, ledgers, sql } = yield* Cluster
-        const keyIds = { a: `key_a_${++count}`, b: `key_b_${count}` }
-        const caps: Record<"a" | "b", number | null> = { a: 200, b: null }
-        const processes = ledgers.map((_, at) => `prc_${at}_${count}`)
-        const months = new Set<string>()
-        const known: Array<Extract<Command, { _tag: "Reserve" }>> = []
-        let nowMs = T0
-        let book: Book = new Map()
+const on = (
+  name: string,
+  cluster: typeof Cluster.layer,
+  { meanwhile, runs }: { readonly meanwhile: Effect.Effect<void, unknown, Cluster>; readonly runs: number }
+) =>
+  layer(cluster, { timeout: "60 seconds" })(name, (it) => {
+    it.effect.prop(
+      "never differ, whatever four processes do at once, while some of them die, caps change and months end",
+      { rounds: Schema.Array(Round).check(Schema.isMinLength(12), Schema.isMaxLength(24)) },
+      ({ rounds }) =>
+        Effect.gen(function* () {
+          const { audit, ledgers, sql } = yield* Cluster
+          const keyIds = { a: `key_a_${++count}`, b: `key_b_${count}` }
+          const caps: Record<"a" | "b", number | null> = { a: 200, b: null }
+          const processes = ledgers.map((_, at) => `prc_${at}_${count}`)
+          const months = new Set<string>()
+          const known: Array<Extract<Command, { _tag: "Reserve" }>> = []
+          let nowMs = T0
+          let book: Book = new Map()
 
-        /** All that the tables say of these keys. */
-        const seen = Effect.gen(function* () {
-          const pending =
-            yield* sql<Shown>`SELECT generation_id AS id, key_id AS "keyId", month, amount_nano AS "amountNano",
+          /** All that the tables say of these keys. */
+          const seen = Effect.gen(function* () {
+            const pending =
+              yield* sql<Shown>`SELECT generation_id AS id, key_id AS "keyId", month, amount_nano AS "amountNano",
             lease_until_ms AS "leaseUntilMs" FROM reservations WHERE key_id = ANY(${Object.values(keyIds)}::text[])`
-          const settled =
-            yield* sql<Shown>`SELECT id, key_id AS "keyId", month, billed_nano AS "billedNano" FROM generations
-            WHERE key_id = ANY(${Object.values(keyIds)}::text[])`
-          return sorted([...pending, ...settled])
-        })
-
-        const commandOf = (wish: typeof Wish.Type, processId: string): Command | undefined => {
-          if (wish.do === "reserve") {
-            const reserve = {
-              _tag: "Reserve" as const,
-              id: fresh(),
-              keyId: keyIds[wish.key],
-              month: monthOf(nowMs),
-              amountNano: wish.amount,
-              capNano: caps[wish.key],
-              leaseUntilMs: nowMs + LEASE_MS,
-              processId
-            }
-            known.push(reserve)
-            return reserve
-          }
-          if (wish.do === "unreserved") {
-            return { _tag: "Settle", id: fresh(), keyId: keyIds[wish.key], month: monthOf(nowMs), billedNano: 0 }
-          }
-          const reserve = known[wish.which % known.length]
-          if (reserve === undefined) return undefined
-          const { amountNano, id, keyId, month } = reserve
-          const capNano = keyId === keyIds.a ? caps.a : caps.b
-          switch (wish.do) {
-            case "again":
-              return reserve
-            case "extend":
-              return { _tag: "Extend", id, amountNano: wish.amount, capNano }
-            case "settle": {
-              const billedNano = Math.floor((amountNano * wish.quarters) / 4)
-              return { _tag: "Settle", id, keyId, month, billedNano }
-            }
-            case "void":
-              return { _tag: "Void", id }
-          }
-        }
-
-        const happens = (commands: ReadonlyArray<Command>) =>
-          Effect.gen(function* () {
-            const told = yield* Effect.forEach(
-              commands,
-              (command, at) => run(ledgers[at % ledgers.length] ?? ledgers[0], command),
-              { concurrency: "unbounded" }
-            )
-            const after = yield* seen
-            const estimated = new Set(after.flatMap((entry) => ("billedNano" in entry ? [entry.id] : [])))
-            const touched = new Set(commands.flatMap((command) => ("id" in command ? [command.id] : [])))
-            const ways = orders(commands.map((command, at) => ({ command, told: told[at] })))
-            const way = ways.find((way) => {
-              let now: Book = book
-              for (const { command, told } of way) {
-                const [next, tells] = step(now, command, ({ id }) => touched.has(id) && !estimated.has(id))
-                if (JSON.stringify(tells) !== JSON.stringify(told)) return false
-                now = next
-              }
-              return JSON.stringify(sorted([...now.values()].map(shown))) === JSON.stringify(after)
-            })
-            assert.isDefined(
-              way,
-              `no order of them explains it: ${JSON.stringify({ book: [...book.values()], commands, told, after })}`
-            )
-            for (const { command } of way ?? [])
-              [book] = step(book, command, ({ id }) => touched.has(id) && !estimated.has(id))
-            for (const month of months) {
-              for (const [keyId, balance] of yield* ledgers[0].balances(Object.values(keyIds), month)) {
-                assert.deepStrictEqual(balance, balanceOf(book, keyId, month))
-              }
-            }
-            assert.deepStrictEqual(yield* audit.differences, [])
+            const settled = yield* sql<Shown>`SELECT id, key_id AS "keyId", month, billed_nano AS "billedNano" FROM (
+              SELECT * FROM generations UNION ALL SELECT * FROM generations_archive
+            ) AS all_generations WHERE key_id = ANY(${Object.values(keyIds)}::text[])`
+            return sorted([...pending, ...settled])
           })
-        const signsOfLife = () =>
-          happens(processes.map((processId) => ({ _tag: "Renew", processId, leaseUntilMs: nowMs + LEASE_MS })))
 
-        for (const { before, cap, key, process, recovers, wishes } of rounds) {
-          switch (before) {
-            case "crash":
-              // Its successor has a name of its own, and nobody renews what it held.
-              processes[process] = `prc_${process}_${++count}`
-              break
-            case "lease":
-              nowMs += LEASE_MS / 2
-              yield* signsOfLife()
-              break
-            case "month":
-              nowMs = monthEndMs(nowMs)
-              yield* signsOfLife()
-              break
-            case "cap":
-              caps[key] = cap
-              break
-            case "nothing":
+          const commandOf = (wish: typeof Wish.Type, processId: string): Command | undefined => {
+            if (wish.do === "reserve") {
+              const reserve = {
+                _tag: "Reserve" as const,
+                id: fresh(),
+                keyId: keyIds[wish.key],
+                month: monthOf(nowMs),
+                amountNano: wish.amount,
+                capNano: caps[wish.key],
+                leaseUntilMs: nowMs + LEASE_MS,
+                processId
+              }
+              known.push(reserve)
+              return reserve
+            }
+            if (wish.do === "unreserved") {
+              return { _tag: "Settle", id: fresh(), keyId: keyIds[wish.key], month: monthOf(nowMs), billedNano: 0 }
+            }
+            const reserve = known[wish.which % known.length]
+            if (reserve === undefined) return undefined
+            const { amountNano, id, keyId, month } = reserve
+            const capNano = keyId === keyIds.a ? caps.a : caps.b
+            switch (wish.do) {
+              case "again":
+                return reserve
+              case "extend":
+                return { _tag: "Extend", id, amountNano: wish.amount, capNano }
+              case "settle": {
+                const billedNano = Math.floor((amountNano * wish.quarters) / 4)
+                return { _tag: "Settle", id, keyId, month, billedNano }
+              }
+              case "void":
+                return { _tag: "Void", id }
+            }
           }
-          months.add(monthOf(nowMs))
-          const commands = wishes.flatMap((wish, at) => commandOf(wish, processes[at % processes.length] ?? "") ?? [])
-          yield* happens(recovers ? [...commands, { _tag: "Recover", nowMs }] : commands)
-        }
 
-        // When all are dead and their leases over, nothing is left open.
-        nowMs += LEASE_MS
-        yield* happens([{ _tag: "Recover", nowMs }])
-        assert.deepStrictEqual(
-          [...book.values()].filter(({ billedNano }) => billedNano === null),
-          []
-        )
-      }),
-    { timeout: 60_000, arbitrary: { seed: "tollgate", runs: 15 } }
-  )
+          const happens = (commands: ReadonlyArray<Command>) =>
+            Effect.gen(function* () {
+              const [told] = yield* Effect.all(
+                [
+                  Effect.forEach(commands, (command, at) => run(ledgers[at % ledgers.length] ?? ledgers[0], command), {
+                    concurrency: "unbounded"
+                  }),
+                  meanwhile
+                ],
+                { concurrency: 2 }
+              )
+              const after = yield* seen
+              const estimated = new Set(after.flatMap((entry) => ("billedNano" in entry ? [entry.id] : [])))
+              const touched = new Set(commands.flatMap((command) => ("id" in command ? [command.id] : [])))
+              const ways = orders(commands.map((command, at) => ({ command, told: told[at] })))
+              const way = ways.find((way) => {
+                let now: Book = book
+                for (const { command, told } of way) {
+                  const [next, tells] = step(now, command, ({ id }) => touched.has(id) && !estimated.has(id))
+                  if (JSON.stringify(tells) !== JSON.stringify(told)) return false
+                  now = next
+                }
+                return JSON.stringify(sorted([...now.values()].map(shown))) === JSON.stringify(after)
+              })
+              assert.isDefined(
+                way,
+                `no order of them explains it: ${JSON.stringify({ book: [...book.values()], commands, told, after })}`
+              )
+              for (const { command } of way ?? [])
+                [book] = step(book, command, ({ id }) => touched.has(id) && !estimated.has(id))
+              for (const month of months) {
+                for (const [keyId, balance] of yield* ledgers[0].balances(Object.values(keyIds), month)) {
+                  assert.deepStrictEqual(balance, balanceOf(book, keyId, month))
+                }
+              }
+              assert.deepStrictEqual(yield* audit.differences, [])
+            })
+          const signsOfLife = () =>
+            happens(processes.map((processId) => ({ _tag: "Renew", processId, leaseUntilMs: nowMs + LEASE_MS })))
+
+          for (const { before, cap, key, process, recovers, wishes } of rounds) {
+            switch (before) {
+              case "crash":
+                // Its successor has a name of its own, and nobody renews what it held.
+                processes[process] = `prc_${process}_${++count}`
+                break
+              case "lease":
+                nowMs += LEASE_MS / 2
+                yield* signsOfLife()
+                break
+              case "month":
+                nowMs = monthEndMs(nowMs)
+                yield* signsOfLife()
+                break
+              case "cap":
+                caps[key] = cap
+                break
+              case "nothing":
+            }
+            months.add(monthOf(nowMs))
+            const commands = wishes.flatMap((wish, at) => commandOf(wish, processes[at % processes.length] ?? "") ?? [])
+            yield* happens(recovers ? [...commands, { _tag: "Recover", nowMs }] : commands)
+          }
+
+          // When all are dead and their leases over, nothing is left open.
+          nowMs += LEASE_MS
+          yield* happens([{ _tag: "Recover", nowMs }])
+          assert.deepStrictEqual(
+            [...book.values()].filter(({ billedNano }) => billedNano === null),
+            []
+          )
+        }),
+      { timeout: 60_000, arbitrary: { seed: "tollgate", runs } }
+    )
+  })
+
+on("The ledger and a plain model of it", Cluster.layer, { meanwhile: Effect.void, runs: 15 })
+
+/** All that these tests make is old then, and each of the processes has its turn at a little of it. */
+const archiving = Effect.gen(function* () {
+  const { ledgers } = yield* Cluster
+  yield* ledgers[++count % ledgers.length]?.archive(T0 + 1, 2) ?? Effect.void
 })
+on(
+  "The ledger and a plain model of it, while the settled are archived",
+  Layer.fresh(Layer.unwrap(Effect.as(TestClock.setTime(T0 + 30 * DAY_MS), Cluster.layer))),
+  { meanwhile: archiving, runs: 8 }
+)
