@@ -1,17 +1,17 @@
 /**
- * A whole reply out of a stream, for a client that asked for JSON and whose budget is paid from as the answer comes. Where the budget ends
- * the answer ends too, with `length` for a finish reason, as it would have with a smaller `max_tokens`.
+ * A whole reply out of a stream, for a client that asked for JSON. Where the budget ends that pays for it as it comes, the answer ends too,
+ * with `length` for a finish reason, as it would have with a smaller `max_tokens`.
  */
 import { Effect, Stream } from "effect"
 import { type ChatEvent, type ChatReply } from "../domain/Chat.ts"
 import { type GatewayError } from "../domain/Errors.ts"
-import { Malformed, ProviderError } from "../providers/Provider.ts"
+import { Malformed, ProviderError, TooLarge } from "../providers/Provider.ts"
 import { ReplyBuilder } from "./ReplyBuilder.ts"
 
-/** Of text, in characters: what a reply may hold at most. */
-const LARGEST_REPLY = 64 * 1_048_576
+/** In characters of text: what a reply may hold at most. */
+const LARGEST_REPLY = 32 * 1_048_576
 
-/** Fails when the provider breaks off. */
+/** Fails when the provider breaks off, or does not come to an end. */
 export const gathered = Effect.fnUntraced(function* (
   events: Stream.Stream<ChatEvent, ProviderError | GatewayError>,
   provider: string
@@ -19,7 +19,12 @@ export const gathered = Effect.fnUntraced(function* (
   const builder = new ReplyBuilder(LARGEST_REPLY)
   let isCut = false
   yield* events.pipe(
-    Stream.runForEach((event) => Effect.sync(() => builder.add(event))),
+    Stream.runForEachArray((chunk) => {
+      for (const event of chunk) builder.add(event)
+      return builder.isTooLarge
+        ? Effect.fail(new ProviderError({ provider, reason: new TooLarge({ limitBytes: LARGEST_REPLY }) }))
+        : Effect.void
+    }),
     Effect.catchTag("GatewayError", () =>
       Effect.sync(() => {
         isCut = true

@@ -15,13 +15,13 @@ import { promptCost } from "./Charges.ts"
 import { Circuits } from "./Circuits.ts"
 import { continuing, isContinuable, successors } from "./Continuation.ts"
 import { exhausted, type Failure, longestPause, requestFault, retryPause } from "./Failures.ts"
-import { gathered } from "./Gathered.ts"
 import { hedged } from "./Hedging.ts"
 import { Meter } from "./Meter.ts"
-import { ended, type OpenedStream, openStream, within } from "./OpenedStream.ts"
+import { ended, type OpenedStream, openStream } from "./OpenedStream.ts"
 import { type Order } from "./Order.ts"
-import { boundedTo, outputBound } from "./OutputBound.ts"
+import { boundedTo } from "./OutputBound.ts"
 import { ProviderStats } from "./ProviderStats.ts"
+import { makeWholeReply } from "./WholeReply.ts"
 import { withinPatience } from "./WithinPatience.ts"
 
 /** What answered, and how. A stream's first token is in `events` already; it fails when the provider breaks off. */
@@ -41,9 +41,6 @@ export interface RouterOptions {
   readonly hedgeAfterMs: number | null
   readonly markup: number
 }
-
-/** The slowest pace at which a whole reply is still worth waiting for. */
-const SLOWEST_MS_PER_TOKEN = 20
 
 export class Router extends Context.Service<
   Router,
@@ -88,7 +85,7 @@ export class Router extends Context.Service<
 
         const route = Effect.fnUntraced(function* <A, R, Request extends ChatRequest | EmbeddingRequest>(
           order: Order<Request>,
-          call: (provider: Provider, candidate: Candidate) => Effect.Effect<A, ProviderError, R>,
+          call: (provider: Provider, candidate: Candidate, isLast: boolean) => Effect.Effect<A, ProviderError, R>,
           hedge?: { readonly afterMs: number; readonly discard: (answer: A) => Effect.Effect<void> }
         ) {
           if (order.unroutable !== null) return yield* order.unroutable
@@ -100,9 +97,10 @@ export class Router extends Context.Service<
             const provider = providers.get(candidate.provider.slug)
             if (provider === undefined || tried.has(candidate)) continue
             tried.add(candidate)
+            const isLast = candidates.slice(at + 1).every((other) => tried.has(other))
             for (let tries = 0; ; tries++) {
               const rival = hedge === undefined || tries > 0 ? undefined : rivalOf(candidate, candidates, tried)
-              const own = attempt(order, candidate, call(provider, candidate))
+              const own = attempt(order, candidate, call(provider, candidate, isLast))
               const called =
                 hedge === undefined || rival === undefined
                   ? own
@@ -112,7 +110,7 @@ export class Router extends Context.Service<
                       first: { candidate, run: own },
                       second: {
                         candidate: rival.candidate,
-                        run: attempt(order, rival.candidate, call(rival.provider, rival.candidate))
+                        run: attempt(order, rival.candidate, call(rival.provider, rival.candidate, false))
                       },
                       hold: meter.hold(order, promptCost(rival.candidate, order.promptTokens, options.markup)),
                       onSecond: () => void tried.add(rival.candidate),
@@ -190,17 +188,7 @@ export class Router extends Context.Service<
           return { ...routed, answer }
         })
 
-        /** A whole reply whose output is paid for while it arrives. */
-        const wholeAsItComes = (order: Order<ChatRequest>, provider: Provider, candidate: Candidate) =>
-          openStream(provider, candidate, boundedTo(order.request, candidate, order.affordableTokens)).pipe(
-            Effect.flatMap(({ head, pull }) =>
-              gathered(
-                meter.watch(order)(Stream.concat(Stream.fromArray(head), Stream.fromPull(Effect.succeed(pull)))),
-                provider.config.slug
-              )
-            ),
-            Effect.scoped
-          )
+        const whole = makeWholeReply(meter.watch)
 
         const withSpeed = (routed: Routed<ChatReply>): Routed<ChatReply> => {
           const { answer, candidate, latencyMs } = routed
@@ -213,19 +201,9 @@ export class Router extends Context.Service<
 
         return Router.of({
           reply: (order) =>
-            route(order, (provider, candidate) => {
-              const { timeouts } = candidate.provider
-              if (order.account.heldTokens !== null) return wholeAsItComes(order, provider, candidate)
-              const longestMs = timeouts.firstTokenMs + SLOWEST_MS_PER_TOKEN * outputBound(order, candidate)
-              const request = boundedTo(order.request, candidate, order.affordableTokens)
-              const limitMs = Math.min(longestMs, timeouts.totalMs)
-              return within(
-                provider.chat({ request, offer: candidate.offer, limitMs }),
-                limitMs,
-                provider,
-                longestMs < timeouts.totalMs ? "first_token" : "total"
-              )
-            }).pipe(Effect.map(withSpeed)),
+            route(order, (provider, candidate, isLast) => whole({ order, provider, candidate, isLast })).pipe(
+              Effect.map(withSpeed)
+            ),
           stream,
           embed: (order) =>
             route(order, (provider, candidate) =>

@@ -57,6 +57,7 @@ export const makeScripted = ({ config, models, onAbort, onCall, slug }: Scripted
       return script === undefined ? Effect.die(new Error(`${slug} has no script for ${id}`)) : Effect.succeed(script)
     })
   const fault = (reason: ProviderReason) => new ProviderError({ provider: slug, reason })
+  const unanswerable = (kind: string) => Effect.die(new Error(`${slug}: the script has no answer to ${kind}`))
 
   const begin = Effect.fnUntraced(function* (call: ChatCall | EmbedCall, kind: "chat" | "chatStream" | "embed") {
     onCall?.(call, kind)
@@ -70,9 +71,7 @@ export const makeScripted = ({ config, models, onAbort, onCall, slug }: Scripted
     begin(call, kind).pipe(
       Effect.flatMap((script) => {
         const answered = pick(script)
-        return answered === undefined
-          ? Effect.die(new Error(`${slug}: the script has no answer to ${kind}`))
-          : Effect.succeed(answered)
+        return answered === undefined ? unanswerable(kind) : Effect.succeed(answered)
       }),
       Effect.onInterrupt(() => Effect.sync(() => onAbort?.(call)))
     )
@@ -99,7 +98,8 @@ export const makeScripted = ({ config, models, onAbort, onCall, slug }: Scripted
       const script = yield* Effect.onError(begin(call, "chatStream"), (cause) =>
         Effect.sync(() => void (over = cause.reasons.every((reason) => reason._tag === "Fail")))
       )
-      const events = script.events ?? (script.reply === undefined ? [] : replayEvents(script.reply))
+      const events = script.events ?? (script.reply === undefined ? undefined : replayEvents(script.reply))
+      if (events === undefined) return yield* unanswerable("chatStream")
       return Stream.fromIterable(events).pipe(
         Stream.mapEffect((event) => {
           if (typeof event === "number") return Effect.as(Effect.sleep(Duration.millis(event)), null)

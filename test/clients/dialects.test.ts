@@ -24,6 +24,8 @@ const dialects = [
   }
 ] as const
 type Dialect = (typeof dialects)[number]["dialect"]
+/** Of Gemini's models the one of above thinks where nobody sees it. */
+const watchedUpstream = (dialect: Dialect, upstream: string) => (dialect === "gemini" ? "gemini-2.0-flash" : upstream)
 const cases = dialects.map(({ dialect }) => dialect)
 
 /** Where a dialect has the answer in JSON given by a tool that must be called, the model calls that tool. */
@@ -55,12 +57,23 @@ class Deployment extends Context.Service<
         base_url: `${origin}${path}`,
         api_key: key,
         models: [
-          { id: `${dialect}/chat`, upstream, pricing: { prompt: 2, completion: 8 }, max_completion_tokens: 1_000 }
-        ]
+          { id: `${dialect}/chat`, upstream },
+          { id: `${dialect}/watched`, upstream: watchedUpstream(dialect, upstream) }
+        ].map((model) => ({ ...model, pricing: { prompt: 2, completion: 8 }, max_completion_tokens: 1_000 }))
       }))
+      /** Could answer in the place of each, at a higher price. */
+      const spare = {
+        slug: "spare",
+        dialect: "mock",
+        models: cases.map((dialect) => ({
+          id: `${dialect}/watched`,
+          upstream: "echo",
+          pricing: { prompt: 20, completion: 80 }
+        }))
+      }
       const gateway = yield* startGateway({
         env: { DATABASE_URL: Redacted.value(yield* freshDatabase) },
-        config: { providers, cache: { enabled: false } },
+        config: { providers: [...providers, spare], cache: { enabled: false } },
         secrets: dialects.map(({ key }) => key)
       })
       const { key } = yield* gateway.issueKey()
@@ -88,16 +101,18 @@ const carriers: Readonly<Record<Dialect, string>> = {
 }
 
 const user = (content: string) => ({ role: "user" as const, content: prompt(content) })
-const modes = ["JSON", "stream"] as const
+/** A long reply of a provider that another could stand in for is had as a stream, and nobody sees it. */
+const modes = ["JSON", "JSON, watched", "stream"] as const
 const each = cases.flatMap((dialect) => modes.map((mode) => ({ dialect, mode })))
 
 /** The completion, whole or put together by the library from its chunks, which trusts `index`. */
 const complete = (dialect: Dialect, mode: (typeof modes)[number], asked: Asked) =>
   Effect.gen(function* () {
     const { openai, providerOf } = yield* Deployment
-    const request = { ...asked, model: `${dialect}/chat` }
+    const { aimock } = yield* Deployment
+    const request = { ...asked, model: mode === "JSON, watched" ? `${dialect}/watched` : `${dialect}/chat` }
     const { completion, id } = yield* Effect.promise(async () => {
-      if (mode === "JSON") {
+      if (mode !== "stream") {
         const { data, response } = await openai.chat.completions.create(request).withResponse()
         return { completion: data, id: response.headers.get("x-generation-id") ?? "" }
       }
@@ -109,6 +124,8 @@ const complete = (dialect: Dialect, mode: (typeof modes)[number], asked: Asked) 
       return { completion, id: last?.generation_id ?? "" }
     })
     assert.strictEqual(yield* providerOf(id), dialect)
+    const { body, path } = (yield* aimock.journal).at(-1) ?? { body: null, path: "" }
+    assert.strictEqual(/stream/i.test(path) || body?.stream === true, mode !== "JSON")
     const [choice] = completion.choices
     assert.isDefined(choice)
     return { completion, choice: choice ?? assert.fail("no choice") }
@@ -135,7 +152,7 @@ layer(Deployment.layer, { excludeTestServices: true, timeout: 120_000 })("openai
       const { choice, completion } = yield* complete(dialect, mode, { messages: [user(hello.prompt)] })
       assert.strictEqual(choice.message.content, hello.content)
       assert.strictEqual(choice.finish_reason, "stop")
-      assert.strictEqual(completion.model, `${dialect}/chat`)
+      assert.strictEqual(completion.model, `${dialect}/${mode === "JSON, watched" ? "watched" : "chat"}`)
       assert.include(completion.usage, { prompt_tokens: 11, completion_tokens: 5, total_tokens: 16 })
       const { aimock } = yield* Deployment
       const { headers } = (yield* aimock.journal).at(-1) ?? { headers: {} }
@@ -207,5 +224,32 @@ layer(Deployment.layer, { excludeTestServices: true, timeout: 120_000 })("openai
         assert.strictEqual(choice.finish_reason, "stop")
         assert.isEmpty(choice.message.tool_calls ?? [])
       })
+  )
+
+  it.effect.each(cases)("answers the same through %s, watched or not", (dialect) =>
+    Effect.gen(function* () {
+      const tools = [{ type: "function" as const, function: weatherTool }]
+      for (const asked of [
+        { messages: [user(hello.prompt)] },
+        { messages: [user(parallelCalls.prompt)], tools },
+        { messages: [user(structured.prompt)], response_format: format(true) }
+      ]) {
+        const seen = (mode: (typeof modes)[number]) =>
+          Effect.map(complete(dialect, mode, asked), ({ choice, completion: { system_fingerprint: mark, usage } }) => ({
+            // A vendor makes a new id each time, lays arguments out as it likes, and may leave out in a stream that nothing was refused.
+            choice: {
+              ...choice,
+              message: {
+                ...choice.message,
+                refusal: choice.message.refusal ?? null,
+                tool_calls: called(choice.message.tool_calls).map(({ id: _id, ...call }) => call)
+              }
+            },
+            usage,
+            mark
+          }))
+        assert.deepStrictEqual(yield* seen("JSON, watched"), yield* seen("JSON"))
+      }
+    })
   )
 })

@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { chunkBody, sse } from "../support/upstream/Bodies.ts"
 import { type Behaviour } from "../support/upstream/Behaviour.ts"
-import { assertFallback } from "./answers.ts"
+import { assertFallback, assertWhole } from "./answers.ts"
 import { answering, behind, type Mode, modes, quick, useUpstream } from "./gateway.ts"
 
 const upstream = useUpstream()
@@ -28,6 +28,8 @@ const silences: Readonly<Record<string, (mode: Mode) => Behaviour>> = {
       : { chunks: [sse(chunkBody({ role: "assistant", content: "" })), ...dribble(": processing\n\n")] }
 }
 const cases = modes.flatMap((mode) => Object.entries(silences).map(([name, does]) => ({ mode, name, does })))
+/** A reply that may take its time. */
+const unbounded = { maxCompletionTokens: null, timeouts: { totalMs: 600_000 } }
 const timedOut = { status: "timeout", error_type: "timeout", http_status: null }
 
 describe("a provider that", () => {
@@ -39,10 +41,10 @@ describe("a provider that", () => {
       })
       const reply = yield* gateway.ask(mode)
       assertFallback(mode, reply, timedOut)
+      assert.isAtLeast(reply.tookMs, 290)
       assert.isBelow(reply.tookMs, 10_000)
       // Nobody waits for its answer any more.
-      const call = yield* gateway.called("alpha", ({ closedEarly }) => closedEarly)
-      assert.isAtLeast((call.closedAtMs ?? 0) - call.receivedAtMs, 250)
+      yield* gateway.called("alpha", ({ closedEarly }) => closedEarly)
       assert.lengthOf(yield* gateway.calls("alpha"), 1)
     })
   )
@@ -55,6 +57,61 @@ describe("a provider that", () => {
       assert.strictEqual(reply.error?.type, "provider_timeout")
       assert.deepInclude(reply.error?.details.attempts?.[0], timedOut)
       assert.lengthOf(yield* gateway.calls("alpha"), 1)
+    })
+  )
+
+  const lengths = [{ maxCompletionTokens: null }, { maxCompletionTokens: 100_000 }]
+  const long = Object.entries(silences).flatMap(([name, does]) => lengths.map((length) => ({ name, does, ...length })))
+
+  it.live.each(long)(
+    "$name: the fallback answers within the limit, though the reply may have $maxCompletionTokens tokens (JSON)",
+    ({ does, maxCompletionTokens }) =>
+      Effect.gen(function* () {
+        const gateway = yield* behind(upstream(), {
+          alpha: { does: does("stream"), timeouts: quick, maxCompletionTokens },
+          beta: { does: answering("JSON"), maxCompletionTokens }
+        })
+        const reply = yield* gateway.ask("JSON")
+        assertFallback("JSON", reply, timedOut)
+        assert.isAtLeast(reply.tookMs, 290)
+        const call = yield* gateway.called("alpha", ({ closedEarly }) => closedEarly)
+        assert.isBelow((call.closedAtMs ?? Number.POSITIVE_INFINITY) - call.receivedAtMs, 2_000)
+        assert.lengthOf(yield* gateway.calls("alpha"), 1)
+      })
+  )
+
+  it.live("works on a long reply: its stream is the reply that was asked for (JSON)", () =>
+    Effect.gen(function* () {
+      const gateway = yield* behind(upstream(), {
+        alpha: { does: answering("stream"), ...unbounded },
+        beta: { does: answering("JSON") }
+      })
+      const watched = yield* gateway.ask("JSON")
+      assertWhole("JSON", watched, "alpha")
+      assert.isFalse(watched.receipt?.fallback_used)
+      const [call] = yield* gateway.calls("alpha")
+      assert.deepInclude(call?.body, { stream: true, stream_options: { include_usage: true } })
+
+      const whole = yield* behind(upstream(), { alpha: { does: answering("JSON"), ...unbounded } })
+      const plain = yield* whole.ask("JSON")
+      const [other] = yield* whole.calls("alpha")
+      assert.deepInclude(other?.body, { stream: false })
+      const withoutIds = ({ text }: { readonly text: string }) => {
+        const { created: _created, generation_id: _generation, id: _id, ...rest } = JSON.parse(text)
+        return rest
+      }
+      assert.deepStrictEqual(withoutIds(watched), withoutIds(plain))
+    })
+  )
+
+  it.live("breaks off in the middle of a long reply: the fallback answers (JSON)", () =>
+    Effect.gen(function* () {
+      const half = [sse(chunkBody({ role: "assistant", content: "Hel" }))]
+      const gateway = yield* behind(upstream(), {
+        alpha: { does: { chunks: half, ending: "reset" }, ...unbounded },
+        beta: { does: answering("JSON") }
+      })
+      assertFallback("JSON", yield* gateway.ask("JSON"), { status: "error", error_type: "stream_cut" })
     })
   )
 })

@@ -31,6 +31,8 @@ export interface Member {
   /** The ids of its models; `test/small` alone by default. All of them do the same. */
   readonly models?: ReadonlyArray<string>
   readonly prefill?: boolean
+  /** Of a reply, in tokens; ten by default, so that a silent one is not waited for longer than the limits say. `null`: nobody knows. */
+  readonly maxCompletionTokens?: number | null
 }
 
 /** What a receipt says, as far as these tests look. */
@@ -147,7 +149,9 @@ export const behind = Effect.fnUntraced(function* (
   const nameOf = (slug: string): string => `${slug}-${run}`
   const rescript = (slug: string, does: Member["does"]) => Effect.promise(() => upstream.script(nameOf(slug), does))
   const providers: Array<ProviderConfig> = []
-  for (const [slug, { baseUrl, does, models, prefill, timeouts }] of Object.entries(members)) {
+  for (const [slug, { baseUrl, does, maxCompletionTokens = 10, models, prefill, timeouts }] of Object.entries(
+    members
+  )) {
     yield* rescript(slug, does)
     const price = providers.length + 1
     providers.push({
@@ -165,7 +169,7 @@ export const behind = Effect.fnUntraced(function* (
         id,
         upstream: nameOf(slug),
         contextLength: null,
-        maxCompletionTokens: 10,
+        maxCompletionTokens,
         pricing: {
           prompt: picoFromUsdPerMillion(price),
           completion: picoFromUsdPerMillion(2 * price),

@@ -1,6 +1,6 @@
 import { assert, it } from "@effect/vitest"
 import { Arbitrary, Schema } from "effect"
-import { type ChatEvent, type ChatReply } from "../../src/domain/Chat.ts"
+import { type ChatEvent, type ChatReply, type Delta, type ToolCallDelta } from "../../src/domain/Chat.ts"
 import { replayEvents } from "../../src/domain/Replay.ts"
 import { ReplyBuilder } from "../../src/gateway/ReplyBuilder.ts"
 
@@ -123,4 +123,104 @@ it("a replay has a role for nobody to add, calls by their place, one finish a ch
     },
     { _tag: "End", usage: null, systemFingerprint: null }
   ])
+})
+
+const deltasOf = (...deltas: ReadonlyArray<Delta>): ReadonlyArray<ChatEvent> =>
+  deltas.map((delta) => ({ _tag: "Choices", choices: [{ index: 0, delta, finish_reason: null }] }))
+
+/** With members that the types do not know. */
+const calling = (piece: Readonly<Record<string, unknown>>): Delta => ({
+  tool_calls: [piece as unknown as ToolCallDelta]
+})
+
+it("keeps what has no meaning here: of the message, of calls, of the choice", () => {
+  const signed = { google: { thought_signature: "c2ln" } }
+  const reply = built([
+    ...deltasOf(
+      { role: "assistant", content: "", refusal: null, audio: null },
+      { reasoning: "Hm", reasoning_details: [{ type: "reasoning.text", text: "H", index: 0 }] },
+      { reasoning_details: [{ type: "reasoning.text", text: "m", index: 0 }] },
+      { reasoning_details: [{ type: "reasoning.text", signature: "c2ln", index: 0 }] },
+      { reasoning_details: [{ type: "reasoning.encrypted", data: "eA", index: 1 }] },
+      { annotations: [{ type: "url_citation", url_citation: { url: "a" } }] },
+      { annotations: [{ type: "url_citation", url_citation: { url: "b" } }] },
+      { function_call: { name: "f", arguments: "{" } },
+      { function_call: { arguments: "}" } },
+      calling({ index: 0, id: "a", type: "function", function: { name: "f" }, extra_content: signed }),
+      calling({ index: 1, id: "b", type: "custom", custom: { name: "g", input: "x" } }),
+      calling({ index: 1, custom: { input: "y" } })
+    ),
+    {
+      _tag: "Choices",
+      choices: [
+        { index: 0, delta: {}, logprobs: null, content_filter_results: { hate: 0 }, finish_reason: "tool_calls" }
+      ]
+    },
+    end
+  ])
+  assert.deepStrictEqual(reply?.choices, [
+    {
+      index: 0,
+      message: {
+        role: "assistant",
+        content: null,
+        refusal: null,
+        reasoning: "Hm",
+        tool_calls: [
+          { id: "a", type: "function", function: { name: "f", arguments: "" }, extra_content: signed },
+          { id: "b", type: "custom", custom: { name: "g", input: "xy" } }
+        ],
+        reasoning_details: [
+          { type: "reasoning.text", text: "Hm", signature: "c2ln", index: 0 },
+          { type: "reasoning.encrypted", data: "eA", index: 1 }
+        ],
+        annotations: [
+          { type: "url_citation", url_citation: { url: "a" } },
+          { type: "url_citation", url_citation: { url: "b" } }
+        ],
+        function_call: { name: "f", arguments: "{}" }
+      },
+      logprobs: null,
+      content_filter_results: { hate: 0 },
+      finish_reason: "tool_calls"
+    }
+  ])
+})
+
+it("takes nothing of the events themselves, and nothing of what all objects inherit", () => {
+  const events = deltasOf(
+    { notes: [{ index: 0, text: "a" }] },
+    { notes: [{ index: 0, text: "b" }] },
+    JSON.parse(
+      '{"__proto__":{"a":1},"constructor":"x","notes":[{"index":0,"__proto__":{"polluted":1},"toString":"y"}]}'
+    )
+  )
+  const before = structuredClone(events.slice(0, 2))
+  const message = built([...events, end])?.choices[0]?.message
+  assert.deepStrictEqual(events.slice(0, 2), before)
+  assert.deepStrictEqual(message?.["notes"], [{ index: 0, text: "ab", toString: "y" }])
+  assert.include(Object.entries(message ?? {}).flat(), "constructor")
+  assert.notProperty({}, "polluted")
+  assert.notProperty({}, "a")
+})
+
+it("log probabilities and what is not text count towards the size", () => {
+  const entry = { token: "x", logprob: 0, top_logprobs: [] }
+  const probable = (count: number): ChatEvent => ({
+    _tag: "Choices",
+    choices: [
+      {
+        index: 0,
+        delta: {},
+        logprobs: { content: Array.from({ length: count }, () => entry), refusal: null },
+        finish_reason: null
+      }
+    ]
+  })
+  assert.deepStrictEqual(built([probable(2), probable(1), end])?.choices[0]?.["logprobs"], {
+    content: [entry, entry, entry],
+    refusal: null
+  })
+  assert.isNull(built([probable(9_000), end]))
+  assert.isNull(built([...deltasOf({ notes: [{ text: "x".repeat(1_048_577) }] }), end]))
 })

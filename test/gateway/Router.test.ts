@@ -68,7 +68,7 @@ it.effect.each([
   ["timeout", new TimedOut({ phase: "connect" }), null],
   ["rate_limited", new Throttled({ status: 429, retryAfterMs: 1_000 }), 429],
   ["server_error", new ServerFault({ status: 503, retryAfterMs: null }), 503],
-  ["credentials_refused", new CredentialsRefused({ status: 403 }), 403],
+  ["credentials_refused", new CredentialsRefused({ status: 401 }), 401],
   ["malformed", new Malformed({ detail: "<html>" }), null],
   ["stream_cut", new Cut({ detail: "reset" }), null]
 ] as const)("falls back at once on %s, and the receipt says so", ([errorType, reason, httpStatus]) => {
