@@ -31,7 +31,7 @@ export const attempting =
       const startedAtMs = clock.currentTimeMillisUnsafe()
       let latencyMs = 0
       const noted = Effect.onExit(
-        circuits.guard(candidate)(trace === null || span === null ? call : trace.within(span, call)),
+        circuits.guard(candidate, order.streamed)(trace === null || span === null ? call : trace.within(span, call)),
         (exit) =>
           Effect.sync(() => {
             latencyMs = clock.currentTimeMillisUnsafe() - startedAtMs

@@ -1,10 +1,11 @@
 /**
  * One circuit a provider and model: after five failures in a row it opens, is tried again after a pause that doubles up to half a
  * minute, and closes with the first success. A provider that refuses our credentials is left alone at once, for half a minute, and the
- * operator is told; one that forbids a model, for that model. A request's own fault counts for nothing. An open circuit leaves the provider out of a
- * request's candidates without a call.
+ * operator is told; one that forbids a model, for that model. A request's own fault counts for nothing. A stream that breaks off after its
+ * first token is a failure, and the first tokens of the streams after it are no success until one of them has come to its end. An open
+ * circuit leaves the provider out of a request's candidates without a call.
  */
-import { type Cause, Clock, Context, Duration, Effect, type Exit, Layer, PubSub, Schedule, Stream } from "effect"
+import { type Cause, Clock, Context, Duration, Effect, Exit, Layer, PubSub, Schedule, Stream } from "effect"
 import { CircuitBreaker } from "effect/persistence"
 import { type Candidate } from "../domain/Catalog.ts"
 import { ProviderError } from "../providers/Provider.ts"
@@ -43,9 +44,15 @@ export interface Refusal {
 export class Circuits extends Context.Service<
   Circuits,
   {
+    /** `opensStream`: the call has answered with a stream's first token, and may still break off. */
     readonly guard: (
-      candidate: Candidate
+      candidate: Candidate,
+      opensStream?: boolean
     ) => <A, R>(call: Effect.Effect<A, ProviderError, R>) => Effect.Effect<A, ProviderError | CircuitClosedToCalls, R>
+    /** A stream that had begun broke off, by the provider's fault; a client that leaves breaks nothing. */
+    readonly broke: (candidate: Candidate, error: ProviderError) => Effect.Effect<void>
+    /** A stream came to its end. */
+    readonly completed: (candidate: Candidate) => Effect.Effect<void>
     readonly state: (candidate: Candidate) => Effect.Effect<CircuitState>
     readonly changes: Stream.Stream<CircuitChange>
     readonly refusals: Stream.Stream<Refusal>
@@ -78,9 +85,22 @@ export class Circuits extends Context.Service<
       const lockedOutForMs = (candidate: Candidate): number =>
         lockouts.isEmpty ? 0 : lockouts.remainingMs(candidate, clock.currentTimeMillisUnsafe())
 
-      const guarded = <A, R>(candidate: Candidate, call: Effect.Effect<A, ProviderError, R>) =>
-        Effect.catch(
-          breaker.execute(call, { key: keyOf(candidate), classify }),
+      /** Circuits whose streams broke off, and none has come to its end since. */
+      const breaking = new Set<string>()
+
+      /** How the outcome of a call counts. A circuit whose streams break off is not closed, nor its failures forgotten, by another first token. */
+      const classifying = (key: string, opensStream: boolean) => (exit: Exit.Exit<unknown, unknown>) => {
+        if (exit._tag === "Success" && breaking.has(key)) {
+          if (opensStream) return CircuitBreaker.ignored
+          breaking.delete(key)
+        }
+        return classify(exit)
+      }
+
+      const guarded = <A, R>(candidate: Candidate, call: Effect.Effect<A, ProviderError, R>, opensStream: boolean) => {
+        const key = keyOf(candidate)
+        return Effect.catch(
+          breaker.execute(call, { key, classify: classifying(key, opensStream) }),
           (error): Effect.Effect<never, Failed> => {
             if (error instanceof ProviderError) {
               const failed = Effect.fail(error)
@@ -93,6 +113,7 @@ export class Circuits extends Context.Service<
             return Effect.fail(new CircuitClosedToCalls(retryAfterMs))
           }
         )
+      }
 
       return Circuits.of({
         // A probe is neither: a circuit that fails it was open all along.
@@ -101,14 +122,26 @@ export class Circuits extends Context.Service<
           Stream.map(({ key, to }) => changeOf(key, to === "Open"))
         ),
         refusals: Stream.fromPubSub(refusals),
-        guard: (candidate) => (call) =>
+        guard:
+          (candidate, opensStream = false) =>
+          (call) =>
+            Effect.suspend(() => {
+              if (lockouts.isEmpty) return guarded(candidate, call, opensStream)
+              const ms = lockedOutForMs(candidate)
+              return ms > 0
+                ? Effect.fail(new CircuitClosedToCalls(ms))
+                : Effect.tap(guarded(candidate, call, opensStream), () => Effect.sync(() => lockouts.lift(candidate)))
+            }),
+        broke: (candidate, error) =>
           Effect.suspend(() => {
-            if (lockouts.isEmpty) return guarded(candidate, call)
-            const ms = lockedOutForMs(candidate)
-            return ms > 0
-              ? Effect.fail(new CircuitClosedToCalls(ms))
-              : Effect.tap(guarded(candidate, call), () => Effect.sync(() => lockouts.lift(candidate)))
+            if (classify(Exit.fail(error))._tag === "Ignored") return Effect.void
+            breaking.add(keyOf(candidate))
+            return Effect.ignore(guarded(candidate, Effect.fail(error), true))
           }),
+        completed: (candidate) =>
+          Effect.suspend(() =>
+            breaking.has(keyOf(candidate)) ? Effect.ignore(guarded(candidate, Effect.void, false)) : Effect.void
+          ),
         state: Effect.fnUntraced(function* (candidate) {
           const ms = lockedOutForMs(candidate)
           if (ms > 0) return { state: "open", openForMs: ms } satisfies CircuitState

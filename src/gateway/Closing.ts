@@ -10,6 +10,7 @@ import { type Generation } from "../domain/Generation.ts"
 import { onClose } from "../domain/OnClose.ts"
 import { type TokenUsage, usdFromNano } from "../domain/Money.ts"
 import { type ProviderError } from "../providers/Provider.ts"
+import { Circuits } from "./Circuits.ts"
 import { markBroken } from "./Failures.ts"
 import { type Ending } from "./Ending.ts"
 import { Meter } from "./Meter.ts"
@@ -73,6 +74,7 @@ export class Closing extends Context.Service<
     Effect.gen(function* () {
       const meter = yield* Meter
       const stats = yield* ProviderStats
+      const circuits = yield* Circuits
       const underWay = new WeakMap<Order, Progress>()
 
       const failed = (order: Order, errorType: string) =>
@@ -163,21 +165,19 @@ export class Closing extends Context.Service<
             finishReason: broken === null ? finishReason : "error"
           }
           const last: Array<CompletionEvent> = []
+          const candidate = order.continuation?.candidate ?? answer.candidate
           if (broken !== null) {
             if (broken._tag === "ProviderError") {
-              const { offer, provider } = order.continuation?.candidate ?? answer.candidate
               markBroken(order, broken)
-              stats.broke(provider.slug, offer.id)
+              stats.broke(candidate.provider.slug, candidate.offer.id)
+              yield* circuits.broke(candidate, broken)
             }
             last.push({ _tag: "Failed", error: streamError(order, broken) })
-          } else if (
-            answer.source === "upstream" &&
-            order.continuation === null &&
-            nowMs > firstTokenAtMs &&
-            ending.usage.completionTokens > 1
-          ) {
+          } else if (answer.source === "upstream") {
+            yield* circuits.completed(candidate)
+            const isTimed = order.continuation === null && nowMs > firstTokenAtMs && ending.usage.completionTokens > 1
             const speed = (ending.usage.completionTokens * 1000) / (nowMs - firstTokenAtMs)
-            stats.recordSpeed(answer.candidate.provider.slug, answer.candidate.offer.id, speed)
+            if (isTimed) stats.recordSpeed(candidate.provider.slug, candidate.offer.id, speed)
           }
           const errorType = broken === null ? null : errorTypeOf(streamError(order, broken))
           last.push({ _tag: "Usage", usage: usageInfo(yield* meter.settle(order, { ...ending, errorType })) })

@@ -86,7 +86,7 @@ export interface Continuing {
   readonly successors: Array<Candidate>
   readonly open: (candidate: Candidate, request: ChatRequest) => Effect.Effect<OpenedStream, Failure, Scope.Scope>
   /** Told of every call that broke off and was followed by another. */
-  readonly broke: (candidate: Candidate) => void
+  readonly broke: (candidate: Candidate, error: ProviderError) => Effect.Effect<void>
   /** Holds more of the key's budget for the order, or answers false. */
   readonly hold: (amountNano: NanoUsd) => Effect.Effect<boolean>
   readonly markup: number
@@ -133,7 +133,7 @@ export const continuing = ({
       if (result._tag === "Failure") continue
       yield* current.close
       charge(order, charged, at)
-      broke(charged.candidate)
+      yield* broke(charged.candidate, error)
       order.continuation = { candidate: next, promptTokens, producedTokens }
       const { close, head, pull } = result.success
       current = { candidate: next, promptTokens, pull: joined(pull, joint), close }

@@ -170,7 +170,10 @@ export class Router extends Context.Service<
                     candidate: routed.candidate,
                     successors: after,
                     markup: options.markup,
-                    broke: ({ offer, provider }) => stats.broke(provider.slug, offer.id),
+                    broke: (candidate, error) => {
+                      stats.broke(candidate.provider.slug, candidate.offer.id)
+                      return circuits.broke(candidate, error)
+                    },
                     hold: (amountNano) => meter.hold(order, amountNano),
                     open: (candidate, request) => {
                       const provider = providers.get(candidate.provider.slug)

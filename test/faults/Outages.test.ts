@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Random } from "effect"
 import { TestClock } from "effect/testing"
-import { errorBody } from "../support/upstream/Bodies.ts"
+import { errorBody, streamChunks } from "../support/upstream/Bodies.ts"
 import { type Behaviour } from "../support/upstream/Behaviour.ts"
 import { assertWhole } from "./answers.ts"
 import { answering, behind, modes, quick, useUpstream } from "./gateway.ts"
@@ -63,6 +63,50 @@ describe("a provider that comes and goes", () => {
       assert.isFalse(recovered.receipt?.fallback_used)
       assert.strictEqual(yield* gateway.circuit("alpha"), "closed")
       assert.strictEqual((yield* ask).provider, "alpha")
+    })
+  )
+})
+
+describe("a provider whose streams break off after their first tokens", () => {
+  const [head = "", piece = ""] = streamChunks(["Hel"])
+
+  it.live.each([
+    { how: "and nobody goes on", prefill: false },
+    { how: "and another goes on", prefill: true }
+  ])("is left out after five of them ($how)", ({ prefill }) =>
+    Effect.gen(function* () {
+      const gateway = yield* behind(upstream(), {
+        alpha: { does: { chunks: [head, piece], ending: "close" }, prefill },
+        beta: { does: answering("stream"), prefill }
+      })
+      for (let count = 0; count < 5; count++) {
+        assert.strictEqual(yield* gateway.circuit("alpha"), "closed")
+        const reply = yield* gateway.ask("stream", alphaFirst)
+        assert.strictEqual(reply.error === undefined, prefill, reply.text)
+        assert.deepInclude(reply.receipt?.attempts[0], { provider: "alpha", status: "error", error_type: "stream_cut" })
+      }
+      assert.strictEqual(yield* gateway.circuit("alpha"), "open")
+      const reply = yield* gateway.ask("stream", alphaFirst)
+      assertWhole("stream", reply, "beta")
+      assert.deepInclude(reply.receipt?.attempts[0], { provider: "alpha", status: "skipped" })
+      assert.lengthOf(yield* gateway.calls("alpha"), 5)
+    })
+  )
+
+  it.live("keeps its place when it is the clients that leave", () =>
+    Effect.gen(function* () {
+      const gateway = yield* behind(upstream(), {
+        alpha: { does: { chunks: [head, piece], ending: "hang" } },
+        beta: { does: answering("stream") }
+      })
+      for (let count = 0; count < 6; count++) {
+        const answer = yield* Effect.promise(() => gateway.open("stream", alphaFirst))
+        yield* Effect.promise(() => answer.until("Hel"))
+        answer.leave()
+        yield* gateway.receipts.pipe(Effect.repeat({ until: (receipts) => receipts.length > count }))
+      }
+      assert.strictEqual(yield* gateway.circuit("alpha"), "closed")
+      assert.lengthOf(yield* gateway.calls("alpha"), 6)
     })
   )
 })

@@ -1,0 +1,104 @@
+/** Circuits and streams: what a first token says, what a break, what an end. Failures of whole calls are in Router.test.ts. */
+import { assert, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { TestClock } from "effect/testing"
+import { Circuits } from "../../src/gateway/Circuits.ts"
+import { Cut, ProviderError, type ProviderReason, Rejected } from "../../src/providers/Provider.ts"
+import { candidateWith } from "./orders.ts"
+
+const alpha = candidateWith("alpha")
+const other = candidateWith("alpha", { id: "test/large" })
+const errorOf = (reason: ProviderReason) => new ProviderError({ provider: "alpha", reason })
+const cut = errorOf(new Cut({ detail: "reset" }))
+
+const asked = Effect.map(Circuits, ({ broke, completed, guard, state }) => {
+  const firstToken = guard(alpha, true)(Effect.void)
+  return {
+    firstToken,
+    whole: guard(alpha)(Effect.void),
+    breaks: Effect.andThen(firstToken, broke(alpha, cut)),
+    ends: Effect.andThen(firstToken, completed(alpha)),
+    broke,
+    stateOf: (candidate = alpha) => Effect.map(state(candidate), (found) => found.state)
+  }
+})
+
+it.effect("five streams in a row that break off after their first token open the circuit, of that model", () =>
+  Effect.gen(function* () {
+    const { breaks, firstToken, stateOf } = yield* asked
+    for (let count = 0; count < 4; count++) yield* breaks
+    assert.strictEqual(yield* stateOf(), "closed")
+    yield* breaks
+    assert.strictEqual(yield* stateOf(), "open")
+    assert.strictEqual(yield* stateOf(other), "closed")
+    assert.strictEqual((yield* Effect.flip(firstToken))._tag, "CircuitClosedToCalls")
+  }).pipe(Effect.provide(Circuits.layerMemory))
+)
+
+it.effect("a stream that comes to its end, or a whole reply, is a success that starts the count anew", () =>
+  Effect.gen(function* () {
+    const { breaks, ends, stateOf, whole } = yield* asked
+    for (const success of [ends, whole, ends]) {
+      for (let count = 0; count < 4; count++) yield* breaks
+      yield* success
+    }
+    assert.strictEqual(yield* stateOf(), "closed")
+  }).pipe(Effect.provide(Circuits.layerMemory))
+)
+
+it.effect("a client that leaves says nothing: neither a break nor an end", () =>
+  Effect.gen(function* () {
+    const { breaks, firstToken, stateOf } = yield* asked
+    for (let count = 0; count < 10; count++) yield* firstToken
+    assert.strictEqual(yield* stateOf(), "closed")
+    for (let count = 0; count < 4; count++) yield* breaks
+    for (let count = 0; count < 10; count++) yield* firstToken
+    assert.strictEqual(yield* stateOf(), "closed")
+    yield* breaks
+    assert.strictEqual(yield* stateOf(), "open")
+  }).pipe(Effect.provide(Circuits.layerMemory))
+)
+
+it.effect("open for its streams, it closes with the end of one, and opens again with the next break", () =>
+  Effect.gen(function* () {
+    const { breaks, ends, firstToken, stateOf } = yield* asked
+    for (let count = 0; count < 5; count++) yield* breaks
+    yield* TestClock.adjust("1 second")
+    yield* firstToken
+    assert.strictEqual(yield* stateOf(), "half_open")
+    yield* breaks
+    assert.strictEqual(yield* stateOf(), "open")
+    yield* TestClock.adjust("2 seconds")
+    yield* ends
+    assert.strictEqual(yield* stateOf(), "closed")
+    // Nothing is held against it any more: a first token counts as ever.
+    yield* breaks
+    yield* ends
+    for (let count = 0; count < 4; count++) yield* breaks
+    assert.strictEqual(yield* stateOf(), "closed")
+  }).pipe(Effect.provide(Circuits.layerMemory))
+)
+
+it.effect("an end that comes while the circuit is open closes nothing", () =>
+  Effect.gen(function* () {
+    const { breaks, firstToken, stateOf } = yield* asked
+    const { completed } = yield* Circuits
+    for (let count = 0; count < 5; count++) yield* breaks
+    yield* completed(alpha)
+    assert.strictEqual(yield* stateOf(), "open")
+    yield* TestClock.adjust("1 second")
+    yield* firstToken
+    assert.strictEqual(yield* stateOf(), "half_open")
+  }).pipe(Effect.provide(Circuits.layerMemory))
+)
+
+it.effect("a break that is the request's own fault counts for nothing", () =>
+  Effect.gen(function* () {
+    const { broke, firstToken, stateOf } = yield* asked
+    const filtered = errorOf(
+      new Rejected({ status: 400, message: "filtered", param: null, code: null, contextLength: false })
+    )
+    for (let count = 0; count < 10; count++) yield* Effect.andThen(firstToken, broke(alpha, filtered))
+    assert.strictEqual(yield* stateOf(), "closed")
+  }).pipe(Effect.provide(Circuits.layerMemory))
+)
