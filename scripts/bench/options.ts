@@ -1,20 +1,23 @@
 /** The command line of the benchmark. */
 import { parseArgs } from "node:util"
 
-const names = ["misses", "hits", "portkey", "streams", "durability"] as const
+const names = ["misses", "hits", "portkey", "streams", "crowd", "durability"] as const
 export type PhaseName = (typeof names)[number]
 
 export interface Options {
   /** How long each measurement lasts. */
   readonly seconds: number
   readonly phases: ReadonlyArray<PhaseName>
-  /** Streams held open at once. */
+  /** Streams held open at once, in the phase `streams` and in the phase `crowd`. */
   readonly streams: number
+  readonly crowd: number
+  /** Tokens a second of each stream of the crowd. */
+  readonly pace: number
   /** Where to write the figures as JSON; null: nowhere. */
   readonly out: string | null
 }
 
-export const usage = `usage: scripts/bench/run [--seconds N] [--only ${names.join("|")}] [--streams N] [--out FILE]`
+export const usage = `usage: scripts/bench/run [--seconds N] [--only ${names.join("|")}] [--streams N] [--pace N] [--out FILE]`
 
 const positive = (name: string, text: string): number => {
   const value = Number(text)
@@ -29,7 +32,8 @@ export const parseOptions = (args: ReadonlyArray<string>): Options => {
     options: {
       seconds: { type: "string", default: "8" },
       only: { type: "string" },
-      streams: { type: "string", default: "200" },
+      streams: { type: "string" },
+      pace: { type: "string", default: "50" },
       out: { type: "string" }
     }
   })
@@ -38,7 +42,9 @@ export const parseOptions = (args: ReadonlyArray<string>): Options => {
   return {
     seconds: positive("seconds", values.seconds),
     phases: only,
-    streams: positive("streams", values.streams),
+    streams: positive("streams", values.streams ?? "200"),
+    crowd: positive("streams", values.streams ?? "1000"),
+    pace: positive("pace", values.pace),
     out: values.out ?? null
   }
 }

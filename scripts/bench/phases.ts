@@ -1,5 +1,6 @@
 /** Every phase of the benchmark, in the order in which they are measured. */
 import { type Phase } from "./bench.ts"
+import { measureCrowd } from "./crowd.ts"
 import { measureDurability } from "./durability.ts"
 import { type PhaseName } from "./options.ts"
 import { measureOrdinary } from "./ordinary.ts"
@@ -21,5 +22,6 @@ export const phases: Readonly<Record<PhaseName, Phase>> = {
     related: toBare,
     measure: measureStreams
   },
+  crowd: { title: "A crowd: long streams at once on one process", related: toBare, measure: measureCrowd },
   durability: { title: "What durability costs: misses, with governance off and on", measure: measureDurability }
 }

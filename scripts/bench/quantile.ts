@@ -1,7 +1,7 @@
 /** Quantiles and medians of what was measured. */
 
 /** The value below which `share` of the sorted values lie. */
-export const quantile = (sorted: ReadonlyArray<number>, share: number): number =>
+export const quantile = (sorted: ArrayLike<number>, share: number): number =>
   sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN
 
 export const median = (values: ReadonlyArray<number>): number => {

@@ -19,7 +19,8 @@ import { undici } from "./Undici.ts"
 
 /** The most that a whole JSON reply may have, in bytes, after decompression. */
 const WHOLE_LIMIT_BYTES = 32 * 1024 * 1024
-const CONNECTIONS_PER_ORIGIN = 256
+/** A stream keeps its connection for as long as it lasts; who finds none free waits, and may time out, for no fault of the provider. */
+const CONNECTIONS_PER_ORIGIN = 4_096
 /**
  * Shorter than the 5 s after which Node's and uvicorn's servers drop idle connections, so that a request rarely meets a
  * closing one; a server's own `Keep-Alive` hint overrides it.

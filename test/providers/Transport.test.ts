@@ -3,6 +3,7 @@
  * small.
  */
 import { gzipSync, brotliCompressSync } from "node:zlib"
+import { createServer as createHttpServer } from "node:http"
 import { createServer } from "node:net"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber, Layer, Redacted, Stream } from "effect"
@@ -185,6 +186,33 @@ describe("Transport", () => {
         )
         assert.instanceOf(yield* reasonOf(chat("reset", { ending: "reset_at_once" })), Unreachable)
         assert.instanceOf(yield* reasonOf(streamed("reset-stream", { ending: "reset_at_once" })), Unreachable)
+      })
+    )
+
+    it.effect("not for want of connections: a thousand calls at once all reach the provider", () =>
+      Effect.gen(function* () {
+        const calls = 1_000
+        const waiting: Array<() => void> = []
+        // Nobody is answered before all have asked.
+        const server = createHttpServer((request, response) => {
+          request.resume()
+          waiting.push(() => response.end(JSON.stringify(chatBody())))
+          if (waiting.length === calls) for (const answer of waiting) answer()
+        })
+        yield* Effect.acquireRelease(
+          Effect.callback<void>((resume) => void server.listen(0, "127.0.0.1", 2_048, () => resume(Effect.void))),
+          () => Effect.sync(() => void server.close())
+        )
+        const address = server.address()
+        const port = typeof address === "object" && address !== null ? address.port : 0
+        const baseUrl = `http://127.0.0.1:${port}`
+        const patient = { connectMs: 20_000, firstTokenMs: 20_000, idleMs: 20_000, totalMs: 20_000 }
+        const provider = makeOpenAi(config({ baseUrl, timeouts: patient }), yield* Transport)
+        const replies = yield* Effect.all(
+          Array.from({ length: calls }, () => provider.chat({ request, offer })),
+          { concurrency: "unbounded" }
+        )
+        assert.lengthOf(replies, calls)
       })
     )
 

@@ -8,25 +8,32 @@ describe("parseOptions", () => {
   it("has defaults for everything", () => {
     assert.deepStrictEqual(parseOptions([]), {
       seconds: 8,
-      phases: ["misses", "hits", "portkey", "streams", "durability"],
+      phases: ["misses", "hits", "portkey", "streams", "crowd", "durability"],
       streams: 200,
+      crowd: 1_000,
+      pace: 50,
       out: null
     })
   })
 
   it("takes a phase, a duration and a file", () => {
-    assert.deepStrictEqual(parseOptions(["--only", "hits", "--seconds", "3", "--streams", "50", "--out", "a.json"]), {
-      seconds: 3,
-      phases: ["hits"],
-      streams: 50,
-      out: "a.json"
-    })
+    assert.deepStrictEqual(
+      parseOptions(["--only", "hits", "--seconds", "3", "--streams", "50", "--pace", "10", "--out", "a.json"]),
+      {
+        seconds: 3,
+        phases: ["hits"],
+        streams: 50,
+        crowd: 50,
+        pace: 10,
+        out: "a.json"
+      }
+    )
   })
 
   it("refuses what it does not know, and says how it is meant", () => {
     assert.throws(
       () => parseOptions(["--only", "both"]),
-      /--only both: one of misses, hits, portkey, streams, durability\nusage:/
+      /--only both: one of misses, hits, portkey, streams, crowd, durability\nusage:/
     )
     assert.throws(() => parseOptions(["--seconds", "0"]), /--seconds 0: a whole number from 1 on/)
     assert.throws(() => parseOptions(["--fast"]), /--fast/)
