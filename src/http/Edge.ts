@@ -105,14 +105,11 @@ const traced = (context: Context.Context<never>, trace: Trace | null): Context.C
     : Context.add(context, OutgoingTrace, trace.headers)
 }
 
-/** Every path of the API with its methods, for the 405. */
-const routes = Object.values(Api.groups).flatMap((group) =>
-  Object.values(group.endpoints).map(({ method, path }) => ({
-    method,
-    path,
-    form: new RegExp(`^${path.replaceAll(/:[^/]+/g, "[^/]+")}/?$`)
-  }))
-)
+/** Every path with its methods, for the 405: those of the API, and the pages beside it. */
+const routes = [
+  ...Object.values(Api.groups).flatMap((group) => Object.values(group.endpoints)),
+  ...["/docs", "/openapi.json", "/console", "/console/:file"].map((path) => ({ method: "GET", path }))
+].map(({ method, path }) => ({ method, path, form: new RegExp(`^${path.replaceAll(/:[^/]+/g, "[^/]+")}/?$`) }))
 
 /** The name of a request's span. */
 const nameOf = ({ method, url }: HttpServerRequest.HttpServerRequest): string => {

@@ -20,6 +20,9 @@ it.effect("a path that cannot be read is no route; one with another method says 
       Effect.map(send(path, { method }), ({ status, text }) => [status, JSON.parse(text).error.code])
     assert.deepStrictEqual(yield* code("GET", "/v1/generations/%zz"), [404, "route_not_found"])
     assert.deepStrictEqual(yield* code("PUT", "/v1/generations/gen_1"), [405, "method_not_allowed"])
+    for (const page of ["/console", "/docs", "/openapi.json"]) {
+      assert.deepStrictEqual(yield* code("POST", page), [405, "method_not_allowed"])
+    }
   }).pipe(Effect.provide(app))
 )
 

@@ -107,7 +107,8 @@ export const plot = (home: HTMLElement, first: Course, onPoint: (index: number |
     {
       ...size(),
       legend: { show: false },
-      padding: [10, 14, 0, 0],
+      // On the right there is room for half of the last label.
+      padding: [10, 24, 0, 0],
       cursor: { y: false, points: { show: first.kind === "lines", size: 6 }, drag: { x: false, y: false } },
       scales: {
         x: { range: () => rangeOf(course) },
