@@ -27,6 +27,7 @@ import { Embeddings } from "./gateway/Embeddings.ts"
 import { Generations } from "./gateway/Generations.ts"
 import { Health } from "./gateway/Health.ts"
 import { Idempotency } from "./gateway/Idempotency.ts"
+import * as LateEndings from "./gateway/LateEndings.ts"
 import { Lifecycle } from "./gateway/Lifecycle.ts"
 import { Instruments } from "./gateway/Instruments.ts"
 import { Intake } from "./gateway/Intake.ts"
@@ -285,5 +286,6 @@ export const serving = (settings: SettingsShape, admin: AdminKey) =>
     Layer.provide(
       Layer.mergeAll(operatorsPort(settings), Instruments.layerRefreshing(settings.telemetry), listeners(settings))
     ),
-    Layer.provide(Layer.mergeAll(recollection, Ids.layer, Transport.layer, Outbound.layer))
+    Layer.provide(Layer.mergeAll(Ids.layer, Transport.layer, Outbound.layer, LateEndings.layer(settings))),
+    Layer.provide(recollection)
   )

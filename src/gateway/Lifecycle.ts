@@ -6,6 +6,8 @@ export class Lifecycle extends Context.Service<
   {
     readonly uptimeSeconds: Effect.Effect<number>
     readonly draining: Effect.Effect<boolean>
+    /** When the drain began; null: it has not. */
+    readonly drainingSinceMs: Effect.Effect<number | null>
     /** From now on the process takes no new work. */
     readonly drain: Effect.Effect<void>
   }
@@ -14,11 +16,14 @@ export class Lifecycle extends Context.Service<
     Lifecycle,
     Effect.gen(function* () {
       const startedAtMs = yield* Clock.currentTimeMillis
-      const draining = yield* Ref.make(false)
+      const drainingSinceMs = yield* Ref.make<number | null>(null)
       return {
         uptimeSeconds: Effect.map(Clock.currentTimeMillis, (nowMs) => Math.floor((nowMs - startedAtMs) / 1000)),
-        draining: Ref.get(draining),
-        drain: Ref.set(draining, true)
+        draining: Effect.map(Ref.get(drainingSinceMs), (sinceMs) => sinceMs !== null),
+        drainingSinceMs: Ref.get(drainingSinceMs),
+        drain: Effect.flatMap(Clock.currentTimeMillis, (nowMs) =>
+          Ref.update(drainingSinceMs, (sinceMs) => sinceMs ?? nowMs)
+        )
       }
     })
   )

@@ -17,6 +17,7 @@ import { BudgetAlerts } from "./BudgetAlerts.ts"
 import { BudgetQueue } from "./BudgetQueue.ts"
 import { costFor, type Ending, generationOf } from "./Ending.ts"
 import { estimateOf } from "./Estimate.ts"
+import { LateEndings } from "./LateEndings.ts"
 import { estimatedTokens, type Order } from "./Order.ts"
 import { staged } from "./RequestTrace.ts"
 import { makeReserve, type ReserveOutcome } from "./Reserving.ts"
@@ -59,6 +60,7 @@ export class Meter extends Context.Service<
         const ledger = yield* Ledger
         const limits = yield* Limits
         const alerts = yield* BudgetAlerts
+        const late = yield* LateEndings
         const scope = yield* Effect.scope
         const clock = yield* Clock.Clock
         const processId = (yield* Ids).next("prc", clock.currentTimeMillisUnsafe())
@@ -118,14 +120,14 @@ export class Meter extends Context.Service<
             queue.freed(order.caller.key.id)
           })
           return Effect.catch(Effect.andThen(ending, done), () =>
-            ending.pipe(
-              Effect.retry({ times: LATE_TRIES, schedule: TRY_AGAIN }),
-              Effect.catch(() =>
-                Effect.logError("an ending could not be written; recovery will settle it as estimated")
-              ),
-              Effect.andThen(done),
-              Effect.forkIn(scope),
-              Effect.asVoid
+            late.fork(
+              ending.pipe(
+                Effect.retry({ times: LATE_TRIES, schedule: TRY_AGAIN }),
+                Effect.catch(() =>
+                  Effect.logError("an ending could not be written; recovery will settle it as estimated")
+                ),
+                Effect.andThen(done)
+              )
             )
           )
         }
@@ -137,10 +139,8 @@ export class Meter extends Context.Service<
         const takeBack = (order: Order) => {
           const taken = ledger.void(order.generationId)
           underWay++
-          return finish(order, taken).pipe(
-            Effect.andThen(Effect.delay(Effect.ignore(taken), options.ledger.leaseMs / SIGNS_A_LEASE)),
-            Effect.forkIn(scope)
-          )
+          const again = Effect.delay(Effect.ignore(taken), options.ledger.leaseMs / SIGNS_A_LEASE)
+          return Effect.andThen(late.fork(finish(order, taken)), Effect.forkIn(again, scope))
         }
 
         const reserveCapped = makeReserve({
