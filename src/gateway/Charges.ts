@@ -1,5 +1,5 @@
 /**
- * What an order pays beside the call that ended it: the beginning of a stream that went on elsewhere. Each call is priced at its own
+ * What an order pays beside the call that ended it: the beginning of a stream that went on elsewhere, a second call beside a slow one. Each call is priced at its own
  * provider's prices, and the order's cost is the sum.
  */
 import { type Candidate } from "../domain/Catalog.ts"
@@ -20,6 +20,12 @@ export interface Charge {
   readonly candidate: Candidate
   readonly usage: TokenUsage
 }
+
+/** All that a call which had no token yet is charged for. */
+export const promptOf = ({ promptTokens }: Order<unknown>, candidate: Candidate): Charge => ({
+  candidate,
+  usage: { promptTokens, completionTokens: 0, cachedTokens: 0 }
+})
 
 /** Charges the order for a call beside the one that ends it; the attempt at `at` on the receipt shows it. */
 export const charge = ({ attempts, charges }: Order<unknown>, { candidate, usage }: Charge, at: number): void => {

@@ -10,9 +10,10 @@ import { type Generation } from "../domain/Generation.ts"
 import { onClose } from "../domain/OnClose.ts"
 import { type TokenUsage, usdFromNano } from "../domain/Money.ts"
 import { type ProviderError } from "../providers/Provider.ts"
+import { charge, promptOf } from "./Charges.ts"
 import { Circuits } from "./Circuits.ts"
 import { markBroken } from "./Failures.ts"
-import { type Ending } from "./Ending.ts"
+import { type Ending, errorTypeOf } from "./Ending.ts"
 import { Meter } from "./Meter.ts"
 import { type Order } from "./Order.ts"
 import { ProviderStats } from "./ProviderStats.ts"
@@ -84,13 +85,9 @@ export class Closing extends Context.Service<
       const abandoned = Effect.fnUntraced(function* (order: Order) {
         if (order.account.settled || !order.account.opened) return
         const progress = underWay.get(order)
-        const interrupted = order.attempts.find((attempt) => attempt.status === "cancelled")
-        const candidate =
-          order.continuation?.candidate ??
-          progress?.answer.candidate ??
-          order.ranked.find(
-            ({ offer, provider }) => provider.slug === interrupted?.provider && offer.id === interrupted.model
-          )
+        const begun = order.continuation?.candidate ?? progress?.answer.candidate
+        const [first, ...beside] = begun === undefined ? interruptedCalls(order) : []
+        const candidate = begun ?? first?.candidate
         if (candidate === undefined) {
           if (order.attempts.length === 0) return yield* meter.void(order)
           // Between two attempts: nobody produced anything, but somebody was called.
@@ -98,6 +95,7 @@ export class Closing extends Context.Service<
             meter.settle(order, { ...nothing, cancelled: true, fallbackUsed: fellBack(order) })
           )
         }
+        for (const { at, candidate } of beside) charge(order, promptOf(order, candidate), at)
         yield* Effect.ignore(
           meter.settle(order, {
             candidate,
@@ -251,6 +249,13 @@ const countedUsage = ({ continuation, promptTokens }: Order, completionTokens: n
   cachedTokens: 0
 })
 
+/** The calls that were under way when the order was abandoned. */
+const interruptedCalls = ({ attempts, ranked }: Order) =>
+  attempts.flatMap(({ errorType, model, provider: slug, status }, at) => {
+    const candidate = ranked.find(({ offer, provider }) => provider.slug === slug && offer.id === model)
+    return status === "cancelled" && errorType === null && candidate !== undefined ? [{ at, candidate }] : []
+  })
+
 /** Whether more than one provider or model was called; trying the same one again is no fallback. */
 const fellBack = (order: Order): boolean =>
   new Set(order.attempts.map(({ model, provider }) => `${provider}|${model}`)).size > 1
@@ -263,26 +268,6 @@ const streamError = (order: Order, error: ProviderError | GatewayError): Gateway
           ? new ProvidersTimedOut({ attempts: order.attempts })
           : new ProvidersFailed({ attempts: order.attempts, retryAfterMs: null })
       )
-
-/** How a generation names the error that ended it: the wire's own types. */
-const errorTypeOf = (error: GatewayError): string => {
-  switch (error.reason._tag) {
-    case "ProvidersTimedOut":
-      return "provider_timeout"
-    case "ProviderUnavailable":
-      return "provider_unavailable"
-    case "InvalidRequest":
-      return "invalid_request"
-    case "ContextLengthExceeded":
-      return "context_length_exceeded"
-    case "DependencyUnavailable":
-      return "dependency_unavailable"
-    case "BudgetExceeded":
-      return "budget_exceeded"
-    default:
-      return "provider_error"
-  }
-}
 
 /** spec.md's UsageInfo of a generation. */
 export const usageInfo = ({ cacheHit, cost, usage }: Generation): UsageInfo => ({

@@ -1,5 +1,6 @@
 /** How an order ended, what that costs, and the generation that it leaves. */
 import { type Candidate } from "../domain/Catalog.ts"
+import { type GatewayError } from "../domain/Errors.ts"
 import { type Generation, type UsageSource } from "../domain/Generation.ts"
 import { addCosts, type Cost, type Prices, pricesFor, priceUsage, savedCost, type TokenUsage } from "../domain/Money.ts"
 import { chargedCost, chargedUsage } from "./Charges.ts"
@@ -57,5 +58,25 @@ export const generationOf = (order: Order, ending: Ending, nowMs: number, cost: 
       extendedNano: order.account.extendedNano,
       settledNano: cost.billedNano
     }
+  }
+}
+
+/** How a generation names the error that ended it: the wire's own types. */
+export const errorTypeOf = (error: GatewayError): string => {
+  switch (error.reason._tag) {
+    case "ProvidersTimedOut":
+      return "provider_timeout"
+    case "ProviderUnavailable":
+      return "provider_unavailable"
+    case "InvalidRequest":
+      return "invalid_request"
+    case "ContextLengthExceeded":
+      return "context_length_exceeded"
+    case "DependencyUnavailable":
+      return "dependency_unavailable"
+    case "BudgetExceeded":
+      return "budget_exceeded"
+    default:
+      return "provider_error"
   }
 }

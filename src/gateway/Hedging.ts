@@ -1,13 +1,13 @@
 /**
  * A second call beside one whose first token is late: whoever has a token first is the answer, the other call is aborted. What the other
  * provider charges for its prompt is charged to the order, and both calls are on the receipt. A failure of one is no failure as long
- * as the other is under way.
+ * as the other is under way. Who interrupts both says what that costs.
  */
 import { Duration, Effect, Exit, Fiber, Option } from "effect"
 import { type Candidate } from "../domain/Catalog.ts"
 import { ProviderError } from "../providers/Provider.ts"
 import { type Attempted } from "./Attempting.ts"
-import { charge, type Charge } from "./Charges.ts"
+import { charge, promptOf } from "./Charges.ts"
 import { type Failure, faultOf } from "./Failures.ts"
 import { type Order } from "./Order.ts"
 
@@ -38,7 +38,7 @@ type Running<A> = Fiber.Fiber<Attempted<A>, Failure>
 
 /** Fails when both calls do: with the request's own fault if one of them found it, else as the second call does. */
 export const hedged = Effect.fnUntraced(function* <A, R>(hedge: Hedge<A, R>) {
-  const { first, order, second } = hedge
+  const { first, second } = hedge
   const one = yield* Effect.forkChild(first.run, { startImmediately: true })
   const early = yield* Effect.timeoutOption(Fiber.await(one), Duration.millis(hedge.afterMs)).pipe(
     Effect.onInterrupt(() => Fiber.interrupt(one))
@@ -55,13 +55,7 @@ export const hedged = Effect.fnUntraced(function* <A, R>(hedge: Hedge<A, R>) {
     ),
     Effect.tapCause(() => Effect.andThen(Fiber.interrupt(one), Fiber.interrupt(other))),
     Effect.catch(() => Effect.flatMap(Effect.all([Fiber.await(one), Fiber.await(other)]), ([a, b]) => worse(a, b))),
-    // The client left: who called first is charged with the order, the other one here.
-    Effect.onInterrupt(() =>
-      Effect.map(Effect.andThen(Fiber.interrupt(one), Fiber.interrupt(other)), () => {
-        const at = placeOf(order, second.candidate)
-        if (order.attempts[at]?.status === "cancelled") charge(order, promptOf(order, second.candidate), at)
-      })
-    )
+    Effect.onInterrupt(() => Effect.andThen(Fiber.interrupt(one), Fiber.interrupt(other)))
   )
 })
 
@@ -71,22 +65,15 @@ const lose = Effect.fnUntraced(function* <A, R>(hedge: Hedge<A, R>, slower: Runn
   yield* Fiber.interrupt(slower)
   const exit = yield* Fiber.await(slower)
   if (Exit.isFailure(exit) && faultOf(exit.cause) !== undefined) return
-  const at = placeOf(order, candidate)
+  const at = order.attempts.findLastIndex(
+    ({ model, provider }) => provider === candidate.provider.slug && model === candidate.offer.id
+  )
   const attempt = order.attempts[at]
   if (attempt === undefined) return
   if (Exit.isSuccess(exit)) yield* hedge.discard(exit.value.answer)
   else hedge.onLost(candidate, attempt.latencyMs)
   order.attempts[at] = { ...attempt, status: "cancelled", errorType: HEDGE_LOST, httpStatus: null }
   charge(order, promptOf(order, candidate), at)
-})
-
-const placeOf = ({ attempts }: Order<unknown>, { offer, provider }: Candidate): number =>
-  attempts.findLastIndex((attempt) => attempt.provider === provider.slug && attempt.model === offer.id)
-
-/** All that a call which had no token yet is charged for. */
-const promptOf = ({ promptTokens }: Order<unknown>, candidate: Candidate): Charge => ({
-  candidate,
-  usage: { promptTokens, completionTokens: 0, cachedTokens: 0 }
 })
 
 const worse = <A>(

@@ -31,8 +31,14 @@ const inTime = (ms: number, given: Asked = {}) =>
     return yield* Fiber.join(fiber)
   })
 
-const told = ({ record }: Effect.Success<ReturnType<typeof streamed>>) =>
+const told = ({ record }: Pick<Effect.Success<ReturnType<typeof streamed>>, "record">) =>
   record.attempts.map(({ charge, errorType, provider, status }) => [provider, status, errorType, charge?.totalNano])
+
+/** Of an order whose answer nobody got. */
+const lastRecord = Effect.gen(function* () {
+  const { generations } = yield* (yield* Ledger).list({ keyId: keyWith().id, limit: 1, cursor: null })
+  return yield* recordOf(generations[0]?.id ?? "")
+})
 
 it.effect("off by default: a slow provider is waited for", () => {
   const { heard, layer } = gatewayOn({ alpha: after(5_000, "late"), beta: after(0, "soon") })
@@ -182,8 +188,7 @@ it.effect("a client that leaves while both are called pays for both prompts, and
     yield* Fiber.interrupt(fiber)
     yield* Scope.close(scope, Exit.void)
     assert.deepStrictEqual(heard.aborted, ["alpha", "beta"])
-    const { generations } = yield* (yield* Ledger).list({ keyId: keyWith().id, limit: 1, cursor: null })
-    const record = yield* recordOf(generations[0]?.id ?? "")
+    const record = yield* lastRecord
     assert.deepInclude(record, { cancelled: true, provider: "alpha" })
     assert.strictEqual(record.cost.billedNano, 7_000 + 14_000)
     assert.deepStrictEqual(
@@ -193,5 +198,51 @@ it.effect("a client that leaves while both are called pays for both prompts, and
         ["beta", "cancelled"]
       ]
     )
+  }).pipe(Effect.provide(layer))
+})
+
+it.effect("of a client that leaves once the first has failed, the second's prompt is paid, once", () => {
+  const { heard, layer } = hedgedGateway({ alpha: failsAfter(600), beta: after(5_000, "y") })
+  return Effect.gen(function* () {
+    const scope = yield* Scope.make()
+    const fiber = yield* Effect.forkChild(Scope.provide(ran({}), scope), { startImmediately: true })
+    yield* TestClock.adjust(1_000)
+    yield* Fiber.interrupt(fiber)
+    yield* Scope.close(scope, Exit.void)
+    assert.deepStrictEqual(heard.aborted, ["beta"])
+    const record = yield* lastRecord
+    assert.deepInclude(record, { cancelled: true, provider: "beta" })
+    assert.strictEqual(record.cost.billedNano, 14_000)
+    assert.deepInclude(record.usage, { promptTokens: 7, completionTokens: 0 })
+  }).pipe(Effect.provide(layer))
+})
+
+it.effect.each([
+  ["while both are called", after(5_000, "x")],
+  ["once the first has failed", failsAfter(600)]
+] as const)("a client whose patience ends %s gets no answer and pays nothing", ([, alpha]) => {
+  const { heard, layer } = hedgedGateway({ alpha, beta: after(5_000, "y"), gamma: after(0, "z") })
+  return Effect.gen(function* () {
+    const asked = inTime(2_000, {
+      key: { monthlyBudgetNano: 1_000_000_000 },
+      patience: { ms: 2_000, isStated: true }
+    })
+    const error = yield* Effect.flip(asked)
+    assert.strictEqual("reason" in error ? error.reason._tag : null, "ProvidersTimedOut")
+    assert.notInclude(heard.calls, "gamma")
+    assert.include(heard.aborted, "beta")
+    const record = yield* lastRecord
+    assert.deepInclude(record, { cancelled: false, errorType: "provider_timeout" })
+    assert.strictEqual(record.cost.billedNano, 0)
+    assert.deepInclude(record.usage, { promptTokens: 0, completionTokens: 0 })
+    assert.deepStrictEqual(
+      told({ record }).map(([provider, status, type, paid]) => [provider, type, status === "cancelled", paid]),
+      [
+        ["alpha", "delayMs" in alpha ? "server_error" : "client_timeout", false, undefined],
+        ["beta", "client_timeout", false, undefined]
+      ]
+    )
+    const balances = yield* (yield* Ledger).balances([keyWith().id], "1970-01")
+    assert.deepStrictEqual(balances.get(keyWith().id), { reservedNano: 0, spentNano: 0 })
   }).pipe(Effect.provide(layer))
 })

@@ -6,7 +6,7 @@ import { Ids } from "../../src/domain/Ids.ts"
 import { type KeyRecord } from "../../src/domain/Key.ts"
 import { type CompletionEvent } from "../../src/gateway/Closing.ts"
 import { Completion } from "../../src/gateway/Completion.ts"
-import { emptyFacts } from "../../src/gateway/Order.ts"
+import { emptyFacts, type Patience } from "../../src/gateway/Order.ts"
 import { Providers } from "../../src/providers/Providers.ts"
 import { type Script, scriptedOffer, type ScriptedProvider } from "../../src/providers/Scripted.ts"
 import { gateway, memory } from "../../src/Server.ts"
@@ -66,18 +66,20 @@ export const gatewayOn = (
 export interface Asked {
   readonly request?: Partial<ChatRequest>
   readonly key?: Partial<KeyRecord>
+  readonly patience?: Patience
 }
 
 const limits = { requestsPerMinute: 1_000, tokensPerMinute: 1_000_000, concurrency: 1_000 }
 
-export const ran = ({ key, request }: Asked) =>
+export const ran = ({ key, patience, request }: Asked) =>
   Effect.gen(function* () {
     const facts = emptyFacts()
     const completed = yield* (yield* Completion).run({
       request: requestWith({ stream: true, ...request }),
       caller: { key: keyWith(key), limits },
       cacheControl: "use",
-      facts
+      facts,
+      patience: patience ?? null
     })
     return { facts, completed }
   })
