@@ -17,7 +17,7 @@ COPY src src
 RUN node scripts/console.ts
 
 FROM node:${NODE_VERSION}-slim
-ENV NODE_ENV=production TOLLGATE_HOST=0.0.0.0 TOLLGATE_PORT=8787 TOLLGATE_DATA_DIR=/data
+ENV NODE_ENV=production MALLOC_ARENA_MAX=2 TOLLGATE_HOST=0.0.0.0 TOLLGATE_PORT=8787 TOLLGATE_DATA_DIR=/data
 RUN mkdir /data && chown node:node /data && chmod 0700 /data
 WORKDIR /app
 COPY --from=packages /app/node_modules node_modules
@@ -30,4 +30,5 @@ VOLUME /data
 EXPOSE 8787
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=10s --timeout=5s --start-period=20s --retries=3 CMD ["node", "scripts/healthcheck.ts"]
-CMD ["node", "src/main.ts"]
+# The flags are those of scripts/node-flags.
+CMD ["node", "--max-semi-space-size=16", "--heap-growing-percent=60", "src/main.ts"]

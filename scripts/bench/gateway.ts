@@ -2,7 +2,7 @@
  * The gateway under measurement, as it is served: on a Postgres of its own that syncs every commit to disk unless told otherwise, with every
  * policy on, and a key whose limits and budget are checked and never used up.
  */
-import { writeFileSync } from "node:fs"
+import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { startPostgres } from "../../test/support/Postgres.ts"
 import { type Closers } from "./closers.ts"
@@ -47,6 +47,8 @@ export interface GatewayOptions {
   readonly settings?: string
   /** Added to the environment. */
   readonly env?: Readonly<Record<string, string>>
+  /** Of Node; those that it is served with, unless given. */
+  readonly nodeFlags?: ReadonlyArray<string>
 }
 
 /** A Postgres that loses nothing when the machine's power fails. */
@@ -56,10 +58,16 @@ export const durablePostgres = async (closers: Closers): Promise<string> => {
   return postgres.url
 }
 
+/** How scripts/start and the container's image run Node. */
+export const servedFlags = readFileSync(join(import.meta.dirname, "../node-flags"), "utf8")
+  .trim()
+  .split("\n")
+
 /** What every gateway of the benchmark is told. */
 export const gatewayEnvironment = (port: number, config: string, dataDir: string): NodeJS.ProcessEnv => ({
   PATH: process.env["PATH"],
   NODE_ENV: "production",
+  MALLOC_ARENA_MAX: "2",
   TOLLGATE_PORT: String(port),
   TOLLGATE_ADMIN_KEY: adminKey,
   TOLLGATE_CONFIG: config,
@@ -71,7 +79,13 @@ export const startGateway = async (
   closers: Closers,
   upstream: Server,
   streaming: Server,
-  { budgetUsd = 1_000_000, durability = "postgres", env: more = {}, settings = "" }: GatewayOptions = {}
+  {
+    budgetUsd = 1_000_000,
+    durability = "postgres",
+    env: more = {},
+    nodeFlags = servedFlags,
+    settings = ""
+  }: GatewayOptions = {}
 ): Promise<Server> => {
   const place = directory(closers)
   const config = join(place, "tollgate.yaml")
@@ -82,7 +96,7 @@ export const startGateway = async (
   if (durability === "postgres") env["DATABASE_URL"] = await durablePostgres(closers)
   const main = join(import.meta.dirname, durability === "off" ? "ungoverned.ts" : "../../src/main.ts")
   const ready = answers(`${url}/health/ready`, (status) => status === 200)
-  const pid = await start(closers, process.execPath, [main], env, ready)
+  const pid = await start(closers, process.execPath, [...nodeFlags, main], env, ready)
   const response = await fetch(`${url}/v1/keys`, {
     method: "POST",
     headers: { "content-type": "application/json", "x-admin-key": adminKey },

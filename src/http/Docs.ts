@@ -1,5 +1,8 @@
-/** The API page at `/docs`, which loads nothing from elsewhere, and the OpenAPI document, which is made when it is first asked for. */
-import { Effect, Layer } from "effect"
+/**
+ * The API page at `/docs`, which loads nothing from elsewhere, and the OpenAPI document. Both are made when they are first asked for: the page's
+ * script is three megabytes, which a gateway whose page nobody looks at need not hold.
+ */
+import { Effect, Layer, Scope } from "effect"
 import { HttpRouter, HttpServerResponse } from "effect/http"
 import { HttpApiScalar, OpenApi } from "effect/http-api"
 import { Api } from "../api/Api.ts"
@@ -10,4 +13,15 @@ const document = HttpRouter.add(
   Effect.sync(() => HttpServerResponse.jsonUnsafe(OpenApi.fromApi(Api)))
 )
 
-export const layer = Layer.merge(HttpApiScalar.layer(Api, { path: "/docs" }), document)
+const path = "/docs"
+
+const page = HttpRouter.use((router) =>
+  Effect.gen(function* () {
+    const scope = yield* Effect.scope
+    const made = HttpRouter.toHttpEffect(HttpApiScalar.layer(Api, { path })).pipe(Scope.provide(scope))
+    const handler = yield* Effect.cached(Effect.uninterruptible(made))
+    yield* router.add("GET", path, Effect.flatten(handler))
+  })
+)
+
+export const layer = Layer.merge(page, document)

@@ -202,6 +202,13 @@ describe("Dockerfile", () => {
     assert.match(dockerfile, /npm ci --omit=dev .*--ignore-scripts/)
   })
 
+  it("gives Node the flags that scripts/start gives it", () => {
+    const flags = readFileSync("scripts/node-flags", "utf8").trim().split("\n")
+    assert.include(dockerfile, `CMD ${JSON.stringify(["node", ...flags, "src/main.ts"]).replaceAll(",", ", ")}`)
+    const arenas = /MALLOC_ARENA_MAX=(?:\$\{MALLOC_ARENA_MAX:-)?(\d+)/
+    assert.strictEqual(arenas.exec(dockerfile)?.[1], arenas.exec(readFileSync("scripts/start", "utf8"))?.[1])
+  })
+
   it("copies only what exists and is not ignored", () => {
     const ignored = readFileSync(".dockerignore", "utf8").trim().split("\n")
     const copied = [...dockerfile.matchAll(/^COPY (?!--)(.*) \S+$/gm)].flatMap((line) => (line[1] ?? "").split(" "))
