@@ -2,6 +2,7 @@
 import { type ChatRequest, outputLimit } from "../domain/Chat.ts"
 import { type Intent } from "./Intake.ts"
 import { type Caller, type Facts, type Patience } from "./Order.ts"
+import { countFor } from "./TextCounts.ts"
 import { countPrompt } from "./Tokens.ts"
 
 /** `modelsFallback`: for a request that names no fallback models of its own. */
@@ -27,7 +28,7 @@ export const chatIntent = (
     model: request.model,
     fallbackModels: request.models ?? modelsFallback,
     preferences: request.provider ?? null,
-    promptTokens: countPrompt(request),
+    promptTokens: countPrompt(request, countFor(caller.key.id)),
     outputTokens: limit === null ? null : limit * choices,
     choices,
     streamed: request.stream === true,

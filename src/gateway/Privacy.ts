@@ -21,6 +21,7 @@ import { makeRestorer } from "./privacy/Restoring.ts"
 import { makeScanner, type Scanner } from "./privacy/Scanner.ts"
 import { mapChat, mapEmbedding, mapMessages, type Visit } from "./privacy/Texts.ts"
 import { type Vault } from "./privacy/Vault.ts"
+import { countFor } from "./TextCounts.ts"
 import { countInputs, countPrompt } from "./Tokens.ts"
 
 /** Changes when the search does, so that a stored preview can be told from a fresh one. */
@@ -155,7 +156,7 @@ export class Privacy extends Context.Service<
         })
 
         return Privacy.of({
-          chat: (order) => veil(order, mapChat, countPrompt),
+          chat: (order) => veil(order, mapChat, (masked) => countPrompt(masked, countFor(order.caller.key.id))),
           embedding: (order) => veil(order, mapEmbedding, ({ input }) => countInputs(input)),
           preview,
           types: [...allEntities, ...own]

@@ -52,23 +52,25 @@ const nextSlice = (text: string, at: number): string => {
   return blank > SLICE_CHARACTERS / 2 && slice[blank - 1] !== " " ? slice.slice(0, blank) : slice
 }
 
-const countPart = (part: unknown): number => {
+const countPart = (part: unknown, count: CountText): number => {
   if (typeof part !== "object" || part === null) return 0
-  if ("text" in part && typeof part.text === "string") return countText(part.text)
+  if ("text" in part && typeof part.text === "string") return count(part.text)
   return "image_url" in part ? IMAGE_TOKENS : 0
 }
 
-/** The tokens of a prompt: messages, tool definitions and the format's own overhead. */
-export const countPrompt = (request: ChatRequest): number => {
-  let count = TOKENS_PER_PROMPT
+export type CountText = (text: string) => number
+
+/** The tokens of a prompt: messages, tool definitions and the format's own overhead. `count` is `countText`, or one that remembers. */
+export const countPrompt = (request: ChatRequest, count: CountText = countText): number => {
+  let sum = TOKENS_PER_PROMPT
   for (const message of request.messages) {
-    count += TOKENS_PER_MESSAGE
-    if (typeof message.content === "string") count += countText(message.content)
-    else for (const part of message.content ?? []) count += countPart(part)
-    if (message.tool_calls) count += countText(JSON.stringify(message.tool_calls))
+    sum += TOKENS_PER_MESSAGE
+    if (typeof message.content === "string") sum += count(message.content)
+    else for (const part of message.content ?? []) sum += countPart(part, count)
+    if (message.tool_calls) sum += count(JSON.stringify(message.tool_calls))
   }
-  if (request.tools && request.tools.length > 0) count += countText(JSON.stringify(request.tools))
-  return count
+  if (request.tools && request.tools.length > 0) sum += count(JSON.stringify(request.tools))
+  return sum
 }
 
 export const countInputs = (input: string | ReadonlyArray<string>): number =>
