@@ -276,7 +276,7 @@ export const serving = (settings: SettingsShape, admin: AdminKey) =>
     Layer.provide(
       Layer.mergeAll(
         Accounts.layer(settings),
-        Generations.layerReconciler,
+        Generations.layerReconciler(settings.ledger),
         SignInSweeper.layer,
         Upkeep.layer(settings.generations)
       )

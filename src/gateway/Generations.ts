@@ -26,7 +26,8 @@ export type GenerationList = GenerationPage
 
 /** How often a generation under way is looked at again. */
 const LOOK_AGAIN = Duration.millis(50)
-const RECONCILE_EVERY = Duration.seconds(30)
+const RECONCILE_EVERY_MS = 30_000
+const LOOKS_A_LEASE = 5
 const DAY_MS = 86_400_000
 
 export class Generations extends Context.Service<
@@ -80,18 +81,23 @@ export class Generations extends Context.Service<
       })
     )
 
-  /** Settles what dead processes left behind, now and every half minute. Any number of processes may run it: one at a time does. */
-  static readonly layerReconciler = Layer.effectDiscard(
-    Effect.gen(function* () {
-      const ledger = yield* Ledger
-      const reconcile = Effect.gen(function* () {
-        const settled = yield* ledger.settleExpired(yield* Clock.currentTimeMillis)
-        if (settled > 0)
-          yield* Effect.logWarning(`settled ${settled} reservation(s) of processes that are gone, as estimated`)
+  /**
+   * Settles what dead processes left behind, now and every half minute, or five times a lease where that is more often. Any number of
+   * processes may run it: one at a time does.
+   */
+  static readonly layerReconciler = ({ leaseMs }: { readonly leaseMs: number }) =>
+    Layer.effectDiscard(
+      Effect.gen(function* () {
+        const ledger = yield* Ledger
+        const reconcile = Effect.gen(function* () {
+          const settled = yield* ledger.settleExpired(yield* Clock.currentTimeMillis)
+          if (settled > 0)
+            yield* Effect.logWarning(`settled ${settled} reservation(s) of processes that are gone, as estimated`)
+        })
+        const every = Duration.millis(Math.min(RECONCILE_EVERY_MS, leaseMs / LOOKS_A_LEASE))
+        yield* Effect.forkScoped(Effect.repeat(Effect.ignore(reconcile), Schedule.spaced(every)))
       })
-      yield* Effect.forkScoped(Effect.repeat(Effect.ignore(reconcile), Schedule.spaced(RECONCILE_EVERY)))
-    })
-  )
+    )
 }
 
 const orUnavailable = <A, R>(self: Effect.Effect<A, StoreError, R>): Effect.Effect<A, GatewayError, R> =>

@@ -5,12 +5,17 @@
 import { Effect, Random } from "effect"
 import { type Gateway, promptMarker } from "../support/Gateway.ts"
 import { type Answered } from "../support/GatewayHttp.ts"
+import { type Grant } from "./limits.ts"
+import { COMPLETION_TOKENS } from "./provider.ts"
 
 export interface TestKey {
   readonly id: string
   readonly key: string
   readonly capUsd: number | null
   readonly requestsPerMinute: number
+  readonly model: string
+  /** Whether some of its clients go away in the middle of a stream. */
+  readonly mayLeave: boolean
 }
 
 /** An answer that a client has in its hands. */
@@ -24,13 +29,21 @@ export interface Notes {
   readonly told: Array<Told>
   /** Answers by status; 0: the connection broke. */
   readonly statuses: Map<number, number>
-  /** When a request of a key was granted by the rate limit, in milliseconds since the start. */
-  readonly granted: Map<string, Array<number>>
+  /** What the limits of a key let through, in milliseconds since the start. A client that leaves does not know its tokens. */
+  readonly granted: Map<string, Array<Grant>>
+  /** By code, how many were refused by a limit. */
+  readonly limited: Map<string, number>
   /** Answers that no client should ever see. */
   readonly wrong: Array<string>
 }
 
-export const emptyNotes = (): Notes => ({ told: [], statuses: new Map(), granted: new Map(), wrong: [] })
+export const emptyNotes = (): Notes => ({
+  told: [],
+  statuses: new Map(),
+  granted: new Map(),
+  limited: new Map(),
+  wrong: []
+})
 
 const expected = new Set([200, 402, 429, 502, 503, 504])
 
@@ -49,24 +62,25 @@ export const client = Effect.fnUntraced(function* (options: {
     const up = gateways()
     const gateway = up[yield* Random.nextIntBetween(0, up.length)]
     if (gateway === undefined || isOver()) continue
-    const kind = yield* Random.nextIntBetween(0, 4)
+    const kind = yield* Random.nextIntBetween(key.mayLeave ? 0 : 1, 4)
     const body = {
-      model: "mock/lorem",
-      max_tokens: 40,
+      model: key.model,
+      max_tokens: COMPLETION_TOKENS,
       messages: [{ role: "user", content: `${promptMarker} ${key.id} ${round} ${yield* Random.next}` }],
       metadata: { mock: { latency_ms: 20, tokens_per_second: 200 } }
     }
-    const status = yield* Effect.match(
+    const sentMs = sinceMs()
+    const { status, tokens } = yield* Effect.match(
       kind === 0 ? leave(gateway, key, body) : ask(gateway, key, body, kind > 2, notes),
       {
-        onFailure: () => 0,
-        onSuccess: (status) => status
+        onFailure: () => broken,
+        onSuccess: (outcome) => outcome
       }
     )
     notes.statuses.set(status, (notes.statuses.get(status) ?? 0) + 1)
     if (status === 200) {
       const granted = notes.granted.get(key.id) ?? []
-      granted.push(sinceMs())
+      granted.push({ sentMs, answeredMs: sinceMs(), tokens })
       notes.granted.set(key.id, granted)
     }
     if (status !== 0 && !expected.has(status)) notes.wrong.push(`${status}`)
@@ -74,6 +88,12 @@ export const client = Effect.fnUntraced(function* (options: {
 })
 
 type Body = Readonly<Record<string, unknown>>
+
+interface Outcome {
+  readonly status: number
+  readonly tokens: number
+}
+const broken: Outcome = { status: 0, tokens: 0 }
 
 /** A whole answer, JSON or stream. */
 const ask = Effect.fnUntraced(function* (gateway: Gateway, key: TestKey, body: Body, streamed: boolean, notes: Notes) {
@@ -83,17 +103,19 @@ const ask = Effect.fnUntraced(function* (gateway: Gateway, key: TestKey, body: B
   })
   if (answered.status !== 200) {
     if (!answered.text.includes('"request_id"')) notes.wrong.push(answered.text)
-    return answered.status
+    const limit = /"code":"(\w+)_limit_exceeded"/.exec(answered.text)?.[1]
+    if (limit !== undefined) notes.limited.set(limit, (notes.limited.get(limit) ?? 0) + 1)
+    return { status: answered.status, tokens: 0 }
   }
   const generationId = String(answered.headers["x-generation-id"])
   const usage = streamed ? usageOf(answered.text) : (JSON.parse(answered.text) as Usage).usage
   if (usage === null) notes.wrong.push(`a stream without an end: ${answered.text.slice(-200)}`)
   else notes.told.push({ generationId, keyId: key.id, billedUsd: usage.estimated_cost_usd })
-  return 200
+  return { status: 200, tokens: usage?.total_tokens ?? 0 }
 })
 
 interface Usage {
-  readonly usage: { readonly estimated_cost_usd: number }
+  readonly usage: { readonly estimated_cost_usd: number; readonly total_tokens: number }
 }
 
 const usageOf = (text: string): Usage["usage"] | null => {
@@ -107,5 +129,5 @@ const leave = Effect.fnUntraced(function* (gateway: Gateway, key: TestKey, body:
   const stream = yield* gateway.stream("/v1/chat/completions", { key: key.key, body: { ...body, stream: true } })
   if (stream.status === 200) yield* Effect.tryPromise(() => stream.until(`"content"`))
   stream.leave()
-  return stream.status
+  return { status: stream.status, tokens: 0 }
 })

@@ -120,17 +120,26 @@ it.effect("a database that is down is said to be down", () =>
   }).pipe(Effect.provide(Ledger.layerMemory))
 )
 
-it.effect("the reconciler settles what dead processes left, at once and every half minute", () =>
-  Effect.gen(function* () {
-    const ledger = yield* Ledger
-    yield* reserved({ leaseUntilMs: 0 })
-    yield* reserved({ generationId: id(2), leaseUntilMs: 10_000 })
-    yield* Layer.build(Generations.layerReconciler)
-    yield* TestClock.adjust(0)
-    const state = (count: number) =>
-      Effect.map(ledger.find(id(count), KEY), (found) => Option.getOrUndefined(found)?._tag)
-    assert.deepStrictEqual([yield* state(1), yield* state(2)], ["Settled", "Pending"])
-    yield* TestClock.adjust("30 seconds")
-    assert.strictEqual(yield* state(2), "Settled")
-  }).pipe(Effect.scoped, Effect.provide(Ledger.layerMemory))
+it.effect(
+  "the reconciler settles what dead processes left, at once and every half minute, with a short lease more often",
+  () =>
+    Effect.gen(function* () {
+      const ledger = yield* Ledger
+      yield* reserved({ leaseUntilMs: 0 })
+      yield* reserved({ generationId: id(2), leaseUntilMs: 10_000 })
+      yield* Layer.build(Generations.layerReconciler({ leaseMs: 600_000 }))
+      yield* TestClock.adjust(0)
+      const state = (count: number) =>
+        Effect.map(ledger.find(id(count), KEY), (found) => Option.getOrUndefined(found)?._tag)
+      assert.deepStrictEqual([yield* state(1), yield* state(2)], ["Settled", "Pending"])
+      yield* TestClock.adjust("29 seconds")
+      assert.strictEqual(yield* state(2), "Pending")
+      yield* TestClock.adjust("1 seconds")
+      assert.strictEqual(yield* state(2), "Settled")
+      yield* Layer.build(Generations.layerReconciler({ leaseMs: 10_000 }))
+      yield* TestClock.adjust("1 seconds")
+      yield* reserved({ generationId: id(3), leaseUntilMs: 0 })
+      yield* TestClock.adjust("1 seconds")
+      assert.strictEqual(yield* state(3), "Settled")
+    }).pipe(Effect.scoped, Effect.provide(Ledger.layerMemory))
 )
