@@ -25,7 +25,7 @@ const effectCore = String.raw`effect(?:/[A-Z]\w*)?$`
 
 /** What the gateway and the ports speak of: service classes and their errors, never an implementation. */
 const providerPorts = String.raw`providers/(?:Provider|Providers)\.ts`
-const storePorts = String.raw`store/(?:CacheStore|IdempotencyStore|KeyRepo|Ledger|Limits|Notices|StatsStore|StoreError|Users|Sessions|Challenges|Vault)\.ts`
+const storePorts = String.raw`store/(?:CacheStore|IdempotencyStore|KeyRepo|Ledger|Limits|LockoutStore|Notices|StatsStore|StoreError|Users|Sessions|Challenges|Vault)\.ts`
 const identityPorts = String.raw`identity/(?:CodeMessage|Delivery|ExternalIdentity|IdentityProviders)\.ts`
 const settings = String.raw`Settings\.ts`
 

@@ -15,6 +15,7 @@ import { keptSecret, type KeptSecretError } from "./store/KeptSecret.ts"
 import { KeyRepo } from "./store/KeyRepo.ts"
 import { Ledger } from "./store/Ledger.ts"
 import { Limits } from "./store/Limits.ts"
+import { LockoutStore } from "./store/LockoutStore.ts"
 import { Notices } from "./store/Notices.ts"
 import { RedisConnection } from "./store/RedisConnection.ts"
 import { Sessions } from "./store/Sessions.ts"
@@ -79,7 +80,7 @@ const shared = (settings: SettingsShape) =>
     : Layer.mergeAll(
         Limits.layerRedis,
         CacheStore.layerRedis,
-        Circuits.layerRedis,
+        Layer.provide(Circuits.layerRedis, LockoutStore.layerRedis),
         Layer.provide(ProviderStats.layerShared, StatsStore.layerRedis)
       ).pipe(Layer.provide(patiently(RedisConnection.layer({ url: settings.redisUrl }))))
 

@@ -9,7 +9,11 @@ import { type Cause, Clock, Context, Duration, Effect, Exit, Layer, PubSub, Sche
 import { CircuitBreaker } from "effect/persistence"
 import { type Candidate } from "../domain/Catalog.ts"
 import { ProviderError } from "../providers/Provider.ts"
-import { Lockouts } from "./Lockouts.ts"
+import { LockoutStore } from "../store/LockoutStore.ts"
+import { makeLockouts } from "./Lockouts.ts"
+
+/** How late others' refusals may be heard of. */
+const LEARN_EVERY = "1 second"
 
 /** The circuit did not let the call through. `retryAfterMs`: until it may; `null`: another request is probing. */
 export class CircuitClosedToCalls extends Error {
@@ -58,8 +62,8 @@ export class Circuits extends Context.Service<
     readonly refusals: Stream.Stream<Refusal>
   }
 >()("tollgate/gateway/Circuits") {
-  static readonly layerNoStore = Layer.effect(
-    Circuits,
+  /** `store`: what is shared of lockouts; null: nothing is. */
+  static readonly #make = (store: LockoutStore["Service"] | null) =>
     Effect.gen(function* () {
       const breaker = yield* CircuitBreaker.make({
         tripPolicy: CircuitBreaker.consecutive(5),
@@ -67,11 +71,16 @@ export class Circuits extends Context.Service<
         maxOpenDuration: "2 minutes"
       })
       const clock = yield* Clock.Clock
-      const lockouts = new Lockouts()
+      const lockouts = makeLockouts(store, clock)
+      if (store !== null) {
+        const learning = Effect.ignore(lockouts.learn)
+        yield* learning
+        yield* Effect.forkScoped(Effect.forever(Effect.delay(learning, LEARN_EVERY)))
+      }
       const refusals = yield* PubSub.unbounded<Refusal>()
 
       const lockOut = Effect.fnUntraced(function* (candidate: Candidate, status: number) {
-        const isNews = lockouts.add(candidate, status, clock.currentTimeMillisUnsafe())
+        const isNews = yield* lockouts.add(candidate, status)
         const refusal = { provider: candidate.provider.slug, model: candidate.offer.id, status }
         if (isNews) yield* PubSub.publish(refusals, refusal)
         yield* Effect.annotateLogs(
@@ -81,9 +90,6 @@ export class Circuits extends Context.Service<
           refusal
         )
       })
-
-      const lockedOutForMs = (candidate: Candidate): number =>
-        lockouts.isEmpty ? 0 : lockouts.remainingMs(candidate, clock.currentTimeMillisUnsafe())
 
       /** Circuits whose streams broke off, and none has come to its end since. */
       const breaking = new Set<string>()
@@ -126,11 +132,12 @@ export class Circuits extends Context.Service<
           (candidate, opensStream = false) =>
           (call) =>
             Effect.suspend(() => {
-              if (lockouts.isEmpty) return guarded(candidate, call, opensStream)
-              const ms = lockedOutForMs(candidate)
-              return ms > 0
-                ? Effect.fail(new CircuitClosedToCalls(ms))
-                : Effect.tap(guarded(candidate, call, opensStream), () => Effect.sync(() => lockouts.lift(candidate)))
+              if (lockouts.isEmpty()) return guarded(candidate, call, opensStream)
+              return Effect.flatMap(lockouts.enter(candidate), (ms) =>
+                ms > 0
+                  ? Effect.fail(new CircuitClosedToCalls(ms))
+                  : Effect.tap(guarded(candidate, call, opensStream), () => lockouts.lift(candidate))
+              )
             }),
         broke: (candidate, error) =>
           Effect.suspend(() => {
@@ -143,7 +150,7 @@ export class Circuits extends Context.Service<
             breaking.has(keyOf(candidate)) ? Effect.ignore(guarded(candidate, Effect.void, false)) : Effect.void
           ),
         state: Effect.fnUntraced(function* (candidate) {
-          const ms = lockedOutForMs(candidate)
+          const ms = lockouts.remainingMs(candidate)
           if (ms > 0) return { state: "open", openForMs: ms } satisfies CircuitState
           return yield* breaker.state(keyOf(candidate)).pipe(
             Effect.map((state): CircuitState => {
@@ -161,13 +168,14 @@ export class Circuits extends Context.Service<
         })
       })
     })
-  )
 
   /** Circuits of this process alone. */
-  static readonly layerMemory = Circuits.layerNoStore.pipe(Layer.provide(CircuitBreaker.layerStoreMemory()))
+  static readonly layerMemory = Layer.effect(Circuits, Circuits.#make(null)).pipe(
+    Layer.provide(CircuitBreaker.layerStoreMemory())
+  )
 
   /** Circuits that all processes on one Redis share. While it is away, calls pass unrecorded. */
-  static readonly layerRedis = Circuits.layerNoStore.pipe(
+  static readonly layerRedis = Layer.effect(Circuits, Effect.flatMap(LockoutStore, Circuits.#make)).pipe(
     Layer.provide(CircuitBreaker.layerStoreRedis({ prefix: "tollgate:circuit:" }))
   )
 }

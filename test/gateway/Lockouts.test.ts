@@ -1,40 +1,131 @@
 import { assert, it } from "@effect/vitest"
-import { Lockouts } from "../../src/gateway/Lockouts.ts"
+import { Clock, Effect, Layer } from "effect"
+import { TestClock } from "effect/testing"
+import { makeLockouts } from "../../src/gateway/Lockouts.ts"
+import { LockoutStore } from "../../src/store/LockoutStore.ts"
+import { StoreError } from "../../src/store/StoreError.ts"
 import { candidateWith } from "./orders.ts"
 
 const small = candidateWith("alpha")
 const large = candidateWith("alpha", { id: "test/large" })
 const other = candidateWith("beta")
 
-it("a refused key closes the whole provider for half a minute, and nobody else", () => {
-  for (const status of [400, 401, 402, 429]) {
-    const lockouts = new Lockouts()
-    assert.isTrue(lockouts.isEmpty)
-    assert.strictEqual(lockouts.remainingMs(small, 0), 0)
-    assert.isTrue(lockouts.add(small, status, 1_000))
-    assert.isFalse(lockouts.isEmpty)
-    assert.strictEqual(lockouts.remainingMs(small, 1_000), 30_000)
-    assert.strictEqual(lockouts.remainingMs(large, 30_999), 1)
-    assert.strictEqual(lockouts.remainingMs(large, 31_000), 0)
-    assert.strictEqual(lockouts.remainingMs(other, 1_000), 0)
-  }
+const alone = Effect.map(Clock.Clock, (clock) => makeLockouts(null, clock))
+/** One process of those that share a store. */
+const member = Effect.gen(function* () {
+  return makeLockouts(yield* LockoutStore, yield* Clock.Clock)
 })
 
-it("a forbidden model closes that model alone", () => {
-  const lockouts = new Lockouts()
-  lockouts.add(small, 403, 0)
-  assert.strictEqual(lockouts.remainingMs(small, 0), 30_000)
-  assert.strictEqual(lockouts.remainingMs(large, 0), 0)
-})
+it.effect("a refused key closes the whole provider for half a minute, and nobody else", () =>
+  Effect.gen(function* () {
+    for (const status of [400, 401, 402, 429]) {
+      const lockouts = yield* alone
+      assert.isTrue(lockouts.isEmpty())
+      assert.strictEqual(yield* lockouts.enter(small), 0)
+      assert.isTrue(yield* lockouts.add(small, status))
+      assert.isFalse(lockouts.isEmpty())
+      assert.strictEqual(yield* lockouts.enter(small), 30_000)
+      assert.strictEqual(lockouts.remainingMs(large), 30_000)
+      yield* TestClock.adjust(29_999)
+      assert.strictEqual(yield* lockouts.enter(large), 1)
+      assert.strictEqual(yield* lockouts.enter(other), 0)
+    }
+  })
+)
 
-it("is news once until there was an answer, which lifts it", () => {
-  const lockouts = new Lockouts()
-  assert.isTrue(lockouts.add(small, 401, 0))
-  assert.isFalse(lockouts.add(large, 401, 60_000))
-  lockouts.lift(other)
-  assert.isFalse(lockouts.add(small, 401, 120_000))
-  lockouts.lift(small)
-  assert.isTrue(lockouts.isEmpty)
-  assert.strictEqual(lockouts.remainingMs(small, 120_000), 0)
-  assert.isTrue(lockouts.add(small, 401, 120_000))
+it.effect("a forbidden model closes that model alone", () =>
+  Effect.gen(function* () {
+    const lockouts = yield* alone
+    yield* lockouts.add(small, 403)
+    assert.strictEqual(yield* lockouts.enter(small), 30_000)
+    assert.strictEqual(yield* lockouts.enter(large), 0)
+  })
+)
+
+it.effect("once the time is over one request tries, and the others wait for it ten seconds at most", () =>
+  Effect.gen(function* () {
+    const lockouts = yield* alone
+    yield* lockouts.add(small, 401)
+    yield* TestClock.adjust(30_000)
+    assert.strictEqual(yield* lockouts.enter(small), 0)
+    assert.strictEqual(yield* lockouts.enter(large), 10_000)
+    yield* TestClock.adjust(10_000)
+    assert.strictEqual(yield* lockouts.enter(large), 0)
+    yield* lockouts.lift(large)
+    assert.strictEqual(yield* lockouts.enter(small), 0)
+    assert.strictEqual(yield* lockouts.enter(small), 0)
+  })
+)
+
+it.effect("is news once until there was an answer, which lifts it", () =>
+  Effect.gen(function* () {
+    const lockouts = yield* alone
+    assert.isTrue(yield* lockouts.add(small, 401))
+    yield* TestClock.adjust("1 minute")
+    assert.isFalse(yield* lockouts.add(large, 401))
+    yield* lockouts.lift(other)
+    assert.isFalse(yield* lockouts.add(small, 401))
+    yield* lockouts.lift(small)
+    assert.isTrue(lockouts.isEmpty())
+    assert.strictEqual(yield* lockouts.enter(small), 0)
+    assert.isTrue(yield* lockouts.add(small, 401))
+  })
+)
+
+it.effect("what one was told the others learn, news and end of it too", () =>
+  Effect.gen(function* () {
+    const [first, second] = [yield* member, yield* member]
+    assert.isTrue(yield* first.add(small, 401))
+    yield* second.learn
+    assert.isFalse(second.isEmpty())
+    assert.strictEqual(yield* second.enter(large), 30_000)
+    assert.isFalse(yield* second.add(small, 401))
+    yield* TestClock.adjust(30_000)
+    // Of both only one tries, and who does not knows for how long.
+    assert.strictEqual(yield* first.enter(small), 0)
+    yield* TestClock.adjust(4_000)
+    assert.strictEqual(yield* second.enter(small), 6_000)
+    assert.strictEqual(second.remainingMs(small), 6_000)
+    yield* first.lift(small)
+    yield* second.learn
+    assert.isTrue(second.isEmpty())
+    assert.strictEqual(yield* second.enter(small), 0)
+  }).pipe(Effect.provide(LockoutStore.layerMemory))
+)
+
+const away = Effect.fail(new StoreError({ dependency: "limit_store", cause: null }))
+
+it.effect("while the store is away each process keeps to what it was told itself", () =>
+  Effect.gen(function* () {
+    const lockouts = yield* member
+    assert.isTrue(yield* lockouts.add(small, 401))
+    assert.strictEqual((yield* Effect.flip(lockouts.learn))._tag, "StoreError")
+    assert.strictEqual(yield* lockouts.enter(small), 30_000)
+    yield* TestClock.adjust(30_000)
+    assert.strictEqual(yield* lockouts.enter(small), 0)
+    assert.strictEqual(yield* lockouts.enter(small), 10_000)
+    yield* lockouts.lift(small)
+    assert.isTrue(lockouts.isEmpty())
+  }).pipe(
+    Effect.provide(Layer.succeed(LockoutStore, { close: () => away, claim: () => away, lift: () => away, all: away }))
+  )
+)
+
+it.effect("what is refused while the others' word is being read is not forgotten over it", () => {
+  const none = Effect.andThen(Effect.sleep("10 millis"), Effect.succeed(new Map<string, number>()))
+  const slow = Layer.succeed(LockoutStore, {
+    close: () => Effect.succeed(true),
+    claim: () => Effect.succeed(0),
+    lift: () => Effect.void,
+    all: none
+  })
+  return Effect.gen(function* () {
+    const lockouts = yield* member
+    const learning = yield* Effect.forkChild(lockouts.learn, { startImmediately: true })
+    yield* lockouts.add(small, 401)
+    yield* TestClock.adjust("10 millis")
+    yield* Effect.yieldNow
+    assert.strictEqual(learning.pollUnsafe()?._tag, "Success")
+    assert.strictEqual(lockouts.remainingMs(small), 29_990)
+  }).pipe(Effect.provide(slow))
 })
