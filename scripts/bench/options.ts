@@ -1,8 +1,22 @@
 /** The command line of the benchmark. */
 import { parseArgs } from "node:util"
 
-const names = ["misses", "hits", "portkey", "streams", "crowd", "durability"] as const
+const names = [
+  "misses",
+  "hits",
+  "portkey",
+  "prompts",
+  "streams",
+  "crowd",
+  "telemetry",
+  "durability",
+  "start",
+  "soak"
+] as const
 export type PhaseName = (typeof names)[number]
+
+/** What takes too long for a run of all. */
+const onlyWhenAsked: ReadonlySet<PhaseName> = new Set(["soak"])
 
 export interface Options {
   /** How long each measurement lasts. */
@@ -37,7 +51,7 @@ export const parseOptions = (args: ReadonlyArray<string>): Options => {
       out: { type: "string" }
     }
   })
-  const only = names.filter((phase) => values.only === undefined || phase === values.only)
+  const only = names.filter((phase) => (values.only === undefined ? !onlyWhenAsked.has(phase) : phase === values.only))
   if (only.length === 0) throw new Error(`--only ${values.only ?? ""}: one of ${names.join(", ")}\n${usage}`)
   return {
     seconds: positive("seconds", values.seconds),

@@ -4,6 +4,10 @@ import { measureCrowd } from "./crowd.ts"
 import { measureDurability } from "./durability.ts"
 import { type PhaseName } from "./options.ts"
 import { measureOrdinary } from "./ordinary.ts"
+import { measureColdStart } from "./coldStart.ts"
+import { measurePrompts } from "./prompts.ts"
+import { measureTelemetry } from "./telemetry.ts"
+import { measureSoak } from "./soak.ts"
 import { measurePortkey } from "./portkey.ts"
 import { measureStreams } from "./streams.ts"
 
@@ -17,11 +21,19 @@ export const phases: Readonly<Record<PhaseName, Phase>> = {
     related: ["tollgate", "Portkey"],
     measure: measurePortkey
   },
+  prompts: {
+    title: "Prompts of four lengths, one connection; growth: the exponent of the length",
+    related: ["tollgate, 1000 kB", "tollgate, 1 kB"],
+    measure: measurePrompts
+  },
   streams: {
     title: "Streams: 50 tokens each, the first after 50 ms, one every 20 ms",
     related: toBare,
     measure: measureStreams
   },
   crowd: { title: "A crowd: long streams at once on one process", related: toBare, measure: measureCrowd },
-  durability: { title: "What durability costs: misses, with governance off and on", measure: measureDurability }
+  telemetry: { title: "What telemetry costs: misses", related: ["10 % traced", "off"], measure: measureTelemetry },
+  durability: { title: "What durability costs: misses, with governance off and on", measure: measureDurability },
+  start: { title: "Cold start: from the process to its first ready answer", measure: measureColdStart },
+  soak: { title: "Soak: misses at half of the top rate", measure: measureSoak }
 }

@@ -2,13 +2,16 @@
 import { assert, describe, it } from "@effect/vitest"
 import { parseOptions } from "../../scripts/bench/options.ts"
 import { cpuMicros, residentMib } from "../../scripts/bench/processStat.ts"
+import { awkward, prose } from "../../scripts/bench/prose.ts"
+import { median, quantile } from "../../scripts/bench/quantile.ts"
+import { slopeOf } from "../../scripts/bench/slope.ts"
 import { ratios, render } from "../../scripts/bench/report.ts"
 
 describe("parseOptions", () => {
   it("has defaults for everything", () => {
     assert.deepStrictEqual(parseOptions([]), {
       seconds: 8,
-      phases: ["misses", "hits", "portkey", "streams", "crowd", "durability"],
+      phases: ["misses", "hits", "portkey", "prompts", "streams", "crowd", "telemetry", "durability", "start"],
       streams: 200,
       crowd: 1_000,
       pace: 50,
@@ -30,10 +33,14 @@ describe("parseOptions", () => {
     )
   })
 
+  it("soaks only when asked to", () => {
+    assert.deepStrictEqual(parseOptions(["--only", "soak", "--seconds", "600"]).phases, ["soak"])
+  })
+
   it("refuses what it does not know, and says how it is meant", () => {
     assert.throws(
       () => parseOptions(["--only", "both"]),
-      /--only both: one of misses, hits, portkey, streams, crowd, durability\nusage:/
+      /--only both: one of misses, hits, portkey, prompts, streams, crowd, telemetry, durability, start, soak\nusage:/
     )
     assert.throws(() => parseOptions(["--seconds", "0"]), /--seconds 0: a whole number from 1 on/)
     assert.throws(() => parseOptions(["--fast"]), /--fast/)
@@ -59,6 +66,48 @@ describe("report", () => {
       "tollgate             1,000       0",
       "ratio to bare proxy  0.25x       -"
     ])
+  })
+})
+
+describe("quantiles and slopes", () => {
+  it("finds medians of even and odd counts, and a quantile's value", () => {
+    assert.strictEqual(median([3, 1, 2]), 2)
+    assert.strictEqual(median([4, 1, 2, 3]), 2.5)
+    assert.strictEqual(quantile([1, 2, 3, 4], 0.99), 4)
+    assert.isNaN(median([]))
+  })
+
+  it("fits a line, and says how sure its slope is", () => {
+    assert.deepStrictEqual(
+      slopeOf([
+        [0, 1],
+        [1, 3],
+        [2, 5]
+      ]),
+      { slope: 2, error: 0 }
+    )
+    const { error, slope } = slopeOf([
+      [0, 0],
+      [1, 1],
+      [2, 0],
+      [3, 1]
+    ])
+    assert.closeTo(slope, 0.2, 1e-9)
+    assert.closeTo(error, Math.sqrt(0.8 / 2 / 5), 1e-9)
+    assert.isNaN(
+      slopeOf([
+        [0, 1],
+        [1, 2]
+      ]).error
+    )
+  })
+})
+
+describe("prose", () => {
+  it("is as long as asked, and the same each time", () => {
+    assert.lengthOf(prose(1_000), 1_000)
+    assert.strictEqual(prose(100), prose(1_000).slice(0, 100))
+    for (const text of Object.values(awkward)) assert.lengthOf(text(1_001), 1_001)
   })
 })
 

@@ -1,0 +1,52 @@
+/** What telemetry costs: misses without traces, with one request in ten traced, with all of them, and with the metrics read each second. */
+import { type Measure } from "./bench.ts"
+import { adminKey, path, startGateway } from "./gateway.ts"
+import { type Row } from "./report.ts"
+import { measureRequests } from "./requests.ts"
+import { type Server, startProgram } from "./servers.ts"
+
+const tracing = (sink: Server, share: number): Readonly<Record<string, string>> => ({
+  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${sink.url}/v1/traces`,
+  OTEL_TRACES_SAMPLER: "parentbased_traceidratio",
+  OTEL_TRACES_SAMPLER_ARG: String(share)
+})
+
+/** Reads the metrics each second, fifteen times as often as Prometheus does unless told, until it is closed. */
+const scrape = (server: Server): (() => void) => {
+  const timer = setInterval(() => {
+    const headers = { "x-admin-key": adminKey }
+    fetch(`${server.url}/metrics`, { headers }).then(
+      (response) => response.text(),
+      () => undefined
+    )
+  }, 1_000)
+  return () => clearInterval(timer)
+}
+
+const sinkBytes = async (sink: Server): Promise<number> => Number(await (await fetch(sink.url)).text())
+
+/** `of off`: processor time a request as a multiple of what it is without. */
+export const measureTelemetry: Measure = async ({ nginx, options, streaming }, closers) => {
+  const sink = await startProgram(closers, "sink", "otlpSink.ts")
+  const kinds = [
+    { name: "off", env: {} },
+    { name: "10 % traced", env: tracing(sink, 0.1) },
+    { name: "100 % traced", env: tracing(sink, 1) },
+    { name: "metrics read", env: {} }
+  ]
+  const servers: Array<Server> = []
+  for (const { env, name } of kinds) servers.push({ ...(await startGateway(closers, nginx, streaming, { env })), name })
+  const read = servers.at(-1)
+  if (read !== undefined) closers.add(scrape(read))
+  const targets = servers.map((server) => ({ server, path }))
+  const table = await measureRequests(targets, { unique: true, seconds: options.seconds })
+  if ((await sinkBytes(sink)) === 0) throw new Error("no trace has arrived: the rows are not what they say")
+  const column = "CPU us/req @32"
+  const off = table.get("off")?.[column] ?? Number.NaN
+  return new Map(
+    Array.from(table, ([name, row]): [string, Row] => [
+      name,
+      { "CPU of off": (row[column] ?? Number.NaN) / off, ...row }
+    ])
+  )
+}
