@@ -99,7 +99,7 @@ export class Closing extends Context.Service<
         yield* Effect.ignore(
           meter.settle(order, {
             candidate,
-            usage: countedUsage(order, progress?.output.count() ?? 0),
+            usage: countedUsage(order, progress?.output.count() ?? order.produced?.() ?? 0),
             usageSource: progress?.answer.source === "cache" ? "cache" : "counted",
             timeToFirstTokenMs: progress?.timeToFirstTokenMs ?? null,
             finishReason: null,

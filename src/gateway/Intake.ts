@@ -144,6 +144,7 @@ export class Intake extends Context.Service<
             attempts: [],
             charges: [],
             continuation: null,
+            produced: null,
             account: {
               intent: null,
               reservedNano: 0,

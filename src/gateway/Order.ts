@@ -115,6 +115,8 @@ export interface Order<Request = ChatRequest | EmbeddingRequest> {
   readonly charges: Array<Charge>
   /** Who goes on with a stream that broke off, and from how much; null: nobody had to. */
   continuation: Continuation | null
+  /** Completion tokens that the whole reply under way has so far, where it is watched; null: nobody knows. */
+  produced: (() => number) | null
   readonly account: Account
 }
 

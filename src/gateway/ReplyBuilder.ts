@@ -193,8 +193,12 @@ export class ReplyBuilder {
 
   /** The whole reply; null when the stream did not end well, or was larger than is kept. */
   build(): ChatReply | null {
-    if (this.#end === null || this.isTooLarge) return null
+    return this.#end === null || this.isTooLarge ? null : this.partial()
+  }
+
+  /** What there is of it, whether it has ended or not. */
+  partial(): ChatReply {
     const choices = Array.from(this.#choices.values(), (choice) => choice.build()).sort((a, b) => a.index - b.index)
-    return { choices, usage: this.#end.usage, systemFingerprint: this.#end.systemFingerprint }
+    return { choices, usage: this.#end?.usage ?? null, systemFingerprint: this.#end?.systemFingerprint ?? null }
   }
 }

@@ -50,6 +50,7 @@ export const makeWholeReply = (watch: Meter["Service"]["watch"]) => {
         onFailure: refused,
         onSuccess: ({ head, pull }) =>
           gathered(
+            order,
             watch(order)(Stream.concat(Stream.fromArray(head), Stream.fromPull(Effect.succeed(pull)))),
             provider.config.slug
           )
@@ -60,6 +61,7 @@ export const makeWholeReply = (watch: Meter["Service"]["watch"]) => {
   }
 
   return (call: WholeCall): Effect.Effect<ChatReply, ProviderError> => {
+    call.order.produced = null
     if (call.order.account.heldTokens !== null) return asItComes(call, Effect.fail)
     const shape = shapeOf(call)
     if (!wantsWatching(call) || unstreamed.has(shape)) return atOnce(call)

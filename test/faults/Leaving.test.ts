@@ -7,7 +7,7 @@ import { Effect } from "effect"
 import { request } from "node:http"
 import { chatBody, chunkBody, sse } from "../support/upstream/Bodies.ts"
 import { type Behaviour } from "../support/upstream/Behaviour.ts"
-import { behind, type Gateway, type Mode, modes, type Receipt, useUpstream } from "./gateway.ts"
+import { answering, behind, type Gateway, type Mode, modes, type Receipt, useUpstream } from "./gateway.ts"
 
 const upstream = useUpstream()
 
@@ -84,6 +84,25 @@ describe("the client leaves", () => {
       assert.deepInclude(receipt, { provider: "alpha", cancelled: true, usage_source: "counted", error_type: null })
       assert.strictEqual(receipt?.usage.completion_tokens, 3)
       assert.isAbove(receipt?.cost.billed_usd ?? 0, 0)
+      return tookMs
+    }).pipe(promptly)
+  )
+
+  it.live("in the middle of a whole reply that is watched", () =>
+    Effect.gen(function* () {
+      const chunks = [role, ...["one ", "two ", "three"].map((content) => sse(chunkBody({ content })))]
+      const unbounded = { maxCompletionTokens: null, timeouts: { totalMs: 600_000 } }
+      const gateway = yield* behind(upstream(), {
+        alpha: { does: { chunks, ending: "hang" }, ...unbounded },
+        beta: { does: answering("JSON") }
+      })
+      const leave = start(gateway, "JSON")
+      yield* gateway.called("alpha")
+      const tookMs = yield* letGo(gateway, leave())
+      const receipt = yield* settled(gateway)
+      assert.deepInclude(receipt, { provider: "alpha", cancelled: true, usage_source: "counted", error_type: null })
+      assert.isAtMost(receipt?.usage.completion_tokens ?? 4, 3)
+      assert.isEmpty(yield* gateway.calls("beta"))
       return tookMs
     }).pipe(promptly)
   )

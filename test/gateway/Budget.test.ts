@@ -174,7 +174,7 @@ describe("a whole reply", () => {
     Effect.gen(function* () {
       const { reserve, watch } = yield* Meter
       yield* reserve(order)
-      return yield* gathered(watch(order)(Stream.rechunk(Stream.fromIterable(events(count)), 1)), "alpha")
+      return yield* gathered(order, watch(order)(Stream.rechunk(Stream.fromIterable(events(count)), 1)), "alpha")
     })
 
   it.effect("is read as a stream, and is none the worse for it", () =>
@@ -198,7 +198,7 @@ describe("a whole reply", () => {
 
   it.effect("without an end is no reply", () =>
     Effect.gen(function* () {
-      const error = yield* Effect.flip(gathered(tokens(3), "alpha"))
+      const error = yield* Effect.flip(gathered(orderWith(), tokens(3), "alpha"))
       assert.deepInclude(error, { _tag: "ProviderError", provider: "alpha" })
     })
   )

@@ -1,6 +1,6 @@
 /** Whole replies: silence is told from work where somebody else could answer, and nobody sees how the reply was had. */
 import { assert, it } from "@effect/vitest"
-import { Effect, Fiber, Layer } from "effect"
+import { Effect, Exit, Fiber, Layer, Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { Circuits } from "../../src/gateway/Circuits.ts"
 import { Meter } from "../../src/gateway/Meter.ts"
@@ -16,8 +16,10 @@ import {
 } from "../../src/providers/Provider.ts"
 import { Providers } from "../../src/providers/Providers.ts"
 import { type Script, scriptedOffer } from "../../src/providers/Scripted.ts"
-import { type OrderOptions, requestWith } from "./orders.ts"
+import { Ledger } from "../../src/store/Ledger.ts"
+import { keyWith, type OrderOptions, requestWith } from "./orders.ts"
 import { ending, orderFor, piece, saying, stop } from "./scripts.ts"
+import { gatewayOn, ran, recordOf } from "./streams.ts"
 
 /** Providers of `test/small`, and how each was called: `alpha chat`, `beta chatStream`. */
 const routerOn = (scripts: Readonly<Record<string, Script | ReadonlyArray<Script>>>, id = "test/small") => {
@@ -186,3 +188,38 @@ it.effect("any other failure is the provider's: the next one is asked", () => {
     assert.deepStrictEqual(heard.calls, ["alpha chatStream", "beta chat"])
   }).pipe(Effect.provide(layer))
 })
+
+/** A client of the whole gateway that leaves after a while; what its receipt says. */
+const leftAfter = (ms: number) =>
+  Effect.gen(function* () {
+    const scope = yield* Scope.make()
+    const asked = ran({ request: { stream: false } })
+    const fiber = yield* Effect.forkChild(Scope.provide(asked, scope), { startImmediately: true })
+    yield* TestClock.adjust(ms)
+    yield* Fiber.interrupt(fiber)
+    yield* Scope.close(scope, Exit.void)
+    const { generations } = yield* (yield* Ledger).list({ keyId: keyWith().id, limit: 1, cursor: null })
+    return yield* recordOf(generations[0]?.id ?? "")
+  })
+
+it.effect(
+  "a client that leaves pays for what a watched reply had by then, and for nothing of one that failed before it",
+  () => {
+    const words = (count: number) => Array.from({ length: count }, () => [piece("word "), 1_000]).flat()
+    const { heard, layer } = gatewayOn({ alpha: { events: [...words(3), 60_000, stop, ending()] }, beta: good })
+    const second = gatewayOn({
+      alpha: { events: [...words(3), new Cut({ detail: "reset" })] },
+      beta: { events: [...words(1), 60_000, stop, ending()] },
+      gamma: good
+    })
+    return Effect.gen(function* () {
+      const one = yield* leftAfter(5_000).pipe(Effect.provide(layer))
+      assert.deepStrictEqual(heard.aborted, ["alpha"])
+      assert.deepInclude(one, { provider: "alpha", cancelled: true, usageSource: "counted", errorType: null })
+      assert.strictEqual(one.usage.completionTokens, 4)
+      const two = yield* leftAfter(5_000).pipe(Effect.provide(second.layer))
+      assert.deepInclude(two, { provider: "beta", cancelled: true, fallbackUsed: true })
+      assert.strictEqual(two.usage.completionTokens, 2)
+    })
+  }
+)

@@ -91,6 +91,7 @@ export const orderWith = ({ key, ...order }: OrderOptions = {}): Order<ChatReque
   attempts: [],
   charges: [],
   continuation: null,
+  produced: null,
   account: {
     intent: null,
     reservedNano: 0,
