@@ -86,6 +86,20 @@ describe("inside a tool call's arguments", () => {
     })
   )
 
+  it.live("cut after some text: the text is not gone on from, though another could", () =>
+    Effect.gen(function* () {
+      const said = sse(chunkBody({ content: "Let me see." }))
+      const gateway = yield* behind(upstream(), {
+        alpha: { does: breaking("tools-text", "reset", [role, said, ...begun.slice(1)]) },
+        beta: { does: answering("stream"), prefill: true }
+      })
+      const reply = yield* brokenAfter(gateway, "tools-text", "amount")
+      assertBroken(reply, "Let me see.", "provider_error")
+      assert.deepStrictEqual(reply.toolArguments, [`{"to":"Ada","amount":1`])
+      assert.isEmpty(yield* gateway.calls("beta"))
+    })
+  )
+
   it.live("stalled: the same", () =>
     Effect.gen(function* () {
       const gateway = yield* behind(upstream(), {

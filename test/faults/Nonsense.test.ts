@@ -96,9 +96,12 @@ describe("a stream with a blemish is whole", () => {
   it.live.each(Object.entries(endings))("%s: finalised at once, with usage", ([, does]) =>
     Effect.gen(function* () {
       const gateway = yield* behind(upstream(), { alpha: { does } })
+      // The first request of all takes its time.
+      yield* gateway.ask("stream")
       const reply = yield* gateway.ask("stream")
       assertWhole("stream", reply, "alpha")
-      assert.isBelow(reply.tookMs, 10_000)
+      // Usage has come: not even the two seconds are waited that it would be waited for.
+      assert.isBelow(reply.tookMs, 1_900)
       assert.deepStrictEqual(reply.usage, reply.receipt?.usage)
     })
   )
