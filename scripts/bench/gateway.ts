@@ -43,6 +43,8 @@ export interface GatewayOptions {
   readonly durability?: Durability
   /** What the key may spend in a month, in USD; null: there is no cap. */
   readonly budgetUsd?: number | null
+  /** Whether Postgres waits for the disk before it says that something is written. As it is served it does. */
+  readonly waitsForDisk?: boolean
   /** Added to the settings file. */
   readonly settings?: string
   /** Added to the environment. */
@@ -51,9 +53,10 @@ export interface GatewayOptions {
   readonly nodeFlags?: ReadonlyArray<string>
 }
 
-/** A Postgres that loses nothing when the machine's power fails. */
-export const durablePostgres = async (closers: Closers): Promise<string> => {
-  const postgres = await startPostgres(["fsync=on", "synchronous_commit=on", "full_page_writes=on"])
+/** A Postgres that loses nothing when the machine's power fails, unless it does not wait for the disk. */
+export const durablePostgres = async (closers: Closers, waitsForDisk = true): Promise<string> => {
+  const commit = `synchronous_commit=${waitsForDisk ? "on" : "off"}`
+  const postgres = await startPostgres(["fsync=on", commit, "full_page_writes=on"])
   closers.add(() => postgres.stop())
   return postgres.url
 }
@@ -84,7 +87,8 @@ export const startGateway = async (
     durability = "postgres",
     env: more = {},
     nodeFlags = servedFlags,
-    settings = ""
+    settings = "",
+    waitsForDisk = true
   }: GatewayOptions = {}
 ): Promise<Server> => {
   const place = directory(closers)
@@ -93,7 +97,7 @@ export const startGateway = async (
   const port = await freePort()
   const url = `http://127.0.0.1:${port}`
   const env: NodeJS.ProcessEnv = { ...gatewayEnvironment(port, config, join(place, "data")), ...more }
-  if (durability === "postgres") env["DATABASE_URL"] = await durablePostgres(closers)
+  if (durability === "postgres") env["DATABASE_URL"] = await durablePostgres(closers, waitsForDisk)
   const main = join(import.meta.dirname, durability === "off" ? "ungoverned.ts" : "../../src/main.ts")
   const ready = answers(`${url}/health/ready`, (status) => status === 200)
   const pid = await start(closers, process.execPath, [...nodeFlags, main], env, ready)

@@ -13,6 +13,8 @@ import { type Slope, slopeOf } from "./slope.ts"
 import { drive } from "./wrk.ts"
 
 const SAMPLE_SECONDS = 5
+/** Every so many samples one is shown. */
+const SHOWN = 12
 /** Samples that are taken together: the heap goes up and down with each collection. */
 const BUCKET_SECONDS = 30
 /** Share of the time that is left out: the cache fills, and the heap finds its size. */
@@ -61,7 +63,13 @@ export const measureSoak: Measure = async ({ nginx, options, streaming }, closer
   const fromMs = performance.now()
   const timer = setInterval(() => {
     readSample(server, (performance.now() - fromMs) / 1_000).then(
-      (sample) => samples.push(sample),
+      (sample) => {
+        samples.push(sample)
+        const { delayP99Ms, heapMib, residentMib, seconds } = sample
+        const memory = `${residentMib.toFixed(1)} MiB resident, ${heapMib.toFixed(1)} of the heap`
+        if (samples.length % SHOWN === 0)
+          console.error(`  ${Math.round(seconds)} s: ${memory}, delay ${delayP99Ms.toFixed(1)} ms`)
+      },
       () => undefined
     )
   }, SAMPLE_SECONDS * 1_000)
