@@ -34,16 +34,18 @@ export const layer = ({ archiveDays, retentionDays }: UpkeepOptions) =>
     Effect.gen(function* () {
       const replies = yield* IdempotencyStore
       const ledger = yield* Ledger
-      const every = (piece: (nowMs: number) => Effect.Effect<number, StoreError>, size = PIECE) =>
-        Effect.forkScoped(Effect.repeat(cleared(piece, size), Schedule.spaced(EVERY)))
-      yield* every((nowMs) => replies.forget(nowMs, PIECE))
-      if (archiveDays !== null) {
-        yield* every((nowMs) => ledger.archive(nowMs - archiveDays * DAY_MS, MOVED_PIECE), MOVED_PIECE)
-      }
-      if (retentionDays !== null) {
-        yield* every((nowMs) => ledger.forget(nowMs - retentionDays * DAY_MS, PIECE))
-        // Also where nothing is archived any more: something may have been.
-        yield* every((nowMs) => Effect.as(ledger.forgetArchived(nowMs - retentionDays * DAY_MS), 0))
-      }
+      const every = (work: Effect.Effect<void>) => Effect.forkScoped(Effect.repeat(work, Schedule.spaced(EVERY)))
+      yield* every(cleared((nowMs) => replies.forget(nowMs, PIECE), PIECE))
+      const moving =
+        archiveDays === null
+          ? Effect.void
+          : cleared((nowMs) => ledger.archive(nowMs - archiveDays * DAY_MS, MOVED_PIECE), MOVED_PIECE)
+      if (retentionDays === null) return yield* every(moving)
+      const dropping = Effect.flatMap(Clock.currentTimeMillis, (nowMs) =>
+        Effect.ignore(ledger.forgetArchived(nowMs - retentionDays * DAY_MS))
+      )
+      // One after the other, because either would be in the other's way. Also where nothing is archived any more: something may have been.
+      yield* every(Effect.andThen(moving, dropping))
+      yield* every(cleared((nowMs) => ledger.forget(nowMs - retentionDays * DAY_MS, PIECE), PIECE))
     })
   )

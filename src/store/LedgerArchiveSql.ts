@@ -29,14 +29,14 @@ export const makeArchive = (sql: PgClient.PgClient) => {
   const columns = sql.literal(columnList(generationColumns))
 
   /** `work` in a transaction, unless another process is at it, or somebody's lock is in the way: then `otherwise`. */
-  const inTurn = <A>(work: Effect.Effect<A, SqlError>, otherwise: A) =>
+  const inTurn = <A, B>(work: Effect.Effect<A, SqlError>, otherwise: B) =>
     sql
       .withTransaction(
         Effect.flatMap(
           sql<{ readonly is_mine: boolean }>`
             SELECT pg_try_advisory_xact_lock(${ARCHIVE_LOCK_ID}::bigint) AS is_mine,
                    set_config('idle_in_transaction_session_timeout', ${String(IDLE_LIMIT_MS)}, true)`,
-          ([turn]) => (turn?.is_mine === true ? work : Effect.succeed(otherwise))
+          ([turn]): Effect.Effect<A | B, SqlError> => (turn?.is_mine === true ? work : Effect.succeed(otherwise))
         )
       )
       .pipe(
@@ -84,26 +84,35 @@ export const makeArchive = (sql: PgClient.PgClient) => {
 
   return {
     archive: Effect.fn("Ledger.archive")(function* (beforeMs: number, limit: number) {
-      const [oldest] = yield* guard(
-        sql<{ readonly id: string }>`SELECT id FROM generations
-          WHERE id >= ${idBound("gen", 0)} AND id < ${idBound("gen", beforeMs)} ORDER BY id LIMIT 1`
-      )
-      if (oldest === undefined) return 0
-      const month = monthOf(idTimeMs(oldest.id))
-      return yield* guard(inTurn(movePiece(month, beforeMs, limit), 0))
+      let [moved, fromMs] = [0, 0]
+      while (moved < limit) {
+        const [oldest] = yield* guard(
+          sql<{ readonly id: string }>`SELECT id FROM generations
+            WHERE id >= ${idBound("gen", fromMs)} AND id < ${idBound("gen", beforeMs)} ORDER BY id LIMIT 1`
+        )
+        if (oldest === undefined) break
+        const bornMs = idTimeMs(oldest.id)
+        const count = yield* guard(inTurn(movePiece(monthOf(bornMs), beforeMs, limit - moved), null))
+        if (count === null) break
+        moved += count
+        // What is left of this month is held by somebody.
+        fromMs = monthEndMs(bornMs)
+      }
+      return moved
     }),
 
     forgetArchived: Effect.fn("Ledger.forgetArchived")(function* (beforeMs: number) {
+      const over = Effect.map(months, (all) => all.filter((month) => monthEndMs(startMs(month)) <= beforeMs))
       const dropOldest = Effect.gen(function* () {
-        const over = (yield* months).filter((month) => monthEndMs(startMs(month)) <= beforeMs)
-        const [oldest] = over
+        const [oldest] = yield* over
         if (oldest === undefined) return false
         const name = sql.literal(partitionOf(oldest))
         yield* sql`LOCK TABLE ONLY generations_archive, ONLY ${name} IN ACCESS EXCLUSIVE MODE NOWAIT`
         yield* sql`DROP TABLE ${name}`
-        return over.length > 1
+        return true
       })
-      while (yield* guard(inTurn(dropOldest, false)));
+      // Looked at first, so that who has nothing to do takes nobody's turn.
+      while ((yield* guard(over)).length > 0) if ((yield* guard(inTurn(dropOldest, null))) === null) break
     })
   }
 }

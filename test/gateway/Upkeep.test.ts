@@ -49,7 +49,13 @@ it.effect("moves old generations to the archive piece by piece, and looks again 
 it.effect("archives nothing where nothing says so, and yet lets what is archived go in its time", () =>
   Effect.gen(function* () {
     const asked = yield* upkeepWith({ archiveDays: null, retentionDays: 60 }, 0)
-    assert.deepStrictEqual(asked, ["forget before day 40", "months before day 40"])
+    assert.deepStrictEqual(asked, ["months before day 40", "forget before day 40"])
     assert.deepStrictEqual(yield* upkeepWith({ archiveDays: null, retentionDays: null }, 0), [])
+    // What moves and what drops months is in turn.
+    const both = yield* upkeepWith({ archiveDays: 30, retentionDays: 60 }, 0)
+    assert.deepStrictEqual(
+      both.filter((one) => !one.startsWith("forget")),
+      ["archive before day 70", "months before day 40"]
+    )
   })
 )
