@@ -1,4 +1,7 @@
-/** What telemetry costs: misses without traces, with one request in ten traced, with all of them, and with the metrics read each second. */
+/**
+ * What telemetry costs: misses without traces, with tracing set up and no request traced, with one in ten, with all of them, and with the metrics
+ * read each second.
+ */
 import { type Measure } from "./bench.ts"
 import { adminKey, path, startGateway } from "./gateway.ts"
 import { type Row } from "./report.ts"
@@ -30,6 +33,7 @@ export const measureTelemetry: Measure = async ({ nginx, options, streaming }, c
   const sink = await startProgram(closers, "sink", "otlpSink.ts")
   const kinds = [
     { name: "off", env: {} },
+    { name: "none traced", env: tracing(sink, 0) },
     { name: "10 % traced", env: tracing(sink, 0.1) },
     { name: "100 % traced", env: tracing(sink, 1) },
     { name: "metrics read", env: {} }
