@@ -21,21 +21,29 @@ export const refusedOutright = (contentType: string | undefined, body: string): 
   return isTooDeep(body) ? invalidJson(`nested deeper than ${MAX_DEPTH} levels`, undefined) : undefined
 }
 
-/** Counts brackets outside of strings; no parse, no recursion. */
+/** Counts brackets outside of strings, and skips strings whole; no parse, no recursion. */
 const isTooDeep = (text: string): boolean => {
   let depth = 0
-  let inString = false
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at)
-    if (inString) {
-      if (code === 92) at++
-      else if (code === 34) inString = false
-    } else if (code === 34) inString = true
-    else if (code === 91 || code === 123) {
+    if (code === 34) {
+      at = closingQuote(text, at)
+      if (at === -1) return false
+    } else if (code === 91 || code === 123) {
       if (++depth > MAX_DEPTH) return true
     } else if (code === 93 || code === 125) depth--
   }
   return false
+}
+
+/** Of the string that opens at `open`: the first quote with an even number of backslashes before it; -1: there is none. */
+const closingQuote = (text: string, open: number): number => {
+  for (let quote = text.indexOf('"', open + 1); quote !== -1; quote = text.indexOf('"', quote + 1)) {
+    let before = quote - 1
+    while (before > open && text.charCodeAt(before) === 92) before--
+    if ((quote - before) % 2 === 1) return quote
+  }
+  return -1
 }
 
 const invalidJson = (error: string, position: number | undefined): ValidationError => ({
