@@ -1,8 +1,8 @@
 /**
  * The profile `observability`: what its containers may do, that its files agree with each other, and that every metric and label that a
- * dashboard or an alert names is one that a gateway shows. Where there is a promtool, the alerts are tried on made-up series.
+ * dashboard or an alert names is one that a gateway shows. Where there is a promtool, the alerts are tried on made-up series, and the
+ * queries on what a gateway shows.
  */
-import { execFileSync, spawnSync } from "node:child_process"
 import { existsSync, readFileSync } from "node:fs"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Redacted, Schema } from "effect"
@@ -17,6 +17,7 @@ import { defaultSettings } from "../../src/Settings.ts"
 import * as Webhooks from "../../src/webhooks/Webhooks.ts"
 import { ask, delta, end, finish, helloReply } from "../contract/wire.ts"
 import { TestApp } from "../support/TestApp.ts"
+import { findsSeries, isPromtoolThere, promtool } from "./promtool.ts"
 
 const folder = "deploy/observability"
 const read = (file: string): string => readFileSync(`${folder}/${file}`, "utf8")
@@ -144,11 +145,29 @@ describe("its alerts and its dashboard", () => {
     })
   })
 
-  const isThere = spawnSync("promtool", ["--version"]).error === undefined
-  it.skipIf(!isThere)("go off when they should (skipped without promtool; it comes with Debian's prometheus)", () => {
-    const output = execFileSync("promtool", ["test", "rules", `${folder}/alerts.test.yaml`], { encoding: "utf8" })
-    assert.include(output, "SUCCESS")
-  })
+  describe.skipIf(!isPromtoolThere)(
+    "as Prometheus sees them (skipped without promtool, of Debian's prometheus)",
+    () => {
+      it("alerts go off when they should", () => {
+        const { said, status } = promtool(["test", "rules", `${folder}/alerts.test.yaml`])
+        assert.strictEqual(status, 0, said)
+      })
+
+      it.effect("what a gateway shows can be read, and every query of the dashboard finds something in it", () =>
+        Effect.gen(function* () {
+          const shown = yield* exposition
+          const { said, status } = promtool(["check", "metrics"], shown)
+          assert.strictEqual(status, 0, said)
+          const found = findsSeries(
+            shown,
+            targets.map(({ expr }) => expr)
+          )
+          assert.strictEqual(found.status, 0, found.said)
+          assert.notStrictEqual(findsSeries(shown, ["sum(tollgate_no_such_metric)"]).status, 0)
+        }).pipe(Effect.provide(app))
+      )
+    }
+  )
 })
 
 const app = TestApp.layer({
