@@ -1,7 +1,19 @@
-/** JSON that may be none. */
+/** JSON that may be none, and texts of it that nobody parses. */
 import { Option } from "effect"
+
+const BACKSLASH = 92
 
 const parse = Option.liftThrowable((text: string): unknown => JSON.parse(text))
 
 /** The value of a JSON text; undefined when it is none, which no schema takes. */
 export const parseJson = (text: string): unknown => Option.getOrUndefined(parse(text))
+
+/** Where the JSON string ends whose text begins at `from`, behind its quote: the first quote with an even number of backslashes before it; -1: nowhere. */
+export const closingQuote = (text: string, from: number): number => {
+  for (let quote = text.indexOf('"', from); quote !== -1; quote = text.indexOf('"', quote + 1)) {
+    let before = quote
+    while (before > from && text.charCodeAt(before - 1) === BACKSLASH) before--
+    if ((quote - before) % 2 === 0) return quote
+  }
+  return -1
+}

@@ -122,9 +122,12 @@ export const monthOf = (nowMs: number): string => {
   return lastMonth
 }
 
-const DAY_MS = 86_400_000
+export const DAY_MS = 86_400_000
 let lastDay = Number.NaN
 let lastMonth = ""
+
+/** When a month such as `2026-11` begins, in Unix milliseconds. */
+export const monthStartMs = (month: string): number => Date.parse(`${month}-01T00:00:00Z`)
 
 /** When the month of `nowMs` ends, in Unix milliseconds: the first instant of the next UTC month. */
 export const monthEndMs = (nowMs: number): number => {

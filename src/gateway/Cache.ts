@@ -139,4 +139,4 @@ const isEntry = (value: unknown): value is CacheEntry =>
   Predicate.isObject(value["reply"]) &&
   Array.isArray(value["reply"]["choices"])
 
-const decodeEntry = (text: string): Option.Option<CacheEntry> => Option.filter(Option.some(parseJson(text)), isEntry)
+const decodeEntry = (text: string): Option.Option<CacheEntry> => Option.liftPredicate(parseJson(text), isEntry)

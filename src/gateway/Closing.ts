@@ -15,7 +15,7 @@ import { Circuits } from "./Circuits.ts"
 import { markBroken } from "./Failures.ts"
 import { type Ending, errorTypeOf } from "./Ending.ts"
 import { Meter } from "./Meter.ts"
-import { type Order } from "./Order.ts"
+import { type Order, rankedAs } from "./Order.ts"
 import { ProviderStats } from "./ProviderStats.ts"
 import { countReply, OutputCounter } from "./Tokens.ts"
 
@@ -250,9 +250,9 @@ const countedUsage = ({ continuation, promptTokens }: Order, completionTokens: n
 })
 
 /** The calls that were under way when the order was abandoned. */
-const interruptedCalls = ({ attempts, ranked }: Order) =>
-  attempts.flatMap(({ errorType, model, provider: slug, status }, at) => {
-    const candidate = ranked.find(({ offer, provider }) => provider.slug === slug && offer.id === model)
+const interruptedCalls = (order: Order) =>
+  order.attempts.flatMap(({ errorType, model, provider, status }, at) => {
+    const candidate = rankedAs(order, provider, model)
     return status === "cancelled" && errorType === null && candidate !== undefined ? [{ at, candidate }] : []
   })
 

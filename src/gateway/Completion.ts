@@ -15,7 +15,7 @@ import { Idempotency, type SentKey } from "./Idempotency.ts"
 import { Intake } from "./Intake.ts"
 import { keptCompletion } from "./KeptCompletion.ts"
 import { Meter } from "./Meter.ts"
-import { type CacheControl, type Caller, type Facts, type Order, type Patience } from "./Order.ts"
+import { type CacheControl, type Caller, type Facts, type Order, type Patience, rankedAs } from "./Order.ts"
 import { Policy } from "./Policy.ts"
 import { Privacy, type Veil } from "./Privacy.ts"
 import { ReplyBuilder } from "./ReplyBuilder.ts"
@@ -100,9 +100,7 @@ export class Completion extends Context.Service<
                 case "Bypass":
                   return next
                 case "Hit": {
-                  const candidate = order.ranked.find(
-                    ({ offer, provider }) => provider.slug === found.entry.provider && offer.id === found.entry.model
-                  )
+                  const candidate = rankedAs(order, found.entry.provider, found.entry.model)
                   if (candidate !== undefined) return Effect.succeed(replayed(order, candidate, found.entry.reply))
                   // The provider that gave the answer is not allowed any more.
                   order.facts.cache = "miss"

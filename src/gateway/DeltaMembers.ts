@@ -2,6 +2,7 @@
  * Members of deltas that have no meaning here (sources, thoughts with their signatures, calls of older kinds), joined over a stream in the way
  * of OpenAI's own libraries: text follows text, lists grow, and parts of a list that bear the same `index` are one part.
  */
+import { Predicate } from "effect"
 
 type Members = Readonly<Record<string, unknown>>
 
@@ -13,7 +14,7 @@ export const joinedMember = (name: string, before: unknown, next: unknown): unkn
   if (next === null || next === undefined) return before
   if (typeof before === "string" && typeof next === "string") return repeated.has(name) ? next : before + next
   if (Array.isArray(next)) return joinedList(Array.isArray(before) ? before : [], next)
-  return isMembers(next) ? joinedMembers(isMembers(before) ? before : {}, next) : next
+  return Predicate.isObject(next) ? joinedMembers(Predicate.isObject(before) ? before : {}, next) : next
 }
 
 const joinedMembers = (before: Record<string, unknown>, next: Members): Record<string, unknown> => {
@@ -27,14 +28,11 @@ const joinedMembers = (before: Record<string, unknown>, next: Members): Record<s
 
 const joinedList = (before: Array<unknown>, next: ReadonlyArray<unknown>): Array<unknown> => {
   for (const part of next) {
-    const index = isMembers(part) ? part["index"] : undefined
+    const index = Predicate.isObject(part) ? part["index"] : undefined
     const known =
-      typeof index === "number" ? before.find((other) => isMembers(other) && other["index"] === index) : null
-    if (isMembers(known) && isMembers(part)) joinedMembers(known, part)
+      typeof index === "number" ? before.find((other) => Predicate.isObject(other) && other["index"] === index) : null
+    if (Predicate.isObject(known) && Predicate.isObject(part)) joinedMembers(known, part)
     else before.push(joinedMember("", undefined, part))
   }
   return before
 }
-
-const isMembers = (value: unknown): value is Record<string, unknown> =>
-  typeof value === "object" && value !== null && !Array.isArray(value)

@@ -5,6 +5,7 @@
 import { Clock, Context, Duration, Effect, Layer, Option, Schedule } from "effect"
 import { DependencyUnavailable, gatewayError, type GatewayError, NotFound } from "../domain/Errors.ts"
 import { isId } from "../domain/Ids.ts"
+import { DAY_MS } from "../domain/Money.ts"
 import { type Generation } from "../domain/Generation.ts"
 import { type GenerationPage, Ledger } from "../store/Ledger.ts"
 import { type StoreError } from "../store/StoreError.ts"
@@ -28,7 +29,6 @@ export type GenerationList = GenerationPage
 const LOOK_AGAIN = Duration.millis(50)
 const RECONCILE_EVERY_MS = 30_000
 const LOOKS_A_LEASE = 5
-const DAY_MS = 86_400_000
 
 export class Generations extends Context.Service<
   Generations,

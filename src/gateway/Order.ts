@@ -125,3 +125,7 @@ export const estimatedTokens = ({
   outputTokens,
   promptTokens
 }: Pick<Order<unknown>, "outputTokens" | "promptTokens">): number => promptTokens + (outputTokens ?? 0)
+
+/** The candidate of the order that goes by these names. */
+export const rankedAs = ({ ranked }: Order<unknown>, provider: string, model: string): Candidate | undefined =>
+  ranked.find((candidate) => candidate.provider.slug === provider && candidate.offer.id === model)

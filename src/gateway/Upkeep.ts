@@ -4,6 +4,7 @@
  * number of processes may do it.
  */
 import { Clock, Duration, Effect, Layer, Schedule } from "effect"
+import { DAY_MS } from "../domain/Money.ts"
 import { IdempotencyStore } from "../store/IdempotencyStore.ts"
 import { Ledger } from "../store/Ledger.ts"
 import { type StoreError } from "../store/StoreError.ts"
@@ -20,7 +21,6 @@ const PAUSE = Duration.millis(100)
 /** How many rows go at once, and how many move: that is written twice, and the embedded database does nothing else meanwhile. */
 const PIECE = 500
 const MOVED_PIECE = 200
-const DAY_MS = 86_400_000
 
 /** Clears piece by piece until there is no whole one, of `size` rows, left. `piece` answers how many rows went. */
 const cleared = (piece: (nowMs: number) => Effect.Effect<number, StoreError>, size: number) =>
@@ -40,7 +40,7 @@ export const layer = ({ archiveDays, retentionDays }: UpkeepOptions) =>
         archiveDays === null
           ? Effect.void
           : cleared((nowMs) => ledger.archive(nowMs - archiveDays * DAY_MS, MOVED_PIECE), MOVED_PIECE)
-      if (retentionDays === null) return yield* every(moving)
+      if (retentionDays === null) return archiveDays === null ? undefined : yield* every(moving)
       const dropping = Effect.flatMap(Clock.currentTimeMillis, (nowMs) =>
         Effect.ignore(ledger.forgetArchived(nowMs - retentionDays * DAY_MS))
       )

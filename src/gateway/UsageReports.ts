@@ -5,7 +5,7 @@
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import { gatewayError, type GatewayError, InvalidRequest } from "../domain/Errors.ts"
-import { monthOf } from "../domain/Money.ts"
+import { DAY_MS, monthOf, monthStartMs } from "../domain/Money.ts"
 import { Ledger, type Report, type ReportQuery } from "../store/Ledger.ts"
 import { orUnavailable } from "./OrUnavailable.ts"
 
@@ -21,7 +21,6 @@ export interface UsageFigures extends Report {
   readonly toMs: number
 }
 
-const DAY_MS = 86_400_000
 const MOST_DAYS = 366
 const MOST_GROUPS = 1_000
 
@@ -40,7 +39,7 @@ export class UsageReports extends Context.Service<
       const read = Effect.fn("UsageReports.read")(function* ({ fromMs, toMs, ...of }: UsageQuery) {
         const nowMs = yield* Clock.currentTimeMillis
         const toDay = toMs === null ? Math.floor(nowMs / DAY_MS) + 1 : Math.ceil(toMs / DAY_MS)
-        const fromDay = Math.floor((fromMs ?? monthStartMs(toDay * DAY_MS - 1)) / DAY_MS)
+        const fromDay = Math.floor((fromMs ?? monthStartMs(monthOf(toDay * DAY_MS - 1))) / DAY_MS)
         if (fromDay > toDay || toDay - fromDay > MOST_DAYS) {
           const message = `\`from\` comes before \`to\`, by at most ${MOST_DAYS} days.`
           return yield* gatewayError(
@@ -55,5 +54,3 @@ export class UsageReports extends Context.Service<
     })
   )
 }
-
-const monthStartMs = (ms: number): number => Date.parse(`${monthOf(ms)}-01T00:00:00Z`)

@@ -1,6 +1,7 @@
 /** What can be wrong with the text of a JSON body, told where it is and without a word of its content. */
 import { Result, type SchemaIssue } from "effect"
 import { type ValidationError } from "../api/Failure.ts"
+import { closingQuote } from "../domain/Json.ts"
 import { validationFaults } from "./ValidationFaults.ts"
 
 /** Deeper JSON than this is refused: nothing that a model reads needs it, and it breaks recursive code. */
@@ -27,23 +28,13 @@ const isTooDeep = (text: string): boolean => {
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at)
     if (code === 34) {
-      at = closingQuote(text, at)
+      at = closingQuote(text, at + 1)
       if (at === -1) return false
     } else if (code === 91 || code === 123) {
       if (++depth > MAX_DEPTH) return true
     } else if (code === 93 || code === 125) depth--
   }
   return false
-}
-
-/** Of the string that opens at `open`: the first quote with an even number of backslashes before it; -1: there is none. */
-const closingQuote = (text: string, open: number): number => {
-  for (let quote = text.indexOf('"', open + 1); quote !== -1; quote = text.indexOf('"', quote + 1)) {
-    let before = quote - 1
-    while (before > open && text.charCodeAt(before) === 92) before--
-    if ((quote - before) % 2 === 1) return quote
-  }
-  return -1
 }
 
 const invalidJson = (error: string, position: number | undefined): ValidationError => ({

@@ -1,5 +1,5 @@
 /**
- * Opens an embedded database that exists while the rest of the program is still being loaded, which halves a start. What is opened waits
+ * Opens an embedded database that exists while the rest of the program is still being loaded, which shortens a start. What is opened waits
  * for the layer of its directory. A failure is silent here: that layer then tries all of it again, and tells. Plain Node,
  * because it runs before Effect is loaded.
  */

@@ -8,7 +8,7 @@ import { type PgClient } from "@effect/sql-pg"
 import { Effect } from "effect"
 import { type SqlError } from "effect/sql/SqlError"
 import { idBound, idTimeMs } from "../domain/Ids.ts"
-import { monthEndMs, monthOf } from "../domain/Money.ts"
+import { DAY_MS, monthEndMs, monthOf, monthStartMs } from "../domain/Money.ts"
 import { generationColumns } from "./GenerationRow.ts"
 import { columnList } from "./Rows.ts"
 import { guard } from "./SqlFault.ts"
@@ -19,9 +19,8 @@ export const ARCHIVE_LOCK_ID = 0x746f6c61
 const IDLE_LIMIT_MS = 5_000
 
 /** Above this is no id of the archive. The settings let nothing into it that is younger than two days; clocks may differ. */
-export const youngestArchived = (nowMs: number): string => idBound("gen", nowMs - 86_400_000)
+export const youngestArchived = (nowMs: number): string => idBound("gen", nowMs - DAY_MS)
 
-const startMs = (month: string): number => Date.parse(`${month}-01T00:00:00Z`)
 const partitionOf = (month: string): string => `generations_${month.replace("-", "_")}`
 const monthOfPartition = (name: string): string => name.slice("generations_".length).replace("_", "-")
 
@@ -58,8 +57,8 @@ export const makeArchive = (sql: PgClient.PgClient) => {
   /** Made apart and attached: that asks for no lock that a reader or a writer of the archive would notice. */
   const makePartition = Effect.fnUntraced(function* (month: string) {
     const name = sql.literal(partitionOf(month))
-    const from = sql.literal(`'${idBound("gen", startMs(month))}'`)
-    const to = sql.literal(`'${idBound("gen", monthEndMs(startMs(month)))}'`)
+    const from = sql.literal(`'${idBound("gen", monthStartMs(month))}'`)
+    const to = sql.literal(`'${idBound("gen", monthEndMs(monthStartMs(month)))}'`)
     yield* sql`LOCK TABLE ONLY generations_archive IN SHARE UPDATE EXCLUSIVE MODE NOWAIT`
     yield* sql`CREATE TABLE ${name} (LIKE generations_archive INCLUDING ALL)`
     yield* sql`ALTER TABLE generations_archive ATTACH PARTITION ${name} FOR VALUES FROM (${from}) TO (${to})`
@@ -70,11 +69,11 @@ export const makeArchive = (sql: PgClient.PgClient) => {
     // The month after that of the youngest too, so that it is there before anything of it has to move.
     const needed = new Set([month, monthOf(monthEndMs(beforeMs))])
     for (const one of needed) if (!there.includes(one)) yield* makePartition(one)
-    const before = idBound("gen", Math.min(beforeMs, monthEndMs(startMs(month))))
+    const before = idBound("gen", Math.min(beforeMs, monthEndMs(monthStartMs(month))))
     const rows = yield* sql`
       WITH moved AS (
         DELETE FROM generations WHERE id = ANY(ARRAY(
-          SELECT id FROM generations WHERE id >= ${idBound("gen", startMs(month))} AND id < ${before}
+          SELECT id FROM generations WHERE id >= ${idBound("gen", monthStartMs(month))} AND id < ${before}
           ORDER BY id LIMIT ${limit} FOR UPDATE SKIP LOCKED
         )) RETURNING ${columns}
       )
@@ -102,7 +101,7 @@ export const makeArchive = (sql: PgClient.PgClient) => {
     }),
 
     forgetArchived: Effect.fn("Ledger.forgetArchived")(function* (beforeMs: number) {
-      const over = Effect.map(months, (all) => all.filter((month) => monthEndMs(startMs(month)) <= beforeMs))
+      const over = Effect.map(months, (all) => all.filter((month) => monthEndMs(monthStartMs(month)) <= beforeMs))
       const dropOldest = Effect.gen(function* () {
         const [oldest] = yield* over
         if (oldest === undefined) return false

@@ -1,9 +1,8 @@
 /** The periods that an overview looks at: each begins then, in Unix milliseconds, and lasts until now. */
-import { monthOf } from "../domain/Money.ts"
+import { DAY_MS, monthOf, monthStartMs } from "../domain/Money.ts"
 import type { ModelSpend, Report, ReportQuery } from "./Ledger.ts"
 
 const FIVE_MINUTES_MS = 300_000
-const DAY_MS = 86_400_000
 /** After every day that there can be, and within a Postgres integer. */
 const NEVER = 2_147_483_647
 const MODELS_SHOWN = 20
@@ -27,7 +26,7 @@ export const periodsOf = (nowMs: number): Periods => ({
 export const monthByModel = (nowMs: number): ReportQuery => ({
   keyId: null,
   ownerId: null,
-  fromDay: Date.parse(`${monthOf(nowMs)}-01T00:00:00Z`) / DAY_MS,
+  fromDay: monthStartMs(monthOf(nowMs)) / DAY_MS,
   toDay: NEVER,
   groupBy: ["model"],
   limit: MODELS_SHOWN

@@ -1,8 +1,7 @@
 /** What was used by day, in memory, summed up as Postgres does it. */
 import { type Generation } from "../domain/Generation.ts"
+import { DAY_MS } from "../domain/Money.ts"
 import type { Report, ReportFigures, ReportGroup, ReportPart, ReportQuery, ReportRow } from "./Ledger.ts"
-
-const DAY_MS = 86_400_000
 
 /** What one key used of one model at one provider on one day. */
 export interface UsageDay extends ReportFigures {

@@ -179,14 +179,19 @@ it.effect("never at the same provider, nor with another model", () => {
   }).pipe(Effect.scoped, Effect.provide(routerLayer))
 })
 
+/** A client that asks, and leaves a second later. */
+const leftAfterOneSecond = Effect.gen(function* () {
+  const scope = yield* Scope.make()
+  const fiber = yield* Effect.forkChild(Scope.provide(ran({}), scope), { startImmediately: true })
+  yield* TestClock.adjust(1_000)
+  yield* Fiber.interrupt(fiber)
+  yield* Scope.close(scope, Exit.void)
+})
+
 it.effect("a client that leaves while both are called pays for both prompts, and both are aborted", () => {
   const { heard, layer } = hedgedGateway({ alpha: after(5_000, "x"), beta: after(5_000, "y") })
   return Effect.gen(function* () {
-    const scope = yield* Scope.make()
-    const fiber = yield* Effect.forkChild(Scope.provide(ran({}), scope), { startImmediately: true })
-    yield* TestClock.adjust(1_000)
-    yield* Fiber.interrupt(fiber)
-    yield* Scope.close(scope, Exit.void)
+    yield* leftAfterOneSecond
     assert.deepStrictEqual(heard.aborted, ["alpha", "beta"])
     const record = yield* lastRecord
     assert.deepInclude(record, { cancelled: true, provider: "alpha" })
@@ -204,11 +209,7 @@ it.effect("a client that leaves while both are called pays for both prompts, and
 it.effect("of a client that leaves once the first has failed, the second's prompt is paid, once", () => {
   const { heard, layer } = hedgedGateway({ alpha: failsAfter(600), beta: after(5_000, "y") })
   return Effect.gen(function* () {
-    const scope = yield* Scope.make()
-    const fiber = yield* Effect.forkChild(Scope.provide(ran({}), scope), { startImmediately: true })
-    yield* TestClock.adjust(1_000)
-    yield* Fiber.interrupt(fiber)
-    yield* Scope.close(scope, Exit.void)
+    yield* leftAfterOneSecond
     assert.deepStrictEqual(heard.aborted, ["beta"])
     const record = yield* lastRecord
     assert.deepInclude(record, { cancelled: true, provider: "beta" })

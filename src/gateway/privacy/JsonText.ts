@@ -4,6 +4,7 @@
  * like JSON comes apart all the same: what is no string is searched as it stands.
  */
 import { Result } from "effect"
+import { closingQuote } from "../../domain/Json.ts"
 
 export interface Piece {
   /** Where the piece begins in the text: behind the quote of a string. */
@@ -16,7 +17,6 @@ export interface Piece {
 }
 
 const BACKSLASH = 92
-const QUOTE = 34
 
 /** One after the other, as they are asked for: who has found enough, or has no more time, makes no more of them. */
 export function* jsonPieces(text: string): Generator<Piece, void> {
@@ -35,15 +35,6 @@ export function* jsonPieces(text: string): Generator<Piece, void> {
     from = close + 1
   }
   if (text.length > from) yield between(from, text.length)
-}
-
-const closingQuote = (text: string, from: number): number => {
-  for (let at = from; at < text.length; at++) {
-    const code = text.charCodeAt(at)
-    if (code === BACKSLASH) at++
-    else if (code === QUOTE) return at
-  }
-  return -1
 }
 
 const stringPiece = (text: string, start: number, end: number): Piece => {
