@@ -131,10 +131,18 @@ layer(world, { timeout: "90 seconds" })("the console, for a user", (it) => {
       await page.locator("tbody a").click()
       await page.getByRole("heading", { name: "Attempts" }).waitFor()
 
-      // What the playground's key had is given back with it.
+      // What the playground's key had is given back with it; the list waits for that, however long it takes.
+      const isShown = Promise.withResolvers<void>()
+      await page.route("**/v1/portal/keys/*", async (route) => {
+        await isShown.promise
+        await route.continue()
+      })
       await menu.getByRole("link", { name: "Playground" }).click()
       await page.getByRole("button", { name: "Use another key" }).click()
       await menu.getByRole("link", { name: "Keys" }).click()
+      await page.getByRole("heading", { level: 1, name: "Keys" }).waitFor()
+      await page.evaluate("fetch('/health')")
+      isShown.resolve()
       await page.getByLabel("Show").selectOption("all")
       await page.getByRole("row").filter({ hasText: "console playground" }).getByText("revoked").waitFor()
 

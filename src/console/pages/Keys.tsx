@@ -19,6 +19,7 @@ import { useLoad } from "../useLoad.ts"
 import { Granted } from "./Granted.tsx"
 import { KeyForm } from "./KeyForm.tsx"
 import { KeySecret } from "./KeySecret.tsx"
+import { playKeyGivenBack } from "./playKeys.ts"
 import { type Source } from "./source.ts"
 
 export interface KeyList {
@@ -40,12 +41,18 @@ export const Keys = ({ source }: { readonly source: Source }) => {
   const [filter, setFilter] = useState("")
   const [shown, setShown] = useState("usable")
   const [task, setTask] = useState<Task | null>(null)
-  const keys = useLoad(`keys ${limit}`, (signal) => call<KeyList>(withQuery(source.keys, { limit }), { signal }), {
-    isSteady: true
-  })
-  const grants = useLoad("grants", async (signal) =>
-    source.isOwn ? await call<OwnGrants>("/v1/portal/grants", { signal }) : undefined
+  const keys = useLoad(
+    `keys ${limit}`,
+    async (signal) => {
+      await playKeyGivenBack()
+      return await call<KeyList>(withQuery(source.keys, { limit }), { signal })
+    },
+    { isSteady: true }
   )
+  const grants = useLoad("grants", async (signal) => {
+    await playKeyGivenBack()
+    return source.isOwn ? await call<OwnGrants>("/v1/portal/grants", { signal }) : undefined
+  })
   const reload = () => {
     keys.reload()
     grants.reload()

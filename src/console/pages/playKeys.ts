@@ -24,6 +24,12 @@ const isLeftBehind = ({ created_at, expires_at, name, status }: ApiKey): boolean
 
 const revoke = (path: string): Promise<unknown> => call(path, { method: "DELETE" })
 
+/** Pending while a key is given back. It never fails. */
+let givenBack: Promise<unknown> = Promise.resolve()
+
+/** Resolves once no key is being given back: what lists keys or what is left of a budget asks after that, or it would still show that key. */
+export const playKeyGivenBack = (): Promise<unknown> => givenBack
+
 /** What a key of a user's may have: a share of the budget, or what is left of it. */
 const budgetOf = ({ available_usd, monthly_budget_usd }: OwnGrants): number | null =>
   monthly_budget_usd === null || available_usd === null ? null : Math.min(available_usd, monthly_budget_usd * SHARE)
@@ -47,6 +53,8 @@ export const makePlayKey = async (): Promise<void> => {
 export const dropPlayKey = (): void => {
   const current: PlayKey | null = playKey.get()
   playKey.set(null)
+  if (current === null || current.path === null) return
   // Should it fail, the key ends by itself.
-  if (current !== null && current.path !== null) revoke(current.path).catch(() => undefined)
+  const revoked = revoke(current.path).catch(() => undefined)
+  givenBack = Promise.all([givenBack, revoked])
 }
