@@ -82,6 +82,7 @@ export class Accounts extends Context.Service<
         const ledger = yield* Ledger
         const ids = yield* Ids
         const events = yield* Events
+        const clock = yield* Clock.Clock
         const say = (type: EventType, { key }: KeyView) =>
           events.publish(type, {
             key_id: key.id,
@@ -197,17 +198,19 @@ export class Accounts extends Context.Service<
           return { view, secret: fresh.secret } satisfies IssuedKey
         })
 
-        const authenticate = Effect.fnUntraced(function* (sent: string) {
+        const authenticate = (sent: string): Effect.Effect<Caller, GatewayError> => {
           const read = readSecret(sent)
-          if (Option.isNone(read)) return yield* unauthenticated
-          const found = yield* orUnavailable(Cache.get(lookups, read.value.publicId))
-          if (Option.isNone(found)) return yield* unauthenticated
-          const nowMs = yield* Clock.currentTimeMillis
-          const key = found.value
-          if (!opens(key, read.value.hash, nowMs) || statusOf(key, nowMs) !== "active") return yield* unauthenticated
-          uses.set(key.id, nowMs)
-          return { key, limits: options.tiers[key.tier] } satisfies Caller
-        })
+          if (Option.isNone(read)) return unauthenticated
+          const { hash, publicId } = read.value
+          return Effect.flatMap(orUnavailable(Cache.get(lookups, publicId)), (found) => {
+            if (Option.isNone(found)) return unauthenticated
+            const nowMs = clock.currentTimeMillisUnsafe()
+            const key = found.value
+            if (!opens(key, hash, nowMs) || statusOf(key, nowMs) !== "active") return unauthenticated
+            uses.set(key.id, nowMs)
+            return Effect.succeed({ key, limits: options.tiers[key.tier] })
+          })
+        }
 
         return Accounts.of({ authenticate, issue, list, get, change, revoke, rotate })
       })

@@ -2,7 +2,7 @@
  * The models that can be asked for and who offers each: the providers' offers, indexed once. Routing, pricing and the model
  * list read the same index. A bare slug (`gpt-4o-mini`) resolves when only one model bears it.
  */
-import { Context, Effect, Layer } from "effect"
+import { Context, Effect, Layer, Result } from "effect"
 import { type Candidate } from "../domain/Catalog.ts"
 import { gatewayError, type GatewayError, ModelNotFound } from "../domain/Errors.ts"
 import { Providers } from "../providers/Providers.ts"
@@ -11,7 +11,7 @@ export class Catalog extends Context.Service<
   Catalog,
   {
     /** The model's full id and its offers, in the order of the settings. */
-    readonly resolve: (model: string) => Effect.Effect<Model, GatewayError>
+    readonly resolve: (model: string) => Result.Result<Model, GatewayError>
     /** Every model, by id. */
     readonly models: ReadonlyArray<Model>
   }
@@ -39,13 +39,13 @@ export class Catalog extends Context.Service<
         models,
         resolve: (model) => {
           const exact = byId.get(model)
-          if (exact !== undefined) return Effect.succeed({ id: model, candidates: exact })
+          if (exact !== undefined) return Result.succeed({ id: model, candidates: exact })
           const ids = bySlug.get(model) ?? []
           const only = ids.length === 1 ? ids[0] : undefined
           const candidates = only === undefined ? undefined : byId.get(only)
           return only === undefined || candidates === undefined
-            ? Effect.fail(gatewayError(new ModelNotFound({ model, ambiguous: ids })))
-            : Effect.succeed({ id: only, candidates })
+            ? Result.fail(gatewayError(new ModelNotFound({ model, ambiguous: ids })))
+            : Result.succeed({ id: only, candidates })
         }
       })
     })

@@ -94,6 +94,12 @@ export class Circuits extends Context.Service<
       /** Circuits whose streams broke off, and none has come to its end since. */
       const breaking = new Set<string>()
 
+      /**
+       * How many failures were heard of each circuit since its last success: it may be open, or on its way there. A circuit of this process alone that
+       * is not among them is closed and has none in a row, so that a success would change nothing.
+       */
+      const troubled = new Map<string, number>()
+
       /** How the outcome of a call counts. A circuit whose streams break off is not closed, nor its failures forgotten, by another first token. */
       const classifying = (key: string, opensStream: boolean) => (exit: Exit.Exit<unknown, unknown>) => {
         if (exit._tag === "Success" && breaking.has(key)) {
@@ -103,23 +109,51 @@ export class Circuits extends Context.Service<
         return classify(exit)
       }
 
-      const guarded = <A, R>(candidate: Candidate, call: Effect.Effect<A, ProviderError, R>, opensStream: boolean) => {
-        const key = keyOf(candidate)
-        return Effect.catch(
-          breaker.execute(call, { key, classify: classifying(key, opensStream) }),
-          (error): Effect.Effect<never, Failed> => {
-            if (error instanceof ProviderError) {
-              const failed = Effect.fail(error)
-              const { reason } = error
-              return reason._tag === "CredentialsRefused"
-                ? Effect.andThen(lockOut(candidate, reason.status), failed)
-                : failed
+      /** Tells the operator of credentials that a provider refused. */
+      const heard = (candidate: Candidate, { reason }: ProviderError) =>
+        reason._tag === "CredentialsRefused" ? lockOut(candidate, reason.status) : Effect.void
+
+      const guarded = <A, R>(candidate: Candidate, call: Effect.Effect<A, ProviderError, R>, opensStream: boolean) =>
+        Effect.suspend(() => {
+          const key = keyOf(candidate)
+          const before = troubled.get(key)
+          return Effect.matchEffect(breaker.execute(call, { key, classify: classifying(key, opensStream) }), {
+            onSuccess: (answer) => {
+              if (troubled.get(key) === before && !breaking.has(key)) troubled.delete(key)
+              return Effect.succeed(answer)
+            },
+            onFailure: (error): Effect.Effect<never, Failed> => {
+              troubled.set(key, (troubled.get(key) ?? 0) + 1)
+              if (error instanceof ProviderError) return Effect.andThen(heard(candidate, error), Effect.fail(error))
+              const retryAfterMs =
+                error.reason._tag === "CircuitOpen" ? Duration.toMillis(error.reason.retryAfter) : null
+              return Effect.fail(new CircuitClosedToCalls(retryAfterMs))
             }
-            const retryAfterMs = error.reason._tag === "CircuitOpen" ? Duration.toMillis(error.reason.retryAfter) : null
-            return Effect.fail(new CircuitClosedToCalls(retryAfterMs))
-          }
+          })
+        })
+
+      /** What is heard late of a call that nothing stood in the way of counts unless the circuit has opened meanwhile. */
+      const late = (candidate: Candidate, outcome: Effect.Effect<void, ProviderError>, opensStream: boolean) =>
+        Effect.ignore(
+          Effect.flatMap(breaker.state(keyOf(candidate)), ({ _tag }) =>
+            _tag === "Closed"
+              ? guarded(candidate, outcome, opensStream)
+              : Effect.catch(outcome, (error) => heard(candidate, error))
+          )
         )
-      }
+
+      /** A call without a circuit breaker's work, which is as much as the rest of a request's way: for circuits that have nothing to decide. */
+      const unguarded = <A, R>(candidate: Candidate, call: Effect.Effect<A, ProviderError, R>, opensStream: boolean) =>
+        Effect.matchEffect(call, {
+          onSuccess: (answer) =>
+            troubled.has(keyOf(candidate))
+              ? Effect.as(late(candidate, Effect.void, opensStream), answer)
+              : Effect.succeed(answer),
+          onFailure: (error) => {
+            const failed = Effect.fail(error)
+            return Effect.andThen(Effect.uninterruptible(late(candidate, failed, opensStream)), failed)
+          }
+        })
 
       return Circuits.of({
         // A probe is neither: a circuit that fails it was open all along.
@@ -132,7 +166,8 @@ export class Circuits extends Context.Service<
           (candidate, opensStream = false) =>
           (call) =>
             Effect.suspend(() => {
-              if (lockouts.isEmpty()) return guarded(candidate, call, opensStream)
+              const isUntroubled = store === null && !troubled.has(keyOf(candidate))
+              if (lockouts.isEmpty()) return (isUntroubled ? unguarded : guarded)(candidate, call, opensStream)
               return Effect.flatMap(lockouts.enter(candidate), (ms) =>
                 ms > 0
                   ? Effect.fail(new CircuitClosedToCalls(ms))

@@ -45,7 +45,7 @@ export class Intake extends Context.Service<
   Intake,
   {
     /** Leaves no trace, and does not explore. */
-    readonly route: (intent: Intent<unknown>) => Effect.Effect<Route>
+    readonly route: (intent: Intent<unknown>) => Route
     readonly begin: <Request>(intent: Intent<Request>) => Effect.Effect<Order<Request>>
   }
 >()("tollgate/gateway/Intake") {
@@ -56,6 +56,7 @@ export class Intake extends Context.Service<
         const catalog = yield* Catalog
         const ids = yield* Ids
         const stats = yield* ProviderStats
+        const clock = yield* Clock.Clock
 
         const inputOf = (intent: Intent<unknown>, candidates: ReadonlyArray<Candidate>): RankingInput => ({
           candidates,
@@ -73,11 +74,11 @@ export class Intake extends Context.Service<
           rank(inputOf(intent, candidates))
 
         /** The fallback models' candidates, behind the first model's. The whitelist binds them too. */
-        const fallbacks = Effect.fnUntraced(function* (intent: Intent<unknown>) {
+        const fallbacks = (intent: Intent<unknown>) => {
           const ranked: Array<Candidate> = []
           const excluded: Array<Exclusion> = []
           for (const name of intent.fallbackModels) {
-            const model = yield* Effect.result(catalog.resolve(name))
+            const model = catalog.resolve(name)
             if (Result.isFailure(model)) excluded.push({ slug: "*", model: name, reason: "unknown_model" })
             else if (!allowsModel(intent.caller.key.allowedModels, model.success.id)) {
               excluded.push({ slug: "*", model: model.success.id, reason: "not_allowed" })
@@ -88,12 +89,12 @@ export class Intake extends Context.Service<
             }
           }
           return { ranked, excluded }
-        })
+        }
 
-        const route = Effect.fnUntraced(function* (intent: Intent<unknown>) {
-          const model = yield* Effect.result(catalog.resolve(intent.model))
+        const route = (intent: Intent<unknown>): Route => {
+          const model = catalog.resolve(intent.model)
           const first = rankFor(intent, Result.isSuccess(model) ? model.success.candidates : [])
-          const rest = intent.fallbackModels.length === 0 ? { ranked: [], excluded: [] } : yield* fallbacks(intent)
+          const rest = intent.fallbackModels.length === 0 ? { ranked: [], excluded: [] } : fallbacks(intent)
           const ranked = rest.ranked.length === 0 ? first.ranked : [...first.ranked, ...rest.ranked]
           const excluded = rest.excluded.length === 0 ? first.excluded : [...first.excluded, ...rest.excluded]
           const id = Result.isSuccess(model) ? model.success.id : intent.model
@@ -106,8 +107,8 @@ export class Intake extends Context.Service<
               : ranked.length > 0
                 ? null
                 : unroutable(id, model.success.candidates, excluded, intent.promptTokens)
-          } satisfies Route as Route
-        })
+          }
+        }
 
         /** Now and then another of the first model's candidates goes first. */
         const exploring = (intent: Intent<unknown>, model: string, ranked: ReadonlyArray<Candidate>) => {
@@ -118,44 +119,45 @@ export class Intake extends Context.Service<
             : Effect.map(Random.next, (roll) => explored(ranked, others, roll))
         }
 
-        const begin = Effect.fnUntraced(function* <Request>(intent: Intent<Request>) {
-          const startedAtMs = yield* Clock.currentTimeMillis
-          const { excluded, model, ranked: best, unroutable } = yield* route(intent)
-          intent.facts.operation = intent.kind
-          intent.facts.tier = intent.caller.key.tier
-          const ranked = best.length < 2 ? best : yield* exploring(intent, model, best)
-          return {
-            generationId: ids.next("gen", startedAtMs),
-            caller: intent.caller,
-            request: intent.request,
-            model,
-            ranked,
-            excluded,
-            unroutable,
-            startedAtMs,
-            month: monthOf(startedAtMs),
-            promptTokens: intent.promptTokens,
-            outputTokens: intent.outputTokens,
-            choices: intent.choices,
-            streamed: intent.streamed,
-            facts: intent.facts,
-            patience: intent.patience ?? null,
-            affordableTokens: null,
-            attempts: [],
-            charges: [],
-            continuation: null,
-            produced: null,
-            account: {
-              intent: null,
-              reservedNano: 0,
-              extendedNano: 0,
-              heldTokens: null,
-              clamped: false,
-              opened: false,
-              settled: false
-            }
-          } satisfies Order<Request> as Order<Request>
-        })
+        const begin = <Request>(intent: Intent<Request>): Effect.Effect<Order<Request>> =>
+          Effect.suspend(() => {
+            const startedAtMs = clock.currentTimeMillisUnsafe()
+            const { excluded, model, ranked: best, unroutable } = route(intent)
+            intent.facts.operation = intent.kind
+            intent.facts.tier = intent.caller.key.tier
+            const orderOf = (ranked: ReadonlyArray<Candidate>): Order<Request> => ({
+              generationId: ids.next("gen", startedAtMs),
+              caller: intent.caller,
+              request: intent.request,
+              model,
+              ranked,
+              excluded,
+              unroutable,
+              startedAtMs,
+              month: monthOf(startedAtMs),
+              promptTokens: intent.promptTokens,
+              outputTokens: intent.outputTokens,
+              choices: intent.choices,
+              streamed: intent.streamed,
+              facts: intent.facts,
+              patience: intent.patience ?? null,
+              affordableTokens: null,
+              attempts: [],
+              charges: [],
+              continuation: null,
+              produced: null,
+              account: {
+                intent: null,
+                reservedNano: 0,
+                extendedNano: 0,
+                heldTokens: null,
+                clamped: false,
+                opened: false,
+                settled: false
+              }
+            })
+            return best.length < 2 ? Effect.succeed(orderOf(best)) : Effect.map(exploring(intent, model, best), orderOf)
+          })
 
         return Intake.of({ route, begin })
       })

@@ -75,7 +75,7 @@ export class RoutePreview extends Context.Service<
           readonly caller: Caller
         }) {
           const intent = chatIntent({ request, caller, facts: emptyFacts() }, options.modelsFallback)
-          const { excluded, model, ranked, unroutable } = yield* intake.route(intent)
+          const { excluded, model, ranked, unroutable } = intake.route(intent)
           if (!allowsModel(caller.key.allowedModels, model)) return yield* gatewayError(new ModelNotAllowed({ model }))
           if (unroutable?.reason._tag === "ModelNotFound") return yield* unroutable
           const likelyOutputTokens = likelyOutput(intent.outputTokens, intent.choices)

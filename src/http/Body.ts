@@ -7,7 +7,7 @@ import { Context, Effect, Layer } from "effect"
 import { HttpMethod, type HttpServerRequest } from "effect/http"
 import { type Readable } from "node:stream"
 import { BodyTooLarge, BodyTooSlow, gatewayError, type GatewayError } from "../domain/Errors.ts"
-import { type Deadlines, makeDeadlines } from "./Deadlines.ts"
+import { type Deadlines, makeDeadlines } from "../domain/Deadlines.ts"
 
 export interface BodyLimits {
   readonly maxBodyBytes: number

@@ -3,7 +3,7 @@
  * endpoints, but in one step. The API builder takes these requests through a dozen; that costs more time than everything
  * else that the gateway does (docs/performance.md).
  */
-import { Effect, Redacted, Schema, type Scope } from "effect"
+import { Context, Effect, Redacted, Schema, type Scope } from "effect"
 import { type Headers, HttpRouter, HttpServerRequest, type HttpServerResponse } from "effect/http"
 import { parseOptions } from "../api/Api.ts"
 import { IdempotencyHeaders } from "../api/Idempotency.ts"
@@ -51,39 +51,48 @@ export const route = <S extends Schema.Codec<unknown, unknown>, E, R>(
       const bodies = yield* Bodies
       const decode = Schema.decodeUnknownResult(Schema.toCodecJson(payload), parseOptions)
 
-      const admit = Effect.fnUntraced(function* (request: HttpServerRequest.HttpServerRequest, state: RequestState) {
+      const admit = (request: HttpServerRequest.HttpServerRequest, state: RequestState) => {
         const { headers } = request
         const credential = credentialOf(headers)
-        const caller = yield* accounts.authenticate(credential)
-        const text = hasBody(request) ? yield* bodies.read(request) : ""
-        const refused = text === "" ? undefined : refusedOutright(headers["content-type"], text)
-        if (refused !== undefined) return validationResponse([refused], state.requestId)
-        const misnamed = headers["idempotency-key"] === undefined ? undefined : namingFault(headers)
-        if (misnamed !== undefined) return validationResponse(misnamed, state.requestId)
-        const decoded = decode(parseJson(text))
-        if (decoded._tag === "Failure") {
-          return validationResponse(bodyFaults(text, decoded.failure.issue), state.requestId)
+
+        const read = (caller: Caller, text: string) => {
+          const refused = text === "" ? undefined : refusedOutright(headers["content-type"], text)
+          if (refused !== undefined) return Effect.succeed(validationResponse([refused], state.requestId))
+          const misnamed = headers["idempotency-key"] === undefined ? undefined : namingFault(headers)
+          if (misnamed !== undefined) return Effect.succeed(validationResponse(misnamed, state.requestId))
+          const decoded = decode(parseJson(text))
+          if (decoded._tag === "Failure") {
+            return Effect.succeed(validationResponse(bodyFaults(text, decoded.failure.issue), state.requestId))
+          }
+          return Effect.flatMap(withScope(caller, scope), () =>
+            handle({
+              payload: decoded.success,
+              headers,
+              caller,
+              idempotencyKey: sentKey(headers, credential),
+              state
+            })
+          )
         }
-        return yield* handle({
-          payload: decoded.success,
-          headers,
-          caller: yield* withScope(caller, scope),
-          idempotencyKey: sentKey(headers, credential),
-          state
-        })
-      })
+
+        return Effect.flatMap(accounts.authenticate(credential), (caller) =>
+          hasBody(request) ? Effect.flatMap(bodies.read(request), (text) => read(caller, text)) : read(caller, "")
+        )
+      }
 
       yield* router.add(
         "POST",
         path,
-        Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) =>
-          Effect.flatMap(CurrentRequest, (state) =>
-            Effect.catch(admit(request, state), (error) => {
+        Effect.withFiber((fiber) => {
+          const state = Context.getUnsafe(fiber.context, CurrentRequest)
+          return Effect.catch(
+            admit(Context.getUnsafe(fiber.context, HttpServerRequest.HttpServerRequest), state),
+            (error) => {
               rejected(state, error)
               return Effect.succeed(errorResponse(error, state.requestId))
-            })
+            }
           )
-        )
+        })
       )
     })
   )

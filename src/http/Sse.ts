@@ -7,7 +7,7 @@ import { type Cause, Effect, type Fiber, Stream } from "effect"
 import { type ChoiceDelta } from "../domain/Chat.ts"
 import { type CompletionEvent } from "../gateway/Closing.ts"
 import { type Head } from "../gateway/Completion.ts"
-import { type Deadlines } from "./Deadlines.ts"
+import { type Deadlines } from "../domain/Deadlines.ts"
 import { errorBody } from "./Failure.ts"
 
 /** After so long without a word a comment is due. */

@@ -15,7 +15,7 @@ import { makeReading } from "./LedgerReadSql.ts"
 import { makeRecovery } from "./LedgerRecoverySql.ts"
 import { makeReport } from "./LedgerReportSql.ts"
 import { makeSeries } from "./LedgerSeriesSql.ts"
-import { guard } from "./SqlFault.ts"
+import { guard, makeGuard } from "./SqlFault.ts"
 
 /** How many entries go to the database at once at most. */
 const GROUP_SIZE = 256
@@ -35,10 +35,12 @@ export const makeLedgerSql: Effect.Effect<Ledger["Service"], never, PgClient.PgC
   function* () {
     const sql = yield* PgClient.PgClient
 
+    const guardWrite = yield* makeGuard
+
     const writeEntries = Effect.fnUntraced(function* (entries: ReadonlyArray<LedgerEntry>) {
       const { settled, voided, asked } = groupParameters(entries)
       const statement = sql<Refusal>`SELECT * FROM ledger_write(${settled}::jsonb, ${voided}::text[], ${asked}::jsonb)`
-      const refusals = yield* guard(
+      const refusals = yield* guardWrite(
         // Two keys that reserve one id at the same moment: the later one fails on the entry, and finds it when it looks again.
         Effect.catchIf(
           statement,

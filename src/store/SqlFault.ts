@@ -5,6 +5,7 @@
  */
 import { Duration, Effect, Fiber } from "effect"
 import { SqlError } from "effect/sql/SqlError"
+import { makeDeadlines } from "../domain/Deadlines.ts"
 import { StoreError } from "./StoreError.ts"
 
 /** No statement of a store may take longer, waiting for a connection included. */
@@ -37,6 +38,8 @@ export const isUnavailable = (error: SqlError): boolean =>
 export const isRefusal = ({ cause }: StoreError): boolean =>
   cause instanceof SqlError && isRefusalCode(codeOf(cause.reason.cause))
 
+const outOfTime = (): StoreError => databaseError(new Error("the database did not answer in time"))
+
 /**
  * Runs a statement within its time limit. The statement is given up in the background, because cancelling it on a server that
  * does not answer takes seconds of its own.
@@ -48,15 +51,45 @@ const bounded = <A, E, R>(statement: Effect.Effect<A, E, R>): Effect.Effect<A, E
       Effect.onInterrupt(() => giveUp),
       Effect.timeoutOrElse({
         duration: STATEMENT_LIMIT,
-        orElse: () => Effect.fail(databaseError(new Error("the database did not answer in time")))
+        orElse: () => Effect.fail(outOfTime())
       })
     )
   })
 
 /** Turns a statement's failures into `StoreError` or defects, within the time limit. */
 export const guard = <A, R>(statement: Effect.Effect<A, SqlError | StoreError, R>): Effect.Effect<A, StoreError, R> =>
-  bounded(statement).pipe(
-    Effect.catchTag("SqlError", (error) =>
-      isUnavailable(error) ? Effect.fail(databaseError(error)) : Effect.die(error)
-    )
+  judged(bounded(statement))
+
+const judged = <A, R>(statement: Effect.Effect<A, SqlError | StoreError, R>): Effect.Effect<A, StoreError, R> =>
+  Effect.catchTag(statement, "SqlError", (error) =>
+    isUnavailable(error) ? Effect.fail(databaseError(error)) : Effect.die(error)
   )
+
+/**
+ * A `guard` for statements that many requests wait for: one fiber each and no timer, because all are looked after together, so that one that
+ * is late is noticed up to a second later. The scope is that of who makes such statements.
+ */
+export const makeGuard = Effect.gen(function* () {
+  const deadlines = yield* makeDeadlines(Duration.toMillis(STATEMENT_LIMIT))
+  return <A>(statement: Effect.Effect<A, SqlError | StoreError>): Effect.Effect<A, StoreError> =>
+    judged(
+      Effect.withFiber(({ context }) =>
+        Effect.callback<A, SqlError | StoreError>((resume) => {
+          // In what the caller is in: a transaction, a trace.
+          const fiber = Effect.runForkWith(context)(statement)
+          const ended = deadlines.begin(() => {
+            resume(Effect.fail(outOfTime()))
+            fiber.interruptUnsafe()
+          })
+          fiber.addObserver((exit) => {
+            ended()
+            resume(exit)
+          })
+          return Effect.sync(() => {
+            ended()
+            fiber.interruptUnsafe()
+          })
+        })
+      )
+    )
+})

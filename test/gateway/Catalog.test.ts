@@ -18,7 +18,7 @@ it.effect(
     Effect.gen(function* () {
       const catalog = yield* Catalog
       const named = (model: string) =>
-        Effect.map(catalog.resolve(model), ({ candidates, id }) => [
+        Effect.map(Effect.fromResult(catalog.resolve(model)), ({ candidates, id }) => [
           id,
           ...candidates.map(({ provider }) => provider.slug)
         ])
@@ -36,7 +36,8 @@ it.effect(
 it.effect("an ambiguous slug names what it could mean; an unknown name nothing", () =>
   Effect.gen(function* () {
     const catalog = yield* Catalog
-    const refusal = (model: string) => Effect.map(Effect.flip(catalog.resolve(model)), ({ reason }) => reason)
+    const refusal = (model: string) =>
+      Effect.map(Effect.flip(Effect.fromResult(catalog.resolve(model))), ({ reason }) => reason)
     assert.deepInclude(yield* refusal("twin"), {
       _tag: "ModelNotFound",
       model: "twin",

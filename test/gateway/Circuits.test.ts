@@ -1,6 +1,6 @@
 /** Circuits and streams: what a first token says, what a break, what an end. Failures of whole calls are in Router.test.ts. */
 import { assert, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { Deferred, Effect, Exit, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import { Circuits } from "../../src/gateway/Circuits.ts"
 import { Cut, ProviderError, type ProviderReason, Rejected } from "../../src/providers/Provider.ts"
@@ -101,4 +101,54 @@ it.effect("a break that is the request's own fault counts for nothing", () =>
     for (let count = 0; count < 10; count++) yield* Effect.andThen(firstToken, broke(alpha, filtered))
     assert.strictEqual(yield* stateOf(), "closed")
   }).pipe(Effect.provide(Circuits.layerMemory))
+)
+
+/** A call that stays open until it is told how it ends. */
+const open = Effect.gen(function* () {
+  const { guard } = yield* Circuits
+  const outcome = yield* Deferred.make<void, ProviderError>()
+  const call = yield* Effect.forkChild(guard(alpha)(Deferred.await(outcome)), { startImmediately: true })
+  const ends = (exit: Exit.Exit<void, ProviderError>) => Effect.andThen(Deferred.done(outcome, exit), Fiber.await(call))
+  return { answers: ends(Exit.void), fails: ends(Exit.fail(errorOf(new Cut({ detail: "reset" })))) }
+})
+
+it.effect("calls that began together and fail one after the other open the circuit", () =>
+  Effect.gen(function* () {
+    const { stateOf } = yield* asked
+    const calls = yield* Effect.replicateEffect(open, 5)
+    for (const [at, { fails }] of calls.entries()) {
+      assert.strictEqual(yield* stateOf(), "closed", `before failure ${at + 1}`)
+      yield* fails
+    }
+    assert.strictEqual(yield* stateOf(), "open")
+  }).pipe(Effect.provide(Circuits.layerMemory))
+)
+
+it.effect("the answer to a call that began before others failed starts the count anew", () =>
+  Effect.gen(function* () {
+    const { stateOf } = yield* asked
+    const { answers } = yield* open
+    for (let count = 0; count < 4; count++) yield* (yield* open).fails
+    yield* answers
+    for (let count = 0; count < 4; count++) yield* (yield* open).fails
+    assert.strictEqual(yield* stateOf(), "closed")
+    yield* (yield* open).fails
+    assert.strictEqual(yield* stateOf(), "open")
+  }).pipe(Effect.provide(Circuits.layerMemory))
+)
+
+it.effect(
+  "what is heard of a call from before, once the circuit is open, neither closes it nor makes its pause longer",
+  () =>
+    Effect.gen(function* () {
+      const { stateOf, whole } = yield* asked
+      const [good, bad] = [yield* open, yield* open]
+      for (let count = 0; count < 5; count++) yield* (yield* open).fails
+      yield* good.answers
+      assert.strictEqual(yield* stateOf(), "open")
+      yield* TestClock.adjust("1 second")
+      yield* bad.fails
+      yield* whole
+      assert.strictEqual(yield* stateOf(), "closed")
+    }).pipe(Effect.provide(Circuits.layerMemory))
 )

@@ -61,7 +61,7 @@ it.effect("speed: one request in fifty tries another; the same ones for the same
     assert.deepStrictEqual([...new Set(tried)].sort(), ["beta", "gamma"])
     assert.deepStrictEqual(yield* firsts({ sort: "latency" }, "a seed"), found)
     assert.notDeepEqual(yield* firsts({ sort: "latency" }, "another"), found)
-    const route = yield* (yield* Intake).route(intentWith({ sort: "latency" }))
+    const route = (yield* Intake).route(intentWith({ sort: "latency" }))
     assert.strictEqual(route.ranked[0]?.provider.slug, "alpha")
   }).pipe(Effect.provide(layer))
 )

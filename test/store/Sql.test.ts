@@ -1,12 +1,12 @@
 /** The database layers: migrations by several processes at once, and what happens while the database is away. */
 import { assert, it } from "@effect/vitest"
-import { Context, Effect, Exit, Fiber, Layer, Redacted } from "effect"
+import { Context, Deferred, Effect, Exit, Fiber, Layer, Redacted } from "effect"
 import { TestClock } from "effect/testing"
 import { SqlClient } from "effect/sql"
 import { readdirSync } from "node:fs"
 import { Ledger } from "../../src/store/Ledger.ts"
 import { Sql } from "../../src/store/Sql.ts"
-import { guard } from "../../src/store/SqlFault.ts"
+import { guard, makeGuard } from "../../src/store/SqlFault.ts"
 import { freshDatabase } from "../support/Postgres.ts"
 import { proxyTo } from "./databaseProxy.ts"
 
@@ -124,5 +124,34 @@ it.effect("gives up on a database that does not answer, and recovers when it doe
     )
     yield* proxy.thaw
     yield* ledger.ping
+  })
+)
+
+it.effect("gives up on a group of writes that the database does not answer, and recovers when it does", () =>
+  Effect.gen(function* () {
+    const { proxy, url } = yield* proxied
+    const ledger = Context.get(yield* Layer.build(Ledger.layer.pipe(Layer.provide(layerAt(url)))), Ledger)
+    const write = ledger.void(`gen_${"0".repeat(32)}`)
+    yield* write
+    const silent = proxy.freeze()
+    const waiting = yield* Effect.forkChild(Effect.flip(write))
+    yield* Effect.promise(() => silent)
+    yield* TestClock.adjust("6 seconds")
+    assert.strictEqual((yield* Fiber.join(waiting)).dependency, "database")
+    yield* proxy.thaw
+    yield* write
+  })
+)
+
+it.effect("a statement that nobody waits for any longer is given up", () =>
+  Effect.gen(function* () {
+    const guarded = yield* makeGuard
+    const givenUp = yield* Deferred.make<void>()
+    const waiting = yield* Effect.forkChild(
+      guarded(Effect.onInterrupt(Effect.never, () => Deferred.succeed(givenUp, undefined))),
+      { startImmediately: true }
+    )
+    yield* Fiber.interrupt(waiting)
+    yield* Deferred.await(givenUp)
   })
 )
