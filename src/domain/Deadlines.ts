@@ -1,28 +1,34 @@
 /**
- * Time limits for many things at once that all have the same length. One look after them a second is cheaper than a timer for each; what is
- * late is noticed up to a second later, or a quarter of the limit where that is less.
+ * Time limits for many things at once. One look after all of them a second is cheaper than a timer for each; what is late is noticed up to
+ * a second later, or a quarter of the limit where that is less.
  */
 import { Clock, Duration, Effect, Schedule, type Scope } from "effect"
 
 const LOOK_EVERY_MS = 1_000
 
+export interface Deadline {
+  /** The time begins anew. */
+  readonly again: () => void
+  readonly end: () => void
+}
+
 export interface Deadlines {
-  /** Calls `onLate` unless what is answered is called before. */
-  readonly begin: (onLate: () => void) => () => void
+  /** Calls `onLate` when the time is over; once, unless it is begun anew then. */
+  readonly begin: (onLate: () => void) => Deadline
 }
 
 /** Looks until the scope closes. */
 export const makeDeadlines = (limitMs: number): Effect.Effect<Deadlines, never, Scope.Scope> =>
   Effect.gen(function* () {
     const clock = yield* Clock.Clock
-    /** The oldest first: all have the same limit. */
-    const running = new Map<object, { readonly untilMs: number; readonly onLate: () => void }>()
+    const running = new Set<{ untilMs: number; readonly onLate: () => void }>()
+    const untilMs = () => clock.currentTimeMillisUnsafe() + limitMs
     const look = Effect.sync(() => {
       const nowMs = clock.currentTimeMillisUnsafe()
-      for (const [one, { onLate, untilMs }] of running) {
-        if (untilMs > nowMs) return
+      for (const one of running) {
+        if (one.untilMs > nowMs) continue
         running.delete(one)
-        onLate()
+        one.onLate()
       }
     })
     yield* Effect.forkScoped(
@@ -30,9 +36,15 @@ export const makeDeadlines = (limitMs: number): Effect.Effect<Deadlines, never, 
     )
     return {
       begin: (onLate) => {
-        const one = {}
-        running.set(one, { untilMs: clock.currentTimeMillisUnsafe() + limitMs, onLate })
-        return () => void running.delete(one)
+        const one = { untilMs: untilMs(), onLate }
+        running.add(one)
+        return {
+          again: () => {
+            one.untilMs = untilMs()
+            running.add(one)
+          },
+          end: () => void running.delete(one)
+        }
       }
     }
   })

@@ -7,7 +7,7 @@ import { Context, Effect, Layer } from "effect"
 import { HttpMethod, type HttpServerRequest } from "effect/http"
 import { type Readable } from "node:stream"
 import { BodyTooLarge, BodyTooSlow, gatewayError, type GatewayError } from "../domain/Errors.ts"
-import { type Deadlines, makeDeadlines } from "../domain/Deadlines.ts"
+import { type Deadline, type Deadlines, makeDeadlines } from "../domain/Deadlines.ts"
 
 export interface BodyLimits {
   readonly maxBodyBytes: number
@@ -65,7 +65,7 @@ class Reading {
   readonly #endings: Endings
   readonly #chunks: Array<Buffer> = []
   #bytes = 0
-  #unlimit: (() => void) | null = null
+  #limit: Deadline | null = null
 
   constructor(source: Readable, maxBytes: number, endings: Endings) {
     this.#source = source
@@ -78,7 +78,7 @@ class Reading {
   }
 
   limit(deadlines: Deadlines, onLate: () => void): void {
-    this.#unlimit = deadlines.begin(() => {
+    this.#limit = deadlines.begin(() => {
       this.#source.pause()
       this.stop()
       onLate()
@@ -90,7 +90,7 @@ class Reading {
     this.#source.off("end", this.#onEnd)
     this.#source.off("close", this.#onLeft)
     this.#source.off("error", this.#onLeft)
-    this.#unlimit?.()
+    this.#limit?.end()
   }
 
   readonly #onData = (chunk: Buffer): void => {

@@ -1,27 +1,31 @@
 /** Chat completions at the edge: the decoded request to the gateway, its answer to JSON or to Server-Sent Events. */
 import { Effect } from "effect"
-import { type Headers, HttpServerResponse } from "effect/http"
+import { type Headers, type HttpServerRequest, HttpServerResponse } from "effect/http"
 import { ChatRequest } from "../domain/Chat.ts"
 import { Completion, type Completed } from "../gateway/Completion.ts"
 import { type CacheControl } from "../gateway/Order.ts"
 import { makeDeadlines } from "../domain/Deadlines.ts"
 import { route } from "./Metered.ts"
 import { patienceOf } from "./Patience.ts"
-import { makeEncode, SILENCE_MS } from "./Sse.ts"
+import { makeWrite, SILENCE_MS } from "./Sse.ts"
 
 export const layer = route(
   { path: "/v1/chat/completions", payload: ChatRequest, scope: "chat:write" },
   Effect.gen(function* () {
     const completion = yield* Completion
-    const encode = makeEncode(yield* makeDeadlines(SILENCE_MS))
+    const write = makeWrite(yield* makeDeadlines(SILENCE_MS))
 
-    const streamResponse = ({ events, head }: Extract<Completed, { readonly _tag: "Stream" }>, requestId: string) =>
-      HttpServerResponse.stream(encode(head, events, requestId), {
+    const streamResponse = (
+      { events, head }: Extract<Completed, { readonly _tag: "Stream" }>,
+      request: HttpServerRequest.HttpServerRequest,
+      requestId: string
+    ) =>
+      HttpServerResponse.stream(write(request, head, events, requestId), {
         contentType: "text/event-stream; charset=utf-8",
         headers: { "cache-control": "no-cache", "x-accel-buffering": "no" }
       })
 
-    return ({ caller, headers, idempotencyKey, payload, state }) =>
+    return ({ caller, headers, idempotencyKey, payload, request, state }) =>
       Effect.map(
         completion.run({
           request: payload,
@@ -32,7 +36,7 @@ export const layer = route(
           patience: patienceOf(headers)
         }),
         (completed) =>
-          completed._tag === "Reply" ? jsonResponse(completed) : streamResponse(completed, state.requestId)
+          completed._tag === "Reply" ? jsonResponse(completed) : streamResponse(completed, request, state.requestId)
       )
   })
 )

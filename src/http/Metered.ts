@@ -22,6 +22,7 @@ import { validationFaults } from "./ValidationFaults.ts"
 
 /** A request that was let in. */
 export interface Admitted<Payload> {
+  readonly request: HttpServerRequest.HttpServerRequest
   readonly payload: Payload
   readonly headers: Headers.Headers
   readonly caller: Caller
@@ -66,6 +67,7 @@ export const route = <S extends Schema.Codec<unknown, unknown>, E, R>(
           }
           return Effect.flatMap(withScope(caller, scope), () =>
             handle({
+              request,
               payload: decoded.success,
               headers,
               caller,

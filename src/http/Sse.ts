@@ -3,12 +3,15 @@
  * choice's role comes once and its finish reason once; the usage chunk and `[DONE]` come last, also after a failure. A silence of
  * fifteen seconds is filled with a comment, so that no proxy takes the connection for dead. It cannot fail.
  */
-import { type Cause, Effect, type Fiber, Stream } from "effect"
+import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
+import { Cause, Effect, Pull, Scope, Stream } from "effect"
+import { type HttpServerRequest } from "effect/http"
 import { type ChoiceDelta } from "../domain/Chat.ts"
 import { type CompletionEvent } from "../gateway/Closing.ts"
 import { type Head } from "../gateway/Completion.ts"
 import { type Deadlines } from "../domain/Deadlines.ts"
 import { errorBody } from "./Failure.ts"
+import { StreamedBody } from "./StreamedBody.ts"
 
 /** After so long without a word a comment is due. */
 export const SILENCE_MS = 15_000
@@ -16,7 +19,7 @@ const keepAlive = ": keep-alive\n\n"
 const done = "data: [DONE]\n\n"
 
 /** The events of one stream as text; keeps what must come once. */
-class ChunkWriter {
+export class ChunkWriter {
   readonly #open: string
   readonly #head: Head
   readonly #requestId: string
@@ -63,52 +66,36 @@ class ChunkWriter {
   }
 }
 
-/** `silences`: of the length after which a comment is due. */
-export const makeEncode =
+/**
+ * Writes the events onto the response to `request`, once its head is written. What is answered is the response's body: it ends when all was
+ * written, and says nothing itself. `silences`: of the length after which a comment is due.
+ */
+export const makeWrite =
   (silences: Deadlines) =>
-  (head: Head, events: Stream.Stream<CompletionEvent>, requestId: string): Stream.Stream<Uint8Array> => {
-    const writer = new ChunkWriter(head, requestId)
-    return events.pipe(
+  (
+    request: HttpServerRequest.HttpServerRequest,
+    head: Head,
+    events: Stream.Stream<CompletionEvent>,
+    requestId: string
+  ): Stream.Stream<never> =>
+    Stream.transformPull(events, (pull, scope) => {
+      const chunks = new ChunkWriter(head, requestId)
+      const body = new StreamedBody(NodeHttpServerRequest.toServerResponse(request))
+      const silence = silences.begin(() => {
+        if (!body.isFull) body.write(keepAlive)
+        silence.again()
+      })
+      const writing: Pull.Pull<never> = Effect.flatMap(pull, (events) => {
+        let text = ""
+        for (const event of events) text += chunks.write(event)
+        silence.again()
+        const hasRoom = events[events.length - 1]?._tag === "Usage" ? body.writeTogether(text) : body.write(text)
+        return hasRoom ? writing : Effect.andThen(body.drained, writing)
+      })
       // A defect on the way ends the connection without `[DONE]`: what is no clean end must not look like one.
-      Stream.mapArray((chunk) => [chunk.map((event) => writer.write(event)).join("")]),
-      Stream.concat(Stream.succeed(done)),
-      withKeepAlive(silences),
-      Stream.encodeText
-    )
-  }
-
-type Texts = readonly [string, ...Array<string>]
-
-/** Puts a comment into every silence. The pull that is waited for goes on in a fiber of its own meanwhile. */
-const withKeepAlive =
-  (silences: Deadlines) =>
-  (stream: Stream.Stream<string>): Stream.Stream<string> =>
-    Stream.transformPull(stream, (pull, scope) => {
-      let pending: Fiber.Fiber<Texts, Cause.Done> | null = null
-      const awaited = (fiber: Fiber.Fiber<Texts, Cause.Done>) =>
-        Effect.callback<Texts, Cause.Done>((resume) => {
-          const heard = silences.begin(() => {
-            unobserve()
-            resume(Effect.succeed([keepAlive]))
-          })
-          const unobserve = fiber.addObserver((exit) => {
-            heard()
-            pending = null
-            resume(exit)
-          })
-          return Effect.sync(() => {
-            heard()
-            unobserve()
-          })
-        })
-      return Effect.succeed(
-        Effect.suspend(() =>
-          pending === null
-            ? Effect.flatMap(Effect.forkIn(pull, scope, { startImmediately: true }), (fiber) => {
-                pending = fiber
-                return awaited(fiber)
-              })
-            : awaited(pending)
-        )
-      )
+      const written = Pull.catchDone(writing, () => {
+        body.writeTogether(done)
+        return Cause.done()
+      })
+      return Effect.as(Scope.addFinalizer(scope, Effect.sync(silence.end)), written)
     })

@@ -77,16 +77,16 @@ export const makeGuard = Effect.gen(function* () {
         Effect.callback<A, SqlError | StoreError>((resume) => {
           // In what the caller is in: a transaction, a trace.
           const fiber = Effect.runForkWith(context)(statement)
-          const ended = deadlines.begin(() => {
+          const limit = deadlines.begin(() => {
             resume(Effect.fail(outOfTime()))
             fiber.interruptUnsafe()
           })
           fiber.addObserver((exit) => {
-            ended()
+            limit.end()
             resume(exit)
           })
           return Effect.sync(() => {
-            ended()
+            limit.end()
             fiber.interruptUnsafe()
           })
         })
