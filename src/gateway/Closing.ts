@@ -2,7 +2,8 @@
  * The endings of an order. Whatever they are (answered whole, streamed to the end, broken off, failed, cancelled), the ledger is
  * settled once, with what the provider reported or with what was counted here, and the generation says how it came about.
  */
-import { Clock, Context, Effect, Layer, type Scope, Stream } from "effect"
+import * as Arr from "effect/Array"
+import { Cause, Clock, Context, Effect, Layer, type Pull, type Scope, Stream } from "effect"
 import { type Candidate } from "../domain/Catalog.ts"
 import { type ChatEvent, type ChatReply, type ChoiceDelta, type UsageInfo } from "../domain/Chat.ts"
 import { gatewayError, type GatewayError, ProvidersFailed, ProvidersTimedOut } from "../domain/Errors.ts"
@@ -144,14 +145,19 @@ export class Closing extends Context.Service<
         let usage: TokenUsage | null = null
         let broken: ProviderError | GatewayError | null = null
 
-        const observe = (event: ChatEvent): ChatEvent => {
-          if (event._tag === "End") {
-            usage = event.usage
-            return event
+        /** What of it goes to the client. */
+        const observe = (chunk: ReadonlyArray<ChatEvent>): ReadonlyArray<CompletionEvent> => {
+          const deltas: Array<CompletionEvent> = []
+          for (const event of chunk) {
+            if (event._tag === "End") {
+              usage = event.usage
+              continue
+            }
+            output.add(event.choices)
+            for (const choice of event.choices) finishReason = choice.finish_reason ?? finishReason
+            deltas.push(event)
           }
-          output.add(event.choices)
-          for (const choice of event.choices) finishReason = choice.finish_reason ?? finishReason
-          return event
+          return deltas
         }
 
         const finish = Effect.gen(function* () {
@@ -162,35 +168,42 @@ export class Closing extends Context.Service<
             timeToFirstTokenMs: firstTokenAtMs - order.startedAtMs,
             finishReason: broken === null ? finishReason : "error"
           }
-          const last: Array<CompletionEvent> = []
           const candidate = order.continuation?.candidate ?? answer.candidate
-          if (broken !== null) {
-            if (broken._tag === "ProviderError") {
-              markBroken(order, broken)
-              stats.broke(candidate.provider.slug, candidate.offer.id)
-              yield* circuits.broke(candidate, broken)
-            }
-            last.push({ _tag: "Failed", error: streamError(order, broken) })
-          } else if (answer.source === "upstream") {
+          if (broken?._tag === "ProviderError") {
+            markBroken(order, broken)
+            stats.broke(candidate.provider.slug, candidate.offer.id)
+            yield* circuits.broke(candidate, broken)
+          } else if (broken === null && answer.source === "upstream") {
             yield* circuits.completed(candidate)
             const isTimed = order.continuation === null && nowMs > firstTokenAtMs && ending.usage.completionTokens > 1
             const speed = (ending.usage.completionTokens * 1000) / (nowMs - firstTokenAtMs)
             if (isTimed) stats.recordSpeed(candidate.provider.slug, candidate.offer.id, speed)
           }
-          const errorType = broken === null ? null : errorTypeOf(streamError(order, broken))
-          last.push({ _tag: "Usage", usage: usageInfo(yield* meter.settle(order, { ...ending, errorType })) })
-          return last
+          const error = broken === null ? null : streamError(order, broken)
+          const errorType = error === null ? null : errorTypeOf(error)
+          const settled = yield* meter.settle(order, { ...ending, errorType })
+          const last: CompletionEvent = { _tag: "Usage", usage: usageInfo(settled) }
+          return error === null
+            ? Arr.of(last)
+            : Arr.make<Arr.NonEmptyArray<CompletionEvent>>({ _tag: "Failed", error }, last)
         })
 
-        return events.pipe(
-          Stream.map(observe),
-          Stream.filter((event) => event._tag === "Choices"),
-          Stream.catch((error) => {
-            broken = error
-            return Stream.empty
-          }),
-          Stream.concat(Stream.fromIterableEffect(finish))
-        )
+        // One step for what would be five of `Stream`: every token takes them.
+        return Stream.transformPull(events, (pull) => {
+          let isOver = false
+          const next: Pull.Pull<Arr.NonEmptyReadonlyArray<CompletionEvent>> = Effect.matchEffect(pull, {
+            onSuccess: (chunk) => {
+              const deltas = observe(chunk)
+              return Arr.isReadonlyArrayNonEmpty(deltas) ? Effect.succeed(deltas) : next
+            },
+            onFailure: (error) => {
+              if (!Cause.isDone(error)) broken = error
+              isOver = true
+              return finish
+            }
+          })
+          return Effect.succeed(Effect.suspend(() => (isOver ? Cause.done() : next)))
+        })
       })
 
       return Closing.of({

@@ -2,7 +2,7 @@
  * What happens to a chat request: the policies in spec.md's order, the privacy guard, the prompt cache, the router, and the record that
  * every ending leaves. A cache hit and a provider's answer are one type here, and a stream is the same answer in pieces.
  */
-import { Context, Effect, Layer, type Scope, Stream } from "effect"
+import { Cause, Context, Effect, Layer, type Scope, Stream } from "effect"
 import { type Candidate } from "../domain/Catalog.ts"
 import { type ChatReply, type ChatRequest, type UsageInfo } from "../domain/Chat.ts"
 import { type GatewayError } from "../domain/Errors.ts"
@@ -196,16 +196,20 @@ const kept = (order: Order<ChatRequest>, answer: Answer, miss: Miss): Effect.Eff
       : miss.store({ provider: answer.candidate.provider.slug, model: answer.candidate.offer.id, reply })
   if (answer.body._tag === "Whole") return Effect.as(keep(answer.body.reply), answer)
   const builder = new ReplyBuilder()
-  const events = answer.body.events.pipe(
-    Stream.mapArrayEffect((chunk) => {
-      let ended = false
-      for (const event of chunk) {
-        builder.add(event)
-        ended ||= event._tag === "End"
-      }
-      return ended ? Effect.as(keep(builder.build()), chunk) : Effect.succeed(chunk)
-    }),
-    Stream.tapError(() => miss.fail)
+  const events = Stream.transformPull(answer.body.events, (pull) =>
+    Effect.succeed(
+      Effect.matchEffect(pull, {
+        onSuccess: (chunk) => {
+          let ended = false
+          for (const event of chunk) {
+            builder.add(event)
+            ended ||= event._tag === "End"
+          }
+          return ended ? Effect.as(keep(builder.build()), chunk) : Effect.succeed(chunk)
+        },
+        onFailure: (error) => Effect.andThen(Cause.isDone(error) ? Effect.void : miss.fail, Effect.fail(error))
+      })
+    )
   )
   return Effect.succeed({ ...answer, body: { _tag: "Stream", events } })
 }

@@ -20,6 +20,22 @@ export interface OpenedStream {
   readonly close: Effect.Effect<void>
 }
 
+/** All of a stream: its head, and what follows. */
+export const eventsOf = <E>(
+  head: NonEmptyReadonlyArray<ChatEvent>,
+  rest: Pull.Pull<NonEmptyReadonlyArray<ChatEvent>, E>
+): Stream.Stream<ChatEvent, Pull.ExcludeDone<E>> =>
+  Stream.fromPull(
+    Effect.sync(() => {
+      let isBegun = false
+      return Effect.suspend(() => {
+        if (isBegun) return rest
+        isBegun = true
+        return Effect.succeed(head)
+      })
+    })
+  )
+
 export const openStream = Effect.fnUntraced(function* (
   provider: Provider,
   candidate: Candidate,

@@ -3,7 +3,7 @@
  * client, so a stream counts as answered with its first token, not with its status line. Every call is an attempt on the receipt. A
  * request's own fault ends the search, because no other provider would take it better.
  */
-import { Clock, Context, Duration, Effect, Layer, Scope, Stream } from "effect"
+import { Clock, Context, Duration, Effect, Layer, Scope, type Stream } from "effect"
 import { type Candidate } from "../domain/Catalog.ts"
 import { type ChatEvent, type ChatReply, type ChatRequest } from "../domain/Chat.ts"
 import { type EmbeddingReply, type EmbeddingRequest } from "../domain/Embedding.ts"
@@ -17,7 +17,7 @@ import { continuing, isContinuable, successors } from "./Continuation.ts"
 import { exhausted, type Failure, longestPause, requestFault, retryPause } from "./Failures.ts"
 import { hedged } from "./Hedging.ts"
 import { Meter } from "./Meter.ts"
-import { ended, type OpenedStream, openStream } from "./OpenedStream.ts"
+import { ended, eventsOf, type OpenedStream, openStream } from "./OpenedStream.ts"
 import { type Order } from "./Order.ts"
 import { boundedTo } from "./OutputBound.ts"
 import { ProviderStats } from "./ProviderStats.ts"
@@ -187,8 +187,7 @@ export class Router extends Context.Service<
                   }),
                   scope
                 )
-          const answer = Stream.concat(Stream.fromArray(opened.head), Stream.fromPull(Effect.succeed(rest)))
-          return { ...routed, answer }
+          return { ...routed, answer: eventsOf(opened.head, rest) }
         })
 
         const whole = makeWholeReply(meter.watch)

@@ -4,14 +4,14 @@
  * would have got otherwise. So is a reply whose output is paid for while it arrives. Short replies, and those of the last provider
  * left, are asked for as what they are.
  */
-import { Effect, Stream } from "effect"
+import { Effect } from "effect"
 import { type Candidate } from "../domain/Catalog.ts"
 import { type ChatReply, type ChatRequest } from "../domain/Chat.ts"
 import { type Provider, type ProviderError } from "../providers/Provider.ts"
 import { showsItsOutput } from "./Estimate.ts"
 import { gathered } from "./Gathered.ts"
 import { type Meter } from "./Meter.ts"
-import { ended, openStream, within } from "./OpenedStream.ts"
+import { ended, eventsOf, openStream, within } from "./OpenedStream.ts"
 import { type Order } from "./Order.ts"
 import { boundedTo, outputBound } from "./OutputBound.ts"
 
@@ -48,12 +48,7 @@ export const makeWholeReply = (watch: Meter["Service"]["watch"]) => {
     const reply = openStream(provider, candidate, request).pipe(
       Effect.matchEffect({
         onFailure: refused,
-        onSuccess: ({ head, pull }) =>
-          gathered(
-            order,
-            watch(order)(Stream.concat(Stream.fromArray(head), Stream.fromPull(Effect.succeed(pull)))),
-            provider.config.slug
-          )
+        onSuccess: ({ head, pull }) => gathered(order, watch(order)(eventsOf(head, pull)), provider.config.slug)
       }),
       Effect.scoped
     )

@@ -8,7 +8,7 @@ import { Cause, Effect, Metric, type Pull, type Scope, Stream } from "effect"
 import { carriesToken, type ChatEvent, type ChatReply } from "../domain/Chat.ts"
 import { decodeReply, type Refusals, refused } from "./Decode.ts"
 import { Events } from "./Events.ts"
-import { Cut, Malformed, type ProviderReason, type Rejected, TooLarge } from "./Provider.ts"
+import { Cut, Malformed, type ProviderError, type ProviderReason, type Rejected, TooLarge } from "./Provider.ts"
 import { type Endpoint, type OpenReply } from "./Transport.ts"
 import { type Wire } from "./Wire.ts"
 
@@ -48,6 +48,8 @@ export interface Streaming {
   readonly readWhole: (body: Wire) => ChatReply | Malformed | Rejected
   /** The provider's, for the log. */
   readonly slug: string
+  /** What a stream fails with that breaks. */
+  readonly fault: (reason: ProviderReason) => ProviderError
   /** Server-sent events unless given. */
   readonly makeFrames?: () => Frames
   /** The common ones unless given. */
@@ -58,8 +60,8 @@ export interface Streaming {
 export const openStream = Effect.fnUntraced(function* (
   endpoint: Endpoint,
   body: string,
-  { makeFrames, makeReader, readWhole, refusals, slug }: Streaming
-): Effect.fn.Return<Stream.Stream<ChatEvent, ProviderReason>, ProviderReason, Scope.Scope> {
+  { fault, makeFrames, makeReader, readWhole, refusals, slug }: Streaming
+): Effect.fn.Return<Stream.Stream<ChatEvent, ProviderError>, ProviderReason, Scope.Scope> {
   const reply = yield* endpoint.open(body)
   const { headers, status } = reply
   const type = headers["content-type"] ?? ""
@@ -72,15 +74,16 @@ export const openStream = Effect.fnUntraced(function* (
     const text = yield* reply.text(UNSTREAMED_LIMIT_BYTES)
     return Stream.fromArray(asStream(yield* decodeReply({ status, headers, text }, readWhole, refusals)))
   }
-  return Stream.fromPull(Effect.succeed(eventsOf(reply, makeReader(), makeFrames?.() ?? new Events(), slug)))
+  return Stream.fromPull(Effect.succeed(eventsOf(reply, makeReader(), makeFrames?.() ?? new Events(), slug, fault)))
 })
 
 const eventsOf = (
   reply: OpenReply,
   reader: StreamReader,
   frames: Frames,
-  slug: string
-): Pull.Pull<NonEmptyReadonlyArray<ChatEvent>, ProviderReason> => {
+  slug: string,
+  fault: Streaming["fault"]
+): Pull.Pull<NonEmptyReadonlyArray<ChatEvent>, ProviderError> => {
   let failure: ProviderReason | null = null
   let over = false
   let begun = false
@@ -132,8 +135,8 @@ const eventsOf = (
       return answer(out)
     }
   })
-  const pull: Pull.Pull<NonEmptyReadonlyArray<ChatEvent>, ProviderReason> = Effect.suspend(() => {
-    if (failure !== null) return Effect.fail(failure)
+  const pull: Pull.Pull<NonEmptyReadonlyArray<ChatEvent>, ProviderError> = Effect.suspend(() => {
+    if (failure !== null) return Effect.fail(fault(failure))
     return over ? Cause.done() : read
   })
   return pull

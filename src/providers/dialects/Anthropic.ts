@@ -3,7 +3,7 @@
  * and refuses with `Unsupported` what the API cannot express (see `anthropicParameters`), embeddings among it.
  * AnthropicRequest lowers requests; AnthropicReply and AnthropicStream read what comes back.
  */
-import { Effect, Redacted, Stream } from "effect"
+import { Effect, Redacted } from "effect"
 import { type ProviderConfig } from "../../domain/Catalog.ts"
 import { decodeReply } from "../Decode.ts"
 import { openStream } from "../EventStream.ts"
@@ -44,12 +44,12 @@ export const makeAnthropic = (config: ProviderConfig, transport: Transport["Serv
     }, Effect.mapError(fault)),
     chatStream: Effect.fnUntraced(function* ({ offer, request }) {
       const { answersByTool, body } = yield* Effect.fromResult(lowerRequest(request, offer, true))
-      const events = yield* openStream(messages, body, {
+      return yield* openStream(messages, body, {
         makeReader: () => makeReader(answersByTool),
         readWhole: (wire) => readReply(wire, answersByTool),
-        slug: config.slug
+        slug: config.slug,
+        fault
       })
-      return Stream.mapError(events, fault)
     }, Effect.mapError(fault)),
     embed: ({ offer }) =>
       Effect.fail(fault(new Unsupported({ param: "model", message: `${offer.id}: the Messages API does not embed` })))

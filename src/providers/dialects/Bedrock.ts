@@ -3,7 +3,7 @@
  * through InvokeModel. The model stands in the address. The provider's key is a pair of AWS keys, which sign each call, or
  * a Bedrock API key. What a request may hold is in `bedrockParameters`.
  */
-import { Effect, Redacted, Stream } from "effect"
+import { Effect, Redacted } from "effect"
 import { type ProviderConfig } from "../../domain/Catalog.ts"
 import { decodeReply } from "../Decode.ts"
 import { openStream } from "../EventStream.ts"
@@ -42,13 +42,13 @@ export const makeBedrock = (config: ProviderConfig, transport: Transport["Servic
     }, Effect.mapError(fault)),
     chatStream: Effect.fnUntraced(function* ({ offer, request }) {
       const { answerTool, body } = yield* Effect.fromResult(lowerChat(request, offer))
-      const events = yield* openStream(endpoint(offer.upstream, "converse-stream"), body, {
+      return yield* openStream(endpoint(offer.upstream, "converse-stream"), body, {
         makeReader: () => makeReader(answerTool),
         makeFrames: () => new BedrockFrames(),
         readWhole: readReply(answerTool),
-        slug: config.slug
+        slug: config.slug,
+        fault
       })
-      return Stream.mapError(events, fault)
     }, Effect.mapError(fault)),
     embed: ({ offer, request }) =>
       embed(endpoint(offer.upstream, "invoke"), request, offer, config.timeouts.firstTokenMs).pipe(

@@ -4,7 +4,7 @@
  * apart from content, and usage that counts thoughts as completion; it refuses what Gemini cannot express (`geminiParameters`)
  * before anything is sent.
  */
-import { Effect, Redacted, Stream } from "effect"
+import { Effect, Redacted } from "effect"
 import { type ModelOffer, type ProviderConfig } from "../../domain/Catalog.ts"
 import { type ChatRequest } from "../../domain/Chat.ts"
 import { decodeReply } from "../Decode.ts"
@@ -66,10 +66,10 @@ export const makeGemini = (config: ProviderConfig, transport: Transport["Service
             makeReader: () => makeReader(askedOf(request)),
             readWhole: (reply) => readReply(reply, askedOf(request)),
             refusals: googleRefusals,
-            slug: config.slug
+            slug: config.slug,
+            fault
           })
         ),
-        Effect.map(Stream.mapError(fault)),
         Effect.mapError(fault)
       ),
     embed: ({ offer, request }) =>

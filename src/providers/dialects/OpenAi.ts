@@ -5,7 +5,7 @@
  * calls apart; it refuses to pass a cut, empty or erroneous answer off as a good one. OpenAiStream and OpenAiReply read
  * what comes back.
  */
-import { Effect, Redacted, Stream } from "effect"
+import { Effect, Redacted } from "effect"
 import { type ModelOffer, type ProviderConfig } from "../../domain/Catalog.ts"
 import { type ChatRequest } from "../../domain/Chat.ts"
 import { type EmbeddingRequest } from "../../domain/Embedding.ts"
@@ -88,8 +88,9 @@ export const makeOpenAi = (config: ProviderConfig, transport: Transport["Service
       openStream(chat, chatBody(request, offer, true), {
         makeReader: () => makeReader(request.n ?? 1),
         readWhole: readReply,
-        slug: config.slug
-      }).pipe(Effect.map(Stream.mapError(fault)), Effect.mapError(fault)),
+        slug: config.slug,
+        fault
+      }).pipe(Effect.mapError(fault)),
     embed: ({ offer, request }) =>
       embeddings.post(embeddingBody(request, offer), config.timeouts.firstTokenMs).pipe(
         Effect.flatMap((reply) =>
