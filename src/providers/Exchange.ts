@@ -4,15 +4,16 @@
  * encodings on the fly and keeps Node's errors to itself: what comes out is a provider reason without addresses, keys
  * or content.
  *
- * Its time limits run on the machine's timers rather than on `Clock`: they guard real sockets, and a timer measured 0.9
- * µs a packet where `Effect.timeout` measured 6.
+ * Its time limits run on the machine's timers rather than on `Clock`: they guard real sockets, and `Effect.timeout`
+ * measured 6 µs a packet.
  */
-// @effect-diagnostics globalTimers:off -- limits of real sockets, one a packet: see above
+// @effect-diagnostics globalTimers:off -- limits of real sockets: see above
 import { type IncomingHttpHeaders } from "node:http"
 import { type Transform } from "node:stream"
 import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from "node:zlib"
 import { type Dispatcher } from "undici"
 import { Cut, Malformed, TimedOut, TooLarge, Unreachable } from "./Provider.ts"
+import { WaitLimit } from "./WaitLimit.ts"
 
 export type ExchangeFailure = Unreachable | TimedOut | Malformed | TooLarge | Cut
 
@@ -45,9 +46,11 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #paused = false
   #aborted = false
   #draining = false
+  #drainTimer: NodeJS.Timeout | undefined
   #awaited: Awaited | null = null
   #wake: (() => void) | null = null
-  #timer: NodeJS.Timeout | undefined
+  readonly #limit = new WaitLimit(() => this.#fail(new TimedOut({ phase: this.#phase })))
+  #phase: Phase = "first_token"
   #idleMs = 0
   #byMs = Number.POSITIVE_INFINITY
 
@@ -56,11 +59,14 @@ export class Exchange implements Dispatcher.DispatchHandler {
    * out as `TimedOut` of `phase`. One waiter at a time.
    */
   await(awaited: Awaited, limitMs: number, phase: Phase, wake: () => void): void {
-    clearTimeout(this.#timer)
-    if (this.failure !== null || this.#isThere(awaited)) return wake()
+    if (this.failure !== null || this.#isThere(awaited)) {
+      this.#limit.meet()
+      return wake()
+    }
     this.#awaited = awaited
     this.#wake = wake
-    this.#timer = setTimeout(() => this.#fail(new TimedOut({ phase })), limitMs)
+    this.#phase = phase
+    this.#limit.begin(limitMs)
     if (awaited === "end") this.#resume()
   }
 
@@ -98,8 +104,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
     if (this.ended || this.failure !== null) return
     this.#draining = true
     this.take()
-    clearTimeout(this.#timer)
-    this.#timer = setTimeout(() => this.#controller?.abort(new Error("given up")), DRAIN_MS).unref()
+    this.#limit.end()
+    this.#drainTimer = setTimeout(() => this.#controller?.abort(new Error("given up")), DRAIN_MS).unref()
   }
 
   /** Gives the exchange up: the socket is closed unless the reply is complete. Safe to call at any time. */
@@ -107,7 +113,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     if (this.#draining) return
     this.#aborted = true
     this.#wake = null
-    clearTimeout(this.#timer)
+    this.#limit.end()
     this.#decoder?.destroy()
     if (!this.ended) this.#controller?.abort(new Error("given up"))
   }
@@ -152,10 +158,9 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#unreadBytes += chunk.length
     if (this.#awaited === "end") {
       if (this.#unreadBytes > this.#limitBytes) return this.#fail(new TooLarge({ limitBytes: this.#limitBytes }))
-      clearTimeout(this.#timer)
       const leftMs = Math.max(1, this.#byMs - performance.now())
-      const phase = leftMs < this.#idleMs ? "total" : "idle"
-      this.#timer = setTimeout(() => this.#fail(new TimedOut({ phase })), Math.min(leftMs, this.#idleMs))
+      this.#phase = leftMs < this.#idleMs ? "total" : "idle"
+      this.#limit.begin(Math.min(leftMs, this.#idleMs))
       return
     }
     if (this.#unreadBytes >= HIGH_WATER_BYTES) this.#pause()
@@ -164,6 +169,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   #end(): void {
     this.ended = true
+    clearTimeout(this.#drainTimer)
     this.#notify("end")
   }
 
@@ -181,7 +187,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   #settle(): void {
     const wake = this.#wake
-    clearTimeout(this.#timer)
+    if (this.ended || this.failure !== null) this.#limit.end()
+    else this.#limit.meet()
     this.#awaited = null
     this.#wake = null
     wake?.()
