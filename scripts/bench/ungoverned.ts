@@ -20,6 +20,7 @@ const unrecorded = Layer.effect(
       reserve: () => Effect.succeed({ _tag: "Reserved" }),
       extend: () => Effect.succeed({ _tag: "Reserved" }),
       settle: () => Effect.void,
+      replay: () => Effect.succeed({ _tag: "Reserved" }),
       void: () => Effect.void
     })
   )

@@ -44,6 +44,8 @@ type Landing =
 export class Cache extends Context.Service<
   Cache,
   {
+    /** The answer, if this process has it at hand: nobody is asked, and nobody is told that it is missing. */
+    readonly peek: (order: Order<ChatRequest>, control: CacheControl) => CacheEntry | null
     /** Waits while another request for the same answer is under way. The scope is the request's. */
     readonly lookup: (order: Order<ChatRequest>, control: CacheControl) => Effect.Effect<Lookup, never, Scope.Scope>
     readonly size: Effect.Effect<number>
@@ -92,14 +94,21 @@ export class Cache extends Context.Service<
           return Effect.as(onClose(land({ _tag: "Abandoned" })), land)
         }
 
+        const nameOf = (order: Order<ChatRequest>): string => {
+          const { key } = order.caller
+          const tenant = options.scope === "owner" ? (key.ownerId ?? key.id) : key.id
+          return (order.cacheName ??= cacheKey(tenant, order.model, order.request))
+        }
+
+        const peek = (order: Order<ChatRequest>, control: CacheControl): CacheEntry | null => {
+          if (!options.enabled || control !== "use") return null
+          const text = store.peek(nameOf(order), clock.currentTimeMillisUnsafe())
+          return text === undefined ? null : Option.getOrNull(decodeEntry(text))
+        }
+
         const lookup = Effect.fnUntraced(function* (order: Order<ChatRequest>, control: CacheControl) {
           if (!options.enabled || control === "no-store") return bypass
-          const { key } = order.caller
-          const name = cacheKey(
-            options.scope === "owner" ? (key.ownerId ?? key.id) : key.id,
-            order.model,
-            order.request
-          )
+          const name = nameOf(order)
           if (control === "no-cache") return alone(name)
           while (true) {
             const flight = flights.get(name)
@@ -123,7 +132,7 @@ export class Cache extends Context.Service<
           }
         })
 
-        return Cache.of({ lookup, size: Effect.orElseSucceed(store.size, () => 0) })
+        return Cache.of({ peek, lookup, size: Effect.orElseSucceed(store.size, () => 0) })
       })
     )
 }

@@ -7,9 +7,8 @@ import { Cause, Clock, Context, Effect, Layer, type Pull, type Scope, Stream } f
 import { type Candidate } from "../domain/Catalog.ts"
 import { type ChatEvent, type ChatReply, type ChoiceDelta, type UsageInfo } from "../domain/Chat.ts"
 import { gatewayError, type GatewayError, ProvidersFailed, ProvidersTimedOut } from "../domain/Errors.ts"
-import { type Generation } from "../domain/Generation.ts"
 import { onClose } from "../domain/OnClose.ts"
-import { type TokenUsage, usdFromNano } from "../domain/Money.ts"
+import { type TokenUsage } from "../domain/Money.ts"
 import { type ProviderError } from "../providers/Provider.ts"
 import { charge, promptOf } from "./Charges.ts"
 import { Circuits } from "./Circuits.ts"
@@ -19,6 +18,7 @@ import { Meter } from "./Meter.ts"
 import { type Order, rankedAs } from "./Order.ts"
 import { ProviderStats } from "./ProviderStats.ts"
 import { countReply, OutputCounter } from "./Tokens.ts"
+import { usageInfo } from "./UsageInfo.ts"
 
 /** What the router or the cache answered. */
 export interface Answer {
@@ -57,6 +57,11 @@ export class Closing extends Context.Service<
       order: Order
     ) => <A, R>(self: Effect.Effect<A, GatewayError, R>) => Effect.Effect<A, GatewayError, R>
     readonly whole: (order: Order, answer: Answer, reply: ChatReply) => Effect.Effect<UsageInfo, GatewayError>
+    /**
+     * Settles what was neither reserved nor needs anybody's work, an answer out of the cache, if the budget has room for what it would
+     * have held; else it is false, and nothing happened.
+     */
+    readonly replay: (order: Order, candidate: Candidate, reply: ChatReply) => Effect.Effect<boolean, GatewayError>
     /** Settles what has no completion: embeddings. */
     readonly metered: (
       order: Order,
@@ -111,16 +116,19 @@ export class Closing extends Context.Service<
         )
       })
 
-      const whole = (order: Order, answer: Answer, reply: ChatReply) =>
-        Effect.flatMap(meter.durable(order), () => {
-          const completionTokens = reply.usage === null ? countReply(reply) : 0
-          const ending: Ending = {
-            ...endingOf(order, answer, reply.usage, completionTokens),
-            timeToFirstTokenMs: null,
-            finishReason: reply.choices[0]?.finish_reason ?? null
-          }
-          return Effect.map(meter.settle(order, ending), usageInfo)
-        })
+      const whole = (order: Order, answer: Answer, reply: ChatReply) => {
+        const { generation } = order.facts
+        // It was settled before it got here: `replay`.
+        if (order.account.settled && generation !== null) return Effect.succeed(usageInfo(generation))
+        return Effect.flatMap(meter.durable(order), () =>
+          Effect.map(meter.settle(order, wholeEnding(order, answer, reply)), usageInfo)
+        )
+      }
+
+      const replay = (order: Order, candidate: Candidate, reply: ChatReply) => {
+        const ending = wholeEnding(order, { candidate, fallbackUsed: false, source: "cache" }, reply)
+        return Effect.map(meter.replay(order, ending), (generation) => generation !== null)
+      }
 
       const metered = Effect.fnUntraced(function* (
         order: Order,
@@ -223,6 +231,7 @@ export class Closing extends Context.Service<
             })
           ),
         whole,
+        replay,
         metered,
         stream
       })
@@ -255,6 +264,15 @@ const endingOf = (
   fallbackUsed: answer.fallbackUsed || order.continuation !== null
 })
 
+const wholeEnding = (
+  order: Order,
+  answer: Pick<Answer, "candidate" | "fallbackUsed" | "source">,
+  reply: ChatReply
+): Ending => ({
+  ...endingOf(order, answer, reply.usage, reply.usage === null ? countReply(reply) : 0),
+  finishReason: reply.choices[0]?.finish_reason ?? null
+})
+
 /** What was counted here for the call that ends the order; `completionTokens`: of the whole answer. */
 const countedUsage = ({ continuation, promptTokens }: Order, completionTokens: number): TokenUsage => ({
   promptTokens: continuation?.promptTokens ?? promptTokens,
@@ -281,18 +299,3 @@ const streamError = (order: Order, error: ProviderError | GatewayError): Gateway
           ? new ProvidersTimedOut({ attempts: order.attempts })
           : new ProvidersFailed({ attempts: order.attempts, retryAfterMs: null })
       )
-
-/** spec.md's UsageInfo of a generation. */
-export const usageInfo = ({ cacheHit, cost, usage }: Generation): UsageInfo => ({
-  prompt_tokens: usage.promptTokens,
-  completion_tokens: usage.completionTokens,
-  total_tokens: usage.promptTokens + usage.completionTokens,
-  estimated_cost_usd: usdFromNano(cost.billedNano),
-  cached_tokens: usage.cachedTokens,
-  cache_discount_usd: usdFromNano(cost.cacheDiscountNano),
-  cache_hit: cacheHit,
-  ...(usage.cachedTokens > 0 ? { prompt_tokens_details: { cached_tokens: usage.cachedTokens } } : {}),
-  ...(usage.reasoningTokens === undefined
-    ? {}
-    : { completion_tokens_details: { reasoning_tokens: usage.reasoningTokens } })
-})

@@ -7,8 +7,9 @@ import { type Candidate } from "../domain/Catalog.ts"
 import { type ChatReply, type ChatRequest, type UsageInfo } from "../domain/Chat.ts"
 import { type GatewayError } from "../domain/Errors.ts"
 import { Ids } from "../domain/Ids.ts"
+import { allowsModel } from "../domain/Key.ts"
 import { replayEvents } from "../domain/Replay.ts"
-import { Cache } from "./Cache.ts"
+import { Cache, type Lookup } from "./Cache.ts"
 import { chatIntent } from "./ChatIntent.ts"
 import { type Answer, Closing, type CompletionEvent } from "./Closing.ts"
 import { Idempotency, type SentKey } from "./Idempotency.ts"
@@ -19,7 +20,7 @@ import { type CacheControl, type Caller, type Facts, type Order, type Patience, 
 import { Policy } from "./Policy.ts"
 import { Privacy, type Veil } from "./Privacy.ts"
 import { ReplyBuilder } from "./ReplyBuilder.ts"
-import { ROUTE, staged } from "./RequestTrace.ts"
+import { BUDGET, ROUTE, staged } from "./RequestTrace.ts"
 import { Router } from "./Router.ts"
 import { makeTraceContent } from "./TraceContent.ts"
 
@@ -90,21 +91,16 @@ export class Completion extends Context.Service<
           ): Effect.Effect<Answer, GatewayError, Scope.Scope> => {
             // Nobody may serve it, so nobody's old answer does either.
             if (order.unroutable !== null) return next
-            const lookup = staged(order.facts.trace, "tollgate.cache", cache.lookup(order, control), ({ _tag }) => ({
-              "tollgate.cache.result": _tag.toLowerCase()
-            }))
+            const lookup = looked(order, cache.lookup(order, control), ({ _tag }) => _tag)
             return Effect.flatMap(lookup, (found) => {
-              order.facts.cache =
-                found._tag === "Hit" ? "hit" : found._tag === "Miss" && control === "use" ? "miss" : "bypass"
+              order.facts.cache = found._tag !== "Bypass" && control === "use" ? "miss" : "bypass"
               switch (found._tag) {
                 case "Bypass":
                   return next
                 case "Hit": {
                   const candidate = rankedAs(order, found.entry.provider, found.entry.model)
-                  if (candidate !== undefined) return Effect.succeed(replayed(order, candidate, found.entry.reply))
-                  // The provider that gave the answer is not allowed any more.
-                  order.facts.cache = "miss"
-                  return next
+                  // Else the provider that gave the answer is not allowed any more.
+                  return candidate === undefined ? next : Effect.succeed(replayed(order, candidate, found.entry.reply))
                 }
                 case "Miss":
                   return next.pipe(
@@ -114,6 +110,30 @@ export class Completion extends Context.Service<
               }
             })
           }
+
+        /**
+         * An answer that is at hand, and that no policy but the budget may refuse, is settled by the write that asks the budget. All else,
+         * and what the budget has no room for at once, goes the way of `next`: its refusals, its waiting, its order. So does a stream,
+         * whose client may leave before its end.
+         */
+        const atOnce =
+          (order: Order<ChatRequest>, veil: Veil, control: CacheControl) =>
+          (next: Effect.Effect<Answer, GatewayError, Scope.Scope>): Effect.Effect<Answer, GatewayError, Scope.Scope> =>
+            Effect.suspend(() => {
+              const { key } = order.caller
+              if (order.streamed || order.unroutable !== null || veil.isRefused()) return next
+              if (!allowsModel(key.allowedModels, order.model)) return next
+              const entry = cache.peek(order, control)
+              const candidate = entry === null ? undefined : rankedAs(order, entry.provider, entry.model)
+              if (entry === null || candidate === undefined) return next
+              const written = staged(order.facts.trace, BUDGET, closing.replay(order, candidate, entry.reply))
+              return Effect.flatMap(written, (isSettled) => {
+                if (!isSettled) return next
+                const answer = Effect.succeed(replayed(order, candidate, entry.reply))
+                // Neither has anything left to say, but to a trace.
+                return policy.whitelist(order)(looked(order, answer, () => "Hit"))
+              })
+            })
 
         /** The answer as the client gets it; settled before the last of it. */
         const completed = Effect.fnUntraced(function* (order: Order<ChatRequest>, veil: Veil, answer: Answer) {
@@ -151,6 +171,7 @@ export class Completion extends Context.Service<
             veil.refuse,
             policy.whitelist(order),
             policy.budget(order),
+            atOnce(order, veil, query.cacheControl),
             // What is counted, named and sent is the masked request.
             veil.mask,
             Effect.flatMap((answer) => completed(order, veil, answer)),
@@ -166,7 +187,14 @@ export class Completion extends Context.Service<
     )
 }
 
+/** A look into the cache, with its span. */
+const looked = <A, E, R>(order: Order, look: Effect.Effect<A, E, R>, resultOf: (found: A) => Lookup["_tag"]) =>
+  staged(order.facts.trace, "tollgate.cache", look, (found) => ({
+    "tollgate.cache.result": resultOf(found).toLowerCase()
+  }))
+
 const replayed = (order: Order<ChatRequest>, candidate: Candidate, reply: ChatReply): Answer => {
+  order.facts.cache = "hit"
   order.facts.provider = candidate.provider.slug
   return {
     candidate,

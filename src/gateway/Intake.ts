@@ -137,6 +137,7 @@ export class Intake extends Context.Service<
               month: monthOf(startedAtMs),
               promptTokens: intent.promptTokens,
               outputTokens: intent.outputTokens,
+              cacheName: null,
               choices: intent.choices,
               streamed: intent.streamed,
               facts: intent.facts,

@@ -20,13 +20,15 @@ import { estimateOf } from "./Estimate.ts"
 import { LateEndings } from "./LateEndings.ts"
 import { estimatedTokens, type Order } from "./Order.ts"
 import { staged } from "./RequestTrace.ts"
-import { makeReserve, type ReserveOutcome } from "./Reserving.ts"
+import { makeReserve, neededNano, type ReserveOutcome } from "./Reserving.ts"
 import { likelyNano, payAsItComes, roomOf } from "./Slices.ts"
 
 /** How many signs of life a lease lasts for. */
 const SIGNS_A_LEASE = 5
 const TRY_AGAIN = Schedule.spaced("1 second")
 const LATE_TRIES = 120
+/** The span of an ending that is written. */
+const SETTLE = "tollgate.ledger.settle"
 
 export class Meter extends Context.Service<
   Meter,
@@ -49,6 +51,11 @@ export class Meter extends Context.Service<
      * answers all the same, and the writing goes on.
      */
     readonly settle: (order: Order, ending: Ending) => Effect.Effect<Generation>
+    /**
+     * Closes an order that needs nobody's work, in one write: if the budget has room for what `reserve` would have held. Null: it has
+     * none, and nothing is written. Holds nothing at any time.
+     */
+    readonly replay: (order: Order, ending: Ending) => Effect.Effect<Generation | null, GatewayError>
     /** Closes an order that came to nothing: the reservation and the rate limit's tokens are given back, no trace is left. */
     readonly void: (order: Order) => Effect.Effect<void>
   }
@@ -199,6 +206,29 @@ export class Meter extends Context.Service<
           })
         }
 
+        const replay = (order: Order, ending: Ending) =>
+          Effect.suspend(() => {
+            const { account, caller, facts } = order
+            const { monthlyBudgetNano } = caller.key
+            const nowMs = clock.currentTimeMillisUnsafe()
+            account.reservedNano =
+              monthlyBudgetNano === null
+                ? likelyNano(order, estimateOf(order, options.markup))
+                : neededNano(order, options.markup)
+            const generation = generationOf(order, ending, nowMs, costFor(order, ending, options.markup))
+            const written = ledger.replay(generation, order.month, account.reservedNano, monthlyBudgetNano)
+            return Effect.flatMap(Effect.catch(written, unavailable), ({ _tag }) => {
+              if (_tag === "Refused") {
+                account.reservedNano = 0
+                return Effect.succeed(null)
+              }
+              account.settled = true
+              facts.generation = generation
+              alerts.note(caller.key, false)
+              return Effect.as(correct(order, 0, nowMs), generation)
+            })
+          })
+
         const voidOrder = Effect.fnUntraced(function* (order: Order) {
           if (order.account.settled) return
           order.account.settled = true
@@ -236,8 +266,8 @@ export class Meter extends Context.Service<
                     return true
                   }
                 }),
-          settle: (order, ending) =>
-            Effect.uninterruptible(staged(order.facts.trace, "tollgate.ledger.settle", settle(order, ending))),
+          settle: (order, ending) => Effect.uninterruptible(staged(order.facts.trace, SETTLE, settle(order, ending))),
+          replay: (order, ending) => Effect.uninterruptible(staged(order.facts.trace, SETTLE, replay(order, ending))),
           void: (order) => Effect.uninterruptible(staged(order.facts.trace, "tollgate.ledger.void", voidOrder(order)))
         })
       })

@@ -101,6 +101,8 @@ export interface Order<Request = ChatRequest | EmbeddingRequest> {
   promptTokens: number
   /** Completion tokens that the client allows for all choices together; `null`: it did not say. */
   readonly outputTokens: number | null
+  /** What the prompt cache calls it, once somebody had to know. */
+  cacheName: string | null
   /** How many choices were asked for. */
   readonly choices: number
   readonly streamed: boolean

@@ -18,7 +18,7 @@ import { type StoreError } from "../store/StoreError.ts"
 import { BudgetAlerts } from "./BudgetAlerts.ts"
 import { Meter } from "./Meter.ts"
 import { estimatedTokens, type Order } from "./Order.ts"
-import { staged } from "./RequestTrace.ts"
+import { BUDGET, staged } from "./RequestTrace.ts"
 import { budgetExceeded } from "./Slices.ts"
 
 /** A concurrency slot outlives the longest request, so that only a dead process leaves one behind. */
@@ -91,8 +91,7 @@ export class Policy extends Context.Service<
             () => next
           ),
 
-        budget: (order) => (next) =>
-          Effect.andThen(staged(order.facts.trace, "tollgate.policy.budget", reserve(order)), next),
+        budget: (order) => (next) => Effect.andThen(staged(order.facts.trace, BUDGET, reserve(order)), next),
 
         whitelist: (order) => (next) => {
           const { trace } = order.facts

@@ -32,6 +32,8 @@ export interface Veil {
   readonly mask: Step
   /** Fails with `PrivacyBlocked` when the mode says so, or when the search was not finished. */
   readonly refuse: Step
+  /** Whether it would, once the request is masked. */
+  readonly isRefused: () => boolean
   readonly reply: (reply: ChatReply) => ChatReply
   readonly events: (events: Stream.Stream<CompletionEvent>) => Stream.Stream<CompletionEvent>
 }
@@ -117,6 +119,7 @@ export class Privacy extends Context.Service<
                 }
               ),
             refuse: (next) => Effect.suspend(() => (refusal === null ? next : Effect.fail(refusal))),
+            isRefused: () => refusal !== null,
             reply: (reply) => (vault === null ? reply : restoredReply(reply, makeRestorer(vault))),
             events: (events) => (vault === null ? events : restoredStream(events, makeRestorer(vault)))
           }
@@ -168,6 +171,7 @@ export class Privacy extends Context.Service<
 const unveiled: Veil = {
   mask: (next) => next,
   refuse: (next) => next,
+  isRefused: () => false,
   reply: (reply) => reply,
   events: (events) => events
 }

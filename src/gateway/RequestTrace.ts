@@ -143,6 +143,8 @@ export class RequestTrace {
 
 /** The stage under which calls to providers hang. */
 export const ROUTE = "tollgate.route"
+/** The stage that asks whether the budget has room. */
+export const BUDGET = "tollgate.policy.budget"
 
 /** A stage of a request that is traced, or `self` as it is. */
 export const staged = <A, E, R>(

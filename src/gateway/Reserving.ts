@@ -86,6 +86,9 @@ interface Wanted {
   readonly smallestNano: number
 }
 
+/** What an order of a capped key holds before its work begins, where the budget has room for it. */
+export const neededNano = (order: Order, markup: number): NanoUsd => wantedBy(order, markup).amountNano
+
 const wantedBy = (order: Order, markup: number): Wanted => {
   const estimate = estimateOf(order, markup)
   const { outputTokens, promptNano, tokenNano } = estimate

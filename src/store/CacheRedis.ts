@@ -44,6 +44,8 @@ export const makeCacheRedis = Effect.gen(function* () {
         .send<string | null>("GET", prefix + key)
         .pipe(Effect.mapBoth({ onFailure: unavailable, onSuccess: Option.fromNullOr })),
 
+    peek: () => undefined,
+
     join: (key: string): Effect.Effect<Option.Option<string>, StoreError> =>
       Effect.mapError(flights.join(key), unavailable),
 

@@ -9,8 +9,10 @@ export class CacheStore extends Context.Service<
   CacheStore,
   {
     readonly get: (key: string, nowMs: number) => Effect.Effect<Option.Option<string>, StoreError>
+    /** What `get` would answer, where that needs nobody to be asked; else undefined. */
+    readonly peek: (key: string, nowMs: number) => string | undefined
     /**
-     * The same for somebody who will make the entry if there is none. Until that one sets or leaves it, others that join from other processes
+     * The same as `get` for somebody who will make the entry if there is none. Until that one sets or leaves it, others that join from other processes
      * wait for it, for ten seconds at most; within a process nobody waits.
      */
     readonly join: (key: string, nowMs: number) => Effect.Effect<Option.Option<string>, StoreError>
@@ -30,6 +32,7 @@ export class CacheStore extends Context.Service<
       const get = (key: string, nowMs: number) => Effect.sync(() => Option.fromUndefinedOr(table.get(key, nowMs)))
       return {
         get,
+        peek: (key, nowMs) => table.get(key, nowMs),
         join: get,
         leave: () => Effect.void,
         set: (key, value, ttlMs, nowMs) => Effect.sync(() => table.set(key, value, ttlMs, nowMs)),

@@ -1,6 +1,6 @@
 /**
  * The ledger: what each key has spent and reserved in each UTC month, and the generations that spent it. Every request is
- * reserved, then settled or voided, once. The counters of a key and month change in the same transaction as the entries that
+ * reserved, then settled or voided, once; an answer given again is checked and settled in one. The counters of a key and month change in the same transaction as the entries that
  * they sum up, and a key with a cap never has spent + reserved above it. What one process writes for one id is written in the order in
  * which it was asked for, also when nobody waited for it; an interrupted call was either written or not.
  */
@@ -193,10 +193,20 @@ export class Ledger extends Context.Service<
     readonly renew: (processId: string, leaseUntilMs: number) => Effect.Effect<void, StoreError>
     /**
      * Ends a reservation: releases what it held, extensions included, adds what the generation billed, stores the generation. Once: a second call
-     * with the same id changes nothing. A generation that was never reserved (an uncapped key's, a cache hit) is stored and
-     * counted all the same; `month` is that in which it began.
+     * with the same id changes nothing. A generation that was never reserved is stored and counted
+     * all the same; `month` is that in which it began.
      */
     readonly settle: (generation: Generation, month: string) => Effect.Effect<void, StoreError>
+    /**
+     * Settles an answer given again, which bills nothing and needs no reservation, if `amountNano` would fit below the cap: what a fresh
+     * answer would have had to reserve. It is held at no time. A generation that is known already is settled without asking, once.
+     */
+    readonly replay: (
+      generation: Generation,
+      month: string,
+      amountNano: NanoUsd,
+      capNano: NanoUsd | null
+    ) => Effect.Effect<ReserveResult, StoreError>
     /** Ends a reservation that came to nothing: releases what it held and removes the intent. Once. */
     readonly void: (generationId: string) => Effect.Effect<void, StoreError>
     /** The generation, if it is this key's, and this owner's; another's answers none. `null`: whosever it is. */

@@ -1,5 +1,5 @@
 /**
- * What is written to the ledger, and how a group of it becomes the parameters of `ledger_write` (migration 0002): arrays of values
+ * What is written to the ledger, and how a group of it becomes the parameters of `ledger_write` (migrations 0002 and 0012): arrays of values
  * instead of objects, because the database reads them in a third of the time.
  */
 import { type Generation } from "../domain/Generation.ts"
@@ -9,6 +9,14 @@ import type { Reservation } from "./Ledger.ts"
 
 export type LedgerEntry =
   | { readonly _tag: "Settle"; readonly generation: Generation; readonly month: string }
+  /** Settles, billing nothing, only if `amountNano` more would fit below the cap. */
+  | {
+      readonly _tag: "Replay"
+      readonly generation: Generation
+      readonly month: string
+      readonly amountNano: NanoUsd
+      readonly capNano: NanoUsd
+    }
   | { readonly _tag: "Void"; readonly id: string }
   | { readonly _tag: "Extend"; readonly id: string; readonly amountNano: NanoUsd; readonly capNano: NanoUsd | null }
   | { readonly _tag: "Reserve"; readonly reservation: Reservation }
@@ -25,11 +33,14 @@ export interface GroupParameters {
   readonly settled: string
   readonly voided: ReadonlyArray<string>
   readonly asked: string
+  /** Null: nothing that was settled is to be checked. */
+  readonly checked: string | null
 }
 
 export const idOf = (entry: LedgerEntry): string => {
   switch (entry._tag) {
     case "Settle":
+    case "Replay":
     case "Expire":
       return entry.generation.id
     case "Void":
@@ -45,10 +56,15 @@ export const groupParameters = (entries: ReadonlyArray<LedgerEntry>): GroupParam
   const settled: Array<ReadonlyArray<unknown>> = []
   const voided: Array<string> = []
   const asked: Array<ReadonlyArray<unknown>> = []
+  const checked: Array<ReadonlyArray<unknown>> = []
   for (const entry of entries) {
     switch (entry._tag) {
       case "Settle":
         settled.push(generationValues(entry.generation, entry.month))
+        break
+      case "Replay":
+        settled.push(generationValues(entry.generation, entry.month))
+        checked.push([entry.generation.id, entry.generation.keyId, entry.month, entry.amountNano, entry.capNano])
         break
       case "Expire":
         settled.push([...generationValues(entry.generation, entry.month), entry.leaseUntilMs])
@@ -63,7 +79,12 @@ export const groupParameters = (entries: ReadonlyArray<LedgerEntry>): GroupParam
         asked.push(reservationValues(entry.reservation))
     }
   }
-  return { settled: JSON.stringify(settled), voided, asked: JSON.stringify(asked) }
+  return {
+    settled: JSON.stringify(settled),
+    voided,
+    asked: JSON.stringify(asked),
+    checked: checked.length === 0 ? null : JSON.stringify(checked)
+  }
 }
 
 const reservationValues = (one: Reservation): ReadonlyArray<unknown> => [

@@ -123,6 +123,18 @@ export const makeLedgerMemory = (): Ledger["Service"] => {
 
     settle: (generation, month) => Effect.sync(() => store(generation, month)),
 
+    replay: (generation, month, amountNano, capNano) =>
+      Effect.sync(() => {
+        const { id, keyId } = generation
+        const now = balance(keyId, month)
+        const isKnown = state.reservations.has(id) || state.generations.has(id)
+        if (!isKnown && capNano !== null && now.spentNano + now.reservedNano + amountNano > capNano) {
+          return { _tag: "Refused", balance: now }
+        }
+        store(generation, month)
+        return { _tag: "Reserved" }
+      }),
+
     void: (generationId) => Effect.sync(() => void release(generationId)),
 
     find: (id, keyId, ownerId = null) =>

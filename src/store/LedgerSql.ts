@@ -1,6 +1,6 @@
 /**
- * The ledger in Postgres. Reserve, extend, settle and void go to the database in groups (Groups.ts), each group one call of
- * `ledger_write` (migration 0002): one round trip, one transaction. What several processes want at once is decided by the lock of
+ * The ledger in Postgres. Reserve, extend, settle, replay and void go to the database in groups (Groups.ts), each group one call of
+ * `ledger_write` (migrations 0002 and 0012): one round trip, one transaction. What several processes want at once is decided by the lock of
  * a key and month's counter, never by what an earlier statement has seen.
  */
 import { PgClient } from "@effect/sql-pg"
@@ -38,8 +38,11 @@ export const makeLedgerSql: Effect.Effect<Ledger["Service"], never, PgClient.PgC
     const guardWrite = yield* makeGuard
 
     const writeEntries = Effect.fnUntraced(function* (entries: ReadonlyArray<LedgerEntry>) {
-      const { settled, voided, asked } = groupParameters(entries)
-      const statement = sql<Refusal>`SELECT * FROM ledger_write(${settled}::jsonb, ${voided}::text[], ${asked}::jsonb)`
+      const { settled, voided, asked, checked } = groupParameters(entries)
+      const statement =
+        checked === null
+          ? sql<Refusal>`SELECT * FROM ledger_write(${settled}::jsonb, ${voided}::text[], ${asked}::jsonb)`
+          : sql<Refusal>`SELECT * FROM ledger_write(${settled}::jsonb, ${voided}::text[], ${asked}::jsonb, ${checked}::jsonb)`
       const refusals = yield* guardWrite(
         // Two keys that reserve one id at the same moment: the later one fails on the entry, and finds it when it looks again.
         Effect.catchIf(
@@ -86,6 +89,14 @@ export const makeLedgerSql: Effect.Effect<Ledger["Service"], never, PgClient.PgC
       extend: (id, amountNano, capNano) => write(id, { _tag: "Extend", id, amountNano, capNano }),
 
       settle: (generation, month) => Effect.asVoid(write(generation.id, { _tag: "Settle", generation, month })),
+
+      replay: (generation, month, amountNano, capNano) =>
+        write(
+          generation.id,
+          capNano === null
+            ? { _tag: "Settle", generation, month }
+            : { _tag: "Replay", generation, month, amountNano, capNano }
+        ),
 
       void: (id) => Effect.asVoid(write(id, { _tag: "Void", id })),
 

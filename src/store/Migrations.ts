@@ -14,6 +14,7 @@ import usageIndexes from "./migrations/0008_usage_indexes.ts"
 import notices from "./migrations/0009_notices.ts"
 import generationIndexes from "./migrations/0010_generation_indexes.ts"
 import generationArchive from "./migrations/0011_generation_archive.ts"
+import ledgerReplays from "./migrations/0012_ledger_replays.ts"
 import { databaseError, isUnavailable } from "./SqlFault.ts"
 import { type StoreError } from "./StoreError.ts"
 
@@ -30,7 +31,8 @@ const run = Migrator.make({})({
     "0008_usage_indexes": usageIndexes,
     "0009_notices": notices,
     "0010_generation_indexes": generationIndexes,
-    "0011_generation_archive": generationArchive
+    "0011_generation_archive": generationArchive,
+    "0012_ledger_replays": ledgerReplays
   }),
   table: "tollgate_migrations"
 })

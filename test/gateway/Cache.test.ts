@@ -89,6 +89,28 @@ it.effect("a failure is never stored", () =>
   }).pipe(Effect.provide(layerWith()))
 )
 
+it.effect("a peek shows what is at hand: to its tenant, while it lives, to who would take it", () =>
+  Effect.gen(function* () {
+    const cache = yield* Cache
+    const seen = (options: OrderOptions = {}, control: CacheControl = "use") =>
+      cache.peek(orderWith(options), control)?.reply.choices[0]?.message.content
+    assert.isUndefined(seen())
+    const leader = yield* look()
+    assert.isUndefined(seen(), "it is under way")
+    yield* storing(leader)
+    assert.deepStrictEqual(
+      [seen(), seen({ key: { id: "key_2" } }), seen({ request: requestWith({ seed: 1 }) })],
+      ["Hello", undefined, undefined]
+    )
+    assert.deepStrictEqual([seen({}, "no-cache"), seen({}, "no-store")], [undefined, undefined])
+    yield* TestClock.adjust(300_000)
+    assert.isUndefined(seen())
+    yield* Effect.gen(function* () {
+      assert.isNull((yield* Cache).peek(orderWith(), "use"))
+    }).pipe(Effect.provide(Layer.fresh(layerWith({ enabled: false }))))
+  }).pipe(Effect.scoped, Effect.provide(layerWith()))
+)
+
 it.effect("what another version wrote is a miss", () =>
   Effect.gen(function* () {
     const store = yield* CacheStore
@@ -107,6 +129,7 @@ it.effect("what another version wrote is a miss", () =>
       const [name = ""] = written
       for (const value of ["", "not JSON", "[]", "{}", '{"provider":"alpha","model":"m","reply":{}}']) {
         yield* store.set(name, value, 1_000, 0)
+        assert.isNull((yield* Cache).peek(orderWith(), "use"), value)
         assert.strictEqual(yield* asked({}, "use", null), "Miss", value)
       }
     }).pipe(Effect.provide(layer))

@@ -83,6 +83,7 @@ export const orderWith = ({ key, ...order }: OrderOptions = {}): Order<ChatReque
   month: "1970-01",
   promptTokens: 10,
   outputTokens: null,
+  cacheName: null,
   choices: 1,
   streamed: false,
   facts: emptyFacts(),

@@ -183,6 +183,33 @@ it.effect("of a cache hit: nobody is called", () =>
   })
 )
 
+it.effect("of a hit that is written at once: a span for each stage of any other", () =>
+  Effect.gen(function* () {
+    const collector = yield* traced(
+      Effect.gen(function* () {
+        const { chat, issueKey } = yield* TestApp
+        const { secret: key } = yield* issueKey({ monthlyBudgetNano: 1_000_000_000 })
+        yield* chat(ask("Hi"), { key })
+        yield* chat(ask("Hi"), { key, headers: { traceparent: parent } })
+      })
+    )
+    const hit = collector.spans().filter(({ traceId }) => traceId === "0af7651916cd43dd8448eb211c80319c")
+    assert.deepStrictEqual(
+      hit.map(({ name, status }) => `${name} ${status}`).toSorted(),
+      [
+        `${server} ok`,
+        "tollgate.cache ok",
+        "tollgate.ledger.settle ok",
+        "tollgate.policy.budget ok",
+        "tollgate.policy.rate_limit ok",
+        "tollgate.policy.whitelist ok"
+      ].toSorted()
+    )
+    assert.deepInclude(named(hit, "tollgate.cache").attributes, { "tollgate.cache.result": "hit" })
+    assert.deepInclude(named(hit, server).attributes, { "tollgate.cache": "hit", "tollgate.usage.source": "cache" })
+  })
+)
+
 it.effect("of a stream that is cut: the call and the request are errors, with all that came", () =>
   Effect.gen(function* () {
     const collector = yield* traced(

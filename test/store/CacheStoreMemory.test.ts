@@ -18,6 +18,16 @@ describe("CacheStore.layerMemory", () => {
     }).pipe(Effect.provide(CacheStore.layerMemory({ maxEntries: 10 })))
   )
 
+  it.effect("shows at a peek what it would answer", () =>
+    Effect.gen(function* () {
+      const cache = yield* CacheStore
+      yield* cache.set("a", "1", 1_000, 5_000)
+      assert.strictEqual(cache.peek("a", 5_999), "1")
+      assert.isUndefined(cache.peek("b", 5_999))
+      assert.isUndefined(cache.peek("a", 6_000))
+    }).pipe(Effect.provide(CacheStore.layerMemory({ maxEntries: 10 })))
+  )
+
   it.effect("evicts the least recently used entry", () =>
     Effect.gen(function* () {
       const cache = yield* CacheStore

@@ -20,6 +20,7 @@ describe("CacheStore.layerRedis", () => {
         const redis = yield* Redis.Redis
         const key = newCacheKey()
         yield* cache.set(key, "1", 59_999.5, 0)
+        assert.isUndefined(cache.peek(key, 0), "that takes a round trip")
         const left = yield* redis.send<number>("PTTL", `tollgate:cache:${key}`)
         assert.isAbove(left, 0)
         assert.isAtMost(left, 60_000)

@@ -165,6 +165,32 @@ const on = <E>(name: string, stores: Layer.Layer<Ledger | Audit, E>) => {
       })
     )
 
+    it.effect("an archived answer is not stored again, and one of its group that has no room is refused", () =>
+      Effect.gen(function* () {
+        const ledger = yield* Ledger
+        const keyId = `key_replayed_${++count}`
+        const old = yield* settle(JANUARY + DAY, { keyId, cacheHit: true }, 0)
+        yield* archiveAll(FEBRUARY)
+        const another = (nth: number) => ({ ...old, id: `${old.id.slice(0, -1)}${nth}x` })
+        const results = yield* Effect.all(
+          [
+            ledger.replay({ ...old, latencyMs: 1 }, "2024-01", 100, 50),
+            ledger.replay(another(1), "2024-01", 100, 50),
+            ledger.replay(another(2), "2024-01", 50, 50)
+          ],
+          { concurrency: "unbounded" }
+        )
+        assert.deepStrictEqual(results, [
+          { _tag: "Reserved" },
+          { _tag: "Refused", balance: { spentNano: 0, reservedNano: 0 } },
+          { _tag: "Reserved" }
+        ])
+        assert.deepStrictEqual(yield* ledger.find(old.id, keyId), Option.some({ _tag: "Settled", generation: old }))
+        assert.strictEqual((yield* listed({ keyId })).length, 2)
+        assert.deepStrictEqual(yield* (yield* Audit).differences, [])
+      })
+    )
+
     it.effect("archived ones go by whole months, once these are over; sums and counters stay", () =>
       Effect.gen(function* () {
         const ledger = yield* Ledger

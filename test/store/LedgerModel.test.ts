@@ -61,6 +61,8 @@ const Wish = Schema.Union([
   Schema.Struct({ do: Schema.Literal("extend"), which: Which, amount: Amount }),
   Schema.Struct({ do: Schema.Literal("settle"), which: Which, quarters: between(0, 4) }),
   Schema.Struct({ do: Schema.Literal("unreserved"), key: KeyName }),
+  Schema.Struct({ do: Schema.Literal("replay"), key: KeyName, amount: Amount }),
+  Schema.Struct({ do: Schema.Literal("replayAgain"), which: Which }),
   Schema.Struct({ do: Schema.Literal("void"), which: Which })
 ])
 
@@ -90,6 +92,13 @@ const run = (ledger: Ledger["Service"], command: Command) => {
     case "Settle": {
       const { billedNano, id, keyId, month } = command
       return Effect.as(ledger.settle(makeGeneration({ id, keyId }, billedNano), month), null)
+    }
+    case "Replay": {
+      const { amountNano, capNano, id, keyId, month } = command
+      const generation = makeGeneration({ id, keyId, cacheHit: true }, 0)
+      return Effect.map(ledger.replay(generation, month, amountNano, capNano), (result): Told =>
+        result._tag === "Reserved" ? "Reserved" : result.balance
+      )
     }
     case "Void":
       return Effect.as(ledger.void(command.id), null)
@@ -161,6 +170,11 @@ const on = (
             if (wish.do === "unreserved") {
               return { _tag: "Settle", id: fresh(), keyId: keyIds[wish.key], month: monthOf(nowMs), billedNano: 0 }
             }
+            if (wish.do === "replay") {
+              const keyId = keyIds[wish.key]
+              const month = monthOf(nowMs)
+              return { _tag: "Replay", id: fresh(), keyId, month, amountNano: wish.amount, capNano: caps[wish.key] }
+            }
             const reserve = known[wish.which % known.length]
             if (reserve === undefined) return undefined
             const { amountNano, id, keyId, month } = reserve
@@ -174,6 +188,8 @@ const on = (
                 const billedNano = Math.floor((amountNano * wish.quarters) / 4)
                 return { _tag: "Settle", id, keyId, month, billedNano }
               }
+              case "replayAgain":
+                return { _tag: "Replay", id, keyId, month, amountNano, capNano }
               case "void":
                 return { _tag: "Void", id }
             }

@@ -23,11 +23,19 @@ export type Command =
       readonly month: string
       readonly billedNano: number
     }
+  | {
+      readonly _tag: "Replay"
+      readonly id: string
+      readonly keyId: string
+      readonly month: string
+      readonly amountNano: number
+      readonly capNano: number | null
+    }
   | { readonly _tag: "Void"; readonly id: string }
   | { readonly _tag: "Renew"; readonly processId: string; readonly leaseUntilMs: number }
   | { readonly _tag: "Recover"; readonly nowMs: number }
 
-/** Of a reserve or an extension, with the balance that refused it; of a recovery, how many it settled; null: nothing. */
+/** Of a reserve, an extension or a replay, with the balance that refused it; of a recovery, how many it settled; null: nothing. */
 export type Told = "Reserved" | Balance | number | null
 
 /** `billedNano` null: pending. */
@@ -93,6 +101,12 @@ export const step = (
       }
       if (entry.billedNano === null) next.set(id, { ...entry, billedNano })
       return [next, null]
+    }
+    case "Replay": {
+      const { amountNano, capNano, id, keyId, month } = command
+      const balance = balanceOf(book, keyId, month)
+      if (!next.has(id) && isTooMuch(balance, amountNano, capNano)) return [next, balance]
+      return [step(book, { _tag: "Settle", id, keyId, month, billedNano: 0 })[0], "Reserved"]
     }
     case "Void": {
       if (next.get(command.id)?.billedNano === null) next.delete(command.id)

@@ -5,6 +5,7 @@ import { type Generation } from "../../src/domain/Generation.ts"
 import { idBound } from "../../src/domain/Ids.ts"
 import { zeroCost } from "../../src/domain/Money.ts"
 import { Ledger, type Reservation } from "../../src/store/Ledger.ts"
+import { type StoreError } from "../../src/store/StoreError.ts"
 import { Audit } from "./LedgerAudit.ts"
 import { makeGeneration as generationWith } from "./makeGeneration.ts"
 
@@ -35,6 +36,18 @@ const makeReservation = (overrides: Partial<Reservation> = {}): Reservation => (
 
 const makeGeneration = (overrides: Partial<Generation> = {}, billedNano = 40): Generation =>
   generationWith({ id: freshGeneration(overrides.createdAtMs), ...overrides }, billedNano)
+
+/** Of an answer out of the cache, which saved 9. */
+const makeReplay = (overrides: Partial<Generation>): Generation =>
+  makeGeneration(
+    {
+      cacheHit: true,
+      usageSource: "cache",
+      cost: { ...zeroCost, completionNano: 9, cacheDiscountNano: 9 },
+      ...overrides
+    },
+    0
+  )
 
 const balanceOf = (keyId: string, month = MONTH) =>
   Effect.gen(function* () {
@@ -241,6 +254,123 @@ export const ledgerSuite = <E>(name: string, ledgerLayer: Layer.Layer<Ledger | A
         )
         yield* ledger.void(generation.id)
         assert.deepStrictEqual(yield* balanceOf(keyId), { spentNano: 40, reservedNano: 0 })
+      })
+    )
+
+    audited(
+      "stores an answer given again only where what it would have held fits below the cap, and holds nothing of it",
+      Effect.gen(function* () {
+        const ledger = yield* Ledger
+        const keyId = fresh("key")
+        const held = makeReservation({ keyId, capNano: 250 })
+        yield* ledger.reserve(held)
+        yield* ledger.settle(makeGeneration({ keyId }, 60), MONTH)
+        const refused = makeReplay({ keyId })
+        assert.deepStrictEqual(yield* ledger.replay(refused, MONTH, 91, 250), {
+          _tag: "Refused",
+          balance: { spentNano: 60, reservedNano: 100 }
+        })
+        assert.deepStrictEqual(yield* stateOf(refused.id, keyId), "none")
+
+        const fits = makeReplay({ keyId })
+        assert.deepStrictEqual(yield* ledger.replay(fits, MONTH, 90, 250), { _tag: "Reserved" })
+        assert.deepStrictEqual(
+          yield* ledger.find(fits.id, keyId),
+          Option.some({ _tag: "Settled" as const, generation: fits })
+        )
+        assert.deepStrictEqual(yield* balanceOf(keyId), { spentNano: 60, reservedNano: 100 })
+        // As ever in another month, and where there is no cap.
+        assert.deepStrictEqual((yield* ledger.replay(makeReplay({ keyId }), "2026-12", 250, 250))._tag, "Reserved")
+        assert.deepStrictEqual((yield* ledger.replay(makeReplay({ keyId }), "2026-12", 251, 250))._tag, "Refused")
+        assert.deepStrictEqual((yield* ledger.replay(makeReplay({ keyId }), MONTH, 9_999, null))._tag, "Reserved")
+        assert.deepStrictEqual((yield* ledger.list({ keyId, limit: 10, cursor: null })).generations.length, 4)
+        // Nobody has spent or reserved anything of this key.
+        const unused = fresh("key")
+        assert.deepStrictEqual(yield* ledger.replay(makeReplay({ keyId: unused }), MONTH, 1, 0), {
+          _tag: "Refused",
+          balance: { spentNano: 0, reservedNano: 0 }
+        })
+      })
+    )
+
+    audited(
+      "stores an answer given again once, and asks for no room where it is known already",
+      Effect.gen(function* () {
+        const ledger = yield* Ledger
+        const keyId = fresh("key")
+        const generation = makeReplay({ keyId })
+        const results = yield* all(Array.from({ length: 10 }, () => ledger.replay(generation, MONTH, 100, 150)))
+        assert.isTrue(results.every((result) => result._tag === "Reserved"))
+        yield* ledger.reserve(makeReservation({ keyId, capNano: 150 }))
+        const pending = makeReservation({ keyId, amountNano: 50, capNano: 150 })
+        yield* ledger.reserve(pending)
+        assert.deepStrictEqual(
+          yield* all([
+            ledger.replay({ ...generation, model: "mock/other" }, MONTH, 100, 150),
+            ledger.replay(makeReplay({ id: pending.generationId, keyId }), MONTH, 100, 150)
+          ]),
+          [{ _tag: "Reserved" }, { _tag: "Reserved" }]
+        )
+        assert.deepStrictEqual(
+          yield* ledger.find(generation.id, keyId),
+          Option.some({ _tag: "Settled" as const, generation })
+        )
+        assert.deepStrictEqual(yield* stateOf(pending.generationId, keyId), "Settled")
+        assert.deepStrictEqual(yield* balanceOf(keyId), { spentNano: 0, reservedNano: 100 })
+        yield* ledger.void(generation.id)
+        assert.deepStrictEqual(yield* stateOf(generation.id, keyId), "Settled")
+      })
+    )
+
+    audited(
+      "carries answers given again with all else, each by its own key's cap, and counts them by day",
+      Effect.gen(function* () {
+        const ledger = yield* Ledger
+        const [a, b] = [fresh("key"), fresh("key")]
+        const [settled, voided, extended] = [
+          makeReservation({ keyId: a, capNano: 400 }),
+          makeReservation({ keyId: a, capNano: 400 }),
+          makeReservation({ keyId: b, capNano: 400 })
+        ]
+        yield* all([settled, voided, extended].map(ledger.reserve))
+        const [fits, tooMuch, free] = [makeReplay({ keyId: a }), makeReplay({ keyId: a }), makeReplay({ keyId: b })]
+        const results = yield* all<unknown, StoreError, never>([
+          ledger.replay(fits, MONTH, 200, 400),
+          ledger.replay(tooMuch, MONTH, 201, 400),
+          ledger.replay(free, MONTH, 300, 400),
+          ledger.replay(makeReplay({ keyId: b }), MONTH, 301, 400),
+          ledger.settle(makeGeneration({ id: settled.generationId, keyId: a }), MONTH),
+          ledger.void(voided.generationId),
+          ledger.extend(extended.generationId, 300, 400),
+          ledger.reserve(makeReservation({ keyId: a, amountNano: 360, capNano: 400 })),
+          ledger.reserve(makeReservation({ keyId: a, amountNano: 1, capNano: 400 }))
+        ])
+        assert.deepStrictEqual(results, [
+          { _tag: "Reserved" },
+          { _tag: "Refused", balance: { spentNano: 0, reservedNano: 200 } },
+          { _tag: "Reserved" },
+          { _tag: "Refused", balance: { spentNano: 0, reservedNano: 100 } },
+          undefined,
+          undefined,
+          { _tag: "Reserved" },
+          { _tag: "Reserved" },
+          { _tag: "Refused", balance: { spentNano: 40, reservedNano: 360 } }
+        ])
+        assert.deepStrictEqual(yield* balanceOf(a), { spentNano: 40, reservedNano: 360 })
+        assert.deepStrictEqual(yield* balanceOf(b), { spentNano: 0, reservedNano: 400 })
+        const day = Math.floor(T0 / 86_400_000)
+        const used = (keyId: string) =>
+          Effect.map(
+            ledger.report({ keyId, ownerId: null, fromDay: day, toDay: day + 1, groupBy: ["day"], limit: 1 }),
+            ({ total }) => [total.requests, total.cacheHits, total.billedNano, total.savedNano]
+          )
+        assert.deepStrictEqual(
+          [yield* used(a), yield* used(b)],
+          [
+            [2, 1, 40, 9],
+            [1, 1, 0, 9]
+          ]
+        )
       })
     )
 
