@@ -13,19 +13,16 @@ import { type ProviderError } from "../providers/Provider.ts"
 import { charge, promptOf } from "./Charges.ts"
 import { Circuits } from "./Circuits.ts"
 import { markBroken } from "./Failures.ts"
-import { type Ending, errorTypeOf } from "./Ending.ts"
+import { countedUsage, endingOf, errorTypeOf, nothing, type Origin, wholeEnding } from "./Ending.ts"
 import { Meter } from "./Meter.ts"
 import { type Order, rankedAs } from "./Order.ts"
 import { ProviderStats } from "./ProviderStats.ts"
-import { countReply, OutputCounter } from "./Tokens.ts"
+import { OutputCounter } from "./Tokens.ts"
 import { usageInfo } from "./UsageInfo.ts"
 
 /** What the router or the cache answered. */
-export interface Answer {
-  readonly candidate: Candidate
-  readonly fallbackUsed: boolean
+export interface Answer extends Origin {
   readonly latencyMs: number
-  readonly source: "upstream" | "cache"
   readonly body:
     | { readonly _tag: "Whole"; readonly reply: ChatReply }
     | { readonly _tag: "Stream"; readonly events: Stream.Stream<ChatEvent, ProviderError | GatewayError> }
@@ -238,47 +235,6 @@ export class Closing extends Context.Service<
     })
   )
 }
-
-const nothing: Ending = {
-  candidate: null,
-  usage: { promptTokens: 0, completionTokens: 0, cachedTokens: 0 },
-  usageSource: "counted",
-  timeToFirstTokenMs: null,
-  finishReason: null,
-  errorType: null,
-  cancelled: false,
-  fallbackUsed: false
-}
-
-/** The money side of an ending: the provider's own figures where it gave any, zeros included, else what was counted. */
-const endingOf = (
-  order: Order,
-  answer: Pick<Answer, "candidate" | "fallbackUsed" | "source">,
-  reported: TokenUsage | null,
-  completionTokens: number
-): Ending => ({
-  ...nothing,
-  candidate: order.continuation?.candidate ?? answer.candidate,
-  usage: reported ?? countedUsage(order, completionTokens),
-  usageSource: answer.source === "cache" ? "cache" : reported === null ? "counted" : "provider",
-  fallbackUsed: answer.fallbackUsed || order.continuation !== null
-})
-
-const wholeEnding = (
-  order: Order,
-  answer: Pick<Answer, "candidate" | "fallbackUsed" | "source">,
-  reply: ChatReply
-): Ending => ({
-  ...endingOf(order, answer, reply.usage, reply.usage === null ? countReply(reply) : 0),
-  finishReason: reply.choices[0]?.finish_reason ?? null
-})
-
-/** What was counted here for the call that ends the order; `completionTokens`: of the whole answer. */
-const countedUsage = ({ continuation, promptTokens }: Order, completionTokens: number): TokenUsage => ({
-  promptTokens: continuation?.promptTokens ?? promptTokens,
-  completionTokens: Math.max(0, completionTokens - (continuation?.producedTokens ?? 0)),
-  cachedTokens: 0
-})
 
 /** The calls that were under way when the order was abandoned. */
 const interruptedCalls = (order: Order) =>

@@ -1,10 +1,12 @@
 /** How an order ended, what that costs, and the generation that it leaves. */
 import { type Candidate } from "../domain/Catalog.ts"
+import { type ChatReply } from "../domain/Chat.ts"
 import { type GatewayError } from "../domain/Errors.ts"
 import { type Generation, type UsageSource } from "../domain/Generation.ts"
 import { addCosts, type Cost, type Prices, pricesFor, priceUsage, savedCost, type TokenUsage } from "../domain/Money.ts"
 import { chargedCost, chargedUsage } from "./Charges.ts"
 import { type Order } from "./Order.ts"
+import { countReply } from "./Tokens.ts"
 
 /** `candidate` null: no provider answered. */
 export interface Ending {
@@ -17,6 +19,51 @@ export interface Ending {
   readonly cancelled: boolean
   readonly fallbackUsed: boolean
 }
+
+/** Where an answer came from. */
+export interface Origin {
+  readonly candidate: Candidate
+  readonly fallbackUsed: boolean
+  readonly source: "upstream" | "cache"
+}
+
+/** Of an order that nobody answered. */
+export const nothing: Ending = {
+  candidate: null,
+  usage: { promptTokens: 0, completionTokens: 0, cachedTokens: 0 },
+  usageSource: "counted",
+  timeToFirstTokenMs: null,
+  finishReason: null,
+  errorType: null,
+  cancelled: false,
+  fallbackUsed: false
+}
+
+/** The money side of an ending: the provider's own figures where it gave any, zeros included, else what was counted. */
+export const endingOf = (
+  order: Order,
+  answer: Origin,
+  reported: TokenUsage | null,
+  completionTokens: number
+): Ending => ({
+  ...nothing,
+  candidate: order.continuation?.candidate ?? answer.candidate,
+  usage: reported ?? countedUsage(order, completionTokens),
+  usageSource: answer.source === "cache" ? "cache" : reported === null ? "counted" : "provider",
+  fallbackUsed: answer.fallbackUsed || order.continuation !== null
+})
+
+export const wholeEnding = (order: Order, answer: Origin, reply: ChatReply): Ending => ({
+  ...endingOf(order, answer, reply.usage, reply.usage === null ? countReply(reply) : 0),
+  finishReason: reply.choices[0]?.finish_reason ?? null
+})
+
+/** What was counted here for the call that ends the order; `completionTokens`: of the whole answer. */
+export const countedUsage = ({ continuation, promptTokens }: Order, completionTokens: number): TokenUsage => ({
+  promptTokens: continuation?.promptTokens ?? promptTokens,
+  completionTokens: Math.max(0, completionTokens - (continuation?.producedTokens ?? 0)),
+  cachedTokens: 0
+})
 
 /** By the prices at the order's start, with the markup, and with what is paid beside the call that ended it. */
 export const costFor = ({ charges }: Order, { candidate, usage, usageSource }: Ending, markup: number): Cost => {
