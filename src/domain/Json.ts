@@ -8,6 +8,15 @@ const parse = Option.liftThrowable((text: string): unknown => JSON.parse(text))
 /** The value of a JSON text; undefined when it is none, which no schema takes. */
 export const parseJson = (text: string): unknown => Option.getOrUndefined(parse(text))
 
+/** No quote, nothing that has to be escaped: a JSON string of it is itself between quotes. */
+const plain = /^[ !#-[\]-\ud7ff\ue000-\uffff]*$/
+
+/** Whether a text stands in JSON as it is. */
+export const isPlain = (text: string): boolean => plain.test(text)
+
+/** The JSON string of a text, for texts that are short and mostly plain. */
+export const quoted = (text: string): string => (plain.test(text) ? `"${text}"` : JSON.stringify(text))
+
 /** Where the JSON string ends whose text begins at `from`, behind its quote: the first quote with an even number of backslashes before it; -1: nowhere. */
 export const closingQuote = (text: string, from: number): number => {
   for (let quote = text.indexOf('"', from); quote !== -1; quote = text.indexOf('"', quote + 1)) {

@@ -14,6 +14,8 @@ const EVENT_LIMIT = 1024 * 1024
 export class Events {
   readonly #decoder = new StringDecoder("utf8")
   #data: Array<string> = []
+  /** All that came was whole events. */
+  #isBetween = true
   #tooLarge = false
   readonly #parser = makeParser(
     (event) => {
@@ -26,7 +28,11 @@ export class Events {
 
   /** The data of the events that `chunk` completes. */
   feed(chunk: Buffer): ReadonlyArray<string> | TooLarge {
-    return this.#parse(this.#decoder.write(chunk))
+    const text = this.#decoder.write(chunk)
+    const plain = this.#isBetween ? plainEvents(text) : null
+    if (plain !== null) return plain
+    this.#isBetween = text.endsWith("\n\n")
+    return this.#parse(text)
   }
 
   /** What is left when the stream ended. */
@@ -41,4 +47,20 @@ export class Events {
     this.#data = []
     return data
   }
+}
+
+const FIELD = "data: "
+const LF = 10
+
+/** The data of a text that is whole events of one line each, as nearly all packets are; null: it takes a parser to read it. */
+const plainEvents = (text: string): ReadonlyArray<string> | null => {
+  if (!text.endsWith("\n\n") || text.includes("\r")) return null
+  const data: Array<string> = []
+  for (let from = 0; from < text.length;) {
+    const end = text.indexOf("\n", from)
+    if (!text.startsWith(FIELD, from) || text.charCodeAt(end + 1) !== LF || end - from > EVENT_LIMIT) return null
+    data.push(text.slice(from + FIELD.length, end))
+    from = end + 2
+  }
+  return data
 }

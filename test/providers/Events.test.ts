@@ -31,6 +31,23 @@ describe("Events", () => {
     assert.deepStrictEqual(parse(Array.from(bytes, (byte) => Buffer.of(byte))), expected)
   })
 
+  it("reads packets of whole events among others, wherever they are cut", () => {
+    const packets = [
+      "data: a\n\n",
+      "data: é🗼\n\ndata: c\n\n",
+      ": d\n\n",
+      "data: e\ndata: f\n\n",
+      "data: \n\n",
+      "data: g\r\n\r\n"
+    ]
+    const bytes = Buffer.from([...packets, ...packets].join(""))
+    const once = ["a", "é🗼", "c", "e\nf", "", "g"]
+    assert.deepStrictEqual(parse([...packets, ...packets].map((packet) => Buffer.from(packet))), [...once, ...once])
+    for (let at = 0; at <= bytes.length; at++) {
+      assert.deepStrictEqual(parse([bytes.subarray(0, at), bytes.subarray(at)]), [...once, ...once], `cut at ${at}`)
+    }
+  })
+
   it("takes an event of 1 MiB and refuses a larger one, complete or not", () => {
     const limit = 1024 * 1024
     assert.strictEqual(parse([Buffer.from(`data: ${"x".repeat(limit)}\n\n`)])[0]?.length, limit)

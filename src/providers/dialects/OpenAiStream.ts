@@ -10,6 +10,7 @@ import { Malformed, type ProviderReason } from "../Provider.ts"
 import { refusalInside } from "../Refusal.ts"
 import { parseJson } from "../../domain/Json.ts"
 import { isWire, stringOf, type Wire, wiresOf } from "../Wire.ts"
+import { AlikeChunks } from "./AlikeChunks.ts"
 import { readText, readUsage } from "./OpenAiReply.ts"
 
 // state
@@ -35,6 +36,9 @@ interface StreamState {
   said: boolean
   /** Events that were no JSON, and were left out. */
   skipped: number
+  readonly alike: AlikeChunks
+  /** What a chunk says that is like the one learned from; its text is another. */
+  pattern: { readonly choice: ChoiceDelta; readonly state: ChoiceState } | null
 }
 
 const makeState = (asked: number): StreamState => ({
@@ -44,12 +48,17 @@ const makeState = (asked: number): StreamState => ({
   systemFingerprint: null,
   done: false,
   said: false,
-  skipped: 0
+  skipped: 0,
+  alike: new AlikeChunks(),
+  pattern: null
 })
 
 /** Whether every choice seen is finished; with `all`, whether every choice asked for is. */
-const isComplete = ({ asked, choices }: StreamState, all: boolean): boolean =>
-  choices.size >= (all ? asked : 1) && [...choices.values()].every((choice) => choice.last !== null)
+const isComplete = ({ asked, choices }: StreamState, all: boolean): boolean => {
+  // Asked after each packet: without an array of them.
+  for (const choice of choices.values()) if (choice.last === null) return false
+  return choices.size >= (all ? asked : 1)
+}
 
 // step
 
@@ -58,6 +67,12 @@ const step = (state: StreamState, data: string, out: Array<ChatEvent>): Provider
   if (state.done) return null
   if (data === "[DONE]") {
     state.done = true
+    return null
+  }
+  const text = state.pattern === null ? null : state.alike.textOf(data)
+  if (text !== null && state.pattern?.state.last === null) {
+    const { choice } = state.pattern
+    out.push({ _tag: "Choices", choices: [{ ...choice, delta: { ...choice.delta, content: text } }] })
     return null
   }
   const chunk = parseJson(data)
@@ -79,7 +94,27 @@ const step = (state: StreamState, data: string, out: Array<ChatEvent>): Provider
     if (choice !== null) choices.push(choice)
   }
   if (choices.length > 0) out.push({ _tag: "Choices", choices })
+  if (state.asked === 1 && !isWire(chunk["usage"])) learn(state, data, choices)
   return null
+}
+
+/** Learns from a chunk of one choice that says a text, and nothing that could be another one's the next time. */
+const learn = (state: StreamState, data: string, [choice, ...others]: ReadonlyArray<ChoiceDelta>): void => {
+  const of = choice === undefined || others.length > 0 ? undefined : state.choices.get(choice.index)
+  if (choice === undefined || of === undefined || of.last !== null || !isFlat(choice.delta)) return
+  const { delta, ...rest } = choice
+  const text = delta.content
+  if (delta.role !== undefined || typeof text !== "string" || !isFlat(rest)) return
+  if (state.alike.learn(data, text, contentOf)) state.pattern = { choice, state: of }
+}
+
+const isFlat = (members: object): boolean =>
+  Object.values(members).every((value) => typeof value !== "object" || value === null)
+
+/** The text of a chunk's first choice. */
+const contentOf = (chunk: unknown): unknown => {
+  const [choice] = isWire(chunk) ? wiresOf(chunk["choices"]) : []
+  return isWire(choice?.["delta"]) ? choice["delta"]["content"] : undefined
 }
 
 /**

@@ -1,0 +1,25 @@
+/** Shortcuts around JSON's own functions say what these say. */
+import { assert, describe, it } from "@effect/vitest"
+import { closingQuote, isPlain, parseJson, quoted } from "../../src/domain/Json.ts"
+
+describe("Json", () => {
+  it("quotes every code unit as JSON.stringify does", () => {
+    for (let unit = 0; unit < 0x1_0000; unit++) {
+      const text = `a${String.fromCharCode(unit)}b`
+      assert.strictEqual(quoted(text), JSON.stringify(text))
+      if (isPlain(text)) assert.strictEqual(parseJson(`"${text}"`), text)
+    }
+    assert.strictEqual(quoted(""), '""')
+    assert.strictEqual(quoted("🗼"), '"🗼"')
+  })
+
+  it("parses what is JSON, and answers undefined for what is none", () => {
+    assert.deepStrictEqual(parseJson('{"a":[1]}'), { a: [1] })
+    for (const text of ["", "{", "undefined", "'a'"]) assert.isUndefined(parseJson(text))
+  })
+
+  it("finds the end of a string behind escaped quotes and backslashes", () => {
+    assert.strictEqual(closingQuote('"a\\"b\\\\"c"', 1), 7)
+    assert.strictEqual(closingQuote('"a\\"', 1), -1)
+  })
+})
