@@ -7,6 +7,7 @@ import { Cause, Clock, Context, Effect, Layer, type Pull, type Scope, Stream } f
 import { type Candidate } from "../domain/Catalog.ts"
 import { type ChatEvent, type ChatReply, type ChoiceDelta, type UsageInfo } from "../domain/Chat.ts"
 import { gatewayError, type GatewayError, ProvidersFailed, ProvidersTimedOut } from "../domain/Errors.ts"
+import { type Generation } from "../domain/Generation.ts"
 import { onClose } from "../domain/OnClose.ts"
 import { type TokenUsage } from "../domain/Money.ts"
 import { type ProviderError } from "../providers/Provider.ts"
@@ -56,9 +57,13 @@ export class Closing extends Context.Service<
     readonly whole: (order: Order, answer: Answer, reply: ChatReply) => Effect.Effect<UsageInfo, GatewayError>
     /**
      * Settles what was neither reserved nor needs anybody's work, an answer out of the cache, if the budget has room for what it would
-     * have held; else it is false, and nothing happened.
+     * have held: its generation. Null: there is none, and nothing happened.
      */
-    readonly replay: (order: Order, candidate: Candidate, reply: ChatReply) => Effect.Effect<boolean, GatewayError>
+    readonly replay: (
+      order: Order,
+      candidate: Candidate,
+      reply: ChatReply
+    ) => Effect.Effect<Generation | null, GatewayError>
     /** Settles what has no completion: embeddings. */
     readonly metered: (
       order: Order,
@@ -86,7 +91,6 @@ export class Closing extends Context.Service<
 
       /** The client left, or the process is giving up. What the provider had produced is charged. */
       const abandoned = Effect.fnUntraced(function* (order: Order) {
-        if (order.account.settled || !order.account.opened) return
         const progress = underWay.get(order)
         const begun = order.continuation?.candidate ?? progress?.answer.candidate
         const [first, ...beside] = begun === undefined ? interruptedCalls(order) : []
@@ -122,10 +126,8 @@ export class Closing extends Context.Service<
         )
       }
 
-      const replay = (order: Order, candidate: Candidate, reply: ChatReply) => {
-        const ending = wholeEnding(order, { candidate, fallbackUsed: false, source: "cache" }, reply)
-        return Effect.map(meter.replay(order, ending), (generation) => generation !== null)
-      }
+      const replay = (order: Order, candidate: Candidate, reply: ChatReply) =>
+        meter.replay(order, wholeEnding(order, { candidate, fallbackUsed: false, source: "cache" }, reply))
 
       const metered = Effect.fnUntraced(function* (
         order: Order,
@@ -212,7 +214,10 @@ export class Closing extends Context.Service<
       })
 
       return Closing.of({
-        onScopeClose: (order) => onClose(Effect.suspend(() => abandoned(order))),
+        onScopeClose: (order) =>
+          onClose(
+            Effect.suspend(() => (order.account.settled || !order.account.opened ? Effect.void : abandoned(order)))
+          ),
         onFailure: (order) => (self) =>
           self.pipe(
             Effect.tapError((error) => {

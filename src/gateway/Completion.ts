@@ -127,8 +127,8 @@ export class Completion extends Context.Service<
               const candidate = entry === null ? undefined : rankedAs(order, entry.provider, entry.model)
               if (entry === null || candidate === undefined) return next
               const written = staged(order.facts.trace, BUDGET, closing.replay(order, candidate, entry.reply))
-              return Effect.flatMap(written, (isSettled) => {
-                if (!isSettled) return next
+              return Effect.flatMap(written, (generation) => {
+                if (generation === null) return next
                 const answer = Effect.succeed(replayed(order, candidate, entry.reply))
                 // Neither has anything left to say, but to a trace.
                 return policy.whitelist(order)(looked(order, answer, () => "Hit"))
