@@ -49,6 +49,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #drainTimer: NodeJS.Timeout | undefined
   #awaited: Awaited | null = null
   #wake: (() => void) | null = null
+  #wakesSoon = false
   readonly #limit = new WaitLimit(() => this.#fail(new TimedOut({ phase: this.#phase })))
   #phase: Phase = "first_token"
   #idleMs = 0
@@ -182,7 +183,21 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   #notify(event: Awaited): void {
-    if (event === "end" || event === this.#awaited) this.#settle()
+    if (event === "data") this.#wakeForData()
+    else if (event === "end" || event === this.#awaited) this.#settle()
+  }
+
+  /**
+   * Once for all that came together: of what one read of the socket brought, undici hands each HTTP chunk over by itself, and a provider makes
+   * one of each token.
+   */
+  #wakeForData(): void {
+    if (this.#wakesSoon || this.#awaited !== "data") return
+    this.#wakesSoon = true
+    process.nextTick(() => {
+      this.#wakesSoon = false
+      if (this.#awaited === "data" && this.#isThere("data")) this.#settle()
+    })
   }
 
   #settle(): void {

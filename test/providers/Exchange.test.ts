@@ -3,6 +3,8 @@ import { type Dispatcher } from "undici"
 import { Exchange } from "../../src/providers/Exchange.ts"
 import { Cut, Unreachable } from "../../src/providers/Provider.ts"
 
+const nextTick = () => new Promise<void>((resolve) => process.nextTick(resolve))
+
 const begin = () => {
   const seen: Array<string> = []
   const controller: Dispatcher.DispatchController = {
@@ -28,19 +30,49 @@ describe("Exchange", () => {
     assert.deepStrictEqual(seen, ["pause", "resume"])
   })
 
-  it("wakes the one who waits, once, with what is there", () => {
+  it("wakes the one who waits, once, with all that came together", async () => {
     const { controller, exchange } = begin()
     let woken = 0
     exchange.await("data", 60_000, "idle", () => woken++)
-    assert.strictEqual(woken, 0)
     exchange.onResponseData(controller, Buffer.from("a"))
     exchange.onResponseData(controller, Buffer.from("b"))
+    assert.strictEqual(woken, 0)
+    await nextTick()
     assert.strictEqual(woken, 1)
     assert.strictEqual(Buffer.concat([...exchange.take()]).toString(), "ab")
     exchange.onResponseEnd()
     exchange.await("data", 60_000, "idle", () => woken++)
     assert.strictEqual(woken, 2)
     assert.isTrue(exchange.ended)
+  })
+
+  it("wakes at once for the end, and not again for what came before it", async () => {
+    const { controller, exchange } = begin()
+    const woken: Array<string> = []
+    const wait = () =>
+      exchange.await("data", 60_000, "idle", () => void woken.push(Buffer.concat([...exchange.take()]).toString()))
+    wait()
+    exchange.onResponseData(controller, Buffer.from("a"))
+    exchange.onResponseEnd()
+    assert.deepStrictEqual(woken, ["a"])
+    await nextTick()
+    assert.deepStrictEqual(woken, ["a"])
+  })
+
+  it("wakes nobody for what was read already", async () => {
+    const { controller, exchange } = begin()
+    const woken: Array<string> = []
+    const wait = (name: string) => exchange.await("data", 60_000, "idle", () => void woken.push(name))
+    wait("first")
+    exchange.onResponseData(controller, Buffer.from("a"))
+    exchange.take()
+    wait("second")
+    await nextTick()
+    assert.deepStrictEqual(woken, [])
+    exchange.onResponseData(controller, Buffer.from("b"))
+    await nextTick()
+    assert.deepStrictEqual(woken, ["second"])
+    exchange.abort()
   })
 
   it("keeps what came before a failure", () => {
