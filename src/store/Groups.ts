@@ -12,6 +12,9 @@ import { type StoreError } from "./StoreError.ts"
 /** A write that fails after this long was not refused but never answered: who waits fails too, and not after as long again. */
 const SILENT_AFTER_MS = 1_000
 
+/** What comes within this time of a write's beginning waits for its end: larger groups cost less than shorter waits are worth. */
+const LONG_MS = 10
+
 export interface Groups<Entry, Outcome> {
   readonly write: (id: string, entry: Entry) => Effect.Effect<Outcome, StoreError>
   /** Since when the oldest entry waits that is not written yet, in milliseconds; 0 when none does. */
@@ -32,7 +35,7 @@ interface Waiting<Entry, Outcome> {
 export const makeGroups = <Entry, Outcome>(options: {
   /** One transaction; an outcome for each entry, in their order. No id is twice in a group. */
   readonly writeGroup: (entries: ReadonlyArray<Entry>) => Effect.Effect<ReadonlyArray<Outcome>, StoreError>
-  /** How many writes may run at once. */
+  /** How many writes may run at once: another one begins where those under way take long. */
   readonly lanes: number
   /** How many entries a write carries at most. */
   readonly groupSize: number
@@ -47,6 +50,8 @@ export const makeGroups = <Entry, Outcome>(options: {
     const lasts = new Map<string, One>()
     const written = new Set<ReadonlyArray<One>>()
     let running = 0
+    /** When the last write began. */
+    let begunMs = 0
     let onIdle: (() => void) | null = null
 
     const promoteNext = (one: One): void => {
@@ -79,6 +84,7 @@ export const makeGroups = <Entry, Outcome>(options: {
     const flush = (group: ReadonlyArray<One>): Effect.Effect<void> =>
       Effect.suspend(() => {
         const startedMs = clock.currentTimeMillisUnsafe()
+        begunMs = startedMs
         return Effect.matchCauseEffect(options.writeGroup(group.map((one) => one.entry)), {
           onSuccess: (outcomes) =>
             Effect.sync(() => {
@@ -115,9 +121,10 @@ export const makeGroups = <Entry, Outcome>(options: {
       })
     })
     // The lane begins after the fibers that are ready to run now, so that their entries come along.
-    const start = (): void => {
-      if (running === options.lanes) return
+    const start = (nowMs: number): void => {
+      if (running === options.lanes || (running > 0 && nowMs - begunMs < LONG_MS)) return
       running++
+      begunMs = nowMs
       runFork(Effect.andThen(Effect.yieldNow, lane))
     }
 
@@ -145,7 +152,7 @@ export const makeGroups = <Entry, Outcome>(options: {
             last.next = one
           } else {
             ready.push(one)
-            start()
+            start(one.sinceMs)
           }
           return Effect.sync(() => {
             one.withdrawn = true
