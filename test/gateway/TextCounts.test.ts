@@ -53,3 +53,15 @@ it("the text that was not asked for the longest is forgotten", () => {
   ask(longText(1))
   assert.strictEqual(asked.times, MOST_REMEMBERED + 2)
 })
+
+it("short texts that are never sent again push no long one out", () => {
+  const { asked, count } = counting()
+  const ask = countFor("g", count)
+  ask(longText(0))
+  for (let at = 0; at <= MOST_REMEMBERED; at++) ask(`once, and never again: ${at}`.padEnd(40, "."))
+  assert.strictEqual(asked.times, MOST_REMEMBERED + 2)
+  ask(longText(0))
+  assert.strictEqual(asked.times, MOST_REMEMBERED + 2)
+  ask("once, and never again: 0".padEnd(40, "."))
+  assert.strictEqual(asked.times, MOST_REMEMBERED + 3)
+})
