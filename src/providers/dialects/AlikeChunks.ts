@@ -9,6 +9,8 @@ import { stringOf } from "../Wire.ts"
 const PROBE = "any other text"
 /** A vendor whose chunks are never alike (a random member in each) is not asked for ever. */
 const MOST_LESSONS = 8
+/** V8 copies a shorter part of a string; a longer one refers to the whole and keeps it alive, with all of its packet. */
+const SHORTEST_PART = 13
 
 export class AlikeChunks {
   #before = ""
@@ -22,7 +24,8 @@ export class AlikeChunks {
     if (before === "" || data.length <= before.length + after.length) return null
     if (data.slice(0, before.length) !== before || !data.endsWith(after)) return null
     const text = data.slice(before.length, data.length - after.length)
-    return isPlain(text) ? text : stringOf(parseJson(`"${text}"`))
+    if (!isPlain(text)) return stringOf(parseJson(`"${text}"`))
+    return text.length < SHORTEST_PART ? text : copied(text)
   }
 
   /** Learns where the text stands, from a chunk with the text `text`. `textOf`: where a parsed chunk has it. Answers whether it did. */
