@@ -1,16 +1,26 @@
 /** Misses and hits: whole requests to the provider itself, the bare proxy and the gateway. */
-import { type Measure } from "./bench.ts"
+import { type Bench, type Measure } from "./bench.ts"
+import { type Closers } from "./closers.ts"
 import { checkCache, path, startGateway } from "./gateway.ts"
 import { measureRequests } from "./requests.ts"
 import { startProgram } from "./servers.ts"
 
-/** `unique`: every request has a body of its own, so the cache is asked and has nothing. */
-export const measureOrdinary =
-  (unique: boolean): Measure =>
-  async ({ nginx, options, streaming }, closers) => {
-    const bare = await startProgram(closers, "bare proxy", "bareProxy.ts", [nginx.url, streaming.url])
-    const gateway = { server: await startGateway(closers, nginx, streaming), path }
-    await checkCache(gateway)
-    const targets = [{ server: nginx, path }, { server: bare, path }, gateway]
-    return measureRequests(targets, { unique, seconds: options.seconds })
-  }
+const startTargets = async ({ nginx, streaming }: Bench, closers: Closers) => {
+  const bare = await startProgram(closers, "bare proxy", "bareProxy.ts", [nginx.url, streaming.url])
+  const server = await startGateway(closers, nginx, streaming)
+  await checkCache({ server, path })
+  return { others: [nginx, bare].map((server) => ({ server, path })), server }
+}
+
+/** Every request has a body of its own, so the cache is asked and has nothing. */
+export const measureMisses: Measure = async (bench, closers) => {
+  const { others, server } = await startTargets(bench, closers)
+  return measureRequests([...others, { server, path }], { unique: true, seconds: bench.options.seconds })
+}
+
+/** All requests have the same body; beside them misses of the same gateway, in turn. */
+export const measureHits: Measure = async (bench, closers) => {
+  const { others, server } = await startTargets(bench, closers)
+  const misses = { server: { ...server, name: "misses" }, path, unique: true }
+  return measureRequests([...others, misses, { server, path }], { unique: false, seconds: bench.options.seconds })
+}

@@ -3,7 +3,7 @@ import { type Phase } from "./bench.ts"
 import { measureCrowd } from "./crowd.ts"
 import { measureDurability } from "./durability.ts"
 import { type PhaseName } from "./options.ts"
-import { measureOrdinary } from "./ordinary.ts"
+import { measureHits, measureMisses } from "./ordinary.ts"
 import { measureColdStart } from "./coldStart.ts"
 import { measurePrompts } from "./prompts.ts"
 import { measureTelemetry } from "./telemetry.ts"
@@ -14,8 +14,12 @@ import { measureStreams } from "./streams.ts"
 const toBare = ["tollgate", "bare proxy"] as const
 
 export const phases: Readonly<Record<PhaseName, Phase>> = {
-  misses: { title: "Misses: every request unique", related: toBare, measure: measureOrdinary(true) },
-  hits: { title: "Cache hits: one request again and again", related: toBare, measure: measureOrdinary(false) },
+  misses: { title: "Misses: every request unique", related: toBare, measure: measureMisses },
+  hits: {
+    title: "Cache hits: one request again and again; beside them misses",
+    related: ["tollgate", "misses"],
+    measure: measureHits
+  },
   portkey: {
     title: "Portkey's gateway, with nothing to check: every request unique",
     related: ["tollgate", "Portkey"],

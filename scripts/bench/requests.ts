@@ -38,14 +38,19 @@ export const measureRequests = async (
   targets: ReadonlyArray<Target>,
   { prompt = "@@", seconds, unique }: RequestOptions
 ): Promise<Table> => {
-  const load = { body: chatBody("bench/model", prompt, false), unique }
-  const measured = targets.map((target) => ({ target, many: Array.of<Load>(), one: Array.of<Load>() }))
-  for (const { target } of measured) {
+  const body = chatBody("bench/model", prompt, false)
+  const measured = targets.map((target) => ({
+    target,
+    load: { body, unique: target.unique ?? unique },
+    many: Array.of<Load>(),
+    one: Array.of<Load>()
+  }))
+  for (const { load, target } of measured) {
     console.error(`  warming ${target.server.name} ...`)
     await drive(target, { ...load, connections: 32, seconds: WARM_SECONDS })
   }
   for (const turn of turnsOf(seconds)) {
-    for (const { many, one, target } of measured) {
+    for (const { load, many, one, target } of measured) {
       many.push(await drive(target, { ...load, connections: 32, seconds: turn }))
       one.push(await drive(target, { ...load, connections: 1, seconds: turn }))
     }

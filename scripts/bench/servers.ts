@@ -24,6 +24,8 @@ export interface Server {
 export interface Target {
   readonly server: Server
   readonly path: string
+  /** Whether every request has a body of its own, where that is not as for the other targets. */
+  readonly unique?: boolean
 }
 
 export const freePort = async (): Promise<number> => {
