@@ -12,9 +12,33 @@ const WORTHWHILE_CHARACTERS = 32
 const LONG_CHARACTERS = 128
 export const MOST_REMEMBERED = 20_000
 
-/** By digest. Least recently used first: a map iterates in the order of insertion. */
-const short = new Map<string, number>()
-const long = new Map<string, number>()
+/**
+ * Counts by digest, in two halves: what is asked for goes into the young one, and when that is full the old one is forgotten as a whole. Nothing is
+ * deleted from a map, which would have to be walked over again and again to find what is oldest.
+ */
+class Remembered {
+  #young = new Map<string, number>()
+  #old = new Map<string, number>()
+
+  get(digest: string): number | undefined {
+    const young = this.#young.get(digest)
+    if (young !== undefined) return young
+    const old = this.#old.get(digest)
+    if (old !== undefined) this.set(digest, old)
+    return old
+  }
+
+  set(digest: string, tokens: number): void {
+    if (this.#young.size >= MOST_REMEMBERED / 2) {
+      this.#old = this.#young
+      this.#young = new Map()
+    }
+    this.#young.set(digest, tokens)
+  }
+}
+
+const short = new Remembered()
+const long = new Remembered()
 
 /** `count` for the texts of an owner, such as a key by its id. */
 export const countFor =
@@ -23,12 +47,9 @@ export const countFor =
     if (text.length < WORTHWHILE_CHARACTERS) return count(text)
     const remembered = text.length < LONG_CHARACTERS ? short : long
     const digest = hash("sha256", `${owner}\n${text}`, "base64")
-    const tokens = remembered.get(digest) ?? count(text)
-    remembered.delete(digest)
+    const known = remembered.get(digest)
+    if (known !== undefined) return known
+    const tokens = count(text)
     remembered.set(digest, tokens)
-    for (const oldest of remembered.keys()) {
-      if (remembered.size <= MOST_REMEMBERED) break
-      remembered.delete(oldest)
-    }
     return tokens
   }
