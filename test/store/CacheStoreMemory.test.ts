@@ -90,4 +90,17 @@ describe("CacheTable", () => {
     assert.strictEqual(table.get("fifth", 1_500), "6")
     assert.strictEqual(table.size, 2)
   })
+
+  it("of many entries it lets a few of the oldest go at once, and never one that was read lately", () => {
+    const table = new CacheTable(1_280, 10_000_000)
+    for (let at = 0; at < 1_280; at++) table.set(`key ${at}`, "value", 1_000, 0)
+    assert.strictEqual(table.size, 1_280)
+    table.get("key 0", 0)
+    table.set("one more", "value", 1_000, 0)
+    assert.isAtLeast(table.size, 1_270)
+    assert.isAtMost(table.size, 1_280)
+    const gone = 1_281 - table.size
+    const at = (index: number) => table.get(`key ${index}`, 0)
+    assert.deepStrictEqual([at(0), at(1), at(gone), at(gone + 1)], ["value", undefined, undefined, "value"])
+  })
 })
