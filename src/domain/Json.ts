@@ -14,9 +14,6 @@ const plain = /^[ !#-[\]-\ud7ff\ue000-\uffff]*$/
 /** Whether a text stands in JSON as it is. */
 export const isPlain = (text: string): boolean => plain.test(text)
 
-/** The JSON string of a text, for texts that are short and mostly plain. */
-export const quoted = (text: string): string => (plain.test(text) ? `"${text}"` : JSON.stringify(text))
-
 /** Where the JSON string ends whose text begins at `from`, behind its quote: the first quote with an even number of backslashes before it; -1: nowhere. */
 export const closingQuote = (text: string, from: number): number => {
   for (let quote = text.indexOf('"', from); quote !== -1; quote = text.indexOf('"', quote + 1)) {

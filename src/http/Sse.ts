@@ -10,7 +10,6 @@ import { type ChoiceDelta } from "../domain/Chat.ts"
 import { type CompletionEvent } from "../gateway/Closing.ts"
 import { type Head } from "../gateway/Completion.ts"
 import { type Deadlines } from "../domain/Deadlines.ts"
-import { quoted } from "../domain/Json.ts"
 import { errorBody } from "./Failure.ts"
 import { StreamedBody } from "./StreamedBody.ts"
 
@@ -58,29 +57,13 @@ export class ChunkWriter {
   #choice(choice: ChoiceDelta): string {
     // Nothing follows a choice's finish reason.
     if (this.#finished.has(choice.index)) return ""
-    const { delta, finish_reason: finishReason, index } = choice
-    const role = this.#roles.has(index) ? "" : `"role":"assistant",`
+    const { delta: sent, finish_reason: finishReason, index, ...rest } = choice
+    const { role: _, ...members } = sent
+    const delta = this.#roles.has(index) ? members : { role: "assistant", ...members }
     this.#roles.add(index)
     if (finishReason !== null) this.#finished.add(index)
-    const said = (role + membersOf(delta, isRole)).slice(0, -1)
-    const rest = membersOf(choice, isNamed)
-    const reason = JSON.stringify(finishReason)
-    return `${this.#open},"choices":[{"index":${index},"delta":{${said}},${rest}"finish_reason":${reason}}]}\n\n`
+    return `${this.#open},"choices":[${JSON.stringify({ index, delta, ...rest, finish_reason: finishReason })}]}\n\n`
   }
-}
-
-const isRole = (name: string) => name === "role"
-const isNamed = (name: string) => name === "index" || name === "delta" || name === "finish_reason"
-
-/** The members of a JSON object but for some, each with a comma after it: without a copy that lacks them. */
-const membersOf = (object: Readonly<Record<string, unknown>>, isLeftOut: (name: string) => boolean): string => {
-  let text = ""
-  for (const name in object) {
-    const value = object[name]
-    if (value === undefined || isLeftOut(name)) continue
-    text += `${quoted(name)}:${typeof value === "string" ? quoted(value) : value === null ? "null" : JSON.stringify(value)},`
-  }
-  return text
 }
 
 /**
