@@ -74,7 +74,8 @@ export const unknownVariables = (env: EnvironmentVariables, referred: ReadonlySe
       unknownName(
         name,
         name,
-        names.filter((known) => known.startsWith("TOLLGATE_"))
+        names.filter((known) => known.startsWith("TOLLGATE_")),
+        "TOLLGATE_"
       )
     )
 

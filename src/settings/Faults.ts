@@ -4,7 +4,7 @@
  * did not come out of the environment.
  */
 import { Predicate, Result, Schema, type SchemaAST, type SchemaIssue } from "effect"
-import { nearest } from "./Nearest.ts"
+import { nearest } from "../domain/Nearest.ts"
 import { type SettingsFault } from "./SettingsError.ts"
 
 export type Path = ReadonlyArray<PropertyKey>
@@ -76,12 +76,18 @@ const faultsOf = (issue: SchemaIssue.Issue, place: Place, path: Path): Faults =>
   }
 }
 
-/** The fault of a name that nobody knows. `name` is the last part of `setting`. */
-export const unknownName = (setting: string, name: string, known: ReadonlyArray<string>): SettingsFault => {
-  const near = nearest(name, known)
+/** The fault of a name that nobody knows. `name` is the last part of `setting`; `prefix` is what all of `known` begin with. */
+export const unknownName = (
+  setting: string,
+  name: string,
+  known: ReadonlyArray<string>,
+  prefix = ""
+): SettingsFault => {
+  const rest = (whole: string) => whole.slice(prefix.length)
+  const near = nearest(rest(name), known.map(rest))
   return {
     setting,
-    problem: near === null ? "is unknown" : `is unknown, did you mean ${near}?`,
+    problem: near === null ? "is unknown" : `is unknown, did you mean ${prefix}${near}?`,
     expected: `one of ${known.join(", ")}`
   }
 }

@@ -67,6 +67,7 @@ describe("a wrong environment", () => {
     ],
     [{ TOLLGATE_DATA_DIR: " " }, `TOLLGATE_DATA_DIR is " "; expected a directory, such as ./.tollgate`],
     [{ TOLLGATE_PROT: "1" }, `TOLLGATE_PROT is unknown, did you mean TOLLGATE_PORT?; expected ${known}`],
+    [{ TOLLGATE_FOO: "1" }, `TOLLGATE_FOO is unknown; expected ${known}`],
     [{ TOLLGATE_COLOUR_OF_THE_SKY: "1" }, `TOLLGATE_COLOUR_OF_THE_SKY is unknown; expected ${known}`],
     [
       { TOLLGATE_CONFIG: "gone.yaml" },

@@ -1,5 +1,5 @@
 import { assert, it } from "@effect/vitest"
-import { nearest } from "../../src/settings/Nearest.ts"
+import { nearest } from "../../src/domain/Nearest.ts"
 
 const known = ["cache", "markup", "max_entries", "TOLLGATE_PORT"]
 
@@ -19,4 +19,8 @@ it("offers nothing when even the nearest is far", () => {
     ["colour", "", "x"].map((name) => nearest(name, known)),
     [null, null, null]
   )
+})
+
+it("offers nothing for a name that is longer than any slip of the hand", () => {
+  assert.isNull(nearest("c".repeat(101), [`${"c".repeat(100)}ache`]))
 })

@@ -3,8 +3,12 @@
  * Offers nothing when even the nearest is too far to be a slip of the hand.
  */
 
+/** A longer name is no slip of the hand; comparing it would cost the product of the lengths. */
+const LONGEST = 100
+
 /** The nearest of `known` to `name`, or `null`. */
 export const nearest = (name: string, known: ReadonlyArray<string>): string | null => {
+  if (name.length > LONGEST) return null
   const limit = Math.max(1, Math.floor(name.length / 3))
   const ranked = known
     .map((candidate) => ({ candidate, edits: editsBetween(name.toLowerCase(), candidate.toLowerCase()) }))
