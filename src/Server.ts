@@ -202,8 +202,8 @@ export const routes = (settings: SettingsShape, adminKey: Redacted.Redacted) =>
     Layer.provide(
       Layer.mergeAll(
         Authorization.layer,
-        Authorization.layerSession,
-        Authorization.layerAdmin(adminKey),
+        Authorization.layerSession(settings.auth.trustedProxies),
+        Authorization.layerAdmin(adminKey, settings.auth.trustedProxies),
         Validation.layer
       )
     ),

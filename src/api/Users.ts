@@ -33,7 +33,7 @@ export type Account = typeof Account.Type
 
 export const UpdateUserRequest = Schema.Struct({
   role: Schema.optionalKey(Role),
-  /** Suspended: sessions end, and keys stop within five seconds. */
+  /** Suspended: sessions end and keys stop, everywhere within a second. Nobody changes their own. */
   status: Schema.optionalKey(Status),
   /** Keys that have more than this afterwards are cut down to it. */
   grants: Schema.optionalKey(

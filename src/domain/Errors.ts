@@ -104,6 +104,8 @@ export class OAuthRefused extends Data.TaggedClass("OAuthRefused")<{
 }> {}
 /** Signed in, and no admin. */
 export class AdminRequired extends Data.TaggedClass("AdminRequired")<{}> {}
+/** An admin wanted to change his own role or status. */
+export class OwnAccount extends Data.TaggedClass("OwnAccount")<{}> {}
 /** More than an admin granted. `availableNano`: what may still be given to keys; null where it is not about money. */
 export class GrantExceeded extends Data.TaggedClass("GrantExceeded")<{
   readonly param: "monthly_budget_usd" | "tier" | "scopes" | "keys"
@@ -141,6 +143,7 @@ export type Reason =
   | SignInInputInvalid
   | OAuthRefused
   | AdminRequired
+  | OwnAccount
   | GrantExceeded
   | ForeignSite
   | Overloaded

@@ -60,6 +60,8 @@ export class Accounts extends Context.Service<
   {
     /** Whose key this is. One error for a key that is missing, unknown, revoked, disabled or expired. */
     readonly authenticate: (secret: string) => Effect.Effect<Caller, GatewayError>
+    /** Makes what was changed of a key's owner hold at once in this process. */
+    readonly forgetAll: Effect.Effect<void>
     readonly issue: (key: NewKey) => Effect.Effect<IssuedKey, GatewayError>
     readonly list: (options: {
       readonly limit: number
@@ -212,7 +214,16 @@ export class Accounts extends Context.Service<
           })
         }
 
-        return Accounts.of({ authenticate, issue, list, get, change, revoke, rotate })
+        return Accounts.of({
+          authenticate,
+          forgetAll: Cache.invalidateAll(lookups),
+          issue,
+          list,
+          get,
+          change,
+          revoke,
+          rotate
+        })
       })
     )
 }

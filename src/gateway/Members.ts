@@ -1,17 +1,21 @@
 /**
- * Users as an admin sees and changes them. A suspended user has no session, and within five seconds no key of his opens anything, on any
- * process; nothing else of him changes, so that lifting it restores what was.
+ * Users as an admin sees and changes them. What changes holds at once in this process, and within a second in every other. A suspended
+ * user has no session, and no key of his opens anything; nothing else of him changes, so that lifting it restores what was. Nobody
+ * changes his own role or status.
  */
 import { Clock, Context, Effect, Layer, Option } from "effect"
-import { gatewayError, type GatewayError, NotFound, SignInInputInvalid } from "../domain/Errors.ts"
+import { CurrentActor } from "../domain/Actor.ts"
+import { gatewayError, type GatewayError, NotFound, OwnAccount, SignInInputInvalid } from "../domain/Errors.ts"
 import { isId } from "../domain/Ids.ts"
 import { type Grants, type Identity, type Role, type UserRecord } from "../domain/User.ts"
 import { KeyRepo } from "../store/KeyRepo.ts"
 import { Sessions } from "../store/Sessions.ts"
 import { type UserPage, type UserQuery, Users } from "../store/Users.ts"
+import { Accounts } from "./Accounts.ts"
 import { Arrivals } from "./Arrivals.ts"
 import { destinationOf } from "./Destination.ts"
 import { orUnavailable } from "./OrUnavailable.ts"
+import { SessionTokens } from "./SessionTokens.ts"
 
 export interface Member {
   readonly user: UserRecord
@@ -42,6 +46,8 @@ export class Members extends Context.Service<
       const sessions = yield* Sessions
       const keys = yield* KeyRepo
       const arrivals = yield* Arrivals
+      const accounts = yield* Accounts
+      const tokens = yield* SessionTokens
 
       const memberOf = Effect.fnUntraced(function* (id: string, found: Option.Option<UserRecord>) {
         if (Option.isNone(found)) return yield* gatewayError(new NotFound({ what: "user", id }))
@@ -56,6 +62,8 @@ export class Members extends Context.Service<
 
       const change = Effect.fn("Members.change")(function* (id: string, { grants, role, state }: MemberChange) {
         const { user } = yield* get(id)
+        const isOther = (role ?? user.role) !== user.role || (state ?? user.state) !== user.state
+        if (isOther && (yield* CurrentActor).id === id) return yield* gatewayError(new OwnAccount())
         const nowMs = yield* Clock.currentTimeMillis
         // What has to stop stops first: should the rest fail, the user is at worst suspended without being shown as it.
         if (state !== undefined) yield* keys.suspendOwner(id, state === "suspended")
@@ -69,6 +77,7 @@ export class Members extends Context.Service<
           nowMs
         )
         if (state === "suspended") yield* sessions.revokeAll(id, nowMs)
+        yield* Effect.andThen(accounts.forgetAll, tokens.forgetAll)
         return yield* memberOf(id, updated)
       }, orUnavailable)
 

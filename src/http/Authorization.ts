@@ -14,6 +14,7 @@ import { Accounts } from "../gateway/Accounts.ts"
 import { sameSecret } from "../gateway/KeySecret.ts"
 import { type Caller } from "../gateway/Order.ts"
 import { SessionTokens } from "../gateway/SessionTokens.ts"
+import { makeActing } from "./Acting.ts"
 import { CurrentRequest } from "./CurrentRequest.ts"
 import { errorResponse } from "./Failure.ts"
 
@@ -49,46 +50,51 @@ export const credentialOf = (headers: Headers.Headers): string => {
 }
 
 /** A signed-in user. */
-export const layerSession = Layer.effect(
-  SessionAuthorization,
-  Effect.gen(function* () {
-    const sessions = yield* SessionTokens
-    return SessionAuthorization.of({
-      session: Effect.fnUntraced(function* (httpEffect, { credential }) {
-        const found = yield* Effect.result(sessions.authenticate(Redacted.value(credential)))
-        if (found._tag === "Failure") return yield* refuse(found.failure)
-        return yield* Effect.provideService(httpEffect, CurrentUser, found.success)
+export const layerSession = (trustedProxies: ReadonlyArray<string>) =>
+  Layer.effect(
+    SessionAuthorization,
+    Effect.gen(function* () {
+      const sessions = yield* SessionTokens
+      const acting = makeActing(trustedProxies)
+      return SessionAuthorization.of({
+        session: Effect.fnUntraced(function* (httpEffect, { credential }) {
+          const found = yield* Effect.result(sessions.authenticate(Redacted.value(credential)))
+          if (found._tag === "Failure") return yield* refuse(found.failure)
+          const known = Effect.provideService(httpEffect, CurrentUser, found.success)
+          return yield* acting(known, "user", found.success.user.id)
+        })
       })
     })
-  })
-)
+  )
 
-/** Lets through whoever sends the admin key, or an access token of an admin. */
-export const layerAdmin = (adminKey: Redacted.Redacted) =>
+/** Lets through whoever sends the admin key, or an access token of an admin: who that is, is looked up each time. */
+export const layerAdmin = (adminKey: Redacted.Redacted, trustedProxies: ReadonlyArray<string>) =>
   Layer.effect(
     AdminAuthorization,
     Effect.gen(function* () {
       const sessions = yield* SessionTokens
+      const acting = makeActing(trustedProxies)
 
       const byKey = <E, R>(
         httpEffect: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>,
         credential: Redacted.Redacted
       ) =>
         sameSecret(Redacted.value(credential), Redacted.value(adminKey))
-          ? httpEffect
+          ? acting(httpEffect, "admin_key", null)
           : refuse(gatewayError(new AdminUnauthenticated()))
 
       const bySession = Effect.fnUntraced(function* <E, R>(
         httpEffect: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>,
         credential: string
       ) {
-        const found = yield* Effect.result(sessions.authenticate(credential))
+        const found = yield* Effect.result(sessions.authenticateNow(credential))
         if (found._tag === "Failure") {
           const isRefusal = found.failure.reason._tag === "SignInRefused"
           return yield* refuse(isRefusal ? gatewayError(new AdminUnauthenticated()) : found.failure)
         }
-        if (found.success.user.role !== "admin") return yield* refuse(gatewayError(new AdminRequired()))
-        return yield* httpEffect
+        const { user } = found.success
+        if (user.role !== "admin") return yield* refuse(gatewayError(new AdminRequired()))
+        return yield* acting(httpEffect, "admin", user.id)
       })
 
       return AdminAuthorization.of({

@@ -12,6 +12,8 @@ export interface RequestState {
   rejection: Rejection | null
   /** The type of the error that was answered. */
   errorType: string | null
+  /** The network address of the client, where somebody looked at it. */
+  address: string | null
   /** The route as it is declared. */
   route: string | null
 }
@@ -21,6 +23,7 @@ export const newRequest = (requestId: string): RequestState => ({
   facts: emptyFacts(),
   rejection: null,
   errorType: null,
+  address: null,
   route: null
 })
 

@@ -14,6 +14,7 @@ type SignInReason = Extract<
       | "SignInInputInvalid"
       | "OAuthRefused"
       | "AdminRequired"
+      | "OwnAccount"
       | "GrantExceeded"
       | "ForeignSite"
   }
@@ -62,6 +63,8 @@ export const signInWireOf = (reason: SignInReason): Wire => {
       return denied("user_suspended", "This account is suspended.")
     case "AdminRequired":
       return denied("admin_required", "This needs the admin key, or the session of an admin.")
+    case "OwnAccount":
+      return denied("own_account", "Nobody changes their own role or status. Another admin, or the admin key, can.")
     case "GrantExceeded":
       return {
         ...denied("grant_exceeded", grantFaults[reason.param]),

@@ -266,6 +266,7 @@ export const wireOf = (reason: Reason): Wire => {
     case "SignInInputInvalid":
     case "OAuthRefused":
     case "AdminRequired":
+    case "OwnAccount":
     case "GrantExceeded":
     case "ForeignSite":
       return signInWireOf(reason)

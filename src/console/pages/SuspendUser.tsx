@@ -27,8 +27,8 @@ export const SuspendUser = ({ of: { email, id, phone, status }, onClose, onDone 
         onSubmit={() => change("suspended", "User suspended")}
       >
         <p>
-          All sessions end at once, and keys of this user are refused from now on, everywhere within five seconds.
-          Nothing is deleted: letting the user in again brings the keys back.
+          All sessions end at once, and keys of this user are refused from now on, everywhere within a second. Nothing
+          is deleted: letting the user in again brings the keys back.
         </p>
       </Form>
     </Dialog>
