@@ -1,5 +1,5 @@
 /** How an order ended, what that costs, and the generation that it leaves. */
-import { type Candidate } from "../domain/Catalog.ts"
+import { type Candidate, type Exclusion } from "../domain/Catalog.ts"
 import { type ChatReply } from "../domain/Chat.ts"
 import { type GatewayError } from "../domain/Errors.ts"
 import { type Generation, type UsageSource } from "../domain/Generation.ts"
@@ -98,7 +98,7 @@ export const generationOf = (order: Order, ending: Ending, nowMs: number, cost: 
     finishReason: ending.finishReason,
     errorType: ending.errorType,
     attempts: order.attempts,
-    excluded: order.excluded,
+    excluded: recordedExclusions(order.excluded),
     price: pricesFor(pricing, ending.usage.promptTokens),
     reservation: {
       reservedNano: order.account.reservedNano,
@@ -107,6 +107,21 @@ export const generationOf = (order: Order, ending: Ending, nowMs: number, cost: 
     }
   }
 }
+
+/** The name of a model that nobody has is the client's own text: it is told to the client, and not recorded. */
+const recordedExclusions = (excluded: ReadonlyArray<Exclusion>): ReadonlyArray<Exclusion> =>
+  excluded.some(({ reason }) => reason === "unknown_model")
+    ? excluded.filter(({ reason }) => reason !== "unknown_model")
+    : excluded
+
+/** What must be recorded of a generation in any case: whose it is, what it used and what it cost. */
+export const bareGeneration = (generation: Generation): Generation => ({
+  ...generation,
+  finishReason: null,
+  attempts: [],
+  excluded: [],
+  price: freePrices
+})
 
 /** How a generation names the error that ended it: the wire's own types. */
 export const errorTypeOf = (error: GatewayError): string => {

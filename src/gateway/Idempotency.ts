@@ -58,7 +58,6 @@ export const MAX_KEPT_CHARACTERS = 8_388_608
 /** How many signs of life a lease allows for. */
 const SIGNS_A_LEASE = 5
 const TRY_AGAIN = Schedule.spaced("1 second")
-const LATE_TRIES = 120
 
 export class Idempotency extends Context.Service<
   Idempotency,
@@ -91,15 +90,18 @@ export class Idempotency extends Context.Service<
               const done = Effect.sync(() => {
                 if (running.get(seal.id) === holder) running.delete(seal.id)
               })
-              // The reply is paid for: while the database is away the key stays taken, and its ending is written later.
-              const later = ending.pipe(
-                Effect.retry({ times: LATE_TRIES, schedule: TRY_AGAIN }),
-                Effect.catch(() => Effect.logError("an idempotency key could not be ended; its lease will end it")),
-                Effect.andThen(done),
-                Effect.forkIn(scope),
-                Effect.asVoid
+              const written = Effect.catchDefect(ending, (defect) =>
+                Effect.logError("an idempotency key cannot be ended; its lease will end it", defect)
               )
-              return Effect.catch(Effect.andThen(ending, done), () => later)
+              // The reply is paid for: while the database is away the key stays taken, and its ending is written later.
+              return Effect.catch(Effect.andThen(written, done), () =>
+                Effect.retry(written, TRY_AGAIN).pipe(
+                  Effect.andThen(done),
+                  Effect.orDie,
+                  Effect.forkIn(scope),
+                  Effect.asVoid
+                )
+              )
             }).pipe(Effect.uninterruptible)
           const free = end(store.free(held))
           return {

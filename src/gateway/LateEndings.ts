@@ -43,11 +43,12 @@ export const layer = ({ drainTimeoutMs }: { readonly drainTimeoutMs: number }) =
       return {
         fork: (writing) =>
           Effect.suspend(() => {
-            waiting++
+            const isFirst = waiting++ === 0
             const ended = Effect.sync(() => {
               if (--waiting === 0) onNone?.()
             })
-            return Effect.asVoid(Effect.forkDetach(Effect.ensuring(writing, ended)))
+            const forked = Effect.asVoid(Effect.forkDetach(Effect.ensuring(writing, ended)))
+            return isFirst ? Effect.andThen(Effect.logWarning("endings wait for the database"), forked) : forked
           })
       }
     })

@@ -15,7 +15,7 @@ import { Limits } from "../store/Limits.ts"
 import { type StoreError } from "../store/StoreError.ts"
 import { BudgetAlerts } from "./BudgetAlerts.ts"
 import { BudgetQueue } from "./BudgetQueue.ts"
-import { costFor, type Ending, generationOf } from "./Ending.ts"
+import { bareGeneration, costFor, type Ending, generationOf } from "./Ending.ts"
 import { estimateOf } from "./Estimate.ts"
 import { LateEndings } from "./LateEndings.ts"
 import { estimatedTokens, type Order } from "./Order.ts"
@@ -26,7 +26,6 @@ import { likelyNano, payAsItComes, roomOf } from "./Slices.ts"
 /** How many signs of life a lease lasts for. */
 const SIGNS_A_LEASE = 5
 const TRY_AGAIN = Schedule.spaced("1 second")
-const LATE_TRIES = 120
 /** The span of an ending that is written. */
 const SETTLE = "tollgate.ledger.settle"
 
@@ -117,25 +116,34 @@ export class Meter extends Context.Service<
           const { key, limits: tier } = order.caller
           if (order.facts.limits?.refusedBy !== null) return Effect.void
           const delta = used - Math.min(estimatedTokens(order), tier.tokensPerMinute)
-          return Effect.ignore(limits.correct({ keyId: key.id, limits: tier, delta, nowMs }))
+          return Effect.ignoreCause(limits.correct({ keyId: key.id, limits: tier, delta, nowMs }))
         }
 
-        /** Writes an ending, again and again while the database is away: as long as the lease is renewed, nobody else will. */
-        const finish = (order: Order, ending: Effect.Effect<void, StoreError>) => {
+        /**
+         * Writes an ending, again and again while the database is away, for as long as the process lives. An ending that the ledger refuses is
+         * a defect and is written as `bare` instead. Whatever happens, the order is no longer under way afterwards.
+         */
+        const finish = (
+          order: Order,
+          ending: Effect.Effect<void, StoreError>,
+          bare: Effect.Effect<void, StoreError> = Effect.void
+        ) => {
           const done = Effect.sync(() => {
             underWay--
             queue.freed(order.caller.key.id)
           })
-          return Effect.catch(Effect.andThen(ending, done), () =>
-            late.fork(
-              ending.pipe(
-                Effect.retry({ times: LATE_TRIES, schedule: TRY_AGAIN }),
-                Effect.catch(() =>
-                  Effect.logError("an ending could not be written; recovery will settle it as estimated")
-                ),
-                Effect.andThen(done)
-              )
+          const written = Effect.catchDefect(ending, (defect) =>
+            Effect.andThen(
+              Effect.logError("the ledger refused an ending; it is written without its receipt", defect),
+              bare
             )
+          ).pipe(
+            Effect.catchDefect((defect) =>
+              Effect.logError("an ending cannot be written; its lease will end it", defect)
+            )
+          )
+          return Effect.catch(Effect.andThen(written, done), () =>
+            late.fork(Effect.andThen(Effect.orDie(Effect.retry(written, TRY_AGAIN)), done))
           )
         }
 
@@ -178,15 +186,20 @@ export class Meter extends Context.Service<
             const cost = costFor(order, ending, options.markup)
             if (order.account.settled) return Effect.succeed(generationOf(order, ending, nowMs, cost))
             order.account.settled = true
-            return order.account.intent === null && missingNano(order, cost.billedNano) === 0
-              ? closed(order, ending, nowMs, cost)
-              : settleLate(order, ending, nowMs, cost)
+            const settled =
+              order.account.intent === null && missingNano(order, cost.billedNano) === 0
+                ? closed(order, ending, nowMs, cost)
+                : settleLate(order, ending, nowMs, cost)
+            return Effect.onError(settled, () => notSettled(order))
           })
+
+        /** What failed before it was written may be settled once more, by whoever closes the request. */
+        const notSettled = ({ account }: Order) => Effect.sync(() => void (account.settled = false))
 
         /** Once the intent has been written, and with what the budget can pay. */
         const settleLate = Effect.fnUntraced(function* (order: Order, ending: Ending, nowMs: number, cost: Cost) {
           yield* Effect.exit(durable(order))
-          const uncharged = yield* Effect.orElseSucceed(topUp(order, cost.billedNano), () => 0)
+          const uncharged = yield* Effect.catchCause(topUp(order, cost.billedNano), () => Effect.succeed(0))
           if (uncharged > 0) yield* Effect.logWarning("an answer cost more than its key's budget could pay")
           return yield* closed(order, ending, nowMs, {
             ...cost,
@@ -200,7 +213,9 @@ export class Meter extends Context.Service<
           order.facts.generation = generation
           const { completionTokens, promptTokens } = ending.usage
           const used = ending.usageSource === "cache" ? 0 : promptTokens + completionTokens
-          return Effect.flatMap(finish(order, ledger.settle(generation, order.month)), () => {
+          const settled = ledger.settle(generation, order.month)
+          const bare = Effect.suspend(() => ledger.settle(bareGeneration(generation), order.month))
+          return Effect.flatMap(finish(order, settled, bare), () => {
             alerts.note(order.caller.key, false)
             return Effect.as(correct(order, used, nowMs), generation)
           })

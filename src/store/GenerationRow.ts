@@ -5,6 +5,7 @@
 import { Effect, Schema } from "effect"
 import { type Generation } from "../domain/Generation.ts"
 import { tableOf } from "./Rows.ts"
+import { storableGeneration } from "./StorableGeneration.ts"
 
 const Receipt = Schema.Struct({
   attempts: Schema.Array(
@@ -73,11 +74,9 @@ type Row = typeof Row.Type
 
 const table = tableOf("generations", Row)
 
-/** Postgres text has neither NUL nor lone surrogates, and a provider's word must not keep a request from being settled. */
-const storable = (text: string): string => text.toWellFormed().replaceAll("\0", "")
-
 /** The columns' values, in the order of `generationColumns`, for JSON. */
-export const generationValues = (generation: Generation, month: string): ReadonlyArray<unknown> => {
+export const generationValues = (given: Generation, month: string): ReadonlyArray<unknown> => {
+  const generation = storableGeneration(given)
   const { attempts, cost, excluded, price, reservation, usage } = generation
   return [
     generation.id,
@@ -103,7 +102,7 @@ export const generationValues = (generation: Generation, month: string): Readonl
     generation.cacheHit,
     generation.streamed,
     generation.cancelled,
-    generation.finishReason === null ? null : storable(generation.finishReason),
+    generation.finishReason,
     generation.errorType,
     { attempts, excluded, price, reservation, ...reasoningOf(usage) }
   ]

@@ -6,6 +6,8 @@ import { type Generation } from "../domain/Generation.ts"
 import { type NanoUsd } from "../domain/Money.ts"
 import { generationValues } from "./GenerationRow.ts"
 import type { Reservation } from "./Ledger.ts"
+import { storableName, storableNano } from "./StorableGeneration.ts"
+import { storableJson } from "./StorableJson.ts"
 
 export type LedgerEntry =
   | { readonly _tag: "Settle"; readonly generation: Generation; readonly month: string }
@@ -64,7 +66,13 @@ export const groupParameters = (entries: ReadonlyArray<LedgerEntry>): GroupParam
         break
       case "Replay":
         settled.push(generationValues(entry.generation, entry.month))
-        checked.push([entry.generation.id, entry.generation.keyId, entry.month, entry.amountNano, entry.capNano])
+        checked.push([
+          entry.generation.id,
+          entry.generation.keyId,
+          entry.month,
+          storableNano(entry.amountNano),
+          entry.capNano
+        ])
         break
       case "Expire":
         settled.push([...generationValues(entry.generation, entry.month), entry.leaseUntilMs])
@@ -73,28 +81,28 @@ export const groupParameters = (entries: ReadonlyArray<LedgerEntry>): GroupParam
         voided.push(entry.id)
         break
       case "Extend":
-        asked.push([entry.id, entry.amountNano, entry.capNano])
+        asked.push([entry.id, storableNano(entry.amountNano), entry.capNano])
         break
       case "Reserve":
         asked.push(reservationValues(entry.reservation))
     }
   }
   return {
-    settled: JSON.stringify(settled),
+    settled: storableJson(settled),
     voided,
-    asked: JSON.stringify(asked),
-    checked: checked.length === 0 ? null : JSON.stringify(checked)
+    asked: storableJson(asked),
+    checked: checked.length === 0 ? null : storableJson(checked)
   }
 }
 
 const reservationValues = (one: Reservation): ReadonlyArray<unknown> => [
   one.generationId,
-  one.amountNano,
+  storableNano(one.amountNano),
   one.capNano,
   one.keyId,
   one.month,
   one.ownerId,
-  one.model,
+  storableName(one.model),
   one.createdAtMs,
   one.leaseUntilMs,
   one.processId

@@ -7,6 +7,7 @@ import type { Balance, GenerationState, Ledger, Reservation } from "./Ledger.ts"
 import { overviewOf } from "./LedgerOverviewMemory.ts"
 import { addUsage, reportOf, type UsageDay } from "./LedgerReportMemory.ts"
 import { seriesOf } from "./LedgerSeriesMemory.ts"
+import { storableGeneration, storableNano } from "./StorableGeneration.ts"
 
 /** A generation and the month that it is charged to. */
 export interface Entry {
@@ -61,7 +62,8 @@ export const makeLedgerMemory = (): Ledger["Service"] => {
     add(held.keyId, held.month, 0, -held.amountNano)
     return held
   }
-  const store = (generation: Generation, givenMonth: string): void => {
+  const store = (given: Generation, givenMonth: string): void => {
+    const generation = storableGeneration(given)
     const month = release(generation.id, generation.keyId)?.month ?? givenMonth
     if (state.generations.has(generation.id)) return
     state.generations.set(generation.id, { generation, month })
@@ -78,8 +80,9 @@ export const makeLedgerMemory = (): Ledger["Service"] => {
       .slice(0, limit)
 
   return {
-    reserve: (reservation) =>
+    reserve: (given) =>
       Effect.sync(() => {
+        const reservation = { ...given, amountNano: storableNano(given.amountNano) }
         const { generationId, keyId, month, amountNano, capNano } = reservation
         if (state.reservations.has(generationId) || state.generations.has(generationId)) return { _tag: "Reserved" }
         const now = balance(keyId, month)

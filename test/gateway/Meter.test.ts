@@ -1,5 +1,7 @@
 import { assert, it } from "@effect/vitest"
 import { Effect, Layer, Option } from "effect"
+import { TestClock } from "effect/testing"
+import { type Generation } from "../../src/domain/Generation.ts"
 import { Ids } from "../../src/domain/Ids.ts"
 import { nanoFromUsd } from "../../src/domain/Money.ts"
 import { type Ending } from "../../src/gateway/Ending.ts"
@@ -263,4 +265,73 @@ it.effect(
       )
     )
   }
+)
+
+/** A ledger that cannot take what `refuses` says; what it dies of is a defect, not an outage. */
+const refusing = (refuses: (generation: Generation) => boolean) =>
+  Layer.effect(
+    Ledger,
+    Effect.map(Ledger, (ledger) => ({
+      ...ledger,
+      settle: (generation, month) =>
+        refuses(generation) ? Effect.die(new Error("refused")) : ledger.settle(generation, month)
+    }))
+  ).pipe(Layer.provide(Ledger.layerMemory))
+
+const meterOn = (ledger: Layer.Layer<Ledger>) =>
+  Meter.layer({ markup: 0, ledger: { leaseMs: 150_000 } }).pipe(
+    Layer.provideMerge(Layer.mergeAll(ledger, Limits.layerMemory, Ids.layerSequence))
+  )
+
+it.effect("a receipt that the ledger cannot take is left out, and the cost is charged", () =>
+  Effect.gen(function* () {
+    const meter = yield* Meter
+    for (const monthlyBudgetNano of [null, nanoFromUsd(1)]) {
+      const order = orderWith({ key: { monthlyBudgetNano } })
+      order.attempts.push({
+        provider: "alpha",
+        model: "test/small",
+        status: "ok",
+        latencyMs: 3,
+        errorType: null,
+        httpStatus: 200
+      })
+      yield* meter.reserve(order)
+      yield* meter.settle(order, endingWith())
+      const found = Option.getOrThrow(yield* (yield* Ledger).find(order.generationId, KEY))
+      const { generation } = found._tag === "Settled" ? found : assert.fail(found._tag)
+      assert.deepStrictEqual([generation.cost.billedNano, generation.attempts], [20_000, []])
+    }
+    assert.deepStrictEqual(yield* balance, { spentNano: 40_000, reservedNano: 0 })
+  }).pipe(Effect.provide(meterOn(refusing(({ attempts }) => attempts.length > 0))))
+)
+
+it.effect("an order that cannot be written at all keeps nobody waiting, and no lease alive", () =>
+  Effect.gen(function* () {
+    const meter = yield* Meter
+    const ledger = yield* Ledger
+    const key = { monthlyBudgetNano: 30_000 }
+    const order = orderWith({ key, outputTokens: 10 })
+    yield* meter.reserve(order)
+    const settled = yield* meter.settle(order, endingWith())
+    assert.strictEqual(settled.cost.billedNano, 20_000)
+    yield* TestClock.adjust("150 seconds")
+    assert.strictEqual(yield* ledger.settleExpired(150_000), 1)
+    assert.deepStrictEqual(yield* balance, { spentNano: 30_000, reservedNano: 0 })
+  }).pipe(Effect.provide(meterOn(refusing(() => true))))
+)
+
+it.effect("the names of unknown models are not recorded", () =>
+  Effect.gen(function* () {
+    const meter = yield* Meter
+    const order = orderWith({
+      excluded: [
+        { slug: "*", model: "whatever a client wrote", reason: "unknown_model" },
+        { slug: "beta", model: "test/small", reason: "max_price" }
+      ]
+    })
+    yield* meter.reserve(order)
+    const { excluded } = yield* meter.settle(order, endingWith())
+    assert.deepStrictEqual(excluded, [{ slug: "beta", model: "test/small", reason: "max_price" }])
+  }).pipe(Effect.provide(meterWith()))
 )

@@ -1,8 +1,11 @@
 import { assert, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { ask, helloReply, id } from "../contract/wire.ts"
 import { ServerFault } from "../../src/providers/Provider.ts"
+import { KeyRepo } from "../../src/store/KeyRepo.ts"
+import { Ledger } from "../../src/store/Ledger.ts"
+import { layerPglite } from "../support/Pglite.ts"
 import { TestApp } from "../support/TestApp.ts"
 
 const app = TestApp.layer({
@@ -106,4 +109,28 @@ it.effect("the list: one's own, newest first, by page, time and model", () =>
     ])
     assert.deepStrictEqual(yield* ids("/v1/generations?model=no/such"), [])
   }).pipe(Effect.provide(app))
+)
+
+it.effect("names that no database stores keep no request from being settled, whole or streamed", () =>
+  Effect.gen(function* () {
+    const { chat, issueKey } = yield* TestApp
+    const { secret } = yield* issueKey({ monthlyBudgetNano: 1_000_000_000 })
+    for (const stream of [false, true]) {
+      const body = JSON.stringify(ask(`Hi ${stream}`, { stream, models: ["\0", "\ud800", "a\0b"] }))
+      const answered = yield* chat(body, { key: secret, headers: { "content-type": "application/json" } })
+      assert.strictEqual(answered.status, 200)
+      const record = yield* read(`/v1/generations/${answered.headers.get("x-generation-id")}`, secret)
+      assert.deepStrictEqual([record.streamed, record.excluded, record.error_type], [stream, [], null])
+    }
+    const { usage } = yield* read("/v1/key", secret)
+    assert.strictEqual(usage.month_reserved_usd, 0)
+    assert.isAbove(usage.month_spent_usd, 0)
+  }).pipe(
+    Effect.provide(
+      TestApp.layer({
+        providers: [{ slug: "alpha", models: { "test/small": { reply: helloReply } } }],
+        stores: Layer.merge(KeyRepo.layer, Ledger.layer).pipe(Layer.provide(layerPglite))
+      })
+    )
+  )
 )

@@ -208,13 +208,13 @@ export const ledgerSuite = <E>(name: string, ledgerLayer: Layer.Layer<Ledger | A
       Effect.gen(function* () {
         const ledger = yield* Ledger
         const [a, b] = [fresh("key"), fresh("key")]
-        yield* ledger.reserve(makeReservation({ keyId: a, amountNano: 4_000_000_000_000_000 }))
+        yield* ledger.reserve(makeReservation({ keyId: a, amountNano: 40_000_000_000_000 }))
         yield* ledger.reserve(makeReservation({ keyId: b, capNano: 100 }))
         const balances = yield* ledger.balances([a, b, "key_none"], MONTH)
         assert.deepStrictEqual(
           [...balances],
           [
-            [a, { spentNano: 0, reservedNano: 4_000_000_000_000_000 }],
+            [a, { spentNano: 0, reservedNano: 40_000_000_000_000 }],
             [b, { spentNano: 0, reservedNano: 100 }],
             ["key_none", { spentNano: 0, reservedNano: 0 }]
           ]
