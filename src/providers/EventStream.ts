@@ -8,6 +8,7 @@ import { Cause, Effect, Metric, type Pull, type Scope, Stream } from "effect"
 import { carriesToken, type ChatEvent, type ChatReply } from "../domain/Chat.ts"
 import { decodeReply, type Refusals, refused } from "./Decode.ts"
 import { Events } from "./Events.ts"
+import { headerOf } from "./Headers.ts"
 import { Cut, Malformed, type ProviderError, type ProviderReason, type Rejected, TooLarge } from "./Provider.ts"
 import { type Endpoint, type OpenReply } from "./Transport.ts"
 import { type Wire } from "./Wire.ts"
@@ -64,7 +65,7 @@ export const openStream = Effect.fnUntraced(function* (
 ): Effect.fn.Return<Stream.Stream<ChatEvent, ProviderError>, ProviderReason, Scope.Scope> {
   const reply = yield* endpoint.open(body)
   const { headers, status } = reply
-  const type = headers["content-type"] ?? ""
+  const type = headerOf(headers, "content-type") ?? ""
   if (status < 200 || status > 299) {
     const text = yield* Effect.orElseSucceed(reply.text(ERROR_LIMIT_BYTES), () => "")
     return yield* refused({ status, headers, text }, refusals)
@@ -86,13 +87,11 @@ const eventsOf = (
 ): Pull.Pull<NonEmptyReadonlyArray<ChatEvent>, ProviderError> => {
   let failure: ProviderReason | null = null
   let over = false
-  let begun = false
   reply.progress("nothing")
 
-  /** Tells the transport what the provider is waited for: its first token, then its next event. */
+  /** Tells the transport what came of what the provider is waited for: its tokens, and other events between them. */
   const progressed = (out: ReadonlyArray<ChatEvent>): void => {
-    const token = !begun && out.some(carriesToken)
-    begun ||= token
+    const token = out.some(carriesToken)
     reply.progress(out.length === 0 ? "nothing" : token ? "token" : "event")
   }
 

@@ -12,6 +12,7 @@ import { type IncomingHttpHeaders } from "node:http"
 import { type Transform } from "node:stream"
 import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from "node:zlib"
 import { type Dispatcher } from "undici"
+import { headerOf } from "./Headers.ts"
 import { Cut, Malformed, TimedOut, TooLarge, Unreachable } from "./Provider.ts"
 import { WaitLimit } from "./WaitLimit.ts"
 
@@ -128,8 +129,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
     if (status < 200) return
     this.status = status
     this.headers = headers
-    const encoding = headers["content-encoding"]?.trim().toLowerCase()
-    if (encoding !== undefined && encoding !== "" && encoding !== "identity") this.#decode(encoding)
+    const encoding = headerOf(headers, "content-encoding")?.trim().toLowerCase() ?? ""
+    if (encoding !== "" && encoding !== "identity") this.#decode(encoding)
     this.#notify("head")
   }
 

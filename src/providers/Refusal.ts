@@ -4,12 +4,15 @@
  * the request itself is at fault; a body that cannot be read changes nothing but the message.
  */
 import { type IncomingHttpHeaders } from "node:http"
+import { headerValues } from "./Headers.ts"
 import { CredentialsRefused, type ProviderReason, Rejected, ServerFault, Throttled } from "./Provider.ts"
 import { parseJson } from "../domain/Json.ts"
 import { isWire, stringOf, type Wire, wiresOf } from "./Wire.ts"
 
 /** In UTF-16 code units. */
 const MESSAGE_LIMIT = 500
+/** Whoever asks for more patience than a day gets a day. */
+const LONGEST_WAIT_MS = 86_400_000
 const rejections = new Set([400, 404, 413, 415, 422])
 /** Codes and types by which an error object names its kind, and the status each stands for. */
 const kinds: Readonly<Record<string, number>> = {
@@ -105,14 +108,28 @@ const numericStatus = (code: string | null): number | null => {
   return Number.isInteger(status) && status >= 400 && status <= 599 ? status : null
 }
 
-/** `retry-after-ms`, or `retry-after` in seconds or as an HTTP date; null when there is none that makes sense. */
+/**
+ * `retry-after-ms`, or `retry-after` in seconds or as an HTTP date; of several that make sense the longest, and a day at most. Null
+ * when there is none.
+ */
 export const retryAfterOf = (headers: IncomingHttpHeaders, nowMs: number): number | null => {
-  const exact = Number(headers["retry-after-ms"] ?? Number.NaN)
-  if (exact >= 0) return Math.ceil(exact)
-  const value = headers["retry-after"]
-  if (value === undefined) return null
-  const seconds = Number(value)
-  if (value.trim() !== "" && seconds >= 0) return Math.ceil(seconds * 1000)
-  const atMs = Date.parse(value)
-  return Number.isNaN(atMs) ? null : Math.max(0, atMs - nowMs)
+  const longest = (name: string, waitOf: (value: string) => number | null): number | null => {
+    const waits = headerValues(headers, name).flatMap((value) => waitOf(value.trim()) ?? [])
+    return waits.length === 0 ? null : Math.min(LONGEST_WAIT_MS, Math.ceil(Math.max(...waits)))
+  }
+  return (
+    longest("retry-after-ms", decimalOf) ??
+    longest("retry-after", (value) => {
+      const seconds = decimalOf(value)
+      if (seconds !== null) return seconds * 1000
+      const atMs = httpDate.test(value) ? Date.parse(value) : Number.NaN
+      return Number.isNaN(atMs) ? null : Math.max(0, atMs - nowMs)
+    })
+  )
 }
+
+/** Dates begin with the day of the week; `Date.parse` makes a date of `-5` too. */
+const httpDate = /^[A-Za-z]{3,9},? /
+
+/** Digits with or without a fraction: no sign, no exponent. */
+const decimalOf = (value: string): number | null => (/^\d+(?:\.\d+)?$/.test(value) ? Number(value) : null)

@@ -15,10 +15,11 @@ import { acquired } from "../domain/OnClose.ts"
 import { OutgoingTrace, type TraceHeaders } from "../domain/Tracing.ts"
 import { Exchange, type ExchangeFailure } from "./Exchange.ts"
 import { gaugePools } from "./PoolGauges.ts"
+import { TimedOut } from "./Provider.ts"
 import { undici } from "./Undici.ts"
 
 /** The most that a whole JSON reply may have, in bytes, after decompression. */
-const WHOLE_LIMIT_BYTES = 32 * 1024 * 1024
+export const WHOLE_LIMIT_BYTES = 32 * 1024 * 1024
 /** A stream keeps its connection for as long as it lasts; who finds none free waits, and may time out, for no fault of the provider. */
 const CONNECTIONS_PER_ORIGIN = 4_096
 /**
@@ -26,7 +27,7 @@ const CONNECTIONS_PER_ORIGIN = 4_096
  * closing one; a server's own `Keep-Alive` hint overrides it.
  */
 const KEEP_ALIVE_MS = 4_000
-/** How long a stream that is complete but for its terminator may take to end. */
+/** How long a stream that is complete but for its terminator may take to end, whatever comes meanwhile. */
 const TAIL_MS = 2_000
 
 export interface WholeReply {
@@ -45,11 +46,11 @@ export interface OpenReply {
   /** The rest of the body as text. */
   readonly text: (limitBytes: number) => Effect.Effect<string, ExchangeFailure>
   /**
-   * What the last chunks said, to a reader that understands them: from its first word on packets that say nothing do not
-   * count, neither before the first token nor between events.
+   * What the last chunks said, to a reader that understands them. From its first word on packets that say nothing do not
+   * count, neither before the first token nor between events, and events without a token count for `totalMs` at most.
    */
   readonly progress: (said: "nothing" | "event" | "token") => void
-  /** All that counts has been said: from now on at most two seconds pass between packets. */
+  /** All that counts has been said: the end may take two more seconds, counted from the first time. */
   readonly hurry: Effect.Effect<void>
   /** Nothing more is wanted though the body has not ended yet: its connection is kept if it ends soon. */
   readonly drain: Effect.Effect<void>
@@ -120,7 +121,7 @@ export class Transport extends Context.Service<
             headers: { ...headersOf(config), accept: "application/json", "accept-encoding": "gzip, br" }
           }
           const streamed = { ...request, headers: { ...headersOf(config), accept: "text/event-stream" } }
-          const { firstTokenMs, idleMs } = config.timeouts
+          const { firstTokenMs, idleMs, totalMs } = config.timeouts
           return {
             post: (body, limit, headers) =>
               Effect.flatMap(OutgoingTrace, (trace) =>
@@ -148,7 +149,7 @@ export class Transport extends Context.Service<
                   return { exchange, deadlineMs: performance.now() + firstTokenMs }
                 }),
                 ({ exchange }) => Effect.sync(() => exchange.abort())
-              ).pipe(Effect.flatMap(({ deadlineMs, exchange }) => opened(exchange, deadlineMs, idleMs)))
+              ).pipe(Effect.flatMap(({ deadlineMs, exchange }) => opened(exchange, deadlineMs, idleMs, totalMs)))
           }
         }
       })
@@ -158,25 +159,47 @@ export class Transport extends Context.Service<
 
 /**
  * Waits for the headers; the first bytes of the body must come before `deadlineMs` too, later ones `idleMs` apart. With
- * `progress` it is tokens and events that must. Only time in which somebody waits counts.
+ * `progress` it is tokens and events that must, and tokens `totalMs` apart. Only time in which somebody waits counts.
  */
-const opened = (exchange: Exchange, deadlineMs: number, idleMs: number): Effect.Effect<OpenReply, ExchangeFailure> => {
-  let gapMs = idleMs
+const opened = (
+  exchange: Exchange,
+  deadlineMs: number,
+  idleMs: number,
+  totalMs: number
+): Effect.Effect<OpenReply, ExchangeFailure> => {
   let silentMs = 0
+  let wordlessMs = 0
+  /** Until when the end is waited for, once all that counts was said. */
+  let tailUntilMs = Number.POSITIVE_INFINITY
+  /** Reads after that: what lies there already, because a slow reader asks late. */
+  let lateReads = 1
   let phase: "first_token" | "idle" = "first_token"
   let isPaced = false
-  const limitMs = (nowMs: number) => Math.max(1, phase === "first_token" ? deadlineMs - nowMs : gapMs - silentMs)
+  const limitMs = (nowMs: number) =>
+    Math.max(
+      1,
+      Math.min(
+        tailUntilMs - nowMs,
+        phase === "first_token" ? deadlineMs - nowMs : Math.min(idleMs - silentMs, totalMs - wordlessMs)
+      )
+    )
   const awaiting = <A>(awaited: "head" | "data", answer: (waitedMs: number) => Effect.Effect<A, ExchangeFailure>) =>
     Effect.callback<A, ExchangeFailure>((resume) => {
       const nowMs = performance.now()
       exchange.await(awaited, limitMs(nowMs), phase, () => resume(answer(performance.now() - nowMs)))
     })
-  const chunks = awaiting("data", (waitedMs) => {
-    if (isPaced) silentMs += waitedMs
-    else phase = "idle"
+  const arrived = awaiting("data", (waitedMs) => {
+    if (isPaced) {
+      silentMs += waitedMs
+      wordlessMs += waitedMs
+    } else phase = "idle"
     const taken = exchange.take()
     if (taken.length > 0) return Effect.succeed(taken)
     return exchange.failure === null ? Effect.succeed(null) : Effect.fail(exchange.failure)
+  })
+  const chunks = Effect.suspend((): typeof arrived => {
+    if (performance.now() < tailUntilMs || lateReads-- > 0) return arrived
+    return Effect.fail(new TimedOut({ phase: "idle" }))
   })
   const text = (limitBytes: number) =>
     Effect.callback<string, ExchangeFailure>((resume) => {
@@ -188,11 +211,12 @@ const opened = (exchange: Exchange, deadlineMs: number, idleMs: number): Effect.
   const progress = (said: "nothing" | "event" | "token") => {
     isPaced = true
     if (said !== "nothing") silentMs = 0
-    if (said === "token") phase = "idle"
+    if (said !== "token") return
+    wordlessMs = 0
+    phase = "idle"
   }
   const hurry = Effect.sync(() => {
-    gapMs = Math.min(idleMs, TAIL_MS)
-    silentMs = 0
+    if (tailUntilMs === Number.POSITIVE_INFINITY) tailUntilMs = performance.now() + TAIL_MS
   })
   const drain = Effect.sync(() => exchange.drain())
   return awaiting("head", () => {

@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { errorBody } from "../support/upstream/Bodies.ts"
 import { type Behaviour } from "../support/upstream/Behaviour.ts"
-import { assertFallback, assertRetried } from "./answers.ts"
+import { assertFallback, assertRetried, assertWhole } from "./answers.ts"
 import { answering, behind, modes, useUpstream } from "./gateway.ts"
 
 const upstream = useUpstream()
@@ -52,6 +52,43 @@ describe("429", () => {
       assert.strictEqual(reply.error?.retry_after, 60)
       assert.strictEqual(reply.headers.get("retry-after"), "60")
       assert.strictEqual((yield* gateway.calls("alpha")).length, 1)
+    })
+  )
+})
+
+describe("headers that come twice", () => {
+  const raw = (status: string, headers: ReadonlyArray<string>, body: unknown): Behaviour => ({
+    raw: true,
+    chunks: [`HTTP/1.1 ${status}\r\n${headers.join("\r\n")}\r\nconnection: close\r\n\r\n${JSON.stringify(body)}`]
+  })
+  const json = "content-type: application/json"
+
+  it.live.each(modes)("the time to wait: the fallback answers (%s)", (mode) =>
+    Effect.gen(function* () {
+      const does = raw("429 Too Many Requests", [json, "retry-after: 1", "retry-after: 7"], errorBody("slow down"))
+      const gateway = yield* behind(upstream(), { alpha: { does }, beta: { does: answering(mode) } })
+      assertFallback(mode, yield* gateway.ask(mode), limited)
+    })
+  )
+
+  it.live.each(modes)("the longest time that makes sense is passed on (%s)", (mode) =>
+    Effect.gen(function* () {
+      const headers = [json, "retry-after: 1e999", "retry-after: -3", "retry-after: 60", "retry-after: soon"]
+      const does = raw("429 Too Many Requests", headers, errorBody("slow down"))
+      const gateway = yield* behind(upstream(), { alpha: { does } })
+      assert.strictEqual((yield* gateway.ask(mode)).error?.retry_after, 60)
+    })
+  )
+
+  it.live.each(modes)("type and encoding of a good answer: it is read (%s)", (mode) =>
+    Effect.gen(function* () {
+      const type = mode === "JSON" ? json : "content-type: text/event-stream"
+      const encoding = "content-encoding: identity"
+      const { chunks = [], json: body } = answering(mode) as Behaviour
+      const head = `HTTP/1.1 200 OK\r\n${[type, type, encoding, encoding].join("\r\n")}\r\nconnection: close\r\n\r\n`
+      const does: Behaviour = { raw: true, chunks: [head, ...(mode === "JSON" ? [JSON.stringify(body)] : chunks)] }
+      const gateway = yield* behind(upstream(), { alpha: { does } })
+      assertWhole(mode, yield* gateway.ask(mode), "alpha")
     })
   )
 })

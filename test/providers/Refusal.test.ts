@@ -158,6 +158,30 @@ describe("retryAfterOf", () => {
   })
 })
 
+describe("retryAfterOf", () => {
+  const waits: ReadonlyArray<readonly [string, Record<string, string | Array<string>>, number | null]> = [
+    ["a fraction", { "retry-after": "1.5" }, 1_500],
+    ["blanks around it", { "retry-after": " 2 " }, 2_000],
+    ["two headers", { "retry-after": ["3", "9"] }, 9_000],
+    ["one good one of two", { "retry-after": ["soon", "9"] }, 9_000],
+    ["milliseconds twice", { "retry-after-ms": ["10", "20"] }, 20],
+    ["milliseconds that make no sense", { "retry-after-ms": "NaN", "retry-after": "1" }, 1_000],
+    ["a date that is over", { "retry-after": "Sat, 21 Nov 2026 11:00:00 GMT" }, 0],
+    ["a date next year", { "retry-after": "Sun, 21 Nov 2027 12:00:00 GMT" }, 86_400_000],
+    ["a thousand years", { "retry-after": "31557600000" }, 86_400_000],
+    ["more digits than a number has", { "retry-after": "9".repeat(400) }, 86_400_000],
+    ["an exponent", { "retry-after": "1e999" }, null],
+    ["Infinity", { "retry-after": "Infinity" }, null],
+    ["a negative number", { "retry-after": "-5" }, null],
+    ["hexadecimal digits", { "retry-after": "0x10" }, null],
+    ["no date", { "retry-after": "Mon, later" }, null],
+    ["nothing", { "retry-after": "" }, null]
+  ]
+  it.each(waits)("%s", (_name, headers, expected) => {
+    assert.strictEqual(retryAfterOf(headers, nowMs), expected)
+  })
+})
+
 describe("presentable", () => {
   it("takes our key out of the provider's words and cuts them to 500 characters", () => {
     const reason = presentable(rejected(400, `key sk-secret is odd ${"x".repeat(600)}`), "sk-secret")

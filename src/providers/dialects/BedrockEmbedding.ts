@@ -7,6 +7,7 @@ import { Effect, Result } from "effect"
 import { type ModelOffer } from "../../domain/Catalog.ts"
 import { type EmbeddingReply, type EmbeddingRequest } from "../../domain/Embedding.ts"
 import { decodeReply } from "../Decode.ts"
+import { headerOf } from "../Headers.ts"
 import { Malformed, type ProviderReason, Unsupported } from "../Provider.ts"
 import { type Endpoint, type WholeReply } from "../Transport.ts"
 import { countOf, isWire, stringOf, type Wire } from "../Wire.ts"
@@ -95,8 +96,8 @@ const readVectors = (
 ): { readonly vectors: ReadonlyArray<Vector>; readonly tokens: number | null } | Malformed => {
   const vectors = family.vectors(body).filter(isVector)
   if (vectors.length !== expected) return new Malformed({ detail: "bad embedding" })
-  const header = headers["x-amzn-bedrock-input-token-count"]
-  const tokens = countOf(body["inputTextTokenCount"]) ?? (header === undefined ? null : countOf(Number(header)))
+  const header = headerOf(headers, "x-amzn-bedrock-input-token-count")
+  const tokens = countOf(body["inputTextTokenCount"]) ?? (header === null ? null : countOf(Number(header)))
   return { vectors, tokens }
 }
 

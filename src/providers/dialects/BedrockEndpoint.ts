@@ -8,6 +8,7 @@ import { Clock, Effect, Redacted } from "effect"
 import { type IncomingHttpHeaders } from "node:http"
 import { type ProviderConfig } from "../../domain/Catalog.ts"
 import { awsKeys, bedrockRegion } from "../presets/BedrockRegion.ts"
+import { headerOf } from "../Headers.ts"
 import { type CallHeaders, type Endpoint, type Transport } from "../Transport.ts"
 
 /** Where a region is needed and nothing names one. */
@@ -67,6 +68,7 @@ export const bedrockEndpoints = (
 /** Errors whose status (400) would blame the request for what is not its fault. */
 const meant: Readonly<Record<string, number>> = {
   ServiceQuotaExceededException: 429,
+  ThrottlingException: 429,
   IncompleteSignatureException: 403,
   MissingAuthenticationTokenException: 403,
   UnrecognizedClientException: 403,
@@ -75,6 +77,6 @@ const meant: Readonly<Record<string, number>> = {
 
 /** `x-amzn-errortype` is a name that an address may follow: `ValidationException:http://…`. */
 const statusOf = ({ headers, status }: { readonly headers: IncomingHttpHeaders; readonly status: number }): number => {
-  const [name = ""] = String(headers["x-amzn-errortype"] ?? "").split(":")
+  const [name = ""] = (headerOf(headers, "x-amzn-errortype") ?? "").split(":")
   return status < 300 ? status : (meant[name] ?? status)
 }
