@@ -1,8 +1,9 @@
 /**
  * OAuth clients over `openid-client`: OIDC issuers by discovery, GitHub by hand because it is none. A client is made when somebody first
- * needs it, so that an issuer that is down stops nobody else, and kept for an hour, so that its keys and addresses may change.
+ * needs it, so that an issuer that is down stops nobody else, and kept for an hour, so that its keys and addresses may change. An ID token
+ * counts only with a good signature by a published key of the issuer, although it came straight from the issuer.
  */
-import { Cache, Duration, Effect, Redacted, Schema } from "effect"
+import { Cache, Clock, Duration, Effect, Redacted, Schema } from "effect"
 import type { Configuration } from "openid-client"
 import { Outbound } from "../providers/Outbound.ts"
 import { type SettingsShape } from "../Settings.ts"
@@ -13,6 +14,11 @@ import { makeFetch, OutboundFailed } from "./OutboundFetch.ts"
 
 const CLIENT_TTL = Duration.hours(1)
 const GOOGLE = "https://accounts.google.com"
+
+/** How far an ID token's time of issue may be from now; some issuers put it five minutes back, for clients whose clock is slow. */
+const ISSUED_WITHIN_MS = { past: 600_000, future: 300_000 }
+
+const IdToken = Schema.Struct({ iat: Schema.Finite, azp: Schema.optionalKey(Schema.Unknown) })
 
 const Claims = Schema.Struct({
   sub: Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(255)),
@@ -53,7 +59,11 @@ export const makeIdentityProviders = Effect.fnUntraced(function* (
     return yield* attempt(provider, () =>
       openid.discovery(server, clientId, secret, undefined, {
         [openid.customFetch]: fetchOutbound,
-        ...(server.protocol === "http:" ? { execute: [openid.allowInsecureRequests] } : {})
+        execute: [
+          // Refuses `none` and every HS algorithm, whatever the issuer's metadata lists.
+          openid.enableNonRepudiationChecks,
+          ...(server.protocol === "http:" ? [openid.allowInsecureRequests] : [])
+        ]
       })
     )
   })
@@ -70,17 +80,23 @@ export const makeIdentityProviders = Effect.fnUntraced(function* (
     accessToken: string
   ) {
     const { fetchUserInfo } = yield* library
-    const decode = (value: unknown) =>
-      Effect.mapError(
-        Schema.decodeUnknownEffect(Claims)(value),
-        () => new IdentityError({ provider, kind: "refused", problem: "no usable claims" })
-      )
-    const told = yield* decode(claims)
+    const refused = (problem: string) => new IdentityError({ provider, kind: "refused", problem })
+    const checked = <S extends Schema.ConstraintDecoder<unknown>>(schema: S, value: unknown) =>
+      Effect.mapError(Schema.decodeUnknownEffect(schema)(value), () => refused("no usable claims"))
+    const told = yield* checked(Claims, claims)
+    const { azp, iat } = yield* checked(IdToken, claims)
+    const ageMs = (yield* Clock.currentTimeMillis) - iat * 1000
+    if (ageMs > ISSUED_WITHIN_MS.past || ageMs < -ISSUED_WITHIN_MS.future) {
+      return yield* refused("the ID token was not issued just now")
+    }
+    // The library looks at it only where there are several audiences.
+    if (azp !== undefined && azp !== clients[provider]?.clientId)
+      return yield* refused("the ID token is another client's")
     if (told.email !== undefined || configuration.serverMetadata().userinfo_endpoint === undefined) {
       return identityOf(told)
     }
     const asked = yield* attempt(provider, () => fetchUserInfo(configuration, accessToken, told.sub))
-    return identityOf(yield* decode(asked))
+    return identityOf(yield* checked(Claims, asked))
   })
 
   return {

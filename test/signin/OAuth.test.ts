@@ -2,11 +2,12 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Redacted, type Scope } from "effect"
 import { TestClock } from "effect/testing"
+import { createHmac, generateKeyPairSync, sign } from "node:crypto"
 import { Members } from "../../src/gateway/Members.ts"
 import { noSignIn, type SignInSettings } from "../../src/settings/SignIn.ts"
 import { TestApp } from "../support/TestApp.ts"
 import { Browser, type Page } from "./Browser.ts"
-import { startGitHub, startOidcServer } from "./identityServers.ts"
+import { forged, startGitHub, startOidcServer } from "./identityServers.ts"
 
 const client = (issuer: string, secret = "secret") => ({
   clientId: "tollgate-client",
@@ -36,6 +37,8 @@ const withApp = <A, E>(
         ...auth
       }
     }
+    // The servers live in this time, and what they say is judged by it.
+    yield* TestClock.setTime(Date.now())
     return yield* Effect.flatMap(TestApp, ({ url }) => test({ ...started, url })).pipe(
       Effect.provide(TestApp.layer({ providers: [], settings }))
     )
@@ -346,18 +349,58 @@ describe("attacks", () => {
           { aud: "another-client" },
           { iss: "https://another.example" },
           { exp: 1 },
+          { iat: Math.floor(Date.now() / 1000) - 3_600 },
+          { iat: Math.floor(Date.now() / 1000) + 3_600 },
+          { iat: 9_000_000_000, exp: 9_000_000_100 },
+          { iat: undefined },
+          { azp: "another-client" },
+          { aud: ["tollgate-client", "another-client"] },
           { sub: "" },
           { sub: 17 }
         ]
         for (const forged of forgeries) {
           google.signsIn({ ...anna, ...forged })
           const page = yield* go(new Browser(url), "/auth/oauth/google/start")
+          assert.strictEqual(page.status, 400, JSON.stringify(forged))
           assert.deepStrictEqual(codeOf(page), [400, "oauth_not_proved"], JSON.stringify(forged))
         }
       })
     )
   )
 })
+
+it.effect("a word that the provider's published keys have not signed is nobody's", () =>
+  withApp(({ google, url }) =>
+    Effect.gen(function* () {
+      google.signsIn(anna)
+      const hmac = (key: string) => (signed: string) => createHmac("sha256", key).update(signed).digest("base64url")
+      const { privateKey } = generateKeyPairSync("rsa", { modulusLength: 2048 })
+      const { kid } = google.service.issuer.keys.toJSON()[0] ?? { kid: "" }
+      const lies: Readonly<Record<string, (idToken: string) => string>> = {
+        "a broken signature": (token) => token.replace(/.{8}$/, "AAAAAAAA"),
+        "another key under the same name": (token) =>
+          forged(token, { alg: "RS256", kid }, (signed) =>
+            sign("sha256", Buffer.from(signed), privateKey).toString("base64url")
+          ),
+        "a key that is not published": (token) =>
+          forged(token, { alg: "RS256", kid: "unknown" }, (signed) =>
+            sign("sha256", Buffer.from(signed), privateKey).toString("base64url")
+          ),
+        none: (token) => forged(token, { alg: "none" }, () => ""),
+        None: (token) => forged(token, { alg: "None", kid }, () => ""),
+        "the client's secret": (token) => forged(token, { alg: "HS256" }, hmac("secret")),
+        "another algorithm than the key's": (token) => forged(token, { alg: "ES256", kid }, () => "A".repeat(86))
+      }
+      for (const [name, lie] of Object.entries(lies)) {
+        google.lies(lie)
+        const page = yield* go(new Browser(url), "/auth/oauth/google/start")
+        assert.deepStrictEqual(codeOf(page), [400, "oauth_not_proved"], name)
+      }
+      google.lies((idToken) => idToken)
+      answerOf(yield* go(new Browser(url), "/auth/oauth/google/start"))
+    })
+  )
+)
 
 it.effect("who refuses, or is refused by the provider, is told so, and nothing of why", () =>
   withApp(({ google, url }) =>

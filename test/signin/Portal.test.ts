@@ -106,6 +106,7 @@ describe("a day in the life", () => {
         yield* startOidcServer,
         yield* startGitHub
       ]
+      yield* TestClock.setTime(Date.now())
       oidc.signsIn({ sub: "1", email: "oidc@example.com", email_verified: true })
       github.signsIn({ id: 1, emails: [{ email: "github@example.com", primary: true, verified: true }] })
       const client = (issuer: string) => ({

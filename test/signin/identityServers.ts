@@ -8,9 +8,23 @@ import { listening } from "./listening.ts"
 /** Claims of whoever signs in; what is set here goes into the ID token. */
 export type Claims = Record<string, unknown>
 
+/** Another header over the claims of an ID token, signed in another way. */
+export const forged = (idToken: string, header: object, sign: (signed: string) => string): string => {
+  const signed = `${Buffer.from(JSON.stringify(header)).toString("base64url")}.${idToken.split(".")[1]}`
+  return `${signed}.${sign(signed)}`
+}
+
 export const startOidcServer = Effect.gen(function* () {
   const server = new OAuth2Server()
   let claims: Claims = {}
+  let lie = (idToken: string): string => idToken
+  server.service.on(Events.BeforeResponse, ({ body }: { body: { id_token?: string } }) => {
+    if (body.id_token !== undefined) body.id_token = lie(body.id_token)
+  })
+  // It claims to sign in every way, so that nothing is refused for that alone.
+  server.service.on(Events.BeforeWellKnownOpenIdConfiguration, ({ body }: { body: Claims }) => {
+    body["id_token_signing_alg_values_supported"] = ["RS256", "ES256", "HS256", "none"]
+  })
   server.service.on(Events.BeforeTokenSigning, (token: { payload: Claims }) => Object.assign(token.payload, claims))
   yield* Effect.acquireRelease(
     Effect.promise(async () => {
@@ -27,6 +41,10 @@ export const startOidcServer = Effect.gen(function* () {
     stop: Effect.promise(() => server.stop()),
     signsIn: (next: Claims): void => {
       claims = next
+    },
+    /** What it answers for the ID tokens that it makes. */
+    lies: (next: (idToken: string) => string): void => {
+      lie = next
     }
   }
 })
