@@ -121,7 +121,7 @@ export const defaultSettings: SettingsShape = {
   environment: "development",
   logLevel: "info",
   logFormat: "json",
-  maxBodyBytes: 10_485_760,
+  maxBodyBytes: 33_554_432,
   bodyTimeoutMs: 30_000,
   drainTimeoutMs: 30_000,
   providers: [mockProvider],

@@ -47,7 +47,7 @@ describe("defaults", () => {
       environment: "development",
       logLevel: "info",
       logFormat: "json",
-      maxBodyBytes: 10_485_760,
+      maxBodyBytes: 33_554_432,
       bodyTimeoutMs: 30_000,
       drainTimeoutMs: 30_000,
       providers: [mockProvider],

@@ -6,7 +6,7 @@ import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { Channel, Role } from "../domain/User.ts"
 import { SessionAuthorization } from "./Authorization.ts"
-import { errors, Validation } from "./Failure.ts"
+import { BodyBytes, errors, Validation } from "./Failure.ts"
 
 const channel = { channel: Channel }
 const provider = { provider: Schema.String }
@@ -157,6 +157,8 @@ export class AuthGroup extends HttpApiGroup.make("auth")
       error: errors(500, 503)
     }).annotateMerge(title("The public keys of access tokens"))
   )
+  // Anybody may send these.
+  .annotateEndpoints(BodyBytes, 16_384)
   .middleware(Validation)
   .annotateMerge(OpenApi.annotations({ title: "Sign-in" })) {}
 

@@ -1,7 +1,7 @@
 /** Who may call: an API key by either carrier, a signed-in user, or an admin. The middleware are implemented in http/Authorization. */
 import { Context } from "effect"
 import { HttpApiMiddleware, HttpApiSecurity } from "effect/http-api"
-import { type KeyRecord, type RateLimits } from "../domain/Key.ts"
+import { type KeyRecord, type RateLimits, type Scope } from "../domain/Key.ts"
 import { type SessionRecord, type UserRecord } from "../domain/User.ts"
 import { errors } from "./Failure.ts"
 
@@ -9,6 +9,9 @@ import { errors } from "./Failure.ts"
 export class CurrentKey extends Context.Service<CurrentKey, { readonly key: KeyRecord; readonly limits: RateLimits }>()(
   "tollgate/api/CurrentKey"
 ) {}
+
+/** The scope that a key must have before the body of its request is read; null: the endpoint asks for one itself, or for none. */
+export const RequiredScope = Context.Reference<Scope | null>("tollgate/api/RequiredScope", { defaultValue: () => null })
 
 /** An API key: `authorization: Bearer <key>`, or `x-api-key`. The bearer wins where both are sent. */
 export class Authorization extends HttpApiMiddleware.Service<Authorization, { provides: CurrentKey }>()(

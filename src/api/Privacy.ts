@@ -1,10 +1,10 @@
 /** `POST /v1/privacy/preview`: what masking would make of a text or of messages (contract §11). It answers no value that it found. */
 import { Schema } from "effect"
-import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
+import { HttpApi, HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { ChatMessage } from "../domain/Chat.ts"
 import { KeyPrivacy } from "../domain/Privacy.ts"
-import { Authorization } from "./Authorization.ts"
-import { errors, Validation } from "./Failure.ts"
+import { Authorization, RequiredScope } from "./Authorization.ts"
+import { BodyBytes, errors, Validation } from "./Failure.ts"
 
 const nullable = <S extends Schema.Top>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
 
@@ -55,13 +55,17 @@ export class PrivacyGroup extends HttpApiGroup.make("privacy")
       payload: PrivacyPreviewRequest,
       success: PrivacyPreview,
       error: errors(403, 429, 500, 503)
-    }).annotateMerge(
-      OpenApi.annotations({
-        title: "Preview masking",
-        description:
-          "Masks a text or messages by the code that masks prompts, and tells what it found by type and place, never by value."
-      })
-    )
+    })
+      .annotate(BodyBytes, null)
+      .annotate(RequiredScope, "privacy:preview")
+      .annotate(HttpApi.PayloadParseOptions, { errors: "first" })
+      .annotateMerge(
+        OpenApi.annotations({
+          title: "Preview masking",
+          description:
+            "Masks a text or messages by the code that masks prompts, and tells what it found by type and place, never by value."
+        })
+      )
   )
   .middleware(Validation)
   .middleware(Authorization)

@@ -1,9 +1,9 @@
 /** `POST /v1/route/preview`: a chat request's way through the router, told without calling anyone. */
 import { Schema } from "effect"
-import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
+import { HttpApi, HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { ChatRequest } from "../domain/Chat.ts"
-import { Authorization } from "./Authorization.ts"
-import { ErrorBody, errors, Validation } from "./Failure.ts"
+import { Authorization, RequiredScope } from "./Authorization.ts"
+import { BodyBytes, ErrorBody, errors, Validation } from "./Failure.ts"
 
 const Usd = Schema.Finite
 
@@ -51,13 +51,17 @@ export class RouteGroup extends HttpApiGroup.make("route")
       payload: ChatRequest,
       success: RoutePreview,
       error: errors(403, 404, 500, 503)
-    }).annotateMerge(
-      OpenApi.annotations({
-        title: "Preview the route of a chat completion",
-        description:
-          "Ranks the providers for a chat request as a live call would, and calls none: candidates in order, those left out with the reason, the expected cost of each. Leaves no generation and takes nothing from a limit or a budget."
-      })
-    )
+    })
+      .annotate(BodyBytes, null)
+      .annotate(RequiredScope, "chat:write")
+      .annotate(HttpApi.PayloadParseOptions, { errors: "first" })
+      .annotateMerge(
+        OpenApi.annotations({
+          title: "Preview the route of a chat completion",
+          description:
+            "Ranks the providers for a chat request as a live call would, and calls none: candidates in order, those left out with the reason, the expected cost of each. Leaves no generation and takes nothing from a limit or a budget."
+        })
+      )
   )
   .middleware(Validation)
   .middleware(Authorization)

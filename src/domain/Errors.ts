@@ -62,6 +62,8 @@ export class IdempotencyConflict extends Data.TaggedClass("IdempotencyConflict")
   readonly kind: "running" | "other_body"
 }> {}
 export class BodyTooLarge extends Data.TaggedClass("BodyTooLarge")<{ readonly limitBytes: number }> {}
+/** A `content-encoding` that is not read. */
+export class EncodingUnsupported extends Data.TaggedClass("EncodingUnsupported")<{ readonly encoding: string }> {}
 export class BodyTooSlow extends Data.TaggedClass("BodyTooSlow")<{ readonly limitMs: number }> {}
 /** Every provider that was tried failed. `retryAfterMs`: as the last of them asked for; null: it did not say. */
 export class ProvidersFailed extends Data.TaggedClass("ProvidersFailed")<{
@@ -131,6 +133,7 @@ export type Reason =
   | InvalidRequest
   | IdempotencyConflict
   | BodyTooLarge
+  | EncodingUnsupported
   | BodyTooSlow
   | ProvidersFailed
   | ProvidersTimedOut

@@ -1,11 +1,13 @@
 /** Who is calling: turns the credential headers into `CurrentKey` or `CurrentUser`, or lets an admin through. */
-import { Effect, Layer, Redacted } from "effect"
+import { Context, Effect, identity, Layer, Redacted } from "effect"
 import { type Headers, HttpServerRequest, type HttpServerResponse } from "effect/http"
+import { type HttpApiEndpoint } from "effect/http-api"
 import {
   AdminAuthorization,
   Authorization,
   CurrentKey,
   CurrentUser,
+  RequiredScope,
   SessionAuthorization
 } from "../api/Authorization.ts"
 import { AdminRequired, AdminUnauthenticated, gatewayError, type GatewayError, ScopeMissing } from "../domain/Errors.ts"
@@ -27,18 +29,24 @@ export const layer = Layer.effect(
 
     const admit = Effect.fnUntraced(function* <E, R>(
       httpEffect: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>,
-      credential: string
+      credential: string,
+      endpoint: HttpApiEndpoint.Top
     ) {
-      const found = yield* Effect.result(accounts.authenticate(credential))
+      const scope = Context.get(endpoint.annotations, RequiredScope)
+      const found = yield* accounts
+        .authenticate(credential)
+        .pipe(scope === null ? identity : Effect.tap((caller) => withScope(caller, scope)), Effect.result)
       if (found._tag === "Failure") return yield* refuse(found.failure)
       return yield* Effect.provideService(httpEffect, CurrentKey, found.success)
     })
 
     // The schemes are tried in turn until one answers: the first looks at both carriers.
     return Authorization.of({
-      bearer: (httpEffect) =>
-        Effect.flatMap(HttpServerRequest.HttpServerRequest, ({ headers }) => admit(httpEffect, credentialOf(headers))),
-      apiKey: (httpEffect, { credential }) => admit(httpEffect, Redacted.value(credential))
+      bearer: (httpEffect, { endpoint }) =>
+        Effect.flatMap(HttpServerRequest.HttpServerRequest, ({ headers }) =>
+          admit(httpEffect, credentialOf(headers), endpoint)
+        ),
+      apiKey: (httpEffect, { credential, endpoint }) => admit(httpEffect, Redacted.value(credential), endpoint)
     })
   })
 )

@@ -1,85 +1,144 @@
 /**
- * Reads the text of a request's body, once, within limits of size and time. Who sends too much, or too slowly, is told so while the
- * connection still stands. A client that leaves on the way interrupts its request.
+ * Reads the text of a request's body, once, within limits of size, time and shape, unzipped where the client zipped it. What is over
+ * a limit is refused at once, while the rest of the body is still under way. A client that leaves interrupts its request.
  */
 import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
 import { Context, Effect, Layer } from "effect"
 import { HttpMethod, type HttpServerRequest } from "effect/http"
-import { type Readable } from "node:stream"
-import { BodyTooLarge, BodyTooSlow, gatewayError, type GatewayError } from "../domain/Errors.ts"
+import { isUtf8 } from "node:buffer"
+import { type Readable, type Transform } from "node:stream"
+import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib"
 import { type Deadline, type Deadlines, makeDeadlines } from "../domain/Deadlines.ts"
+import {
+  BodyTooLarge,
+  BodyTooSlow,
+  EncodingUnsupported,
+  gatewayError,
+  type GatewayError,
+  InvalidRequest
+} from "../domain/Errors.ts"
+import { JsonShape } from "./JsonShape.ts"
 
 export interface BodyLimits {
+  /** Of any body. */
   readonly maxBodyBytes: number
   /** From the request on; noticed up to a second late. */
   readonly bodyTimeoutMs: number
 }
 
 type Request = HttpServerRequest.HttpServerRequest
+type Incoming = ReturnType<typeof NodeHttpServerRequest.toIncomingMessage>
+
+/** A body as text; or what is too much of it, as JSON. */
+export type Body =
+  { readonly _tag: "Text"; readonly text: string } | { readonly _tag: "Shapeless"; readonly excess: "depth" | "values" }
 
 /** Whether a request has a body that has to be read. */
 export const hasBody = ({ headers, method }: Request): boolean =>
   HttpMethod.hasBody(method) && (headers["transfer-encoding"] !== undefined || headers["content-length"] !== "0")
 
+/** By the name of the encoding. */
+const decoders: ReadonlyMap<string, () => Transform> = new Map<string, () => Transform>([
+  ["gzip", () => createGunzip()],
+  ["deflate", () => createInflate()],
+  ["br", () => createBrotliDecompress()]
+])
+
 export class Bodies extends Context.Service<
   Bodies,
-  { readonly read: (request: Request) => Effect.Effect<string, GatewayError> }
+  {
+    /** `maxBytes`: of this body, before and after it is unzipped; the limit of any body holds besides. */
+    readonly read: (request: Request, maxBytes?: number) => Effect.Effect<Body, GatewayError>
+  }
 >()("tollgate/http/Bodies") {
   static readonly layer = ({ bodyTimeoutMs, maxBodyBytes }: BodyLimits) =>
     Layer.effect(
       Bodies,
       Effect.gen(function* () {
         const deadlines = yield* makeDeadlines(bodyTimeoutMs)
-        const tooLarge = Effect.fail(gatewayError(new BodyTooLarge({ limitBytes: maxBodyBytes })))
         const tooSlow = Effect.fail(gatewayError(new BodyTooSlow({ limitMs: bodyTimeoutMs })))
 
         return Bodies.of({
-          read: (request) =>
-            Number(request.headers["content-length"] ?? 0) > maxBodyBytes
-              ? tooLarge
-              : Effect.callback((resume) => {
-                  const reading = new Reading(NodeHttpServerRequest.toIncomingMessage(request), maxBodyBytes, {
-                    whole: (text) => resume(Effect.succeed(text)),
-                    large: () => resume(tooLarge),
-                    left: () => resume(Effect.interrupt)
-                  })
-                  reading.limit(deadlines, () => resume(tooSlow))
-                  return Effect.sync(() => reading.stop())
-                })
+          read: (request, maxBytes = maxBodyBytes) => {
+            const limitBytes = Math.min(maxBytes, maxBodyBytes)
+            const tooLarge = Effect.fail(gatewayError(new BodyTooLarge({ limitBytes })))
+            if (Number(request.headers["content-length"] ?? 0) > limitBytes) return tooLarge
+            const encoding = (request.headers["content-encoding"] ?? "identity").trim().toLowerCase()
+            const makeDecoder = encoding === "identity" ? null : decoders.get(encoding)
+            if (makeDecoder === undefined) {
+              return Effect.fail(gatewayError(new EncodingUnsupported({ encoding: encoding.slice(0, 64) })))
+            }
+            return Effect.callback((resume) => {
+              const reading = new Reading(
+                NodeHttpServerRequest.toIncomingMessage(request),
+                makeDecoder === null ? null : makeDecoder(),
+                limitBytes,
+                {
+                  whole: (bytes) =>
+                    resume(isUtf8(bytes) ? Effect.succeed({ _tag: "Text", text: textOf(bytes) }) : notUtf8),
+                  shapeless: (excess) => resume(Effect.succeed({ _tag: "Shapeless", excess })),
+                  large: () => resume(tooLarge),
+                  garbled: () => resume(garbled(encoding)),
+                  left: () => resume(Effect.interrupt)
+                }
+              )
+              reading.limit(deadlines, () => resume(tooSlow))
+              return Effect.sync(() => reading.stop())
+            })
+          }
         })
       })
     )
 }
 
+const invalid = (code: string, message: string) =>
+  Effect.fail(gatewayError(new InvalidRequest({ message, param: null, provider: null, code })))
+const notUtf8 = invalid("invalid_encoding", "The body is not valid UTF-8.")
+const garbled = (encoding: string) =>
+  invalid("invalid_encoding", `The body is not what its content-encoding says: ${encoding}.`)
+
 /** How a reading can end by itself. */
 interface Endings {
-  readonly whole: (text: string) => void
+  readonly whole: (bytes: Buffer) => void
+  readonly shapeless: (excess: "depth" | "values") => void
   readonly large: () => void
+  /** It cannot be unzipped. */
+  readonly garbled: () => void
   readonly left: () => void
 }
 
 /** Ends in one way, once, unless it is stopped before. What is left of a body is drained after the answer went out. */
 class Reading {
+  readonly #incoming: Incoming
+  readonly #decoder: Transform | null
   readonly #source: Readable
   readonly #maxBytes: number
   readonly #endings: Endings
+  readonly #shape = new JsonShape()
   readonly #chunks: Array<Buffer> = []
   #bytes = 0
   #limit: Deadline | null = null
 
-  constructor(source: Readable, maxBytes: number, endings: Endings) {
-    this.#source = source
+  constructor(incoming: Incoming, decoder: Transform | null, maxBytes: number, endings: Endings) {
+    this.#incoming = incoming
+    this.#decoder = decoder
+    this.#source = decoder ?? incoming
     this.#maxBytes = maxBytes
     this.#endings = endings
-    source.on("data", this.#onData)
-    source.once("end", this.#onEnd)
-    source.once("close", this.#onLeft)
-    source.once("error", this.#onLeft)
+    this.#source.on("data", this.#onData)
+    this.#source.once("end", this.#onEnd)
+    incoming.once("close", this.#onLeft)
+    incoming.once("error", this.#onLeft)
+    if (decoder !== null) {
+      // Stays to the end: a decoder that is taken down may still complain.
+      decoder.on("error", this.#onGarbled)
+      incoming.pipe(decoder)
+    }
   }
 
   limit(deadlines: Deadlines, onLate: () => void): void {
     this.#limit = deadlines.begin(() => {
-      this.#source.pause()
+      this.#incoming.pause()
       this.stop()
       onLate()
     })
@@ -88,34 +147,48 @@ class Reading {
   stop(): void {
     this.#source.off("data", this.#onData)
     this.#source.off("end", this.#onEnd)
-    this.#source.off("close", this.#onLeft)
-    this.#source.off("error", this.#onLeft)
+    this.#incoming.off("close", this.#onLeft)
+    this.#incoming.off("error", this.#onLeft)
+    if (this.#decoder !== null) {
+      this.#incoming.unpipe(this.#decoder)
+      this.#decoder.destroy()
+    }
     this.#limit?.end()
+  }
+
+  #cut(ending: () => void): void {
+    this.#incoming.pause()
+    this.stop()
+    ending()
   }
 
   readonly #onData = (chunk: Buffer): void => {
     this.#bytes += chunk.length
-    if (this.#bytes <= this.#maxBytes) return void this.#chunks.push(chunk)
-    this.#source.pause()
-    this.stop()
-    this.#endings.large()
+    if (this.#bytes > this.#maxBytes) return this.#cut(this.#endings.large)
+    const excess = this.#shape.take(chunk)
+    if (excess !== null) return this.#cut(() => this.#endings.shapeless(excess))
+    this.#chunks.push(chunk)
   }
 
   readonly #onEnd = (): void => {
     this.stop()
-    this.#endings.whole(textOf(this.#chunks))
+    const [first] = this.#chunks
+    this.#endings.whole(this.#chunks.length === 1 && first !== undefined ? first : Buffer.concat(this.#chunks))
   }
 
+  readonly #onGarbled = (): void => this.#cut(this.#endings.garbled)
+
   readonly #onLeft = (): void => {
+    // All of it has come; the decoder is not done yet.
+    if (this.#decoder !== null && this.#incoming.complete) return
     this.stop()
     this.#endings.left()
   }
 }
 
 /** UTF-8, with or without a byte order mark. */
-const textOf = (chunks: ReadonlyArray<Buffer>): string => {
-  const [first] = chunks
-  const text = (chunks.length === 1 && first !== undefined ? first : Buffer.concat(chunks)).toString("utf8")
+const textOf = (bytes: Buffer): string => {
+  const text = bytes.toString("utf8")
   return text.charCodeAt(0) === 0xfeff ? text.slice(1) : text
 }
 

@@ -1,41 +1,28 @@
 /** What can be wrong with the text of a JSON body, told where it is and without a word of its content. */
 import { Result, type SchemaIssue } from "effect"
 import { type ValidationError } from "../api/Failure.ts"
-import { closingQuote } from "../domain/Json.ts"
+import { MAX_DEPTH, MAX_VALUES } from "./JsonShape.ts"
 import { validationFaults } from "./ValidationFaults.ts"
 
-/** Deeper JSON than this is refused: nothing that a model reads needs it, and it breaks recursive code. */
-const MAX_DEPTH = 128
-
-/** What is wrong with a body before any schema looks at it. */
-export const refusedOutright = (contentType: string | undefined, body: string): ValidationError | undefined => {
-  if (contentType !== undefined && !/^application\/json\s*(?:;|$)/i.test(contentType.trim())) {
-    const expected = "'application/json'"
-    return {
-      loc: ["header", "content-type"],
-      msg: `Input should be ${expected}`,
-      type: "literal_error",
-      input: contentType.slice(0, 64),
-      ctx: { expected }
-    }
+/** A body that is not said to be JSON. */
+export const typeFault = (contentType: string | undefined): ValidationError | undefined => {
+  if (contentType === undefined || /^application\/json\s*(?:;|$)/i.test(contentType.trim())) return undefined
+  const expected = "'application/json'"
+  return {
+    loc: ["header", "content-type"],
+    msg: `Input should be ${expected}`,
+    type: "literal_error",
+    input: contentType.slice(0, 64),
+    ctx: { expected }
   }
-  return isTooDeep(body) ? invalidJson(`nested deeper than ${MAX_DEPTH} levels`, undefined) : undefined
 }
 
-/** Counts brackets outside of strings, and skips strings whole; no parse, no recursion. */
-const isTooDeep = (text: string): boolean => {
-  let depth = 0
-  for (let at = 0; at < text.length; at++) {
-    const code = text.charCodeAt(at)
-    if (code === 34) {
-      at = closingQuote(text, at + 1)
-      if (at === -1) return false
-    } else if (code === 91 || code === 123) {
-      if (++depth > MAX_DEPTH) return true
-    } else if (code === 93 || code === 125) depth--
-  }
-  return false
-}
+/** A body that holds more than is looked at. */
+export const excessFault = (excess: "depth" | "values"): ValidationError =>
+  invalidJson(
+    excess === "depth" ? `nested deeper than ${MAX_DEPTH} levels` : `more than ${MAX_VALUES} values`,
+    undefined
+  )
 
 const invalidJson = (error: string, position: number | undefined): ValidationError => ({
   loc: position === undefined ? ["body"] : ["body", position],
@@ -57,9 +44,14 @@ const jsonFault = (text: string): ValidationError | undefined => {
   return invalidJson(what ?? "not valid JSON", position === undefined ? undefined : Number(position))
 }
 
-/** The faults of a body that is no JSON, or that a schema did not take. */
-export const bodyFaults = (text: string, issue: SchemaIssue.Issue): ReadonlyArray<ValidationError> => {
+/** The faults of a body that is no JSON, or that a schema did not take: as `issueOf` says of the parsed body. */
+export const bodyFaults = (
+  text: string,
+  issueOf: (value: unknown) => SchemaIssue.Issue
+): ReadonlyArray<ValidationError> => {
   if (text === "") return [{ loc: ["body"], msg: "Field required", type: "missing" }]
   const fault = jsonFault(text)
-  return fault === undefined ? validationFaults(issue, "body", JSON.parse(text)) : [fault]
+  if (fault !== undefined) return [fault]
+  const value: unknown = JSON.parse(text)
+  return validationFaults(issueOf(value), "body", value)
 }

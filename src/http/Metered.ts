@@ -1,11 +1,12 @@
 /**
- * The way in of what is paid for, chat and embeddings: whose key it is, the body, the schema, in the order and with the answers of all other
+ * The way in of what is paid for, chat and embeddings: whose key it is and what it may do, the body, the schema, in the order and with the answers of all other
  * endpoints, but in one step. The API builder takes these requests through a dozen; that costs more time than everything
  * else that the gateway does (docs/performance.md).
  */
-import { Context, Effect, Redacted, Schema, type Scope } from "effect"
+import { Context, Effect, Redacted, Schema, SchemaParser, type Scope } from "effect"
 import { type Headers, HttpRouter, HttpServerRequest, type HttpServerResponse } from "effect/http"
 import { parseOptions } from "../api/Api.ts"
+import { type ValidationError } from "../api/Failure.ts"
 import { IdempotencyHeaders } from "../api/Idempotency.ts"
 import { type GatewayError } from "../domain/Errors.ts"
 import { parseJson } from "../domain/Json.ts"
@@ -14,10 +15,11 @@ import { Accounts } from "../gateway/Accounts.ts"
 import { type SentKey } from "../gateway/Idempotency.ts"
 import { type Caller } from "../gateway/Order.ts"
 import { credentialOf, withScope } from "./Authorization.ts"
-import { Bodies, hasBody } from "./Body.ts"
+import { Bodies, type Body, hasBody } from "./Body.ts"
 import { CurrentRequest, type RequestState } from "./CurrentRequest.ts"
 import { errorResponse, rejected, validationResponse } from "./Failure.ts"
-import { bodyFaults, refusedOutright } from "./JsonBody.ts"
+import { firstFaults, stopAtFirst } from "./FirstFaults.ts"
+import { bodyFaults, excessFault, typeFault } from "./JsonBody.ts"
 import { validationFaults } from "./ValidationFaults.ts"
 
 /** A request that was let in. */
@@ -50,35 +52,41 @@ export const route = <S extends Schema.Codec<unknown, unknown>, E, R>(
       const accounts = yield* Accounts
       const handle = yield* makeHandler
       const bodies = yield* Bodies
-      const decode = Schema.decodeUnknownResult(Schema.toCodecJson(payload), parseOptions)
+      const codec = Schema.toCodecJson(payload)
+      const decode = SchemaParser.decodeUnknownResult(codec, stopAtFirst)
 
       const admit = (request: HttpServerRequest.HttpServerRequest, state: RequestState) => {
         const { headers } = request
         const credential = credentialOf(headers)
 
-        const read = (caller: Caller, text: string) => {
-          const refused = text === "" ? undefined : refusedOutright(headers["content-type"], text)
-          if (refused !== undefined) return Effect.succeed(validationResponse([refused], state.requestId))
+        const refused = (faults: ReadonlyArray<ValidationError>) =>
+          Effect.succeed(validationResponse(faults, state.requestId))
+
+        const read = (caller: Caller, body: Body) => {
+          if (body._tag === "Shapeless") return refused([excessFault(body.excess)])
+          const { text } = body
+          const mistyped = text === "" ? undefined : typeFault(headers["content-type"])
+          if (mistyped !== undefined) return refused([mistyped])
           const misnamed = headers["idempotency-key"] === undefined ? undefined : namingFault(headers)
-          if (misnamed !== undefined) return Effect.succeed(validationResponse(misnamed, state.requestId))
+          if (misnamed !== undefined) return refused(misnamed)
           const decoded = decode(parseJson(text))
           if (decoded._tag === "Failure") {
-            return Effect.succeed(validationResponse(bodyFaults(text, decoded.failure.issue), state.requestId))
+            return refused(bodyFaults(text, (value) => firstFaults(codec, stopAtFirst, value, decoded.failure)))
           }
-          return Effect.flatMap(withScope(caller, scope), () =>
-            handle({
-              request,
-              payload: decoded.success,
-              headers,
-              caller,
-              idempotencyKey: sentKey(headers, credential),
-              state
-            })
-          )
+          return handle({
+            request,
+            payload: decoded.success,
+            headers,
+            caller,
+            idempotencyKey: sentKey(headers, credential),
+            state
+          })
         }
 
         return Effect.flatMap(accounts.authenticate(credential), (caller) =>
-          hasBody(request) ? Effect.flatMap(bodies.read(request), (text) => read(caller, text)) : read(caller, "")
+          Effect.flatMap(withScope(caller, scope), () =>
+            hasBody(request) ? Effect.flatMap(bodies.read(request), (body) => read(caller, body)) : read(caller, empty)
+          )
         )
       }
 
@@ -98,6 +106,8 @@ export const route = <S extends Schema.Codec<unknown, unknown>, E, R>(
       )
     })
   )
+
+const empty: Body = { _tag: "Text", text: "" }
 
 const decodeHeaders = Schema.decodeUnknownResult(IdempotencyHeaders, parseOptions)
 

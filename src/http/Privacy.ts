@@ -3,10 +3,10 @@ import { Effect } from "effect"
 import { HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { Api } from "../api/Api.ts"
+import { CurrentKey } from "../api/Authorization.ts"
 import { type ValidationError } from "../api/Failure.ts"
 import { type PrivacyPreview, type PrivacyPreviewRequest } from "../api/Privacy.ts"
 import { type Preview, Privacy } from "../gateway/Privacy.ts"
-import { callerWith } from "./Authorization.ts"
 import { CurrentRequest } from "./CurrentRequest.ts"
 import { guard, validationResponse } from "./Failure.ts"
 
@@ -21,7 +21,7 @@ export const layer = HttpApiBuilder.group(
       // The operator's patterns are among the names, so the schema cannot know them.
       const unknown = unknownEntities(request.entities ?? [], privacy.types)
       if (unknown.length > 0) return validationResponse(unknown, requestId)
-      const caller = yield* callerWith("privacy:preview")
+      const caller = yield* CurrentKey
       const previewed = yield* privacy.preview({
         text: request.text ?? null,
         messages: request.messages ?? null,

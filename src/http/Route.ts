@@ -2,11 +2,11 @@
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { Api } from "../api/Api.ts"
+import { CurrentKey } from "../api/Authorization.ts"
 import { type RoutePreview as Wire } from "../api/Route.ts"
 import { type ChatRequest } from "../domain/Chat.ts"
 import { usdFromNano, usdPerMillionFromPico } from "../domain/Money.ts"
 import { type Preview, RoutePreview } from "../gateway/RoutePreview.ts"
-import { callerWith } from "./Authorization.ts"
 import { CurrentRequest } from "./CurrentRequest.ts"
 import { errorBody, guard } from "./Failure.ts"
 
@@ -17,7 +17,7 @@ export const layer = HttpApiBuilder.group(
     const previews = yield* RoutePreview
 
     const preview = Effect.fnUntraced(function* (request: ChatRequest) {
-      const caller = yield* callerWith("chat:write")
+      const caller = yield* CurrentKey
       const { requestId } = yield* CurrentRequest
       return wireOf(yield* previews.of({ request, caller }), requestId)
     })

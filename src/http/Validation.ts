@@ -2,35 +2,40 @@
  * Reads a request's body within its limits of size and time, and answers what does not validate with the 422 that lists every
  * fault. The text is read once; it is parsed a second time only to say where it went wrong.
  */
-import { Effect, Layer } from "effect"
+import { Context, Effect, Layer, Schema, type SchemaIssue } from "effect"
 import { HttpServerRequest } from "effect/http"
-import { HttpApiError } from "effect/http-api"
-import { Validation, type ValidationError } from "../api/Failure.ts"
+import { HttpApi, type HttpApiEndpoint, HttpApiError } from "effect/http-api"
+import { BodyBytes, Validation, type ValidationError } from "../api/Failure.ts"
 import { Bodies, hasBody, withText } from "./Body.ts"
 import { CurrentRequest } from "./CurrentRequest.ts"
 import { errorResponse, validationResponse } from "./Failure.ts"
-import { bodyFaults, refusedOutright } from "./JsonBody.ts"
+import { firstFaults } from "./FirstFaults.ts"
+import { bodyFaults, excessFault, typeFault } from "./JsonBody.ts"
 import { validationFaults } from "./ValidationFaults.ts"
 
 export const layer = Layer.effect(
   Validation,
   Effect.map(Bodies, (bodies) =>
-    Effect.fnUntraced(function* (httpEffect) {
+    Effect.fnUntraced(function* (httpEffect, { endpoint }) {
       const request = yield* HttpServerRequest.HttpServerRequest
       const { requestId } = yield* CurrentRequest
       let body = ""
       let handler = httpEffect
       if (hasBody(request)) {
-        const read = yield* Effect.result(bodies.read(request))
+        const maxBytes = Context.get(endpoint.annotations, BodyBytes) ?? undefined
+        const read = yield* Effect.result(bodies.read(request, maxBytes))
         if (read._tag === "Failure") return errorResponse(read.failure, requestId)
-        body = read.success
-        const refused = body === "" ? undefined : refusedOutright(request.headers["content-type"], body)
-        if (refused !== undefined) return validationResponse([refused], requestId)
+        if (read.success._tag === "Shapeless") {
+          return validationResponse([excessFault(read.success.excess)], requestId)
+        }
+        body = read.success.text
+        const mistyped = body === "" ? undefined : typeFault(request.headers["content-type"])
+        if (mistyped !== undefined) return validationResponse([mistyped], requestId)
         handler = Effect.provideService(httpEffect, HttpServerRequest.HttpServerRequest, withText(request, body))
       }
       return yield* Effect.catch(handler, (error) => {
         if (!HttpApiError.HttpApiSchemaError.is(error)) return Effect.fail(error)
-        const detail = detailOf(error, request, body)
+        const detail = detailOf(error, request, body, endpoint)
         return detail === undefined ? Effect.die(error) : Effect.succeed(validationResponse(detail, requestId))
       })
     })
@@ -40,12 +45,13 @@ export const layer = Layer.effect(
 const detailOf = (
   error: HttpApiError.HttpApiSchemaError,
   request: HttpServerRequest.HttpServerRequest,
-  body: string
+  body: string,
+  endpoint: HttpApiEndpoint.Top
 ): ReadonlyArray<ValidationError> | undefined => {
   const { issue } = error.cause
   switch (error.kind) {
     case "Payload":
-      return bodyFaults(body, issue)
+      return bodyFaults(body, (value) => allOf(endpoint, value, issue))
     case "Query":
       return validationFaults(issue, "query", queryOf(request))
     case "Params":
@@ -57,6 +63,15 @@ const detailOf = (
     case "ResponseHeaders":
       return undefined
   }
+}
+
+/** All faults, also where the decode stopped at the first. */
+const allOf = (endpoint: HttpApiEndpoint.Top, value: unknown, issue: SchemaIssue.Issue): SchemaIssue.Issue => {
+  const options = Context.getOrUndefined(endpoint.annotations, HttpApi.PayloadParseOptions)
+  const [payload] = endpoint.payload.values()
+  if (options?.errors !== "first" || payload === undefined) return issue
+  // The payloads of the contract need no services, which the type of any endpoint cannot say.
+  return firstFaults(Schema.make<Schema.Decoder<unknown>>(Schema.Union(payload.schemas).ast), options, value, issue)
 }
 
 const queryOf = (request: HttpServerRequest.HttpServerRequest): Readonly<Record<string, string>> =>

@@ -211,6 +211,16 @@ export const wireOf = (reason: Reason): Wire => {
         retryable: false,
         details: { limit_bytes: reason.limitBytes }
       }
+    case "EncodingUnsupported":
+      return {
+        status: 415,
+        type: "unsupported_media_type",
+        code: "unsupported_encoding",
+        message: "The body's content-encoding is not supported. Send it as gzip, deflate or br, or without one.",
+        retryable: false,
+        details: { encoding: reason.encoding },
+        headers: { "accept-encoding": "gzip, deflate, br" }
+      }
     case "BodyTooSlow":
       return {
         status: 408,

@@ -11,7 +11,7 @@ import { mask } from "../../src/gateway/privacy/Masking.ts"
 import { makeScanner } from "../../src/gateway/privacy/Scanner.ts"
 import { mapChat } from "../../src/gateway/privacy/Texts.ts"
 import { countPrompt } from "../../src/gateway/Tokens.ts"
-import { refusedOutright } from "../../src/http/JsonBody.ts"
+import { JsonShape } from "../../src/http/JsonShape.ts"
 import { growth } from "./growth.ts"
 
 const decode = Schema.decodeUnknownSync(Schema.toCodecJson(ChatRequest))
@@ -28,8 +28,8 @@ for (const [kind, text] of Object.entries(texts)) {
   describe(kind, () => {
     it("the look before the parse", async ({ bench }) => {
       const found = await growth(bench, (size) => {
-        const body = JSON.stringify(request(text(size)))
-        return () => refusedOutright("application/json", body)
+        const body = Buffer.from(JSON.stringify(request(text(size))))
+        return () => new JsonShape().take(body)
       })
       assert.strictEqual(found, "linear")
     })

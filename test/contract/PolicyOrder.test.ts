@@ -12,7 +12,7 @@ const tiers = {
   enterprise: { requestsPerMinute: 3_000, tokensPerMinute: 4_000_000, concurrency: 256 }
 }
 
-it.effect("401, 413, 422, 403 scope, 429, 402, 403 whitelist, 404, then 200", () =>
+it.effect("401, 403 scope, 413, 422, 429, 402, 403 whitelist, 404, then 200", () =>
   Effect.gen(function* () {
     const { chat, issueKey } = yield* TestApp
     const accounts = yield* Accounts
@@ -29,11 +29,11 @@ it.effect("401, 413, 422, 403 scope, 429, 402, 403 whitelist, 404, then 200", ()
       )
 
     assert.strictEqual(yield* refusal(huge, "tg-wrong"), "401 invalid_api_key")
+    assert.strictEqual(yield* refusal(huge, secret), "403 scope_missing")
+    yield* accounts.change(id, { scopes: ["chat:write"] })
     assert.strictEqual(yield* refusal(huge, secret), "413 payload_too_large")
     assert.strictEqual(yield* refusal({ model: 1 }, secret), "422 validation_failed")
     const body = ask("Hi", { model: "no/such" })
-    assert.strictEqual(yield* refusal(body, secret), "403 scope_missing")
-    yield* accounts.change(id, { scopes: ["chat:write"] })
     assert.strictEqual(yield* refusal(body, secret), "429 requests_limit_exceeded")
     yield* TestClock.adjust("1 minute")
     yield* accounts.change(id, { tier: "pro" })

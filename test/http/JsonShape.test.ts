@@ -1,0 +1,48 @@
+import { assert, it } from "@effect/vitest"
+import { JsonShape, MAX_VALUES } from "../../src/http/JsonShape.ts"
+
+/** What is found of a text that comes in packets of `size` bytes. */
+const excess = (text: string, size: number) => {
+  const bytes = Buffer.from(text)
+  const shape = new JsonShape()
+  for (let at = 0; at < bytes.length; at += size) {
+    const found = shape.take(bytes.subarray(at, at + size))
+    if (found !== null) return found
+  }
+  return null
+}
+/** In one packet, byte by byte, and cut at odd places. */
+const found = (text: string) => {
+  const all = [1, 2, 3, 7, 64, 1e9].map((size) => excess(text, size))
+  assert.lengthOf(new Set(all), 1, text.slice(0, 40))
+  return all[0]
+}
+const deep = (levels: number, inside = "") => "[".repeat(levels) + inside + "]".repeat(levels)
+
+it("128 levels pass, 129 do not; what was closed does not count", () => {
+  assert.isNull(found(deep(128)))
+  assert.strictEqual(found(deep(129)), "depth")
+  assert.strictEqual(found(`{"a":${deep(128)}}`), "depth")
+  assert.isNull(found(`[${Array.from({ length: 200 }, () => deep(100)).join(",")}]`))
+})
+
+it("brackets and commas in strings are text, also beside quotes and backslashes that are escaped", () => {
+  const brackets = "[,".repeat(500)
+  for (const text of [brackets, `"${brackets}`, `\\${brackets}`, `\\"${brackets}\\`, `${brackets}"\\\\"`]) {
+    assert.isNull(found(JSON.stringify({ text })), text.slice(0, 4))
+    assert.strictEqual(found(`{"text":${JSON.stringify(text)},"deep":${deep(128)}}`), "depth", text.slice(0, 4))
+  }
+})
+
+it("a string that does not end is left to the parser", () => {
+  assert.isNull(found(`{"a":"${"[".repeat(500)}`))
+  assert.isNull(found(`{"a":"\\"${"[".repeat(500)}\\"`))
+})
+
+it("values are counted wherever they stand: in lists, in objects, and the lists and objects themselves", () => {
+  const list = (entries: number) => `[${"1,".repeat(entries - 1)}1]`
+  assert.isNull(excess(list(MAX_VALUES - 1), 65_536))
+  assert.strictEqual(excess(list(MAX_VALUES), 65_536), "values")
+  assert.strictEqual(excess(`{${'"a":1,'.repeat(MAX_VALUES)}"a":1}`, 65_536), "values")
+  assert.strictEqual(excess(`[${"[1],".repeat(MAX_VALUES / 2)}1]`, 65_536), "values")
+})
