@@ -81,7 +81,7 @@ export class GenerationsGroup extends HttpApiGroup.make("generations")
     HttpApiEndpoint.get("get", "/v1/generations/:generation_id", {
       params: { generation_id: Schema.String },
       success: GenerationRecord,
-      error: errors(403, 404, 500, 503)
+      error: errors(403, 404, 409, 500, 503)
     }).annotateMerge(OpenApi.annotations({ title: "Read one of the key's own generations" })),
     HttpApiEndpoint.get("list", "/v1/generations", {
       query: page,
@@ -105,7 +105,7 @@ export class AdminGenerationsGroup extends HttpApiGroup.make("adminGenerations")
     HttpApiEndpoint.get("get", "/v1/admin/generations/:generation_id", {
       params: { generation_id: Schema.String },
       success: AdminGenerationRecord,
-      error: errors(404, 500, 503)
+      error: errors(404, 409, 500, 503)
     }).annotateMerge(OpenApi.annotations({ title: "Read any generation" })),
     HttpApiEndpoint.get("list", "/v1/admin/generations", {
       query: {
@@ -133,7 +133,7 @@ export class OwnedGenerationsGroup extends HttpApiGroup.make("ownedGenerations")
     HttpApiEndpoint.get("get", "/v1/portal/generations/:generation_id", {
       params: { generation_id: Schema.String },
       success: OwnedGenerationRecord,
-      error: errors(404, 500, 503)
+      error: errors(404, 409, 500, 503)
     }).annotateMerge(OpenApi.annotations({ title: "Read a generation of one of one's keys" })),
     HttpApiEndpoint.get("list", "/v1/portal/generations", {
       query: { ...page, key: Schema.optionalKey(Word), error: Schema.optionalKey(Word) },

@@ -61,6 +61,8 @@ export class InvalidRequest extends Data.TaggedClass("InvalidRequest")<{
 export class IdempotencyConflict extends Data.TaggedClass("IdempotencyConflict")<{
   readonly kind: "running" | "other_body"
 }> {}
+/** A generation whose request is still under way: its record comes with its end. */
+export class GenerationRunning extends Data.TaggedClass("GenerationRunning")<{ readonly retryAfterMs: number }> {}
 export class BodyTooLarge extends Data.TaggedClass("BodyTooLarge")<{ readonly limitBytes: number }> {}
 /** A `content-encoding` that is not read. */
 export class EncodingUnsupported extends Data.TaggedClass("EncodingUnsupported")<{ readonly encoding: string }> {}
@@ -132,6 +134,7 @@ export type Reason =
   | ContextLengthExceeded
   | InvalidRequest
   | IdempotencyConflict
+  | GenerationRunning
   | BodyTooLarge
   | EncodingUnsupported
   | BodyTooSlow

@@ -1,9 +1,15 @@
 /**
- * Reading generations back: a key its own only, a user those of its keys, the admin any. A generation that is still under way is waited for, so that it can be read from the
- * moment the client holds its id; one whose lease ran out is settled first by whoever asks.
+ * Reading generations back: a key its own only, a user those of its keys, the admin any. A generation that is still under way is waited for
+ * for a moment; one whose lease ran out is settled first by whoever asks. However many wait for a generation, one of them looks.
  */
-import { Clock, Context, Duration, Effect, Layer, Option, Schedule } from "effect"
-import { DependencyUnavailable, gatewayError, type GatewayError, NotFound } from "../domain/Errors.ts"
+import { Clock, Context, Duration, Effect, Fiber, Layer, Option, RcMap, Schedule } from "effect"
+import {
+  DependencyUnavailable,
+  gatewayError,
+  type GatewayError,
+  GenerationRunning,
+  NotFound
+} from "../domain/Errors.ts"
 import { isId } from "../domain/Ids.ts"
 import { DAY_MS } from "../domain/Money.ts"
 import { type Generation } from "../domain/Generation.ts"
@@ -25,8 +31,10 @@ export interface GenerationFilter {
 
 export type GenerationList = GenerationPage
 
-/** How often a generation under way is looked at again. */
-const LOOK_AGAIN = Duration.millis(50)
+/** How often a generation under way is looked at again, by one fiber for all who wait for it. */
+const LOOK_AGAIN = Duration.millis(200)
+const LONGEST_WAIT = Duration.seconds(2)
+const RETRY_AFTER_MS = 2_000
 const RECONCILE_EVERY_MS = 30_000
 const LOOKS_A_LEASE = 5
 
@@ -48,26 +56,42 @@ export class Generations extends Context.Service<
         /** When the oldest began that may still be read. */
         const oldestMs = (nowMs: number) => (retentionDays === null ? -Infinity : nowMs - retentionDays * DAY_MS)
 
+        /** The generation, or null while it is under way. */
+        const look = Effect.fnUntraced(function* (id: string, keyId: string | null, ownerId: string | null) {
+          const find = orUnavailable(ledger.find(id, keyId, ownerId))
+          const nowMs = yield* Clock.currentTimeMillis
+          let found = yield* find
+          if (Option.exists(found, (state) => state._tag === "Pending" && nowMs >= state.leaseUntilMs)) {
+            // None: another process is settling it.
+            if ((yield* orUnavailable(ledger.settleExpired(nowMs))) > 0) found = yield* find
+          }
+          if (Option.isNone(found)) return yield* gatewayError(new NotFound({ what: "generation", id }))
+          return found.value._tag === "Settled" ? found.value.generation : null
+        })
+
+        /** Whoever gets here was let see that it is under way. */
+        const watchers = yield* RcMap.make({
+          lookup: (id: string) =>
+            Effect.forkScoped(
+              Effect.repeat(Effect.delay(look(id, null, null), LOOK_AGAIN), { until: (found) => found !== null })
+            )
+        })
+
         const get = Effect.fn("Generations.get")(function* (
           id: string,
           keyId: string | null,
           ownerId: string | null = null
         ) {
           if (!isId("gen", id)) return yield* gatewayError(new NotFound({ what: "generation", id }))
-          while (true) {
-            const found = yield* orUnavailable(ledger.find(id, keyId, ownerId))
-            if (Option.isNone(found)) return yield* gatewayError(new NotFound({ what: "generation", id }))
-            const nowMs = yield* Clock.currentTimeMillis
-            if (found.value._tag === "Settled") {
-              const { generation } = found.value
-              if (generation.createdAtMs >= oldestMs(nowMs)) return generation
-              return yield* gatewayError(new NotFound({ what: "generation", id }))
-            }
-            const isOver = nowMs >= found.value.leaseUntilMs
-            const settled = isOver ? yield* orUnavailable(ledger.settleExpired(nowMs)) : 0
-            // Under way, or being settled by another process.
-            if (settled === 0) yield* Effect.sleep(LOOK_AGAIN)
-          }
+          const found =
+            (yield* look(id, keyId, ownerId)) ??
+            (yield* Effect.flatMap(RcMap.get(watchers, id), Fiber.join).pipe(
+              Effect.scoped,
+              Effect.timeoutOrElse({ duration: LONGEST_WAIT, orElse: () => Effect.succeed(null) })
+            ))
+          if (found === null) return yield* gatewayError(new GenerationRunning({ retryAfterMs: RETRY_AFTER_MS }))
+          if (found.createdAtMs >= oldestMs(yield* Clock.currentTimeMillis)) return found
+          return yield* gatewayError(new NotFound({ what: "generation", id }))
         })
 
         return Generations.of({

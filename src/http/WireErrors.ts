@@ -6,6 +6,7 @@ import { type ValidationError } from "../api/Failure.ts"
 import { type Reason } from "../domain/Errors.ts"
 import { type Attempt } from "../domain/Generation.ts"
 import { usdFromNano } from "../domain/Money.ts"
+import { bodyWireOf } from "./BodyErrors.ts"
 import { signInWireOf } from "./SignInErrors.ts"
 
 export interface Wire {
@@ -202,34 +203,19 @@ export const wireOf = (reason: Reason): Wire => {
             retryable: false,
             detail: [{ loc: ["header", "idempotency-key"], msg: `Value error, ${usedOtherwise}`, type: "value_error" }]
           }
-    case "BodyTooLarge":
+    case "GenerationRunning":
       return {
-        status: 413,
-        type: "payload_too_large",
-        code: "payload_too_large",
-        message: `The body is larger than the ${reason.limitBytes} bytes that are accepted.`,
-        retryable: false,
-        details: { limit_bytes: reason.limitBytes }
-      }
-    case "EncodingUnsupported":
-      return {
-        status: 415,
-        type: "unsupported_media_type",
-        code: "unsupported_encoding",
-        message: "The body's content-encoding is not supported. Send it as gzip, deflate or br, or without one.",
-        retryable: false,
-        details: { encoding: reason.encoding },
-        headers: { "accept-encoding": "gzip, deflate, br" }
-      }
-    case "BodyTooSlow":
-      return {
-        status: 408,
-        type: "request_timeout",
-        code: "request_timeout",
-        message: `The body did not arrive within ${reason.limitMs} ms.`,
+        status: 409,
+        type: "generation_running",
+        code: "generation_running",
+        message: "This generation is still running. Its record can be read once it has ended.",
         retryable: true,
-        headers: { connection: "close" }
+        retryAfterMs: reason.retryAfterMs
       }
+    case "BodyTooLarge":
+    case "EncodingUnsupported":
+    case "BodyTooSlow":
+      return bodyWireOf(reason)
     case "ProvidersFailed":
       return {
         status: 502,

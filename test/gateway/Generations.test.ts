@@ -38,14 +38,46 @@ it.effect("a generation under way is waited for, and answered once it is settled
     const generations = yield* Generations
     yield* reserved()
     const fiber = yield* Effect.forkChild(generations.get(id(1), KEY), { startImmediately: true })
-    yield* TestClock.adjust(10_000)
+    yield* TestClock.adjust(1_500)
     assert.isUndefined(fiber.pollUnsafe())
     yield* settled(1)
-    yield* TestClock.adjust(50)
+    yield* TestClock.adjust(200)
     const generation = yield* Fiber.join(fiber)
     assert.deepStrictEqual([generation.id, generation.cost.billedNano], [id(1), 40])
   }).pipe(Effect.provide(layer))
 )
+
+it.effect("for two seconds; then it is said to be running, and the database is left alone", () => {
+  let looks = 0
+  const counting = Layer.effect(
+    Ledger,
+    Effect.map(Ledger, (ledger) => ({
+      ...ledger,
+      find: (...parameters) => Effect.suspend(() => (looks++, ledger.find(...parameters)))
+    }))
+  ).pipe(Layer.provide(Ledger.layerMemory))
+  return Effect.gen(function* () {
+    const generations = yield* Generations
+    yield* reserved({ ownerId: "usr_1" })
+    const asked = [
+      ...Array.from({ length: 100 }, () => generations.get(id(1), KEY)),
+      generations.get(id(1), null),
+      generations.get(id(1), null, "usr_1")
+    ]
+    const fibers = yield* Effect.forEach(asked, (get) => Effect.forkChild(Effect.flip(get), { startImmediately: true }))
+    yield* TestClock.adjust("1999 millis")
+    for (const fiber of fibers) assert.isUndefined(fiber.pollUnsafe())
+    yield* TestClock.adjust("1 millis")
+    for (const { reason } of yield* Effect.forEach(fibers, Fiber.join)) {
+      assert.deepInclude(reason, { _tag: "GenerationRunning", retryAfterMs: 2_000 })
+    }
+    // One each, and one watcher for all.
+    assert.isAtMost(looks, asked.length + 10)
+    const before = looks
+    yield* TestClock.adjust("1 minute")
+    assert.strictEqual(looks, before)
+  }).pipe(Effect.provide(Generations.layer({ retentionDays: null }).pipe(Layer.provideMerge(counting))))
+})
 
 it.effect("one whose process died is settled by whoever asks, once its lease is over", () =>
   Effect.gen(function* () {

@@ -1,5 +1,5 @@
 import { assert, it } from "@effect/vitest"
-import { Effect, Layer } from "effect"
+import { Effect, Fiber, Layer, Option } from "effect"
 import { TestClock } from "effect/testing"
 import { ask, helloReply, id } from "../contract/wire.ts"
 import { ServerFault } from "../../src/providers/Provider.ts"
@@ -134,3 +134,34 @@ it.effect("names that no database stores keep no request from being settled, who
     )
   )
 )
+
+it.effect("of a request that still runs: 409 with Retry-After, for the key and the admin", () =>
+  Effect.gen(function* () {
+    const { adminKey, chat, issueKey, send } = yield* TestApp
+    const { secret } = yield* issueKey()
+    const running = yield* Effect.forkChild(chat(ask("Hi", { stream: true }), { key: secret }))
+    const generation = id("gen", 4)
+    const known = Effect.flatMap(Ledger, (ledger) => ledger.find(generation, null))
+    yield* Effect.repeat(Effect.andThen(Effect.yieldNow, known), { until: Option.isSome })
+    for (const [path, sent] of [
+      [`/v1/generations/${generation}`, { key: secret }],
+      [`/v1/admin/generations/${generation}`, { headers: { "x-admin-key": adminKey } }]
+    ] as const) {
+      const reading = yield* Effect.forkChild(send(path, sent))
+      yield* Effect.repeat(Effect.andThen(TestClock.adjust("100 millis"), yieldToNetwork), {
+        until: () => reading.pollUnsafe() !== undefined
+      })
+      const answered = yield* Fiber.join(reading)
+      assert.deepStrictEqual([answered.status, answered.headers.get("retry-after")], [409, "2"])
+      assert.deepInclude(JSON.parse(answered.text).error, {
+        type: "generation_running",
+        code: "generation_running",
+        retryable: true,
+        retry_after: 2
+      })
+    }
+    yield* Fiber.interrupt(running)
+  }).pipe(Effect.provide(TestApp.layer({ providers: [{ slug: "alpha", models: { "test/small": { hangs: true } } }] })))
+)
+
+const yieldToNetwork = Effect.promise(() => new Promise((resolve) => setImmediate(resolve)))
