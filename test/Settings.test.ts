@@ -129,7 +129,8 @@ describe("defaults", () => {
               maxCompletionTokens: null,
               pricing: { prompt: 1_000_000, completion: 2_000_000, cachedPrompt: null },
               embeddings: false,
-              prefill: false
+              prefill: false,
+              hidesReasoning: false
             }
           ]
         }
@@ -274,7 +275,8 @@ providers:
               maxCompletionTokens: null,
               pricing: { prompt: 20_000, completion: 0, cachedPrompt: null },
               embeddings: true,
-              prefill: false
+              prefill: false,
+              hidesReasoning: false
             },
             {
               id: "a/f",
@@ -283,7 +285,8 @@ providers:
               maxCompletionTokens: 4,
               pricing: { prompt: 150_000, completion: 0, cachedPrompt: 75_000 },
               embeddings: false,
-              prefill: true
+              prefill: true,
+              hidesReasoning: false
             },
             {
               id: "a/t",
@@ -300,7 +303,8 @@ providers:
                 ]
               },
               embeddings: false,
-              prefill: false
+              prefill: false,
+              hidesReasoning: false
             }
           ]
         }

@@ -46,6 +46,8 @@ export interface ModelOffer {
   readonly embeddings: boolean
   /** Continues from a trailing assistant message, so that a cut stream can go on here. */
   readonly prefill: boolean
+  /** Thinks in tokens that are paid for and not shown: what it used is known at the end only. */
+  readonly hidesReasoning: boolean
 }
 
 export interface ProviderConfig {

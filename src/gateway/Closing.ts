@@ -14,7 +14,7 @@ import { type ProviderError } from "../providers/Provider.ts"
 import { charge, promptOf } from "./Charges.ts"
 import { Circuits } from "./Circuits.ts"
 import { markBroken } from "./Failures.ts"
-import { countedUsage, endingOf, errorTypeOf, nothing, type Origin, wholeEnding } from "./Ending.ts"
+import { countedUsage, type Ending, endingOf, errorTypeOf, nothing, type Origin, wholeEnding } from "./Ending.ts"
 import { Meter } from "./Meter.ts"
 import { type Order, rankedAs } from "./Order.ts"
 import { ProviderStats } from "./ProviderStats.ts"
@@ -117,12 +117,18 @@ export class Closing extends Context.Service<
         )
       })
 
+      /** Settles an answer. `reported`: the provider's figures; that they were not believed is for the operator to know. */
+      const settle = (order: Order, ending: Ending, reported: TokenUsage | null) =>
+        reported === null || ending.usageSource !== "counted"
+          ? meter.settle(order, ending)
+          : Effect.andThen(noteUnbelieved(order, ending, reported), meter.settle(order, ending))
+
       const whole = (order: Order, answer: Answer, reply: ChatReply) => {
         const { generation } = order.facts
         // It was settled before it got here: `replay`.
         if (order.account.settled && generation !== null) return Effect.succeed(usageInfo(generation))
         return Effect.flatMap(meter.durable(order), () =>
-          Effect.map(meter.settle(order, wholeEnding(order, answer, reply)), usageInfo)
+          Effect.map(settle(order, wholeEnding(order, answer, reply), reply.usage), usageInfo)
         )
       }
 
@@ -135,7 +141,8 @@ export class Closing extends Context.Service<
         reported: TokenUsage | null
       ) {
         yield* meter.durable(order)
-        return usageInfo(yield* meter.settle(order, endingOf(order, { ...from, source: "upstream" }, reported, 0)))
+        const ending = endingOf(order, { ...from, source: "upstream" }, reported, () => 0)
+        return usageInfo(yield* settle(order, ending, reported))
       })
 
       const stream = Effect.fnUntraced(function* (
@@ -169,9 +176,8 @@ export class Closing extends Context.Service<
 
         const finish = Effect.gen(function* () {
           const nowMs = yield* Clock.currentTimeMillis
-          const completionTokens = usage === null ? output.count() : 0
           const ending = {
-            ...endingOf(order, answer, usage, completionTokens),
+            ...endingOf(order, answer, usage, () => output.count()),
             timeToFirstTokenMs: firstTokenAtMs - order.startedAtMs,
             finishReason: broken === null ? finishReason : "error"
           }
@@ -188,7 +194,7 @@ export class Closing extends Context.Service<
           }
           const error = broken === null ? null : streamError(order, broken)
           const errorType = error === null ? null : errorTypeOf(error)
-          const settled = yield* meter.settle(order, { ...ending, errorType })
+          const settled = yield* settle(order, { ...ending, errorType }, usage)
           const last: CompletionEvent = { _tag: "Usage", usage: usageInfo(settled) }
           return error === null
             ? Arr.of(last)
@@ -240,6 +246,17 @@ export class Closing extends Context.Service<
     })
   )
 }
+
+const noteUnbelieved = (order: Order, { candidate }: Ending, reported: TokenUsage) =>
+  Effect.logWarning("a provider reports more tokens than the request allows; they were counted here").pipe(
+    Effect.annotateLogs({
+      provider: candidate?.provider.slug,
+      model: candidate?.offer.id,
+      generation: order.generationId,
+      prompt_tokens: reported.promptTokens,
+      completion_tokens: reported.completionTokens
+    })
+  )
 
 /** The calls that were under way when the order was abandoned. */
 const interruptedCalls = (order: Order) =>

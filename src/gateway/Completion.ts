@@ -9,6 +9,7 @@ import { type GatewayError } from "../domain/Errors.ts"
 import { Ids } from "../domain/Ids.ts"
 import { allowsModel } from "../domain/Key.ts"
 import { replayEvents } from "../domain/Replay.ts"
+import { believed } from "./Believed.ts"
 import { Cache, type Lookup } from "./Cache.ts"
 import { chatIntent } from "./ChatIntent.ts"
 import { type Answer, Closing, type CompletionEvent } from "./Closing.ts"
@@ -221,7 +222,11 @@ const kept = (order: Order<ChatRequest>, answer: Answer, miss: Miss): Effect.Eff
     order.account.clamped ||
     !reply.choices.every(({ finish_reason: reason }) => cacheable.has(reason ?? ""))
       ? miss.fail
-      : miss.store({ provider: answer.candidate.provider.slug, model: answer.candidate.offer.id, reply })
+      : miss.store({
+          provider: answer.candidate.provider.slug,
+          model: answer.candidate.offer.id,
+          reply: { ...reply, usage: believed(order, answer.candidate.offer, reply.usage) }
+        })
   if (answer.body._tag === "Whole") return Effect.as(keep(answer.body.reply), answer)
   const builder = new ReplyBuilder()
   const events = Stream.transformPull(answer.body.events, (pull) =>

@@ -4,6 +4,7 @@ import { type ChatReply } from "../domain/Chat.ts"
 import { type GatewayError } from "../domain/Errors.ts"
 import { type Generation, type UsageSource } from "../domain/Generation.ts"
 import { addCosts, type Cost, type Prices, pricesFor, priceUsage, savedCost, type TokenUsage } from "../domain/Money.ts"
+import { believed } from "./Believed.ts"
 import { chargedCost, chargedUsage } from "./Charges.ts"
 import { type Order } from "./Order.ts"
 import { countReply } from "./Tokens.ts"
@@ -39,22 +40,29 @@ export const nothing: Ending = {
   fallbackUsed: false
 }
 
-/** The money side of an ending: the provider's own figures where it gave any, zeros included, else what was counted. */
+/**
+ * The money side of an ending: the provider's own figures where it gave any that can be believed, zeros included, else what was
+ * counted. `countOutput`: the completion tokens of the whole answer.
+ */
 export const endingOf = (
   order: Order,
   answer: Origin,
   reported: TokenUsage | null,
-  completionTokens: number
-): Ending => ({
-  ...nothing,
-  candidate: order.continuation?.candidate ?? answer.candidate,
-  usage: reported ?? countedUsage(order, completionTokens),
-  usageSource: answer.source === "cache" ? "cache" : reported === null ? "counted" : "provider",
-  fallbackUsed: answer.fallbackUsed || order.continuation !== null
-})
+  countOutput: () => number
+): Ending => {
+  const candidate = order.continuation?.candidate ?? answer.candidate
+  const usage = answer.source === "cache" ? reported : believed(order, candidate.offer, reported)
+  return {
+    ...nothing,
+    candidate,
+    usage: usage ?? countedUsage(order, countOutput()),
+    usageSource: answer.source === "cache" ? "cache" : usage === null ? "counted" : "provider",
+    fallbackUsed: answer.fallbackUsed || order.continuation !== null
+  }
+}
 
 export const wholeEnding = (order: Order, answer: Origin, reply: ChatReply): Ending => ({
-  ...endingOf(order, answer, reply.usage, reply.usage === null ? countReply(reply) : 0),
+  ...endingOf(order, answer, reply.usage, () => countReply(reply)),
   finishReason: reply.choices[0]?.finish_reason ?? null
 })
 

@@ -2,6 +2,7 @@
  * What an order may cost, before anything is known of its answer: the prompt as counted here, the output up to its limit, both at the
  * dearest candidate's price, the markup included.
  */
+import { Predicate } from "effect"
 import { costOf, pricesFor } from "../domain/Money.ts"
 import { type Order } from "./Order.ts"
 
@@ -40,15 +41,19 @@ export const estimateOf = (order: Order, markup: number): Estimate => {
   }
 }
 
-/** Models that think in tokens which are paid for and never shown. */
-const unseenThinkers = /(?:^|[/.])(?:o\d(?!\w)|gpt-[5-9]|gemini-(?:2\.5|[3-9])|grok-[4-9])/
-
 /**
  * Whether the output can be counted as it arrives, so that a part of the worst case is enough to begin with. Tokens that a model
  * thinks in and does not show are known at the end only: such a request holds its worst case from the start.
  */
-export const showsItsOutput = ({ ranked, request }: Order): boolean => {
-  const effort = "reasoning_effort" in request ? request.reasoning_effort : null
-  if (effort !== null && effort !== undefined && effort !== "none") return false
-  return !ranked.some(({ offer }) => unseenThinkers.test(offer.id) || unseenThinkers.test(offer.upstream))
+export const showsItsOutput = ({ ranked, request }: Pick<Order, "ranked" | "request">): boolean =>
+  !asksForReasoning(request) && !ranked.some(({ offer }) => offer.hidesReasoning)
+
+/** Whether a member tells the model to think. What a model shows of that is often a summary. */
+export const asksForReasoning = (request: Readonly<Record<string, unknown>>): boolean =>
+  isAsked(request["reasoning_effort"]) || isAsked(request["reasoning"]) || isAsked(request["thinking"])
+
+/** An effort, OpenRouter's `reasoning` or Anthropic's `thinking`. */
+const isAsked = (member: unknown): boolean => {
+  if (!Predicate.isObject(member)) return typeof member === "string" && member !== "none"
+  return member["type"] !== "disabled" && member["enabled"] !== false && member["effort"] !== "none"
 }

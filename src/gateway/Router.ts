@@ -11,6 +11,7 @@ import { type GatewayError } from "../domain/Errors.ts"
 import { type Provider, type ProviderError } from "../providers/Provider.ts"
 import { Providers } from "../providers/Providers.ts"
 import { attempting } from "./Attempting.ts"
+import { believed } from "./Believed.ts"
 import { promptCost } from "./Charges.ts"
 import { Circuits } from "./Circuits.ts"
 import { continuing, isContinuable, successors } from "./Continuation.ts"
@@ -192,9 +193,9 @@ export class Router extends Context.Service<
 
         const whole = makeWholeReply(meter.watch)
 
-        const withSpeed = (routed: Routed<ChatReply>): Routed<ChatReply> => {
+        const withSpeed = (order: Order<ChatRequest>, routed: Routed<ChatReply>): Routed<ChatReply> => {
           const { answer, candidate, latencyMs } = routed
-          const tokens = answer.usage?.completionTokens ?? 0
+          const tokens = believed(order, candidate.offer, answer.usage)?.completionTokens ?? 0
           if (tokens > 1 && latencyMs > 0) {
             stats.recordSpeed(candidate.provider.slug, candidate.offer.id, (tokens * 1000) / latencyMs)
           }
@@ -204,7 +205,7 @@ export class Router extends Context.Service<
         return Router.of({
           reply: (order) =>
             route(order, (provider, candidate, isLast) => whole({ order, provider, candidate, isLast })).pipe(
-              Effect.map(withSpeed)
+              Effect.map((routed) => withSpeed(order, routed))
             ),
           stream,
           embed: (order) =>

@@ -43,7 +43,8 @@ export const scriptedOffer = (id: string): ModelOffer => ({
   maxCompletionTokens: 16_384,
   pricing: { prompt: 1_000_000, completion: 2_000_000, cachedPrompt: null },
   embeddings: false,
-  prefill: false
+  prefill: false,
+  hidesReasoning: false
 })
 
 export const makeScripted = ({ config, models, onAbort, onCall, slug }: ScriptedProvider): Provider => {

@@ -13,6 +13,9 @@ export const wiresOf = (value: unknown): ReadonlyArray<Wire> => (Array.isArray(v
 
 export const stringOf = (value: unknown): string | null => (typeof value === "string" ? value : null)
 
-/** A count of tokens: a finite number, not negative. */
+/** More tokens than any call has. A larger figure is an underflow or a mistake of the provider's. */
+export const MAX_COUNT = 1_000_000_000
+
+/** A count of tokens: an integer from 0 to `MAX_COUNT`. */
 export const countOf = (value: unknown): number | null =>
-  typeof value === "number" && Number.isFinite(value) && value >= 0 ? Math.trunc(value) : null
+  typeof value === "number" && Number.isInteger(value) && value >= 0 && value <= MAX_COUNT ? value : null

@@ -5,6 +5,7 @@
 import { Result, Schema } from "effect"
 import { type ModelOffer } from "../domain/Catalog.ts"
 import { picoFromUsdPerMillion, type Prices } from "../domain/Money.ts"
+import { hidesReasoning } from "../providers/presets/HiddenReasoning.ts"
 import { decodeAt, type Faults, member, type Place, renderPath } from "./Faults.ts"
 import { boolean, integer, modelId, number, orNull, text } from "./Forms.ts"
 import { entriesOf } from "./Lists.ts"
@@ -31,7 +32,9 @@ const ModelEntry = Schema.Struct({
     tiers: Schema.optionalKey(Schema.Array(Schema.Struct({ above_prompt_tokens: tokens(), ...prices })))
   }),
   embeddings: Schema.optionalKey(boolean()),
-  prefill: Schema.optionalKey(boolean())
+  prefill: Schema.optionalKey(boolean()),
+  /** Absent: told from the names. */
+  hides_reasoning: Schema.optionalKey(boolean())
 })
 
 /** Decodes the model at `place`. */
@@ -79,7 +82,8 @@ const offerOf = (entry: typeof ModelEntry.Type): ModelOffer => ({
         })
   },
   embeddings: entry.embeddings ?? false,
-  prefill: entry.prefill ?? false
+  prefill: entry.prefill ?? false,
+  hidesReasoning: entry.hides_reasoning ?? hidesReasoning(entry)
 })
 
 const pricesOf = ({

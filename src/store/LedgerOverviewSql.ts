@@ -39,8 +39,8 @@ export const makeOverview = (
                count(*) AS last_24h,
                count(*) FILTER (WHERE error_type IS NOT NULL) AS failed,
                count(*) FILTER (WHERE cache_hit) AS cache_hits,
-               coalesce(sum(cache_discount_nano) FILTER (WHERE cache_hit), 0)::bigint AS saved_nano,
-               coalesce(sum(billed_nano) FILTER (WHERE created_at_ms >= ${todayMs}::bigint), 0)::bigint AS today_nano,
+               least(coalesce(sum(cache_discount_nano) FILTER (WHERE cache_hit), 0), 9007199254740991)::bigint AS saved_nano,
+               least(coalesce(sum(billed_nano) FILTER (WHERE created_at_ms >= ${todayMs}::bigint), 0), 9007199254740991)::bigint AS today_nano,
                percentile_cont(ARRAY[0.5, 0.95, 0.99]::float8[]) WITHIN GROUP (ORDER BY latency_ms)
                  FILTER (WHERE usage_source <> 'estimated') AS quantiles
         FROM generations WHERE created_at_ms > ${last24hMs}::bigint`
@@ -48,8 +48,8 @@ export const makeOverview = (
 
     const balances = yield* guard(
       sql<Balances>`
-        SELECT (SELECT coalesce(sum(spent_nano), 0)::bigint FROM budget_counters WHERE month = ${month}) AS month_nano,
-               coalesce(sum(amount_nano), 0)::bigint AS reserved_nano,
+        SELECT (SELECT least(coalesce(sum(spent_nano), 0), 9007199254740991)::bigint FROM budget_counters WHERE month = ${month}) AS month_nano,
+               least(coalesce(sum(amount_nano), 0), 9007199254740991)::bigint AS reserved_nano,
                count(*) AS pending,
                min(created_at_ms) AS oldest_ms
         FROM reservations`

@@ -43,7 +43,7 @@ const summed = [
   "billed_nano",
   "saved_nano"
 ]
-  .map((column) => `coalesce(sum(${column}), 0)::bigint AS ${column}`)
+  .map((column) => `least(coalesce(sum(${column}), 0), ${Number.MAX_SAFE_INTEGER})::bigint AS ${column}`)
   .join(", ")
 
 export const makeReport = (sql: PgClient.PgClient) =>

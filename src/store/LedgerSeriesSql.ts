@@ -44,10 +44,10 @@ export const makeSeries = (sql: PgClient.PgClient) =>
           SELECT start_ms,
                  count(*) AS requests,
                  count(*) FILTER (WHERE cache_hit) AS cache_hits,
-                 sum(prompt_tokens)::bigint AS prompt_tokens,
-                 sum(completion_tokens)::bigint AS completion_tokens,
-                 sum(billed_nano)::bigint AS billed_nano,
-                 coalesce(sum(cache_discount_nano) FILTER (WHERE cache_hit), 0)::bigint AS saved_nano,
+                 least(sum(prompt_tokens), 9007199254740991)::bigint AS prompt_tokens,
+                 least(sum(completion_tokens), 9007199254740991)::bigint AS completion_tokens,
+                 least(sum(billed_nano), 9007199254740991)::bigint AS billed_nano,
+                 least(coalesce(sum(cache_discount_nano) FILTER (WHERE cache_hit), 0), 9007199254740991)::bigint AS saved_nano,
                  percentile_cont(ARRAY[0.5, 0.95, 0.99]::float8[]) WITHIN GROUP (ORDER BY latency_ms)
                    FILTER (WHERE usage_source <> 'estimated') AS latency,
                  percentile_cont(ARRAY[0.5, 0.95, 0.99]::float8[]) WITHIN GROUP (ORDER BY time_to_first_token_ms)

@@ -1,7 +1,8 @@
 /**
  * The database, as one migrated `SqlClient` (and its `PgClient`, for jsonb parameters) over two engines: a Postgres server, or the
  * embedded one in a data directory. Both speak the same protocol, so every store has one SQL text. A layer that is built is migrated;
- * a database that is down, or stays silent, fails the layer and never hangs it. A `bigint` is read as a number, refused above 2^53.
+ * a database that is down, or stays silent, fails the layer and never hangs it. A `bigint` is read as a number; one beyond 2^53, which
+ * only a fault can have written, as the nearest number that is exact: one figure never keeps a list from being read.
  */
 import { PgClient, PgTypes } from "@effect/sql-pg"
 import { Duration, Effect, Layer, type Redacted, Result } from "effect"
@@ -39,9 +40,7 @@ const int64AsNumber: PgTypes.Codec<number | bigint> = {
   },
   decode: (bytes) => {
     const value = Number(new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength).getBigInt64(0))
-    return Number.isSafeInteger(value)
-      ? Result.succeed(value)
-      : Result.fail(new PgTypes.CodecError({ message: `a bigint beyond 2^53: ${value}` }))
+    return Result.succeed(Math.max(Number.MIN_SAFE_INTEGER, Math.min(Number.MAX_SAFE_INTEGER, value)))
   }
 }
 

@@ -176,7 +176,8 @@ export const behind = Effect.fnUntraced(function* (
           cachedPrompt: null
         },
         embeddings: false,
-        prefill: prefill ?? false
+        prefill: prefill ?? false,
+        hidesReasoning: false
       }))
     })
   }

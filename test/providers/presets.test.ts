@@ -60,7 +60,8 @@ describe("presets", () => {
       maxCompletionTokens: null,
       pricing: { prompt: 150_000, completion: 600_000, cachedPrompt: 75_000 },
       embeddings: false,
-      prefill: false
+      prefill: false,
+      hidesReasoning: false
     })
     assert.deepInclude(offer("openai", "openai/text-embedding-3-small"), { embeddings: true, contextLength: 8_192 })
     assert.isTrue(offer("mistral", "mistralai/mistral-embed")?.embeddings)

@@ -63,7 +63,8 @@ export const offer: ModelOffer = {
   maxCompletionTokens: 16_384,
   pricing: { prompt: 150_000, completion: 600_000, cachedPrompt: 75_000 },
   embeddings: false,
-  prefill: false
+  prefill: false,
+  hidesReasoning: false
 }
 
 export const config = (overrides: Partial<ProviderConfig> = {}): ProviderConfig => ({

@@ -51,13 +51,35 @@ it.effect("limits statements on the server, and calls one that ran out of time a
   })
 )
 
-it.effect("reads a bigint as a number, and refuses one that a number cannot hold", () =>
+it.effect("reads a bigint as a number, and one that a number cannot hold as the nearest that it can", () =>
   Effect.gen(function* () {
     const sql = yield* clientAt(yield* freshDatabase)
     assert.deepStrictEqual(yield* sql`SELECT ${9_007_199_254_740_991}::bigint AS n, (-5)::bigint AS m`, [
       { n: 9_007_199_254_740_991, m: -5 }
     ])
-    assert.isTrue(Exit.isFailure(yield* Effect.exit(sql`SELECT 9007199254740993::bigint AS n`)))
+    assert.deepStrictEqual(yield* sql`SELECT ${"9223372036854775807"}::bigint AS n, (-9007199254740993)::bigint AS m`, [
+      { n: 9_007_199_254_740_991, m: -9_007_199_254_740_991 }
+    ])
+  })
+)
+
+it.effect("reads reports and figures over sums that no bigint holds", () =>
+  Effect.gen(function* () {
+    const built = yield* Layer.build(Ledger.layer.pipe(Layer.provideMerge(layerAt(yield* freshDatabase))))
+    const sql = Context.get(built, SqlClient.SqlClient)
+    const ledger = Context.get(built, Ledger)
+    for (const day of [0, 1]) {
+      yield* sql`INSERT INTO usage_days SELECT 'key_1', ${day}, 'a/b', 'a', NULL, n, n, n, n, n, n, n, n, n, n
+        FROM (SELECT 9223372036854775807::bigint AS n) AS one`
+      yield* sql`INSERT INTO budget_counters VALUES (${`key_${day}`}, '1970-01', 9223372036854775807, 0)`
+    }
+    const most = Number.MAX_SAFE_INTEGER
+    const span = { keyId: null, ownerId: null, fromDay: 0, toDay: 2, limit: 10 }
+    const { parts, total } = yield* ledger.report({ ...span, groupBy: ["day", "key"] })
+    assert.deepInclude(total, { requests: most, promptTokens: most, billedNano: most })
+    assert.strictEqual(parts.get("day")?.rows.length, 2)
+    assert.strictEqual((yield* ledger.overview(0)).spentMonthNano, most)
+    assert.strictEqual((yield* ledger.balances(["key_0"], "1970-01")).get("key_0")?.spentNano, most)
   })
 )
 

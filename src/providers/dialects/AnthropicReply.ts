@@ -5,6 +5,7 @@
 import { type ChatReply } from "../../domain/Chat.ts"
 import { type TokenUsage } from "../../domain/Money.ts"
 import { Malformed } from "../Provider.ts"
+import { reportedUsage } from "../Usage.ts"
 import { countOf, isWire, stringOf, type Wire, wiresOf } from "../Wire.ts"
 import { ANSWER_TOOL } from "./AnthropicTools.ts"
 
@@ -26,17 +27,14 @@ export const finishReason = (stopReason: string, called: boolean): string => {
 
 /**
  * Prompt tokens are those read anew, those written to the cache and those read from it, which the vendor counts apart.
- * Usage without `input_tokens` is none.
+ * Usage without `input_tokens` or `output_tokens` is none.
  */
 export const readUsage = (usage: unknown): TokenUsage | null => {
   const input = isWire(usage) ? countOf(usage["input_tokens"]) : null
   if (!isWire(usage) || input === null) return null
-  const cachedTokens = countOf(usage["cache_read_input_tokens"]) ?? 0
-  return {
-    promptTokens: input + (countOf(usage["cache_creation_input_tokens"]) ?? 0) + cachedTokens,
-    completionTokens: countOf(usage["output_tokens"]) ?? 0,
-    cachedTokens
-  }
+  const cached = countOf(usage["cache_read_input_tokens"]) ?? 0
+  const prompt = input + (countOf(usage["cache_creation_input_tokens"]) ?? 0) + cached
+  return reportedUsage({ prompt, completion: countOf(usage["output_tokens"]), cached })
 }
 
 /** What the provider says of its own refusal; null when it says nothing. */

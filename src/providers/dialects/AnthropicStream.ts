@@ -72,7 +72,8 @@ const step = (state: StreamState, data: string, out: Array<ChatEvent>): Provider
 
 const start = (state: StreamState, event: Wire, out: Array<ChatEvent>): void => {
   const message = isWire(event["message"]) ? event["message"] : {}
-  mergeUsage(state, message["usage"])
+  // What it says of the output is a beginning; the whole comes with the reason to stop.
+  mergeUsage(state, isWire(message["usage"]) ? { ...message["usage"], output_tokens: null } : null)
   if (!state.started) say(out, { role: "assistant", content: "" })
   state.started = true
 }

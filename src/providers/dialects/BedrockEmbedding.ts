@@ -10,6 +10,7 @@ import { decodeReply } from "../Decode.ts"
 import { headerOf } from "../Headers.ts"
 import { Malformed, type ProviderReason, Unsupported } from "../Provider.ts"
 import { type Endpoint, type WholeReply } from "../Transport.ts"
+import { promptUsage } from "../Usage.ts"
 import { countOf, isWire, stringOf, type Wire } from "../Wire.ts"
 
 const CALLS_AT_ONCE = 4
@@ -83,7 +84,7 @@ export const embed = Effect.fnUntraced(function* (
   const promptTokens = counts.reduce((sum, tokens) => sum + tokens, 0)
   return {
     vectors: replies.flatMap(({ vectors }) => vectors),
-    usage: counts.length < replies.length ? null : { promptTokens, completionTokens: 0, cachedTokens: 0 }
+    usage: promptUsage(counts.length < replies.length ? null : promptTokens)
   }
 })
 

@@ -6,23 +6,20 @@
 import { type ChatReply } from "../../domain/Chat.ts"
 import { type TokenUsage } from "../../domain/Money.ts"
 import { Malformed } from "../Provider.ts"
+import { reportedUsage } from "../Usage.ts"
 import { countOf, isWire, stringOf, type Wire, wiresOf } from "../Wire.ts"
 
 /**
  * Bedrock counts what it read from its cache, and what it wrote there, beside the input tokens; here they are part of the
- * prompt. Usage without `inputTokens` is none.
+ * prompt. Usage without `inputTokens` or `outputTokens` is none.
  */
 export const readUsage = (usage: unknown): TokenUsage | null => {
   if (!isWire(usage)) return null
   const inputTokens = countOf(usage["inputTokens"])
   if (inputTokens === null) return null
-  const cachedTokens = countOf(usage["cacheReadInputTokens"]) ?? 0
-  const writtenTokens = countOf(usage["cacheWriteInputTokens"]) ?? 0
-  return {
-    promptTokens: inputTokens + cachedTokens + writtenTokens,
-    completionTokens: countOf(usage["outputTokens"]) ?? 0,
-    cachedTokens
-  }
+  const cached = countOf(usage["cacheReadInputTokens"]) ?? 0
+  const prompt = inputTokens + cached + (countOf(usage["cacheWriteInputTokens"]) ?? 0)
+  return reportedUsage({ prompt, completion: countOf(usage["outputTokens"]), cached })
 }
 
 const reasons: Readonly<Record<string, string>> = {

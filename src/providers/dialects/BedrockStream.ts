@@ -58,7 +58,7 @@ const step = (state: StreamState, frame: string, out: Array<ChatEvent>): Provide
     if (status !== null) return refusalOf(status, {}, JSON.stringify(payload), 0)
     if (!isWire(payload)) state.skipped++
     else if (kind === "metadata") {
-      state.usage = readUsage(payload["usage"]) ?? state.usage
+      if (isWire(payload["usage"])) state.usage = readUsage(payload["usage"])
       state.done = state.finished
     } else if (kind === "messageStop") return finish(state, payload["stopReason"], out)
     else if (!state.finished) say(state, deltaOf(state, kind, payload), out)

@@ -4,8 +4,8 @@
  */
 import { type EmbeddingReply, type EmbeddingRequest } from "../../domain/Embedding.ts"
 import { Malformed } from "../Provider.ts"
-import { type Wire, wiresOf } from "../Wire.ts"
-import { readUsage } from "./GeminiReply.ts"
+import { promptUsage } from "../Usage.ts"
+import { countOf, isWire, type Wire, wiresOf } from "../Wire.ts"
 
 const BATCH = 100
 
@@ -36,7 +36,8 @@ export const readEmbeddings = (body: Wire, expected: number, normalize: boolean)
     vectors.push(normalize ? unit(values) : values)
   }
   if (vectors.length !== expected) return new Malformed({ detail: "embeddings missing" })
-  return { vectors, usage: readUsage(body["usageMetadata"]) }
+  const usage = body["usageMetadata"]
+  return { vectors, usage: promptUsage(isWire(usage) ? countOf(usage["promptTokenCount"]) : null) }
 }
 
 /** The replies of all batches as one. Usage counts only where every batch told it. */
@@ -45,7 +46,7 @@ export const joined = (replies: ReadonlyArray<EmbeddingReply>): EmbeddingReply =
   const promptTokens = usages.reduce((sum, usage) => sum + usage.promptTokens, 0)
   return {
     vectors: replies.flatMap(({ vectors }) => vectors),
-    usage: usages.length < replies.length ? null : { promptTokens, completionTokens: 0, cachedTokens: 0 }
+    usage: promptUsage(usages.length < replies.length ? null : promptTokens)
   }
 }
 

@@ -6,6 +6,7 @@
 import { type ChatReply, type ReplyChoice, type ToolCallDelta } from "../../domain/Chat.ts"
 import { type TokenUsage } from "../../domain/Money.ts"
 import { Malformed, Rejected } from "../Provider.ts"
+import { remainder, reportedUsage } from "../Usage.ts"
 import { countOf, isWire, stringOf, type Wire, wiresOf } from "../Wire.ts"
 
 /** What the reading of an answer has to know of its request. */
@@ -18,19 +19,24 @@ export interface Asked {
   readonly callsBefore: number
 }
 
-/** Cached tokens are part of the prompt's; thoughts are paid as completion, and are no part of the candidates'. */
+/**
+ * Cached tokens are part of the prompt's; thoughts are paid as completion, and are no part of the candidates'. The API leaves out a
+ * count of zero: output that is not told is the rest of the total, and usage without either is none.
+ */
 export const readUsage = (usage: unknown): TokenUsage | null => {
   if (!isWire(usage)) return null
-  const prompt = countOf(usage["promptTokenCount"])
-  if (prompt === null) return null
-  const counted = (member: string): number => countOf(usage[member]) ?? 0
-  const reasoningTokens = counted("thoughtsTokenCount")
-  return {
-    promptTokens: prompt + counted("toolUsePromptTokenCount"),
-    completionTokens: counted("candidatesTokenCount") + reasoningTokens,
-    cachedTokens: Math.min(counted("cachedContentTokenCount"), prompt),
-    ...(reasoningTokens === 0 ? {} : { reasoningTokens })
-  }
+  const own = countOf(usage["promptTokenCount"])
+  if (own === null) return null
+  const prompt = own + (countOf(usage["toolUsePromptTokenCount"]) ?? 0)
+  const reasoning = countOf(usage["thoughtsTokenCount"]) ?? 0
+  const answer =
+    countOf(usage["candidatesTokenCount"]) ?? remainder(countOf(usage["totalTokenCount"]), prompt, reasoning)
+  return reportedUsage({
+    prompt,
+    completion: answer === null ? null : answer + reasoning,
+    cached: Math.min(countOf(usage["cachedContentTokenCount"]) ?? 0, own),
+    reasoning
+  })
 }
 
 const withheld = new Set([

@@ -40,7 +40,7 @@ const step = (state: StreamState, data: string, out: Array<ChatEvent>): Provider
   if (refusal !== null) return refusal
   state.responseId ??= stringOf(body["responseId"])
   state.modelVersion ??= stringOf(body["modelVersion"])
-  state.usage = readUsage(body["usageMetadata"]) ?? state.usage
+  if (isWire(body["usageMetadata"])) state.usage = readUsage(body["usageMetadata"])
   const candidates = wiresOf(body["candidates"])
   if (candidates.length === 0) return blocked(state, body)
   const choices: Array<ChoiceDelta> = []

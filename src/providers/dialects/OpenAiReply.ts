@@ -6,29 +6,34 @@ import { type ChatReply, type ReplyChoice } from "../../domain/Chat.ts"
 import { type EmbeddingReply } from "../../domain/Embedding.ts"
 import { type TokenUsage } from "../../domain/Money.ts"
 import { Malformed } from "../Provider.ts"
+import { promptUsage, remainder, reportedUsage } from "../Usage.ts"
 import { countOf, isWire, stringOf, type Wire, wiresOf } from "../Wire.ts"
 
 /**
  * Cached tokens are where OpenAI, DeepSeek or Moonshot put them. Reasoning is part of the completion, also of a vendor
- * that counts it apart, as xAI does: its total says so. A count of zero is a count; usage without `prompt_tokens` is none.
+ * that counts it apart, as xAI does: its total says so. A count of zero is a count. Output that is not told is the rest of the total;
+ * usage without `prompt_tokens`, or without both of the others, is none.
  */
 export const readUsage = (usage: unknown): TokenUsage | null => {
   if (!isWire(usage)) return null
-  const promptTokens = countOf(usage["prompt_tokens"])
-  if (promptTokens === null) return null
+  const prompt = countOf(usage["prompt_tokens"])
+  const total = countOf(usage["total_tokens"])
   const details = usage["prompt_tokens_details"]
-  const cachedTokens =
+  const cached =
     (isWire(details) ? countOf(details["cached_tokens"]) : null) ??
     countOf(usage["prompt_cache_hit_tokens"]) ??
     countOf(usage["cached_tokens"]) ??
     0
-  const completion = countOf(usage["completion_tokens"]) ?? 0
+  const completion = countOf(usage["completion_tokens"]) ?? remainder(total, prompt)
   const told = usage["completion_tokens_details"]
-  const reasoningTokens = (isWire(told) ? countOf(told["reasoning_tokens"]) : null) ?? 0
-  if (reasoningTokens === 0) return { promptTokens, completionTokens: completion, cachedTokens }
-  const isApart = countOf(usage["total_tokens"]) === promptTokens + completion + reasoningTokens
-  const completionTokens = isApart ? completion + reasoningTokens : completion
-  return { promptTokens, completionTokens, cachedTokens, reasoningTokens: Math.min(reasoningTokens, completionTokens) }
+  const reasoning = (isWire(told) ? countOf(told["reasoning_tokens"]) : null) ?? 0
+  const isApart = reasoning > 0 && remainder(total, prompt, completion, reasoning) === 0
+  return reportedUsage({
+    prompt,
+    completion: isApart && completion !== null ? completion + reasoning : completion,
+    cached,
+    reasoning
+  })
 }
 
 /**
@@ -102,7 +107,8 @@ export const readEmbeddings = (body: Wire, expected: number): EmbeddingReply | M
   }
   const whole = vectors.filter((vector) => vector !== undefined)
   if (whole.length !== expected) return new Malformed({ detail: "embeddings missing" })
-  return { vectors: whole, usage: readUsage(body["usage"]) }
+  const usage = body["usage"]
+  return { vectors: whole, usage: promptUsage(isWire(usage) ? countOf(usage["prompt_tokens"]) : null) }
 }
 
 const readVector = (value: unknown): ReadonlyArray<number> | null => {

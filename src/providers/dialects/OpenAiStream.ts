@@ -82,7 +82,7 @@ const step = (state: StreamState, data: string, out: Array<ChatEvent>): Provider
   }
   const refusal = refusalInside(chunk)
   if (refusal !== null) return refusal
-  state.usage = readUsage(chunk["usage"]) ?? state.usage
+  if (isWire(chunk["usage"])) state.usage = readUsage(chunk["usage"])
   state.systemFingerprint ??= stringOf(chunk["system_fingerprint"])
   if (!Array.isArray(chunk["choices"]) || chunk["choices"].length === 0) {
     state.done = isWire(chunk["usage"]) && isComplete(state, true)

@@ -10,7 +10,8 @@ const chatModel = (upstream: string, prefill: boolean): ModelOffer => ({
   maxCompletionTokens: MOCK_OUTPUT_LIMIT,
   pricing: { prompt: picoFromUsdPerMillion(0.15), completion: picoFromUsdPerMillion(0.6), cachedPrompt: null },
   embeddings: false,
-  prefill
+  prefill,
+  hidesReasoning: false
 })
 
 /** Nothing leaves the process. */
@@ -35,7 +36,8 @@ export const mockProvider: ProviderConfig = {
       maxCompletionTokens: null,
       pricing: { prompt: picoFromUsdPerMillion(0.02), completion: 0, cachedPrompt: null },
       embeddings: true,
-      prefill: false
+      prefill: false,
+      hidesReasoning: false
     }
   ]
 }

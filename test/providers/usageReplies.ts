@@ -1,0 +1,107 @@
+/** Each dialect's answer "one two three" with a usage of the test's making, whole and as a stream. */
+import { Effect, Stream } from "effect"
+import { type ChatEvent, type ChatRequest } from "../../src/domain/Chat.ts"
+import { type TokenUsage } from "../../src/domain/Money.ts"
+import { makeAnthropic } from "../../src/providers/dialects/Anthropic.ts"
+import { makeBedrock } from "../../src/providers/dialects/Bedrock.ts"
+import { makeGemini } from "../../src/providers/dialects/Gemini.ts"
+import { makeOpenAi } from "../../src/providers/dialects/OpenAi.ts"
+import { type Provider, type ProviderError } from "../../src/providers/Provider.ts"
+import { chunkBody, DONE, sse } from "../support/upstream/Bodies.ts"
+import { event, offerOf, SONNET } from "./bedrock.ts"
+import { config, offer, replay } from "./replayedTransport.ts"
+
+const request: ChatRequest = { model: "test/small", messages: [{ role: "user", content: "hi" }], stream: false }
+
+type UsageOf = (usage: unknown) => Effect.Effect<TokenUsage | null, ProviderError>
+
+export interface Dialect {
+  readonly name: string
+  readonly whole: UsageOf
+  readonly stream: UsageOf
+}
+
+const dialect = (
+  name: string,
+  make: (transport: ReturnType<typeof replay>) => Provider,
+  body: (usage: unknown) => unknown,
+  frames: (usage: unknown) => ReadonlyArray<Buffer | string>,
+  type = "text/event-stream"
+): Dialect => {
+  const asked = name === "bedrock" ? offerOf(SONNET) : offer
+  return {
+    name,
+    whole: (usage) =>
+      make(replay({ chunks: [Buffer.from(JSON.stringify(body(usage)))], type: "application/json" }))
+        .chat({ request, offer: asked })
+        .pipe(Effect.map((reply) => reply.usage)),
+    stream: (usage) =>
+      make(replay({ chunks: frames(usage).map((frame) => Buffer.from(frame)), type }))
+        .chatStream({ request: { ...request, stream: true }, offer: asked })
+        .pipe(
+          Effect.flatMap((events) => Stream.runCollect(events)),
+          Effect.scoped,
+          Effect.map((events) => endOf(Array.from(events)))
+        )
+  }
+}
+
+const endOf = (events: ReadonlyArray<ChatEvent>): TokenUsage | null => {
+  const last = events.at(-1)
+  return last?._tag === "End" ? last.usage : null
+}
+
+const TEXT = "one two three"
+
+export const dialects: ReadonlyArray<Dialect> = [
+  dialect(
+    "openai",
+    (transport) => makeOpenAi(config(), transport),
+    (usage) => ({ choices: [{ message: { role: "assistant", content: TEXT }, finish_reason: "stop" }], usage }),
+    (usage) => [
+      sse(chunkBody({ role: "assistant", content: TEXT })),
+      sse({ ...chunkBody({}), choices: [{ index: 0, delta: {}, finish_reason: "stop" }] }),
+      sse({ choices: [], usage }),
+      DONE
+    ]
+  ),
+  dialect(
+    "anthropic",
+    (transport) => makeAnthropic(config({ dialect: "anthropic" }), transport),
+    (usage) => ({ content: [{ type: "text", text: TEXT }], stop_reason: "end_turn", usage }),
+    (usage) => [
+      sse({ type: "message_start", message: { usage } }),
+      sse({ type: "content_block_start", index: 0, content_block: { type: "text", text: "" } }),
+      sse({ type: "content_block_delta", index: 0, delta: { type: "text_delta", text: TEXT } }),
+      sse({ type: "message_delta", delta: { stop_reason: "end_turn" }, usage }),
+      sse({ type: "message_stop" })
+    ]
+  ),
+  dialect(
+    "gemini",
+    (transport) => makeGemini(config({ dialect: "gemini" }), transport),
+    (usage) => ({
+      candidates: [{ content: { parts: [{ text: TEXT }] }, finishReason: "STOP" }],
+      usageMetadata: usage
+    }),
+    (usage) => [
+      sse({ candidates: [{ content: { parts: [{ text: TEXT }] } }], usageMetadata: { promptTokenCount: 9 } }),
+      sse({ candidates: [{ finishReason: "STOP" }], usageMetadata: usage })
+    ]
+  ),
+  dialect(
+    "bedrock",
+    (transport) => makeBedrock(config({ dialect: "bedrock" }), transport),
+    (usage) => ({
+      output: { message: { role: "assistant", content: [{ text: TEXT }] } },
+      stopReason: "end_turn",
+      usage
+    }),
+    (usage) => [
+      event("contentBlockDelta", { contentBlockIndex: 0, delta: { text: TEXT } }),
+      event("messageStop", { stopReason: "end_turn" }),
+      event("metadata", { usage: usage as object })
+    ],
+    "application/vnd.amazon.eventstream"
+  )
+]
