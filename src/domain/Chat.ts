@@ -92,9 +92,17 @@ export const ChatRequest = open({
 }).annotate({ identifier: "ChatCompletionRequest" })
 export type ChatRequest = typeof ChatRequest.Type
 
-/** How many completion tokens the request lets the model produce for one choice; `null`: it did not say. */
-export const outputLimit = (request: ChatRequest): number | null =>
-  request.max_completion_tokens ?? request.max_tokens ?? null
+/**
+ * How many completion tokens the request lets the model produce for one choice; `null`: it did not say. The two members are one limit: of
+ * two values the smaller one holds.
+ */
+export const outputLimit = ({
+  max_completion_tokens,
+  max_tokens
+}: Pick<ChatRequest, "max_completion_tokens" | "max_tokens">): number | null => {
+  const limit = max_completion_tokens ?? max_tokens ?? null
+  return limit === null ? null : Math.min(limit, max_tokens ?? limit)
+}
 
 const Tokens = Schema.Int.annotate({ default: 0 })
 const Usd = Schema.Finite.annotate({ default: 0 })

@@ -37,7 +37,10 @@ export const estimateOf = (order: Order, markup: number): Estimate => {
     promptNano: promptNano * factor,
     tokenNano: tokenNano * factor,
     outputTokens,
-    amountNano: Math.ceil((promptNano + (outputTokens ?? 0) * order.choices * tokenNano) * factor)
+    amountNano: Math.min(
+      Math.ceil((promptNano + (outputTokens ?? 0) * order.choices * tokenNano) * factor),
+      Number.MAX_SAFE_INTEGER
+    )
   }
 }
 

@@ -152,6 +152,7 @@ export class Intake extends Context.Service<
                 reservedNano: 0,
                 extendedNano: 0,
                 heldTokens: null,
+                sliced: false,
                 clamped: false,
                 opened: false,
                 settled: false

@@ -66,8 +66,10 @@ export interface Account {
   reservedNano: NanoUsd
   /** Held on top of it since. */
   extendedNano: NanoUsd
-  /** Output tokens, of all choices together, that what is held pays for; null: the worst case is held, or there is no cap. */
+  /** Output tokens, of all choices together, that what is held pays for; null: nobody counts them, for want of a cap or a price. */
   heldTokens: number | null
+  /** A slice of the worst case is held: more has to be asked for while the answer comes. */
+  sliced: boolean
   /** The output was bounded by the budget to less than the client asked for. */
   clamped: boolean
   opened: boolean

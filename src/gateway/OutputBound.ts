@@ -1,18 +1,20 @@
 /** How much a call may produce: the client's own limit, or what the reservation affords where that is less. */
 import { type Candidate } from "../domain/Catalog.ts"
-import { type ChatRequest } from "../domain/Chat.ts"
+import { type ChatRequest, outputLimit } from "../domain/Chat.ts"
 import { type Order } from "./Order.ts"
 
 /** In tokens; the limit of a model that does not tell its own is guessed. */
 export const outputBound = (order: Order<ChatRequest>, { offer }: Candidate): number =>
   order.affordableTokens ?? order.outputTokens ?? offer.maxCompletionTokens ?? 4_096
 
-/** `request` with its output bounded to `tokens` a choice, where that is less than it asks for; `null`: no bound. */
+/**
+ * `request` with its output bounded to `tokens` a choice, where that is less than it asks for; `null`: no bound. The limit that is set
+ * is the only one that goes out.
+ */
 export const boundedTo = (request: ChatRequest, { offer }: Candidate, tokens: number | null): ChatRequest => {
   if (tokens === null) return request
-  const asked = request.max_completion_tokens ?? request.max_tokens ?? offer.maxCompletionTokens
-  if (asked !== null && asked !== undefined && asked <= tokens) return request
-  return request.max_completion_tokens !== undefined && request.max_completion_tokens !== null
-    ? { ...request, max_completion_tokens: tokens }
-    : { ...request, max_tokens: tokens }
+  const asked = outputLimit(request) ?? offer.maxCompletionTokens
+  if (asked !== null && asked <= tokens) return request
+  const { max_completion_tokens: _one, max_tokens: _other, ...rest } = request
+  return { ...rest, max_tokens: tokens }
 }

@@ -40,14 +40,18 @@ export const makeReserve = ({ markup, open, queue, write }: Reserving) => {
     if (result._tag === "Refused") return null
     order.affordableTokens = clamped
     order.account.clamped = true
+    order.account.heldTokens = tokenNano === 0 ? null : clamped * order.choices
     return open(order, amountNano)
   })
 
   const tryReserve = Effect.fnUntraced(function* (order: Order, wanted: Wanted) {
     const result = yield* write(order, wanted.amountNano)
     if (result._tag === "Refused") return result
-    order.account.heldTokens = wanted.slice
-    if (wanted.slice === null) order.affordableTokens = wanted.estimate.outputTokens
+    const { outputTokens, tokenNano } = wanted.estimate
+    order.account.sliced = wanted.slice !== null
+    order.account.heldTokens =
+      wanted.slice ?? (outputTokens === null || tokenNano === 0 ? null : outputTokens * order.choices)
+    if (wanted.slice === null) order.affordableTokens = outputTokens
     return open(order, wanted.amountNano)
   })
 

@@ -1,7 +1,8 @@
 /**
  * Paying for a long answer as it comes. A request of a capped key whose output can be seen holds a slice of its worst case and adds
  * to it while tokens arrive, so that nobody is refused because of worst cases that will not happen. When the cap has no room
- * for more, the answer is cut before a token that nothing is held for: spent + reserved stays below the cap at every instant.
+ * for more, the answer is cut before a token that nothing is held for: spent + reserved stays below the cap at every instant. So is
+ * one that holds its worst case, where the provider does not keep to its limit.
  */
 import { Effect, Stream } from "effect"
 import { type ChatEvent } from "../domain/Chat.ts"
@@ -17,6 +18,9 @@ import { OutputCounter } from "./Tokens.ts"
 const SLICE_TOKENS = 1_024
 /** More is asked for when no more than this is left of what is held, in tokens. */
 const LOW_TOKENS = 256
+/** How far an answer may be over the worst case by the count made here: no two tokenizers count alike. */
+const TOLERATED_PART = 0.25
+const TOLERATED_TOKENS = 64
 
 /** How many output tokens to hold at first, all choices together; null: the whole worst case. */
 export const firstSlice = (order: Order, { outputTokens, tokenNano }: Estimate): number | null =>
@@ -52,7 +56,11 @@ export const payAsItComes =
   <E>(events: Stream.Stream<ChatEvent, E>): Stream.Stream<ChatEvent, E | GatewayError> => {
     const { account } = order
     const output = new OutputCounter()
+    const lowTokens = account.sliced ? LOW_TOKENS : 0
+    let tolerated = account.sliced ? 0 : Math.ceil((account.heldTokens ?? 0) * TOLERATED_PART) + TOLERATED_TOKENS
     let isRefused = false
+
+    const paidTokens = () => (account.heldTokens ?? 0) + tolerated
 
     const hold = (tokens: number): Effect.Effect<ReserveResult, StoreError> => {
       const amountNano = Math.ceil(tokens * tokenNano)
@@ -61,6 +69,7 @@ export const payAsItComes =
           if (result._tag === "Refused") return
           account.extendedNano += amountNano
           account.heldTokens = (account.heldTokens ?? 0) + tokens
+          tolerated = 0
         })
       )
     }
@@ -75,13 +84,13 @@ export const payAsItComes =
 
     const pay = Effect.fnUntraced(function* () {
       const needed = output.count()
-      const held = account.heldTokens ?? 0
-      if (needed + LOW_TOKENS <= held) return
+      const paid = paidTokens()
+      if (needed + lowTokens <= paid) return
       // Refused once, it is asked again only where the answer would end.
-      if (isRefused && needed <= held) return
-      const result = yield* Effect.result(holdMore(needed - held))
+      if (isRefused && needed <= paid) return
+      const result = yield* Effect.result(holdMore(needed - (account.heldTokens ?? 0)))
       isRefused = result._tag === "Failure" || result.success._tag === "Refused"
-      if (needed <= (account.heldTokens ?? 0)) return
+      if (needed <= paidTokens()) return
       account.clamped = true
       return yield* result._tag === "Failure"
         ? gatewayError(new DependencyUnavailable({ dependency: result.failure.dependency }))
@@ -94,6 +103,6 @@ export const payAsItComes =
 
     return Stream.mapArrayEffect(events, (chunk) => {
       for (const event of chunk) if (event._tag === "Choices") output.add(event.choices)
-      return output.bound() + LOW_TOKENS <= (account.heldTokens ?? 0) ? Effect.succeed(chunk) : Effect.as(pay(), chunk)
+      return output.bound() + lowTokens <= paidTokens() ? Effect.succeed(chunk) : Effect.as(pay(), chunk)
     })
   }

@@ -57,7 +57,7 @@ export const makeWholeReply = (watch: Meter["Service"]["watch"]) => {
 
   return (call: WholeCall): Effect.Effect<ChatReply, ProviderError> => {
     call.order.produced = null
-    if (call.order.account.heldTokens !== null) return asItComes(call, Effect.fail)
+    if (call.order.account.sliced) return asItComes(call, Effect.fail)
     const shape = shapeOf(call)
     if (!wantsWatching(call) || unstreamed.has(shape)) return atOnce(call)
     return asItComes(call, (error) =>

@@ -133,7 +133,7 @@ describe("slices", () => {
       const { reserve } = yield* Meter
       const worst = 10_000 + 2_000 * 2_000
       for (const order of [
-        capped(nanoFromUsd(1), { outputTokens: 2_000, ranked: [candidateWith("alpha", { id: "openai/o3-mini" })] }),
+        capped(nanoFromUsd(1), { outputTokens: 2_000, ranked: [candidateWith("alpha", { hidesReasoning: true })] }),
         capped(nanoFromUsd(1), {
           outputTokens: 2_000,
           request: requestWith({ reasoning_effort: "low" })
@@ -142,9 +142,25 @@ describe("slices", () => {
         const before = (yield* balance)?.reservedNano ?? 0
         yield* reserve(order)
         assert.strictEqual(((yield* balance)?.reservedNano ?? 0) - before, worst)
-        assert.isNull(order.account.heldTokens)
+        assert.deepInclude(order.account, { heldTokens: 2_000, sliced: false })
         assert.strictEqual(order.affordableTokens, 2_000)
       }
+    }).pipe(Effect.provide(meter))
+  )
+
+  it.effect("an answer beyond its worst case is paid for while there is room, and ends where there is none", () =>
+    Effect.gen(function* () {
+      const { reserve } = yield* Meter
+      // Of 10 prompt tokens and 100 of output, and of 200 more.
+      const cap = 10_000 + 300 * 2_000
+      const order = capped(cap, { outputTokens: 100, streamed: true })
+      yield* reserve(order)
+      assert.strictEqual((yield* balance)?.reservedNano, 10_000 + 100 * 2_000)
+      assert.deepStrictEqual(yield* watched(order, 180), { through: 180, reason: null }, "as counted elsewhere")
+      assert.strictEqual(order.account.extendedNano, 0)
+      const { reason, through } = yield* watched(order, 5_000)
+      assert.strictEqual(through, 300)
+      assert.deepInclude(reason, { _tag: "BudgetExceeded", capNano: cap, reservedNano: cap })
     }).pipe(Effect.provide(meter))
   )
 

@@ -22,13 +22,13 @@ import { ending, orderFor, piece, saying, stop } from "./scripts.ts"
 import { gatewayOn, ran, recordOf } from "./streams.ts"
 
 /** Providers of `test/small`, and how each was called: `alpha chat`, `beta chatStream`. */
-const routerOn = (scripts: Readonly<Record<string, Script | ReadonlyArray<Script>>>, id = "test/small") => {
+const routerOn = (scripts: Readonly<Record<string, Script | ReadonlyArray<Script>>>, hidesReasoning = false) => {
   const heard = { calls: [] as Array<string>, aborted: [] as Array<string> }
   const providers = Providers.layerScripted(
     Object.entries(scripts).map(([slug, script]) => ({
       slug,
-      config: { models: [scriptedOffer(id)] },
-      models: { [id]: script },
+      config: { models: [{ ...scriptedOffer("test/small"), hidesReasoning }] },
+      models: { "test/small": script },
       onCall: (_call, kind) => void heard.calls.push(`${slug} ${kind}`),
       onAbort: () => void heard.aborted.push(slug)
     }))
@@ -135,7 +135,7 @@ it.effect.each<readonly [string, OrderOptions]>([
 
 it.effect("so is one of a single provider, and one of a model that thinks where nobody sees it", () => {
   const single = routerOn({ alpha: good })
-  const thinking = routerOn({ alpha: good, beta: good }, "test/gpt-5-mini")
+  const thinking = routerOn({ alpha: good, beta: good }, true)
   return Effect.gen(function* () {
     yield* routed().pipe(Effect.provide(single.layer))
     yield* routed().pipe(Effect.provide(thinking.layer))

@@ -98,6 +98,7 @@ export const orderWith = ({ key, ...order }: OrderOptions = {}): Order<ChatReque
     reservedNano: 0,
     extendedNano: 0,
     heldTokens: null,
+    sliced: false,
     clamped: false,
     opened: false,
     settled: false

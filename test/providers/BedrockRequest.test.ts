@@ -203,7 +203,7 @@ describe("Bedrock parameters", () => {
       lower({ max_tokens: 5, max_completion_tokens: 6, stop: ["a", "", "b"], service_tier: "auto" }),
       {
         messages: hi,
-        inferenceConfig: { maxTokens: 6, stopSequences: ["a", "b"] }
+        inferenceConfig: { maxTokens: 5, stopSequences: ["a", "b"] }
       }
     )
   })

@@ -305,7 +305,7 @@ describe("Gemini's generationConfig", () => {
       config({
         temperature: 2,
         topP: 0.9,
-        maxOutputTokens: 7,
+        maxOutputTokens: 5,
         stopSequences: ["END"],
         candidateCount: 2,
         seed: 42,

@@ -80,6 +80,34 @@ describe("OpenAI chat", () => {
     })
   )
 
+  it.effect.each([
+    ["http://127.0.0.1:1/v1", "small", false, "max_tokens"],
+    ["https://api.openai.com/v1", "gpt-4o", false, "max_completion_tokens"],
+    ["https://api.openai.com/v1", "o3", true, "max_completion_tokens"],
+    ["https://acme.openai.azure.com/openai/v1", "our-deployment", true, "max_completion_tokens"],
+    ["https://acme.openai.azure.com/openai/v1", "gpt-4o", false, "max_tokens"],
+    ["http://127.0.0.1:1/v1", "gpt-5-mini", true, "max_completion_tokens"],
+    ["https://api.mistral.ai/v1", "magistral", true, "max_tokens"]
+  ] as const)(
+    "sends one output limit, the smaller: %s, %s",
+    Effect.fnUntraced(function* ([baseUrl, upstream, hidesReasoning, name]) {
+      const bodies: Array<Record<string, unknown>> = []
+      const onSend = (_path: string, body: string) => void bodies.push(JSON.parse(body))
+      const provider = makeOpenAi(config({ baseUrl }), replay(json(chatBody(), { onSend })))
+      for (const limits of [
+        { max_tokens: 7, max_completion_tokens: 400_000 },
+        { max_tokens: 400_000, max_completion_tokens: 7 },
+        { max_tokens: null, max_completion_tokens: 7 },
+        { max_tokens: 7 }
+      ]) {
+        yield* provider.chat({ request: { ...request, ...limits }, offer: { ...offer, upstream, hidesReasoning } })
+        const { max_completion_tokens, max_tokens } = bodies.pop() ?? {}
+        const expected = name === "max_tokens" ? [7, undefined] : [undefined, 7]
+        assert.deepStrictEqual([max_tokens, max_completion_tokens], expected, JSON.stringify(limits))
+      }
+    })
+  )
+
   it.effect("refuses what is no answer", () =>
     Effect.gen(function* () {
       const reasonFor = (given: Replay) => Effect.map(Effect.flip(chat(given)), (error) => error.reason)

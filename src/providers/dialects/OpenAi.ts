@@ -7,7 +7,7 @@
  */
 import { Effect, Redacted } from "effect"
 import { type ModelOffer, type ProviderConfig } from "../../domain/Catalog.ts"
-import { type ChatRequest } from "../../domain/Chat.ts"
+import { type ChatRequest, outputLimit } from "../../domain/Chat.ts"
 import { type EmbeddingRequest } from "../../domain/Embedding.ts"
 import { decodeReply } from "../Decode.ts"
 import { openStream } from "../EventStream.ts"
@@ -52,16 +52,36 @@ export const openAiParameters: Parameters = {
 
 // lowering
 
-const chatBody = (request: ChatRequest, offer: ModelOffer, stream: boolean): string => {
-  const { metadata, models: _models, provider: _provider, stream_options, ...rest } = request
+const chatBody = (request: ChatRequest, offer: ModelOffer, config: ProviderConfig, stream: boolean): string => {
+  const {
+    max_completion_tokens: _completion,
+    max_tokens: _tokens,
+    metadata,
+    models: _models,
+    provider: _provider,
+    stream_options,
+    ...rest
+  } = request
+  const limit = outputLimit(request)
   return JSON.stringify({
     ...rest,
+    ...(limit === null ? {} : { [limitName(offer, config)]: limit }),
     ...(metadata === undefined || (metadata !== null && "mock" in metadata) ? {} : { metadata }),
     ...(stream ? { stream_options: { ...stream_options, include_usage: true } } : {}),
     model: offer.upstream,
     stream
   })
 }
+
+/**
+ * What the output limit is called: `max_tokens` at most servers, `max_completion_tokens` at OpenAI's, whose models that think refuse
+ * the former wherever they are served under their own name.
+ */
+const limitName = ({ hidesReasoning, upstream }: ModelOffer, { baseUrl }: ProviderConfig) =>
+  baseUrl.startsWith("https://api.openai.com/") ||
+  (hidesReasoning && (baseUrl.includes(".azure.com/") || /^(?:o\d|gpt-)/.test(upstream)))
+    ? "max_completion_tokens"
+    : "max_tokens"
 
 /** Floats, because not every vendor knows base64; a base64 answer is understood all the same. */
 const embeddingBody = (request: EmbeddingRequest, offer: ModelOffer): string =>
@@ -80,12 +100,12 @@ export const makeOpenAi = (config: ProviderConfig, transport: Transport["Service
     config,
     keepsLimits: true,
     chat: ({ limitMs, offer, request }) =>
-      chat.post(chatBody(request, offer, false), { wholeMs: limitMs ?? config.timeouts.totalMs }).pipe(
+      chat.post(chatBody(request, offer, config, false), { wholeMs: limitMs ?? config.timeouts.totalMs }).pipe(
         Effect.flatMap((reply) => decodeReply(reply, readReply)),
         Effect.mapError(fault)
       ),
     chatStream: ({ offer, request }) =>
-      openStream(chat, chatBody(request, offer, true), {
+      openStream(chat, chatBody(request, offer, config, true), {
         makeReader: () => makeReader(request.n ?? 1),
         readWhole: readReply,
         slug: config.slug,
