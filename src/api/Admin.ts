@@ -2,7 +2,8 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { AdminAuthorization } from "./Authorization.ts"
-import { errors } from "./Failure.ts"
+import { errors, Validation } from "./Failure.ts"
+import { refusesUnknownQuery } from "./Strictness.ts"
 
 const Count = Schema.Int
 const Usd = Schema.Finite
@@ -63,5 +64,7 @@ export class AdminGroup extends HttpApiGroup.make("admin")
       OpenApi.annotations({ title: "A safe operational snapshot for the admin console" })
     )
   )
+  .middleware(Validation)
   .middleware(AdminAuthorization)
+  .annotateMerge(refusesUnknownQuery)
   .annotateMerge(OpenApi.annotations({ title: "Administration" })) {}

@@ -2,7 +2,8 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { AdminAuthorization } from "./Authorization.ts"
-import { errors } from "./Failure.ts"
+import { errors, Validation } from "./Failure.ts"
+import { refusesUnknownQuery } from "./Strictness.ts"
 
 export const SettingsReport = Schema.Struct({
   object: Schema.Literal("settings"),
@@ -16,5 +17,7 @@ export class AdminSettingsGroup extends HttpApiGroup.make("adminSettings")
       OpenApi.annotations({ title: "The settings in force, with every secret hidden" })
     )
   )
+  .middleware(Validation)
   .middleware(AdminAuthorization)
+  .annotateMerge(refusesUnknownQuery)
   .annotateMerge(OpenApi.annotations({ title: "Administration: settings" })) {}

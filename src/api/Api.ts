@@ -1,4 +1,5 @@
 /** The whole contract: every group of endpoints. Safe for a client to import: no server code behind it. */
+import { Predicate } from "effect"
 import { HttpApi, OpenApi } from "effect/http-api"
 import { AdminGroup } from "./Admin.ts"
 import { AdminSettingsGroup } from "./AdminSettings.ts"
@@ -17,6 +18,7 @@ import { SeriesGroup } from "./Series.ts"
 import { AdminUsageGroup, UsageGroup } from "./Usage.ts"
 import { UsersGroup } from "./Users.ts"
 import { SignInMethodsGroup } from "./SignInMethods.ts"
+import { strict } from "./Strictness.ts"
 import { AdminWebhooksGroup } from "./Webhooks.ts"
 
 /** The interface version of spec.md. */
@@ -24,6 +26,16 @@ export const version = "0.1.0"
 
 /** Every fault of a request is listed, not just the first. */
 export const parseOptions = { errors: "all" } as const
+
+/** A query's values are texts; the document shows what they say where a schema tells: a whole number, a day or a moment. */
+const showTexts = (document: Record<string, unknown>): Record<string, unknown> =>
+  Object(
+    JSON.parse(
+      JSON.stringify(document, (_, value: unknown) =>
+        Predicate.hasProperty(value, "contentSchema") ? value.contentSchema : value
+      )
+    )
+  )
 
 /** What the API builder serves. */
 export class BuiltApi extends HttpApi.make("tollgate")
@@ -49,7 +61,8 @@ export class BuiltApi extends HttpApi.make("tollgate")
   .add(UsersGroup)
   .add(MetricsGroup)
   .add(HealthGroup)
-  .annotate(HttpApi.ParseOptions, parseOptions) {}
+  .annotate(HttpApi.ParseOptions, parseOptions)
+  .annotate(HttpApi.PayloadParseOptions, strict) {}
 
 /** The whole contract. Chat and embeddings, which have to be fast, are served by http/Metered. */
 export class Api extends HttpApi.make("tollgate")
@@ -57,11 +70,13 @@ export class Api extends HttpApi.make("tollgate")
   .add(EmbeddingsGroup)
   .addHttpApi(BuiltApi)
   .annotate(HttpApi.ParseOptions, parseOptions)
+  .annotate(HttpApi.PayloadParseOptions, strict)
   .annotateMerge(
     OpenApi.annotations({
       title: "tollgate",
       version,
       description:
-        "One HTTP API in front of every language-model provider. Chat completions and embeddings in OpenAI's convention; keys with rate limits, monthly budgets and model whitelists; a prompt cache; routing with fallback; a receipt for every generation."
+        "One HTTP API in front of every language-model provider. Chat completions and embeddings in OpenAI's convention; keys with rate limits, monthly budgets and model whitelists; a prompt cache; routing with fallback; a receipt for every generation.",
+      transform: showTexts
     })
   ) {}

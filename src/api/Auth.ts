@@ -7,13 +7,15 @@ import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/ht
 import { Channel, Role } from "../domain/User.ts"
 import { SessionAuthorization } from "./Authorization.ts"
 import { BodyBytes, errors, Validation } from "./Failure.ts"
+import { AnsweredMoment as Moment } from "./Moments.ts"
+import { bodyOptional } from "./Strictness.ts"
+import { text } from "./Texts.ts"
 
 const channel = { channel: Channel }
 const provider = { provider: Schema.String }
-const Text = Schema.String.check(Schema.isMaxLength(320), Schema.isPattern(/^\P{Cc}*$/u))
-const Token = Schema.String.check(Schema.isMaxLength(512))
+const Text = text(320)
+const Token = text(512)
 const nullable = <S extends Schema.Top>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
-const Moment = Schema.String.annotate({ format: "date-time" })
 
 /** The member that the channel asks for; the other is not looked at. */
 const StartRequest = Schema.Struct({ email: nullable(Text), phone: nullable(Text) }).annotate({
@@ -97,13 +99,6 @@ const JsonWebKeySet = Schema.Struct({ keys: Schema.Array(Schema.Record(Schema.St
 
 const title = (text: string) => OpenApi.annotations({ title: text })
 
-/** A browser that has the cookie sends no body. */
-const bodyOptional = OpenApi.annotations({
-  transform: (operation) => ({
-    ...operation,
-    requestBody: { ...Object(operation["requestBody"]), required: false }
-  })
-})
 const list = <S extends Schema.Top>(entry: S) =>
   Schema.Struct({ object: Schema.Literal("list"), data: Schema.Array(entry) })
 
@@ -137,7 +132,7 @@ export class AuthGroup extends HttpApiGroup.make("auth")
       .annotateMerge(bodyOptional),
     HttpApiEndpoint.get("authorize", "/auth/oauth/:provider/start", {
       params: provider,
-      query: { redirect_to: Schema.optionalKey(Schema.String) },
+      query: { redirect_to: Schema.optionalKey(text(2_048)) },
       success: [AuthorizationLocation, Redirect],
       error: errors(400, 429, 500, 503)
     }).annotateMerge(title("Go to an identity provider; with Accept: application/json, be told where that is")),

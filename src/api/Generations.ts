@@ -4,6 +4,10 @@ import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { UsageInfo } from "../domain/Chat.ts"
 import { AdminAuthorization, Authorization, SessionAuthorization } from "./Authorization.ts"
 import { errors, Validation } from "./Failure.ts"
+import { Moment } from "./Moments.ts"
+import { cursor, limit } from "./Paging.ts"
+import { refusesUnknownQuery } from "./Strictness.ts"
+import { text } from "./Texts.ts"
 
 const Usd = Schema.Finite
 
@@ -53,16 +57,12 @@ export const GenerationRecord = Schema.Struct({
 }).annotate({ identifier: "GenerationRecord" })
 export type GenerationRecord = typeof GenerationRecord.Type
 
-const Moment = Schema.DateTimeUtcFromString
-
-/** Model ids, slugs and error types are compared as they are; Postgres takes no NUL. */
-const Word = Schema.String.check(Schema.isPattern(/^\P{Cc}*$/u))
+/** Model ids, slugs and ids of keys are compared as they are. */
+const Word = text(256)
 
 const page = {
-  limit: Schema.optionalKey(
-    Schema.FiniteFromString.pipe(Schema.decodeTo(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 100 }))))
-  ),
-  cursor: Schema.optionalKey(Schema.String.check(Schema.isPattern(/^gen_[0-9a-f]{32}$/))),
+  limit: limit(100, 20),
+  cursor: cursor("gen"),
   from: Schema.optionalKey(Moment),
   to: Schema.optionalKey(Moment),
   model: Schema.optionalKey(Word)
@@ -91,6 +91,7 @@ export class GenerationsGroup extends HttpApiGroup.make("generations")
   )
   .middleware(Validation)
   .middleware(Authorization)
+  .annotateMerge(refusesUnknownQuery)
   .annotateMerge(OpenApi.annotations({ title: "Generations" })) {}
 
 /** The record with the key that made it and the user whom that key belongs to. */
@@ -121,6 +122,7 @@ export class AdminGenerationsGroup extends HttpApiGroup.make("adminGenerations")
   )
   .middleware(Validation)
   .middleware(AdminAuthorization)
+  .annotateMerge(refusesUnknownQuery)
   .annotateMerge(OpenApi.annotations({ title: "Administration: generations" })) {}
 
 /** The record with the key that made it. */
@@ -143,4 +145,5 @@ export class OwnedGenerationsGroup extends HttpApiGroup.make("ownedGenerations")
   )
   .middleware(Validation)
   .middleware(SessionAuthorization)
+  .annotateMerge(refusesUnknownQuery)
   .annotateMerge(OpenApi.annotations({ title: "Portal: generations" })) {}

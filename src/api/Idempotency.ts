@@ -3,5 +3,5 @@ import { Schema } from "effect"
 
 export const IdempotencyHeaders = Schema.Struct({
   /** 1 to 255 printable characters of ASCII. */
-  "idempotency-key": Schema.optionalKey(Schema.String.check(Schema.isPattern(/^[\x20-\x7e]{1,255}$/)))
+  "idempotency-key": Schema.optionalKey(Schema.String.check(Schema.isPattern(/^[\x20-\x7e]{1,255}$/u)))
 })

@@ -1,17 +1,31 @@
 /** API keys: issued, listed, changed, revoked and rotated by the admin (contract §5); `GET /v1/key` tells a caller about its own. */
 import { Effect, Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
-import { Scope, Tier } from "../domain/Key.ts"
+import { allScopes, Scope, Tier } from "../domain/Key.ts"
 import { KeyPrivacy } from "../domain/Privacy.ts"
 import { AdminAuthorization, Authorization } from "./Authorization.ts"
 import { errors, Validation } from "./Failure.ts"
+import { AnsweredMoment, Moment } from "./Moments.ts"
+import { cursor, limit } from "./Paging.ts"
+import { bodyOptional, refusesUnknownQuery } from "./Strictness.ts"
+import { name } from "./Texts.ts"
 
 const nullable = <S extends Schema.Top>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
-/** Control characters have no place in a name, and Postgres takes no NUL. */
-const Name = Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(200), Schema.isPattern(/^\P{Cc}*$/u))
-const Budget = Schema.Finite.check(Schema.isGreaterThanOrEqualTo(0), Schema.isLessThanOrEqualTo(1_000_000))
-const ModelPattern = Schema.String.check(Schema.isMinLength(1), Schema.isPattern(/^\P{Cc}*$/u))
-const Moment = Schema.DateTimeUtcFromString
+const Name = name(200)
+const MOST_USD = 1_000_000
+const ONE_NANO_USD = 1e-9
+/** A cap below a billionth of a dollar lets nothing through. */
+const Budget = Schema.Finite.check(Schema.isBetween({ minimum: ONE_NANO_USD, maximum: MOST_USD }))
+/** A cap of zero stops a key that there is. */
+const ChangedBudget = Schema.Finite.check(
+  Schema.isBetween({ minimum: 0, maximum: MOST_USD }),
+  Schema.makeFilter((usd: number) => usd === 0 || usd >= ONE_NANO_USD, {
+    expected: `0, or at least ${ONE_NANO_USD}`,
+    toJsonSchema: () => [{}, true]
+  })
+)
+const AllowedModels = Schema.Array(name(256)).check(Schema.isMaxLength(1_000))
+const Scopes = Schema.Array(Scope).check(Schema.isMinLength(1), Schema.isMaxLength(allScopes.length))
 
 export const CreateKeyRequest = Schema.Struct({
   name: Name,
@@ -21,25 +35,27 @@ export const CreateKeyRequest = Schema.Struct({
   /** Monthly cap in USD; null or absent: none. */
   monthly_budget_usd: nullable(Budget),
   /** Model ids and `author/*`; null or absent: every model. */
-  allowed_models: nullable(Schema.Array(ModelPattern)),
+  allowed_models: nullable(AllowedModels),
   /** Stricter than the deployment's mode; null or absent: the deployment's. */
   privacy: nullable(KeyPrivacy),
   /** Null or absent: all of them. */
-  scopes: nullable(Schema.Array(Scope).check(Schema.isMinLength(1))),
+  scopes: nullable(Scopes),
   expires_at: nullable(Moment)
 }).annotate({ identifier: "CreateKeyRequest" })
 
 export const UpdateKeyRequest = Schema.Struct({
   name: Schema.optionalKey(Name),
   tier: Schema.optionalKey(Tier),
-  monthly_budget_usd: nullable(Budget),
-  allowed_models: nullable(Schema.Array(ModelPattern)),
+  monthly_budget_usd: nullable(ChangedBudget),
+  allowed_models: nullable(AllowedModels),
   privacy: nullable(KeyPrivacy),
-  scopes: Schema.optionalKey(Schema.Array(Scope).check(Schema.isMinLength(1))),
+  scopes: Schema.optionalKey(Scopes),
   expires_at: nullable(Moment),
   /** Revoking is `DELETE`, and final. */
   status: Schema.optionalKey(Schema.Literals(["active", "disabled"]))
-}).annotate({ identifier: "UpdateKeyRequest" })
+})
+  .check(Schema.isMinProperties(1))
+  .annotate({ identifier: "UpdateKeyRequest" })
 
 export const RotateKeyRequest = Schema.Struct({
   /** How long the old secret stays valid, in seconds; at most 30 days. */
@@ -68,14 +84,14 @@ const keyFields = {
     month_spent_usd: Schema.Finite,
     month_reserved_usd: Schema.Finite,
     month_remaining_usd: Schema.NullOr(Schema.Finite),
-    resets_at: Schema.String
+    resets_at: AnsweredMoment
   }),
   owner: Schema.NullOr(Schema.String),
-  created_at: Schema.String,
-  updated_at: Schema.String,
-  last_used_at: Schema.NullOr(Schema.String),
-  expires_at: Schema.NullOr(Schema.String),
-  revoked_at: Schema.NullOr(Schema.String)
+  created_at: AnsweredMoment,
+  updated_at: AnsweredMoment,
+  last_used_at: Schema.NullOr(AnsweredMoment),
+  expires_at: Schema.NullOr(AnsweredMoment),
+  revoked_at: Schema.NullOr(AnsweredMoment)
 }
 
 export const ApiKey = Schema.Struct(keyFields).annotate({ identifier: "ApiKey" })
@@ -90,12 +106,7 @@ export const IssuedApiKey = Schema.Struct({ object, id, key: Schema.String, ...r
 const keyId = { key_id: Schema.String }
 
 /** Which page of a list of keys. */
-export const keyListQuery = {
-  limit: Schema.optionalKey(
-    Schema.FiniteFromString.pipe(Schema.decodeTo(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 1_000 }))))
-  ),
-  cursor: Schema.optionalKey(Schema.String.check(Schema.isPattern(/^key_[0-9a-f]{32}$/)))
-}
+export const keyListQuery = { limit: limit(1_000, 100), cursor: cursor("key") }
 
 export const ApiKeyList = Schema.Struct({
   object: Schema.Literal("list"),
@@ -121,7 +132,7 @@ export class KeysGroup extends HttpApiGroup.make("keys")
       params: keyId,
       payload: UpdateKeyRequest,
       success: ApiKey,
-      error: errors(404, 500, 503)
+      error: errors(404, 409, 500, 503)
     }),
     HttpApiEndpoint.delete("revoke", "/v1/keys/:key_id", {
       params: keyId,
@@ -130,13 +141,14 @@ export class KeysGroup extends HttpApiGroup.make("keys")
     }),
     HttpApiEndpoint.post("rotate", "/v1/keys/:key_id/rotate", {
       params: keyId,
-      payload: RotateKeyRequest,
+      payload: [RotateKeyRequest, Schema.Null],
       success: IssuedApiKey,
-      error: errors(400, 404, 500, 503)
-    })
+      error: errors(404, 409, 500, 503)
+    }).annotateMerge(bodyOptional)
   )
   .middleware(Validation)
   .middleware(AdminAuthorization)
+  .annotateMerge(refusesUnknownQuery)
   .annotateMerge(OpenApi.annotations({ title: "API keys" })) {}
 
 export class OwnKeyGroup extends HttpApiGroup.make("ownKey")
@@ -145,5 +157,7 @@ export class OwnKeyGroup extends HttpApiGroup.make("ownKey")
       OpenApi.annotations({ title: "What the caller's own key is and has left" })
     )
   )
+  .middleware(Validation)
   .middleware(Authorization)
+  .annotateMerge(refusesUnknownQuery)
   .annotateMerge(OpenApi.annotations({ title: "Own key" })) {}

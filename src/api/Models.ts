@@ -2,7 +2,8 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { AdminAuthorization, Authorization } from "./Authorization.ts"
-import { errors } from "./Failure.ts"
+import { errors, Validation } from "./Failure.ts"
+import { refusesUnknownQuery } from "./Strictness.ts"
 
 /** USD per token, as decimal strings. */
 const Prices = Schema.Struct({
@@ -92,5 +93,7 @@ export class AdminModelsGroup extends HttpApiGroup.make("adminModels")
       OpenApi.annotations({ title: "List every model with all its providers" })
     )
   )
+  .middleware(Validation)
   .middleware(AdminAuthorization)
+  .annotateMerge(refusesUnknownQuery)
   .annotateMerge(OpenApi.annotations({ title: "Administration: models" })) {}

@@ -4,6 +4,8 @@ import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { Scope, Tier } from "../domain/Key.ts"
 import { SessionAuthorization } from "./Authorization.ts"
 import { errors, Validation } from "./Failure.ts"
+import { DayOrMoment } from "./Moments.ts"
+import { bodyOptional, refusesUnknownQuery } from "./Strictness.ts"
 import {
   ApiKey,
   ApiKeyList,
@@ -56,7 +58,6 @@ export const OwnGrants = Schema.Struct({
 export type OwnGrants = typeof OwnGrants.Type
 
 const keyId = { key_id: Schema.String }
-const Moment = Schema.DateTimeUtcFromString
 
 export class PortalGroup extends HttpApiGroup.make("portal")
   .add(
@@ -74,7 +75,7 @@ export class PortalGroup extends HttpApiGroup.make("portal")
       params: keyId,
       payload: UpdateKeyRequest,
       success: ApiKey,
-      error: errors(403, 404, 500, 503)
+      error: errors(403, 404, 409, 500, 503)
     }),
     HttpApiEndpoint.delete("revoke", "/v1/portal/keys/:key_id", {
       params: keyId,
@@ -83,16 +84,16 @@ export class PortalGroup extends HttpApiGroup.make("portal")
     }),
     HttpApiEndpoint.post("rotate", "/v1/portal/keys/:key_id/rotate", {
       params: keyId,
-      payload: RotateKeyRequest,
+      payload: [RotateKeyRequest, Schema.Null],
       success: IssuedApiKey,
-      error: errors(400, 404, 500, 503)
-    }),
+      error: errors(404, 409, 500, 503)
+    }).annotateMerge(bodyOptional),
     HttpApiEndpoint.get("grants", "/v1/portal/grants", {
       success: OwnGrants,
       error: errors(500, 503)
     }).annotateMerge(OpenApi.annotations({ title: "What one was granted, and what of it is left to give to keys" })),
     HttpApiEndpoint.get("usage", "/v1/portal/usage", {
-      query: { from: Schema.optionalKey(Moment), to: Schema.optionalKey(Moment) },
+      query: { from: Schema.optionalKey(DayOrMoment), to: Schema.optionalKey(DayOrMoment) },
       success: OwnUsage,
       error: errors(400, 500, 503)
     }).annotateMerge(
@@ -101,4 +102,5 @@ export class PortalGroup extends HttpApiGroup.make("portal")
   )
   .middleware(Validation)
   .middleware(SessionAuthorization)
+  .annotateMerge(refusesUnknownQuery)
   .annotateMerge(OpenApi.annotations({ title: "Portal" })) {}

@@ -5,6 +5,7 @@ import { ChatMessage } from "../domain/Chat.ts"
 import { KeyPrivacy } from "../domain/Privacy.ts"
 import { Authorization, RequiredScope } from "./Authorization.ts"
 import { BodyBytes, errors, Validation } from "./Failure.ts"
+import { strict } from "./Strictness.ts"
 
 const nullable = <S extends Schema.Top>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
 
@@ -58,7 +59,7 @@ export class PrivacyGroup extends HttpApiGroup.make("privacy")
     })
       .annotate(BodyBytes, null)
       .annotate(RequiredScope, "privacy:preview")
-      .annotate(HttpApi.PayloadParseOptions, { errors: "first" })
+      .annotate(HttpApi.PayloadParseOptions, { ...strict, errors: "first" })
       .annotateMerge(
         OpenApi.annotations({
           title: "Preview masking",

@@ -3,6 +3,7 @@ import { Effect, Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { AdminAuthorization } from "./Authorization.ts"
 import { errors, Validation } from "./Failure.ts"
+import { refusesUnknownQuery } from "./Strictness.ts"
 
 /** In milliseconds; null when no generation of the bucket has one. */
 const Quantiles = Schema.NullOr(Schema.Struct({ p50: Schema.Finite, p95: Schema.Finite, p99: Schema.Finite }))
@@ -46,4 +47,5 @@ export class SeriesGroup extends HttpApiGroup.make("series")
   )
   .middleware(Validation)
   .middleware(AdminAuthorization)
+  .annotateMerge(refusesUnknownQuery)
   .annotateMerge(OpenApi.annotations({ title: "Administration: time series" })) {}

@@ -3,10 +3,11 @@ import { Effect, Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { AdminAuthorization, Authorization } from "./Authorization.ts"
 import { errors, Validation } from "./Failure.ts"
+import { DayOrMoment } from "./Moments.ts"
+import { refusesUnknownQuery } from "./Strictness.ts"
 
-/** A day (`2026-11-01`), or any moment within it in ISO 8601. */
-const Moment = Schema.DateTimeUtcFromString
-const span = { from: Schema.optionalKey(Moment), to: Schema.optionalKey(Moment) }
+/** A day (`2026-11-01`), or any moment within it. */
+const span = { from: Schema.optionalKey(DayOrMoment), to: Schema.optionalKey(DayOrMoment) }
 
 const own = ["day", "model", "key"] as const
 const all = [...own, "owner", "provider"] as const
@@ -63,6 +64,7 @@ export class UsageGroup extends HttpApiGroup.make("usage")
   )
   .middleware(Validation)
   .middleware(Authorization)
+  .annotateMerge(refusesUnknownQuery)
   .annotateMerge(OpenApi.annotations({ title: "Usage" })) {}
 
 export class AdminUsageGroup extends HttpApiGroup.make("adminUsage")
@@ -75,4 +77,5 @@ export class AdminUsageGroup extends HttpApiGroup.make("adminUsage")
   )
   .middleware(Validation)
   .middleware(AdminAuthorization)
+  .annotateMerge(refusesUnknownQuery)
   .annotateMerge(OpenApi.annotations({ title: "Administration: usage" })) {}

@@ -1,13 +1,16 @@
 /** Users as an admin sees them: who there is, what each may have, and who is suspended. */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
-import { Scope, Tier } from "../domain/Key.ts"
+import { allScopes, Scope, Tier } from "../domain/Key.ts"
 import { Role } from "../domain/User.ts"
 import { AdminAuthorization } from "./Authorization.ts"
 import { errors, Validation } from "./Failure.ts"
+import { cursor, limit } from "./Paging.ts"
+import { refusesUnknownQuery } from "./Strictness.ts"
+import { text } from "./Texts.ts"
 
 const Budget = Schema.Finite.check(Schema.isGreaterThanOrEqualTo(0), Schema.isLessThanOrEqualTo(1_000_000))
-const Words = Schema.String.check(Schema.isMaxLength(320), Schema.isPattern(/^\P{Cc}*$/u))
+const Words = text(320)
 const Status = Schema.Literals(["active", "suspended"])
 
 export const Grants = Schema.Struct({
@@ -40,10 +43,12 @@ export const UpdateUserRequest = Schema.Struct({
     Schema.Struct({
       tier: Schema.optionalKey(Tier),
       monthly_budget_usd: Schema.optionalKey(Schema.NullOr(Budget)),
-      scopes: Schema.optionalKey(Schema.Array(Scope))
-    })
+      scopes: Schema.optionalKey(Schema.Array(Scope).check(Schema.isMaxLength(allScopes.length)))
+    }).check(Schema.isMinProperties(1))
   )
-}).annotate({ identifier: "UpdateUserRequest" })
+})
+  .check(Schema.isMinProperties(1))
+  .annotate({ identifier: "UpdateUserRequest" })
 
 /** `role`: an admin is all that one can be made by an address. */
 export const GrantRoleRequest = Schema.Struct({ email: Words, role: Schema.Literals(["admin"]) }).annotate({
@@ -54,12 +59,8 @@ export class UsersGroup extends HttpApiGroup.make("users")
   .add(
     HttpApiEndpoint.get("list", "/v1/admin/users", {
       query: {
-        limit: Schema.optionalKey(
-          Schema.FiniteFromString.pipe(
-            Schema.decodeTo(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 1_000 })))
-          )
-        ),
-        cursor: Schema.optionalKey(Schema.String.check(Schema.isPattern(/^usr_[0-9a-f]{32}$/))),
+        limit: limit(1_000, 100),
+        cursor: cursor("usr"),
         email: Schema.optionalKey(Words),
         /** A part of the address or of the number, or the id. */
         search: Schema.optionalKey(Words)
@@ -95,4 +96,5 @@ export class UsersGroup extends HttpApiGroup.make("users")
   )
   .middleware(Validation)
   .middleware(AdminAuthorization)
+  .annotateMerge(refusesUnknownQuery)
   .annotateMerge(OpenApi.annotations({ title: "Users" })) {}

@@ -4,8 +4,9 @@ import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { eventTypes } from "../domain/Events.ts"
 import { AdminAuthorization } from "./Authorization.ts"
 import { errors, Validation } from "./Failure.ts"
-
-const Moment = Schema.String.annotate({ format: "date-time" })
+import { AnsweredMoment as Moment } from "./Moments.ts"
+import { cursor, limit } from "./Paging.ts"
+import { refusesUnknownQuery } from "./Strictness.ts"
 
 export const DeadLetterRecord = Schema.Struct({
   id: Schema.String,
@@ -26,12 +27,8 @@ export class AdminWebhooksGroup extends HttpApiGroup.make("adminWebhooks")
   .add(
     HttpApiEndpoint.get("deadLetters", "/v1/admin/webhooks/dead-letters", {
       query: {
-        limit: Schema.optionalKey(
-          Schema.FiniteFromString.pipe(
-            Schema.decodeTo(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 100 })))
-          )
-        ),
-        cursor: Schema.optionalKey(Schema.String.check(Schema.isPattern(/^dlv_[0-9a-f]{32}$/)))
+        limit: limit(100, 20),
+        cursor: cursor("dlv")
       },
       success: Schema.Struct({
         object: Schema.Literal("list"),
@@ -44,4 +41,5 @@ export class AdminWebhooksGroup extends HttpApiGroup.make("adminWebhooks")
   )
   .middleware(Validation)
   .middleware(AdminAuthorization)
+  .annotateMerge(refusesUnknownQuery)
   .annotateMerge(OpenApi.annotations({ title: "Administration: webhooks" })) {}

@@ -51,6 +51,8 @@ export class ContextLengthExceeded extends Data.TaggedClass("ContextLengthExceed
   readonly promptTokens: number
   readonly contextLength: number
 }> {}
+/** Nothing changes a key that was revoked. */
+export class KeyRevoked extends Data.TaggedClass("KeyRevoked")<{}> {}
 /** The request's own fault, found by us or by the provider. `param` names the member at fault. */
 export class InvalidRequest extends Data.TaggedClass("InvalidRequest")<{
   readonly message: string
@@ -133,6 +135,7 @@ export type Reason =
   | NoEligibleProvider
   | ContextLengthExceeded
   | InvalidRequest
+  | KeyRevoked
   | IdempotencyConflict
   | GenerationRunning
   | BodyTooLarge

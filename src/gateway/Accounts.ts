@@ -7,7 +7,7 @@ import {
   DependencyUnavailable,
   gatewayError,
   type GatewayError,
-  InvalidRequest,
+  KeyRevoked,
   NotFound,
   Unauthenticated
 } from "../domain/Errors.ts"
@@ -70,6 +70,7 @@ export class Accounts extends Context.Service<
       readonly ownerId?: string
     }) => Effect.Effect<{ readonly keys: ReadonlyArray<KeyView>; readonly nextCursor: string | null }, GatewayError>
     readonly get: (id: string) => Effect.Effect<KeyView, GatewayError>
+    /** Refuses a revoked key. */
     readonly change: (id: string, patch: KeyPatch) => Effect.Effect<KeyView, GatewayError>
     readonly revoke: (id: string) => Effect.Effect<KeyView, GatewayError>
     /** A new secret; the old one stays valid for `graceSeconds`. Refuses a revoked key, which no secret would open. */
@@ -130,11 +131,17 @@ export class Accounts extends Context.Service<
           return view ?? (yield* Effect.die("a view of one key has one entry"))
         })
 
-        const change = Effect.fn("Accounts.change")(function* (id: string, patch: KeyPatch) {
+        const write = Effect.fnUntraced(function* (id: string, patch: KeyPatch) {
           if (!isId("key", id)) return yield* gatewayError(new NotFound({ what: "key", id }))
           const updated = yield* repo.update(id, patch, yield* Clock.currentTimeMillis)
           if (Option.isSome(updated)) yield* forget(updated.value)
           return yield* viewOf(id, updated)
+        }, orUnavailable)
+
+        const change = Effect.fn("Accounts.change")(function* (id: string, patch: KeyPatch) {
+          const found = isId("key", id) ? yield* repo.get(id) : Option.none()
+          if (Option.isSome(found) && found.value.state === "revoked") return yield* gatewayError(new KeyRevoked())
+          return yield* write(id, patch)
         }, orUnavailable)
 
         const issue = Effect.fn("Accounts.issue")(function* (key: NewKey) {
@@ -176,7 +183,7 @@ export class Accounts extends Context.Service<
 
         const revoke = Effect.fn("Accounts.revoke")(function* (id: string) {
           const nowMs = yield* Clock.currentTimeMillis
-          const view = yield* change(id, {
+          const view = yield* write(id, {
             state: "revoked",
             revokedAtMs: nowMs,
             previousSecretHash: null,
@@ -189,9 +196,9 @@ export class Accounts extends Context.Service<
         const rotate = Effect.fn("Accounts.rotate")(function* (id: string, graceSeconds: number) {
           const nowMs = yield* Clock.currentTimeMillis
           const { key } = yield* get(id)
-          if (key.state === "revoked") return yield* revokedKey
+          if (key.state === "revoked") return yield* gatewayError(new KeyRevoked())
           const fresh = makeSecret(key.publicId)
-          const view = yield* change(id, {
+          const view = yield* write(id, {
             secretHash: fresh.hash,
             previousSecretHash: graceSeconds > 0 ? key.secretHash : null,
             previousValidUntilMs: graceSeconds > 0 ? nowMs + graceSeconds * 1000 : null
@@ -228,16 +235,6 @@ export class Accounts extends Context.Service<
     )
 }
 
-const revokedKey = Effect.fail(
-  gatewayError(
-    new InvalidRequest({
-      message: "This key is revoked: no new secret would open anything. Make another key.",
-      param: null,
-      code: "key_revoked",
-      provider: null
-    })
-  )
-)
 const unauthenticated = Effect.fail(gatewayError(new Unauthenticated()))
 
 const orUnavailable = <A, R>(self: Effect.Effect<A, StoreError | GatewayError, R>): Effect.Effect<A, GatewayError, R> =>

@@ -115,6 +115,10 @@ export const ofCheck = (issue: SchemaIssue.Filter, value: unknown, text: boolean
       return text ? integerParsing : noSafeInteger(Number(value))
     case "effect/schema/isMinLength":
       return tooShort(value, bound("minLength") ?? 1)
+    case "effect/schema/isMinProperties":
+      return tooFewMembers(bound("minProperties") ?? 1)
+    case "effect/schema/isMaxCodePoints":
+      return tooLong(value, bound("maxCodePoints") ?? 0)
     case "effect/schema/isPattern":
       return { type: "string_pattern_mismatch", msg: "String should have the expected form" }
     case "effect/schema/isMaxLength":
@@ -172,6 +176,12 @@ const tooShort = (value: unknown, minimum: number): Found =>
         ctx: { min_length: minimum }
       }
 
+const tooFewMembers = (minimum: number): Found => ({
+  type: "too_short",
+  msg: `Dictionary should have at least ${items(minimum)} after validation, not 0`,
+  ctx: { field_type: "Dictionary", min_length: minimum, actual_length: 0 }
+})
+
 const tooLong = (value: unknown, maximum: number): Found =>
   Array.isArray(value)
     ? {
@@ -195,8 +205,9 @@ export const ofValue = (issue: SchemaIssue.InvalidValue): Found => {
       msg: "Input should be a valid string or list; null is accepted only beside tool_calls"
     }
   }
-  if (typeof annotations?.expected === "string" && annotations.expected.includes("DateTime")) {
-    return { type: "datetime_parsing", msg: "Input should be a valid datetime, in ISO 8601 with a time zone" }
+  if (annotations?.message === "whole number") return integerParsing
+  if (annotations?.message === "moment") {
+    return { type: "datetime_parsing", msg: `Input should be a valid datetime, in ${String(annotations.expected)}` }
   }
   return invalid
 }

@@ -11,8 +11,6 @@ import { usageInfo } from "../gateway/UsageInfo.ts"
 import { callerWith } from "./Authorization.ts"
 import { guard } from "./Failure.ts"
 
-const DEFAULT_PAGE = 20
-
 export const layer = HttpApiBuilder.group(
   Api,
   "generations",
@@ -86,7 +84,7 @@ export const layerOwned = HttpApiBuilder.group(
 )
 
 interface PageQuery {
-  readonly limit?: number
+  readonly limit: number
   readonly cursor?: string
   readonly from?: DateTime.Utc
   readonly to?: DateTime.Utc
@@ -94,7 +92,7 @@ interface PageQuery {
 }
 
 const filterOf = (query: PageQuery): GenerationFilter => ({
-  limit: query.limit ?? DEFAULT_PAGE,
+  limit: query.limit,
   cursor: query.cursor ?? null,
   ...(query.from === undefined ? {} : { fromMs: DateTime.toEpochMillis(query.from) }),
   ...(query.to === undefined ? {} : { toMs: DateTime.toEpochMillis(query.to) }),

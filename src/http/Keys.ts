@@ -9,8 +9,6 @@ import { monthEndMs, nanoFromUsd, usdFromNano } from "../domain/Money.ts"
 import { Accounts, type IssuedKey, type KeyView } from "../gateway/Accounts.ts"
 import { guard } from "./Failure.ts"
 
-const DEFAULT_PAGE = 100
-
 export const layer = HttpApiBuilder.group(
   Api,
   "keys",
@@ -35,21 +33,18 @@ export const layer = HttpApiBuilder.group(
         ),
       list: ({ query }) =>
         guard(
-          Effect.map(
-            accounts.list({ limit: query.limit ?? DEFAULT_PAGE, cursor: query.cursor ?? null }),
-            ({ keys, nextCursor }) => ({
-              object: "list" as const,
-              data: keys.map(keyWire),
-              has_more: nextCursor !== null,
-              next_cursor: nextCursor
-            })
-          )
+          Effect.map(accounts.list({ limit: query.limit, cursor: query.cursor ?? null }), ({ keys, nextCursor }) => ({
+            object: "list" as const,
+            data: keys.map(keyWire),
+            has_more: nextCursor !== null,
+            next_cursor: nextCursor
+          }))
         ),
       get: ({ params }) => guard(Effect.map(accounts.get(params.key_id), keyWire)),
       update: ({ params, payload }) => guard(Effect.map(accounts.change(params.key_id, changeOf(payload)), keyWire)),
       revoke: ({ params }) => guard(Effect.map(accounts.revoke(params.key_id), keyWire)),
       rotate: ({ params, payload }) =>
-        guard(Effect.map(accounts.rotate(params.key_id, payload.grace_seconds), issuedWire))
+        guard(Effect.map(accounts.rotate(params.key_id, payload?.grace_seconds ?? 0), issuedWire))
     })
   })
 )

@@ -12,8 +12,6 @@ import { guard } from "./Failure.ts"
 import { changeOf, issuedWire, keyWire, momentOf } from "./Keys.ts"
 import { spanOf } from "./Usage.ts"
 
-const DEFAULT_PAGE = 100
-
 const asUser = <A>(run: (user: UserRecord) => Effect.Effect<A, GatewayError>) =>
   guard(Effect.flatMap(CurrentUser, ({ user }) => run(user)))
 
@@ -26,7 +24,7 @@ export const layer = HttpApiBuilder.group(
       list: ({ query }) =>
         asUser((user) =>
           Effect.map(
-            portal.list(user, { limit: query.limit ?? DEFAULT_PAGE, cursor: query.cursor ?? null }),
+            portal.list(user, { limit: query.limit, cursor: query.cursor ?? null }),
             ({ keys, nextCursor }) => ({
               object: "list" as const,
               data: keys.map(keyWire),
@@ -57,7 +55,7 @@ export const layer = HttpApiBuilder.group(
         asUser((user) => Effect.map(portal.change(user, params.key_id, changeOf(payload)), keyWire)),
       revoke: ({ params }) => asUser((user) => Effect.map(portal.revoke(user, params.key_id), keyWire)),
       rotate: ({ params, payload }) =>
-        asUser((user) => Effect.map(portal.rotate(user, params.key_id, payload.grace_seconds), issuedWire)),
+        asUser((user) => Effect.map(portal.rotate(user, params.key_id, payload?.grace_seconds ?? 0), issuedWire)),
       grants: () =>
         asUser((user) =>
           Effect.map(portal.grants(user), ({ availableNano, grants, keys, mostKeys }) => ({

@@ -9,8 +9,6 @@ import { Members } from "../gateway/Members.ts"
 import { Portal } from "../gateway/Portal.ts"
 import { guard } from "./Failure.ts"
 
-const DEFAULT_PAGE = 100
-
 const iso = (ms: number): string => new Date(ms).toISOString()
 
 const accountWire = (user: UserRecord): Account => ({
@@ -41,7 +39,7 @@ export const layer = HttpApiBuilder.group(
         guard(
           Effect.map(
             members.list({
-              limit: query.limit ?? DEFAULT_PAGE,
+              limit: query.limit,
               cursor: query.cursor ?? null,
               ...(query.email === undefined ? {} : { email: query.email.trim().toLowerCase() }),
               ...(query.search === undefined ? {} : { search: query.search.trim().toLowerCase() })

@@ -4,21 +4,23 @@
  */
 import { Context, Effect, Layer, Schema, type SchemaIssue } from "effect"
 import { HttpServerRequest } from "effect/http"
-import { HttpApi, type HttpApiEndpoint, HttpApiError } from "effect/http-api"
+import { HttpApi, type HttpApiEndpoint, HttpApiError, type HttpApiGroup } from "effect/http-api"
 import { BodyBytes, Validation, type ValidationError } from "../api/Failure.ts"
 import { Bodies, hasBody, withText } from "./Body.ts"
 import { CurrentRequest } from "./CurrentRequest.ts"
 import { errorResponse, validationResponse } from "./Failure.ts"
 import { firstFaults } from "./FirstFaults.ts"
 import { bodyFaults, excessFault, typeFault } from "./JsonBody.ts"
-import { validationFaults } from "./ValidationFaults.ts"
+import { unknownMembers, validationFaults } from "./ValidationFaults.ts"
 
 export const layer = Layer.effect(
   Validation,
   Effect.map(Bodies, (bodies) =>
-    Effect.fnUntraced(function* (httpEffect, { endpoint }) {
+    Effect.fnUntraced(function* (httpEffect, { endpoint, group }) {
       const request = yield* HttpServerRequest.HttpServerRequest
       const { requestId } = yield* CurrentRequest
+      const misplaced = endpoint.query === undefined ? unknownQuery(group, request) : []
+      if (misplaced.length > 0) return validationResponse(misplaced, requestId)
       let body = ""
       let handler = httpEffect
       if (hasBody(request)) {
@@ -73,6 +75,16 @@ const allOf = (endpoint: HttpApiEndpoint.Top, value: unknown, issue: SchemaIssue
   // The payloads of the contract need no services, which the type of any endpoint cannot say.
   return firstFaults(Schema.make<Schema.Decoder<unknown>>(Schema.Union(payload.schemas).ast), options, value, issue)
 }
+
+/** The members of a query string where the endpoint has none, unless its group does not mind. */
+const unknownQuery = (
+  { annotations }: HttpApiGroup.Top,
+  request: HttpServerRequest.HttpServerRequest
+): ReadonlyArray<ValidationError> =>
+  request.url.includes("?") &&
+  Context.getOrUndefined(annotations, HttpApi.QueryParseOptions)?.onExcessProperty === "error"
+    ? unknownMembers(queryOf(request), "query")
+    : []
 
 const queryOf = (request: HttpServerRequest.HttpServerRequest): Readonly<Record<string, string>> =>
   Object.fromEntries(new URLSearchParams(request.url.slice(request.url.indexOf("?") + 1)))

@@ -97,6 +97,15 @@ export const validationFaults = (
   return faults
 }
 
+/** The faults of an object that should have no members. */
+export const unknownMembers = (
+  members: Readonly<Record<string, string>>,
+  prefix: string
+): ReadonlyArray<ValidationError> =>
+  Object.entries(members)
+    .slice(0, MOST_FAULTS)
+    .map(([name, value]) => ({ loc: [prefix, short(name)], ...extra(name, []), input: short(value) }))
+
 const valueAt = (input: unknown, path: Path): unknown => {
   let value = input
   for (const key of path) {

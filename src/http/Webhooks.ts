@@ -5,8 +5,6 @@ import { Api } from "../api/Api.ts"
 import { DeadLetters } from "../gateway/DeadLetters.ts"
 import { guard } from "./Failure.ts"
 
-const PAGE = 20
-
 export const layer = HttpApiBuilder.group(
   Api,
   "adminWebhooks",
@@ -15,7 +13,7 @@ export const layer = HttpApiBuilder.group(
     return handlers.handle("deadLetters", ({ query }) =>
       guard(
         Effect.map(
-          deadLetters.list({ limit: query.limit ?? PAGE, cursor: query.cursor ?? null }),
+          deadLetters.list({ limit: query.limit, cursor: query.cursor ?? null }),
           ({ letters, nextCursor }) => ({
             object: "list" as const,
             data: letters.map((letter) => ({

@@ -184,6 +184,14 @@ export const wireOf = (reason: Reason): Wire => {
         retryable: false,
         ...(reason.provider === null ? {} : { details: { provider: reason.provider } })
       }
+    case "KeyRevoked":
+      return {
+        status: 409,
+        type: "key_revoked",
+        code: "key_revoked",
+        message: "This key is revoked, which is final. Make another key.",
+        retryable: false
+      }
     case "IdempotencyConflict":
       return reason.kind === "running"
         ? {

@@ -19,9 +19,15 @@ interface Schema {
   readonly maximum?: number
   readonly exclusiveMinimum?: number
   readonly format?: string
+  readonly pattern?: string
 }
 interface Operation {
-  readonly parameters?: ReadonlyArray<{ readonly name: string; readonly in: string; readonly required?: boolean }>
+  readonly parameters?: ReadonlyArray<{
+    readonly name: string
+    readonly in: string
+    readonly required?: boolean
+    readonly schema: Schema
+  }>
   readonly requestBody?: { readonly required?: boolean; readonly content: Readonly<Record<string, { schema: Schema }>> }
   readonly responses: Readonly<Record<string, { readonly content?: Readonly<Record<string, { schema: Schema }>> }>>
   readonly security?: ReadonlyArray<Readonly<Record<string, unknown>>>
@@ -254,6 +260,48 @@ it("a completion streams as Server-Sent Events too, and every path parameter is 
       )
       assert.isTrue(inPath.every(({ required }) => required === true))
     }
+  }
+})
+
+it("parameters say what they take: bounds and defaults of numbers, forms of cursors, moments and headers", () => {
+  const seen = new Map<string, Set<string>>()
+  for (const operations of Object.values(document.paths)) {
+    for (const { parameters = [] } of Object.values(operations)) {
+      for (const { name, schema } of parameters) {
+        const found = JSON.stringify(schema)
+        seen.set(name, (seen.get(name) ?? new Set()).add(found))
+      }
+    }
+  }
+  const moment = { type: "string", format: "date-time" }
+  const day = { type: "string", format: "date" }
+  const expected: Readonly<Record<string, ReadonlyArray<Schema>>> = {
+    limit: [
+      { type: "integer", minimum: 1, maximum: 100, default: 20 },
+      { type: "integer", minimum: 1, maximum: 1000, default: 100 }
+    ],
+    cursor: ["gen", "key", "dlv", "usr"].map((prefix) => ({ type: "string", pattern: `^${prefix}_[0-9a-f]{32}$` })),
+    from: [moment, { anyOf: [moment, day] }],
+    to: [moment, { anyOf: [moment, day] }],
+    "idempotency-key": [{ type: "string", pattern: "^[\\x20-\\x7e]{1,255}$" }]
+  }
+  for (const [name, schemas] of Object.entries(expected)) {
+    assert.sameMembers(
+      [...(seen.get(name) ?? [])],
+      schemas.map((schema) => JSON.stringify(schema)),
+      name
+    )
+  }
+})
+
+it("a pattern needs no flag: every validator of JSON Schema reads it", () => {
+  const patterns = [...JSON.stringify(document).matchAll(/"pattern":("(?:[^"\\]|\\.)*")/g)].map(
+    ([, pattern]) => JSON.parse(pattern ?? "") as string
+  )
+  assert.isAbove(patterns.length, 20)
+  for (const pattern of patterns) {
+    assert.notMatch(pattern, /\\[pP]\{|\\u\{|\(\?/, pattern)
+    assert.doesNotThrow(() => new RegExp(pattern))
   }
 })
 

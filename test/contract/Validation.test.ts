@@ -359,7 +359,7 @@ it.effect("422: query and path", () =>
     ])
     assert.deepStrictEqual(yield* detail("/v1/generations?limit=101&from=yesterday", { key: secret }), [
       fault("limit", "101", "less_than_equal", "Input should be less than or equal to 100", { le: 100 }),
-      fault("from", "yesterday", "datetime_parsing", "Input should be a valid datetime, in ISO 8601 with a time zone")
+      fault("from", "yesterday", "datetime_parsing", "Input should be a valid datetime, in RFC 3339 with a time zone")
     ])
     assert.deepStrictEqual(yield* detail("/v1/keys?limit=0", { headers: { "x-admin-key": adminKey } }), [
       fault("limit", "0", "greater_than_equal", "Input should be greater than or equal to 1", { ge: 1 })

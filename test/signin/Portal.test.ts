@@ -251,7 +251,7 @@ describe("what is granted", () => {
     Effect.gen(function* () {
       const { makeKey } = yield* person("anna@example.com")
       const many = (count: number) =>
-        Effect.forEach(Array.from({ length: count }), () => makeKey({ name: "k", monthly_budget_usd: 0 }))
+        Effect.forEach(Array.from({ length: count }), () => makeKey({ name: "k", monthly_budget_usd: 0.000001 }))
       assert.deepStrictEqual(
         (yield* many(11)).map(({ status }) => status),
         [...Array.from({ length: 10 }, () => 200), 429]
