@@ -8,6 +8,17 @@ const parse = Option.liftThrowable((text: string): unknown => JSON.parse(text))
 /** The value of a JSON text; undefined when it is none, which no schema takes. */
 export const parseJson = (text: string): unknown => Option.getOrUndefined(parse(text))
 
+/** Deeper JSON than this is refused, from clients and from providers: nothing needs it, and it overflows the stack of recursive code. */
+export const MAX_DEPTH = 128
+
+/** Whether a value is nested deeper than `levels`. It looks no deeper itself. */
+export const isDeeper = (value: unknown, levels: number = MAX_DEPTH): boolean => {
+  if (typeof value !== "object" || value === null) return false
+  if (levels === 0) return true
+  for (const part of Array.isArray(value) ? value : Object.values(value)) if (isDeeper(part, levels - 1)) return true
+  return false
+}
+
 /** No quote, nothing that has to be escaped: a JSON string of it is itself between quotes. */
 const plain = /^[ !#-[\]-\ud7ff\ue000-\uffff]*$/
 

@@ -8,7 +8,7 @@ export const replayEvents = (reply: ChatReply): ReadonlyArray<ChatEvent> => [
     const { tool_calls: calls, ...members } = message
     const delta: Delta = {
       ...members,
-      ...(calls === undefined ? {} : { tool_calls: calls.map((call, at) => ({ index: at, ...call })) })
+      ...(calls === undefined ? {} : { tool_calls: calls.map((call, at) => ({ ...call, index: at })) })
     }
     return {
       _tag: "Choices",

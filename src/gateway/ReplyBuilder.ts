@@ -70,6 +70,8 @@ class ChoiceBuilder {
       switch (name) {
         case "index":
         case "delta":
+        // What the choice says is gathered from its deltas.
+        case "message":
           break
         case "finish_reason":
           this.#finishReason = choice.finish_reason ?? this.#finishReason

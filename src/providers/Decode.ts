@@ -3,11 +3,12 @@
  * why there is none.
  */
 import { Clock, Effect } from "effect"
+import { type ChatReply } from "../domain/Chat.ts"
 import { Malformed, type ProviderReason, Rejected } from "./Provider.ts"
 import { refusalInside, refusalOf } from "./Refusal.ts"
 import { type WholeReply } from "./Transport.ts"
-import { parseJson } from "../domain/Json.ts"
-import { isWire, type Wire } from "./Wire.ts"
+import { parseWire, type Wire } from "./Wire.ts"
+import { withWords } from "./Words.ts"
 
 /** How a vendor says no: by a status, and by an error object inside a 200. */
 export interface Refusals {
@@ -31,10 +32,25 @@ export const decodeReply = <A>(
   refusals = commonRefusals
 ): Effect.Effect<A, ProviderReason> => {
   if (reply.status < 200 || reply.status > 299) return refused(reply, refusals)
-  const body = parseJson(reply.text)
-  if (!isWire(body)) return Effect.fail(new Malformed({ detail: "not a JSON object" }))
+  const body = parseWire(reply.text)
+  if (body instanceof Malformed) return Effect.fail(body)
   const refusal = refusals.inside(body)
   if (refusal !== null) return Effect.fail(refusal)
   const answer = read(body)
   return answer instanceof Malformed || answer instanceof Rejected ? Effect.fail(answer) : Effect.succeed(answer)
 }
+
+/** The same for a completion, which says something. */
+export const decodeChat = (
+  reply: WholeReply,
+  read: (body: Wire) => ChatReply | Malformed | Rejected,
+  refusals = commonRefusals
+): Effect.Effect<ChatReply, ProviderReason> =>
+  decodeReply(
+    reply,
+    (body) => {
+      const answer = read(body)
+      return answer instanceof Malformed || answer instanceof Rejected ? answer : withWords(answer)
+    },
+    refusals
+  )

@@ -4,28 +4,21 @@
  * last event of a whole stream and none of one that ended early.
  */
 import { type NonEmptyReadonlyArray, isReadonlyArrayNonEmpty } from "effect/Array"
-import { Cause, Effect, Metric, type Pull, type Scope, Stream } from "effect"
+import { Cause, Effect, type Pull, type Scope, Stream } from "effect"
 import { carriesToken, type ChatEvent, type ChatReply } from "../domain/Chat.ts"
-import { decodeReply, type Refusals, refused } from "./Decode.ts"
+import { decodeChat, type Refusals, refused } from "./Decode.ts"
 import { Events } from "./Events.ts"
 import { headerOf } from "./Headers.ts"
 import { Cut, Malformed, type ProviderError, type ProviderReason, type Rejected, TooLarge } from "./Provider.ts"
-import { type Endpoint, type OpenReply } from "./Transport.ts"
+import { type Endpoint, type OpenReply, WHOLE_LIMIT_BYTES } from "./Transport.ts"
 import { type Wire } from "./Wire.ts"
+import { saysWords, wordless } from "./Words.ts"
 
 const ERROR_LIMIT_BYTES = 64 * 1024
-/** A whole reply that came where a stream was asked for. */
-const UNSTREAMED_LIMIT_BYTES = 4 * 1024 * 1024
-
-/** Events of providers that made no sense and were left out. */
-const skippedEvents = Metric.counter("tollgate_stream_events_skipped", {
-  description: "Malformed events that were left out of providers' streams",
-  incremental: true
-})
 
 /** What a dialect makes of one stream, frame after frame. */
 export interface StreamReader {
-  /** What one frame says, appended to `out`; a reason when it says that the provider failed. */
+  /** What one frame says, appended to `out`; a reason when it says that the provider failed, `Malformed` when it makes no sense. */
   readonly step: (frame: string, out: Array<ChatEvent>) => ProviderReason | null
   /** Whether the terminator came. */
   readonly isDone: () => boolean
@@ -33,8 +26,6 @@ export interface StreamReader {
   readonly isComplete: (broke: boolean) => boolean
   /** The last events of a whole stream. */
   readonly close: () => ReadonlyArray<ChatEvent> | Malformed
-  /** How many frames made no sense and were left out. */
-  readonly skipped: () => number
 }
 
 /** Packets to frames; what is left comes out at the end. */
@@ -47,8 +38,6 @@ export interface Streaming {
   readonly makeReader: () => StreamReader
   /** How to read a whole reply that comes instead of a stream. */
   readonly readWhole: (body: Wire) => ChatReply | Malformed | Rejected
-  /** The provider's, for the log. */
-  readonly slug: string
   /** What a stream fails with that breaks. */
   readonly fault: (reason: ProviderReason) => ProviderError
   /** Server-sent events unless given. */
@@ -61,7 +50,7 @@ export interface Streaming {
 export const openStream = Effect.fnUntraced(function* (
   endpoint: Endpoint,
   body: string,
-  { fault, makeFrames, makeReader, readWhole, refusals, slug }: Streaming
+  { fault, makeFrames, makeReader, readWhole, refusals }: Streaming
 ): Effect.fn.Return<Stream.Stream<ChatEvent, ProviderError>, ProviderReason, Scope.Scope> {
   const reply = yield* endpoint.open(body)
   const { headers, status } = reply
@@ -72,37 +61,39 @@ export const openStream = Effect.fnUntraced(function* (
   }
   if (type.includes("html")) return yield* Effect.fail(new Malformed({ detail: "HTML" }))
   if (type.includes("json")) {
-    const text = yield* reply.text(UNSTREAMED_LIMIT_BYTES)
-    return Stream.fromArray(asStream(yield* decodeReply({ status, headers, text }, readWhole, refusals)))
+    const text = yield* reply.text(WHOLE_LIMIT_BYTES)
+    return Stream.fromArray(asStream(yield* decodeChat({ status, headers, text }, readWhole, refusals)))
   }
-  return Stream.fromPull(Effect.succeed(eventsOf(reply, makeReader(), makeFrames?.() ?? new Events(), slug, fault)))
+  return Stream.fromPull(Effect.succeed(eventsOf(reply, makeReader(), makeFrames?.() ?? new Events(), fault)))
 })
 
 const eventsOf = (
   reply: OpenReply,
   reader: StreamReader,
   frames: Frames,
-  slug: string,
   fault: Streaming["fault"]
 ): Pull.Pull<NonEmptyReadonlyArray<ChatEvent>, ProviderError> => {
   let failure: ProviderReason | null = null
   let over = false
+  let said = false
   reply.progress("nothing")
 
   /** Tells the transport what came of what the provider is waited for: its tokens, and other events between them. */
   const progressed = (out: ReadonlyArray<ChatEvent>): void => {
     const token = out.some(carriesToken)
+    said ||= token && out.some(saysWords)
     reply.progress(out.length === 0 ? "nothing" : token ? "token" : "event")
   }
 
   const take = (framed: ReadonlyArray<string> | Malformed | TooLarge, out: Array<ChatEvent>): void => {
     if (framed instanceof Malformed || framed instanceof TooLarge) failure ??= framed
-    else for (const frame of framed) failure ??= reader.step(frame, out)
+    // Data without a character is a sign of life.
+    else for (const frame of framed) if (frame !== "") failure ??= reader.step(frame, out)
   }
   const finish = (out: Array<ChatEvent>): void => {
     const last = reader.close()
-    if (last instanceof Malformed) failure = last
-    else out.push(...last)
+    failure = last instanceof Malformed ? last : said || out.some(saysWords) ? null : wordlessEnd(last)
+    if (!(last instanceof Malformed) && failure === null) out.push(...last)
     over = true
   }
   const answer = (out: Array<ChatEvent>) => (isReadonlyArrayNonEmpty(out) ? Effect.succeed(out) : pull)
@@ -110,21 +101,22 @@ const eventsOf = (
   const read = Effect.matchEffect(reply.chunks, {
     onSuccess: (chunks) => {
       const out: Array<ChatEvent> = []
-      const skipped = reader.skipped()
-      if (chunks === null) take(frames.end(), out)
-      else for (const chunk of chunks) take(frames.feed(chunk), out)
-      if (failure === null) {
+      if (chunks === null) {
+        take(frames.end(), out)
+        if (failure instanceof Malformed) failure = new Cut({ detail: "ended in the middle of an event" })
+      } else for (const chunk of chunks) take(frames.feed(chunk), out)
+      // Every choice asked for is whole: what cannot be read is usage or the terminator.
+      if ((failure instanceof Malformed || failure instanceof Cut) && reader.isComplete(true)) finish(out)
+      else if (failure === null) {
         if (reader.isDone() || (chunks === null && reader.isComplete(false))) finish(out)
         else if (chunks === null) failure = new Cut({ detail: "ended before its terminator" })
       }
       progressed(out)
-      const next = reader.isDone()
+      return reader.isDone()
         ? Effect.andThen(reply.drain, answer(out))
         : reader.isComplete(true)
           ? Effect.andThen(reply.hurry, answer(out))
           : answer(out)
-      const left = reader.skipped() - skipped
-      return left === 0 ? next : Effect.andThen(noteSkipped(slug, left), next)
     },
     onFailure: (reason) => {
       const out: Array<ChatEvent> = []
@@ -141,11 +133,14 @@ const eventsOf = (
   return pull
 }
 
-const noteSkipped = (provider: string, count: number): Effect.Effect<void> =>
-  Effect.andThen(
-    Metric.update(Metric.withAttributes(skippedEvents, { provider }), count),
-    Effect.logDebug("skipped malformed stream events", { provider, count })
-  )
+/** What is wrong with a stream that said nothing before its last events. */
+const wordlessEnd = (last: ReadonlyArray<ChatEvent>): Malformed | null =>
+  last.some(saysWords)
+    ? null
+    : wordless(
+        last.flatMap((event) => (event._tag === "End" ? [] : event.choices.map((choice) => choice.finish_reason))),
+        last.find((event) => event._tag === "End")?.usage
+      )
 
 /** A whole reply as the stream that was asked for. */
 const asStream = ({ choices, systemFingerprint, usage }: ChatReply): ReadonlyArray<ChatEvent> => [

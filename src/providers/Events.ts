@@ -2,11 +2,14 @@
  * Server-sent events out of packets: bytes in, the data of whole events out. It takes every line ending, a byte order
  * mark, comments, `retry:` lines, data over several lines and characters split between packets, and refuses an event
  * above 1 MiB. A last event that lacks its blank line still counts, because some servers close right after `data:
- * [DONE]`.
+ * [DONE]`. An event that is named `error` comes out as an error object, whatever its data looks like: the name alone
+ * tells it from others.
  */
 import { StringDecoder } from "node:string_decoder"
 import { makeParser } from "effect/encoding/Sse"
+import { parseJson } from "../domain/Json.ts"
 import { TooLarge } from "./Provider.ts"
+import { isWire } from "./Wire.ts"
 
 /** In UTF-16 code units. */
 const EVENT_LIMIT = 1024 * 1024
@@ -21,7 +24,7 @@ export class Events {
     (event) => {
       if (event._tag !== "Event") return
       if (event.data.length > EVENT_LIMIT) this.#tooLarge = true
-      this.#data.push(event.data)
+      this.#data.push(event.event === "error" ? errorOf(event.data) : event.data)
     },
     { maxEventSize: EVENT_LIMIT }
   )
@@ -47,6 +50,11 @@ export class Events {
     this.#data = []
     return data
   }
+}
+
+const errorOf = (data: string): string => {
+  const said = parseJson(data)
+  return isWire(said) && said["error"] ? data : JSON.stringify({ error: isWire(said) ? said : { message: data } })
 }
 
 const FIELD = "data: "

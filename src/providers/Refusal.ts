@@ -36,6 +36,8 @@ const kinds: Readonly<Record<string, number>> = {
   request_too_large: 413,
   timeout_error: 504
 }
+/** Finish reasons by which OpenRouter, DeepSeek, GLM and vLLM say that the provider failed. */
+const failures = new Set<unknown>(["error", "insufficient_system_resource", "network_error", "abort"])
 const contextMessages =
   /maximum context length|context[ _](length|window|limit)|prompt is too long|input is too long|too many (input )?tokens|reduce the length of/i
 
@@ -62,9 +64,22 @@ export const refusalOf = (
   return reasonOf(credentials === null ? status : credentials, status, fields, retryAfterOf(headers, nowMs))
 }
 
-/** The reason of an error object inside a 200 or a stream event; null when there is none in `body`. */
+/** The reason of an error object inside a 200 or a stream event, or inside a choice of it; null when there is none in `body`. */
 export const refusalInside = (body: Wire): ProviderReason | null => {
-  if (!isWire(body["error"]) && typeof body["error"] !== "string" && body["object"] !== "error") return null
+  if (isError(body["error"]) || body["object"] === "error") return reasonInside(body)
+  const choices = body["choices"]
+  if (!Array.isArray(choices)) return null
+  for (const choice of choices) {
+    if (!isWire(choice)) continue
+    if (isError(choice["error"])) return reasonInside(choice)
+    if (failures.has(choice["finish_reason"])) return new ServerFault({ status: 500, retryAfterMs: null })
+  }
+  return null
+}
+
+const isError = (error: unknown): boolean => isWire(error) || (typeof error === "string" && error !== "")
+
+const reasonInside = (body: Wire): ProviderReason => {
   const fields = fieldsOf(body)
   const status = fields.status ?? 500
   return reasonOf(status, status, fields, null)

@@ -36,7 +36,7 @@ const cases: ReadonlyArray<{
 }> = [
   { name: "a reply of 50 MB", mode: "JSON", does: whole, limit: 32 },
   { name: "a reply of 50 MB, packed into 50 kB", mode: "JSON", does: packed, limit: 32 },
-  { name: "a reply of 50 MB instead of events", mode: "stream", does: whole, limit: 4 },
+  { name: "a reply of 50 MB instead of events", mode: "stream", does: whole, limit: 32 },
   { name: "an event of 10 MB", mode: "stream", does: { chunks: [...event(10), DONE] }, limit: 1 }
 ]
 
@@ -68,6 +68,17 @@ describe("too large", () => {
           ["too_large"]
         )
       })
+  )
+
+  it.live("a whole reply of 20 MB instead of events is read, as it is in JSON", () =>
+    Effect.gen(function* () {
+      const does: Behaviour = { ...json, chunks: [head, { repeat: megabyte, times: 20 }, tail] }
+      const gateway = yield* behind(upstream(), { alpha: { does } })
+      const reply = yield* gateway.ask("stream")
+      assert.isUndefined(reply.error)
+      assert.strictEqual(reply.content.length, 20 * MEBI)
+      assert.isTrue(reply.isDone)
+    })
   )
 
   it.live("an event of 10 MB after good ones: said, never a clean end", () =>

@@ -31,6 +31,8 @@ export interface Member {
   /** The ids of its models; `test/small` alone by default. All of them do the same. */
   readonly models?: ReadonlyArray<string>
   readonly prefill?: boolean
+  /** `openai` by default. */
+  readonly dialect?: ProviderConfig["dialect"]
   /** Of a reply, in tokens; ten by default, so that a silent one is not waited for longer than the limits say. `null`: nobody knows. */
   readonly maxCompletionTokens?: number | null
 }
@@ -149,15 +151,16 @@ export const behind = Effect.fnUntraced(function* (
   const nameOf = (slug: string): string => `${slug}-${run}`
   const rescript = (slug: string, does: Member["does"]) => Effect.promise(() => upstream.script(nameOf(slug), does))
   const providers: Array<ProviderConfig> = []
-  for (const [slug, { baseUrl, does, maxCompletionTokens = 10, models, prefill, timeouts }] of Object.entries(
-    members
-  )) {
+  for (const [
+    slug,
+    { baseUrl, dialect = "openai", does, maxCompletionTokens = 10, models, prefill, timeouts }
+  ] of Object.entries(members)) {
     yield* rescript(slug, does)
     const price = providers.length + 1
     providers.push({
       slug,
       name: slug,
-      dialect: "openai",
+      dialect,
       baseUrl: baseUrl ?? upstream.url,
       apiKey: Redacted.make(`sk-${slug}`),
       auth: { type: "bearer" },

@@ -81,7 +81,7 @@ describe("AlikeChunks", () => {
 
 describe("a stream of alike chunks", () => {
   const said = (frames: ReadonlyArray<string>, asked = 1): ReadonlyArray<ChatEvent> => {
-    const reader = makeReader(asked)
+    const reader = makeReader(asked, () => "call")
     const out: Array<ChatEvent> = []
     for (const frame of frames) assert.isNull(reader.step(frame, out))
     return out
@@ -120,7 +120,7 @@ describe("a stream of alike chunks", () => {
     const frames = [chunk(" a"), chunk(" b"), chunk(" c")]
     const last = JSON.stringify({ choices: [{ index: 0, delta: {}, finish_reason: "stop" }] })
     const usage = { prompt_tokens: 1, completion_tokens: 3 }
-    const reader = makeReader(1)
+    const reader = makeReader(1, () => "call")
     const out: Array<ChatEvent> = []
     for (const frame of [begin, ...frames, last, chunk(" d")]) reader.step(frame, out)
     reader.step(JSON.stringify({ choices: [], usage }), out)

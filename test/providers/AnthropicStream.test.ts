@@ -155,14 +155,54 @@ describe("Anthropic streams", () => {
     })
   )
 
-  it.effect("skip events that are no JSON or lack their members", () =>
+  it.effect("break at an event that is no JSON, is nested too deep, or has lost its text", () =>
     Effect.gen(function* () {
-      const odd = [
+      const damaged = [
         "data: {oops\n\n",
-        sse({ type: "content_block_start", index: 0 }),
-        sse({ type: "content_block_stop" })
+        "data: null\n\n",
+        `data: {"type":"ping","x":${"[".repeat(5_000)}${"]".repeat(5_000)}}\n\n`,
+        sse({ type: "content_block_delta", index: 0 }),
+        sse({ type: "content_block_delta", index: 0, delta: { type: "text_delta", text: 5 } }),
+        sse({ type: "content_block_delta", index: 0, delta: { type: "input_json_delta" } })
       ]
-      const hollow = [sse({ type: "content_block_delta", index: 0 }), sse({ type: "message_delta" }), sse({})]
+      for (const event of damaged) {
+        const { events, reason } = yield* read({ chunks: text(started, said("a"), event, said("b")) })
+        assert.deepStrictEqual(events, [begin, choice({ content: "a" })])
+        assert.instanceOf(reason, Malformed)
+      }
+      // What comes after the reason to stop is no text.
+      const events = yield* whole({ chunks: text(started, said("a"), finished("end_turn"), "data: {oops\n\n") })
+      assert.deepStrictEqual(events.slice(1), [choice({ content: "a" }), choice({}, "stop"), end(3, 2)])
+    })
+  )
+
+  it.effect("hear an error by the event's name", () =>
+    Effect.gen(function* () {
+      const error = "event: error\ndata: the model has crashed\n\n"
+      const { events, reason } = yield* read({ chunks: text(started, said("a"), error, stopped) })
+      assert.deepStrictEqual(events, [begin, choice({ content: "a" })])
+      assert.deepStrictEqual(reason, new ServerFault({ status: 500, retryAfterMs: null }))
+    })
+  )
+
+  it.effect("give a call without an id one of its own", () =>
+    Effect.gen(function* () {
+      const block = { type: "tool_use", id: "", name: "f", input: { a: 1 } }
+      const opened = (index: number) => sse({ type: "content_block_start", index, content_block: block })
+      const events = yield* whole({ chunks: text(started, opened(0), opened(1), finished("tool_use"), stopped) })
+      const ids = events.flatMap((event) =>
+        event._tag === "End" ? [] : event.choices.flatMap(({ delta }) => delta.tool_calls?.map(({ id }) => id) ?? [])
+      )
+      const named = ids.filter((id) => id !== undefined)
+      assert.lengthOf(named, 2)
+      assert.lengthOf(new Set(named), 2)
+    })
+  )
+
+  it.effect("skip events of unknown kinds, and those that lack their members", () =>
+    Effect.gen(function* () {
+      const odd = [sse({ type: "content_block_start", index: 0 }), sse({ type: "content_block_stop" })]
+      const hollow = [sse({ type: "message_delta" }), sse({})]
       const events = yield* whole({
         chunks: text(started, started, ...odd, ...hollow, said("a"), finished("end_turn"), stopped)
       })

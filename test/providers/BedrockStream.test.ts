@@ -10,7 +10,7 @@ import {
   Throttled,
   TimedOut
 } from "../../src/providers/Provider.ts"
-import { broken, collect, event, exception, json, request } from "./bedrock.ts"
+import { broken, collect, event, exception, json, message, request } from "./bedrock.ts"
 import { fixture } from "./replayedTransport.ts"
 
 const deltas = (events: ReadonlyArray<ChatEvent>) =>
@@ -132,10 +132,25 @@ describe("Bedrock streams", () => {
     })
   )
 
-  it.effect("skips events that it does not know or cannot read", () =>
+  it.effect("breaks at an event that it cannot read", () =>
     Effect.gen(function* () {
-      const unreadable = Buffer.concat([event("ping", {}), event("contentBlockDelta", "text"), event("metrics", [1])])
-      const events = yield* collect({ chunks: [text("a"), unreadable, text("b"), stop("end_turn"), usage] })
+      const damaged = [
+        event("contentBlockDelta", "text"),
+        event("contentBlockDelta", { delta: { text: 5 } }),
+        event("metrics", [1]),
+        message({ ":message-type": "event", ":event-type": "contentBlockDelta" }, `{"delta":{"te`)
+      ]
+      for (const bytes of damaged) {
+        const { events, reason } = yield* broken({ chunks: [text("a"), bytes, text("b")] })
+        assert.deepStrictEqual(deltas(events), [{ role: "assistant", content: "a" }])
+        assert.instanceOf(reason, Malformed)
+      }
+    })
+  )
+
+  it.effect("skips events that it does not know", () =>
+    Effect.gen(function* () {
+      const events = yield* collect({ chunks: [text("a"), event("ping", {}), text("b"), stop("end_turn"), usage] })
       assert.deepStrictEqual(deltas(events), [{ role: "assistant", content: "a" }, { content: "b" }, {}])
     })
   )

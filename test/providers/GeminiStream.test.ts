@@ -200,10 +200,27 @@ describe("Gemini streams", () => {
     })
   )
 
-  it.effect("skips malformed events and those that say nothing", () =>
+  it.effect("breaks at an event that is malformed", () =>
+    Effect.gen(function* () {
+      const damaged = [
+        "data: {oops\n\n",
+        sse([{}]),
+        sse({ candidates: [{ content: { parts: [{ text: 5 }] } }] }),
+        `data: {"x":${"[".repeat(5_000)}${"]".repeat(5_000)}}\n\n`
+      ]
+      for (const event of damaged) {
+        const { events, reason } = yield* broken({ chunks: packets(said("a"), event, last("b")) })
+        assert.strictEqual(deltas(events)[0]?.delta.content, "a")
+        assert.strictEqual(deltas(events).length, 1)
+        assert.instanceOf(reason, Malformed)
+      }
+    })
+  )
+
+  it.effect("skips events that say nothing", () =>
     Effect.gen(function* () {
       const events = yield* collect({
-        chunks: packets(said("a"), "data: {oops\n\n", sse({ usageMetadata: {} }), ": ping\n\n", said(""), last("b"))
+        chunks: packets(said("a"), sse({ usageMetadata: {} }), ": ping\n\n", said(""), "data: [DONE]\n\n", last("b"))
       })
       assert.deepStrictEqual(
         deltas(events).map(({ delta }) => delta.content),

@@ -198,18 +198,119 @@ describe("OpenAI streams", () => {
     })
   )
 
-  it.effect("skips one malformed event amid good ones", () =>
+  const damaged: Readonly<Record<string, string>> = {
+    "half a chunk": `data: {"choices":[{"delta":{"content":"x\n\n`,
+    "no JSON": "data: nonsense\n\n",
+    "JSON that is no object": "data: [1]\n\n",
+    "content that is a number": sse(chunkBody({ content: 5 })),
+    "content that is an object": sse(chunkBody({ content: { say: "x" } })),
+    "a chunk nested 5,000 deep": `data: {"choices":[{"delta":{"x":${"[".repeat(5_000)}${"]".repeat(5_000)}}}]}\n\n`
+  }
+  it.effect.each(Object.entries(damaged))("breaks at %s, after what it said", ([, event]) =>
     Effect.gen(function* () {
-      const events = yield* collect({
-        chunks: text(
-          sse(chunkBody({ content: "a" })),
-          "data: {oops\n\n",
-          sse(chunkBody({ content: "b" }, "stop")),
-          DONE
-        )
-      })
-      assert.strictEqual(content(events), "ab")
+      const chunks = text(...streamChunks(["a"]).slice(0, 2), event, sse(chunkBody({ content: "b" }, "stop")), DONE)
+      const { events, reason } = yield* broken({ chunks })
+      assert.strictEqual(content(events), "a")
+      assert.strictEqual(ends(events).length, 0)
+      assert.instanceOf(reason, Malformed)
+    })
+  )
+
+  it.effect("is whole when what cannot be read comes after the last finish reason", () =>
+    Effect.gen(function* () {
+      const events = yield* collect({ chunks: text(...streamChunks(["a"]).slice(0, 3), "data: {oops\n\n", DONE) })
+      assert.strictEqual(content(events), "a")
       assert.deepStrictEqual(events.at(-1), end(null))
+    })
+  )
+
+  it.effect("takes empty data for a sign of life", () =>
+    Effect.gen(function* () {
+      const events = yield* collect({ chunks: text("data:\n\n", "data: \n\n", ...streamChunks(["a"])) })
+      assert.strictEqual(content(events), "a")
+    })
+  )
+
+  const errors: Readonly<Record<string, string>> = {
+    "plain text": "event: error\ndata: upstream aborted\n\n",
+    "an object of its own form": 'event: error\ndata: {"message":"upstream aborted"}\n\n',
+    "an error object": 'event: error\ndata: {"error":{"message":"upstream aborted"}}\n\n'
+  }
+  it.effect.each(Object.entries(errors))("hears an error by the event's name: %s, however it is cut", ([, event]) =>
+    Effect.gen(function* () {
+      const bytes = Buffer.from([sse(chunkBody({ content: "a" })), event, DONE].join(""))
+      for (let at = 0; at <= bytes.length; at++) {
+        const { events, reason } = yield* broken({ chunks: [bytes.subarray(0, at), bytes.subarray(at)] })
+        assert.strictEqual(content(events), "a")
+        assert.deepStrictEqual(reason, new ServerFault({ status: 500, retryAfterMs: null }))
+      }
+    })
+  )
+
+  const failing: Readonly<Record<string, object>> = {
+    "its finish reason": { finish_reason: "error" },
+    "an error object": { error: { code: 502, message: "Provider disconnected" }, finish_reason: null },
+    both: { error: { code: 502, message: "Provider disconnected" }, finish_reason: "error" }
+  }
+  it.effect.each(Object.entries(failing))("hears a failure inside a choice by %s", ([, members]) =>
+    Effect.gen(function* () {
+      const choice = { ...chunkBody({}), choices: [{ index: 0, delta: { content: "" }, ...members }] }
+      const { events, reason } = yield* broken({ chunks: text(sse(chunkBody({ content: "a" })), sse(choice), DONE) })
+      assert.strictEqual(content(events), "a")
+      assert.strictEqual(reason._tag, "ServerFault")
+    })
+  )
+
+  const shapes: Readonly<Record<string, object>> = {
+    "a whole reply": { message: { role: "assistant", content: "hi" } },
+    "a message beside an empty delta": { delta: {}, message: { role: "assistant", content: "hi" } },
+    "a bare text": { text: "hi" }
+  }
+  it.effect.each(Object.entries(shapes))("reads %s as the only chunk", ([, shape]) =>
+    Effect.gen(function* () {
+      const only = sse({ choices: [{ index: 0, ...shape, finish_reason: "stop" }] })
+      const events = yield* collect({ chunks: text(only, DONE) })
+      assert.strictEqual(content(events), "hi")
+      assert.deepStrictEqual(deltas(events).at(-1)?.finish_reason, "stop")
+    })
+  )
+
+  it.effect("leaves out a message beside a delta that says the same", () =>
+    Effect.gen(function* () {
+      const chunk = (delta: object, message: object | null) =>
+        sse({ choices: [{ index: 0, delta, message, finish_reason: null }] })
+      const chunks = text(
+        chunk({ content: "a" }, { content: "a" }),
+        chunk({ content: "b" }, null),
+        chunk({}, { content: "ab" }),
+        sse(chunkBody({}, "stop")),
+        DONE
+      )
+      const events = yield* collect({ chunks })
+      assert.strictEqual(content(events), "ab")
+      assert.notInclude(JSON.stringify(events), "message")
+    })
+  )
+
+  it.effect("is no answer without a word where the provider counts words", () =>
+    Effect.gen(function* () {
+      const silent = (usage: object) =>
+        text(sse(chunkBody({ role: "assistant", content: "" })), sse(chunkBody({}, "stop")), sse(usage), DONE)
+      const { events, reason } = yield* broken({ chunks: silent(usageChunkBody({ completion_tokens: 12 })) })
+      assert.strictEqual(content(events), "")
+      assert.instanceOf(reason, Malformed)
+      // A model that ends its turn at once, and one that only thought.
+      yield* collect({ chunks: silent(usageChunkBody({ completion_tokens: 2 })) })
+      const thought = { completion_tokens_details: { reasoning_tokens: 12 } }
+      const usage = { prompt_tokens: 9, completion_tokens: 12, ...thought }
+      yield* collect({ chunks: silent({ choices: [], usage }) })
+    })
+  )
+
+  it.effect("is no answer where [DONE] leaves one of two choices open", () =>
+    Effect.gen(function* () {
+      const chunks = text(sse(chunkBody({ content: "a" }, "stop")), sse(chunkBody({ content: "b" }, null, 1)), DONE)
+      assert.instanceOf((yield* broken({ chunks }, 2)).reason, Malformed)
     })
   )
 

@@ -5,7 +5,7 @@
  */
 import { Effect, Redacted } from "effect"
 import { type ProviderConfig } from "../../domain/Catalog.ts"
-import { decodeReply } from "../Decode.ts"
+import { decodeChat } from "../Decode.ts"
 import { openStream } from "../EventStream.ts"
 import { type Provider, ProviderError, type ProviderReason, Unsupported } from "../Provider.ts"
 import { presentable } from "../Refusal.ts"
@@ -14,6 +14,7 @@ import { refined } from "./AnthropicRefusal.ts"
 import { readReply } from "./AnthropicReply.ts"
 import { lowerRequest } from "./AnthropicRequest.ts"
 import { makeReader } from "./AnthropicStream.ts"
+import { callIds } from "./CallIds.ts"
 
 const API_VERSION = "2023-06-01"
 
@@ -40,14 +41,13 @@ export const makeAnthropic = (config: ProviderConfig, transport: Transport["Serv
     chat: Effect.fnUntraced(function* ({ limitMs, offer, request }) {
       const { answersByTool, body } = yield* Effect.fromResult(lowerRequest(request, offer, false))
       const reply = yield* messages.post(body, { wholeMs: limitMs ?? config.timeouts.totalMs })
-      return yield* decodeReply(reply, (wire) => readReply(wire, answersByTool))
+      return yield* decodeChat(reply, (wire) => readReply(wire, answersByTool, callIds(request)))
     }, Effect.mapError(fault)),
     chatStream: Effect.fnUntraced(function* ({ offer, request }) {
       const { answersByTool, body } = yield* Effect.fromResult(lowerRequest(request, offer, true))
       return yield* openStream(messages, body, {
-        makeReader: () => makeReader(answersByTool),
-        readWhole: (wire) => readReply(wire, answersByTool),
-        slug: config.slug,
+        makeReader: () => makeReader(answersByTool, callIds(request)),
+        readWhole: (wire) => readReply(wire, answersByTool, callIds(request)),
         fault
       })
     }, Effect.mapError(fault)),

@@ -8,6 +8,7 @@ import { Malformed } from "../Provider.ts"
 import { reportedUsage } from "../Usage.ts"
 import { countOf, isWire, stringOf, type Wire, wiresOf } from "../Wire.ts"
 import { ANSWER_TOOL } from "./AnthropicTools.ts"
+import { type CallIds } from "./CallIds.ts"
 
 const finishReasons: Readonly<Record<string, string>> = {
   end_turn: "stop",
@@ -42,7 +43,7 @@ export const explanationOf = (details: unknown): string | null =>
   isWire(details) ? stringOf(details["explanation"]) : null
 
 /** `answersByTool`: the content comes as the arguments of a tool. `Malformed` without blocks or a reason to stop. */
-export const readReply = (body: Wire, answersByTool: boolean): ChatReply | Malformed => {
+export const readReply = (body: Wire, answersByTool: boolean, ids: CallIds): ChatReply | Malformed => {
   const stopReason = stringOf(body["stop_reason"])
   if (!Array.isArray(body["content"])) return new Malformed({ detail: "no content" })
   if (stopReason === null && body["content"].length === 0) return new Malformed({ detail: "empty completion" })
@@ -63,7 +64,9 @@ export const readReply = (body: Wire, answersByTool: boolean): ChatReply | Malfo
         message: {
           role: "assistant",
           content: text.length === 0 && (calls.length > 0 || refusal !== null) ? null : text.join(""),
-          ...(calls.length > 0 ? { tool_calls: calls.map(callOf) } : {}),
+          ...(calls.length > 0
+            ? { tool_calls: calls.map((use, at) => callOf(use, ids(use["id"], body["id"], at))) }
+            : {}),
           ...(refusal === null ? {} : { refusal }),
           ...(thoughts.some((thought) => thought !== "") ? { reasoning: thoughts.join("") } : {})
         },
@@ -75,8 +78,8 @@ export const readReply = (body: Wire, answersByTool: boolean): ChatReply | Malfo
   }
 }
 
-const callOf = (use: Wire) => ({
-  id: stringOf(use["id"]) ?? "",
+const callOf = (use: Wire, id: string) => ({
+  id,
   type: "function",
   function: { name: stringOf(use["name"]) ?? "", arguments: argumentsOf(use) }
 })

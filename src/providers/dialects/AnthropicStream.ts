@@ -7,10 +7,17 @@ import { type ChatEvent, type Delta } from "../../domain/Chat.ts"
 import { type StreamReader } from "../EventStream.ts"
 import { Malformed, type ProviderReason } from "../Provider.ts"
 import { refusalInside } from "../Refusal.ts"
-import { parseJson } from "../../domain/Json.ts"
-import { isWire, stringOf, type Wire } from "../Wire.ts"
+import { isWire, parseWire, stringOf, type Wire } from "../Wire.ts"
 import { explanationOf, finishReason, readUsage } from "./AnthropicReply.ts"
 import { ANSWER_TOOL } from "./AnthropicTools.ts"
+import { type CallIds } from "./CallIds.ts"
+
+/** Where deltas of each kind have their text; they come for nothing else. */
+const told: Readonly<Record<string, "text" | "thinking" | "partial_json">> = {
+  text_delta: "text",
+  thinking_delta: "thinking",
+  input_json_delta: "partial_json"
+}
 
 // state
 
@@ -22,27 +29,26 @@ interface OpenBlock {
 
 interface StreamState {
   readonly answersByTool: boolean
+  readonly ids: CallIds
+  responseId: unknown
   readonly blocks: Map<unknown, OpenBlock>
   calls: number
   usage: Wire | null
   started: boolean
   /** Content came. */
   said: boolean
-  finished: boolean
+  /** Why it stopped, once that was said; held back until the usage is known. */
+  last: { readonly stopReason: string; readonly delta: Delta } | null
   /** `message_stop` came. */
   done: boolean
-  skipped: number
 }
 
 // step
 
 const step = (state: StreamState, data: string, out: Array<ChatEvent>): ProviderReason | null => {
   if (state.done) return null
-  const event = parseJson(data)
-  if (!isWire(event)) {
-    state.skipped++
-    return null
-  }
+  const event = parseWire(data)
+  if (event instanceof Malformed) return event
   switch (event["type"]) {
     case "message_start":
       start(state, event, out)
@@ -53,13 +59,12 @@ const step = (state: StreamState, data: string, out: Array<ChatEvent>): Provider
       break
     case "content_block_delta":
       state.said = true
-      continueBlock(state, event, out)
-      break
+      return continueBlock(state, event, out)
     case "content_block_stop":
       closeBlock(state, event, out)
       break
     case "message_delta":
-      finish(state, event, out)
+      finish(state, event)
       break
     case "message_stop":
       state.done = true
@@ -74,6 +79,7 @@ const start = (state: StreamState, event: Wire, out: Array<ChatEvent>): void => 
   const message = isWire(event["message"]) ? event["message"] : {}
   // What it says of the output is a beginning; the whole comes with the reason to stop.
   mergeUsage(state, isWire(message["usage"]) ? { ...message["usage"], output_tokens: null } : null)
+  state.responseId ??= message["id"]
   if (!state.started) say(out, { role: "assistant", content: "" })
   state.started = true
 }
@@ -89,7 +95,7 @@ const openBlock = (state: StreamState, event: Wire, out: Array<ChatEvent>): void
   state.blocks.set(event["index"], open)
   if (open.call !== "answer") {
     state.calls++
-    const id = stringOf(block["id"]) ?? ""
+    const id = state.ids(block["id"], state.responseId, open.call)
     say(out, { tool_calls: [{ index: open.call, id, type: "function", function: { name, arguments: "" } }] })
   }
   // Some servers of this dialect give the whole input at once.
@@ -98,15 +104,20 @@ const openBlock = (state: StreamState, event: Wire, out: Array<ChatEvent>): void
   }
 }
 
-const continueBlock = (state: StreamState, event: Wire, out: Array<ChatEvent>): void => {
-  const delta = isWire(event["delta"]) ? event["delta"] : {}
-  if (delta["type"] === "text_delta") return sayText(out, "content", delta["text"])
-  if (delta["type"] === "thinking_delta") return sayText(out, "reasoning", delta["thinking"])
+const continueBlock = (state: StreamState, event: Wire, out: Array<ChatEvent>): Malformed | null => {
+  const delta = event["delta"]
+  if (!isWire(delta)) return new Malformed({ detail: "an event without its delta" })
+  const member = told[stringOf(delta["type"]) ?? ""]
+  if (member !== undefined && typeof delta[member] !== "string")
+    return new Malformed({ detail: "a delta without its text" })
+  if (member === "text") sayText(out, "content", delta[member])
+  if (member === "thinking") sayText(out, "reasoning", delta[member])
   const open = state.blocks.get(event["index"])
   const piece = stringOf(delta["partial_json"])
   if (delta["type"] === "input_json_delta" && open !== undefined && piece !== null && piece !== "") {
     sayArguments(open, piece, out)
   }
+  return null
 }
 
 const closeBlock = (state: StreamState, event: Wire, out: Array<ChatEvent>): void => {
@@ -116,14 +127,13 @@ const closeBlock = (state: StreamState, event: Wire, out: Array<ChatEvent>): voi
   if (!open.hasArguments) sayArguments(open, "{}", out)
 }
 
-const finish = (state: StreamState, event: Wire, out: Array<ChatEvent>): void => {
+const finish = (state: StreamState, event: Wire): void => {
   mergeUsage(state, event["usage"])
   const delta = isWire(event["delta"]) ? event["delta"] : {}
   const stopReason = stringOf(delta["stop_reason"])
-  if (stopReason === null || state.finished) return
-  state.finished = true
+  if (stopReason === null || state.last !== null) return
   const refusal = stopReason === "refusal" ? explanationOf(delta["stop_details"]) : null
-  say(out, refusal === null ? {} : { refusal }, finishReason(stopReason, state.calls > 0))
+  state.last = { stopReason, delta: refusal === null ? {} : { refusal } }
 }
 
 /** Counts are running totals; a later event repeats those that it knows. */
@@ -134,10 +144,11 @@ const mergeUsage = (state: StreamState, usage: unknown): void => {
 }
 
 const close = (state: StreamState): ReadonlyArray<ChatEvent> | Malformed => {
-  if (!state.said && !state.finished) return new Malformed({ detail: "empty completion" })
+  if (!state.said && state.last === null) return new Malformed({ detail: "empty completion" })
   const out: Array<ChatEvent> = []
-  // It stopped without saying why: it was done.
-  if (!state.finished) say(out, {}, finishReason("tool_use", state.calls > 0))
+  // One that stopped without saying why was done.
+  const { delta, stopReason } = state.last ?? { delta: {}, stopReason: "tool_use" }
+  say(out, delta, finishReason(stopReason, state.calls > 0))
   return [...out, { _tag: "End", usage: readUsage(state.usage), systemFingerprint: null }]
 }
 
@@ -158,24 +169,24 @@ const sayArguments = (open: OpenBlock, piece: string, out: Array<ChatEvent>): vo
 // export
 
 /** `answersByTool`: the content comes as the arguments of a tool. */
-export const makeReader = (answersByTool: boolean): StreamReader => {
+export const makeReader = (answersByTool: boolean, ids: CallIds): StreamReader => {
   const state: StreamState = {
     answersByTool,
+    ids,
+    responseId: null,
     blocks: new Map(),
     calls: 0,
     usage: null,
     started: false,
     said: false,
-    finished: false,
-    done: false,
-    skipped: 0
+    last: null,
+    done: false
   }
   return {
     step: (event, out) => step(state, event, out),
     isDone: () => state.done,
     // The event that says why it stopped brings the usage too.
-    isComplete: () => state.finished,
-    close: () => close(state),
-    skipped: () => state.skipped
+    isComplete: () => state.last !== null,
+    close: () => close(state)
   }
 }

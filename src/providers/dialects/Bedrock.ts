@@ -5,7 +5,7 @@
  */
 import { Effect, Redacted } from "effect"
 import { type ProviderConfig } from "../../domain/Catalog.ts"
-import { decodeReply } from "../Decode.ts"
+import { decodeChat } from "../Decode.ts"
 import { openStream } from "../EventStream.ts"
 import { type Provider, ProviderError, type ProviderReason } from "../Provider.ts"
 import { presentable } from "../Refusal.ts"
@@ -14,6 +14,7 @@ import { embed } from "./BedrockEmbedding.ts"
 import { bedrockEndpoints } from "./BedrockEndpoint.ts"
 import { BedrockFrames } from "./BedrockFrames.ts"
 import { readReply } from "./BedrockReply.ts"
+import { callIds } from "./CallIds.ts"
 import { lowerChat } from "./BedrockRequest.ts"
 import { makeReader } from "./BedrockStream.ts"
 
@@ -38,15 +39,14 @@ export const makeBedrock = (config: ProviderConfig, transport: Transport["Servic
       const reply = yield* endpoint(offer.upstream, "converse").post(body, {
         wholeMs: limitMs ?? config.timeouts.totalMs
       })
-      return yield* decodeReply(reply, readReply(answerTool))
+      return yield* decodeChat(reply, readReply(answerTool, callIds(request)))
     }, Effect.mapError(fault)),
     chatStream: Effect.fnUntraced(function* ({ offer, request }) {
       const { answerTool, body } = yield* Effect.fromResult(lowerChat(request, offer))
       return yield* openStream(endpoint(offer.upstream, "converse-stream"), body, {
-        makeReader: () => makeReader(answerTool),
+        makeReader: () => makeReader(answerTool, callIds(request)),
         makeFrames: () => new BedrockFrames(),
-        readWhole: readReply(answerTool),
-        slug: config.slug,
+        readWhole: readReply(answerTool, callIds(request)),
         fault
       })
     }, Effect.mapError(fault)),

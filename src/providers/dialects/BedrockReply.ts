@@ -7,6 +7,7 @@ import { type ChatReply } from "../../domain/Chat.ts"
 import { type TokenUsage } from "../../domain/Money.ts"
 import { Malformed } from "../Provider.ts"
 import { reportedUsage } from "../Usage.ts"
+import { type CallIds } from "./CallIds.ts"
 import { countOf, isWire, stringOf, type Wire, wiresOf } from "../Wire.ts"
 
 /**
@@ -55,14 +56,16 @@ export const sealedThought = (index: number, data: string): Wire => ({ type: "re
 
 /** A whole reply. `Malformed` when it says nothing at all. `answerTool`: the tool whose arguments are the content. */
 export const readReply =
-  (answerTool: string | null) =>
+  (answerTool: string | null, ids: CallIds) =>
   (body: Wire): ChatReply | Malformed => {
     const message = isWire(body["output"]) ? body["output"]["message"] : null
     const blocks = isWire(message) ? wiresOf(message["content"]) : []
     if (blocks.length === 0 && stringOf(body["stopReason"]) === null)
       return new Malformed({ detail: "empty completion" })
     const said = blocks.map((block) => textOf(block, answerTool)).filter((text) => text !== null)
-    const calls = blocks.flatMap((block) => callOf(block, answerTool))
+    const calls = blocks
+      .flatMap((block) => callOf(block, answerTool))
+      .map((call, at) => ({ ...call, id: ids(call["id"], null, at) }))
     const thoughts = blocks.flatMap((block, index) => thoughtOf(block, index))
     const finish = readFinish(body["stopReason"], calls.length === 0)
     if (finish instanceof Malformed) return finish
@@ -102,7 +105,7 @@ const textOf = ({ citationsContent, text, toolUse }: Wire, answerTool: string | 
 const callOf = ({ toolUse }: Wire, answerTool: string | null): ReadonlyArray<Wire> => {
   if (!isWire(toolUse) || isAnswer(toolUse, answerTool)) return []
   const called = { name: stringOf(toolUse["name"]) ?? "", arguments: JSON.stringify(toolUse["input"] ?? {}) }
-  return [{ id: stringOf(toolUse["toolUseId"]) ?? "", type: "function", function: called }]
+  return [{ id: toolUse["toolUseId"], type: "function", function: called }]
 }
 
 const thoughtOf = ({ reasoningContent: thought }: Wire, index: number): ReadonlyArray<Wire> => {

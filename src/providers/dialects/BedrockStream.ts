@@ -10,8 +10,8 @@ import { type TokenUsage } from "../../domain/Money.ts"
 import { type StreamReader } from "../EventStream.ts"
 import { Malformed, type ProviderReason } from "../Provider.ts"
 import { refusalOf } from "../Refusal.ts"
-import { parseJson } from "../../domain/Json.ts"
-import { isWire, stringOf, type Wire } from "../Wire.ts"
+import { isWire, parseWire, stringOf, type Wire } from "../Wire.ts"
+import { type CallIds } from "./CallIds.ts"
 import { readFinish, readUsage, sealedThought, signedThought } from "./BedrockReply.ts"
 
 // event schema
@@ -35,43 +35,44 @@ const exceptions: Readonly<Record<string, number>> = {
 
 interface StreamState {
   readonly answerTool: string | null
+  readonly ids: CallIds
   /** Tools that are being called, by the place of their block; null as number: the answer itself. */
   readonly tools: Map<number, { readonly number: number | null; hasArguments: boolean }>
   calls: number
   roleSent: boolean
-  finished: boolean
+  /** Held back until the usage is known. */
+  finishReason: string | null
   done: boolean
   usage: TokenUsage | null
-  skipped: number
 }
 
 // step
 
 const step = (state: StreamState, frame: string, out: Array<ChatEvent>): ProviderReason | null => {
-  const event = parseJson(frame)
-  if (!isWire(event)) {
-    state.skipped++
-    return null
-  }
+  const event = parseWire(frame)
+  if (event instanceof Malformed) return event
   for (const [kind, payload] of Object.entries(event)) {
     const status = exceptions[kind] ?? (/exception$|error$/i.test(kind) ? 500 : null)
     if (status !== null) return refusalOf(status, {}, JSON.stringify(payload), 0)
-    if (!isWire(payload)) state.skipped++
-    else if (kind === "metadata") {
+    if (!isWire(payload)) return new Malformed({ detail: "an event that is no object" })
+    if (kind === "metadata") {
       if (isWire(payload["usage"])) state.usage = readUsage(payload["usage"])
-      state.done = state.finished
-    } else if (kind === "messageStop") return finish(state, payload["stopReason"], out)
-    else if (!state.finished) say(state, deltaOf(state, kind, payload), out)
+      state.done = state.finishReason !== null
+    } else if (kind === "messageStop") return finish(state, payload["stopReason"])
+    else if (state.finishReason === null) {
+      const delta = deltaOf(state, kind, payload)
+      if (delta instanceof Malformed) return delta
+      say(state, delta, out)
+    }
   }
   return null
 }
 
-const finish = (state: StreamState, stopReason: unknown, out: Array<ChatEvent>): Malformed | null => {
-  if (state.finished) return null
+const finish = (state: StreamState, stopReason: unknown): Malformed | null => {
+  if (state.finishReason !== null) return null
   const reason = readFinish(stopReason, state.calls === 0)
   if (reason instanceof Malformed) return reason
-  state.finished = true
-  out.push({ _tag: "Choices", choices: [{ index: 0, delta: withRole(state, {}), finish_reason: reason }] })
+  state.finishReason = reason
   return null
 }
 
@@ -87,7 +88,7 @@ const withRole = (state: StreamState, delta: Delta): Delta => {
   return { role: "assistant", ...delta }
 }
 
-const deltaOf = (state: StreamState, kind: string, payload: Wire): Delta | null => {
+const deltaOf = (state: StreamState, kind: string, payload: Wire): Delta | Malformed | null => {
   const place = typeof payload["contentBlockIndex"] === "number" ? payload["contentBlockIndex"] : 0
   switch (kind) {
     case "messageStart":
@@ -112,11 +113,12 @@ const begun = (state: StreamState, place: number, toolUse: unknown): Delta | nul
   }
   const index = state.calls++
   state.tools.set(place, { number: index, hasArguments: false })
-  const id = stringOf(toolUse["toolUseId"]) ?? ""
+  const id = state.ids(toolUse["toolUseId"], null, index)
   return { tool_calls: [{ index, id, type: "function", function: { name, arguments: "" } }] }
 }
 
-const continued = (state: StreamState, place: number, delta: Wire): Delta | null => {
+const continued = (state: StreamState, place: number, delta: Wire): Delta | Malformed | null => {
+  if ("text" in delta && typeof delta["text"] !== "string") return new Malformed({ detail: "a delta without its text" })
   if (typeof delta["text"] === "string") return { content: delta["text"] }
   if (isWire(delta["toolUse"])) return argued(state, place, stringOf(delta["toolUse"]["input"]) ?? "")
   const thought = delta["reasoningContent"]
@@ -140,28 +142,31 @@ const ended = (state: StreamState, place: number): Delta | null =>
   state.tools.get(place)?.hasArguments === false ? argued(state, place, "{}") : null
 
 const close = (state: StreamState): ReadonlyArray<ChatEvent> => [
+  {
+    _tag: "Choices",
+    choices: [{ index: 0, delta: withRole(state, {}), finish_reason: state.finishReason }]
+  },
   { _tag: "End", usage: state.usage, systemFingerprint: null }
 ]
 
 // export
 
 /** `answerTool`: the tool whose arguments are the content. */
-export const makeReader = (answerTool: string | null): StreamReader => {
+export const makeReader = (answerTool: string | null, ids: CallIds): StreamReader => {
   const state: StreamState = {
     answerTool,
+    ids,
     tools: new Map(),
     calls: 0,
     roleSent: false,
-    finished: false,
+    finishReason: null,
     done: false,
-    usage: null,
-    skipped: 0
+    usage: null
   }
   return {
     step: (frame, out) => step(state, frame, out),
     isDone: () => state.done,
-    isComplete: () => state.finished,
-    close: () => close(state),
-    skipped: () => state.skipped
+    isComplete: () => state.finishReason !== null,
+    close: () => close(state)
   }
 }

@@ -7,12 +7,12 @@
 import { Effect, Redacted } from "effect"
 import { type ModelOffer, type ProviderConfig } from "../../domain/Catalog.ts"
 import { type ChatRequest } from "../../domain/Chat.ts"
-import { decodeReply } from "../Decode.ts"
+import { decodeChat, decodeReply } from "../Decode.ts"
 import { openStream } from "../EventStream.ts"
 import { type Provider, ProviderError, type ProviderReason } from "../Provider.ts"
 import { presentable } from "../Refusal.ts"
 import { type Endpoint, type Transport } from "../Transport.ts"
-import { wiresOf } from "../Wire.ts"
+import { callsBefore } from "./CallIds.ts"
 import { batchesOf, joined, readEmbeddings } from "./GeminiEmbeddings.ts"
 import { googleRefusals } from "./GeminiRefusal.ts"
 import { type Asked, readReply } from "./GeminiReply.ts"
@@ -25,7 +25,7 @@ const resourceOf = ({ upstream }: ModelOffer): string => (upstream.includes("/")
 const askedOf = ({ messages, n, parallel_tool_calls }: ChatRequest): Asked => ({
   candidates: n ?? 1,
   parallelCalls: parallel_tool_calls !== false,
-  callsBefore: messages.reduce((count, message) => count + wiresOf(message.tool_calls).length, 0)
+  callsBefore: callsBefore(messages)
 })
 
 /** A key without a header of its own goes into `x-goog-api-key`: in `authorization` Google takes only tokens. */
@@ -56,7 +56,7 @@ export const makeGemini = (config: ProviderConfig, transport: Transport["Service
         Effect.flatMap((body) =>
           endpointOf(offer, "generateContent").post(body, { wholeMs: limitMs ?? config.timeouts.totalMs })
         ),
-        Effect.flatMap((reply) => decodeReply(reply, (body) => readReply(body, askedOf(request)), googleRefusals)),
+        Effect.flatMap((reply) => decodeChat(reply, (body) => readReply(body, askedOf(request)), googleRefusals)),
         Effect.mapError(fault)
       ),
     chatStream: ({ offer, request }) =>
@@ -66,7 +66,6 @@ export const makeGemini = (config: ProviderConfig, transport: Transport["Service
             makeReader: () => makeReader(askedOf(request)),
             readWhole: (reply) => readReply(reply, askedOf(request)),
             refusals: googleRefusals,
-            slug: config.slug,
             fault
           })
         ),

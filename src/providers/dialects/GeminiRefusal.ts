@@ -6,7 +6,7 @@
 import { type IncomingHttpHeaders } from "node:http"
 import { type Refusals } from "../Decode.ts"
 import { type ProviderReason } from "../Provider.ts"
-import { refusalOf } from "../Refusal.ts"
+import { refusalInside, refusalOf } from "../Refusal.ts"
 import { parseJson } from "../../domain/Json.ts"
 import { countOf, isWire, stringOf, type Wire, wiresOf } from "../Wire.ts"
 
@@ -45,7 +45,7 @@ const googleRefusal = (status: number, headers: IncomingHttpHeaders, text: strin
 /** The reason of an error object inside a 200 or a stream event; null when there is none. */
 export const googleRefusalInside = (body: Wire): ProviderReason | null => {
   const error = body["error"]
-  if (!isWire(error)) return null
+  if (!isWire(error)) return refusalInside(body)
   return googleRefusal(countOf(error["code"]) ?? 500, {}, JSON.stringify({ error }), 0)
 }
 

@@ -75,13 +75,19 @@ interface Said {
   readonly calls: ReadonlyArray<ToolCallDelta>
 }
 
-export const readParts = (candidate: Wire, responseId: string | null, calls: number, asked: Asked): Said => {
+export const readParts = (
+  candidate: Wire,
+  responseId: string | null,
+  calls: number,
+  asked: Asked
+): Said | Malformed => {
+  const turn = candidate["content"]
   let content = ""
   let reasoning = ""
   const called: Array<ToolCallDelta> = []
-  const turn = candidate["content"]
   for (const part of isWire(turn) ? wiresOf(turn["parts"]) : []) {
-    const text = stringOf(part["text"])
+    const text = part["text"] ?? null
+    if (text !== null && typeof text !== "string") return new Malformed({ detail: "a part without its text" })
     if (text !== null && part["thought"] === true) reasoning += text
     else if (text !== null) content += text
     const call = part["functionCall"]
@@ -134,7 +140,9 @@ export const readReply = (body: Wire, asked: Asked): ChatReply | Malformed | Rej
   if (candidates.length === 0) return blockOf(body) ?? new Malformed({ detail: "empty completion" })
   const choices: Array<ReplyChoice> = []
   for (const [at, candidate] of candidates.entries()) {
-    const { calls, content, reasoning } = readParts(candidate, responseId, 0, asked)
+    const said = readParts(candidate, responseId, 0, asked)
+    if (said instanceof Malformed) return said
+    const { calls, content, reasoning } = said
     const native = stringOf(candidate["finishReason"])
     const finish = native === null ? null : finishOf(native, calls.length > 0)
     if (finish instanceof Malformed) return finish

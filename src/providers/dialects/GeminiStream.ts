@@ -6,8 +6,7 @@ import { type ChatEvent, type ChoiceDelta, type Delta } from "../../domain/Chat.
 import { type TokenUsage } from "../../domain/Money.ts"
 import { type StreamReader } from "../EventStream.ts"
 import { Malformed, type ProviderReason } from "../Provider.ts"
-import { parseJson } from "../../domain/Json.ts"
-import { isWire, stringOf, type Wire, wiresOf } from "../Wire.ts"
+import { isWire, parseWire, stringOf, type Wire, wiresOf } from "../Wire.ts"
 import { googleRefusalInside } from "./GeminiRefusal.ts"
 import { type Asked, blockOf, finishOf, indexOf, readLogprobs, readParts, readUsage } from "./GeminiReply.ts"
 
@@ -25,17 +24,15 @@ interface StreamState {
   responseId: string | null
   modelVersion: string | null
   usage: TokenUsage | null
-  skipped: number
 }
 
 // step
 
 const step = (state: StreamState, data: string, out: Array<ChatEvent>): ProviderReason | null => {
-  const body = parseJson(data)
-  if (!isWire(body)) {
-    state.skipped++
-    return null
-  }
+  // OpenAI's terminator, as some proxies add it.
+  if (data === "[DONE]") return null
+  const body = parseWire(data)
+  if (body instanceof Malformed) return body
   const refusal = googleRefusalInside(body)
   if (refusal !== null) return refusal
   state.responseId ??= stringOf(body["responseId"])
@@ -67,7 +64,9 @@ const readCandidate = (state: StreamState, candidate: Wire, at: number): ChoiceD
   const index = indexOf(candidate, at)
   const choice = state.choices.get(index) ?? { roleSent: false, calls: 0, finish: null }
   state.choices.set(index, choice)
-  const { calls, content, reasoning } = readParts(candidate, state.responseId, choice.calls, state.asked)
+  const said = readParts(candidate, state.responseId, choice.calls, state.asked)
+  if (said instanceof Malformed) return said
+  const { calls, content, reasoning } = said
   choice.calls += calls.length
   const native = stringOf(candidate["finishReason"])
   const finish = native === null ? null : finishOf(native, choice.calls > 0)
@@ -111,8 +110,7 @@ export const makeReader = (asked: Asked): StreamReader => {
     choices: new Map(),
     responseId: null,
     modelVersion: null,
-    usage: null,
-    skipped: 0
+    usage: null
   }
   return {
     step: (event, out) => step(state, event, out),
@@ -120,7 +118,6 @@ export const makeReader = (asked: Asked): StreamReader => {
     isComplete: (broke) =>
       state.choices.size >= (broke ? asked.candidates : 1) &&
       [...state.choices.values()].every((choice) => choice.finish !== null),
-    close: () => close(state),
-    skipped: () => state.skipped
+    close: () => close(state)
   }
 }

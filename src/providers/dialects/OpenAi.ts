@@ -9,11 +9,12 @@ import { Effect, Redacted } from "effect"
 import { type ModelOffer, type ProviderConfig } from "../../domain/Catalog.ts"
 import { type ChatRequest, outputLimit } from "../../domain/Chat.ts"
 import { type EmbeddingRequest } from "../../domain/Embedding.ts"
-import { decodeReply } from "../Decode.ts"
+import { decodeChat, decodeReply } from "../Decode.ts"
 import { openStream } from "../EventStream.ts"
 import { type Provider, ProviderError, type ProviderReason } from "../Provider.ts"
 import { presentable } from "../Refusal.ts"
 import { type Transport } from "../Transport.ts"
+import { callIds } from "./CallIds.ts"
 import { type Parameters } from "./Parameters.ts"
 import { readEmbeddings, readReply } from "./OpenAiReply.ts"
 import { makeReader } from "./OpenAiStream.ts"
@@ -101,14 +102,13 @@ export const makeOpenAi = (config: ProviderConfig, transport: Transport["Service
     keepsLimits: true,
     chat: ({ limitMs, offer, request }) =>
       chat.post(chatBody(request, offer, config, false), { wholeMs: limitMs ?? config.timeouts.totalMs }).pipe(
-        Effect.flatMap((reply) => decodeReply(reply, readReply)),
+        Effect.flatMap((reply) => decodeChat(reply, (body) => readReply(body, callIds(request)))),
         Effect.mapError(fault)
       ),
     chatStream: ({ offer, request }) =>
       openStream(chat, chatBody(request, offer, config, true), {
-        makeReader: () => makeReader(request.n ?? 1),
-        readWhole: readReply,
-        slug: config.slug,
+        makeReader: () => makeReader(request.n ?? 1, callIds(request)),
+        readWhole: (body) => readReply(body, callIds(request)),
         fault
       }).pipe(Effect.mapError(fault)),
     embed: ({ offer, request }) =>

@@ -7,6 +7,8 @@ import { type EmbeddingReply } from "../../domain/Embedding.ts"
 import { type TokenUsage } from "../../domain/Money.ts"
 import { Malformed } from "../Provider.ts"
 import { promptUsage, remainder, reportedUsage } from "../Usage.ts"
+import { type CallIds } from "./CallIds.ts"
+import { withArguments } from "./OpenAiCalls.ts"
 import { countOf, isWire, stringOf, type Wire, wiresOf } from "../Wire.ts"
 
 /**
@@ -38,36 +40,53 @@ export const readUsage = (usage: unknown): TokenUsage | null => {
 
 /**
  * Puts the text members of a message or delta right, in place: `reasoning_content` is reasoning, content in parts is
- * joined.
+ * joined. Content that is no text in any form makes no sense.
  */
-export const readText = (message: Wire): void => {
+export const readText = (message: Wire): Malformed | null => {
   const reasoning = message["reasoning_content"]
   if (reasoning !== undefined) {
     if (typeof reasoning === "string") message["reasoning"] ??= reasoning
     delete message["reasoning_content"]
   }
   const content = message["content"]
-  if (!Array.isArray(content)) return
+  if (typeof content === "string" || content === null || content === undefined) return null
+  if (!Array.isArray(content)) return new Malformed({ detail: "content that is no text" })
   const parts = wiresOf(content)
   const thought = parts.flatMap((part) => (part["type"] === "thinking" ? wiresOf(part["thinking"]) : []))
   message["content"] = joined(parts)
   if (thought.length > 0) message["reasoning"] ??= joined(thought)
+  return null
 }
 
 const joined = (parts: ReadonlyArray<Wire>): string => parts.map((part) => stringOf(part["text"]) ?? "").join("")
 
 /** A completion. `Malformed` when it has no choice, or none that says anything. */
-export const readReply = (body: Wire): ChatReply | Malformed => {
-  const choices = wiresOf(body["choices"]).map(readChoice)
+export const readReply = (body: Wire, ids: CallIds): ChatReply | Malformed => {
+  const choices: Array<ReplyChoice> = []
+  for (const [at, choice] of wiresOf(body["choices"]).entries()) {
+    const read = readChoice(choice, at, (id, index) => ids(id, body["id"], index))
+    if (read instanceof Malformed) return read
+    choices.push(read)
+  }
   if (choices.every(isEmpty)) return new Malformed({ detail: "empty completion" })
   return { choices, usage: readUsage(body["usage"]), systemFingerprint: stringOf(body["system_fingerprint"]) }
 }
 
-const readChoice = (choice: Wire, at: number): ReplyChoice => {
-  const wire = isWire(choice["message"]) ? choice["message"] : {}
-  readText(wire)
+/** What a choice says: in a message, or in what other forms of reply have in its place, a delta or a bare text. */
+export const messageOf = ({ delta, message, text }: Wire): Wire =>
+  isWire(message) ? message : isWire(delta) ? delta : typeof text === "string" ? { content: text } : {}
+
+const readChoice = (
+  wireChoice: Wire,
+  at: number,
+  idOf: (id: unknown, index: number) => string
+): ReplyChoice | Malformed => {
+  const wire = messageOf(wireChoice)
+  const fault = readText(wire)
+  if (fault !== null) return fault
+  const { delta: _delta, message: _message, text: _text, ...choice } = wireChoice
   const { reasoning, refusal, tool_calls, ...rest } = wire
-  const calls = wiresOf(tool_calls)
+  const calls = wiresOf(tool_calls).map((call, index) => ({ ...withArguments(call), id: idOf(call["id"], index) }))
   return {
     ...choice,
     index: typeof choice["index"] === "number" ? choice["index"] : at,

@@ -8,10 +8,12 @@ import { type TokenUsage } from "../../domain/Money.ts"
 import { type StreamReader } from "../EventStream.ts"
 import { Malformed, type ProviderReason } from "../Provider.ts"
 import { refusalInside } from "../Refusal.ts"
-import { parseJson } from "../../domain/Json.ts"
-import { isWire, stringOf, type Wire, wiresOf } from "../Wire.ts"
+import { isWire, parseWire, stringOf, type Wire, wiresOf } from "../Wire.ts"
+import { saysSomething } from "../Words.ts"
 import { AlikeChunks } from "./AlikeChunks.ts"
-import { readText, readUsage } from "./OpenAiReply.ts"
+import { type CallIds } from "./CallIds.ts"
+import { OpenAiCalls } from "./OpenAiCalls.ts"
+import { messageOf, readText, readUsage } from "./OpenAiReply.ts"
 
 // state
 
@@ -20,35 +22,37 @@ interface ChoiceState {
   roleSent: boolean
   /** The chunk with the finish reason, once it came. */
   last: ChoiceDelta | null
-  /** Ids of the tool calls seen, in order: what numbers the calls of a vendor that does not number them. */
-  readonly toolCallIds: Array<string>
+  /** Its delta said something. */
+  said: boolean
+  readonly calls: OpenAiCalls
 }
 
 interface StreamState {
   /** How many choices the request asked for. */
   readonly asked: number
+  readonly ids: CallIds
   readonly choices: Map<number, ChoiceState>
+  responseId: unknown
   usage: TokenUsage | null
   systemFingerprint: string | null
   /** `[DONE]` came, or usage after the last finish reason, which nothing follows. */
   done: boolean
   /** Something that counts came: text, a call, a finish reason. */
   said: boolean
-  /** Events that were no JSON, and were left out. */
-  skipped: number
   readonly alike: AlikeChunks
   /** What a chunk says that is like the one learned from; its text is another. */
   pattern: { readonly choice: ChoiceDelta; readonly state: ChoiceState } | null
 }
 
-const makeState = (asked: number): StreamState => ({
+const makeState = (asked: number, ids: CallIds): StreamState => ({
   asked,
+  ids,
+  responseId: null,
   choices: new Map(),
   usage: null,
   systemFingerprint: null,
   done: false,
   said: false,
-  skipped: 0,
   alike: new AlikeChunks(),
   pattern: null
 })
@@ -75,15 +79,13 @@ const step = (state: StreamState, data: string, out: Array<ChatEvent>): Provider
     out.push({ _tag: "Choices", choices: [{ ...choice, delta: { ...choice.delta, content: text } }] })
     return null
   }
-  const chunk = parseJson(data)
-  if (!isWire(chunk)) {
-    state.skipped++
-    return null
-  }
+  const chunk = parseWire(data)
+  if (chunk instanceof Malformed) return chunk
   const refusal = refusalInside(chunk)
   if (refusal !== null) return refusal
   if (isWire(chunk["usage"])) state.usage = readUsage(chunk["usage"])
   state.systemFingerprint ??= stringOf(chunk["system_fingerprint"])
+  state.responseId ??= chunk["id"]
   if (!Array.isArray(chunk["choices"]) || chunk["choices"].length === 0) {
     state.done = isWire(chunk["usage"]) && isComplete(state, true)
     return null
@@ -91,6 +93,7 @@ const step = (state: StreamState, data: string, out: Array<ChatEvent>): Provider
   const choices: Array<ChoiceDelta> = []
   for (const [at, wire] of wiresOf(chunk["choices"]).entries()) {
     const choice = readChoice(state, wire, at)
+    if (choice instanceof Malformed) return choice
     if (choice !== null) choices.push(choice)
   }
   if (choices.length > 0) out.push({ _tag: "Choices", choices })
@@ -118,13 +121,18 @@ const contentOf = (chunk: unknown): unknown => {
 }
 
 /**
- * The last events of a stream that ended by itself with `[DONE]` or with every choice finished. A choice that `[DONE]`
- * left without a finish reason gets `stop`: the provider said that it was done.
+ * The last events of a stream that ended by itself with `[DONE]` or with every choice finished. Where no choice has a
+ * finish reason before `[DONE]` the provider writes none, and it said that it was done: they get `stop`, or `tool_calls`.
+ * Where another choice has one, the missing one is lost.
  */
 const close = (state: StreamState): ReadonlyArray<ChatEvent> | Malformed => {
   if (!state.said) return new Malformed({ detail: "empty completion" })
-  const choices = [...state.choices.values()].map(
-    ({ index, last }): ChoiceDelta => last ?? { index, delta: {}, finish_reason: "stop" }
+  const all = [...state.choices.values()]
+  if (all.some(({ last }) => last === null) && all.some(({ last }) => last !== null))
+    return new Malformed({ detail: "a choice without a finish reason" })
+  const choices = all.map(
+    ({ calls, index, last }): ChoiceDelta =>
+      last ?? { index, delta: {}, finish_reason: calls.isEmpty ? "stop" : "tool_calls" }
   )
   return [
     { _tag: "Choices", choices },
@@ -133,16 +141,18 @@ const close = (state: StreamState): ReadonlyArray<ChatEvent> | Malformed => {
 }
 
 /** One choice of one chunk; null when there is nothing to pass on yet. */
-const readChoice = (state: StreamState, wire: Wire, at: number): ChoiceDelta | null => {
+const readChoice = (state: StreamState, wire: Wire, at: number): ChoiceDelta | Malformed | null => {
   const index = typeof wire["index"] === "number" ? wire["index"] : at
   let choice = state.choices.get(index)
   if (choice === undefined) {
-    choice = { index, roleSent: false, last: null, toolCallIds: [] }
+    choice = { index, roleSent: false, last: null, said: false, calls: new OpenAiCalls(state.ids) }
     state.choices.set(index, choice)
   }
-  const delta = isWire(wire["delta"]) ? readDelta(wire["delta"], choice) : {}
+  const delta = readDelta(deltaOf(wire, choice), choice, state.responseId)
+  if (delta instanceof Malformed) return delta
   const reason = stringOf(wire["finish_reason"]) || null
-  state.said ||= reason !== null || saysSomething(delta)
+  choice.said ||= saysSomething(delta)
+  state.said ||= reason !== null || choice.said
   if (reason === null && choice.last === null) return Object.assign(wire, { index, delta, finish_reason: null })
   const isSilent = !saysSomething(delta)
   if (choice.last === null)
@@ -150,50 +160,43 @@ const readChoice = (state: StreamState, wire: Wire, at: number): ChoiceDelta | n
   return isSilent ? null : Object.assign(wire, { index, delta, finish_reason: null })
 }
 
-/** Any member but the role that is neither null nor empty. */
-const saysSomething = (delta: Delta): boolean => {
-  for (const name in delta) {
-    const value = delta[name]
-    if (name !== "role" && value !== null && value !== undefined && value !== "") return true
-  }
-  return false
+/**
+ * The delta of a choice, taken out of its other forms: some vendors write a message beside each delta, and some the whole
+ * reply as the only chunk. What stands beside a delta that says something, or after one that did, says it again.
+ */
+const deltaOf = (wire: Wire, { said }: ChoiceState): Wire => {
+  const { delta, message, text } = wire
+  if (message === undefined && text === undefined) return isWire(delta) ? delta : {}
+  delete wire["message"]
+  delete wire["text"]
+  if (isWire(delta) && (said || saysSomething(delta))) return delta
+  return said ? {} : messageOf({ message, text, delta })
 }
 
-const readDelta = (delta: Wire, choice: ChoiceState): Delta => {
+const readDelta = (delta: Wire, choice: ChoiceState, responseId: unknown): Delta | Malformed => {
   if (delta["role"] !== undefined) {
     if (choice.roleSent || delta["role"] === null) delete delta["role"]
     else choice.roleSent = true
   }
-  readText(delta)
+  const fault = readText(delta)
+  if (fault !== null) return fault
   if (delta["tool_calls"] !== undefined) {
     const calls = wiresOf(delta["tool_calls"])
     if (calls.length === 0) delete delta["tool_calls"]
-    else delta["tool_calls"] = calls.map((call) => numbered(call, choice))
+    else delta["tool_calls"] = calls.map((call) => choice.calls.number(call, responseId))
   }
   return delta
-}
-
-/** A call without an index continues the last one, unless it brings a new id. */
-const numbered = (call: Wire, { toolCallIds }: ChoiceState): Wire => {
-  const id = stringOf(call["id"])
-  if (id !== null && id !== "" && !toolCallIds.includes(id)) toolCallIds.push(id)
-  if (typeof call["index"] !== "number") {
-    const known = id === null ? -1 : toolCallIds.indexOf(id)
-    call["index"] = known >= 0 ? known : Math.max(0, toolCallIds.length - 1)
-  }
-  return call
 }
 
 // export
 
 /** Reads a stream of which `asked` choices were asked. */
-export const makeReader = (asked: number): StreamReader => {
-  const state = makeState(asked)
+export const makeReader = (asked: number, ids: CallIds): StreamReader => {
+  const state = makeState(asked, ids)
   return {
     step: (event, out) => step(state, event, out),
     isDone: () => state.done,
     isComplete: (broke) => isComplete(state, broke),
-    close: () => close(state),
-    skipped: () => state.skipped
+    close: () => close(state)
   }
 }

@@ -42,7 +42,7 @@ export interface Received {
   /** With its query. */
   readonly path: string
   readonly headers: Readonly<Record<string, string | ReadonlyArray<string> | undefined>>
-  /** The body's `model`; empty when it had none. */
+  /** The body's `model`, or that of the path; empty when there was none. */
   readonly model: string
   /** Parsed, if it was JSON. */
   readonly body: unknown

@@ -125,8 +125,10 @@ const server = createServer({ keepAliveTimeout: 60_000, requestTimeout: 0 }, (re
   void receive(request).then(
     (rawBody) => {
       const body = parse(rawBody)
-      const model =
+      const named =
         typeof body === "object" && body !== null && "model" in body && typeof body.model === "string" ? body.model : ""
+      // Gemini and Bedrock have it in the path.
+      const model = named || decodeURIComponent(/\/models?\/([^/:?]+)/.exec(request.url ?? "")?.[1] ?? "")
       const received = {
         id: requests.length,
         method: request.method ?? "",

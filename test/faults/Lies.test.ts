@@ -1,0 +1,201 @@
+/**
+ * Providers that lie, in every dialect and every mode: whole at both ends, streamed at both ends, and gathered here out of a stream. A
+ * client never gets an empty or a damaged answer as a good one; there is one generation, and it says what happened.
+ */
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { type Behaviour } from "../support/upstream/Behaviour.ts"
+import { assertFallback, healthyText } from "./answers.ts"
+import { answering, behind, type Member, type Mode, type Reply, useUpstream } from "./gateway.ts"
+import { deepMember, streaming, TOKENS, type Tongue, tongues, whole } from "./lies.ts"
+
+const upstream = useUpstream()
+
+/** `mix`: the client asks for JSON, and the provider is asked for a stream. */
+type Way = "JSON" | "stream" | "mix"
+type Dialect = keyof typeof tongues
+
+const modeOf = (way: Way): Mode => (way === "stream" ? "stream" : "JSON")
+
+/** Asks `alpha`, which lies, with `beta` behind it. */
+const ask = Effect.fnUntraced(function* (
+  dialect: Dialect,
+  way: Way,
+  does: Behaviour,
+  more: Partial<Record<"alpha" | "beta", Partial<Member>>> = {}
+) {
+  const mix = way === "mix" ? { maxCompletionTokens: null, timeouts: { firstTokenMs: 1_000 } } : {}
+  const gateway = yield* behind(upstream(), {
+    alpha: { does, dialect, ...mix, ...more.alpha },
+    beta: { does: answering(modeOf(way)), ...more.beta }
+  })
+  const reply = yield* gateway.ask(modeOf(way))
+  assert.lengthOf(yield* gateway.receipts, 1)
+  // Whatever happened: no answer without a word that somebody pays for.
+  if (reply.status === 200 && reply.error === undefined) assert.notStrictEqual(reply.content, "")
+  const [call] = yield* gateway.calls("alpha")
+  const isStream = call?.path.includes("stream") === true || call?.rawBody.includes('"stream":true') === true
+  assert.strictEqual(isStream, way !== "JSON")
+  return reply
+})
+
+interface Lie {
+  /** How it goes before anything reached the client. */
+  readonly before?: (tongue: Tongue) => Behaviour
+  /** The same after a text. */
+  readonly after?: (tongue: Tongue) => Behaviour
+  /** In place of a whole reply. */
+  readonly inJson?: (tongue: Tongue) => Behaviour
+  readonly only?: Dialect
+}
+
+const choices = (...members: ReadonlyArray<object>): string =>
+  JSON.stringify({ choices: members, usage: { prompt_tokens: 9, completion_tokens: TOKENS } })
+const event = (...members: ReadonlyArray<object>): string => `data: ${choices(...members)}\n\n`
+const failed = { finish_reason: "error", error: { code: 502, message: "provider disconnected" } }
+
+const lies: Readonly<Record<string, Lie>> = {
+  "a torn chunk": {
+    before: (tongue) => streaming(tongue, [...tongue.begin, tongue.torn, tongue.said("to eat"), ...tongue.end]),
+    after: (tongue) =>
+      streaming(tongue, [...tongue.begin, tongue.said("Hel"), tongue.torn, tongue.said("to eat"), ...tongue.end])
+  },
+  "an error event": {
+    before: (tongue) => streaming(tongue, [...tongue.begin, tongue.error, ...tongue.end]),
+    after: (tongue) => streaming(tongue, [...tongue.begin, tongue.said("Hel"), tongue.error, ...tongue.end])
+  },
+  "JSON nested 20,000 deep": {
+    before: (tongue) => streaming(tongue, [...tongue.begin, tongue.deep(5_000), ...tongue.end]),
+    after: (tongue) => streaming(tongue, [...tongue.begin, tongue.said("Hel"), tongue.deep(5_000), ...tongue.end]),
+    inJson: (tongue) => whole(tongue.whole("hi", deepMember(20_000)))
+  },
+  "words that are counted and not said": {
+    before: (tongue) => streaming(tongue, [...tongue.begin, ...tongue.end]),
+    inJson: (tongue) => whole(tongue.whole(""))
+  },
+  "a text that is a number": {
+    before: (tongue) => streaming(tongue, [...tongue.begin, tongue.said(5), ...tongue.end]),
+    after: (tongue) => streaming(tongue, [...tongue.begin, tongue.said("Hel"), tongue.said(5), ...tongue.end]),
+    inJson: (tongue) => whole(tongue.whole(5))
+  },
+  "a text that is an object": {
+    before: (tongue) => streaming(tongue, [...tongue.begin, tongue.said({ a: 1 }), ...tongue.end]),
+    inJson: (tongue) => whole(tongue.whole({ a: 1 }))
+  },
+  "a failure inside a choice": {
+    only: "openai",
+    before: (tongue) => streaming(tongue, [event({ index: 0, delta: { content: "" }, ...failed }), ...tongue.end]),
+    after: (tongue) =>
+      streaming(tongue, [tongue.said("Hel"), event({ index: 0, delta: { content: "" }, ...failed }), ...tongue.end]),
+    inJson: () => whole(choices({ index: 0, message: { role: "assistant", content: "" }, ...failed }))
+  },
+  "a finish reason that is a failure": {
+    only: "openai",
+    before: (tongue) => streaming(tongue, [event({ index: 0, delta: {}, finish_reason: "error" }), ...tongue.end]),
+    after: (tongue) => streaming(tongue, [tongue.said("Hel"), event({ index: 0, delta: {}, finish_reason: "error" })]),
+    inJson: () => whole(choices({ index: 0, message: { content: "Hel" }, finish_reason: "error" }))
+  }
+}
+
+const rows = (["openai", "anthropic", "gemini", "bedrock"] as const).flatMap((dialect) =>
+  Object.entries(lies).flatMap(([name, lie]) =>
+    (["JSON", "stream", "mix"] as const).flatMap((way) => {
+      const does = way === "JSON" ? lie.inJson : lie.before
+      return does === undefined || (lie.only ?? dialect) !== dialect ? [] : [{ dialect, name, way, does }]
+    })
+  )
+)
+const later = (["openai", "anthropic", "gemini", "bedrock"] as const).flatMap((dialect) =>
+  Object.entries(lies).flatMap(([name, { after, only = dialect }]) =>
+    after === undefined || only !== dialect ? [] : [{ dialect, name, does: after }]
+  )
+)
+
+describe("before the first token: the fallback answers", () => {
+  it.live.each(rows)("$dialect, $way: $name", ({ dialect, does, way }) =>
+    Effect.gen(function* () {
+      assertFallback(modeOf(way), yield* ask(dialect, way, does(tongues[dialect])), { status: "error" })
+    })
+  )
+})
+
+const assertBroken = (reply: Reply) => {
+  assert.strictEqual(reply.status, 200)
+  assert.strictEqual(reply.content, "Hel")
+  assert.deepStrictEqual(reply.finishReasons, ["error"])
+  assert.strictEqual(reply.error?.type, "provider_error")
+  assert.isTrue(reply.isDone)
+  assert.strictEqual(reply.receipt?.error_type, "provider_error")
+}
+
+describe("after a text", () => {
+  it.live.each(later)("$dialect: $name ends the stream with its error", ({ dialect, does }) =>
+    Effect.gen(function* () {
+      assertBroken(yield* ask(dialect, "stream", does(tongues[dialect])))
+    })
+  )
+
+  it.live.each(later)("$dialect: $name: another goes on", ({ dialect, does }) =>
+    Effect.gen(function* () {
+      const rest = answering("stream", "lo from the other side")
+      const reply = yield* ask(dialect, "stream", does(tongues[dialect]), { beta: { does: rest, prefill: true } })
+      assert.isUndefined(reply.error)
+      assert.strictEqual(reply.content, healthyText)
+      assert.deepStrictEqual(reply.finishReasons, ["stop"])
+      assert.deepInclude(reply.receipt?.attempts[0], { provider: "alpha", status: "error" })
+    })
+  )
+
+  it.live.each(later)("$dialect: $name costs a gathered answer the provider", ({ dialect, does }) =>
+    Effect.gen(function* () {
+      assertFallback("JSON", yield* ask(dialect, "mix", does(tongues[dialect])), { status: "error" })
+    })
+  )
+})
+
+describe("read for what it is", () => {
+  const message = { role: "assistant", content: healthyText }
+  const forms: Readonly<Record<string, Partial<Record<Way, Behaviour>>>> = {
+    "a whole reply as the only event": {
+      stream: { chunks: [event({ index: 0, message, finish_reason: "stop" }), "data: [DONE]\n\n"] },
+      mix: { chunks: [event({ index: 0, message, finish_reason: "stop" }), "data: [DONE]\n\n"] }
+    },
+    "a message of nothing beside each delta": {
+      stream: { chunks: [event({ index: 0, delta: message, message: null, finish_reason: "stop" })] },
+      mix: { chunks: [event({ index: 0, delta: message, message: null, finish_reason: "stop" })] }
+    },
+    "a bare text in a whole reply": { JSON: whole(choices({ index: 0, text: healthyText, finish_reason: "stop" })) },
+    "a delta in a whole reply": { JSON: whole(choices({ index: 0, delta: message, finish_reason: "stop" })) }
+  }
+  const cases = Object.entries(forms).flatMap(([name, ways]) =>
+    Object.entries(ways).map(([way, does]) => ({ name, way: way as Way, does }))
+  )
+  it.live.each(cases)("$name ($way)", ({ does, way }) =>
+    Effect.gen(function* () {
+      const reply = yield* ask("openai", way, does)
+      assert.strictEqual(reply.content, healthyText)
+      assert.deepStrictEqual(reply.finishReasons, ["stop"])
+      assert.isUndefined(reply.error)
+      assert.strictEqual(reply.receipt?.provider, "alpha")
+    })
+  )
+})
+
+describe("alive after the reason to stop", () => {
+  const cases = (["openai", "anthropic", "gemini", "bedrock"] as const).flatMap((dialect) =>
+    (["stream", "mix"] as const).map((way) => ({ dialect, way }))
+  )
+  it.live.each(cases)("$dialect, $way: pings are listened to for two seconds", ({ dialect, way }) =>
+    Effect.gen(function* () {
+      const tongue: Tongue = tongues[dialect]
+      const pings = Array.from({ length: 40 }, () => [tongue.ping, { waitMs: 300 }]).flat()
+      const does = streaming(tongue, [...tongue.begin, tongue.said(healthyText), ...tongue.finished, ...pings], "hang")
+      const reply = yield* ask(dialect, way, does)
+      assert.strictEqual(reply.content, healthyText)
+      assert.deepStrictEqual(reply.finishReasons, ["stop"])
+      assert.isUndefined(reply.error)
+      assert.strictEqual(reply.receipt?.provider, "alpha")
+      assert.isBelow(reply.tookMs, 8_000)
+    })
+  )
+})
