@@ -13,6 +13,8 @@ import { isWire, stringOf, type Wire, wiresOf } from "./Wire.ts"
 const MESSAGE_LIMIT = 500
 /** Whoever asks for more patience than a day gets a day. */
 const LONGEST_WAIT_MS = 86_400_000
+/** How much of an error's words is looked at, in UTF-16 code units. */
+const READ_LIMIT = 4_096
 const rejections = new Set([400, 404, 413, 415, 422])
 /** Codes and types by which an error object names its kind, and the status each stands for. */
 const kinds: Readonly<Record<string, number>> = {
@@ -26,6 +28,8 @@ const kinds: Readonly<Record<string, number>> = {
   billing_error: 402,
   rate_limit_exceeded: 429,
   rate_limit_error: 429,
+  ThrottlingException: 429,
+  ServiceQuotaExceededException: 429,
   overloaded_error: 503,
   invalid_request_error: 400,
   context_length_exceeded: 400,
@@ -38,8 +42,10 @@ const kinds: Readonly<Record<string, number>> = {
 }
 /** Finish reasons by which OpenRouter, DeepSeek, GLM and vLLM say that the provider failed. */
 const failures = new Set<unknown>(["error", "insufficient_system_resource", "network_error", "abort"])
+/** What an error object says of itself that counts more than the reply's status. */
+const overriding = new Set<number | null>([401, 402, 429])
 const contextMessages =
-  /maximum context length|context[ _](length|window|limit)|prompt is too long|input is too long|too many (input )?tokens|reduce the length of/i
+  /maximum (context|prompt) length|context[ _](length|window|limit|size)|prompt is too long|input is too long|too many (input )?tokens|reduce the length of|exceeds the maximum (number of |input )?token/i
 
 /** An error object as vendors write it, its members read leniently. */
 interface ErrorFields {
@@ -48,6 +54,8 @@ interface ErrorFields {
   readonly code: string | null
   /** The status that the object itself names, by number or by kind. */
   readonly status: number | null
+  /** The member of the request that is at fault, though the status blames our account. */
+  readonly own: "messages" | "max_tokens" | null
 }
 
 /** The reason of a reply whose status is not 2xx. `nowMs` is what a `Retry-After` date is measured against. */
@@ -59,9 +67,8 @@ export const refusalOf = (
 ): ProviderReason => {
   const body = parseJson(text)
   if (status === 404 && body === undefined) return new ServerFault({ status, retryAfterMs: null })
-  const fields = fieldsOf(body)
-  const credentials = fields.status === 401 || fields.status === 402 ? fields.status : null
-  return reasonOf(credentials === null ? status : credentials, status, fields, retryAfterOf(headers, nowMs))
+  const fields = fieldsOf(body === undefined ? plainText(text) : body)
+  return reasonOf(overriding.has(fields.status) ? fields.status : status, status, fields, retryAfterOf(headers, nowMs))
 }
 
 /** The reason of an error object inside a 200 or a stream event, or inside a choice of it; null when there is none in `body`. */
@@ -93,29 +100,80 @@ export const presentable = (reason: ProviderReason, key: string | null): Provide
   return new Rejected({ status, message: message.slice(0, MESSAGE_LIMIT), param, code, contextLength })
 }
 
-const reasonOf = (meant: number, status: number, fields: ErrorFields, retryAfterMs: number | null): ProviderReason => {
+const reasonOf = (
+  meant: number | null,
+  status: number,
+  fields: ErrorFields,
+  retryAfterMs: number | null
+): ProviderReason => {
+  const own = meant === 402 || meant === 403 ? fields.own : null
+  if (own !== null) {
+    const message = fields.message ?? `the provider answered ${status}`
+    return new Rejected({ status, message, param: own, code: fields.code, contextLength: false })
+  }
   if (meant === 401 || meant === 402 || meant === 403) return new CredentialsRefused({ status })
   if (meant === 429 || (meant === 503 && retryAfterMs !== null)) return new Throttled({ status, retryAfterMs })
-  if (!rejections.has(meant)) return new ServerFault({ status, retryAfterMs })
+  if (meant === null || !rejections.has(meant)) return new ServerFault({ status, retryAfterMs })
   const message = fields.message ?? `the provider answered ${status}`
   const contextLength = fields.code === "context_length_exceeded" || contextMessages.test(message)
   return new Rejected({ status, message, param: fields.param, code: fields.code, contextLength })
 }
 
-/** `{error: {…}}`, `{error: "…"}`, `{object: "error", message}` and FastAPI's `{detail}`. */
+/** An error object in any of the forms that vendors give it: see `wordsOf`. */
 const fieldsOf = (body: unknown): ErrorFields => {
-  if (!isWire(body)) return { message: null, param: null, code: null, status: null }
-  const error = isWire(body["error"]) ? body["error"] : body
-  const [first] = wiresOf(body["detail"])
+  const [first] = Array.isArray(body) ? wiresOf(body) : [body]
+  if (!isWire(first)) return { message: wordsOf(body), param: null, code: null, status: null, own: null }
+  const [listed] = wiresOf(first["errors"])
+  const error = isWire(first["error"]) ? first["error"] : (listed ?? first)
   const code = typeof error["code"] === "number" ? String(error["code"]) : stringOf(error["code"])
-  const type = stringOf(error["type"])
+  // AWS names the kind behind its namespace.
+  const type = stringOf(error["type"]) ?? stringOf(error["__type"])?.split("#").at(-1) ?? null
+  const metadata = isWire(error["metadata"]) ? error["metadata"] : {}
+  const said = wordsOf(error) ?? wordsOf(first)
+  const raw = wordsOf(metadata["raw"])
+  const message = said === null || raw === null ? (said ?? raw) : `${said}: ${raw}`
   return {
-    message:
-      stringOf(error["message"]) ?? stringOf(body["error"]) ?? stringOf(body["detail"]) ?? stringOf(first?.["msg"]),
+    message,
     param: stringOf(error["param"]),
     code: code ?? type,
-    status: numericStatus(code) ?? kinds[code ?? ""] ?? kinds[type ?? ""] ?? null
+    status: numericStatus(code) ?? kinds[code ?? ""] ?? kinds[type ?? ""] ?? null,
+    own: ownFault(metadata, message ?? "")
   }
+}
+
+/** Where vendors have their words: `{error: {message}}`, `{error: "…"}`, `{errors: […]}`, FastAPI's `{detail: [{msg}]}`, Mistral's mixture of these. */
+const wordMembers = ["message", "Message", "detail", "msg", "error", "errors"]
+
+/** The first text of all that; null where there is none within four levels. */
+const wordsOf = (value: unknown, levels = 4): string | null => {
+  if (typeof value === "string") return worded(value)
+  if (levels === 0) return null
+  if (Array.isArray(value)) return wordsOf(value[0], levels - 1)
+  if (!isWire(value)) return null
+  for (const member of wordMembers) {
+    const words = wordsOf(value[member], levels - 1)
+    if (words !== null) return words
+  }
+  return null
+}
+
+/** Its beginning in one line. */
+const worded = (text: string): string | null =>
+  text
+    .slice(0, READ_LIMIT)
+    .replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, " ")
+    .trim() || null
+
+/** A body that is no JSON and no page. */
+const plainText = (text: string): string => (text.trimStart().startsWith("<") ? "" : text)
+
+/**
+ * Which member of the request a 402 or 403 is about: a text that was flagged, or an output limit that costs more than our credit is
+ * worth (OpenRouter has both). Null: it is about us.
+ */
+const ownFault = (metadata: Wire, message: string): "messages" | "max_tokens" | null => {
+  if (Array.isArray(metadata["reasons"]) || "flagged_input" in metadata) return "messages"
+  return /max_(?:completion_|output_)?tokens/i.test(message) ? "max_tokens" : null
 }
 
 const numericStatus = (code: string | null): number | null => {

@@ -56,6 +56,32 @@ describe("429", () => {
   )
 })
 
+describe("a 402 or 403 that is about the request", () => {
+  const own: Readonly<Record<string, Behaviour>> = {
+    "flagged input": {
+      status: 403,
+      json: { error: { code: 403, message: "the input was flagged", metadata: { reasons: ["violence"] } } }
+    },
+    "an output limit beyond the credit": {
+      status: 402,
+      json: { error: { code: 402, message: "requires more credits, or fewer max_tokens" } }
+    }
+  }
+  const cases = Object.entries(own).flatMap(([name, does]) => modes.map((mode) => ({ name, mode, does })))
+  it.live.each(cases)("$name ($mode): the client reads why, and the others go on", ({ does, mode }) =>
+    Effect.gen(function* () {
+      const gateway = yield* behind(upstream(), {
+        alpha: { does: [does, answering(mode)] },
+        beta: { does: answering(mode) }
+      })
+      const refused = yield* gateway.ask(mode)
+      assert.strictEqual(refused.status, 400, refused.text)
+      assert.include(refused.error?.message, (does.json as { error: { message: string } }).error.message)
+      assertWhole(mode, yield* gateway.ask(mode), "alpha")
+    })
+  )
+})
+
 describe("headers that come twice", () => {
   const raw = (status: string, headers: ReadonlyArray<string>, body: unknown): Behaviour => ({
     raw: true,

@@ -13,7 +13,8 @@ const nowMs = Date.UTC(2026, 10, 21, 12)
 const rejected = (status: number, message: string, code: string | null = "invalid_request_error") =>
   new Rejected({ status, message, param: null, code, contextLength: false })
 
-const rows: ReadonlyArray<readonly [string, number, Record<string, string>, string, ProviderReason]> = [
+type Row = readonly [string, number, Record<string, string>, string, ProviderReason]
+const rows: ReadonlyArray<Row> = [
   [
     "a bad key",
     401,
@@ -77,7 +78,92 @@ const rows: ReadonlyArray<readonly [string, number, Record<string, string>, stri
     })
   ],
   ["a bad request", 400, {}, JSON.stringify(errorBody("no")), rejected(400, "no")],
-  ["an unreadable bad request", 400, {}, "Bad Request", rejected(400, "the provider answered 400", null)],
+  ["a bad request in plain text", 400, {}, "Bad\r\n\tRequest \u0000\n", rejected(400, "Bad Request", null)],
+  ["a bad request in a JSON text", 400, {}, '"Bad Request"', rejected(400, "Bad Request", null)],
+  ["an unreadable bad request", 400, {}, "<html>no", rejected(400, "the provider answered 400", null)],
+  [
+    "a list, as Google's OpenAI endpoint has it",
+    400,
+    {},
+    '[{"error":{"code":400,"message":"bad","status":"INVALID_ARGUMENT"}}]',
+    rejected(400, "bad", "400")
+  ],
+  [
+    "errors, as Cloudflare has them",
+    400,
+    {},
+    '{"success":false,"errors":[{"code":5006,"message":"bad"}]}',
+    rejected(400, "bad", "5006")
+  ],
+  ["errors that are texts", 400, {}, '{"errors":["bad"]}', rejected(400, "bad", null)],
+  [
+    "details inside the message, as Mistral has them",
+    422,
+    {},
+    '{"object":"error","message":{"detail":[{"type":"missing","loc":["body"],"msg":"Field required"}]}}',
+    rejected(422, "Field required", null)
+  ],
+  [
+    "another provider's words, as OpenRouter has them",
+    400,
+    {},
+    JSON.stringify({ error: { code: 400, message: "Provider returned error", metadata: { raw: "tools.0: bad" } } }),
+    rejected(400, "Provider returned error: tools.0: bad", "400")
+  ],
+  [
+    "words buried too deep",
+    400,
+    {},
+    `{"message":${"[".repeat(9_000)}"x"${"]".repeat(9_000)}}`,
+    rejected(400, "the provider answered 400", null)
+  ],
+  ...[
+    '[{"error":{"code":400,"message":"The input token count (9) exceeds the maximum number of tokens allowed (8)."}}]',
+    '{"errors":[{"code":400,"message":"The estimated number of tokens (9) exceeded this model context window limit (8)."}]}',
+    '{"message":{"detail":[{"code":"400","msg":"too large for model with 8 maximum context length"}]},"code":"400"}',
+    '{"code":"400","error":"This model\'s maximum prompt length is 8 but the request contains 9 tokens."}'
+  ].map((text, at): Row => [
+    `a long prompt in the form ${at}`,
+    400,
+    {},
+    text,
+    new Rejected({
+      status: 400,
+      message: /"(?:message|msg|error)":"([^"]*)"/.exec(text)?.[1] ?? "",
+      param: null,
+      code: "400",
+      contextLength: true
+    })
+  ]),
+  [
+    "flagged input, as OpenRouter has it",
+    403,
+    {},
+    JSON.stringify({
+      error: { code: 403, message: "flagged", metadata: { reasons: ["violence"], flagged_input: "…" } }
+    }),
+    new Rejected({ status: 403, message: "flagged", param: "messages", code: "403", contextLength: false })
+  ],
+  [
+    "an output limit beyond the credit",
+    402,
+    {},
+    JSON.stringify({ error: { code: 402, message: "requires more credits, or fewer max_tokens" } }),
+    new Rejected({
+      status: 402,
+      message: "requires more credits, or fewer max_tokens",
+      param: "max_tokens",
+      code: "402",
+      contextLength: false
+    })
+  ],
+  [
+    "a throttle under 400",
+    400,
+    {},
+    '{"__type":"com.amazonaws#ThrottlingException","message":"slow"}',
+    new Throttled({ status: 400, retryAfterMs: null })
+  ],
   ["a large request", 413, {}, "{}", rejected(413, "the provider answered 413", null)],
   [
     "Mistral's shape",
