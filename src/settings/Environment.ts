@@ -47,9 +47,23 @@ const ofTheChecks = /^TOLLGATE_(TEST|BENCH)_/
 /** Variables of the command line (CommandLine.ts), which may share the gateway's environment. */
 const ofTheCommandLine: ReadonlyArray<string> = ["TOLLGATE_URL", "TOLLGATE_API_KEY"]
 
-/** The variables that count: those not set to the empty text. */
-export const presentVariables = (env: EnvironmentVariables): EnvironmentVariables =>
-  Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined && value !== ""))
+/** How Kubernetes describes a Service whose name begins with `tollgate` to the containers beside it. */
+const serviceLinkName =
+  /^TOLLGATE_(?:\w+_)?(?:SERVICE_(?:HOST|PORT(?:_\w+)?)|PORT_\d+_(?:TCP|UDP|SCTP)(?:_(?:PROTO|PORT|ADDR))?)$/
+const serviceLinkAddress = /^(?:tcp|udp|sctp):\/\//
+
+const isServiceLink = (name: string, value: string): boolean =>
+  serviceLinkName.test(name) || (/^TOLLGATE_(?:\w+_)?PORT$/.test(name) && serviceLinkAddress.test(value))
+
+/** The variables that count: neither empty, nor, inside of Kubernetes, its description of a Service. */
+export const presentVariables = (env: EnvironmentVariables): EnvironmentVariables => {
+  const isCluster = env["KUBERNETES_SERVICE_HOST"] !== undefined
+  return Object.fromEntries(
+    Object.entries(env).filter(
+      ([name, value]) => value !== undefined && value !== "" && !(isCluster && isServiceLink(name, value))
+    )
+  )
+}
 
 /** Decodes the gateway's own variables out of `env`, which holds no empty ones. */
 export const decodeEnvironment = (env: EnvironmentVariables): Result.Result<Environment, Faults> => {

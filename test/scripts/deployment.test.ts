@@ -1,6 +1,6 @@
 /** The container files: what they promise about privileges, secrets and order of start, and the health check against real servers. */
 import { execFile } from "node:child_process"
-import { existsSync, readdirSync, readFileSync } from "node:fs"
+import { existsSync, readFileSync } from "node:fs"
 import { createServer } from "node:http"
 import { type AddressInfo } from "node:net"
 import { assert, describe, it } from "@effect/vitest"
@@ -20,11 +20,32 @@ const Service = Schema.Struct({
   cap_drop: Strings,
   security_opt: Strings,
   healthcheck: Schema.optional(Schema.Struct({ test: Strings })),
-  command: Schema.optional(Strings)
+  command: Schema.optional(Strings),
+  image: Schema.String,
+  volumes: Schema.optional(Strings),
+  mem_limit: Schema.String,
+  pids_limit: Schema.Finite,
+  restart: Schema.String,
+  logging: Schema.Struct({ options: Schema.Record(Schema.String, Schema.String) })
 })
 const Compose = Schema.Struct({
-  services: Schema.Struct({ gateway: Service, postgres: Service, redis: Service, balancer: Service }),
-  networks: Schema.Record(Schema.String, Schema.NullOr(Schema.Struct({ internal: Schema.Boolean })))
+  services: Schema.Struct({
+    gateway: Service,
+    postgres: Service,
+    redis: Service,
+    balancer: Service,
+    backup: Service,
+    collector: Service,
+    tempo: Service,
+    prometheus: Service,
+    grafana: Service
+  }),
+  networks: Schema.Struct({
+    front: Schema.Struct({
+      ipam: Schema.Struct({ config: Schema.Tuple([Schema.Struct({ subnet: Schema.String })]) })
+    }),
+    back: Schema.Struct({ internal: Schema.Literal(true) })
+  })
 })
 
 const Several = Schema.Struct({
@@ -39,41 +60,6 @@ const Several = Schema.Struct({
   })
 })
 
-const Probe = Schema.Struct({ httpGet: Schema.Struct({ path: Schema.String }) })
-const Container = Schema.Struct({
-  ports: Schema.Array(Schema.Struct({ containerPort: Schema.Finite })),
-  readinessProbe: Probe,
-  startupProbe: Probe,
-  livenessProbe: Probe,
-  securityContext: Schema.Struct({
-    readOnlyRootFilesystem: Schema.Boolean,
-    allowPrivilegeEscalation: Schema.Boolean
-  }),
-  lifecycle: Schema.Struct({
-    preStop: Schema.Struct({ sleep: Schema.Struct({ seconds: Schema.Finite }) })
-  })
-})
-const Deployment = Schema.Struct({
-  spec: Schema.Struct({
-    strategy: Schema.Struct({ rollingUpdate: Schema.Struct({ maxUnavailable: Schema.Finite }) }),
-    template: Schema.Struct({
-      spec: Schema.Struct({
-        terminationGracePeriodSeconds: Schema.Finite,
-        securityContext: Schema.Struct({ runAsNonRoot: Schema.Boolean }),
-        containers: Schema.Tuple([Container])
-      })
-    })
-  })
-})
-const ConfigMap = Schema.Struct({ data: Schema.Struct({ "tollgate.yaml": Schema.String }) })
-const Scaler = Schema.Struct({
-  spec: Schema.Struct({
-    minReplicas: Schema.Finite,
-    scaleTargetRef: Schema.Record(Schema.String, Schema.String)
-  })
-})
-const DisruptionBudget = Schema.Struct({ spec: Schema.Struct({ maxUnavailable: Schema.Finite }) })
-
 // The tags say how `extends` merges; what they stand before is data.
 const compose = Yaml.parse(readFileSync("docker-compose.yml", "utf8").replaceAll(/!(?:reset|override) /g, ""))
 const { services, networks } = Schema.decodeUnknownSync(Compose)(compose)
@@ -87,13 +73,32 @@ describe("docker-compose.yml", () => {
       assert.deepStrictEqual(service.security_opt, ["no-new-privileges:true"])
       assert.include(service.tmpfs, "/tmp")
     })
+
+    it(`bounds what ${name} takes of the machine, and names its image exactly`, () => {
+      assert.match(service.mem_limit, /^\d+[mg]$/)
+      assert.isAtMost(service.pids_limit, 256)
+      assert.deepStrictEqual(service.logging.options, { "max-size": "20m", "max-file": "5" })
+      assert.strictEqual(service.restart, "unless-stopped")
+      assert.match(service.image, /:v?\d+\.\d+/)
+    })
   }
+
+  it("runs the gateway as production, with a settings file that the gateway takes", () => {
+    assert.strictEqual(services.gateway.environment["TOLLGATE_ENV"], "production")
+    const mounted = "./deploy/compose/tollgate.yaml:/etc/tollgate/tollgate.yaml:ro"
+    assert.include(services.gateway.volumes ?? [], mounted)
+    assert.strictEqual(services.gateway.environment["TOLLGATE_CONFIG"], "/etc/tollgate/tollgate.yaml")
+    const text = readFileSync("deploy/compose/tollgate.yaml", "utf8")
+    assert.isTrue(Result.isSuccess(decodeConfig("tollgate.yaml", text, {}).decoded))
+    // The balancer's network is the one that the gateway believes.
+    assert.include(text, `trusted_proxies: [${networks.front.ipam.config[0].subnet}]`)
+  })
 
   it("has no secret of its own: each is required from the environment", () => {
     const secrets = Object.values(services)
       .flatMap((service) => Object.entries(service.environment))
-      .filter(([name, value]) => value !== null && /KEY|PASSWORD|AUTH|URL/.test(name))
-    assert.strictEqual(secrets.length, 5)
+      .filter(([name, value]) => value !== null && /KEY|PASSWORD|REDISCLI_AUTH|_URL/.test(name))
+    assert.strictEqual(secrets.length, 7)
     for (const [name, value] of secrets) assert.match(value ?? "", /\$\{[A-Z_]+:\?[^}]+\}/, name)
   })
 
@@ -108,7 +113,6 @@ describe("docker-compose.yml", () => {
       assert.deepStrictEqual(store.networks, ["back"])
       assert.isDefined(store.user)
     }
-    assert.deepStrictEqual(networks["back"], { internal: true })
     assert.deepStrictEqual(services.gateway.ports, ["${TOLLGATE_PUBLISH:-127.0.0.1:8787}:8787"])
   })
 })
@@ -118,7 +122,8 @@ describe("several gateways behind a balancer", () => {
 
   it("are the gateway's twins but for what only one of them can have", () => {
     assert.deepStrictEqual(several.extends, { service: "gateway" })
-    assert.deepStrictEqual([several.ports, several.volumes], [[], []])
+    assert.deepStrictEqual(several.ports, [])
+    assert.deepStrictEqual(several.volumes, ["./deploy/compose/tollgate.yaml:/etc/tollgate/tollgate.yaml:ro"])
     assert.isAbove(several.deploy.replicas, 1)
     assert.deepStrictEqual(several.profiles, ["several"])
   })
@@ -130,59 +135,21 @@ describe("several gateways behind a balancer", () => {
     assert.notInclude(conf, "non_idempotent")
     assert.deepStrictEqual(services.balancer.networks, ["front"])
   })
-})
 
-describe("deploy/kubernetes", () => {
-  const documents = readdirSync("deploy/kubernetes").flatMap((file) =>
-    readFileSync(`deploy/kubernetes/${file}`, "utf8")
-      .split(/^---$/m)
-      .map((text) => Yaml.parse(text))
-  )
-  const named = Schema.Struct({ kind: Schema.String, metadata: Schema.Struct({ name: Schema.Literal("tollgate") }) })
-  const decode = <S extends Schema.Top & { readonly DecodingServices: never }>(kind: string, schema: S): S["Type"] =>
-    Schema.decodeUnknownSync(schema)(documents.find((one) => Schema.decodeUnknownSync(named)(one).kind === kind))
-
-  it("has what a service that must not stop needs", () => {
-    assert.sameMembers(
-      documents.map((one) => Schema.decodeUnknownSync(named)(one).kind),
-      ["ConfigMap", "Deployment", "HorizontalPodAutoscaler", "PodDisruptionBudget", "Service"]
-    )
-  })
-
-  it("asks the paths that the gateway answers, on the port that it listens on, as nobody in particular", () => {
-    const { spec } = decode("Deployment", Deployment)
-    const [container] = spec.template.spec.containers
-    assert.strictEqual(container.ports[0]?.containerPort, 8787)
-    assert.strictEqual(container.readinessProbe.httpGet.path, "/health/ready")
-    assert.strictEqual(container.startupProbe.httpGet.path, "/health/ready")
-    assert.strictEqual(container.livenessProbe.httpGet.path, "/health/live")
-    assert.isTrue(container.securityContext.readOnlyRootFilesystem)
-    assert.isFalse(container.securityContext.allowPrivilegeEscalation)
-    assert.isTrue(spec.template.spec.securityContext.runAsNonRoot)
-    // The pause, the drain, and five seconds to close.
-    const pause = container.lifecycle.preStop.sleep.seconds
-    assert.isAtLeast(spec.template.spec.terminationGracePeriodSeconds, pause + 30 + 5)
-    assert.strictEqual(spec.strategy.rollingUpdate.maxUnavailable, 0)
-  })
-
-  it("mounts a settings file that the gateway takes", () => {
-    const config = decode("ConfigMap", ConfigMap)
-    const { decoded } = decodeConfig("tollgate.yaml", config.data["tollgate.yaml"], {})
-    assert.isTrue(Result.isSuccess(decoded))
-  })
-
-  it("scales the deployment by what limits it, and never below what may be away", () => {
-    const scaler = decode("HorizontalPodAutoscaler", Scaler)
-    assert.deepStrictEqual(scaler.spec.scaleTargetRef, { apiVersion: "apps/v1", kind: "Deployment", name: "tollgate" })
-    const { spec } = decode("PodDisruptionBudget", DisruptionBudget)
-    assert.isBelow(spec.maxUnavailable, scaler.spec.minReplicas)
-  })
-
-  it("holds no secret", () => {
-    for (const file of readdirSync("deploy/kubernetes")) {
-      const text = readFileSync(`deploy/kubernetes/${file}`, "utf8").replaceAll(/^#.*$/gm, "")
-      assert.notMatch(text, /password|sk-|postgres:\/\/|redis(?:s)?:\/\//i, file)
+  it("are told the client's address, and show administration and metrics on the operators' port only", () => {
+    const conf = readFileSync("deploy/nginx.conf", "utf8")
+    assert.match(conf, /proxy_set_header X-Forwarded-For \$remote_addr;/)
+    const [, clients = "", operators = ""] = conf.split(/^ {2}server \{$/m)
+    const hidden = new RegExp(/location ~\* (\S+) \{ return 404; \}/.exec(clients)?.[1] ?? "^$", "i")
+    for (const path of ["/metrics", "/v1/admin/overview", "/v1/keys", "/V1/Keys", "/v1//keys/key_1", "/v1/admin"]) {
+      assert.match(path, hidden)
     }
+    for (const path of ["/v1/key", "/v1/chat/completions", "/v1/models", "/v1/portal/keys", "/console", "/auth/me"]) {
+      assert.notMatch(path, hidden)
+    }
+    assert.include(clients, "limit_req zone=sign_in")
+    assert.notInclude(operators, "return 404")
+    assert.include(services.balancer.ports ?? [], "${TOLLGATE_PUBLISH_OPERATORS:-127.0.0.1:8781}:8081")
   })
 })
 
@@ -218,6 +185,17 @@ describe("Dockerfile", () => {
       assert.notInclude(ignored, path)
     }
   })
+})
+
+it("the lock file has a checksum of every package but those of development tools for other platforms", () => {
+  const { packages } = JSON.parse(readFileSync("package-lock.json", "utf8")) as {
+    readonly packages: Readonly<Record<string, Readonly<Record<string, unknown>>>>
+  }
+  for (const [path, entry] of Object.entries(packages)) {
+    if (path === "" || entry["integrity"] !== undefined) continue
+    assert.isTrue(entry["dev"] === true && entry["optional"] === true, path)
+    assert.notMatch(path, /linux-x64/)
+  }
 })
 
 /** Runs the health check against a port. */

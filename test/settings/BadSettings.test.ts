@@ -26,6 +26,29 @@ const known =
   "TOLLGATE_DRAIN_TIMEOUT_MS"
 const hidden = "is not accepted (value not shown)"
 
+describe("the variables by which Kubernetes describes a Service named tollgate", () => {
+  const links = {
+    TOLLGATE_SERVICE_HOST: "10.0.0.1",
+    TOLLGATE_SERVICE_PORT: "80",
+    TOLLGATE_SERVICE_PORT_HTTP: "80",
+    TOLLGATE_PORT: "tcp://10.0.0.1:80",
+    TOLLGATE_PORT_80_TCP: "tcp://10.0.0.1:80",
+    TOLLGATE_PORT_80_TCP_PROTO: "tcp",
+    TOLLGATE_PORT_80_TCP_PORT: "80",
+    TOLLGATE_PORT_80_TCP_ADDR: "10.0.0.1",
+    TOLLGATE_METRICS_SERVICE_HOST: "10.0.0.2",
+    TOLLGATE_METRICS_PORT: "tcp://10.0.0.2:9464"
+  }
+
+  it.effect("are no settings inside of Kubernetes, and wrong ones elsewhere", () =>
+    Effect.gen(function* () {
+      const settings = yield* Settings.load(sourceOf({ ...links, KUBERNETES_SERVICE_HOST: "10.0.0.9" }))
+      assert.strictEqual(settings.port, 8787)
+      assert.lengthOf(yield* messageOf(links), Object.keys(links).length)
+    })
+  )
+})
+
 describe("a wrong environment", () => {
   const cases: ReadonlyArray<readonly [Record<string, string>, ...ReadonlyArray<string>]> = [
     [{ TOLLGATE_PORT: "eight" }, `TOLLGATE_PORT is "eight"; expected ${port}`],
