@@ -60,6 +60,8 @@ export class InvalidRequest extends Data.TaggedClass("InvalidRequest")<{
   readonly code: string | null
   readonly provider: string | null
 }> {}
+/** Another rotation of the key came in between. */
+export class KeyRotated extends Data.TaggedClass("KeyRotated")<{}> {}
 export class IdempotencyConflict extends Data.TaggedClass("IdempotencyConflict")<{
   readonly kind: "running" | "other_body"
 }> {}
@@ -116,6 +118,8 @@ export class OwnAccount extends Data.TaggedClass("OwnAccount")<{}> {}
 export class GrantExceeded extends Data.TaggedClass("GrantExceeded")<{
   readonly param: "monthly_budget_usd" | "tier" | "scopes" | "keys"
   readonly availableNano: NanoUsd | null
+  /** There is no budget at all. */
+  readonly isNothingGranted?: boolean
 }> {}
 /** A browser sent a request for another site. */
 export class ForeignSite extends Data.TaggedClass("ForeignSite")<{}> {}
@@ -136,6 +140,7 @@ export type Reason =
   | ContextLengthExceeded
   | InvalidRequest
   | KeyRevoked
+  | KeyRotated
   | IdempotencyConflict
   | GenerationRunning
   | BodyTooLarge

@@ -3,14 +3,7 @@
  * seconds, so a revoked key stops within that time on every replica, and at once on the one that revoked it.
  */
 import { Cache, Clock, Context, Duration, Effect, Layer, Option, type Redacted, Schedule } from "effect"
-import {
-  DependencyUnavailable,
-  gatewayError,
-  type GatewayError,
-  KeyRevoked,
-  NotFound,
-  Unauthenticated
-} from "../domain/Errors.ts"
+import { gatewayError, type GatewayError, KeyRevoked, KeyRotated, NotFound, Unauthenticated } from "../domain/Errors.ts"
 import { Events, type EventType } from "../domain/Events.ts"
 import { Ids, isId } from "../domain/Ids.ts"
 import { type KeyRecord, type RateLimits, type Scope, statusOf, type Tier } from "../domain/Key.ts"
@@ -18,8 +11,8 @@ import { monthOf, type NanoUsd } from "../domain/Money.ts"
 import { type KeyPrivacy } from "../domain/Privacy.ts"
 import { type KeyPage, type KeyPatch, KeyRepo } from "../store/KeyRepo.ts"
 import { type Balance, Ledger } from "../store/Ledger.ts"
-import { type StoreError } from "../store/StoreError.ts"
 import { makeSecret, readSecret, sameHash } from "./KeySecret.ts"
+import { orUnavailable } from "./OrUnavailable.ts"
 import { type Caller } from "./Order.ts"
 
 /** A key, the limits of its tier, and what it has spent this month. */
@@ -63,6 +56,16 @@ export class Accounts extends Context.Service<
     /** Makes what was changed of a key's owner hold at once in this process. */
     readonly forgetAll: Effect.Effect<void>
     readonly issue: (key: NewKey) => Effect.Effect<IssuedKey, GatewayError>
+    /** The same for a key that is decided on while nobody else decides about keys of this owner. */
+    readonly issueWithin: (
+      ownerId: string,
+      decide: Effect.Effect<NewKey, GatewayError>
+    ) => Effect.Effect<IssuedKey, GatewayError>
+    /** Changes keys of an owner, decided on in the same way: all of them or none. */
+    readonly changeWithin: (
+      ownerId: string,
+      decide: Effect.Effect<ReadonlyArray<readonly [id: string, patch: KeyPatch]>, GatewayError>
+    ) => Effect.Effect<void, GatewayError>
     readonly list: (options: {
       readonly limit: number
       readonly cursor: string | null
@@ -73,7 +76,10 @@ export class Accounts extends Context.Service<
     /** Refuses a revoked key. */
     readonly change: (id: string, patch: KeyPatch) => Effect.Effect<KeyView, GatewayError>
     readonly revoke: (id: string) => Effect.Effect<KeyView, GatewayError>
-    /** A new secret; the old one stays valid for `graceSeconds`. Refuses a revoked key, which no secret would open. */
+    /**
+     * A new secret; the old one stays valid for `graceSeconds`. Refuses a revoked key, which no secret would open, and the later one of two
+     * rotations at once, whose secret would never open anything.
+     */
     readonly rotate: (id: string, graceSeconds: number) => Effect.Effect<IssuedKey, GatewayError>
   }
 >()("tollgate/gateway/Accounts") {
@@ -144,7 +150,7 @@ export class Accounts extends Context.Service<
           return yield* write(id, patch)
         }, orUnavailable)
 
-        const issue = Effect.fn("Accounts.issue")(function* (key: NewKey) {
+        const stored = Effect.fnUntraced(function* (key: NewKey) {
           const nowMs = yield* Clock.currentTimeMillis
           const { hash, prefix, publicId, secret } = makeSecret()
           const record: KeyRecord = {
@@ -163,9 +169,37 @@ export class Accounts extends Context.Service<
             revokedAtMs: null
           }
           yield* repo.insert(record)
+          return { record, secret }
+        })
+
+        const issued = Effect.fnUntraced(function* ({ record, secret }: Effect.Success<ReturnType<typeof stored>>) {
           const view = yield* viewOf(record.id, Option.some(record))
           yield* say("key.created", view)
           return { view, secret } satisfies IssuedKey
+        })
+
+        const issue = Effect.fn("Accounts.issue")((key: NewKey) => Effect.flatMap(stored(key), issued), orUnavailable)
+
+        const issueWithin = Effect.fn("Accounts.issueWithin")(
+          (ownerId: string, decide: Effect.Effect<NewKey, GatewayError>) =>
+            Effect.flatMap(repo.exclusively(ownerId, Effect.flatMap(decide, stored)), issued),
+          orUnavailable
+        )
+
+        const changeWithin = Effect.fn("Accounts.changeWithin")(function* (
+          ownerId: string,
+          decide: Effect.Effect<ReadonlyArray<readonly [id: string, patch: KeyPatch]>, GatewayError>
+        ) {
+          const nowMs = yield* Clock.currentTimeMillis
+          const changed = yield* repo.exclusively(
+            ownerId,
+            Effect.flatMap(
+              decide,
+              Effect.forEach(([id, patch]) => repo.update(id, patch, nowMs))
+            )
+          )
+          // Not before the change is there for everybody, or a look-up would bring back what was.
+          for (const key of changed) if (Option.isSome(key)) yield* forget(key.value)
         }, orUnavailable)
 
         const list = Effect.fn("Accounts.list")(function* (page: {
@@ -198,14 +232,19 @@ export class Accounts extends Context.Service<
           const { key } = yield* get(id)
           if (key.state === "revoked") return yield* gatewayError(new KeyRevoked())
           const fresh = makeSecret(key.publicId)
-          const view = yield* write(id, {
-            secretHash: fresh.hash,
-            previousSecretHash: graceSeconds > 0 ? key.secretHash : null,
-            previousValidUntilMs: graceSeconds > 0 ? nowMs + graceSeconds * 1000 : null
+          const rotated = yield* repo.rotate({
+            id,
+            oldHash: key.secretHash,
+            newHash: fresh.hash,
+            oldUntilMs: graceSeconds > 0 ? nowMs + graceSeconds * 1000 : null,
+            nowMs
           })
+          if (Option.isNone(rotated)) return yield* gatewayError(new KeyRotated())
+          yield* forget(rotated.value)
+          const view = yield* viewOf(id, rotated)
           yield* say("key.rotated", view)
           return { view, secret: fresh.secret } satisfies IssuedKey
-        })
+        }, orUnavailable)
 
         const authenticate = (sent: string): Effect.Effect<Caller, GatewayError> => {
           const read = readSecret(sent)
@@ -225,6 +264,8 @@ export class Accounts extends Context.Service<
           authenticate,
           forgetAll: Cache.invalidateAll(lookups),
           issue,
+          issueWithin,
+          changeWithin,
           list,
           get,
           change,
@@ -236,11 +277,6 @@ export class Accounts extends Context.Service<
 }
 
 const unauthenticated = Effect.fail(gatewayError(new Unauthenticated()))
-
-const orUnavailable = <A, R>(self: Effect.Effect<A, StoreError | GatewayError, R>): Effect.Effect<A, GatewayError, R> =>
-  Effect.catchTag(self, "StoreError", (error) =>
-    Effect.fail(gatewayError(new DependencyUnavailable({ dependency: error.dependency })))
-  )
 
 /** Whether a hash opens a key: its own, or the one that a rotation replaced, during its grace. */
 const opens = (key: KeyRecord, hash: string, nowMs: number): boolean => {

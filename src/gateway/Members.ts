@@ -72,7 +72,7 @@ export class Members extends Context.Service<
           {
             ...(role === undefined ? {} : { role }),
             ...(state === undefined ? {} : { state }),
-            ...(grants === undefined ? {} : { grants: { ...user.grants, ...grants } })
+            ...(grants === undefined ? {} : { grants })
           },
           nowMs
         )

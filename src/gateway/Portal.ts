@@ -1,10 +1,10 @@
 /**
  * What users do for themselves: keys within what an admin granted them, and what these have used. Who asks for more than is granted, or
- * for another's key, changes nothing. Two requests at once that would together go too far are both seen afterwards, and at least
- * the later one is taken back.
+ * for another's key, changes nothing. Requests of one user at once are decided one after the other, so that together they never go too
+ * far, and the first that fits gets what it asked for.
  */
 import { Context, Effect, Layer } from "effect"
-import { gatewayError, type GatewayError, GrantExceeded, NotFound } from "../domain/Errors.ts"
+import { gatewayError, type GatewayError, GrantExceeded, KeyRevoked, NotFound } from "../domain/Errors.ts"
 import { type Grants, type UserRecord } from "../domain/User.ts"
 import { type KeyPatch } from "../store/KeyRepo.ts"
 import { Accounts, type IssuedKey, type KeyView, type NewKey } from "./Accounts.ts"
@@ -89,7 +89,7 @@ export class Portal extends Context.Service<
         return view.key.ownerId === id ? view : yield* gatewayError(new NotFound({ what: "key", id: keyId }))
       })
 
-      /** The budget that a key gets of what is left: what is asked for, or all of it. */
+      /** The budget that a key gets of what the others leave: what is asked for, or all of it; never nothing. */
       const budgetWithin = Effect.fnUntraced(function* (
         grants: Grants,
         others: ReadonlyArray<KeyBook>,
@@ -97,12 +97,15 @@ export class Portal extends Context.Service<
       ) {
         const remaining = remainingOf(grants, others)
         if (remaining === null) return wantedNano
-        if (remaining < 0 || (wantedNano ?? 0) > remaining) {
-          return yield* gatewayError(
-            new GrantExceeded({ param: "monthly_budget_usd", availableNano: Math.max(0, remaining) })
-          )
-        }
-        return wantedNano ?? remaining
+        const budget = wantedNano ?? remaining
+        if (budget >= 1 && budget <= remaining) return budget
+        return yield* gatewayError(
+          new GrantExceeded({
+            param: "monthly_budget_usd",
+            availableNano: Math.max(0, remaining),
+            isNothingGranted: grants.monthlyBudgetNano === 0
+          })
+        )
       })
 
       const allow = Effect.fnUntraced(function* (grants: Grants, { scopes, tier }: Pick<KeyPatch, "scopes" | "tier">) {
@@ -114,43 +117,36 @@ export class Portal extends Context.Service<
         }
       })
 
-      const isOverdrawn = Effect.fnUntraced(function* (user: UserRecord) {
-        const { books, grants } = yield* situation(user)
-        return (remainingOf(grants, books) ?? 0) < 0 || liveOf(books) > MOST_KEYS
-      })
-
       const create = Effect.fn("Portal.create")(function* (user: UserRecord, wanted: WantedKey) {
         yield* rates.byUser("key", user.id, CREATIONS_PER_MINUTE)
-        const { books, grants } = yield* situation(user)
-        const tier = wanted.tier ?? grants.tier
-        const scopes = wanted.scopes ?? grants.scopes
-        yield* allow(grants, { tier, scopes })
-        const monthlyBudgetNano = yield* budgetWithin(grants, books, wanted.monthlyBudgetNano)
-        if (liveOf(books) >= MOST_KEYS) {
-          return yield* gatewayError(new GrantExceeded({ param: "keys", availableNano: null }))
-        }
-        const issued = yield* accounts.issue({ ...wanted, tier, scopes, monthlyBudgetNano, ownerId: user.id })
-        if (yield* isOverdrawn(user)) {
-          yield* accounts.revoke(issued.view.key.id)
-          return yield* gatewayError(new GrantExceeded({ param: "monthly_budget_usd", availableNano: 0 }))
-        }
-        return issued
+        const decide = Effect.gen(function* () {
+          const { books, grants } = yield* situation(user)
+          const tier = wanted.tier ?? grants.tier
+          const scopes = wanted.scopes ?? grants.scopes
+          yield* allow(grants, { tier, scopes })
+          if (liveOf(books) >= MOST_KEYS) {
+            return yield* gatewayError(new GrantExceeded({ param: "keys", availableNano: null }))
+          }
+          const monthlyBudgetNano = yield* budgetWithin(grants, books, wanted.monthlyBudgetNano)
+          return { ...wanted, tier, scopes, monthlyBudgetNano, ownerId: user.id }
+        })
+        return yield* accounts.issueWithin(user.id, decide)
       })
 
       const change = Effect.fn("Portal.change")(function* (user: UserRecord, keyId: string, patch: KeyPatch) {
-        const { key } = yield* own(user, keyId)
-        const { books, grants } = yield* situation(user)
-        yield* allow(grants, patch)
-        if (patch.monthlyBudgetNano === undefined) return yield* accounts.change(keyId, patch)
-        const others = books.filter((book) => book.key.id !== keyId)
-        const monthlyBudgetNano = yield* budgetWithin(grants, others, patch.monthlyBudgetNano)
-        const changed = yield* accounts.change(keyId, { ...patch, monthlyBudgetNano })
-        const isRaised = (monthlyBudgetNano ?? Infinity) > (key.monthlyBudgetNano ?? Infinity)
-        if (isRaised && (yield* isOverdrawn(user))) {
-          yield* accounts.change(keyId, { monthlyBudgetNano: key.monthlyBudgetNano })
-          return yield* gatewayError(new GrantExceeded({ param: "monthly_budget_usd", availableNano: 0 }))
-        }
-        return changed
+        const decide = Effect.gen(function* () {
+          const { key } = yield* own(user, keyId)
+          if (key.state === "revoked") return yield* gatewayError(new KeyRevoked())
+          const { books, grants } = yield* situation(user)
+          yield* allow(grants, patch)
+          const { monthlyBudgetNano: wanted } = patch
+          const isLowered = typeof wanted === "number" && wanted <= (key.monthlyBudgetNano ?? Infinity)
+          if (wanted === undefined || isLowered) return [[keyId, patch] as const]
+          const others = books.filter((book) => book.key.id !== keyId)
+          return [[keyId, { ...patch, monthlyBudgetNano: yield* budgetWithin(grants, others, wanted) }] as const]
+        })
+        yield* accounts.changeWithin(user.id, decide)
+        return yield* accounts.get(keyId)
       })
 
       const grants = Effect.fn("Portal.grants")(function* (user: UserRecord) {
@@ -171,8 +167,10 @@ export class Portal extends Context.Service<
 
       const conform = Effect.fn("Portal.conform")(function* (userId: string) {
         const { user } = yield* members.get(userId)
-        const { books, grants } = yield* situation(user)
-        for (const { keyId, ...patch } of corrections(grants, books)) yield* accounts.change(keyId, patch)
+        const decide = Effect.map(situation(user), ({ books, grants }) =>
+          corrections(grants, books).map(({ keyId, ...patch }) => [keyId, patch] as const)
+        )
+        yield* accounts.changeWithin(userId, decide)
       })
 
       return Portal.of({

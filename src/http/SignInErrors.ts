@@ -49,6 +49,17 @@ const grantFaults = {
   keys: "You have as many keys as one may have. Revoke one first."
 } as const
 
+const grantMessage = ({
+  availableNano,
+  isNothingGranted,
+  param
+}: Extract<Reason, { readonly _tag: "GrantExceeded" }>) => {
+  if (isNothingGranted === true) return "You have no budget yet. Ask an admin of this gateway to grant you one."
+  if (availableNano === 0)
+    return "Your keys have all of the budget that was granted to you. Lower the budget of one first."
+  return grantFaults[param]
+}
+
 export const signInWireOf = (reason: SignInReason): Wire => {
   switch (reason._tag) {
     case "SignInRefused":
@@ -67,7 +78,7 @@ export const signInWireOf = (reason: SignInReason): Wire => {
       return denied("own_account", "Nobody changes their own role or status. Another admin, or the admin key, can.")
     case "GrantExceeded":
       return {
-        ...denied("grant_exceeded", grantFaults[reason.param]),
+        ...denied("grant_exceeded", grantMessage(reason)),
         param: reason.param === "keys" ? null : reason.param,
         details: reason.availableNano === null ? {} : { available_usd: usdFromNano(reason.availableNano) }
       }

@@ -192,6 +192,15 @@ export const wireOf = (reason: Reason): Wire => {
         message: "This key is revoked, which is final. Make another key.",
         retryable: false
       }
+    case "KeyRotated":
+      return {
+        status: 409,
+        type: "key_rotated",
+        code: "key_rotated",
+        message:
+          "The key was rotated by another request at the same moment. The secret of that one opens; nothing was changed by this one.",
+        retryable: false
+      }
     case "IdempotencyConflict":
       return reason.kind === "running"
         ? {

@@ -3,6 +3,7 @@
  * reads it back. A key is never deleted: revoking keeps the row, so that generations keep their owner.
  */
 import { Context, type Effect, Layer, type Option } from "effect"
+import { type GatewayError } from "../domain/Errors.ts"
 import { type KeyRecord, type KeyStatus, type Tier } from "../domain/Key.ts"
 import { type NanoUsd } from "../domain/Money.ts"
 import { makeKeyRepoMemory } from "./KeyRepoMemory.ts"
@@ -29,6 +30,16 @@ export type KeyPatch = Partial<
     | "prefix"
   >
 >
+
+export interface SecretRotation {
+  readonly id: string
+  /** What the key's hash is, or nothing is changed. */
+  readonly oldHash: string
+  readonly newHash: string
+  /** How long the old secret goes on opening; `null`: it stops now. */
+  readonly oldUntilMs: number | null
+  readonly nowMs: number
+}
 
 export interface KeyPage {
   readonly keys: ReadonlyArray<KeyRecord>
@@ -61,6 +72,16 @@ export class KeyRepo extends Context.Service<
     }) => Effect.Effect<KeyPage, StoreError>
     /** Applies a patch and answers the record as it is then; none when there is no such key. A revoked key stays revoked. */
     readonly update: (id: string, patch: KeyPatch, nowMs: number) => Effect.Effect<Option.Option<KeyRecord>, StoreError>
+    /** Replaces a key's secret. None: it is another one by now, or the key is revoked, or there is none. */
+    readonly rotate: (rotation: SecretRotation) => Effect.Effect<Option.Option<KeyRecord>, StoreError>
+    /**
+     * Runs a decision about an owner's keys while no other one runs, in any process. What it writes by the stores of this database holds
+     * all at once when it is over, or not at all when it failed. It waits for nothing but stores.
+     */
+    readonly exclusively: <A, R>(
+      ownerId: string,
+      decision: Effect.Effect<A, GatewayError | StoreError, R>
+    ) => Effect.Effect<A, GatewayError | StoreError, R>
     /** Suspends an owner, or lifts that: no key of a suspended owner, present or to come, is found by its public id. */
     readonly suspendOwner: (ownerId: string, suspended: boolean) => Effect.Effect<void, StoreError>
     /** Records the last use of several keys at once; never moves a time backwards. */

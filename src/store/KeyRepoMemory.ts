@@ -1,5 +1,5 @@
 /** Keys in memory, for tests and for trying things out: the same promises as the table, and forgotten with the process. */
-import { Effect, Option } from "effect"
+import { Effect, Option, Semaphore } from "effect"
 import { type KeyRecord, type KeyStatus, statusOf, type Tier } from "../domain/Key.ts"
 import type { KeyPatch, KeyRepo } from "./KeyRepo.ts"
 
@@ -11,6 +11,7 @@ const patched = (key: KeyRecord, patch: KeyPatch, nowMs: number): KeyRecord => {
 export const makeKeyRepoMemory = (): KeyRepo["Service"] => {
   const keys = new Map<string, KeyRecord>()
   const suspended = new Set<string | null>()
+  const turn = Semaphore.makeUnsafe(1)
 
   return {
     insert: (key) =>
@@ -49,6 +50,25 @@ export const makeKeyRepoMemory = (): KeyRepo["Service"] => {
         keys.set(id, next)
         return Option.some(next)
       }),
+
+    rotate: ({ id, newHash, nowMs, oldHash, oldUntilMs }) =>
+      Effect.sync(() => {
+        const key = keys.get(id)
+        if (key?.secretHash !== oldHash || key.state === "revoked") return Option.none()
+        const next = patched(
+          key,
+          {
+            secretHash: newHash,
+            previousSecretHash: oldUntilMs === null ? null : oldHash,
+            previousValidUntilMs: oldUntilMs
+          },
+          nowMs
+        )
+        keys.set(id, next)
+        return Option.some(next)
+      }),
+
+    exclusively: (_, decision) => Semaphore.withPermit(turn, decision),
 
     suspendOwner: (ownerId, suspends) =>
       Effect.sync(() => void (suspends ? suspended.add(ownerId) : suspended.delete(ownerId))),

@@ -1,11 +1,14 @@
-/** Keys in the table `api_keys`: one statement for each operation. */
+/** Keys in the table `api_keys`: one statement for each operation, and one transaction for a decision. */
 import { PgClient } from "@effect/sql-pg"
 import { Effect, Option } from "effect"
 import { type KeyStatus, type Tier } from "../domain/Key.ts"
 import type { KeyRepo } from "./KeyRepo.ts"
 import { keyTable } from "./KeyRow.ts"
 import { columnList } from "./Rows.ts"
-import { guard } from "./SqlFault.ts"
+import { guard, transacted } from "./SqlFault.ts"
+
+/** Names the locks of owners among all advisory locks of the database: the bytes of `ownr`. */
+const OWNER_LOCK_ID = 0x6f776e72
 
 /** What `update` may change besides the state, which has a rule of its own. */
 const patchable = [
@@ -80,6 +83,29 @@ export const makeKeyRepoSql: Effect.Effect<KeyRepo["Service"], never, PgClient.P
         )
       )
     ),
+
+    rotate: Effect.fn("KeyRepo.rotate")(({ id, newHash, nowMs, oldHash, oldUntilMs }) =>
+      first(
+        guard(
+          sql`UPDATE api_keys
+              SET secret_hash = ${newHash}, previous_valid_until_ms = ${oldUntilMs}::bigint, updated_at_ms = ${nowMs}::bigint,
+                  previous_secret_hash = CASE WHEN ${oldUntilMs}::bigint IS NULL THEN NULL ELSE secret_hash END
+              WHERE id = ${id} AND secret_hash = ${oldHash} AND state <> 'revoked'
+              RETURNING ${columns}`
+        )
+      )
+    ),
+
+    exclusively: (ownerId, decision) =>
+      transacted(
+        sql,
+        Effect.andThen(
+          guard(
+            sql`SELECT 1 FROM (SELECT pg_advisory_xact_lock(${OWNER_LOCK_ID}::integer, hashtext(${ownerId}))) AS locked`
+          ),
+          decision
+        )
+      ),
 
     suspendOwner: Effect.fn("KeyRepo.suspendOwner")((ownerId, suspended) =>
       Effect.asVoid(

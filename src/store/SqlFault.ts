@@ -4,8 +4,10 @@
  * defect of ours and dies.
  */
 import { Duration, Effect, Fiber } from "effect"
+import { type SqlClient } from "effect/sql/SqlClient"
 import { SqlError } from "effect/sql/SqlError"
 import { makeDeadlines } from "../domain/Deadlines.ts"
+import { type GatewayError } from "../domain/Errors.ts"
 import { StoreError } from "./StoreError.ts"
 
 /** No statement of a store may take longer, waiting for a connection included. */
@@ -62,6 +64,15 @@ export const guard = <A, R>(statement: Effect.Effect<A, SqlError | StoreError, R
 
 const judged = <A, R>(statement: Effect.Effect<A, SqlError | StoreError, R>): Effect.Effect<A, StoreError, R> =>
   Effect.catchTag(statement, "SqlError", (error) =>
+    isUnavailable(error) ? Effect.fail(databaseError(error)) : Effect.die(error)
+  )
+
+/** Runs stores' statements as one transaction: all of them count, or, when it fails, none. */
+export const transacted = <A, R>(
+  sql: SqlClient,
+  statements: Effect.Effect<A, GatewayError | StoreError, R>
+): Effect.Effect<A, GatewayError | StoreError, R> =>
+  Effect.catchTag(sql.withTransaction(statements), "SqlError", (error) =>
     isUnavailable(error) ? Effect.fail(databaseError(error)) : Effect.die(error)
   )
 

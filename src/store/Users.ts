@@ -3,7 +3,7 @@
  * atomically. One identity leads to one user, and one proved address or number belongs to one user, however many sign in at once.
  */
 import { Context, type Effect, Layer, type Option } from "effect"
-import { type Identity, type UserRecord } from "../domain/User.ts"
+import { type Grants, type Identity, type UserRecord } from "../domain/User.ts"
 import { type StoreError } from "./StoreError.ts"
 import { makeUsersMemory } from "./UsersMemory.ts"
 import { makeUsersSql } from "./UsersSql.ts"
@@ -15,7 +15,9 @@ export interface Adopted {
 }
 
 /** Members to change; an absent member stays as it is. */
-export type UserPatch = Partial<Pick<UserRecord, "role" | "state" | "grants" | "lastSignInAtMs">>
+export type UserPatch = Partial<Pick<UserRecord, "role" | "state" | "lastSignInAtMs">> & {
+  readonly grants?: Partial<Grants>
+}
 
 export interface UserQuery {
   /** 1 to 1,000. */

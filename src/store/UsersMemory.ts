@@ -53,7 +53,7 @@ export const makeUsersMemory = (): Users["Service"] => {
       Effect.sync(() => {
         const user = users.get(id)
         if (user === undefined) return Option.none()
-        const next = { ...user, ...patch, updatedAtMs: nowMs }
+        const next = { ...user, ...patch, grants: { ...user.grants, ...patch.grants }, updatedAtMs: nowMs }
         users.set(id, next)
         return Option.some(next)
       })

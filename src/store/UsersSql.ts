@@ -37,15 +37,11 @@ const userOf = ({ grantedBudgetNano, grantedScopes, grantedTier, ...row }: Row):
   grants: { tier: grantedTier, monthlyBudgetNano: grantedBudgetNano, scopes: grantedScopes }
 })
 
-const rowOf = ({ grants, ...user }: UserPatch & Partial<UserRecord>): Partial<Row> => ({
+const rowOf = ({ grants = {}, ...user }: Omit<Partial<UserRecord>, "grants"> & UserPatch): Partial<Row> => ({
   ...user,
-  ...(grants === undefined
-    ? {}
-    : {
-        grantedTier: grants.tier,
-        grantedBudgetNano: grants.monthlyBudgetNano,
-        grantedScopes: grants.scopes
-      })
+  ...(grants.tier === undefined ? {} : { grantedTier: grants.tier }),
+  ...(grants.monthlyBudgetNano === undefined ? {} : { grantedBudgetNano: grants.monthlyBudgetNano }),
+  ...(grants.scopes === undefined ? {} : { grantedScopes: grants.scopes })
 })
 
 const patchable = ["role", "state", "granted_tier", "granted_budget_nano", "granted_scopes", "last_sign_in_at_ms"]

@@ -91,6 +91,34 @@ it.effect("without a grace the old secret is out at once; a second rotation ends
   }).pipe(Effect.provide(layer))
 )
 
+it.effect("of rotations at once one is made, whose secret opens; the others are told, and change nothing", () =>
+  Effect.gen(function* () {
+    const repo = yield* KeyRepo
+    // All have read the key before one of them writes.
+    const slow = Layer.succeed(KeyRepo, { ...repo, get: (id) => Effect.tap(repo.get(id), () => Effect.yieldNow) })
+    yield* Effect.gen(function* () {
+      const accounts = yield* Accounts
+      const { id, secret } = yield* issued()
+      const results = yield* Effect.forEach(Array.from({ length: 6 }), () => Effect.result(accounts.rotate(id, 60)), {
+        concurrency: "unbounded"
+      })
+      const made = results.flatMap((result) => (result._tag === "Success" ? [result.success.secret] : []))
+      const refused = results.flatMap((result) => (result._tag === "Failure" ? [result.failure.reason._tag] : []))
+      assert.deepStrictEqual(
+        refused,
+        Array.from({ length: 5 }, () => "KeyRotated")
+      )
+      for (const one of [secret, ...made.map(Redacted.value)]) assert.strictEqual(yield* opens(one), id)
+    }).pipe(
+      Effect.provide(
+        Accounts.layer({ tiers: defaultTiers }).pipe(
+          Layer.provide(Layer.mergeAll(slow, Ledger.layerMemory, Ids.layerSequence))
+        )
+      )
+    )
+  }).pipe(Effect.provide(stores))
+)
+
 it.effect("a revoked key stops at once here, grace or not, and stays revoked", () =>
   Effect.gen(function* () {
     const accounts = yield* Accounts

@@ -3,6 +3,7 @@ import { assert, describe, layer } from "@effect/vitest"
 import { Effect, Exit, type Layer, Option } from "effect"
 import { type KeyRecord } from "../../src/domain/Key.ts"
 import { KeyRepo } from "../../src/store/KeyRepo.ts"
+import { StoreError } from "../../src/store/StoreError.ts"
 
 const T0 = Date.UTC(2026, 10, 21)
 
@@ -227,6 +228,60 @@ export const keyRepoSuite = <E>(name: string, repoLayer: Layer.Layer<KeyRepo, E>
           { concurrency: "unbounded" }
         )
         assert.deepStrictEqual(Option.getOrThrow(yield* repo.get(race.id)).state, "revoked")
+      })
+    )
+
+    it.effect("of many rotations at once one is made, and both of its secrets are kept", () =>
+      Effect.gen(function* () {
+        const repo = yield* KeyRepo
+        const key = yield* inserted()
+        const rotate = (newHash: string, oldUntilMs: number | null = T0 + 60_000) =>
+          repo.rotate({ id: key.id, oldHash: key.secretHash, newHash, oldUntilMs, nowMs: T0 + 1 })
+        const rotated = yield* Effect.forEach(
+          Array.from({ length: 12 }, (_, n) => String(n).padStart(64, "d")),
+          (hash) => rotate(hash),
+          { concurrency: "unbounded" }
+        )
+        const made = rotated.filter(Option.isSome).map(({ value }) => value)
+        assert.lengthOf(made, 1)
+        assert.deepStrictEqual(made[0], Option.getOrThrow(yield* repo.get(key.id)))
+        assert.deepInclude(made[0], { previousSecretHash: key.secretHash, previousValidUntilMs: T0 + 60_000 })
+
+        const other = yield* inserted({ previousSecretHash: "e".repeat(64), previousValidUntilMs: T0 + 5 })
+        const atOnce = { id: other.id, oldHash: other.secretHash, newHash: "f".repeat(64), oldUntilMs: null, nowMs: T0 }
+        const now = { secretHash: "f".repeat(64), previousSecretHash: null, previousValidUntilMs: null }
+        assert.deepInclude(Option.getOrThrow(yield* repo.rotate(atOnce)), now)
+        yield* repo.update(other.id, { state: "revoked" }, T0)
+        assert.isTrue(Option.isNone(yield* repo.rotate({ ...atOnce, oldHash: "f".repeat(64) })))
+        assert.isTrue(Option.isNone(yield* repo.rotate({ ...atOnce, id: "key_none" })))
+      })
+    )
+
+    it.effect("decides about an owner's keys one after the other, and undoes what failed in a database", () =>
+      Effect.gen(function* () {
+        const repo = yield* KeyRepo
+        const ownerId = `usr_exclusive_${name}`
+        const mine = repo.list({ limit: 100, cursor: null, ownerId })
+        const atMostOne = repo.exclusively(
+          ownerId,
+          Effect.gen(function* () {
+            if ((yield* mine).keys.length > 0) return false
+            yield* repo.insert(makeKey({ ownerId }))
+            return true
+          })
+        )
+        const made = yield* Effect.forEach(Array.from({ length: 8 }), () => atMostOne, { concurrency: "unbounded" })
+        assert.lengthOf(made.filter(Boolean), 1)
+        const other = yield* repo.exclusively(`${ownerId}_2`, Effect.succeed("another owner's"))
+        assert.strictEqual(other, "another owner's")
+        const failing = Effect.andThen(
+          repo.insert(makeKey({ ownerId })),
+          Effect.fail(new StoreError({ dependency: "database", cause: null }))
+        )
+        if (!name.includes("memory")) {
+          assert.strictEqual((yield* Effect.flip(repo.exclusively(ownerId, failing)))._tag, "StoreError")
+        }
+        assert.lengthOf((yield* mine).keys, 1)
       })
     )
 

@@ -110,6 +110,22 @@ export const usersSuite = (it: Vitest.MethodsNonLive<Users>): void => {
       })
     )
 
+    it.effect("loses none of several changes of grants at once", () =>
+      Effect.gen(function* () {
+        const users = yield* Users
+        const user = makeUser()
+        yield* users.adopt(identity("email", user.id), user)
+        const changes = [
+          { tier: "pro" as const },
+          { monthlyBudgetNano: 7 },
+          { scopes: ["embeddings:write" as const] }
+        ] as const
+        yield* Effect.forEach(changes, (grants) => users.update(user.id, { grants }, T0), { concurrency: "unbounded" })
+        const { grants } = Option.getOrThrow(yield* users.get(user.id))
+        assert.deepStrictEqual(grants, { tier: "pro", monthlyBudgetNano: 7, scopes: ["embeddings:write"] })
+      })
+    )
+
     it.effect("lists newest first, in pages, or the one with an address", () =>
       Effect.gen(function* () {
         const users = yield* Users
