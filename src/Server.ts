@@ -12,6 +12,7 @@ import { BuiltApi } from "./api/Api.ts"
 import { Ids } from "./domain/Ids.ts"
 import { AccessTokens } from "./gateway/AccessTokens.ts"
 import { Accounts } from "./gateway/Accounts.ts"
+import { Admission } from "./gateway/Admission.ts"
 import { Arrivals } from "./gateway/Arrivals.ts"
 import * as BudgetAlerts from "./gateway/BudgetAlerts.ts"
 import { Cache } from "./gateway/Cache.ts"
@@ -49,6 +50,7 @@ import { SigningKeys } from "./gateway/SigningKeys.ts"
 import { SignInLimits } from "./gateway/SignInLimits.ts"
 import { SignInWays } from "./gateway/SignInWays.ts"
 import { SignInSweeper } from "./gateway/SignInSweeper.ts"
+import { TextCounts } from "./gateway/TextCounts.ts"
 import { loadTables } from "./gateway/Tokens.ts"
 import { Traffic } from "./gateway/Traffic.ts"
 import * as Upkeep from "./gateway/Upkeep.ts"
@@ -106,7 +108,7 @@ export const gateway = (settings: SettingsShape) =>
     DeadLetters.layer,
     Readings.layer
   ).pipe(
-    Layer.provideMerge(Privacy.layer(settings.privacy)),
+    Layer.provideMerge(Layer.mergeAll(Privacy.layer(settings.privacy), Admission.layer)),
     Layer.provideMerge(
       Layer.mergeAll(
         Closing.layer,
@@ -125,7 +127,7 @@ export const gateway = (settings: SettingsShape) =>
         Generations.layer(settings.generations)
       )
     ),
-    Layer.provideMerge(Catalog.layer)
+    Layer.provideMerge(Layer.mergeAll(Catalog.layer, TextCounts.layer))
   )
 
 /** What the gateway remembers of its providers and of itself; it outlives a reload. */

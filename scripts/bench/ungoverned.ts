@@ -10,7 +10,7 @@ import { Settings } from "../../src/Settings.ts"
 import { CacheStore } from "../../src/store/CacheStore.ts"
 import { KeyRepo } from "../../src/store/KeyRepo.ts"
 import { Ledger } from "../../src/store/Ledger.ts"
-import { Limits } from "../../src/store/Limits.ts"
+import { type LimitHolder, Limits, type LimitVerdict } from "../../src/store/Limits.ts"
 
 const unrecorded = Layer.effect(
   Ledger,
@@ -26,19 +26,23 @@ const unrecorded = Layer.effect(
   )
 ).pipe(Layer.provide(Ledger.layerMemory))
 
+const granted = ({ limits: { requestsPerMinute, tokensPerMinute } }: LimitHolder): LimitVerdict => ({
+  refusedBy: null,
+  holder: null,
+  retryAfterMs: 0,
+  requests: { limit: requestsPerMinute, remaining: requestsPerMinute, resetMs: 0 },
+  tokens: { limit: tokensPerMinute, remaining: tokensPerMinute, resetMs: 0 }
+})
+
 const unlimited = Layer.effect(
   Limits,
   Effect.map(Limits, (limits) =>
     Limits.of({
       ...limits,
-      acquire: ({ limits: { requestsPerMinute, tokensPerMinute } }) =>
-        Effect.succeed({
-          refusedBy: null,
-          retryAfterMs: 0,
-          requests: { limit: requestsPerMinute, remaining: requestsPerMinute, resetMs: 0 },
-          tokens: { limit: tokensPerMinute, remaining: tokensPerMinute, resetMs: 0 }
-        }),
-      correct: () => Effect.void,
+      acquire: (request) => Effect.succeed(granted(request)),
+      take: (request) => Effect.succeed(granted(request)),
+      correct: (correction) => Effect.succeed(granted(correction).tokens),
+      renew: () => Effect.void,
       release: () => Effect.void
     })
   )

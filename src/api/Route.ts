@@ -59,7 +59,7 @@ export class RouteGroup extends HttpApiGroup.make("route")
         OpenApi.annotations({
           title: "Preview the route of a chat completion",
           description:
-            "Ranks the providers for a chat request as a live call would, and calls none: candidates in order, those left out with the reason, the expected cost of each. Leaves no generation and takes nothing from a limit or a budget."
+            "Ranks the providers for a chat request as a live call would, and calls none: candidates in order, those left out with the reason, the expected cost of each. Leaves no generation and takes nothing from a budget; it counts as a request under the key's rate limit."
         })
       )
   )

@@ -12,10 +12,15 @@ import { type NanoUsd } from "./Money.ts"
 export class Unauthenticated extends Data.TaggedClass("Unauthenticated")<{}> {}
 export class AdminUnauthenticated extends Data.TaggedClass("AdminUnauthenticated")<{}> {}
 export class ScopeMissing extends Data.TaggedClass("ScopeMissing")<{ readonly scope: Scope }> {}
+/** `holder`: whose limit it is, the key's or that of all keys of its owner. */
 export class RateLimited extends Data.TaggedClass("RateLimited")<{
   readonly limit: "requests" | "tokens" | "concurrency"
+  readonly holder: "key" | "owner"
   readonly allowed: number
-  readonly retryAfterMs: number
+  /** Tokens of a prompt that exceeds the limit by itself; it is counted no further than that. Null: the limit is used up. */
+  readonly needed: number | null
+  /** Null: waiting is in vain. */
+  readonly retryAfterMs: number | null
 }> {}
 export class BudgetExceeded extends Data.TaggedClass("BudgetExceeded")<{
   readonly capNano: NanoUsd

@@ -1,9 +1,11 @@
-/** A chat request as the intake reads it: what it asks for, how long its prompt is, how much it allows. */
+/** A chat request as the intake reads it: what it asks for, and how much it allows. */
 import { type ChatRequest, outputLimit } from "../domain/Chat.ts"
 import { type Intent } from "./Intake.ts"
 import { type Caller, type Facts, type Patience } from "./Order.ts"
-import { countFor } from "./TextCounts.ts"
+import { type PromptTexts, textsOf } from "./TextCounts.ts"
 import { countPrompt } from "./Tokens.ts"
+
+export const chatTexts = (request: ChatRequest): PromptTexts => textsOf((count) => countPrompt(request, count))
 
 /** `modelsFallback`: for a request that names no fallback models of its own. */
 export const chatIntent = (
@@ -18,7 +20,8 @@ export const chatIntent = (
     readonly facts: Facts
     readonly patience?: Patience | null
   },
-  modelsFallback: ReadonlyArray<string>
+  modelsFallback: ReadonlyArray<string>,
+  promptTokens: number
 ): Intent<ChatRequest> => {
   const choices = request.n ?? 1
   const limit = outputLimit(request)
@@ -28,7 +31,7 @@ export const chatIntent = (
     model: request.model,
     fallbackModels: request.models ?? modelsFallback,
     preferences: request.provider ?? null,
-    promptTokens: countPrompt(request, countFor(caller.key.id)),
+    promptTokens,
     outputTokens: limit === null ? null : limit * choices,
     choices,
     streamed: request.stream === true,

@@ -221,9 +221,7 @@ export class Closing extends Context.Service<
 
       return Closing.of({
         onScopeClose: (order) =>
-          onClose(
-            Effect.suspend(() => (order.account.settled || !order.account.opened ? Effect.void : abandoned(order)))
-          ),
+          onClose(Effect.suspend(() => (order.account.settled ? Effect.void : abandoned(order)))),
         onFailure: (order) => (self) =>
           self.pipe(
             Effect.tapError((error) => {

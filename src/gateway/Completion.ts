@@ -9,9 +9,10 @@ import { type GatewayError } from "../domain/Errors.ts"
 import { Ids } from "../domain/Ids.ts"
 import { allowsModel } from "../domain/Key.ts"
 import { replayEvents } from "../domain/Replay.ts"
+import { Admission, type Admitted } from "./Admission.ts"
 import { believed } from "./Believed.ts"
 import { Cache, type Lookup } from "./Cache.ts"
-import { chatIntent } from "./ChatIntent.ts"
+import { chatIntent, chatTexts } from "./ChatIntent.ts"
 import { type Answer, Closing, type CompletionEvent } from "./Closing.ts"
 import { Idempotency, type SentKey } from "./Idempotency.ts"
 import { Intake } from "./Intake.ts"
@@ -59,6 +60,7 @@ export class Completion extends Context.Service<
     Layer.effect(
       Completion,
       Effect.gen(function* () {
+        const admission = yield* Admission
         const intake = yield* Intake
         const policy = yield* Policy
         const privacy = yield* Privacy
@@ -148,7 +150,7 @@ export class Completion extends Context.Service<
             cacheHit: answer.source === "cache"
           }
           const recording = content !== null && order.facts.trace !== null ? content(order.facts.trace) : null
-          if (recording !== null) yield* recording.prompt(order.request.messages, veil.isClear())
+          if (recording !== null) yield* recording.prompt(order.request.messages)
           if (answer.body._tag === "Whole") {
             const usage = yield* closing.whole(order, answer, answer.body.reply)
             if (recording !== null) yield* recording.reply(answer.body.reply)
@@ -162,11 +164,11 @@ export class Completion extends Context.Service<
           } satisfies Completed as Completed
         })
 
-        const run = Effect.fnUntraced(function* (query: ChatQuery) {
-          const order = yield* intake.begin(chatIntent(query, options.modelsFallback))
+        const admitted = Effect.fnUntraced(function* (query: ChatQuery, arrived: Admitted) {
+          const order = yield* intake.begin(chatIntent(query, options.modelsFallback, arrived.promptTokens), arrived)
           const veil = privacy.chat(order)
           yield* closing.onScopeClose(order)
-          // From the inside out: the rate limit is the first to look, the router the last to work.
+          // From the inside out: the minute's tokens are the first to be asked, the router is the last to work.
           return yield* routed(order).pipe(
             cached(order, query.cacheControl),
             veil.refuse,
@@ -178,10 +180,17 @@ export class Completion extends Context.Service<
             Effect.flatMap((answer) => completed(order, veil, answer)),
             // What a request that is sent again gets was paid for when it came first.
             idempotency.once(order, query.idempotencyKey ?? null, keptCompletion),
-            policy.rateLimit(order),
+            policy.tokens(order),
             closing.onFailure(order)
           )
         })
+
+        // Requests a minute and requests at once come before everything else: before the prompt is even counted.
+        const run = (query: ChatQuery) => {
+          const { caller, facts, request } = query
+          const prompt = chatTexts(request)
+          return admission.admit({ kind: "chat", caller, facts, prompt })((arrived) => admitted(query, arrived))
+        }
 
         return Completion.of({ run })
       })

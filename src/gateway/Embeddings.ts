@@ -6,6 +6,7 @@ import { Context, Effect, Layer, Predicate, type Scope } from "effect"
 import { type EmbeddingReply, type EmbeddingRequest } from "../domain/Embedding.ts"
 import { type UsageInfo } from "../domain/Chat.ts"
 import { type GatewayError } from "../domain/Errors.ts"
+import { Admission, type Admitted } from "./Admission.ts"
 import { Closing } from "./Closing.ts"
 import { Idempotency, type KeptReply, type ReplyForm, type SentKey } from "./Idempotency.ts"
 import { Intake } from "./Intake.ts"
@@ -14,6 +15,7 @@ import { Policy } from "./Policy.ts"
 import { Privacy } from "./Privacy.ts"
 import { ROUTE, staged } from "./RequestTrace.ts"
 import { type Routed, Router } from "./Router.ts"
+import { textsOf } from "./TextCounts.ts"
 import { countInputs } from "./Tokens.ts"
 
 export interface EmbeddingQuery {
@@ -38,6 +40,7 @@ export class Embeddings extends Context.Service<
   static readonly layer = Layer.effect(
     Embeddings,
     Effect.gen(function* () {
+      const admission = yield* Admission
       const intake = yield* Intake
       const policy = yield* Policy
       const privacy = yield* Privacy
@@ -45,21 +48,27 @@ export class Embeddings extends Context.Service<
       const closing = yield* Closing
       const idempotency = yield* Idempotency
 
-      const run = Effect.fnUntraced(function* ({ caller, facts, idempotencyKey, patience, request }: EmbeddingQuery) {
-        const order = yield* intake.begin({
-          kind: "embeddings",
-          request,
-          model: request.model,
-          fallbackModels: [],
-          preferences: null,
-          promptTokens: countInputs(request.input),
-          outputTokens: null,
-          choices: 1,
-          streamed: false,
-          caller,
-          facts,
-          patience: patience ?? null
-        })
+      const admitted = Effect.fnUntraced(function* (
+        { caller, facts, idempotencyKey, patience, request }: EmbeddingQuery,
+        arrived: Admitted
+      ) {
+        const order = yield* intake.begin(
+          {
+            kind: "embeddings",
+            request,
+            model: request.model,
+            fallbackModels: [],
+            preferences: null,
+            promptTokens: arrived.promptTokens,
+            outputTokens: null,
+            choices: 1,
+            streamed: false,
+            caller,
+            facts,
+            patience: patience ?? null
+          },
+          arrived
+        )
         const veil = privacy.embedding(order)
         yield* closing.onScopeClose(order)
         const embedded = Effect.fnUntraced(function* (routed: Routed<EmbeddingReply>) {
@@ -79,10 +88,16 @@ export class Embeddings extends Context.Service<
           veil.mask,
           Effect.flatMap(embedded),
           idempotency.once(order, idempotencyKey ?? null, keptEmbedding(order)),
-          policy.rateLimit(order),
+          policy.tokens(order),
           closing.onFailure(order)
         )
       })
+
+      const run = (query: EmbeddingQuery) => {
+        const { caller, facts, request } = query
+        const prompt = textsOf((count) => countInputs(request.input, count))
+        return admission.admit({ kind: "embeddings", caller, facts, prompt })((arrived) => admitted(query, arrived))
+      }
 
       return Embeddings.of({ run })
     })

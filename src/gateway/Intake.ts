@@ -1,14 +1,14 @@
 /**
- * Where a request becomes an order: its model is found, its prompt counted, its candidates ranked, before any policy looks at it. A
- * request that cannot be routed is an order too: the policies come first, and only then does it end with `unroutable`.
+ * Where a request that was let in becomes an order: its model is found, its candidates ranked, before budget and whitelist look at
+ * it. A request that cannot be routed is an order too: the policies come first, and only then does it end with `unroutable`.
  */
-import { Clock, Context, Effect, Layer, Random, Result } from "effect"
+import { Context, Effect, Layer, Random, Result } from "effect"
 import { type Candidate, type Exclusion, type SortAxis } from "../domain/Catalog.ts"
 import { type ProviderPreferences } from "../domain/Chat.ts"
 import { ContextLengthExceeded, gatewayError, type GatewayError, NoEligibleProvider } from "../domain/Errors.ts"
-import { Ids } from "../domain/Ids.ts"
 import { allowsModel } from "../domain/Key.ts"
 import { monthOf } from "../domain/Money.ts"
+import { type Admitted } from "./Admission.ts"
 import { Catalog } from "./Catalog.ts"
 import { type Caller, type Facts, type Order, type Patience } from "./Order.ts"
 import { ProviderStats } from "./ProviderStats.ts"
@@ -46,7 +46,10 @@ export class Intake extends Context.Service<
   {
     /** Leaves no trace, and does not explore. */
     readonly route: (intent: Intent<unknown>) => Route
-    readonly begin: <Request>(intent: Intent<Request>) => Effect.Effect<Order<Request>>
+    readonly begin: <Request>(
+      intent: Intent<Request>,
+      admitted: Pick<Admitted, "generationId" | "startedAtMs" | "tokens">
+    ) => Effect.Effect<Order<Request>>
   }
 >()("tollgate/gateway/Intake") {
   static readonly layer = (options: { readonly defaultSort: SortAxis }) =>
@@ -54,9 +57,7 @@ export class Intake extends Context.Service<
       Intake,
       Effect.gen(function* () {
         const catalog = yield* Catalog
-        const ids = yield* Ids
         const stats = yield* ProviderStats
-        const clock = yield* Clock.Clock
 
         const inputOf = (intent: Intent<unknown>, candidates: ReadonlyArray<Candidate>): RankingInput => ({
           candidates,
@@ -119,14 +120,14 @@ export class Intake extends Context.Service<
             : Effect.map(Random.next, (roll) => explored(ranked, others, roll))
         }
 
-        const begin = <Request>(intent: Intent<Request>): Effect.Effect<Order<Request>> =>
+        const begin = <Request>(
+          intent: Intent<Request>,
+          { generationId, startedAtMs, tokens: takenTokens }: Pick<Admitted, "generationId" | "startedAtMs" | "tokens">
+        ): Effect.Effect<Order<Request>> =>
           Effect.suspend(() => {
-            const startedAtMs = clock.currentTimeMillisUnsafe()
             const { excluded, model, ranked: best, unroutable } = route(intent)
-            intent.facts.operation = intent.kind
-            intent.facts.tier = intent.caller.key.tier
             const orderOf = (ranked: ReadonlyArray<Candidate>): Order<Request> => ({
-              generationId: ids.next("gen", startedAtMs),
+              generationId,
               caller: intent.caller,
               request: intent.request,
               model,
@@ -155,7 +156,8 @@ export class Intake extends Context.Service<
                 sliced: false,
                 clamped: false,
                 opened: false,
-                settled: false
+                settled: false,
+                takenTokens
               }
             })
             return best.length < 2 ? Effect.succeed(orderOf(best)) : Effect.map(exploring(intent, model, best), orderOf)

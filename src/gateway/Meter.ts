@@ -15,10 +15,11 @@ import { Limits } from "../store/Limits.ts"
 import { type StoreError } from "../store/StoreError.ts"
 import { BudgetAlerts } from "./BudgetAlerts.ts"
 import { BudgetQueue } from "./BudgetQueue.ts"
+import { makeCorrectTokens } from "./CorrectTokens.ts"
 import { bareGeneration, costFor, type Ending, generationOf } from "./Ending.ts"
 import { estimateOf } from "./Estimate.ts"
 import { LateEndings } from "./LateEndings.ts"
-import { estimatedTokens, type Order } from "./Order.ts"
+import { type Order } from "./Order.ts"
 import { staged } from "./RequestTrace.ts"
 import { makeReserve, neededNano, type ReserveOutcome } from "./Reserving.ts"
 import { likelyNano, payAsItComes, roomOf } from "./Slices.ts"
@@ -64,7 +65,7 @@ export class Meter extends Context.Service<
       Meter,
       Effect.gen(function* () {
         const ledger = yield* Ledger
-        const limits = yield* Limits
+        const correct = makeCorrectTokens(yield* Limits)
         const alerts = yield* BudgetAlerts
         const late = yield* LateEndings
         const scope = yield* Effect.scope
@@ -110,14 +111,6 @@ export class Meter extends Context.Service<
 
         const durable = (order: Order) =>
           order.account.intent === null ? Effect.void : Fiber.join(order.account.intent)
-
-        /** What the rate limit took on an estimate becomes what was used; an order that it refused took nothing. */
-        const correct = (order: Order, used: number, nowMs: number) => {
-          const { key, limits: tier } = order.caller
-          if (order.facts.limits?.refusedBy !== null) return Effect.void
-          const delta = used - Math.min(estimatedTokens(order), tier.tokensPerMinute)
-          return Effect.ignoreCause(limits.correct({ keyId: key.id, limits: tier, delta, nowMs }))
-        }
 
         /**
          * Writes an ending, again and again while the database is away, for as long as the process lives. An ending that the ledger refuses is

@@ -10,7 +10,7 @@ import { type GatewayError } from "../domain/Errors.ts"
 import { type Attempt, type Generation } from "../domain/Generation.ts"
 import { type KeyRecord, type RateLimits, type Tier } from "../domain/Key.ts"
 import { type NanoUsd } from "../domain/Money.ts"
-import { type LimitVerdict } from "../store/Limits.ts"
+import { type LimitHolder, type LimitVerdict } from "../store/Limits.ts"
 import { type Charge } from "./Charges.ts"
 import { type RequestTrace } from "./RequestTrace.ts"
 
@@ -57,7 +57,16 @@ export interface Patience {
 export interface Caller {
   readonly key: KeyRecord
   readonly limits: RateLimits
+  /** Whose keys share one more set of limits; absent or null: the key belongs to nobody. */
+  readonly owner?: { readonly id: string; readonly limits: RateLimits } | null
 }
+
+/** The caller as the limit store knows it. */
+export const holderOf = ({ key, limits, owner }: Caller): LimitHolder => ({
+  keyId: key.id,
+  limits,
+  owner: owner ?? null
+})
 
 /** `intent`: the write of the reservation, when it runs beside the provider's work. `settled`: the order is closed in the ledger. */
 export interface Account {
@@ -74,6 +83,8 @@ export interface Account {
   clamped: boolean
   opened: boolean
   settled: boolean
+  /** Tokens that the rate limit took for the prompt. */
+  takenTokens: number
 }
 
 export interface Continuation {
@@ -123,12 +134,6 @@ export interface Order<Request = ChatRequest | EmbeddingRequest> {
   produced: (() => number) | null
   readonly account: Account
 }
-
-/** What the token limit takes before the reply is known: the prompt, and the output that the client allowed. */
-export const estimatedTokens = ({
-  outputTokens,
-  promptTokens
-}: Pick<Order<unknown>, "outputTokens" | "promptTokens">): number => promptTokens + (outputTokens ?? 0)
 
 /** The candidate of the order that goes by these names. */
 export const rankedAs = ({ ranked }: Order<unknown>, provider: string, model: string): Candidate | undefined =>

@@ -10,19 +10,20 @@ import { type EmbeddingRequest } from "../domain/Embedding.ts"
 import { gatewayError, type GatewayError, PrivacyBlocked } from "../domain/Errors.ts"
 import { Ids } from "../domain/Ids.ts"
 import { allEntities, type KeyPrivacy, type PrivacyMode, type PrivacyRules, stricter } from "../domain/Privacy.ts"
+import { chatTexts } from "./ChatIntent.ts"
 import { type CompletionEvent } from "./Closing.ts"
 import { type Caller, type Facts, type Order } from "./Order.ts"
 import { Policy, type Step } from "./Policy.ts"
-import { makeInTurns } from "./privacy/Budget.ts"
+import { Budget } from "./privacy/Budget.ts"
 import { countsOf, type Finding, mask, type Masked } from "./privacy/Masking.ts"
 import { restoredReply } from "./privacy/RestoredReply.ts"
 import { restoredStream } from "./privacy/RestoredStream.ts"
 import { makeRestorer } from "./privacy/Restoring.ts"
-import { makeScanner } from "./privacy/Scanner.ts"
-import { type Members } from "./privacy/Texts.ts"
+import { makeScanner, type Scanner } from "./privacy/Scanner.ts"
+import { mapChat, mapEmbedding, mapMessages, type Visit } from "./privacy/Texts.ts"
 import { type Vault } from "./privacy/Vault.ts"
-import { countFor } from "./TextCounts.ts"
-import { countInputs, countPrompt } from "./Tokens.ts"
+import { type PromptTexts, TextCounts, textsOf } from "./TextCounts.ts"
+import { countInputs } from "./Tokens.ts"
 
 /** Changes when the search does, so that a stored preview can be told from a fresh one. */
 const ENGINE = "1"
@@ -34,8 +35,6 @@ export interface Veil {
   readonly refuse: Step
   /** Whether it would, once the request is masked. */
   readonly isRefused: () => boolean
-  /** Whether the request, as it is now, was searched for everything and holds nothing. */
-  readonly isClear: () => boolean
   readonly reply: (reply: ChatReply) => ChatReply
   readonly events: (events: Stream.Stream<CompletionEvent>) => Stream.Stream<CompletionEvent>
 }
@@ -77,52 +76,52 @@ export class Privacy extends Context.Service<
       Privacy,
       Effect.gen(function* () {
         const policy = yield* Policy
+        const counts = yield* TextCounts
         const ids = yield* Ids
         const own = rules.patterns.map(({ name }) => name)
         const wanted: ReadonlySet<string> = new Set([...rules.entities, ...own])
-        const searchesAll = allEntities.every((entity) => wanted.has(entity))
         // The libraries are large: they load when the first request needs them, or beside the start where every request will.
         const scanner = yield* Effect.cached(Effect.uninterruptible(makeScanner(rules.patterns)))
         if (rules.mode !== "off") yield* Effect.forkScoped(scanner)
 
-        const inTurns = yield* makeInTurns
+        const masked = <A>(target: A, walk: (target: A, visit: Visit) => A, types: ReadonlySet<string>) =>
+          Effect.flatMap(scanner, (scan: Scanner) =>
+            Clock.clockWith((clock) =>
+              Effect.sync(() => mask(target, walk, scan, types, new Budget(() => clock.monotonicTimeNanosUnsafe())))
+            )
+          )
 
-        const masked = <A extends Members>(target: A, types: ReadonlySet<string>) =>
-          Effect.flatMap(scanner, (scan) => inTurns((budget) => mask(target, scan, types, budget)))
-
-        const veil = <Request extends Members>(
+        const veil = <Request>(
           order: Order<Request>,
-          countTokens: (request: Request) => number
+          walk: (request: Request, visit: Visit) => Request,
+          textsIn: (request: Request) => PromptTexts
         ): Veil => {
           const mode = stricter(rules.mode, order.caller.key.privacy)
           if (mode === "off") return unveiled
           let refusal: GatewayError | null = null
           let vault: Vault | null = null
-          let isMasked = false
 
-          const take = (result: Masked<Request> | null): void => {
-            isMasked = true
+          const take = (result: Masked<Request> | null): Effect.Effect<void> => {
             if (result === null) refusal = unsearched
             else if (mode === "block") refusal = refusalOf(result.findings)
             else if (!result.vault.isEmpty) {
               vault = result.vault
               order.request = result.value
-              order.promptTokens = countTokens(result.value)
+              return Effect.map(counts.count(order.caller.key.id, textsIn(result.value)), (tokens) => {
+                order.promptTokens = tokens
+              })
             }
+            return Effect.void
           }
 
           return {
             mask: (next) =>
               Effect.flatMap(
-                Effect.suspend(() => masked(order.request, wanted)),
-                (result) => {
-                  take(result)
-                  return next
-                }
+                Effect.suspend(() => masked(order.request, walk, wanted)),
+                (result) => Effect.andThen(take(result), next)
               ),
             refuse: (next) => Effect.suspend(() => (refusal === null ? next : Effect.fail(refusal))),
             isRefused: () => refusal !== null,
-            isClear: () => searchesAll && isMasked && refusal === null,
             reply: (reply) => (vault === null ? reply : restoredReply(reply, makeRestorer(vault))),
             events: (events) => (vault === null ? events : restoredStream(events, makeRestorer(vault)))
           }
@@ -135,12 +134,17 @@ export class Privacy extends Context.Service<
           const limited = {
             generationId: ids.next("prv", nowMs),
             caller,
-            promptTokens: 0,
-            outputTokens: 0,
-            ranked: [],
+            tokens: 0,
             facts
           }
-          const searched = masked({ text, messages }, entities === null ? wanted : new Set(entities))
+          const searched = masked(
+            { text, messages },
+            (target, visit) => ({
+              text: target.text === null ? null : visit(target.text, { message: null, path: "text", json: "no" }),
+              messages: target.messages === null ? null : mapMessages(target.messages, visit)
+            }),
+            entities === null ? wanted : new Set(entities)
+          )
           const result = yield* policy.rateLimit(limited)(searched)
           if (result === null) return yield* unsearched
           const asked: PrivacyMode = mode ?? stricter(rules.mode, caller.key.privacy)
@@ -155,8 +159,8 @@ export class Privacy extends Context.Service<
         })
 
         return Privacy.of({
-          chat: (order) => veil(order, (masked) => countPrompt(masked, countFor(order.caller.key.id))),
-          embedding: (order) => veil(order, ({ input }) => countInputs(input)),
+          chat: (order) => veil(order, mapChat, chatTexts),
+          embedding: (order) => veil(order, mapEmbedding, ({ input }) => textsOf((count) => countInputs(input, count))),
           preview,
           types: [...allEntities, ...own]
         })
@@ -168,7 +172,6 @@ const unveiled: Veil = {
   mask: (next) => next,
   refuse: (next) => next,
   isRefused: () => false,
-  isClear: () => false,
   reply: (reply) => reply,
   events: (events) => events
 }

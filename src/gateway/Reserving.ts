@@ -95,6 +95,8 @@ export const neededNano = (order: Order, markup: number): NanoUsd => wantedBy(or
 
 const wantedBy = (order: Order, markup: number): Wanted => {
   const estimate = estimateOf(order, markup)
+  // It will end without a call; but first it is told of a budget that is used up.
+  if (order.ranked.length === 0) return { estimate, slice: null, amountNano: 1, smallestNano: 1 }
   const { outputTokens, promptNano, tokenNano } = estimate
   const slice = firstSlice(order, estimate)
   const amountNano = slice === null ? estimate.amountNano : Math.ceil(promptNano + slice * tokenNano)

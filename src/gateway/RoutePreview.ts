@@ -1,19 +1,21 @@
 /**
  * What the router would do with a chat request, told without calling anyone: the candidates in their order, those left out with
- * the reason, and what the request will likely cost at each. It ranks by the code that serves, and leaves no trace: nothing is
- * reserved, recorded or taken from a limit. A model that does not exist, or that the key may not use, is an error as it is live.
+ * the reason, and what the request will likely cost at each. It ranks by the code that serves. It counts as a request under the
+ * key's rate limit and leaves no other trace. A model that does not exist, or that the key may not use, is an error as it is live.
  */
-import { Context, Effect, Layer } from "effect"
+import { Context, Effect, Layer, type Scope } from "effect"
 import { type Candidate, type Exclusion, type SortAxis } from "../domain/Catalog.ts"
 import { type ChatRequest } from "../domain/Chat.ts"
 import { gatewayError, type GatewayError, ModelNotAllowed } from "../domain/Errors.ts"
 import { allowsModel } from "../domain/Key.ts"
 import { type NanoUsd, type Prices, pricesFor } from "../domain/Money.ts"
+import { Admission } from "./Admission.ts"
 import { Catalog } from "./Catalog.ts"
-import { chatIntent } from "./ChatIntent.ts"
+import { chatIntent, chatTexts } from "./ChatIntent.ts"
 import { Circuits, type CircuitState } from "./Circuits.ts"
 import { Intake } from "./Intake.ts"
-import { type Caller, emptyFacts } from "./Order.ts"
+import { type Caller, type Facts } from "./Order.ts"
+import { mostTokens, tooLong } from "./Policy.ts"
 import { ProviderStats } from "./ProviderStats.ts"
 import { expectedCost, likelyOutput } from "./Ranking.ts"
 import { type StatsSnapshot } from "./StatsTable.ts"
@@ -43,6 +45,12 @@ export interface Preview {
   readonly error: GatewayError | null
 }
 
+export interface PreviewQuery {
+  readonly request: ChatRequest
+  readonly caller: Caller
+  readonly facts: Facts
+}
+
 export interface PreviewOptions {
   readonly defaultSort: SortAxis
   readonly modelsFallback: ReadonlyArray<string>
@@ -51,30 +59,24 @@ export interface PreviewOptions {
 export class RoutePreview extends Context.Service<
   RoutePreview,
   {
-    /** Fails with `ModelNotFound` and `ModelNotAllowed`. */
-    readonly of: (query: {
-      readonly request: ChatRequest
-      readonly caller: Caller
-    }) => Effect.Effect<Preview, GatewayError>
+    /** Fails with `RateLimited`, `ModelNotFound` and `ModelNotAllowed`. */
+    readonly of: (query: PreviewQuery) => Effect.Effect<Preview, GatewayError, Scope.Scope>
   }
 >()("tollgate/gateway/RoutePreview") {
   static readonly layer = (options: PreviewOptions) =>
     Layer.effect(
       RoutePreview,
       Effect.gen(function* () {
+        const admission = yield* Admission
         const intake = yield* Intake
         const catalog = yield* Catalog
         const circuits = yield* Circuits
         const stats = yield* ProviderStats
 
-        const of = Effect.fnUntraced(function* ({
-          caller,
-          request
-        }: {
-          readonly request: ChatRequest
-          readonly caller: Caller
-        }) {
-          const intent = chatIntent({ request, caller, facts: emptyFacts() }, options.modelsFallback)
+        const of = Effect.fnUntraced(function* ({ caller, facts, request }: PreviewQuery) {
+          const promptTokens = yield* admission.preview({ caller, facts, prompt: chatTexts(request) })
+          if (promptTokens > mostTokens(caller)) return yield* tooLong(caller, promptTokens)
+          const intent = chatIntent({ request, caller, facts }, options.modelsFallback, promptTokens)
           const { excluded, model, ranked, unroutable } = intake.route(intent)
           if (!allowsModel(caller.key.allowedModels, model)) return yield* gatewayError(new ModelNotAllowed({ model }))
           if (unroutable?.reason._tag === "ModelNotFound") return yield* unroutable

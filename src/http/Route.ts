@@ -18,8 +18,8 @@ export const layer = HttpApiBuilder.group(
 
     const preview = Effect.fnUntraced(function* (request: ChatRequest) {
       const caller = yield* CurrentKey
-      const { requestId } = yield* CurrentRequest
-      return wireOf(yield* previews.of({ request, caller }), requestId)
+      const { facts, requestId } = yield* CurrentRequest
+      return wireOf(yield* previews.of({ request, caller, facts }), requestId)
     })
 
     return handlers.handle("preview", ({ payload }) => guard(preview(payload)))

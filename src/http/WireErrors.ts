@@ -7,6 +7,7 @@ import { type Reason } from "../domain/Errors.ts"
 import { type Attempt } from "../domain/Generation.ts"
 import { usdFromNano } from "../domain/Money.ts"
 import { bodyWireOf } from "./BodyErrors.ts"
+import { rateLimitedWire } from "./RateLimitErrors.ts"
 import { signInWireOf } from "./SignInErrors.ts"
 
 export interface Wire {
@@ -67,20 +68,8 @@ export const wireOf = (reason: Reason): Wire => {
         retryable: false,
         details: { required_scope: reason.scope }
       }
-    case "RateLimited": {
-      const what = { requests: "requests per minute", tokens: "tokens per minute", concurrency: "requests at once" }[
-        reason.limit
-      ]
-      return {
-        status: 429,
-        type: "rate_limit_exceeded",
-        code: `${reason.limit}_limit_exceeded`,
-        message: `The limit of ${reason.allowed} ${what} is reached. Retry after the time in Retry-After.`,
-        retryable: true,
-        retryAfterMs: reason.retryAfterMs,
-        details: { limit: reason.limit, allowed: reason.allowed }
-      }
-    }
+    case "RateLimited":
+      return rateLimitedWire(reason)
     case "BudgetExceeded": {
       const resetsAt = new Date(reason.resetsAtMs).toISOString()
       const [cap, spent, reserved, needed] = [

@@ -5,18 +5,38 @@
  */
 import { type RateLimits } from "../domain/Key.ts"
 
-export interface LimitRequest {
-  /** Whose buckets: the key's id. */
+/** Whose limits count: those of a key, and those that all keys of its owner share. */
+export interface LimitHolder {
   readonly keyId: string
-  /** Names the concurrency lease: the generation's id. */
-  readonly leaseId: string
   readonly limits: RateLimits
-  /** Tokens to take now: an estimate, corrected by `correct` once the reply is known. A request that needs more than the
-   * whole bucket takes the whole bucket. */
+  /** Absent or null: the key belongs to nobody. */
+  readonly owner?: { readonly id: string; readonly limits: RateLimits } | null
+}
+
+/** Tokens to take now. A holder whose bucket is smaller gives its whole bucket. */
+export interface TokenRequest extends LimitHolder {
   readonly tokens: number
   readonly nowMs: number
-  /** How long the concurrency lease lives unless it is released. */
+}
+
+export interface LimitRequest extends TokenRequest {
+  /** Names the concurrency lease: the generation's id. */
+  readonly leaseId: string
+  /** How long the concurrency lease lives unless it is renewed or released. */
   readonly leaseMs: number
+}
+
+/** A concurrency slot that was granted: at the key, and at its owner if it has one. */
+export interface Lease {
+  readonly keyId: string
+  readonly ownerId: string | null
+  readonly leaseId: string
+}
+
+/** Tokens to take without asking, or to give back when negative. */
+export interface Correction extends LimitHolder {
+  readonly delta: number
+  readonly nowMs: number
 }
 
 /** One bucket as the `x-ratelimit-*` headers show it. `resetMs`: until it is full again. */
@@ -29,8 +49,11 @@ export interface BucketState {
 export interface LimitVerdict {
   /** `null`: granted. Else the first limit that refused. */
   readonly refusedBy: "requests" | "tokens" | "concurrency" | null
+  /** Whose limit refused; null: granted. */
+  readonly holder: "key" | "owner" | null
   /** Until the refusing limit would grant; 0 when granted. */
   readonly retryAfterMs: number
+  /** Each the tighter one of key and owner. */
   readonly requests: BucketState
   readonly tokens: BucketState
 }
@@ -60,6 +83,13 @@ export const advanced = (atMs: number, nowMs: number): number =>
 export const usedAfter = (used: number, usedLimit: number, limit: number, elapsedMs: number): number =>
   Math.max(0, (usedLimit > 0 ? (used * limit) / usedLimit : used) - (elapsedMs * limit) / windowMs)
 
+/**
+ * What a token bucket has given out after a correction. Output is counted when it is there, so it may be more than the bucket
+ * holds. The debt ends at one minute's worth: a key that used five minutes' worth at once waits one minute, not five.
+ */
+export const correctedBy = (used: number, delta: number, limit: number): number =>
+  Math.max(0, Math.min(used + delta, 2 * limit))
+
 /** What a request takes of a bucket: never more than the whole of it, never less than nothing. */
 export const takenFrom = (wanted: number, limit: number): number => (wanted > 0 ? Math.min(wanted, limit) : 0)
 
@@ -76,35 +106,56 @@ export const bucketState = (used: number, limit: number): BucketState => ({
   resetMs: limit > 0 ? Math.max(0, Math.ceil((used * windowMs) / limit - tolerance)) : 0
 })
 
-/**
- * The verdict on a request, given what both buckets have given out by now and whether a lease can be had. Checked in the order
- * requests, tokens, concurrency. The states are those after a grant took its share, or untouched after a refusal.
- */
-export const verdictOn = (
-  limits: RateLimits,
-  tokens: number,
-  requestsUsed: number,
-  tokensUsed: number,
-  leaseFree: boolean
-): LimitVerdict => {
-  const requestsWait = waitFor(requestsUsed, 1, limits.requestsPerMinute)
-  if (requestsWait > 0) return verdict("requests", requestsWait, limits, requestsUsed, tokensUsed)
-  const tokensWait = waitFor(tokensUsed, tokens, limits.tokensPerMinute)
-  if (tokensWait > 0) return verdict("tokens", tokensWait, limits, requestsUsed, tokensUsed)
-  if (!leaseFree) return verdict("concurrency", concurrencyRetryMs, limits, requestsUsed, tokensUsed)
-  const taken = takenFrom(tokens, limits.tokensPerMinute)
-  return verdict(null, 0, limits, requestsUsed + 1, tokensUsed + taken)
+/** What one holder has given out by now. */
+export interface Use {
+  readonly limits: RateLimits
+  readonly requestsUsed: number
+  readonly tokensUsed: number
+  /** Whether a concurrency lease can be had, or none is wanted. */
+  readonly leaseFree: boolean
 }
 
-const verdict = (
-  refusedBy: LimitVerdict["refusedBy"],
-  retryAfterMs: number,
-  limits: RateLimits,
-  requestsUsed: number,
-  tokensUsed: number
-): LimitVerdict => ({
-  refusedBy,
-  retryAfterMs,
-  requests: bucketState(requestsUsed, limits.requestsPerMinute),
-  tokens: bucketState(tokensUsed, limits.tokensPerMinute)
-})
+/**
+ * The verdict on a request, given the use of its key and of the key's owner, if any. Checked in the order requests, tokens,
+ * concurrency, and each limit at both holders. The states are those after a grant took its share, or untouched after a refusal.
+ */
+export const verdictOn = (requests: 0 | 1, tokens: number, key: Use, owner: Use | null): LimitVerdict => {
+  const requestsWait = (use: Use) =>
+    requests === 0 ? 0 : waitFor(use.requestsUsed, requests, use.limits.requestsPerMinute)
+  const tokensWait = (use: Use) => waitFor(use.tokensUsed, tokens, use.limits.tokensPerMinute)
+  const leaseWait = (use: Use) => (use.leaseFree ? 0 : concurrencyRetryMs)
+  const refused =
+    refusal("requests", requestsWait, key, owner) ??
+    refusal("tokens", tokensWait, key, owner) ??
+    refusal("concurrency", leaseWait, key, owner)
+  const taken = refused === null
+  const requestsOf = (use: Use) => bucketState(use.requestsUsed + (taken ? requests : 0), use.limits.requestsPerMinute)
+  const tokensOf = (use: Use) =>
+    bucketState(
+      use.tokensUsed + (taken ? takenFrom(tokens, use.limits.tokensPerMinute) : 0),
+      use.limits.tokensPerMinute
+    )
+  return {
+    ...(refused ?? { refusedBy: null, holder: null, retryAfterMs: 0 }),
+    requests: owner === null ? requestsOf(key) : tighter(requestsOf(key), requestsOf(owner)),
+    tokens: owner === null ? tokensOf(key) : tighter(tokensOf(key), tokensOf(owner))
+  }
+}
+
+const refusal = (
+  refusedBy: NonNullable<LimitVerdict["refusedBy"]>,
+  waitAt: (use: Use) => number,
+  key: Use,
+  owner: Use | null
+): Pick<LimitVerdict, "refusedBy" | "holder" | "retryAfterMs"> | null => {
+  const keyWait = waitAt(key)
+  const ownerWait = owner === null ? 0 : waitAt(owner)
+  if (keyWait === 0 && ownerWait === 0) return null
+  return keyWait >= ownerWait
+    ? { refusedBy, holder: "key", retryAfterMs: keyWait }
+    : { refusedBy, holder: "owner", retryAfterMs: ownerWait }
+}
+
+/** The bucket that has less left. */
+export const tighter = (key: BucketState, owner: BucketState): BucketState =>
+  owner.remaining < key.remaining ? owner : key

@@ -1,33 +1,39 @@
 /**
  * Rate limits, as atomic primitives: requests and tokens a minute as token buckets (capacity = one minute's worth, refilled
- * continuously), and requests under way at once as leases that expire by themselves when their process dies. One `acquire` checks
- * all three and takes from all or from none.
+ * continuously), and requests under way at once as leases that expire by themselves when their process dies. Each call checks
+ * the key's limits and those of its owner, and takes from all or from none.
  */
 import { Context, Effect, Layer } from "effect"
-import { type RateLimits } from "../domain/Key.ts"
 import { makeLimitsRedis } from "./LimitsRedis.ts"
 import { LimitTable } from "./LimitTable.ts"
-import { type LimitRequest, type LimitVerdict } from "./LimitVerdict.ts"
+import {
+  type BucketState,
+  type Correction,
+  type Lease,
+  type LimitRequest,
+  type LimitVerdict,
+  type TokenRequest
+} from "./LimitVerdict.ts"
 import { type StoreError } from "./StoreError.ts"
 
-export type { LimitRequest, LimitVerdict } from "./LimitVerdict.ts"
+export type { Lease, LimitHolder, LimitRequest, LimitVerdict } from "./LimitVerdict.ts"
 
 export class Limits extends Context.Service<
   Limits,
   {
+    /** Takes a request, tokens and a concurrency lease. */
     readonly acquire: (request: LimitRequest) => Effect.Effect<LimitVerdict, StoreError>
-    /** Frees the concurrency lease; a second call changes nothing. */
-    readonly release: (keyId: string, leaseId: string) => Effect.Effect<void, StoreError>
+    /** Takes tokens only, for a request that has its lease. */
+    readonly take: (request: TokenRequest) => Effect.Effect<LimitVerdict, StoreError>
+    /** Lets leases last `leaseMs` from now. One that ended meanwhile is there again. */
+    readonly renew: (leases: ReadonlyArray<Lease>, leaseMs: number, nowMs: number) => Effect.Effect<void, StoreError>
+    /** Frees a lease; a second call changes nothing. One that failed goes on in the background until the lease is over. */
+    readonly release: (lease: Lease) => Effect.Effect<void, StoreError>
     /**
-     * Takes `delta` more tokens (or gives back, when negative). Never refuses: the bucket may go below zero, never above full.
-     * Counted from what `acquire` took, which is at most the whole bucket: `used - min(estimate, tokensPerMinute)`.
+     * Takes `delta` more tokens (or gives back, when negative), and answers the tighter bucket as it is then. Never refuses: the
+     * bucket may owe up to one minute's worth, and is never above full.
      */
-    readonly correct: (options: {
-      readonly keyId: string
-      readonly limits: RateLimits
-      readonly delta: number
-      readonly nowMs: number
-    }) => Effect.Effect<void, StoreError>
+    readonly correct: (correction: Correction) => Effect.Effect<BucketState, StoreError>
     readonly ping: Effect.Effect<void, StoreError>
   }
 >()("tollgate/store/Limits") {
@@ -36,9 +42,10 @@ export class Limits extends Context.Service<
     const table = new LimitTable()
     return {
       acquire: (request) => Effect.sync(() => table.acquire(request)),
-      release: (keyId, leaseId) => Effect.sync(() => table.release(keyId, leaseId)),
-      correct: (options) =>
-        Effect.sync(() => table.correct(options.keyId, options.limits, options.delta, options.nowMs)),
+      take: (request) => Effect.sync(() => table.take(request)),
+      renew: (leases, leaseMs, nowMs) => Effect.sync(() => table.renew(leases, leaseMs, nowMs)),
+      release: (lease) => Effect.sync(() => table.release(lease)),
+      correct: (correction) => Effect.sync(() => table.correct(correction)),
       ping: Effect.void
     }
   })

@@ -1,98 +1,172 @@
 /**
- * Limits kept in Redis: one script, hence one atomic step and one round trip, a call. An acquire whose answer is lost (time
- * limit, interruption, broken connection) may have taken a lease that its caller will never release; this module gives it back.
- * The request and the tokens it may have taken are not given back: a minute refills them.
+ * Limits kept in Redis: one script, hence one atomic step and one round trip, a call. A release that Redis did not hear is sent
+ * again in the background until Redis hears it or the lease is over. So is that of an acquire whose answer was lost (time limit,
+ * interruption, broken connection): it may have taken a lease that its caller will never release. The request and the tokens
+ * that it may have taken are not given back: a minute refills them.
  */
 import { Cause, Effect, Exit, Schedule, type Scope } from "effect"
 import { Redis } from "effect/persistence"
-import { type RateLimits } from "../domain/Key.ts"
-import { acquireScript, bucketsKey, correctScript, leasesKey, type LimitClock } from "./LimitsScript.ts"
-import { type LimitRequest, type LimitVerdict } from "./LimitVerdict.ts"
+import { bucketsKey, correctScript, leasesKey, type LimitClock, renewScript, takeScript } from "./LimitsScript.ts"
+import {
+  type BucketState,
+  type Correction,
+  type Lease,
+  type LimitHolder,
+  type LimitRequest,
+  type LimitVerdict,
+  type TokenRequest
+} from "./LimitVerdict.ts"
 import { RedisOffline } from "./RedisOffline.ts"
 import { redisScript } from "./RedisScript.ts"
 import { StoreError } from "./StoreError.ts"
 
-/** As acquireScript answers. */
+/** As takeScript answers. */
 type Answer = readonly [
   refused: number,
+  holder: number,
   retryAfterMs: number,
+  requestsHolder: number,
   requestsRemaining: number,
   requestsResetMs: number,
+  tokensHolder: number,
   tokensRemaining: number,
   tokensResetMs: number
 ]
 
 /** Leases given back at the same time; those beyond it are left to their expiry. */
 const maxGivingBack = 1_000
-const givingBackTimes = 8
+/** Two tries a second, for as long as a lease may last. */
+const GIVE_BACK = { schedule: Schedule.spaced("500 millis"), times: 30 }
+/** Leases in one call of the script. */
+const RENEWED_AT_ONCE = 500
 
 /** The service over the `Redis` of the context; failures are `StoreError`s of the limit store. */
 export const makeLimitsRedis = Effect.fnUntraced(function* (clock: LimitClock) {
   const redis = yield* Redis.Redis
   const scope = yield* Effect.scope
-  const runAcquire = redisScript<Answer>(redis, acquireScript(clock))
-  const runCorrect = redisScript<number>(redis, correctScript(clock))
-  const remove = (keyId: string, leaseId: string) => redis.send("ZREM", leasesKey(keyId), leaseId)
+  const runTake = redisScript<Answer>(redis, takeScript(clock))
+  const runCorrect = redisScript<readonly [holder: number, remaining: number, resetMs: number]>(
+    redis,
+    correctScript(clock)
+  )
+  const runRenew = redisScript<number>(redis, renewScript(clock))
+  const remove = (lease: Lease) =>
+    Effect.forEach(leaseKeysOf(lease), (key) => redis.send("ZREM", key, lease.leaseId), { discard: true })
   const giveBack = givingBack(scope, remove)
+
+  const take = (request: TokenRequest, requests: 0 | 1, leaseId: string, leaseMs: number) =>
+    runTake(keysOf(request), [
+      String(request.nowMs),
+      String(requests),
+      String(request.tokens),
+      leaseId,
+      String(Math.ceil(leaseMs)),
+      ...figuresOf(request)
+    ])
 
   return {
     acquire: (request: LimitRequest): Effect.Effect<LimitVerdict, StoreError> =>
-      runAcquire(
-        [bucketsKey(request.keyId), leasesKey(request.keyId)],
-        [
-          String(request.nowMs),
-          String(request.limits.requestsPerMinute),
-          String(request.limits.tokensPerMinute),
-          String(request.limits.concurrency),
-          String(request.tokens),
-          request.leaseId,
-          String(Math.ceil(request.leaseMs))
-        ]
-      ).pipe(
+      take(request, 1, request.leaseId, request.leaseMs).pipe(
         Effect.onExit((exit) =>
-          Exit.isSuccess(exit) || wasNeverSent(exit.cause) ? Effect.void : giveBack(request.keyId, request.leaseId)
+          Exit.isSuccess(exit) || wasNeverSent(exit.cause) ? Effect.void : giveBack(leaseOf(request, request.leaseId))
         ),
-        Effect.mapBoth({ onFailure: unavailable, onSuccess: (answer) => verdictFrom(answer, request.limits) })
+        Effect.mapBoth({ onFailure: unavailable, onSuccess: (answer) => verdictFrom(answer, request) })
       ),
 
-    release: (keyId: string, leaseId: string): Effect.Effect<void, StoreError> =>
-      remove(keyId, leaseId).pipe(Effect.mapError(unavailable), Effect.asVoid),
+    take: (request: TokenRequest): Effect.Effect<LimitVerdict, StoreError> =>
+      Effect.mapBoth(take(request, 0, "", 0), {
+        onFailure: unavailable,
+        onSuccess: (answer) => verdictFrom(answer, request)
+      }),
 
-    correct: (options: {
-      readonly keyId: string
-      readonly limits: RateLimits
-      readonly delta: number
-      readonly nowMs: number
-    }): Effect.Effect<void, StoreError> =>
-      runCorrect(
-        [bucketsKey(options.keyId)],
-        [
-          String(options.nowMs),
-          String(options.limits.requestsPerMinute),
-          String(options.limits.tokensPerMinute),
-          String(options.delta)
-        ]
-      ).pipe(Effect.mapError(unavailable), Effect.asVoid),
+    renew: (leases: ReadonlyArray<Lease>, leaseMs: number, nowMs: number): Effect.Effect<void, StoreError> =>
+      Effect.forEach(batches(leases), ({ ids, keys }) => runRenew(keys, [String(nowMs), String(leaseMs), ...ids]), {
+        concurrency: 32,
+        discard: true
+      }).pipe(Effect.mapError(unavailable)),
+
+    release: (lease: Lease): Effect.Effect<void, StoreError> =>
+      remove(lease).pipe(
+        Effect.onExit((exit) => (Exit.isSuccess(exit) ? Effect.void : giveBack(lease))),
+        Effect.mapError(unavailable)
+      ),
+
+    correct: (correction: Correction): Effect.Effect<BucketState, StoreError> =>
+      runCorrect(keysOf(correction), [
+        String(correction.nowMs),
+        "0",
+        String(correction.delta),
+        "",
+        "0",
+        ...figuresOf(correction)
+      ]).pipe(
+        Effect.mapBoth({
+          onFailure: unavailable,
+          onSuccess: ([holder, remaining, resetMs]) => ({
+            limit: limitsOf(correction, holder).tokensPerMinute,
+            remaining,
+            resetMs
+          })
+        })
+      ),
 
     ping: redis.send("PING").pipe(Effect.mapError(unavailable), Effect.asVoid)
   }
 })
 
+const leaseOf = ({ keyId, owner }: LimitHolder, leaseId: string): Lease => ({
+  keyId,
+  ownerId: owner?.id ?? null,
+  leaseId
+})
+
+const leaseKeysOf = ({ keyId, ownerId }: Lease): ReadonlyArray<string> =>
+  ownerId === null ? [leasesKey(keyId)] : [leasesKey(keyId, ownerId), leasesKey(ownerId)]
+
+const keysOf = ({ keyId, owner }: LimitHolder): ReadonlyArray<string> =>
+  owner === undefined || owner === null
+    ? [bucketsKey(keyId), leasesKey(keyId)]
+    : [bucketsKey(keyId, owner.id), leasesKey(keyId, owner.id), bucketsKey(owner.id), leasesKey(owner.id)]
+
+const figuresOf = ({ limits, owner }: LimitHolder): ReadonlyArray<string> =>
+  (owner === undefined || owner === null ? [limits] : [limits, owner.limits]).flatMap(
+    ({ concurrency, requestsPerMinute, tokensPerMinute }) => [
+      String(requestsPerMinute),
+      String(tokensPerMinute),
+      String(concurrency)
+    ]
+  )
+
+/** Of the holder that a script names: 1 the key, 2 its owner. */
+const limitsOf = ({ limits, owner }: LimitHolder, holder: number) => (holder === 2 ? (owner?.limits ?? limits) : limits)
+
+/** The leases of each key together. */
+const batches = (leases: ReadonlyArray<Lease>) => {
+  const byKey = new Map<string, { readonly keys: ReadonlyArray<string>; ids: Array<string> }>()
+  const full: Array<{ readonly keys: ReadonlyArray<string>; readonly ids: ReadonlyArray<string> }> = []
+  for (const lease of leases) {
+    const batch = byKey.get(lease.keyId) ?? { keys: leaseKeysOf(lease), ids: [] }
+    byKey.set(lease.keyId, batch)
+    batch.ids.push(lease.leaseId)
+    if (batch.ids.length < RENEWED_AT_ONCE) continue
+    full.push({ ...batch })
+    batch.ids = []
+  }
+  return [...full, ...[...byKey.values()].filter(({ ids }) => ids.length > 0)]
+}
+
 /**
- * Releases in the background, tried again for about half a minute. A first try goes down the connection that the acquire went
- * down, so that Redis meets them in this order even when it wakes up from a stall with both in its queue.
+ * Releases in the background. A first try goes down the connection that the acquire went down, so that Redis meets them in this
+ * order even when it wakes up from a stall with both in its queue.
  */
-const givingBack = (
-  scope: Scope.Scope,
-  remove: (keyId: string, leaseId: string) => Effect.Effect<unknown, Redis.RedisError>
-) => {
+const givingBack = (scope: Scope.Scope, remove: (lease: Lease) => Effect.Effect<unknown, Redis.RedisError>) => {
   let running = 0
-  return (keyId: string, leaseId: string): Effect.Effect<void> =>
+  return (lease: Lease): Effect.Effect<void> =>
     Effect.suspend(() => {
       if (running >= maxGivingBack) return Effect.void
       running++
-      return remove(keyId, leaseId).pipe(
-        Effect.retry({ schedule: Schedule.exponential("200 millis"), times: givingBackTimes }),
+      return remove(lease).pipe(
+        Effect.retry(GIVE_BACK),
         Effect.ignore,
         Effect.ensuring(Effect.sync(() => void running--)),
         Effect.forkIn(scope, { startImmediately: true }),
@@ -111,9 +185,16 @@ const unavailable = (error: Redis.RedisError): StoreError =>
 
 const refusals = [null, "requests", "tokens", "concurrency"] as const
 
-const verdictFrom = (answer: Answer, limits: RateLimits): LimitVerdict => ({
+const holders = [null, "key", "owner"] as const
+
+const verdictFrom = (answer: Answer, holder: LimitHolder): LimitVerdict => ({
   refusedBy: refusals[answer[0]] ?? null,
-  retryAfterMs: answer[1],
-  requests: { limit: limits.requestsPerMinute, remaining: answer[2], resetMs: answer[3] },
-  tokens: { limit: limits.tokensPerMinute, remaining: answer[4], resetMs: answer[5] }
+  holder: holders[answer[1]] ?? null,
+  retryAfterMs: answer[2],
+  requests: {
+    limit: limitsOf(holder, answer[3]).requestsPerMinute,
+    remaining: answer[4],
+    resetMs: answer[5]
+  },
+  tokens: { limit: limitsOf(holder, answer[6]).tokensPerMinute, remaining: answer[7], resetMs: answer[8] }
 })

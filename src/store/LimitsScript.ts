@@ -1,7 +1,8 @@
 /**
- * The Redis side of limits: the arithmetic of LimitVerdict, said again in Lua. A key's state is two Redis keys that share a hash
- * tag, so that a cluster keeps them together: a hash `at, ru, rl, tu, tl` (moment, requests used and their limit, tokens used
- * and their limit) and a sorted set of leases scored by their expiry. Both expire by themselves.
+ * The Redis side of limits: the arithmetic of LimitVerdict, said again in Lua. A holder (a key, or an owner of keys) has two Redis
+ * keys: a hash `at, ru, rl, tu, tl` (moment, requests used and their limit, tokens used and their limit) and a sorted set of
+ * leases scored by their expiry. Both expire by themselves. A key and its owner share a hash tag, so that a cluster keeps them
+ * together.
  */
 import { concurrencyRetryMs, tolerance, windowMs } from "./LimitVerdict.ts"
 
@@ -11,8 +12,10 @@ import { concurrencyRetryMs, tolerance, windowMs } from "./LimitVerdict.ts"
  */
 export type LimitClock = "server" | "request"
 
-export const bucketsKey = (keyId: string): string => `tollgate:limits:{${keyId}}:buckets`
-export const leasesKey = (keyId: string): string => `tollgate:limits:{${keyId}}:leases`
+const prefix = (keyId: string, ownerId: string | null): string =>
+  ownerId === null ? `tollgate:limits:{${keyId}}` : `tollgate:limits:{${ownerId}}:${keyId}`
+export const bucketsKey = (keyId: string, ownerId: string | null = null): string => `${prefix(keyId, ownerId)}:buckets`
+export const leasesKey = (keyId: string, ownerId: string | null = null): string => `${prefix(keyId, ownerId)}:leases`
 
 const now = (clock: LimitClock): string =>
   clock === "request"
@@ -20,41 +23,73 @@ const now = (clock: LimitClock): string =>
     : `local time = redis.call("TIME")
 local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)`
 
-/** Reads both buckets as they are now; ends with `at`, `ru`, `tu` as locals, for the limits `rl` and `tl`. */
+/**
+ * Reads each holder's buckets as they are now, as `holders[1]` (the key) and `holders[2]` (its owner, if any).
+ * KEYS: buckets and leases of each. ARGV: nowMs, four figures of the script's own, then requests limit, tokens limit and
+ * concurrency of each.
+ */
 const read = (clock: LimitClock): string => `
 ${now(clock)}
-local rl, tl = tonumber(ARGV[2]), tonumber(ARGV[3])
-local state = redis.call("HMGET", KEYS[1], "at", "ru", "rl", "tu", "tl")
-local at = tonumber(state[1] or now)
-local back = now - at < -${windowMs}
-local elapsed = back and ${windowMs} or math.max(0, now - at)
-at = back and now or math.max(at, now)
-local function used_after(used, used_limit, limit)
-  if used_limit > 0 then used = used * limit / used_limit end
-  return math.max(0, used - elapsed * limit / ${windowMs})
+local function read(i)
+  local rl, tl = tonumber(ARGV[3 * i + 3]), tonumber(ARGV[3 * i + 4])
+  local state = redis.call("HMGET", KEYS[2 * i - 1], "at", "ru", "rl", "tu", "tl")
+  local at = tonumber(state[1] or now)
+  local back = now - at < -${windowMs}
+  local elapsed = back and ${windowMs} or math.max(0, now - at)
+  local function used_after(used, used_limit, limit)
+    if used_limit > 0 then used = used * limit / used_limit end
+    return math.max(0, used - elapsed * limit / ${windowMs})
+  end
+  return {
+    buckets = KEYS[2 * i - 1], leases = KEYS[2 * i], known = state[1], at = back and now or math.max(at, now),
+    rl = rl, tl = tl, concurrency = tonumber(ARGV[3 * i + 5]),
+    ru = used_after(tonumber(state[2] or 0), tonumber(state[3] or rl), rl),
+    tu = used_after(tonumber(state[4] or 0), tonumber(state[5] or tl), tl)
+  }
 end
-local ru = used_after(tonumber(state[2] or 0), tonumber(state[3] or rl), rl)
-local tu = used_after(tonumber(state[4] or 0), tonumber(state[5] or tl), tl)
+local holders = {}
+for i = 1, #KEYS / 2 do holders[i] = read(i) end
 local function reset(used, limit)
   if limit <= 0 then return 0 end
   return math.max(0, math.ceil(used * ${windowMs} / limit - ${tolerance}))
 end
+local function remaining(used, limit)
+  return math.max(0, math.floor(limit - used + ${tolerance}))
+end
+-- The figures of the bucket that has less left: whose, how much, and when it is full.
+local function tighter(used, limit)
+  local i = 1
+  if holders[2] and remaining(holders[2][used], holders[2][limit]) < remaining(holders[1][used], holders[1][limit]) then
+    i = 2
+  end
+  return i, remaining(holders[i][used], holders[i][limit]), reset(holders[i][used], holders[i][limit])
+end
 -- Numbers are written with 17 digits, which is what a double needs. One more window of life keeps a bucket that is about to
 -- be full from vanishing under a slow reader; an absent bucket is a full one.
-local function write()
+local function write(h)
   local f = "%.17g"
-  redis.call("HSET", KEYS[1], "at", f:format(at), "ru", f:format(ru), "rl", f:format(rl), "tu", f:format(tu), "tl", f:format(tl))
-  redis.call("PEXPIRE", KEYS[1], ("%.0f"):format(math.max(reset(ru, rl), reset(tu, tl)) + ${windowMs}))
+  redis.call("HSET", h.buckets, "at", f:format(h.at), "ru", f:format(h.ru), "rl", f:format(h.rl),
+    "tu", f:format(h.tu), "tl", f:format(h.tl))
+  redis.call("PEXPIRE", h.buckets, ("%.0f"):format(math.max(reset(h.ru, h.rl), reset(h.tu, h.tl)) + ${windowMs}))
+end
+`
+
+/** Sets a lease that ends `lease_ms` from now. */
+const setLease = `
+local function set_lease(leases, lease, lease_ms)
+  redis.call("ZADD", leases, ("%.17g"):format(now + lease_ms), lease)
+  local life = lease_ms + ${windowMs}
+  if redis.call("PTTL", leases) < life then redis.call("PEXPIRE", leases, ("%.0f"):format(life)) end
 end
 `
 
 /**
- * KEYS: buckets, leases. ARGV: nowMs, requests limit, tokens limit, concurrency, tokens, lease id, lease ms.
- * Answers `{refused, retryAfterMs, requests remaining, requests reset ms, tokens remaining, tokens reset ms}`; refused is
- * 0 granted, 1 requests, 2 tokens, 3 concurrency.
+ * Takes requests and tokens, and a lease unless its id is empty. ARGV: as `read`, with requests (0 or 1), tokens, lease id, lease ms.
+ * Answers `{refused, holder, retryAfterMs, requests: holder, remaining, reset ms, tokens: holder, remaining, reset ms}`; refused is
+ * 0 granted, 1 requests, 2 tokens, 3 concurrency; a holder is 1, the key, or 2, its owner.
  */
-export const acquireScript = (clock: LimitClock): string => `${read(clock)}
-local concurrency, tokens, lease, lease_ms = tonumber(ARGV[4]), tonumber(ARGV[5]), ARGV[6], tonumber(ARGV[7])
+export const takeScript = (clock: LimitClock): string => `${read(clock)}${setLease}
+local requests, tokens, lease, lease_ms = tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4], tonumber(ARGV[5])
 local function taken_from(wanted, limit)
   return wanted > 0 and math.min(wanted, limit) or 0
 end
@@ -64,34 +99,50 @@ local function wait_for(used, wanted, limit)
   if over <= ${tolerance} then return 0 end
   return math.ceil(over * ${windowMs} / limit - ${tolerance})
 end
-local function remaining(used, limit)
-  return math.max(0, math.floor(limit - used + ${tolerance}))
+local function requests_wait(h) return requests == 0 and 0 or wait_for(h.ru, requests, h.rl) end
+local function tokens_wait(h) return wait_for(h.tu, tokens, h.tl) end
+local function lease_wait(h)
+  if lease == "" then return 0 end
+  redis.call("ZREMRANGEBYSCORE", h.leases, "-inf", ("%.17g"):format(now))
+  local free = redis.call("ZCARD", h.leases) < h.concurrency or redis.call("ZSCORE", h.leases, lease)
+  return free and 0 or ${concurrencyRetryMs}
 end
-local function answer(refused, wait)
-  return { refused, wait, remaining(ru, rl), reset(ru, rl), remaining(tu, tl), reset(tu, tl) }
+local function answer(refused, holder, wait)
+  local rh, rr, rs = tighter("ru", "rl")
+  local th, tr, ts = tighter("tu", "tl")
+  return { refused, holder, wait, rh, rr, rs, th, tr, ts }
 end
-local requests_wait = wait_for(ru, 1, rl)
-if requests_wait > 0 then return answer(1, requests_wait) end
-local tokens_wait = wait_for(tu, tokens, tl)
-if tokens_wait > 0 then return answer(2, tokens_wait) end
-redis.call("ZREMRANGEBYSCORE", KEYS[2], "-inf", ("%.17g"):format(now))
-if redis.call("ZCARD", KEYS[2]) >= concurrency and not redis.call("ZSCORE", KEYS[2], lease) then
-  return answer(3, ${concurrencyRetryMs})
+for refused, wait_at in ipairs({ requests_wait, tokens_wait, lease_wait }) do
+  local key_wait, owner_wait = wait_at(holders[1]), holders[2] and wait_at(holders[2]) or 0
+  if key_wait > 0 or owner_wait > 0 then
+    if key_wait >= owner_wait then return answer(refused, 1, key_wait) end
+    return answer(refused, 2, owner_wait)
+  end
 end
-ru = ru + 1
-tu = tu + taken_from(tokens, tl)
-write()
-redis.call("ZADD", KEYS[2], ("%.17g"):format(now + lease_ms), lease)
-local life = lease_ms + ${windowMs}
-if redis.call("PTTL", KEYS[2]) < life then redis.call("PEXPIRE", KEYS[2], ("%.0f"):format(life)) end
-return answer(0, 0)
+for _, h in ipairs(holders) do
+  h.ru = h.ru + requests
+  h.tu = h.tu + taken_from(tokens, h.tl)
+  write(h)
+  if lease ~= "" then set_lease(h.leases, lease, lease_ms) end
+end
+return answer(0, 0, 0)
 `
 
-/** KEYS: buckets. ARGV: nowMs, requests limit, tokens limit, delta. */
+/** ARGV: as `read`, with the tokens to take in second place. Answers the tighter tokens bucket: `{holder, remaining, reset ms}`. */
 export const correctScript = (clock: LimitClock): string => `${read(clock)}
-local delta = tonumber(ARGV[4])
-if not state[1] and delta <= 0 then return 0 end
-tu = math.max(0, tu + delta)
-write()
-return 1
+local delta = tonumber(ARGV[3])
+for _, h in ipairs(holders) do
+  h.tu = math.max(0, math.min(h.tu + delta, 2 * h.tl))
+  if h.known or delta > 0 then write(h) end
+end
+return { tighter("tu", "tl") }
+`
+
+/** KEYS: sets of leases. ARGV: nowMs, lease ms, lease ids. */
+export const renewScript = (clock: LimitClock): string => `
+${now(clock)}${setLease}
+for i = 3, #ARGV do
+  for _, leases in ipairs(KEYS) do set_lease(leases, ARGV[i], tonumber(ARGV[2])) end
+end
+return 0
 `

@@ -26,7 +26,7 @@ it.effect("a JSON completion and its cache hit, byte by byte", () =>
         "x-generation-id": id("gen", 3),
         "x-tollgate-cache": "miss",
         "x-tollgate-provider": "alpha",
-        ...enterpriseLimits([2999, "20ms"], [3999993, "1ms"])
+        ...enterpriseLimits([2999, "20ms"], [3999996, "1ms"])
       },
       body: `{"id":"${id("chatcmpl", 4)}","object":"chat.completion","created":0,"model":"test/small","provider":"alpha","choices":[{"index":0,"message":{"role":"assistant","content":"Hello"},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":1,"total_tokens":4,"estimated_cost_usd":0.000005,"cached_tokens":0,"cache_discount_usd":0,"cache_hit":false},"cache_hit":false,"generation_id":"${id("gen", 3)}","system_fingerprint":null}`
     })
@@ -38,7 +38,7 @@ it.effect("a JSON completion and its cache hit, byte by byte", () =>
         "x-generation-id": id("gen", 5),
         "x-tollgate-cache": "hit",
         "x-tollgate-provider": "alpha",
-        ...enterpriseLimits([2998, "40ms"], [3999989, "1ms"])
+        ...enterpriseLimits([2998, "40ms"], [3999996, "1ms"])
       },
       body: `{"id":"${id("chatcmpl", 6)}","object":"chat.completion","created":0,"model":"test/small","provider":"alpha","choices":[{"index":0,"message":{"role":"assistant","content":"Hello"},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":1,"total_tokens":4,"estimated_cost_usd":0,"cached_tokens":0,"cache_discount_usd":0.000005,"cache_hit":true},"cache_hit":true,"generation_id":"${id("gen", 5)}","system_fingerprint":null}`
     })

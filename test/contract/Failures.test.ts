@@ -41,7 +41,7 @@ const headers = {
   "x-request-id": "r-1",
   "x-generation-id": id("gen", 3),
   "x-tollgate-cache": "miss",
-  ...enterpriseLimits([2999, "20ms"], [3999993, "1ms"])
+  ...enterpriseLimits([2999, "20ms"], [4000000, "0ms"])
 }
 
 const attempt = (provider: string, error_type: string, http_status: number | null, status = "error") => ({

@@ -37,7 +37,7 @@ it.effect("402: the budget has no room; it names cap, spent, reserved, needed an
       headers: {
         ...json,
         "x-should-retry": "false",
-        ...enterpriseLimits([2998, "40ms"], [3998989, "16ms"])
+        ...enterpriseLimits([2998, "40ms"], [3999996, "1ms"])
       },
       body: envelope({
         type: "budget_exceeded",
@@ -88,7 +88,7 @@ it.effect("403: the model is not on the key's whitelist; `author/*` admits an au
     const { secret } = yield* issueKey({ allowedModels: ["test/large", "one/*"] })
     assert.deepStrictEqual(seen(yield* chat(ask("Hi"), { key: secret, ...named() })), {
       status: 403,
-      headers: { ...json, ...enterpriseLimits([2999, "20ms"], [3999993, "1ms"]) },
+      headers: { ...json, ...enterpriseLimits([2999, "20ms"], [4000000, "0ms"]) },
       body: envelope({
         type: "model_not_allowed",
         code: "model_not_allowed",
@@ -125,7 +125,7 @@ it.effect("404: unknown model, and a bare slug that two models bear", () =>
     const { secret } = yield* issueKey()
     assert.deepStrictEqual(seen(yield* chat(ask("Hi", { model: "no/such" }), { key: secret, ...named() })), {
       status: 404,
-      headers: { ...json, ...enterpriseLimits([2999, "20ms"], [3999993, "1ms"]) },
+      headers: { ...json, ...enterpriseLimits([2999, "20ms"], [4000000, "0ms"]) },
       body: envelope({
         type: "model_not_found",
         code: "model_not_found",
@@ -135,7 +135,7 @@ it.effect("404: unknown model, and a bare slug that two models bear", () =>
     })
     assert.deepStrictEqual(seen(yield* chat(ask("Hi", { model: "twin" }), { key: secret, ...named() })), {
       status: 404,
-      headers: { ...json, ...enterpriseLimits([2998, "40ms"], [3999993, "1ms"]) },
+      headers: { ...json, ...enterpriseLimits([2998, "40ms"], [4000000, "0ms"]) },
       body: envelope({
         type: "model_not_found",
         code: "model_not_found",
@@ -177,7 +177,7 @@ it.effect("404: every provider is left out, each with its reason", () =>
     })
     assert.deepStrictEqual(seen(refused), {
       status: 404,
-      headers: { ...json, ...enterpriseLimits([2999, "20ms"], [3999993, "1ms"]) },
+      headers: { ...json, ...enterpriseLimits([2999, "20ms"], [4000000, "0ms"]) },
       body: envelope({
         type: "no_eligible_provider",
         code: "no_eligible_provider",
@@ -256,7 +256,7 @@ it.effect("429: requests a minute; Retry-After is when it will pass, and then it
         message: "The limit of 2 requests per minute is reached. Retry after the time in Retry-After.",
         retryable: true,
         retryAfter: 30,
-        details: { limit: "requests", allowed: 2 }
+        details: { limit: "requests", allowed: 2, holder: "key" }
       })
     })
     yield* TestClock.adjust(30_000)
@@ -272,9 +272,9 @@ it.effect("429: tokens a minute", () =>
   Effect.gen(function* () {
     const { chat, issueKey } = yield* TestApp
     const { secret } = yield* issueKey({ tier: "pro" })
-    // The reply was 4 tokens; 16 are left, and the next asks for 7 of prompt and 10 of output.
+    // The reply was 4 tokens; 16 are left, and the next prompt has 19.
     yield* chat(ask("Hi"), { key: secret })
-    assert.deepStrictEqual(seen(yield* chat(ask("Ho", { max_tokens: 10 }), { key: secret, ...named() })), {
+    assert.deepStrictEqual(seen(yield* chat(ask("toll ".repeat(11)), { key: secret, ...named() })), {
       status: 429,
       headers: {
         ...json,
@@ -284,15 +284,15 @@ it.effect("429: tokens a minute", () =>
         "x-ratelimit-limit-tokens": "20",
         "x-ratelimit-remaining-tokens": "16",
         "x-ratelimit-reset-tokens": "12s",
-        "retry-after": "3"
+        "retry-after": "9"
       },
       body: envelope({
         type: "rate_limit_exceeded",
         code: "tokens_limit_exceeded",
         message: "The limit of 20 tokens per minute is reached. Retry after the time in Retry-After.",
         retryable: true,
-        retryAfter: 3,
-        details: { limit: "tokens", allowed: 20 }
+        retryAfter: 9,
+        details: { limit: "tokens", allowed: 20, holder: "key" }
       })
     })
   }).pipe(
@@ -334,7 +334,7 @@ it.effect("429: requests at once; the slot is free again when the first has ende
         message: "The limit of 1 requests at once is reached. Retry after the time in Retry-After.",
         retryable: true,
         retryAfter: 1,
-        details: { limit: "concurrency", allowed: 1 }
+        details: { limit: "concurrency", allowed: 1, holder: "key" }
       })
     })
     yield* TestClock.adjust(5_000)

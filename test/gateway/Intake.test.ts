@@ -8,7 +8,7 @@ import { chatIntent } from "../../src/gateway/ChatIntent.ts"
 import { Intake } from "../../src/gateway/Intake.ts"
 import { emptyFacts } from "../../src/gateway/Order.ts"
 import { ProviderStats } from "../../src/gateway/ProviderStats.ts"
-import { keyWith, requestWith } from "./orders.ts"
+import { admittedWith, keyWith, requestWith } from "./orders.ts"
 import { saying, scripted } from "./scripts.ts"
 
 const good = { reply: saying("Hello") }
@@ -28,7 +28,8 @@ const intentWith = (provider: Partial<ProviderPreferences>) =>
       caller: { key: keyWith(), limits },
       facts: emptyFacts()
     },
-    []
+    [],
+    7
   )
 
 /** Who comes first in each of a thousand orders. */
@@ -37,7 +38,7 @@ const firsts = (provider: Partial<ProviderPreferences>, seed: string) =>
     const intake = yield* Intake
     const found: Array<string> = []
     for (let count = 0; count < 1_000; count++) {
-      const { excluded, ranked } = yield* intake.begin(intentWith(provider))
+      const { excluded, ranked } = yield* intake.begin(intentWith(provider), admittedWith())
       assert.strictEqual(ranked.length + excluded.length, 3)
       found.push(ranked[0]?.provider.slug ?? "")
     }

@@ -189,6 +189,7 @@ it.effect("out of the gateway's cache: bills nothing, shows the saving, takes no
       nowMs: 0,
       leaseMs: 1_000
     })
+    order.account.takenTokens = 10
     yield* meter.reserve(order)
     const generation = yield* meter.settle(order, endingWith({ usageSource: "cache" }))
     assert.deepStrictEqual([generation.cost.billedNano, generation.cost.cacheDiscountNano], [0, 20_000])

@@ -294,7 +294,7 @@ const remaining = Effect.gen(function* () {
   const limiter = yield* Limits
   const asking = { keyId: KEY, leaseId: "looking", limits, tokens: 0, nowMs: 0, leaseMs: 1_000 }
   const { tokens } = yield* limiter.acquire(asking)
-  yield* limiter.release(KEY, "looking")
+  yield* limiter.release({ keyId: KEY, ownerId: null, leaseId: "looking" })
   return tokens.remaining
 })
 

@@ -14,7 +14,7 @@ import { emptyFacts } from "../../src/gateway/Order.ts"
 import { ProviderStats } from "../../src/gateway/ProviderStats.ts"
 import { Providers } from "../../src/providers/Providers.ts"
 import { scriptedOffer } from "../../src/providers/Scripted.ts"
-import { keyWith, requestWith } from "./orders.ts"
+import { admittedWith, keyWith, requestWith } from "./orders.ts"
 
 // The same cases in every run.
 Arbitrary.configureGlobal({ check: { seed: "tollgate", runs: 100 } })
@@ -94,8 +94,10 @@ const orderOf = (given: Given, seed: number) => {
           caller: { key: keyWith({ allowedModels: allowed }), limits },
           facts: emptyFacts()
         },
-        fallbackModels
-      )
+        fallbackModels,
+        7
+      ),
+      admittedWith()
     )
   }).pipe(Random.withSeed(seed), Effect.provide(layer))
 }

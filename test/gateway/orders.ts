@@ -68,6 +68,13 @@ export const requestWith = (request: Partial<ChatRequest> = {}): ChatRequest => 
 
 let count = 0
 
+/** A request that was let in at the epoch, and of which no tokens were taken yet. */
+export const admittedWith = () => ({
+  generationId: `gen_${String(++count).padStart(32, "0")}`,
+  startedAtMs: 0,
+  tokens: 0
+})
+
 export type OrderOptions = Partial<Omit<Order<ChatRequest>, "caller">> & { readonly key?: Partial<KeyRecord> }
 
 /** An order of ten prompt tokens, at the epoch. */
@@ -101,7 +108,8 @@ export const orderWith = ({ key, ...order }: OrderOptions = {}): Order<ChatReque
     sliced: false,
     clamped: false,
     opened: false,
-    settled: false
+    settled: false,
+    takenTokens: 0
   },
   ...order
 })

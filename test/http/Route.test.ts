@@ -108,16 +108,26 @@ it.effect("a long prompt is priced at its tier", () =>
   }).pipe(Effect.provide(app))
 )
 
-it.effect("calls nobody, leaves no generation, and takes nothing from the limits", () =>
+it.effect("calls nobody, leaves no generation, and takes a request and no tokens from the limits", () =>
   Effect.gen(function* () {
     const { issueKey, send } = yield* TestApp
     const { secret } = yield* issueKey({ tier: "free", monthlyBudgetNano: 0 })
     calls.length = 0
-    for (let count = 0; count < 30; count++) {
-      const answered = yield* send("/v1/route/preview", { key: secret, body: ask(String(count)) })
+    for (const body of [ask("Hi"), ask("toll ".repeat(2_000))]) {
+      const answered = yield* send("/v1/route/preview", { key: secret, body })
       assert.strictEqual(answered.status, 200)
       assert.isNull(answered.headers.get("x-generation-id"))
+      assert.strictEqual(answered.headers.get("x-ratelimit-remaining-tokens"), "40000")
     }
+    const refused = yield* Effect.forEach(
+      Array.from({ length: 19 }),
+      () => send("/v1/route/preview", { key: secret, body: ask("Hi") }),
+      { concurrency: 1 }
+    )
+    assert.deepStrictEqual(
+      refused.map(({ status }) => status),
+      [...Array.from({ length: 18 }, () => 200), 429]
+    )
     assert.deepStrictEqual(calls, [])
     assert.deepStrictEqual(JSON.parse((yield* send("/v1/generations", { key: secret })).text).data, [])
   }).pipe(Effect.provide(app))

@@ -3,7 +3,7 @@ import { Effect } from "effect"
 import { Limits } from "../../src/store/Limits.ts"
 import { LimitTable } from "../../src/store/LimitTable.ts"
 import { assertGrants50Of200, races } from "./limitsRace.ts"
-import { limitsSuite, requestOf, roomy } from "./limitsSuite.ts"
+import { leaseOf, limitsSuite, requestOf, roomy } from "./limitsSuite.ts"
 
 describe("Limits.layerMemory", () => {
   limitsSuite(Limits.layerMemory)
@@ -21,7 +21,7 @@ describe("LimitTable", () => {
     for (let index = 0; index < 100_000; index++) {
       const nowMs = index * 10
       table.acquire(requestOf(`key${index}`, "a", { nowMs, limits: { ...roomy, requestsPerMinute: 60 } }))
-      table.release(`key${index}`, "a")
+      table.release(leaseOf(`key${index}`, "a"))
     }
     // A request comes back in a second: 100 keys are in use at any moment.
     assert.isAtMost(table.size, 300)
@@ -32,8 +32,8 @@ describe("LimitTable", () => {
     const limits = { requestsPerMinute: 1, tokensPerMinute: 60, concurrency: 1 }
     table.acquire(requestOf("leased", "a", { limits, leaseMs: 1_000_000 }))
     table.acquire(requestOf("used", "a", { limits, nowMs: 500_000 }))
-    table.release("used", "a")
-    table.correct("indebted", limits, 600, 0)
+    table.release(leaseOf("used", "a"))
+    table.correct({ keyId: "indebted", limits, delta: 600, nowMs: 500_000 })
     for (let index = 0; index < 1_000; index++) {
       table.acquire(requestOf(`other${index}`, "a", { nowMs: 500_000, leaseMs: 0 }))
     }

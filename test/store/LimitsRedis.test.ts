@@ -11,7 +11,7 @@ import { LimitTable } from "../../src/store/LimitTable.ts"
 import { RedisConnection } from "../../src/store/RedisConnection.ts"
 import { StoreError } from "../../src/store/StoreError.ts"
 import { assertGrants50Of200, races } from "./limitsRace.ts"
-import { limitsSuite, newKeyId, requestOf, roomy } from "./limitsSuite.ts"
+import { leaseOf, limitsSuite, newKeyId, newOwnerId, requestOf, roomy } from "./limitsSuite.ts"
 
 const connection = RedisConnection.layer({ url: Redacted.make(inject("redisUrl")) })
 
@@ -52,7 +52,7 @@ describe("Limits on Redis, told the time", () => {
       for (let seed = 1; seed <= 8; seed++) {
         const next = numbers(seed)
         const table = new LimitTable()
-        const keyId = newKeyId()
+        const [keyId, ownerId] = [newKeyId(), newOwnerId()]
         const tiers: ReadonlyArray<RateLimits> = [
           { requestsPerMinute: 7, tokensPerMinute: 1_100, concurrency: 2 },
           { requestsPerMinute: 23, tokensPerMinute: 4_000_037, concurrency: 3 }
@@ -62,17 +62,25 @@ describe("Limits on Redis, told the time", () => {
           nowMs += next(4) === 0 ? next(20_000) : next(50)
           const rate = tiers[next(10) === 0 ? 1 : 0] ?? roomy
           const leaseId = `lease${next(6)}`
-          const choice = next(10)
+          const choice = next(12)
+          const owner = seed % 2 === 0 ? { id: ownerId, limits: tiers[0] ?? roomy } : null
+          const lease = leaseOf(keyId, leaseId, owner?.id ?? null)
           if (choice < 6) {
-            const request = requestOf(keyId, leaseId, { limits: rate, tokens: next(600), nowMs, leaseMs: next(30_000) })
+            const leaseMs = next(30_000)
+            const request = requestOf(keyId, leaseId, { limits: rate, owner, tokens: next(600), nowMs, leaseMs })
             assert.deepStrictEqual(yield* limits.acquire(request), table.acquire(request), `seed ${seed}, step ${step}`)
           } else if (choice < 8) {
-            yield* limits.release(keyId, leaseId)
-            table.release(keyId, leaseId)
+            yield* limits.release(lease)
+            table.release(lease)
+          } else if (choice < 10) {
+            const correction = { keyId, limits: rate, owner, delta: next(2_000) - 400, nowMs }
+            assert.deepStrictEqual(yield* limits.correct(correction), table.correct(correction))
+          } else if (choice === 10) {
+            const request = { keyId, limits: rate, owner, tokens: next(600), nowMs }
+            assert.deepStrictEqual(yield* limits.take(request), table.take(request), `seed ${seed}, step ${step}`)
           } else {
-            const delta = next(800) - 400
-            yield* limits.correct({ keyId, limits: rate, delta, nowMs })
-            table.correct(keyId, rate, delta, nowMs)
+            yield* limits.renew([lease], 10_000, nowMs)
+            table.renew([lease], 10_000, nowMs)
           }
         }
       }
@@ -140,6 +148,10 @@ describe("Limits.layerRedis", () => {
         const corrected = newKeyId()
         yield* limits.correct({ keyId: corrected, limits: roomy, delta: 6_000_000, nowMs: 0 })
         assert.isAbove(yield* pttl(bucketsKey(corrected)), 100_000)
+        const renewed = newKeyId()
+        yield* limits.renew([leaseOf(renewed, "a")], 15_000, 0)
+        assert.isAbove(yield* pttl(leasesKey(renewed)), 15_000)
+        assert.isAtMost(yield* pttl(leasesKey(renewed)), 75_000)
         assert.isAtMost(yield* pttl(bucketsKey(corrected)), 120_000)
       })
     )
@@ -168,7 +180,7 @@ describe("Limits.layerRedis", () => {
         yield* redis.send("SET", leasesKey(keyId), "not a set", "PX", "60000")
         const errors = yield* Effect.all([
           Effect.flip(limits.acquire(requestOf(keyId, "a"))),
-          Effect.flip(limits.release(keyId, "a")),
+          Effect.flip(limits.release(leaseOf(keyId, "a"))),
           Effect.flip(limits.correct({ keyId, limits: roomy, delta: 1, nowMs: 0 }))
         ])
         for (const error of errors) {
@@ -220,7 +232,7 @@ describe("Limits.layerRedis", () => {
       const limits = yield* makeLimitsRedis("server").pipe(Effect.provideService(Redis.Redis, flaky))
       const error = yield* Effect.flip(limits.acquire(requestOf(keyId, "lost")))
       assert.strictEqual(error.dependency, "limit_store")
-      yield* TestClock.adjust("600 millis")
+      yield* TestClock.adjust("1 second")
       const left = yield* redis
         .send<number>("ZCARD", leasesKey(keyId))
         .pipe(Effect.repeat({ until: (count) => count === 0 }))

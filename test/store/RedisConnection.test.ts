@@ -7,7 +7,7 @@ import { RedisConnection } from "../../src/store/RedisConnection.ts"
 import { RedisOffline } from "../../src/store/RedisOffline.ts"
 import { type StoreError } from "../../src/store/StoreError.ts"
 import { spawnRedis } from "../support/Redis.ts"
-import { newKeyId, requestOf, roomy } from "./limitsSuite.ts"
+import { leaseOf, newKeyId, requestOf, roomy } from "./limitsSuite.ts"
 
 /** A Redis that ends with the test, paused or not. */
 const ownRedis = (options?: { readonly port?: number; readonly password?: string }) =>
@@ -50,7 +50,7 @@ describe("RedisConnection", () => {
         yield* untilOffline(limits.ping)
         const error = yield* Effect.flip(acquire("b"))
         assert.deepStrictEqual([error._tag, error.dependency], ["StoreError", "limit_store"])
-        assert.strictEqual((yield* Effect.flip(limits.release(keyId, "a"))).dependency, "limit_store")
+        assert.strictEqual((yield* Effect.flip(limits.release(leaseOf(keyId, "a")))).dependency, "limit_store")
         assert.strictEqual((yield* Effect.flip(cache.get("a", 0))).dependency, "cache")
         assert.strictEqual((yield* Effect.flip(cache.set("a", "b", 1_000, 0))).dependency, "cache")
         assert.strictEqual((yield* Effect.flip(cache.size)).dependency, "cache")

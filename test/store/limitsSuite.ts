@@ -3,8 +3,9 @@ import { assert, it } from "@effect/vitest"
 import { Effect, type Layer } from "effect"
 import { randomUUID } from "node:crypto"
 import { type RateLimits } from "../../src/domain/Key.ts"
-import { type LimitRequest, Limits, type LimitVerdict } from "../../src/store/Limits.ts"
+import { type Lease, type LimitRequest, Limits, type LimitVerdict } from "../../src/store/Limits.ts"
 
+export const newOwnerId = () => `usr_${randomUUID().replaceAll("-", "")}`
 export const newKeyId = () => `key_${randomUUID().replaceAll("-", "")}`
 
 export const roomy: RateLimits = { requestsPerMinute: 6_000, tokensPerMinute: 6_000_000, concurrency: 1_000 }
@@ -20,6 +21,12 @@ export const requestOf = (keyId: string, leaseId: string, options: Partial<Limit
   ...options
 })
 
+export const leaseOf = (keyId: string, leaseId: string, ownerId: string | null = null): Lease => ({
+  keyId,
+  leaseId,
+  ownerId
+})
+
 const refusalsOf = (verdicts: ReadonlyArray<LimitVerdict>) => verdicts.map((verdict) => verdict.refusedBy)
 
 export const limitsSuite = <E>(layer: Layer.Layer<Limits, E>) => {
@@ -33,6 +40,7 @@ export const limitsSuite = <E>(layer: Layer.Layer<Limits, E>) => {
         const first = yield* acquire("a", 0)
         assert.deepStrictEqual(first, {
           refusedBy: null,
+          holder: null,
           retryAfterMs: 0,
           requests: { limit: 20, remaining: 19, resetMs: 3_000 },
           tokens: { limit: 6_000_000, remaining: 5_999_999, resetMs: 1 }
@@ -78,6 +86,7 @@ export const limitsSuite = <E>(layer: Layer.Layer<Limits, E>) => {
         const refused = yield* acquire("b", 200)
         assert.deepStrictEqual(refused, {
           refusedBy: "tokens",
+          holder: "key",
           retryAfterMs: 10_000,
           requests: { limit: 20, remaining: 19, resetMs: 3_000 },
           tokens: { limit: 600, remaining: 100, resetMs: 50_000 }
@@ -97,7 +106,7 @@ export const limitsSuite = <E>(layer: Layer.Layer<Limits, E>) => {
         const busy = yield* acquire("b", 60)
         assert.deepStrictEqual([busy.refusedBy, busy.retryAfterMs], ["concurrency", 1_000])
         assert.deepStrictEqual([busy.requests.remaining, busy.tokens.remaining], [1, 540])
-        yield* limits.release(keyId, "a")
+        yield* limits.release(leaseOf(keyId, "a"))
         assert.strictEqual((yield* acquire("b", 60)).refusedBy, null)
         const refused = yield* acquire("c", 60)
         assert.deepStrictEqual([refused.refusedBy, refused.tokens.remaining], ["requests", 480])
@@ -118,7 +127,7 @@ export const limitsSuite = <E>(layer: Layer.Layer<Limits, E>) => {
       })
     )
 
-    it.effect("corrects tokens below zero, and never above full", () =>
+    it.effect("corrects tokens to a debt of one minute's worth at most, and never above full", () =>
       Effect.gen(function* () {
         const limits = yield* Limits
         const keyId = newKeyId()
@@ -127,7 +136,9 @@ export const limitsSuite = <E>(layer: Layer.Layer<Limits, E>) => {
           limits.acquire(requestOf(keyId, id, { tokens, nowMs, limits: tight }))
         const correct = (delta: number, nowMs: number) => limits.correct({ keyId, limits: tight, delta, nowMs })
         yield* acquire("a", 100, 0)
-        yield* correct(1_100, 0)
+        assert.deepStrictEqual(yield* correct(200, 0), { limit: 600, remaining: 300, resetMs: 30_000 })
+        // Ten minutes' worth of output: the bucket is open again after one minute.
+        assert.deepStrictEqual(yield* correct(6_000, 0), { limit: 600, remaining: 0, resetMs: 120_000 })
         const refused = yield* acquire("b", 10, 0)
         assert.deepStrictEqual([refused.refusedBy, refused.retryAfterMs], ["tokens", 61_000])
         assert.deepStrictEqual(refused.tokens, { limit: 600, remaining: 0, resetMs: 120_000 })
@@ -159,10 +170,10 @@ export const limitsSuite = <E>(layer: Layer.Layer<Limits, E>) => {
         const acquire = (id: string) => limits.acquire(requestOf(keyId, id, { limits: { ...roomy, concurrency: 2 } }))
         assert.deepStrictEqual(refusalsOf(yield* Effect.forEach(["a", "b", "c"], acquire)), [null, null, "concurrency"])
         assert.strictEqual((yield* acquire("b")).refusedBy, null, "a lease that is held already needs no second slot")
-        yield* limits.release(keyId, "a")
-        yield* limits.release(keyId, "a")
-        yield* limits.release(keyId, "unknown")
-        yield* limits.release(newKeyId(), "b")
+        yield* limits.release(leaseOf(keyId, "a"))
+        yield* limits.release(leaseOf(keyId, "a"))
+        yield* limits.release(leaseOf(keyId, "unknown"))
+        yield* limits.release(leaseOf(newKeyId(), "b"))
         assert.deepStrictEqual(refusalsOf(yield* Effect.forEach(["d", "e"], acquire)), [null, "concurrency"])
       })
     )
@@ -180,6 +191,89 @@ export const limitsSuite = <E>(layer: Layer.Layer<Limits, E>) => {
         assert.strictEqual((yield* acquire("c", 30_000, 60_000)).refusedBy, "concurrency")
         assert.strictEqual((yield* acquire("d", 60_000, 60_000)).refusedBy, null)
         assert.strictEqual((yield* acquire("e", 60_000, 60_000)).refusedBy, "concurrency")
+      })
+    )
+
+    it.effect("renews leases for as long as somebody asks, and brings back one that ended meanwhile", () =>
+      Effect.gen(function* () {
+        const limits = yield* Limits
+        const keyId = newKeyId()
+        const owner = { id: newOwnerId(), limits: roomy }
+        const one = { ...roomy, concurrency: 1 }
+        const acquire = (id: string, nowMs: number) =>
+          limits.acquire(requestOf(keyId, id, { nowMs, owner, leaseMs: 15_000, limits: one }))
+        yield* acquire("a", 0)
+        for (const nowMs of [10_000, 20_000, 30_000])
+          yield* limits.renew([leaseOf(keyId, "a", owner.id)], 15_000, nowMs)
+        assert.strictEqual((yield* acquire("b", 44_999)).refusedBy, "concurrency")
+        assert.strictEqual((yield* acquire("b", 45_000)).refusedBy, null)
+        yield* limits.renew([leaseOf(keyId, "a", owner.id), leaseOf(keyId, "b", owner.id)], 15_000, 50_000)
+        yield* limits.release(leaseOf(keyId, "b", owner.id))
+        assert.strictEqual((yield* acquire("c", 64_999)).refusedBy, "concurrency")
+        assert.strictEqual((yield* acquire("c", 65_000)).refusedBy, null)
+      })
+    )
+
+    it.effect("takes tokens for a request that has its lease, and neither a request nor a lease", () =>
+      Effect.gen(function* () {
+        const limits = yield* Limits
+        const keyId = newKeyId()
+        const tight = { requestsPerMinute: 1, tokensPerMinute: 600, concurrency: 1 }
+        const take = (tokens: number) => limits.take({ keyId, limits: tight, tokens, nowMs: 0 })
+        yield* limits.acquire(requestOf(keyId, "a", { tokens: 0, limits: tight }))
+        assert.deepStrictEqual(yield* take(500), {
+          refusedBy: null,
+          holder: null,
+          retryAfterMs: 0,
+          requests: { limit: 1, remaining: 0, resetMs: 60_000 },
+          tokens: { limit: 600, remaining: 100, resetMs: 50_000 }
+        })
+        const refused = yield* take(200)
+        assert.deepStrictEqual([refused.refusedBy, refused.retryAfterMs], ["tokens", 10_000])
+        assert.strictEqual(refused.tokens.remaining, 100)
+      })
+    )
+
+    it.effect.each([
+      { name: "requests", limits: { ...roomy, requestsPerMinute: 3 }, retryAfterMs: 20_000 },
+      { name: "tokens", limits: { ...roomy, tokensPerMinute: 30 }, retryAfterMs: 20_000 },
+      { name: "concurrency", limits: { ...roomy, concurrency: 3 }, retryAfterMs: 1_000 }
+    ])("counts $name for all keys of an owner together, also of those made anew", (given) =>
+      Effect.gen(function* () {
+        const limits = yield* Limits
+        const owner = { id: newOwnerId(), limits: given.limits }
+        const acquire = (id: string) => limits.acquire(requestOf(newKeyId(), id, { owner, tokens: 10 }))
+        assert.deepStrictEqual(refusalsOf(yield* Effect.forEach(["a", "b", "c"], acquire)), [null, null, null])
+        const refused = yield* acquire("d")
+        assert.deepStrictEqual(
+          [refused.refusedBy, refused.holder, refused.retryAfterMs],
+          [given.name, "owner", given.retryAfterMs]
+        )
+        assert.strictEqual((yield* limits.acquire(requestOf(newKeyId(), "e"))).refusedBy, null, "a key of nobody's")
+      })
+    )
+
+    it.effect("shows the tighter bucket of key and owner, and takes from both or from none", () =>
+      Effect.gen(function* () {
+        const limits = yield* Limits
+        const [first, second] = [newKeyId(), newKeyId()]
+        const tier = { requestsPerMinute: 10, tokensPerMinute: 600, concurrency: 5 }
+        const owner = { id: newOwnerId(), limits: tier }
+        const acquire = (keyId: string, id: string, tokens: number) =>
+          limits.acquire(requestOf(keyId, id, { owner, tokens, limits: tier }))
+        const own = yield* acquire(first, "a", 400)
+        assert.deepStrictEqual([own.requests.remaining, own.tokens.remaining], [9, 200])
+        const shared = yield* acquire(second, "b", 100)
+        assert.deepStrictEqual([shared.requests.remaining, shared.tokens.remaining], [8, 100])
+        const refused = yield* acquire(second, "c", 200)
+        assert.deepStrictEqual([refused.refusedBy, refused.holder], ["tokens", "owner"])
+        const { remaining } = yield* limits.correct({ keyId: second, limits: tier, owner, delta: -100, nowMs: 0 })
+        assert.strictEqual(remaining, 200)
+        assert.strictEqual(
+          (yield* acquire(second, "d", 200)).refusedBy,
+          null,
+          "the second key's own bucket was not used"
+        )
       })
     )
 
