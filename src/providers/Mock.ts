@@ -27,6 +27,10 @@ import {
 } from "./Provider.ts"
 
 const EMBEDDING_DIMENSIONS = 256
+/** More than any real model has. */
+const MOST_DIMENSIONS = 16_384
+/** Of one reply, over all its vectors: 2,048 texts of 1,024 dimensions. */
+const MOST_NUMBERS = 2_097_152
 const CUT_AFTER_TOKENS = 3
 
 const Directives = Schema.Struct({
@@ -155,6 +159,12 @@ export const makeMock = (config: ProviderConfig): Provider => {
       }
       const inputs = typeof request.input === "string" ? [request.input] : request.input
       const dimensions = request.dimensions ?? EMBEDDING_DIMENSIONS
+      if (dimensions > MOST_DIMENSIONS) {
+        return yield* Effect.fail(tooLarge("dimensions", `dimensions is at most ${MOST_DIMENSIONS} here`))
+      }
+      if (inputs.length * dimensions > MOST_NUMBERS) {
+        return yield* Effect.fail(tooLarge("input", `input times dimensions is at most ${MOST_NUMBERS} here`))
+      }
       return {
         vectors: inputs.map((text) => embedText(text, dimensions)),
         usage: { promptTokens: yield* countInputs(inputs), completionTokens: 0, cachedTokens: 0 }
@@ -162,6 +172,9 @@ export const makeMock = (config: ProviderConfig): Provider => {
     }, Effect.mapError(fault))
   }
 }
+
+const tooLarge = (param: string, message: string) =>
+  new Rejected({ status: 400, message, param, code: null, contextLength: false })
 
 const pace = ({ tokens_per_second: rate }: Directives, tokens: number): number =>
   rate === undefined ? 0 : (tokens * 1000) / rate

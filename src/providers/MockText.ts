@@ -17,6 +17,10 @@ export interface Composition {
 const LOREM_DEFAULT_WORDS = 64
 /** What the mock's models may produce at most, in tokens. */
 export const MOCK_OUTPUT_LIMIT = 16_384
+/** What is repeated at most, in UTF-16 code units: more than the output limit takes of any text with words in it. */
+const ECHO_CHARACTERS = 131_072
+/** What is counted exactly of one request; what lies beyond counts in proportion. */
+const COUNTED_CHARACTERS = 1_048_576
 /** Words of one token each, so that as many words as the limit says are as many tokens. */
 const LOREM = (
   "lorem ipsum dolor sit amet consectetur adipiscing elit sed do eiusmod tempor incididunt ut labore et dolore magna aliqua ut " +
@@ -48,7 +52,8 @@ export const compose = (model: "echo" | "lorem", request: ChatRequest): Effect.E
   Effect.map(tokenizer, (count) => {
     const limit = Math.min(outputLimit(request) ?? MOCK_OUTPUT_LIMIT, MOCK_OUTPUT_LIMIT)
     const loremWords = outputLimit(request) === null ? LOREM_DEFAULT_WORDS : limit
-    const said = model === "echo" ? echo(request) : lorem(loremWords)
+    const whole = model === "echo" ? echo(request) : lorem(loremWords)
+    const said = whole.slice(0, ECHO_CHARACTERS)
     const text = untilStop(said, [request.stop ?? []].flat())
     const words: Array<Word> = []
     let tokens = 0
@@ -59,18 +64,29 @@ export const compose = (model: "echo" | "lorem", request: ChatRequest): Effect.E
       tokens += word.tokens
     }
     // Lorem ipsum never ends by itself: what ends it is the limit, unless nobody set one.
-    const cutByLimit = model === "lorem" && outputLimit(request) !== null && text === said
+    const isCut = model === "lorem" ? outputLimit(request) !== null : whole.length > said.length
+    const cutByLimit = isCut && text === said
     return { words, tokens, finishReason: cutByLimit ? "length" : "stop" }
   })
 
 /** The prompt's tokens: text, and what the chat format adds to each message. */
 export const countPrompt = (request: ChatRequest): Effect.Effect<number> =>
-  Effect.map(tokenizer, (count) =>
-    request.messages.reduce((sum, { content }) => sum + TOKENS_PER_MESSAGE + count(textOf(content)), TOKENS_PER_PROMPT)
+  Effect.map(
+    countInputs(request.messages.map(({ content }) => textOf(content))),
+    (tokens) => tokens + TOKENS_PER_MESSAGE * request.messages.length + TOKENS_PER_PROMPT
   )
 
 export const countInputs = (inputs: ReadonlyArray<string>): Effect.Effect<number> =>
-  Effect.map(tokenizer, (count) => inputs.reduce((sum, input) => sum + count(input), 0))
+  Effect.map(tokenizer, (count) => {
+    let [tokens, characters, counted] = [0, 0, 0]
+    for (const input of inputs) {
+      const part = input.slice(0, COUNTED_CHARACTERS - counted)
+      tokens += count(part)
+      counted += part.length
+      characters += input.length
+    }
+    return characters === counted ? tokens : Math.ceil((tokens * characters) / counted)
+  })
 
 const lorem = (words: number): string =>
   Array.from({ length: words }, (_, at) => (at === 0 ? "Lorem" : LOREM[at % LOREM.length])).join(" ")

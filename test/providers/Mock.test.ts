@@ -208,6 +208,26 @@ describe("mock/echo and mock/lorem", () => {
   )
 })
 
+describe("the largest requests", () => {
+  it.effect("an echo ends, and its prompt is counted in proportion", () =>
+    Effect.gen(function* () {
+      const { choices, usage } = yield* mock.chat(ask("word ".repeat(4_000_000), { n: 128 }))
+      assert.lengthOf(choices, 128)
+      assert.isAtMost(choices[0]?.message.content?.length ?? 0, 131_072)
+      assert.strictEqual(choices[0]?.finish_reason, "length")
+      assert.approximately(usage?.promptTokens ?? 0, 4_000_000, 100_000)
+    })
+  )
+
+  it.effect("a text of blanks alone is cut too", () =>
+    Effect.gen(function* () {
+      const { choices } = yield* mock.chat(ask(" ".repeat(4_000_000)))
+      assert.isAtMost(choices[0]?.message.content?.length ?? 0, 131_072)
+      assert.strictEqual(choices[0]?.finish_reason, "length")
+    })
+  )
+})
+
 describe("mock/embed", () => {
   const embed = (input: string | ReadonlyArray<string>, dimensions?: number) =>
     mock.embed({
@@ -229,6 +249,22 @@ describe("mock/embed", () => {
         assert.deepStrictEqual([...Float32Array.from(vector)], vector)
       }
       assert.deepStrictEqual(usage, { promptTokens: 3, completionTokens: 0, cachedTokens: 0 })
+    })
+  )
+
+  it.effect("makes no more numbers than memory holds", () =>
+    Effect.gen(function* () {
+      for (const [input, dimensions, param] of [
+        ["a", 16_385, "dimensions"],
+        ["a", 200_000_000, "dimensions"],
+        [Array.from({ length: 8_193 }, () => "a"), undefined, "input"],
+        [Array.from({ length: 129 }, () => "a"), 16_384, "input"]
+      ] as const) {
+        const { reason } = yield* Effect.flip(embed(input, dimensions))
+        assert.instanceOf(reason, Rejected)
+        if (reason._tag === "Rejected") assert.strictEqual(reason.param, param)
+      }
+      assert.strictEqual((yield* embed("a", 16_384)).vectors[0]?.length, 16_384)
     })
   )
 
