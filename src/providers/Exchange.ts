@@ -25,6 +25,8 @@ type Phase = TimedOut["phase"]
 const HIGH_WATER_BYTES = 65_536
 /** How long a reply that said all it had to say may take to end, so that its connection can be used again. */
 const DRAIN_MS = 1_000
+/** A connection that was closed before the request came shows it within this time; what is closed later may be at work. */
+const STALE_MS = 1_000
 const decoders: Readonly<Record<string, () => Transform>> = {
   gzip: createGunzip,
   "x-gzip": createGunzip,
@@ -38,8 +40,11 @@ export class Exchange implements Dispatcher.DispatchHandler {
   headers: IncomingHttpHeaders = {}
   failure: ExchangeFailure | null = null
   ended = false
+  /** It failed because its connection, kept from an earlier exchange, was closed by the other side as the request went out. */
+  isStale = false
 
   #controller: Dispatcher.DispatchController | null = null
+  #startedAtMs = 0
   #decoder: Transform | null = null
   #unread: Array<Buffer> = []
   #unreadBytes = 0
@@ -122,6 +127,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller
+    this.#startedAtMs = performance.now()
     if (this.#aborted || this.failure !== null) controller.abort(new Error("given up"))
   }
 
@@ -146,6 +152,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
     this.#decoder?.destroy()
+    this.isStale = this.status === 0 && wasUsed(error) && performance.now() - this.#startedAtMs < STALE_MS
     this.#fail(reasonOf(error, this.status !== 0))
   }
 
@@ -233,6 +240,16 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#decoder.on("error", () => this.#fail(new Malformed({ detail: "broken content encoding" })))
   }
 }
+
+/** Whether something was ever read from the connection that was closed: see Connector.ts. */
+const wasUsed = (error: Error): boolean =>
+  "socket" in error &&
+  typeof error.socket === "object" &&
+  error.socket !== null &&
+  "bytesRead" in error.socket &&
+  error.socket.bytesRead !== 0 &&
+  // What it read may be what it could not bear.
+  error.message !== "bad response"
 
 /** Node's and undici's errors as reasons: only their code goes on, their messages name addresses. */
 const reasonOf = (error: Error, answered: boolean): ExchangeFailure => {

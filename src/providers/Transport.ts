@@ -1,7 +1,7 @@
 /**
  * The only outbound HTTP. It posts JSON to an endpoint of a provider and answers the reply whole or as a stream that is
- * pulled. It follows no redirects (credentials would travel with them), retries nothing, never holds more than a
- * reply's bound in memory, and gives the call up the moment its caller is interrupted. Failures are data and carry no
+ * pulled. It follows no redirects (credentials would travel with them), retries nothing but a request that met a kept connection
+ * as it was closed, never holds more than a reply's bound in memory, and gives the call up the moment its caller is interrupted. Failures are data and carry no
  * key, address or content.
  *
  * Built on undici's dispatch interface: a chat-shaped POST measured 73 µs of this process's time, `Pool.request` 117
@@ -9,10 +9,11 @@
  */
 import { type IncomingHttpHeaders } from "node:http"
 import { Context, Effect, Layer, Redacted, type Scope } from "effect"
-import { type Pool } from "undici"
+import { type Dispatcher, type Pool } from "undici"
 import { type ProviderConfig } from "../domain/Catalog.ts"
 import { acquired } from "../domain/OnClose.ts"
 import { OutgoingTrace, type TraceHeaders } from "../domain/Tracing.ts"
+import { connectorOf } from "./Connector.ts"
 import { Exchange, type ExchangeFailure } from "./Exchange.ts"
 import { gaugePools } from "./PoolGauges.ts"
 import { TimedOut } from "./Provider.ts"
@@ -91,14 +92,15 @@ export class Transport extends Context.Service<
 
       yield* gaugePools(pools)
 
-      const poolFor = (origin: string, connectMs: number, http2: boolean): Pool => {
-        const key = `${origin} ${connectMs} ${http2}`
+      /** `fresh`: whose connections serve one request each. */
+      const poolFor = (origin: string, connectMs: number, http2: boolean, use: "kept" | "fresh"): Pool => {
+        const key = `${origin} ${connectMs} ${http2} ${use}`
         const known = pools.get(key)
         if (known !== undefined) return known
         const pool = new (undici().Pool)(origin, {
           connections: CONNECTIONS_PER_ORIGIN,
           pipelining: 1,
-          connectTimeout: connectMs,
+          connect: connectorOf(connectMs, http2),
           keepAliveTimeout: KEEP_ALIVE_MS,
           headersTimeout: 0,
           bodyTimeout: 0,
@@ -114,7 +116,14 @@ export class Transport extends Context.Service<
         endpoint: (config, path) => {
           const url = new URL(config.baseUrl + path)
           for (const [name, value] of Object.entries(config.query)) url.searchParams.set(name, value)
-          const pool = poolFor(url.origin, config.timeouts.connectMs, config.http2 === true)
+          const { connectMs } = config.timeouts
+          const http2 = config.http2 === true
+          const pool = poolFor(url.origin, connectMs, http2, "kept")
+          /** Where a kept connection was stale, a fresh one is asked at once. */
+          const dispatch = (options: Dispatcher.DispatchOptions, exchange: Exchange, isFresh: boolean): void => {
+            if (isFresh) poolFor(url.origin, connectMs, http2, "fresh").dispatch({ ...options, reset: true }, exchange)
+            else pool.dispatch(options, exchange)
+          }
           const request = { path: url.pathname + url.search, method: "POST" } as const
           const whole = {
             ...request,
@@ -126,9 +135,10 @@ export class Transport extends Context.Service<
             post: (body, limit, headers) =>
               Effect.flatMap(OutgoingTrace, (trace) =>
                 Effect.callback<WholeReply, ExchangeFailure>((resume) => {
-                  const exchange = new Exchange()
+                  let exchange = new Exchange()
                   const wholeMs = typeof limit === "number" ? Number.POSITIVE_INFINITY : limit.wholeMs
                   const firstByteMs = typeof limit === "number" ? limit : limit.wholeMs
+                  const options = { ...withHeaders(whole, traced(headers, trace)), body }
                   const answer = () =>
                     resume(
                       exchange.failure !== null
@@ -136,20 +146,38 @@ export class Transport extends Context.Service<
                         : Effect.succeed({ status: exchange.status, headers: exchange.headers, text: textOf(exchange) })
                     )
                   const byMs = performance.now() + wholeMs
-                  exchange.collect(WHOLE_LIMIT_BYTES, firstByteMs, "first_token", idleMs, answer, byMs)
-                  pool.dispatch({ ...withHeaders(whole, traced(headers, trace)), body }, exchange)
+                  const collect = (done: () => void) =>
+                    exchange.collect(WHOLE_LIMIT_BYTES, firstByteMs, "first_token", idleMs, done, byMs)
+                  collect(() => {
+                    if (!exchange.isStale) return answer()
+                    exchange = new Exchange()
+                    collect(answer)
+                    dispatch(options, exchange, true)
+                  })
+                  dispatch(options, exchange, false)
                   return Effect.sync(() => exchange.abort())
                 })
               ),
-            open: (body, headers) =>
-              acquired(
-                Effect.map(OutgoingTrace, (trace) => {
-                  const exchange = new Exchange()
-                  pool.dispatch({ ...withHeaders(streamed, traced(headers, trace)), body }, exchange)
-                  return { exchange, deadlineMs: performance.now() + firstTokenMs }
-                }),
-                ({ exchange }) => Effect.sync(() => exchange.abort())
-              ).pipe(Effect.flatMap(({ deadlineMs, exchange }) => opened(exchange, deadlineMs, idleMs, totalMs)))
+            open: (body, headers) => {
+              const open = (isFresh: boolean): Effect.Effect<OpenReply, ExchangeFailure, Scope.Scope> =>
+                acquired(
+                  Effect.map(OutgoingTrace, (trace) => {
+                    const exchange = new Exchange()
+                    dispatch({ ...withHeaders(streamed, traced(headers, trace)), body }, exchange, isFresh)
+                    return { exchange, deadlineMs: performance.now() + firstTokenMs }
+                  }),
+                  ({ exchange }) => Effect.sync(() => exchange.abort())
+                ).pipe(
+                  Effect.flatMap(({ deadlineMs, exchange }) =>
+                    Effect.catchIf(
+                      opened(exchange, deadlineMs, idleMs, totalMs),
+                      () => exchange.isStale && !isFresh,
+                      () => open(true)
+                    )
+                  )
+                )
+              return open(false)
+            }
           }
         }
       })

@@ -114,6 +114,16 @@ describe("framed", () => {
     })
   )
 
+  it.live.each(modes)("a 100 Continue that nobody asked for: the fallback answers (%s)", (mode) =>
+    Effect.gen(function* () {
+      const ok = `HTTP/1.1 200 OK\r\ncontent-type: ${types[mode]}\r\nconnection: close\r\n\r\n${bodies[mode]}`
+      const does: Behaviour = { raw: true, chunks: ["HTTP/1.1 100 Continue\r\n\r\n", ok] }
+      const gateway = yield* behind(upstream(), { alpha: { does }, beta: { does: answering(mode) } })
+      assertFallback(mode, yield* gateway.ask(mode), { status: "error", error_type: "unreachable" })
+      assert.lengthOf(yield* gateway.calls("alpha"), 1)
+    })
+  )
+
   it.live.each(modes)("a redirect is not followed: the fallback answers, and no key travels on (%s)", (mode) =>
     Effect.gen(function* () {
       const away: Behaviour = { status: 307, headers: { location: `${upstream().url}/elsewhere` }, body: "" }
