@@ -30,11 +30,13 @@ export const attempting =
       const span = trace?.beginCall(operation ?? "chat", candidate, order.attempts.length + 1, paramsOf(order)) ?? null
       const startedAtMs = clock.currentTimeMillisUnsafe()
       let latencyMs = 0
+      order.account.calls++
       const noted = Effect.onExit(
         circuits.guard(candidate, order.streamed)(trace === null || span === null ? call : trace.within(span, call)),
         (exit) =>
           Effect.sync(() => {
             latencyMs = clock.currentTimeMillisUnsafe() - startedAtMs
+            order.account.calls--
             const answered = exit._tag === "Success"
             const error = Exit.isFailure(exit) ? faultOf(exit.cause) : undefined
             const attempt = attemptOf(candidate, latencyMs, answered, error)

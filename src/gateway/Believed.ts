@@ -2,7 +2,8 @@
  * Which usage is believed. What a provider reports is what is billed, as long as the request could have led to it. Output far beyond its
  * limit, or a prompt far beyond what the model takes, is a provider's mistake: nobody is billed by it, and tokens are counted here.
  */
-import { type ModelOffer } from "../domain/Catalog.ts"
+import { Effect } from "effect"
+import { type Candidate, type ModelOffer } from "../domain/Catalog.ts"
 import { type TokenUsage } from "../domain/Money.ts"
 import { asksForReasoning } from "./Estimate.ts"
 import { type Order } from "./Order.ts"
@@ -34,3 +35,15 @@ const mostOutput = (
   const beside = hidesReasoning || asksForReasoning(request) ? own : 0
   return choices * (sent + beside + ADDED_TOKENS)
 }
+
+/** Tells the operator, without a word of the request. */
+export const noteUnbelieved = (order: Order, candidate: Candidate | null, reported: TokenUsage): Effect.Effect<void> =>
+  Effect.logWarning("a provider reports more tokens than the request allows; they were counted here").pipe(
+    Effect.annotateLogs({
+      provider: candidate?.provider.slug,
+      model: candidate?.offer.id,
+      generation: order.generationId,
+      prompt_tokens: reported.promptTokens,
+      completion_tokens: reported.completionTokens
+    })
+  )

@@ -26,7 +26,7 @@ export interface CacheEntry {
 
 /**
  * What the cache says of a request. Whoever gets a miss ends it: `store` keeps the answer and hands it to those who wait, `fail` lets
- * each of those try for itself. A miss whose request goes away unended passes to the next in line.
+ * each of those try for itself, `abandon` one of them. A miss whose request goes away unended is abandoned.
  */
 export type Lookup =
   | { readonly _tag: "Bypass" }
@@ -35,6 +35,7 @@ export type Lookup =
       readonly _tag: "Miss"
       readonly store: (entry: CacheEntry) => Effect.Effect<void>
       readonly fail: Effect.Effect<void>
+      readonly abandon: Effect.Effect<void>
     }
 
 /** How the one upstream call of a flight ended for those who wait for it. */
@@ -78,7 +79,8 @@ export class Cache extends Context.Service<
         const alone = (name: string): Lookup => ({
           _tag: "Miss",
           store: (entry) => write(name, entry),
-          fail: Effect.void
+          fail: Effect.void,
+          abandon: Effect.void
         })
 
         /** The first to ask. The flight lands when it is ended, or when its request's scope closes. */
@@ -123,7 +125,8 @@ export class Cache extends Context.Service<
               return {
                 _tag: "Miss",
                 store: (entry) => Effect.andThen(write(name, entry), land({ _tag: "Stored", entry })),
-                fail: land({ _tag: "Failed" })
+                fail: land({ _tag: "Failed" }),
+                abandon: land({ _tag: "Abandoned" })
               } satisfies Lookup as Lookup
             }
             const landing = yield* Deferred.await(flight)

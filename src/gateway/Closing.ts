@@ -5,20 +5,22 @@
 import * as Arr from "effect/Array"
 import { Cause, Clock, Context, Effect, Layer, type Pull, type Scope, Stream } from "effect"
 import { type Candidate } from "../domain/Catalog.ts"
-import { type ChatEvent, type ChatReply, type ChoiceDelta, type UsageInfo } from "../domain/Chat.ts"
-import { gatewayError, type GatewayError, ProvidersFailed, ProvidersTimedOut } from "../domain/Errors.ts"
+import { type ChatEvent, type ChatReply, type ChatRequest, type ChoiceDelta, type UsageInfo } from "../domain/Chat.ts"
+import { type GatewayError } from "../domain/Errors.ts"
 import { type Generation } from "../domain/Generation.ts"
 import { onClose } from "../domain/OnClose.ts"
 import { type TokenUsage } from "../domain/Money.ts"
 import { type ProviderError } from "../providers/Provider.ts"
+import { noteUnbelieved } from "./Believed.ts"
 import { charge, promptOf } from "./Charges.ts"
 import { Circuits } from "./Circuits.ts"
-import { markBroken } from "./Failures.ts"
-import { countedUsage, type Ending, endingOf, errorTypeOf, nothing, type Origin, wholeEnding } from "./Ending.ts"
+import { showsItsOutput } from "./Estimate.ts"
+import { markBroken, streamError } from "./Failures.ts"
+import { type Ending, endingOf, errorTypeOf, nothing, type Origin, wholeEnding } from "./Ending.ts"
+import { interruptedCalls, isPriced, listen, outliving, Seen, usedUnheard } from "./Leaving.ts"
 import { Meter } from "./Meter.ts"
-import { type Order, rankedAs } from "./Order.ts"
+import { type Order } from "./Order.ts"
 import { ProviderStats } from "./ProviderStats.ts"
-import { OutputCounter } from "./Tokens.ts"
 import { usageInfo } from "./UsageInfo.ts"
 
 /** What the router or the cache answered. */
@@ -41,7 +43,7 @@ export type CompletionEvent =
 /** What is known of an answer on its way, for an ending that comes too early. */
 interface Progress {
   readonly answer: Answer
-  readonly output: OutputCounter
+  readonly seen: Seen
   readonly timeToFirstTokenMs: number
 }
 
@@ -54,6 +56,11 @@ export class Closing extends Context.Service<
     readonly onFailure: (
       order: Order
     ) => <A, R>(self: Effect.Effect<A, GatewayError, R>) => Effect.Effect<A, GatewayError, R>
+    /** Lets a call that is paid for by what it reports go on for a while when its client leaves. */
+    readonly outlive: (
+      order: Order<ChatRequest>,
+      call: Effect.Effect<Answer, GatewayError, Scope.Scope>
+    ) => Effect.Effect<Answer, GatewayError, Scope.Scope>
     readonly whole: (order: Order, answer: Answer, reply: ChatReply) => Effect.Effect<UsageInfo, GatewayError>
     /**
      * Settles what was neither reserved nor needs anybody's work, an answer out of the cache, if the budget has room for what it would
@@ -75,7 +82,7 @@ export class Closing extends Context.Service<
       order: Order,
       answer: Answer,
       events: Stream.Stream<ChatEvent, ProviderError | GatewayError>
-    ) => Effect.Effect<Stream.Stream<CompletionEvent>, GatewayError>
+    ) => Effect.Effect<Stream.Stream<CompletionEvent>, GatewayError, Scope.Scope>
   }
 >()("tollgate/gateway/Closing") {
   static readonly layer = Layer.effect(
@@ -103,25 +110,53 @@ export class Closing extends Context.Service<
           )
         }
         for (const { at, candidate } of beside) charge(order, promptOf(order, candidate), at)
-        yield* Effect.ignore(
-          meter.settle(order, {
-            candidate,
-            usage: countedUsage(order, progress?.output.count() ?? order.produced?.() ?? 0),
-            usageSource: progress?.answer.source === "cache" ? "cache" : "counted",
-            timeToFirstTokenMs: progress?.timeToFirstTokenMs ?? null,
-            finishReason: null,
-            errorType: null,
-            cancelled: true,
-            fallbackUsed: progress?.answer.fallbackUsed === true || fellBack(order)
-          })
-        )
+        yield* settleLeft(order, candidate, progress)
       })
+
+      /** Settles an answer that its client did not wait for. */
+      const settleLeft = Effect.fnUntraced(function* (
+        order: Order,
+        candidate: Candidate,
+        progress: Progress | undefined
+      ) {
+        const known = progress?.seen.output.count() ?? order.produced?.() ?? 0
+        const { throughputTps } = stats.snapshot(candidate.provider.slug, candidate.offer.id)
+        const nowMs = yield* Clock.currentTimeMillis
+        const reported = progress?.seen.usage ?? null
+        const left = {
+          ...nothing,
+          candidate,
+          timeToFirstTokenMs: progress?.timeToFirstTokenMs ?? null,
+          cancelled: true,
+          fallbackUsed: progress?.answer.fallbackUsed === true || fellBack(order)
+        }
+        if (progress !== undefined && (reported !== null || progress.answer.source === "cache")) {
+          const { usage, usageSource } = endingOf(order, progress.answer, reported, () => known)
+          return yield* settle(order, { ...left, usage, usageSource }, reported)
+        }
+        return yield* meter.settle(order, { ...left, ...usedUnheard(order, known, nowMs, throughputTps) })
+      })
+
+      const outlive = (order: Order, call: Effect.Effect<Answer, GatewayError, Scope.Scope>) =>
+        order.unroutable !== null || !isPriced(order) || (order.streamed && showsItsOutput(order))
+          ? call
+          : outliving(order, call, (answer) => {
+              if (answer.body._tag === "Whole") {
+                const { reply } = answer.body
+                const ending = wholeEnding(order, answer, reply)
+                return settle(order, { ...ending, finishReason: null, cancelled: true }, reply.usage)
+              }
+              if (underWay.has(order)) return Effect.void
+              const seen = new Seen()
+              const progress = { answer, seen, timeToFirstTokenMs: answer.latencyMs }
+              return Effect.andThen(listen(answer.body.events, seen), settleLeft(order, answer.candidate, progress))
+            })
 
       /** Settles an answer. `reported`: the provider's figures; that they were not believed is for the operator to know. */
       const settle = (order: Order, ending: Ending, reported: TokenUsage | null) =>
         reported === null || ending.usageSource !== "counted"
           ? meter.settle(order, ending)
-          : Effect.andThen(noteUnbelieved(order, ending, reported), meter.settle(order, ending))
+          : Effect.andThen(noteUnbelieved(order, ending.candidate, reported), meter.settle(order, ending))
 
       const whole = (order: Order, answer: Answer, reply: ChatReply) => {
         const { generation } = order.facts
@@ -153,23 +188,17 @@ export class Closing extends Context.Service<
         // Nothing may reach the client before its generation can be found again.
         yield* meter.durable(order)
         const firstTokenAtMs = yield* Clock.currentTimeMillis
-        const output = new OutputCounter()
-        underWay.set(order, { answer, output, timeToFirstTokenMs: firstTokenAtMs - order.startedAtMs })
-        let finishReason: string | null = null
-        let usage: TokenUsage | null = null
+        const seen = new Seen()
+        const progress = { answer, seen, timeToFirstTokenMs: firstTokenAtMs - order.startedAtMs }
+        underWay.set(order, progress)
         let broken: ProviderError | GatewayError | null = null
 
         /** What of it goes to the client. */
         const observe = (chunk: ReadonlyArray<ChatEvent>): ReadonlyArray<CompletionEvent> => {
           const deltas: Array<CompletionEvent> = []
           for (const event of chunk) {
-            if (event._tag === "End") {
-              usage = event.usage
-              continue
-            }
-            output.add(event.choices)
-            for (const choice of event.choices) finishReason = choice.finish_reason ?? finishReason
-            deltas.push(event)
+            seen.add(event)
+            if (event._tag === "Choices") deltas.push(event)
           }
           return deltas
         }
@@ -177,9 +206,9 @@ export class Closing extends Context.Service<
         const finish = Effect.gen(function* () {
           const nowMs = yield* Clock.currentTimeMillis
           const ending = {
-            ...endingOf(order, answer, usage, () => output.count()),
-            timeToFirstTokenMs: firstTokenAtMs - order.startedAtMs,
-            finishReason: broken === null ? finishReason : "error"
+            ...endingOf(order, answer, seen.usage, () => seen.output.count()),
+            timeToFirstTokenMs: progress.timeToFirstTokenMs,
+            finishReason: broken === null ? seen.finishReason : "error"
           }
           const candidate = order.continuation?.candidate ?? answer.candidate
           if (broken?._tag === "ProviderError") {
@@ -194,16 +223,28 @@ export class Closing extends Context.Service<
           }
           const error = broken === null ? null : streamError(order, broken)
           const errorType = error === null ? null : errorTypeOf(error)
-          const settled = yield* settle(order, { ...ending, errorType }, usage)
+          const settled = yield* settle(order, { ...ending, errorType }, seen.usage)
           const last: CompletionEvent = { _tag: "Usage", usage: usageInfo(settled) }
           return error === null
             ? Arr.of(last)
             : Arr.make<Arr.NonEmptyArray<CompletionEvent>>({ _tag: "Failed", error }, last)
         })
 
+        let rest: Pull.Pull<Arr.NonEmptyReadonlyArray<ChatEvent>, ProviderError | GatewayError> | null = null
+        // It is added after the call was opened, and runs before the call is aborted.
+        yield* onClose(
+          Effect.suspend(() => {
+            if (order.account.settled || rest === null || answer.source === "cache") return Effect.void
+            if (seen.finishReason === null && showsItsOutput(order)) return Effect.void
+            const heard = listen(Stream.fromPull(Effect.succeed(rest)), seen)
+            return Effect.andThen(heard, settleLeft(order, order.continuation?.candidate ?? answer.candidate, progress))
+          })
+        )
+
         // One step for what would be five of `Stream`: every token takes them.
         return Stream.transformPull(events, (pull) => {
           let isOver = false
+          rest = pull
           const next: Pull.Pull<Arr.NonEmptyReadonlyArray<CompletionEvent>> = Effect.matchEffect(pull, {
             onSuccess: (chunk) => {
               const deltas = observe(chunk)
@@ -220,6 +261,7 @@ export class Closing extends Context.Service<
       })
 
       return Closing.of({
+        outlive,
         onScopeClose: (order) =>
           onClose(Effect.suspend(() => (order.account.settled ? Effect.void : abandoned(order)))),
         onFailure: (order) => (self) =>
@@ -245,33 +287,6 @@ export class Closing extends Context.Service<
   )
 }
 
-const noteUnbelieved = (order: Order, { candidate }: Ending, reported: TokenUsage) =>
-  Effect.logWarning("a provider reports more tokens than the request allows; they were counted here").pipe(
-    Effect.annotateLogs({
-      provider: candidate?.provider.slug,
-      model: candidate?.offer.id,
-      generation: order.generationId,
-      prompt_tokens: reported.promptTokens,
-      completion_tokens: reported.completionTokens
-    })
-  )
-
-/** The calls that were under way when the order was abandoned. */
-const interruptedCalls = (order: Order) =>
-  order.attempts.flatMap(({ errorType, model, provider, status }, at) => {
-    const candidate = rankedAs(order, provider, model)
-    return status === "cancelled" && errorType === null && candidate !== undefined ? [{ at, candidate }] : []
-  })
-
 /** Whether more than one provider or model was called; trying the same one again is no fallback. */
 const fellBack = (order: Order): boolean =>
   new Set(order.attempts.map(({ model, provider }) => `${provider}|${model}`)).size > 1
-
-const streamError = (order: Order, error: ProviderError | GatewayError): GatewayError =>
-  error._tag === "GatewayError"
-    ? error
-    : gatewayError(
-        error.reason._tag === "TimedOut"
-          ? new ProvidersTimedOut({ attempts: order.attempts })
-          : new ProvidersFailed({ attempts: order.attempts, retryAfterMs: null })
-      )

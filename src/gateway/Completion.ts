@@ -74,6 +74,9 @@ export class Completion extends Context.Service<
 
         /** The router's answer to the order, whole or in pieces as the client asked. */
         const routed = (order: Order<ChatRequest>): Effect.Effect<Answer, GatewayError, Scope.Scope> =>
+          closing.outlive(order, called(order))
+
+        const called = (order: Order<ChatRequest>): Effect.Effect<Answer, GatewayError, Scope.Scope> =>
           order.streamed
             ? Effect.map(staged(order.facts.trace, ROUTE, router.stream(order)), ({ answer, ...from }): Answer => ({
                 ...from,
@@ -108,6 +111,8 @@ export class Completion extends Context.Service<
                 case "Miss":
                   return next.pipe(
                     Effect.tapError(() => found.fail),
+                    // The provider may be listened to for longer than others should wait.
+                    Effect.onInterrupt(() => found.abandon),
                     Effect.flatMap((answer) => kept(order, answer, found))
                   )
               }

@@ -88,6 +88,16 @@ export const exhausted = (attempts: ReadonlyArray<Attempt>, sole: boolean, last:
   return gatewayError(new ProvidersFailed({ attempts, retryAfterMs }))
 }
 
+/** What a client is told of a stream that broke. */
+export const streamError = (order: Order, error: ProviderError | GatewayError): GatewayError =>
+  error._tag === "GatewayError"
+    ? error
+    : gatewayError(
+        error.reason._tag === "TimedOut"
+          ? new ProvidersTimedOut({ attempts: order.attempts })
+          : new ProvidersFailed({ attempts: order.attempts, retryAfterMs: null })
+      )
+
 /** What a call failed with: its error, or the defect that struck; undefined when it was interrupted. */
 export const faultOf = (cause: Cause.Cause<unknown>): unknown => {
   const reason = cause.reasons.find((reason) => reason._tag !== "Interrupt")

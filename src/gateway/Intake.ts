@@ -157,7 +157,9 @@ export class Intake extends Context.Service<
                 clamped: false,
                 opened: false,
                 settled: false,
-                takenTokens
+                takenTokens,
+                calls: 0,
+                left: false
               }
             })
             return best.length < 2 ? Effect.succeed(orderOf(best)) : Effect.map(exploring(intent, model, best), orderOf)

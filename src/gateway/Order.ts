@@ -85,6 +85,10 @@ export interface Account {
   settled: boolean
   /** Tokens that the rate limit took for the prompt. */
   takenTokens: number
+  /** Calls of providers that are under way. */
+  calls: number
+  /** Its client has left: nobody else is called. */
+  left: boolean
 }
 
 export interface Continuation {

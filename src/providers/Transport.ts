@@ -214,7 +214,10 @@ const opened = (
   const awaiting = <A>(awaited: "head" | "data", answer: (waitedMs: number) => Effect.Effect<A, ExchangeFailure>) =>
     Effect.callback<A, ExchangeFailure>((resume) => {
       const nowMs = performance.now()
-      exchange.await(awaited, limitMs(nowMs), phase, () => resume(answer(performance.now() - nowMs)))
+      exchange.await(awaited, limitMs(nowMs), phase, () =>
+        // Who is not waiting any more takes nothing: it is there for the next.
+        resume(Effect.suspend(() => answer(performance.now() - nowMs)))
+      )
     })
   const arrived = awaiting("data", (waitedMs) => {
     if (isPaced) {

@@ -131,7 +131,7 @@ it.effect("leases are moved while requests run, and only then", () => {
     const waiting = yield* Effect.forkIn(asked(), scope, { startImmediately: true })
     yield* TestClock.adjust("1 minute")
     assert.deepStrictEqual(renewed, [1, 1])
-    yield* Fiber.interrupt(waiting)
+    yield* Effect.forkChild(Fiber.interrupt(waiting), { startImmediately: true })
     yield* TestClock.adjust("10 minutes")
     assert.deepStrictEqual(renewed, [1, 1])
     assert.isFalse((yield* asked()).replayed)

@@ -109,7 +109,9 @@ export const orderWith = ({ key, ...order }: OrderOptions = {}): Order<ChatReque
     clamped: false,
     opened: false,
     settled: false,
-    takenTokens: 0
+    takenTokens: 0,
+    calls: 0,
+    left: false
   },
   ...order
 })

@@ -1,6 +1,7 @@
 /** The gateway on three scripted providers with prices of their own, and streams that are read to their end. */
 import { assert } from "@effect/vitest"
 import { Effect, Layer, Option, Stream } from "effect"
+import { type ModelOffer } from "../../src/domain/Catalog.ts"
 import { type ChatRequest } from "../../src/domain/Chat.ts"
 import { Ids } from "../../src/domain/Ids.ts"
 import { type KeyRecord } from "../../src/domain/Key.ts"
@@ -28,7 +29,15 @@ const offerAt = (at: number, prefill: boolean) => ({
 
 export const gatewayOn = (
   scripts: Readonly<Record<string, Script | ReadonlyArray<Script>>>,
-  { prefill = true, settings }: { readonly prefill?: boolean; readonly settings?: Partial<SettingsShape> } = {}
+  {
+    offer,
+    prefill = true,
+    settings
+  }: {
+    readonly offer?: Partial<ModelOffer>
+    readonly prefill?: boolean
+    readonly settings?: Partial<SettingsShape>
+  } = {}
 ) => {
   const heard: Heard = { calls: [], requests: [], aborted: [] }
   const providers = slugs.flatMap((slug, at): ReadonlyArray<ScriptedProvider> => {
@@ -37,7 +46,7 @@ export const gatewayOn = (
     return [
       {
         slug,
-        config: { models: [offerAt(at, prefill)] },
+        config: { models: [{ ...offerAt(at, prefill), ...offer }] },
         models: { "test/small": script },
         onCall: (call) => {
           heard.calls.push(slug)
