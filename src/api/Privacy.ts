@@ -17,8 +17,10 @@ export const PrivacyPreviewRequest = Schema.Struct({
   mode: nullable(KeyPrivacy)
 })
   .check(
-    Schema.makeFilter(({ messages, text }: { readonly messages?: unknown; readonly text?: unknown }) =>
-      (text ?? messages ?? null) === null ? { path: ["text"], issue: "missing" } : undefined
+    Schema.makeFilter(
+      ({ messages, text }: { readonly messages?: unknown; readonly text?: unknown }) =>
+        (text ?? messages ?? null) === null ? { path: ["text"], issue: "missing" } : undefined,
+      { ofAnyObject: true }
     )
   )
   .annotate({ identifier: "PrivacyPreviewRequest" })

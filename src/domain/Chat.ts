@@ -3,16 +3,53 @@
  * and OpenAI's convention, contract §1 and §4), and what a provider produces in between. Unknown members are kept, because an
  * OpenAI-dialect provider gets them unchanged.
  */
-import { Effect, Schema } from "effect"
+import { Effect, Schema, SchemaIssue } from "effect"
+import { isRawNumber } from "./Json.ts"
 import { type TokenUsage } from "./Money.ts"
 
 const Free = Schema.Record(Schema.String, Schema.Unknown)
 const open = <const Fields extends Schema.Struct.Fields>(fields: Fields) =>
   Schema.StructWithRest(Schema.Struct(fields), [Free])
+/** Takes no other members. A filter, because looking for them everywhere costs each request. */
+const closed = <const Fields extends Schema.Struct.Fields>(fields: Fields) => {
+  const { ast } = Schema.Struct(fields)
+  const isKnown = (name: string) => Object.hasOwn(fields, name)
+  return open(fields).check(
+    Schema.makeFilter(
+      (value: object) =>
+        Object.keys(value)
+          .filter((name) => !isKnown(name))
+          .map((name) => ({ path: [name], issue: new SchemaIssue.UnexpectedKey(ast) })),
+      { ofAnyObject: true, toJsonSchema: () => ({ propertyNames: { enum: Object.keys(fields) } }) }
+    )
+  )
+}
+
 const nullable = <S extends Schema.Top>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
 
 const NumberIn = (minimum: number, maximum: number) => Schema.Finite.check(Schema.isBetween({ minimum, maximum }))
 const PositiveInt = Schema.Int.check(Schema.isGreaterThan(0))
+
+/** The name of a model, as much of it as anybody keeps. */
+export const ModelName = Schema.String.check(Schema.isMinLength(1), Schema.isMaxCodePoints(256))
+/** Names that are looked for one by one. None at all is a mistake: who means "any" leaves the member out. */
+const names = (most: number) =>
+  Schema.Array(Schema.String.check(Schema.isMaxCodePoints(256))).check(Schema.isMinLength(1), Schema.isMaxLength(most))
+const list = <S extends Schema.Top>(entry: S, most: number) => Schema.Array(entry).check(Schema.isMaxLength(most))
+const map = (most: number) => Free.check(Schema.isMaxProperties(most))
+
+/** 64 bits, with or without a sign; beyond 2^53 it is a `RawNumber`. */
+const isInteger64 = (seed: unknown): boolean => {
+  if (typeof seed === "number") return Number.isInteger(seed) && seed >= -(2 ** 63) && seed < 2 ** 64
+  if (!isRawNumber(seed) || seed.rawJSON.length > 20) return false
+  const value = BigInt(seed.rawJSON)
+  return value >= -(2n ** 63n) && value < 2n ** 64n
+}
+const Seed = Schema.optionalKey(
+  Schema.NullOr(Schema.Unknown.check(Schema.makeFilter(isInteger64, { expected: "an integer of 64 bits" }))).annotate({
+    contentSchema: { anyOf: [{ type: "integer", format: "int64" }, { type: "null" }] }
+  })
+)
 
 export const Role = Schema.Literals(["system", "user", "assistant", "tool"])
 export type Role = typeof Role.Type
@@ -30,35 +67,37 @@ export const ChatMessage = open({
   reasoning: nullable(Schema.String)
 })
   .check(
-    Schema.makeFilter((message: { readonly content?: unknown; readonly tool_calls?: unknown }) =>
-      (message.content !== undefined && message.content !== null) ||
-      (Array.isArray(message.tool_calls) && message.tool_calls.length > 0)
-        ? undefined
-        : { path: ["content"], issue: message.content === null ? "null beside no tool_calls" : "missing" }
+    Schema.makeFilter(
+      (message: { readonly content?: unknown; readonly tool_calls?: unknown }) =>
+        (message.content !== undefined && message.content !== null) ||
+        (Array.isArray(message.tool_calls) && message.tool_calls.length > 0)
+          ? undefined
+          : { path: ["content"], issue: message.content === null ? "null beside no tool_calls" : "missing" },
+      { ofAnyObject: true }
     )
   )
   .annotate({ identifier: "ChatMessage" })
 export type ChatMessage = typeof ChatMessage.Type
 
-const MaxPrice = Schema.Struct({
+const MaxPrice = closed({
   prompt: nullable(Schema.Finite.check(Schema.isGreaterThanOrEqualTo(0))),
   completion: nullable(Schema.Finite.check(Schema.isGreaterThanOrEqualTo(0)))
 })
 
 /** How one request wants to be routed: spec.md's four fields and contract §1's `only`, `ignore`, `max_price`. */
-export const ProviderPreferences = open({
+export const ProviderPreferences = closed({
   sort: nullable(Schema.Literals(["price", "throughput", "latency"])),
-  order: nullable(Schema.Array(Schema.String)),
+  order: nullable(names(64)),
   allow_fallbacks: Schema.Boolean.annotate({ default: true }).pipe(Schema.withDecodingDefaultKey(Effect.succeed(true))),
   data_collection: nullable(Schema.Literals(["allow", "deny"])),
-  only: nullable(Schema.Array(Schema.String)),
-  ignore: nullable(Schema.Array(Schema.String)),
+  only: nullable(names(64)),
+  ignore: nullable(names(64)),
   max_price: nullable(MaxPrice)
 }).annotate({ identifier: "ProviderPreferences" })
 export type ProviderPreferences = typeof ProviderPreferences.Type
 
 export const ChatRequest = open({
-  model: Schema.String.check(Schema.isMinLength(1)),
+  model: ModelName,
   messages: Schema.Array(ChatMessage).check(Schema.isMinLength(1)),
   /** OpenAI's default is 1.0 and providers apply it; it is forwarded only when the client sent it. */
   temperature: Schema.optionalKey(Schema.NullOr(NumberIn(0, 2)).annotate({ default: 1 })),
@@ -67,26 +106,26 @@ export const ChatRequest = open({
     .annotate({ default: false })
     .pipe(Schema.withDecodingDefaultKey(Effect.succeed(false))),
   user: nullable(Schema.String),
-  metadata: nullable(Free),
+  metadata: nullable(map(256)),
   provider: nullable(ProviderPreferences),
   response_format: nullable(Free),
-  models: nullable(Schema.Array(Schema.String)),
+  models: nullable(names(16)),
   max_completion_tokens: nullable(PositiveInt),
   stream_options: nullable(Free),
   n: nullable(PositiveInt.check(Schema.isLessThanOrEqualTo(128))),
   top_p: nullable(NumberIn(0, 1)),
-  stop: nullable(Schema.Union([Schema.String, Schema.Array(Schema.String)])),
-  seed: nullable(Schema.Int),
+  stop: nullable(Schema.Union([Schema.String, list(Schema.String, 256)])),
+  seed: Seed,
   presence_penalty: nullable(NumberIn(-2, 2)),
   frequency_penalty: nullable(NumberIn(-2, 2)),
   logprobs: nullable(Schema.Boolean),
   top_logprobs: nullable(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 20 }))),
-  logit_bias: nullable(Free),
-  tools: nullable(Schema.Array(Free)),
+  logit_bias: nullable(map(4_096)),
+  tools: nullable(list(Free, 1_024)),
   tool_choice: nullable(Schema.Union([Schema.String, Free])),
   parallel_tool_calls: nullable(Schema.Boolean),
   reasoning_effort: nullable(Schema.String),
-  modalities: nullable(Schema.Array(Schema.String)),
+  modalities: nullable(list(Schema.String, 16)),
   prediction: nullable(Free),
   service_tier: nullable(Schema.String)
 }).annotate({ identifier: "ChatCompletionRequest" })

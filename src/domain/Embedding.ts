@@ -1,16 +1,19 @@
 /** Embeddings: the request as clients send it, the reply as they read it, and what a provider produces in between. */
 import { Schema } from "effect"
-import { UsageInfo } from "./Chat.ts"
+import { ModelName, UsageInfo } from "./Chat.ts"
 import { type TokenUsage } from "./Money.ts"
 
 const nullable = <S extends Schema.Top>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
 
 export const EmbeddingRequest = Schema.StructWithRest(
   Schema.Struct({
-    model: Schema.String.check(Schema.isMinLength(1)),
-    input: Schema.Union([Schema.String, Schema.Array(Schema.String).check(Schema.isMinLength(1))]),
+    model: ModelName,
+    input: Schema.Union([
+      Schema.String,
+      Schema.Array(Schema.String).check(Schema.isMinLength(1), Schema.isMaxLength(2_048))
+    ]),
     user: nullable(Schema.String),
-    dimensions: nullable(Schema.Int.check(Schema.isGreaterThan(0))),
+    dimensions: nullable(Schema.Int.check(Schema.isGreaterThan(0), Schema.isLessThanOrEqualTo(16_384))),
     encoding_format: nullable(Schema.Literals(["float", "base64"]))
   }),
   [Schema.Record(Schema.String, Schema.Unknown)]

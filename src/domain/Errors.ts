@@ -55,6 +55,8 @@ export class ContextLengthExceeded extends Data.TaggedClass("ContextLengthExceed
   readonly model: string
   readonly promptTokens: number
   readonly contextLength: number
+  /** The member that is too long. */
+  readonly param: "messages" | "input"
 }> {}
 /** Nothing changes a key that was revoked. */
 export class KeyRevoked extends Data.TaggedClass("KeyRevoked")<{}> {}

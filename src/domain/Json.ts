@@ -19,6 +19,38 @@ export const isDeeper = (value: unknown, levels: number = MAX_DEPTH): boolean =>
   return false
 }
 
+/** A number by its digits, which `JSON.stringify` writes as they are. */
+export interface RawNumber {
+  readonly rawJSON: string
+}
+
+// What TypeScript's library does not know yet.
+declare global {
+  interface JSON {
+    rawJSON(text: string): RawNumber
+    isRawJSON(value: unknown): value is RawNumber
+  }
+}
+
+export const isRawNumber = (value: unknown): value is RawNumber => JSON.isRawJSON(value)
+
+/** Where a number of 16 digits or more may begin. Few texts without one have such a place. */
+const longNumber = /[:,[\s]-?\d{16}/
+
+/** `context.source`: how a number was written. */
+const keepDigits = (_: string, value: unknown, context?: { readonly source?: string }): unknown => {
+  const written = context?.source ?? ""
+  return Number.isInteger(value) && !Number.isSafeInteger(value) && /^-?\d+$/.test(written)
+    ? JSON.rawJSON(written)
+    : value
+}
+
+const parseKeeping = Option.liftThrowable((text: string): unknown => JSON.parse(text, keepDigits))
+
+/** As `parseJson`, but an integer beyond 2^53 is a `RawNumber`, so that it goes out with all its digits. */
+export const parseExactly = (text: string): unknown =>
+  longNumber.test(text) ? Option.getOrUndefined(parseKeeping(text)) : parseJson(text)
+
 /** No quote, nothing that has to be escaped: a JSON string of it is itself between quotes. */
 const plain = /^[ !#-[\]-\ud7ff\ue000-\uffff]*$/
 

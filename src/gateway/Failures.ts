@@ -63,7 +63,12 @@ export const requestFault = (failure: Failure, order: Order<unknown>): GatewayEr
   const { code, contextLength, message, param } = failure.reason
   return gatewayError(
     contextLength
-      ? new ContextLengthExceeded({ model: order.model, promptTokens: order.promptTokens, contextLength: 0 })
+      ? new ContextLengthExceeded({
+          model: order.model,
+          promptTokens: order.promptTokens,
+          contextLength: 0,
+          param: order.facts.operation === "embeddings" ? "input" : "messages"
+        })
       : new InvalidRequest({ message, param, code, provider: failure.provider })
   )
 }

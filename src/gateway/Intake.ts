@@ -107,7 +107,7 @@ export class Intake extends Context.Service<
               ? model.failure
               : ranked.length > 0
                 ? null
-                : unroutable(id, model.success.candidates, excluded, intent.promptTokens)
+                : unroutable(id, model.success.candidates, excluded, intent)
           }
         }
 
@@ -175,11 +175,13 @@ const unroutable = (
   model: string,
   candidates: ReadonlyArray<Candidate>,
   excluded: ReadonlyArray<Exclusion>,
-  promptTokens: number
+  { kind, promptTokens }: Pick<Intent<unknown>, "kind" | "promptTokens">
 ): GatewayError => {
   if (excluded.length > 0 && excluded.every(({ reason }) => reason === "context_length")) {
     const contextLength = candidates.reduce((longest, { offer }) => Math.max(longest, offer.contextLength ?? 0), 0)
-    return gatewayError(new ContextLengthExceeded({ model, promptTokens, contextLength }))
+    return gatewayError(
+      new ContextLengthExceeded({ model, promptTokens, contextLength, param: kind === "chat" ? "messages" : "input" })
+    )
   }
   return gatewayError(new NoEligibleProvider({ model, excluded }))
 }

@@ -133,7 +133,10 @@ export const ofCheck = (issue: SchemaIssue.Filter, value: unknown, text: boolean
       const minimum = bound("minimum") ?? 0
       return Number(value) < minimum ? atLeast(minimum) : atMost(bound("maximum") ?? 0)
     }
+    case "effect/schema/isMaxProperties":
+      return tooManyMembers(bound("maxProperties") ?? 0)
     default:
+      if (issue.filter.annotations?.expected === "an integer of 64 bits") return noInteger64(value)
       return issue.filter.annotations?.expected === undefined
         ? invalid
         : { type: "value_error", msg: `Value error, expected ${issue.filter.annotations.expected}` }
@@ -150,6 +153,15 @@ const noSafeInteger = (value: number): Found => {
   }
   return value < 0 ? atLeast(Number.MIN_SAFE_INTEGER) : atMost(Number.MAX_SAFE_INTEGER)
 }
+
+const noInteger64 = (value: unknown): Found =>
+  typeof value !== "number"
+    ? { type: "int_type", msg: "Input should be a valid integer" }
+    : Number.isInteger(value)
+      ? value < 0
+        ? atLeast(-(2 ** 63))
+        : atMost(2 ** 64)
+      : noSafeInteger(value)
 
 const compared = (type: string, name: string, words: string, bound: number): Found => ({
   type,
@@ -180,6 +192,12 @@ const tooFewMembers = (minimum: number): Found => ({
   type: "too_short",
   msg: `Dictionary should have at least ${items(minimum)} after validation, not 0`,
   ctx: { field_type: "Dictionary", min_length: minimum, actual_length: 0 }
+})
+
+const tooManyMembers = (maximum: number): Found => ({
+  type: "too_long",
+  msg: `Dictionary should have at most ${items(maximum)} after validation`,
+  ctx: { field_type: "Dictionary", max_length: maximum }
 })
 
 const tooLong = (value: unknown, maximum: number): Found =>

@@ -9,7 +9,7 @@ import { parseOptions } from "../api/Api.ts"
 import { type ValidationError } from "../api/Failure.ts"
 import { IdempotencyHeaders } from "../api/Idempotency.ts"
 import { type GatewayError } from "../domain/Errors.ts"
-import { parseJson } from "../domain/Json.ts"
+import { parseExactly } from "../domain/Json.ts"
 import { type Scope as KeyScope } from "../domain/Key.ts"
 import { Accounts } from "../gateway/Accounts.ts"
 import { type SentKey } from "../gateway/Idempotency.ts"
@@ -69,7 +69,7 @@ export const route = <S extends Schema.Codec<unknown, unknown>, E, R>(
           if (mistyped !== undefined) return refused([mistyped])
           const misnamed = headers["idempotency-key"] === undefined ? undefined : namingFault(headers)
           if (misnamed !== undefined) return refused(misnamed)
-          const decoded = decode(parseJson(text))
+          const decoded = decode(parseExactly(text))
           if (decoded._tag === "Failure") {
             return refused(bodyFaults(text, (value) => firstFaults(codec, stopAtFirst, value, decoded.failure)))
           }

@@ -3,7 +3,7 @@
  * type. What was sent is echoed only when it is a short scalar, so that no prompt comes back in an error. Looking stops at
  * `MOST_FAULTS`, whatever was sent.
  */
-import { Predicate, type SchemaIssue } from "effect"
+import { Predicate, type SchemaAST, type SchemaIssue } from "effect"
 import { type ValidationError } from "../api/Failure.ts"
 import {
   extra,
@@ -66,7 +66,8 @@ export const validationFaults = (
           ...current.path.map((key) => (typeof key === "number" ? key : String(key)))
         ])
       case "Composite":
-        return walkAll(current.issues, path)
+        walkAll(current.issues, path)
+        return walkAll(issuesOfWhole(current.ast, valueAt(input, path)), path)
       case "Encoding":
         return walk(current.issue, path)
       case "MissingKey":
@@ -74,7 +75,7 @@ export const validationFaults = (
       case "UnexpectedKey":
         return report(path, extra(String(path.at(-1)), namesOf(current.ast)))
       case "Filter": {
-        if (current.issue._tag === "Pointer") return walk(current.issue, path)
+        if (current.issue._tag === "Pointer" || current.issue._tag === "Composite") return walk(current.issue, path)
         return report(path, ofCheck(current, valueAt(input, path), text))
       }
       case "AnyOf": {
@@ -96,6 +97,19 @@ export const validationFaults = (
   walk(issue, [])
   return faults
 }
+
+/**
+ * What the checks of a whole object say where its members have faults of their own: the schema asks them only about a right one. Those asked
+ * here say of themselves that they take any object.
+ */
+const issuesOfWhole = (ast: SchemaAST.AST, value: unknown): ReadonlyArray<SchemaIssue.Issue> =>
+  Predicate.isObject(value)
+    ? (ast.checks ?? []).flatMap((check) =>
+        check._tag === "Filter" && check.annotations?.["ofAnyObject"] === true
+          ? (check.run(value, ast, { errors: "all" }) ?? [])
+          : []
+      )
+    : []
 
 /** The faults of an object that should have no members. */
 export const unknownMembers = (

@@ -160,7 +160,7 @@ export const wireOf = (reason: Reason): Wire => {
           reason.contextLength > 0
             ? `The prompt of about ${plural(reason.promptTokens, "token")} does not fit the ${plural(reason.contextLength, "token")} of context that '${reason.model}' has.`
             : `The prompt of about ${plural(reason.promptTokens, "token")} does not fit the context of '${reason.model}'.`,
-        param: "messages",
+        param: reason.param,
         retryable: false
       }
     case "InvalidRequest":

@@ -406,7 +406,6 @@ it.effect("accepted: optional fields that are null, unknown fields, duplicate me
       ask("Hi", { provider: nothings }),
       ask("Hi", { provider: {} }),
       ask("Hi", { verbosity: "low", web_search_options: {}, "x-y": [1, null] }),
-      ask("Hi", { provider: { require_parameters: true } }),
       ask("Hi", { temperature: 0, top_p: 0 }),
       ask("Hi", { temperature: 2, stop: ["a", "b"] }),
       ask("Hi", { tool_choice: { type: "function", function: { name: "f" } }, tools: [] }),

@@ -4,6 +4,7 @@
  */
 import { Result } from "effect"
 import { type ModelOffer } from "../../domain/Catalog.ts"
+import { isRawNumber } from "../../domain/Json.ts"
 import { type ChatRequest, outputLimit } from "../../domain/Chat.ts"
 import { Unsupported } from "../Provider.ts"
 import { isWire, type Wire } from "../Wire.ts"
@@ -81,10 +82,15 @@ const samplingOf = (request: ChatRequest): Wire => {
     stopSequences: stops.length === 0 ? null : stops,
     candidateCount: n === 1 ? null : n,
     // 32 bits there; larger ones are folded, so that one seed stays one seed.
-    seed: typeof seed === "number" ? seed | 0 : null,
+    seed: seedOf(seed),
     responseLogprobs: logprobs === true ? true : null,
     logprobs: top_logprobs === 0 ? null : top_logprobs
   })
+}
+
+const seedOf = (seed: ChatRequest["seed"]): number | null => {
+  if (typeof seed === "number") return seed | 0
+  return isRawNumber(seed) ? Number(BigInt.asIntN(32, BigInt(seed.rawJSON))) : null
 }
 
 const given = (members: Wire): Wire =>

@@ -57,7 +57,6 @@ const chatBody = (request: ChatRequest, offer: ModelOffer, config: ProviderConfi
   const {
     max_completion_tokens: _completion,
     max_tokens: _tokens,
-    metadata,
     models: _models,
     provider: _provider,
     stream_options,
@@ -67,7 +66,6 @@ const chatBody = (request: ChatRequest, offer: ModelOffer, config: ProviderConfi
   return JSON.stringify({
     ...rest,
     ...(limit === null ? {} : { [limitName(offer, config)]: limit }),
-    ...(metadata === undefined || (metadata !== null && "mock" in metadata) ? {} : { metadata }),
     ...(stream ? { stream_options: { ...stream_options, include_usage: true } } : {}),
     model: offer.upstream,
     stream
