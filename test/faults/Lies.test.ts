@@ -15,6 +15,8 @@ const upstream = useUpstream()
 type Way = "JSON" | "stream" | "mix"
 type Dialect = keyof typeof tongues
 
+const dialects: ReadonlyArray<Dialect> = ["openai", "anthropic", "gemini", "bedrock"]
+
 const modeOf = (way: Way): Mode => (way === "stream" ? "stream" : "JSON")
 
 /** Asks `alpha`, which lies, with `beta` behind it. */
@@ -97,7 +99,7 @@ const lies: Readonly<Record<string, Lie>> = {
   }
 }
 
-const rows = (["openai", "anthropic", "gemini", "bedrock"] as const).flatMap((dialect) =>
+const rows = dialects.flatMap((dialect) =>
   Object.entries(lies).flatMap(([name, lie]) =>
     (["JSON", "stream", "mix"] as const).flatMap((way) => {
       const does = way === "JSON" ? lie.inJson : lie.before
@@ -105,7 +107,7 @@ const rows = (["openai", "anthropic", "gemini", "bedrock"] as const).flatMap((di
     })
   )
 )
-const later = (["openai", "anthropic", "gemini", "bedrock"] as const).flatMap((dialect) =>
+const later = dialects.flatMap((dialect) =>
   Object.entries(lies).flatMap(([name, { after, only = dialect }]) =>
     after === undefined || only !== dialect ? [] : [{ dialect, name, does: after }]
   )
@@ -181,10 +183,56 @@ describe("read for what it is", () => {
   )
 })
 
-describe("alive after the reason to stop", () => {
-  const cases = (["openai", "anthropic", "gemini", "bedrock"] as const).flatMap((dialect) =>
-    (["stream", "mix"] as const).map((way) => ({ dialect, way }))
+describe("refusals", () => {
+  const raw = (status: string, headers: ReadonlyArray<string>, body: string): Behaviour => ({
+    raw: true,
+    chunks: [`HTTP/1.1 ${status}\r\n${headers.join("\r\n")}\r\nconnection: close\r\n\r\n${body}`]
+  })
+  const ways = dialects.flatMap((dialect) => (["JSON", "stream", "mix"] as const).map((way) => ({ dialect, way })))
+
+  it.live.each(ways)("$dialect, $way: with the time to wait told twice", ({ dialect, way }) =>
+    Effect.gen(function* () {
+      const does = raw("429 Too Many Requests", ["retry-after: 1", "retry-after: 1e999"], `{"message":"slow down"}`)
+      const failed = { status: "error", error_type: "rate_limited", http_status: 429 }
+      assertFallback(modeOf(way), yield* ask(dialect, way, does), failed)
+    })
   )
+
+  it.live.each(ways)("$dialect, $way: nested 20,000 deep, of the provider's own fault", ({ dialect, way }) =>
+    Effect.gen(function* () {
+      const does: Behaviour = { status: 500, body: `{"error":${`{"error":`.repeat(20_000)}1${"}".repeat(20_001)}` }
+      assertFallback(modeOf(way), yield* ask(dialect, way, does), { status: "error", error_type: "server_error" })
+    })
+  )
+
+  it.live.each(ways)("$dialect, $way: in plain text, of the request's fault", ({ dialect, way }) =>
+    Effect.gen(function* () {
+      const does: Behaviour = { status: 400, body: "prompt is too long: 9 tokens > 8 maximum\n" }
+      const reply = yield* ask(dialect, way, does)
+      assert.strictEqual(reply.status, 400, reply.text)
+      assert.strictEqual(reply.error?.type, "context_length_exceeded")
+      assert.strictEqual(reply.receipt?.cost.billed_usd ?? 0, 0)
+    })
+  )
+})
+
+describe("alive and saying nothing", () => {
+  it.live.each(dialects)("%s: a stream that goes on without a word has timed out after total_ms", (dialect) =>
+    Effect.gen(function* () {
+      const tongue: Tongue = tongues[dialect]
+      const pings = Array.from({ length: 40 }, () => [tongue.said(""), { waitMs: 250 }]).flat()
+      const does = streaming(tongue, [...tongue.begin, tongue.said("Hel"), ...pings], "hang")
+      const reply = yield* ask(dialect, "stream", does, { alpha: { timeouts: { totalMs: 1_000 } } })
+      assert.strictEqual(reply.content, "Hel")
+      assert.deepStrictEqual(reply.finishReasons, ["error"])
+      assert.strictEqual(reply.error?.type, "provider_timeout")
+      assert.isBelow(reply.tookMs, 8_000)
+    })
+  )
+})
+
+describe("alive after the reason to stop", () => {
+  const cases = dialects.flatMap((dialect) => (["stream", "mix"] as const).map((way) => ({ dialect, way })))
   it.live.each(cases)("$dialect, $way: pings are listened to for two seconds", ({ dialect, way }) =>
     Effect.gen(function* () {
       const tongue: Tongue = tongues[dialect]
