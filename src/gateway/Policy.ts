@@ -17,6 +17,7 @@ import { acquired } from "../domain/OnClose.ts"
 import { type Lease, Limits, type LimitVerdict } from "../store/Limits.ts"
 import { type StoreError } from "../store/StoreError.ts"
 import { BudgetAlerts } from "./BudgetAlerts.ts"
+import { feeRefusal } from "./Fees.ts"
 import { Meter } from "./Meter.ts"
 import { type Caller, type Facts, holderOf, type Order } from "./Order.ts"
 import { BUDGET, staged } from "./RequestTrace.ts"
@@ -106,11 +107,17 @@ export class Policy extends Context.Service<
         })
 
       const reserve = (order: Order) =>
-        Effect.flatMap(meter.reserve(order), (result) => {
-          if (result._tag === "Reserved") return Effect.void
-          alerts.note(order.caller.key, true)
-          return Effect.fail(budgetExceeded(order, result.balance, result.neededNano))
-        })
+        Effect.flatMap(
+          Effect.andThen(
+            Effect.suspend(() => feeRefusal(order) ?? Effect.void),
+            meter.reserve(order)
+          ),
+          (result) => {
+            if (result._tag === "Reserved") return Effect.void
+            alerts.note(order.caller.key, true)
+            return Effect.fail(budgetExceeded(order, result.balance, result.neededNano))
+          }
+        )
 
       return Policy.of({
         rateLimit: (arrival) => (next) =>

@@ -9,6 +9,7 @@ import { Effect } from "effect"
 import type * as Tables from "gpt-tokenizer/encoding/o200k_base"
 import { createRequire } from "node:module"
 import { type ChatReply, type ChatRequest, type ChoiceDelta } from "../domain/Chat.ts"
+import { countMarks, countMembers, countPart } from "./PromptMembers.ts"
 
 const require = createRequire(import.meta.url)
 
@@ -40,8 +41,6 @@ const countTokens = (text: string): number => {
 const SLICE_CHARACTERS = 512
 const HELD_CHARACTERS = 8_192
 const options = { disallowedSpecial: new Set<string>() }
-/** What an image costs when nothing is known of its size: one 512 px tile and the base of OpenAI's tile formula. */
-const IMAGE_TOKENS = 255
 /** What the chat format adds to each message, and to the prompt. */
 const TOKENS_PER_MESSAGE = 3
 const TOKENS_PER_PROMPT = 3
@@ -85,15 +84,9 @@ export const countSlice = (slice: string): number => {
   return at < slice.length ? count + countTokens(slice.slice(at)) : count
 }
 
-const countPart = (part: unknown, count: CountText): number => {
-  if (typeof part !== "object" || part === null) return 0
-  if ("text" in part && typeof part.text === "string") return count(part.text)
-  return "image_url" in part ? IMAGE_TOKENS : 0
-}
-
 export type CountText = (text: string) => number
 
-/** The tokens of a prompt: messages, tool definitions and the format's own overhead. `count` is `countText`, or one that remembers. */
+/** The tokens of a prompt: all that goes to the provider, and the format's own overhead. `count` is `countText`, or one that remembers. */
 export const countPrompt = (request: ChatRequest, count: CountText = countText): number => {
   let sum = TOKENS_PER_PROMPT
   for (const message of request.messages) {
@@ -101,9 +94,10 @@ export const countPrompt = (request: ChatRequest, count: CountText = countText):
     if (typeof message.content === "string") sum += count(message.content)
     else for (const part of message.content ?? []) sum += countPart(part, count)
     if (message.tool_calls) sum += count(JSON.stringify(message.tool_calls))
+    sum += countMarks(message, count)
   }
   if (request.tools && request.tools.length > 0) sum += count(JSON.stringify(request.tools))
-  return sum
+  return sum + countMembers(request, count)
 }
 
 export const countInputs = (input: string | ReadonlyArray<string>, count: CountText = countText): number =>
@@ -153,14 +147,22 @@ export class OutputCounter {
   }
 }
 
+/** Of a text that comes all at once more is not counted: the rest has as many tokens for its length. */
+const COUNTED_CHARACTERS = 131_072
+
+const countLong = (text: string): number =>
+  text.length <= COUNTED_CHARACTERS
+    ? countText(text)
+    : Math.ceil((countText(text.slice(0, COUNTED_CHARACTERS)) * text.length) / COUNTED_CHARACTERS)
+
 export const countReply = (reply: ChatReply): number => {
   let count = 0
   for (const { message } of reply.choices) {
-    if (message.content) count += countText(message.content)
-    if (message.reasoning) count += countText(message.reasoning)
-    if (message.refusal) count += countText(message.refusal)
+    if (message.content) count += countLong(message.content)
+    if (message.reasoning) count += countLong(message.reasoning)
+    if (message.refusal) count += countLong(message.refusal)
     if (message.tool_calls) {
-      for (const call of message.tool_calls) count += countText(JSON.stringify(call["function"] ?? call))
+      for (const call of message.tool_calls) count += countLong(JSON.stringify(call["function"] ?? call))
     }
   }
   return count

@@ -42,17 +42,86 @@ it("slices cut no word, and cost at most some per cent where there are none", ()
   assert.approximately(countText("routesevery".repeat(4_000)), exact, exact * 0.02)
 })
 
-it("a prompt: 3, and 3 and its content for every message; tools and calls as their JSON, an image a flat rate", () => {
+it("a prompt: 3, and 3 and its content for every message; tools and calls as their JSON", () => {
   assert.strictEqual(countPrompt(requestWith()), 7)
   assert.strictEqual(countPrompt(requestWith({ messages: [{ role: "user", content: "" }] })), 6)
-  const parts = [{ type: "text", text: "one two three" }, { type: "image_url", image_url: { url: "data:" } }, { x: 1 }]
-  assert.strictEqual(countPrompt(requestWith({ messages: [{ role: "user", content: parts }] })), 6 + 3 + 255)
+  const content = [
+    { type: "text", text: "one two three" },
+    { type: "text", text: "Hi", cache_control: { type: "x" } }
+  ]
+  assert.strictEqual(countPrompt(requestWith({ messages: [{ role: "user", content }] })), 6 + 4)
   const calls = [{ id: "c", type: "function", function: { name: "f", arguments: "{}" } }]
   assert.strictEqual(
     countPrompt(requestWith({ messages: [{ role: "assistant", content: null, tool_calls: calls }] })),
     6 + countText(JSON.stringify(calls))
   )
   assert.strictEqual(countPrompt(requestWith({ tools: calls })), 7 + countText(JSON.stringify(calls)))
+})
+
+it("a reply of 30 MB is counted by its beginning", () => {
+  const content = "one two three ".repeat(2_200_000)
+  const message = { role: "assistant" as const, content, reasoning: content }
+  const startedAt = process.cpuUsage().user
+  const tokens = countReply({
+    choices: [{ index: 0, message, finish_reason: "stop" }],
+    usage: null,
+    systemFingerprint: null
+  })
+  assert.approximately(tokens, 2 * 3 * 2_200_000, 0.01 * 2 * 3 * 2_200_000)
+  // All of it takes seconds.
+  assert.isBelow(process.cpuUsage().user - startedAt, 1_000_000)
+})
+
+/** Some 200 kB of words. */
+const long = "every word of it counts ".repeat(8_192)
+
+it.each<readonly [string, object]>([
+  ["functions", { functions: [{ name: "f", description: long }] }],
+  ["response_format", { response_format: { type: "json_schema", json_schema: { schema: { description: long } } } }],
+  ["prediction", { prediction: { type: "content", content: long } }],
+  ["stop", { stop: [long] }],
+  ["reasoning", { messages: [{ role: "assistant", content: "", reasoning: long }] }],
+  ["name", { messages: [{ role: "user", content: "", name: long }] }],
+  ["function_call", { messages: [{ role: "assistant", content: "", function_call: { arguments: long } }] }],
+  ["an unknown part", { messages: [{ role: "user", content: [{ type: "document", source: { data: long } }] }] }],
+  ["a member beside a text", { messages: [{ role: "user", content: [{ type: "text", text: "", title: long }] }] }],
+  ["an unknown member", { instructions: long }],
+  [
+    "a file that is text",
+    { messages: [{ role: "user", content: [{ type: "file", file: { file_data: `data:text/plain;base64,${long}` } }] }] }
+  ]
+])("a prompt counts at least a token for four bytes of %s", (_name, request) => {
+  const tokens = countPrompt(requestWith(request))
+  assert.isAtLeast(tokens, long.length / 6, "words of five letters are a token")
+  assert.isAtMost(tokens, long.length / 3)
+})
+
+it.each<readonly [string, object, number]>([
+  ["an image", { image_url: { url: "data:" } }, 1_445],
+  ["an image in low detail", { image_url: { url: "data:", detail: "low" } }, 85],
+  ["sound", { input_audio: { data: "A".repeat(128_000), format: "mp3" } }, 1_000],
+  ["a PDF", { file: { file_data: `data:application/pdf;base64,${"A".repeat(63_972)}` } }, 2_000],
+  ["base64 in an unknown part", { video: { data: "A".repeat(64_000) } }, 2_000],
+  ["a number", { x: 1 }, 0]
+])("%s counts by its length, or a flat rate", (_name, part, tokens) => {
+  const request = requestWith({ messages: [{ role: "user", content: [{ type: "x", ...part }] }] })
+  assert.approximately(countPrompt(request), 6 + tokens, 8)
+})
+
+it("what steers the gateway or the sampling is no prompt", () => {
+  const steering = {
+    user: long,
+    metadata: { a: long },
+    models: [long],
+    provider: { order: [long], allow_fallbacks: true },
+    reasoning_effort: "low",
+    service_tier: "auto",
+    temperature: 1,
+    n: 2,
+    seed: 3,
+    stop: null
+  }
+  assert.strictEqual(countPrompt(requestWith(steering)), 7)
 })
 
 it("inputs of embeddings, one or many", () => {

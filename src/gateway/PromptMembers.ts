@@ -1,0 +1,90 @@
+/**
+ * What of a request is part of its prompt beside plain text, and how many tokens it may be. Whatever goes to a provider counts, also what
+ * nobody here knows: as the text that it is sent as. Images, sound and files are not text: they count by what vendors take at
+ * most, or by their length.
+ */
+import { Predicate } from "effect"
+import { type CountText } from "./Tokens.ts"
+
+/** OpenAI's tile formula: of an image in low detail, and the most that any other one takes. */
+const LOW_IMAGE_TOKENS = 85
+const IMAGE_TOKENS = 1_445
+/** Characters of base64 a token: of sound in a dense format, of a file such as a PDF, of a file that is text. */
+const SOUND_CHARACTERS = 128
+const FILE_CHARACTERS = 32
+const TEXT_FILE_CHARACTERS = 4
+/** In characters; shorter ones are text. */
+const SHORTEST_DATA = 1_024
+
+/** Members of a request that steer the gateway or the sampling, and are no words of the prompt. */
+const notPrompt = new Set([
+  "model",
+  "messages",
+  "tools",
+  "models",
+  "provider",
+  "metadata",
+  "user",
+  "stream_options",
+  "logit_bias",
+  "reasoning_effort",
+  "modalities",
+  "service_tier",
+  "verbosity",
+  "session_id",
+  "safety_identifier",
+  "prompt_cache_key"
+])
+
+/** Members of a message or a part that only name it, or are counted apart. */
+const marks = new Set(["role", "type", "content", "text", "tool_calls", "tool_call_id", "cache_control"])
+
+/** All that a request says beside its messages and tools: `functions`, `response_format`, `prediction`, members unknown here. */
+export const countMembers = (request: object, count: CountText): number => countOthers(request, notPrompt, count)
+
+/** What a message says beside its content and its calls: a name, thoughts, a refusal, members unknown here. */
+export const countMarks = (message: object, count: CountText): number => countOthers(message, marks, count)
+
+export const countPart = (part: unknown, count: CountText): number => {
+  if (!Predicate.isObject(part)) return 0
+  const { file, image_url: image, input_audio: sound, text } = part
+  if (image !== undefined)
+    return Predicate.isObject(image) && image["detail"] === "low" ? LOW_IMAGE_TOKENS : IMAGE_TOKENS
+  if (Predicate.isObject(sound)) return Math.ceil(lengthOf(sound["data"]) / SOUND_CHARACTERS)
+  if (Predicate.isObject(file)) {
+    const { file_data, ...rest } = file
+    return (typeof file_data === "string" ? countData(file_data) : 0) + countValue(rest, count)
+  }
+  return (typeof text === "string" ? count(text) : 0) + countOthers(part, marks, count)
+}
+
+const countOthers = (members: object, known: ReadonlySet<string>, count: CountText): number => {
+  let sum = 0
+  for (const [name, value] of Object.entries(members)) {
+    if (!known.has(name) && (typeof value === "string" || Predicate.isObject(value) || Array.isArray(value)))
+      sum += countValue(value, count)
+  }
+  return sum
+}
+
+const countValue = (value: unknown, count: CountText): number => {
+  if (typeof value === "string") return isData(value) ? countData(value) : count(value)
+  let data = 0
+  const text = JSON.stringify(value, (_name, member: unknown) => {
+    if (typeof member !== "string" || !isData(member)) return member
+    data += countData(member)
+    return ""
+  })
+  return data + count(text)
+}
+
+/** An address of the kind `data:`, or base64 as such. */
+const isData = (text: string): boolean =>
+  text.length >= SHORTEST_DATA && (text.startsWith("data:") || /^[\w+/=-]+$/.test(text.slice(0, SHORTEST_DATA)))
+
+const countData = (data: string): number =>
+  Math.ceil(
+    data.length / (/^data:(?:text\/|application\/(?:json|xml))/.test(data) ? TEXT_FILE_CHARACTERS : FILE_CHARACTERS)
+  )
+
+const lengthOf = (value: unknown): number => (typeof value === "string" ? value.length : 0)
