@@ -155,7 +155,7 @@ export class Completion extends Context.Service<
             cacheHit: answer.source === "cache"
           }
           const recording = content !== null && order.facts.trace !== null ? content(order.facts.trace) : null
-          if (recording !== null) yield* recording.prompt(order.request.messages)
+          if (recording !== null) yield* recording.prompt(order.request.messages, veil.isClear())
           if (answer.body._tag === "Whole") {
             const usage = yield* closing.whole(order, answer, answer.body.reply)
             if (recording !== null) yield* recording.reply(answer.body.reply)

@@ -14,13 +14,13 @@ import { chatTexts } from "./ChatIntent.ts"
 import { type CompletionEvent } from "./Closing.ts"
 import { type Caller, type Facts, type Order } from "./Order.ts"
 import { Policy, type Step } from "./Policy.ts"
-import { Budget } from "./privacy/Budget.ts"
+import { makeInTurns } from "./privacy/Budget.ts"
 import { countsOf, type Finding, mask, type Masked } from "./privacy/Masking.ts"
 import { restoredReply } from "./privacy/RestoredReply.ts"
 import { restoredStream } from "./privacy/RestoredStream.ts"
 import { makeRestorer } from "./privacy/Restoring.ts"
-import { makeScanner, type Scanner } from "./privacy/Scanner.ts"
-import { mapChat, mapEmbedding, mapMessages, type Visit } from "./privacy/Texts.ts"
+import { makeScanner } from "./privacy/Scanner.ts"
+import { type Members } from "./privacy/Texts.ts"
 import { type Vault } from "./privacy/Vault.ts"
 import { type PromptTexts, TextCounts, textsOf } from "./TextCounts.ts"
 import { countInputs } from "./Tokens.ts"
@@ -35,6 +35,8 @@ export interface Veil {
   readonly refuse: Step
   /** Whether it would, once the request is masked. */
   readonly isRefused: () => boolean
+  /** Whether the request, as it is now, was searched for everything and holds nothing. */
+  readonly isClear: () => boolean
   readonly reply: (reply: ChatReply) => ChatReply
   readonly events: (events: Stream.Stream<CompletionEvent>) => Stream.Stream<CompletionEvent>
 }
@@ -80,28 +82,28 @@ export class Privacy extends Context.Service<
         const ids = yield* Ids
         const own = rules.patterns.map(({ name }) => name)
         const wanted: ReadonlySet<string> = new Set([...rules.entities, ...own])
+        const searchesAll = allEntities.every((entity) => wanted.has(entity))
         // The libraries are large: they load when the first request needs them, or beside the start where every request will.
         const scanner = yield* Effect.cached(Effect.uninterruptible(makeScanner(rules.patterns)))
         if (rules.mode !== "off") yield* Effect.forkScoped(scanner)
 
-        const masked = <A>(target: A, walk: (target: A, visit: Visit) => A, types: ReadonlySet<string>) =>
-          Effect.flatMap(scanner, (scan: Scanner) =>
-            Clock.clockWith((clock) =>
-              Effect.sync(() => mask(target, walk, scan, types, new Budget(() => clock.monotonicTimeNanosUnsafe())))
-            )
-          )
+        const inTurns = yield* makeInTurns
 
-        const veil = <Request>(
+        const masked = <A extends Members>(target: A, types: ReadonlySet<string>) =>
+          Effect.flatMap(scanner, (scan) => inTurns((budget) => mask(target, scan, types, budget)))
+
+        const veil = <Request extends Members>(
           order: Order<Request>,
-          walk: (request: Request, visit: Visit) => Request,
           textsIn: (request: Request) => PromptTexts
         ): Veil => {
           const mode = stricter(rules.mode, order.caller.key.privacy)
           if (mode === "off") return unveiled
           let refusal: GatewayError | null = null
           let vault: Vault | null = null
+          let isMasked = false
 
           const take = (result: Masked<Request> | null): Effect.Effect<void> => {
+            isMasked = true
             if (result === null) refusal = unsearched
             else if (mode === "block") refusal = refusalOf(result.findings)
             else if (!result.vault.isEmpty) {
@@ -117,11 +119,12 @@ export class Privacy extends Context.Service<
           return {
             mask: (next) =>
               Effect.flatMap(
-                Effect.suspend(() => masked(order.request, walk, wanted)),
+                Effect.suspend(() => masked(order.request, wanted)),
                 (result) => Effect.andThen(take(result), next)
               ),
             refuse: (next) => Effect.suspend(() => (refusal === null ? next : Effect.fail(refusal))),
             isRefused: () => refusal !== null,
+            isClear: () => searchesAll && isMasked && refusal === null,
             reply: (reply) => (vault === null ? reply : restoredReply(reply, makeRestorer(vault))),
             events: (events) => (vault === null ? events : restoredStream(events, makeRestorer(vault)))
           }
@@ -137,14 +140,7 @@ export class Privacy extends Context.Service<
             tokens: 0,
             facts
           }
-          const searched = masked(
-            { text, messages },
-            (target, visit) => ({
-              text: target.text === null ? null : visit(target.text, { message: null, path: "text", json: "no" }),
-              messages: target.messages === null ? null : mapMessages(target.messages, visit)
-            }),
-            entities === null ? wanted : new Set(entities)
-          )
+          const searched = masked({ text, messages }, entities === null ? wanted : new Set(entities))
           const result = yield* policy.rateLimit(limited)(searched)
           if (result === null) return yield* unsearched
           const asked: PrivacyMode = mode ?? stricter(rules.mode, caller.key.privacy)
@@ -159,8 +155,8 @@ export class Privacy extends Context.Service<
         })
 
         return Privacy.of({
-          chat: (order) => veil(order, mapChat, chatTexts),
-          embedding: (order) => veil(order, mapEmbedding, ({ input }) => textsOf((count) => countInputs(input, count))),
+          chat: (order) => veil(order, chatTexts),
+          embedding: (order) => veil(order, ({ input }) => textsOf((count) => countInputs(input, count))),
           preview,
           types: [...allEntities, ...own]
         })
@@ -172,6 +168,7 @@ const unveiled: Veil = {
   mask: (next) => next,
   refuse: (next) => next,
   isRefused: () => false,
+  isClear: () => false,
   reply: (reply) => reply,
   events: (events) => events
 }

@@ -6,10 +6,9 @@ import { ChatRequest } from "../../src/domain/Chat.ts"
 import { parseJson } from "../../src/domain/Json.ts"
 import { allEntities } from "../../src/domain/Privacy.ts"
 import { cacheKey } from "../../src/gateway/CacheKey.ts"
-import { Budget } from "../../src/gateway/privacy/Budget.ts"
+import { atOnce, Budget } from "../../src/gateway/privacy/Budget.ts"
 import { mask } from "../../src/gateway/privacy/Masking.ts"
 import { makeScanner } from "../../src/gateway/privacy/Scanner.ts"
-import { mapChat } from "../../src/gateway/privacy/Texts.ts"
 import { countPrompt } from "../../src/gateway/Tokens.ts"
 import { JsonShape } from "../../src/http/JsonShape.ts"
 import { growth } from "./growth.ts"
@@ -20,7 +19,10 @@ const request = (text: string): ChatRequest =>
 const scan = await Effect.runPromise(makeScanner([]))
 const wanted = new Set<string>(allEntities)
 /** Without a limit: the guard itself would stop after a while. */
-const unlimited = () => new Budget(() => process.hrtime.bigint(), 3_600_000)
+const masked = (target: ChatRequest) => {
+  const budget = new Budget(() => process.hrtime.bigint(), 3_600_000)
+  return atOnce(mask(target, scan, wanted, budget), budget)
+}
 
 const texts = { prose, ...awkward }
 
@@ -61,7 +63,7 @@ for (const [kind, text] of Object.entries(texts)) {
     it("privacy guard", async ({ bench }) => {
       const found = await growth(bench, (size) => {
         const asked = request(text(size))
-        return () => mask(asked, mapChat, scan, wanted, unlimited())
+        return () => masked(asked)
       })
       assert.strictEqual(found, "linear")
     })
@@ -106,7 +108,7 @@ describe("many messages", () => {
   it("privacy guard", async ({ bench }) => {
     const found = await growth(bench, (size) => {
       const asked = conversation(size)
-      return () => mask(asked, mapChat, scan, wanted, unlimited())
+      return () => masked(asked)
     })
     assert.strictEqual(found, "linear")
   })

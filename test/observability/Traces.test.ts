@@ -306,6 +306,25 @@ it.effect("of contents, where a setting asks for them: masked, and never otherwi
   })
 )
 
+it.effect("a content that is cut off leaves no part of a value, and a prompt that the guard masked stays masked", () =>
+  Effect.gen(function* () {
+    const long = `${"word ".repeat(13_106)}ann@example.com`
+    assert.isBelow(long.indexOf("ann@"), 65_536)
+    assert.isAbove(long.length, 65_536)
+    const requests = Effect.gen(function* () {
+      const { chat, issueKey } = yield* TestApp
+      const { secret: key } = yield* issueKey({ privacy: "mask" })
+      const { secret: other } = yield* issueKey()
+      yield* chat(ask(long), { key: other })
+      yield* chat(ask("Write to ann@example.com"), { key })
+    })
+    const telling = yield* traced(requests, { capturesContent: true })
+    assert.notInclude(telling.raw(), "ann@")
+    assert.include(telling.raw(), "word word")
+    assert.include(telling.raw(), "Write to [EMAIL_1]")
+  })
+)
+
 it.effect("off, nothing makes a span: neither a request nor what it calls", () => {
   let spans = 0
   const counting = Tracer.make({

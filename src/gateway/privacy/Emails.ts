@@ -2,7 +2,7 @@
  * E-mail addresses. Anchored at each `@`, the characters around it are taken as far as an address may reach, then the library judges.
  * What only looks like one is left: `git@host:path`, `logo@2x.png`, `package@1.2.3`, a user in a URL.
  */
-import { type Budget } from "./Budget.ts"
+import { type Steps } from "./Budget.ts"
 import { isDigit, isEscape, isLetter } from "./Characters.ts"
 import { type Libraries } from "./Libraries.ts"
 import { type Span } from "./Span.ts"
@@ -50,14 +50,14 @@ const isLookalike = (text: string, start: number, at: number, end: number): bool
   (text.slice(start, at) === "git" && text[end] === ":") ||
   /^\dx\./.test(text.slice(at + 1, at + 4))
 
-export const findEmails = (text: string, { isEmail }: Libraries, budget: Budget, add: (span: Span) => void): void => {
+export function* findEmails(text: string, { isEmail }: Libraries, add: (span: Span) => void): Steps<void> {
   for (let at = text.indexOf("@"); at !== -1; at = text.indexOf("@", at + 1)) {
+    yield
     const start = localStart(text, at)
     const end = domainEnd(text, at + 1)
     if (start === at || isLookalike(text, start, at, end)) continue
     let domain = text.slice(at + 1, end)
     for (let tries = 0; tries < TRIES && domain !== ""; tries++) {
-      if (budget.isOver()) return
       const found = at + 1 + domain.length
       if (topLevel.test(domain) && isEmail(text.slice(start, found))) {
         add({ start, end: found, type: "email" })

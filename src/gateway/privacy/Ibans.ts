@@ -2,23 +2,21 @@
  * IBANs: a country's code, two check digits and as many characters as that country's have, in one or in groups. The library judges
  * the checksum and the country's form.
  */
-import { type Budget } from "./Budget.ts"
+import { type Steps } from "./Budget.ts"
 import { endsWord, isDigit, isLetter } from "./Characters.ts"
 import { type Libraries } from "./Libraries.ts"
+import { matchesIn } from "./Matches.ts"
 import { type Span } from "./Span.ts"
 
 const beginning = /(?:(?<![A-Za-z0-9])|(?<=\\[nrt]))[A-Za-z]{2}\d{2}(?=[ \u00a0-]?[A-Za-z0-9])/g
 
-export const findIbans = (
-  text: string,
-  { ibanLength, isIban }: Libraries,
-  budget: Budget,
-  add: (span: Span) => void
-): void => {
-  for (const { 0: head, index: start } of text.matchAll(beginning)) {
+export function* findIbans(text: string, { ibanLength, isIban }: Libraries, add: (span: Span) => void): Steps<void> {
+  for (const found of matchesIn(text, beginning)) {
+    yield
+    if (found === null) continue
+    const { 0: head, index: start } = found
     const length = ibanLength(head.slice(0, 2).toUpperCase())
     if (length === undefined) continue
-    if (budget.isOver()) return
     let iban = ""
     let end = start
     while (iban.length < length) {

@@ -44,9 +44,15 @@ export const loadLibraries: Effect.Effect<Libraries> = Effect.map(load, ([phone,
 /** An operator's pattern, ready to be looked for. */
 export interface CompiledPattern {
   readonly name: string
-  /** Where it matches next; null: nowhere any more. Linear in the text, and ends with the budget, or ends the budget if the engine fails. */
-  readonly next: (text: string, budget: Budget) => () => { readonly start: number; readonly end: number } | null
+  /** Each match, empty ones too; null after each window. Ends the budget if the engine fails. */
+  readonly matches: (
+    text: string,
+    budget: Budget
+  ) => Generator<{ readonly start: number; readonly end: number } | null, void>
 }
+
+/** Characters in which matches of one window begin, and the length up to which each match is found whole at once. */
+const WINDOW = 8_192
 
 /** Compiles with RE2's engine, which never backtracks. Dies on a pattern that the settings should have refused. */
 export const compilePatterns = (patterns: ReadonlyArray<OwnPattern>): Effect.Effect<ReadonlyArray<CompiledPattern>> =>
@@ -59,14 +65,30 @@ export const compilePatterns = (patterns: ReadonlyArray<OwnPattern>): Effect.Eff
             const compiled = RE2JS.compile(pattern)
             return {
               name,
-              next: (text, budget) => {
-                const matcher = compiled.matcher(MatcherInput.utf16(new TimedText(text, budget)))
-                return () => {
-                  const found = Result.try(() => matcher.find())
-                  if (Result.isFailure(found)) budget.end()
-                  return Result.isSuccess(found) && found.success
-                    ? { start: matcher.start(), end: matcher.end() }
-                    : null
+              // A window at a time, each with as much again behind it. A match that reaches the end of what is seen is searched again with more.
+              *matches(text, budget) {
+                let ahead = WINDOW
+                for (let from = 0; from < text.length;) {
+                  const next = Math.min(text.length, from + WINDOW)
+                  const seenTo = Math.min(text.length, next + ahead)
+                  const matcher = compiled.matcher(MatcherInput.utf16(new TimedText(text.slice(0, seenTo), budget)))
+                  let at = from
+                  from = next
+                  while (at < next) {
+                    const found = Result.try(() => matcher.find(at))
+                    if (Result.isFailure(found)) return budget.end()
+                    if (!found.success || matcher.start() >= next) break
+                    const [start, end] = [matcher.start(), matcher.end()]
+                    if (end === seenTo && seenTo < text.length) {
+                      from = start
+                      ahead *= 2
+                      break
+                    }
+                    yield { start, end }
+                    at = Math.max(end, start + 1)
+                    from = Math.max(next, at)
+                  }
+                  yield null
                 }
               }
             }

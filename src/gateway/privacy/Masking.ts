@@ -1,16 +1,18 @@
 /**
- * Masks what has texts: finds every value, gives each a placeholder, puts the placeholders in. First all is searched and nothing changed,
+ * Masks what leaves: finds every value, gives each a placeholder, puts the placeholders in. First all is searched and nothing changed,
  * so that a search that fails leaves nothing half masked, and so that no placeholder is given out that another text of the
  * request already has.
  */
-import { type Budget } from "./Budget.ts"
+import { allEntities } from "../../domain/Privacy.ts"
+import { type Budget, type Steps } from "./Budget.ts"
 import { jsonPieces, looksLikeJson } from "./JsonText.ts"
 import { type Scanner } from "./Scanner.ts"
-import { type Place, type Visit } from "./Texts.ts"
+import { foreign } from "./Shapes.ts"
+import { isTelling, type Members, type Place, placeOf, rebuilt, type Text, textsOf } from "./Texts.ts"
 import { Vault } from "./Vault.ts"
 
 /** A value in a text: where, in UTF-16 units of the text as it was sent, of which type, and behind which placeholder. */
-export interface Finding extends Pick<Place, "message" | "path"> {
+export interface Finding extends Place {
   readonly type: string
   readonly placeholder: string
   readonly start: number
@@ -34,72 +36,105 @@ interface Value {
 }
 
 const none: ReadonlyArray<Value> = []
+const builtIn: ReadonlySet<string> = new Set(allEntities)
 
-/** `walk` shows every text of `target` to `visit`, each time the same texts in the same order. Null: the budget ran out. */
-export const mask = <A>(
+/** Masks a request, a part of one, or anything else that is made like one. Yields where it may pause. */
+export function* mask<A extends Members>(
   target: A,
-  walk: (target: A, visit: Visit) => A,
   scan: Scanner,
   wanted: ReadonlySet<string>,
   budget: Budget
-): Masked<A> | null => {
+): Steps<Masked<A>> {
+  const hasOwn = [...wanted].some((type) => !builtIn.has(type))
+  const { holders, texts } = yield* textsOf(target, hasOwn)
+  const search = searcher(scan, wanted, budget)
   const vault = new Vault()
-  const found: Array<ReadonlyArray<Value>> = []
-  let any = false
-  walk(target, (text, place) => {
-    const values = budget.isOver() ? none : valuesIn(text, place, scan, wanted, budget)
-    any ||= values.length > 0
-    found.push(values)
-    return text
-  })
-  if (budget.isOver()) return null
-  if (!any) return { value: target, findings: [], vault }
-  walk(target, (text) => {
-    vault.reserve(text)
-    return text
-  })
+  const found: Array<readonly [Text, ReadonlyArray<Value>]> = []
+  for (const text of texts) {
+    const values = yield* search(text)
+    if (values.length > 0) found.push([text, values])
+    yield
+  }
+  if (found.length === 0) return { value: target, findings: [], vault }
+  for (const { is, text } of texts) yield* vault.reserve(text, is === "tool name")
   const findings: Array<Finding> = []
-  let at = 0
-  const value = walk(target, (text, { message, path }) => {
-    const values = found[at++] ?? none
-    if (values.length === 0) return text
+  for (const [text, values] of found) {
+    const { holder, is, key } = text
     let masked = ""
     let from = 0
+    const placed: Array<Omit<Finding, keyof Place>> = []
     for (const { end, isNumber, start, type, value } of values) {
       const placeholder = vault.placeholder(type, value)
-      findings.push({ type, placeholder, start, end, message, path })
-      masked += text.slice(from, start) + (isNumber ? `"${placeholder}"` : placeholder)
+      const shown = is === "tool name" ? placeholder.slice(1, -1) : isNumber ? `"${placeholder}"` : placeholder
+      placed.push({ type, placeholder, start, end })
+      masked += text.text.slice(from, start) + shown
       from = end
+      yield
     }
-    return masked + text.slice(from)
-  })
-  return { value, findings, vault }
+    masked += text.text.slice(from)
+    if (is === "name") (holder.names ??= new Map()).set(String(key), masked)
+    else (holder.values ??= new Map()).set(key, masked)
+    if (is === "tool name") vault.rename(masked, text.text)
+    const place = placeOf(text)
+    for (const finding of placed) findings.push({ ...finding, ...place })
+  }
+  return { value: yield* rebuilt(target, holders), findings, vault }
 }
 
-const valuesIn = (
-  text: string,
-  { json }: Place,
-  scan: Scanner,
-  wanted: ReadonlySet<string>,
-  budget: Budget
-): ReadonlyArray<Value> => {
-  if (json === "no" || (json === "maybe" && !looksLikeJson(text))) {
-    return (scan(text, wanted, budget) ?? none).map((span) => ({
-      ...span,
-      value: text.slice(span.start, span.end),
-      isNumber: false
-    }))
+/** Searches one text; a name that stands in many places is searched once. */
+const searcher = (scan: Scanner, wanted: ReadonlySet<string>, budget: Budget) => {
+  const names = new Map<string, ReadonlyArray<Value>>()
+
+  /** `label`: what the text is said to be; a finding may need it, and none begins in it. */
+  function* plain(text: string, label: string | null, isJson = false): Steps<ReadonlyArray<Value>> {
+    const before = label === null || text.length > LONGEST_LABELLED ? "" : `${label}: `
+    const spans = yield* scan(before + text, wanted, budget)
+    if (spans.length === 0) return none
+    return spans.flatMap(({ end: to, start: at, type }) => {
+      const [start, end] = [Math.max(0, at - before.length), to - before.length]
+      const value = text.slice(start, Math.max(0, end))
+      return value === "" ? [] : [{ start, end, type, value, isNumber: isJson && /^\d+$/.test(value) }]
+    })
   }
-  const values: Array<Value> = []
-  for (const piece of jsonPieces(text)) {
-    if (budget.isOver()) break
-    for (const { end, start, type } of scan(piece.text, wanted, budget) ?? none) {
-      const value = piece.text.slice(start, end)
-      const isNumber = !piece.isString && /^\d+$/.test(value)
-      values.push({ start: piece.offset(start), end: piece.offset(end), type, value, isNumber })
+
+  function* json(text: string): Steps<ReadonlyArray<Value>> {
+    const values: Array<Value> = []
+    // `"password": "…"`: a name, a colon, what it is the name of.
+    let before: string | null = null
+    let label: string | null = null
+    for (const piece of jsonPieces(text)) {
+      yield
+      if (!piece.isString) label = before !== null && /^\s{0,64}:/.test(piece.text) && isTelling(before) ? before : null
+      for (const value of yield* plain(piece.text, piece.isString ? label : null, !piece.isString)) {
+        values.push({ ...value, start: piece.offset(value.start), end: piece.offset(value.end) })
+      }
+      before = piece.isString ? piece.text : null
     }
+    return values
   }
-  return values
+
+  return function* (text: Text): Steps<ReadonlyArray<Value>> {
+    if (text.bytesFrom !== null && (yield* isBase64(text.text, text.bytesFrom))) return none
+    if (text.json === "yes" || (text.json === "maybe" && looksLikeJson(text.text))) return yield* json(text.text)
+    if (text.is !== "name") return yield* plain(text.text, text.label)
+    const known = names.get(text.text)
+    if (known !== undefined) return known
+    const values = yield* plain(text.text, null)
+    names.set(text.text, values)
+    return values
+  }
+}
+
+/** Longer texts say themselves what they hold. */
+const LONGEST_LABELLED = 4_096
+const WINDOW = 65_536
+
+function* isBase64(text: string, from: number): Steps<boolean> {
+  for (let at = from; at < text.length; at += WINDOW) {
+    if (foreign.test(text.slice(at, at + WINDOW))) return false
+    yield
+  }
+  return true
 }
 
 /** How many values of each type. */

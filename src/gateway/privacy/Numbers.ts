@@ -1,17 +1,18 @@
 /**
  * What is made of groups of digits: payment cards (issuer's range, length, grouping, Luhn), US social security numbers and IPv4
- * addresses. One pass finds the runs of groups; each kind then looks at how a run is grouped.
+ * addresses. One pass finds the groups; each kind then looks at the few groups that follow one.
  */
 import { isIPv4 } from "node:net"
-import { type Budget } from "./Budget.ts"
-import { beginsWord, endsWord, isLetter } from "./Characters.ts"
+import { type Steps } from "./Budget.ts"
+import { beginsWord, endsWord, isDigit, isLetter } from "./Characters.ts"
 import { type Libraries } from "./Libraries.ts"
+import { matchesIn } from "./Matches.ts"
 import { type Span } from "./Span.ts"
 
-const runs = /\d+(?:[ \u00a0\u202f.-]\d+)*/g
-const SHORTEST = "1.1.1.1".length
 const SHORTEST_CARD = 14
 const LONGEST_CARD = 19
+/** Longer groups are in no finding. */
+const groupStart = /(?<!\d)\d{1,19}(?!\d)/g
 
 interface Group {
   readonly start: number
@@ -43,7 +44,7 @@ const groupings = /^(?:1[4-9]|4,4,4,4(?:,[1-3])?|4,6,[45])$/
 /** Areas, groups and serials that were never given out are none. */
 const isSsn = (text: string): boolean => /^(?!000|666|9)\d{3}\D?(?!00)\d{2}\D?(?!0000)\d{4}$/.test(text)
 /** Without dashes a number is one only where it is called so. */
-const namedSsn = /\b(?:SSN|social security)[^\d\n]{0,24}(\d{3}[ \u00a0]?\d{2}[ \u00a0]?\d{4})/gi
+const namedSsn = /(?<![A-Za-z0-9])(?:SSN|social[ _-]?security)[^\d\n]{0,24}(\d{3}[ \u00a0]?\d{2}[ \u00a0]?\d{4})/gi
 const versionWords =
   /(?:\b(?:version|ver|release|build|firmware|section|sec|chapter|clause|article|figure|table|step)s?\.?|§)[ :=#(]{0,3}$/i
 const CONTEXT = 40
@@ -51,112 +52,94 @@ const CONTEXT = 40
 const isProduct = (text: string, start: number, address: string): boolean =>
   text[start - 1] === "/" && isLetter(text.charCodeAt(start - 2)) && address.endsWith(".0.0")
 
-export const findNumbers = (
+export function* findNumbers(
   text: string,
   kinds: NumberKinds,
   { isLuhn }: Libraries,
-  budget: Budget,
   add: (span: Span) => void
-): void => {
-  const cards = (groups: ReadonlyArray<Group>): void => {
-    for (const [from, first] of groups.entries()) {
-      const size = first.end - first.start
-      if (size !== 4 && size < SHORTEST_CARD) continue
-      if (budget.isOver()) return
-      let [digits, lengths] = ["", ""]
-      const mark = text[first.end]
-      for (let to = from; to < groups.length; to++) {
-        const group = groups[to]
-        if (group === undefined || digits.length + group.end - group.start > LONGEST_CARD) break
-        if (to > from && text[group.start - 1] !== mark) break
-        digits += text.slice(group.start, group.end)
-        lengths += `${to > from ? "," : ""}${group.end - group.start}`
-        if (!groupings.test(lengths) || !lengthsOf(digits).includes(digits.length)) continue
-        if (!standsAlone(text, groups, from, to) || !isLuhn(digits)) continue
+): Steps<void> {
+  const card = (first: Group): void => {
+    let [digits, lengths] = ["", ""]
+    let isFirst = true
+    for (const group of groupsFrom(text, first, text[first.end])) {
+      if (digits.length + group.end - group.start > LONGEST_CARD) return
+      digits += text.slice(group.start, group.end)
+      lengths += `${isFirst ? "" : ","}${group.end - group.start}`
+      isFirst = false
+      if (!groupings.test(lengths) || !lengthsOf(digits).includes(digits.length)) continue
+      if (standsAlone(text, first.start, group.end) && isLuhn(digits)) {
         add({ start: first.start, end: group.end, type: "credit_card" })
       }
     }
   }
 
-  const ssns = (groups: ReadonlyArray<Group>): void => {
-    for (const { first, last } of joined(text, groups, "-")) {
-      const value = text.slice(first.start, last.end)
-      if (!/^\d{3}-\d{2}-\d{4}$/.test(value) || !isSsn(value)) continue
-      if (!beginsWord(text, first.start) || !endsWord(text, last.end)) continue
-      add({ start: first.start, end: last.end, type: "us_ssn" })
-    }
+  const ssn = ({ end, start }: Group): void => {
+    const last = end + "-12-1234".length
+    const value = text.slice(start, last)
+    if (!/^\d{3}-\d{2}-\d{4}$/.test(value) || !isSsn(value) || isJoined(text, start, last, "-")) return
+    if (beginsWord(text, start) && endsWord(text, last)) add({ start, end: last, type: "us_ssn" })
   }
 
-  const addresses = (groups: ReadonlyArray<Group>): void => {
-    for (const { count, first, last } of joined(text, groups, ".")) {
-      if (count !== 4) continue
-      if (budget.isOver()) return
-      const address = text.slice(first.start, last.end)
-      if (!isIPv4(address) || !beginsWord(text, first.start) || !endsWord(text, last.end)) continue
-      // 1.2.3.4-rc1
-      if (text[last.end] === "-" && isLetter(text.charCodeAt(last.end + 1))) continue
-      const before = text.slice(Math.max(0, first.start - CONTEXT), first.start)
-      if (versionWords.test(before) || isProduct(text, first.start, address)) continue
-      add({ start: first.start, end: last.end, type: "ip_address" })
-    }
+  const address = (first: Group): void => {
+    const groups = groupsFrom(text, first, ".", 4)
+    const end = groups.at(-1)?.end
+    if (groups.length < 4 || end === undefined || isJoined(text, first.start, end, ".")) return
+    const address = text.slice(first.start, end)
+    if (!isIPv4(address) || !beginsWord(text, first.start) || !endsWord(text, end)) return
+    // 1.2.3.4-rc1
+    if (text[end] === "-" && isLetter(text.charCodeAt(end + 1))) return
+    const before = text.slice(Math.max(0, first.start - CONTEXT), first.start)
+    if (versionWords.test(before) || isProduct(text, first.start, address)) return
+    add({ start: first.start, end, type: "ip_address" })
   }
 
-  for (const { 0: run, index } of text.matchAll(runs)) {
-    if (run.length < SHORTEST) continue
-    if (budget.isOver()) return
-    const groups = groupsOf(run, index)
-    if (kinds.cards && run.length >= SHORTEST_CARD) cards(groups)
-    if (kinds.ssns) ssns(groups)
-    if (kinds.addresses && groups.length >= 4) addresses(groups)
+  for (const found of matchesIn(text, groupStart)) {
+    yield
+    if (found === null) continue
+    const start = found.index
+    const length = found[0].length
+    const group = { start, end: start + length }
+    if (kinds.cards && (length === 4 || length >= SHORTEST_CARD)) card(group)
+    if (kinds.ssns && length === 3 && text[group.end] === "-") ssn(group)
+    if (kinds.addresses && length <= 3 && text[group.end] === ".") address(group)
   }
   if (!kinds.ssns) return
-  for (const { 0: named, 1: digits = "", index } of text.matchAll(namedSsn)) {
+  for (const found of matchesIn(text, namedSsn)) {
+    yield
+    if (found === null) continue
+    const { 0: named, 1: digits = "", index } = found
     const end = index + named.length
     if (isSsn(digits) && endsWord(text, end)) add({ start: end - digits.length, end, type: "us_ssn" })
   }
 }
 
-const groupsOf = (run: string, offset: number): ReadonlyArray<Group> => {
-  const groups: Array<Group> = []
-  let start = 0
-  for (let at = 1; at <= run.length; at++) {
-    const code = run.charCodeAt(at)
-    if (code >= 48 && code <= 57) continue
-    groups.push({ start: offset + start, end: offset + at })
-    start = ++at
+const MOST_GROUPS = 5
+
+/** A group and those that `mark` joins to it, one after the other; no more than any kind has. */
+const groupsFrom = (
+  text: string,
+  first: Group,
+  mark: string | undefined,
+  most: number = MOST_GROUPS
+): ReadonlyArray<Group> => {
+  const groups = [first]
+  if (mark === undefined || !marks.has(mark)) return groups
+  for (let end = first.end; groups.length < most && text[end] === mark && isDigit(text.charCodeAt(end + 1));) {
+    const start = ++end
+    while (end - start <= LONGEST_CARD && isDigit(text.charCodeAt(end))) end++
+    groups.push({ start, end })
   }
   return groups
 }
 
-/** Whether the groups from `from` to `to` are a number of their own: no letter touches them, other groups are a blank away. */
-const standsAlone = (text: string, groups: ReadonlyArray<Group>, from: number, to: number): boolean => {
-  const [first, last] = [groups[from], groups[to]]
-  if (first === undefined || last === undefined) return false
-  if (!beginsWord(text, first.start) || !endsWord(text, last.end)) return false
-  return (from === 0 || isBlank(text[first.start - 1])) && (to === groups.length - 1 || isBlank(text[last.end]))
-}
+const blanks = new Set([" ", "\u00a0", "\u202f"])
+const marks = new Set([...blanks, ".", "-"])
 
-const isBlank = (character: string | undefined): boolean =>
-  character === " " || character === "\u00a0" || character === "\u202f"
+/** Whether `mark` joins another group to the text from `start` to `end`, on either side. */
+const isJoined = (text: string, start: number, end: number, mark: string): boolean =>
+  (text[start - 1] === mark && isDigit(text.charCodeAt(start - 2))) ||
+  (text[end] === mark && isDigit(text.charCodeAt(end + 1)))
 
-/** The longest sequences of groups that `mark` joins. */
-const joined = (text: string, groups: ReadonlyArray<Group>, mark: "-" | "."): ReadonlyArray<Joined> => {
-  const found: Array<Joined> = []
-  let current: Joined | undefined
-  for (const group of groups) {
-    if (current !== undefined && text[group.start - 1] === mark && current.last.end === group.start - 1) {
-      current = { first: current.first, last: group, count: current.count + 1 }
-      continue
-    }
-    if (current !== undefined && current.count > 2) found.push(current)
-    current = { first: group, last: group, count: 1 }
-  }
-  if (current !== undefined && current.count > 2) found.push(current)
-  return found
-}
-
-interface Joined {
-  readonly first: Group
-  readonly last: Group
-  readonly count: number
-}
+/** Whether a number stands for itself: no letter touches it, other groups are a blank away. */
+const standsAlone = (text: string, start: number, end: number): boolean =>
+  beginsWord(text, start) && endsWord(text, end) && !isJoined(text, start, end, ".") && !isJoined(text, start, end, "-")

@@ -3,9 +3,10 @@
  * one reaches. After a `+` a number of a possible length is enough, because nobody else writes so; after `00` it has to be valid.
  * North American numbers are also found without the country's code, in their own punctuation.
  */
-import { type Budget } from "./Budget.ts"
+import { type Steps } from "./Budget.ts"
 import { beginsWord, endsWord, isDigit } from "./Characters.ts"
 import { type Libraries } from "./Libraries.ts"
+import { matchesIn } from "./Matches.ts"
 import { type Span } from "./Span.ts"
 
 const TRIES = 6
@@ -31,12 +32,7 @@ const endsOf = (text: string, start: number, end: number): ReadonlyArray<number>
   return ends.sort((a, b) => b - a).slice(0, TRIES)
 }
 
-export const findPhones = (
-  text: string,
-  { parsePhone }: Libraries,
-  budget: Budget,
-  add: (span: Span) => void
-): void => {
+export function* findPhones(text: string, { parsePhone }: Libraries, add: (span: Span) => void): Steps<void> {
   const judged = new Map<string, "valid" | "possible" | "no">()
   const judge = (digits: string, country?: "US"): "valid" | "possible" | "no" => {
     const known = judged.get(digits)
@@ -47,13 +43,14 @@ export const findPhones = (
     return verdict
   }
 
-  const international = (pattern: RegExp, prefix: RegExp, takesPossible: boolean): void => {
-    for (const { 0: candidate, index: start } of text.matchAll(pattern)) {
-      if (!beginsWord(text, start)) continue
+  function* international(pattern: RegExp, prefix: RegExp, takesPossible: boolean): Steps<void> {
+    for (const found of matchesIn(text, pattern)) {
+      yield
+      if (found === null || !beginsWord(text, found.index)) continue
+      const { 0: candidate, index: start } = found
       const head = prefix.exec(candidate)?.[0].length ?? 0
       let possible = 0
       for (const end of endsOf(text, start + head, start + candidate.length)) {
-        if (budget.isOver()) return
         if (isDigit(text.charCodeAt(end))) continue
         const verdict = judge(`+${text.slice(start + head, end)}`)
         if (verdict === "valid") {
@@ -66,11 +63,13 @@ export const findPhones = (
     }
   }
 
-  if (/[+＋]/.test(text)) international(plus, /^[+＋]/, true)
-  international(zeros, /^(?:011 ?|00)/, false)
-  for (const { 0: candidate, index: start } of text.matchAll(american)) {
+  if (/[+＋]/.test(text)) yield* international(plus, /^[+＋]/, true)
+  yield* international(zeros, /^(?:011 ?|00)/, false)
+  for (const found of matchesIn(text, american)) {
+    yield
+    if (found === null) continue
+    const { 0: candidate, index: start } = found
     const end = start + candidate.length
-    if (budget.isOver()) return
     if (!endsWord(text, end) || /^[-.]\d/.test(text.slice(end, end + 2))) continue
     const verdict = judge(candidate, "US")
     const isCalledSo = candidate.includes("(") || phoneWords.test(text.slice(Math.max(0, start - CONTEXT), start))

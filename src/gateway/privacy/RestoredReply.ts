@@ -1,19 +1,10 @@
 /** A whole reply with the values back in: its texts, and the arguments of its tool calls. Log probabilities stay as the model had them. */
 import { Predicate } from "effect"
 import { type ChatReply, type ReplyChoice } from "../../domain/Chat.ts"
-import { type Restorer, restoreMembers } from "./Restoring.ts"
-
-type Members = Readonly<Record<string, unknown>>
-
-const restoredCall = (call: Members, { json, text }: Restorer): Members => {
-  const called = call["function"]
-  const given: unknown = Predicate.isObject(called) ? called["arguments"] : undefined
-  if (!Predicate.isObject(called) || typeof given !== "string") return restoreMembers(call, text)
-  return { ...call, function: { ...called, arguments: json(given) } }
-}
+import { restoreCall, restoreCalled, type Restorer, restoreMembers } from "./Restoring.ts"
 
 const restoredChoice = (choice: ReplyChoice, restorer: Restorer): ReplyChoice => {
-  const { content, refusal, reasoning, role, tool_calls: calls, ...rest } = choice.message
+  const { content, function_call: called, refusal, reasoning, role, tool_calls: calls, ...rest } = choice.message
   const back = <A extends string | null | undefined>(value: A) =>
     typeof value === "string" ? restorer.text(value) : value
   return {
@@ -24,7 +15,10 @@ const restoredChoice = (choice: ReplyChoice, restorer: Restorer): ReplyChoice =>
       content: typeof content === "string" ? restorer.text(content) : content,
       ...(refusal === undefined ? {} : { refusal: back(refusal) }),
       ...(reasoning === undefined ? {} : { reasoning: back(reasoning) }),
-      ...(calls === undefined ? {} : { tool_calls: calls.map((call) => restoredCall(call, restorer)) })
+      ...(called === undefined
+        ? {}
+        : { function_call: Predicate.isObject(called) ? restoreCalled(called, restorer) : called }),
+      ...(calls === undefined ? {} : { tool_calls: calls.map((call) => restoreCall(call, restorer)) })
     }
   }
 }

@@ -9,6 +9,8 @@ import { type Vault } from "./Vault.ts"
 export interface Restorer {
   readonly text: (text: string) => string
   readonly json: (text: string) => string
+  /** The tool's own name. A model that calls no tool of the request may call it what it likes. */
+  readonly toolName: (called: string) => string
   /** How much of the end of a text may be the beginning of a placeholder: what to hold back until more comes. */
   readonly openEnd: (text: string) => number
 }
@@ -34,8 +36,12 @@ export const makeRestorer = (vault: Vault): Restorer => {
     })
   }
 
+  const text = (text: string): string =>
+    text.includes("[") ? text.replaceAll(inText, (found) => vault.value(found) ?? found) : text
+
   return {
-    text: (text) => (text.includes("[") ? text.replaceAll(inText, (found) => vault.value(found) ?? found) : text),
+    text,
+    toolName: (called) => text(vault.toolName(called)),
     json: (text) =>
       text.includes("[")
         ? text.replaceAll(inJson, (found) => {
@@ -62,10 +68,35 @@ const opaque = new Set(["id", "signature", "data", "encrypted_content"])
 
 type Members = Readonly<Record<string, unknown>>
 
-/** Every string below the members of a message or of a delta, but for opaque ones. */
+/** A call of a tool, or what is said of one in a piece of a stream: its name, its arguments as JSON, all else as text. */
+export const restoreCalled = (called: Members, { json, text, toolName }: Restorer): Members => {
+  const { arguments: given, name, ...rest } = called
+  return {
+    ...restoreMembers(rest, text),
+    ...(name === undefined ? {} : { name: typeof name === "string" ? toolName(name) : name }),
+    ...(given === undefined ? {} : { arguments: typeof given === "string" ? json(given) : restoreDeep(given, text) })
+  }
+}
+
+/** A tool call with whichever kind of tool it calls. */
+export const restoreCall = (call: Members, restorer: Restorer): Members => {
+  const { custom, function: called, ...rest } = call
+  return {
+    ...restoreMembers(rest, restorer.text),
+    ...(called === undefined
+      ? {}
+      : { function: Predicate.isObject(called) ? restoreCalled(called, restorer) : called }),
+    ...(custom === undefined ? {} : { custom: Predicate.isObject(custom) ? restoreCalled(custom, restorer) : custom })
+  }
+}
+
+/** Every string below the members of a message or of a delta, names of members too, but for opaque ones. */
 export const restoreMembers = (members: Members, restore: (text: string) => string): Members =>
   Object.fromEntries(
-    Object.entries(members).map(([name, member]) => [name, opaque.has(name) ? member : restoreDeep(member, restore)])
+    Object.entries(members).map(([name, member]) => [
+      restore(name),
+      opaque.has(name) ? member : restoreDeep(member, restore)
+    ])
   )
 
 const restoreDeep = (value: unknown, restore: (text: string) => string): unknown => {

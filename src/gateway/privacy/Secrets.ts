@@ -2,30 +2,23 @@
  * Secrets: vendors' keys by their form, JSON web tokens, private keys in PEM, passwords in URLs, and what a name such as `api_key` or
  * `password` is given. Each is anchored at a fixed beginning and read forward once, so the time is linear in the text.
  */
-import { type Budget } from "./Budget.ts"
+import { type Steps } from "./Budget.ts"
 import { beginsWord, endsWord } from "./Characters.ts"
-import { alphabets, type SecretFormat, secretFormats } from "./SecretFormats.ts"
+import { matchesIn, runEnd, type Table, tableOf } from "./Matches.ts"
+import { type Alphabet, alphabets, type SecretFormat, secretFormats } from "./SecretFormats.ts"
 import { type Span } from "./Span.ts"
 
 type Add = (span: Span) => void
 
-/** Where the run of characters of an alphabet that starts at `from` ends. */
-const runEnd = (text: string, from: number, alphabet: RegExp): number => {
-  const table = tableOf(alphabet)
-  let end = from
-  while (table[text.charCodeAt(end)] === true) end++
-  return end
-}
-
-const tables = new Map<RegExp, ReadonlyArray<boolean>>()
-/** By character code, below 128. */
-const tableOf = (alphabet: RegExp): ReadonlyArray<boolean> => {
-  const known = tables.get(alphabet)
-  if (known !== undefined) return known
-  const table = Array.from({ length: 128 }, (_, code) => alphabet.test(String.fromCharCode(code)))
-  tables.set(alphabet, table)
-  return table
-}
+const tables = {
+  base62: tableOf(alphabets.base62),
+  base64: tableOf(alphabets.base64),
+  url: tableOf(alphabets.url),
+  dotted: tableOf(alphabets.dotted),
+  path: tableOf(alphabets.path),
+  hex: tableOf(alphabets.hex),
+  upper: tableOf(alphabets.upper)
+} satisfies Record<Alphabet, Table>
 
 const byBeginning = new Map(secretFormats.flatMap((format) => format.beginnings.map((text) => [text, format] as const)))
 const escaped = (text: string): string => text.replaceAll(/[.]/g, "\\.")
@@ -40,14 +33,16 @@ const beginnings = new RegExp(
 const fits = ({ max, min, needsDigit }: SecretFormat, rest: string): boolean =>
   rest.length >= min && (max === undefined || rest.length <= max) && (needsDigit !== true || /\d/.test(rest))
 
-const vendorKeys = (text: string, budget: Budget, add: Add): void => {
+function* vendorKeys(text: string, add: Add): Steps<void> {
   let free = 0
-  for (const { 0: beginning, index: start } of text.matchAll(beginnings)) {
+  for (const found of matchesIn(text, beginnings)) {
+    yield
+    if (found === null || found.index < free) continue
+    const { 0: beginning, index: start } = found
     const format = byBeginning.get(beginning)
-    if (format === undefined || start < free) continue
-    if (budget.isOver()) return
+    if (format === undefined) continue
     const from = start + beginning.length
-    let end = runEnd(text, from, alphabets[format.alphabet])
+    let end = yield* runEnd(text, from, tables[format.alphabet])
     // A full stop ends a sentence, not a key.
     while (end > from && (text[end - 1] === "." || text[end - 1] === "-")) end--
     if (!fits(format, text.slice(from, end))) {
@@ -61,22 +56,27 @@ const vendorKeys = (text: string, budget: Budget, add: Add): void => {
   }
 }
 
+/** A header says its algorithm within this. */
+const MAX_HEADER = 8_192
+
 /** Three parts in base64url, of which the first says `alg`; five for an encrypted one. */
-const webTokens = (text: string, budget: Budget, add: Add): void => {
+function* webTokens(text: string, add: Add): Steps<void> {
   let free = 0
   for (let start = text.indexOf("eyJ"); start !== -1; start = text.indexOf("eyJ", Math.max(start + 3, free))) {
+    yield
     if (!beginsWord(text, start)) continue
-    if (budget.isOver()) return
     const ends: Array<number> = []
     let end = start
     do {
-      end = runEnd(text, end, alphabets.url)
+      end = yield* runEnd(text, end, tables.url)
       ends.push(end)
-    } while (text[end] === "." && ends.length < 5 && tableOf(alphabets.url)[text.charCodeAt(++end)] === true)
+    } while (text[end] === "." && ends.length < 5 && tables.url[text.charCodeAt(++end)] === true)
     const last = ends.at(-1) ?? start
     free = last
     if (ends.length < 3) continue
-    const header = Buffer.from(text.slice(start, ends[0]), "base64url").toString("latin1")
+    const header = Buffer.from(text.slice(start, Math.min(ends[0] ?? start, start + MAX_HEADER)), "base64url").toString(
+      "latin1"
+    )
     if (header.includes('"alg"')) add({ start, end: last, type: "secret" })
   }
 }
@@ -88,18 +88,20 @@ const MAX_PEM_LINE = 64
 const MIN_PEM = 32
 
 /** From the first line to the last, whatever is between; without a last line, as far as what follows can be a key. */
-const privateKeys = (text: string, budget: Budget, add: Add): void => {
+function* privateKeys(text: string, add: Add): Steps<void> {
   let free = 0
   let last = -1
-  for (const { 0: beginning, index: start } of text.matchAll(pemBeginning)) {
-    if (start < free) continue
-    if (budget.isOver()) return
+  for (const found of matchesIn(text, pemBeginning)) {
+    yield
+    if (found === null || found.index < free) continue
+    const { 0: beginning, index: start } = found
     const from = start + beginning.length
     // Looked for once for all the beginnings before it.
     if (last < from) last = indexOrEnd(text, pemEnding, from)
-    const closing = last - from <= MAX_PEM ? text.indexOf("-----", last + pemEnding.length) : -1
-    const isClosed = closing !== -1 && closing - last <= MAX_PEM_LINE
-    const end = isClosed ? closing + 5 : Math.min(runEnd(text, from, pemCharacters), from + MAX_PEM)
+    const line = last + pemEnding.length
+    const closing = last - from <= MAX_PEM ? text.slice(line, line + MAX_PEM_LINE).indexOf("-----") : -1
+    const isClosed = closing !== -1
+    const end = isClosed ? line + closing + 5 : Math.min(yield* runEnd(text, from, pemCharacters), from + MAX_PEM)
     free = end
     if (isClosed || end - from >= MIN_PEM) add({ start, end: trimmed(text, end), type: "secret" })
   }
@@ -111,7 +113,7 @@ const indexOrEnd = (text: string, part: string, from: number): number => {
 }
 
 /** Base64, its line ends, also as escapes, and the headers of an encrypted key. */
-const pemCharacters = /[A-Za-z0-9+/=\s\\:,]/
+const pemCharacters = tableOf(/[A-Za-z0-9+/=\s\\:,]/)
 const trimmed = (text: string, end: number): number => {
   let last = end
   while (/\s/.test(text[last - 1] ?? "")) last--
@@ -121,9 +123,9 @@ const trimmed = (text: string, end: number): number => {
 const MAX_USER_INFO = 512
 
 /** `scheme://user:password@host`: user and password. */
-const passwordsInUrls = (text: string, budget: Budget, add: Add): void => {
+function* passwordsInUrls(text: string, add: Add): Steps<void> {
   for (let at = text.indexOf("://"); at !== -1; at = text.indexOf("://", at + 3)) {
-    if (budget.isOver()) return
+    yield
     const start = at + 3
     let end = start
     let colon = -1
@@ -139,21 +141,24 @@ const passwordsInUrls = (text: string, budget: Budget, add: Add): void => {
 
 const names =
   /(?:api[_-]?key|secret|token|passw(?:or)?d|passwd|pwd|passphrase|credentials?|authorization|bearer|(?:private|access|account|subscription|encryption|signing)[_-]?key)\\?["'\]]{0,2}[ \t]{0,3}(?::=|=>|[:=])?[ \t]{0,3}(?:(?:bearer|basic|token)[ \t]{1,3})?\\?["'`]?/gi
-const value = /[^\s"'`,;<>(){}[\]|\\]/
+const valueCharacters = tableOf(/[^\s"'`,;<>(){}[\]|\\]/)
+const punctuation = tableOf(/[.!?:]/)
 const MIN_KEY = 16
 const MIN_PASSWORD = 6
 
 /** What a name that promises a secret is given, when it looks like one: long enough, with a digit, no reference to somewhere else. */
-const assigned = (text: string, budget: Budget, add: Add): void => {
+function* assigned(text: string, add: Add): Steps<void> {
   let free = 0
-  for (const { 0: named, index } of text.matchAll(names)) {
+  for (const found of matchesIn(text, names)) {
+    yield
+    if (found === null) continue
+    const { 0: named, index } = found
     const start = index + named.length
     // `bearer xyz` needs no sign between; `the token count` is no assignment.
     if (start < free || (!/[:=]/.test(named) && !/^bearer[ \t]/i.test(named))) continue
-    if (budget.isOver()) return
-    let end = runEnd(text, start, value)
+    let end = yield* runEnd(text, start, valueCharacters)
     free = end
-    while (end > start && /[.!?:]/.test(text[end - 1] ?? "")) end--
+    while (end > start && punctuation[text.charCodeAt(end - 1)] === true) end--
     const given = text.slice(start, end)
     const min = /^pass|^pwd/i.test(named) ? MIN_PASSWORD : MIN_KEY
     if (given.length < min || !/\d/.test(given) || !/[A-Za-z]/.test(given) || isReference(given)) continue
@@ -161,16 +166,19 @@ const assigned = (text: string, budget: Budget, add: Add): void => {
   }
 }
 
+const MAX_REFERENCE = 1_024
+
 /** A variable, a path through an object or a placeholder, which stands for a secret without being one. */
 const isReference = (given: string): boolean =>
-  /^[$%*]|^(?:process\.env|os\.environ|env\.|import\.meta|https?:\/\/|\.{0,2}\/)/i.test(given) ||
-  /^[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+$/.test(given) ||
-  /^(?:x+|\*+|your[-_].*|.*(?:placeholder|changeme).*)$/i.test(given)
+  given.length <= MAX_REFERENCE &&
+  (/^[$%*]|^(?:process\.env|os\.environ|env\.|import\.meta|https?:\/\/|\.{0,2}\/)/i.test(given) ||
+    /^[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+$/.test(given) ||
+    /^(?:x+|\*+|your[-_].*|.*(?:placeholder|changeme).*)$/i.test(given))
 
-export const findSecrets = (text: string, budget: Budget, add: Add): void => {
-  vendorKeys(text, budget, add)
-  webTokens(text, budget, add)
-  if (text.includes("-----BEGIN")) privateKeys(text, budget, add)
-  passwordsInUrls(text, budget, add)
-  assigned(text, budget, add)
+export function* findSecrets(text: string, add: Add): Steps<void> {
+  yield* vendorKeys(text, add)
+  yield* webTokens(text, add)
+  if (text.includes("-----BEGIN")) yield* privateKeys(text, add)
+  yield* passwordsInUrls(text, add)
+  yield* assigned(text, add)
 }

@@ -1,133 +1,191 @@
 /**
- * The texts of a request that may hold personal data, each with its place. `visit` answers what stands there instead; where nothing
- * changed the request stays the very same object. Left alone are images, audio and files, what chooses the model and the route, and
- * opaque members that have to come back byte by byte: identifiers, signatures, encrypted reasoning.
+ * All that may hold personal data in something that leaves, each with its place: every text, every number, every name of a member, but
+ * for what KeptPlaces.ts lists. The walk has no recursion, so the depth of a request does not matter, and it can pause anywhere.
  */
 import { Predicate } from "effect"
-import { type ChatMessage, type ChatRequest } from "../../domain/Chat.ts"
-import { type EmbeddingRequest } from "../../domain/Embedding.ts"
+import { type Steps } from "./Budget.ts"
+import { bytesFrom, isBound, isId, isWord, requestShape, type Shape } from "./Shapes.ts"
 
-/** `path` is relative to the message, or to the request where `message` is null. */
+type Key = string | number
+
+/** What is searched at once. */
+export type Members = Readonly<Record<string, unknown>>
+
+/** An object or a list on the way, and what is to stand in it instead. */
+export interface Holder {
+  readonly parent: Holder | null
+  /** In the parent. */
+  readonly key: Key
+  readonly value: object
+  values: Map<Key, unknown> | null
+  names: Map<string, string> | null
+}
+
+export interface Text {
+  readonly text: string
+  readonly holder: Holder
+  readonly key: Key
+  readonly is: "text" | "number" | "name" | "tool name"
+  /** The text is JSON, or is to be taken for it if it looks so. */
+  readonly json: "yes" | "maybe" | "no"
+  /** Where base64 has to begin for the text to be left alone; null: it is searched whatever it holds. */
+  readonly bytesFrom: number | null
+  /** The name of the member that holds it, where that may say what it is, as `password` does. */
+  readonly label: string | null
+}
+
+export interface Texts {
+  readonly texts: ReadonlyArray<Text>
+  /** Parents before what they hold. */
+  readonly holders: ReadonlyArray<Holder>
+}
+
+interface Frame {
+  readonly holder: Holder
+  /** Null: a list. */
+  readonly names: ReadonlyArray<string> | null
+  readonly size: number
+  readonly shape: Shape | undefined
+  readonly json: "maybe" | "no"
+  /** What the list says of the numbers in here. */
+  readonly numbers: "bounds" | "weights" | null
+  readonly label: string
+  at: number
+}
+
+/** No finding is as short as a name of letters, but for an operator's own. */
+const plainName = /^[A-Za-z_]{1,20}$/
+/** The number of a token, as a name. */
+const token = /^\d{1,8}$/
+/** No finding has fewer digits than a social security number. */
+const SHORTEST_NUMBER = 1e8
+const telling =
+  /key|secret|token|passw|pwd|passphrase|credential|authorization|bearer|ssn|social|phone|tel|mobile|fax|cell/i
+/** Whether a name says what it is the name of. */
+export const isTelling = (name: string): boolean => name.length <= 64 && telling.test(name)
+
+/** Steps between two pauses: far less than a millisecond. */
+const STEPS = 256
+
+/** `hasOwn`: an operator's own patterns are looked for, which may be found in any name and any number. Yields where it may pause. */
+export function* textsOf(target: Members, hasOwn: boolean): Steps<Texts> {
+  const texts: Array<Text> = []
+  const holders: Array<Holder> = []
+  const stack: Array<Frame> = []
+
+  const enter = (
+    value: object,
+    parent: Holder | null,
+    key: Key,
+    frame: Omit<Frame, "at" | "holder" | "names" | "size">
+  ) => {
+    const holder: Holder = { parent, key, value, values: null, names: null }
+    holders.push(holder)
+    const names = Array.isArray(value) ? null : Object.keys(value)
+    stack.push({ ...frame, holder, names, size: Array.isArray(value) ? value.length : (names ?? []).length, at: 0 })
+  }
+
+  enter(target, null, "", { shape: requestShape, json: "no", numbers: null, label: "" })
+  let steps = 0
+  for (let frame = stack.at(-1); frame !== undefined; frame = stack.at(-1)) {
+    const { holder, json, label, names } = frame
+    if (frame.at === frame.size) {
+      stack.pop()
+      continue
+    }
+    if (++steps % STEPS === 0) yield
+    const key = names?.[frame.at] ?? frame.at
+    frame.at++
+    const value: unknown = Reflect.get(holder.value, key)
+    const shape = typeof key === "number" ? frame.shape?.items : frame.shape?.members.get(key)
+    const add = (text: string, is: Text["is"], from: number | null = null): void => {
+      const named = typeof key === "number" ? label : key
+      texts.push({
+        text,
+        holder,
+        key,
+        is,
+        json: is === "text" ? (shape?.json ?? json) : "no",
+        bytesFrom: from,
+        label: is !== "name" && isTelling(named) ? named : null
+      })
+    }
+    const keeps = shape?.keeps
+    const isToken = frame.numbers === "weights" && typeof key === "string" && token.test(key)
+    const isUnknown = typeof key === "string" && shape === undefined && !isToken
+    if (isUnknown && (hasOwn || !plainName.test(key))) add(key, "name")
+    if (keeps === "any") continue
+    if (typeof value === "string") {
+      if ((keeps === "word" && isWord(value)) || (keeps === "id" && isId(value))) continue
+      const isToolName = shape?.isToolName === true || (key === "name" && isToolMessage(frame))
+      add(value, isToolName ? "tool name" : "text", keeps === "bytes" ? bytesFrom(value) : null)
+    } else if (typeof value === "number" || typeof value === "bigint") {
+      if (keeps === "number" || isToken) continue
+      if (frame.numbers === "bounds" && typeof key === "string" && isBound(key)) continue
+      if (hasOwn || value >= SHORTEST_NUMBER || value <= -SHORTEST_NUMBER) add(String(value), "number")
+    } else if (Predicate.isObjectOrArray(value)) {
+      enter(value, holder, key, {
+        shape,
+        json: (isMessage(holder) && isTool(value)) || shape?.json === "maybe" ? "maybe" : json,
+        numbers: keeps === "bounds" || keeps === "weights" ? keeps : frame.numbers,
+        label: typeof key === "number" ? label : key
+      })
+    }
+  }
+  return { texts, holders }
+}
+
+/** Whether a list is that of a request's messages. */
+const isMessage = (list: Holder): boolean => list.key === "messages" && list.parent?.parent === null
+const isTool = (message: object): boolean =>
+  "role" in message && (message.role === "tool" || message.role === "function")
+const isToolMessage = ({ holder }: Frame): boolean =>
+  holder.parent !== null && isMessage(holder.parent) && isTool(holder.value)
+
+/** Where a text stands: the index of its message, and the path from there; from the request where `message` is null. */
 export interface Place {
   readonly message: number | null
   readonly path: string
-  /** The text is JSON, or is to be taken for it if it looks so. */
-  readonly json: "yes" | "maybe" | "no"
 }
 
-export type Visit = (text: string, place: Place) => string
-
-const routing = new Set(["model", "models", "provider", "messages", "input"])
-/** Texts that are no texts. Below a member of such a name, as in a tool's schema for a parameter `id`, there may be some. */
-const opaque = new Set(["id", "type", "signature", "data", "encrypted_content"])
-const media = new Set(["image_url", "input_audio", "file"])
-/** Names in there are the client's own, and mean nothing to anybody else. */
-const isOwn = ({ message, path }: Place): boolean => message === null && path.split(".", 1)[0] === "metadata"
-
-/** Every string at or below a value, but for opaque members; names of members stay as they are. */
-const mapStrings = (value: unknown, place: Place, visit: Visit): unknown => {
-  if (typeof value === "string") return visit(value, place)
-  if (Array.isArray(value)) {
-    let changed = false
-    const items = value.map((item: unknown, at) => {
-      const next = mapStrings(item, { ...place, path: `${place.path}[${at}]` }, visit)
-      changed ||= next !== item
-      return next
-    })
-    return changed ? items : value
+/** Names of members that were masked are told masked. */
+export const placeOf = ({ holder, key }: Text): Place => {
+  let path = ""
+  let message: number | null = null
+  let at: Holder | null = holder
+  for (let name: Key = key; at !== null; name = at.key, at = at.parent) {
+    if (typeof name === "number" && isMessage(at)) {
+      message = name
+      break
+    }
+    const own: string = typeof name === "number" ? `[${name}]` : (at.names?.get(name) ?? name)
+    path = path === "" || path.startsWith("[") ? `${own}${path}` : `${own}.${path}`
   }
-  return Predicate.isObject(value) ? mapMembers(value, place, visit, none) : value
+  return { message, path }
 }
 
-type Members = Readonly<Record<string, unknown>>
-
-const none: ReadonlySet<string> = new Set()
-
-/** `skipped`: members that are left alone beside opaque texts and media. */
-const mapMembers = <A extends object>(value: A, place: Place, visit: Visit, skipped: ReadonlySet<string>): A => {
-  const changed: Record<string, unknown> = {}
-  let any = false
-  for (const [name, member] of Object.entries(value)) {
-    if (skipped.has(name)) continue
-    if (!isOwn(place) && (media.has(name) || (typeof member === "string" && opaque.has(name)))) continue
-    const next = mapStrings(member, { ...place, path: place.path === "" ? name : `${place.path}.${name}` }, visit)
-    if (next === member) continue
-    changed[name] = next
-    any = true
+/** The target with everything in it that was to stand there instead. Yields where it may pause. */
+export function* rebuilt<A extends Members>(target: A, holders: ReadonlyArray<Holder>): Steps<A> {
+  // What is held comes before its holder.
+  for (let at = holders.length - 1; at > 0; at--) {
+    if (at % STEPS === 0) yield
+    const holder = holders[at]
+    if (holder === undefined || holder.parent === null || (holder.values ?? holder.names) === null) continue
+    const { key, parent, value, values } = holder
+    const changed = Array.isArray(value)
+      ? value.map((item: unknown, index) => (values?.has(index) === true ? values.get(index) : item))
+      : Object.fromEntries(Object.entries(value).map(([name, member]) => changedMember(holder, name, member)))
+    ;(parent.values ??= new Map()).set(key, changed)
   }
-  return any ? { ...value, ...changed } : value
+  const [root] = holders
+  if (root === undefined) return target
+  const changed = Object.entries(target).map(([name, member]) => changedMember(root, name, member))
+  const value: A = { ...target, ...Object.fromEntries(changed) }
+  for (const name of root.names?.keys() ?? []) Reflect.deleteProperty(value, name)
+  return value
 }
 
-const mapCall = (call: Members, place: Place, visit: Visit): Members => {
-  const json = (path: string): Place => ({ ...place, path: `${place.path}.${path}`, json: "yes" })
-  const called = call["function"]
-  if (!Predicate.isObject(called)) return mapMembers(call, place, visit, none)
-  const given: unknown = called["arguments"]
-  if (typeof given !== "string") return mapMembers(call, place, visit, none)
-  const next = visit(given, json("function.arguments"))
-  return next === given ? call : { ...call, function: { ...called, arguments: next } }
-}
-
-/** A part of a content: its text. Parts without one are no texts. */
-const mapPart = (part: Members, place: Place, visit: Visit): Members => {
-  const name = typeof part["text"] === "string" ? "text" : typeof part["refusal"] === "string" ? "refusal" : null
-  if (name === null) return part
-  const text = part[name]
-  const next = typeof text === "string" ? visit(text, { ...place, path: `${place.path}.${name}` }) : text
-  return next === text ? part : { ...part, [name]: next }
-}
-
-const mapList = <A>(list: ReadonlyArray<A>, map: (item: A, at: number) => A): ReadonlyArray<A> => {
-  let changed: Array<A> | undefined
-  for (const [at, item] of list.entries()) {
-    const next = map(item, at)
-    if (next !== item) (changed ??= [...list])[at] = next
-  }
-  return changed ?? list
-}
-
-const ownMembers = new Set(["role", "content", "tool_calls", "tool_call_id"])
-
-export const mapMessage = (message: ChatMessage, at: number, visit: Visit): ChatMessage => {
-  const place: Place = { message: at, path: "", json: message.role === "tool" ? "maybe" : "no" }
-  const { content, tool_calls: calls } = message
-  const inContent = { ...place, path: "content" }
-  const nextContent =
-    typeof content === "string"
-      ? visit(content, inContent)
-      : Array.isArray(content)
-        ? mapList(content, (part: Members, index) => mapPart(part, { ...place, path: `content[${index}]` }, visit))
-        : content
-  const nextCalls = calls
-    ? mapList(calls, (call, index) => mapCall(call, { ...place, path: `tool_calls[${index}]` }, visit))
-    : calls
-  const next = mapMembers(message, { ...place, json: "no" }, visit, ownMembers)
-  if (nextContent === content && nextCalls === calls) return next
-  return {
-    ...next,
-    ...(nextContent === undefined ? {} : { content: nextContent }),
-    ...(nextCalls === undefined ? {} : { tool_calls: nextCalls })
-  }
-}
-
-export const mapMessages = (messages: ReadonlyArray<ChatMessage>, visit: Visit): ReadonlyArray<ChatMessage> =>
-  mapList(messages, (message, at) => mapMessage(message, at, visit))
-
-const elsewhere: Place = { message: null, path: "", json: "no" }
-
-export const mapChat = (request: ChatRequest, visit: Visit): ChatRequest => {
-  const messages = mapMessages(request.messages, visit)
-  const next = mapMembers(request, elsewhere, visit, routing)
-  return messages === request.messages ? next : { ...next, messages }
-}
-
-export const mapEmbedding = (request: EmbeddingRequest, visit: Visit): EmbeddingRequest => {
-  const { input } = request
-  const place = (path: string): Place => ({ ...elsewhere, path })
-  const nextInput =
-    typeof input === "string"
-      ? visit(input, place("input"))
-      : mapList(input, (text, at) => visit(text, place(`input[${at}]`)))
-  const next = mapMembers(request, elsewhere, visit, routing)
-  return nextInput === input ? next : { ...next, input: nextInput }
-}
+const changedMember = ({ names, values }: Holder, name: string, member: unknown): readonly [string, unknown] => [
+  names?.get(name) ?? name,
+  values?.has(name) === true ? values.get(name) : member
+]

@@ -4,11 +4,16 @@
  * mistaken. It lives as long as its request and is written nowhere.
  */
 
+import { type Steps } from "./Budget.ts"
+import { matchesIn } from "./Matches.ts"
+
 /** `email` becomes `EMAIL`. */
 const labelOf = (type: string): string => type.toUpperCase()
 
-/** Whatever has the form of a placeholder, in any case. */
-const form = /\[[a-z][a-z0-9_]{0,48}_\d{1,9}\]/gi
+/** Whatever has the form of a placeholder, in any case, and with the backslashes of Markdown. */
+const form = /\[[a-z](?:[a-z0-9]|\\{0,2}_){0,48}\\{0,2}_\d{1,9}\\{0,2}\]/gi
+/** The same without brackets, as a tool's name has it. */
+const bareForm = /[a-z][a-z0-9_]{0,48}_\d{1,9}/gi
 
 export class Vault {
   readonly #taken = new Set<string>()
@@ -16,11 +21,27 @@ export class Vault {
   /** By upper-case placeholder. */
   readonly #values = new Map<string, string>()
   readonly #counts = new Map<string, number>()
+  /** Names of tools by what they are called while they are masked. */
+  readonly #names = new Map<string, string>()
+
+  /** Notes what a tool is called while its name is masked. */
+  rename(masked: string, name: string): void {
+    this.#names.set(masked, name)
+  }
+
+  /** The tool's own name behind what a model calls it. */
+  toolName(called: string): string {
+    return this.#names.get(called) ?? called
+  }
 
   /** Notes the placeholders that a text of the prompt already has. Comes before the first `placeholder`. */
-  reserve(text: string): void {
+  *reserve(text: string, isToolName: boolean): Steps<void> {
+    if (isToolName) for (const [found] of text.matchAll(bareForm)) this.#taken.add(`[${found.toUpperCase()}]`)
     if (!text.includes("[")) return
-    for (const [found] of text.matchAll(form)) this.#taken.add(found.toUpperCase())
+    for (const found of matchesIn(text, form)) {
+      if (found !== null) this.#taken.add(found[0].replaceAll("\\", "").toUpperCase())
+      yield
+    }
   }
 
   placeholder(type: string, value: string): string {

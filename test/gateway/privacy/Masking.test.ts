@@ -6,29 +6,28 @@ import { valueOf } from "../../../scripts/privacyEval/Values.ts"
 import { type ChatRequest } from "../../../src/domain/Chat.ts"
 import { allEntities } from "../../../src/domain/Privacy.ts"
 import { Budget } from "../../../src/gateway/privacy/Budget.ts"
-import { countsOf, mask } from "../../../src/gateway/privacy/Masking.ts"
+import { countsOf } from "../../../src/gateway/privacy/Masking.ts"
 import { restoredReply } from "../../../src/gateway/privacy/RestoredReply.ts"
 import { makeRestorer } from "../../../src/gateway/privacy/Restoring.ts"
 import { makeScanner } from "../../../src/gateway/privacy/Scanner.ts"
-import { mapChat, mapEmbedding, type Visit } from "../../../src/gateway/privacy/Texts.ts"
 import { Vault } from "../../../src/gateway/privacy/Vault.ts"
 import { requestWith } from "../orders.ts"
-import { everything, unlimited } from "./scanning.ts"
+import { everything, maskedAtOnce } from "./scanning.ts"
 
 // The same cases in every run.
 Arbitrary.configureGlobal({ check: { seed: "tollgate" } })
 
 const scan = await Effect.runPromise(makeScanner([]))
 
-const one = (text: string, visit: Visit): string => visit(text, { message: 0, path: "content", json: "no" })
+const masked = <A extends Readonly<Record<string, unknown>>>(target: A) =>
+  maskedAtOnce(scan, target) ?? assert.fail("over budget")
+const maskedChat = (request: Partial<ChatRequest>) => masked(requestWith(request))
 
-const masked = <A>(target: A, walk: (target: A, visit: Visit) => A) => {
-  const result = mask(target, walk, scan, everything, unlimited())
-  return result ?? assert.fail("over budget")
+/** One text, as the content of a message. */
+const maskedText = (text: string) => {
+  const { findings, value, vault } = masked({ messages: [{ role: "user", content: text }] })
+  return { findings, value: value.messages[0]?.content ?? "", vault }
 }
-
-const maskedText = (text: string) => masked(text, one)
-const maskedChat = (request: Partial<ChatRequest>) => masked(requestWith(request), mapChat)
 
 it.each(['"",', '"1234567",', String.raw`"\n",`, '"'])(
   "a megabyte of JSON of %j takes less than a second, or is given up",
@@ -36,11 +35,15 @@ it.each(['"",', '"1234567",', String.raw`"\n",`, '"'])(
     const content = `[${piece.repeat(Math.ceil(1_048_576 / piece.length))}""]`
     const request = requestWith({ messages: [{ role: "tool", tool_call_id: "call_1", content }] })
     const before = process.threadCpuUsage()
-    mask(request, mapChat, scan, everything, new Budget(() => process.hrtime.bigint()))
+    maskedAtOnce(scan, request, everything, new Budget(() => process.hrtime.bigint()))
     const { system, user } = process.threadCpuUsage(before)
     assert.isBelow((system + user) / 1_000, 1_000)
   }
 )
+
+const parts = (...content: ReadonlyArray<Readonly<Record<string, unknown>>>) => ({
+  messages: [{ role: "user" as const, content }]
+})
 
 describe("placeholders", () => {
   it("are the same for the same value, and count by type", () => {
@@ -70,6 +73,18 @@ describe("placeholders", () => {
       restorer.text("[EMAIL_1] [EMAIL_2] [email_3] [EMAIL_4] [EMAIL_5]"),
       "[EMAIL_1] ann@x.com [email_3] bob@x.com [EMAIL_5]"
     )
+  })
+
+  it("that a text has as Markdown writes them are never given out either", () => {
+    const document = "Fill in \\[EMAIL\\_1\\] and \\[CREDIT\\_CARD\\_1\\]."
+    const { value, vault } = maskedChat({
+      messages: [
+        { role: "user", content: `${document} ann@x.com 4111 1111 1111 1111` },
+        { role: "tool", content: JSON.stringify({ form: "\\[EMAIL\\_2\\]" }) }
+      ]
+    })
+    assert.include(JSON.stringify(value.messages[0]), "[EMAIL_3] [CREDIT_CARD_2]")
+    assert.strictEqual(makeRestorer(vault).text(document), document)
   })
 
   it("come back in another case and with Markdown's backslashes, but never from another label", () => {
@@ -147,36 +162,178 @@ describe("the texts of a chat", () => {
         messages: [{ role: "user", content: "Hi" }],
         metadata: { id: "ann@x.com", data: "ann@x.com", type: "ann@x.com", file: "ann@x.com" },
         tools: [{ type: "function", function: { name: "f", parameters } }]
-      }),
-      mapChat
+      })
     )
     assert.notInclude(JSON.stringify(value), "ann@x.com")
     assert.deepStrictEqual(value.metadata, { id: "[EMAIL_1]", data: "[EMAIL_1]", type: "[EMAIL_1]", file: "[EMAIL_1]" })
   })
 
-  it("leave images, files, identifiers, the model and the route alone", () => {
+  it("leave what the list names alone, where it has the form that the list gives", () => {
+    const bytes = "iVBORw0KGgo4111111111111111".repeat(4)
     const request = requestWith({
       model: "a@b.com/x",
+      models: ["a@b.com/y"],
       provider: { allow_fallbacks: true, order: ["a@b.com"] },
+      seed: 4111111111111111,
+      logit_bias: { 50256: 4111111111111111 },
       messages: [
         {
           role: "user",
           content: [
-            { type: "image_url", image_url: { url: "https://a.com/ann@x.com.png" } },
-            { type: "file", file: { filename: "ann@x.com" } }
+            { type: "image_url", image_url: { url: "data:image/png;base64,4111111111111111" } },
+            { type: "input_audio", input_audio: { data: bytes, format: "wav" } },
+            { type: "file", file: { file_data: `data:application/pdf;base64,${bytes}` } },
+            { type: "document", source: { type: "base64", media_type: "application/pdf", data: bytes } }
           ]
         },
-        { role: "assistant", content: "ok", reasoning_details: [{ signature: "ann@x.com", id: "bob@x.com" }] }
-      ]
+        {
+          role: "assistant",
+          content: [
+            { type: "thinking", thinking: "hm", signature: bytes },
+            { type: "redacted_thinking", data: bytes }
+          ],
+          reasoning_details: [{ type: "reasoning.text", text: "hm", signature: bytes, id: "rs_4111111111111111" }],
+          tool_calls: [{ id: "4111111111111111", type: "function", function: { name: "f", arguments: "{}" } }]
+        },
+        { role: "tool", tool_call_id: "4111111111111111", content: "ok" }
+      ],
+      response_format: { type: "json_schema", json_schema: { schema: { maxLength: 4111111111111111 } } }
     })
-    const { findings, value } = masked(request, mapChat)
+    const { findings, value } = masked(request)
     assert.strictEqual(value, request)
     assert.deepStrictEqual(findings, [])
   })
 
+  it("are searched where the list names a place but the value has another form", () => {
+    const { value } = masked(
+      requestWith({
+        messages: [
+          {
+            role: "user",
+            content: [
+              { type: "image_url", image_url: { url: "https://a.com/ann@x.com.png" } },
+              { type: "image_url", image_url: { url: "data:text/plain,ann@x.com" } },
+              { type: "file", file: { filename: "ann@x.com", file_data: `${"words ".repeat(20)}ann@x.com` } },
+              { type: "document", source: { type: "text", data: "ann@x.com" } },
+              { type: "ann@x.com", id: "to ann@x.com", signature: "ann@x.com" }
+            ]
+          },
+          { role: "assistant", content: "ok", reasoning_details: [{ signature: "ann@x.com", id: "ann@x.com" }] },
+          { role: "tool", tool_call_id: "ann@x.com", content: "" }
+        ]
+      })
+    )
+    assert.notInclude(JSON.stringify(value), "ann@x.com")
+    assert.lengthOf(JSON.stringify(value).match(/\[EMAIL_\d\]/g) ?? [], 11)
+  })
+
+  it.each<readonly [shape: string, request: Readonly<Record<string, unknown>>]>([
+    ["a result as a part", parts({ type: "tool_result", tool_use_id: "t", content: "ann@x.com" })],
+    ["a result of parts", parts({ type: "tool_result", content: [{ type: "text", text: "ann@x.com" }] })],
+    ["a document", parts({ type: "document", title: "ann@x.com", context: "c", citations: { note: "ann@x.com" } })],
+    ["a thought", parts({ type: "thinking", thinking: "ann@x.com" })],
+    ["a part without a type", parts({ anything: ["ann@x.com"] })],
+    ["a part beside its text", parts({ type: "text", text: "Hi", citations: [{ cited_text: "ann@x.com" }] })],
+    [
+      "a member beside arguments",
+      {
+        tools: [],
+        messages: [{ role: "assistant", tool_calls: [{ function: { name: "f", arguments: "{}", note: "ann@x.com" } }] }]
+      }
+    ],
+    [
+      "data, id, signature, type and media anywhere",
+      {
+        documents: [{ data: "ann@x.com", id: "ann@x.com" }],
+        signature: "ann@x.com",
+        type: "ann@x.com",
+        file: "ann@x.com",
+        image_url: { url: "ann@x.com" }
+      }
+    ],
+    ["names of members", { metadata: { "ann@x.com": { "about ann@x.com": 1 } }, own: [{ "ann@x.com": 2 }] }],
+    [
+      "a schema's names and texts",
+      {
+        response_format: {
+          type: "json_schema",
+          json_schema: {
+            name: "n",
+            schema: { properties: { "ann@x.com": { enum: ["ann@x.com"], default: "ann@x.com" } } }
+          }
+        }
+      }
+    ],
+    [
+      "stop, user, prediction, tool_choice",
+      {
+        stop: "ann@x.com",
+        user: "ann@x.com",
+        prediction: { content: [{ text: "ann@x.com" }] },
+        logit_bias: { "ann@x.com": "ann@x.com" },
+        tool_choice: { note: "ann@x.com" }
+      }
+    ]
+  ])("have nothing left in %s", (_, request) => {
+    const { findings, value } = masked(requestWith(request))
+    assert.notInclude(JSON.stringify(value), "ann@x.com")
+    assert.isAbove(findings.length, 0)
+    assert.notInclude(JSON.stringify(findings), "ann@x.com")
+  })
+
+  it("have numbers searched as texts, which a placeholder makes texts", () => {
+    const { findings, value } = masked(
+      requestWith({
+        messages: [{ role: "user", content: [{ type: "card", number: 4111111111111111, cents: 1250 }] }],
+        metadata: { ssn: 123456789, order: 123456789 }
+      })
+    )
+    assert.deepStrictEqual(value.messages[0]?.content, [{ type: "card", number: "[CREDIT_CARD_1]", cents: 1250 }])
+    assert.deepStrictEqual(value.metadata, { ssn: "[US_SSN_1]", order: 123456789 })
+    assert.deepInclude(findings[0], { message: 0, path: "content[0].number", start: 0, end: 16 })
+  })
+
+  it("are taken for what their member's name says they are", () => {
+    const { value } = maskedChat({
+      messages: [
+        {
+          role: "assistant",
+          tool_calls: [{ function: { name: "f", arguments: '{"password":"hunter22","n":"hunter22"}' } }]
+        }
+      ],
+      metadata: { db_password: "hunter22", password: ["hunter22"], note: "hunter22" }
+    })
+    const text = JSON.stringify(value)
+    assert.include(text, String.raw`{\"password\":\"[SECRET_1]\",\"n\":\"hunter22\"}`)
+    assert.deepStrictEqual(value.metadata, { db_password: "[SECRET_1]", password: ["[SECRET_1]"], note: "hunter22" })
+  })
+
+  it("have the names of tools masked without brackets, the same wherever a tool is named, and restored in a reply", () => {
+    const name = "ask-123-45-6789"
+    const { value, vault } = maskedChat({
+      tools: [
+        { type: "function", function: { name } },
+        { type: "function", function: { name: "us_ssn_1" } }
+      ],
+      tool_choice: { type: "function", function: { name } },
+      messages: [
+        { role: "user", content: "123-45-6789" },
+        { role: "assistant", tool_calls: [{ id: "c", type: "function", function: { name, arguments: "{}" } }] },
+        { role: "tool", tool_call_id: "c", name, content: "ok" }
+      ]
+    })
+    const text = JSON.stringify(value)
+    assert.notInclude(text, "123-45")
+    // US_SSN_1 is the name of another tool.
+    assert.lengthOf(text.match(/"ask-US_SSN_2"/g) ?? [], 4)
+    assert.strictEqual(value.messages[0]?.content, "[US_SSN_2]")
+    const { toolName } = makeRestorer(vault)
+    assert.deepStrictEqual([toolName("ask-US_SSN_2"), toolName("us_ssn_1"), toolName("g")], [name, "us_ssn_1", "g"])
+  })
+
   it("stay the same object when there is nothing in them", () => {
     const request = requestWith({ messages: [{ role: "user", content: "Hello [EMAIL_1]" }] })
-    assert.strictEqual(masked(request, mapChat).value, request)
+    assert.strictEqual(masked(request).value, request)
   })
 
   it("keep every other byte of arguments, escapes included", () => {
@@ -208,19 +365,19 @@ describe("the texts of a chat", () => {
 
 it("embeddings are masked in every input", () => {
   const request = { model: "test/embed", input: ["ann@x.com", "nothing", "ann@x.com, bob@x.com"], user: "eve@x.com" }
-  const { value } = masked(request, mapEmbedding)
+  const { value } = masked(request)
   assert.deepStrictEqual(value, {
     model: "test/embed",
     input: ["[EMAIL_1]", "nothing", "[EMAIL_1], [EMAIL_2]"],
     user: "[EMAIL_3]"
   })
-  assert.deepInclude(masked({ model: "m", input: "ann@x.com" }, mapEmbedding).value, { input: "[EMAIL_1]" })
+  assert.deepInclude(masked({ model: "m", input: "ann@x.com" }).value, { input: "[EMAIL_1]" })
 })
 
 it("a search that runs out of time masks nothing and clears nothing", () => {
   let nanos = 0n
   const budget = new Budget(() => (nanos += 1_000_000n), 3)
-  assert.isNull(mask("ann@x.com ".repeat(20), one, scan, everything, budget))
+  assert.isNull(maskedAtOnce(scan, { text: "ann@x.com ".repeat(20) }, everything, budget))
 })
 
 it("a reply has its values back, in arguments as JSON has them", () => {

@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { Budget } from "../../../src/gateway/privacy/Budget.ts"
 import { makeScanner } from "../../../src/gateway/privacy/Scanner.ts"
-import { everything, findIn, unlimited } from "./scanning.ts"
+import { everything, findIn, scanned } from "./scanning.ts"
 
 /** A text, and what has to be found in it. */
 const found: Readonly<Record<string, ReadonlyArray<readonly [text: string, ...found: ReadonlyArray<string>]>>> = {
@@ -145,7 +145,7 @@ it.effect("only what is wanted is looked for", () =>
   Effect.gen(function* () {
     const scan = yield* makeScanner([])
     const text = "ann@example.com 4111 1111 1111 1111 192.168.1.1 123-45-6789"
-    const types = (wanted: ReadonlyArray<string>) => scan(text, new Set(wanted), unlimited())?.map(({ type }) => type)
+    const types = (wanted: ReadonlyArray<string>) => scanned(scan, text, new Set(wanted))?.map(({ type }) => type)
     assert.deepStrictEqual(types(["ip_address"]), ["ip_address"])
     assert.deepStrictEqual(types(["us_ssn", "email"]), ["email", "us_ssn"])
     assert.deepStrictEqual(types([]), [])
@@ -157,9 +157,9 @@ it.effect("a search whose time is over answers nothing, not a part", () =>
     const scan = yield* makeScanner([])
     let nanos = 0n
     const budget = new Budget(() => (nanos += 1_000_000n), 5)
-    assert.isNull(scan("ann@example.com ".repeat(20), everything, budget))
+    assert.isNull(scanned(scan, "ann@example.com ".repeat(20), everything, budget))
     assert.isTrue(budget.isOver())
-    assert.strictEqual(scan("ann@example.com", everything, unlimited())?.length, 1)
+    assert.strictEqual(scanned(scan, "ann@example.com", everything)?.length, 1)
   })
 )
 
@@ -189,7 +189,7 @@ it.effect.each([
     const text = megabyte(piece)
     // The thread's own time: what else runs on the machine does not count.
     const before = process.threadCpuUsage()
-    scan(text, everything, new Budget(() => process.hrtime.bigint()))
+    scanned(scan, text, everything, new Budget(() => process.hrtime.bigint()))
     const { system, user } = process.threadCpuUsage(before)
     assert.isBelow((system + user) / 1_000, 1_000)
   })
@@ -207,11 +207,11 @@ it.effect.each([
       const scan = yield* makeScanner([{ name: "own", pattern }])
       const text = megabyte(piece)
       const before = process.threadCpuUsage()
-      const found = scan(text, new Set(["own"]), new Budget(() => process.hrtime.bigint()))
+      const found = scanned(scan, text, new Set(["own"]), new Budget(() => process.hrtime.bigint()))
       const { system, user } = process.threadCpuUsage(before)
       assert.isBelow((system + user) / 1_000, 1_000)
       assert.isNull(found)
       // The next text finds the engine as it was.
-      assert.lengthOf(scan(`${piece.repeat(1_000)}b!`, new Set(["own"]), unlimited()) ?? [], matches)
+      assert.lengthOf(scanned(scan, `${piece.repeat(1_000)}b!`, new Set(["own"])) ?? [], matches)
     })
 )

@@ -9,7 +9,7 @@ import { Effect } from "effect"
 import { makeDice } from "../../../scripts/privacyEval/Dice.ts"
 import { secretOf, vendors } from "../../../scripts/privacyEval/SecretValues.ts"
 import { makeScanner } from "../../../src/gateway/privacy/Scanner.ts"
-import { unlimited } from "./scanning.ts"
+import { scanned } from "./scanning.ts"
 
 const secretlint = (content: string) =>
   Effect.promise(() =>
@@ -31,7 +31,7 @@ it.effect("finds all that secretlint finds", () =>
       ...Array.from({ length: 100 }, () => secretOf(dice).text)
     ]
     const text = values.map((value) => `key ${value} end`).join("\n\n")
-    const spans = scan(text, new Set(["secret"]), unlimited()) ?? []
+    const spans = scanned(scan, text, new Set(["secret"])) ?? []
     const { messages } = yield* secretlint(text)
     assert.isAbove(messages.length, 50)
     for (const { messageId, range } of messages) {
@@ -48,6 +48,6 @@ it.effect("is not switched off by a comment in the text", () =>
     const scan = yield* makeScanner([])
     const text = `# secretlint-disable\nghp_${"a1B2".repeat(9)}`
     assert.lengthOf((yield* secretlint(text)).messages, 0)
-    assert.lengthOf(scan(text, new Set(["secret"]), unlimited()) ?? [], 1)
+    assert.lengthOf(scanned(scan, text, new Set(["secret"])) ?? [], 1)
   })
 )

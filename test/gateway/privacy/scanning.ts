@@ -1,18 +1,36 @@
 /** A search without a time limit, and what it found as texts. */
 import { Effect } from "effect"
 import { allEntities, type OwnPattern } from "../../../src/domain/Privacy.ts"
-import { Budget } from "../../../src/gateway/privacy/Budget.ts"
-import { makeScanner } from "../../../src/gateway/privacy/Scanner.ts"
+import { atOnce, Budget } from "../../../src/gateway/privacy/Budget.ts"
+import { mask, type Masked } from "../../../src/gateway/privacy/Masking.ts"
+import { makeScanner, type Scanner } from "../../../src/gateway/privacy/Scanner.ts"
+import { type Span } from "../../../src/gateway/privacy/Span.ts"
 
 /** Its clock stands still. */
 export const unlimited = (): Budget => new Budget(() => 0n)
 
 export const everything: ReadonlySet<string> = new Set(allEntities)
 
+/** Searches without a pause; null: the time was over. */
+export const scanned = (
+  scan: Scanner,
+  text: string,
+  wanted: ReadonlySet<string> = everything,
+  budget: Budget = unlimited()
+): ReadonlyArray<Span> | null => atOnce(scan(text, wanted, budget), budget)
+
+/** Masks without a pause; null: the time was over. */
+export const maskedAtOnce = <A extends Readonly<Record<string, unknown>>>(
+  scan: Scanner,
+  target: A,
+  wanted: ReadonlySet<string> = everything,
+  budget: Budget = unlimited()
+): Masked<A> | null => atOnce(mask(target, scan, wanted, budget), budget)
+
 /** `type value` for each finding. */
 export const findIn = (text: string, patterns: ReadonlyArray<OwnPattern> = []) =>
   Effect.map(makeScanner(patterns), (scan) =>
-    (scan(text, new Set([...allEntities, ...patterns.map(({ name }) => name)]), unlimited()) ?? []).map(
+    (scanned(scan, text, new Set([...allEntities, ...patterns.map(({ name }) => name)])) ?? []).map(
       ({ end, start, type }) => `${type} ${text.slice(start, end)}`
     )
   )

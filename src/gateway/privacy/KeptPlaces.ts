@@ -1,0 +1,146 @@
+/**
+ * The whole list of what the guard leaves as it is although it leaves the gateway. Each row names places of a request, the form that a
+ * value there must have, and why. A value in such a place that has another form is searched like any text. Everything that no row names
+ * is searched: unknown members, unknown kinds of parts, numbers, names of members. docs/privacy.md shows this table.
+ */
+
+/**
+ * `any`: everything below. `word`: a kind's name, such as `image_url`. `id`: an identifier without blanks and `@`. `bytes`: base64, alone
+ * or in a data URL. `number`: a JSON number. `bounds`: numbers below it that bound something in
+ * a JSON schema, such as `maxLength`. `weights`: numbers below it, and names of up to eight digits.
+ */
+export type KeptForm = "any" | "word" | "id" | "bytes" | "number" | "bounds" | "weights"
+
+export interface KeptPlace {
+  readonly form: KeptForm
+  /** `[]` is each item of a list, or what stands there if it is none. A part inside of a part counts as a part. */
+  readonly paths: ReadonlyArray<string>
+  readonly why: string
+}
+
+const part = "messages[].content[]"
+const call = "messages[].tool_calls[]"
+const detail = "messages[].reasoning_details[]"
+const thought = "messages[].thinking_blocks[]"
+
+export const keptPlaces: ReadonlyArray<KeptPlace> = [
+  {
+    form: "any",
+    paths: ["model", "models", "provider", "messages[].role"],
+    why: "they choose the model, the route and the speaker"
+  },
+  {
+    form: "word",
+    paths: [
+      `${part}.type`,
+      `${part}.source.type`,
+      `${call}.type`,
+      `${detail}.type`,
+      `${thought}.type`,
+      "tools[].type",
+      "tool_choice.type",
+      "response_format.type",
+      "prediction.type"
+    ],
+    why: "the protocol's own words; a provider knows no others"
+  },
+  {
+    form: "id",
+    paths: [
+      "messages[].tool_call_id",
+      `${call}.id`,
+      `${part}.id`,
+      `${part}.tool_use_id`,
+      `${part}.file.file_id`,
+      `${part}.source.file_id`,
+      `${detail}.id`,
+      "messages[].audio.id"
+    ],
+    why: "a provider made them or compares them: a result must name its call"
+  },
+  {
+    form: "bytes",
+    paths: [
+      `${part}.image_url`,
+      `${part}.image_url.url`,
+      `${part}.video_url.url`,
+      `${part}.input_audio.data`,
+      `${part}.file.file_data`,
+      `${part}.source.data`
+    ],
+    why: "pictures, sounds and files are no text"
+  },
+  {
+    form: "bytes",
+    paths: [
+      `${part}.signature`,
+      `${part}.thought_signature`,
+      `${part}.data`,
+      `${part}.encrypted_content`,
+      `${part}.encrypted_index`,
+      `${part}.extra_content.google.thought_signature`,
+      `${detail}.signature`,
+      `${detail}.data`,
+      `${thought}.signature`,
+      `${thought}.data`,
+      `${call}.extra_content.google.thought_signature`,
+      "messages[].extra_content.google.thought_signature"
+    ],
+    why: "signatures and encrypted thoughts are checked byte by byte by the provider that made them"
+  },
+  {
+    form: "number",
+    paths: [
+      "temperature",
+      "top_p",
+      "top_k",
+      "top_a",
+      "min_p",
+      "n",
+      "seed",
+      "max_tokens",
+      "max_completion_tokens",
+      "presence_penalty",
+      "frequency_penalty",
+      "repetition_penalty",
+      "top_logprobs",
+      "dimensions",
+      "reasoning.max_tokens",
+      "thinking.budget_tokens"
+    ],
+    why: "parameters that the protocol wants as numbers"
+  },
+  { form: "weights", paths: ["logit_bias"], why: "numbers of tokens and what they weigh" },
+  { form: "number", paths: ["input[]", "input[][]"], why: "numbers of tokens; send text to have it searched" },
+  {
+    form: "bounds",
+    paths: [
+      "tools[].function.parameters",
+      "tools[].input_schema",
+      "functions[].parameters",
+      "response_format.json_schema.schema"
+    ],
+    why: "lengths and ranges in a schema; its texts and values are searched"
+  }
+]
+
+/** Names of tools: providers allow letters, digits, `_` and `-` there, so a placeholder stands in them without its brackets. */
+export const toolNames: ReadonlyArray<string> = [
+  "tools[].function.name",
+  "tools[].custom.name",
+  "tools[].name",
+  "functions[].name",
+  "tool_choice.function.name",
+  "tool_choice.custom.name",
+  "tool_choice.name",
+  "function_call.name",
+  `${call}.function.name`,
+  `${call}.custom.name`,
+  "messages[].function_call.name",
+  `${part}.name`
+]
+
+/** Texts that are JSON. */
+export const jsonTexts: ReadonlyArray<string> = [`${call}.function.arguments`, "messages[].function_call.arguments"]
+/** Texts that are searched as JSON if they look like it, beside all that a tool's message says. */
+export const likelyJsonTexts: ReadonlyArray<string> = [`${part}.content`, `${call}.custom.input`]

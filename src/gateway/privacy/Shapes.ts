@@ -1,0 +1,94 @@
+/**
+ * The lists of KeptPlaces.ts as a tree that is walked beside a request: what is known of a member, and of the members below it.
+ */
+import { jsonTexts, type KeptForm, keptPlaces, likelyJsonTexts, toolNames } from "./KeptPlaces.ts"
+
+export interface Shape {
+  readonly members: ReadonlyMap<string, Shape>
+  readonly items: Shape | undefined
+  readonly keeps: KeptForm | undefined
+  readonly isToolName: boolean
+  readonly json: "yes" | "maybe" | undefined
+}
+
+interface Growing {
+  readonly members: Map<string, Growing>
+  items: Growing | undefined
+  keeps: KeptForm | undefined
+  isToolName: boolean
+  json: "yes" | "maybe" | undefined
+}
+
+const grow = (): Growing => ({
+  members: new Map(),
+  items: undefined,
+  keeps: undefined,
+  isToolName: false,
+  json: undefined
+})
+
+const memberOf = (shape: Growing, name: string): Growing => {
+  const known = shape.members.get(name)
+  if (known !== undefined) return known
+  const made = grow()
+  shape.members.set(name, made)
+  return made
+}
+
+/** The shape at a path such as `messages[].content[].text`. */
+const at = (root: Growing, path: string): Growing =>
+  path.split(".").reduce((shape, segment) => {
+    const [name = "", ...lists] = segment.split("[]")
+    return lists.reduce((list) => (list.items ??= grow()), memberOf(shape, name))
+  }, root)
+
+const build = (): Shape => {
+  const root = grow()
+  for (const { form, paths } of keptPlaces) for (const path of paths) at(root, path).keeps = form
+  for (const path of toolNames) at(root, path).isToolName = true
+  for (const path of jsonTexts) at(root, path).json = "yes"
+  for (const path of likelyJsonTexts) at(root, path).json = "maybe"
+  const part = at(root, "messages[].content[]")
+  memberOf(part, "content").items = part
+  return root
+}
+
+export const requestShape: Shape = build()
+/** Lowercase words; no key of a vendor, no number that means anything. */
+const word = /^[a-z]{1,20}(?:_[a-z0-9]{1,12}){0,5}$/
+const id = /^[\w.:|/+=-]{1,512}$/
+
+export const isWord = (text: string): boolean => word.test(text)
+export const isId = (text: string): boolean => id.test(text)
+
+const bounds = new Set([
+  "minimum",
+  "maximum",
+  "exclusiveMinimum",
+  "exclusiveMaximum",
+  "multipleOf",
+  "minLength",
+  "maxLength",
+  "minItems",
+  "maxItems",
+  "minProperties",
+  "maxProperties",
+  "minContains",
+  "maxContains"
+])
+
+/** Whether a number of this name bounds something in a schema. */
+export const isBound = (name: string): boolean => bounds.has(name)
+
+const dataUrl = /^data:[\w.+-]{1,64}\/[\w.+-]{1,96}(?:;[\w.+=-]{1,64}){0,4};base64,/i
+/** What is shorter may be a number or a word, and is searched. */
+const SHORTEST_BYTES = 64
+
+/** Where base64 has to begin for a text to be bytes; null: it is none. */
+export const bytesFrom = (text: string): number | null => {
+  const head = dataUrl.exec(text.slice(0, 512))?.[0]
+  return head !== undefined ? head.length : text.length < SHORTEST_BYTES ? null : 0
+}
+
+/** What no base64 has, in either alphabet. */
+export const foreign = /[^A-Za-z0-9+/=_\r\n-]/

@@ -1,0 +1,18 @@
+/** The list of what is left alone, and the page that shows it. */
+import { assert, it } from "@effect/vitest"
+import { readFileSync } from "node:fs"
+import { keptPlaces } from "../../../src/gateway/privacy/KeptPlaces.ts"
+
+it("docs/privacy.md shows every place with its reason, and no other", () => {
+  const page = readFileSync("docs/privacy.md", "utf8")
+  const section = page.slice(page.indexOf("## What is left alone"), page.indexOf("## A key's own mode"))
+  const rows = section.split("\n").filter((line) => line.startsWith("| `"))
+  const shown = rows.map((row) => {
+    const [where = "", , why = ""] = row.split("|").slice(1)
+    return [Array.from(where.matchAll(/`([^`]+)`/g), ([, path]) => path), why.trim()]
+  })
+  assert.deepStrictEqual(
+    shown,
+    keptPlaces.map(({ paths, why }) => [[...paths], why])
+  )
+})
