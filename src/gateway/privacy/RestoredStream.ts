@@ -3,13 +3,17 @@
  * end of a text that could be the beginning of one is held back until it is clear, at most some tens of characters. What is
  * held goes out with the choice's finish reason, and before a failure or the usage.
  */
-import { Stream } from "effect"
+import { Predicate, Stream } from "effect"
 import { type ChoiceDelta, type Delta, type ToolCallDelta } from "../../domain/Chat.ts"
 import { type CompletionEvent } from "../Closing.ts"
-import { type Restorer, restoreMembers } from "./Restoring.ts"
+import { restoreCall, restoreCalled, type Restorer, restoreMembers } from "./Restoring.ts"
 
-const texts = ["content", "reasoning", "refusal"] as const
+const texts = ["content", "reasoning", "reasoning_content", "refusal"] as const
 type TextMember = (typeof texts)[number]
+type Members = Readonly<Record<string, unknown>>
+
+/** The index of `function_call`, the one call of the older convention. */
+const ONLY = -1
 
 /** One text that comes in pieces. */
 class Held {
@@ -48,9 +52,18 @@ class HeldChoice {
 
   add(choice: ChoiceDelta): ChoiceDelta {
     const isLast = choice.finish_reason !== null
-    const { content, reasoning, refusal, tool_calls: calls, ...rest } = choice.delta
-    const sent = { content, reasoning, refusal }
+    const {
+      content,
+      function_call: called,
+      reasoning,
+      reasoning_content,
+      refusal,
+      tool_calls: calls,
+      ...rest
+    } = choice.delta
+    const sent = { content, reasoning, reasoning_content, refusal }
     const delta: Record<string, unknown> = { ...restoreMembers(rest, this.#restorer.text) }
+    if (called !== undefined) delta["function_call"] = Predicate.isObject(called) ? this.#called(called, ONLY) : called
     for (const member of texts) {
       const piece = sent[member]
       if (typeof piece === "string") delta[member] = this.#text(member).push(piece)
@@ -78,7 +91,14 @@ class HeldChoice {
     }
     for (const [index, held] of this.#calls) {
       const text = held.flush()
-      if (text !== "") pieces.push({ index, function: { arguments: text } })
+      if (text === "") continue
+      if (index !== ONLY) pieces.push({ index, function: { arguments: text } })
+      else {
+        const called: unknown = delta["function_call"]
+        const before: unknown = Predicate.isObject(called) ? called["arguments"] : undefined
+        const given = `${typeof before === "string" ? before : ""}${text}`
+        delta["function_call"] = { ...(Predicate.isObject(called) ? called : {}), arguments: given }
+      }
     }
   }
 
@@ -88,12 +108,19 @@ class HeldChoice {
     return held
   }
 
+  /** A piece of what is called: its name comes whole, its arguments in pieces. */
+  #called<A extends Members>(called: A, index: number): A {
+    const { arguments: given, ...rest } = called
+    if (typeof given !== "string") return { ...called, ...restoreCalled(called, this.#restorer) }
+    let held = this.#calls.get(index)
+    if (held === undefined) this.#calls.set(index, (held = new Held(this.#restorer, this.#restorer.json)))
+    return { ...called, ...restoreCalled(rest, this.#restorer), arguments: held.push(given) }
+  }
+
   #call(call: ToolCallDelta): ToolCallDelta {
-    const piece = call.function?.arguments
-    if (call.function === undefined || piece === undefined) return call
-    let held = this.#calls.get(call.index)
-    if (held === undefined) this.#calls.set(call.index, (held = new Held(this.#restorer, this.#restorer.json)))
-    return { ...call, function: { ...call.function, arguments: held.push(piece) } }
+    const { function: called, ...rest } = call
+    const restored = { ...call, ...restoreCall(rest, this.#restorer) }
+    return called === undefined ? restored : { ...restored, function: this.#called(called, call.index) }
   }
 }
 

@@ -12,6 +12,7 @@ const vault = new Vault()
 vault.placeholder("email", "ann@x.com")
 vault.placeholder("credit_card", "4111 1111 1111 1111")
 vault.placeholder("secret", 'a "quoted"\nkey')
+vault.rename("ask-US_SSN_1", "ask-123-45-6789")
 const restorer = makeRestorer(vault)
 
 const choices = (delta: Delta, finish: string | null = null, index = 0): CompletionEvent => ({
@@ -37,10 +38,14 @@ const run = (events: ReadonlyArray<CompletionEvent>) =>
 const deltasOf = (events: ReadonlyArray<CompletionEvent>): ReadonlyArray<ChoiceDelta> =>
   events.flatMap((event) => (event._tag === "Choices" ? event.choices : []))
 
-const joined = (events: ReadonlyArray<CompletionEvent>, member: "content" | "reasoning" | "refusal", index = 0) =>
+const joined = (
+  events: ReadonlyArray<CompletionEvent>,
+  member: "content" | "reasoning" | "reasoning_content" | "refusal",
+  index = 0
+) =>
   deltasOf(events)
     .filter((choice) => choice.index === index)
-    .map(({ delta }) => delta[member] ?? "")
+    .map(({ delta: { [member]: said } }) => (typeof said === "string" ? said : ""))
     .join("")
 
 const masked =
@@ -50,7 +55,7 @@ const open =
 
 it.effect("cut anywhere, in two, in single characters or not at all, a text comes out whole", () =>
   Effect.gen(function* () {
-    for (const member of ["content", "reasoning", "refusal"] as const) {
+    for (const member of ["content", "reasoning", "reasoning_content", "refusal"] as const) {
       const cuts = Array.from({ length: masked.length + 1 }, (_, at) => [masked.slice(0, at), masked.slice(at)])
       for (const pieces of [...cuts, masked.split("")]) {
         const events = yield* run([...pieces.map((piece) => choices({ [member]: piece })), choices({}, "stop"), usage])
@@ -71,7 +76,9 @@ it.effect("arguments of parallel tool calls come out as JSON, cut anywhere", () 
     for (let at = 0; at <= given.length; at++) {
       const call = (index: number, piece: string) => ({ index, function: { arguments: piece } })
       const events = yield* run([
-        choices({ tool_calls: [{ index: 0, id: "call_[EMAIL_1]", type: "function", function: { name: "f" } }] }),
+        choices({
+          tool_calls: [{ index: 0, id: "call_[EMAIL_1]", type: "function", function: { name: "ask-US_SSN_1" } }]
+        }),
         choices({ tool_calls: [call(0, given.slice(0, at)), call(1, given.slice(0, at))] }),
         choices({ tool_calls: [call(1, given.slice(at))] }),
         choices({ tool_calls: [call(0, given.slice(at))] }),
@@ -86,6 +93,25 @@ it.effect("arguments of parallel tool calls come out as JSON, cut anywhere", () 
         assert.deepStrictEqual(JSON.parse(text), { to: "ann@x.com", key: 'a "quoted"\nkey' })
       }
       assert.strictEqual(deltasOf(events)[0]?.delta.tool_calls?.[0]?.id, "call_[EMAIL_1]")
+      assert.strictEqual(deltasOf(events)[0]?.delta.tool_calls?.[0]?.function?.name, "ask-123-45-6789")
+    }
+  })
+)
+
+it.effect("arguments of the older convention's call come out as JSON, cut anywhere", () =>
+  Effect.gen(function* () {
+    const given = '{"key":"[secret_1]","to":"[EMAIL_1]"}'
+    for (let at = 0; at <= given.length; at++) {
+      const events = yield* run([
+        choices({ function_call: { name: "ask-US_SSN_1", arguments: given.slice(0, at) } }),
+        choices({ function_call: { arguments: given.slice(at) } }, "function_call")
+      ])
+      const called = deltasOf(events).map(({ delta }) => delta["function_call"] as { name?: string; arguments: string })
+      assert.strictEqual(called[0]?.name, "ask-123-45-6789")
+      assert.deepStrictEqual(JSON.parse(called.map((piece) => piece.arguments).join("")), {
+        key: 'a "quoted"\nkey',
+        to: "ann@x.com"
+      })
     }
   })
 )
