@@ -34,7 +34,7 @@ const url = await new Promise<string>((resolve, reject) => {
   let text = ""
   child.stdout.setEncoding("utf8").on("data", (chunk: string) => {
     text += chunk
-    const found = /"url":"(http:[^"]+)"[\s\S]*Try it/.exec(text)
+    const found = /"url":"(http:[^"]+)"/.exec(text)
     if (found?.[1] !== undefined) resolve(found[1])
   })
   child.once("exit", () => reject(new Error(`the gateway ended: ${text}`)))

@@ -94,7 +94,7 @@ import { Users } from "./store/Users.ts"
 import { Notices } from "./store/Notices.ts"
 import { Vault } from "./store/Vault.ts"
 import * as Webhooks from "./webhooks/Webhooks.ts"
-import { type AdminKey, welcome } from "./Welcome.ts"
+import { type AdminKey, makeFirstKey, welcome } from "./Welcome.ts"
 
 /** The gateway's services, on stores and providers of the caller's choice. */
 export const gateway = (settings: SettingsShape) =>
@@ -272,6 +272,10 @@ const saysItsAddress = Effect.flatMap(HttpServer.HttpServer, ({ address }) =>
   Effect.annotateLogs(Effect.logInfo("metrics are open"), { url: `${HttpServer.formatAddress(address)}/metrics` })
 )
 
+/** Before anything is served. */
+const firstKeyMade = (settings: SettingsShape) =>
+  Layer.provide(Layer.effectDiscard(makeFirstKey(settings)), Accounts.layer(settings))
+
 /** Everything but the stores, and the first words when all of it is up. */
 export const serving = (settings: SettingsShape, admin: AdminKey) =>
   Layer.effectDiscard(Effect.andThen(welcome(settings, admin), loadTables)).pipe(
@@ -283,7 +287,7 @@ export const serving = (settings: SettingsShape, admin: AdminKey) =>
         Upkeep.layer(settings.generations)
       )
     ),
-    Layer.provide(Layer.effectDiscard(serve(settings, admin))),
+    Layer.provide(Layer.provide(Layer.effectDiscard(serve(settings, admin)), firstKeyMade(settings))),
     Layer.provide(node(settings)),
     Layer.provide(
       Layer.mergeAll(operatorsPort(settings), Instruments.layerRefreshing(settings.telemetry), listeners(settings))

@@ -111,7 +111,7 @@ describe("a machine", () => {
         assert.strictEqual(faults.code, 1)
         assert.match(faults.stdout, /^2 settings are wrong:\n {2}TOLLGATE_WORKERS .*\n {2}TOLLGATE_PROT is unknown/)
 
-        const url = yield* gateway.matched(/"message":"ready".*"url":"([^"]+)"[\s\S]*Try it:/)
+        const url = yield* gateway.matched(/"message":"ready".*"url":"([^"]+)"/)
         const examined = yield* startLine(["doctor", "--json"], { cwd, env: { ...env, TOLLGATE_URL: url } })
         const { code, stdout } = yield* examined.ended
         assert.strictEqual(code, 0)

@@ -66,6 +66,6 @@ export const startGateway = Effect.fnUntraced(function* (config?: string) {
     cwd: directory,
     env: { TOLLGATE_PORT: "0", TOLLGATE_LOG_FORMAT: "json" }
   })
-  const ready = yield* awaitLine(child, /"url":"(http:[^"]+)"[\s\S]*Try it:/)
+  const ready = yield* awaitLine(child, /"url":"(http:[^"]+)"/)
   return { url: ready[1] ?? "", directory } satisfies StartedGateway
 })

@@ -3,15 +3,22 @@ import { assert, describe, it, vi } from "@effect/vitest"
 import { Effect } from "effect"
 import { spawn } from "node:child_process"
 import { once } from "node:events"
+import { readFileSync } from "node:fs"
 import { type AddressInfo, createServer } from "node:net"
+import { join } from "node:path"
 import { inject } from "vitest"
+import { welcomeText } from "../../src/Welcome.ts"
 import { type Ended, type GatewayOptions, launchGateway, startGateway, temporaryDirectory } from "../support/Gateway.ts"
 import { postgresEnv } from "./servers.ts"
 
 /** Starts processes, on a machine that may be busy. */
 vi.setConfig({ testTimeout: 120_000 })
 
-const firstKeyOf = (output: string): string => /API key\s+(tg-\S+)/.exec(output)?.[1] ?? ""
+/** What the files of a first start hold. */
+const keysIn = (directory: string) => {
+  const read = (name: string) => readFileSync(join(directory, ".tollgate", name), "utf8").trim()
+  return { adminKey: read("admin.key"), firstKey: read("first-api-key") }
+}
 const curlLines = (output: string): ReadonlyArray<string> =>
   output.split("\n").flatMap((line) => (line.trim().startsWith("curl ") ? [line.trim()] : []))
 
@@ -41,37 +48,71 @@ const refusedStart = Effect.fnUntraced(function* (options: GatewayOptions) {
 })
 
 describe("a start without settings", () => {
-  it.live("shows three calls that work when they are pasted, and the same key at the next start", () =>
+  it.live("keeps its keys in files before it is ready, shows none of them, and has the same at the next start", () =>
     Effect.gen(function* () {
       const directory = yield* temporaryDirectory
       const gateway = yield* startGateway(plain(directory))
-      const output = yield* Effect.orDie(gateway.printed("Try it:"))
-      const lines = curlLines(output)
-      assert.lengthOf(lines, 3)
-      const [whole = "", streamed = "", models = ""] = yield* Effect.forEach(lines, shell)
-      const chat = JSON.parse(whole) as { readonly object: string; readonly choices: ReadonlyArray<unknown> }
-      assert.strictEqual(chat.object, "chat.completion")
-      assert.lengthOf(chat.choices, 1)
-      assert.match(streamed, /^data: \{.*"chat\.completion\.chunk"/)
-      assert.isTrue(streamed.trimEnd().endsWith("data: [DONE]"))
-      const list = JSON.parse(models) as { readonly data: ReadonlyArray<{ readonly id: string }> }
-      assert.include(
-        list.data.map(({ id }) => id),
-        "mock/echo"
-      )
-
-      const key = firstKeyOf(output)
-      const adminKey = /\b(tga-\S+)/.exec(output)?.[1] ?? ""
+      const { adminKey, firstKey } = keysIn(directory)
+      assert.match(firstKey, /^tg-\S+$/)
+      assert.match(adminKey, /^tga-\S+$/)
+      const first = yield* gateway.send("/v1/key", { key: firstKey })
+      assert.strictEqual(first.status, 200)
+      assert.deepInclude(JSON.parse(first.text), { tier: "pro", monthly_budget_usd: 5 })
       const keys = yield* gateway.send("/v1/keys", { headers: { "x-admin-key": adminKey } })
       assert.strictEqual(keys.status, 200)
       assert.deepStrictEqual(yield* gateway.stop, { code: 0, signal: null })
 
       const again = yield* startGateway(plain(directory))
-      const second = yield* Effect.orDie(again.printed("Try it:"))
-      assert.strictEqual(firstKeyOf(second), key)
-      assert.notInclude(second, adminKey)
-      assert.strictEqual((yield* again.send("/v1/key", { key })).status, 200)
-      assert.strictEqual((yield* again.send("/v1/keys", { headers: { "x-admin-key": adminKey } })).status, 200)
+      assert.deepStrictEqual(keysIn(directory), { adminKey, firstKey })
+      assert.strictEqual((yield* again.send("/v1/key", { key: firstKey })).status, 200)
+      for (const output of [gateway.output(), again.output()]) {
+        assert.notInclude(output, firstKey)
+        assert.notInclude(output, adminKey)
+        // One JSON object a line.
+        for (const line of output.split("\n")) if (line.trim() !== "") JSON.parse(line)
+        assert.include(output, "first-api-key")
+        assert.include(output, "admin.key")
+      }
+    })
+  )
+
+  it.live("tells a person three calls that work when they are pasted", () =>
+    Effect.gen(function* () {
+      const directory = yield* temporaryDirectory
+      const { url } = yield* startGateway(plain(directory))
+      const firstKeyFile = join(directory, ".tollgate/first-api-key")
+      const shown = { url, model: "mock/echo", adminKeyFile: "admin.key", adminKey: null, mailbox: false }
+      for (const firstKey of [null, keysIn(directory).firstKey]) {
+        const text = welcomeText({ ...shown, firstKeyFile, firstKey })
+        assert.strictEqual(text.includes(keysIn(directory).firstKey), firstKey !== null)
+        const lines = curlLines(text)
+        assert.lengthOf(lines, 3)
+        const [whole = "", streamed = "", models = ""] = yield* Effect.forEach(lines, shell)
+        const chat = JSON.parse(whole) as { readonly object: string; readonly choices: ReadonlyArray<unknown> }
+        assert.strictEqual(chat.object, "chat.completion")
+        assert.lengthOf(chat.choices, 1)
+        assert.match(streamed, /^data: \{.*"chat\.completion\.chunk"/)
+        assert.isTrue(streamed.trimEnd().endsWith("data: [DONE]"))
+        const list = JSON.parse(models) as { readonly data: ReadonlyArray<{ readonly id: string }> }
+        assert.include(
+          list.data.map(({ id }) => id),
+          "mock/echo"
+        )
+      }
+    })
+  )
+
+  it.live("tells a person who reads it elsewhere than on a terminal where the keys are, and not what they are", () =>
+    Effect.gen(function* () {
+      const directory = yield* temporaryDirectory
+      const options = plain(directory)
+      const started = yield* launchGateway({ ...options, env: { ...options.env, TOLLGATE_LOG_FORMAT: "pretty" } })
+      const output = yield* Effect.orDie(started.printed("/v1/models"))
+      const { adminKey, firstKey } = keysIn(directory)
+      assert.include(output, "Try it:")
+      assert.include(output, "first-api-key')")
+      assert.notInclude(output, firstKey)
+      assert.notInclude(output, adminKey)
     })
   )
 

@@ -132,7 +132,8 @@ export const launchGateway = Effect.fnUntraced(function* (options: GatewayOption
       Effect.andThen(
         started.kill,
         Effect.suspend(() => {
-          const output = withoutWelcome(started.output())
+          // The calls that a person may paste read the key from its file.
+          const output = started.output().replaceAll("Bearer $(cat ", "")
           const leaked = [...secrets].filter((secret) => output.includes(secret))
           return leaked.length === 0
             ? Effect.void
@@ -248,9 +249,6 @@ const readyUrl = (output: string): string => {
   const { annotations } = JSON.parse(line) as { readonly annotations: { readonly url: string } }
   return annotations.url
 }
-
-/** The output without the lines in which a first start shows its keys, and how to use them, on purpose. */
-const withoutWelcome = (output: string): string => output.replaceAll(/^ +(?:curl |API key |tga-).*$/gm, "")
 
 /** Keys in the environment, and the passwords inside addresses. */
 const secretsOf = (env: Readonly<Record<string, string>>): ReadonlyArray<string> =>
