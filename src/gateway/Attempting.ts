@@ -32,7 +32,11 @@ export const attempting =
       let latencyMs = 0
       order.account.calls++
       const noted = Effect.onExit(
-        circuits.guard(candidate, order.streamed)(trace === null || span === null ? call : trace.within(span, call)),
+        circuits.guard(
+          candidate,
+          order.streamed,
+          order.caller.key.id
+        )(trace === null || span === null ? call : trace.within(span, call)),
         (exit) =>
           Effect.sync(() => {
             latencyMs = clock.currentTimeMillisUnsafe() - startedAtMs

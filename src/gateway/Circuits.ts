@@ -10,6 +10,7 @@ import { CircuitBreaker } from "effect/persistence"
 import { type Candidate } from "../domain/Catalog.ts"
 import { ProviderError } from "../providers/Provider.ts"
 import { LockoutStore } from "../store/LockoutStore.ts"
+import { CircuitUsers } from "./CircuitUsers.ts"
 import { makeLockouts } from "./Lockouts.ts"
 
 /** How late others' refusals may be heard of. */
@@ -48,13 +49,17 @@ export interface Refusal {
 export class Circuits extends Context.Service<
   Circuits,
   {
-    /** `opensStream`: the call has answered with a stream's first token, and may still break off. */
+    /**
+     * `opensStream`: the call has answered with a stream's first token, and may still break off. `keyId`: the client's key; failures
+     * of one key count once while another one uses the circuit.
+     */
     readonly guard: (
       candidate: Candidate,
-      opensStream?: boolean
+      opensStream?: boolean,
+      keyId?: string | null
     ) => <A, R>(call: Effect.Effect<A, ProviderError, R>) => Effect.Effect<A, ProviderError | CircuitClosedToCalls, R>
     /** A stream that had begun broke off, by the provider's fault; a client that leaves breaks nothing. */
-    readonly broke: (candidate: Candidate, error: ProviderError) => Effect.Effect<void>
+    readonly broke: (candidate: Candidate, error: ProviderError, keyId?: string | null) => Effect.Effect<void>
     /** A stream came to its end. */
     readonly completed: (candidate: Candidate) => Effect.Effect<void>
     readonly state: (candidate: Candidate) => Effect.Effect<CircuitState>
@@ -79,8 +84,8 @@ export class Circuits extends Context.Service<
       }
       const refusals = yield* PubSub.unbounded<Refusal>()
 
-      const lockOut = Effect.fnUntraced(function* (candidate: Candidate, status: number) {
-        const isNews = yield* lockouts.add(candidate, status)
+      const lockOut = Effect.fnUntraced(function* (candidate: Candidate, status: number, keyId: string | null) {
+        const isNews = yield* lockouts.add(candidate, status, keyId)
         const refusal = { provider: candidate.provider.slug, model: candidate.offer.id, status }
         if (isNews) yield* PubSub.publish(refusals, refusal)
         yield* Effect.annotateLogs(
@@ -90,6 +95,8 @@ export class Circuits extends Context.Service<
           refusal
         )
       })
+
+      const users = new CircuitUsers(clock)
 
       /** Circuits whose streams broke off, and none has come to its end since. */
       const breaking = new Set<string>()
@@ -101,30 +108,39 @@ export class Circuits extends Context.Service<
       const troubled = new Map<string, number>()
 
       /** How the outcome of a call counts. A circuit whose streams break off is not closed, nor its failures forgotten, by another first token. */
-      const classifying = (key: string, opensStream: boolean) => (exit: Exit.Exit<unknown, unknown>) => {
-        if (exit._tag === "Success" && breaking.has(key)) {
-          if (opensStream) return CircuitBreaker.ignored
-          breaking.delete(key)
+      const classifying =
+        (key: string, opensStream: boolean, keyId: string | null) => (exit: Exit.Exit<unknown, unknown>) => {
+          if (exit._tag === "Success" && breaking.has(key)) {
+            if (opensStream) return CircuitBreaker.ignored
+            breaking.delete(key)
+          }
+          const outcome = classify(exit)
+          if (outcome._tag === "Success") users.succeeded(key)
+          return outcome._tag === "Failure" && !users.countsFailure(key, keyId) ? CircuitBreaker.ignored : outcome
         }
-        return classify(exit)
-      }
 
       /** Tells the operator of credentials that a provider refused. */
-      const heard = (candidate: Candidate, { reason }: ProviderError) =>
-        reason._tag === "CredentialsRefused" ? lockOut(candidate, reason.status) : Effect.void
+      const heard = (candidate: Candidate, { reason }: ProviderError, keyId: string | null) =>
+        reason._tag === "CredentialsRefused" ? lockOut(candidate, reason.status, keyId) : Effect.void
 
-      const guarded = <A, R>(candidate: Candidate, call: Effect.Effect<A, ProviderError, R>, opensStream: boolean) =>
+      const guarded = <A, R>(
+        candidate: Candidate,
+        call: Effect.Effect<A, ProviderError, R>,
+        opensStream: boolean,
+        keyId: string | null
+      ) =>
         Effect.suspend(() => {
           const key = keyOf(candidate)
           const before = troubled.get(key)
-          return Effect.matchEffect(breaker.execute(call, { key, classify: classifying(key, opensStream) }), {
+          return Effect.matchEffect(breaker.execute(call, { key, classify: classifying(key, opensStream, keyId) }), {
             onSuccess: (answer) => {
               if (troubled.get(key) === before && !breaking.has(key)) troubled.delete(key)
               return Effect.succeed(answer)
             },
             onFailure: (error): Effect.Effect<never, Failed> => {
               troubled.set(key, (troubled.get(key) ?? 0) + 1)
-              if (error instanceof ProviderError) return Effect.andThen(heard(candidate, error), Effect.fail(error))
+              if (error instanceof ProviderError)
+                return Effect.andThen(heard(candidate, error, keyId), Effect.fail(error))
               const retryAfterMs =
                 error.reason._tag === "CircuitOpen" ? Duration.toMillis(error.reason.retryAfter) : null
               return Effect.fail(new CircuitClosedToCalls(retryAfterMs))
@@ -133,25 +149,35 @@ export class Circuits extends Context.Service<
         })
 
       /** What is heard late of a call that nothing stood in the way of counts unless the circuit has opened meanwhile. */
-      const late = (candidate: Candidate, outcome: Effect.Effect<void, ProviderError>, opensStream: boolean) =>
+      const late = (
+        candidate: Candidate,
+        outcome: Effect.Effect<void, ProviderError>,
+        opensStream: boolean,
+        keyId: string | null
+      ) =>
         Effect.ignore(
           Effect.flatMap(breaker.state(keyOf(candidate)), ({ _tag }) =>
             _tag === "Closed"
-              ? guarded(candidate, outcome, opensStream)
-              : Effect.catch(outcome, (error) => heard(candidate, error))
+              ? guarded(candidate, outcome, opensStream, keyId)
+              : Effect.catch(outcome, (error) => heard(candidate, error, keyId))
           )
         )
 
       /** A call without a circuit breaker's work, which is as much as the rest of a request's way: for circuits that have nothing to decide. */
-      const unguarded = <A, R>(candidate: Candidate, call: Effect.Effect<A, ProviderError, R>, opensStream: boolean) =>
+      const unguarded = <A, R>(
+        candidate: Candidate,
+        call: Effect.Effect<A, ProviderError, R>,
+        opensStream: boolean,
+        keyId: string | null
+      ) =>
         Effect.matchEffect(call, {
           onSuccess: (answer) =>
             troubled.has(keyOf(candidate))
-              ? Effect.as(late(candidate, Effect.void, opensStream), answer)
+              ? Effect.as(late(candidate, Effect.void, opensStream, keyId), answer)
               : Effect.succeed(answer),
           onFailure: (error) => {
             const failed = Effect.fail(error)
-            return Effect.andThen(Effect.uninterruptible(late(candidate, failed, opensStream)), failed)
+            return Effect.andThen(Effect.uninterruptible(late(candidate, failed, opensStream, keyId)), failed)
           }
         })
 
@@ -163,26 +189,35 @@ export class Circuits extends Context.Service<
         ),
         refusals: Stream.fromPubSub(refusals),
         guard:
-          (candidate, opensStream = false) =>
+          (candidate, opensStream = false, keyId = null) =>
           (call) =>
             Effect.suspend(() => {
+              users.uses(keyOf(candidate), keyId)
               const isUntroubled = store === null && !troubled.has(keyOf(candidate))
-              if (lockouts.isEmpty()) return (isUntroubled ? unguarded : guarded)(candidate, call, opensStream)
-              return Effect.flatMap(lockouts.enter(candidate), (ms) =>
+              if (lockouts.isEmpty()) return (isUntroubled ? unguarded : guarded)(candidate, call, opensStream, keyId)
+              return Effect.flatMap(lockouts.enter(candidate, keyId), (ms) =>
                 ms > 0
                   ? Effect.fail(new CircuitClosedToCalls(ms))
-                  : Effect.tap(guarded(candidate, call, opensStream), () => lockouts.lift(candidate))
+                  : guarded(candidate, call, opensStream, keyId).pipe(
+                      Effect.tap(() => lockouts.lift(candidate)),
+                      // Who judges a request has taken our credentials.
+                      Effect.tapError((error) =>
+                        error instanceof ProviderError && error.reason._tag === "Rejected"
+                          ? lockouts.lift(candidate)
+                          : Effect.void
+                      )
+                    )
               )
             }),
-        broke: (candidate, error) =>
+        broke: (candidate, error, keyId = null) =>
           Effect.suspend(() => {
             if (classify(Exit.fail(error))._tag === "Ignored") return Effect.void
             breaking.add(keyOf(candidate))
-            return Effect.ignore(guarded(candidate, Effect.fail(error), true))
+            return Effect.ignore(guarded(candidate, Effect.fail(error), true, keyId))
           }),
         completed: (candidate) =>
           Effect.suspend(() =>
-            breaking.has(keyOf(candidate)) ? Effect.ignore(guarded(candidate, Effect.void, false)) : Effect.void
+            breaking.has(keyOf(candidate)) ? Effect.ignore(guarded(candidate, Effect.void, false, null)) : Effect.void
           ),
         state: Effect.fnUntraced(function* (candidate) {
           const ms = lockouts.remainingMs(candidate)
@@ -192,8 +227,11 @@ export class Circuits extends Context.Service<
               switch (state._tag) {
                 case "Closed":
                   return { state: "closed", openForMs: null }
-                case "Open":
-                  return { state: "open", openForMs: Duration.toMillis(state.retryAfter) }
+                case "Open": {
+                  // Once its pause is over, the next call goes through.
+                  const openForMs = Duration.toMillis(state.retryAfter)
+                  return openForMs > 0 ? { state: "open", openForMs } : { state: "half_open", openForMs: null }
+                }
                 case "HalfOpen":
                   return { state: "half_open", openForMs: null }
               }

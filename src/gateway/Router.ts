@@ -174,7 +174,7 @@ export class Router extends Context.Service<
                     markup: options.markup,
                     broke: (candidate, error) => {
                       stats.broke(candidate.provider.slug, candidate.offer.id)
-                      return circuits.broke(candidate, error)
+                      return circuits.broke(candidate, error, order.caller.key.id)
                     },
                     hold: (amountNano) => meter.hold(order, amountNano),
                     open: (candidate, request) => {

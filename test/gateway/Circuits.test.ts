@@ -1,9 +1,9 @@
 /** Circuits and streams: what a first token says, what a break, what an end. Failures of whole calls are in Router.test.ts. */
 import { assert, it } from "@effect/vitest"
-import { Deferred, Effect, Exit, Fiber } from "effect"
+import { Deferred, Effect, Exit, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { Circuits } from "../../src/gateway/Circuits.ts"
-import { Cut, ProviderError, type ProviderReason, Rejected } from "../../src/providers/Provider.ts"
+import { CredentialsRefused, Cut, ProviderError, type ProviderReason, Rejected } from "../../src/providers/Provider.ts"
 import { candidateWith } from "./orders.ts"
 
 const alpha = candidateWith("alpha")
@@ -151,4 +151,72 @@ it.effect(
       yield* whole
       assert.strictEqual(yield* stateOf(), "closed")
     }).pipe(Effect.provide(Circuits.layerMemory))
+)
+
+const failing = (keyId: string) =>
+  Effect.flatMap(Circuits, ({ guard }) => Effect.ignore(guard(alpha, false, keyId)(Effect.fail(cut))))
+const answered = (keyId: string) => Effect.flatMap(Circuits, ({ guard }) => guard(alpha, false, keyId)(Effect.void))
+
+it.effect("a key whose requests fail does not open the circuit for another that uses it", () =>
+  Effect.gen(function* () {
+    const { stateOf } = yield* asked
+    yield* answered("key_2")
+    for (let count = 0; count < 20; count++) yield* failing("key_1")
+    assert.strictEqual(yield* stateOf(), "closed")
+    yield* answered("key_2")
+  }).pipe(Effect.provide(Circuits.layerMemory))
+)
+
+it.effect("five failures open the circuit where the key is alone, and where they are of several keys", () =>
+  Effect.gen(function* () {
+    const { stateOf } = yield* asked
+    for (let count = 0; count < 5; count++) yield* failing("key_1")
+    assert.strictEqual(yield* stateOf(), "open")
+  }).pipe(
+    Effect.provide(Layer.fresh(Circuits.layerMemory)),
+    Effect.andThen(
+      Effect.gen(function* () {
+        const { stateOf } = yield* asked
+        yield* answered("key_2")
+        yield* TestClock.adjust(60_001)
+        for (let count = 0; count < 5; count++) yield* failing("key_1")
+        assert.strictEqual(yield* stateOf(), "open", "the other key has not called for a minute")
+      }).pipe(Effect.provide(Layer.fresh(Circuits.layerMemory)))
+    ),
+    Effect.andThen(
+      Effect.gen(function* () {
+        const { stateOf } = yield* asked
+        for (let count = 1; count <= 5; count++) yield* failing(`key_${count}`)
+        assert.strictEqual(yield* stateOf(), "open", "five keys")
+      }).pipe(Effect.provide(Layer.fresh(Circuits.layerMemory)))
+    )
+  )
+)
+
+it.effect("a circuit whose pause is over is half open: the next call goes through", () =>
+  Effect.gen(function* () {
+    const { breaks, stateOf } = yield* asked
+    for (let count = 0; count < 5; count++) yield* breaks
+    assert.strictEqual(yield* stateOf(), "open")
+    yield* TestClock.adjust("1 second")
+    assert.strictEqual(yield* stateOf(), "half_open")
+    yield* TestClock.adjust("40 minutes")
+    assert.strictEqual(yield* stateOf(), "half_open")
+  }).pipe(Effect.provide(Circuits.layerMemory))
+)
+
+it.effect("a provider that judges a request has taken our credentials: it is open to all again", () =>
+  Effect.gen(function* () {
+    const { guard } = yield* Circuits
+    const refused = errorOf(new CredentialsRefused({ status: 402 }))
+    const rejected = errorOf(
+      new Rejected({ status: 400, message: "no", param: null, code: null, contextLength: false })
+    )
+    for (const key of ["key_1", "key_2"]) yield* Effect.ignore(guard(alpha, false, key)(Effect.fail(refused)))
+    assert.strictEqual((yield* Effect.flip(guard(alpha, false, "key_3")(Effect.void)))._tag, "CircuitClosedToCalls")
+    yield* TestClock.adjust("30 seconds")
+    yield* Effect.flip(guard(alpha, false, "key_3")(Effect.fail(rejected)))
+    yield* guard(alpha, false, "key_4")(Effect.void)
+    yield* guard(alpha, false, "key_1")(Effect.void)
+  }).pipe(Effect.provide(Circuits.layerMemory))
 )

@@ -129,3 +129,33 @@ it.effect("what is refused while the others' word is being read is not forgotten
     assert.strictEqual(lockouts.remainingMs(small), 29_990)
   }).pipe(Effect.provide(slow))
 })
+
+it.effect("the refusal of one client's key closes the provider for that key, a second key's for all", () =>
+  Effect.gen(function* () {
+    for (const status of [401, 402, 403]) {
+      const lockouts = yield* alone
+      assert.isTrue(yield* lockouts.add(small, status, "key_1"))
+      assert.isFalse(yield* lockouts.add(small, status, "key_1"))
+      assert.strictEqual(yield* lockouts.enter(small, "key_1"), 30_000)
+      assert.strictEqual(yield* lockouts.enter(small, "key_2"), 0)
+      assert.strictEqual(lockouts.remainingMs(small), 0)
+      assert.isFalse(yield* lockouts.add(small, status, "key_2"))
+      assert.strictEqual(yield* lockouts.enter(small, "key_3"), 30_000)
+      assert.strictEqual(lockouts.remainingMs(small), 30_000)
+      yield* lockouts.lift(small)
+      assert.isTrue(lockouts.isEmpty())
+    }
+  })
+)
+
+it.effect("two keys that were refused in two processes are two", () =>
+  Effect.gen(function* () {
+    const [first, second] = [yield* member, yield* member]
+    yield* first.add(small, 402, "key_1")
+    yield* second.learn
+    assert.strictEqual(yield* second.enter(small, "key_2"), 0)
+    assert.isFalse(yield* second.add(small, 402, "key_2"))
+    yield* first.learn
+    assert.strictEqual(yield* first.enter(small, "key_3"), 30_000)
+  }).pipe(Effect.provide(LockoutStore.layerMemory))
+)
