@@ -3,13 +3,17 @@
  * streams. Concurrent misses of one request make one upstream call; the others wait for its answer. Failures are never
  * stored, and a cache that does not answer is a miss, never an error.
  */
-import { Clock, Context, Deferred, Effect, Layer, Option, Predicate, type Scope } from "effect"
+import { Clock, Context, Deferred, Duration, Effect, Layer, Option, Predicate, type Scope } from "effect"
 import { type ChatReply, type ChatRequest } from "../domain/Chat.ts"
 import { parseJson } from "../domain/Json.ts"
 import { onClose } from "../domain/OnClose.ts"
 import { CacheStore } from "../store/CacheStore.ts"
 import { cacheKey } from "./CacheKey.ts"
 import { type CacheControl, type Order } from "./Order.ts"
+import { patienceLeftMs } from "./WithinPatience.ts"
+
+/** How long a request waits for the answer of another one, in milliseconds. After that it asks a provider itself. */
+const LONGEST_WAIT_MS = 10_000
 
 export interface CacheOptions {
   readonly enabled: boolean
@@ -47,7 +51,10 @@ export class Cache extends Context.Service<
   {
     /** The answer, if this process has it at hand: nobody is asked, and nobody is told that it is missing. */
     readonly peek: (order: Order<ChatRequest>, control: CacheControl) => CacheEntry | null
-    /** Waits while another request for the same answer is under way. The scope is the request's. */
+    /**
+     * Waits while another request for the same answer is under way, for ten seconds at most and no longer than the client does. The
+     * scope is the request's.
+     */
     readonly lookup: (order: Order<ChatRequest>, control: CacheControl) => Effect.Effect<Lookup, never, Scope.Scope>
     readonly size: Effect.Effect<number>
   }
@@ -61,8 +68,11 @@ export class Cache extends Context.Service<
 
         const clock = yield* Clock.Clock
 
-        const read = (name: string) =>
-          Effect.match(store.join(name, clock.currentTimeMillisUnsafe()), {
+        const longestWaitMs = (order: Order<ChatRequest>) =>
+          Math.max(0, Math.min(LONGEST_WAIT_MS, patienceLeftMs(order, clock.currentTimeMillisUnsafe())))
+
+        const read = (order: Order<ChatRequest>, name: string) =>
+          Effect.match(store.join(name, clock.currentTimeMillisUnsafe(), longestWaitMs(order)), {
             onFailure: () => Option.none<CacheEntry>(),
             onSuccess: Option.flatMap(decodeEntry)
           })
@@ -86,14 +96,19 @@ export class Cache extends Context.Service<
         /** The first to ask. The flight lands when it is ended, or when its request's scope closes. */
         const takeOff = (name: string) => {
           const flight = Deferred.makeUnsafe<Landing>()
-          flights.set(name, flight)
           const land = (landing: Landing) =>
             Effect.suspend(() => {
               if (flights.get(name) === flight) flights.delete(name)
               Deferred.doneUnsafe(flight, Effect.succeed(landing))
               return store.leave(name)
             })
-          return Effect.as(onClose(land({ _tag: "Abandoned" })), land)
+          // Not interrupted in between: a flight that others wait for always lands.
+          return Effect.uninterruptible(
+            Effect.suspend(() => {
+              flights.set(name, flight)
+              return Effect.as(onClose(land({ _tag: "Abandoned" })), land)
+            })
+          )
         }
 
         const nameOf = (order: Order<ChatRequest>): string => {
@@ -117,7 +132,7 @@ export class Cache extends Context.Service<
             if (flight === undefined) {
               // The store is asked with the flight already in the air, so that nobody slips in between.
               const land = yield* takeOff(name)
-              const found = yield* read(name)
+              const found = yield* read(order, name)
               if (Option.isSome(found)) {
                 yield* land({ _tag: "Stored", entry: found.value })
                 return hit(found.value)
@@ -129,9 +144,9 @@ export class Cache extends Context.Service<
                 abandon: land({ _tag: "Abandoned" })
               } satisfies Lookup as Lookup
             }
-            const landing = yield* Deferred.await(flight)
-            if (landing._tag === "Stored") return hit(landing.entry)
-            if (landing._tag === "Failed") return alone(name)
+            const landing = yield* Effect.timeoutOption(Deferred.await(flight), Duration.millis(longestWaitMs(order)))
+            if (Option.isNone(landing) || landing.value._tag === "Failed") return alone(name)
+            if (landing.value._tag === "Stored") return hit(landing.value.entry)
           }
         })
 

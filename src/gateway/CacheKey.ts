@@ -1,7 +1,8 @@
 /**
  * The name of a request in the prompt cache: a hash over the tenant and every member that changes the answer, whatever the order
  * of members. Left out is only what changes the form of the reply or its book-keeping: `stream`, `stream_options`, `user`, and
- * `metadata` but for the mock provider's directives. Members that we do not know are part of the key.
+ * `metadata` but for the mock provider's directives. A temperature of 1 is the default, and as if it were not there. Members that we
+ * do not know are part of the key.
  */
 import { hash } from "node:crypto"
 import { type ChatRequest } from "../domain/Chat.ts"
@@ -25,7 +26,8 @@ export const canonical = (value: unknown): string => {
 export const cacheKey = (tenant: string, model: string, request: ChatRequest): string => {
   const members: Record<string, unknown> = { model }
   for (const [name, value] of Object.entries(request)) {
-    if (name !== "model" && !formOnly.has(name)) members[name] = value
+    if (name === "model" || formOnly.has(name) || (name === "temperature" && value === 1)) continue
+    members[name] = value
   }
   const mock = request.metadata?.["mock"]
   if (mock !== undefined) members["metadata"] = { mock }

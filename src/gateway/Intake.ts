@@ -92,6 +92,20 @@ export class Intake extends Context.Service<
           return { ranked, excluded }
         }
 
+        /** Names in `order` and `only` that are no provider's, for the client to see; no record holds them. */
+        const strangers = ({ preferences }: Intent<unknown>, model: string): ReadonlyArray<Exclusion> => {
+          const known = new Set(
+            catalog.models.flatMap(({ candidates }) => candidates.map(({ provider }) => provider.slug))
+          )
+          const named = [
+            ...(preferences?.allow_fallbacks === false ? (preferences.order ?? []) : []),
+            ...(preferences?.only ?? [])
+          ]
+          return [...new Set(named)]
+            .filter((slug) => !known.has(slug))
+            .map((slug) => ({ slug, model, reason: "unknown_provider" }))
+        }
+
         const route = (intent: Intent<unknown>): Route => {
           const model = catalog.resolve(intent.model)
           const first = rankFor(intent, Result.isSuccess(model) ? model.success.candidates : [])
@@ -107,7 +121,7 @@ export class Intake extends Context.Service<
               ? model.failure
               : ranked.length > 0
                 ? null
-                : unroutable(id, model.success.candidates, excluded, intent)
+                : unroutable(id, model.success.candidates, [...excluded, ...strangers(intent, id)], intent)
           }
         }
 

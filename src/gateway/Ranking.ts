@@ -52,6 +52,13 @@ const exclusionReason = (candidate: Candidate, input: RankingInput): string | un
   if (offer.embeddings !== (input.kind === "embeddings"))
     return input.kind === "chat" ? "not_a_chat_model" : "not_an_embedding_model"
   if (isGiven(preferences?.only) && !preferences.only.includes(provider.slug)) return "not_in_only"
+  // The client named who may serve it, and allowed no others.
+  if (
+    preferences?.allow_fallbacks === false &&
+    isGiven(preferences.order) &&
+    !preferences.order.includes(provider.slug)
+  )
+    return "not_in_order"
   if (preferences?.ignore?.includes(provider.slug)) return "ignored"
   if (preferences?.data_collection === "deny" && !deniesCollection(provider.dataPolicy)) return "data_policy"
   if (preferences?.max_price) {

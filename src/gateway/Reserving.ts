@@ -11,6 +11,7 @@ import { type BudgetLine, type BudgetQueue } from "./BudgetQueue.ts"
 import { type Estimate, estimateOf } from "./Estimate.ts"
 import { type Order } from "./Order.ts"
 import { firstSlice, roomOf } from "./Slices.ts"
+import { waitWithinPatience } from "./WithinPatience.ts"
 
 /** How long a request waits for others of its key to settle, while they hold what it needs. */
 const LONGEST_WAIT_MS = 10_000
@@ -78,7 +79,10 @@ export const makeReserve = ({ markup, open, queue, write }: Reserving) => {
     const first = yield* tryReserve(order, wanted)
     return first._tag === "Reserved"
       ? first
-      : yield* queue.join(order.caller.key.id, (line) => waitInLine(order, wanted, line))
+      : yield* waitWithinPatience(
+          order,
+          queue.join(order.caller.key.id, (line) => waitInLine(order, wanted, line))
+        )
   })
 }
 

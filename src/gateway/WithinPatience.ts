@@ -18,24 +18,45 @@ const endOf = ({ isStated, ms }: Patience): number => {
   return ms < SHORTEST_UNSTATED_MS ? Number.POSITIVE_INFINITY : ms - Math.min(1_000, ms / 20)
 }
 
+/** How much longer the client waits, in milliseconds; infinity: as long as it takes. */
+export const patienceLeftMs = ({ patience, startedAtMs }: Order<unknown>, nowMs: number): number =>
+  patience === null ? Number.POSITIVE_INFINITY : startedAtMs + endOf(patience) - nowMs
+
+/** An SDK that gives up this little before the first call's own limit needs no second timer, in milliseconds. */
+const SAME_MOMENT_MS = 2_000
+
 /** `limitMs`: how long the call takes at most by itself. Fails with `ProvidersTimedOut` where the client waits no longer. */
 export const withinPatience = <A, E, R>(
   order: Order<unknown>,
   limitMs: number,
   call: Effect.Effect<A, E, R>
 ): Effect.Effect<A, E | GatewayError, R> => {
-  const { patience, startedAtMs } = order
-  // The first call's end comes before the client's, as it does for the SDKs as they are shipped: no timer for those.
-  if (patience === null || (order.attempts.length === 0 && patience.ms >= limitMs)) return call
+  const { patience } = order
+  if (patience === null) return call
   return Effect.flatMap(Clock.currentTimeMillis, (nowMs) => {
-    const leftMs = startedAtMs + endOf(patience) - nowMs
-    if (leftMs >= limitMs) return call
-    return Effect.timeoutOrElse(call, {
-      duration: Math.max(0, leftMs),
-      orElse: () => Effect.suspend(() => Effect.fail(outOfPatience(order)))
-    })
+    const leftMs = patienceLeftMs(order, nowMs)
+    const marginMs = patience.isStated || order.attempts.length > 0 ? 0 : SAME_MOMENT_MS
+    return leftMs + marginMs >= limitMs ? call : timed(order, leftMs, call)
   })
 }
+
+/** A wait before any provider is called, such as for budget or for another request's answer. Fails as `withinPatience` does. */
+export const waitWithinPatience = <A, E, R>(
+  order: Order<unknown>,
+  wait: Effect.Effect<A, E, R>
+): Effect.Effect<A, E | GatewayError, R> =>
+  order.patience === null
+    ? wait
+    : Effect.flatMap(Clock.currentTimeMillis, (nowMs) => {
+        const leftMs = patienceLeftMs(order, nowMs)
+        return Number.isFinite(leftMs) ? timed(order, leftMs, wait) : wait
+      })
+
+const timed = <A, E, R>(order: Order<unknown>, leftMs: number, effect: Effect.Effect<A, E, R>) =>
+  Effect.timeoutOrElse(effect, {
+    duration: Math.max(0, leftMs),
+    orElse: () => Effect.suspend(() => Effect.fail(outOfPatience(order)))
+  })
 
 const outOfPatience = ({ attempts }: Order<unknown>): GatewayError => {
   for (const [at, attempt] of attempts.entries()) {

@@ -46,8 +46,8 @@ export const makeCacheRedis = Effect.gen(function* () {
 
     peek: () => undefined,
 
-    join: (key: string): Effect.Effect<Option.Option<string>, StoreError> =>
-      Effect.mapError(flights.join(key), unavailable),
+    join: (key: string, _nowMs: number, longestMs: number): Effect.Effect<Option.Option<string>, StoreError> =>
+      Effect.mapError(flights.join(key, longestMs), unavailable),
 
     leave: flights.leave,
 

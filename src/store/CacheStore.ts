@@ -12,10 +12,10 @@ export class CacheStore extends Context.Service<
     /** What `get` would answer, where that needs nobody to be asked; else undefined. */
     readonly peek: (key: string, nowMs: number) => string | undefined
     /**
-     * The same as `get` for somebody who will make the entry if there is none. Until that one sets or leaves it, others that join from other processes
-     * wait for it, for ten seconds at most; within a process nobody waits.
+     * The same as `get` for somebody who will make the entry if there is none. Until that one sets or leaves it, others that join from
+     * other processes wait for it, for `longestMs` and for ten seconds at most; within a process nobody waits.
      */
-    readonly join: (key: string, nowMs: number) => Effect.Effect<Option.Option<string>, StoreError>
+    readonly join: (key: string, nowMs: number, longestMs: number) => Effect.Effect<Option.Option<string>, StoreError>
     /** Ends the wait of those that have joined, if it was for this process; where it was not, it does nothing. */
     readonly leave: (key: string) => Effect.Effect<void>
     /** Entries above 2 MiB and those without a time to live are not kept; what the key held before goes all the same. */

@@ -41,12 +41,13 @@ export const makeFlightsRedis = (redis: Redis.Redis["Service"], entryPrefix: str
     runJoin([entryPrefix + key, prefix + key], [holder, String(HOLDS_MS), mayTakeOff ? "1" : "0"])
 
   return {
-    join: Effect.fnUntraced(function* (key: string) {
+    /** `longestMs`: how long the caller waits for another process. */
+    join: Effect.fnUntraced(function* (key: string, longestMs: number) {
       mine.add(key)
       let found = yield* look(key, true)
       if (found === 1) return Option.none<string>()
       mine.delete(key)
-      const untilMs = (yield* Clock.currentTimeMillis) + HOLDS_MS
+      const untilMs = (yield* Clock.currentTimeMillis) + Math.min(HOLDS_MS, longestMs)
       while (found === 2 && (yield* Clock.currentTimeMillis) < untilMs) {
         yield* Effect.sleep(LOOK_AGAIN)
         // Who has waited in vain asks for itself, and makes nobody wait again.

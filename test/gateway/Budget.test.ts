@@ -426,3 +426,21 @@ describe("settling", () => {
     }).pipe(Effect.provide(meterOn(layer)))
   })
 })
+
+it.effect("a request waits for its key's budget no longer than its client waits for it", () =>
+  Effect.gen(function* () {
+    const { reserve } = yield* Meter
+    // Another request of the key holds all but a nano-USD of the cap, and never ends.
+    yield* reserve(capped(30_001, { outputTokens: 10 }))
+    const patience = { ms: 500, isStated: true }
+    const waiting = yield* Effect.forkChild(Effect.flip(reserve(capped(30_001, { outputTokens: 10, patience }))), {
+      startImmediately: true
+    })
+    yield* TestClock.adjust(499)
+    assert.isUndefined(waiting.pollUnsafe())
+    yield* TestClock.adjust(1)
+    const { reason } = yield* Fiber.join(waiting)
+    assert.strictEqual(reason._tag, "ProvidersTimedOut")
+    assert.strictEqual((yield* balance)?.reservedNano, 30_000)
+  }).pipe(Effect.provide(meter))
+)

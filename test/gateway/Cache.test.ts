@@ -1,5 +1,5 @@
 import { assert, it } from "@effect/vitest"
-import { Effect, Exit, Fiber, Layer, Scope } from "effect"
+import { Clock, Effect, Exit, Fiber, Layer, Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { type ChatRequest } from "../../src/domain/Chat.ts"
 import { Cache, type CacheEntry, type Lookup } from "../../src/gateway/Cache.ts"
@@ -194,5 +194,26 @@ it.effect("different requests, and other tenants, do not wait for one another", 
     assert.strictEqual((yield* look({ request: requestWith({ seed: 1 }) }))._tag, "Miss")
     assert.strictEqual((yield* look({ key: { id: "key_other" } }))._tag, "Miss")
     assert.strictEqual((yield* look({}, "no-cache"))._tag, "Miss")
+  }).pipe(Effect.scoped, Effect.provide(layerWith()))
+)
+
+it.effect("nobody waits for another request's answer for more than ten seconds, nor longer than its client", () =>
+  Effect.gen(function* () {
+    // Its client has stopped reading: it never ends.
+    yield* look()
+    const after = (ms: number, patience: OrderOptions["patience"]) =>
+      Effect.gen(function* () {
+        const startedAtMs = yield* Clock.currentTimeMillis
+        const follower = yield* Effect.forkChild(look({ patience: patience ?? null, startedAtMs }), {
+          startImmediately: true
+        })
+        yield* TestClock.adjust(ms - 1)
+        assert.isUndefined(follower.pollUnsafe(), `waits for ${ms} ms`)
+        yield* TestClock.adjust(1)
+        assert.strictEqual((yield* Fiber.join(follower))._tag, "Miss")
+      })
+    yield* after(10_000, null)
+    yield* after(500, { ms: 500, isStated: true })
+    yield* after(9_500, { ms: 10_000, isStated: false })
   }).pipe(Effect.scoped, Effect.provide(layerWith()))
 )

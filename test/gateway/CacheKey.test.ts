@@ -86,3 +86,8 @@ it("the form of the reply and book-keeping do not count, nor does a null", () =>
     assert.strictEqual(key(same), key(), JSON.stringify(same))
   }
 })
+
+it("a temperature of 1 is the default: the same as none", () => {
+  assert.strictEqual(key({ temperature: 1 }), key())
+  assert.notStrictEqual(key({ temperature: 0.99 }), key())
+})

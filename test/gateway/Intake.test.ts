@@ -78,3 +78,31 @@ it.effect("nobody who was filtered out is tried, and nobody at all where the req
     assert.deepStrictEqual(set(yield* firsts({}, "x")), ["alpha"], "nobody cheaper is behind")
   }).pipe(Effect.provide(layer))
 )
+
+it.effect("order without fallbacks names all who may serve; one who does not is told", () =>
+  Effect.gen(function* () {
+    const { route } = yield* Intake
+    const slugs = (provider: Partial<ProviderPreferences>) =>
+      route(intentWith({ allow_fallbacks: false, ...provider })).ranked.map(({ provider: { slug } }) => slug)
+    assert.deepStrictEqual(slugs({ order: ["beta"] }), ["beta"])
+    assert.deepStrictEqual(slugs({ order: ["nobody", "gamma", "beta"] }), ["gamma", "beta"])
+    assert.lengthOf(slugs({}), 3)
+    assert.lengthOf(slugs({ order: ["nobody"], allow_fallbacks: true }), 3)
+
+    const { excluded, unroutable } = route(intentWith({ allow_fallbacks: false, order: ["nobody"] }))
+    const reason = unroutable?.reason
+    assert.strictEqual(reason?._tag, "NoEligibleProvider")
+    if (reason?._tag !== "NoEligibleProvider") return
+    assert.deepStrictEqual(
+      reason.excluded.map((one) => [one.slug, one.reason]),
+      [
+        ["alpha", "not_in_order"],
+        ["beta", "not_in_order"],
+        ["gamma", "not_in_order"],
+        ["nobody", "unknown_provider"]
+      ]
+    )
+    // What a client made up is told to it, and kept nowhere.
+    assert.notInclude(JSON.stringify(excluded), "nobody")
+  }).pipe(Effect.provide(layer))
+)

@@ -51,9 +51,9 @@ describe("CacheStore.layerRedis", () => {
       )
       if (first === undefined || second === undefined || third === undefined) return assert.fail("three processes")
       const key = newCacheKey()
-      assert.deepStrictEqual(yield* first.join(key, 0), Option.none())
+      assert.deepStrictEqual(yield* first.join(key, 0, 60_000), Option.none())
       const waiting = yield* Effect.forkChild(
-        Effect.all([second.join(key, 0), third.join(key, 0)], { concurrency: "unbounded" }),
+        Effect.all([second.join(key, 0, 60_000), third.join(key, 0, 60_000)], { concurrency: "unbounded" }),
         { startImmediately: true }
       )
       // Nobody else's to leave.
@@ -65,8 +65,8 @@ describe("CacheStore.layerRedis", () => {
 
       // One that fails, or goes away, lets the others try.
       const other = newCacheKey()
-      assert.deepStrictEqual(yield* first.join(other, 0), Option.none())
-      const again = yield* Effect.forkChild(second.join(other, 0), { startImmediately: true })
+      assert.deepStrictEqual(yield* first.join(other, 0, 60_000), Option.none())
+      const again = yield* Effect.forkChild(second.join(other, 0, 60_000), { startImmediately: true })
       yield* first.leave(other)
       assert.deepStrictEqual(yield* Fiber.join(again), Option.none())
     })
@@ -80,8 +80,8 @@ describe("CacheStore.layerRedis", () => {
         const redis = yield* Redis.Redis
         const key = newCacheKey()
         yield* redis.send("SET", `tollgate:flight:${key}`, "a process that died", "PX", "200")
-        assert.deepStrictEqual(yield* cache.join(key, 0), Option.none())
-        yield* cache.join(key, 0)
+        assert.deepStrictEqual(yield* cache.join(key, 0, 60_000), Option.none())
+        yield* cache.join(key, 0, 60_000)
         assert.isAtMost(yield* redis.send<number>("PTTL", `tollgate:flight:${key}`), 10_000)
         yield* cache.leave(key)
         assert.strictEqual(yield* redis.send<number>("EXISTS", `tollgate:flight:${key}`), 0)
