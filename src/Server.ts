@@ -203,7 +203,7 @@ export const routes = (settings: SettingsShape, adminKey: Redacted.Redacted) =>
     ),
     Layer.provide(
       Layer.mergeAll(
-        Authorization.layer,
+        Authorization.layer(settings.auth.trustedProxies),
         Authorization.layerSession(settings.auth.trustedProxies),
         Authorization.layerAdmin(adminKey, settings.auth.trustedProxies),
         Validation.layer

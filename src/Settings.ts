@@ -8,6 +8,7 @@ import { type ProviderConfig, type SortAxis } from "./domain/Catalog.ts"
 import { defaultTiers, type RateLimits, type Tier } from "./domain/Key.ts"
 import { type PrivacyRules } from "./domain/Privacy.ts"
 import { mockProvider } from "./providers/presets/Mock.ts"
+import { weakAdminKey } from "./settings/AdminKey.ts"
 import {
   type ConfigFile,
   decodeConfig,
@@ -35,7 +36,7 @@ export interface SettingsShape {
   readonly port: number
   /** `TOLLGATE_ADMIN_PORT`: where metrics are open, without a key. `null`: nowhere. */
   readonly adminPort: number | null
-  /** `TOLLGATE_ADMIN_KEY`, at least 16 characters. `null`: made at first start and kept in the data directory. */
+  /** `TOLLGATE_ADMIN_KEY`, at least 16 characters, in production 32. `null`: made at first start and kept in the data directory. */
   readonly adminKey: Redacted.Redacted | null
   /** `TOLLGATE_DATA_DIR`: the embedded database and generated secrets. */
   readonly dataDir: string
@@ -265,8 +266,8 @@ const compose = (
   }
 }
 
-const unsafe = ({ auth, environment }: SettingsShape): Faults =>
-  environment === "production" ? unsafeInProduction(auth) : []
+const unsafe = ({ adminKey, auth, environment }: SettingsShape): Faults =>
+  environment === "production" ? [...unsafeInProduction(auth), ...weakAdminKey(adminKey)] : []
 
 /** Fallback models that no provider serves: a fallback that can never happen. */
 const unservedFallbacks = ({ providers, routing }: SettingsShape): Faults => {

@@ -48,6 +48,6 @@ export class AdminAuthorization extends HttpApiMiddleware.Service<AdminAuthoriza
       adminKey: HttpApiSecurity.apiKey({ key: "x-admin-key", in: "header" }),
       session: HttpApiSecurity.bearer
     },
-    error: errors(401, 403, 503)
+    error: errors(401, 403, 429, 503)
   }
 ) {}

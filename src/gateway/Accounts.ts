@@ -11,6 +11,7 @@ import { monthOf, type NanoUsd } from "../domain/Money.ts"
 import { type KeyPrivacy } from "../domain/Privacy.ts"
 import { type KeyPage, type KeyPatch, KeyRepo } from "../store/KeyRepo.ts"
 import { type Balance, Ledger } from "../store/Ledger.ts"
+import { audit, audited } from "./Audit.ts"
 import { makeSecret, readSecret, sameHash } from "./KeySecret.ts"
 import { orUnavailable } from "./OrUnavailable.ts"
 import { type Caller } from "./Order.ts"
@@ -200,6 +201,7 @@ export class Accounts extends Context.Service<
           )
           // Not before the change is there for everybody, or a look-up would bring back what was.
           for (const key of changed) if (Option.isSome(key)) yield* forget(key.value)
+          return changed.flatMap(Option.toArray)
         }, orUnavailable)
 
         const list = Effect.fn("Accounts.list")(function* (page: {
@@ -260,17 +262,22 @@ export class Accounts extends Context.Service<
           })
         }
 
+        const idOf = ({ view }: IssuedKey) => view.key.id
         return Accounts.of({
           authenticate,
           forgetAll: Cache.invalidateAll(lookups),
-          issue,
-          issueWithin,
-          changeWithin,
           list,
           get,
-          change,
-          revoke,
-          rotate
+          issue: (key) => audited("key.create", idOf, issue(key)),
+          issueWithin: (ownerId, decide) => audited("key.create", idOf, issueWithin(ownerId, decide)),
+          change: (id, patch) => audited("key.change", id, change(id, patch), { members: Object.keys(patch) }),
+          changeWithin: (ownerId, decide) =>
+            changeWithin(ownerId, decide).pipe(
+              Effect.flatMap(Effect.forEach(({ id }) => audit({ action: "key.change", target: id, outcome: "done" }))),
+              Effect.asVoid
+            ),
+          revoke: (id) => audited("key.revoke", id, revoke(id)),
+          rotate: (id, graceSeconds) => audited("key.rotate", id, rotate(id, graceSeconds))
         })
       })
     )

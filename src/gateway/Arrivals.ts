@@ -7,6 +7,7 @@ import { type GatewayError } from "../domain/Errors.ts"
 import { Ids } from "../domain/Ids.ts"
 import { type Grants, type UserRecord } from "../domain/User.ts"
 import { Users } from "../store/Users.ts"
+import { audit } from "./Audit.ts"
 import { orUnavailable } from "./OrUnavailable.ts"
 
 /** `email` and `phone`: proved. */
@@ -30,7 +31,7 @@ export class Arrivals extends Context.Service<
         return {
           welcome: Effect.fn("Arrivals.welcome")(function* ({ email, phone, provider, subject }) {
             const nowMs = yield* Clock.currentTimeMillis
-            const { user } = yield* orUnavailable(
+            const { outcome, user } = yield* orUnavailable(
               users.adopt(
                 { provider, subject, email, createdAtMs: nowMs },
                 {
@@ -46,6 +47,10 @@ export class Arrivals extends Context.Service<
                 }
               )
             )
+            if (outcome !== "known") {
+              const action = outcome === "created" ? "user.create" : "user.link"
+              yield* audit({ action, target: user.id, outcome: "done", details: { provider } })
+            }
             return user
           })
         }

@@ -20,6 +20,7 @@ import { Delivery } from "../identity/Delivery.ts"
 import { type SettingsShape } from "../Settings.ts"
 import { Challenges } from "../store/Challenges.ts"
 import { Arrivals } from "./Arrivals.ts"
+import { refusedCredential } from "./Audit.ts"
 import { countryOf, destinationOf, masked } from "./Destination.ts"
 import { sameHash } from "./KeySecret.ts"
 import { orUnavailable } from "./OrUnavailable.ts"
@@ -182,7 +183,7 @@ export class CodeSignIn extends Context.Service<
             return yield* gatewayError(new WayUnknown({ param: "channel", sent: channel, known: delivery.channels }))
           }
           yield* rates.byAddress("verify", address, VERIFIES_PER_ADDRESS_MINUTE)
-          const destination = yield* prove(channel, challengeId, code.trim())
+          const destination = yield* refusedCredential("code")(prove(channel, challengeId, code.trim()))
           const user = yield* arrivals.welcome({
             provider: channel,
             subject: destination,

@@ -13,6 +13,7 @@ import { Sessions } from "../store/Sessions.ts"
 import { type UserPage, type UserQuery, Users } from "../store/Users.ts"
 import { Accounts } from "./Accounts.ts"
 import { Arrivals } from "./Arrivals.ts"
+import { audited } from "./Audit.ts"
 import { destinationOf } from "./Destination.ts"
 import { orUnavailable } from "./OrUnavailable.ts"
 import { SessionTokens } from "./SessionTokens.ts"
@@ -93,7 +94,16 @@ export class Members extends Context.Service<
 
       const list = Effect.fn("Members.list")((options: UserQuery) => users.list(options), orUnavailable)
 
-      return Members.of({ get, list, change, grantAdmin })
+      return Members.of({
+        get,
+        list,
+        change: (id, asked) => {
+          const { grants, ...rest } = asked
+          const details = { ...rest, ...(grants === undefined ? {} : { granted: grants }) }
+          return audited("user.change", id, change(id, asked), details)
+        },
+        grantAdmin: (email) => audited("user.admin", ({ user }) => user.id, grantAdmin(email))
+      })
     })
   )
 }

@@ -11,6 +11,7 @@ import { type SettingsShape } from "../Settings.ts"
 import { Challenges, type OAuthFlow } from "../store/Challenges.ts"
 import { Arrivals } from "./Arrivals.ts"
 import { destinationOf } from "./Destination.ts"
+import { refusedCredential } from "./Audit.ts"
 import { sameHash } from "./KeySecret.ts"
 import { orUnavailable } from "./OrUnavailable.ts"
 import { Pepper } from "./Pepper.ts"
@@ -157,8 +158,9 @@ export class OAuthSignIn extends Context.Service<
         }) {
           yield* known(provider)
           const state = returned.searchParams.get("state") ?? ""
-          const flow = yield* take(provider, state, browserSecrets)
-          const result = yield* Effect.result(signIn(flow, returned, state, userAgent))
+          const seen = refusedCredential("identity_provider")
+          const flow = yield* seen(take(provider, state, browserSecrets))
+          const result = yield* Effect.result(seen(signIn(flow, returned, state, userAgent)))
           return { redirectTo: flow.redirectTo, result } satisfies FlowEnded
         })
 

@@ -9,6 +9,7 @@ import { type Grants, type UserRecord } from "../domain/User.ts"
 import { type KeyPatch } from "../store/KeyRepo.ts"
 import { Accounts, type IssuedKey, type KeyView, type NewKey } from "./Accounts.ts"
 import { areScopesWithin, corrections, isTierWithin, type KeyBook, remainingOf } from "./Allowance.ts"
+import { audit } from "./Audit.ts"
 import { Members } from "./Members.ts"
 import { SignInLimits } from "./SignInLimits.ts"
 import { type UsageFigures, type UsageQuery, UsageReports } from "./UsageReports.ts"
@@ -145,7 +146,9 @@ export class Portal extends Context.Service<
           const others = books.filter((book) => book.key.id !== keyId)
           return [[keyId, { ...patch, monthlyBudgetNano: yield* budgetWithin(grants, others, wanted) }] as const]
         })
-        yield* accounts.changeWithin(user.id, decide)
+        yield* Effect.tapError(accounts.changeWithin(user.id, decide), ({ reason }) =>
+          audit({ action: "key.change", target: user.id, outcome: "refused", details: { cause: reason._tag } })
+        )
         return yield* accounts.get(keyId)
       })
 

@@ -12,6 +12,7 @@ import { type SessionRecord, type UserRecord } from "../domain/User.ts"
 import { Sessions } from "../store/Sessions.ts"
 import { Users } from "../store/Users.ts"
 import { AccessTokens } from "./AccessTokens.ts"
+import { audit, audited, refusedCredential } from "./Audit.ts"
 import { orUnavailable } from "./OrUnavailable.ts"
 import { Pepper } from "./Pepper.ts"
 
@@ -140,9 +141,12 @@ export class SessionTokens extends Context.Service<
           const { outcome, session } = rotated.value
           yield* forget(session.id)
           if (outcome === "reused") {
-            yield* Effect.logWarning("a refresh token was used a second time; its session is over").pipe(
-              Effect.annotateLogs({ session: session.id, user: session.userId })
-            )
+            yield* audit({
+              action: "session.reuse",
+              target: session.id,
+              outcome: "refused",
+              details: { user: session.userId }
+            })
           }
           if (outcome === "reused" || outcome === "ended") return yield* refused
           const user = yield* orUnavailable(users.get(session.userId))
@@ -154,6 +158,12 @@ export class SessionTokens extends Context.Service<
         const endSession = Effect.fnUntraced(function* (session: SessionRecord) {
           yield* orUnavailable(sessions.revoke(session.id, session.userId, yield* Clock.currentTimeMillis))
           yield* forget(session.id)
+          yield* audit({
+            action: "session.end",
+            target: session.id,
+            outcome: "done",
+            details: { user: session.userId }
+          })
         })
 
         const end = Effect.fn("SessionTokens.end")(function* (token: string) {
@@ -193,7 +203,19 @@ export class SessionTokens extends Context.Service<
           yield* forget(sessionId)
         })
 
-        return SessionTokens.of({ begin, refresh, end, authenticate, authenticateNow, forgetAll, list, revoke })
+        return SessionTokens.of({
+          begin: (options) => {
+            const details = { user: options.user.id, signed_in_by: options.signedInBy }
+            return audited("session.begin", ({ session }) => session.id, begin(options), details)
+          },
+          refresh: (token) => refusedCredential("refresh_token")(refresh(token)),
+          revoke: (userId, sessionId) => audited("session.end", sessionId, revoke(userId, sessionId), { user: userId }),
+          end,
+          authenticate,
+          authenticateNow,
+          forgetAll,
+          list
+        })
       })
     )
 }

@@ -9,6 +9,9 @@ import { Limits } from "../store/Limits.ts"
 import { orUnavailable } from "./OrUnavailable.ts"
 import { Pepper } from "./Pepper.ts"
 
+const WRONG_ADMIN_KEYS_PER_MINUTE = 10
+/** How many networks are remembered as shut, by each process. */
+const SHUT_NETWORKS = 10_000
 const UNBOUNDED = 1_000_000_000
 
 export class SignInLimits extends Context.Service<
@@ -19,6 +22,10 @@ export class SignInLimits extends Context.Service<
     readonly byDestination: (destination: string, perMinute: number) => Effect.Effect<void, GatewayError>
     readonly byUser: (kind: string, userId: string, perMinute: number) => Effect.Effect<void, GatewayError>
     readonly global: (kind: string, perMinute: number) => Effect.Effect<void, GatewayError>
+    /** Refuses a network address from which too many wrong admin keys came. */
+    readonly mayTryAdminKey: (address: string) => Effect.Effect<void, GatewayError>
+    /** One more wrong admin key from a network address; refuses it when it was one too many. */
+    readonly wrongAdminKey: (address: string) => Effect.Effect<void, GatewayError>
   }
 >()("tollgate/gateway/SignInLimits") {
   static readonly layer = Layer.effect(
@@ -43,7 +50,31 @@ export class SignInLimits extends Context.Service<
         }
       })
 
+      /** Networks whose admin keys are not looked at, until when; the oldest leave first. */
+      const shut = new Map<string, number>()
+
+      const mayTryAdminKey = Effect.fnUntraced(function* (address: string) {
+        const leftMs = (shut.get(networkOf(address)) ?? 0) - (yield* Clock.currentTimeMillis)
+        if (leftMs > 0) return yield* gatewayError(new SignInLimited({ retryAfterMs: leftMs }))
+      })
+
+      const wrongAdminKey = Effect.fnUntraced(function* (address: string) {
+        const network = networkOf(address)
+        const nowMs = yield* Clock.currentTimeMillis
+        yield* Effect.tapError(take(`admin:address:${network}`, WRONG_ADMIN_KEYS_PER_MINUTE), ({ reason }) =>
+          Effect.sync(() => {
+            if (reason._tag !== "SignInLimited") return
+            shut.delete(network)
+            shut.set(network, nowMs + reason.retryAfterMs)
+            const [oldest] = shut.size > SHUT_NETWORKS ? shut.keys() : []
+            if (oldest !== undefined) shut.delete(oldest)
+          })
+        )
+      })
+
       return {
+        mayTryAdminKey,
+        wrongAdminKey,
         byAddress: (kind, address, perMinute) => take(`${kind}:address:${networkOf(address)}`, perMinute),
         byDestination: (destination, perMinute) =>
           Effect.flatMap(pepper.hash("destination", destination), (hash) => take(`destination:${hash}`, perMinute)),

@@ -15,6 +15,7 @@ import { Members } from "../gateway/Members.ts"
 import { OAuthSignIn } from "../gateway/OAuthSignIn.ts"
 import { SessionTokens, type TokenPair } from "../gateway/SessionTokens.ts"
 import { type SettingsShape } from "../Settings.ts"
+import { makeActing } from "./Acting.ts"
 import { clientAddress, isLocal } from "./ClientAddress.ts"
 import { guard } from "./Failure.ts"
 import { userWire } from "./Me.ts"
@@ -43,6 +44,8 @@ export const layer = (auth: SettingsShape["auth"]) =>
       const publicUrl = auth.issuer ?? urlOf(yield* HttpServer.HttpServer)
       const addressOf = clientAddress(auth.trustedProxies)
       const cookieSeconds = auth.sessionDays * 86_400
+      const acting = makeActing(auth.trustedProxies)
+      const run = <A, R>(handler: Effect.Effect<A, GatewayError, R>) => guard(acting(handler, "nobody", null))
 
       const ownRequest = Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) =>
         isOwnSite(request, publicUrl) ? Effect.succeed(request) : Effect.fail(gatewayError(new ForeignSite()))
@@ -79,7 +82,7 @@ export const layer = (auth: SettingsShape["auth"]) =>
 
       return handlers.handleAll({
         start: ({ params, payload }) =>
-          guard(
+          run(
             Effect.gen(function* () {
               const request = yield* ownRequest
               const started = yield* codes.start({
@@ -98,7 +101,7 @@ export const layer = (auth: SettingsShape["auth"]) =>
           ),
 
         verify: ({ params, payload }) =>
-          guard(
+          run(
             Effect.gen(function* () {
               const request = yield* ownRequest
               const pair = yield* codes.verify({
@@ -114,7 +117,7 @@ export const layer = (auth: SettingsShape["auth"]) =>
           ),
 
         refresh: ({ payload }) =>
-          guard(
+          run(
             Effect.gen(function* () {
               const request = yield* ownRequest
               const [given, kept] = [payload?.refresh_token ?? null, SignInCookies.refreshCookie(request.cookies)]
@@ -125,7 +128,7 @@ export const layer = (auth: SettingsShape["auth"]) =>
           ),
 
         logout: ({ payload }) =>
-          guard(
+          run(
             Effect.gen(function* () {
               const request = yield* ownRequest
               const [given, kept] = [payload?.refresh_token ?? null, SignInCookies.refreshCookie(request.cookies)]
@@ -136,7 +139,7 @@ export const layer = (auth: SettingsShape["auth"]) =>
           ),
 
         authorize: ({ params, query }) =>
-          guard(
+          run(
             Effect.gen(function* () {
               const request = yield* HttpServerRequest.HttpServerRequest
               const { authorizationUrl, browserSecret, expiresInSeconds, state } = yield* flows.start({
@@ -157,7 +160,7 @@ export const layer = (auth: SettingsShape["auth"]) =>
           ),
 
         callback: ({ params }) =>
-          guard(
+          run(
             Effect.gen(function* () {
               const request = yield* HttpServerRequest.HttpServerRequest
               const at = request.url.indexOf("?")
@@ -174,7 +177,7 @@ export const layer = (auth: SettingsShape["auth"]) =>
           ),
 
         mailbox: () =>
-          guard(
+          run(
             Effect.gen(function* () {
               const request = yield* HttpServerRequest.HttpServerRequest
               if (mailbox.read === null || !isLocal(request)) {

@@ -13,43 +13,58 @@ import {
 import { AdminRequired, AdminUnauthenticated, gatewayError, type GatewayError, ScopeMissing } from "../domain/Errors.ts"
 import { type Scope } from "../domain/Key.ts"
 import { Accounts } from "../gateway/Accounts.ts"
+import { refusedCredential } from "../gateway/Audit.ts"
 import { sameSecret } from "../gateway/KeySecret.ts"
 import { type Caller } from "../gateway/Order.ts"
+import { SignInLimits } from "../gateway/SignInLimits.ts"
 import { SessionTokens } from "../gateway/SessionTokens.ts"
 import { makeActing } from "./Acting.ts"
+import { clientAddress } from "./ClientAddress.ts"
 import { CurrentRequest } from "./CurrentRequest.ts"
-import { errorResponse } from "./Failure.ts"
+import { errorResponse, rejected } from "./Failure.ts"
 
-const refuse = (error: GatewayError) => Effect.map(CurrentRequest, ({ requestId }) => errorResponse(error, requestId))
-
-export const layer = Layer.effect(
-  Authorization,
-  Effect.gen(function* () {
-    const accounts = yield* Accounts
-
-    const admit = Effect.fnUntraced(function* <E, R>(
-      httpEffect: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>,
-      credential: string,
-      endpoint: HttpApiEndpoint.Top
-    ) {
-      const scope = Context.get(endpoint.annotations, RequiredScope)
-      const found = yield* accounts
-        .authenticate(credential)
-        .pipe(scope === null ? identity : Effect.tap((caller) => withScope(caller, scope)), Effect.result)
-      if (found._tag === "Failure") return yield* refuse(found.failure)
-      return yield* Effect.provideService(httpEffect, CurrentKey, found.success)
-    })
-
-    // The schemes are tried in turn until one answers: the first looks at both carriers.
-    return Authorization.of({
-      bearer: (httpEffect, { endpoint }) =>
-        Effect.flatMap(HttpServerRequest.HttpServerRequest, ({ headers }) =>
-          admit(httpEffect, credentialOf(headers), endpoint)
-        ),
-      apiKey: (httpEffect, { credential, endpoint }) => admit(httpEffect, Redacted.value(credential), endpoint)
-    })
+/** Answers that a credential opens nothing. What was no credential at all, or could not be looked up, is no news for the trail. */
+const makeRefusing = (trustedProxies: ReadonlyArray<string>) => {
+  const acting = makeActing(trustedProxies)
+  return Effect.fnUntraced(function* (error: GatewayError, credential: string, sent: string) {
+    const state = yield* CurrentRequest
+    rejected(state, error)
+    const isNews = sent !== "" && error.reason._tag !== "DependencyUnavailable"
+    if (isNews) yield* acting(Effect.ignore(refusedCredential(credential)(Effect.fail(error))), "nobody", null)
+    return errorResponse(error, state.requestId)
   })
-)
+}
+
+export const layer = (trustedProxies: ReadonlyArray<string>) =>
+  Layer.effect(
+    Authorization,
+    Effect.gen(function* () {
+      const accounts = yield* Accounts
+      const refuse = makeRefusing(trustedProxies)
+
+      const admit = Effect.fnUntraced(function* <E, R>(
+        httpEffect: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>,
+        credential: string,
+        endpoint: HttpApiEndpoint.Top
+      ) {
+        const scope = Context.get(endpoint.annotations, RequiredScope)
+        const found = yield* accounts
+          .authenticate(credential)
+          .pipe(scope === null ? identity : Effect.tap((caller) => withScope(caller, scope)), Effect.result)
+        if (found._tag === "Failure") return yield* refuse(found.failure, "api_key", credential)
+        return yield* Effect.provideService(httpEffect, CurrentKey, found.success)
+      })
+
+      // The schemes are tried in turn until one answers: the first looks at both carriers.
+      return Authorization.of({
+        bearer: (httpEffect, { endpoint }) =>
+          Effect.flatMap(HttpServerRequest.HttpServerRequest, ({ headers }) =>
+            admit(httpEffect, credentialOf(headers), endpoint)
+          ),
+        apiKey: (httpEffect, { credential, endpoint }) => admit(httpEffect, Redacted.value(credential), endpoint)
+      })
+    })
+  )
 
 /** The bearer, or the other carrier where there is no `authorization`; empty when there is none of them. */
 export const credentialOf = (headers: Headers.Headers): string => {
@@ -64,10 +79,12 @@ export const layerSession = (trustedProxies: ReadonlyArray<string>) =>
     Effect.gen(function* () {
       const sessions = yield* SessionTokens
       const acting = makeActing(trustedProxies)
+      const refuse = makeRefusing(trustedProxies)
       return SessionAuthorization.of({
         session: Effect.fnUntraced(function* (httpEffect, { credential }) {
-          const found = yield* Effect.result(sessions.authenticate(Redacted.value(credential)))
-          if (found._tag === "Failure") return yield* refuse(found.failure)
+          const token = Redacted.value(credential)
+          const found = yield* Effect.result(sessions.authenticate(token))
+          if (found._tag === "Failure") return yield* refuse(found.failure, "session", token)
           const known = Effect.provideService(httpEffect, CurrentUser, found.success)
           return yield* acting(known, "user", found.success.user.id)
         })
@@ -81,15 +98,25 @@ export const layerAdmin = (adminKey: Redacted.Redacted, trustedProxies: Readonly
     AdminAuthorization,
     Effect.gen(function* () {
       const sessions = yield* SessionTokens
+      const rates = yield* SignInLimits
       const acting = makeActing(trustedProxies)
+      const refuse = makeRefusing(trustedProxies)
+      const addressOf = clientAddress(trustedProxies)
 
-      const byKey = <E, R>(
+      const byKey = Effect.fnUntraced(function* <E, R>(
         httpEffect: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>,
         credential: Redacted.Redacted
-      ) =>
-        sameSecret(Redacted.value(credential), Redacted.value(adminKey))
-          ? acting(httpEffect, "admin_key", null)
-          : refuse(gatewayError(new AdminUnauthenticated()))
+      ) {
+        const sent = Redacted.value(credential)
+        if (sent === "") return yield* refuse(gatewayError(new AdminUnauthenticated()), "admin_key", sent)
+        const address = addressOf(yield* HttpServerRequest.HttpServerRequest)
+        const shut = yield* Effect.result(rates.mayTryAdminKey(address))
+        if (shut._tag === "Failure") return yield* refuse(shut.failure, "admin_key", sent)
+        if (sameSecret(sent, Redacted.value(adminKey))) return yield* acting(httpEffect, "admin_key", null)
+        const counted = yield* Effect.result(rates.wrongAdminKey(address))
+        const error = counted._tag === "Failure" ? counted.failure : gatewayError(new AdminUnauthenticated())
+        return yield* refuse(error, "admin_key", sent)
+      })
 
       const bySession = Effect.fnUntraced(function* <E, R>(
         httpEffect: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>,
@@ -98,10 +125,13 @@ export const layerAdmin = (adminKey: Redacted.Redacted, trustedProxies: Readonly
         const found = yield* Effect.result(sessions.authenticateNow(credential))
         if (found._tag === "Failure") {
           const isRefusal = found.failure.reason._tag === "SignInRefused"
-          return yield* refuse(isRefusal ? gatewayError(new AdminUnauthenticated()) : found.failure)
+          const error = isRefusal ? gatewayError(new AdminUnauthenticated()) : found.failure
+          return yield* refuse(error, "admin_session", credential)
         }
         const { user } = found.success
-        if (user.role !== "admin") return yield* refuse(gatewayError(new AdminRequired()))
+        if (user.role !== "admin") {
+          return yield* refuse(gatewayError(new AdminRequired()), "admin_session", credential)
+        }
         return yield* acting(httpEffect, "admin", user.id)
       })
 

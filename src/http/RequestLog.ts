@@ -14,11 +14,15 @@ export type RequestLog = (state: RequestState, ended: EndedRequest, traceId: str
 /** For requests that are asked for again and again by machines. */
 const quiet = /^\/(?:health|metrics|console|docs|openapi)/
 
+/** What the admin key opens. */
+const administration = /^\/v1\/(?:admin|keys)\b/
+
 /** As verbose as the context in which it is made. */
 export const make: Effect.Effect<RequestLog> = Effect.map(References.MinimumLogLevel, (minimum) => {
   const heard = (level: LogLevel.LogLevel) => !LogLevel.isGreaterThan(minimum, level)
   return (state, ended, traceId) => {
-    const level = ended.status >= 500 ? "Warn" : quiet.test(ended.route) ? "Debug" : "Info"
+    const isNoAdmin = state.address !== null && ended.status === 401 && administration.test(ended.route)
+    const level = ended.status >= 500 || isNoAdmin ? "Warn" : quiet.test(ended.route) ? "Debug" : "Info"
     return heard(level)
       ? Effect.annotateLogs(Effect.logWithLevel(level)("request"), fieldsOf(state, ended, traceId))
       : Effect.void
@@ -26,7 +30,7 @@ export const make: Effect.Effect<RequestLog> = Effect.map(References.MinimumLogL
 })
 
 const fieldsOf = (
-  { errorType, facts, requestId }: RequestState,
+  { address, errorType, facts, requestId }: RequestState,
   { durationMs, method, rejection, route, status }: EndedRequest,
   traceId: string | null
 ): Readonly<Record<string, unknown>> => {
@@ -38,6 +42,7 @@ const fieldsOf = (
     method,
     route,
     status,
+    ...(address === null ? {} : { address }),
     latency_ms: Math.round(durationMs * 1000) / 1000,
     ...(errorType === null ? {} : { error_type: errorType }),
     ...(rejection === null ? {} : { rejected_by: rejection }),

@@ -89,7 +89,7 @@ export const signInWireOf = (reason: SignInReason): Wire => {
         status: 429,
         type: "rate_limit_exceeded",
         code: "sign_in_limit_exceeded",
-        message: "Too many attempts to sign in. Retry after the time in Retry-After.",
+        message: "Too many attempts to sign in, or with wrong admin keys. Retry after the time in Retry-After.",
         retryable: true,
         retryAfterMs: reason.retryAfterMs
       }
