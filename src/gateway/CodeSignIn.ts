@@ -26,7 +26,7 @@ import { sameHash } from "./KeySecret.ts"
 import { orUnavailable } from "./OrUnavailable.ts"
 import { Pepper } from "./Pepper.ts"
 import { SessionTokens, type TokenPair } from "./SessionTokens.ts"
-import { SignInLimits } from "./SignInLimits.ts"
+import { SignInLimits, widestNetworkOf } from "./SignInLimits.ts"
 
 export interface Started {
   readonly challengeId: string
@@ -41,6 +41,8 @@ const RESEND_AFTER_SECONDS = 60
 const ATTEMPTS = 5
 const VERIFIES_PER_ADDRESS_MINUTE = 30
 const HOUR_MS = 3_600_000
+/** How many networks' measures of codes there are for one destination in all. */
+const OTHER_NETWORKS = 10
 /** Codes that are on their way at the same time. */
 const SENDERS = 16
 /** How long a stop waits for codes that are on their way. */
@@ -109,15 +111,21 @@ export class CodeSignIn extends Context.Service<
           return destination.value
         })
 
-        /** Cheapest to exhaust comes last: who is refused for himself takes nothing from the others. */
+        /**
+         * Cheapest to exhaust comes last: who is refused for himself takes nothing from the others. What other networks ask for a destination
+         * hardly counts: beyond a network's own measure their codes have one attempt each, and only ten times the measure is too much.
+         */
         const limit = Effect.fnUntraced(function* (destination: string, address: string, nowMs: number) {
           yield* rates.byAddress("start", address, limits.perAddressMinute)
-          yield* rates.byDestination(destination, 60 / RESEND_AFTER_SECONDS)
-          const sent = yield* orUnavailable(challenges.countSince(destination, nowMs - HOUR_MS))
-          if (sent >= limits.perDestinationHour) {
-            return yield* gatewayError(new SignInLimited({ retryAfterMs: HOUR_MS / limits.perDestinationHour }))
+          yield* rates.byDestination(destination, address, 60 / RESEND_AFTER_SECONDS)
+          const networkHash = yield* pepper.hash("network", widestNetworkOf(address))
+          const sent = yield* orUnavailable(challenges.countSince(destination, networkHash, nowMs - HOUR_MS))
+          const measure = limits.perDestinationHour
+          if (sent.ofNetwork >= measure || sent.all >= measure * OTHER_NETWORKS) {
+            return yield* gatewayError(new SignInLimited({ retryAfterMs: HOUR_MS / measure }))
           }
-          yield* rates.global("start", limits.globalMinute)
+          yield* rates.global("start", address, limits.globalMinute)
+          return { networkHash, attemptsTaken: sent.all >= measure ? ATTEMPTS - 1 : 0 }
         })
 
         const start = Effect.fn("CodeSignIn.start")(function* ({
@@ -131,10 +139,11 @@ export class CodeSignIn extends Context.Service<
         }) {
           const destination = yield* readDestination(channel, typed)
           const nowMs = yield* Clock.currentTimeMillis
-          yield* limit(destination, address, nowMs)
+          const allowed = yield* limit(destination, address, nowMs)
           const code = String(randomInt(1_000_000)).padStart(6, "0")
           const id = ids.next("chl", nowMs)
           const challenge = {
+            ...allowed,
             id,
             channel,
             destination,

@@ -9,7 +9,7 @@ import { Vault } from "../store/Vault.ts"
 import { orUnavailable } from "./OrUnavailable.ts"
 
 /** What a hash is of; the same text hashes to something else for another purpose. */
-export type Purpose = "code" | "state" | "browser" | "refresh" | "refresh-successor" | "destination"
+export type Purpose = "code" | "state" | "browser" | "refresh" | "refresh-successor" | "destination" | "network"
 
 export class Pepper extends Context.Service<
   Pepper,

@@ -17,11 +17,23 @@ const UNBOUNDED = 1_000_000_000
 export class SignInLimits extends Context.Service<
   SignInLimits,
   {
-    /** One more of `kind` from a network address; IPv6 counts by the /64 that a subscriber has. */
+    /**
+     * One more of `kind` from a network address. An IPv6 address counts by its /64, which a subscriber has, and more widely by its /56 and /48,
+     * which some have.
+     */
     readonly byAddress: (kind: string, address: string, perMinute: number) => Effect.Effect<void, GatewayError>
-    readonly byDestination: (destination: string, perMinute: number) => Effect.Effect<void, GatewayError>
+    /** One more for a destination from a network, which is an IPv4 address or a /48. */
+    readonly byDestination: (
+      destination: string,
+      address: string,
+      perMinute: number
+    ) => Effect.Effect<void, GatewayError>
     readonly byUser: (kind: string, userId: string, perMinute: number) => Effect.Effect<void, GatewayError>
-    readonly global: (kind: string, perMinute: number) => Effect.Effect<void, GatewayError>
+    /**
+     * One more of all. A fifth of it is kept for networks that come for the first time in a minute, so that a few of them cannot use up
+     * everybody's.
+     */
+    readonly global: (kind: string, address: string, perMinute: number) => Effect.Effect<void, GatewayError>
     /** Refuses a network address from which too many wrong admin keys came. */
     readonly mayTryAdminKey: (address: string) => Effect.Effect<void, GatewayError>
     /** One more wrong admin key from a network address; refuses it when it was one too many. */
@@ -75,11 +87,24 @@ export class SignInLimits extends Context.Service<
       return {
         mayTryAdminKey,
         wrongAdminKey,
-        byAddress: (kind, address, perMinute) => take(`${kind}:address:${networkOf(address)}`, perMinute),
-        byDestination: (destination, perMinute) =>
-          Effect.flatMap(pepper.hash("destination", destination), (hash) => take(`destination:${hash}`, perMinute)),
+        byAddress: (kind, address, perMinute) =>
+          Effect.forEach(
+            networksOf(address),
+            (network, wider) => take(`${kind}:address:${network}`, perMinute * 2 ** wider),
+            { discard: true }
+          ),
+        byDestination: (destination, address, perMinute) =>
+          Effect.flatMap(pepper.hash("destination", `${destination} ${widestNetworkOf(address)}`), (hash) =>
+            take(`destination:${hash}`, perMinute)
+          ),
         byUser: (kind, userId, perMinute) => take(`${kind}:user:${userId}`, perMinute),
-        global: (kind, perMinute) => take(`${kind}:global`, perMinute)
+        global: Effect.fnUntraced(function* (kind, address, perMinute) {
+          const kept = Math.floor(perMinute / 5)
+          const first = yield* Effect.result(take(`${kind}:first:${widestNetworkOf(address)}`, 1))
+          const common = take(`${kind}:global`, perMinute - kept)
+          if (first._tag === "Failure" || kept === 0) return yield* common
+          yield* Effect.catch(common, () => take(`${kind}:reserve`, kept))
+        })
       }
     })
   )
@@ -87,6 +112,23 @@ export class SignInLimits extends Context.Service<
 
 /** An IPv6 address as its first four groups, an IPv4 address as it is, also where it is written inside an IPv6 one. */
 export const networkOf = (address: string): string => {
+  const groups = groupsOf(address)
+  return typeof groups === "string" ? groups : groups.join(":")
+}
+
+/** The same, and of an IPv6 address its /56 and its /48 too. */
+export const networksOf = (address: string): ReadonlyArray<string> => {
+  const groups = groupsOf(address)
+  if (typeof groups === "string") return [groups]
+  const [first, second, third, fourth = "0"] = groups
+  const site = [first, second, third].join(":")
+  return [groups.join(":"), `${site}:${Math.floor(Number.parseInt(fourth, 16) / 256).toString(16)}/56`, `${site}/48`]
+}
+
+export const widestNetworkOf = (address: string): string => networksOf(address).at(-1) ?? address
+
+/** The first four groups of an IPv6 address; an address of another kind as it is. */
+const groupsOf = (address: string): string | ReadonlyArray<string> => {
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1]
   if (mapped !== undefined) return mapped
   if (!isIPv6(address)) return address
@@ -94,8 +136,5 @@ export const networkOf = (address: string): string => {
   const front = head === "" ? [] : head.split(":")
   const back = tail === "" ? [] : tail.split(":")
   const zeros = Array.from({ length: Math.max(0, 8 - front.length - back.length) }, () => "0")
-  return [...front, ...zeros, ...back]
-    .slice(0, 4)
-    .map((group) => group.replace(/^0+(?=.)/, ""))
-    .join(":")
+  return [...front, ...zeros, ...back].slice(0, 4).map((group) => group.replace(/^0+(?=.)/, ""))
 }

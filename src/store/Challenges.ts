@@ -14,6 +14,10 @@ export interface CodeChallenge {
   /** An address, or a number in E.164. */
   readonly destination: string
   readonly codeHash: string
+  /** A keyed hash of the network that asked for it. */
+  readonly networkHash: string
+  /** How many attempts it is short of, from the beginning. */
+  readonly attemptsTaken: number
   readonly createdAtMs: number
   readonly expiresAtMs: number
 }
@@ -34,8 +38,12 @@ export class Challenges extends Context.Service<
   Challenges,
   {
     readonly open: (challenge: CodeChallenge) => Effect.Effect<void, StoreError>
-    /** How many codes were made for a destination since a moment. */
-    readonly countSince: (destination: string, sinceMs: number) => Effect.Effect<number, StoreError>
+    /** How many codes were made for a destination since a moment: by everybody, and by one network. */
+    readonly countSince: (
+      destination: string,
+      networkHash: string,
+      sinceMs: number
+    ) => Effect.Effect<{ readonly all: number; readonly ofNetwork: number }, StoreError>
     /** Takes one of a challenge's attempts. None when there is none left, or no such challenge, or it is over or used. */
     readonly attempt: (options: {
       readonly id: string

@@ -13,13 +13,17 @@ export const makeChallengesMemory = (): Challenges["Service"] => {
 
   return {
     open: (challenge) =>
-      Effect.sync(() => void codes.set(challenge.id, { ...challenge, attempts: 0, consumed: false })),
-
-    countSince: (destination, sinceMs) =>
       Effect.sync(
-        () =>
-          [...codes.values()].filter((code) => code.destination === destination && code.createdAtMs >= sinceMs).length
+        () => void codes.set(challenge.id, { ...challenge, attempts: challenge.attemptsTaken, consumed: false })
       ),
+
+    countSince: (destination, networkHash, sinceMs) =>
+      Effect.sync(() => {
+        const all = [...codes.values()].filter(
+          (code) => code.destination === destination && code.createdAtMs >= sinceMs
+        )
+        return { all: all.length, ofNetwork: all.filter((code) => code.networkHash === networkHash).length }
+      }),
 
     attempt: ({ channel, id, maxAttempts, nowMs }) =>
       Effect.sync(() => {

@@ -22,22 +22,26 @@ export const makeChallengesSql: Effect.Effect<Challenges["Service"], never, PgCl
     const flowColumns = sql.literal(columnList(flowTable.columns))
 
     return {
-      open: Effect.fn("Challenges.open")(({ channel, codeHash, createdAtMs, destination, expiresAtMs, id }) =>
-        Effect.asVoid(
+      open: Effect.fn("Challenges.open")((challenge) => {
+        const { attemptsTaken, channel, codeHash, createdAtMs, destination, expiresAtMs, id, networkHash } = challenge
+        return Effect.asVoid(
           guard(
-            sql`INSERT INTO sign_in_codes (id, channel, destination, code_hash, attempts, created_at_ms, expires_at_ms)
-                VALUES (${id}, ${channel}, ${destination}, ${codeHash}, 0, ${createdAtMs}::bigint, ${expiresAtMs}::bigint)`
+            sql`INSERT INTO sign_in_codes
+                  (id, channel, destination, code_hash, network_hash, attempts, created_at_ms, expires_at_ms)
+                VALUES (${id}, ${channel}, ${destination}, ${codeHash}, ${networkHash}, ${attemptsTaken}::integer,
+                  ${createdAtMs}::bigint, ${expiresAtMs}::bigint)`
           )
         )
-      ),
+      }),
 
-      countSince: Effect.fn("Challenges.countSince")((destination, sinceMs) =>
+      countSince: Effect.fn("Challenges.countSince")((destination, networkHash, sinceMs) =>
         Effect.map(
           guard(
-            sql<{ readonly codes: number }>`SELECT count(*) AS codes FROM sign_in_codes
-              WHERE destination = ${destination} AND created_at_ms >= ${sinceMs}::bigint`
+            sql<{ readonly codes: number; readonly of_network: number }>`
+              SELECT count(*) AS codes, count(*) FILTER (WHERE network_hash = ${networkHash}) AS of_network
+              FROM sign_in_codes WHERE destination = ${destination} AND created_at_ms >= ${sinceMs}::bigint`
           ),
-          (rows) => rows[0]?.codes ?? 0
+          ([row]) => ({ all: row?.codes ?? 0, ofNetwork: row?.of_network ?? 0 })
         )
       ),
 

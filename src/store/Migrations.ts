@@ -15,6 +15,7 @@ import notices from "./migrations/0009_notices.ts"
 import generationIndexes from "./migrations/0010_generation_indexes.ts"
 import generationArchive from "./migrations/0011_generation_archive.ts"
 import ledgerReplays from "./migrations/0012_ledger_replays.ts"
+import signInNetworks from "./migrations/0014_sign_in_networks.ts"
 import { databaseError, isUnavailable } from "./SqlFault.ts"
 import { type StoreError } from "./StoreError.ts"
 
@@ -32,7 +33,8 @@ const run = Migrator.make({})({
     "0009_notices": notices,
     "0010_generation_indexes": generationIndexes,
     "0011_generation_archive": generationArchive,
-    "0012_ledger_replays": ledgerReplays
+    "0012_ledger_replays": ledgerReplays,
+    "0014_sign_in_networks": signInNetworks
   }),
   table: "tollgate_migrations"
 })

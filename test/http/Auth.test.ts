@@ -8,6 +8,8 @@ import { type SentRequest, TestApp } from "../support/TestApp.ts"
 
 const app = TestApp.layer({ providers: [] })
 
+const trustedProxies = ["127.0.0.0/8", "::1/128"]
+
 const ask = (path: string, request?: SentRequest) =>
   Effect.gen(function* () {
     const { send } = yield* TestApp
@@ -119,20 +121,21 @@ it.effect("a code cannot be guessed by many at once: five guesses count, whichev
     const right = yield* guess(code, 99)
     assert.deepStrictEqual([right.status, right.body.error.code], [401, "invalid_code"])
 
-    // Another code for each guess: five an hour, and then none, whoever asks for them.
-    const others = yield* Effect.forEach(Array.from({ length: 6 }), (_, index) =>
-      Effect.andThen(
-        TestClock.adjust("1 minute"),
-        ask("/auth/register/email/start", {
-          body: { email: "victim@example.com" },
-          headers: { "x-forwarded-for": `203.0.113.${index}` }
-        })
-      )
+    // Another code for each guess: four more of the hour have five attempts each, and beyond them one.
+    const attempts = yield* Effect.forEach(Array.from({ length: 6 }), (_, index) =>
+      Effect.gen(function* () {
+        yield* TestClock.adjust("1 minute")
+        const headers = { "x-forwarded-for": `203.0.113.${index}` }
+        const started = yield* ask("/auth/register/email/start", { body: { email: "victim@example.com" }, headers })
+        const [letter] = yield* letters
+        const wrong = letter.code === "000000" ? "000001" : "000000"
+        const tried = (code: string) =>
+          ask("/auth/register/email/verify", { body: { challenge_id: started.body.challenge_id, code }, headers })
+        yield* tried(wrong)
+        return (yield* tried(letter.code)).status
+      })
     )
-    assert.deepStrictEqual(
-      others.map(({ status }) => status),
-      [200, 200, 200, 200, 429, 429]
-    )
+    assert.deepStrictEqual(attempts, [200, 200, 200, 200, 401, 401])
   }).pipe(
     Effect.provide(
       TestApp.layer({ providers: [], settings: { auth: { ...noSignIn, trustedProxies: ["127.0.0.0/8", "::1/128"] } } })
@@ -230,6 +233,72 @@ it.effect(
       )
       assert.deepStrictEqual(statuses, [...Array.from({ length: 10 }, () => 200), 429, 429])
     }).pipe(Effect.provide(app))
+)
+
+it.effect(
+  "nobody is kept from a code by others that ask for one for his address, from however many networks of a few",
+  () =>
+    Effect.gen(function* () {
+      const startFrom = (address: string, email = "victim@example.com") =>
+        ask("/auth/register/email/start", { body: { email }, headers: { "x-forwarded-for": address } })
+      const own = yield* startFrom("198.51.100.1")
+      const [{ code }] = yield* letters
+      // Eight networks, one of them an IPv6 site with many addresses, each ask as often as they may.
+      const networks = [1, 2, 3, 4, 5, 6, 7].map((n) => () => `203.0.113.${n}`)
+      const site = (round: number) => `2001:db8:1:${round}::1`
+      for (let round = 0; round < 6; round++) {
+        yield* TestClock.adjust("1 minute")
+        for (const address of [...networks, site]) yield* startFrom(address(round))
+      }
+      const another = yield* startFrom("198.51.100.1")
+      assert.strictEqual(another.status, 200)
+      const [letter] = yield* letters
+      for (const [challenge_id, one] of [
+        [another.body.challenge_id, letter.code],
+        [own.body.challenge_id, code]
+      ]) {
+        assert.strictEqual((yield* verify(challenge_id, one)).status, 200)
+      }
+      // Their own measure is used up, and the site's is one.
+      assert.strictEqual((yield* startFrom("203.0.113.1")).status, 429)
+      assert.strictEqual((yield* startFrom("2001:db8:1:ffff::1")).status, 429)
+      assert.strictEqual((yield* startFrom("2001:db8:2::1")).status, 200)
+      assert.strictEqual((yield* startFrom("203.0.113.9")).status, 200)
+    }).pipe(Effect.provide(TestApp.layer({ providers: [], settings: { auth: { ...noSignIn, trustedProxies } } })))
+)
+
+it.effect("a few networks do not use up everybody's codes; one site's networks count together", () =>
+  Effect.gen(function* () {
+    let count = 0
+    const startFrom = (address: string) =>
+      Effect.map(
+        ask("/auth/register/email/start", {
+          body: { email: `person${++count}@example.com` },
+          headers: { "x-forwarded-for": address }
+        }),
+        ({ status }) => status
+      )
+    for (const network of [1, 2, 3]) {
+      yield* Effect.forEach(Array.from({ length: 10 }), () => startFrom(`203.0.113.${network}`))
+    }
+    assert.strictEqual(yield* startFrom("203.0.113.4"), 200)
+    assert.strictEqual(yield* startFrom("203.0.113.4"), 429)
+    assert.strictEqual(yield* startFrom("203.0.113.5"), 200)
+    yield* TestClock.adjust("1 minute")
+    // Twenty of a /56, whatever /64 they come from.
+    const statuses = yield* Effect.forEach(Array.from({ length: 24 }), (_, n) => startFrom(`2001:db8:1:a${n % 8}::1`))
+    assert.deepStrictEqual(
+      statuses,
+      Array.from({ length: 24 }, (_, n) => (n < 20 ? 200 : 429))
+    )
+  }).pipe(
+    Effect.provide(
+      TestApp.layer({
+        providers: [],
+        settings: { auth: { ...noSignIn, trustedProxies, limits: { ...noSignIn.limits, globalMinute: 30 } } }
+      })
+    )
+  )
 )
 
 it.effect("codes are bounded for all together, and verifications for a network address", () =>

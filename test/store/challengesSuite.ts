@@ -11,6 +11,8 @@ const challenge = (overrides: Partial<CodeChallenge> = {}): CodeChallenge => ({
   channel: "email",
   destination: `person${count}@example.com`,
   codeHash: "c".repeat(64),
+  networkHash: "mine",
+  attemptsTaken: 0,
   createdAtMs: T0,
   expiresAtMs: T0 + 600_000,
   ...overrides
@@ -45,6 +47,9 @@ export const challengesSuite = (it: Vitest.MethodsNonLive<Challenges>): void => 
           concurrency: "unbounded"
         })
         assert.lengthOf(tried.filter(Option.isSome), 4)
+        const short = challenge({ attemptsTaken: 4 })
+        yield* store.open(short)
+        assert.deepStrictEqual([yield* attempt(short.id), yield* attempt(short.id)].map(Option.isSome), [true, false])
       })
     )
 
@@ -83,9 +88,11 @@ export const challengesSuite = (it: Vitest.MethodsNonLive<Challenges>): void => 
         const store = yield* Challenges
         const destination = "counted@example.com"
         for (const createdAtMs of [T0, T0 + 1, T0 + 2]) yield* store.open(challenge({ destination, createdAtMs }))
-        assert.strictEqual(yield* store.countSince(destination, T0 + 1), 2)
-        assert.strictEqual(yield* store.countSince(destination, T0 + 3), 0)
-        assert.strictEqual(yield* store.countSince("nobody@example.com", 0), 0)
+        yield* store.open(challenge({ destination, networkHash: "another's", createdAtMs: T0 + 2 }))
+        const count = (to: string, sinceMs: number) => store.countSince(to, "mine", sinceMs)
+        assert.deepStrictEqual(yield* count(destination, T0 + 1), { all: 3, ofNetwork: 2 })
+        assert.deepStrictEqual(yield* count(destination, T0 + 3), { all: 0, ofNetwork: 0 })
+        assert.deepStrictEqual(yield* count("nobody@example.com", 0), { all: 0, ofNetwork: 0 })
       })
     )
 
@@ -111,7 +118,7 @@ export const challengesSuite = (it: Vitest.MethodsNonLive<Challenges>): void => 
         yield* store.open(code)
         yield* store.openFlow(ended)
         yield* store.forget(6)
-        assert.strictEqual(yield* store.countSince(code.destination, 0), 0)
+        assert.strictEqual((yield* store.countSince(code.destination, "mine", 0)).all, 0)
         assert.isTrue(Option.isNone(yield* store.takeFlow(ended.stateHash, 0)))
       })
     )
