@@ -24,7 +24,7 @@ import { type GenerationsSettings, keptForEver } from "./settings/GenerationsSec
 import { noPrivacy, unusablePatterns } from "./settings/PrivacySection.ts"
 import { SettingsError } from "./settings/SettingsError.ts"
 import { readFile, type SettingsSource } from "./settings/SettingsSource.ts"
-import { noSignIn, type SignInSettings, unsafeInProduction } from "./settings/SignIn.ts"
+import { inProduction, noSignIn, type SignInSettings, unsafeInProduction } from "./settings/SignIn.ts"
 import { decodeTelemetry, noTelemetry, type TelemetrySettings } from "./settings/Telemetry.ts"
 import { vendorProviders } from "./settings/VendorKeys.ts"
 import { type WebhookSettings } from "./settings/Webhooks.ts"
@@ -262,7 +262,7 @@ const compose = (
     privacy: file.privacy,
     webhooks: file.webhooks,
     telemetry,
-    auth: file.auth ?? defaultSettings.auth
+    auth: env.TOLLGATE_ENV === "production" ? inProduction(file.auth ?? noSignIn) : (file.auth ?? noSignIn)
   }
 }
 

@@ -96,6 +96,31 @@ describe("defaults", () => {
     })
   )
 
+  it.effect("grant new users of a production nothing, unless the file says how much", () =>
+    Effect.gen(function* () {
+      const granted = (file: string, TOLLGATE_ENV = "production") =>
+        Effect.map(Settings.load(sourceOf({ TOLLGATE_ENV }, file)), ({ auth }) => auth.newUsers.monthlyBudgetNano)
+      assert.strictEqual(yield* granted("auth: { channels: [] }"), 0)
+      assert.strictEqual(yield* granted("auth: { channels: [], new_users: { tier: pro } }"), 0)
+      assert.strictEqual(yield* granted("auth: { channels: [], new_users: { monthly_budget_usd: 2 } }"), 2_000_000_000)
+      assert.isNull(yield* granted("auth: { channels: [], new_users: { monthly_budget_usd: null } }"))
+      assert.strictEqual(yield* granted("auth: { channels: [] }", "development"), 1_000_000_000)
+    })
+  )
+
+  it.effect("ask a mail server for STARTTLS, but one of this machine and where the file says so", () =>
+    Effect.gen(function* () {
+      const needed = (email: string) =>
+        Effect.map(Settings.load(sourceOf({}, `auth: { email: ${email} }`)), ({ auth }) => auth.email?.isTlsNeeded)
+      assert.isTrue(yield* needed("{ smtp_url: 'smtp://u:p@mail.example.com:587' }"))
+      assert.isTrue(yield* needed("{ smtp_url: 'smtp://mail.example.com', starttls: required }"))
+      assert.isFalse(yield* needed("{ smtp_url: 'smtp://mail.example.com', starttls: if_offered }"))
+      for (const host of ["localhost", "127.0.0.1:25", "[::1]"]) {
+        assert.isFalse(yield* needed(`{ smtp_url: 'smtp://${host}' }`), host)
+      }
+    })
+  )
+
   it.effect("log pretty on a terminal only", () =>
     Effect.gen(function* () {
       const terminal = { isTerminal: true }
@@ -495,7 +520,12 @@ describe("the example file", () => {
         ...defaultSettings.auth,
         issuer: "https://gateway.example.com",
         oauth: { google: { clientId: "client", clientSecret: Redacted.make("hunter2-google"), issuer: null } },
-        email: { smtpUrl: Redacted.make(exampleEnv.SMTP_URL), from: "Example <codes@example.com>" },
+        isBudgetSet: true,
+        email: {
+          smtpUrl: Redacted.make(exampleEnv.SMTP_URL),
+          from: "Example <codes@example.com>",
+          isTlsNeeded: false
+        },
         sms: {
           baseUrl: "https://api.twilio.com",
           account: "account",

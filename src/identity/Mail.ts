@@ -11,7 +11,7 @@ const IDLE_TIMEOUT_MS = 30_000
 
 /** `issuer`: what the mail says one signs in to. */
 export const makeMail = Effect.fnUntraced(function* (
-  { from, smtpUrl }: NonNullable<SettingsShape["auth"]["email"]>,
+  { from, isTlsNeeded = false, smtpUrl }: NonNullable<SettingsShape["auth"]["email"]>,
   issuer: string | null
 ) {
   // The library loads with the first mail.
@@ -22,6 +22,8 @@ export const makeMail = Effect.fnUntraced(function* (
         createTransport({
           url: Redacted.value(smtpUrl),
           pool: true,
+          // With smtp://: the server has to offer STARTTLS, or nothing is sent.
+          requireTLS: isTlsNeeded,
           maxConnections: 4,
           connectionTimeout: CONNECT_TIMEOUT_MS,
           greetingTimeout: CONNECT_TIMEOUT_MS,

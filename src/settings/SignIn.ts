@@ -2,7 +2,7 @@
  * The `auth` section of the settings file: how people sign in (contract §12). `google` and `github` are known by name; any other
  * OAuth provider is an OIDC issuer and has to say which. Plain http is for issuers on this machine only. Secrets are `Redacted`.
  */
-import { Effect, type Redacted, Result, Schema } from "effect"
+import { Effect, Redacted, Result, Schema } from "effect"
 import { fromString } from "effect/net/IpNetwork"
 import { allScopes, Scope } from "../domain/Key.ts"
 import { nanoFromUsd } from "../domain/Money.ts"
@@ -34,7 +34,12 @@ export interface SignInSettings {
   /** By the name that stands in `/auth/oauth/{provider}`. */
   readonly oauth: Readonly<Record<string, OAuthClient>>
   /** `null`: no codes by mail. */
-  readonly email: { readonly smtpUrl: Redacted.Redacted; readonly from: string } | null
+  readonly email: {
+    readonly smtpUrl: Redacted.Redacted
+    readonly from: string
+    /** Whether nothing is sent to a server that does not offer STARTTLS: codes and the password would be in the clear. */
+    readonly isTlsNeeded?: boolean
+  } | null
   /** A Twilio-shaped service; `null`: no codes by SMS. */
   readonly sms: SmsSettings | null
   /** Where a browser may be sent after an OAuth sign-in: addresses, or paths on this gateway. Nothing but these. */
@@ -46,6 +51,8 @@ export interface SignInSettings {
   readonly sessionDays: number
   /** What a user has before an admin says otherwise. */
   readonly newUsers: Grants
+  /** Whether their budget was set: where it was not, production grants none. */
+  readonly isBudgetSet?: boolean
   readonly limits: {
     /** Codes sent to one destination. */
     readonly perDestinationHour: number
@@ -100,6 +107,7 @@ const SignInSection = Schema.Struct({
   email: Schema.optionalKey(
     Schema.Struct({
       smtp_url: secret("smtp://user:password@host:587 or smtps://…", isUrlOf(["smtp:", "smtps:"])),
+      starttls: Schema.optionalKey(choice(["required", "if_offered"])),
       from: Schema.optionalKey(
         text("a sender, such as Example <codes@example.com>", (from) => /^[^\r\n]*[^\s@<]+@[^\s@>]+>?$/.test(from))
       )
@@ -156,13 +164,20 @@ const signInOf = (section: SignInSection): SignInSettings => ({
   email:
     section.email === undefined
       ? null
-      : { smtpUrl: section.email.smtp_url, from: section.email.from ?? "tollgate <no-reply@localhost>" },
+      : {
+          smtpUrl: section.email.smtp_url,
+          from: section.email.from ?? "tollgate <no-reply@localhost>",
+          isTlsNeeded:
+            section.email.starttls !== "if_offered" &&
+            !isLoopback(new URL(Redacted.value(section.email.smtp_url)).hostname)
+        },
   sms: section.sms === undefined ? null : smsOf(section.sms),
   redirects: section.redirects ?? noSignIn.redirects,
   trustedProxies: section.trusted_proxies ?? noSignIn.trustedProxies,
   accessTokenSeconds: section.access_token_seconds ?? noSignIn.accessTokenSeconds,
   sessionDays: section.session_days ?? noSignIn.sessionDays,
   newUsers: grantsOf(section.new_users ?? {}),
+  isBudgetSet: section.new_users?.monthly_budget_usd !== undefined,
   limits: {
     perDestinationHour: section.limits?.per_destination_hour ?? noSignIn.limits.perDestinationHour,
     perAddressMinute: section.limits?.per_address_minute ?? noSignIn.limits.perAddressMinute,
@@ -212,6 +227,10 @@ const providerFaults = (section: SignInSection, place: Place): Faults =>
     const expected = `the OIDC issuer's address, which only ${knownProviders.join(" and ")} can do without`
     return [{ setting: `${setting}.issuer`, problem: "is missing", expected }]
   })
+
+/** Whoever can receive a mail can sign up: in production they get nobody's money unless the settings say how much. */
+export const inProduction = (auth: SignInSettings): SignInSettings =>
+  auth.isBudgetSet === true ? auth : { ...auth, newUsers: { ...auth.newUsers, monthlyBudgetNano: 0 } }
 
 const isLoopback = (hostname: string): boolean => /^(127(\.\d+){3}|localhost|\[::1\])$/.test(hostname)
 

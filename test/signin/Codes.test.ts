@@ -89,6 +89,21 @@ it.effect("a mail server that refuses changes no answer; the log says why, witho
   }).pipe(Effect.scoped, Effect.provideService(References.MinimumLogLevel, "Info"))
 )
 
+it.effect("nothing is sent in the clear to a mail server that has to offer STARTTLS and does not", () =>
+  Effect.gen(function* () {
+    const server = yield* startMailServer
+    const logged: Array<string> = []
+    const logger = Logger.make(({ message }) => void logged.push(JSON.stringify(message)))
+    const email = { smtpUrl: Redacted.make(server.url), from: "codes@gateway.example.com", isTlsNeeded: true }
+    yield* ask("/auth/register/email/start", { email: "anna@example.com" }).pipe(
+      withAuth({ email }),
+      Effect.provide(Logger.layer([logger]))
+    )
+    const failures = logged.filter((line) => line.includes("could not be sent"))
+    assert.deepStrictEqual(failures, ['["a code could not be sent by email: ETLS 500"]'])
+  }).pipe(Effect.scoped)
+)
+
 it.effect("a code comes by SMS, and signs in", () =>
   Effect.gen(function* () {
     const server = yield* startSmsServer
