@@ -34,7 +34,8 @@ export const makeFetch = Effect.gen(function* () {
           })
           .pipe(Effect.mapError(({ _tag }) => new OutboundFailed({ problem: _tag })))
         if (status >= 500) return yield* new OutboundFailed({ problem: `status ${status}` })
-        const type = answered["content-type"]
+        // A header that came twice is a list.
+        const [type] = [answered["content-type"] ?? []].flat()
         return new Response(status === 204 ? null : text, {
           status,
           headers: type === undefined ? {} : { "content-type": type }

@@ -80,9 +80,9 @@ const eventsOf = (
 
   /** Tells the transport what came of what the provider is waited for: its tokens, and other events between them. */
   const progressed = (out: ReadonlyArray<ChatEvent>): void => {
-    const token = out.some(carriesToken)
-    said ||= token && out.some(saysWords)
-    reply.progress(out.length === 0 ? "nothing" : token ? "token" : "event")
+    const says = out.some(saysWords)
+    said ||= says
+    reply.progress(out.length === 0 ? "nothing" : says || out.some(carriesToken) ? "token" : "event")
   }
 
   const take = (framed: ReadonlyArray<string> | Malformed | TooLarge, out: Array<ChatEvent>): void => {

@@ -307,6 +307,18 @@ describe("OpenAI streams", () => {
     })
   )
 
+  it.effect.each([
+    ["sound", { audio: { id: "a", data: "AAAA" } }],
+    ["a thought that nobody may read", { reasoning_details: [{ type: "reasoning.encrypted", data: "x" }] }],
+    ["a picture", { images: [{ type: "image_url", image_url: { url: "data:," } }] }]
+  ] as ReadonlyArray<readonly [string, object]>)("is an answer with %s and no text", ([, delta]) =>
+    Effect.gen(function* () {
+      const usage = sse(usageChunkBody({ completion_tokens: 12 }))
+      const chunks = text(sse(chunkBody({ ...delta })), sse(chunkBody({}, "stop")), usage, DONE)
+      assert.strictEqual(deltas(yield* collect({ chunks })).at(-1)?.finish_reason, "stop")
+    })
+  )
+
   it.effect("is no answer where [DONE] leaves one of two choices open", () =>
     Effect.gen(function* () {
       const chunks = text(sse(chunkBody({ content: "a" }, "stop")), sse(chunkBody({ content: "b" }, null, 1)), DONE)
