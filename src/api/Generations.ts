@@ -2,6 +2,7 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { UsageInfo } from "../domain/Chat.ts"
+import { generationErrors } from "../domain/Generation.ts"
 import { AdminAuthorization, Authorization, SessionAuthorization } from "./Authorization.ts"
 import { errors, Validation } from "./Failure.ts"
 import { Moment } from "./Moments.ts"
@@ -60,6 +61,9 @@ export type GenerationRecord = typeof GenerationRecord.Type
 /** Model ids, slugs and ids of keys are compared as they are. */
 const Word = text(256)
 
+/** An error type; `any`: those that failed; `none`: those that did not. */
+const FailedBy = Schema.optionalKey(Schema.Literals(["any", "none", ...generationErrors]))
+
 const page = {
   limit: limit(100, 20),
   cursor: cursor("gen"),
@@ -113,8 +117,7 @@ export class AdminGenerationsGroup extends HttpApiGroup.make("adminGenerations")
         ...page,
         key: Schema.optionalKey(Word),
         provider: Schema.optionalKey(Word),
-        /** An error type; `any`: those that failed; `none`: those that did not. */
-        error: Schema.optionalKey(Word)
+        error: FailedBy
       },
       success: listOf(AdminGenerationRecord),
       error: errors(500, 503)
@@ -138,7 +141,7 @@ export class OwnedGenerationsGroup extends HttpApiGroup.make("ownedGenerations")
       error: errors(404, 409, 500, 503)
     }).annotateMerge(OpenApi.annotations({ title: "Read a generation of one of one's keys" })),
     HttpApiEndpoint.get("list", "/v1/portal/generations", {
-      query: { ...page, key: Schema.optionalKey(Word), error: Schema.optionalKey(Word) },
+      query: { ...page, key: Schema.optionalKey(Word), error: FailedBy },
       success: listOf(OwnedGenerationRecord),
       error: errors(500, 503)
     }).annotateMerge(OpenApi.annotations({ title: "List the generations of one's keys, newest first" }))

@@ -24,7 +24,9 @@ const ChangedBudget = Schema.Finite.check(
     toJsonSchema: () => [{}, true]
   })
 )
-const AllowedModels = Schema.Array(name(256)).check(Schema.isMaxLength(1_000))
+const AllowedModels = Schema.Array(name(256)).check(Schema.isMinLength(1), Schema.isMaxLength(1_000))
+/** Takes `allowed_models` that match nothing of the catalogue today. */
+const Force = Schema.optionalKey(Schema.Boolean)
 const Scopes = Schema.Array(Scope).check(Schema.isMinLength(1), Schema.isMaxLength(allScopes.length))
 
 export const CreateKeyRequest = Schema.Struct({
@@ -40,7 +42,8 @@ export const CreateKeyRequest = Schema.Struct({
   privacy: nullable(KeyPrivacy),
   /** Null or absent: all of them. */
   scopes: nullable(Scopes),
-  expires_at: nullable(Moment)
+  expires_at: nullable(Moment),
+  force: Force
 }).annotate({ identifier: "CreateKeyRequest" })
 
 export const UpdateKeyRequest = Schema.Struct({
@@ -51,6 +54,7 @@ export const UpdateKeyRequest = Schema.Struct({
   privacy: nullable(KeyPrivacy),
   scopes: Schema.optionalKey(Scopes),
   expires_at: nullable(Moment),
+  force: Force,
   /** Revoking is `DELETE`, and final. */
   status: Schema.optionalKey(Schema.Literals(["active", "disabled"]))
 })

@@ -5,6 +5,19 @@
 import { type Exclusion } from "./Catalog.ts"
 import { type Cost, type NanoUsd, type Prices, type TokenUsage } from "./Money.ts"
 
+/** How a generation names the error that ended it. */
+export const generationErrors = [
+  "provider_error",
+  "provider_timeout",
+  "provider_unavailable",
+  "invalid_request",
+  "context_length_exceeded",
+  "dependency_unavailable",
+  "budget_exceeded",
+  "internal_error"
+] as const
+export type GenerationError = (typeof generationErrors)[number]
+
 /** One call to one provider. `errorType` is null for the attempt that answered. */
 export interface Attempt {
   readonly provider: string

@@ -2,7 +2,7 @@
 import { type Candidate, type Exclusion } from "../domain/Catalog.ts"
 import { type ChatReply } from "../domain/Chat.ts"
 import { type GatewayError } from "../domain/Errors.ts"
-import { type Generation, type UsageSource } from "../domain/Generation.ts"
+import { type GenerationError, type Generation, type UsageSource } from "../domain/Generation.ts"
 import { addCosts, type Cost, type Prices, pricesFor, priceUsage, savedCost, type TokenUsage } from "../domain/Money.ts"
 import { believed } from "./Believed.ts"
 import { chargedCost, chargedUsage } from "./Charges.ts"
@@ -132,7 +132,7 @@ export const bareGeneration = (generation: Generation): Generation => ({
 })
 
 /** How a generation names the error that ended it: the wire's own types. */
-export const errorTypeOf = (error: GatewayError): string => {
+export const errorTypeOf = (error: GatewayError): GenerationError => {
   switch (error.reason._tag) {
     case "ProvidersTimedOut":
       return "provider_timeout"

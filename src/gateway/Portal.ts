@@ -129,6 +129,9 @@ export class Portal extends Context.Service<
             return yield* gatewayError(new GrantExceeded({ param: "keys", availableNano: null }))
           }
           const monthlyBudgetNano = yield* budgetWithin(grants, books, wanted.monthlyBudgetNano)
+          if (monthlyBudgetNano === 0) {
+            return yield* gatewayError(new GrantExceeded({ param: "monthly_budget_usd", availableNano: 0 }))
+          }
           return { ...wanted, tier, scopes, monthlyBudgetNano, ownerId: user.id }
         })
         return yield* accounts.issueWithin(user.id, decide)

@@ -65,18 +65,28 @@ export const internalErrorResponse = (requestId: string) => respond(internal, re
 /** The 422: spec.md's `detail` with every fault, and the envelope for those who read only that. */
 export const validationResponse = (detail: ReadonlyArray<ValidationError>, requestId: string) => {
   const [first] = detail
-  const param = first === undefined ? null : first.loc.slice(1).join(".") || null
+  const isJson = first?.type !== "json_invalid"
+  const param = first !== undefined && isJson ? first.loc.slice(1).join(".") || null : null
   const more = detail.length > 1 ? ` (and ${plural(detail.length - 1, "more fault")})` : ""
   const wire: Wire = {
     status: 422,
     type: "invalid_request",
     code: "validation_failed",
-    message: first === undefined ? "The request is not valid." : `${first.loc.join(".")}: ${first.msg}${more}`,
+    message:
+      first === undefined
+        ? "The request is not valid."
+        : isJson
+          ? `${first.loc.join(".")}: ${first.msg}${more}`
+          : jsonMessage(first),
     param,
     retryable: false
   }
   return HttpServerResponse.jsonUnsafe({ detail, error: bodyOf(wire, requestId) }, { status: 422 })
 }
+
+/** Of a body that is no JSON, what is wrong and where: the place is a character of the text, no member. */
+const jsonMessage = ({ ctx, loc, msg }: ValidationError): string =>
+  `${loc[0]}: ${msg}${loc.length > 1 ? ` at character ${loc[1]}` : ""}${typeof ctx?.["error"] === "string" ? `: ${ctx["error"]}` : ""}`
 
 /** Which of the policies refused, for the operator's counts. */
 const rejectionOf = (reason: Reason): Rejection | null => {

@@ -8,27 +8,31 @@ import { allScopes, statusOf } from "../domain/Key.ts"
 import { monthEndMs, nanoFromUsd, usdFromNano } from "../domain/Money.ts"
 import { Accounts, type IssuedKey, type KeyView } from "../gateway/Accounts.ts"
 import { guard } from "./Failure.ts"
+import { makeCheck } from "./KeyFaults.ts"
 
 export const layer = HttpApiBuilder.group(
   Api,
   "keys",
   Effect.fnUntraced(function* (handlers) {
     const accounts = yield* Accounts
+    const check = yield* makeCheck
     return handlers.handleAll({
-      create: ({ payload }) =>
+      create: ({ payload: asked }) =>
         guard(
-          Effect.map(
-            accounts.issue({
-              name: payload.name,
-              tier: payload.tier,
-              scopes: payload.scopes ?? allScopes,
-              monthlyBudgetNano: budgetOf(payload.monthly_budget_usd),
-              allowedModels: payload.allowed_models ?? null,
-              privacy: payload.privacy ?? null,
-              ownerId: null,
-              expiresAtMs: momentOf(payload.expires_at)
-            }),
-            issuedWire
+          check(asked, "made", (payload) =>
+            Effect.map(
+              accounts.issue({
+                name: payload.name,
+                tier: payload.tier,
+                scopes: payload.scopes ?? allScopes,
+                monthlyBudgetNano: budgetOf(payload.monthly_budget_usd),
+                allowedModels: payload.allowed_models ?? null,
+                privacy: payload.privacy ?? null,
+                ownerId: null,
+                expiresAtMs: momentOf(payload.expires_at)
+              }),
+              issuedWire
+            )
           )
         ),
       list: ({ query }) =>
@@ -41,7 +45,10 @@ export const layer = HttpApiBuilder.group(
           }))
         ),
       get: ({ params }) => guard(Effect.map(accounts.get(params.key_id), keyWire)),
-      update: ({ params, payload }) => guard(Effect.map(accounts.change(params.key_id, changeOf(payload)), keyWire)),
+      update: ({ params, payload }) =>
+        guard(
+          check(payload, "changed", (checked) => Effect.map(accounts.change(params.key_id, changeOf(checked)), keyWire))
+        ),
       revoke: ({ params }) => guard(Effect.map(accounts.revoke(params.key_id), keyWire)),
       rotate: ({ params, payload }) =>
         guard(Effect.map(accounts.rotate(params.key_id, payload?.grace_seconds ?? 0), issuedWire))

@@ -9,10 +9,11 @@ import { nanoFromUsd, usdFromNano } from "../domain/Money.ts"
 import { type UserRecord } from "../domain/User.ts"
 import { Portal, type Usage } from "../gateway/Portal.ts"
 import { guard } from "./Failure.ts"
+import { makeCheck } from "./KeyFaults.ts"
 import { changeOf, issuedWire, keyWire, momentOf } from "./Keys.ts"
 import { spanOf } from "./Usage.ts"
 
-const asUser = <A>(run: (user: UserRecord) => Effect.Effect<A, GatewayError>) =>
+const asUser = <A, R = never>(run: (user: UserRecord) => Effect.Effect<A, GatewayError, R>) =>
   guard(Effect.flatMap(CurrentUser, ({ user }) => run(user)))
 
 export const layer = HttpApiBuilder.group(
@@ -20,6 +21,7 @@ export const layer = HttpApiBuilder.group(
   "portal",
   Effect.fnUntraced(function* (handlers) {
     const portal = yield* Portal
+    const check = yield* makeCheck
     return handlers.handleAll({
       list: ({ query }) =>
         asUser((user) =>
@@ -33,26 +35,32 @@ export const layer = HttpApiBuilder.group(
             })
           )
         ),
-      create: ({ payload }) =>
+      create: ({ payload: asked }) =>
         asUser((user) =>
-          Effect.map(
-            portal.create(user, {
-              name: payload.name,
-              tier: payload.tier ?? null,
-              scopes: payload.scopes ?? null,
-              monthlyBudgetNano:
-                payload.monthly_budget_usd === undefined || payload.monthly_budget_usd === null
-                  ? null
-                  : nanoFromUsd(payload.monthly_budget_usd),
-              allowedModels: payload.allowed_models ?? null,
-              privacy: payload.privacy ?? null,
-              expiresAtMs: momentOf(payload.expires_at)
-            }),
-            issuedWire
+          check(asked, "made", (payload) =>
+            Effect.map(
+              portal.create(user, {
+                name: payload.name,
+                tier: payload.tier ?? null,
+                scopes: payload.scopes ?? null,
+                monthlyBudgetNano:
+                  payload.monthly_budget_usd === undefined || payload.monthly_budget_usd === null
+                    ? null
+                    : nanoFromUsd(payload.monthly_budget_usd),
+                allowedModels: payload.allowed_models ?? null,
+                privacy: payload.privacy ?? null,
+                expiresAtMs: momentOf(payload.expires_at)
+              }),
+              issuedWire
+            )
           )
         ),
       update: ({ params, payload }) =>
-        asUser((user) => Effect.map(portal.change(user, params.key_id, changeOf(payload)), keyWire)),
+        asUser((user) =>
+          check(payload, "changed", (checked) =>
+            Effect.map(portal.change(user, params.key_id, changeOf(checked)), keyWire)
+          )
+        ),
       revoke: ({ params }) => asUser((user) => Effect.map(portal.revoke(user, params.key_id), keyWire)),
       rotate: ({ params, payload }) =>
         asUser((user) => Effect.map(portal.rotate(user, params.key_id, payload?.grace_seconds ?? 0), issuedWire)),

@@ -256,7 +256,10 @@ export const wireOf = (reason: Reason): Wire => {
         status: 503,
         type: "dependency_unavailable",
         code: `${reason.dependency}_unavailable`,
-        message: "The gateway cannot reach a store that it needs to answer safely. Retry shortly.",
+        message:
+          reason.dependency === "identity_provider"
+            ? "The identity provider does not answer. Retry shortly, or sign in another way."
+            : "The gateway cannot reach a store that it needs to answer safely. Retry shortly.",
         retryable: true,
         retryAfterMs: 1_000,
         details: { dependency: reason.dependency }

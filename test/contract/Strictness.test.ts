@@ -211,3 +211,43 @@ it.effect("rotating needs no body", () =>
     }
   }).pipe(Effect.provide(app))
 )
+
+it.effect(
+  "a key opens something: it is not over at its birth, and its models are there unless the client insists",
+  () =>
+    Effect.gen(function* () {
+      assert.deepStrictEqual(yield* faultsOf("POST", "/v1/keys", { name: "x", expires_at: "1970-01-01T00:00:00Z" }), [
+        "body.expires_at datetime_future"
+      ])
+      const unknown = { name: "x", allowed_models: ["test/smal", "nobody/*", "test/small", "*"] }
+      const { body } = yield* admin("POST", "/v1/keys", unknown)
+      assert.deepStrictEqual(
+        body.detail.map(({ loc, msg }: Fault) => [loc.join("."), msg]),
+        [
+          [
+            "body.allowed_models.0",
+            "Value error, no model bears this name, did you mean 'test/small'? (`force: true` takes it all the same)"
+          ],
+          ["body.allowed_models.1", "Value error, no model bears this name (`force: true` takes it all the same)"]
+        ]
+      )
+      assert.deepStrictEqual(yield* faultsOf("POST", "/v1/keys", { name: "x", allowed_models: [] }), [
+        "body.allowed_models too_short"
+      ])
+      const made = (yield* admin("POST", "/v1/keys", { name: "x", allowed_models: ["small", "test/*"] })).body
+      assert.deepStrictEqual(made.allowed_models, ["test/small", "test/*"])
+      const patch = { allowed_models: ["no/such"] }
+      assert.deepStrictEqual(yield* faultsOf("PATCH", `/v1/keys/${made.id}`, patch), [
+        "body.allowed_models.0 value_error"
+      ])
+      const forced = yield* admin("PATCH", `/v1/keys/${made.id}`, { ...patch, force: true })
+      assert.deepStrictEqual(forced.body.allowed_models, ["no/such"])
+    }).pipe(Effect.provide(app))
+)
+
+it.effect("generations are asked for by an error that there is", () =>
+  Effect.gen(function* () {
+    assert.deepStrictEqual(yield* faultsOf("GET", "/v1/admin/generations?error=zzz"), ["query.error literal_error"])
+    assert.strictEqual((yield* admin("GET", "/v1/admin/generations?error=provider_timeout")).status, 200)
+  }).pipe(Effect.provide(app))
+)

@@ -296,12 +296,15 @@ it.effect.each(bad)("422: %s", ([, body, faults]) =>
     assert.deepStrictEqual(answered.headers, { "content-type": "application/json", "x-request-id": "r-1" })
     const [first] = faults
     assert.isDefined(first)
+    const isJson = first?.type !== "json_invalid"
     const more = faults.length > 1 ? ` (and ${faults.length - 1} more fault${faults.length > 2 ? "s" : ""})` : ""
     const error = errorOf({
       type: "invalid_request",
       code: "validation_failed",
-      message: `${first?.loc.join(".")}: ${first?.msg}${more}`,
-      ...(first?.loc.length === 1 ? {} : { param: first?.loc.slice(1).join(".") ?? "" })
+      message: isJson
+        ? `${first?.loc.join(".")}: ${first?.msg}${more}`
+        : `body: JSON decode error${first?.loc.length === 2 ? ` at character ${first.loc[1]}` : ""}: ${String(first?.ctx?.["error"])}`,
+      ...(first?.loc.length === 1 || !isJson ? {} : { param: first?.loc.slice(1).join(".") ?? "" })
     })
     assert.deepStrictEqual(JSON.parse(answered.body), { detail: faults, error })
     assert.isTrue(answered.body.startsWith('{"detail":[{"loc":["body"'), "detail is first")

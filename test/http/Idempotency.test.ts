@@ -257,7 +257,7 @@ it.effect("a retry passes the rate limit, and neither budget nor whitelist; its 
     const { id, secret: key } = yield* issueKey({ tier: "free" })
     const request = ask("Hi", { max_tokens: 1_000 })
     const first = yield* chat(request, { key, ...named("k") })
-    const body = { monthly_budget_usd: 0, allowed_models: ["no/such"] }
+    const body = { monthly_budget_usd: 0, allowed_models: ["no/such"], force: true }
     yield* send(`/v1/keys/${id}`, { method: "PATCH", headers: { "x-admin-key": adminKey }, body })
     const again = yield* chat(request, { key, ...named("k") })
     assert.strictEqual(again.text, first.text)

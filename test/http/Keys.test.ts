@@ -77,7 +77,7 @@ it.effect("a key is made with what was asked for", () =>
       scopes: ["chat:write"],
       expires_at: "1970-01-02T01:00:00+01:00"
     }
-    const { body, status } = yield* admin("POST", "/v1/keys", asked)
+    const { body, status } = yield* admin("POST", "/v1/keys", { ...asked, force: true })
     assert.strictEqual(status, 200)
     assert.deepInclude(body, { ...asked, expires_at: "1970-01-02T00:00:00.000Z" })
     assert.strictEqual(body.usage.month_remaining_usd, 12.345678901)
@@ -112,7 +112,12 @@ it.effect("the list is newest first, page by page, without a gap or a repeat", (
 
 it.effect("a change takes what is sent and leaves the rest; null lifts a cap", () =>
   Effect.gen(function* () {
-    const made = (yield* admin("POST", "/v1/keys", { name: "a", monthly_budget_usd: 5, allowed_models: ["a/b"] })).body
+    const made = (yield* admin("POST", "/v1/keys", {
+      name: "a",
+      monthly_budget_usd: 5,
+      allowed_models: ["a/b"],
+      force: true
+    })).body
     const path = `/v1/keys/${made.id}`
     yield* TestClock.adjust(1_000)
     const renamed = (yield* admin("PATCH", path, { name: "b", tier: "enterprise" })).body
