@@ -20,6 +20,7 @@ import { type Ending, endingOf, errorTypeOf, nothing, type Origin, wholeEnding }
 import { interruptedCalls, isPriced, listen, outliving, Seen, usedUnheard } from "./Leaving.ts"
 import { Meter } from "./Meter.ts"
 import { type Order } from "./Order.ts"
+import { endingSoFar } from "./Progress.ts"
 import { ProviderStats } from "./ProviderStats.ts"
 import { usageInfo } from "./UsageInfo.ts"
 
@@ -263,7 +264,10 @@ export class Closing extends Context.Service<
       return Closing.of({
         outlive,
         onScopeClose: (order) =>
-          onClose(Effect.suspend(() => (order.account.settled ? Effect.void : abandoned(order)))),
+          Effect.andThen(
+            meter.follow(order, () => endingSoFar(order, underWay.get(order))),
+            onClose(Effect.suspend(() => (order.account.settled ? Effect.void : abandoned(order))))
+          ),
         onFailure: (order) => (self) =>
           self.pipe(
             Effect.tapError((error) => {

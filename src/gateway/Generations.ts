@@ -59,11 +59,10 @@ export class Generations extends Context.Service<
         /** The generation, or null while it is under way. */
         const look = Effect.fnUntraced(function* (id: string, keyId: string | null, ownerId: string | null) {
           const find = orUnavailable(ledger.find(id, keyId, ownerId))
-          const nowMs = yield* Clock.currentTimeMillis
           let found = yield* find
-          if (Option.exists(found, (state) => state._tag === "Pending" && nowMs >= state.leaseUntilMs)) {
+          if (Option.exists(found, (state) => state._tag === "Pending" && state.isOver)) {
             // None: another process is settling it.
-            if ((yield* orUnavailable(ledger.settleExpired(nowMs))) > 0) found = yield* find
+            if ((yield* orUnavailable(ledger.settleExpired)) > 0) found = yield* find
           }
           if (Option.isNone(found)) return yield* gatewayError(new NotFound({ what: "generation", id }))
           return found.value._tag === "Settled" ? found.value.generation : null
@@ -114,7 +113,7 @@ export class Generations extends Context.Service<
       Effect.gen(function* () {
         const ledger = yield* Ledger
         const reconcile = Effect.gen(function* () {
-          const settled = yield* ledger.settleExpired(yield* Clock.currentTimeMillis)
+          const settled = yield* ledger.settleExpired
           if (settled > 0)
             yield* Effect.logWarning(`settled ${settled} reservation(s) of processes that are gone, as estimated`)
         })

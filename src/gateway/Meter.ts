@@ -4,7 +4,7 @@
  * durable before the reply's first byte (`durable`). What a reservation affords bounds the output, so that a cap is never
  * overshot.
  */
-import { Clock, Context, Duration, Effect, Fiber, Layer, Schedule, type Stream } from "effect"
+import { Clock, Context, Effect, Fiber, Layer, Schedule, type Stream } from "effect"
 import { type ChatEvent } from "../domain/Chat.ts"
 import { DependencyUnavailable, gatewayError, type GatewayError } from "../domain/Errors.ts"
 import { type Generation } from "../domain/Generation.ts"
@@ -18,14 +18,16 @@ import { BudgetQueue } from "./BudgetQueue.ts"
 import { makeCorrectTokens } from "./CorrectTokens.ts"
 import { bareGeneration, costFor, type Ending, generationOf } from "./Ending.ts"
 import { estimateOf } from "./Estimate.ts"
+import { makeHeartbeats } from "./Heartbeats.ts"
 import { LateEndings } from "./LateEndings.ts"
 import { type Order } from "./Order.ts"
+import { progressOf } from "./Progress.ts"
 import { staged } from "./RequestTrace.ts"
 import { makeReserve, neededNano, type ReserveOutcome } from "./Reserving.ts"
 import { likelyNano, payAsItComes, roomOf } from "./Slices.ts"
 
-/** How many signs of life a lease lasts for. */
-const SIGNS_A_LEASE = 5
+/** When what may have been written late is taken back once more: after this share of a lease. */
+const AGAIN_SHARE = 0.2
 const TRY_AGAIN = Schedule.spaced("1 second")
 /** The span of an ending that is written. */
 const SETTLE = "tollgate.ledger.settle"
@@ -40,6 +42,8 @@ export class Meter extends Context.Service<
     readonly reserve: (order: Order) => Effect.Effect<ReserveOutcome, GatewayError>
     /** Waits until the order's intent is durable. Nothing may reach the client before. */
     readonly durable: (order: Order) => Effect.Effect<void, GatewayError>
+    /** Tells the heartbeats how far an order is; null: nobody answers yet. */
+    readonly follow: (order: Order, soFar: () => Ending | null) => Effect.Effect<void>
     /** Lets an answer's events through as long as they are paid for; see Slices.ts. */
     readonly watch: (
       order: Order
@@ -72,8 +76,7 @@ export class Meter extends Context.Service<
         const clock = yield* Clock.Clock
         const processId = (yield* Ids).next("prc", clock.currentTimeMillisUnsafe())
         const queue = new BudgetQueue()
-        /** Orders of this process that the ledger holds open. */
-        let underWay = 0
+        const heartbeats = yield* makeHeartbeats({ leaseMs: options.ledger.leaseMs, markup: options.markup })
 
         const write = (order: Order, amountNano: NanoUsd) =>
           Effect.catch(
@@ -87,14 +90,19 @@ export class Meter extends Context.Service<
               amountNano,
               capNano: order.caller.key.monthlyBudgetNano,
               createdAtMs: order.startedAtMs,
-              leaseUntilMs: order.startedAtMs + options.ledger.leaseMs,
-              processId
+              leaseMs: options.ledger.leaseMs,
+              processId,
+              progress: progressOf(order, null, {
+                heldNano: amountNano,
+                markup: options.markup,
+                nowMs: order.startedAtMs
+              })
             }),
             unavailable
           )
 
         const open = (order: Order, amountNano: NanoUsd): ReserveOutcome => {
-          underWay++
+          heartbeats.begin(order)
           order.account.opened = true
           order.account.reservedNano = amountNano
           return { _tag: "Reserved" }
@@ -103,9 +111,8 @@ export class Meter extends Context.Service<
         const reserveUncapped = Effect.fnUntraced(function* (order: Order) {
           // Refuses nothing; it is what is charged should this process die.
           const amountNano = likelyNano(order, estimateOf(order, options.markup))
-          order.account.intent = yield* Effect.forkChild(Effect.asVoid(write(order, amountNano)), {
-            startImmediately: true
-          })
+          const written = Effect.onError(write(order, amountNano), () => takeBack(order))
+          order.account.intent = yield* Effect.forkChild(Effect.asVoid(written), { startImmediately: true })
           return open(order, amountNano)
         })
 
@@ -122,7 +129,7 @@ export class Meter extends Context.Service<
           bare: Effect.Effect<void, StoreError> = Effect.void
         ) => {
           const done = Effect.sync(() => {
-            underWay--
+            heartbeats.end(order)
             queue.freed(order.caller.key.id)
           })
           const written = Effect.catchDefect(ending, (defect) =>
@@ -146,8 +153,7 @@ export class Meter extends Context.Service<
          */
         const takeBack = (order: Order) => {
           const taken = ledger.void(order.generationId)
-          underWay++
-          const again = Effect.delay(Effect.ignore(taken), options.ledger.leaseMs / SIGNS_A_LEASE)
+          const again = Effect.delay(Effect.ignore(taken), options.ledger.leaseMs * AGAIN_SHARE)
           return Effect.andThen(late.fork(finish(order, taken)), Effect.forkIn(again, scope))
         }
 
@@ -246,17 +252,11 @@ export class Meter extends Context.Service<
           yield* finish(order, ledger.void(order.generationId))
         })
 
-        const renew = Effect.gen(function* () {
-          if (underWay > 0) yield* ledger.renew(processId, (yield* Clock.currentTimeMillis) + options.ledger.leaseMs)
-        })
-        yield* Effect.forkScoped(
-          Effect.repeat(Effect.ignore(renew), Schedule.spaced(Duration.millis(options.ledger.leaseMs / SIGNS_A_LEASE)))
-        )
-
         return Meter.of({
           reserve: (order) =>
             order.caller.key.monthlyBudgetNano === null ? reserveUncapped(order) : reserveCapped(order),
           durable,
+          follow: heartbeats.follow,
           watch: (order) =>
             order.account.heldTokens === null
               ? (events) => events

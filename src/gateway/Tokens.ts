@@ -129,6 +129,11 @@ export class OutputCounter {
     return this.#counted
   }
 
+  /** What `count` would say, without changing how it goes on. */
+  peek(): number {
+    return this.#counted + countText(this.#text.join(""))
+  }
+
   /** No less than `count` would say, and cheaper: a token is at least a byte. */
   bound(): number {
     return this.#counted + 3 * this.#held

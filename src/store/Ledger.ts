@@ -6,7 +6,7 @@
  */
 import { Context, type Effect, Layer, type Option } from "effect"
 import { type Generation } from "../domain/Generation.ts"
-import { type NanoUsd } from "../domain/Money.ts"
+import { type NanoUsd, type Prices } from "../domain/Money.ts"
 import { makeLedgerMemory } from "./LedgerMemory.ts"
 import { makeLedgerSql } from "./LedgerSql.ts"
 import { type StoreError } from "./StoreError.ts"
@@ -22,10 +22,33 @@ export interface Reservation {
   /** `null`: the key has no cap; the reservation is recorded all the same. */
   readonly capNano: NanoUsd | null
   readonly createdAtMs: number
-  /** After this moment nobody works on the request any more, and a reconciler may settle it. */
-  readonly leaseUntilMs: number
-  /** The process that holds the lease. */
+  /** How long the request is its process's alone. After that without a sign of life anybody may settle it. */
+  readonly leaseMs: number
+  /** The process that works on it. */
   readonly processId: string
+  /** What is known before the work begins; absent or null: nothing. */
+  readonly progress?: Progress | null
+}
+
+/** How far a request is, in what it has produced and what that costs: what is charged should its process die. */
+export interface Progress {
+  readonly provider: string
+  readonly model: string
+  readonly streamed: boolean
+  readonly promptTokens: number
+  readonly completionTokens: number
+  readonly promptNano: NanoUsd
+  readonly completionNano: NanoUsd
+  readonly markupNano: NanoUsd
+  readonly latencyMs: number
+  readonly timeToFirstTokenMs: number | null
+  readonly price: Prices
+}
+
+/** A request that its process works on. `progress` null: as before. */
+export interface Running {
+  readonly generationId: string
+  readonly progress: Progress | null
 }
 
 export interface Balance {
@@ -36,10 +59,9 @@ export interface Balance {
 /** `Refused`: what was asked for would have taken the key over its cap; nothing was written. */
 export type ReserveResult = { readonly _tag: "Reserved" } | { readonly _tag: "Refused"; readonly balance: Balance }
 
-/** `pending`: reserved and not settled yet, until `leaseUntilMs`. */
+/** `Pending`: reserved and not settled yet. `isOver`: its lease has run out. */
 export type GenerationState =
-  | { readonly _tag: "Settled"; readonly generation: Generation }
-  | { readonly _tag: "Pending"; readonly leaseUntilMs: number }
+  { readonly _tag: "Settled"; readonly generation: Generation } | { readonly _tag: "Pending"; readonly isOver: boolean }
 
 export interface GenerationPage {
   readonly generations: ReadonlyArray<Generation>
@@ -189,12 +211,13 @@ export class Ledger extends Context.Service<
       amountNano: NanoUsd,
       capNano: NanoUsd | null
     ) => Effect.Effect<ReserveResult, StoreError>
-    /** Moves the lease of all pending reservations of a process: its heartbeat. */
-    readonly renew: (processId: string, leaseUntilMs: number) => Effect.Effect<void, StoreError>
+    /** A heartbeat: the leases of these reservations begin anew, and what is told of their progress is kept. */
+    readonly renew: (running: ReadonlyArray<Running>, leaseMs: number) => Effect.Effect<void, StoreError>
     /**
      * Ends a reservation: releases what it held, extensions included, adds what the generation billed, stores the generation. Once: a second call
      * with the same id changes nothing. A generation that was never reserved is stored and counted
-     * all the same; `month` is that in which it began.
+     * all the same; `month` is that in which it began. One that recovery has estimated meanwhile takes the estimate's place in all
+     * books, and what the key's cap has no room for is not charged.
      */
     readonly settle: (generation: Generation, month: string) => Effect.Effect<void, StoreError>
     /**
@@ -207,7 +230,7 @@ export class Ledger extends Context.Service<
       amountNano: NanoUsd,
       capNano: NanoUsd | null
     ) => Effect.Effect<ReserveResult, StoreError>
-    /** Ends a reservation that came to nothing: releases what it held and removes the intent. Once. */
+    /** Ends a reservation that came to nothing: releases what it held and removes the intent, or what recovery made of it. Once. */
     readonly void: (generationId: string) => Effect.Effect<void, StoreError>
     /** The generation, if it is this key's, and this owner's; another's answers none. `null`: whosever it is. */
     readonly find: (
@@ -241,11 +264,10 @@ export class Ledger extends Context.Service<
     readonly overview: (nowMs: number) => Effect.Effect<LedgerOverview, StoreError>
     readonly backlog: (nowMs: number) => Effect.Effect<LedgerBacklog, StoreError>
     /**
-     * Settles the reservations whose lease is over: each is charged what it held and stored as a generation marked
-     * `estimated`, because nobody knows what a crashed process produced. Answers how many: none where another process is at it,
-     * which is not waited for.
+     * Settles the reservations whose lease is over: each is charged what its last sign of life knew, and stored as a generation marked
+     * `estimated`. Answers how many: none where another process is at it, which is not waited for.
      */
-    readonly settleExpired: (nowMs: number) => Effect.Effect<number, StoreError>
+    readonly settleExpired: Effect.Effect<number, StoreError>
     /** A round trip, for health checks. */
     readonly ping: Effect.Effect<void, StoreError>
   }

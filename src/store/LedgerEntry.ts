@@ -1,11 +1,12 @@
 /**
- * What is written to the ledger, and how a group of it becomes the parameters of `ledger_write` (migrations 0002 and 0012): arrays of values
+ * What is written to the ledger, and how a group of it becomes the parameters of `ledger_write` (migrations 0002, 0012 and 0015): arrays of values
  * instead of objects, because the database reads them in a third of the time.
  */
 import { type Generation } from "../domain/Generation.ts"
 import { type NanoUsd } from "../domain/Money.ts"
 import { generationValues } from "./GenerationRow.ts"
 import type { Reservation } from "./Ledger.ts"
+import { progressValue } from "./ProgressRow.ts"
 import { storableName, storableNano } from "./StorableGeneration.ts"
 import { storableJson } from "./StorableJson.ts"
 
@@ -22,12 +23,13 @@ export type LedgerEntry =
   | { readonly _tag: "Void"; readonly id: string }
   | { readonly _tag: "Extend"; readonly id: string; readonly amountNano: NanoUsd; readonly capNano: NanoUsd | null }
   | { readonly _tag: "Reserve"; readonly reservation: Reservation }
-  /** Settles only if the reservation still has this lease, and the amount that the generation bills. */
+  /** Settles only if the reservation still has this lease, and holds this amount. */
   | {
       readonly _tag: "Expire"
       readonly generation: Generation
       readonly month: string
       readonly leaseUntilMs: number
+      readonly amountNano: NanoUsd
     }
 
 /** JSON texts. */
@@ -75,7 +77,7 @@ export const groupParameters = (entries: ReadonlyArray<LedgerEntry>): GroupParam
         ])
         break
       case "Expire":
-        settled.push([...generationValues(entry.generation, entry.month), entry.leaseUntilMs])
+        settled.push([...generationValues(entry.generation, entry.month), entry.leaseUntilMs, entry.amountNano])
         break
       case "Void":
         voided.push(entry.id)
@@ -104,6 +106,8 @@ const reservationValues = (one: Reservation): ReadonlyArray<unknown> => [
   one.ownerId,
   storableName(one.model),
   one.createdAtMs,
-  one.leaseUntilMs,
-  one.processId
+  null,
+  one.processId,
+  one.leaseMs,
+  progressValue(one.progress ?? null)
 ]

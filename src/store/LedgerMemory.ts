@@ -1,9 +1,9 @@
 /** The ledger in memory, for tests and for trying things out: the same promises as the tables, and forgotten with the process. */
-import { Effect, Option } from "effect"
+import { Clock, Effect, Option } from "effect"
 import { type Generation } from "../domain/Generation.ts"
 import { monthEndMs, type NanoUsd } from "../domain/Money.ts"
 import { estimatedGeneration } from "./EstimatedGeneration.ts"
-import type { Balance, GenerationState, Ledger, Reservation } from "./Ledger.ts"
+import type { Balance, GenerationState, Ledger, Progress, Reservation } from "./Ledger.ts"
 import { overviewOf } from "./LedgerOverviewMemory.ts"
 import { addUsage, reportOf, type UsageDay } from "./LedgerReportMemory.ts"
 import { seriesOf } from "./LedgerSeriesMemory.ts"
@@ -18,6 +18,8 @@ export interface Entry {
 /** `amountNano`: all that is held, `extendedNano` of it added later. */
 export interface Held extends Reservation {
   readonly extendedNano: NanoUsd
+  readonly leaseUntilMs: number
+  readonly progress: Progress | null
 }
 
 export interface LedgerState {
@@ -65,10 +67,23 @@ export const makeLedgerMemory = (): Ledger["Service"] => {
   const store = (given: Generation, givenMonth: string): void => {
     const generation = storableGeneration(given)
     const month = release(generation.id, generation.keyId)?.month ?? givenMonth
-    if (state.generations.has(generation.id)) return
-    state.generations.set(generation.id, { generation, month })
-    add(generation.keyId, month, generation.cost.billedNano, 0)
-    addUsage(state.usageDays, generation)
+    const known = state.generations.get(generation.id)
+    if (known !== undefined) {
+      const corrects = known.generation.keyId === generation.keyId && generation.usageSource !== "estimated"
+      if (!corrects || !undo(generation.id)) return
+    }
+    state.generations.set(generation.id, { generation, month: known?.month ?? month })
+    add(generation.keyId, known?.month ?? month, generation.cost.billedNano, 0)
+    addUsage(state.usageDays, generation, 1)
+  }
+  /** Takes an estimate out of the books. */
+  const undo = (id: string): boolean => {
+    const known = state.generations.get(id)
+    if (known?.generation.usageSource !== "estimated" || state.archived.has(id)) return false
+    state.generations.delete(id)
+    add(known.generation.keyId, known.month, -known.generation.cost.billedNano, 0)
+    addUsage(state.usageDays, known.generation, -1)
+    return true
   }
 
   /** Those that are not archived, oldest first. */
@@ -81,7 +96,7 @@ export const makeLedgerMemory = (): Ledger["Service"] => {
 
   return {
     reserve: (given) =>
-      Effect.sync(() => {
+      Effect.map(Clock.currentTimeMillis, (nowMs) => {
         const reservation = { ...given, amountNano: storableNano(given.amountNano) }
         const { generationId, keyId, month, amountNano, capNano } = reservation
         if (state.reservations.has(generationId) || state.generations.has(generationId)) return { _tag: "Reserved" }
@@ -89,7 +104,12 @@ export const makeLedgerMemory = (): Ledger["Service"] => {
         if (capNano !== null && now.spentNano + now.reservedNano + amountNano > capNano) {
           return { _tag: "Refused", balance: now }
         }
-        state.reservations.set(generationId, { ...reservation, extendedNano: 0 })
+        state.reservations.set(generationId, {
+          ...reservation,
+          extendedNano: 0,
+          leaseUntilMs: nowMs + reservation.leaseMs,
+          progress: reservation.progress ?? null
+        })
         add(keyId, month, 0, amountNano)
         return { _tag: "Reserved" }
       }),
@@ -117,10 +137,13 @@ export const makeLedgerMemory = (): Ledger["Service"] => {
         return { _tag: "Reserved" }
       }),
 
-    renew: (processId, leaseUntilMs) =>
-      Effect.sync(() => {
-        for (const [id, held] of state.reservations) {
-          if (held.processId === processId) state.reservations.set(id, { ...held, leaseUntilMs })
+    renew: (running, leaseMs) =>
+      Effect.map(Clock.currentTimeMillis, (nowMs) => {
+        for (const { generationId, progress } of running) {
+          const held = state.reservations.get(generationId)
+          if (held === undefined) continue
+          const leaseUntilMs = nowMs + leaseMs
+          state.reservations.set(generationId, { ...held, leaseUntilMs, progress: progress ?? held.progress })
         }
       }),
 
@@ -138,10 +161,10 @@ export const makeLedgerMemory = (): Ledger["Service"] => {
         return { _tag: "Reserved" }
       }),
 
-    void: (generationId) => Effect.sync(() => void release(generationId)),
+    void: (generationId) => Effect.sync(() => void (release(generationId) ?? undo(generationId))),
 
     find: (id, keyId, ownerId = null) =>
-      Effect.sync(() => {
+      Effect.map(Clock.currentTimeMillis, (nowMs) => {
         const isTheirs = (one: Pick<Generation, "keyId" | "ownerId">) =>
           (keyId ?? one.keyId) === one.keyId && (ownerId ?? one.ownerId) === one.ownerId
         const settled = state.generations.get(id)?.generation
@@ -149,7 +172,7 @@ export const makeLedgerMemory = (): Ledger["Service"] => {
           return Option.some<GenerationState>({ _tag: "Settled", generation: settled })
         const held = state.reservations.get(id)
         return held !== undefined && isTheirs(held)
-          ? Option.some<GenerationState>({ _tag: "Pending", leaseUntilMs: held.leaseUntilMs })
+          ? Option.some<GenerationState>({ _tag: "Pending", isOver: held.leaseUntilMs <= nowMs })
           : Option.none()
       }),
 
@@ -206,12 +229,11 @@ export const makeLedgerMemory = (): Ledger["Service"] => {
         return { pending, oldestPendingMs: oldestPendingMs ?? 0, flushLagMs }
       }),
 
-    settleExpired: (nowMs) =>
-      Effect.sync(() => {
-        const expired = [...state.reservations.values()].filter((held) => held.leaseUntilMs <= nowMs)
-        for (const held of expired) store(estimatedGeneration(held), held.month)
-        return expired.length
-      }),
+    settleExpired: Effect.map(Clock.currentTimeMillis, (nowMs) => {
+      const expired = [...state.reservations.values()].filter((held) => held.leaseUntilMs <= nowMs)
+      for (const held of expired) store(estimatedGeneration(held), held.month)
+      return expired.length
+    }),
 
     ping: Effect.void
   }

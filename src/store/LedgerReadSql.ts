@@ -31,8 +31,8 @@ export const makeReading = (sql: PgClient.PgClient): Pick<Ledger["Service"], "fi
   return {
     find: Effect.fn("Ledger.find")(function* (id, keyId, ownerId = null) {
       const rows = yield* guard(
-        sql<{ readonly id: string | null; readonly lease_until_ms: number | null }>`
-          SELECT g.*, r.lease_until_ms FROM (SELECT 1) AS one
+        sql<{ readonly id: string | null; readonly is_over: boolean | null }>`
+          SELECT g.*, r.lease_until_ms <= ledger_now() AS is_over FROM (SELECT 1) AS one
           LEFT JOIN generations AS g ON g.id = ${id} AND g.key_id = coalesce(${keyId}::text, g.key_id)
             AND (${ownerId}::text IS NULL OR g.owner_id = ${ownerId}::text)
           LEFT JOIN reservations AS r ON r.generation_id = ${id} AND r.key_id = coalesce(${keyId}::text, r.key_id)
@@ -40,8 +40,8 @@ export const makeReading = (sql: PgClient.PgClient): Pick<Ledger["Service"], "fi
       )
       const settled = yield* settledOf(rows.filter((row) => row.id !== null))
       if (Option.isSome(settled)) return settled
-      const leaseUntilMs = rows[0]?.lease_until_ms ?? null
-      if (leaseUntilMs !== null) return Option.some<GenerationState>({ _tag: "Pending", leaseUntilMs })
+      const isOver = rows[0]?.is_over ?? null
+      if (isOver !== null) return Option.some<GenerationState>({ _tag: "Pending", isOver })
       if (!(yield* mayBeArchived(id))) return Option.none<GenerationState>()
       return yield* Effect.flatMap(
         guard(

@@ -8,6 +8,7 @@ import { Effect, Schema } from "effect"
 import { estimatedGeneration } from "./EstimatedGeneration.ts"
 import type { ReserveResult } from "./Ledger.ts"
 import { type LedgerEntry } from "./LedgerEntry.ts"
+import { progressOf } from "./ProgressRow.ts"
 import { columnList, tableOf } from "./Rows.ts"
 import { guard } from "./SqlFault.ts"
 import { type StoreError } from "./StoreError.ts"
@@ -29,7 +30,7 @@ const ReservationRow = Schema.Struct({
   extendedNano: Schema.Finite,
   createdAtMs: Schema.Finite,
   leaseUntilMs: Schema.Finite,
-  processId: Schema.String
+  progress: Schema.Unknown
 })
 const table = tableOf("reservations", ReservationRow)
 
@@ -46,21 +47,22 @@ export const makeRecovery = (
 ) => {
   const columns = sql.literal(columnList(table.columns))
 
-  const settleBatch = Effect.fnUntraced(function* (nowMs: number) {
+  const settleBatch = Effect.gen(function* () {
     const [turn] = yield* sql<{ readonly is_mine: boolean }>`
       SELECT pg_try_advisory_xact_lock(${LOCK_ID}::bigint) AS is_mine,
              set_config('idle_in_transaction_session_timeout', ${String(IDLE_LIMIT_MS)}, true)`
     if (turn?.is_mine !== true) return none
     const rows = yield* sql`SELECT ${columns} FROM reservations
-      WHERE lease_until_ms <= ${nowMs}::bigint ORDER BY lease_until_ms LIMIT ${BATCH}`
+      WHERE lease_until_ms <= ledger_now() ORDER BY lease_until_ms LIMIT ${BATCH}`
     const expired = yield* table.decode(rows)
     if (expired.length === 0) return none
     const results = yield* writeGroup(
       expired.map((one) => ({
         _tag: "Expire",
-        generation: estimatedGeneration(one),
+        generation: estimatedGeneration({ ...one, progress: progressOf(one.progress) }),
         month: one.month,
-        leaseUntilMs: one.leaseUntilMs
+        leaseUntilMs: one.leaseUntilMs,
+        amountNano: one.amountNano
       }))
     )
     return {
@@ -69,12 +71,12 @@ export const makeRecovery = (
     } satisfies Batch as Batch
   })
 
-  return Effect.fn("Ledger.settleExpired")(function* (nowMs: number) {
+  return Effect.gen(function* () {
     let total = 0
     while (true) {
-      const { found, settled } = yield* guard(sql.withTransaction(settleBatch(nowMs)))
+      const { found, settled } = yield* guard(sql.withTransaction(settleBatch))
       total += settled
       if (found < BATCH) return total
     }
-  })
+  }).pipe(Effect.withSpan("Ledger.settleExpired"))
 }

@@ -51,12 +51,29 @@ const figuresOf = ({ cacheHit, cost, errorType, usage }: Generation): ReportFigu
   savedNano: cacheHit ? cost.cacheDiscountNano : 0
 })
 
-export const addUsage = (days: Map<string, UsageDay>, generation: Generation): void => {
+const negative = (figures: ReportFigures): ReportFigures => ({
+  requests: -figures.requests,
+  failed: -figures.failed,
+  cacheHits: -figures.cacheHits,
+  promptTokens: -figures.promptTokens,
+  completionTokens: -figures.completionTokens,
+  cachedTokens: -figures.cachedTokens,
+  totalNano: -figures.totalNano,
+  markupNano: -figures.markupNano,
+  billedNano: -figures.billedNano,
+  savedNano: -figures.savedNano
+})
+
+/** Adds a generation to its day, or takes it out of it. */
+export const addUsage = (days: Map<string, UsageDay>, generation: Generation, sign: 1 | -1): void => {
   const { createdAtMs, keyId, model, ownerId, provider } = generation
   const day = Math.floor(createdAtMs / DAY_MS)
   const name = JSON.stringify([keyId, day, model, provider])
   const before = days.get(name) ?? { ...nothing, keyId, day, model, provider, ownerId }
-  days.set(name, { ...before, ...plus(before, figuresOf(generation)) })
+  const figures = figuresOf(generation)
+  const sum = plus(before, sign === 1 ? figures : negative(figures))
+  if (sum.requests === 0) days.delete(name)
+  else days.set(name, { ...before, ...sum })
 }
 
 const groupOf = (one: UsageDay, by: ReportGroup): string | null => {

@@ -1,6 +1,6 @@
 /**
  * The ledger in Postgres. Reserve, extend, settle, replay and void go to the database in groups (Groups.ts), each group one call of
- * `ledger_write` (migrations 0002 and 0012): one round trip, one transaction. What several processes want at once is decided by the lock of
+ * `ledger_write` (migrations 0002, 0012 and 0015): one round trip, one transaction. What several processes want at once is decided by the lock of
  * a key and month's counter, never by what an earlier statement has seen.
  */
 import { PgClient } from "@effect/sql-pg"
@@ -15,7 +15,9 @@ import { makeReading } from "./LedgerReadSql.ts"
 import { makeRecovery } from "./LedgerRecoverySql.ts"
 import { makeReport } from "./LedgerReportSql.ts"
 import { makeSeries } from "./LedgerSeriesSql.ts"
+import { progressValue } from "./ProgressRow.ts"
 import { guard, makeGuard } from "./SqlFault.ts"
+import { storableJson } from "./StorableJson.ts"
 
 /** How many entries go to the database at once at most. */
 const GROUP_SIZE = 256
@@ -58,6 +60,9 @@ export const makeLedgerSql: Effect.Effect<Ledger["Service"], never, PgClient.PgC
           { _tag: "Refused", balance: { spentNano: spent_nano ?? 0, reservedNano: reserved_nano ?? 0 } }
         ])
       )
+      const missing = entries.flatMap((entry) => (entry._tag === "Void" && results.has(entry.id) ? [entry.id] : []))
+      // Recovery may have estimated them.
+      if (missing.length > 0) yield* guardWrite(sql`SELECT ledger_undo(${missing}::text[])`)
       return entries.map((entry) => results.get(idOf(entry)) ?? reserved)
     })
     /** Writes all or nothing; the results in the order of the entries. */
@@ -100,8 +105,10 @@ export const makeLedgerSql: Effect.Effect<Ledger["Service"], never, PgClient.PgC
 
       void: (id) => Effect.asVoid(write(id, { _tag: "Void", id })),
 
-      renew: (processId, leaseUntilMs) =>
-        Effect.asVoid(guard(sql`SELECT ledger_renew(${processId}, ${leaseUntilMs}::bigint)`)),
+      renew: (running, leaseMs) => {
+        const named = running.map(({ generationId, progress }) => [generationId, progressValue(progress)])
+        return Effect.asVoid(guard(sql`SELECT ledger_beat(${storableJson(named)}::jsonb, ${leaseMs}::bigint)`))
+      },
 
       ...makeReading(sql),
 

@@ -16,6 +16,7 @@ import generationIndexes from "./migrations/0010_generation_indexes.ts"
 import generationArchive from "./migrations/0011_generation_archive.ts"
 import ledgerReplays from "./migrations/0012_ledger_replays.ts"
 import signInNetworks from "./migrations/0014_sign_in_networks.ts"
+import ledgerTruth from "./migrations/0015_ledger_truth.ts"
 import { databaseError, isUnavailable } from "./SqlFault.ts"
 import { type StoreError } from "./StoreError.ts"
 
@@ -34,7 +35,8 @@ const run = Migrator.make({})({
     "0010_generation_indexes": generationIndexes,
     "0011_generation_archive": generationArchive,
     "0012_ledger_replays": ledgerReplays,
-    "0014_sign_in_networks": signInNetworks
+    "0014_sign_in_networks": signInNetworks,
+    "0015_ledger_truth": ledgerTruth
   }),
   table: "tollgate_migrations"
 })

@@ -25,9 +25,9 @@ const troubled = () => {
         ...ledger,
         settle: (generation, month) => Effect.suspend(() => (trouble.isAway ? away : ledger.settle(generation, month))),
         extend: (id, amount, cap) => Effect.suspend(() => (trouble.isAway ? away : ledger.extend(id, amount, cap))),
-        renew: (processId, untilMs) => {
+        renew: (running, leaseMs) => {
           trouble.renewals++
-          return ledger.renew(processId, untilMs)
+          return ledger.renew(running, leaseMs)
         }
       })
     )
@@ -273,7 +273,7 @@ describe("waiting for others", () => {
         amountNano: 90_000,
         capNano: null,
         createdAtMs: 0,
-        leaseUntilMs: 1_000,
+        leaseMs: 1_000,
         processId: "prc_other"
       }
       yield* ledger.reserve(other)
@@ -395,6 +395,20 @@ describe("settling", () => {
           assert.deepStrictEqual(yield* balance, nothing)
         }).pipe(Effect.provide(meterOn(unheard(broken))))
 
+        // A key without a cap hears of it before its reply.
+        yield* Effect.gen(function* () {
+          const { durable, reserve } = yield* Meter
+          const uncapped = orderWith({ outputTokens: 10 })
+          yield* reserve(uncapped)
+          assert.strictEqual((yield* Effect.flip(durable(uncapped))).reason._tag, "DependencyUnavailable")
+          yield* TestClock.adjust("1 millis")
+          assert.deepStrictEqual(yield* balance, nothing)
+          yield* late.at(-1) ?? Effect.die("nothing was reserved")
+          assert.deepStrictEqual(yield* balance, held)
+          yield* TestClock.adjust("30 seconds")
+          assert.deepStrictEqual(yield* balance, nothing)
+        }).pipe(Effect.provide(meterOn(unheard(broken))))
+
         yield* Effect.gen(function* () {
           const { reserve } = yield* Meter
           const asking = yield* Effect.forkChild(reserve(order()), { startImmediately: true })
@@ -418,7 +432,7 @@ describe("settling", () => {
       yield* reserve(order)
       yield* TestClock.adjust("10 minutes")
       assert.isAtLeast(trouble.renewals, 19)
-      assert.strictEqual(yield* ledger.settleExpired(900_000), 0, "it is alive")
+      assert.strictEqual(yield* ledger.settleExpired, 0, "it is alive")
       yield* settle(order, ended(10))
       const { renewals } = trouble
       yield* TestClock.adjust("5 minutes")

@@ -22,7 +22,7 @@ const reserved = (reservation: Partial<Reservation> = {}) =>
       amountNano: 70,
       capNano: null,
       createdAtMs: 0,
-      leaseUntilMs: 60_000,
+      leaseMs: 60_000,
       processId: "prc_1",
       ...reservation
     })
@@ -157,8 +157,8 @@ it.effect(
   () =>
     Effect.gen(function* () {
       const ledger = yield* Ledger
-      yield* reserved({ leaseUntilMs: 0 })
-      yield* reserved({ generationId: id(2), leaseUntilMs: 10_000 })
+      yield* reserved({ leaseMs: 0 })
+      yield* reserved({ generationId: id(2), leaseMs: 10_000 })
       yield* Layer.build(Generations.layerReconciler({ leaseMs: 600_000 }))
       yield* TestClock.adjust(0)
       const state = (count: number) =>
@@ -170,7 +170,7 @@ it.effect(
       assert.strictEqual(yield* state(2), "Settled")
       yield* Layer.build(Generations.layerReconciler({ leaseMs: 10_000 }))
       yield* TestClock.adjust("1 seconds")
-      yield* reserved({ generationId: id(3), leaseUntilMs: 0 })
+      yield* reserved({ generationId: id(3), leaseMs: 0 })
       yield* TestClock.adjust("1 seconds")
       assert.strictEqual(yield* state(3), "Settled")
     }).pipe(Effect.scoped, Effect.provide(Ledger.layerMemory))

@@ -21,6 +21,7 @@ const processWith = Effect.gen(function* () {
     Effect.map(Ledger, (ledger) => ({
       ...ledger,
       settle: (generation, month) => Effect.suspend(() => (trouble.isAway ? away : ledger.settle(generation, month))),
+      renew: (...parameters) => Effect.suspend(() => (trouble.isAway ? away : ledger.renew(...parameters))),
       void: (id) => Effect.suspend(() => (trouble.isAway ? away : ledger.void(id)))
     }))
   ).pipe(Layer.provide(Ledger.layerMemory))
@@ -80,6 +81,25 @@ it.effect("are written once it is back, however long it was away, though their s
       yield* TestClock.adjust("2 seconds")
       assert.deepStrictEqual(yield* balance, { spentNano: 30_000, reservedNano: 0 })
       const found = Option.getOrThrow(yield* (yield* Ledger).find(generationId, null))
+      assert.strictEqual(found._tag === "Settled" ? found.generation.usageSource : found._tag, "provider")
+    }).pipe(Effect.provideContext(services))
+  })
+)
+
+it.effect("take the place of what another process estimated meanwhile", () =>
+  Effect.gen(function* () {
+    const { services, trouble } = yield* processWith
+    yield* Effect.gen(function* () {
+      const { generationId } = yield* answered(trouble)
+      yield* TestClock.adjust("10 minutes")
+      const ledger = yield* Ledger
+      assert.strictEqual(yield* ledger.settleExpired, 1)
+      // The prompt, which was known when it began.
+      assert.deepStrictEqual(yield* balance, { spentNano: 10_000, reservedNano: 0 })
+      trouble.isAway = false
+      yield* TestClock.adjust("2 seconds")
+      assert.deepStrictEqual(yield* balance, { spentNano: 30_000, reservedNano: 0 })
+      const found = Option.getOrThrow(yield* ledger.find(generationId, null))
       assert.strictEqual(found._tag === "Settled" ? found.generation.usageSource : found._tag, "provider")
     }).pipe(Effect.provideContext(services))
   })

@@ -317,8 +317,9 @@ it.effect("an order that cannot be written at all keeps nobody waiting, and no l
     const settled = yield* meter.settle(order, endingWith())
     assert.strictEqual(settled.cost.billedNano, 20_000)
     yield* TestClock.adjust("150 seconds")
-    assert.strictEqual(yield* ledger.settleExpired(150_000), 1)
-    assert.deepStrictEqual(yield* balance, { spentNano: 30_000, reservedNano: 0 })
+    assert.strictEqual(yield* ledger.settleExpired, 1)
+    // The prompt, which was known when it began.
+    assert.deepStrictEqual(yield* balance, { spentNano: 10_000, reservedNano: 0 })
   }).pipe(Effect.provide(meterOn(refusing(() => true))))
 )
 

@@ -124,7 +124,7 @@ it.effect(
         amountNano: 15_000,
         capNano: null,
         createdAtMs: 0,
-        leaseUntilMs: 1_000,
+        leaseMs: 1_000,
         processId: "prc_1"
       })
       const asking = yield* Effect.forkChild(

@@ -261,7 +261,7 @@ it.effect("what others of the key hold is waited for", () => {
     yield* asked(one)
     const capNano = 10_000_000
     const reservation = { keyId: KEY, ownerId: null, model: "test/small", month: "1970-01", createdAtMs: 0 }
-    const held = { ...reservation, generationId: "gen_held", leaseUntilMs: 60_000, processId: "another" }
+    const held = { ...reservation, generationId: "gen_held", leaseMs: 60_000, processId: "another" }
     yield* ledger.reserve({ ...held, amountNano: capNano - 20_000, capNano })
     const waiting = yield* Effect.forkChild(asked(one, { key: { monthlyBudgetNano: capNano } }), {
       startImmediately: true

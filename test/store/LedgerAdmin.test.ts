@@ -66,13 +66,10 @@ const on = <E>(name: string, ledger: Layer.Layer<Ledger, E>) => {
           amountNano: 1,
           capNano: null,
           createdAtMs: T0,
-          leaseUntilMs: T0 + MINUTE,
+          leaseMs: MINUTE,
           processId: "process"
         })
-        assert.deepStrictEqual(
-          yield* ledger.find("gen_5", null),
-          Option.some({ _tag: "Pending", leaseUntilMs: T0 + MINUTE })
-        )
+        assert.deepStrictEqual(yield* ledger.find("gen_5", null), Option.some({ _tag: "Pending", isOver: false }))
         assert.deepStrictEqual(yield* state("gen_5", "usr_2"), "Pending")
         assert.deepStrictEqual(yield* state("gen_5", "usr_1"), "none")
       })

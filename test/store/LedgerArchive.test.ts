@@ -130,7 +130,7 @@ const on = <E>(name: string, stores: Layer.Layer<Ledger | Audit, E>) => {
           amountNano: 100,
           capNano: 1_000,
           createdAtMs: JANUARY + DAY,
-          leaseUntilMs: MARCH + 41 * DAY,
+          leaseMs: DAY,
           processId: "process"
         }
         const other = `${idBound("gen", JANUARY + DAY)}${String(++count).padStart(20, "0")}`
@@ -278,7 +278,7 @@ it.effect("while a piece moves nobody waits, and each of it is there once", () =
       amountNano: 100,
       capNano: 1_000,
       createdAtMs: now,
-      leaseUntilMs: now + 1_000,
+      leaseMs: DAY,
       processId: "process"
     })
     yield* ledger.settle(makeGeneration({ id: generationId, keyId, createdAtMs: now }, 10), monthOf(now))

@@ -118,7 +118,7 @@ const hostileSuite = <E>(name: string, ledgerLayer: Layer.Layer<Ledger, E>) =>
             amountNano: Math.abs(figure(given.amount)),
             capNano: null,
             createdAtMs: 0,
-            leaseUntilMs: 1,
+            leaseMs: 60_000,
             processId: "prc_1"
           })
           assert.strictEqual(reserved._tag, "Reserved")

@@ -39,10 +39,16 @@ class Cluster extends Context.Service<
       )
       const first = yield* one
       const others = yield* Effect.replicateEffect(one, 3)
+      // The database's clock is this table.
+      const sql = Context.get(first, PgClient.PgClient)
+      yield* sql`CREATE TABLE clock AS SELECT ${T0}::bigint AS now_ms`
+      yield* sql.unsafe(
+        `CREATE OR REPLACE FUNCTION ledger_now() RETURNS bigint LANGUAGE sql STABLE AS 'SELECT now_ms FROM clock'`
+      )
       return {
         ledgers: [Context.get(first, Ledger), ...others.map((built) => Context.get(built, Ledger))] as const,
         audit: Context.get(first, Audit),
-        sql: Context.get(first, PgClient.PgClient)
+        sql
       }
     })
   )
@@ -79,9 +85,16 @@ const Round = Schema.Struct({
 const run = (ledger: Ledger["Service"], command: Command) => {
   switch (command._tag) {
     case "Reserve": {
-      const { id: generationId, ...rest } = command
+      const { id: generationId, leaseUntilMs: _, ...rest } = command
       return Effect.map(
-        ledger.reserve({ generationId, ...rest, ownerId: null, model: "mock/echo", createdAtMs: T0 }),
+        ledger.reserve({
+          generationId,
+          ...rest,
+          leaseMs: LEASE_MS,
+          ownerId: null,
+          model: "mock/echo",
+          createdAtMs: T0
+        }),
         (result): Told => (result._tag === "Reserved" ? "Reserved" : result.balance)
       )
     }
@@ -103,9 +116,15 @@ const run = (ledger: Ledger["Service"], command: Command) => {
     case "Void":
       return Effect.as(ledger.void(command.id), null)
     case "Renew":
-      return Effect.as(ledger.renew(command.processId, command.leaseUntilMs), null)
+      return Effect.as(
+        ledger.renew(
+          command.ids.map((generationId) => ({ generationId, progress: null })),
+          LEASE_MS
+        ),
+        null
+      )
     case "Recover":
-      return ledger.settleExpired(command.nowMs)
+      return ledger.settleExpired
   }
 }
 
@@ -181,7 +200,7 @@ const on = (
             const capNano = keyId === keyIds.a ? caps.a : caps.b
             switch (wish.do) {
               case "again":
-                return reserve
+                return { ...reserve, leaseUntilMs: nowMs + LEASE_MS }
               case "extend":
                 return { _tag: "Extend", id, amountNano: wish.amount, capNano }
               case "settle": {
@@ -207,13 +226,13 @@ const on = (
                 { concurrency: 2 }
               )
               const after = yield* seen
-              const estimated = new Set(after.flatMap((entry) => ("billedNano" in entry ? [entry.id] : [])))
+              const pending = new Set(after.flatMap((entry) => ("billedNano" in entry ? [] : [entry.id])))
               const touched = new Set(commands.flatMap((command) => ("id" in command ? [command.id] : [])))
               const ways = orders(commands.map((command, at) => ({ command, told: told[at] })))
               const way = ways.find((way) => {
                 let now: Book = book
                 for (const { command, told } of way) {
-                  const [next, tells] = step(now, command, ({ id }) => touched.has(id) && !estimated.has(id))
+                  const [next, tells] = step(now, command, ({ id }) => touched.has(id) && pending.has(id))
                   if (JSON.stringify(tells) !== JSON.stringify(told)) return false
                   now = next
                 }
@@ -224,7 +243,7 @@ const on = (
                 `no order of them explains it: ${JSON.stringify({ book: [...book.values()], commands, told, after })}`
               )
               for (const { command } of way ?? [])
-                [book] = step(book, command, ({ id }) => touched.has(id) && !estimated.has(id))
+                [book] = step(book, command, ({ id }) => touched.has(id) && pending.has(id))
               for (const month of months) {
                 for (const [keyId, balance] of yield* ledgers[0].balances(Object.values(keyIds), month)) {
                   assert.deepStrictEqual(balance, balanceOf(book, keyId, month))
@@ -232,8 +251,19 @@ const on = (
               }
               assert.deepStrictEqual(yield* audit.differences, [])
             })
+          const moveTo = (ms: number) => {
+            nowMs = ms
+            return sql`UPDATE clock SET now_ms = ${nowMs}::bigint`
+          }
           const signsOfLife = () =>
-            happens(processes.map((processId) => ({ _tag: "Renew", processId, leaseUntilMs: nowMs + LEASE_MS })))
+            happens(
+              processes.map((processId) => ({
+                _tag: "Renew",
+                ids: [...book.values()].filter((entry) => entry.processId === processId).map(({ id }) => id),
+                leaseUntilMs: nowMs + LEASE_MS
+              }))
+            )
+          yield* moveTo(T0)
 
           for (const { before, cap, key, process, recovers, wishes } of rounds) {
             switch (before) {
@@ -242,11 +272,11 @@ const on = (
                 processes[process] = `prc_${process}_${++count}`
                 break
               case "lease":
-                nowMs += LEASE_MS / 2
+                yield* moveTo(nowMs + LEASE_MS / 2)
                 yield* signsOfLife()
                 break
               case "month":
-                nowMs = monthEndMs(nowMs)
+                yield* moveTo(monthEndMs(nowMs))
                 yield* signsOfLife()
                 break
               case "cap":
@@ -260,7 +290,7 @@ const on = (
           }
 
           // When all are dead and their leases over, nothing is left open.
-          nowMs += LEASE_MS
+          yield* moveTo(nowMs + LEASE_MS)
           yield* happens([{ _tag: "Recover", nowMs }])
           assert.deepStrictEqual(
             [...book.values()].filter(({ billedNano }) => billedNano === null),

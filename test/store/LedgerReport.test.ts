@@ -217,7 +217,7 @@ it.effect(
         amountNano: 100,
         capNano: 1_000,
         createdAtMs: at(6),
-        leaseUntilMs: at(6) + 1_000,
+        leaseMs: 60_000,
         processId: "process"
       })
       yield* settle({ id: generationId, keyId, createdAtMs: at(6) }, 10)

@@ -32,7 +32,7 @@ export type Command =
       readonly capNano: number | null
     }
   | { readonly _tag: "Void"; readonly id: string }
-  | { readonly _tag: "Renew"; readonly processId: string; readonly leaseUntilMs: number }
+  | { readonly _tag: "Renew"; readonly ids: ReadonlyArray<string>; readonly leaseUntilMs: number }
   | { readonly _tag: "Recover"; readonly nowMs: number }
 
 /** Of a reserve, an extension or a replay, with the balance that refused it; of a recovery, how many it settled; null: nothing. */
@@ -47,6 +47,7 @@ export interface Entry {
   readonly leaseUntilMs: number
   readonly processId: string
   readonly billedNano: number | null
+  readonly isEstimate: boolean
 }
 
 export type Book = ReadonlyMap<string, Entry>
@@ -77,7 +78,7 @@ export const step = (
       if (next.has(id)) return [next, "Reserved"]
       const balance = balanceOf(book, keyId, month)
       if (isTooMuch(balance, amountNano, capNano)) return [next, balance]
-      next.set(id, { id, keyId, month, amountNano, leaseUntilMs, processId, billedNano: null })
+      next.set(id, { id, keyId, month, amountNano, leaseUntilMs, processId, billedNano: null, isEstimate: false })
       return [next, "Reserved"]
     }
     case "Extend": {
@@ -97,9 +98,10 @@ export const step = (
         amountNano: 0,
         leaseUntilMs: 0,
         processId: "",
-        billedNano: null
+        billedNano: null,
+        isEstimate: false
       }
-      if (entry.billedNano === null) next.set(id, { ...entry, billedNano })
+      if (entry.billedNano === null || entry.isEstimate) next.set(id, { ...entry, billedNano, isEstimate: false })
       return [next, null]
     }
     case "Replay": {
@@ -109,12 +111,13 @@ export const step = (
       return [step(book, { _tag: "Settle", id, keyId, month, billedNano: 0 })[0], "Reserved"]
     }
     case "Void": {
-      if (next.get(command.id)?.billedNano === null) next.delete(command.id)
+      const entry = next.get(command.id)
+      if (entry?.billedNano === null || entry?.isEstimate === true) next.delete(command.id)
       return [next, null]
     }
     case "Renew": {
       for (const entry of book.values()) {
-        if (entry.billedNano === null && entry.processId === command.processId) {
+        if (entry.billedNano === null && command.ids.includes(entry.id)) {
           next.set(entry.id, { ...entry, leaseUntilMs: command.leaseUntilMs })
         }
       }
@@ -124,7 +127,7 @@ export const step = (
       let settled = 0
       for (const entry of book.values()) {
         if (entry.billedNano !== null || entry.leaseUntilMs > command.nowMs || isLeft(entry)) continue
-        next.set(entry.id, { ...entry, billedNano: entry.amountNano })
+        next.set(entry.id, { ...entry, billedNano: entry.amountNano, isEstimate: true })
         settled++
       }
       return [next, settled]

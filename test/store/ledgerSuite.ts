@@ -4,7 +4,7 @@ import { Effect, type Layer, Option } from "effect"
 import { type Generation } from "../../src/domain/Generation.ts"
 import { idBound } from "../../src/domain/Ids.ts"
 import { zeroCost } from "../../src/domain/Money.ts"
-import { Ledger, type Reservation } from "../../src/store/Ledger.ts"
+import { Ledger, type Progress, type Reservation } from "../../src/store/Ledger.ts"
 import { type StoreError } from "../../src/store/StoreError.ts"
 import { Audit } from "./LedgerAudit.ts"
 import { makeGeneration as generationWith } from "./makeGeneration.ts"
@@ -29,7 +29,7 @@ const makeReservation = (overrides: Partial<Reservation> = {}): Reservation => (
   amountNano: 100,
   capNano: null,
   createdAtMs: T0,
-  leaseUntilMs: T0 + MINUTE,
+  leaseMs: MINUTE,
   processId: "process-1",
   ...overrides
 })
@@ -48,6 +48,22 @@ const makeReplay = (overrides: Partial<Generation>): Generation =>
     },
     0
   )
+
+/** 10 prompt tokens for 20 nano-USD. */
+const progressWith = (overrides: Partial<Progress> = {}): Progress => ({
+  provider: "alpha",
+  model: "m/told",
+  streamed: true,
+  promptTokens: 10,
+  completionTokens: 0,
+  promptNano: 20,
+  completionNano: 0,
+  markupNano: 0,
+  latencyMs: 9,
+  timeToFirstTokenMs: null,
+  price: { prompt: 2, completion: 10, cachedPrompt: null },
+  ...overrides
+})
 
 const balanceOf = (keyId: string, month = MONTH) =>
   Effect.gen(function* () {
@@ -86,7 +102,7 @@ export const ledgerSuite = <E>(name: string, ledgerLayer: Layer.Layer<Ledger | A
         assert.deepStrictEqual(yield* balanceOf(keyId), { spentNano: 0, reservedNano: 100 })
         assert.deepStrictEqual(
           yield* ledger.find(reservation.generationId, keyId),
-          Option.some({ _tag: "Pending" as const, leaseUntilMs: T0 + MINUTE })
+          Option.some({ _tag: "Pending" as const, isOver: false })
         )
 
         const generation = makeGeneration({
@@ -394,26 +410,28 @@ export const ledgerSuite = <E>(name: string, ledgerLayer: Layer.Layer<Ledger | A
       Effect.gen(function* () {
         const ledger = yield* Ledger
         const keyId = fresh("key")
-        const held = Array.from({ length: 30 }, () => makeReservation({ keyId, leaseUntilMs: T0 - 1 }))
+        const held = Array.from({ length: 30 }, () => makeReservation({ keyId, leaseMs: -1 }))
         yield* all(held.map(ledger.reserve))
         const counts = yield* all([
           ...held.flatMap((one) => [
             Effect.as(ledger.settle(makeGeneration({ id: one.generationId, keyId }), MONTH), 0),
             Effect.as(ledger.void(one.generationId), 0)
           ]),
-          ledger.settleExpired(T0),
-          ledger.settleExpired(T0),
-          ledger.settleExpired(T0)
+          ledger.settleExpired,
+          ledger.settleExpired,
+          ledger.settleExpired
         ])
-        const estimated = counts.reduce((sum, one) => sum + one, 0)
+        assert.isAtMost(
+          counts.reduce((sum, one) => sum + one, 0),
+          30
+        )
+        // A generation that came after its reservation was voided is stored all the same, one that came after recovery takes the estimate's place.
         const { generations } = yield* ledger.list({ keyId, limit: 100, cursor: null })
-        // A generation that came after its reservation was voided is stored all the same; a voided id is not stored by recovery.
-        assert.deepStrictEqual(generations.length, 30)
-        assert.deepStrictEqual(generations.filter((one) => one.usageSource === "estimated").length, estimated)
-        assert.deepStrictEqual(yield* balanceOf(keyId), {
-          spentNano: estimated * 100 + (30 - estimated) * 40,
-          reservedNano: 0
-        })
+        assert.deepStrictEqual(
+          generations.filter((one) => one.usageSource === "estimated"),
+          []
+        )
+        assert.deepStrictEqual(yield* balanceOf(keyId), { spentNano: generations.length * 40, reservedNano: 0 })
       })
     )
 
@@ -422,12 +440,15 @@ export const ledgerSuite = <E>(name: string, ledgerLayer: Layer.Layer<Ledger | A
       Effect.gen(function* () {
         const ledger = yield* Ledger
         const keyId = fresh("key")
-        const lost = makeReservation({ keyId, ownerId: "usr_9", capNano: 500, leaseUntilMs: T0 })
-        const live = makeReservation({ keyId, capNano: 500, leaseUntilMs: T0 + 1 })
+        const lost = makeReservation({ keyId, ownerId: "usr_9", capNano: 500, leaseMs: -1 })
+        const live = makeReservation({ keyId, capNano: 500, leaseMs: MINUTE })
         yield* ledger.reserve(lost)
         yield* ledger.reserve(live)
-        assert.deepStrictEqual(yield* ledger.settleExpired(T0 - 1), 0)
-        const counts = yield* all(Array.from({ length: 4 }, () => ledger.settleExpired(T0)))
+        assert.deepStrictEqual(
+          yield* ledger.find(lost.generationId, keyId),
+          Option.some({ _tag: "Pending" as const, isOver: true })
+        )
+        const counts = yield* all(Array.from({ length: 4 }, () => ledger.settleExpired))
         assert.deepStrictEqual(
           counts.reduce((sum, one) => sum + one, 0),
           1
@@ -444,9 +465,90 @@ export const ledgerSuite = <E>(name: string, ledgerLayer: Layer.Layer<Ledger | A
           assert.deepStrictEqual(cost.promptNano + cost.completionNano - cost.cacheDiscountNano, cost.totalNano)
         }
         assert.deepStrictEqual(yield* stateOf(live.generationId, keyId), "Pending")
-        // The process was slow, not dead: what it reports later changes nothing.
-        yield* ledger.settle(makeGeneration({ id: lost.generationId, keyId }), MONTH)
-        assert.deepStrictEqual(yield* balanceOf(keyId), { spentNano: 100, reservedNano: 100 })
+      })
+    )
+
+    audited(
+      "charges what the last sign of life knew, and says so",
+      Effect.gen(function* () {
+        const ledger = yield* Ledger
+        const keyId = fresh("key")
+        const begun = makeReservation({ keyId, amountNano: 1_000, leaseMs: -1, progress: progressWith() })
+        const told = makeReservation({ keyId, amountNano: 1_000, progress: progressWith() })
+        const quiet = makeReservation({ keyId, amountNano: 1_000, progress: progressWith() })
+        yield* all([begun, told, quiet].map(ledger.reserve))
+        const later = progressWith({ completionTokens: 7, completionNano: 70, markupNano: 3, timeToFirstTokenMs: 5 })
+        yield* ledger.renew(
+          [
+            { generationId: told.generationId, progress: later },
+            { generationId: quiet.generationId, progress: null },
+            { generationId: "gen_none", progress: later }
+          ],
+          -1
+        )
+        assert.strictEqual(yield* ledger.settleExpired, 3)
+        assert.deepStrictEqual(yield* balanceOf(keyId), { spentNano: 20 + 93 + 20, reservedNano: 0 })
+        const settled = Option.getOrThrow(yield* ledger.find(told.generationId, keyId))
+        const { generation } = settled._tag === "Settled" ? settled : assert.fail(settled._tag)
+        assert.deepInclude(generation, {
+          usageSource: "estimated",
+          errorType: "internal_error",
+          provider: "alpha",
+          model: "m/told",
+          streamed: true,
+          usage: { promptTokens: 10, completionTokens: 7, cachedTokens: 0 },
+          cost: {
+            promptNano: 20,
+            completionNano: 70,
+            cacheDiscountNano: 0,
+            totalNano: 90,
+            markupNano: 3,
+            billedNano: 93
+          },
+          latencyMs: 9,
+          timeToFirstTokenMs: 5,
+          price: { prompt: 2, completion: 10, cachedPrompt: null },
+          reservation: { reservedNano: 1_000, extendedNano: 0, settledNano: 93 }
+        })
+      })
+    )
+
+    audited(
+      "a settlement that comes late takes the place of the estimate, in all books, once",
+      Effect.gen(function* () {
+        const ledger = yield* Ledger
+        const keyId = fresh("key")
+        const slow = makeReservation({ keyId, leaseMs: -1 })
+        const undone = makeReservation({ keyId, leaseMs: -1, progress: progressWith() })
+        yield* all([slow, undone].map(ledger.reserve))
+        assert.strictEqual(yield* ledger.settleExpired, 2)
+        assert.deepStrictEqual(yield* balanceOf(keyId), { spentNano: 120, reservedNano: 0 })
+        // Another key's word is none.
+        yield* ledger.settle(makeGeneration({ id: slow.generationId, keyId: fresh("key") }, 1), MONTH)
+        const truth = makeGeneration({ id: slow.generationId, keyId, model: "m/true", finishReason: "stop" }, 140)
+        yield* all([1, 2, 3].map(() => ledger.settle(truth, MONTH)))
+        yield* ledger.settle(makeGeneration({ id: slow.generationId, keyId }, 7), MONTH)
+        yield* all([ledger.void(undone.generationId), ledger.void(slow.generationId)])
+        assert.deepStrictEqual(yield* balanceOf(keyId), { spentNano: 140, reservedNano: 0 })
+        assert.deepStrictEqual(
+          yield* ledger.find(slow.generationId, keyId),
+          Option.some({ _tag: "Settled" as const, generation: truth })
+        )
+        assert.strictEqual(yield* stateOf(undone.generationId, keyId), "none")
+        const day = Math.floor(T0 / 86_400_000)
+        const { parts, total } = yield* ledger.report({
+          keyId,
+          ownerId: null,
+          fromDay: day,
+          toDay: day + 1,
+          groupBy: ["model"],
+          limit: 10
+        })
+        assert.deepStrictEqual([total.requests, total.failed, total.billedNano], [1, 0, 140])
+        assert.deepStrictEqual(
+          parts.get("model")?.rows.map(({ group }) => group),
+          ["m/true"]
+        )
       })
     )
 
@@ -455,11 +557,9 @@ export const ledgerSuite = <E>(name: string, ledgerLayer: Layer.Layer<Ledger | A
       Effect.gen(function* () {
         const ledger = yield* Ledger
         const keyId = fresh("key")
-        const held = Array.from({ length: 450 }, () =>
-          makeReservation({ keyId, amountNano: 2, leaseUntilMs: T0 - MINUTE })
-        )
+        const held = Array.from({ length: 450 }, () => makeReservation({ keyId, amountNano: 2, leaseMs: -MINUTE }))
         yield* all(held.map(ledger.reserve))
-        const counts = yield* all([ledger.settleExpired(T0 - MINUTE), ledger.settleExpired(T0 - MINUTE)])
+        const counts = yield* all([ledger.settleExpired, ledger.settleExpired])
         assert.deepStrictEqual(
           counts.reduce((sum, one) => sum + one, 0),
           450
@@ -605,11 +705,11 @@ export const overviewSuite = <E>(name: string, ledgerLayer: Layer.Layer<Ledger, 
           keyId: a,
           model: "m/three",
           amountNano: 3,
-          leaseUntilMs: T0 - 1,
+          leaseMs: -1,
           createdAtMs: T0 - MINUTE
         })
         yield* ledger.reserve(lost)
-        yield* ledger.settleExpired(T0)
+        yield* ledger.settleExpired
         yield* ledger.reserve(makeReservation({ keyId: a, amountNano: 100, createdAtMs: T0 - 30_000 }))
         yield* ledger.reserve(makeReservation({ keyId: b, amountNano: 23, createdAtMs: T0 - 10_000 }))
 
