@@ -5,7 +5,8 @@
  */
 import { Context, Effect, Layer, type Redacted, Result } from "effect"
 import { type ProviderConfig, type SortAxis } from "./domain/Catalog.ts"
-import { defaultTiers, type RateLimits, type Tier } from "./domain/Key.ts"
+import { defaultBudgets, defaultTiers, type RateLimits, type Tier } from "./domain/Key.ts"
+import { type NanoUsd } from "./domain/Money.ts"
 import { type PrivacyRules } from "./domain/Privacy.ts"
 import { mockProvider } from "./providers/presets/Mock.ts"
 import { weakAdminKey } from "./settings/AdminKey.ts"
@@ -14,6 +15,7 @@ import {
   decodeConfig,
   emptyConfig,
   failedConfig,
+  mergeBudgets,
   mergeTiers,
   type ReadConfig
 } from "./settings/ConfigFile.ts"
@@ -79,6 +81,8 @@ export interface SettingsShape {
   }
   /** `tiers` of the file over the tiers' defaults. */
   readonly tiers: Readonly<Record<Tier, RateLimits>>
+  /** The monthly budget of a key that an admin issues without one. */
+  readonly tierBudgets: Readonly<Record<Tier, NanoUsd | null>>
   /** `cache` of the file. */
   readonly cache: {
     readonly enabled: boolean
@@ -128,6 +132,7 @@ export const defaultSettings: SettingsShape = {
   providers: [mockProvider],
   routing: { defaultSort: "price", retries: 1, hedgeAfterMs: null, continueStreams: true, modelsFallback: [] },
   tiers: defaultTiers,
+  tierBudgets: defaultBudgets,
   cache: { enabled: true, ttlSeconds: 300, scope: "key", maxEntries: 10_000 },
   idempotency: { enabled: true, ttlSeconds: 86_400 },
   generations: keptForEver,
@@ -243,6 +248,7 @@ const compose = (
       modelsFallback: file.routing.models_fallback ?? routing.modelsFallback
     },
     tiers: mergeTiers(file.tiers, defaultSettings.tiers),
+    tierBudgets: mergeBudgets(file.tiers, defaultSettings.tierBudgets),
     cache: {
       enabled: file.cache.enabled ?? cache.enabled,
       ttlSeconds: file.cache.ttl_seconds ?? cache.ttlSeconds,
@@ -291,6 +297,7 @@ export const reloaded = (started: SettingsShape, fresh: SettingsShape): Settings
   providers: fresh.providers,
   routing: fresh.routing,
   tiers: fresh.tiers,
+  tierBudgets: fresh.tierBudgets,
   cache: { ...fresh.cache, maxEntries: started.cache.maxEntries },
   markup: fresh.markup,
   idempotency: fresh.idempotency,

@@ -34,7 +34,7 @@ export const CreateKeyRequest = Schema.Struct({
   tier: Tier.annotate({ identifier: undefined, default: "free" }).pipe(
     Schema.withDecodingDefaultKey(Effect.succeed("free" as const))
   ),
-  /** Monthly cap in USD; null or absent: none. */
+  /** Monthly cap in USD; absent: the tier's, null: none. */
   monthly_budget_usd: nullable(Budget),
   /** Model ids and `author/*`; null or absent: every model. */
   allowed_models: nullable(AllowedModels),

@@ -48,7 +48,7 @@ const create = Command.make(
     ),
     budget: Flag.Finite("budget").pipe(
       Flag.withMetavar("<usd>"),
-      Flag.withDescription("Cap of a month in USD"),
+      Flag.withDescription("Cap of a month in USD; the tier's unless told"),
       Flag.optional
     ),
     models: Flag.String("model").pipe(

@@ -3,7 +3,7 @@
  * a hash of it (contract §5).
  */
 import { Schema } from "effect"
-import { type NanoUsd } from "./Money.ts"
+import { nanoFromUsd, type NanoUsd } from "./Money.ts"
 import { type KeyPrivacy } from "./Privacy.ts"
 
 export const Tier = Schema.Literals(["free", "pro", "enterprise"]).annotate({ identifier: "ApiKeyTier" })
@@ -31,6 +31,13 @@ export const defaultTiers: Readonly<Record<Tier, RateLimits>> = {
   free: { requestsPerMinute: 20, tokensPerMinute: 40_000, concurrency: 4 },
   pro: { requestsPerMinute: 300, tokensPerMinute: 400_000, concurrency: 32 },
   enterprise: { requestsPerMinute: 3_000, tokensPerMinute: 4_000_000, concurrency: 256 }
+}
+
+/** What keys of a tier may spend in a month, where they are issued without a budget of their own; `null`: no cap. */
+export const defaultBudgets: Readonly<Record<Tier, NanoUsd | null>> = {
+  free: nanoFromUsd(5),
+  pro: nanoFromUsd(100),
+  enterprise: null
 }
 
 /** What an operator can set; expiry is derived from `expiresAtMs`. */

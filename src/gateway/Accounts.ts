@@ -28,7 +28,8 @@ export interface NewKey {
   readonly name: string
   readonly tier: Tier
   readonly scopes: ReadonlyArray<Scope>
-  readonly monthlyBudgetNano: NanoUsd | null
+  /** Absent: the tier's; null: no cap. */
+  readonly monthlyBudgetNano?: NanoUsd | null
   readonly allowedModels: ReadonlyArray<string> | null
   /** Absent or null: the deployment's mode. */
   readonly privacy?: KeyPrivacy | null
@@ -43,6 +44,8 @@ export interface IssuedKey {
 
 export interface AccountsOptions {
   readonly tiers: Readonly<Record<Tier, RateLimits>>
+  /** Of keys that are issued without one. */
+  readonly tierBudgets: Readonly<Record<Tier, NanoUsd | null>>
 }
 
 const LOOKUP_TTL = Duration.seconds(5)
@@ -156,6 +159,8 @@ export class Accounts extends Context.Service<
           const { hash, prefix, publicId, secret } = makeSecret()
           const record: KeyRecord = {
             ...key,
+            monthlyBudgetNano:
+              key.monthlyBudgetNano === undefined ? options.tierBudgets[key.tier] : key.monthlyBudgetNano,
             privacy: key.privacy ?? null,
             id: ids.next("key", nowMs),
             publicId,

@@ -7,6 +7,7 @@ import { Context, Effect, Layer } from "effect"
 import { gatewayError, type GatewayError, GrantExceeded, KeyRevoked, NotFound } from "../domain/Errors.ts"
 import { type Grants, type UserRecord } from "../domain/User.ts"
 import { type KeyPatch } from "../store/KeyRepo.ts"
+import { type NanoUsd } from "../domain/Money.ts"
 import { Accounts, type IssuedKey, type KeyView, type NewKey } from "./Accounts.ts"
 import { areScopesWithin, corrections, isTierWithin, type KeyBook, remainingOf } from "./Allowance.ts"
 import { audit } from "./Audit.ts"
@@ -18,7 +19,7 @@ import { type UsageFigures, type UsageQuery, UsageReports } from "./UsageReports
 export type WantedKey = Pick<NewKey, "name" | "allowedModels" | "privacy" | "expiresAtMs"> & {
   readonly tier: NewKey["tier"] | null
   readonly scopes: NewKey["scopes"] | null
-  readonly monthlyBudgetNano: NewKey["monthlyBudgetNano"]
+  readonly monthlyBudgetNano: NanoUsd | null
 }
 
 export interface Usage extends UsageFigures {

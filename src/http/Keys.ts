@@ -25,7 +25,9 @@ export const layer = HttpApiBuilder.group(
                 name: payload.name,
                 tier: payload.tier,
                 scopes: payload.scopes ?? allScopes,
-                monthlyBudgetNano: budgetOf(payload.monthly_budget_usd),
+                ...(payload.monthly_budget_usd === undefined
+                  ? {}
+                  : { monthlyBudgetNano: budgetOf(payload.monthly_budget_usd) }),
                 allowedModels: payload.allowed_models ?? null,
                 privacy: payload.privacy ?? null,
                 ownerId: null,

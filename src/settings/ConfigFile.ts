@@ -7,6 +7,7 @@ import { Predicate, Result, Schema } from "effect"
 import { parse } from "effect/encoding/Yaml"
 import { type ProviderConfig, type SortAxis } from "../domain/Catalog.ts"
 import { type RateLimits, type Tier } from "../domain/Key.ts"
+import { nanoFromUsd, type NanoUsd } from "../domain/Money.ts"
 import { type PrivacyRules } from "../domain/Privacy.ts"
 import { type EnvironmentVariables } from "./Environment.ts"
 import { decodeAt, type Faults, member, type Place } from "./Faults.ts"
@@ -45,7 +46,13 @@ const Routing = Schema.Struct({
 })
 
 const limit = () => Schema.optionalKey(integer("a whole number from 1 to 1000000000", 1, 1_000_000_000))
-const TierLimits = Schema.Struct({ requests_per_minute: limit(), tokens_per_minute: limit(), concurrency: limit() })
+const budget = "USD a month from 0 to 1000000"
+const TierLimits = Schema.Struct({
+  requests_per_minute: limit(),
+  tokens_per_minute: limit(),
+  concurrency: limit(),
+  monthly_budget_usd: Schema.optionalKey(orNull(number(budget, 0, 1_000_000), budget))
+})
 const Tiers = Schema.Struct({
   free: Schema.optionalKey(TierLimits),
   pro: Schema.optionalKey(TierLimits),
@@ -207,5 +214,17 @@ export const mergeTiers = (
     tokensPerMinute: tiers[tier]?.tokens_per_minute ?? defaults[tier].tokensPerMinute,
     concurrency: tiers[tier]?.concurrency ?? defaults[tier].concurrency
   })
+  return { free: merged("free"), pro: merged("pro"), enterprise: merged("enterprise") }
+}
+
+/** The budget of every tier: those of the file over `defaults`. */
+export const mergeBudgets = (
+  tiers: ConfigFile["tiers"],
+  defaults: Readonly<Record<Tier, NanoUsd | null>>
+): Readonly<Record<Tier, NanoUsd | null>> => {
+  const merged = (tier: Tier): NanoUsd | null => {
+    const usd = tiers[tier]?.monthly_budget_usd
+    return usd === undefined ? defaults[tier] : usd === null ? null : nanoFromUsd(usd)
+  }
   return { free: merged("free"), pro: merged("pro"), enterprise: merged("enterprise") }
 }

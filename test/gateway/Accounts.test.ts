@@ -2,13 +2,13 @@ import { assert, it } from "@effect/vitest"
 import { Effect, Layer, Redacted } from "effect"
 import { TestClock } from "effect/testing"
 import { Ids } from "../../src/domain/Ids.ts"
-import { allScopes, defaultTiers } from "../../src/domain/Key.ts"
+import { allScopes, defaultBudgets, defaultTiers } from "../../src/domain/Key.ts"
 import { Accounts, type NewKey } from "../../src/gateway/Accounts.ts"
 import { KeyRepo } from "../../src/store/KeyRepo.ts"
 import { Ledger } from "../../src/store/Ledger.ts"
 
 const stores = Layer.mergeAll(KeyRepo.layerMemory, Ledger.layerMemory, Ids.layerSequence)
-const layer = Accounts.layer({ tiers: defaultTiers }).pipe(Layer.provideMerge(stores))
+const layer = Accounts.layer({ tiers: defaultTiers, tierBudgets: defaultBudgets }).pipe(Layer.provideMerge(stores))
 
 const newKey: NewKey = {
   name: "test",
@@ -111,7 +111,7 @@ it.effect("of rotations at once one is made, whose secret opens; the others are 
       for (const one of [secret, ...made.map(Redacted.value)]) assert.strictEqual(yield* opens(one), id)
     }).pipe(
       Effect.provide(
-        Accounts.layer({ tiers: defaultTiers }).pipe(
+        Accounts.layer({ tiers: defaultTiers, tierBudgets: defaultBudgets }).pipe(
           Layer.provide(Layer.mergeAll(slow, Ledger.layerMemory, Ids.layerSequence))
         )
       )
@@ -158,7 +158,7 @@ it.effect("a key revoked elsewhere stops within five seconds; look-ups between a
       assert.strictEqual(lookups, 2)
     }).pipe(
       Effect.provide(
-        Accounts.layer({ tiers: defaultTiers }).pipe(
+        Accounts.layer({ tiers: defaultTiers, tierBudgets: defaultBudgets }).pipe(
           Layer.provide(Layer.mergeAll(counting, Ledger.layerMemory, Ids.layerSequence))
         )
       )

@@ -27,14 +27,14 @@ const record = {
   tier: "free",
   scopes: ["chat:write", "embeddings:write", "models:read", "generations:read", "privacy:preview"],
   status: "active",
-  monthly_budget_usd: null,
+  monthly_budget_usd: 5,
   allowed_models: null,
   privacy: null,
   rate_limits: { requests_per_minute: 20, tokens_per_minute: 40_000, concurrency: 4 },
   usage: {
     month_spent_usd: 0,
     month_reserved_usd: 0,
-    month_remaining_usd: null,
+    month_remaining_usd: 5,
     resets_at: "1970-02-01T00:00:00.000Z"
   },
   owner: null,
@@ -44,6 +44,19 @@ const record = {
   expires_at: null,
   revoked_at: null
 }
+
+it.effect("a key without a budget gets its tier's; null is none", () =>
+  Effect.gen(function* () {
+    const budgetOf = (body: object) =>
+      Effect.map(admin("POST", "/v1/keys", { name: "a", ...body }), ({ body }) => body.monthly_budget_usd)
+    assert.strictEqual(yield* budgetOf({ tier: "free" }), 5)
+    assert.strictEqual(yield* budgetOf({ tier: "pro" }), 100)
+    assert.isNull(yield* budgetOf({ tier: "enterprise" }))
+    assert.isNull(yield* budgetOf({ tier: "free", monthly_budget_usd: null }))
+    assert.strictEqual(yield* budgetOf({ tier: "free", monthly_budget_usd: 7 }), 7)
+    assert.strictEqual(yield* budgetOf({ tier: "enterprise", monthly_budget_usd: 8 }), 8)
+  }).pipe(Effect.provide(app))
+)
 
 it.effect("a key is made with its defaults; the secret is in this answer and in no other", () =>
   Effect.gen(function* () {

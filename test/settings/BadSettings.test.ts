@@ -253,9 +253,10 @@ describe("a wrong settings file", () => {
       "routing.models_fallback[1] names a model that no provider serves; expected the id of a model of a provider"
     ],
     [
-      "tiers: { gold: {}, free: { concurrency: 0 } }",
+      "tiers: { gold: {}, free: { concurrency: 0, monthly_budget_usd: -1 } }",
       "tiers.gold is unknown; expected one of free, pro, enterprise",
-      "tiers.free.concurrency is 0; expected a whole number from 1 to 1000000000"
+      "tiers.free.concurrency is 0; expected a whole number from 1 to 1000000000",
+      "tiers.free.monthly_budget_usd is -1; expected USD a month from 0 to 1000000, or null"
     ],
     [
       "cache: { enabled: maybe, ttl_seconds: 1.5, scope: all, max_entries: [] }",
