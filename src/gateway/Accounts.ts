@@ -12,6 +12,7 @@ import { type KeyPrivacy } from "../domain/Privacy.ts"
 import { type KeyPage, type KeyPatch, KeyRepo } from "../store/KeyRepo.ts"
 import { type Balance, Ledger } from "../store/Ledger.ts"
 import { audit, audited } from "./Audit.ts"
+import { callerFinder } from "./Callers.ts"
 import { makeSecret, readSecret, sameHash } from "./KeySecret.ts"
 import { orUnavailable } from "./OrUnavailable.ts"
 import { type Caller } from "./Order.ts"
@@ -105,7 +106,7 @@ export class Accounts extends Context.Service<
             tier: key.tier
           })
 
-        const lookups = yield* Cache.makeWith((publicId: string) => repo.findByPublicId(publicId), {
+        const lookups = yield* Cache.makeWith(callerFinder(repo, options.tiers), {
           capacity: LOOKUPS,
           timeToLive: (exit) => (exit._tag === "Success" ? LOOKUP_TTL : Duration.zero)
         })
@@ -260,10 +261,10 @@ export class Accounts extends Context.Service<
           return Effect.flatMap(orUnavailable(Cache.get(lookups, publicId)), (found) => {
             if (Option.isNone(found)) return unauthenticated
             const nowMs = clock.currentTimeMillisUnsafe()
-            const key = found.value
+            const { key } = found.value
             if (!opens(key, hash, nowMs) || statusOf(key, nowMs) !== "active") return unauthenticated
             uses.set(key.id, nowMs)
-            return Effect.succeed({ key, limits: options.tiers[key.tier] })
+            return Effect.succeed(found.value)
           })
         }
 

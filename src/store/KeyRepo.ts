@@ -63,6 +63,8 @@ export class KeyRepo extends Context.Service<
     readonly insert: (key: KeyRecord) => Effect.Effect<void, StoreError>
     /** The key that a secret names; none while its owner is suspended. */
     readonly findByPublicId: (publicId: string) => Effect.Effect<Option.Option<KeyRecord>, StoreError>
+    /** The tier that an admin granted to a key's owner; null: nobody did. */
+    readonly ownerTier: (ownerId: string) => Effect.Effect<Tier | null, StoreError>
     readonly get: (id: string) => Effect.Effect<Option.Option<KeyRecord>, StoreError>
     /** Newest first (by id, descending). `ownerId` undefined: everyone's. `limit` is 1 to 1,000. */
     readonly list: (options: {

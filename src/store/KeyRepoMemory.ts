@@ -30,6 +30,9 @@ export const makeKeyRepoMemory = (): KeyRepo["Service"] => {
         )
       ),
 
+    // The users are elsewhere.
+    ownerTier: () => Effect.succeed(null),
+
     get: (id) => Effect.sync(() => Option.fromUndefinedOr(keys.get(id))),
 
     list: ({ limit, cursor, ownerId }) =>

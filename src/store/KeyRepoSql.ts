@@ -54,6 +54,12 @@ export const makeKeyRepoSql: Effect.Effect<KeyRepo["Service"], never, PgClient.P
         )
       ),
 
+    ownerTier: (ownerId) =>
+      Effect.map(
+        guard(sql<{ readonly granted_tier: Tier }>`SELECT granted_tier FROM users WHERE id = ${ownerId}`),
+        ([owner]) => owner?.granted_tier ?? null
+      ),
+
     get: Effect.fn("KeyRepo.get")((id) => first(guard(sql`SELECT ${columns} FROM api_keys WHERE id = ${id}`))),
 
     list: Effect.fn("KeyRepo.list")(function* ({ limit, cursor, ownerId }) {

@@ -210,3 +210,24 @@ it.effect("unknown ids are not found, whatever is asked of them", () =>
     }
   }).pipe(Effect.provide(layer))
 )
+
+it.effect("the limits of an owner are those of the granted tier; a key of nobody has its own only", () =>
+  Effect.gen(function* () {
+    const repo = yield* KeyRepo
+    const granting = Layer.succeed(KeyRepo, { ...repo, ownerTier: () => Effect.succeed("pro") })
+    const callerOf = (ownerId: string | null) =>
+      Effect.gen(function* () {
+        const accounts = yield* Accounts
+        const { secret } = yield* accounts.issue({ ...newKey, tier: "free", ownerId })
+        const { limits, owner } = yield* accounts.authenticate(Redacted.value(secret))
+        return { limits, owner }
+      })
+    const layer = Accounts.layer({ tiers: defaultTiers })
+    const { enterprise: _, free, pro } = defaultTiers
+    const granted = callerOf("usr_1").pipe(Effect.provide(Layer.provide(layer, granting)))
+    assert.deepStrictEqual(yield* granted, { limits: free, owner: { id: "usr_1", limits: pro } })
+    const other = yield* Effect.provide(callerOf("usr_1"), layer)
+    assert.deepStrictEqual(other, { limits: free, owner: { id: "usr_1", limits: free } })
+    assert.deepStrictEqual(yield* Effect.provide(callerOf(null), layer), { limits: free, owner: null })
+  }).pipe(Effect.provide(stores))
+)
