@@ -1,6 +1,7 @@
 /**
  * The one connection to Redis. It promises that no call waits longer than its time limit: while Redis is away calls fail at once,
- * and while it is silent they fail in time; and that calls work again by themselves when it is back. A Redis that does not
+ * and while it is silent they fail in time; and that calls work again by themselves when it is back. Only the time in which this
+ * process could have heard Redis counts: after a pause of its own it first reads what came meanwhile. A Redis that does not
  * answer when the process starts fails the layer, with its address and never its password. The connection is meant for short
  * commands: a blocking command or a subscription would be cut as silence.
  */
@@ -58,9 +59,9 @@ const make = Effect.fnUntraced(function* (
           replies++
           return reply
         }),
-        Effect.timeoutOrElse({
-          duration: timeout,
-          orElse: () =>
+        Effect.raceFirst(
+          Effect.andThen(
+            silence(timeout),
             Effect.andThen(
               // Not one reply to anybody in all this time: the connection is stuck, and waiting on it is in vain.
               Effect.suspend(() => (replies === repliesBefore ? renew : Effect.void)),
@@ -68,7 +69,8 @@ const make = Effect.fnUntraced(function* (
                 new Redis.RedisError({ cause: new Error(`Redis did not answer within ${Duration.format(timeout)}`) })
               )
             )
-        })
+          )
+        )
       )
     })
 
@@ -81,6 +83,30 @@ const make = Effect.fnUntraced(function* (
     subscribe: redis.subscribe,
     reserve: redis.reserve
   })
+})
+
+/** A wait that was longer than this beyond its time was a pause of our own process. */
+const PAUSE_NANOS = 50_000_000n
+/** So often the wait begins once more. */
+const PAUSES = 2
+
+/**
+ * Ends when Redis was silent for so long. A timer that comes late means that nobody read the socket meanwhile: the wait begins
+ * once more. A timer runs before the socket is read in the same round of the event loop, so the socket gets one more round.
+ */
+const silence = (timeout: Duration.Duration): Effect.Effect<void> =>
+  Effect.clockWith((clock) => {
+    const wait = (pauses: number): Effect.Effect<void> => {
+      const endNanos = clock.monotonicTimeNanosUnsafe() + Duration.toNanosUnsafe(timeout)
+      return Effect.flatMap(clock.sleep(timeout), () =>
+        pauses > 0 && clock.monotonicTimeNanosUnsafe() - endNanos > PAUSE_NANOS ? wait(pauses - 1) : socketRead
+      )
+    }
+    return wait(PAUSES)
+  })
+
+const socketRead = Effect.callback<void>((resume) => {
+  setImmediate(() => setImmediate(() => resume(Effect.void)))
 })
 
 /** Host and port of a Redis URL, or what is wrong with it. The URL itself may hold a password and is never shown. */

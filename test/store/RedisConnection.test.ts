@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Exit, Layer, Logger, Option, Redacted, Schedule, Scope } from "effect"
+import { Effect, Exit, Fiber, Layer, Logger, Option, Redacted, Schedule, Scope } from "effect"
 import { Redis } from "effect/persistence"
 import { CacheStore } from "../../src/store/CacheStore.ts"
 import { Limits } from "../../src/store/Limits.ts"
@@ -87,6 +87,45 @@ describe("RedisConnection", () => {
         server.resume()
         yield* untilItWorks(limits.ping)
         const granted = yield* acquire("e").pipe(
+          Effect.repeat({ schedule: Schedule.spaced("20 millis"), until: (verdict) => verdict.refusedBy === null })
+        )
+        assert.strictEqual(granted.refusedBy, null)
+      }).pipe(Effect.provide(stores))
+    })
+  )
+
+  it.live("takes no pause of this process for silence: the answer that lies in the socket counts", () =>
+    Effect.gen(function* () {
+      const server = yield* ownRedis()
+      const stores = yield* Layer.build(storesOn(server.url))
+      yield* Effect.gen(function* () {
+        const limits = yield* Limits
+        const keyId = newKeyId()
+        yield* limits.ping
+        const asked = yield* Effect.forkChild(limits.acquire(requestOf(keyId, "a")), { startImmediately: true })
+        // Nothing of this process runs for longer than a command may take.
+        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 900)
+        assert.strictEqual((yield* Fiber.join(asked)).refusedBy, null)
+        yield* limits.release(leaseOf(keyId, "a"))
+      }).pipe(Effect.provide(stores))
+    })
+  )
+
+  it.live("gives a slot back that was released while Redis was silent, as soon as it hears again", () =>
+    Effect.gen(function* () {
+      const server = yield* ownRedis()
+      const stores = yield* Layer.build(storesOn(server.url))
+      yield* Effect.gen(function* () {
+        const limits = yield* Limits
+        const keyId = newKeyId()
+        const acquire = (id: string) =>
+          limits.acquire(requestOf(keyId, id, { leaseMs: 3_600_000, limits: { ...roomy, concurrency: 1 } }))
+        assert.strictEqual((yield* acquire("a")).refusedBy, null)
+        server.pause()
+        yield* Effect.flip(limits.release(leaseOf(keyId, "a")))
+        server.resume()
+        yield* untilItWorks(limits.ping)
+        const granted = yield* acquire("b").pipe(
           Effect.repeat({ schedule: Schedule.spaced("20 millis"), until: (verdict) => verdict.refusedBy === null })
         )
         assert.strictEqual(granted.refusedBy, null)
