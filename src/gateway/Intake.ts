@@ -14,6 +14,9 @@ import { type Caller, type Facts, type Order, type Patience } from "./Order.ts"
 import { ProviderStats } from "./ProviderStats.ts"
 import { explorable, explored, rank, type RankingInput } from "./Ranking.ts"
 
+/** Candidates that a request may have, and exclusions that it is told: what it tries, answers and leaves behind has a bound. */
+const MOST_LISTED = 64
+
 /** What the intake needs to know of a request, chat or embeddings. */
 export interface Intent<Request> {
   readonly kind: "chat" | "embeddings"
@@ -78,7 +81,7 @@ export class Intake extends Context.Service<
         const fallbacks = (intent: Intent<unknown>) => {
           const ranked: Array<Candidate> = []
           const excluded: Array<Exclusion> = []
-          for (const name of intent.fallbackModels) {
+          for (const name of new Set(intent.fallbackModels)) {
             const model = catalog.resolve(name)
             if (Result.isFailure(model)) excluded.push({ slug: "*", model: name, reason: "unknown_model" })
             else if (!allowsModel(intent.caller.key.allowedModels, model.success.id)) {
@@ -111,11 +114,12 @@ export class Intake extends Context.Service<
           const first = rankFor(intent, Result.isSuccess(model) ? model.success.candidates : [])
           const rest = intent.fallbackModels.length === 0 ? { ranked: [], excluded: [] } : fallbacks(intent)
           const ranked = rest.ranked.length === 0 ? first.ranked : [...first.ranked, ...rest.ranked]
-          const excluded = rest.excluded.length === 0 ? first.excluded : [...first.excluded, ...rest.excluded]
+          const all = rest.excluded.length === 0 ? first.excluded : [...first.excluded, ...rest.excluded]
+          const excluded = all.slice(0, MOST_LISTED)
           const id = Result.isSuccess(model) ? model.success.id : intent.model
           return {
             model: id,
-            ranked,
+            ranked: ranked.slice(0, MOST_LISTED),
             excluded,
             unroutable: Result.isFailure(model)
               ? model.failure

@@ -9,7 +9,8 @@ import { cacheKey } from "../../src/gateway/CacheKey.ts"
 import { atOnce, Budget } from "../../src/gateway/privacy/Budget.ts"
 import { mask } from "../../src/gateway/privacy/Masking.ts"
 import { makeScanner } from "../../src/gateway/privacy/Scanner.ts"
-import { countPrompt } from "../../src/gateway/Tokens.ts"
+import { Counting, CountMemory, textsOf } from "../../src/gateway/TextCounts.ts"
+import { countPrompt, loadTables } from "../../src/gateway/Tokens.ts"
 import { JsonShape } from "../../src/http/JsonShape.ts"
 import { growth } from "./growth.ts"
 
@@ -17,6 +18,7 @@ const decode = Schema.decodeUnknownSync(Schema.toCodecJson(ChatRequest))
 const request = (text: string): ChatRequest =>
   decode({ model: "bench/model", messages: [{ role: "user", content: text }], temperature: 0.7 })
 const scan = await Effect.runPromise(makeScanner([]))
+await Effect.runPromise(loadTables)
 const wanted = new Set<string>(allEntities)
 /** Without a limit: the guard itself would stop after a while. */
 const masked = (target: ChatRequest) => {
@@ -69,6 +71,38 @@ for (const [kind, text] of Object.entries(texts)) {
     })
   })
 }
+
+/** The longest time for which nobody else is served while a megabyte is counted. */
+describe("turns of a megabyte", () => {
+  const letters = Array.from({ length: 131_072 }, (_, at) =>
+    Math.imul(at + 7, 2_654_435_761)
+      .toString(26)
+      .slice(-8)
+  )
+  const megabytes = {
+    prose: [prose(1_000_000)],
+    "letters without blanks": [letters.join("")],
+    ...Object.fromEntries(Object.entries(awkward).map(([kind, text]) => [kind, [text(1_000_000)]])),
+    emoji: ["🛣️🚧🎫".repeat(140_000)],
+    "tiny messages": Array.from({ length: 20_000 }, (_, turn) => prose(50, turn + 1))
+  }
+  for (const [kind, texts] of Object.entries(megabytes)) {
+    it(kind, () => {
+      const asked = textsOf((count) => texts.reduce((sum, text) => sum + count(text), 0))
+      const counting = new Counting(new CountMemory(), "key_bench", asked, Infinity)
+      let [longest, turns] = [0, 0]
+      for (let isOver = false; !isOver; turns++) {
+        // The processor's time of this thread: what else runs on the machine does not count.
+        const before = process.threadCpuUsage()
+        const spentMs = () => process.threadCpuUsage(before).user / 1_000
+        isOver = counting.turn(() => spentMs() >= 4)
+        longest = Math.max(longest, spentMs())
+      }
+      process.stdout.write(`${kind}: ${turns} turns, the longest ${longest.toFixed(1)} ms\n`)
+      assert.isBelow(longest, 100)
+    })
+  }
+})
 
 describe("many messages", () => {
   /** A conversation of turns of a hundred characters. */

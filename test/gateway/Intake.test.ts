@@ -106,3 +106,33 @@ it.effect("order without fallbacks names all who may serve; one who does not is 
     assert.notInclude(JSON.stringify(excluded), "nobody")
   }).pipe(Effect.provide(layer))
 )
+
+it.effect("a request has at most 64 candidates and 64 exclusions, and each fallback model counts once", () => {
+  const slugs = Array.from({ length: 100 }, (_, at) => `provider-${at}`)
+  const wide = Intake.layer({ defaultSort: "price" }).pipe(
+    Layer.provide(
+      Layer.mergeAll(Catalog.layer, ProviderStats.layer).pipe(
+        Layer.provideMerge(scripted(Object.fromEntries(slugs.map((slug) => [slug, good]))).layer),
+        Layer.provide(Ids.layerSequence)
+      )
+    )
+  )
+  const routed = (provider: Partial<ProviderPreferences>, models: ReadonlyArray<string>) =>
+    Effect.map(Intake, (intake) => intake.route({ ...intentWith(provider), fallbackModels: models }))
+  return Effect.gen(function* () {
+    const many = Array.from({ length: 40 }, () => "no/such")
+    const open = yield* routed({}, [...many, "test/small"])
+    assert.deepStrictEqual(
+      [open.ranked.length, open.excluded],
+      [64, [{ slug: "*", model: "no/such", reason: "unknown_model" }]]
+    )
+    const shut = yield* routed({ only: ["nobody"] }, many)
+    assert.deepStrictEqual([shut.ranked.length, shut.excluded.length], [0, 64])
+    const reason = shut.unroutable?.reason
+    assert.strictEqual(
+      reason?._tag === "NoEligibleProvider" ? reason.excluded.length : null,
+      65,
+      "and the unknown name"
+    )
+  }).pipe(Effect.provide(wide))
+})

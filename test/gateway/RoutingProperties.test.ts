@@ -135,7 +135,7 @@ it.effect.prop(
         ...ranked.map(({ offer, provider }) => `${provider.slug} ${offer.id}`),
         ...excluded.map(({ model, slug }) => `${slug} ${model}`)
       ]
-      const wanted = ["test/small", ...given.fallbackModels].flatMap((model, at) =>
+      const wanted = ["test/small", ...new Set(given.fallbackModels)].flatMap((model, at) =>
         at > 0 && (model === "no/such" || !allowsModel(given.allowed, model))
           ? [`* ${model}`]
           : slugs.map((slug) => `${slug} ${model}`)

@@ -1,6 +1,8 @@
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
+import { countTokens } from "gpt-tokenizer/encoding/o200k_base"
 import { beforeAll } from "vitest"
+import { prose } from "../../scripts/bench/prose.ts"
 import { countInputs, countPrompt, countReply, countText, loadTables, OutputCounter } from "../../src/gateway/Tokens.ts"
 import { requestWith } from "./orders.ts"
 
@@ -164,4 +166,59 @@ it("a whole reply: content, reasoning, refusal and calls of every choice", () =>
     systemFingerprint: null
   }
   assert.strictEqual(countReply(reply), 5 + countText(JSON.stringify(calls[0]?.function)))
+})
+
+/** The encoding itself, without slices: slow on long runs, exact. */
+const exactly = (text: string): number => countTokens(text, { disallowedSpecial: new Set() })
+
+it.each([
+  ["prose", prose(60_000)],
+  [
+    "code",
+    "export const computeTheBudgetOfAKey = (options: Options): Promise<number> => client.resolve(options)\n".repeat(200)
+  ],
+  [
+    "chinese",
+    "人工智能是计算机科学的一个分支，它企图了解智能的实质，并生产出一种新的能以人类智能相似的方式做出反应的智能机器。".repeat(
+      100
+    )
+  ],
+  [
+    "japanese",
+    "人工知能とは、計算という概念とコンピュータという道具を用いて知能を研究する計算機科学の一分野を指す語である。".repeat(
+      100
+    )
+  ],
+  [
+    "german",
+    "Rindfleischetikettierungsüberwachungsaufgabenübertragungsgesetz und Donaudampfschifffahrtsgesellschaft ".repeat(
+      100
+    )
+  ],
+  ["base64", Buffer.from(prose(20_000)).toString("base64")],
+  ["drawn lines", `${"-".repeat(80)}\n| a | b |\n${"=".repeat(60)}\n`.repeat(100)]
+])("%s counts within one per cent of the encoding", (_, text) => {
+  const exact = exactly(text)
+  assert.approximately(countText(text), exact, Math.ceil(exact * 0.01))
+})
+
+it.each([
+  ["letters", 26, 97],
+  ["ideographs", 20_000, 0x4e00],
+  ["symbols", 14, 33],
+  ["emoji", 64, 0x1f600],
+  ["marks", 100, 0x300]
+])("a run of %s without an end counts at most three per cent too much, and never too little", (_, size, from) => {
+  let state = 1
+  const next = () => (state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0)
+  const text = String.fromCodePoint(...Array.from({ length: 3_000 }, () => from + ((next() >>> 8) % size)))
+  const exact = exactly(text)
+  assert.isAtLeast(countText(text), exact)
+  assert.isAtMost(countText(text), exact * 1.03)
+})
+
+it("what is counted once is counted the same after much else", () => {
+  const before = countText("Donaudampfschifffahrtsgesellschaft")
+  for (let at = 0; at < 200; at++) countText(prose(1_000, at))
+  assert.strictEqual(countText("Donaudampfschifffahrtsgesellschaft"), before)
 })
