@@ -4,7 +4,7 @@
  * anew, while stores, circuits, statistics and the port stay.
  */
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
-import { Context, Duration, Effect, Layer, type Redacted, Scope } from "effect"
+import { Context, Effect, Layer, type Redacted, Scope } from "effect"
 import { HttpMiddleware, HttpRouter, HttpServer } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { createServer } from "node:http"
@@ -31,6 +31,8 @@ import { Idempotency } from "./gateway/Idempotency.ts"
 import * as LateEndings from "./gateway/LateEndings.ts"
 import { Lifecycle } from "./gateway/Lifecycle.ts"
 import { Instruments } from "./gateway/Instruments.ts"
+import { Load } from "./gateway/Load.ts"
+import { LoopDelay } from "./gateway/LoopDelay.ts"
 import { Intake } from "./gateway/Intake.ts"
 import { Members } from "./gateway/Members.ts"
 import { Meter } from "./gateway/Meter.ts"
@@ -68,6 +70,7 @@ import * as EmbeddingRoutes from "./http/Embeddings.ts"
 import * as GenerationRoutes from "./http/Generations.ts"
 import * as HealthRoutes from "./http/Health.ts"
 import * as KeyRoutes from "./http/Keys.ts"
+import { Listener } from "./http/Listener.ts"
 import * as MeRoutes from "./http/Me.ts"
 import * as MetricsRoutes from "./http/Metrics.ts"
 import * as ModelRoutes from "./http/Models.ts"
@@ -122,7 +125,7 @@ export const gateway = (settings: SettingsShape) =>
         Intake.layer(settings.routing),
         Meter.layer(settings),
         Cache.layer(settings.cache),
-        Health.layer,
+        Health.layer(settings.server),
         Accounts.layer(settings),
         Generations.layer(settings.generations)
       )
@@ -131,7 +134,11 @@ export const gateway = (settings: SettingsShape) =>
   )
 
 /** What the gateway remembers of its providers and of itself; it outlives a reload. */
-const recollection = Layer.mergeAll(Layer.provideMerge(Instruments.layer, Traffic.layer), Lifecycle.layer)
+const recollection = Layer.mergeAll(
+  Layer.provideMerge(Instruments.layer, Traffic.layer),
+  Lifecycle.layer,
+  Layer.provideMerge(Load.layer, LoopDelay.layer)
+)
 
 /** The same with circuits, figures and kept replies of this process alone. */
 export const memory = Layer.mergeAll(
@@ -169,11 +176,11 @@ export const signInMemory = Layer.mergeAll(
 export const routes = (settings: SettingsShape, adminKey: Redacted.Redacted) =>
   Layer.mergeAll(
     HttpApiBuilder.layer(BuiltApi),
-    ChatRoutes.layer,
+    ChatRoutes.layer(settings.server),
     EmbeddingRoutes.layer,
     Docs.layer,
     Console.layer(),
-    Edge.layer
+    Edge.layer({ ...settings.auth, ...settings.server })
   ).pipe(
     Layer.provide(
       Layer.mergeAll(
@@ -212,14 +219,6 @@ export const routes = (settings: SettingsShape, adminKey: Redacted.Redacted) =>
     Layer.provide(Bodies.layer(settings))
   )
 
-/** Keep-alive outlives the minute after which load balancers drop an idle connection, so that they never meet a closed one. */
-const node = (settings: SettingsShape) =>
-  NodeHttpServer.layer(() => createServer({ keepAliveTimeout: 65_000, headersTimeout: 60_000 }), {
-    host: settings.host,
-    port: settings.port,
-    gracefulShutdownTimeout: Duration.millis(settings.drainTimeoutMs)
-  })
-
 /** The whole application for one reading of the settings. */
 const application = (settings: SettingsShape, admin: AdminKey) =>
   HttpRouter.toHttpEffect(
@@ -228,18 +227,19 @@ const application = (settings: SettingsShape, admin: AdminKey) =>
       Layer.provide(gateway(settings)),
       Layer.provide(Providers.layer(settings.providers))
     )
-  )
+  ).pipe(Effect.provideService(HttpRouter.RouterConfig, Edge.routerConfig))
 
 type Needs = Exclude<Effect.Services<ReturnType<typeof application>>, Scope.Scope>
 
 const serve = Effect.fnUntraced(function* (started: SettingsShape, admin: AdminKey) {
   const { drain } = yield* Lifecycle
+  const { letGo } = yield* Listener
   const services = Context.omit(Scope.Scope)(yield* Effect.context<Needs>())
   const build = (settings: SettingsShape) => Effect.provideContext(application(settings, admin), services)
   const { app, swap } = yield* Swappable.make(build(started))
   // The edge makes the span of a request, once it is sampled.
   yield* Effect.provideService(HttpServer.serveEffect(app), HttpMiddleware.TracerDisabledWhen, () => true)
-  yield* Effect.addFinalizer(() => drain)
+  yield* Effect.addFinalizer(() => Effect.andThen(drain, letGo))
   yield* Swappable.onHangup(
     Effect.gen(function* () {
       yield* swap(build(reloaded(started, yield* Settings.reload)))
@@ -288,7 +288,8 @@ export const serving = (settings: SettingsShape, admin: AdminKey) =>
       )
     ),
     Layer.provide(Layer.provide(Layer.effectDiscard(serve(settings, admin)), firstKeyMade(settings))),
-    Layer.provide(node(settings)),
+    Layer.provide(Listener.layerHttp(settings)),
+    Layer.provide(Listener.layer({ ...settings.server, graceMs: settings.shutdownGraceMs })),
     Layer.provide(
       Layer.mergeAll(operatorsPort(settings), Instruments.layerRefreshing(settings.telemetry), listeners(settings))
     ),

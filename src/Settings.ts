@@ -26,7 +26,9 @@ import { type GenerationsSettings, keptForEver } from "./settings/GenerationsSec
 import { noPrivacy, unusablePatterns } from "./settings/PrivacySection.ts"
 import { SettingsError } from "./settings/SettingsError.ts"
 import { readFile, type SettingsSource } from "./settings/SettingsSource.ts"
+import { defaultServer, type ServerSettings } from "./settings/ServerSection.ts"
 import { inProduction, noSignIn, type SignInSettings, unsafeInProduction } from "./settings/SignIn.ts"
+import { unservedFallbacks } from "./settings/UnservedFallbacks.ts"
 import { decodeTelemetry, noTelemetry, type TelemetrySettings } from "./settings/Telemetry.ts"
 import { vendorProviders } from "./settings/VendorKeys.ts"
 import { type WebhookSettings } from "./settings/Webhooks.ts"
@@ -62,6 +64,8 @@ export interface SettingsShape {
   readonly bodyTimeoutMs: number
   /** `TOLLGATE_DRAIN_TIMEOUT_MS`: how long a drain waits for running requests. */
   readonly drainTimeoutMs: number
+  /** `TOLLGATE_SHUTDOWN_GRACE_MS`: how long a stop still takes requests, so that balancers notice. */
+  readonly shutdownGraceMs: number
   /**
    * `providers` of the file, and the preset of every vendor whose key is in the environment, unless the file has a provider of its
    * slug; the mock provider when there is neither. Never empty.
@@ -110,6 +114,8 @@ export interface SettingsShape {
   readonly telemetry: TelemetrySettings
   /** `auth` of the file. */
   readonly auth: SignInSettings
+  /** `server` of the file. */
+  readonly server: ServerSettings
 }
 
 /** What holds when nothing is set. */
@@ -129,6 +135,7 @@ export const defaultSettings: SettingsShape = {
   maxBodyBytes: 33_554_432,
   bodyTimeoutMs: 30_000,
   drainTimeoutMs: 30_000,
+  shutdownGraceMs: 5_000,
   providers: [mockProvider],
   routing: { defaultSort: "price", retries: 1, hedgeAfterMs: null, continueStreams: true, modelsFallback: [] },
   tiers: defaultTiers,
@@ -141,7 +148,8 @@ export const defaultSettings: SettingsShape = {
   privacy: noPrivacy,
   webhooks: [],
   telemetry: noTelemetry,
-  auth: noSignIn
+  auth: noSignIn,
+  server: defaultServer
 }
 
 export class Settings extends Context.Service<Settings, SettingsShape>()("tollgate/Settings") {
@@ -239,6 +247,7 @@ const compose = (
     maxBodyBytes: env.TOLLGATE_MAX_BODY_BYTES ?? defaultSettings.maxBodyBytes,
     bodyTimeoutMs: env.TOLLGATE_BODY_TIMEOUT_MS ?? defaultSettings.bodyTimeoutMs,
     drainTimeoutMs: env.TOLLGATE_DRAIN_TIMEOUT_MS ?? defaultSettings.drainTimeoutMs,
+    shutdownGraceMs: env.TOLLGATE_SHUTDOWN_GRACE_MS ?? defaultSettings.shutdownGraceMs,
     providers: providers.length === 0 ? defaultSettings.providers : providers,
     routing: {
       defaultSort: file.routing.default_sort ?? routing.defaultSort,
@@ -268,28 +277,13 @@ const compose = (
     privacy: file.privacy,
     webhooks: file.webhooks,
     telemetry,
-    auth: env.TOLLGATE_ENV === "production" ? inProduction(file.auth ?? noSignIn) : (file.auth ?? noSignIn)
+    auth: env.TOLLGATE_ENV === "production" ? inProduction(file.auth ?? noSignIn) : (file.auth ?? noSignIn),
+    server: file.server
   }
 }
 
 const unsafe = ({ adminKey, auth, environment }: SettingsShape): Faults =>
   environment === "production" ? [...unsafeInProduction(auth), ...weakAdminKey(adminKey)] : []
-
-/** Fallback models that no provider serves: a fallback that can never happen. */
-const unservedFallbacks = ({ providers, routing }: SettingsShape): Faults => {
-  const served = new Set(providers.flatMap(({ models }) => models.map(({ id }) => id)))
-  return routing.modelsFallback.flatMap((model, index) =>
-    served.has(model)
-      ? []
-      : [
-          {
-            setting: `routing.models_fallback[${index}]`,
-            problem: "names a model that no provider serves",
-            expected: "the id of a model of a provider"
-          }
-        ]
-  )
-}
 
 /** What a reload takes from the file; the rest is the start's. */
 export const reloaded = (started: SettingsShape, fresh: SettingsShape): SettingsShape => ({

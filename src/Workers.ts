@@ -9,6 +9,8 @@ export interface WorkersOptions {
   readonly workers: number
   /** How long a drain may take, in milliseconds; what is left after it is killed. */
   readonly drainTimeoutMs: number
+  /** How long a worker takes requests after it was told to stop. */
+  readonly shutdownGraceMs: number
 }
 
 /** Whether this process keeps others instead of serving. */
@@ -29,13 +31,13 @@ const exited = (worker: Worker): Effect.Effect<{ readonly code: number | null; r
     return Effect.sync(() => worker.off("exit", onExit))
   })
 
-const stop = (worker: Worker, drainTimeoutMs: number): Effect.Effect<void> =>
+const stop = (worker: Worker, { drainTimeoutMs, shutdownGraceMs }: WorkersOptions): Effect.Effect<void> =>
   Effect.suspend(() => {
     worker.process.kill("SIGTERM")
     return Effect.asVoid(exited(worker))
   }).pipe(
     Effect.timeoutOrElse({
-      duration: Duration.millis(drainTimeoutMs + CLOSING_MS),
+      duration: Duration.millis(shutdownGraceMs + drainTimeoutMs + CLOSING_MS),
       orElse: () => Effect.sync(() => void worker.process.kill("SIGKILL"))
     })
   )
@@ -48,7 +50,7 @@ const keep = Effect.fnUntraced(function* (options: WorkersOptions) {
       Effect.acquireUseRelease(
         Effect.sync(() => cluster.fork()),
         exited,
-        (worker) => (worker.isDead() ? Effect.void : stop(worker, options.drainTimeoutMs))
+        (worker) => (worker.isDead() ? Effect.void : stop(worker, options))
       )
     )
     const young = Duration.toMillis(lifetime) < YOUNG_MS

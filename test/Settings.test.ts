@@ -50,6 +50,7 @@ describe("defaults", () => {
       maxBodyBytes: 33_554_432,
       bodyTimeoutMs: 30_000,
       drainTimeoutMs: 30_000,
+      shutdownGraceMs: 5_000,
       providers: [mockProvider],
       routing: { defaultSort: "price", retries: 1, hedgeAfterMs: null, continueStreams: true, modelsFallback: [] },
       tiers: {
@@ -82,6 +83,14 @@ describe("defaults", () => {
         sessionDays: 30,
         newUsers: { tier: "free", monthlyBudgetNano: 1_000_000_000, scopes: allScopes },
         limits: { perDestinationHour: 5, perAddressMinute: 10, globalMinute: 300 }
+      },
+      server: {
+        hsts: "auto",
+        maxConnections: 20_000,
+        maxRequests: 10_000,
+        maxBodiesBytes: null,
+        maxLoopDelayMs: 1_000,
+        stalledReaderMs: 60_000
       }
     })
   })
@@ -182,6 +191,7 @@ describe("what is set", () => {
           TOLLGATE_MAX_BODY_BYTES: "2048",
           TOLLGATE_BODY_TIMEOUT_MS: "10",
           TOLLGATE_DRAIN_TIMEOUT_MS: "0",
+          TOLLGATE_SHUTDOWN_GRACE_MS: "1",
           OTEL_ANYTHING: "x",
           TOLLGATE_TEST_DATABASE_URL: "postgres://h/test"
         })
@@ -198,7 +208,8 @@ describe("what is set", () => {
           logLevel: "debug",
           maxBodyBytes: 2048,
           bodyTimeoutMs: 10,
-          drainTimeoutMs: 0
+          drainTimeoutMs: 0,
+          shutdownGraceMs: 1
         }
       )
       const revealed = [settings.adminKey, settings.databaseUrl, settings.redisUrl].map(
@@ -221,6 +232,7 @@ idempotency: { enabled: false, ttl_seconds: 3600 }
 generations: { archive_days: 30, retention_days: 90 }
 markup: 0.05
 ledger: { lease_seconds: 60 }
+server: { hsts: always, max_connections: 9, max_requests: 8, max_bodies_bytes: 2000000, max_loop_delay_ms: 70, stalled_reader_ms: 600 }
 privacy: { mode: mask, entities: [email], patterns: [{ name: employee, pattern: "EMP-\\\\d{6}" }] }
 webhooks:
   - { url: "https://h/a", secret: "sixteen characters", events: [key.created] }
@@ -243,6 +255,14 @@ webhooks:
         idempotency: { enabled: false, ttlSeconds: 3_600 },
         generations: { archiveDays: 30, retentionDays: 90 },
         markup: 0.05,
+        server: {
+          hsts: "always",
+          maxConnections: 9,
+          maxRequests: 8,
+          maxBodiesBytes: 2_000_000,
+          maxLoopDelayMs: 70,
+          stalledReaderMs: 600
+        },
         ledger: { leaseMs: 60_000 },
         privacy: { mode: "mask", entities: ["email"], patterns: [{ name: "employee", pattern: "EMP-\\d{6}" }] },
         webhooks: [

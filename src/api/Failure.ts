@@ -51,5 +51,5 @@ export const BodyBytes = Context.Reference<number | null>("tollgate/api/BodyByte
  * authorization: who may not come in learns nothing of the form.
  */
 export class Validation extends HttpApiMiddleware.Service<Validation>()("tollgate/api/Validation", {
-  error: [HTTPValidationError.pipe(HttpApiSchema.status(422)), ...errors(400, 408, 413, 415)]
+  error: [HTTPValidationError.pipe(HttpApiSchema.status(422)), ...errors(400, 408, 413, 415, 503)]
 }) {}

@@ -5,7 +5,7 @@ import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/ht
 const Dependency = Schema.Struct({ status: Schema.Literals(["ok", "unavailable"]), latency_ms: Schema.Finite })
 
 export const HealthReport = Schema.Struct({
-  status: Schema.Literals(["ok", "degraded", "unavailable"]),
+  status: Schema.Literals(["ok", "degraded", "overloaded", "unavailable"]),
   version: Schema.String,
   uptime_s: Schema.Int,
   dependencies: Schema.Struct({ database: Dependency, limit_store: Dependency, cache: Dependency }),

@@ -75,6 +75,10 @@ export class IdempotencyConflict extends Data.TaggedClass("IdempotencyConflict")
 /** A generation whose request is still under way: its record comes with its end. */
 export class GenerationRunning extends Data.TaggedClass("GenerationRunning")<{ readonly retryAfterMs: number }> {}
 export class BodyTooLarge extends Data.TaggedClass("BodyTooLarge")<{ readonly limitBytes: number }> {}
+/** A request whose head cannot be read, or that has a header twice that may be there once. */
+export class RequestUnreadable extends Data.TaggedClass("RequestUnreadable")<{
+  readonly fault: "headers_too_large" | "malformed" | "too_slow"
+}> {}
 /** A `content-encoding` that is not read. */
 export class EncodingUnsupported extends Data.TaggedClass("EncodingUnsupported")<{ readonly encoding: string }> {}
 export class BodyTooSlow extends Data.TaggedClass("BodyTooSlow")<{ readonly limitMs: number }> {}
@@ -151,6 +155,7 @@ export type Reason =
   | IdempotencyConflict
   | GenerationRunning
   | BodyTooLarge
+  | RequestUnreadable
   | EncodingUnsupported
   | BodyTooSlow
   | ProvidersFailed

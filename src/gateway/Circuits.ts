@@ -63,6 +63,8 @@ export class Circuits extends Context.Service<
     /** A stream came to its end. */
     readonly completed: (candidate: Candidate) => Effect.Effect<void>
     readonly state: (candidate: Candidate) => Effect.Effect<CircuitState>
+    /** The same as far as this process has met it: a circuit that it had no trouble with counts as closed, and no store is asked. */
+    readonly stateHere: (candidate: Candidate) => Effect.Effect<CircuitState>
     readonly changes: Stream.Stream<CircuitChange>
     readonly refusals: Stream.Stream<Refusal>
   }
@@ -181,6 +183,27 @@ export class Circuits extends Context.Service<
           }
         })
 
+      const state = Effect.fnUntraced(function* (candidate: Candidate) {
+        const ms = lockouts.remainingMs(candidate)
+        if (ms > 0) return { state: "open", openForMs: ms } satisfies CircuitState
+        return yield* breaker.state(keyOf(candidate)).pipe(
+          Effect.map((state): CircuitState => {
+            switch (state._tag) {
+              case "Closed":
+                return { state: "closed", openForMs: null }
+              case "Open": {
+                // Once its pause is over, the next call goes through.
+                const openForMs = Duration.toMillis(state.retryAfter)
+                return openForMs > 0 ? { state: "open", openForMs } : { state: "half_open", openForMs: null }
+              }
+              case "HalfOpen":
+                return { state: "half_open", openForMs: null }
+            }
+          }),
+          Effect.orElseSucceed((): CircuitState => ({ state: "closed", openForMs: null }))
+        )
+      })
+
       return Circuits.of({
         // A probe is neither: a circuit that fails it was open all along.
         changes: breaker.transitions.pipe(
@@ -219,26 +242,13 @@ export class Circuits extends Context.Service<
           Effect.suspend(() =>
             breaking.has(keyOf(candidate)) ? Effect.ignore(guarded(candidate, Effect.void, false, null)) : Effect.void
           ),
-        state: Effect.fnUntraced(function* (candidate) {
-          const ms = lockouts.remainingMs(candidate)
-          if (ms > 0) return { state: "open", openForMs: ms } satisfies CircuitState
-          return yield* breaker.state(keyOf(candidate)).pipe(
-            Effect.map((state): CircuitState => {
-              switch (state._tag) {
-                case "Closed":
-                  return { state: "closed", openForMs: null }
-                case "Open": {
-                  // Once its pause is over, the next call goes through.
-                  const openForMs = Duration.toMillis(state.retryAfter)
-                  return openForMs > 0 ? { state: "open", openForMs } : { state: "half_open", openForMs: null }
-                }
-                case "HalfOpen":
-                  return { state: "half_open", openForMs: null }
-              }
-            }),
-            Effect.orElseSucceed((): CircuitState => ({ state: "closed", openForMs: null }))
+        state,
+        stateHere: (candidate) =>
+          Effect.suspend(() =>
+            lockouts.remainingMs(candidate) > 0 || troubled.has(keyOf(candidate))
+              ? state(candidate)
+              : Effect.succeed<CircuitState>({ state: "closed", openForMs: null })
           )
-        })
       })
     })
 

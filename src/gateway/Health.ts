@@ -9,6 +9,7 @@ import { Ledger } from "../store/Ledger.ts"
 import { Limits } from "../store/Limits.ts"
 import { type StoreError } from "../store/StoreError.ts"
 import { Circuits, type CircuitState } from "./Circuits.ts"
+import { Load, type LoadLimits } from "./Load.ts"
 import { Lifecycle } from "./Lifecycle.ts"
 
 export interface DependencyHealth {
@@ -26,7 +27,7 @@ export interface ProviderHealth {
 }
 
 export interface HealthReport {
-  readonly status: "ok" | "degraded" | "unavailable"
+  readonly status: "ok" | "degraded" | "overloaded" | "unavailable"
   readonly uptimeSeconds: number
   readonly database: DependencyHealth
   readonly limitStore: DependencyHealth
@@ -42,69 +43,73 @@ export class Health extends Context.Service<
     readonly report: Effect.Effect<HealthReport>
     readonly providers: Effect.Effect<ReadonlyArray<ProviderHealth>>
     readonly uptimeSeconds: Effect.Effect<number>
-    /** Serving: dependencies answer and no drain has begun. */
+    /** Serving: database and limit store answer, and no drain has begun. */
     readonly ready: Effect.Effect<boolean>
   }
 >()("tollgate/gateway/Health") {
-  static readonly layer = Layer.effect(
-    Health,
-    Effect.gen(function* () {
-      const ledger = yield* Ledger
-      const limits = yield* Limits
-      const cache = yield* CacheStore
-      const { all } = yield* Providers
-      const circuits = yield* Circuits
-      const { draining, uptimeSeconds } = yield* Lifecycle
+  static readonly layer = (limits: LoadLimits) =>
+    Layer.effect(
+      Health,
+      Effect.gen(function* () {
+        const load = yield* Load
+        const ledger = yield* Ledger
+        const limitStorage = yield* Limits
+        const cache = yield* CacheStore
+        const { all } = yield* Providers
+        const circuits = yield* Circuits
+        const { draining, uptimeSeconds } = yield* Lifecycle
 
-      const providers = Effect.forEach(all, ({ config }) =>
-        Effect.map(
-          Effect.forEach(config.models, (offer) => circuits.state({ provider: config, offer })),
-          (states): ProviderHealth => {
-            const open = states.filter(({ state }) => state === "open")
-            return {
-              slug: config.slug,
-              status: open.length === 0 ? "ok" : open.length < states.length ? "degraded" : "down",
-              circuit:
-                open.length > 0 ? "open" : states.some(({ state }) => state === "half_open") ? "half_open" : "closed",
-              openForMs: open.reduce<number | null>(
-                (longest, { openForMs }) => Math.max(longest ?? 0, openForMs ?? 0),
-                null
-              )
+        const providers = Effect.forEach(all, ({ config }) =>
+          Effect.map(
+            Effect.forEach(config.models, (offer) => circuits.stateHere({ provider: config, offer })),
+            (states): ProviderHealth => {
+              const open = states.filter(({ state }) => state === "open")
+              return {
+                slug: config.slug,
+                status: open.length === 0 ? "ok" : open.length < states.length ? "degraded" : "down",
+                circuit:
+                  open.length > 0 ? "open" : states.some(({ state }) => state === "half_open") ? "half_open" : "closed",
+                openForMs: open.reduce<number | null>(
+                  (longest, { openForMs }) => Math.max(longest ?? 0, openForMs ?? 0),
+                  null
+                )
+              }
             }
-          }
+          )
         )
-      )
 
-      const report = Effect.gen(function* () {
-        const [database, limitStore, cacheHealth] = yield* Effect.all(
-          [ping(ledger.ping), ping(limits.ping), ping(cache.ping)],
-          {
-            concurrency: "unbounded"
-          }
-        )
-        const states = yield* providers
-        const serving = database.status === "ok" && limitStore.status === "ok"
-        const whole = cacheHealth.status === "ok" && states.every(({ status }) => status === "ok")
-        return {
-          status: serving ? (whole ? "ok" : "degraded") : "unavailable",
-          uptimeSeconds: yield* uptimeSeconds,
-          database,
-          limitStore,
-          cache: cacheHealth,
-          providers: states
-        } satisfies HealthReport as HealthReport
-      })
+        const dependencies = Effect.gen(function* () {
+          const [database, limitStore, cacheHealth] = yield* Effect.all(
+            [ping(ledger.ping), ping(limitStorage.ping), ping(cache.ping)],
+            { concurrency: "unbounded" }
+          )
+          return { database, limitStore, cacheHealth, serving: database.status === "ok" && limitStore.status === "ok" }
+        })
 
-      return Health.of({
-        report,
-        providers,
-        uptimeSeconds,
-        ready: Effect.flatMap(draining, (leaving) =>
-          leaving ? Effect.succeed(false) : Effect.map(report, ({ status }) => status !== "unavailable")
-        )
+        const report = Effect.gen(function* () {
+          const { cacheHealth, database, limitStore, serving } = yield* dependencies
+          const states = yield* providers
+          const whole = cacheHealth.status === "ok" && states.every(({ status }) => status === "ok")
+          return {
+            status: !serving ? "unavailable" : load.isOver(limits) ? "overloaded" : whole ? "ok" : "degraded",
+            uptimeSeconds: yield* uptimeSeconds,
+            database,
+            limitStore,
+            cache: cacheHealth,
+            providers: states
+          } satisfies HealthReport as HealthReport
+        })
+
+        return Health.of({
+          report,
+          providers,
+          uptimeSeconds,
+          ready: Effect.flatMap(draining, (leaving) =>
+            leaving ? Effect.succeed(false) : Effect.map(dependencies, ({ serving }) => serving)
+          )
+        })
       })
-    })
-  )
+    )
 }
 
 const ping = (trip: Effect.Effect<void, StoreError>): Effect.Effect<DependencyHealth> =>

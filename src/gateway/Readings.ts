@@ -57,7 +57,7 @@ export const layer = Layer.effectDiscard(
       const readings: Array<Reading> = []
       for (const { config } of all) {
         for (const offer of config.models) {
-          const { state } = yield* circuits.state({ provider: config, offer })
+          const { state } = yield* circuits.stateHere({ provider: config, offer })
           const attributes = { "gen_ai.provider.name": config.slug, "gen_ai.response.model": offer.id }
           readings.push({ value: circuitValues[state], attributes })
         }

@@ -15,8 +15,10 @@ import {
   EncodingUnsupported,
   gatewayError,
   type GatewayError,
-  InvalidRequest
+  InvalidRequest,
+  Overloaded
 } from "../domain/Errors.ts"
+import { Load, type LoadLimits, type Share } from "../gateway/Load.ts"
 import { JsonShape } from "./JsonShape.ts"
 
 export interface BodyLimits {
@@ -24,6 +26,7 @@ export interface BodyLimits {
   readonly maxBodyBytes: number
   /** From the request on; noticed up to a second late. */
   readonly bodyTimeoutMs: number
+  readonly server: LoadLimits
 }
 
 type Request = HttpServerRequest.HttpServerRequest
@@ -48,36 +51,52 @@ export class Bodies extends Context.Service<
   Bodies,
   {
     /** `maxBytes`: of this body, before and after it is unzipped; the limit of any body holds besides. */
-    readonly read: (request: Request, maxBytes?: number) => Effect.Effect<Body, GatewayError>
+    readonly read: (request: Request, share: Share, maxBytes?: number) => Effect.Effect<Body, GatewayError>
+    /** Lets a request to a model in, or refuses it because there is too much to do; before its body is read. */
+    readonly admit: (share: Share) => Effect.Effect<void, GatewayError>
   }
 >()("tollgate/http/Bodies") {
-  static readonly layer = ({ bodyTimeoutMs, maxBodyBytes }: BodyLimits) =>
+  static readonly layer = ({ bodyTimeoutMs, maxBodyBytes, server: limits }: BodyLimits) =>
     Layer.effect(
       Bodies,
       Effect.gen(function* () {
+        const load = yield* Load
         const deadlines = yield* makeDeadlines(bodyTimeoutMs)
         const tooSlow = Effect.fail(gatewayError(new BodyTooSlow({ limitMs: bodyTimeoutMs })))
 
         return Bodies.of({
-          read: (request, maxBytes = maxBodyBytes) => {
+          admit: (share) =>
+            Effect.suspend(() => {
+              if (load.isOver(limits)) return overloaded
+              load.count(share)
+              return Effect.void
+            }),
+          read: (request, share, maxBytes = maxBodyBytes) => {
             const limitBytes = Math.min(maxBytes, maxBodyBytes)
             const tooLarge = Effect.fail(gatewayError(new BodyTooLarge({ limitBytes })))
-            if (Number(request.headers["content-length"] ?? 0) > limitBytes) return tooLarge
+            const announced = Number(request.headers["content-length"] ?? 0)
+            if (announced > limitBytes) return tooLarge
             const encoding = (request.headers["content-encoding"] ?? "identity").trim().toLowerCase()
             const makeDecoder = encoding === "identity" ? null : decoders.get(encoding)
             if (makeDecoder === undefined) {
               return Effect.fail(gatewayError(new EncodingUnsupported({ encoding: encoding.slice(0, 64) })))
             }
+            // Held before any of it has come: who announces much and sends it slowly takes the room as well.
+            if (!load.hold(share, announced, limits)) return overloaded
+            const hasRoom = (bytes: number) =>
+              bytes <= share.bodyBytes || load.hold(share, bytes - share.bodyBytes, limits)
             return Effect.callback((resume) => {
               const reading = new Reading(
                 NodeHttpServerRequest.toIncomingMessage(request),
                 makeDecoder === null ? null : makeDecoder(),
                 limitBytes,
+                hasRoom,
                 {
                   whole: (bytes) =>
                     resume(isUtf8(bytes) ? Effect.succeed({ _tag: "Text", text: textOf(bytes) }) : notUtf8),
                   shapeless: (excess) => resume(Effect.succeed({ _tag: "Shapeless", excess })),
                   large: () => resume(tooLarge),
+                  crowded: () => resume(overloaded),
                   garbled: () => resume(garbled(encoding)),
                   left: () => resume(Effect.interrupt)
                 }
@@ -91,6 +110,7 @@ export class Bodies extends Context.Service<
     )
 }
 
+const overloaded = Effect.fail(gatewayError(new Overloaded()))
 const invalid = (code: string, message: string) =>
   Effect.fail(gatewayError(new InvalidRequest({ message, param: null, provider: null, code })))
 const notUtf8 = invalid("invalid_encoding", "The body is not valid UTF-8.")
@@ -102,6 +122,8 @@ interface Endings {
   readonly whole: (bytes: Buffer) => void
   readonly shapeless: (excess: "depth" | "values") => void
   readonly large: () => void
+  /** There is no room for more of it in this process. */
+  readonly crowded: () => void
   /** It cannot be unzipped. */
   readonly garbled: () => void
   readonly left: () => void
@@ -113,17 +135,25 @@ class Reading {
   readonly #decoder: Transform | null
   readonly #source: Readable
   readonly #maxBytes: number
+  readonly #hasRoom: (bytes: number) => boolean
   readonly #endings: Endings
   readonly #shape = new JsonShape()
   readonly #chunks: Array<Buffer> = []
   #bytes = 0
   #limit: Deadline | null = null
 
-  constructor(incoming: Incoming, decoder: Transform | null, maxBytes: number, endings: Endings) {
+  constructor(
+    incoming: Incoming,
+    decoder: Transform | null,
+    maxBytes: number,
+    hasRoom: (bytes: number) => boolean,
+    endings: Endings
+  ) {
     this.#incoming = incoming
     this.#decoder = decoder
     this.#source = decoder ?? incoming
     this.#maxBytes = maxBytes
+    this.#hasRoom = hasRoom
     this.#endings = endings
     this.#source.on("data", this.#onData)
     this.#source.once("end", this.#onEnd)
@@ -165,6 +195,7 @@ class Reading {
   readonly #onData = (chunk: Buffer): void => {
     this.#bytes += chunk.length
     if (this.#bytes > this.#maxBytes) return this.#cut(this.#endings.large)
+    if (!this.#hasRoom(this.#bytes)) return this.#cut(this.#endings.crowded)
     const excess = this.#shape.take(chunk)
     if (excess !== null) return this.#cut(() => this.#endings.shapeless(excess))
     this.#chunks.push(chunk)

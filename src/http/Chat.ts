@@ -9,37 +9,43 @@ import { route } from "./Metered.ts"
 import { patienceOf } from "./Patience.ts"
 import { makeWrite, SILENCE_MS } from "./Sse.ts"
 
-export const layer = route(
-  { path: "/v1/chat/completions", payload: ChatRequest, scope: "chat:write" },
-  Effect.gen(function* () {
-    const completion = yield* Completion
-    const write = makeWrite(yield* makeDeadlines(SILENCE_MS))
+export interface ChatOptions {
+  /** How long the client of a stream may take nothing. */
+  readonly stalledReaderMs: number
+}
 
-    const streamResponse = (
-      { events, head }: Extract<Completed, { readonly _tag: "Stream" }>,
-      request: HttpServerRequest.HttpServerRequest,
-      requestId: string
-    ) =>
-      HttpServerResponse.stream(write(request, head, events, requestId), {
-        contentType: "text/event-stream; charset=utf-8",
-        headers: { "cache-control": "no-cache", "x-accel-buffering": "no" }
-      })
+export const layer = ({ stalledReaderMs }: ChatOptions) =>
+  route(
+    { path: "/v1/chat/completions", payload: ChatRequest, scope: "chat:write" },
+    Effect.gen(function* () {
+      const completion = yield* Completion
+      const write = makeWrite(yield* makeDeadlines(SILENCE_MS), yield* makeDeadlines(stalledReaderMs))
 
-    return ({ caller, headers, idempotencyKey, payload, request, state }) =>
-      Effect.map(
-        completion.run({
-          request: payload,
-          caller,
-          cacheControl: cacheControlOf(headers),
-          idempotencyKey,
-          facts: state.facts,
-          patience: patienceOf(headers)
-        }),
-        (completed) =>
-          completed._tag === "Reply" ? jsonResponse(completed) : streamResponse(completed, request, state.requestId)
-      )
-  })
-)
+      const streamResponse = (
+        { events, head }: Extract<Completed, { readonly _tag: "Stream" }>,
+        request: HttpServerRequest.HttpServerRequest,
+        requestId: string
+      ) =>
+        HttpServerResponse.stream(write(request, head, events, requestId), {
+          contentType: "text/event-stream; charset=utf-8",
+          headers: { "cache-control": "no-cache", "x-accel-buffering": "no" }
+        })
+
+      return ({ caller, headers, idempotencyKey, payload, request, state }) =>
+        Effect.map(
+          completion.run({
+            request: payload,
+            caller,
+            cacheControl: cacheControlOf(headers),
+            idempotencyKey,
+            facts: state.facts,
+            patience: patienceOf(headers)
+          }),
+          (completed) =>
+            completed._tag === "Reply" ? jsonResponse(completed) : streamResponse(completed, request, state.requestId)
+        )
+    })
+  )
 
 /** `no-store` is the stricter of the two. */
 const cacheControlOf = (headers: Headers.Headers): CacheControl => {

@@ -16,21 +16,26 @@ const plain = (address: string): string => {
 
 const parse = (address: string): Option.Option<IpAddress> => Result.getSuccess(ipFromString(plain(address)))
 
-/** `trustedProxies`: networks such as `10.0.0.0/8`. */
-export const clientAddress = (
-  trustedProxies: ReadonlyArray<string>
-): ((request: HttpServerRequest.HttpServerRequest) => string) => {
+/** Whether an address is of a proxy of ours. `trustedProxies`: networks such as `10.0.0.0/8`. */
+const trusting = (trustedProxies: ReadonlyArray<string>): ((address: string) => boolean) => {
   const networks: ReadonlyArray<IpNetwork> = trustedProxies.flatMap((network) =>
     Option.toArray(Result.getSuccess(fromString(network)))
   )
-  const isTrusted = (address: string): boolean =>
+  return (address) =>
     Option.match(parse(address), {
       onNone: () => false,
       onSome: (ip) => networks.some((network) => contains(network, ip))
     })
+}
+
+/** `trustedProxies`: networks such as `10.0.0.0/8`. */
+export const clientAddress = (
+  trustedProxies: ReadonlyArray<string>
+): ((request: HttpServerRequest.HttpServerRequest) => string) => {
+  const isTrusted = trusting(trustedProxies)
   return ({ headers, remoteAddress }) => {
     let nearest = plain(Option.getOrElse(remoteAddress, () => "unknown"))
-    if (networks.length === 0) return nearest
+    if (trustedProxies.length === 0) return nearest
     const forwarded = (headers["x-forwarded-for"] ?? "").split(",").map((one) => one.trim())
     for (const address of forwarded.toReversed()) {
       if (!isTrusted(nearest) || Option.isNone(parse(address))) break
@@ -38,6 +43,16 @@ export const clientAddress = (
     }
     return nearest
   }
+}
+
+/** Whether a trusted proxy says that its client came by https. */
+export const cameByHttps = (
+  trustedProxies: ReadonlyArray<string>
+): ((request: HttpServerRequest.HttpServerRequest) => boolean) => {
+  const isTrusted = trusting(trustedProxies)
+  return ({ headers, remoteAddress }) =>
+    headers["x-forwarded-proto"]?.split(",").at(-1)?.trim().toLowerCase() === "https" &&
+    isTrusted(plain(Option.getOrElse(remoteAddress, () => "unknown")))
 }
 
 /** Whether a request was made on this machine, for this machine: by a loopback peer, under a loopback name, through no proxy. */

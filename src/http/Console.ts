@@ -9,13 +9,9 @@ import { readdir, readFile } from "node:fs/promises"
 import { extname, join, relative, sep } from "node:path"
 import { fileURLToPath } from "node:url"
 import { gatewayError, NotFound } from "../domain/Errors.ts"
+import { type Asset, makeAsset, respondWith } from "./Asset.ts"
 import { guard } from "./Failure.ts"
-
-interface Asset {
-  readonly type: string
-  readonly bytes: Uint8Array
-  readonly zipped: Uint8Array | null
-}
+import { guardedPage } from "./PageHeaders.ts"
 
 const types: Readonly<Record<string, string>> = {
   ".html": "text/html; charset=utf-8",
@@ -24,25 +20,13 @@ const types: Readonly<Record<string, string>> = {
   ".svg": "image/svg+xml"
 }
 
-/** What the page may do: no code, style or connection from or to elsewhere, nothing inline, in nobody's frame. */
-const contentSecurityPolicy = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "connect-src 'self'",
-  "img-src 'self' data:",
-  "frame-ancestors 'none'",
-  "base-uri 'none'",
-  "form-action 'self'"
-].join("; ")
-
-const guarded = {
-  "content-security-policy": contentSecurityPolicy,
-  "x-content-type-options": "nosniff",
-  "x-frame-options": "DENY",
-  "referrer-policy": "no-referrer",
-  "cross-origin-opener-policy": "same-origin"
-}
+/** No code, style or connection from or to elsewhere, nothing inline. */
+const guarded = guardedPage({
+  "script-src": "'self'",
+  "style-src": "'self'",
+  "connect-src": "'self'",
+  "img-src": "'self' data:"
+})
 
 const built = fileURLToPath(new URL("../../dist/console", import.meta.url))
 
@@ -61,20 +45,28 @@ export const layer = (directory: string = built) =>
         const { headers, originalUrl } = yield* HttpServerRequest.HttpServerRequest
         const found = yield* Effect.result(assets)
         if (found._tag === "Failure") return unbuilt
-        const path = new URL(originalUrl, "http://gateway").pathname.replace(/^\/console\/?/, "")
+        const path = pathBelow(originalUrl)
         const asset = found.success.get(path)
-        if (asset !== undefined && path !== INDEX) return respond(asset, headers["accept-encoding"], forEver)
+        if (asset !== undefined && path !== INDEX)
+          return respondWith(asset, headers, { ...guarded, "cache-control": forEver })
         const index = found.success.get(INDEX)
         // Whatever else is below /console is a page of the console, which finds its way by itself.
         if (index === undefined || path.startsWith("assets/")) {
           return yield* guard(Effect.fail(gatewayError(new NotFound({ what: "route", id: `GET ${originalUrl}` }))))
         }
-        return respond(index, headers["accept-encoding"], "no-cache")
+        return respondWith(index, headers, { ...guarded, "cache-control": "no-cache" })
       })
       // It takes /console itself as well.
       yield* router.add("GET", "/console/*", answer)
     })
   )
+
+/** What follows `/console/` in a request's target, which may be a path or a whole address. */
+const pathBelow = (target: string): string =>
+  target
+    .replace(/^[a-z][a-z\d+.-]*:\/\/[^/?#]*/i, "")
+    .replace(/[?#].*$/s, "")
+    .replace(/^\/console\/?/, "")
 
 const INDEX = "index.html"
 const forEver = "public, max-age=31536000, immutable"
@@ -94,23 +86,10 @@ const read = Effect.fn("Console.read")(function* (directory: string) {
   return new Map(
     [...contents].flatMap(([path, bytes]): ReadonlyArray<readonly [string, Asset]> => {
       const type = types[extname(path)]
-      return type === undefined ? [] : [[path, { type, bytes, zipped: contents.get(`${path}.gz`) ?? null }]]
+      return type === undefined ? [] : [[path, makeAsset(type, bytes, contents.get(`${path}.gz`) ?? null)]]
     })
   )
 })
-
-const respond = ({ bytes, type, zipped }: Asset, accepted: string | undefined, cacheControl: string) => {
-  const encoded = zipped !== null && /\bgzip\b/.test(accepted ?? "")
-  return HttpServerResponse.uint8Array(encoded ? zipped : bytes, {
-    headers: {
-      ...guarded,
-      "content-type": type,
-      "cache-control": cacheControl,
-      vary: "accept-encoding",
-      ...(encoded ? { "content-encoding": "gzip" } : {})
-    }
-  })
-}
 
 const unbuilt = HttpServerResponse.text(
   `<!doctype html><html lang="en"><meta charset="utf-8"><title>tollgate console</title><h1>The console is not built</h1>

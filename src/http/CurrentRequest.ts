@@ -3,6 +3,7 @@
  * it up before anything else runs.
  */
 import { Context } from "effect"
+import { type Share } from "../gateway/Load.ts"
 import { emptyFacts, type Facts } from "../gateway/Order.ts"
 import { type Rejection } from "../gateway/Traffic.ts"
 
@@ -16,6 +17,10 @@ export interface RequestState {
   address: string | null
   /** The route as it is declared. */
   route: string | null
+  /** Whether it is a request to a model, whose answer says itself who may keep it. */
+  isMetered: boolean
+  /** What it takes of this process. */
+  readonly share: Share
 }
 
 export const newRequest = (requestId: string): RequestState => ({
@@ -24,7 +29,9 @@ export const newRequest = (requestId: string): RequestState => ({
   rejection: null,
   errorType: null,
   address: null,
-  route: null
+  route: null,
+  isMetered: false,
+  share: { isCounted: false, bodyBytes: 0 }
 })
 
 export const CurrentRequest = Context.Reference<RequestState>("tollgate/http/CurrentRequest", {

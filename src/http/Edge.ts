@@ -3,19 +3,22 @@
  * that does not exist is a 404, a method that it has not is a 405, a defect is a 500 that shows nothing. The headers of contract
  * §3 are set here, for successes and failures alike.
  */
+import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
 import { Cause, Clock, Context, Effect, Scope, Tracer } from "effect"
-import { type Headers, HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
+import { HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { Api } from "../api/Api.ts"
-import { gatewayError, MethodNotAllowed, NotFound } from "../domain/Errors.ts"
+import { gatewayError, MethodNotAllowed, NotFound, RequestUnreadable } from "../domain/Errors.ts"
 import { Ids } from "../domain/Ids.ts"
 import { OutgoingTrace, type Trace, Tracing } from "../domain/Tracing.ts"
 import { type EndedRequest, Instruments } from "../gateway/Instruments.ts"
+import { Load } from "../gateway/Load.ts"
 import { type Facts } from "../gateway/Order.ts"
 import { RequestTrace } from "../gateway/RequestTrace.ts"
 import { Traffic } from "../gateway/Traffic.ts"
+import { cameByHttps } from "./ClientAddress.ts"
 import { CurrentRequest, newRequest, type RequestState } from "./CurrentRequest.ts"
 import { endTrace } from "./EndTrace.ts"
-import { errorResponse, internalErrorResponse } from "./Failure.ts"
+import { errorResponse, internalErrorResponse, rejected } from "./Failure.ts"
 import * as RequestLog from "./RequestLog.ts"
 
 /** For a client that left before there was a status, as nginx has it. */
@@ -23,66 +26,105 @@ const LEFT_STATUS = 499
 
 const acceptedId = /^[A-Za-z0-9._-]{1,128}$/
 
-export const layer = HttpRouter.middleware(
-  Effect.gen(function* () {
-    const ids = yield* Ids
-    const traffic = yield* Traffic
-    const instruments = yield* Instruments
-    const log = yield* RequestLog.make
-    const tracing = yield* Tracing
-    const clock = yield* Clock.Clock
-    return (app) =>
-      Effect.withFiber((fiber) => {
-        const request = Context.getUnsafe(fiber.context, HttpServerRequest.HttpServerRequest)
-        const startedAt = clock.currentTimeNanosUnsafe()
-        const sent = request.headers["x-request-id"]
-        const requestId =
-          sent !== undefined && acceptedId.test(sent) ? sent : ids.next("req", clock.currentTimeMillisUnsafe())
-        const state = newRequest(requestId)
-        let status = LEFT_STATUS
-        const trace = tracing.begin({
-          traceparent: request.headers["traceparent"],
-          tracestate: request.headers["tracestate"],
-          name: () => nameOf(request),
-          startedAtNanos: startedAt
-        })
-        if (trace?._tag === "Sampled") state.facts.trace = new RequestTrace(trace, clock)
-        instruments.began()
-        const end = Effect.suspend(() => {
-          const ended: EndedRequest = {
-            method: request.method,
-            route: state.route ?? "unmatched",
-            status,
-            durationMs: Number(clock.currentTimeNanosUnsafe() - startedAt) / 1e6,
-            rejection: state.rejection,
-            facts: state.facts
-          }
-          instruments.ended(ended)
-          const traceId = trace === null ? null : trace._tag === "Sampled" ? trace.span.traceId : trace.traceId
-          endTrace(state, ended)
-          return log(state, ended, traceId)
-        })
-        const answer = (response: HttpServerResponse.HttpServerResponse) => {
-          // The router leaves its find in the context of the fiber.
-          state.route = Context.getOrUndefined(fiber.context, HttpRouter.RouteContext)?.route.path ?? null
-          status = response.status
-          traffic.answered(status, state.rejection)
-          return HttpServerResponse.setHeaders(response, headersOf(state))
-        }
-        // Until the end of the request, which puts back what the fiber had.
-        fiber.setContext(traced(Context.add(fiber.context, CurrentRequest, state), trace))
-        return Effect.andThen(
-          // The request's scope closes once its answer was sent, streams included.
-          Scope.addFinalizer(Context.getUnsafe(fiber.context, Scope.Scope), end),
-          Effect.matchCauseEffect(app, {
-            onSuccess: (response) => Effect.succeed(answer(response)),
-            onFailure: (cause) => Effect.map(ending(cause, request, requestId), answer)
+/** Paths are what they are documented to be: no other case, no doubled slashes. One slash at the end is let pass. */
+export const routerConfig = { caseSensitive: true, ignoreDuplicateSlashes: false } as const
+
+export interface EdgeOptions {
+  readonly hsts: "auto" | "always" | "never"
+  readonly trustedProxies: ReadonlyArray<string>
+}
+
+export const layer = ({ hsts, trustedProxies }: EdgeOptions) =>
+  HttpRouter.middleware(
+    Effect.gen(function* () {
+      const load = yield* Load
+      const isSecure = cameByHttps(trustedProxies)
+      const ids = yield* Ids
+      const traffic = yield* Traffic
+      const instruments = yield* Instruments
+      const log = yield* RequestLog.make
+      const tracing = yield* Tracing
+      const clock = yield* Clock.Clock
+      return (app) =>
+        Effect.withFiber((fiber) => {
+          const request = Context.getUnsafe(fiber.context, HttpServerRequest.HttpServerRequest)
+          const startedAt = clock.currentTimeNanosUnsafe()
+          const sent = request.headers["x-request-id"]
+          const requestId =
+            sent !== undefined && acceptedId.test(sent) ? sent : ids.next("req", clock.currentTimeMillisUnsafe())
+          const state = newRequest(requestId)
+          let status = LEFT_STATUS
+          const trace = tracing.begin({
+            traceparent: request.headers["traceparent"],
+            tracestate: request.headers["tracestate"],
+            name: () => nameOf(request),
+            startedAtNanos: startedAt
           })
-        )
-      })
-  }),
-  { global: true }
-)
+          if (trace?._tag === "Sampled") state.facts.trace = new RequestTrace(trace, clock)
+          instruments.began()
+          const end = Effect.suspend(() => {
+            const ended: EndedRequest = {
+              method: request.method,
+              route: state.route ?? "unmatched",
+              status,
+              durationMs: Number(clock.currentTimeNanosUnsafe() - startedAt) / 1e6,
+              rejection: state.rejection,
+              facts: state.facts
+            }
+            instruments.ended(ended)
+            const traceId = trace === null ? null : trace._tag === "Sampled" ? trace.span.traceId : trace.traceId
+            endTrace(state, ended)
+            load.release(state.share)
+            return log(state, ended, traceId)
+          })
+          const answer = (response: HttpServerResponse.HttpServerResponse) => {
+            // The router leaves its find in the context of the fiber.
+            state.route = Context.getOrUndefined(fiber.context, HttpRouter.RouteContext)?.route.path ?? null
+            status = response.status
+            traffic.answered(status, state.rejection)
+            return HttpServerResponse.setHeaders(response, {
+              ...headersOf(state),
+              "x-content-type-options": "nosniff",
+              // Answers about keys, people and money; pages and answers of models say for themselves.
+              ...(state.isMetered || status >= 400 || response.headers["cache-control"] !== undefined
+                ? {}
+                : { "cache-control": "no-store" }),
+              ...(hsts === "always" || (hsts === "auto" && isSecure(request))
+                ? { "strict-transport-security": "max-age=31536000" }
+                : {})
+            })
+          }
+          // Until the end of the request, which puts back what the fiber had.
+          fiber.setContext(traced(Context.add(fiber.context, CurrentRequest, state), trace))
+          return Effect.andThen(
+            // The request's scope closes once its answer was sent, streams included.
+            Scope.addFinalizer(Context.getUnsafe(fiber.context, Scope.Scope), end),
+            Effect.matchCauseEffect(hasOneHost(request) ? app : twoHosts, {
+              onSuccess: (response) => Effect.succeed(answer(response)),
+              onFailure: (cause) => Effect.map(ending(cause, request, requestId), answer)
+            })
+          )
+        })
+    }),
+    { global: true }
+  )
+
+/** Proxies and servers may each take another one of two. */
+const hasOneHost = (request: HttpServerRequest.HttpServerRequest): boolean => {
+  const { rawHeaders } = NodeHttpServerRequest.toIncomingMessage(request)
+  let hosts = 0
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at]
+    if (name !== undefined && name.length === 4 && name.toLowerCase() === "host") hosts++
+  }
+  return hosts < 2
+}
+
+const twoHosts = Effect.map(CurrentRequest, (state) => {
+  const error = gatewayError(new RequestUnreadable({ fault: "malformed" }))
+  rejected(state, error)
+  return errorResponse(error, state.requestId)
+})
 
 /** What a request that nobody answered ends with. A client that left is left alone. */
 const ending = <E>(cause: Cause.Cause<E>, request: HttpServerRequest.HttpServerRequest, requestId: string) => {
@@ -131,7 +173,7 @@ const unrouted = (request: HttpServerRequest.HttpServerRequest, requestId: strin
   )
 }
 
-const headersOf = ({ facts, requestId }: RequestState): Headers.Input => ({
+const headersOf = ({ facts, requestId }: RequestState): Readonly<Record<string, string>> => ({
   "x-request-id": requestId,
   ...(facts.generationId === null ? {} : { "x-generation-id": facts.generationId }),
   ...(facts.cache === null ? {} : { "x-tollgate-cache": facts.cache }),

@@ -43,6 +43,15 @@ const respond = (wire: Wire, requestId: string) => {
   )
 }
 
+/** The envelope as text, for whoever has no response to put it in. */
+export const textOf = (
+  { reason }: GatewayError,
+  requestId: string
+): { readonly status: number; readonly body: string } => {
+  const wire = wireOf(reason)
+  return { status: wire.status, body: JSON.stringify({ error: bodyOf(wire, requestId) }) }
+}
+
 /** The envelope's inside, for an error that is told within a stream: some of the answer has been sent by then. */
 export const errorBody = ({ reason }: GatewayError, requestId: string): ErrorBody =>
   bodyOf({ ...wireOf(reason), ...brokenOff(reason) }, requestId)

@@ -84,8 +84,10 @@ export const route = <S extends Schema.Codec<unknown, unknown>, E, R>(
         }
 
         return Effect.flatMap(accounts.authenticate(credential), (caller) =>
-          Effect.flatMap(withScope(caller, scope), () =>
-            hasBody(request) ? Effect.flatMap(bodies.read(request), (body) => read(caller, body)) : read(caller, empty)
+          Effect.flatMap(Effect.andThen(withScope(caller, scope), bodies.admit(state.share)), () =>
+            hasBody(request)
+              ? Effect.flatMap(bodies.read(request, state.share), (body) => read(caller, body))
+              : read(caller, empty)
           )
         )
       }
@@ -95,6 +97,7 @@ export const route = <S extends Schema.Codec<unknown, unknown>, E, R>(
         path,
         Effect.withFiber((fiber) => {
           const state = Context.getUnsafe(fiber.context, CurrentRequest)
+          state.isMetered = true
           return Effect.catch(
             admit(Context.getUnsafe(fiber.context, HttpServerRequest.HttpServerRequest), state),
             (error) => {

@@ -44,7 +44,7 @@ const listing = Effect.gen(function* () {
   const stats = yield* ProviderStats
 
   const providerOf = (candidate: Candidate) =>
-    Effect.map(circuits.state(candidate), ({ state }): Entry["providers"][number] => {
+    Effect.map(circuits.stateHere(candidate), ({ state }): Entry["providers"][number] => {
       const { offer, provider } = candidate
       const { calls, firstTokenMs, successRate, throughputTps, wholeMs } = stats.snapshot(provider.slug, offer.id)
       const { retainsPrompts, retentionDays, training, zdr } = provider.dataPolicy

@@ -6,8 +6,9 @@ import { Duration } from "effect"
 import { type Cookies, HttpServerResponse } from "effect/http"
 import { createHash } from "node:crypto"
 
-const REFRESH = "tollgate_refresh"
-const FLOW = "tollgate_flow_"
+// Browsers take cookies of such a name from secure pages only, so that no other page can put one in their place.
+const REFRESH = "__Secure-tollgate_refresh"
+const FLOW = "__Secure-tollgate_flow_"
 
 const attributes = (path: string, seconds: number): Cookies.Cookie["options"] => ({
   httpOnly: true,

@@ -68,10 +68,11 @@ export class ChunkWriter {
 
 /**
  * Writes the events onto the response to `request`, once its head is written. What is answered is the response's body: it ends when all was
- * written, and says nothing itself. `silences`: of the length after which a comment is due.
+ * written, and says nothing itself. `silences`: of the length after which a comment is due. `stalls`: of the length for which a client may
+ * take nothing; then its connection is cut, and with it the provider's.
  */
 export const makeWrite =
-  (silences: Deadlines) =>
+  (silences: Deadlines, stalls: Deadlines) =>
   (
     request: HttpServerRequest.HttpServerRequest,
     head: Head,
@@ -90,7 +91,9 @@ export const makeWrite =
         for (const event of events) text += chunks.write(event)
         silence.again()
         const hasRoom = events[events.length - 1]?._tag === "Usage" ? body.writeTogether(text) : body.write(text)
-        return hasRoom ? writing : Effect.andThen(body.drained, writing)
+        if (hasRoom) return writing
+        const stall = stalls.begin(() => body.cut())
+        return Effect.andThen(Effect.ensuring(body.drained, Effect.sync(stall.end)), writing)
       })
       // A defect on the way ends the connection without `[DONE]`: what is no clean end must not look like one.
       const written = Pull.catchDone(writing, () => {

@@ -55,10 +55,20 @@ export class StreamedBody {
     return Effect.sync(() => full.off("drain", onDrain))
   })
 
-  /** The socket, where it takes nothing but this body's chunks; null: only the response knows where it goes, and in what form. */
+  /** Ends the connection, as if the client had left. */
+  cut(): void {
+    this.#response.destroy()
+  }
+
+  /**
+   * The socket, where it takes nothing but this body's chunks, in the order in which they are written; null: only the response knows where a
+   * chunk goes, when, and in what form.
+   */
   get #socket(): Socket | null {
     const response = this.#response
     if (!(response instanceof ServerResponse) || !response.chunkedEncoding) return null
+    // What the response gathers goes out when it is told to; a chunk written past it would overtake.
+    if (response.writableCorked > 0) return null
     return response.socket?.destroyed === false ? response.socket : null
   }
 }

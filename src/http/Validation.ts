@@ -18,14 +18,15 @@ export const layer = Layer.effect(
   Effect.map(Bodies, (bodies) =>
     Effect.fnUntraced(function* (httpEffect, { endpoint, group }) {
       const request = yield* HttpServerRequest.HttpServerRequest
-      const { requestId } = yield* CurrentRequest
+      const { requestId, share } = yield* CurrentRequest
       const misplaced = endpoint.query === undefined ? unknownQuery(group, request) : []
       if (misplaced.length > 0) return validationResponse(misplaced, requestId)
       let body = ""
       let handler = httpEffect
       if (hasBody(request)) {
         const maxBytes = Context.get(endpoint.annotations, BodyBytes) ?? undefined
-        const read = yield* Effect.result(bodies.read(request, maxBytes))
+        const admitted = maxBytes === undefined ? bodies.admit(share) : Effect.void
+        const read = yield* Effect.result(Effect.andThen(admitted, bodies.read(request, share, maxBytes)))
         if (read._tag === "Failure") return errorResponse(read.failure, requestId)
         if (read.success._tag === "Shapeless") {
           return validationResponse([excessFault(read.success.excess)], requestId)

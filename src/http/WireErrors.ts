@@ -219,6 +219,7 @@ export const wireOf = (reason: Reason): Wire => {
         retryAfterMs: reason.retryAfterMs
       }
     case "BodyTooLarge":
+    case "RequestUnreadable":
     case "EncodingUnsupported":
     case "BodyTooSlow":
       return bodyWireOf(reason)

@@ -17,6 +17,7 @@ import { entriesOf } from "./Lists.ts"
 import { decodePrivacy, noPrivacy } from "./PrivacySection.ts"
 import { decodeProviders } from "./ProviderEntries.ts"
 import { fillReferences, hideReferences } from "./References.ts"
+import { decodeServer, defaultServer, type ServerSettings } from "./ServerSection.ts"
 import { decodeSignIn, type SignInSettings } from "./SignIn.ts"
 import { decodeWebhooks, type WebhookSettings } from "./Webhooks.ts"
 
@@ -31,7 +32,8 @@ const sections = [
   "ledger",
   "privacy",
   "webhooks",
-  "auth"
+  "auth",
+  "server"
 ] as const
 
 const hedge = "milliseconds, from 1 to 600000"
@@ -76,7 +78,7 @@ const Ledger = Schema.Struct({
   lease_seconds: Schema.optionalKey(integer("a whole number of seconds from 10 to 86400", 10, 86_400))
 })
 
-/** What the file sets, as it sets it; `providers`, `generations`, `privacy`, `webhooks` and `auth` in their final shape. */
+/** What the file sets, as it sets it; `providers`, `generations`, `privacy`, `webhooks`, `auth` and `server` in their final shape. */
 export interface ConfigFile {
   readonly providers: ReadonlyArray<ProviderConfig>
   readonly routing: typeof Routing.Type
@@ -89,6 +91,7 @@ export interface ConfigFile {
   readonly privacy: PrivacyRules
   readonly webhooks: ReadonlyArray<WebhookSettings>
   readonly auth: SignInSettings | null
+  readonly server: ServerSettings
 }
 
 export interface ReadConfig {
@@ -112,7 +115,8 @@ export const emptyConfig: ReadConfig = {
     ledger: {},
     privacy: noPrivacy,
     webhooks: [],
-    auth: null
+    auth: null,
+    server: defaultServer
   }),
   referred: new Set(),
   slugs: new Set()
@@ -173,7 +177,8 @@ const decodeSections = (file: Place): Result.Result<ConfigFile, Faults> => {
     ledger: section("ledger", (place) => decodeAt(Ledger, place), {}),
     privacy: section("privacy", decodePrivacy, noPrivacy),
     webhooks: section<ReadonlyArray<WebhookSettings>>("webhooks", decodeWebhooks, []),
-    auth: section<SignInSettings | null>("auth", decodeSignIn, null)
+    auth: section<SignInSettings | null>("auth", decodeSignIn, null),
+    server: section("server", decodeServer, defaultServer)
   }
   const all: ReadonlyArray<Result.Result<unknown, Faults>> = Object.values(parts)
   const faults = all.flatMap((part) => (Result.isFailure(part) ? part.failure : []))
@@ -192,7 +197,8 @@ const SectionNames = Schema.Struct({
   ledger: anything,
   privacy: anything,
   webhooks: anything,
-  auth: anything
+  auth: anything,
+  server: anything
 } satisfies Record<(typeof sections)[number], Schema.Top>)
 
 const withoutEmptySections = (file: object): object =>

@@ -35,7 +35,8 @@ export const Environment = Schema.Struct({
     integer("a whole number of bytes from 1024 to 1073741824", 1_024, 1_073_741_824)
   ),
   TOLLGATE_BODY_TIMEOUT_MS: Schema.optionalKey(integer("milliseconds, from 1 to 3600000", 1, 3_600_000)),
-  TOLLGATE_DRAIN_TIMEOUT_MS: Schema.optionalKey(integer("milliseconds, from 0 to 3600000", 0, 3_600_000))
+  TOLLGATE_DRAIN_TIMEOUT_MS: Schema.optionalKey(integer("milliseconds, from 0 to 3600000", 0, 3_600_000)),
+  TOLLGATE_SHUTDOWN_GRACE_MS: Schema.optionalKey(integer("milliseconds, from 0 to 3600000", 0, 3_600_000))
 })
 export type Environment = typeof Environment.Type
 

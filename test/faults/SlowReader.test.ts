@@ -1,6 +1,7 @@
 /** A client that reads slowly: the provider is slowed down, nothing piles up here, and nothing is lost. */
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
+import { defaultSettings } from "../../src/Settings.ts"
 import { chunkBody, DONE, sse, usageChunkBody } from "../support/upstream/Bodies.ts"
 import { answering, behind, healthy, useUpstream } from "./gateway.ts"
 import { liveBytes } from "./memory.ts"
@@ -47,5 +48,17 @@ it.live("a client that leaves while the provider is held up: the provider is let
     client.leave()
     const call = yield* gateway.called("alpha", ({ closedEarly }) => closedEarly)
     assert.isBelow((call.closedAtMs ?? 0) - leftAtMs, 1_000)
+  })
+)
+
+it.live("a client that takes nothing for too long is cut off, and its request is settled as cancelled", () =>
+  Effect.gen(function* () {
+    const chunks = [{ repeat: sse(chunkBody({ content })), times: events }, DONE]
+    const server = { ...defaultSettings.server, stalledReaderMs: 400 }
+    const gateway = yield* behind(upstream(), { alpha: { does: { chunks } } }, "enterprise", { server })
+    const client = yield* Effect.promise(() => openReader(gateway))
+    yield* gateway.called("alpha", ({ closedEarly }) => closedEarly)
+    const cut = yield* Effect.flip(Effect.tryPromise(() => client.readAll()))
+    assert.isDefined(cut)
   })
 )

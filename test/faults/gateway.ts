@@ -13,6 +13,7 @@ import { type ProviderConfig, type Timeouts, unknownPolicy } from "../../src/dom
 import { type UsageInfo } from "../../src/domain/Chat.ts"
 import { picoFromUsdPerMillion } from "../../src/domain/Money.ts"
 import { Circuits } from "../../src/gateway/Circuits.ts"
+import { type SettingsShape } from "../../src/Settings.ts"
 import { openStream, type Streaming } from "../support/GatewayHttp.ts"
 import { TestApp } from "../support/TestApp.ts"
 import { chatBody, streamChunks, type UsageCounts } from "../support/upstream/Bodies.ts"
@@ -145,7 +146,8 @@ let made = 0
 export const behind = Effect.fnUntraced(function* (
   upstream: Upstream,
   members: Readonly<Record<string, Member>>,
-  tierOf: "enterprise" | "free" = "enterprise"
+  tierOf: "enterprise" | "free" = "enterprise",
+  settings: Partial<SettingsShape> = {}
 ): Effect.fn.Return<Gateway, never, Scope.Scope> {
   const run = made++
   const nameOf = (slug: string): string => `${slug}-${run}`
@@ -184,7 +186,7 @@ export const behind = Effect.fnUntraced(function* (
       }))
     })
   }
-  const built = yield* Effect.orDie(Layer.build(TestApp.layer({ settings: { providers } })))
+  const built = yield* Effect.orDie(Layer.build(TestApp.layer({ settings: { ...settings, providers } })))
   const app = Context.get(built, TestApp)
   const circuits = Context.get(built, Circuits)
   const { secret: key } = yield* app.issueKey({ tier: tierOf })

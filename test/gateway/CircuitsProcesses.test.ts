@@ -3,7 +3,7 @@ import { assert, it } from "@effect/vitest"
 import { Context, Effect, Fiber, Layer, Redacted, Stream } from "effect"
 import { inject } from "vitest"
 import { Circuits, type CircuitState } from "../../src/gateway/Circuits.ts"
-import { CredentialsRefused, ProviderError } from "../../src/providers/Provider.ts"
+import { CredentialsRefused, ProviderError, ServerFault } from "../../src/providers/Provider.ts"
 import { LockoutStore } from "../../src/store/LockoutStore.ts"
 import { RedisConnection } from "../../src/store/RedisConnection.ts"
 import { candidateWith } from "./orders.ts"
@@ -70,4 +70,22 @@ it.live("one is refused: the others do not call, and are told once; the answer o
     for (const { circuits } of members) yield* circuits.guard(large)(call)
     assert.strictEqual(calls, 4)
   }).pipe(Effect.scoped)
+)
+
+it.live("what a process had no trouble with counts as closed there, and its Redis is not asked", () =>
+  Effect.gen(function* () {
+    const candidate = candidateWith(slug("beta"))
+    const { circuits } = yield* member
+    const failed = Effect.fail(
+      new ProviderError({ provider: "beta", reason: new ServerFault({ status: 500, retryAfterMs: null }) })
+    )
+    yield* circuits.guard(candidate)(Effect.void)
+    for (let count = 0; count < 5; count++) yield* Effect.flip(circuits.guard(candidate)(failed))
+    assert.strictEqual((yield* circuits.stateHere(candidate)).state, "open")
+    const other = yield* member
+    assert.strictEqual((yield* other.circuits.state(candidate)).state, "open")
+    assert.strictEqual((yield* other.circuits.stateHere(candidate)).state, "closed")
+    yield* Effect.flip(other.circuits.guard(candidate)(Effect.void))
+    assert.strictEqual((yield* other.circuits.stateHere(candidate)).state, "open", "once it has met it")
+  })
 )

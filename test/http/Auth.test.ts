@@ -424,7 +424,7 @@ it.effect("where the refresh token goes is the client's choice", () =>
     const both = yield* signIn("anna@example.com")
     assert.match(
       both.headers.get("set-cookie") ?? "",
-      /^tollgate_refresh=tgr-[\w-]{43}; Max-Age=2592000; Path=\/auth; HttpOnly; Secure; SameSite=Lax$/
+      /^__Secure-tollgate_refresh=tgr-[\w-]{43}; Max-Age=2592000; Path=\/auth; HttpOnly; Secure; SameSite=Lax$/
     )
     assert.isString(both.body.refresh_token)
     const body = yield* signIn("berta@example.com", { refresh_token_in: "body" })

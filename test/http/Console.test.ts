@@ -10,6 +10,8 @@ import { join } from "node:path"
 import { gzipSync } from "node:zlib"
 import { Ids } from "../../src/domain/Ids.ts"
 import { Instruments } from "../../src/gateway/Instruments.ts"
+import { Load } from "../../src/gateway/Load.ts"
+import { LoopDelay } from "../../src/gateway/LoopDelay.ts"
 import { Traffic } from "../../src/gateway/Traffic.ts"
 import * as Console from "../../src/http/Console.ts"
 import * as Edge from "../../src/http/Edge.ts"
@@ -48,12 +50,21 @@ const serving = <A, E>(
     )
   }).pipe(
     Effect.provide(
-      HttpRouter.serve(Layer.mergeAll(Console.layer(path), Edge.layer), {
+      HttpRouter.serve(Layer.mergeAll(Console.layer(path), Edge.layer({ hsts: "never", trustedProxies: [] })), {
         disableLogger: true,
         disableListenLog: true
       }).pipe(
         Layer.provideMerge(NodeHttpServer.layer(() => createServer(), { port: 0, host: "127.0.0.1" })),
-        Layer.provide(Layer.mergeAll(Ids.layerSequence, Layer.provideMerge(Instruments.layer, Traffic.layer)))
+        Layer.provide(
+          Layer.mergeAll(
+            Ids.layerSequence,
+            Layer.provideMerge(Instruments.layer, Traffic.layer),
+            Layer.provide(
+              Load.layer,
+              LoopDelay.layerTest(() => 0)
+            )
+          )
+        )
       )
     )
   )
@@ -77,7 +88,7 @@ it.effect("the page at every address below /console, and nothing but what belong
           assert.strictEqual(headers.get("cache-control"), "no-cache")
           assert.strictEqual(
             headers.get("content-security-policy"),
-            "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; frame-ancestors 'none'; base-uri 'none'; form-action 'self'"
+            "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:"
           )
           assert.strictEqual(headers.get("x-content-type-options"), "nosniff")
           assert.strictEqual(headers.get("referrer-policy"), "no-referrer")

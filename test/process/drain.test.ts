@@ -1,6 +1,8 @@
 /** Ends that were asked for: what runs is finished, nothing new is taken on, the database is closed, and the process says that all is well. */
 import { assert, describe, it, vi } from "@effect/vitest"
 import { Effect } from "effect"
+import { once } from "node:events"
+import { Agent, type IncomingMessage, request } from "node:http"
 import { eventually, promptMarker, startGateway, temporaryDirectory } from "../support/Gateway.ts"
 import { chunkBody, DONE, sse, usageChunkBody } from "../support/upstream/Bodies.ts"
 import { configFor, postgresEnv, providerEnv, upstream } from "./servers.ts"
@@ -83,6 +85,67 @@ describe("an end that was asked for", () => {
       assert.isTrue(record.cancelled)
       assert.isAbove(record.usage.completion_tokens, 0)
       assert.isAbove(record.cost.billed_usd, 0)
+    })
+  )
+
+  it.live("within the grace new requests are still answered, and told that their connection closes; ready is not", () =>
+    Effect.gen(function* () {
+      const gateway = yield* startGateway({ env: { TOLLGATE_SHUTDOWN_GRACE_MS: "60000" } })
+      // Clients that go on asking on the connection that they have.
+      const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+      const ask = (path: string) =>
+        Effect.promise(async () => {
+          const asking = request(`${gateway.url}${path}`, { agent })
+          asking.end()
+          const [response] = (await once(asking, "response")) as [IncomingMessage]
+          response.resume()
+          await once(response, "end")
+          return [response.statusCode, response.headers.connection]
+        })
+      assert.deepStrictEqual(yield* ask("/health/ready"), [200, "keep-alive"])
+      yield* gateway.signal("SIGTERM")
+      yield* eventually(
+        Effect.filterOrFail(ask("/health/ready"), ([status]) => status === 503),
+        5_000,
+        "ready is no more"
+      )
+      assert.deepStrictEqual(yield* ask("/health/ready"), [503, "close"])
+      assert.deepStrictEqual(yield* ask("/health/live"), [200, "close"])
+      agent.destroy()
+      yield* gateway.signal("SIGKILL")
+      yield* gateway.ended
+    })
+  )
+
+  it.live("ends as soon as nothing runs, also where a client keeps the connection of a stream that ended", () =>
+    Effect.gen(function* () {
+      const provider = yield* upstream
+      yield* Effect.promise(() => provider.script("small-2026", { chunks: [...beginning, { gate: "rest" }, ...rest] }))
+      const gateway = yield* startGateway({
+        env: { ...providerEnv, TOLLGATE_DRAIN_TIMEOUT_MS: "3600000" },
+        config: configFor(provider.url)
+      })
+      const { key } = yield* gateway.issueKey()
+      const agent = new Agent({ keepAlive: true })
+      const asking = request(`${gateway.url}/v1/chat/completions`, {
+        agent,
+        method: "POST",
+        headers: { authorization: `Bearer ${key}`, "content-type": "application/json" }
+      })
+      asking.end(JSON.stringify(body))
+      const [response] = (yield* Effect.promise(() => once(asking, "response"))) as [IncomingMessage]
+      assert.strictEqual(response.headers.connection, "keep-alive")
+      yield* gateway.signal("SIGTERM")
+      yield* eventually(Effect.flip(gateway.send("/health/live", { limitMs: 1_000 })), 5_000, "a refused connection")
+      yield* Effect.promise(() => provider.open("rest"))
+      const read = Effect.promise(async () => {
+        let text = ""
+        for await (const chunk of response as AsyncIterable<Buffer>) text += chunk.toString()
+        return text
+      })
+      assert.isTrue((yield* read).endsWith(DONE))
+      assert.deepStrictEqual(yield* Effect.timeout(gateway.ended, "20 seconds"), { code: 0, signal: null })
+      agent.destroy()
     })
   )
 })

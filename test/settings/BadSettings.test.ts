@@ -23,7 +23,7 @@ const redis = "redis://host:6379 or rediss://host:6379"
 const known =
   "one of TOLLGATE_HOST, TOLLGATE_PORT, TOLLGATE_ADMIN_PORT, TOLLGATE_ADMIN_KEY, TOLLGATE_DATA_DIR, TOLLGATE_DATABASE_POOL, TOLLGATE_WORKERS, " +
   "TOLLGATE_CONFIG, TOLLGATE_ENV, TOLLGATE_LOG_LEVEL, TOLLGATE_LOG_FORMAT, TOLLGATE_MAX_BODY_BYTES, TOLLGATE_BODY_TIMEOUT_MS, " +
-  "TOLLGATE_DRAIN_TIMEOUT_MS"
+  "TOLLGATE_DRAIN_TIMEOUT_MS, TOLLGATE_SHUTDOWN_GRACE_MS"
 const hidden = "is not accepted (value not shown)"
 
 describe("the variables by which Kubernetes describes a Service named tollgate", () => {
@@ -145,11 +145,11 @@ describe("a wrong settings file", () => {
     ["a: *hunter2", "./tollgate.yaml is no YAML that can be read (Unknown YAML alias …); expected one YAML mapping"],
     [
       "- 1",
-      "./tollgate.yaml holds no mapping; expected a mapping of providers, routing, tiers, cache, idempotency, generations, markup, ledger, privacy, webhooks, auth"
+      "./tollgate.yaml holds no mapping; expected a mapping of providers, routing, tiers, cache, idempotency, generations, markup, ledger, privacy, webhooks, auth, server"
     ],
     [
       "cahe: {}",
-      "cahe is unknown, did you mean cache?; expected one of providers, routing, tiers, cache, idempotency, generations, markup, ledger, privacy, webhooks, auth"
+      "cahe is unknown, did you mean cache?; expected one of providers, routing, tiers, cache, idempotency, generations, markup, ledger, privacy, webhooks, auth, server"
     ],
     ["providers: {}", "providers is a mapping; expected a list"],
     [

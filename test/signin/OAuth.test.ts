@@ -82,8 +82,10 @@ describe("a browser", () => {
         for (const name of ["state", "nonce", "code_challenge"]) assert.lengthOf(asked.get(name) ?? "", 43, name)
         assert.isTrue(back.startsWith(`${url}/auth/oauth/google/callback?`))
 
-        assert.isTrue(browser.attributesOf("tollgate_refresh")?.includes("Path=/auth; HttpOnly; Secure; SameSite=Lax"))
-        assert.deepStrictEqual(Object.keys(browser.cookies("/auth/oauth/x")), ["tollgate_refresh"])
+        assert.isTrue(
+          browser.attributesOf("__Secure-tollgate_refresh")?.includes("Path=/auth; HttpOnly; Secure; SameSite=Lax")
+        )
+        assert.deepStrictEqual(Object.keys(browser.cookies("/auth/oauth/x")), ["__Secure-tollgate_refresh"])
         const me = yield* Effect.promise(() =>
           browser.script("/auth/me", { headers: { authorization: `Bearer ${access_token}` } })
         )

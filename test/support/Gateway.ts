@@ -121,7 +121,7 @@ export const launchGateway = Effect.fnUntraced(function* (options: GatewayOption
   }
   const { HOME = directory, NODE_COMPILE_CACHE = "", PATH = "" } = process.env
   const ours = { TOLLGATE_PORT: "0", TOLLGATE_ADMIN_KEY: adminKey, TOLLGATE_LOG_LEVEL: "trace" }
-  const env = { PATH, HOME, NODE_COMPILE_CACHE, ...ours, ...options.env }
+  const env = { PATH, HOME, NODE_COMPILE_CACHE, TOLLGATE_SHUTDOWN_GRACE_MS: "0", ...ours, ...options.env }
   const secrets = new Set([promptMarker, "Bearer ", ...(options.secrets ?? []), ...secretsOf(env)])
   const started = yield* Effect.acquireRelease(
     Effect.sync(() => {

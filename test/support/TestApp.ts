@@ -4,13 +4,14 @@
  *
  * `yield* TestApp` inside a test that is provided with `TestApp.layer({ providers: [...] })`.
  */
-import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
-import { Context, Effect, Layer, Metric, Redacted } from "effect"
+import { Context, Effect, identity, Layer, Metric, Redacted } from "effect"
 import { HttpRouter, HttpServer } from "effect/http"
-import { createServer } from "node:http"
 import { Ids } from "../../src/domain/Ids.ts"
 import { allScopes } from "../../src/domain/Key.ts"
 import { Accounts, type NewKey } from "../../src/gateway/Accounts.ts"
+import { type Load } from "../../src/gateway/Load.ts"
+import * as Edge from "../../src/http/Edge.ts"
+import { Listener } from "../../src/http/Listener.ts"
 import { type ScriptedProvider } from "../../src/providers/Scripted.ts"
 import { Providers } from "../../src/providers/Providers.ts"
 import { Transport } from "../../src/providers/Transport.ts"
@@ -25,6 +26,8 @@ export interface TestAppOptions {
   /** Scripted providers; without them the settings' own providers serve (the mock, unless overridden). */
   readonly providers?: ReadonlyArray<ScriptedProvider>
   readonly settings?: Partial<SettingsShape>
+  /** What the process has to do; counted as it comes unless told otherwise. */
+  readonly load?: Layer.Layer<Load>
   /** Keys and ledger; in memory by default. */
   readonly stores?: Layer.Layer<KeyRepo | Ledger, unknown>
 }
@@ -67,6 +70,7 @@ export class TestApp extends Context.Service<
         : Providers.layerScripted(options.providers)
     return TestApp.layerWith(settings).pipe(
       Layer.provideMerge(gateway(settings)),
+      options.load === undefined ? identity : Layer.provideMerge(options.load),
       Layer.provideMerge(Layer.mergeAll(providers, memory)),
       Layer.provideMerge(
         Layer.mergeAll(
@@ -134,9 +138,14 @@ export class TestApp extends Context.Service<
       })
     ).pipe(
       Layer.provideMerge(
-        HttpRouter.serve(routes(settings, Redacted.make(adminKey)), { disableLogger: true, disableListenLog: true })
+        HttpRouter.serve(routes(settings, Redacted.make(adminKey)), {
+          disableLogger: true,
+          disableListenLog: true,
+          routerConfig: Edge.routerConfig
+        })
       ),
-      Layer.provideMerge(NodeHttpServer.layer(() => createServer(), { port: 0, host: "127.0.0.1" })),
+      Layer.provideMerge(Listener.layerHttp({ host: "127.0.0.1", port: 0, drainTimeoutMs: 20_000 })),
+      Layer.provide(Listener.layer({ ...settings.server, graceMs: 0 })),
       Layer.provideMerge(signIn(settings)),
       Layer.provideMerge(signInMemory)
     )

@@ -8,6 +8,7 @@ const tones: Readonly<Record<string, Tone>> = {
   closed: "good",
   success: "good",
   degraded: "warn",
+  overloaded: "warn",
   half_open: "warn",
   disabled: "warn",
   skipped: "warn",

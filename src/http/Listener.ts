@@ -1,0 +1,122 @@
+/**
+ * The server that takes connections. What Node's parser refuses is answered in the contract's form, with an id. Before the end it lets
+ * its clients go: replies say that the connection closes, and connections with nothing to do are closed, so that none waits for
+ * the end of all.
+ */
+import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
+import { Clock, Context, Duration, Effect, Layer } from "effect"
+import { createServer, type Server, type ServerResponse, STATUS_CODES } from "node:http"
+import { type Duplex } from "node:stream"
+import { gatewayError, RequestUnreadable } from "../domain/Errors.ts"
+import { Ids } from "../domain/Ids.ts"
+import { textOf } from "./Failure.ts"
+
+export interface ListenerOptions {
+  readonly maxConnections: number
+  /** How long connections are still taken once the end has begun. */
+  readonly graceMs: number
+}
+
+interface Address {
+  readonly host: string
+  readonly port: number
+  readonly drainTimeoutMs: number
+}
+
+export class Listener extends Context.Service<
+  Listener,
+  {
+    readonly server: Server
+    /**
+     * From now on every connection ends with what runs on it. New ones are taken for the time of the grace, in which balancers notice; a person
+     * at a terminal, who ends by SIGINT, need not wait.
+     */
+    readonly letGo: Effect.Effect<void>
+  }
+>()("tollgate/http/Listener") {
+  static readonly layer = ({ graceMs, maxConnections }: ListenerOptions) =>
+    Layer.effect(
+      Listener,
+      Effect.gen(function* () {
+        const ids = yield* Ids
+        const clock = yield* Clock.Clock
+        // Keep-alive outlives the minute after which load balancers drop an idle connection, so that they never meet a closed one.
+        const server = createServer({ keepAliveTimeout: 65_000, headersTimeout: 60_000 })
+        server.maxConnections = maxConnections
+        let isLeaving = false
+        const isHurried = yield* interrupted
+        const answering = new WeakMap<Duplex, ServerResponse>()
+
+        server.on("request", ({ socket }, response) => {
+          answering.set(socket, response)
+          if (isLeaving) response.setHeader("connection", "close")
+          response.once("close", () => {
+            // An answer that began before says nothing of it.
+            if (isLeaving) setImmediate(() => server.closeIdleConnections())
+          })
+        })
+
+        server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
+          const response = answering.get(socket)
+          const isBusy = response !== undefined && response.headersSent && !response.writableEnded
+          if (!socket.writable || isBusy || error.code === "ECONNRESET") return void socket.destroy()
+          socket.end(refusal(error.code, ids.next("req", clock.currentTimeMillisUnsafe())))
+        })
+
+        return Listener.of({
+          server,
+          letGo: Effect.suspend(() => {
+            isLeaving = true
+            server.closeIdleConnections()
+            return isHurried() ? Effect.void : Effect.sleep(graceMs)
+          })
+        })
+      })
+    )
+
+  /** The server at work. `drainTimeoutMs`: how long its end waits for what runs. */
+  static readonly layerHttp = ({ drainTimeoutMs, host, port }: Address) =>
+    Layer.unwrap(
+      Effect.map(Listener, ({ server }) =>
+        NodeHttpServer.layer(() => server, {
+          host,
+          port,
+          gracefulShutdownTimeout: Duration.millis(drainTimeoutMs)
+        })
+      )
+    )
+}
+
+/** Whether this process was told to end by a SIGINT. */
+const interrupted = Effect.gen(function* () {
+  let isInterrupted = false
+  const onInterrupt = (): void => void (isInterrupted = true)
+  yield* Effect.acquireRelease(
+    Effect.sync(() => process.on("SIGINT", onInterrupt)),
+    () => Effect.sync(() => process.off("SIGINT", onInterrupt))
+  )
+  return () => isInterrupted
+})
+
+const faults: Readonly<Record<string, RequestUnreadable["fault"]>> = {
+  HPE_HEADER_OVERFLOW: "headers_too_large",
+  ERR_HTTP_REQUEST_TIMEOUT: "too_slow"
+}
+
+/** A whole response, for a request that there is none of. */
+const refusal = (code: string | undefined, requestId: string): string => {
+  const { body, status } = textOf(
+    gatewayError(new RequestUnreadable({ fault: faults[code ?? ""] ?? "malformed" })),
+    requestId
+  )
+  return [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
+    "content-type: application/json",
+    `content-length: ${Buffer.byteLength(body)}`,
+    `x-request-id: ${requestId}`,
+    "x-content-type-options: nosniff",
+    "connection: close",
+    "",
+    body
+  ].join("\r\n")
+}
