@@ -1,6 +1,6 @@
 /**
- * API keys: issuing, changing, revoking and rotating them, and telling whose a secret is. A look-up is kept for at most five
- * seconds, so a revoked key stops within that time on every replica, and at once on the one that revoked it.
+ * API keys: issuing, changing, revoking and rotating them, and telling whose a secret is. A look-up is kept for at most a
+ * second, so a revoked key and a changed cap hold within that time on every replica, and at once on the one that revoked it.
  */
 import { Cache, Clock, Context, Duration, Effect, Layer, Option, type Redacted, Schedule } from "effect"
 import { gatewayError, type GatewayError, KeyRevoked, KeyRotated, NotFound, Unauthenticated } from "../domain/Errors.ts"
@@ -49,7 +49,7 @@ export interface AccountsOptions {
   readonly tierBudgets: Readonly<Record<Tier, NanoUsd | null>>
 }
 
-const LOOKUP_TTL = Duration.seconds(5)
+const LOOKUP_TTL = Duration.seconds(1)
 const LOOKUPS = 10_000
 const TOUCH_EVERY = Duration.seconds(10)
 

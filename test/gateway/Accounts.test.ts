@@ -134,7 +134,7 @@ it.effect("a revoked key stops at once here, grace or not, and stays revoked", (
   }).pipe(Effect.provide(layer))
 )
 
-it.effect("a key revoked elsewhere stops within five seconds; look-ups between are served from memory", () =>
+it.effect("a key revoked elsewhere stops within a second; look-ups between are served from memory", () =>
   Effect.gen(function* () {
     const repo = yield* KeyRepo
     let lookups = 0
@@ -151,7 +151,7 @@ it.effect("a key revoked elsewhere stops within five seconds; look-ups between a
       for (let request = 0; request < 10; request++) yield* opens(secret)
       assert.strictEqual(lookups, 1)
       yield* repo.update(id, { state: "revoked", revokedAtMs: 0 }, 0)
-      yield* TestClock.adjust(4_999)
+      yield* TestClock.adjust(999)
       assert.strictEqual(yield* opens(secret), id, "the other replica has not heard of it yet")
       yield* TestClock.adjust(1)
       assert.strictEqual(yield* opens(secret), "Unauthenticated")
@@ -222,7 +222,7 @@ it.effect("the limits of an owner are those of the granted tier; a key of nobody
         const { limits, owner } = yield* accounts.authenticate(Redacted.value(secret))
         return { limits, owner }
       })
-    const layer = Accounts.layer({ tiers: defaultTiers })
+    const layer = Accounts.layer({ tiers: defaultTiers, tierBudgets: defaultBudgets })
     const { enterprise: _, free, pro } = defaultTiers
     const granted = callerOf("usr_1").pipe(Effect.provide(Layer.provide(layer, granting)))
     assert.deepStrictEqual(yield* granted, { limits: free, owner: { id: "usr_1", limits: pro } })
