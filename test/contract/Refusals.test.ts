@@ -195,7 +195,7 @@ it.effect("404: every provider is left out, each with its reason", () =>
       Effect.map(chat(ask(content, { provider }), { key: secret }), ({ text }) =>
         JSON.parse(text).error.details.excluded.map(({ reason }: { reason: string }) => reason)
       )
-    assert.deepStrictEqual(yield* excludedBy({ only: ["gamma"] }), ["not_in_only", "not_in_only"])
+    assert.deepStrictEqual(yield* excludedBy({ only: ["gamma"] }), ["not_in_only", "not_in_only", "unknown_provider"])
     assert.deepStrictEqual(yield* excludedBy({ max_price: { prompt: 0.5 } }), ["max_price", "max_price"])
     assert.deepStrictEqual(yield* excludedBy({ max_price: { completion: 1.9 } }), ["max_price", "max_price"])
     assert.deepStrictEqual(yield* excludedBy({ only: ["beta"] }, "a ".repeat(50)), ["not_in_only", "context_length"])
