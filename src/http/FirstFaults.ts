@@ -6,6 +6,8 @@ import { Result, type Schema, SchemaParser, type SchemaAST, type SchemaIssue } f
 
 /** Of all lists together; of each list the first entry comes on top. */
 const MAX_ENTRIES = 200
+/** Of all objects together; with more of them the fault that is known is told alone. */
+const MAX_MEMBERS = 5_000
 
 /** For the decode before. Stopping at the first fault, it also takes less time over a value without any. */
 export const stopAtFirst: SchemaAST.ParseOptions = { errors: "first" }
@@ -17,17 +19,28 @@ export const firstFaults = (
   value: unknown,
   first: SchemaIssue.Issue
 ): SchemaIssue.Issue => {
-  const decoded = SchemaParser.decodeUnknownResult(schema, { ...options, errors: "all" })(new Sample().of(value))
+  const sample = new Sample()
+  const part = sample.of(value)
+  if (sample.isTooWide) return first
+  const decoded = SchemaParser.decodeUnknownResult(schema, { ...options, errors: "all" })(part)
   return Result.isFailure(decoded) ? decoded.failure : first
 }
 
 class Sample {
   #left = MAX_ENTRIES
+  #members = MAX_MEMBERS
+
+  get isTooWide(): boolean {
+    return this.#members < 0
+  }
 
   of(value: unknown): unknown {
-    if (typeof value !== "object" || value === null) return value
+    if (typeof value !== "object" || value === null || this.isTooWide) return value
     if (!Array.isArray(value)) {
-      return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, this.of(member)]))
+      const members = Object.entries(value)
+      this.#members -= members.length
+      if (this.isTooWide) return value
+      return Object.fromEntries(members.map(([name, member]) => [name, this.of(member)]))
     }
     const entries: Array<unknown> = []
     for (const entry of value) {

@@ -1,0 +1,96 @@
+/**
+ * The worst bodies that a client can send, to every endpoint that takes one: each is answered with a status that says what is wrong, or
+ * is done; never with a fault of the gateway, nor with an answer that grows with the body, nor while nobody else is answered.
+ */
+import { assert, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { performance } from "node:perf_hooks"
+import { gzipSync } from "node:zlib"
+import { TestApp } from "../support/TestApp.ts"
+import { helloReply } from "./wire.ts"
+
+/** Generous: the machine that runs the tests may be busy. */
+const LONGEST_HOLD_MS = 2_000
+const LARGEST_ANSWER = 100_000
+
+const ones = (count: number) => `[${"1,".repeat(count - 1)}1]`
+const members = (count: number) => `{${Array.from({ length: count }, (_, at) => `"m${at}":1`).join(",")}}`
+const chat = (messages: string, more = "") => `{"model":"test/small","messages":${messages}${more}}`
+
+const bodies: Readonly<Record<string, string | Uint8Array>> = {
+  "an empty one": "",
+  "no JSON": "{",
+  "not UTF-8": Buffer.from([0x7b, 0xff, 0xfe, 0x7d]),
+  "128 levels of lists": "[".repeat(128) + "]".repeat(128),
+  "100,000 levels": "[".repeat(100_000),
+  "128 levels of a message": chat(`[{"role":"user","content":${"[".repeat(120)}${"]".repeat(120)}}]`),
+  "a list of 400,000": ones(400_000),
+  "a list of a million": ones(1_000_000),
+  "20,000 members": members(20_000),
+  "400,000 members": members(400_000),
+  "400,000 faults": chat(ones(400_000)),
+  "100,000 faulty messages": chat(`[${`{"role":1},`.repeat(100_000)}{}]`),
+  "a provider with 100,000 members": chat(`[{"role":"user","content":"Hi"}]`, `,"provider":${members(100_000)}`),
+  "huge numbers": chat(`[{"role":"user","content":"Hi"}]`, `,"max_tokens":1e400,"seed":${"9".repeat(5_000)}`),
+  "a member that is there twice": `{"model":"a","model":1,"messages":[],"messages":1}`,
+  __proto__: `{"__proto__":{"model":"test/small"},"constructor":{"prototype":{}},"messages":{"__proto__":[1]}}`,
+  "a bomb": gzipSync(Buffer.alloc(100_000_000, "[1,"))
+}
+
+const endpoints = [
+  "/v1/chat/completions",
+  "/v1/embeddings",
+  "/v1/route/preview",
+  "/v1/privacy/preview",
+  "/v1/keys",
+  "/v1/admin/users",
+  "/v1/portal/keys",
+  "/auth/register/email/start",
+  "/auth/register/email/verify",
+  "/auth/refresh",
+  "/auth/logout"
+]
+
+const app = TestApp.layer({ providers: [{ slug: "alpha", models: { "test/small": { reply: helloReply } } }] })
+
+/** The longest time for which the event loop stood still. */
+const holds = () => {
+  let longestMs = 0
+  let lastMs = performance.now()
+  const timer = setInterval(() => {
+    const nowMs = performance.now()
+    longestMs = Math.max(longestMs, nowMs - lastMs)
+    lastMs = nowMs
+  }, 5)
+  return () => {
+    clearInterval(timer)
+    return Math.max(longestMs, performance.now() - lastMs)
+  }
+}
+
+for (const path of endpoints) {
+  it.effect(`${path} answers each of them, shortly, and holds nobody up`, () =>
+    Effect.gen(function* () {
+      const { adminKey, issueKey, send } = yield* TestApp
+      const { secret } = yield* issueKey()
+      for (const [name, body] of Object.entries(bodies)) {
+        const stop = holds()
+        const { status, text } = yield* send(path, {
+          method: "POST",
+          body,
+          key: path === "/v1/keys" || path.startsWith("/v1/admin") ? null : secret,
+          headers: {
+            "content-type": "application/json",
+            "x-admin-key": adminKey,
+            ...(name === "a bomb" ? { "content-encoding": "gzip" } : {})
+          }
+        })
+        const heldMs = stop()
+        assert.isTrue(status < 500, `${name}: ${status} ${text.slice(0, 200)}`)
+        assert.isBelow(text.length, LARGEST_ANSWER, name)
+        assert.isBelow(heldMs, LONGEST_HOLD_MS, name)
+        assert.isObject(JSON.parse(text), name)
+      }
+    }).pipe(Effect.provide(app))
+  )
+}
