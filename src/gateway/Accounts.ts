@@ -2,7 +2,7 @@
  * API keys: issuing, changing, revoking and rotating them, and telling whose a secret is. A look-up is kept for at most a
  * second, so a revoked key and a changed cap hold within that time on every replica, and at once on the one that revoked it.
  */
-import { Cache, Clock, Context, Duration, Effect, Layer, Option, type Redacted, Schedule } from "effect"
+import { Clock, Context, Duration, Effect, Layer, Option, type Redacted, Schedule } from "effect"
 import { gatewayError, type GatewayError, KeyRevoked, KeyRotated, NotFound, Unauthenticated } from "../domain/Errors.ts"
 import { Events, type EventType } from "../domain/Events.ts"
 import { Ids, isId } from "../domain/Ids.ts"
@@ -13,6 +13,7 @@ import { type KeyPage, type KeyPatch, KeyRepo } from "../store/KeyRepo.ts"
 import { type Balance, Ledger } from "../store/Ledger.ts"
 import { audit, audited } from "./Audit.ts"
 import { callerFinder } from "./Callers.ts"
+import { makeKeyLookups } from "./KeyLookups.ts"
 import { makeSecret, readSecret, sameHash } from "./KeySecret.ts"
 import { orUnavailable } from "./OrUnavailable.ts"
 import { type Caller } from "./Order.ts"
@@ -49,8 +50,6 @@ export interface AccountsOptions {
   readonly tierBudgets: Readonly<Record<Tier, NanoUsd | null>>
 }
 
-const LOOKUP_TTL = Duration.seconds(1)
-const LOOKUPS = 10_000
 const TOUCH_EVERY = Duration.seconds(10)
 
 export class Accounts extends Context.Service<
@@ -106,11 +105,8 @@ export class Accounts extends Context.Service<
             tier: key.tier
           })
 
-        const lookups = yield* Cache.makeWith(callerFinder(repo, options.tiers), {
-          capacity: LOOKUPS,
-          timeToLive: (exit) => (exit._tag === "Success" ? LOOKUP_TTL : Duration.zero)
-        })
-        const forget = (key: KeyRecord) => Cache.invalidate(lookups, key.publicId)
+        const lookups = yield* makeKeyLookups(callerFinder(repo, options.tiers))
+        const forget = (key: KeyRecord) => lookups.forget(key.publicId)
 
         let uses = new Map<string, number>()
         const flushUses = Effect.suspend(() => {
@@ -258,7 +254,7 @@ export class Accounts extends Context.Service<
           const read = readSecret(sent)
           if (Option.isNone(read)) return unauthenticated
           const { hash, publicId } = read.value
-          return Effect.flatMap(orUnavailable(Cache.get(lookups, publicId)), (found) => {
+          return Effect.flatMap(orUnavailable(lookups.get(publicId)), (found) => {
             if (Option.isNone(found)) return unauthenticated
             const nowMs = clock.currentTimeMillisUnsafe()
             const { key } = found.value
@@ -271,7 +267,7 @@ export class Accounts extends Context.Service<
         const idOf = ({ view }: IssuedKey) => view.key.id
         return Accounts.of({
           authenticate,
-          forgetAll: Cache.invalidateAll(lookups),
+          forgetAll: lookups.forgetAll,
           list,
           get,
           issue: (key) => audited("key.create", idOf, issue(key)),

@@ -1,5 +1,5 @@
 import { assert, it } from "@effect/vitest"
-import { Effect, Layer, Redacted } from "effect"
+import { Deferred, Effect, Fiber, Layer, Redacted } from "effect"
 import { TestClock } from "effect/testing"
 import { Ids } from "../../src/domain/Ids.ts"
 import { allScopes, defaultBudgets, defaultTiers } from "../../src/domain/Key.ts"
@@ -163,6 +163,62 @@ it.effect("a key revoked elsewhere stops within a second; look-ups between are s
         )
       )
     )
+  }).pipe(Effect.provide(stores))
+)
+
+/** Keys whose look-ups are counted, and wait while `held` says so. */
+const watched = Effect.gen(function* () {
+  const repo = yield* KeyRepo
+  const lookups: Array<string> = []
+  const held = { until: Effect.void as Effect.Effect<unknown> }
+  const accounts = Accounts.layer({ tiers: defaultTiers, tierBudgets: defaultBudgets }).pipe(
+    Layer.provide(
+      Layer.succeed(KeyRepo, {
+        ...repo,
+        findByPublicId: (publicId) =>
+          Effect.tap(repo.findByPublicId(publicId), () => {
+            lookups.push(publicId)
+            return held.until
+          })
+      })
+    )
+  )
+  return { accounts, held, lookups }
+})
+
+const madeUp = (index: number) => `tg-${index.toString(16).padStart(16, "0")}-${"x".repeat(43)}`
+
+it.effect("ids that nobody has push out no key that exists, and are remembered themselves", () =>
+  Effect.gen(function* () {
+    const { accounts, lookups } = yield* watched
+    yield* Effect.gen(function* () {
+      const { id, secret } = yield* issued()
+      assert.strictEqual(yield* opens(secret), id)
+      for (let index = 0; index < 10_001; index++) yield* opens(madeUp(index))
+      assert.lengthOf(lookups, 10_002)
+      assert.strictEqual(yield* opens(madeUp(10_000)), "Unauthenticated")
+      assert.strictEqual(yield* opens(secret), id)
+      assert.lengthOf(lookups, 10_002)
+      // The oldest of them were forgotten.
+      yield* opens(madeUp(0))
+      assert.lengthOf(lookups, 10_003)
+    }).pipe(Effect.provide(accounts))
+  }).pipe(Effect.provide(stores))
+)
+
+it.effect("a look-up that began before a revocation is not remembered after it", () =>
+  Effect.gen(function* () {
+    const { accounts, held } = yield* watched
+    yield* Effect.gen(function* () {
+      const { id, secret } = yield* issued()
+      const release = yield* Deferred.make<void>()
+      held.until = Deferred.await(release)
+      const late = yield* Effect.forkChild(opens(secret), { startImmediately: true })
+      yield* Effect.flatMap(Accounts, (own) => own.revoke(id))
+      yield* Deferred.succeed(release, undefined)
+      assert.strictEqual(yield* Fiber.join(late), id, "it was asked before")
+      assert.strictEqual(yield* opens(secret), "Unauthenticated")
+    }).pipe(Effect.provide(accounts))
   }).pipe(Effect.provide(stores))
 )
 
