@@ -19,7 +19,7 @@ import {
   Overloaded
 } from "../domain/Errors.ts"
 import { Load, type LoadLimits, type Share } from "../gateway/Load.ts"
-import { JsonShape } from "./JsonShape.ts"
+import { type Excess, JsonShape } from "./JsonShape.ts"
 
 export interface BodyLimits {
   /** Of any body. */
@@ -34,7 +34,7 @@ type Incoming = ReturnType<typeof NodeHttpServerRequest.toIncomingMessage>
 
 /** A body as text; or what is too much of it, as JSON. */
 export type Body =
-  { readonly _tag: "Text"; readonly text: string } | { readonly _tag: "Shapeless"; readonly excess: "depth" | "values" }
+  { readonly _tag: "Text"; readonly text: string } | { readonly _tag: "Shapeless"; readonly excess: Excess }
 
 /** Whether a request has a body that has to be read. */
 export const hasBody = ({ headers, method }: Request): boolean =>
@@ -120,7 +120,7 @@ const garbled = (encoding: string) =>
 /** How a reading can end by itself. */
 interface Endings {
   readonly whole: (bytes: Buffer) => void
-  readonly shapeless: (excess: "depth" | "values") => void
+  readonly shapeless: (excess: Excess) => void
   readonly large: () => void
   /** There is no room for more of it in this process. */
   readonly crowded: () => void

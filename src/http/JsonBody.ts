@@ -1,7 +1,7 @@
 /** What can be wrong with the text of a JSON body, told where it is and without a word of its content. */
 import { Result, type SchemaIssue } from "effect"
 import { type ValidationError } from "../api/Failure.ts"
-import { MAX_DEPTH, MAX_VALUES } from "./JsonShape.ts"
+import { type Excess, MAX_DEPTH, MAX_MEMBERS, MAX_VALUES } from "./JsonShape.ts"
 import { validationFaults } from "./ValidationFaults.ts"
 
 /** A body that is not said to be JSON. */
@@ -18,11 +18,13 @@ export const typeFault = (contentType: string | undefined): ValidationError | un
 }
 
 /** A body that holds more than is looked at. */
-export const excessFault = (excess: "depth" | "values"): ValidationError =>
-  invalidJson(
-    excess === "depth" ? `nested deeper than ${MAX_DEPTH} levels` : `more than ${MAX_VALUES} values`,
-    undefined
-  )
+export const excessFault = (excess: Excess): ValidationError => invalidJson(tooMuch[excess], undefined)
+
+const tooMuch: Readonly<Record<Excess, string>> = {
+  depth: `nested deeper than ${MAX_DEPTH} levels`,
+  values: `more than ${MAX_VALUES} values`,
+  members: `an object with more than ${MAX_MEMBERS} members`
+}
 
 const invalidJson = (error: string, position: number | undefined): ValidationError => ({
   loc: position === undefined ? ["body"] : ["body", position],

@@ -1,5 +1,5 @@
 import { assert, it } from "@effect/vitest"
-import { JsonShape, MAX_VALUES } from "../../src/http/JsonShape.ts"
+import { JsonShape, MAX_MEMBERS, MAX_VALUES } from "../../src/http/JsonShape.ts"
 
 /** What is found of a text that comes in packets of `size` bytes. */
 const excess = (text: string, size: number) => {
@@ -43,6 +43,15 @@ it("values are counted wherever they stand: in lists, in objects, and the lists 
   const list = (entries: number) => `[${"1,".repeat(entries - 1)}1]`
   assert.isNull(excess(list(MAX_VALUES - 1), 65_536))
   assert.strictEqual(excess(list(MAX_VALUES), 65_536), "values")
-  assert.strictEqual(excess(`{${'"a":1,'.repeat(MAX_VALUES)}"a":1}`, 65_536), "values")
   assert.strictEqual(excess(`[${"[1],".repeat(MAX_VALUES / 2)}1]`, 65_536), "values")
+})
+
+it("members are counted object by object, and the entries of a list are none", () => {
+  const object = (members: number) => `{${`"a":[1,{"b":2}],`.repeat(members - 1)}"a":1}`
+  assert.isNull(excess(object(MAX_MEMBERS), 65_536))
+  assert.strictEqual(excess(object(MAX_MEMBERS + 1), 65_536), "members")
+  assert.isNull(excess(`[${object(MAX_MEMBERS - 1)},${object(MAX_MEMBERS - 1)}]`, 65_536))
+  assert.isNull(excess(`{"a":[${"1,".repeat(MAX_MEMBERS * 2)}1],"b":1}`, 65_536))
+  // What is no JSON is left to the parser, however often it closes.
+  assert.isNull(excess(`]]]]${object(10)}`, 65_536))
 })
