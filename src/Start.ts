@@ -15,8 +15,10 @@ import { keptSecret, type KeptSecretError } from "./store/KeptSecret.ts"
 import { KeyRepo } from "./store/KeyRepo.ts"
 import { Ledger } from "./store/Ledger.ts"
 import { Limits } from "./store/Limits.ts"
+import { LiveProcesses } from "./store/LiveProcesses.ts"
 import { LockoutStore } from "./store/LockoutStore.ts"
 import { Notices } from "./store/Notices.ts"
+import * as Presence from "./store/Presence.ts"
 import { RedisConnection } from "./store/RedisConnection.ts"
 import { Sessions } from "./store/Sessions.ts"
 import { Sql } from "./store/Sql.ts"
@@ -39,12 +41,19 @@ const database = (settings: SettingsShape) =>
     Notices.layer,
     vault(settings)
   ).pipe(
+    Layer.provide(presence(settings)),
     Layer.provide(
       settings.databaseUrl === null
         ? Sql.layerEmbedded({ dataDir: settings.dataDir })
         : patiently(Sql.layerPostgres({ url: settings.databaseUrl, maxConnections: settings.databasePool }))
     )
   )
+
+/** Of several processes on one Postgres, all count limits in Redis. The embedded database is one process's anyway. */
+const presence = ({ databaseUrl, redisUrl }: SettingsShape) =>
+  databaseUrl === null
+    ? Layer.empty
+    : Layer.provide(Presence.layer({ sharesLimits: redisUrl !== null }), LiveProcesses.layer)
 
 /** Secrets that are made here: in files beside the embedded database, in the database when there may be several processes. */
 const vault = (settings: SettingsShape) =>

@@ -17,6 +17,7 @@ import generationArchive from "./migrations/0011_generation_archive.ts"
 import ledgerReplays from "./migrations/0012_ledger_replays.ts"
 import signInNetworks from "./migrations/0014_sign_in_networks.ts"
 import ledgerTruth from "./migrations/0015_ledger_truth.ts"
+import liveProcesses from "./migrations/0016_live_processes.ts"
 import { databaseError, isUnavailable } from "./SqlFault.ts"
 import { type StoreError } from "./StoreError.ts"
 
@@ -36,7 +37,8 @@ const run = Migrator.make({})({
     "0011_generation_archive": generationArchive,
     "0012_ledger_replays": ledgerReplays,
     "0014_sign_in_networks": signInNetworks,
-    "0015_ledger_truth": ledgerTruth
+    "0015_ledger_truth": ledgerTruth,
+    "0016_live_processes": liveProcesses
   }),
   table: "tollgate_migrations"
 })

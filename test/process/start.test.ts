@@ -5,6 +5,7 @@ import { spawn } from "node:child_process"
 import { once } from "node:events"
 import { readFileSync } from "node:fs"
 import { type AddressInfo, createServer } from "node:net"
+import { hostname } from "node:os"
 import { join } from "node:path"
 import { inject } from "vitest"
 import { welcomeText } from "../../src/Welcome.ts"
@@ -129,6 +130,20 @@ describe("a start without settings", () => {
 })
 
 describe("a start that cannot succeed", () => {
+  it.live("says which process is on the same Postgres already, unless both count limits in Redis", () =>
+    Effect.gen(function* () {
+      const env = yield* postgresEnv
+      const withRedis = { ...env, REDIS_URL: inject("redisUrl") }
+      const first = yield* startGateway({ env: withRedis })
+      const [said] = yield* Effect.all([refusedStart({ env }), startGateway({ env: withRedis })], {
+        concurrency: "unbounded"
+      })
+      assert.include(said, `process ${first.pid} on ${hostname()}`)
+      assert.include(said, "set REDIS_URL for every process, or stop the other one")
+      assert.strictEqual((yield* first.send("/health")).status, 200)
+    })
+  )
+
   it.live("names every wrong and unknown setting at once, and prints no secret", () =>
     Effect.gen(function* () {
       const said = yield* refusedStart({
