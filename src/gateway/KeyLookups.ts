@@ -1,12 +1,14 @@
 /**
  * What was looked up of API keys, for a moment. Keys that exist and ids that nobody has are remembered apart: whoever sends made-up ids
- * pushes out no key. What was looked up before a key was forgotten is not remembered after it.
+ * pushes out no key. What was looked up before a key was forgotten is not remembered after it. Keys are remembered by monotonic time: a
+ * machine's clock that is set back keeps no revoked key alive.
  */
 import { Cache, Clock, Duration, Effect, Option } from "effect"
 import { type StoreError } from "../store/StoreError.ts"
 import { type Caller } from "./Order.ts"
 
 const LIFE_MS = 1_000
+const LIFE_NANOS = 1_000_000_000n
 const KEYS = 10_000
 const UNKNOWN_IDS = 1_000
 
@@ -22,12 +24,12 @@ export const makeKeyLookups = (find: (publicId: string) => Effect.Effect<Found, 
   Effect.gen(function* () {
     const clock = yield* Clock.Clock
     /** The oldest first. */
-    const known = new Map<string, { readonly found: Found; readonly untilMs: number }>()
+    const known = new Map<string, { readonly found: Found; readonly untilNanos: bigint }>()
     let forgets = 0
 
     const remember = (publicId: string, found: Found) => {
       known.delete(publicId)
-      known.set(publicId, { found, untilMs: clock.currentTimeMillisUnsafe() + LIFE_MS })
+      known.set(publicId, { found, untilNanos: clock.monotonicTimeNanosUnsafe() + LIFE_NANOS })
       const [oldest] = known.size > KEYS ? known.keys() : []
       if (oldest !== undefined) known.delete(oldest)
     }
@@ -48,7 +50,7 @@ export const makeKeyLookups = (find: (publicId: string) => Effect.Effect<Found, 
     return {
       get: (publicId) => {
         const kept = known.get(publicId)
-        return kept !== undefined && clock.currentTimeMillisUnsafe() < kept.untilMs
+        return kept !== undefined && clock.monotonicTimeNanosUnsafe() < kept.untilNanos
           ? Effect.succeed(kept.found)
           : Cache.get(others, publicId)
       },

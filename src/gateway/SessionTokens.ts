@@ -4,7 +4,7 @@
  * and yields the very same; any other second use of a token ends the session. Whether a session still lives, and what its user is,
  * is looked up at least every second; what changes in this process holds at once.
  */
-import { Cache, Clock, Context, Duration, Effect, Layer, Option, Redacted } from "effect"
+import { Clock, Context, Duration, Effect, Layer, Option, Redacted } from "effect"
 import { randomBytes } from "node:crypto"
 import { gatewayError, type GatewayError, NotFound, SignInRefused, UserSuspended } from "../domain/Errors.ts"
 import { Ids, isId } from "../domain/Ids.ts"
@@ -13,6 +13,7 @@ import { Sessions } from "../store/Sessions.ts"
 import { Users } from "../store/Users.ts"
 import { AccessTokens } from "./AccessTokens.ts"
 import { audit, audited, refusedCredential } from "./Audit.ts"
+import { makeLookups } from "./Lookups.ts"
 import { orUnavailable } from "./OrUnavailable.ts"
 import { Pepper } from "./Pepper.ts"
 
@@ -81,11 +82,7 @@ export class SessionTokens extends Context.Service<
           const user = yield* orUnavailable(users.get(session.value.userId))
           return Option.map(user, (user): Presence => ({ user, session: session.value }))
         })
-        const presences = yield* Cache.makeWith(look, {
-          capacity: LOOKUPS,
-          timeToLive: (exit) => (exit._tag === "Success" ? LOOKUP_TTL : Duration.zero)
-        })
-        const forget = (sessionId: string) => Cache.invalidate(presences, sessionId)
+        const { forget, forgetAll, get: presenceOf } = yield* makeLookups(look, { capacity: LOOKUPS, kept: LOOKUP_TTL })
 
         const pair = Effect.fnUntraced(function* (presence: Presence, refreshToken: string) {
           const accessToken = yield* tokens.issue({ userId: presence.user.id, sessionId: presence.session.id })
@@ -183,14 +180,12 @@ export class SessionTokens extends Context.Service<
         })
 
         const authenticate = Effect.fn("SessionTokens.authenticate")((accessToken: string) =>
-          authenticateBy((sessionId) => Cache.get(presences, sessionId), accessToken)
+          authenticateBy(presenceOf, accessToken)
         )
 
         const authenticateNow = Effect.fn("SessionTokens.authenticateNow")((accessToken: string) =>
           authenticateBy(look, accessToken)
         )
-
-        const forgetAll = Cache.invalidateAll(presences)
 
         const list = Effect.fn("SessionTokens.list")(function* (userId: string) {
           return yield* orUnavailable(sessions.live(userId, yield* Clock.currentTimeMillis))

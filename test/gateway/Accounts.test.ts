@@ -1,5 +1,5 @@
 import { assert, it } from "@effect/vitest"
-import { Deferred, Effect, Fiber, Layer, Redacted } from "effect"
+import { Clock, Deferred, Effect, Fiber, Layer, Redacted } from "effect"
 import { TestClock } from "effect/testing"
 import { Ids } from "../../src/domain/Ids.ts"
 import { allScopes, defaultBudgets, defaultTiers } from "../../src/domain/Key.ts"
@@ -219,6 +219,34 @@ it.effect("a look-up that began before a revocation is not remembered after it",
       assert.strictEqual(yield* Fiber.join(late), id, "it was asked before")
       assert.strictEqual(yield* opens(secret), "Unauthenticated")
     }).pipe(Effect.provide(accounts))
+  }).pipe(Effect.provide(stores))
+)
+
+it.effect("a revoked key stops within a second on another process whose clock was set back an hour", () =>
+  Effect.gen(function* () {
+    const repo = yield* KeyRepo
+    const clock = yield* Clock.Clock
+    let backMs = 0
+    const setBack: Clock.Clock = {
+      currentTimeMillisUnsafe: () => clock.currentTimeMillisUnsafe() - backMs,
+      currentTimeMillis: Effect.sync(() => clock.currentTimeMillisUnsafe() - backMs),
+      currentTimeNanosUnsafe: () => clock.currentTimeNanosUnsafe() - BigInt(backMs) * 1_000_000n,
+      currentTimeNanos: Effect.sync(() => clock.currentTimeNanosUnsafe() - BigInt(backMs) * 1_000_000n),
+      monotonicTimeNanosUnsafe: () => clock.monotonicTimeNanosUnsafe(),
+      monotonicTimeNanos: clock.monotonicTimeNanos,
+      sleep: (duration) => clock.sleep(duration)
+    }
+    yield* Effect.gen(function* () {
+      const { id, secret } = yield* issued()
+      assert.strictEqual(yield* opens(secret), id)
+      backMs = 3_600_000
+      yield* repo.update(id, { state: "revoked", revokedAtMs: 0 }, 0)
+      yield* Effect.provideService(TestClock.adjust(1_000), Clock.Clock, clock)
+      assert.strictEqual(yield* opens(secret), "Unauthenticated")
+    }).pipe(
+      Effect.provide(Accounts.layer({ tiers: defaultTiers, tierBudgets: defaultBudgets })),
+      Effect.provideService(Clock.Clock, setBack)
+    )
   }).pipe(Effect.provide(stores))
 )
 
