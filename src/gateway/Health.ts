@@ -1,6 +1,7 @@
 /**
  * Whether the gateway can serve: its dependencies asked for a round trip, its providers by their circuits. It tells the truth about
- * the database and the limit store, without which nothing is served; a cache that does not answer only degrades.
+ * the database and the limit store, without which nothing is served; a cache that does not answer only degrades. Whoever asks within a second
+ * gets the same answer of the dependencies, so asking often costs them nothing.
  */
 import { Clock, Context, Duration, Effect, Exit, Layer } from "effect"
 import { Providers } from "../providers/Providers.ts"
@@ -11,6 +12,7 @@ import { type StoreError } from "../store/StoreError.ts"
 import { Circuits, type CircuitState } from "./Circuits.ts"
 import { Load, type LoadLimits } from "./Load.ts"
 import { Lifecycle } from "./Lifecycle.ts"
+import { makeLookups } from "./Lookups.ts"
 
 export interface DependencyHealth {
   readonly status: "ok" | "unavailable"
@@ -36,6 +38,8 @@ export interface HealthReport {
 }
 
 const PING_LIMIT = Duration.seconds(2)
+/** How long what the dependencies answered is told again. */
+const TOLD_AGAIN = Duration.seconds(1)
 
 export class Health extends Context.Service<
   Health,
@@ -78,13 +82,15 @@ export class Health extends Context.Service<
           )
         )
 
-        const dependencies = Effect.gen(function* () {
+        const askDependencies = Effect.gen(function* () {
           const [database, limitStore, cacheHealth] = yield* Effect.all(
             [ping(ledger.ping), ping(limitStorage.ping), ping(cache.ping)],
             { concurrency: "unbounded" }
           )
           return { database, limitStore, cacheHealth, serving: database.status === "ok" && limitStore.status === "ok" }
         })
+        const answers = yield* makeLookups(() => askDependencies, { capacity: 1, kept: TOLD_AGAIN })
+        const dependencies = answers.get("all")
 
         const report = Effect.gen(function* () {
           const { cacheHealth, database, limitStore, serving } = yield* dependencies

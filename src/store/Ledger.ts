@@ -268,7 +268,7 @@ export class Ledger extends Context.Service<
      * `estimated`. Answers how many: none where another process is at it, which is not waited for.
      */
     readonly settleExpired: Effect.Effect<number, StoreError>
-    /** A round trip, for health checks. */
+    /** Writes something of no consequence, for health checks: what cannot be written to serves nobody. */
     readonly ping: Effect.Effect<void, StoreError>
   }
 >()("tollgate/store/Ledger") {

@@ -36,6 +36,7 @@ const reserved: ReserveResult = { _tag: "Reserved" }
 export const makeLedgerSql: Effect.Effect<Ledger["Service"], never, PgClient.PgClient | Scope.Scope> = Effect.gen(
   function* () {
     const sql = yield* PgClient.PgClient
+    const isEmbedded = sql.config.stream !== undefined
 
     const guardWrite = yield* makeGuard
 
@@ -69,7 +70,7 @@ export const makeLedgerSql: Effect.Effect<Ledger["Service"], never, PgClient.PgC
     const writeGroup = sparingArchived(sql, writeEntries)
     const { lagMs, write } = yield* makeGroups({
       writeGroup,
-      lanes: sql.config.stream === undefined ? POSTGRES_LANES : 1,
+      lanes: isEmbedded ? 1 : POSTGRES_LANES,
       groupSize: GROUP_SIZE
     })
 
@@ -141,7 +142,8 @@ export const makeLedgerSql: Effect.Effect<Ledger["Service"], never, PgClient.PgC
 
       settleExpired: makeRecovery(sql, writeGroup),
 
-      ping: Effect.asVoid(guard(sql`SELECT 1`))
+      // A full disk of a server is not for one of its clients to find out.
+      ping: Effect.asVoid(guard(sql`SELECT health_write(${isEmbedded})`))
     }
   }
 )

@@ -1,6 +1,7 @@
 /** 503: a store of ours is down. It is said as that, never as a 401, and nothing is served unmetered. */
 import { assert, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
+import { TestClock } from "effect/testing"
 import { Ids } from "../../src/domain/Ids.ts"
 import { Providers } from "../../src/providers/Providers.ts"
 import { gateway, memory } from "../../src/Server.ts"
@@ -192,3 +193,19 @@ it.effect("health tells the truth: the database is a 503, the cache degrades", (
     ])
   })
 )
+
+it.effect("health asks its dependencies once a second, however often it is asked", () => {
+  let asked = 0
+  const ping = Effect.sync(() => void asked++)
+  return Effect.gen(function* () {
+    const { send } = yield* TestApp
+    yield* Effect.all(
+      Array.from({ length: 10 }, (_, n) => send(n % 2 === 0 ? "/health" : "/health/ready")),
+      { concurrency: "unbounded" }
+    )
+    assert.strictEqual(asked, 1)
+    yield* TestClock.adjust("1 second")
+    yield* send("/health")
+    assert.strictEqual(asked, 2)
+  }).pipe(Effect.provide(app({ ledger: { ping } }).layer))
+})

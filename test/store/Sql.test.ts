@@ -1,4 +1,5 @@
 /** The database layers: migrations by several processes at once, and what happens while the database is away. */
+import type { PgClient } from "@effect/sql-pg"
 import { assert, it } from "@effect/vitest"
 import { Context, Deferred, Effect, Exit, Fiber, Layer, Redacted } from "effect"
 import { TestClock } from "effect/testing"
@@ -7,6 +8,7 @@ import { readdirSync } from "node:fs"
 import { Ledger } from "../../src/store/Ledger.ts"
 import { Sql } from "../../src/store/Sql.ts"
 import { guard, makeGuard } from "../../src/store/SqlFault.ts"
+import { temporaryDataDir } from "../support/Pglite.ts"
 import { freshDatabase } from "../support/Postgres.ts"
 import { proxyTo } from "./databaseProxy.ts"
 
@@ -33,6 +35,22 @@ it.effect("migrates once when several processes start at once on a fresh databas
     }
     const again = yield* clientAt(url)
     assert.deepStrictEqual(yield* again`SELECT count(*) AS keys FROM api_keys`, [{ keys: 0 }])
+  })
+)
+
+it.effect("opens a database that a newer version has migrated, and refuses one that lacks an older migration", () =>
+  Effect.gen(function* () {
+    const url = yield* freshDatabase
+    const sql = yield* clientAt(url)
+    yield* sql`INSERT INTO tollgate_migrations (migration_id, name) VALUES (9000, 'of_a_newer_version')`
+    yield* clientAt(url)
+    const refusal = Effect.map(Effect.flip(clientAt(url)), (error) =>
+      error._tag === "MigrationError" ? error.message : error._tag
+    )
+    yield* sql`DELETE FROM tollgate_migrations WHERE migration_id = 4`
+    assert.include(yield* refusal, "up to number 9000 without 0004_usage_and_retries:")
+    yield* sql`UPDATE tollgate_migrations SET name = 'something_else' WHERE migration_id = 12`
+    assert.include(yield* refusal, "without 0004_usage_and_retries, 0012_ledger_replays:")
   })
 )
 
@@ -127,6 +145,26 @@ it.effect("fails at once while the database is away, and recovers by itself", ()
         { concurrency: "unbounded" }
       )
     }
+  })
+)
+
+const writable = Effect.fnUntraced(function* (layer: Layer.Layer<PgClient.PgClient | SqlClient.SqlClient, unknown>) {
+  const built = yield* Layer.build(Ledger.layer.pipe(Layer.provideMerge(Layer.fresh(layer))))
+  const sql = Context.get(built, SqlClient.SqlClient)
+  const { ping } = Context.get(built, Ledger)
+  yield* ping
+  yield* sql`SET default_transaction_read_only = on`
+  assert.strictEqual((yield* Effect.flip(ping)).dependency, "database")
+  yield* sql`SET default_transaction_read_only = off`
+  yield* ping
+  yield* ping
+  assert.deepStrictEqual(yield* sql`SELECT count(*) AS rows FROM health_writes`, [{ rows: 1 }])
+})
+
+it.effect("a database that can be read and not written is not there", () =>
+  Effect.gen(function* () {
+    yield* writable(Sql.layerPostgres({ url: yield* freshDatabase, maxConnections: 1 }))
+    yield* writable(Sql.layerEmbedded({ dataDir: yield* temporaryDataDir }))
   })
 )
 
