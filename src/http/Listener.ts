@@ -1,7 +1,6 @@
 /**
  * The server that takes connections. What Node's parser refuses is answered in the contract's form, with an id. Before the end it lets
- * its clients go: replies say that the connection closes, and connections with nothing to do are closed, so that none waits for
- * the end of all.
+ * its clients go: replies say that the connection closes, and after a grace connections with nothing to do are closed.
  */
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { Clock, Context, Duration, Effect, Layer } from "effect"
@@ -28,8 +27,9 @@ export class Listener extends Context.Service<
   {
     readonly server: Server
     /**
-     * From now on every connection ends with what runs on it. New ones are taken for the time of the grace, in which balancers notice; a person
-     * at a terminal, who ends by SIGINT, need not wait.
+     * From now on every reply closes its connection. For the time of the grace, in which balancers notice, new connections are taken and
+     * idle ones are kept, because closing one may cross a request on its way. Then idle ones are closed, and others with their last
+     * reply. SIGINT, a person at a terminal, skips the grace.
      */
     readonly letGo: Effect.Effect<void>
   }
@@ -44,6 +44,7 @@ export class Listener extends Context.Service<
         const server = createServer({ keepAliveTimeout: 65_000, headersTimeout: 60_000 })
         server.maxConnections = maxConnections
         let isLeaving = false
+        let isGraceOver = false
         const isHurried = yield* interrupted
         const answering = new WeakMap<Duplex, ServerResponse>()
 
@@ -51,8 +52,8 @@ export class Listener extends Context.Service<
           answering.set(socket, response)
           if (isLeaving) response.setHeader("connection", "close")
           response.once("close", () => {
-            // An answer that began before says nothing of it.
-            if (isLeaving) setImmediate(() => server.closeIdleConnections())
+            // The head of an answer that began before the end does not say that its connection closes.
+            if (isGraceOver) setImmediate(() => server.closeIdleConnections())
           })
         })
 
@@ -67,8 +68,13 @@ export class Listener extends Context.Service<
           server,
           letGo: Effect.suspend(() => {
             isLeaving = true
-            server.closeIdleConnections()
-            return isHurried() ? Effect.void : Effect.sleep(graceMs)
+            return Effect.andThen(
+              isHurried() ? Effect.void : Effect.sleep(graceMs),
+              Effect.sync(() => {
+                isGraceOver = true
+                server.closeIdleConnections()
+              })
+            )
           })
         })
       })
