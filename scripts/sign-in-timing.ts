@@ -21,7 +21,12 @@ const RESEND_MS = 61_000
 const LIMIT = 3.5
 
 const directory = mkdtempSync(join(tmpdir(), "tollgate-timing-"))
-const limits = { per_destination_hour: 1_000, per_address_minute: 1_000_000, global_minute: 1_000_000 }
+const limits = {
+  per_destination_hour: 1_000,
+  per_address_minute: 1_000_000,
+  global_minute: 1_000_000,
+  new_accounts_day: 1_000_000
+}
 writeFileSync(join(directory, "tollgate.yaml"), JSON.stringify({ auth: { trusted_proxies: ["127.0.0.0/8"], limits } }))
 const main = fileURLToPath(new URL("../src/main.ts", import.meta.url))
 const child = spawn(process.execPath, [main], {

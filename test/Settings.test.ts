@@ -81,8 +81,9 @@ describe("defaults", () => {
         trustedProxies: [],
         accessTokenSeconds: 900,
         sessionDays: 30,
+        allowedDomains: null,
         newUsers: { tier: "free", monthlyBudgetNano: 1_000_000_000, scopes: allScopes },
-        limits: { perDestinationHour: 5, perAddressMinute: 10, globalMinute: 300 }
+        limits: { perDestinationHour: 5, perAddressMinute: 10, globalMinute: 300, newAccountsDay: 100 }
       },
       server: {
         hsts: "auto",

@@ -14,7 +14,7 @@ tiers:
   enterprise: { requests_per_minute: 1000000, tokens_per_minute: 1000000000, concurrency: 1000 }
 auth:
   access_token_seconds: 3600
-  limits: { per_destination_hour: 1000000, per_address_minute: 1000000, global_minute: 1000000 }
+  limits: { per_destination_hour: 1000000, per_address_minute: 1000000, global_minute: 1000000, new_accounts_day: 1000000 }
 `
 
 export interface FuzzedGateway {

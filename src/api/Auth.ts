@@ -141,7 +141,7 @@ export class AuthGroup extends HttpApiGroup.make("auth")
       // Identity providers add members of their own, and some repeat one.
       query: Schema.Record(Schema.String, Schema.Union([Schema.String, Schema.Array(Schema.String)])),
       success: [Tokens, Redirect],
-      error: errors(400, 403, 500, 503)
+      error: errors(400, 403, 429, 500, 503)
     }).annotateMerge(title("Come back from an identity provider")),
     HttpApiEndpoint.get("mailbox", "/auth/dev/mailbox", {
       success: list(Letter),

@@ -105,6 +105,8 @@ export class SignInRefused extends Data.TaggedClass("SignInRefused")<{
 }> {}
 /** Of somebody who proved who it is: suspended by an admin. */
 export class UserSuspended extends Data.TaggedClass("UserSuspended")<{}> {}
+/** Of somebody who proved who it is and has no account: `domain`: not of those that may make one; `day`: there are enough new ones. */
+export class SignUpRefused extends Data.TaggedClass("SignUpRefused")<{ readonly fault: "domain" | "day" }> {}
 export class SignInLimited extends Data.TaggedClass("SignInLimited")<{ readonly retryAfterMs: number }> {}
 /** A channel or a provider that is not offered. */
 export class WayUnknown extends Data.TaggedClass("WayUnknown")<{
@@ -117,9 +119,10 @@ export class SignInInputInvalid extends Data.TaggedClass("SignInInputInvalid")<{
   readonly param: "email" | "phone"
   readonly fault: "missing" | "malformed" | "country"
 }> {}
-/** An OAuth flow that leads to nobody. `invalid_state`: it is over, used, or another's; `not_proved`: the provider's word failed a check. */
+/** An OAuth flow that leads to nobody. `invalid_state`: it is over, used, or another's; `not_proved`: the provider's word failed a check;
+ * `admin_session_required`: it would be a new way into an admin's account. */
 export class OAuthRefused extends Data.TaggedClass("OAuthRefused")<{
-  readonly fault: "invalid_state" | "redirect_not_allowed" | "denied" | "not_proved"
+  readonly fault: "invalid_state" | "redirect_not_allowed" | "denied" | "not_proved" | "admin_session_required"
 }> {}
 /** Signed in, and no admin. */
 export class AdminRequired extends Data.TaggedClass("AdminRequired")<{}> {}
@@ -165,6 +168,7 @@ export type Reason =
   | SignInRefused
   | UserSuspended
   | SignInLimited
+  | SignUpRefused
   | WayUnknown
   | SignInInputInvalid
   | OAuthRefused

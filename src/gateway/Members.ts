@@ -88,7 +88,7 @@ export class Members extends Context.Service<
           return yield* gatewayError(new SignInInputInvalid({ param: "email", fault: "malformed" }))
         }
         const { value } = address
-        const { id } = yield* arrivals.welcome({ provider: "email", subject: value, email: value, phone: null })
+        const { id } = yield* arrivals.name({ provider: "email", subject: value, email: value, phone: null })
         return yield* change(id, { role: "admin" })
       })
 

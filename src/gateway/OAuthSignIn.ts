@@ -48,11 +48,15 @@ export class OAuthSignIn extends Context.Service<
       readonly returnUrl: string
       readonly address: string
     }) => Effect.Effect<FlowStarted, GatewayError>
-    /** `returned`: `returnUrl` with what the provider put into the query. `browserSecrets`: all that the browser keeps. */
+    /**
+     * `returned`: `returnUrl` with what the provider put into the query. `browserSecrets`: all that the browser keeps. `refreshToken`: the
+     * session that the browser has; a provider that is new to an admin who has signed in before opens that account only beside it.
+     */
     readonly finish: (options: {
       readonly provider: string
       readonly returned: URL
       readonly browserSecrets: ReadonlyArray<string>
+      readonly refreshToken: string | null
       readonly userAgent: string | null
     }) => Effect.Effect<FlowEnded, GatewayError>
   }
@@ -128,6 +132,7 @@ export class OAuthSignIn extends Context.Service<
           { nonce, provider, verifier }: OAuthFlow,
           returned: URL,
           state: string,
+          refreshToken: string | null,
           userAgent: string | null
         ) {
           if (returned.searchParams.has("error")) return yield* gatewayError(new OAuthRefused({ fault: "denied" }))
@@ -141,26 +146,29 @@ export class OAuthSignIn extends Context.Service<
             )
           // In the form that codes are sent to, or not at all: one that merely looks like somebody's leads to nobody.
           const email = verified === null ? null : Option.getOrNull(destinationOf("email", verified))
-          const user = yield* arrivals.welcome({ provider, subject, email, phone: null })
+          const sessionOf = refreshToken === null ? null : Option.getOrNull(yield* sessions.holder(refreshToken))
+          const user = yield* arrivals.welcome({ provider, subject, email, phone: null, sessionOf })
           return yield* sessions.begin({ user, signedInBy: provider, userAgent })
         })
 
         const finish = Effect.fn("OAuthSignIn.finish")(function* ({
           browserSecrets,
           provider,
+          refreshToken,
           returned,
           userAgent
         }: {
           readonly provider: string
           readonly returned: URL
           readonly browserSecrets: ReadonlyArray<string>
+          readonly refreshToken: string | null
           readonly userAgent: string | null
         }) {
           yield* known(provider)
           const state = returned.searchParams.get("state") ?? ""
           const seen = refusedCredential("identity_provider")
           const flow = yield* seen(take(provider, state, browserSecrets))
-          const result = yield* Effect.result(seen(signIn(flow, returned, state, userAgent)))
+          const result = yield* Effect.result(seen(signIn(flow, returned, state, refreshToken, userAgent)))
           return { redirectTo: flow.redirectTo, result } satisfies FlowEnded
         })
 

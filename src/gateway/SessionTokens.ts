@@ -54,6 +54,8 @@ export class SessionTokens extends Context.Service<
     readonly refresh: (token: string) => Effect.Effect<TokenPair, GatewayError>
     /** Ends the session of a refresh token, whatever became of the token; no error when there is none. */
     readonly end: (token: string) => Effect.Effect<void, GatewayError>
+    /** The user whose session a refresh token opens now, without trading it; none when it opens nothing. */
+    readonly holder: (token: string) => Effect.Effect<Option.Option<string>, GatewayError>
     /** Whose access token this is. One error for every token that is not good. */
     readonly authenticate: (accessToken: string) => Effect.Effect<Presence, GatewayError>
     /** The same, looked up now: for what an admin does. */
@@ -169,6 +171,12 @@ export class SessionTokens extends Context.Service<
           if (Option.isSome(session)) yield* endSession(session.value)
         })
 
+        const holder = Effect.fn("SessionTokens.holder")(function* (token: string) {
+          if (!refreshForm.test(token)) return Option.none<string>()
+          const nowMs = yield* Clock.currentTimeMillis
+          return yield* orUnavailable(sessions.holder(yield* pepper.hash("refresh", token), nowMs))
+        })
+
         const authenticateBy = Effect.fnUntraced(function* (find: typeof look, accessToken: string) {
           const claims = yield* tokens.verify(accessToken)
           if (Option.isNone(claims)) return yield* noSession
@@ -206,6 +214,7 @@ export class SessionTokens extends Context.Service<
           refresh: (token) => refusedCredential("refresh_token")(refresh(token)),
           revoke: (userId, sessionId) => audited("session.end", sessionId, revoke(userId, sessionId), { user: userId }),
           end,
+          holder,
           authenticate,
           authenticateNow,
           forgetAll,

@@ -21,6 +21,7 @@ import { guard } from "./Failure.ts"
 import { userWire } from "./Me.ts"
 import { isOwnSite } from "./OwnSite.ts"
 import * as SignInCookies from "./SignInCookies.ts"
+import { wireOf } from "./WireErrors.ts"
 
 const noStore = { "cache-control": "no-store" }
 
@@ -70,7 +71,8 @@ export const layer = (auth: SettingsShape["auth"]) =>
         result: Result.Result<TokenPair, GatewayError>
       ) {
         if (redirectTo === null) return yield* answer(yield* Effect.fromResult(result), { body: true, cookie: true })
-        if (Result.isFailure(result)) return HttpServerResponse.redirect(failedAt(redirectTo), { headers: noStore })
+        if (Result.isFailure(result))
+          return HttpServerResponse.redirect(failedAt(redirectTo, result.failure), { headers: noStore })
         return SignInCookies.setRefreshCookie(
           HttpServerResponse.redirect(redirectTo, { headers: noStore }),
           Redacted.value(result.success.refreshToken),
@@ -169,6 +171,7 @@ export const layer = (auth: SettingsShape["auth"]) =>
                 provider: params.provider,
                 returned,
                 browserSecrets: SignInCookies.flowSecrets(request.cookies),
+                refreshToken: SignInCookies.refreshCookie(request.cookies),
                 userAgent: request.headers["user-agent"] ?? null
               })
               const response = yield* guard(ended(redirectTo, result))
@@ -203,9 +206,9 @@ export const layer = (auth: SettingsShape["auth"]) =>
     })
   )
 
-/** The place with the news that it did not work. */
-const failedAt = (redirectTo: string): string =>
-  `${redirectTo}${redirectTo.includes("?") ? "&" : "?"}error=sign_in_failed`
+/** The place with the news that it did not work, and the code of the error. */
+const failedAt = (redirectTo: string, failure: GatewayError): string =>
+  `${redirectTo}${redirectTo.includes("?") ? "&" : "?"}error=sign_in_failed&error_code=${wireOf(failure.reason).code}`
 
 /** Where a server that was told no name can be reached from its own machine. */
 const urlOf = ({ address }: HttpServer.HttpServer["Service"]): string =>

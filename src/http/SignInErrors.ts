@@ -10,6 +10,7 @@ type SignInReason = Extract<
       | "SignInRefused"
       | "UserSuspended"
       | "SignInLimited"
+      | "SignUpRefused"
       | "WayUnknown"
       | "SignInInputInvalid"
       | "OAuthRefused"
@@ -33,7 +34,9 @@ const flowFaults = {
   invalid_state: "This sign-in was not begun here, or it is over. Begin it again.",
   redirect_not_allowed: "redirect_to is not one of the places that auth.redirects names.",
   denied: "The identity provider did not let the sign-in through.",
-  not_proved: "What the identity provider said could not be verified. Begin the sign-in again."
+  not_proved: "What the identity provider said could not be verified. Begin the sign-in again.",
+  admin_session_required:
+    "This would be a new way into the account of an admin. Sign in there first in this browser, by a code or a way that the account has, then try again."
 } as const
 
 const inputFaults = {
@@ -93,6 +96,17 @@ export const signInWireOf = (reason: SignInReason): Wire => {
         retryable: true,
         retryAfterMs: reason.retryAfterMs
       }
+    case "SignUpRefused":
+      return reason.fault === "domain"
+        ? denied("sign_up_refused", "New accounts are for addresses of some domains only. Ask an admin to make yours.")
+        : {
+            status: 429,
+            type: "rate_limit_exceeded",
+            code: "sign_up_limit_exceeded",
+            message: "There are enough new accounts for today. Try again later, or ask an admin to make yours.",
+            retryable: true,
+            retryAfterMs: 3_600_000
+          }
     case "OAuthRefused":
       return {
         status: 400,

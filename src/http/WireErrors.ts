@@ -268,6 +268,7 @@ export const wireOf = (reason: Reason): Wire => {
     case "SignInRefused":
     case "UserSuspended":
     case "SignInLimited":
+    case "SignUpRefused":
     case "WayUnknown":
     case "SignInInputInvalid":
     case "OAuthRefused":

@@ -49,6 +49,8 @@ export interface SignInSettings {
   readonly accessTokenSeconds: number
   /** How long a session lasts that nobody uses. */
   readonly sessionDays: number
+  /** Domains whose addresses may make an account; `null`: all may, and numbers too. */
+  readonly allowedDomains: ReadonlyArray<string> | null
   /** What a user has before an admin says otherwise. */
   readonly newUsers: Grants
   /** Whether their budget was set: where it was not, production grants none. */
@@ -60,6 +62,8 @@ export interface SignInSettings {
     readonly perAddressMinute: number
     /** Codes sent at all. */
     readonly globalMinute: number
+    /** Accounts that come into being within any 24 hours, but for those that an admin makes. */
+    readonly newAccountsDay: number
   }
 }
 
@@ -73,8 +77,9 @@ export const noSignIn: SignInSettings = {
   trustedProxies: [],
   accessTokenSeconds: 900,
   sessionDays: 30,
+  allowedDomains: null,
   newUsers: { tier: "free", monthlyBudgetNano: nanoFromUsd(1), scopes: allScopes },
-  limits: { perDestinationHour: 5, perAddressMinute: 10, globalMinute: 300 }
+  limits: { perDestinationHour: 5, perAddressMinute: 10, globalMinute: 300, newAccountsDay: 100 }
 }
 
 const issuer = httpUrl("https://gateway.example.com")
@@ -88,6 +93,7 @@ const isRedirect = (target: string): boolean => {
 const redirect = text("an http:// or https:// address, or a path such as /console", isRedirect)
 const network = text("a network, such as 10.0.0.0/8", (value) => Result.isSuccess(fromString(value)))
 const country = text("the ISO code of a country, such as US", (value) => /^[A-Z]{2}$/.test(value))
+const domain = text("a domain in lower case, such as example.com", (value) => /^[a-z0-9-]+(\.[a-z0-9-]+)+$/.test(value))
 const perMinute = () => Schema.optionalKey(integer("a whole number from 1 to 1000000", 1, 1_000_000))
 const budget = "USD a month from 0 to 1000000"
 
@@ -126,6 +132,7 @@ const SignInSection = Schema.Struct({
   trusted_proxies: Schema.optionalKey(Schema.Array(network)),
   access_token_seconds: Schema.optionalKey(integer("seconds, from 60 to 3600", 60, 3_600)),
   session_days: Schema.optionalKey(integer("days, from 1 to 365", 1, 365)),
+  allowed_domains: Schema.optionalKey(Schema.Array(domain)),
   new_users: Schema.optionalKey(
     Schema.Struct({
       tier: Schema.optionalKey(choice(["free", "pro", "enterprise"])),
@@ -137,7 +144,8 @@ const SignInSection = Schema.Struct({
     Schema.Struct({
       per_destination_hour: perMinute(),
       per_address_minute: perMinute(),
-      global_minute: perMinute()
+      global_minute: perMinute(),
+      new_accounts_day: perMinute()
     })
   )
 })
@@ -176,12 +184,14 @@ const signInOf = (section: SignInSection): SignInSettings => ({
   trustedProxies: section.trusted_proxies ?? noSignIn.trustedProxies,
   accessTokenSeconds: section.access_token_seconds ?? noSignIn.accessTokenSeconds,
   sessionDays: section.session_days ?? noSignIn.sessionDays,
+  allowedDomains: section.allowed_domains ?? noSignIn.allowedDomains,
   newUsers: grantsOf(section.new_users ?? {}),
   isBudgetSet: section.new_users?.monthly_budget_usd !== undefined,
   limits: {
     perDestinationHour: section.limits?.per_destination_hour ?? noSignIn.limits.perDestinationHour,
     perAddressMinute: section.limits?.per_address_minute ?? noSignIn.limits.perAddressMinute,
-    globalMinute: section.limits?.global_minute ?? noSignIn.limits.globalMinute
+    globalMinute: section.limits?.global_minute ?? noSignIn.limits.globalMinute,
+    newAccountsDay: section.limits?.new_accounts_day ?? noSignIn.limits.newAccountsDay
   }
 })
 

@@ -20,6 +20,7 @@ import signInNetworks from "./migrations/0014_sign_in_networks.ts"
 import ledgerTruth from "./migrations/0015_ledger_truth.ts"
 import liveProcesses from "./migrations/0016_live_processes.ts"
 import healthWrites from "./migrations/0017_health_writes.ts"
+import signUpRules from "./migrations/0018_sign_up_rules.ts"
 import { databaseError, isUnavailable } from "./SqlFault.ts"
 import { type StoreError } from "./StoreError.ts"
 
@@ -42,7 +43,8 @@ const migrations = {
   "0014_sign_in_networks": signInNetworks,
   "0015_ledger_truth": ledgerTruth,
   "0016_live_processes": liveProcesses,
-  "0017_health_writes": healthWrites
+  "0017_health_writes": healthWrites,
+  "0018_sign_up_rules": signUpRules
 }
 
 const run = Migrator.make({})({ loader: Migrator.fromRecord(migrations), table: TABLE })

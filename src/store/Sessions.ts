@@ -37,6 +37,8 @@ export class Sessions extends Context.Service<
     readonly get: (id: string) => Effect.Effect<Option.Option<SessionRecord>, StoreError>
     /** The session that a token belongs or belonged to. */
     readonly findByToken: (tokenHash: string) => Effect.Effect<Option.Option<SessionRecord>, StoreError>
+    /** Whose session a token opens now: it is the last of its session, which is neither revoked nor over. */
+    readonly holder: (tokenHash: string, nowMs: number) => Effect.Effect<Option.Option<string>, StoreError>
     /** A user's sessions that are neither revoked nor over, newest first. */
     readonly live: (userId: string, nowMs: number) => Effect.Effect<ReadonlyArray<SessionRecord>, StoreError>
     /** Ends a session, if it is this user's; whether there is such a session. A second call changes nothing. */

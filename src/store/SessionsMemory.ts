@@ -51,6 +51,14 @@ export const makeSessionsMemory = (): Sessions["Service"] => {
 
     findByToken: (hash) => Effect.sync(() => Option.fromUndefinedOr(ofToken(hash))),
 
+    holder: (hash, nowMs) =>
+      Effect.sync(() => {
+        const [session, token] = [ofToken(hash), tokens.get(hash)]
+        return session === undefined || token?.replacedAtMs !== null || isOver(session, nowMs)
+          ? Option.none()
+          : Option.some(session.userId)
+      }),
+
     live: (userId, nowMs) =>
       Effect.sync(() =>
         [...sessions.values()]

@@ -60,6 +60,17 @@ export const makeSessionsSql: Effect.Effect<Sessions["Service"], never, PgClient
       )
     ),
 
+    holder: Effect.fn("Sessions.holder")((hash, nowMs) =>
+      Effect.map(
+        guard(
+          sql<{ readonly user_id: string }>`
+            SELECT s.user_id FROM sessions AS s JOIN refresh_tokens AS t ON t.session_id = s.id
+            WHERE t.hash = ${hash} AND t.replaced_at_ms IS NULL AND s.revoked_at_ms IS NULL AND s.expires_at_ms > ${nowMs}::bigint`
+        ),
+        (rows) => Option.fromUndefinedOr(rows[0]?.user_id)
+      )
+    ),
+
     live: Effect.fn("Sessions.live")((userId, nowMs) =>
       Effect.flatMap(
         guard(

@@ -4,6 +4,7 @@
  */
 import { Context, type Effect, Layer, type Option } from "effect"
 import { type Grants, type Identity, type UserRecord } from "../domain/User.ts"
+import { type ArrivalRefused, type ArrivalRules } from "./ArrivalRules.ts"
 import { type StoreError } from "./StoreError.ts"
 import { makeUsersMemory } from "./UsersMemory.ts"
 import { makeUsersSql } from "./UsersSql.ts"
@@ -43,6 +44,12 @@ export class Users extends Context.Service<
      * which must be proved; else `newUser` is made and gets it.
      */
     readonly adopt: (identity: Identity, newUser: UserRecord) => Effect.Effect<Adopted, StoreError>
+    /** The same within rules. */
+    readonly admit: (
+      identity: Identity,
+      newUser: UserRecord,
+      rules: ArrivalRules
+    ) => Effect.Effect<Adopted, StoreError | ArrivalRefused>
     readonly get: (id: string) => Effect.Effect<Option.Option<UserRecord>, StoreError>
     readonly identities: (userId: string) => Effect.Effect<ReadonlyArray<Identity>, StoreError>
     /** Newest first (by id, descending). */

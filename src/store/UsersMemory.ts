@@ -1,7 +1,9 @@
 /** Users in memory, for tests and for trying things out: the same promises as the tables, and forgotten with the process. */
 import { Effect, Option } from "effect"
+import { mailboxOf } from "../domain/Mailbox.ts"
 import { type Identity, type UserRecord } from "../domain/User.ts"
-import type { Users } from "./Users.ts"
+import { ArrivalRefused, type ArrivalRules } from "./ArrivalRules.ts"
+import type { Adopted, Users } from "./Users.ts"
 
 const shares = (mine: string | null, other: string | null): boolean => mine !== null && mine === other
 
@@ -13,19 +15,48 @@ export const makeUsersMemory = (): Users["Service"] => {
   /** By provider and subject. */
   const identities = new Map<string, { readonly identity: Identity; readonly userId: string }>()
 
+  const nameOf = ({ provider, subject }: Identity): string => JSON.stringify([provider, subject])
+  const knownBy = (identity: Identity): UserRecord | undefined =>
+    users.get(identities.get(nameOf(identity))?.userId ?? "")
+  const sharing = ({ email, phone }: UserRecord): UserRecord | undefined =>
+    [...users.values()]
+      .filter((user) => shares(user.email, email) || shares(user.phone, phone))
+      .sort((a, b) => (a.id < b.id ? -1 : 1))[0]
+
+  const adopt = (identity: Identity, newUser: UserRecord): Adopted => {
+    const known = knownBy(identity)
+    if (known !== undefined) return { user: known, outcome: "known" }
+    const owner = sharing(newUser)
+    const user = owner ?? newUser
+    users.set(user.id, user)
+    identities.set(nameOf(identity), { identity, userId: user.id })
+    return { user, outcome: owner === undefined ? "created" : "linked" }
+  }
+
+  /** What the rules have against a new identity; null: nothing. */
+  const faultOf = (owner: UserRecord | undefined, rules: ArrivalRules): ArrivalRefused["fault"] | null => {
+    if (owner !== undefined) {
+      const isAsked = rules.provenId !== undefined && owner.role === "admin" && owner.lastSignInAtMs !== null
+      return isAsked && owner.id !== rules.provenId ? "unproven" : null
+    }
+    if (!rules.mayCreate) return "closed"
+    const created = [...users.values()].filter(({ createdAtMs }) => createdAtMs > rules.createdSinceMs)
+    return created.length >= rules.maxCreated ? "full" : null
+  }
+
+  const sharesMailbox = ({ email: mine }: UserRecord): boolean =>
+    mine !== null && [...users.values()].some(({ email }) => email !== null && mailboxOf(email) === mailboxOf(mine))
+
   return {
-    adopt: (identity, newUser) =>
-      Effect.sync(() => {
-        const name = JSON.stringify([identity.provider, identity.subject])
-        const known = users.get(identities.get(name)?.userId ?? "")
-        if (known !== undefined) return { user: known, outcome: "known" }
-        const sharing = [...users.values()]
-          .filter(({ email, phone }) => shares(email, newUser.email) || shares(phone, newUser.phone))
-          .sort((a, b) => (a.id < b.id ? -1 : 1))
-        const user = sharing[0] ?? newUser
-        users.set(user.id, user)
-        identities.set(name, { identity, userId: user.id })
-        return { user, outcome: sharing.length > 0 ? "linked" : "created" }
+    adopt: (identity, newUser) => Effect.sync(() => adopt(identity, newUser)),
+
+    admit: (identity, newUser, rules) =>
+      Effect.suspend(() => {
+        if (knownBy(identity) !== undefined) return Effect.succeed(adopt(identity, newUser))
+        const fault = faultOf(sharing(newUser), rules)
+        if (fault !== null) return Effect.fail(new ArrivalRefused({ fault }))
+        const grants = sharesMailbox(newUser) ? { ...newUser.grants, monthlyBudgetNano: 0 } : newUser.grants
+        return Effect.succeed(adopt(identity, { ...newUser, grants }))
       }),
 
     get: (id) => Effect.sync(() => Option.fromUndefinedOr(users.get(id))),

@@ -1,11 +1,12 @@
-/** Users in the tables `users` and `identities`: one statement for each operation, adoption in one function (migration 0003). */
+/** Users in the tables `users` and `identities`: one statement for each operation; adoption is a function of the database (migrations 0003, 0018). */
 import { PgClient } from "@effect/sql-pg"
 import { Effect, Option, Schema } from "effect"
 import { Scope, Tier } from "../domain/Key.ts"
 import { type Identity, Role, type UserRecord } from "../domain/User.ts"
+import { ArrivalRefused } from "./ArrivalRules.ts"
 import { columnList, tableOf } from "./Rows.ts"
 import { guard } from "./SqlFault.ts"
-import type { UserPatch, Users } from "./Users.ts"
+import type { Adopted, UserPatch, Users } from "./Users.ts"
 
 /** A user as a row: grants are columns of their own. */
 const Row = Schema.Struct({
@@ -44,6 +45,8 @@ const rowOf = ({ grants = {}, ...user }: Omit<Partial<UserRecord>, "grants"> & U
   ...(grants.scopes === undefined ? {} : { grantedScopes: grants.scopes })
 })
 
+type Outcome = Adopted["outcome"] | ArrivalRefused["fault"]
+
 const patchable = ["role", "state", "granted_tier", "granted_budget_nano", "granted_scopes", "last_sign_in_at_ms"]
 
 export const makeUsersSql: Effect.Effect<Users["Service"], never, PgClient.PgClient> = Effect.gen(function* () {
@@ -56,18 +59,40 @@ export const makeUsersSql: Effect.Effect<Users["Service"], never, PgClient.PgCli
   const first = <E, R>(rows: Effect.Effect<ReadonlyArray<object>, E, R>) =>
     Effect.map(Effect.flatMap(rows, decode), (users) => Option.fromUndefinedOr(users[0]))
 
+  const adopted = Effect.fnUntraced(function* (rows: ReadonlyArray<{ readonly outcome: Outcome }>) {
+    const outcome = rows[0]?.outcome
+    if (outcome === "closed" || outcome === "full" || outcome === "unproven") {
+      return yield* new ArrivalRefused({ fault: outcome })
+    }
+    const [user] = yield* decode(rows)
+    if (user === undefined || outcome === undefined) {
+      return yield* Effect.die(new Error("an adoption answered no user, which is impossible"))
+    }
+    return { user, outcome } satisfies Adopted
+  })
+
   return {
-    adopt: Effect.fn("Users.adopt")(function* (identity, newUser) {
-      const rows = yield* guard(
-        sql<{ readonly outcome: "known" | "linked" | "created" }>`
+    adopt: Effect.fn("Users.adopt")((identity, newUser) =>
+      guard(
+        sql<{ readonly outcome: Outcome }>`
           SELECT outcome, (member).* FROM user_adopt(${sql.json(identityTable.encode(identity))}, ${sql.json(userTable.encode(rowOf(newUser)))})`
-      )
-      const [user] = yield* decode(rows)
-      const outcome = rows[0]?.outcome
-      if (user === undefined || outcome === undefined) {
-        return yield* Effect.die(new Error("an adoption answered no user, which is impossible"))
+      ).pipe(Effect.flatMap(adopted), Effect.catchTag("ArrivalRefused", Effect.die))
+    ),
+
+    admit: Effect.fn("Users.admit")((identity, newUser, { createdSinceMs, maxCreated, mayCreate, provenId }) => {
+      const rules = {
+        may_create: mayCreate,
+        max_created: maxCreated,
+        created_since_ms: createdSinceMs,
+        ...(provenId === undefined ? {} : { proven_id: provenId })
       }
-      return { user, outcome }
+      return Effect.flatMap(
+        guard(
+          sql<{ readonly outcome: Outcome }>`
+            SELECT outcome, (member).* FROM user_admit(${sql.json(identityTable.encode(identity))}, ${sql.json(userTable.encode(rowOf(newUser)))}, ${sql.json(rules)})`
+        ),
+        adopted
+      )
     }),
 
     get: Effect.fn("Users.get")((id) => first(guard(sql`SELECT ${columns} FROM users WHERE id = ${id}`))),

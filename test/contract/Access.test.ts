@@ -140,7 +140,7 @@ const app = TestApp.layer({
     auth: {
       ...noSignIn,
       accessTokenSeconds: 86_400,
-      limits: { perDestinationHour: 1_000, perAddressMinute: 1_000, globalMinute: 1_000 }
+      limits: { perDestinationHour: 1_000, perAddressMinute: 1_000, globalMinute: 1_000, newAccountsDay: 1_000 }
     }
   }
 })

@@ -318,6 +318,68 @@ it.effect("codes are bounded for all together, and verifications for a network a
   })
 )
 
+it.effect("accounts are for the allowed domains, after proof of the address; who has one signs in all the same", () =>
+  Effect.gen(function* () {
+    const members = yield* Members
+    const { body: started } = yield* start("eve@example.com.evil.example")
+    assert.deepInclude(started, { expires_in: 600, resend_after: 60 })
+    for (const email of ["eve@evil.example", "eve@mail.example.com", "eve@example.com.evil.example2", "x@ample.com"]) {
+      const { body, status } = yield* signIn(email)
+      assert.deepStrictEqual([status, body.error.type, body.error.code], [403, "permission_denied", "sign_up_refused"])
+    }
+    assert.deepStrictEqual((yield* members.list({ limit: 10, cursor: null })).users, [])
+    assert.strictEqual((yield* signIn("anna@EXAMPLE.com")).body.user.email, "anna@example.com")
+    yield* members.grantAdmin("chief@elsewhere.example")
+    assert.strictEqual((yield* signIn("chief@elsewhere.example")).body.user.role, "admin")
+  }).pipe(
+    Effect.provide(
+      TestApp.layer({
+        providers: [],
+        settings: { auth: { ...noSignIn, allowedDomains: ["example.com", "example.org"] } }
+      })
+    )
+  )
+)
+
+it.effect("so many accounts come into being within a day, and who has one signs in all the same", () =>
+  Effect.gen(function* () {
+    const members = yield* Members
+    assert.strictEqual((yield* signIn("a@example.com")).status, 200)
+    assert.strictEqual((yield* signIn("b@example.com")).status, 200)
+    const { body, headers, status } = yield* signIn("c@example.com")
+    assert.deepStrictEqual(
+      [status, body.error.code, body.error.retryable, headers.get("retry-after")],
+      [429, "sign_up_limit_exceeded", true, "3600"]
+    )
+    yield* members.grantAdmin("d@example.com")
+    assert.strictEqual((yield* signIn("d@example.com")).status, 200)
+    yield* TestClock.adjust("1 hour")
+    assert.strictEqual((yield* signIn("a@example.com")).status, 200)
+    yield* TestClock.adjust("23 hours")
+    assert.strictEqual((yield* signIn("c@example.com")).status, 200)
+  }).pipe(
+    Effect.provide(
+      TestApp.layer({
+        providers: [],
+        settings: { auth: { ...noSignIn, limits: { ...noSignIn.limits, newAccountsDay: 2 } } }
+      })
+    )
+  )
+)
+
+it.effect("the second account of one mailbox has no budget", () =>
+  Effect.gen(function* () {
+    const members = yield* Members
+    const budgetOf = (email: string) =>
+      Effect.flatMap(signIn(email), ({ body }) =>
+        Effect.map(members.get(body.user.id), ({ user }) => user.grants.monthlyBudgetNano)
+      )
+    assert.strictEqual(yield* budgetOf("me@example.com"), 1_000_000_000)
+    assert.strictEqual(yield* budgetOf("me+1@example.com"), 0)
+    assert.strictEqual(yield* budgetOf("you@example.com"), 1_000_000_000)
+  }).pipe(Effect.provide(app))
+)
+
 it.effect("a refresh token is traded once; its successor is told again for ten seconds, then the session is over", () =>
   Effect.gen(function* () {
     const first = (yield* signIn("anna@example.com")).body

@@ -323,13 +323,15 @@ describe("a wrong settings file", () => {
       "auth.oauth.okta.issuer is not safe to ask; expected an https:// address; http:// only on this machine"
     ],
     [
-      "auth: { redirects: [//evil.example, '/\\evil.example', 'javascript:alert(1)'], trusted_proxies: [10.0.0.1/8, x], channels: [fax] }",
+      "auth: { redirects: [//evil.example, '/\\evil.example', 'javascript:alert(1)'], trusted_proxies: [10.0.0.1/8, x], channels: [fax], allowed_domains: [localhost, Example.com] }",
       'auth.channels[0] is "fax"; expected one of email, sms',
       'auth.redirects[0] is "//evil.example"; expected an http:// or https:// address, or a path such as /console',
       'auth.redirects[1] is "/\\\\evil.example"; expected an http:// or https:// address, or a path such as /console',
       'auth.redirects[2] is "javascript:alert(1)"; expected an http:// or https:// address, or a path such as /console',
       'auth.trusted_proxies[0] is "10.0.0.1/8"; expected a network, such as 10.0.0.0/8',
-      'auth.trusted_proxies[1] is "x"; expected a network, such as 10.0.0.0/8'
+      'auth.trusted_proxies[1] is "x"; expected a network, such as 10.0.0.0/8',
+      'auth.allowed_domains[0] is "localhost"; expected a domain in lower case, such as example.com',
+      'auth.allowed_domains[1] is "Example.com"; expected a domain in lower case, such as example.com'
     ],
     [
       "auth: { session_days: 0, new_users: { tier: gold, monthly_budget_usd: -1 }, limits: { global_minute: 0 }, email: { smtp_url: smtp://h, from: me } }",

@@ -132,7 +132,10 @@ describe("a browser", () => {
         const started = yield* go(other, "/auth/oauth/google/start?redirect_to=%2Fconsole", 0)
         const state = new URL(started.headers.get("location") ?? "").searchParams.get("state")
         const denied = yield* go(other, `/auth/oauth/google/callback?error=access_denied&state=${state}`, 0)
-        assert.deepStrictEqual([denied.status, denied.headers.get("location")], [302, "/console?error=sign_in_failed"])
+        assert.deepStrictEqual(
+          [denied.status, denied.headers.get("location")],
+          [302, "/console?error=sign_in_failed&error_code=oauth_denied"]
+        )
         assert.deepStrictEqual(other.cookies("/auth"), {})
       })
     )
@@ -231,6 +234,62 @@ describe("accounts", () => {
           assert.strictEqual(answerOf(yield* go(new Browser(url), "/auth/oauth/okta/start")).user.id, karl.id)
         })
       )
+  )
+
+  it.effect("of an admin get a new identity only beside a session of that admin in the same browser", () =>
+    withApp(({ github, google, okta, url }) =>
+      Effect.gen(function* () {
+        const members = yield* Members
+        // Named before the first sign-in: there is nothing to take yet.
+        const { user } = yield* members.grantAdmin("anna@example.com")
+        google.signsIn(anna)
+        const own = new Browser(url)
+        assert.strictEqual(answerOf(yield* go(own, "/auth/oauth/google/start")).user.id, user.id)
+
+        okta.signsIn(anna)
+        const required = [400, "oauth_admin_session_required"]
+        const other = new Browser(url)
+        assert.deepStrictEqual(codeOf(yield* go(other, "/auth/oauth/okta/start")), required)
+        const page = yield* go(other, "/auth/oauth/okta/start?redirect_to=%2Fconsole", 2)
+        assert.include(page.headers.get("location") ?? "", "error_code=oauth_admin_session_required")
+        // The session of somebody else is no proof, nor one of the admin that is over.
+        github.signsIn({ id: 1, emails: [{ email: "eve@example.com", primary: true, verified: true }] })
+        answerOf(yield* go(other, "/auth/oauth/github/start"))
+        assert.deepStrictEqual(codeOf(yield* go(other, "/auth/oauth/okta/start")), required)
+        const ended = new Browser(url)
+        const { refresh_token } = answerOf(yield* go(ended, "/auth/oauth/google/start"))
+        const body = { refresh_token }
+        yield* Effect.promise(() => new Browser(url).script("/auth/logout", { body }))
+        assert.deepStrictEqual(codeOf(yield* go(ended, "/auth/oauth/okta/start")), required)
+        assert.lengthOf((yield* members.get(user.id)).identities, 2)
+
+        assert.strictEqual(answerOf(yield* go(own, "/auth/oauth/okta/start")).user.id, user.id)
+        // From now on it is known, in any browser.
+        assert.strictEqual(answerOf(yield* go(new Browser(url), "/auth/oauth/okta/start")).user.id, user.id)
+      })
+    )
+  )
+
+  it.effect("are made for the allowed domains only, by what a provider calls verified", () =>
+    withApp(
+      ({ google, okta, url }) =>
+        Effect.gen(function* () {
+          for (const claim of [
+            { sub: "1", email: "eve@evil.example", email_verified: true },
+            { sub: "2", email: "eve@example.com", email_verified: false }
+          ]) {
+            okta.signsIn(claim)
+            const page = yield* go(new Browser(url), "/auth/oauth/okta/start")
+            assert.deepStrictEqual(codeOf(page), [403, "sign_up_refused"], claim.sub)
+          }
+          google.signsIn(anna)
+          assert.strictEqual(
+            answerOf(yield* go(new Browser(url), "/auth/oauth/google/start")).user.email,
+            "anna@example.com"
+          )
+        }),
+      { allowedDomains: ["example.com"] }
+    )
   )
 
   it.effect("of a suspended user stay shut", () =>

@@ -61,6 +61,23 @@ export const sessionsSuite = (it: Vitest.MethodsNonLive<Sessions | Users>): void
       })
     )
 
+    it.effect("the last token of a session that lives says whose it is; no other token does", () =>
+      Effect.gen(function* () {
+        const sessions = yield* Sessions
+        const { rotate, session, token } = yield* begun()
+        const holders = (nowMs: number) =>
+          Effect.forEach([0, 1, 9], (n) => Effect.map(sessions.holder(token(n), nowMs), Option.getOrNull))
+        assert.deepStrictEqual(yield* holders(T0), [session.userId, null, null])
+        yield* rotate(0, 1, T0)
+        assert.deepStrictEqual(yield* holders(T0), [null, session.userId, null])
+        const { expiresAtMs } = Option.getOrThrow(yield* sessions.get(session.id))
+        assert.deepStrictEqual(yield* holders(expiresAtMs - 1), [null, session.userId, null])
+        assert.deepStrictEqual(yield* holders(expiresAtMs), [null, null, null])
+        yield* sessions.revoke(session.id, session.userId, T0)
+        assert.deepStrictEqual(yield* holders(T0), [null, null, null])
+      })
+    )
+
     it.effect("a trade may be repeated within its grace, and ends the session after it", () =>
       Effect.gen(function* () {
         const sessions = yield* Sessions

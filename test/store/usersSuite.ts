@@ -1,7 +1,9 @@
 /** What every Users store promises, in memory or in a database. */
 import { assert, describe, type Vitest } from "@effect/vitest"
 import { Effect, Option } from "effect"
+import { mailboxOf } from "../../src/domain/Mailbox.ts"
 import { type Identity, type UserRecord } from "../../src/domain/User.ts"
+import { type ArrivalRules } from "../../src/store/ArrivalRules.ts"
 import { Users } from "../../src/store/Users.ts"
 
 const T0 = Date.UTC(2026, 10, 21)
@@ -27,6 +29,8 @@ const identity = (provider: string, subject: string, email: string | null = null
   email,
   createdAtMs: T0
 })
+
+const open: ArrivalRules = { mayCreate: true, maxCreated: 1_000_000, createdSinceMs: T0 }
 
 export const usersSuite = (it: Vitest.MethodsNonLive<Users>): void => {
   describe("Users", () => {
@@ -66,6 +70,102 @@ export const usersSuite = (it: Vitest.MethodsNonLive<Users>): void => {
         const subjects = (yield* users.identities(anna.id)).map(({ subject }) => subject)
         assert.deepStrictEqual(subjects, ["anna@example.com", "anna-1"])
       })
+    )
+
+    it.effect("makes no user where that is closed, and finds and links those who are there", () =>
+      Effect.gen(function* () {
+        const users = yield* Users
+        const closed = { ...open, mayCreate: false }
+        const bea = makeUser({ email: "bea@example.com" })
+        const mail = identity("email", "bea@example.com")
+        const refused = yield* Effect.flip(users.admit(mail, bea, closed))
+        assert.deepInclude(refused, { _tag: "ArrivalRefused", fault: "closed" })
+        assert.isTrue(Option.isNone(yield* users.get(bea.id)))
+        assert.strictEqual((yield* users.admit(mail, bea, open)).outcome, "created")
+        assert.deepStrictEqual(yield* users.admit(mail, makeUser(), closed), { user: bea, outcome: "known" })
+        const google = yield* users.admit(identity("google", "bea"), makeUser({ email: "bea@example.com" }), closed)
+        assert.deepStrictEqual(google, { user: bea, outcome: "linked" })
+      })
+    )
+
+    it.effect("makes so many users in a time and no more, however many come at once", () =>
+      Effect.gen(function* () {
+        const users = yield* Users
+        const [createdAtMs, createdSinceMs] = [T0 + 1_000_000, T0 + 999_999]
+        const admitted = yield* Effect.forEach(
+          Array.from({ length: 12 }, () => makeUser({ createdAtMs })),
+          (user) =>
+            Effect.result(users.admit(identity("day", user.id), user, { ...open, maxCreated: 5, createdSinceMs })),
+          { concurrency: "unbounded" }
+        )
+        const outcomes = admitted.map((one) => (one._tag === "Success" ? one.success.outcome : one.failure._tag))
+        assert.lengthOf(
+          outcomes.filter((outcome) => outcome === "created"),
+          5
+        )
+        assert.lengthOf(
+          outcomes.filter((outcome) => outcome === "ArrivalRefused"),
+          7
+        )
+        const later = { ...open, maxCreated: 5, createdSinceMs: createdAtMs }
+        assert.strictEqual((yield* users.admit(identity("day", "late"), makeUser(), later)).outcome, "created")
+      })
+    )
+
+    it.effect("grants no budget to the second account of a mailbox, and makes it all the same", () =>
+      Effect.gen(function* () {
+        const users = yield* Users
+        const grantOf = (email: string) =>
+          Effect.map(users.admit(identity("email", email), makeUser({ email }), open), ({ outcome, user }) => {
+            assert.strictEqual(outcome, "created", email)
+            return user.grants.monthlyBudgetNano
+          })
+        // Each of a mailbox of its own, with other addresses of the same one.
+        const mailboxes = [
+          ["m.one@example.com", "m.one+a@example.com", "m.one+b+c@example.com"],
+          ["mone@example.com"],
+          ["m.two@gmail.com", "mtwo@gmail.com", "m.t.w.o+x@googlemail.com"],
+          ["+m@example.com"],
+          ["+n@example.com"],
+          ["m.one@mail.example.com"]
+        ]
+        for (const [first = "", ...others] of mailboxes) {
+          assert.strictEqual(yield* grantOf(first), 1_000_000_000, first)
+          for (const other of others) {
+            assert.strictEqual(mailboxOf(other), mailboxOf(first))
+            assert.strictEqual(yield* grantOf(other), 0, other)
+          }
+        }
+      })
+    )
+
+    it.effect(
+      "links a new identity to an admin who has signed in before only with proof, where proof is asked for",
+      () =>
+        Effect.gen(function* () {
+          const users = yield* Users
+          const email = "chief@example.com"
+          const chief = makeUser({ email, role: "admin" })
+          yield* users.adopt(identity("email", email), chief)
+          const come = (provider: string, rules: ArrivalRules) =>
+            Effect.map(Effect.result(users.admit(identity(provider, "chief"), makeUser({ email }), rules)), (result) =>
+              result._tag === "Success" ? result.success.outcome : result.failure
+            )
+          assert.strictEqual(yield* come("first", { ...open, provenId: null }), "linked")
+          yield* users.update(chief.id, { lastSignInAtMs: T0 }, T0)
+          for (const provenId of [null, "usr_another"]) {
+            assert.deepInclude(yield* come("evil", { ...open, provenId }), {
+              _tag: "ArrivalRefused",
+              fault: "unproven"
+            })
+          }
+          assert.lengthOf(yield* users.identities(chief.id), 2)
+          assert.strictEqual(yield* come("first", { ...open, provenId: null }), "known")
+          assert.strictEqual(yield* come("google", { ...open, provenId: chief.id }), "linked")
+          assert.strictEqual(yield* come("sms", open), "linked")
+          yield* users.update(chief.id, { role: "user" }, T0)
+          assert.strictEqual(yield* come("okta", { ...open, provenId: null }), "linked")
+        })
     )
 
     it.effect("the same subject at two providers is two people", () =>
