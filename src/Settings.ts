@@ -90,6 +90,8 @@ export interface SettingsShape {
   /** `cache` of the file. */
   readonly cache: {
     readonly enabled: boolean
+    /** Which requests it is for: those meant to be repeatable, all or none. */
+    readonly when: "deterministic" | "always" | "never"
     readonly ttlSeconds: number
     readonly scope: "key" | "owner"
     readonly maxEntries: number
@@ -140,7 +142,7 @@ export const defaultSettings: SettingsShape = {
   routing: { defaultSort: "price", retries: 1, hedgeAfterMs: null, continueStreams: true, modelsFallback: [] },
   tiers: defaultTiers,
   tierBudgets: defaultBudgets,
-  cache: { enabled: true, ttlSeconds: 300, scope: "key", maxEntries: 10_000 },
+  cache: { enabled: true, when: "deterministic", ttlSeconds: 300, scope: "key", maxEntries: 10_000 },
   idempotency: { enabled: true, ttlSeconds: 86_400 },
   generations: keptForEver,
   markup: 0,
@@ -260,6 +262,7 @@ const compose = (
     tierBudgets: mergeBudgets(file.tiers, defaultSettings.tierBudgets),
     cache: {
       enabled: file.cache.enabled ?? cache.enabled,
+      when: file.cache.when ?? cache.when,
       ttlSeconds: file.cache.ttl_seconds ?? cache.ttlSeconds,
       scope: file.cache.scope ?? cache.scope,
       maxEntries: file.cache.max_entries ?? cache.maxEntries

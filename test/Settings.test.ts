@@ -59,7 +59,7 @@ describe("defaults", () => {
         enterprise: { requestsPerMinute: 3_000, tokensPerMinute: 4_000_000, concurrency: 256 }
       },
       tierBudgets: { free: 5_000_000_000, pro: 100_000_000_000, enterprise: null },
-      cache: { enabled: true, ttlSeconds: 300, scope: "key", maxEntries: 10_000 },
+      cache: { enabled: true, when: "deterministic", ttlSeconds: 300, scope: "key", maxEntries: 10_000 },
       idempotency: { enabled: true, ttlSeconds: 86_400 },
       generations: { archiveDays: null, retentionDays: null },
       markup: 0,
@@ -228,7 +228,7 @@ describe("what is set", () => {
           `
 routing: { default_sort: latency, retries: 0, hedge_after_ms: 250, continue_streams: false, models_fallback: [mock/echo] }
 tiers: { free: { concurrency: 2, monthly_budget_usd: 1.5 }, pro: { monthly_budget_usd: null } }
-cache: { enabled: false, scope: owner }
+cache: { enabled: false, when: always, scope: owner }
 idempotency: { enabled: false, ttl_seconds: 3600 }
 generations: { archive_days: 30, retention_days: 90 }
 markup: 0.05
@@ -252,7 +252,7 @@ webhooks:
         },
         tiers: { ...defaultSettings.tiers, free: { ...defaultSettings.tiers.free, concurrency: 2 } },
         tierBudgets: { free: 1_500_000_000, pro: null, enterprise: null },
-        cache: { ...defaultSettings.cache, enabled: false, scope: "owner" },
+        cache: { ...defaultSettings.cache, enabled: false, when: "always", scope: "owner" },
         idempotency: { enabled: false, ttlSeconds: 3_600 },
         generations: { archiveDays: 30, retentionDays: 90 },
         markup: 0.05,

@@ -32,7 +32,7 @@ export const settingsFile = (upstream: Server, streaming: Server) => {
   return `providers:${provider("bench", upstream)}${provider("stream", streaming)}
 tiers:
   enterprise: { requests_per_minute: 100000000, tokens_per_minute: 1000000000, concurrency: 100000 }
-cache: { enabled: true, ttl_seconds: 3600, scope: key, max_entries: 10000 }
+cache: { when: always, ttl_seconds: 3600, scope: key, max_entries: 10000 }
 `
 }
 

@@ -1,6 +1,6 @@
 /**
- * The prompt cache: an answer that was given once is given again, to the same tenant only, at no charge. One entry serves JSON and
- * streams. Concurrent misses of one request make one upstream call; the others wait for its answer. Failures are never
+ * The prompt cache: an answer that was given once is given again, to the same tenant only, at no charge. Unless the settings say otherwise, it
+ * is used for requests that are meant to be repeatable, and for those that ask for it. One entry serves JSON and streams. Concurrent misses of one request make one upstream call; the others wait for its answer. Failures are never
  * stored, and a cache that does not answer is a miss, never an error.
  */
 import { Clock, Context, Deferred, Duration, Effect, Layer, Option, Predicate, type Scope } from "effect"
@@ -9,7 +9,7 @@ import { parseJson } from "../domain/Json.ts"
 import { onClose } from "../domain/OnClose.ts"
 import { CacheStore } from "../store/CacheStore.ts"
 import { cacheKey } from "./CacheKey.ts"
-import { type CacheControl, type Order } from "./Order.ts"
+import { asksAfresh, type CacheControl, type Order } from "./Order.ts"
 import { patienceLeftMs } from "./WithinPatience.ts"
 
 /** How long a request waits for the answer of another one, in milliseconds. After that it asks a provider itself. */
@@ -17,6 +17,8 @@ const LONGEST_WAIT_MS = 10_000
 
 export interface CacheOptions {
   readonly enabled: boolean
+  /** `deterministic`: for requests with a temperature of 0 or a seed, and those with a `max-age`. */
+  readonly when: "deterministic" | "always" | "never"
   readonly ttlSeconds: number
   readonly scope: "key" | "owner"
 }
@@ -26,6 +28,11 @@ export interface CacheEntry {
   readonly provider: string
   readonly model: string
   readonly reply: ChatReply
+}
+
+/** `storedAtMs`: Unix time; the version before did not write it. */
+interface KeptEntry extends CacheEntry {
+  readonly storedAtMs?: number
 }
 
 /**
@@ -44,7 +51,7 @@ export type Lookup =
 
 /** How the one upstream call of a flight ended for those who wait for it. */
 type Landing =
-  { readonly _tag: "Stored"; readonly entry: CacheEntry } | { readonly _tag: "Failed" } | { readonly _tag: "Abandoned" }
+  { readonly _tag: "Stored"; readonly entry: KeptEntry } | { readonly _tag: "Failed" } | { readonly _tag: "Abandoned" }
 
 export class Cache extends Context.Service<
   Cache,
@@ -73,11 +80,13 @@ export class Cache extends Context.Service<
 
         const read = (order: Order<ChatRequest>, name: string) =>
           Effect.match(store.join(name, clock.currentTimeMillisUnsafe(), longestWaitMs(order)), {
-            onFailure: () => Option.none<CacheEntry>(),
+            onFailure: () => Option.none<KeptEntry>(),
             onSuccess: Option.flatMap(decodeEntry)
           })
 
-        const write = (name: string, entry: CacheEntry) =>
+        const stamped = (entry: CacheEntry): KeptEntry => ({ ...entry, storedAtMs: clock.currentTimeMillisUnsafe() })
+
+        const write = (name: string, entry: KeptEntry) =>
           Effect.suspend(() =>
             Effect.catch(
               store.set(name, JSON.stringify(entry), options.ttlSeconds * 1000, clock.currentTimeMillisUnsafe()),
@@ -85,10 +94,19 @@ export class Cache extends Context.Service<
             )
           )
 
+        const applies = ({ request }: Order<ChatRequest>, control: CacheControl): boolean =>
+          options.enabled &&
+          options.when !== "never" &&
+          control !== "no-store" &&
+          (options.when === "always" || typeof control === "object" || isRepeatable(request))
+
+        const isYoung = ({ storedAtMs = 0 }: KeptEntry, control: CacheControl): boolean =>
+          typeof control !== "object" || clock.currentTimeMillisUnsafe() - storedAtMs < control.maxAgeSeconds * 1000
+
         /** A miss that nobody waits for. */
         const alone = (name: string): Lookup => ({
           _tag: "Miss",
-          store: (entry) => write(name, entry),
+          store: (entry) => write(name, stamped(entry)),
           fail: Effect.void,
           abandon: Effect.void
         })
@@ -118,35 +136,42 @@ export class Cache extends Context.Service<
         }
 
         const peek = (order: Order<ChatRequest>, control: CacheControl): CacheEntry | null => {
-          if (!options.enabled || control !== "use") return null
+          if (!applies(order, control) || asksAfresh(control)) return null
           const text = store.peek(nameOf(order), clock.currentTimeMillisUnsafe())
-          return text === undefined ? null : Option.getOrNull(decodeEntry(text))
+          const entry = text === undefined ? null : Option.getOrNull(decodeEntry(text))
+          return entry !== null && isYoung(entry, control) ? entry : null
         }
 
         const lookup = Effect.fnUntraced(function* (order: Order<ChatRequest>, control: CacheControl) {
-          if (!options.enabled || control === "no-store") return bypass
+          if (!applies(order, control)) return bypass
           const name = nameOf(order)
-          if (control === "no-cache") return alone(name)
+          if (asksAfresh(control)) return alone(name)
           while (true) {
             const flight = flights.get(name)
             if (flight === undefined) {
               // The store is asked with the flight already in the air, so that nobody slips in between.
               const land = yield* takeOff(name)
               const found = yield* read(order, name)
-              if (Option.isSome(found)) {
+              if (Option.isSome(found) && isYoung(found.value, control)) {
                 yield* land({ _tag: "Stored", entry: found.value })
                 return hit(found.value)
               }
               return {
                 _tag: "Miss",
-                store: (entry) => Effect.andThen(write(name, entry), land({ _tag: "Stored", entry })),
+                store: (entry) =>
+                  Effect.suspend(() => {
+                    const kept = stamped(entry)
+                    return Effect.andThen(write(name, kept), land({ _tag: "Stored", entry: kept }))
+                  }),
                 fail: land({ _tag: "Failed" }),
                 abandon: land({ _tag: "Abandoned" })
               } satisfies Lookup as Lookup
             }
             const landing = yield* Effect.timeoutOption(Deferred.await(flight), Duration.millis(longestWaitMs(order)))
             if (Option.isNone(landing) || landing.value._tag === "Failed") return alone(name)
-            if (landing.value._tag === "Stored") return hit(landing.value.entry)
+            if (landing.value._tag === "Stored") {
+              return isYoung(landing.value.entry, control) ? hit(landing.value.entry) : alone(name)
+            }
           }
         })
 
@@ -158,12 +183,17 @@ export class Cache extends Context.Service<
 const bypass: Lookup = { _tag: "Bypass" }
 const hit = (entry: CacheEntry): Lookup => ({ _tag: "Hit", entry })
 
+/** Whether the same answer is wanted each time: nothing is left to chance, or the chance is named. */
+const isRepeatable = ({ seed, temperature }: ChatRequest): boolean =>
+  temperature === 0 || (seed !== undefined && seed !== null)
+
 /** Our own entries, checked for their outline: what another version wrote is a miss. */
-const isEntry = (value: unknown): value is CacheEntry =>
+const isEntry = (value: unknown): value is KeptEntry =>
   Predicate.isObject(value) &&
   Predicate.isString(value["provider"]) &&
   Predicate.isString(value["model"]) &&
   Predicate.isObject(value["reply"]) &&
-  Array.isArray(value["reply"]["choices"])
+  Array.isArray(value["reply"]["choices"]) &&
+  (value["storedAtMs"] === undefined || Predicate.isNumber(value["storedAtMs"]))
 
-const decodeEntry = (text: string): Option.Option<CacheEntry> => Option.liftPredicate(parseJson(text), isEntry)
+const decodeEntry = (text: string): Option.Option<KeptEntry> => Option.liftPredicate(parseJson(text), isEntry)

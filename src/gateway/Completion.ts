@@ -18,7 +18,7 @@ import { Idempotency, type SentKey } from "./Idempotency.ts"
 import { Intake } from "./Intake.ts"
 import { keptCompletion } from "./KeptCompletion.ts"
 import { Meter } from "./Meter.ts"
-import { type CacheControl, type Caller, type Facts, type Order, type Patience, rankedAs } from "./Order.ts"
+import { asksAfresh, type CacheControl, type Caller, type Facts, type Order, type Patience, rankedAs } from "./Order.ts"
 import { Policy } from "./Policy.ts"
 import { Privacy, type Veil } from "./Privacy.ts"
 import { ReplyBuilder } from "./ReplyBuilder.ts"
@@ -99,7 +99,7 @@ export class Completion extends Context.Service<
             if (order.unroutable !== null) return next
             const lookup = looked(order, cache.lookup(order, control), ({ _tag }) => _tag)
             return Effect.flatMap(lookup, (found) => {
-              order.facts.cache = found._tag !== "Bypass" && control === "use" ? "miss" : "bypass"
+              order.facts.cache = found._tag === "Bypass" || asksAfresh(control) ? "bypass" : "miss"
               switch (found._tag) {
                 case "Bypass":
                   return next

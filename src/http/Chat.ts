@@ -47,10 +47,14 @@ export const layer = ({ stalledReaderMs }: ChatOptions) =>
     })
   )
 
-/** `no-store` is the stricter of the two. */
+/** `no-store` is the strictest, then `no-cache`, which leaves of a `max-age` that the answer is kept. */
 const cacheControlOf = (headers: Headers.Headers): CacheControl => {
   const sent = headers["cache-control"]?.toLowerCase() ?? ""
-  return sent.includes("no-store") ? "no-store" : sent.includes("no-cache") ? "no-cache" : "use"
+  if (sent.includes("no-store")) return "no-store"
+  const maxAge = /(?:^|[,\s])max-age="?(\d+)/.exec(sent)?.[1]
+  const isAfresh = sent.includes("no-cache")
+  if (maxAge === undefined) return isAfresh ? "no-cache" : "use"
+  return { maxAgeSeconds: isAfresh ? 0 : Number(maxAge) }
 }
 
 /** A `ChatCompletionResponse`, written out: the members are ours, in spec.md's order. */

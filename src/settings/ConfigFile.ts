@@ -63,6 +63,7 @@ const Tiers = Schema.Struct({
 
 const CacheSection = Schema.Struct({
   enabled: Schema.optionalKey(boolean()),
+  when: Schema.optionalKey(choice(["deterministic", "always", "never"])),
   ttl_seconds: Schema.optionalKey(integer("a whole number of seconds from 1 to 31536000", 1, 31_536_000)),
   scope: Schema.optionalKey(choice(["key", "owner"])),
   max_entries: Schema.optionalKey(integer("a whole number of entries from 1 to 100000000", 1, 100_000_000))

@@ -5,13 +5,13 @@ import { TestClock } from "effect/testing"
 import { Ids } from "../../src/domain/Ids.ts"
 import { Providers } from "../../src/providers/Providers.ts"
 import { gateway, memory } from "../../src/Server.ts"
-import { defaultSettings } from "../../src/Settings.ts"
 import { CacheStore } from "../../src/store/CacheStore.ts"
 import { KeyRepo } from "../../src/store/KeyRepo.ts"
 import { Ledger } from "../../src/store/Ledger.ts"
 import { Limits } from "../../src/store/Limits.ts"
 import { StoreError } from "../../src/store/StoreError.ts"
 import { TestApp } from "../support/TestApp.ts"
+import { testSettings } from "../support/testSettings.ts"
 import { ask, envelope, helloReply, named, seen } from "./wire.ts"
 
 const down = (dependency: "database" | "limit_store" | "cache") =>
@@ -34,8 +34,8 @@ const app = (broken: Broken) => {
       onCall: (_, kind) => void calls.push(kind)
     }
   ])
-  const layer = TestApp.layerWith(defaultSettings).pipe(
-    Layer.provideMerge(gateway(defaultSettings)),
+  const layer = TestApp.layerWith(testSettings).pipe(
+    Layer.provideMerge(gateway(testSettings)),
     Layer.provideMerge(Layer.mergeAll(providers, memory)),
     Layer.provideMerge(
       Layer.mergeAll(

@@ -1,5 +1,5 @@
 import { assert, it } from "@effect/vitest"
-import { Clock, Effect, Exit, Fiber, Layer, Scope } from "effect"
+import { Clock, Effect, Exit, Fiber, Latch, Layer, Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { type ChatRequest } from "../../src/domain/Chat.ts"
 import { Cache, type CacheEntry, type Lookup } from "../../src/gateway/Cache.ts"
@@ -9,7 +9,7 @@ import { type OrderOptions, orderWith, requestWith } from "./orders.ts"
 import { saying } from "./scripts.ts"
 
 const layerWith = (options: Partial<Parameters<typeof Cache.layer>[0]> = {}) =>
-  Cache.layer({ enabled: true, ttlSeconds: 300, scope: "key", ...options }).pipe(
+  Cache.layer({ enabled: true, when: "always", ttlSeconds: 300, scope: "key", ...options }).pipe(
     Layer.provideMerge(CacheStore.layerMemory({ maxEntries: 100 }))
   )
 
@@ -81,6 +81,68 @@ it.effect("no-cache answers fresh and stores; no-store does neither; disabled is
   }).pipe(Effect.provide(layerWith()))
 )
 
+it.effect("by default it is for what is meant to be repeatable: a temperature of 0, or a seed", () =>
+  Effect.gen(function* () {
+    const request = (members: Partial<ChatRequest>) => ({ request: requestWith(members) })
+    for (const members of [{}, { temperature: 0.1 }, { temperature: 1 }, { temperature: null, seed: null }]) {
+      assert.strictEqual(yield* asked(request(members)), "Bypass", JSON.stringify(members))
+      assert.strictEqual(yield* asked(request(members), "no-cache"), "Bypass", JSON.stringify(members))
+    }
+    for (const members of [{ temperature: 0 }, { seed: 0 }, { temperature: 1.5, seed: 7 }]) {
+      assert.strictEqual(yield* asked(request(members)), "Miss", JSON.stringify(members))
+      assert.strictEqual(yield* asked(request(members)), "Hello", JSON.stringify(members))
+    }
+  }).pipe(Effect.provide(layerWith({ when: "deterministic" })))
+)
+
+it.effect("a max-age asks for it, takes what is younger, and stores; 0 takes nothing; never stays never", () =>
+  Effect.gen(function* () {
+    const within = (maxAgeSeconds: number) => ({ maxAgeSeconds })
+    const peeked = (control: CacheControl) => Effect.map(Cache, (cache) => cache.peek(orderWith(), control) !== null)
+    assert.strictEqual(yield* asked({}, within(60), "old"), "Miss")
+    yield* TestClock.adjust("30 seconds")
+    assert.strictEqual(yield* asked({}, within(31)), "old")
+    assert.deepStrictEqual(
+      [yield* peeked(within(31)), yield* peeked(within(30)), yield* peeked("use")],
+      [true, false, false]
+    )
+    assert.strictEqual(yield* asked({}, within(30), "new"), "Miss")
+    assert.strictEqual(yield* asked({}, within(1)), "new")
+    assert.isFalse(yield* peeked(within(0)))
+    assert.strictEqual(yield* asked({}, within(0), "newer"), "Miss")
+    assert.strictEqual(yield* asked({}, within(1)), "newer")
+    assert.strictEqual(yield* asked(), "Bypass")
+    assert.strictEqual(yield* asked({}, within(60)).pipe(Effect.provide(layerWith({ when: "never" }))), "Bypass")
+  }).pipe(Effect.provide(layerWith({ when: "deterministic" })))
+)
+
+it.effect("who waits for an answer under way does not take an older one for it", () =>
+  Effect.gen(function* () {
+    const always = layerWith()
+    yield* Effect.gen(function* () {
+      const store = yield* CacheStore
+      const found = yield* Latch.make()
+      // The entry is 100 s old when it is found.
+      const slow = Layer.succeed(CacheStore, {
+        ...store,
+        join: (key, nowMs, longestMs) => Effect.andThen(found.await, store.join(key, nowMs, longestMs))
+      })
+      yield* asked({}, "use", "old")
+      yield* TestClock.adjust("100 seconds")
+      yield* Effect.gen(function* () {
+        const leader = yield* Effect.forkChild(asked(), { startImmediately: true })
+        const waiting = yield* Effect.forkChild(asked({}, { maxAgeSeconds: 60 }), { startImmediately: true })
+        yield* found.open
+        assert.deepStrictEqual([yield* Fiber.join(leader), yield* Fiber.join(waiting)], ["old", "Miss"])
+      }).pipe(
+        Effect.provide(
+          Cache.layer({ enabled: true, when: "always", ttlSeconds: 300, scope: "key" }).pipe(Layer.provide(slow))
+        )
+      )
+    }).pipe(Effect.provide(always))
+  })
+)
+
 it.effect("a failure is never stored", () =>
   Effect.gen(function* () {
     assert.strictEqual(yield* asked({}, "use", null), "Miss")
@@ -123,7 +185,9 @@ it.effect("what another version wrote is a miss", () =>
           store.set(key, value, ttlMs, nowMs)
         )
     })
-    const layer = Cache.layer({ enabled: true, ttlSeconds: 300, scope: "key" }).pipe(Layer.provide(spying))
+    const layer = Cache.layer({ enabled: true, when: "always", ttlSeconds: 300, scope: "key" }).pipe(
+      Layer.provide(spying)
+    )
     yield* Effect.gen(function* () {
       yield* asked()
       const [name = ""] = written

@@ -11,7 +11,7 @@ import { saying } from "./scripts.ts"
 const process = Effect.map(
   Layer.build(
     Layer.fresh(
-      Cache.layer({ enabled: true, ttlSeconds: 300, scope: "key" }).pipe(
+      Cache.layer({ enabled: true, when: "always", ttlSeconds: 300, scope: "key" }).pipe(
         Layer.provideMerge(CacheStore.layerRedis),
         Layer.provide(RedisConnection.layer({ url: Redacted.make(inject("redisUrl")) }))
       )

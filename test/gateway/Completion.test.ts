@@ -13,22 +13,23 @@ import { type CacheControl, emptyFacts } from "../../src/gateway/Order.ts"
 import { Cut, Rejected } from "../../src/providers/Provider.ts"
 import { type Script, scriptedOffer } from "../../src/providers/Scripted.ts"
 import { gateway, memory } from "../../src/Server.ts"
-import { defaultSettings, type SettingsShape } from "../../src/Settings.ts"
+import { type SettingsShape } from "../../src/Settings.ts"
 import { CacheStore } from "../../src/store/CacheStore.ts"
 import { KeyRepo } from "../../src/store/KeyRepo.ts"
 import { Ledger } from "../../src/store/Ledger.ts"
 import { Limits } from "../../src/store/Limits.ts"
+import { testSettings } from "../support/testSettings.ts"
 import { keyWith, requestWith } from "./orders.ts"
 import { ending, piece, saying, scripted, stop } from "./scripts.ts"
 
-const noRetries = { ...defaultSettings.routing, retries: 0 }
+const noRetries = { ...testSettings.routing, retries: 0 }
 
 const gatewayOn = (
   scripts: Readonly<Record<string, Script | ReadonlyArray<Script>>>,
   { offer, settings }: { readonly offer?: Partial<ModelOffer>; readonly settings?: Partial<SettingsShape> } = {}
 ) => {
   const { heard, layer: providers } = scripted(scripts, offer === undefined ? {} : { offer })
-  const whole = { ...defaultSettings, routing: noRetries, ...settings }
+  const whole = { ...testSettings, routing: noRetries, ...settings }
   const layer = gateway(whole).pipe(
     Layer.provideMerge(Layer.mergeAll(providers, memory)),
     Layer.provideMerge(

@@ -12,12 +12,12 @@ import { emptyFacts } from "../../src/gateway/Order.ts"
 import { Privacy } from "../../src/gateway/Privacy.ts"
 import { type Script } from "../../src/providers/Scripted.ts"
 import { gateway, memory } from "../../src/Server.ts"
-import { defaultSettings } from "../../src/Settings.ts"
 import { noPrivacy } from "../../src/settings/PrivacySection.ts"
 import { CacheStore } from "../../src/store/CacheStore.ts"
 import { KeyRepo } from "../../src/store/KeyRepo.ts"
 import { Ledger } from "../../src/store/Ledger.ts"
 import { Limits } from "../../src/store/Limits.ts"
+import { testSettings } from "../support/testSettings.ts"
 import { keyWith, orderWith, requestWith } from "./orders.ts"
 import { ending, piece, saying, scripted, stop } from "./scripts.ts"
 
@@ -38,7 +38,7 @@ const guarded = (
       }
     }))
   )
-  const settings = { ...defaultSettings, privacy: { ...noPrivacy, ...rules } }
+  const settings = { ...testSettings, privacy: { ...noPrivacy, ...rules } }
   const layer = gateway(settings).pipe(
     Layer.provideMerge(Layer.mergeAll(providers, memory)),
     Layer.provideMerge(

@@ -14,12 +14,12 @@ import { Completion } from "../../src/gateway/Completion.ts"
 import { type SentKey } from "../../src/gateway/Idempotency.ts"
 import { type CacheControl, emptyFacts } from "../../src/gateway/Order.ts"
 import { gateway, memory } from "../../src/Server.ts"
-import { defaultSettings } from "../../src/Settings.ts"
 import { CacheStore } from "../../src/store/CacheStore.ts"
 import { KeyRepo } from "../../src/store/KeyRepo.ts"
 import { Ledger } from "../../src/store/Ledger.ts"
 import { Limits } from "../../src/store/Limits.ts"
 import { StoreError } from "../../src/store/StoreError.ts"
+import { testSettings } from "../support/testSettings.ts"
 import { keyWith, requestWith } from "./orders.ts"
 import { ending, piece, saying, scripted, stop } from "./scripts.ts"
 
@@ -53,11 +53,11 @@ const app = (cache: Partial<CacheStore["Service"]> = {}) => {
   const store = Layer.effect(
     CacheStore,
     Effect.map(CacheStore, (one) => ({ ...one, ...cache }))
-  ).pipe(Layer.provide(CacheStore.layerMemory(defaultSettings.cache)))
+  ).pipe(Layer.provide(CacheStore.layerMemory(testSettings.cache)))
   const script = { reply: saying("Hello"), events: [piece("Hello"), stop, ending()] }
   const { layer: providers } = scripted({ alpha: script, beta: { reply: saying("from beta") } })
   const alerts = Layer.succeed(BudgetAlerts, { note: (_, isRefused) => void notes.alerts.push(isRefused) })
-  const layer = gateway(defaultSettings).pipe(
+  const layer = gateway(testSettings).pipe(
     Layer.provideMerge(Layer.mergeAll(providers, memory, alerts)),
     Layer.provideMerge(Layer.mergeAll(KeyRepo.layerMemory, ledger, Limits.layerMemory, store, Ids.layerSequence))
   )
@@ -186,7 +186,7 @@ it.effect("what the client wants fresh, what is too old and what has another ten
     }
     const other = yield* asked(one, { key: { id: "key_other" } })
     assert.deepStrictEqual([other.cache, other.writes], ["miss", inTwo])
-    yield* TestClock.adjust(defaultSettings.cache.ttlSeconds * 1000)
+    yield* TestClock.adjust(testSettings.cache.ttlSeconds * 1000)
     const late = yield* asked(one)
     assert.deepStrictEqual([late.cache, late.writes], ["miss", inTwo])
     assert.deepStrictEqual((yield* asked(one)).writes, ["replay"])

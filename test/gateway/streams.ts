@@ -11,11 +11,12 @@ import { emptyFacts, type Patience } from "../../src/gateway/Order.ts"
 import { Providers } from "../../src/providers/Providers.ts"
 import { type Script, scriptedOffer, type ScriptedProvider } from "../../src/providers/Scripted.ts"
 import { gateway, memory } from "../../src/Server.ts"
-import { defaultSettings, type SettingsShape } from "../../src/Settings.ts"
+import { type SettingsShape } from "../../src/Settings.ts"
 import { CacheStore } from "../../src/store/CacheStore.ts"
 import { KeyRepo } from "../../src/store/KeyRepo.ts"
 import { Ledger } from "../../src/store/Ledger.ts"
 import { Limits } from "../../src/store/Limits.ts"
+import { testSettings } from "../support/testSettings.ts"
 import { keyWith, requestWith } from "./orders.ts"
 import { type Heard } from "./scripts.ts"
 
@@ -56,7 +57,7 @@ export const gatewayOn = (
       }
     ]
   })
-  const whole = { ...defaultSettings, routing: { ...defaultSettings.routing, retries: 0 }, ...settings }
+  const whole = { ...testSettings, routing: { ...testSettings.routing, retries: 0 }, ...settings }
   const layer = gateway(whole).pipe(
     Layer.provideMerge(Layer.mergeAll(Providers.layerScripted(providers), memory)),
     Layer.provideMerge(

@@ -7,6 +7,7 @@ import { type Script, scriptedOffer } from "../../src/providers/Scripted.ts"
 import { type SettingsShape } from "../../src/Settings.ts"
 import { TestApp } from "../support/TestApp.ts"
 import { open } from "../contract/client.ts"
+import { testSettings } from "../support/testSettings.ts"
 import { settle, until } from "../contract/clock.ts"
 import { ask, chunksOf, dataOf, delta, end, finish, helloReply } from "../contract/wire.ts"
 
@@ -15,7 +16,7 @@ const appOf = (script: Script | ReadonlyArray<Script>, settings: Partial<Setting
   const layer = TestApp.layer({
     settings: {
       // A second answer could come from the prompt cache as well: it stays out of the way.
-      cache: { enabled: false, ttlSeconds: 1, scope: "key", maxEntries: 1 },
+      cache: { ...testSettings.cache, enabled: false },
       routing: { defaultSort: "price", retries: 0, hedgeAfterMs: null, continueStreams: false, modelsFallback: [] },
       ...settings
     },

@@ -16,11 +16,12 @@ import { type ScriptedProvider } from "../../src/providers/Scripted.ts"
 import { Providers } from "../../src/providers/Providers.ts"
 import { Transport } from "../../src/providers/Transport.ts"
 import { gateway, memory, routes, signIn, signInMemory } from "../../src/Server.ts"
-import { defaultSettings, type SettingsShape } from "../../src/Settings.ts"
+import { type SettingsShape } from "../../src/Settings.ts"
 import { CacheStore } from "../../src/store/CacheStore.ts"
 import { KeyRepo } from "../../src/store/KeyRepo.ts"
 import { Ledger } from "../../src/store/Ledger.ts"
 import { Limits } from "../../src/store/Limits.ts"
+import { testSettings } from "./testSettings.ts"
 
 export interface TestAppOptions {
   /** Scripted providers; without them the settings' own providers serve (the mock, unless overridden). */
@@ -63,7 +64,7 @@ export class TestApp extends Context.Service<
   }
 >()("tollgate/test/TestApp") {
   static readonly layer = (options: TestAppOptions = {}) => {
-    const settings: SettingsShape = { ...defaultSettings, ...options.settings }
+    const settings: SettingsShape = { ...testSettings, ...options.settings }
     const providers =
       options.providers === undefined
         ? Providers.layer(settings.providers).pipe(Layer.provide(Transport.layer))

@@ -1,0 +1,4 @@
+/** The defaults of most tests: those of the gateway, but that the prompt cache is used for every request. */
+import { defaultSettings, type SettingsShape } from "../../src/Settings.ts"
+
+export const testSettings: SettingsShape = { ...defaultSettings, cache: { ...defaultSettings.cache, when: "always" } }
