@@ -119,8 +119,9 @@ export const layer = Layer.unwrap(
   Effect.gen(function* () {
     const settings = yield* Settings
     const admin = yield* adminKey(settings)
+    const stores = database(settings)
     return Workers.keepsWorkers(settings)
       ? Workers.layer(settings)
-      : Layer.provide(serving(settings, admin), Layer.mergeAll(database(settings), shared(settings)))
+      : Layer.provide(serving(settings, admin), Layer.mergeAll(stores, Layer.provide(shared(settings), stores)))
   })
 )

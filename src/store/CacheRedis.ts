@@ -1,11 +1,12 @@
 /**
  * The prompt cache in Redis: one string a key under `tollgate:cache:`, expired by Redis' own clock, so that every `nowMs` is
- * ignored. How many entries there are is counted by a bounded walk through the key space: exact while that is small, an
+ * ignored. Entries are sealed; one that does not open is none. How many entries there are is counted by a bounded walk through the key space: exact while that is small, an
  * extrapolation from the part walked beyond it. `DBSIZE` alone would count what others keep in the same database.
  */
 import { Effect, Option } from "effect"
 import { Redis } from "effect/persistence"
 import { cachedBytes, maxEntryBytes } from "./CacheBounds.ts"
+import { makeCacheSeal } from "./CacheSeal.ts"
 import { makeFlightsRedis } from "./FlightsRedis.ts"
 import { StoreError } from "./StoreError.ts"
 
@@ -17,6 +18,7 @@ const keysAStep = 1_000
 export const makeCacheRedis = Effect.gen(function* () {
   const redis = yield* Redis.Redis
   const flights = makeFlightsRedis(redis, prefix)
+  const seal = yield* makeCacheSeal
 
   const size = Effect.gen(function* () {
     let cursor = "0"
@@ -40,22 +42,24 @@ export const makeCacheRedis = Effect.gen(function* () {
 
   return {
     get: (key: string): Effect.Effect<Option.Option<string>, StoreError> =>
-      redis
-        .send<string | null>("GET", prefix + key)
-        .pipe(Effect.mapBoth({ onFailure: unavailable, onSuccess: Option.fromNullOr })),
+      redis.send<string | null>("GET", prefix + key).pipe(
+        Effect.mapBoth({ onFailure: unavailable, onSuccess: Option.fromNullOr }),
+        Effect.flatMap((sealed) => seal.open(key, sealed))
+      ),
 
     peek: () => undefined,
 
     join: (key: string, _nowMs: number, longestMs: number): Effect.Effect<Option.Option<string>, StoreError> =>
-      Effect.mapError(flights.join(key, longestMs), unavailable),
+      Effect.flatMap(Effect.mapError(flights.join(key, longestMs), unavailable), (sealed) => seal.open(key, sealed)),
 
     leave: flights.leave,
 
     set: (key: string, value: string, ttlMs: number): Effect.Effect<void, StoreError> =>
-      (ttlMs <= 0 || cachedBytes(key, value) > maxEntryBytes
-        ? redis.send("DEL", prefix + key)
-        : flights.set(key, value, Math.ceil(ttlMs))
-      ).pipe(Effect.mapError(unavailable), Effect.asVoid),
+      ttlMs <= 0 || cachedBytes(key, value) > maxEntryBytes
+        ? Effect.asVoid(Effect.mapError(redis.send("DEL", prefix + key), unavailable))
+        : Effect.flatMap(seal.close(key, value), (sealed) =>
+            Effect.asVoid(Effect.mapError(flights.set(key, sealed, Math.ceil(ttlMs)), unavailable))
+          ),
 
     size: size.pipe(Effect.mapError(unavailable)),
 

@@ -41,6 +41,6 @@ export class CacheStore extends Context.Service<
       }
     })
 
-  /** Entries that all processes share, bounded by their time to live and by Redis' own `maxmemory` policy. */
+  /** Entries that all processes share, sealed with a key of their vault, bounded by their time to live and by Redis' own `maxmemory` policy. */
   static readonly layerRedis = Layer.effect(CacheStore, makeCacheRedis)
 }

@@ -5,6 +5,7 @@ import { inject } from "vitest"
 import { Cache } from "../../src/gateway/Cache.ts"
 import { CacheStore } from "../../src/store/CacheStore.ts"
 import { RedisConnection } from "../../src/store/RedisConnection.ts"
+import { sharedVault } from "../support/SharedVault.ts"
 import { orderWith, requestWith } from "./orders.ts"
 import { saying } from "./scripts.ts"
 
@@ -13,7 +14,7 @@ const process = Effect.map(
     Layer.fresh(
       Cache.layer({ enabled: true, when: "always", ttlSeconds: 300, scope: "key" }).pipe(
         Layer.provideMerge(CacheStore.layerRedis),
-        Layer.provide(RedisConnection.layer({ url: Redacted.make(inject("redisUrl")) }))
+        Layer.provide(Layer.merge(RedisConnection.layer({ url: Redacted.make(inject("redisUrl")) }), sharedVault))
       )
     )
   ),

@@ -4,11 +4,16 @@ import { Redis } from "effect/persistence"
 import { inject } from "vitest"
 import { CacheStore } from "../../src/store/CacheStore.ts"
 import { RedisConnection } from "../../src/store/RedisConnection.ts"
+import { Vault } from "../../src/store/Vault.ts"
 import { spawnRedis } from "../support/Redis.ts"
+import { sharedVault } from "../support/SharedVault.ts"
 import { cacheStoreSuite, newCacheKey } from "./cacheStoreSuite.ts"
 
-const storeOn = (url: string) =>
-  CacheStore.layerRedis.pipe(Layer.provideMerge(RedisConnection.layer({ url: Redacted.make(url) })))
+const storeOn = (url: string, vault = sharedVault) =>
+  CacheStore.layerRedis.pipe(
+    Layer.provide(vault),
+    Layer.provideMerge(RedisConnection.layer({ url: Redacted.make(url) }))
+  )
 
 describe("CacheStore.layerRedis", () => {
   cacheStoreSuite(storeOn(inject("redisUrl")))
@@ -27,6 +32,47 @@ describe("CacheStore.layerRedis", () => {
         yield* redis.send("PEXPIREAT", `tollgate:cache:${key}`, "1")
         assert.deepStrictEqual(yield* cache.get(key, 0), Option.none())
       })
+    )
+
+    it.effect(
+      "keeps no word of an answer readable, and opens an entry under its own name and by its own vault only",
+      () =>
+        Effect.gen(function* () {
+          const cache = yield* CacheStore
+          const redis = yield* Redis.Redis
+          const [key, other] = [newCacheKey(), newCacheKey()]
+          const answer = JSON.stringify({ content: "Marmalade sandwiches, every Thursday. ".repeat(50) })
+          yield* cache.set(key, answer, 60_000, 0)
+          assert.deepStrictEqual(yield* cache.get(key, 0), Option.some(answer))
+          const kept = (yield* redis.send<string | null>("GET", `tollgate:cache:${key}`)) ?? ""
+          const words = [answer, Buffer.from(answer).toString("base64"), Buffer.from(answer).toString("base64url")]
+          for (const word of [...words.map((text) => text.slice(9, 40)), "Marmalade", "Thursday", "content"]) {
+            for (const read of [
+              kept,
+              ...kept.split(".").map((part) => Buffer.from(part, "base64").toString("latin1"))
+            ]) {
+              assert.notInclude(read, word)
+            }
+          }
+          yield* cache.set(key, answer, 60_000, 0)
+          assert.notStrictEqual(yield* redis.send("GET", `tollgate:cache:${key}`), kept, "the same answer, sealed anew")
+
+          // Under another name, altered, cut, or in the clear as an older version wrote it: a miss.
+          const [nonce = "", data = "", tag = ""] = kept.split(".")
+          const altered = (data.startsWith("A") ? "B" : "A") + data.slice(1)
+          const forgeries = [`${nonce}.${altered}.${tag}`, `${nonce}.${data}`, `${nonce}.${data}.AAAA`, answer, "", "."]
+          yield* redis.send("SET", `tollgate:cache:${other}`, kept)
+          assert.deepStrictEqual(yield* cache.get(other, 0), Option.none())
+          for (const forged of forgeries) {
+            yield* redis.send("SET", `tollgate:cache:${key}`, forged)
+            assert.deepStrictEqual(yield* cache.get(key, 0), Option.none(), forged.slice(0, 40))
+            assert.deepStrictEqual(yield* cache.join(key, 0, 1_000), Option.none())
+          }
+          yield* cache.set(key, answer, 60_000, 0)
+          const stranger = yield* Layer.build(Layer.fresh(storeOn(inject("redisUrl"), Vault.layerMemory)))
+          assert.deepStrictEqual(yield* Context.get(stranger, CacheStore).get(key, 0), Option.none())
+          assert.deepStrictEqual(yield* cache.join(key, 0, 1_000), Option.some(answer))
+        })
     )
 
     it.effect("turns what Redis refuses into a StoreError of the cache", () =>

@@ -7,6 +7,7 @@ import { RedisConnection } from "../../src/store/RedisConnection.ts"
 import { RedisOffline } from "../../src/store/RedisOffline.ts"
 import { type StoreError } from "../../src/store/StoreError.ts"
 import { spawnRedis } from "../support/Redis.ts"
+import { sharedVault } from "../support/SharedVault.ts"
 import { leaseOf, newKeyId, requestOf, roomy } from "./limitsSuite.ts"
 
 /** A Redis that ends with the test, paused or not. */
@@ -21,7 +22,9 @@ const connectionTo = (url: string) =>
   RedisConnection.layer({ url: Redacted.make(url) }).pipe(Layer.provide(Logger.layer([])))
 
 const storesOn = (url: string) =>
-  Layer.mergeAll(Limits.layerRedis, CacheStore.layerRedis).pipe(Layer.provideMerge(connectionTo(url)))
+  Layer.mergeAll(Limits.layerRedis, CacheStore.layerRedis).pipe(
+    Layer.provideMerge(Layer.merge(connectionTo(url), sharedVault))
+  )
 
 const untilItWorks = Effect.retry(Schedule.spaced("20 millis"))
 
