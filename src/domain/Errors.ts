@@ -96,6 +96,17 @@ export class ProviderUnavailable extends Data.TaggedClass("ProviderUnavailable")
   readonly attempts: ReadonlyArray<Attempt>
   readonly retryAfterMs: number | null
 }> {}
+/** The provider's own limit, and nobody else could answer. `retryAfterMs`: as it asked for; null: it did not say. */
+export class ProviderRateLimited extends Data.TaggedClass("ProviderRateLimited")<{
+  readonly provider: string
+  readonly attempts: ReadonlyArray<Attempt>
+  readonly retryAfterMs: number | null
+}> {}
+/** Every provider that was tried says that it does not know the model. */
+export class ProviderLacksModel extends Data.TaggedClass("ProviderLacksModel")<{
+  readonly model: string
+  readonly attempts: ReadonlyArray<Attempt>
+}> {}
 export class DependencyUnavailable extends Data.TaggedClass("DependencyUnavailable")<{
   readonly dependency: "database" | "limit_store" | "cache" | "identity_provider"
 }> {}
@@ -164,6 +175,8 @@ export type Reason =
   | ProvidersFailed
   | ProvidersTimedOut
   | ProviderUnavailable
+  | ProviderRateLimited
+  | ProviderLacksModel
   | DependencyUnavailable
   | SignInRefused
   | UserSuspended

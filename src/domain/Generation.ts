@@ -10,6 +10,8 @@ export const generationErrors = [
   "provider_error",
   "provider_timeout",
   "provider_unavailable",
+  "provider_rate_limited",
+  "model_not_found",
   "invalid_request",
   "context_length_exceeded",
   "dependency_unavailable",

@@ -138,6 +138,10 @@ export const errorTypeOf = (error: GatewayError): GenerationError => {
       return "provider_timeout"
     case "ProviderUnavailable":
       return "provider_unavailable"
+    case "ProviderRateLimited":
+      return "provider_rate_limited"
+    case "ProviderLacksModel":
+      return "model_not_found"
     case "InvalidRequest":
       return "invalid_request"
     case "ContextLengthExceeded":

@@ -9,6 +9,8 @@ import {
   gatewayError,
   type GatewayError,
   InvalidRequest,
+  ProviderLacksModel,
+  ProviderRateLimited,
   ProvidersFailed,
   ProvidersTimedOut,
   ProviderUnavailable
@@ -73,8 +75,10 @@ export const requestFault = (failure: Failure, order: Order<unknown>): GatewayEr
   )
 }
 
-/** What the client hears when no candidate is left. */
-export const exhausted = (attempts: ReadonlyArray<Attempt>, sole: boolean, last: Failure | null): GatewayError => {
+const HTTP_NOT_FOUND = 404
+
+/** What the client hears when no candidate is left. A cause that all attempts share is told as such. */
+export const exhausted = ({ attempts, model }: Order<unknown>, sole: boolean, last: Failure | null): GatewayError => {
   const retryAfterMs = last?.retryAfterMs ?? null
   if (last instanceof ProviderError && last.reason._tag === "Unsupported") {
     return gatewayError(
@@ -89,6 +93,13 @@ export const exhausted = (attempts: ReadonlyArray<Attempt>, sole: boolean, last:
   const called = attempts.filter((attempt) => attempt.status !== "skipped")
   if (called.length > 0 && called.every((attempt) => attempt.status === "timeout"))
     return gatewayError(new ProvidersTimedOut({ attempts }))
+  const isShared = (errorType: string, httpStatus?: number) =>
+    called.length > 0 &&
+    called.every((one) => one.errorType === errorType && (httpStatus === undefined || one.httpStatus === httpStatus))
+  if (last instanceof ProviderError && isShared("rate_limited"))
+    return gatewayError(new ProviderRateLimited({ provider: last.provider, attempts, retryAfterMs }))
+  if (isShared("rejected", HTTP_NOT_FOUND)) return gatewayError(new ProviderLacksModel({ model, attempts }))
+  if (isShared("credentials_refused")) return gatewayError(new ProvidersFailed({ attempts, retryAfterMs: null }))
   if (sole || called.length === 0) return gatewayError(new ProviderUnavailable({ attempts, retryAfterMs }))
   return gatewayError(new ProvidersFailed({ attempts, retryAfterMs }))
 }

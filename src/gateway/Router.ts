@@ -100,7 +100,7 @@ export class Router extends Context.Service<
             tried.add(candidate)
             const isLast = candidates.slice(at + 1).every((other) => tried.has(other))
             for (let tries = 0; ; tries++) {
-              if (order.account.left) return yield* exhausted(order.attempts, sole, last)
+              if (order.account.left) return yield* exhausted(order, sole, last)
               const rival = hedge === undefined || tries > 0 ? undefined : rivalOf(candidate, candidates, tried)
               const own = attempt(order, candidate, call(provider, candidate, isLast))
               const called =
@@ -137,13 +137,13 @@ export class Router extends Context.Service<
               const pauseMs = mayRetry ? retryPause(last, tries, longestMs) : null
               if (pauseMs === null) {
                 // Nobody waits for an answer that the next provider could give.
-                if (longestMs <= 0) return yield* exhausted(order.attempts, sole, last)
+                if (longestMs <= 0) return yield* exhausted(order, sole, last)
                 break
               }
               yield* Effect.sleep(Duration.millis(pauseMs))
             }
           }
-          return yield* exhausted(order.attempts, sole, last)
+          return yield* exhausted(order, sole, last)
         })
 
         const stream = Effect.fnUntraced(function* (order: Order<ChatRequest>) {

@@ -4,10 +4,10 @@
  */
 import { type ValidationError } from "../api/Failure.ts"
 import { type Reason } from "../domain/Errors.ts"
-import { type Attempt } from "../domain/Generation.ts"
 import { usdFromNano } from "../domain/Money.ts"
 import { bodyWireOf } from "./BodyErrors.ts"
 import { rateLimitedWire } from "./RateLimitErrors.ts"
+import { providerWireOf } from "./ProviderErrors.ts"
 import { signInWireOf } from "./SignInErrors.ts"
 
 export interface Wire {
@@ -25,17 +25,6 @@ export interface Wire {
 }
 
 export const plural = (count: number, word: string): string => `${count} ${word}${count === 1 ? "" : "s"}`
-
-const attemptDetails = (attempts: ReadonlyArray<Attempt>) => ({
-  attempts: attempts.map(({ errorType, httpStatus, latencyMs, model, provider, status }) => ({
-    provider,
-    model,
-    status,
-    error_type: errorType,
-    http_status: httpStatus,
-    latency_ms: latencyMs
-  }))
-})
 
 const usedOtherwise =
   "This Idempotency-Key was used with another body, or under another secret of this API key. Use a new one."
@@ -224,34 +213,11 @@ export const wireOf = (reason: Reason): Wire => {
     case "BodyTooSlow":
       return bodyWireOf(reason)
     case "ProvidersFailed":
-      return {
-        status: 502,
-        type: "provider_error",
-        code: "provider_error",
-        message: `No provider answered: ${plural(reason.attempts.length, "attempt")} failed; details.attempts says how.`,
-        retryable: true,
-        retryAfterMs: reason.retryAfterMs,
-        details: attemptDetails(reason.attempts)
-      }
     case "ProvidersTimedOut":
-      return {
-        status: 504,
-        type: "provider_timeout",
-        code: "provider_timeout",
-        message: `No provider answered in time: ${plural(reason.attempts.length, "attempt")} timed out.`,
-        retryable: true,
-        details: attemptDetails(reason.attempts)
-      }
     case "ProviderUnavailable":
-      return {
-        status: 503,
-        type: "provider_unavailable",
-        code: "provider_unavailable",
-        message: "No provider that this request allows is available now.",
-        retryable: true,
-        retryAfterMs: reason.retryAfterMs,
-        details: attemptDetails(reason.attempts)
-      }
+    case "ProviderRateLimited":
+    case "ProviderLacksModel":
+      return providerWireOf(reason)
     case "DependencyUnavailable":
       return {
         status: 503,

@@ -158,7 +158,7 @@ it.effect("502: every provider failed, and how", () =>
       body: envelope({
         type: "provider_error",
         code: "provider_error",
-        message: "No provider answered: 2 attempts failed; details.attempts says how.",
+        message: "No provider answered: alpha answered 500; beta cannot be reached.",
         retryable: true,
         details: { attempts: [attempt("alpha", "server_error", 500), attempt("beta", "unreachable", null)] }
       })
@@ -182,8 +182,54 @@ it.effect("502, not 401: a provider refuses our own credentials", () =>
   )
 )
 
+it.effect.each<readonly [string, Script, Script, object]>([
+  [
+    "429: the providers' own limit, and how long it is asked to wait",
+    fails(new Throttled({ status: 429, retryAfterMs: 5_000 })),
+    fails(new Throttled({ status: 429, retryAfterMs: 61_000 })),
+    {
+      status: 429,
+      headers: { ...headers, "retry-after": "61", "x-should-retry": "false" },
+      type: "provider_rate_limited",
+      retryable: true,
+      message: "beta is rate limited and asks for 61 seconds. This is the provider's limit, not that of your key."
+    }
+  ],
+  [
+    "404: no provider knows the model that it is said to offer",
+    fails(new Rejected({ status: 404, message: "no", param: null, code: null, contextLength: false })),
+    fails(new Rejected({ status: 404, message: "no", param: null, code: null, contextLength: false })),
+    {
+      status: 404,
+      headers,
+      type: "model_not_found",
+      retryable: false,
+      message:
+        "The model 'test/small' is not to be had: alpha does not know the model 'test/small'; beta does not know the model 'test/small'."
+    }
+  ],
+  [
+    "502, and not to be tried again: each provider refuses our own key",
+    fails(new CredentialsRefused({ status: 401 })),
+    fails(new CredentialsRefused({ status: 402 })),
+    {
+      status: 502,
+      headers: { ...headers, "x-should-retry": "false" },
+      type: "provider_error",
+      retryable: false,
+      message: "No provider answered: alpha refused our key; beta says that our account cannot pay."
+    }
+  ]
+])("%s", ([, alpha, beta, expected]) =>
+  Effect.gen(function* () {
+    const { body, headers, status } = yield* asked()
+    const { message, retryable, type } = JSON.parse(body).error
+    assert.deepStrictEqual({ status, headers, type, retryable, message }, expected)
+  }).pipe(Effect.provide(pair(alpha, beta).layer))
+)
+
 it.effect("503: allow_fallbacks false and the first provider is down; Retry-After as the provider said", () => {
-  const { calls, layer } = pair(fails(new Throttled({ status: 429, retryAfterMs: 7_200 })), { reply: helloReply })
+  const { calls, layer } = pair(fails(new ServerFault({ status: 503, retryAfterMs: 7_200 })), { reply: helloReply })
   return Effect.gen(function* () {
     assert.deepStrictEqual(yield* asked({ provider: { allow_fallbacks: false } }), {
       status: 503,
@@ -191,10 +237,10 @@ it.effect("503: allow_fallbacks false and the first provider is down; Retry-Afte
       body: envelope({
         type: "provider_unavailable",
         code: "provider_unavailable",
-        message: "No provider that this request allows is available now.",
+        message: "No provider that this request allows is available now: alpha answered 503.",
         retryable: true,
         retryAfter: 8,
-        details: { attempts: [attempt("alpha", "rate_limited", 429)] }
+        details: { attempts: [attempt("alpha", "server_error", 503)] }
       })
     })
     assert.deepStrictEqual(calls, ["alpha"])
@@ -209,7 +255,7 @@ it.effect("504: every provider ran into a time limit", () =>
       body: envelope({
         type: "provider_timeout",
         code: "provider_timeout",
-        message: "No provider answered in time: 2 attempts timed out.",
+        message: "No provider answered in time: alpha did not answer in time; beta did not answer in time.",
         retryable: true,
         details: {
           attempts: [attempt("alpha", "timeout", null, "timeout"), attempt("beta", "timeout", null, "timeout")]

@@ -119,7 +119,7 @@ it.effect("no client waits longer than ten seconds for a provider's patience", (
   const { heard, layer } = routerOn({ alpha: fails(new Throttled({ status: 429, retryAfterMs: 10_001 })) })
   return Effect.gen(function* () {
     const reason = reasonOf(yield* routed(sole))
-    assert.deepInclude(reason, { _tag: "ProviderUnavailable", retryAfterMs: 10_001 })
+    assert.deepInclude(reason, { _tag: "ProviderRateLimited", retryAfterMs: 10_001 })
     assert.deepStrictEqual(heard.calls, ["alpha"])
   }).pipe(Effect.provide(layer))
 })

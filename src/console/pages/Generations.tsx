@@ -30,6 +30,7 @@ const errorTypes = [
   ["provider_error", "failed: provider error"],
   ["provider_timeout", "failed: provider timeout"],
   ["provider_unavailable", "failed: provider unavailable"],
+  ["provider_rate_limited", "failed: provider rate limited"],
   ["invalid_request", "failed: invalid request"]
 ] as const
 
