@@ -1,6 +1,14 @@
-/** The chaos run: by itself, because it takes minutes and both cores. */
+/** The chaos run: by itself, one scenario after the other, because each takes both cores. */
 import { defineConfig } from "vitest/config"
 
 export default defineConfig({
-  test: { include: ["test/chaos/*.chaos.ts"], pool: "forks", testTimeout: 900_000, teardownTimeout: 10_000 }
+  test: {
+    include: ["test/chaos/*.chaos.ts"],
+    pool: "forks",
+    fileParallelism: false,
+    // Each scenario prints its line by itself.
+    disableConsoleIntercept: true,
+    testTimeout: 900_000,
+    teardownTimeout: 10_000
+  }
 })

@@ -26,6 +26,8 @@ export interface Told {
 }
 
 export interface Notes {
+  /** How many calls were made; each has its number in its prompt. */
+  calls: number
   readonly told: Array<Told>
   /** Answers by status; 0: the connection broke. */
   readonly statuses: Map<number, number>
@@ -38,6 +40,7 @@ export interface Notes {
 }
 
 export const emptyNotes = (): Notes => ({
+  calls: 0,
   told: [],
   statuses: new Map(),
   granted: new Map(),
@@ -57,7 +60,7 @@ export const client = Effect.fnUntraced(function* (options: {
   readonly isOver: () => boolean
 }) {
   const { gateways, isOver, key, notes, sinceMs, thinkMs } = options
-  for (let round = 0; !isOver(); round++) {
+  while (!isOver()) {
     yield* Effect.sleep(yield* Random.nextIntBetween(thinkMs / 2, thinkMs))
     const up = gateways()
     const gateway = up[yield* Random.nextIntBetween(0, up.length)]
@@ -66,7 +69,7 @@ export const client = Effect.fnUntraced(function* (options: {
     const body = {
       model: key.model,
       max_tokens: COMPLETION_TOKENS,
-      messages: [{ role: "user", content: `${promptMarker} ${key.id} ${round} ${yield* Random.next}` }],
+      messages: [{ role: "user", content: `${promptMarker} ${key.id} call ${++notes.calls}` }],
       metadata: { mock: { latency_ms: 20, tokens_per_second: 200 } }
     }
     const sentMs = sinceMs()
@@ -108,7 +111,7 @@ const ask = Effect.fnUntraced(function* (gateway: Gateway, key: TestKey, body: B
     return { status: answered.status, tokens: 0 }
   }
   const generationId = String(answered.headers["x-generation-id"])
-  const usage = streamed ? usageOf(answered.text) : (JSON.parse(answered.text) as Usage).usage
+  const usage = usageOf(answered.text, streamed)
   if (usage === null) notes.wrong.push(`a stream without an end: ${answered.text.slice(-200)}`)
   else notes.told.push({ generationId, keyId: key.id, billedUsd: usage.estimated_cost_usd })
   return { status: 200, tokens: usage?.total_tokens ?? 0 }
@@ -118,11 +121,46 @@ interface Usage {
   readonly usage: { readonly estimated_cost_usd: number; readonly total_tokens: number }
 }
 
-const usageOf = (text: string): Usage["usage"] | null => {
+/** What a whole answer says of its usage; null: it is not whole. */
+export const usageOf = (text: string, isStream: boolean): Usage["usage"] | null => {
+  if (!isStream) return (JSON.parse(text) as Usage).usage
   if (!text.endsWith("data: [DONE]\n\n")) return null
   const line = text.split("\n").findLast((line) => line.startsWith("data: {") && line.includes(`"choices":[]`))
   return line === undefined ? null : (JSON.parse(line.slice(6)) as Usage).usage
 }
+
+/** Begins a stream of so many tokens, one every `everyMs`. */
+export const beginStream = Effect.fnUntraced(function* (options: {
+  readonly gateway: Gateway
+  readonly key: TestKey
+  readonly notes: Notes
+  readonly tokens: number
+  readonly everyMs: number
+}) {
+  const { everyMs, gateway, key, notes, tokens } = options
+  const content = `${promptMarker} ${key.id} call ${++notes.calls} every ${everyMs} ms`
+  const stream = yield* gateway.stream("/v1/chat/completions", {
+    key: key.key,
+    body: { model: key.model, max_tokens: tokens, stream: true, messages: [{ role: "user", content }] },
+    limitMs: STREAM_LIMIT_MS
+  })
+  const generationId = String(stream.headers["x-generation-id"])
+  return {
+    generationId,
+    status: stream.status,
+    begun: Effect.promise(() => stream.until(`"content":" a"`)),
+    /** Its end, as the client was told it; dies when it is not whole. */
+    whole: Effect.promise(async () => {
+      const text = await stream.ended
+      const usage = usageOf(text, true)
+      if (usage === null) throw new Error(`a stream without an end: ${text.slice(-300)}`)
+      notes.told.push({ generationId, keyId: key.id, billedUsd: usage.estimated_cost_usd })
+    })
+  }
+})
+
+/** Far beyond what a stream of the scenarios takes. */
+const STREAM_LIMIT_MS = 600_000
 
 /** A stream whose client goes away after its first words. */
 const leave = Effect.fnUntraced(function* (gateway: Gateway, key: TestKey, body: Body) {

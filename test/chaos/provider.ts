@@ -2,6 +2,8 @@
  * A provider that notes when it works for whom: from a call's arrival to the last thing that it writes. A gateway holds a slot of the
  * key's concurrency for longer than that at both ends, so slots that are kept to never overlap here more than they may. A call that
  * is broken off says nothing: nobody knows for how long the gateway was on it.
+ *
+ * It also counts the tokens that it wrote for each call. The prompt says `call 17`, and, where it shall be slow, `every 500 ms`.
  */
 import { createServer } from "node:http"
 import { type AddressInfo } from "node:net"
@@ -16,16 +18,37 @@ interface Span {
   readonly toMs: number
 }
 
+/** A call, as it counted it. */
+export interface Produced {
+  readonly keyId: string
+  /** How often this call arrived. */
+  times: number
+  tokens: number
+}
+
 export interface WatchingProvider {
   readonly url: string
+  /** By the number of the call. */
+  readonly produced: ReadonlyMap<number, Produced>
   /** By the key whose id is in the prompt: how many calls it had at once at most. */
   readonly mostAtOnce: () => ReadonlyMap<string, number>
   readonly stop: () => Promise<void>
 }
 
-const usage = { prompt_tokens: PROMPT_TOKENS, completion_tokens: COMPLETION_TOKENS }
+interface Asked {
+  readonly stream?: boolean
+  readonly max_tokens?: number
+  readonly max_completion_tokens?: number
+}
 
-export const startProvider = async (): Promise<WatchingProvider> => {
+const numberIn = (text: string, pattern: RegExp): number | null => {
+  const found = pattern.exec(text)?.[1]
+  return found === undefined ? null : Number(found)
+}
+
+/** With `namesCalls` it reports the number of the call as the length of its prompt: so a generation says which call it was. */
+export const startProvider = async ({ namesCalls }: { readonly namesCalls: boolean }): Promise<WatchingProvider> => {
+  const produced = new Map<number, Produced>()
   const spans = new Map<string, Array<Span>>()
   const server = createServer((request, response) => {
     const fromMs = performance.now()
@@ -34,7 +57,14 @@ export const startProvider = async (): Promise<WatchingProvider> => {
     request.on("data", (chunk: string) => (text += chunk))
     request.on("end", () => {
       const keyId = /key_[0-9a-f]+/.exec(text)?.[0] ?? ""
-      const isStream = (JSON.parse(text) as { readonly stream?: boolean }).stream === true
+      const asked = JSON.parse(text) as Asked
+      const isStream = asked.stream === true
+      const tokens = asked.max_completion_tokens ?? asked.max_tokens ?? COMPLETION_TOKENS
+      const number = numberIn(text, /call (\d+)/) ?? 0
+      const call = produced.get(number) ?? { keyId, times: 0, tokens: 0 }
+      produced.set(number, call)
+      call.times++
+      const usage = { prompt_tokens: namesCalls ? number : PROMPT_TOKENS, completion_tokens: tokens }
       const done = (last: string): void => {
         const theirs = spans.get(keyId) ?? []
         spans.set(keyId, theirs)
@@ -43,22 +73,29 @@ export const startProvider = async (): Promise<WatchingProvider> => {
       }
       let written = 0
       response.setHeader("content-type", isStream ? "text/event-stream" : "application/json")
-      const timer = setInterval(() => {
-        if (written++ === COMPLETION_TOKENS) {
-          clearInterval(timer)
-          done(
-            isStream
-              ? sse(chunkBody({}, "stop")) + sse(usageChunkBody(usage)) + DONE
-              : JSON.stringify(chatBody({ content: " a".repeat(COMPLETION_TOKENS), usage }))
-          )
-        } else if (isStream) response.write(sse(chunkBody({ content: " a" })))
-      }, CHUNK_EVERY_MS)
+      const timer = setInterval(
+        () => {
+          if (written++ === tokens) {
+            clearInterval(timer)
+            done(
+              isStream
+                ? sse(chunkBody({}, "stop")) + sse(usageChunkBody(usage)) + DONE
+                : JSON.stringify(chatBody({ content: " a".repeat(tokens), usage }))
+            )
+          } else {
+            call.tokens++
+            if (isStream) response.write(sse(chunkBody({ content: " a" })))
+          }
+        },
+        numberIn(text, /every (\d+) ms/) ?? CHUNK_EVERY_MS
+      )
       response.on("close", () => clearInterval(timer))
     })
   })
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
+    produced,
     mostAtOnce: () => new Map([...spans].map(([keyId, theirs]) => [keyId, mostOf(theirs)])),
     stop: () =>
       new Promise((resolve) => {

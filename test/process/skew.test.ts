@@ -3,17 +3,13 @@ import { assert, it, vi } from "@effect/vitest"
 import { Effect } from "effect"
 import { inject } from "vitest"
 import { type Gateway, promptMarker, startGateway } from "../support/Gateway.ts"
+import { skewedBy } from "../support/skewedBy.ts"
 import { postgresEnv } from "./servers.ts"
 
 /** Starts processes, on a machine that may be busy. */
 vi.setConfig({ testTimeout: 120_000 })
 
 const MINUTE_MS = 60_000
-
-/** Sets a process's clock off by so much. */
-const skewedBy = (ms: number) => ({
-  NODE_OPTIONS: `--import="data:text/javascript,const%20now=Date.now;Date.now=()=>now()+(${ms})"`
-})
 
 interface Record {
   readonly created_at: string

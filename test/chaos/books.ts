@@ -1,0 +1,154 @@
+/**
+ * What must be true of the books whatever happened: counters and the sums of days are the sums of their entries, no cap is passed at
+ * any look, no generation and no call is there twice, no call of a key with a cap is missing, what a client was told is what its
+ * generation says, a generation that its provider reported has the tokens that the provider wrote, and in the end nothing is
+ * reserved and no slot of a limit is taken.
+ */
+import { PgClient } from "@effect/sql-pg"
+import { assert } from "@effect/vitest"
+import { Console, Effect, Layer, Redacted } from "effect"
+import { Redis } from "effect/persistence"
+import { RedisConnection } from "../../src/store/RedisConnection.ts"
+import { Audit } from "../store/LedgerAudit.ts"
+import { eventually } from "../support/Gateway.ts"
+import { type TestKey } from "./clients.ts"
+import { NANO, type World } from "./world.ts"
+
+/** A slot of a process that died is free after 15 s. */
+const SLOTS_FREE_LIMIT_MS = 25_000
+
+interface Row {
+  readonly id: string
+  readonly key_id: string
+  readonly billed_nano: number
+  readonly prompt_tokens: number
+  readonly completion_tokens: number
+  readonly usage_source: string
+}
+
+/** Where a counter is not the sum of its entries. True at any instant, also under load. */
+export const differencesOf = ({ sql }: World) =>
+  Effect.flatMap(Audit, ({ differences }) => differences).pipe(
+    Effect.provide(Audit.layer.pipe(Layer.provide(Layer.succeed(PgClient.PgClient, sql))))
+  )
+
+/** Looks at all balances, five times a second, until it is interrupted. `over`: caps that were passed. */
+export const watchCaps = Effect.fnUntraced(function* ({ keys, sql }: World) {
+  const seen = { looks: 0, over: new Array<string>() }
+  yield* Effect.forkScoped(
+    sql<{ readonly key_id: string; readonly spent_nano: number; readonly reserved_nano: number }>`
+      SELECT key_id, spent_nano, reserved_nano FROM budget_counters`.pipe(
+      Effect.map((balances) => {
+        seen.looks++
+        for (const { key_id: id, reserved_nano: reserved, spent_nano: spent } of balances) {
+          const cap = keys.find((key) => key.id === id)?.capUsd ?? null
+          if (cap !== null && spent + reserved > Math.round(cap * NANO)) seen.over.push(`${id}: ${spent} + ${reserved}`)
+        }
+      }),
+      Effect.ignore,
+      Effect.andThen(Effect.sleep("200 millis")),
+      Effect.forever
+    )
+  )
+  return seen
+})
+
+const generationsOf = ({ sql }: World) => sql<Row>`
+  SELECT id, key_id, billed_nano, prompt_tokens, completion_tokens, usage_source FROM generations
+  UNION ALL
+  SELECT id, key_id, billed_nano, prompt_tokens, completion_tokens, usage_source FROM generations_archive`
+
+const slotsTaken = ({ redis }: World) =>
+  Effect.gen(function* () {
+    const store = yield* Redis.Redis
+    const keys = yield* store.send<ReadonlyArray<string>>("KEYS", "tollgate:limits:*:leases")
+    const [seconds] = yield* store.send<readonly [string, string]>("TIME")
+    const taken = yield* Effect.forEach(keys, (key) => store.send<number>("ZCOUNT", key, `${seconds}000`, "+inf"))
+    return taken.reduce((sum, count) => sum + count, 0)
+  }).pipe(Effect.provide(RedisConnection.layer({ url: Redacted.make(redis.url) })))
+
+/** Waits until no slot of any limit of requests at once is taken. */
+export const slotsFree = (world: World, limitMs: number) =>
+  eventually(
+    Effect.filterOrFail(slotsTaken(world), (taken) => taken === 0),
+    limitMs,
+    "no slot taken"
+  )
+
+/** Waits until nothing is reserved, for so long at most, then checks everything and prints the scenario's line. */
+export const auditBooks = Effect.fnUntraced(function* (
+  world: World,
+  options: {
+    readonly scenario: string
+    readonly settledWithinMs: number
+    readonly watched?: { readonly looks: number; readonly over: ReadonlyArray<string> }
+    /** Further counts of the line. */
+    readonly counts?: Readonly<Record<string, unknown>>
+  }
+) {
+  const { counts, scenario, settledWithinMs, watched } = options
+  const { keys, notes, provider, sql } = world
+  const sinceMs = performance.now()
+  const nothingReserved = Effect.filterOrFail(
+    sql<{ readonly count: number }>`
+      SELECT ((SELECT count(*) FROM reservations)
+        + (SELECT count(*) FROM budget_counters WHERE reserved_nano <> 0))::int AS count`,
+    ([row]) => row?.count === 0
+  )
+  yield* eventually(nothingReserved, settledWithinMs, "nothing reserved")
+  const settledAfterMs = Math.round(performance.now() - sinceMs)
+  yield* slotsFree(world, SLOTS_FREE_LIMIT_MS)
+
+  const rows = yield* generationsOf(world)
+  const byId = new Map(rows.map((row) => [row.id, row]))
+  const otherwise = notes.told.filter(({ billedUsd, generationId, keyId }) => {
+    const row = byId.get(generationId)
+    return row === undefined || row.key_id !== keyId || row.billed_nano !== Math.round(billedUsd * NANO)
+  })
+  const estimated = rows.filter(({ usage_source: source }) => source === "estimated")
+  const reported = world.namesCalls ? rows.filter((row) => row.usage_source === "provider") : []
+  const tokens = (some: ReadonlyArray<Row>) => some.reduce((sum, { completion_tokens: count }) => sum + count, 0)
+  const callsOf = (key: TestKey) => [...provider.produced.values()].filter(({ keyId }) => keyId === key.id).length
+  const lost = keys
+    .map((key) => ({ key, missing: callsOf(key) - rows.filter((row) => row.key_id === key.id).length }))
+    .filter(({ missing }) => missing > 0)
+  const differences = yield* differencesOf(world)
+  const line = {
+    ...counts,
+    generations: rows.length,
+    told: notes.told.length,
+    estimated: estimated.length,
+    estimatedTokens: tokens(estimated),
+    billedTokens: tokens(rows),
+    producedTokens: [...provider.produced.values()].reduce((sum, call) => sum + call.tokens, 0),
+    differences: differences.length,
+    toldOtherwise: otherwise.length,
+    unrecordedCalls: lost.reduce((sum, { missing }) => sum + missing, 0),
+    settledAfterMs,
+    ...(watched === undefined ? {} : { looks: watched.looks })
+  }
+  yield* Console.log(`chaos: ${scenario}: ${JSON.stringify(line)}`)
+
+  assert.deepStrictEqual(differences, [], "counters that are not their sums")
+  assert.deepStrictEqual(watched?.over ?? [], [], "caps passed")
+  assert.deepStrictEqual(otherwise, [], "told otherwise than the ledger has it")
+  assert.strictEqual(byId.size, rows.length, "an id twice")
+  assert.strictEqual(new Set(reported.map((row) => row.prompt_tokens)).size, reported.length, "a call billed twice")
+  assert.deepStrictEqual(
+    reported.filter((row) => provider.produced.get(row.prompt_tokens)?.tokens !== row.completion_tokens),
+    [],
+    "billed otherwise than produced"
+  )
+  assert.deepStrictEqual(
+    [...provider.produced].filter(([number, { times }]) => number > 0 && times > 1),
+    [],
+    "a call made twice"
+  )
+  assert.deepStrictEqual(
+    lost.filter(({ key }) => key.capUsd !== null),
+    [],
+    "calls of keys with a cap that are not in the ledger"
+  )
+  assert.deepStrictEqual(notes.wrong, [], "answers that no client should see")
+  return rows
+})
