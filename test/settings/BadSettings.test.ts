@@ -376,6 +376,27 @@ describe("production", () => {
     )
   const smtp = "email: { smtp_url: smtp://127.0.0.1 }"
 
+  it.effect("does not start with an admin key that could be guessed, and does not say it", () =>
+    Effect.gen(function* () {
+      const load = (key: string, environment = "production") =>
+        Effect.map(
+          Effect.result(
+            Settings.load(sourceOf({ TOLLGATE_ENV: environment, TOLLGATE_ADMIN_KEY: key }, `auth: { channels: [] }`))
+          ),
+          (loaded) => (loaded._tag === "Success" ? null : loaded.failure.message)
+        )
+      const random = "0f1e2d3c4b5a69788796a5b4c3d2e1f0"
+      assert.isNull(yield* load(random))
+      const alike = ["a".repeat(64), "abcabcabc".repeat(8), "012345678".repeat(4)]
+      for (const weak of [random.slice(1), ...alike]) {
+        const message = (yield* load(weak)) ?? assert.fail(`${weak} was taken`)
+        assert.include(message, "TOLLGATE_ADMIN_KEY is too easy to guess for production; expected at least 32 random")
+        assert.notInclude(message, weak)
+        assert.isNull(yield* load(weak, "development"))
+      }
+    })
+  )
+
   it.effect("does not start where codes would show in a mailbox for everybody on the machine", () =>
     Effect.gen(function* () {
       const error = yield* Effect.flip(Settings.load(sourceOf({ TOLLGATE_ENV: "production" })))

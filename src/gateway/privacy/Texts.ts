@@ -3,6 +3,7 @@
  * for what KeptPlaces.ts lists. The walk has no recursion, so the depth of a request does not matter, and it can pause anywhere.
  */
 import { Predicate } from "effect"
+import { isRawNumber } from "../../domain/Json.ts"
 import { type Steps } from "./Budget.ts"
 import { bytesFrom, isBound, isId, isWord, requestShape, type Shape } from "./Shapes.ts"
 
@@ -119,10 +120,11 @@ export function* textsOf(target: Members, hasOwn: boolean): Steps<Texts> {
       if ((keeps === "word" && isWord(value)) || (keeps === "id" && isId(value))) continue
       const isToolName = shape?.isToolName === true || (key === "name" && isToolMessage(frame))
       add(value, isToolName ? "tool name" : "text", keeps === "bytes" ? bytesFrom(value) : null)
-    } else if (typeof value === "number" || typeof value === "bigint") {
+    } else if (typeof value === "number" || typeof value === "bigint" || isRawNumber(value)) {
       if (keeps === "number" || isToken) continue
       if (frame.numbers === "bounds" && typeof key === "string" && isBound(key)) continue
-      if (hasOwn || value >= SHORTEST_NUMBER || value <= -SHORTEST_NUMBER) add(String(value), "number")
+      if (isRawNumber(value)) add(value.rawJSON, "number")
+      else if (hasOwn || value >= SHORTEST_NUMBER || value <= -SHORTEST_NUMBER) add(String(value), "number")
     } else if (Predicate.isObjectOrArray(value)) {
       enter(value, holder, key, {
         shape,

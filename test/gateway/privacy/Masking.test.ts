@@ -4,6 +4,7 @@ import { Arbitrary, Effect, Schema } from "effect"
 import { makeDice } from "../../../scripts/privacyEval/Dice.ts"
 import { valueOf } from "../../../scripts/privacyEval/Values.ts"
 import { type ChatRequest } from "../../../src/domain/Chat.ts"
+import { parseExactly } from "../../../src/domain/Json.ts"
 import { allEntities } from "../../../src/domain/Privacy.ts"
 import { Budget } from "../../../src/gateway/privacy/Budget.ts"
 import { countsOf } from "../../../src/gateway/privacy/Masking.ts"
@@ -151,6 +152,22 @@ describe("the texts of a chat", () => {
     assert.deepInclude(
       findings.find(({ type }) => type === "credit_card"),
       { message: 3, path: "content", start: 28, end: 44 }
+    )
+  })
+
+  it("are searched in integers that are kept with all their digits", () => {
+    const body = `{"note":{"card":4000000000000000006,"order":12345678901234567891,"few":[6200000000000000000]},"seed":4000000000000000006}`
+    const own = parseExactly(body) as Readonly<Record<string, unknown>>
+    const { findings, value } = masked({ ...requestWith(), ...own })
+    assert.deepStrictEqual(countsOf(findings), { credit_card: 2 })
+    assert.deepStrictEqual(
+      findings.map(({ path }) => path),
+      ["note.card", "note.few[0]"]
+    )
+    const { note, seed } = value as Readonly<Record<string, unknown>>
+    assert.strictEqual(
+      JSON.stringify({ note, seed }),
+      `{"note":{"card":"[CREDIT_CARD_1]","order":12345678901234567891,"few":["[CREDIT_CARD_2]"]},"seed":4000000000000000006}`
     )
   })
 
