@@ -151,9 +151,14 @@ export const UsageInfo = Schema.Struct({
   prompt_tokens: Tokens,
   completion_tokens: Tokens,
   total_tokens: Tokens,
-  estimated_cost_usd: Usd,
+  estimated_cost_usd: Schema.optionalKey(
+    Usd.annotate({
+      description:
+        "Absent, as the discount is, where the database could not be written to: ask for the generation later."
+    })
+  ),
   cached_tokens: Tokens,
-  cache_discount_usd: Usd,
+  cache_discount_usd: Schema.optionalKey(Usd),
   cache_hit: CacheHit,
   /** What OpenAI's clients read of a provider's prompt cache and of reasoning; absent where there was none. */
   prompt_tokens_details: Schema.optionalKey(Schema.Struct({ cached_tokens: Schema.Int })),

@@ -159,12 +159,16 @@ export class Closing extends Context.Service<
           ? meter.settle(order, ending)
           : Effect.andThen(noteUnbelieved(order, ending.candidate, reported), meter.settle(order, ending))
 
+      /** What the client is told of a settlement: no amount that is not durable. */
+      const told = (order: Order, settled: Effect.Effect<Generation>) =>
+        Effect.zipWith(settled, meter.written(order), usageInfo)
+
       const whole = (order: Order, answer: Answer, reply: ChatReply) => {
         const { generation } = order.facts
         // It was settled before it got here: `replay`.
         if (order.account.settled && generation !== null) return Effect.succeed(usageInfo(generation))
         return Effect.flatMap(meter.durable(order), () =>
-          Effect.map(settle(order, wholeEnding(order, answer, reply), reply.usage), usageInfo)
+          told(order, settle(order, wholeEnding(order, answer, reply), reply.usage))
         )
       }
 
@@ -178,7 +182,7 @@ export class Closing extends Context.Service<
       ) {
         yield* meter.durable(order)
         const ending = endingOf(order, { ...from, source: "upstream" }, reported, () => 0)
-        return usageInfo(yield* settle(order, ending, reported))
+        return yield* told(order, settle(order, ending, reported))
       })
 
       const stream = Effect.fnUntraced(function* (
@@ -224,8 +228,8 @@ export class Closing extends Context.Service<
           }
           const error = broken === null ? null : streamError(order, broken)
           const errorType = error === null ? null : errorTypeOf(error)
-          const settled = yield* settle(order, { ...ending, errorType }, seen.usage)
-          const last: CompletionEvent = { _tag: "Usage", usage: usageInfo(settled) }
+          const usage = yield* told(order, settle(order, { ...ending, errorType }, seen.usage))
+          const last: CompletionEvent = { _tag: "Usage", usage }
           return error === null
             ? Arr.of(last)
             : Arr.make<Arr.NonEmptyArray<CompletionEvent>>({ _tag: "Failed", error }, last)

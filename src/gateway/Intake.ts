@@ -168,6 +168,7 @@ export class Intake extends Context.Service<
               produced: null,
               account: {
                 intent: null,
+                late: null,
                 reservedNano: 0,
                 extendedNano: 0,
                 heldTokens: null,

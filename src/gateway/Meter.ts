@@ -4,7 +4,7 @@
  * durable before the reply's first byte (`durable`). What a reservation affords bounds the output, so that a cap is never
  * overshot.
  */
-import { Clock, Context, Effect, Fiber, Layer, Schedule, type Stream } from "effect"
+import { Clock, Context, Effect, Fiber, Layer, type Stream } from "effect"
 import { type ChatEvent } from "../domain/Chat.ts"
 import { DependencyUnavailable, gatewayError, type GatewayError } from "../domain/Errors.ts"
 import { type Generation } from "../domain/Generation.ts"
@@ -18,6 +18,7 @@ import { BudgetQueue } from "./BudgetQueue.ts"
 import { makeCorrectTokens } from "./CorrectTokens.ts"
 import { bareGeneration, costFor, type Ending, generationOf } from "./Ending.ts"
 import { estimateOf } from "./Estimate.ts"
+import { makeFinish, written } from "./Finish.ts"
 import { makeHeartbeats } from "./Heartbeats.ts"
 import { LateEndings } from "./LateEndings.ts"
 import { type Order } from "./Order.ts"
@@ -28,7 +29,6 @@ import { likelyNano, payAsItComes, roomOf } from "./Slices.ts"
 
 /** When what may have been written late is taken back once more: after this share of a lease. */
 const AGAIN_SHARE = 0.2
-const TRY_AGAIN = Schedule.spaced("1 second")
 /** The span of an ending that is written. */
 const SETTLE = "tollgate.ledger.settle"
 
@@ -55,6 +55,8 @@ export class Meter extends Context.Service<
      * answers all the same, and the writing goes on.
      */
     readonly settle: (order: Order, ending: Ending) => Effect.Effect<Generation>
+    /** Waits a while until the order's ending is durable. False: it is not yet, and nobody may be told what the order cost. */
+    readonly written: (order: Order) => Effect.Effect<boolean>
     /**
      * Closes an order that needs nobody's work, in one write: if the budget has room for what `reserve` would have held. Null: it has
      * none, and nothing is written. Holds nothing at any time.
@@ -119,33 +121,10 @@ export class Meter extends Context.Service<
         const durable = (order: Order) =>
           order.account.intent === null ? Effect.void : Fiber.join(order.account.intent)
 
-        /**
-         * Writes an ending, again and again while the database is away, for as long as the process lives. An ending that the ledger refuses is
-         * a defect and is written as `bare` instead. Whatever happens, the order is no longer under way afterwards.
-         */
-        const finish = (
-          order: Order,
-          ending: Effect.Effect<void, StoreError>,
-          bare: Effect.Effect<void, StoreError> = Effect.void
-        ) => {
-          const done = Effect.sync(() => {
-            heartbeats.end(order)
-            queue.freed(order.caller.key.id)
-          })
-          const written = Effect.catchDefect(ending, (defect) =>
-            Effect.andThen(
-              Effect.logError("the ledger refused an ending; it is written without its receipt", defect),
-              bare
-            )
-          ).pipe(
-            Effect.catchDefect((defect) =>
-              Effect.logError("an ending cannot be written; its lease will end it", defect)
-            )
-          )
-          return Effect.catch(Effect.andThen(written, done), () =>
-            late.fork(Effect.andThen(Effect.orDie(Effect.retry(written, TRY_AGAIN)), done))
-          )
-        }
+        const finish = makeFinish(late, (order) => {
+          heartbeats.end(order)
+          queue.freed(order.caller.key.id)
+        })
 
         /**
          * Takes back a reservation of which nobody heard whether it was written: it would be held for as long as this process lives. Once
@@ -275,6 +254,7 @@ export class Meter extends Context.Service<
                   }
                 }),
           settle: (order, ending) => Effect.uninterruptible(staged(order.facts.trace, SETTLE, settle(order, ending))),
+          written,
           replay: (order, ending) => Effect.uninterruptible(staged(order.facts.trace, SETTLE, replay(order, ending))),
           void: (order) => Effect.uninterruptible(staged(order.facts.trace, "tollgate.ledger.void", voidOrder(order)))
         })

@@ -2,7 +2,7 @@
  * One metered request on its way through the gateway: what is known when it starts, and what it gathers as it goes. `Facts` are the
  * few things that the edge shows in headers whatever the ending; `Account` is the meter's own book of the order.
  */
-import { type Fiber } from "effect"
+import { type Deferred, type Fiber } from "effect"
 import { type Candidate, type Exclusion } from "../domain/Catalog.ts"
 import { type ChatRequest } from "../domain/Chat.ts"
 import { type EmbeddingRequest } from "../domain/Embedding.ts"
@@ -78,6 +78,8 @@ export const holderOf = ({ key, limits, owner }: Caller): LimitHolder => ({
 /** `intent`: the write of the reservation, when it runs beside the provider's work. `settled`: the order is closed in the ledger. */
 export interface Account {
   intent: Fiber.Fiber<void, GatewayError> | null
+  /** Of an ending that the database did not take at once: whether it was written in the end. */
+  late: Deferred.Deferred<boolean> | null
   /** Held before the work began. */
   reservedNano: NanoUsd
   /** Held on top of it since. */

@@ -106,9 +106,9 @@ const tables: Readonly<Record<string, ReadonlyArray<Row>>> = {
     ["prompt_tokens", "integer", true, 0],
     ["completion_tokens", "integer", true, 0],
     ["total_tokens", "integer", true, 0],
-    ["estimated_cost_usd", "number", true, 0],
+    ["estimated_cost_usd", "number", false, 0],
     ["cached_tokens", "integer", true, 0],
-    ["cache_discount_usd", "number", true, 0],
+    ["cache_discount_usd", "number", false, 0],
     ["cache_hit", "boolean", true, false]
   ],
   EmbeddingRequest: [

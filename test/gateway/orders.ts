@@ -102,6 +102,7 @@ export const orderWith = ({ key, ...order }: OrderOptions = {}): Order<ChatReque
   produced: null,
   account: {
     intent: null,
+    late: null,
     reservedNano: 0,
     extendedNano: 0,
     heldTokens: null,

@@ -229,6 +229,7 @@ const Options = ({ draft, onDraft }: OptionsProps) => {
 const AnswerText = ({ of }: { readonly of: Answer | null }) => {
   if (of === null) return <Empty title="No answer yet">Send a prompt; the answer appears here as it comes.</Empty>
   const { failure, finishReason, firstTokenMs, reasoning, state, text, totalMs, usage } = of
+  const costUsd = usage?.estimated_cost_usd
   return (
     <div class="answer" aria-busy={state === "waiting" || state === "coming"}>
       {reasoning === "" ? null : (
@@ -247,7 +248,7 @@ const AnswerText = ({ of }: { readonly of: Answer | null }) => {
           firstTokenMs === null ? null : `first token ${ms(firstTokenMs)}`,
           totalMs === null ? null : `whole ${ms(totalMs)}`,
           usage === null ? null : `${usage.prompt_tokens} + ${usage.completion_tokens} tokens`,
-          usage === null ? null : `$${usage.estimated_cost_usd.toLocaleString("en", { maximumSignificantDigits: 3 })}`,
+          costUsd === undefined ? null : `$${costUsd.toLocaleString("en", { maximumSignificantDigits: 3 })}`,
           usage?.cache_hit === true ? "from the cache" : null
         ]
           .filter((part) => part !== null)
