@@ -9,11 +9,13 @@ import { Lifecycle } from "./Lifecycle.ts"
 export interface LateEndingsShape {
   /** Runs what writes an ending, in the background. */
   readonly fork: (writing: Effect.Effect<void>) => Effect.Effect<void>
+  /** How many are being tried again now. */
+  readonly waiting: () => number
 }
 
 /** Without its layer nobody waits for them. */
 export const LateEndings = Context.Reference<LateEndingsShape>("tollgate/gateway/LateEndings", {
-  defaultValue: () => ({ fork: (writing) => Effect.asVoid(Effect.forkDetach(writing)) })
+  defaultValue: () => ({ fork: (writing) => Effect.asVoid(Effect.forkDetach(writing)), waiting: () => 0 })
 })
 
 /** `drainTimeoutMs`: how long a drain may take, from its beginning. */
@@ -41,6 +43,7 @@ export const layer = ({ drainTimeoutMs }: { readonly drainTimeoutMs: number }) =
       )
 
       return {
+        waiting: () => waiting,
         fork: (writing) =>
           Effect.suspend(() => {
             const isFirst = waiting++ === 0

@@ -12,6 +12,7 @@ import { Cache } from "./Cache.ts"
 import { Circuits, type CircuitState } from "./Circuits.ts"
 import { GaugeFamily, type Reading } from "./GaugeFamily.ts"
 import { Instruments } from "./Instruments.ts"
+import { LateEndings } from "./LateEndings.ts"
 import { Lifecycle } from "./Lifecycle.ts"
 
 const FRESH_MS = 5_000
@@ -43,6 +44,12 @@ export const layer = Layer.effectDiscard(
     const pending = gauge("tollgate.ledger.pending", "{request}", "Requests that are reserved and not settled")
     const oldest = gauge("tollgate.ledger.oldest_pending", "s", "Age of the oldest request that is not settled")
     const lag = gauge("tollgate.ledger.flush_lag", "s", "Age of this process's oldest ledger entry that is not written")
+    const unwritten = gauge(
+      "tollgate.ledger.unwritten",
+      "{ending}",
+      "Endings of this process that wait for the database"
+    )
+    const late = yield* LateEndings
     const budgets = gauge("tollgate.budget.keys", "{key}", "Active keys with a budget, by the share of it that is used")
     const counts = gauge("tollgate.keys", "{key}", "API keys by status")
     const entries = gauge("tollgate.cache.entries", "{entry}", "Answers in the prompt cache")
@@ -107,6 +114,7 @@ export const layer = Layer.effectDiscard(
       yield* readCircuits
       entries.set([{ value: yield* cache.size }])
       uptime.set([{ value: yield* uptimeSeconds }])
+      unwritten.set([{ value: late.waiting() }])
       yield* Effect.ignore(readLedger(nowMs))
       if (nowMs - keysReadAtMs < BUDGETS_FRESH_MS) return
       keysReadAtMs = nowMs

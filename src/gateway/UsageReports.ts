@@ -1,9 +1,10 @@
 /**
  * What was used and what it cost, by day, model, key, owner or provider, over whole UTC days: of one key, of one owner, or of all. The
  * figures are those of every settled generation, summed up as they were settled, so they also tell of those that have been deleted since.
- * No report is longer than a year, so that none reads all that there is.
+ * No report is longer than a year, so that none reads all that there is, and two are made at a time, so that the database is there for
+ * requests.
  */
-import { Clock, Context, Effect, Layer } from "effect"
+import { Clock, Context, Effect, Layer, Semaphore } from "effect"
 import { gatewayError, type GatewayError, InvalidRequest } from "../domain/Errors.ts"
 import { DAY_MS, monthOf, monthStartMs } from "../domain/Money.ts"
 import { Ledger, type Report, type ReportQuery } from "../store/Ledger.ts"
@@ -23,6 +24,7 @@ export interface UsageFigures extends Report {
 
 const MOST_DAYS = 366
 const MOST_GROUPS = 1_000
+const AT_ONCE = 2
 
 export class UsageReports extends Context.Service<
   UsageReports,
@@ -35,6 +37,7 @@ export class UsageReports extends Context.Service<
     UsageReports,
     Effect.gen(function* () {
       const ledger = yield* Ledger
+      const turns = yield* Semaphore.make(AT_ONCE)
 
       const read = Effect.fn("UsageReports.read")(function* ({ fromMs, toMs, ...of }: UsageQuery) {
         const nowMs = yield* Clock.currentTimeMillis
@@ -46,7 +49,7 @@ export class UsageReports extends Context.Service<
             new InvalidRequest({ message, param: "from", code: "invalid_span", provider: null })
           )
         }
-        const report = yield* ledger.report({ ...of, fromDay, toDay, limit: MOST_GROUPS })
+        const report = yield* Semaphore.withPermit(turns, ledger.report({ ...of, fromDay, toDay, limit: MOST_GROUPS }))
         return { ...report, fromMs: fromDay * DAY_MS, toMs: toDay * DAY_MS } satisfies UsageFigures as UsageFigures
       }, orUnavailable)
 

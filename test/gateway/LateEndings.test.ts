@@ -75,10 +75,13 @@ it.effect("are written once it is back, however long it was away, though their s
     const { services, trouble } = yield* processWith
     yield* Effect.gen(function* () {
       const { generationId } = yield* answered(trouble)
+      const { waiting } = yield* LateEndings.LateEndings
       yield* TestClock.adjust("1 hour")
+      assert.strictEqual(waiting(), 1)
       assert.deepStrictEqual(yield* balance, { spentNano: 0, reservedNano: 30_000 })
       trouble.isAway = false
       yield* TestClock.adjust("2 seconds")
+      assert.strictEqual(waiting(), 0)
       assert.deepStrictEqual(yield* balance, { spentNano: 30_000, reservedNano: 0 })
       const found = Option.getOrThrow(yield* (yield* Ledger).find(generationId, null))
       assert.strictEqual(found._tag === "Settled" ? found.generation.usageSource : found._tag, "provider")
