@@ -1,6 +1,6 @@
 /**
- * The port to traces: who decides whether a request is traced, and what goes on to the next hop. By default nothing is traced, and
- * nothing costs anything. Contexts travel as W3C Trace Context has them.
+ * The port to traces: who decides whether a request is traced, and what goes on to the next hop. By default nothing is recorded, and the
+ * context that a client sent is passed on to the provider. Contexts travel as W3C Trace Context has them.
  */
 import { Context, Exit, Option, Tracer } from "effect"
 
@@ -39,8 +39,27 @@ export interface TracingShape {
   readonly capturesContent: boolean
 }
 
+/** What a `tracestate` may look like: of a bounded length, printable, one line. */
+const isTraceState = (text: string | undefined): text is string =>
+  text !== undefined && /^[\x20-\x7e]{1,512}$/.test(text)
+
+/** The `tracestate` that goes on with a context: as it came, or none. */
+export const passedState = (tracestate: string | undefined): string | null =>
+  isTraceState(tracestate) ? tracestate : null
+
+const traceIdOf = (traceparent: string | undefined): string | undefined =>
+  traceparent === undefined ? undefined : /^00-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}$/.exec(traceparent)?.[1]
+
+/** The context goes on as it came, and nothing is recorded here. Null: there is none. */
+const passing = ({ traceparent, tracestate }: Arrival): Trace | null => {
+  const traceId = traceIdOf(traceparent)
+  return traceId === undefined || traceparent === undefined
+    ? null
+    : { _tag: "Passing", traceId, headers: { traceparent, tracestate: passedState(tracestate) } }
+}
+
 export const Tracing = Context.Reference<TracingShape>("tollgate/domain/Tracing", {
-  defaultValue: () => ({ begin: () => null, capturesContent: false })
+  defaultValue: () => ({ begin: passing, capturesContent: false })
 })
 
 /** The one span of everything that is not recorded. */

@@ -21,7 +21,7 @@ import {
 } from "@opentelemetry/sdk-trace-base"
 import { Context, Effect, Option, Redacted, type Scope, Tracer } from "effect"
 import { Headers, HttpTraceContext } from "effect/http"
-import { gatedTracer, type TracingShape } from "../domain/Tracing.ts"
+import { gatedTracer, passedState, type TracingShape } from "../domain/Tracing.ts"
 import { type SettingsShape } from "../Settings.ts"
 import { ReportingExporter } from "./ReportingExporter.ts"
 import { Scrubbing } from "./Scrubbing.ts"
@@ -124,7 +124,7 @@ export const makeTracing = Effect.fnUntraced(function* (
           })
       })
       const { decision } = sampler.shouldSample(context, traceId, "", SpanKind.SERVER, {}, [])
-      const passed = Option.isSome(parent) && isTraceState(tracestate) ? tracestate : null
+      const passed = Option.isSome(parent) ? passedState(tracestate) : null
       if (decision !== SamplingDecision.RECORD_AND_SAMPLED) {
         return Option.isSome(parent) && traceparent !== undefined
           ? { _tag: "Passing", traceId, headers: { traceparent, tracestate: passed } }
@@ -149,7 +149,3 @@ export const makeTracing = Effect.fnUntraced(function* (
   }
   return { tracing, tracer: gatedTracer(tracer) }
 })
-
-/** What a `tracestate` may look like: of a bounded length, printable, one line. */
-const isTraceState = (text: string | undefined): text is string =>
-  text !== undefined && /^[\x20-\x7e]{1,512}$/.test(text)
