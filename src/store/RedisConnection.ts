@@ -6,7 +6,7 @@
  * commands: a blocking command or a subscription would be cut as silence.
  */
 import type * as NodeRedis from "@effect/platform-node/NodeRedis"
-import { Duration, Effect, Layer, Redacted } from "effect"
+import { Duration, Effect, Layer, Redacted, References } from "effect"
 import { Redis } from "effect/persistence"
 import { RedisOffline } from "./RedisOffline.ts"
 import { StoreError } from "./StoreError.ts"
@@ -33,6 +33,18 @@ const make = Effect.fnUntraced(function* (
   const redis = yield* Redis.Redis
   const scope = yield* Effect.scope
   let replies = 0
+  const runSync = Effect.runSyncWith(yield* Effect.context())
+
+  let lost = false
+  client.on("error", (cause: unknown) => {
+    if (lost) return
+    lost = true
+    runSync(Effect.logWarning(`the connection to Redis is lost (${reasonOf(cause)}); it is being renewed`))
+  })
+  client.on("ready", () => {
+    if (lost) runSync(Effect.logInfo("the connection to Redis is there again"))
+    lost = false
+  })
 
   // Runs before NodeRedis' own finalizer, which would wait for ever for a Redis that is silent.
   yield* Effect.addFinalizer(() =>
@@ -159,7 +171,8 @@ export const RedisConnection = {
           Effect.tap(() => Effect.sync(() => void (connected = true)))
         )
         return Layer.effect(Redis.Redis, connection).pipe(
-          Layer.provide(client),
+          // It would log every error of the client as an object, each try to renew the connection once more.
+          Layer.provide(Layer.provide(client, Layer.succeed(References.MinimumLogLevel, "None"))),
           Layer.catchTag("RedisError", (error) =>
             Layer.effect(Redis.Redis, unavailable(`Redis at ${address} does not answer: ${reasonOf(error.cause)}`))
           )

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Exit, Fiber, Layer, Logger, Option, Redacted, Schedule, Scope } from "effect"
+import { Context, Effect, Exit, Fiber, Layer, Logger, Option, Redacted, Schedule, Scope } from "effect"
 import { Redis } from "effect/persistence"
 import { CacheStore } from "../../src/store/CacheStore.ts"
 import { Limits } from "../../src/store/Limits.ts"
@@ -65,6 +65,24 @@ describe("RedisConnection", () => {
         yield* cache.set("a", "kept", 60_000, 0)
         assert.deepStrictEqual(yield* cache.get("a", 0), Option.some("kept"))
       }).pipe(Effect.provide(stores))
+    })
+  )
+
+  it.live("says once that the connection is lost, in a line that says why, and once that it is there again", () =>
+    Effect.gen(function* () {
+      const said: Array<unknown> = []
+      const logger = Logger.make(({ message }) => void said.push(message))
+      const first = yield* ownRedis()
+      const layer = RedisConnection.layer({ url: Redacted.make(first.url) }).pipe(Layer.provide(Logger.layer([logger])))
+      const redis = Context.get(yield* Layer.build(layer), Redis.Redis)
+      yield* Effect.promise(() => first.stop())
+      // Several tries to renew it fail meanwhile.
+      yield* Effect.sleep("300 millis")
+      yield* ownRedis({ port: first.port })
+      yield* untilItWorks(redis.send("PING"))
+      const [lost, back, ...more] = said.flat()
+      assert.match(String(lost), /^the connection to Redis is lost \(.+\); it is being renewed$/)
+      assert.deepStrictEqual([back, ...more], ["the connection to Redis is there again"])
     })
   )
 
