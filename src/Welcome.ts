@@ -3,7 +3,7 @@
  * three calls to paste, on the embedded database only, which is one developer's. A secret itself is shown on a terminal in development and
  * nowhere else; elsewhere the calls read it from its file.
  */
-import { Console, Effect, Redacted } from "effect"
+import { Console, Effect, Redacted, Result } from "effect"
 import { HttpServer } from "effect/http"
 import { join } from "node:path"
 import { allScopes } from "./domain/Key.ts"
@@ -78,8 +78,8 @@ const firstKey = Effect.fnUntraced(function* (path: string) {
   const accounts = yield* Accounts
   const known = yield* findSecret(path)
   if (known === null) return null
-  const opens = yield* Effect.result(accounts.authenticate(Redacted.value(known.value)))
-  return opens._tag === "Success" ? known.value : null
+  const opens = yield* Effect.result(accounts.opens(Redacted.value(known.value)))
+  return Result.getOrElse(opens, () => false) ? known.value : null
 })
 
 export interface Shown {

@@ -56,13 +56,18 @@ const create = Command.make(
       Flag.withDescription("A model it may use, or `author/*`; repeatable; all unless told"),
       Flag.atLeast(0)
     ),
+    force: Flag.Boolean("force").pipe(
+      Flag.withDescription("Take models that this gateway does not know yet"),
+      Flag.withoutNegation,
+      Flag.withDefault(false)
+    ),
     scopes: Flag.Literals("scope", Scope.literals).pipe(
       Flag.withDescription("What it may do; repeatable; all unless told"),
       Flag.atLeast(0)
     ),
     expires: Flag.Date("expires").pipe(Flag.withDescription("When it ends, in ISO 8601"), Flag.optional)
   },
-  Effect.fnUntraced(function* ({ budget, expires, models, name, scopes, tier }) {
+  Effect.fnUntraced(function* ({ budget, expires, force, models, name, scopes, tier }) {
     const { keys } = yield* connect("adminKey")
     const issued = yield* keys
       .create({
@@ -71,6 +76,7 @@ const create = Command.make(
           tier,
           ...(Option.isSome(budget) ? { monthly_budget_usd: budget.value } : {}),
           ...(models.length > 0 ? { allowed_models: models } : {}),
+          ...(force ? { force } : {}),
           ...(scopes.length > 0 ? { scopes } : {}),
           ...(Option.isSome(expires) ? { expires_at: expires.value.toISOString() } : {})
         }

@@ -57,6 +57,8 @@ export class Accounts extends Context.Service<
   {
     /** Whose key this is. One error for a key that is missing, unknown, revoked, disabled or expired. */
     readonly authenticate: (secret: string) => Effect.Effect<Caller, GatewayError>
+    /** Whether a secret opens a key, which is not a use of it. */
+    readonly opens: (secret: string) => Effect.Effect<boolean, GatewayError>
     /** Makes what was changed of a key's owner hold at once in this process. */
     readonly forgetAll: Effect.Effect<void>
     readonly issue: (key: NewKey) => Effect.Effect<IssuedKey, GatewayError>
@@ -250,7 +252,7 @@ export class Accounts extends Context.Service<
           return { view, secret: fresh.secret } satisfies IssuedKey
         }, orUnavailable)
 
-        const authenticate = (sent: string): Effect.Effect<Caller, GatewayError> => {
+        const callerOf = (sent: string, isUse: boolean): Effect.Effect<Caller, GatewayError> => {
           const read = readSecret(sent)
           if (Option.isNone(read)) return unauthenticated
           const { hash, publicId } = read.value
@@ -258,15 +260,17 @@ export class Accounts extends Context.Service<
             if (Option.isNone(found)) return unauthenticated
             const nowMs = clock.currentTimeMillisUnsafe()
             const { key } = found.value
-            if (!opens(key, hash, nowMs) || statusOf(key, nowMs) !== "active") return unauthenticated
-            uses.set(key.id, nowMs)
+            if (!isOpenedBy(key, hash, nowMs) || statusOf(key, nowMs) !== "active") return unauthenticated
+            if (isUse) uses.set(key.id, nowMs)
             return Effect.succeed(found.value)
           })
         }
 
         const idOf = ({ view }: IssuedKey) => view.key.id
         return Accounts.of({
-          authenticate,
+          authenticate: (secret) => callerOf(secret, true),
+          opens: (secret) =>
+            Effect.catchIf(Effect.as(callerOf(secret, false), true), isUnauthenticated, () => Effect.succeed(false)),
           forgetAll: lookups.forgetAll,
           list,
           get,
@@ -285,10 +289,11 @@ export class Accounts extends Context.Service<
     )
 }
 
+const isUnauthenticated = ({ reason }: GatewayError): boolean => reason._tag === "Unauthenticated"
 const unauthenticated = Effect.fail(gatewayError(new Unauthenticated()))
 
 /** Whether a hash opens a key: its own, or the one that a rotation replaced, during its grace. */
-const opens = (key: KeyRecord, hash: string, nowMs: number): boolean => {
+const isOpenedBy = (key: KeyRecord, hash: string, nowMs: number): boolean => {
   const current = sameHash(key.secretHash, hash)
   const previous =
     key.previousSecretHash !== null &&

@@ -79,6 +79,9 @@ layer(Served.layer, { excludeTestServices: true, timeout: 120_000 })("the comman
       const [id, secret] = [field("id", made.stdout), field("key", made.stdout)]
       assert.match(secret, /^tg-/)
       assert.match(made.stdout, /^spent +\$0\.00 of \$2\.50 this month$/m)
+      const strange = ["keys", "create", "later", "--model", "mock/not-yet"]
+      assert.strictEqual((yield* spoken(strange)).code, 1)
+      assert.match((yield* spoken([...strange, "--force"])).stdout, /^models +mock\/not-yet$/m)
       const use = (key: string) => line(["key", "--url", gateway.url, "--key", key])
       assert.strictEqual(field("name", (yield* use(secret)).stdout), "ci")
 

@@ -277,6 +277,17 @@ it.effect("the last use is written down every ten seconds", () =>
   }).pipe(Effect.provide(layer))
 )
 
+it.effect("whether a secret opens its key can be asked without using it", () =>
+  Effect.gen(function* () {
+    const accounts = yield* Accounts
+    const { id, secret } = yield* issued()
+    assert.isTrue(yield* accounts.opens(secret))
+    assert.isFalse(yield* accounts.opens(`${secret}x`))
+    yield* TestClock.adjust("20 seconds")
+    assert.isNull((yield* accounts.get(id)).key.lastUsedAtMs)
+  }).pipe(Effect.provide(layer))
+)
+
 it.effect("unknown ids are not found, whatever is asked of them", () =>
   Effect.gen(function* () {
     const accounts = yield* Accounts
