@@ -287,17 +287,3 @@ const compose = (
 
 const unsafe = ({ adminKey, auth, environment }: SettingsShape): Faults =>
   environment === "production" ? [...unsafeInProduction(auth), ...weakAdminKey(adminKey)] : []
-
-/** What a reload takes from the file; the rest is the start's. */
-export const reloaded = (started: SettingsShape, fresh: SettingsShape): SettingsShape => ({
-  ...started,
-  providers: fresh.providers,
-  routing: fresh.routing,
-  tiers: fresh.tiers,
-  tierBudgets: fresh.tierBudgets,
-  cache: { ...fresh.cache, maxEntries: started.cache.maxEntries },
-  markup: fresh.markup,
-  idempotency: fresh.idempotency,
-  privacy: fresh.privacy,
-  auth: fresh.auth
-})
