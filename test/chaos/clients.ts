@@ -113,12 +113,14 @@ const ask = Effect.fnUntraced(function* (gateway: Gateway, key: TestKey, body: B
   const generationId = String(answered.headers["x-generation-id"])
   const usage = usageOf(answered.text, streamed)
   if (usage === null) notes.wrong.push(`a stream without an end: ${answered.text.slice(-200)}`)
-  else notes.told.push({ generationId, keyId: key.id, billedUsd: usage.estimated_cost_usd })
+  else if (usage.estimated_cost_usd !== undefined)
+    notes.told.push({ generationId, keyId: key.id, billedUsd: usage.estimated_cost_usd })
   return { status: 200, tokens: usage?.total_tokens ?? 0 }
 })
 
 interface Usage {
-  readonly usage: { readonly estimated_cost_usd: number; readonly total_tokens: number }
+  /** Without an amount where the database was away at the answer's end. */
+  readonly usage: { readonly estimated_cost_usd?: number; readonly total_tokens: number }
 }
 
 /** What a whole answer says of its usage; null: it is not whole. */
@@ -154,7 +156,8 @@ export const beginStream = Effect.fnUntraced(function* (options: {
       const text = await stream.ended
       const usage = usageOf(text, true)
       if (usage === null) throw new Error(`a stream without an end: ${text.slice(-300)}`)
-      notes.told.push({ generationId, keyId: key.id, billedUsd: usage.estimated_cost_usd })
+      if (usage.estimated_cost_usd !== undefined)
+        notes.told.push({ generationId, keyId: key.id, billedUsd: usage.estimated_cost_usd })
     })
   }
 })
