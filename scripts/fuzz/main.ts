@@ -124,7 +124,10 @@ const fuzz = () =>
       }
     }
     const began = residentMib(gateway.pid)
-    const signIns = setInterval(() => void gateway.signInAgain(), SIGN_IN_EVERY_MS)
+    const signIns = setInterval(
+      () => void gateway.signInAgain().catch((cause: unknown) => report(`no sign-in: ${String(cause)}`, "by hand")),
+      SIGN_IN_EVERY_MS
+    )
     await Promise.all(Array.from({ length: parallel }, work))
     clearInterval(signIns)
     const books = await booksFault(gateway)

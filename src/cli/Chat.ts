@@ -37,7 +37,9 @@ const summary = ({ finish, generation, model, provider, usage }: Seen): string =
   const parts = [
     `${model} by ${provider}`,
     ...(usage ? [`${count(usage.prompt_tokens ?? 0)} + ${count(usage.completion_tokens ?? 0)} tokens`] : []),
-    ...(usage ? [usage.cache_hit ? "from the cache" : usd(usage.estimated_cost_usd ?? 0)] : []),
+    ...(usage?.cache_hit ? ["from the cache"] : []),
+    // Left out while the ledger could not write it.
+    ...(usage?.cache_hit !== true && usage?.estimated_cost_usd !== undefined ? [usd(usage.estimated_cost_usd)] : []),
     ...(finish === null || finish === "stop" ? [] : [`ended by ${finish}`]),
     ...(generation === null ? [] : [generation])
   ]

@@ -177,7 +177,10 @@ export class Meter extends Context.Service<
         /** Once the intent has been written, and with what the budget can pay. */
         const settleLate = Effect.fnUntraced(function* (order: Order, ending: Ending, nowMs: number, cost: Cost) {
           yield* Effect.exit(durable(order))
-          const uncharged = yield* Effect.catchCause(topUp(order, cost.billedNano), () => Effect.succeed(0))
+          // What the budget cannot be asked for is not charged: the cap holds, and what the client is told is what is written.
+          const uncharged = yield* Effect.catchCause(topUp(order, cost.billedNano), () =>
+            Effect.succeed(missingNano(order, cost.billedNano))
+          )
           if (uncharged > 0) yield* Effect.logWarning("an answer cost more than its key's budget could pay")
           return yield* closed(order, ending, nowMs, {
             ...cost,

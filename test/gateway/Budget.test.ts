@@ -334,6 +334,21 @@ describe("settling", () => {
     }).pipe(Effect.provide(meter))
   )
 
+  it.effect("and where the database cannot be asked for more, no more than was held is charged, then or later", () => {
+    const { layer, trouble } = troubled()
+    return Effect.gen(function* () {
+      const { reserve, settle } = yield* Meter
+      const order = capped(30_500, { outputTokens: 10 })
+      yield* reserve(order)
+      trouble.isAway = true
+      const { cost } = yield* settle(order, ended(10, 15))
+      assert.deepStrictEqual([cost.totalNano, cost.billedNano], [35_000, 30_000])
+      trouble.isAway = false
+      yield* TestClock.adjust("2 seconds")
+      assert.deepStrictEqual(yield* balance, { spentNano: 30_000, reservedNano: 0 })
+    }).pipe(Effect.provide(meterOn(layer)))
+  })
+
   it.effect("and where the budget has no more, the cap holds: the markup shows what was not charged", () =>
     Effect.gen(function* () {
       const { reserve, settle } = yield* Meter
