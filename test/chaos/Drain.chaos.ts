@@ -16,6 +16,9 @@ const DRAIN_LIMIT_MS = 30_000
 const STREAM_TOKENS = 80
 const STREAM_EVERY_MS = 100
 const CLIENTS = 8
+const QUICK_MS = 10
+/** Such answers outlive the grace; their clients ask again on the same connection. */
+const SLOW_MS = 250
 /** Answers between two restarts. */
 const ANSWERS = 80
 
@@ -66,13 +69,15 @@ const ask = async (options: {
   readonly key: TestKey
   readonly isOver: () => boolean
   readonly failures: Array<string>
+  /** Between two tokens of an answer, which has twenty. */
+  readonly everyMs: number
 }): Promise<void> => {
-  const { failures, isOver, key, send, world } = options
+  const { everyMs, failures, isOver, key, send, world } = options
   const { notes } = world
   while (!isOver()) {
     const number = ++notes.calls
     const isStream = number % 2 === 0
-    const content = `${promptMarker} ${key.id} call ${number} every 10 ms`
+    const content = `${promptMarker} ${key.id} call ${number} every ${everyMs} ms`
     const body = { model: key.model, max_tokens: 20, stream: isStream, messages: [{ role: "user", content }] }
     try {
       const { generationId, status, text } = await send(body, key.key)
@@ -99,8 +104,15 @@ it.live("a rolling restart under pooled connections fails nothing, and each proc
     const clients = yield* Effect.forkChild(
       Effect.promise(() =>
         Promise.all(
-          Array.from({ length: CLIENTS }, () =>
-            ask({ world, send: balancer.send, key, isOver: () => isOver, failures })
+          Array.from({ length: CLIENTS }, (_, at) =>
+            ask({
+              world,
+              send: balancer.send,
+              key,
+              isOver: () => isOver,
+              failures,
+              everyMs: at % 2 === 0 ? QUICK_MS : SLOW_MS
+            })
           )
         )
       )

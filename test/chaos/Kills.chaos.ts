@@ -1,6 +1,6 @@
 /** `kill -9` under load, again and again, each process started anew. CHAOS_KILLS says how often; 200 is the long run. */
 import { assert, it } from "@effect/vitest"
-import { Effect, Fiber, Random } from "effect"
+import { Console, Effect, Fiber, Random } from "effect"
 import { type Gateway } from "../support/Gateway.ts"
 import { auditBooks, differencesOf, watchCaps } from "./books.ts"
 import { client } from "./clients.ts"
@@ -14,6 +14,8 @@ const LEASE_SECONDS = 10
 const SETTLED_LIMIT_MS = 40_000
 /** A process starts within it, also on a busy machine. */
 const KILL_LIMIT_MS = 60_000
+/** Of the long run. */
+const REPORT_EVERY = 25
 /** Two of four are killed at any time, so that somebody always serves. */
 const PAIRS = [
   [0, 1],
@@ -53,7 +55,7 @@ it.live(
       )
       const killing = Effect.fnUntraced(function* (pair: readonly [number, number]) {
         while (kills < KILLS) {
-          kills++
+          const number = ++kills
           yield* Effect.sleep(yield* Random.nextIntBetween(300, 2_000))
           const at = pair[yield* Random.nextIntBetween(0, pair.length)] ?? pair[0]
           const gateway = gateways.get(at) ?? assert.fail("no gateway")
@@ -61,6 +63,7 @@ it.live(
           yield* gateway.kill
           assert.deepStrictEqual(yield* differencesOf(world), [], "counters that are not their sums")
           gateways.set(at, yield* start())
+          if (number % REPORT_EVERY === 0) yield* Console.log(`${number} kills, ${notes.told.length} answers`)
         }
       })
       yield* Effect.forEach(PAIRS, killing, { concurrency: "unbounded", discard: true })
