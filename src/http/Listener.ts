@@ -22,14 +22,20 @@ interface Address {
   readonly drainTimeoutMs: number
 }
 
+/**
+ * The head of an answer that began before the end does not say that its connection closes, so its client may ask once more on it: for this long
+ * after the grace, and a second that Node adds. Closing at once would cross that request.
+ */
+const LAST_REQUEST_MS = 500
+
 export class Listener extends Context.Service<
   Listener,
   {
     readonly server: Server
     /**
      * From now on every reply closes its connection. For the time of the grace, in which balancers notice, new connections are taken and
-     * idle ones are kept, because closing one may cross a request on its way. Then idle ones are closed, and others with their last
-     * reply. SIGINT, a person at a terminal, skips the grace.
+     * idle ones are kept, because closing one may cross a request on its way. Then idle ones are closed, and others soon after
+     * their last reply. SIGINT, a person at a terminal, skips the grace.
      */
     readonly letGo: Effect.Effect<void>
   }
@@ -44,17 +50,12 @@ export class Listener extends Context.Service<
         const server = createServer({ keepAliveTimeout: 65_000, headersTimeout: 60_000 })
         server.maxConnections = maxConnections
         let isLeaving = false
-        let isGraceOver = false
         const isHurried = yield* interrupted
         const answering = new WeakMap<Duplex, ServerResponse>()
 
         server.on("request", ({ socket }, response) => {
           answering.set(socket, response)
           if (isLeaving) response.setHeader("connection", "close")
-          response.once("close", () => {
-            // The head of an answer that began before the end does not say that its connection closes.
-            if (isGraceOver) setImmediate(() => server.closeIdleConnections())
-          })
         })
 
         server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
@@ -71,7 +72,7 @@ export class Listener extends Context.Service<
             return Effect.andThen(
               isHurried() ? Effect.void : Effect.sleep(graceMs),
               Effect.sync(() => {
-                isGraceOver = true
+                server.keepAliveTimeout = LAST_REQUEST_MS
                 server.closeIdleConnections()
               })
             )

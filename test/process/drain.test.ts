@@ -117,35 +117,51 @@ describe("an end that was asked for", () => {
     })
   )
 
-  it.live("ends as soon as nothing runs, also where a client keeps the connection of a stream that ended", () =>
-    Effect.gen(function* () {
-      const provider = yield* upstream
-      yield* Effect.promise(() => provider.script("small-2026", { chunks: [...beginning, { gate: "rest" }, ...rest] }))
-      const gateway = yield* startGateway({
-        env: { ...providerEnv, TOLLGATE_DRAIN_TIMEOUT_MS: "3600000" },
-        config: configFor(provider.url)
-      })
-      const { key } = yield* gateway.issueKey()
-      const agent = new Agent({ keepAlive: true })
-      const asking = request(`${gateway.url}/v1/chat/completions`, {
-        agent,
-        method: "POST",
-        headers: { authorization: `Bearer ${key}`, "content-type": "application/json" }
-      })
-      asking.end(JSON.stringify(body))
-      const [response] = (yield* Effect.promise(() => once(asking, "response"))) as [IncomingMessage]
-      assert.strictEqual(response.headers.connection, "keep-alive")
-      yield* gateway.signal("SIGTERM")
-      yield* eventually(Effect.flip(gateway.send("/health/live", { limitMs: 1_000 })), 5_000, "a refused connection")
-      yield* Effect.promise(() => provider.open("rest"))
-      const read = Effect.promise(async () => {
-        let text = ""
-        for await (const chunk of response as AsyncIterable<Buffer>) text += chunk.toString()
-        return text
-      })
-      assert.isTrue((yield* read).endsWith(DONE))
-      assert.deepStrictEqual(yield* Effect.timeout(gateway.ended, "20 seconds"), { code: 0, signal: null })
-      agent.destroy()
-    })
-  )
+  for (const asksAgain of [false, true]) {
+    it.live(
+      `ends as soon as nothing runs, also where a client keeps the connection of a stream that ended, and ${asksAgain ? "asks once more" : "asks no more"} on it`,
+      () =>
+        Effect.gen(function* () {
+          const provider = yield* upstream
+          yield* Effect.promise(() =>
+            provider.script("small-2026", { chunks: [...beginning, { gate: "rest" }, ...rest] })
+          )
+          const gateway = yield* startGateway({
+            env: { ...providerEnv, TOLLGATE_DRAIN_TIMEOUT_MS: "3600000" },
+            config: configFor(provider.url)
+          })
+          const { key } = yield* gateway.issueKey()
+          const agent = new Agent({ keepAlive: true })
+          const asking = request(`${gateway.url}/v1/chat/completions`, {
+            agent,
+            method: "POST",
+            headers: { authorization: `Bearer ${key}`, "content-type": "application/json" }
+          })
+          asking.end(JSON.stringify(body))
+          const [response] = (yield* Effect.promise(() => once(asking, "response"))) as [IncomingMessage]
+          assert.strictEqual(response.headers.connection, "keep-alive")
+          yield* gateway.signal("SIGTERM")
+          yield* eventually(
+            Effect.flip(gateway.send("/health/live", { limitMs: 1_000 })),
+            5_000,
+            "a refused connection"
+          )
+          yield* Effect.promise(() => provider.open("rest"))
+          const read = Effect.promise(async () => {
+            let text = ""
+            for await (const chunk of response as AsyncIterable<Buffer>) text += chunk.toString()
+            return text
+          })
+          assert.isTrue((yield* read).endsWith(DONE))
+          // It was not told that its connection ends.
+          if (asksAgain) {
+            const again = request(`${gateway.url}/health/live`, { agent }).end()
+            const [last] = (yield* Effect.promise(() => once(again, "response"))) as [IncomingMessage]
+            assert.deepStrictEqual([again.reusedSocket, last.statusCode, last.headers.connection], [true, 200, "close"])
+          }
+          assert.deepStrictEqual(yield* Effect.timeout(gateway.ended, "20 seconds"), { code: 0, signal: null })
+          agent.destroy()
+        })
+    )
+  }
 })
