@@ -54,6 +54,11 @@ it.live("what ends while Postgres is away for more than two minutes is written w
     const streams = (yield* Effect.forEach(gateways, (gateway) => beginAll(world, gateway, keys, 50))).flat()
     yield* Effect.promise(() => world.database.down())
     yield* Effect.forEach(streams, ({ whole }) => whole)
+    assert.deepStrictEqual(
+      world.notes.told.map(({ billedUsd }) => billedUsd),
+      streams.map(() => null),
+      "amounts that were not written"
+    )
     yield* Effect.sleep(AWAY_SECONDS * 1_000)
     yield* Effect.promise(() => world.database.up())
     for (const gateway of gateways) {

@@ -83,7 +83,7 @@ const ask = async (options: {
       const { generationId, status, text } = await send(body, key.key)
       const usage = status !== 200 ? null : usageOf(text, isStream)
       if (usage === null) failures.push(`${status}: ${text.slice(-300)}`)
-      else notes.told.push({ generationId, keyId: key.id, billedUsd: usage.estimated_cost_usd ?? 0 })
+      else notes.told.push({ generationId, keyId: key.id, billedUsd: usage.estimated_cost_usd ?? null })
     } catch (cause) {
       failures.push(String(cause))
     }

@@ -103,7 +103,9 @@ export const auditBooks = Effect.fnUntraced(function* (
   const byId = new Map(rows.map((row) => [row.id, row]))
   const otherwise = notes.told.filter(({ billedUsd, generationId, keyId }) => {
     const row = byId.get(generationId)
-    return row === undefined || row.key_id !== keyId || row.billed_nano !== Math.round(billedUsd * NANO)
+    if (row === undefined || row.key_id !== keyId) return true
+    if (billedUsd === null) return false
+    return row.billed_nano !== Math.round(billedUsd * NANO) || row.usage_source === "estimated"
   })
   const estimated = rows.filter(({ usage_source: source }) => source === "estimated")
   const reported = world.namesCalls ? rows.filter((row) => row.usage_source === "provider") : []
@@ -116,7 +118,8 @@ export const auditBooks = Effect.fnUntraced(function* (
   const line = {
     ...counts,
     generations: rows.length,
-    told: notes.told.length,
+    answers: notes.told.length,
+    withoutAmount: notes.told.filter(({ billedUsd }) => billedUsd === null).length,
     estimated: estimated.length,
     estimatedTokens: tokens(estimated),
     billedTokens: tokens(rows),

@@ -22,7 +22,8 @@ export interface TestKey {
 export interface Told {
   readonly generationId: string
   readonly keyId: string
-  readonly billedUsd: number
+  /** Null: its answer bore no amount, because the database was away at its end. */
+  readonly billedUsd: number | null
 }
 
 export interface Notes {
@@ -113,8 +114,7 @@ const ask = Effect.fnUntraced(function* (gateway: Gateway, key: TestKey, body: B
   const generationId = String(answered.headers["x-generation-id"])
   const usage = usageOf(answered.text, streamed)
   if (usage === null) notes.wrong.push(`a stream without an end: ${answered.text.slice(-200)}`)
-  else if (usage.estimated_cost_usd !== undefined)
-    notes.told.push({ generationId, keyId: key.id, billedUsd: usage.estimated_cost_usd })
+  else notes.told.push({ generationId, keyId: key.id, billedUsd: usage.estimated_cost_usd ?? null })
   return { status: 200, tokens: usage?.total_tokens ?? 0 }
 })
 
@@ -156,8 +156,7 @@ export const beginStream = Effect.fnUntraced(function* (options: {
       const text = await stream.ended
       const usage = usageOf(text, true)
       if (usage === null) throw new Error(`a stream without an end: ${text.slice(-300)}`)
-      if (usage.estimated_cost_usd !== undefined)
-        notes.told.push({ generationId, keyId: key.id, billedUsd: usage.estimated_cost_usd })
+      notes.told.push({ generationId, keyId: key.id, billedUsd: usage.estimated_cost_usd ?? null })
     })
   }
 })
