@@ -14,7 +14,7 @@ import { type Balance, Ledger } from "../store/Ledger.ts"
 import { audit, audited } from "./Audit.ts"
 import { callerFinder } from "./Callers.ts"
 import { makeKeyLookups } from "./KeyLookups.ts"
-import { makeSecret, readSecret, sameHash } from "./KeySecret.ts"
+import { isOpenedBy, makeSecret, readSecret } from "./KeySecret.ts"
 import { orUnavailable } from "./OrUnavailable.ts"
 import { type Caller } from "./Order.ts"
 
@@ -291,14 +291,3 @@ export class Accounts extends Context.Service<
 
 const isUnauthenticated = ({ reason }: GatewayError): boolean => reason._tag === "Unauthenticated"
 const unauthenticated = Effect.fail(gatewayError(new Unauthenticated()))
-
-/** Whether a hash opens a key: its own, or the one that a rotation replaced, during its grace. */
-const isOpenedBy = (key: KeyRecord, hash: string, nowMs: number): boolean => {
-  const current = sameHash(key.secretHash, hash)
-  const previous =
-    key.previousSecretHash !== null &&
-    key.previousValidUntilMs !== null &&
-    nowMs < key.previousValidUntilMs &&
-    sameHash(key.previousSecretHash, hash)
-  return current || previous
-}

@@ -5,6 +5,7 @@
  */
 import { hash, randomBytes, timingSafeEqual } from "node:crypto"
 import { Option, Redacted } from "effect"
+import { type KeyRecord } from "../domain/Key.ts"
 
 export interface KeySecret {
   readonly secret: Redacted.Redacted
@@ -44,3 +45,14 @@ export const sameHash = (a: string, b: string): boolean =>
 
 /** Whether two secrets are equal, in a time that tells nothing of where they differ, or of their lengths. */
 export const sameSecret = (a: string, b: string): boolean => sameHash(digest(a), digest(b))
+
+/** Whether a hash opens a key: its own, or the one that a rotation replaced, during its grace. */
+export const isOpenedBy = (key: KeyRecord, hash: string, nowMs: number): boolean => {
+  const current = sameHash(key.secretHash, hash)
+  const previous =
+    key.previousSecretHash !== null &&
+    key.previousValidUntilMs !== null &&
+    nowMs < key.previousValidUntilMs &&
+    sameHash(key.previousSecretHash, hash)
+  return current || previous
+}
