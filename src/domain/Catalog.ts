@@ -31,7 +31,7 @@ export interface Timeouts {
   readonly totalMs: number
 }
 
-export const defaultTimeouts: Timeouts = { connectMs: 2_000, firstTokenMs: 15_000, idleMs: 15_000, totalMs: 600_000 }
+export const defaultTimeouts: Timeouts = { connectMs: 5_000, firstTokenMs: 15_000, idleMs: 120_000, totalMs: 600_000 }
 
 /** One model at one provider. */
 export interface ModelOffer {

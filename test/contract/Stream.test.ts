@@ -131,7 +131,7 @@ it.effect("a silence past the idle limit ends the stream as a timeout", () =>
       "The provider's answer stopped short of its end, and nothing more came in time."
     )
     assert.deepStrictEqual(chunks.at(-1)?.choices, [])
-  }).pipe(Effect.provide(streaming(delta({ content: "Hel" }), 60_000, end)))
+  }).pipe(Effect.provide(streaming(delta({ content: "Hel" }), 180_000, end)))
 )
 
 it.effect("an error before the first token is a real status", () =>

@@ -88,10 +88,10 @@ it.effect("a repeat of the text is taken out; roles and blanks are not doubled",
 })
 
 it.effect("silence in the middle is a break too: the silent call is given up", () => {
-  const { heard, layer } = gatewayOn({ alpha: { events: [piece("one"), 60_000, ending()] }, beta: going(" two") })
+  const { heard, layer } = gatewayOn({ alpha: { events: [piece("one"), 180_000, ending()] }, beta: going(" two") })
   return Effect.gen(function* () {
     const fiber = yield* Effect.forkChild(streamed(), { startImmediately: true })
-    yield* TestClock.adjust(15_000)
+    yield* TestClock.adjust(120_000)
     const { record, text } = yield* Fiber.join(fiber)
     assert.strictEqual(text, "one two")
     assert.deepInclude(record.attempts[0], { provider: "alpha", status: "timeout", errorType: "timeout" })
