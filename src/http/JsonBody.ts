@@ -1,7 +1,8 @@
 /** What can be wrong with the text of a JSON body, told where it is and without a word of its content. */
 import { Result, type SchemaIssue } from "effect"
 import { type ValidationError } from "../api/Failure.ts"
-import { type Excess, MAX_DEPTH, MAX_MEMBERS, MAX_VALUES } from "./JsonShape.ts"
+import { MAX_DEPTH } from "../domain/Json.ts"
+import { type Excess, MAX_MEMBERS, MAX_VALUES } from "./JsonShape.ts"
 import { validationFaults } from "./ValidationFaults.ts"
 
 /** A body that is not said to be JSON. */

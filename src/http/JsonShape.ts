@@ -2,9 +2,8 @@
  * Counts the values, the members of each object and the depth of a JSON text while its bytes arrive, packet by packet, so that a body that would hold the
  * process up is refused before anything parses it. It does not say whether the text is JSON: the parser does.
  */
+import { MAX_DEPTH } from "../domain/Json.ts"
 
-/** Deeper JSON is refused: nothing that a model reads needs it, and it breaks recursive code. */
-export const MAX_DEPTH = 128
 /** More values are refused. An empty list or object counts as two. */
 export const MAX_VALUES = 500_000
 /** An object with more members is refused: each of its names is kept, and such an object is slow in every step. */
