@@ -172,16 +172,13 @@ describe("mock/echo and mock/lorem", () => {
   it.effect("times out as its config says", () =>
     Effect.gen(function* () {
       yield* mock.chat(ask("load"))
-      const rows: ReadonlyArray<readonly [object, { pieces: Array<string>; reason: ProviderReason }]> = [
-        [{ fail: "timeout" }, { pieces: [], reason: new TimedOut({ phase: "first_token" }) }],
-        [
-          { fail: "timeout", after_tokens: 1 },
-          { pieces: ["one"], reason: new TimedOut({ phase: "idle" }) }
-        ]
+      const rows: ReadonlyArray<readonly [object, number, { pieces: Array<string>; reason: ProviderReason }]> = [
+        [{ fail: "timeout" }, 15_000, { pieces: [], reason: new TimedOut({ phase: "first_token" }) }],
+        [{ fail: "timeout", after_tokens: 1 }, 120_000, { pieces: ["one"], reason: new TimedOut({ phase: "idle" }) }]
       ]
-      for (const [directives, expected] of rows) {
+      for (const [directives, millis, expected] of rows) {
         const fiber = yield* Effect.forkChild(broken(directed(directives)))
-        yield* TestClock.adjust(14_999)
+        yield* TestClock.adjust(millis - 1)
         assert.isUndefined(fiber.pollUnsafe())
         yield* TestClock.adjust(1)
         assert.deepStrictEqual(yield* Fiber.join(fiber), expected)
