@@ -1,5 +1,5 @@
 /**
- * Measures the privacy guard on a corpus of its own making and prints the table of docs/privacy.md. `--misses` also prints every value
+ * Measures the privacy guard on a corpus of its own making and prints the table of docs/reference/privacy.md. `--misses` also prints every value
  * that was missed or wrongly found. The same seed makes the same corpus.
  */
 import { Effect } from "effect"

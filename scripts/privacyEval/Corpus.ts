@@ -4,7 +4,7 @@ import { type Dice, makeDice } from "./Dice.ts"
 import { traps } from "./Traps.ts"
 import { valueOf } from "./Values.ts"
 
-/** Of the table in docs/privacy.md. */
+/** Of the table in docs/reference/privacy.md. */
 export const SENTENCES = 4_200
 export const SEED = 20_261
 

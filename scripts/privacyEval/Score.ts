@@ -57,7 +57,7 @@ export const score = (corpus: ReadonlyArray<Sentence>) =>
     return { scores, misses }
   })
 
-/** The table of docs/privacy.md. */
+/** The table of docs/reference/privacy.md. */
 export const table = (scores: ReadonlyArray<Score>): string =>
   [
     "| Entity | Values | Found | Wrongly found | Recall | Precision |",

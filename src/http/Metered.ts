@@ -1,7 +1,7 @@
 /**
  * The way in of what is paid for, chat and embeddings: whose key it is and what it may do, the body, the schema, in the order and with the answers of all other
  * endpoints, but in one step. The API builder takes these requests through a dozen; that costs more time than everything
- * else that the gateway does (docs/performance.md).
+ * else that the gateway does (docs/internals/performance.md).
  */
 import { Context, Effect, Redacted, Schema, SchemaParser, type Scope } from "effect"
 import { type Headers, HttpRouter, HttpServerRequest, type HttpServerResponse } from "effect/http"

@@ -83,7 +83,7 @@ describe("lists", () => {
   })
 
   it("name every setting, every vendor's variable and every section of the file", () => {
-    const settings = textOf("docs/settings.md")
+    const settings = textOf("docs/reference/settings.md")
     const variables = presets.flatMap(({ baseUrlEnv, env }) => (baseUrlEnv === null ? [env] : [env, baseUrlEnv]))
     const telemetry = Object.keys(TelemetryEnvironment.fields)
     for (const name of [...Object.keys(Environment.fields), ...telemetry, ...variables])
@@ -94,7 +94,7 @@ describe("lists", () => {
   })
 
   it("name every endpoint", () => {
-    const api = textOf("docs/api.md")
+    const api = textOf("docs/reference/api.md")
     for (const { endpoints } of Object.values(Api.groups)) {
       for (const { method, path } of Object.values(endpoints)) {
         assert.include(api, `| \`${method} ${path.replaceAll(/:(\w+)/g, "{$1}")}\` |`)
@@ -103,7 +103,7 @@ describe("lists", () => {
   })
 
   it("name every header that a client may send or get", () => {
-    const api = textOf("docs/api.md")
+    const api = textOf("docs/reference/api.md")
     const names = globSync("src/{http,api}/*.ts", { cwd: root }).flatMap((path) =>
       [
         ...textOf(path).matchAll(/"((?:x-(?!forwarded-|real-|content-|frame-)|idempoten|retry-|trace|www-)[a-z-]+)"/g)
@@ -114,7 +114,7 @@ describe("lists", () => {
   })
 
   it("name every type of error", () => {
-    const api = textOf("docs/api.md")
+    const api = textOf("docs/reference/api.md")
     const types = [...textOf("src/http/WireErrors.ts").matchAll(/^\s+type: "(\w+)",$/gm)].map(([, type]) => type)
     assert.isAbove(types.length, 15)
     for (const type of types) assert.include(api, `| \`${type}\` |`)

@@ -1,5 +1,5 @@
 /**
- * Every dialect's table of parameters, held to what the dialect sends and to docs/dialects.md. A dialect that joins gets
+ * Every dialect's table of parameters, held to what the dialect sends and to docs/reference/dialects.md. A dialect that joins gets
  * a row in `dialects`.
  */
 import { assert, describe, it } from "@effect/vitest"
@@ -123,8 +123,8 @@ describe.each(dialects)("the table of $name", (dialect) => {
     else assert.strictEqual(body, before)
   })
 
-  it("is the one that docs/dialects.md shows", () => {
-    const lines = readFileSync(new URL("../../docs/dialects.md", import.meta.url), "utf8").split("\n")
+  it("is the one that docs/reference/dialects.md shows", () => {
+    const lines = readFileSync(new URL("../../docs/reference/dialects.md", import.meta.url), "utf8").split("\n")
     const cells = (line: string) => line.split("|").map((cell) => cell.trim())
     const header = lines.find((line) => line.startsWith("| Member |")) ?? ""
     const column = cells(header).indexOf(dialect.name)

@@ -16,7 +16,7 @@ it.effect("every entity is found, and nothing else, in 98 of 100 cases at least"
       assert.isAtLeast(recall, 0.98, type)
       assert.isAtLeast(precision, 0.98, type)
     }
-    const documented = readFileSync(new URL("../../docs/privacy.md", import.meta.url), "utf8")
+    const documented = readFileSync(new URL("../../docs/reference/privacy.md", import.meta.url), "utf8")
     assert.include(documented, table(scores))
   })
 )

@@ -1,7 +1,7 @@
 /**
  * The whole list of what the guard leaves as it is although it leaves the gateway. Each row names places of a request, the form that a
  * value there must have, and why. A value in such a place that has another form is searched like any text. Everything that no row names
- * is searched: unknown members, unknown kinds of parts, numbers, names of members. docs/privacy.md shows this table.
+ * is searched: unknown members, unknown kinds of parts, numbers, names of members. docs/reference/privacy.md shows this table.
  */
 
 /**

@@ -1,5 +1,5 @@
 /**
- * What a dialect does with each member of a chat request, as data: docs/dialects.md shows it and a test holds the code to it.
+ * What a dialect does with each member of a chat request, as data: docs/reference/dialects.md shows it and a test holds the code to it.
  */
 import { type ChatRequest } from "../../domain/Chat.ts"
 

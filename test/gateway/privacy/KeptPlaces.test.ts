@@ -3,8 +3,8 @@ import { assert, it } from "@effect/vitest"
 import { readFileSync } from "node:fs"
 import { keptPlaces } from "../../../src/gateway/privacy/KeptPlaces.ts"
 
-it("docs/privacy.md shows every place with its reason, and no other", () => {
-  const page = readFileSync("docs/privacy.md", "utf8")
+it("docs/reference/privacy.md shows every place with its reason, and no other", () => {
+  const page = readFileSync("docs/reference/privacy.md", "utf8")
   const section = page.slice(page.indexOf("## What is left alone"), page.indexOf("## A key's own mode"))
   const rows = section.split("\n").filter((line) => line.startsWith("| `"))
   const shown = rows.map((row) => {
