@@ -1,8 +1,12 @@
 # Sourced, not run: `apt_install NAME...` installs Debian packages without questions and without starting their services. Answers
 # false, having changed nothing, where that is not possible: no apt-get, or not root.
 
+can_apt_install() {
+  command -v apt-get >/dev/null && [ "$(id -u)" -eq 0 ]
+}
+
 apt_install() {
-  command -v apt-get >/dev/null && [ "$(id -u)" -eq 0 ] || return 1
+  can_apt_install || return 1
   echo "Installing $* (once) ..." >&2
   # A policy of 101 tells packages not to start what they install.
   policy=/usr/sbin/policy-rc.d

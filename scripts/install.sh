@@ -19,8 +19,12 @@ install_packages() {
   cp "$root/package-lock.json" "$root/node_modules/.installed-lock.json"
 }
 
+has_packages() {
+  cmp -s "$root/package-lock.json" "$root/node_modules/.installed-lock.json"
+}
+
 ensure_packages() {
-  cmp -s "$root/package-lock.json" "$root/node_modules/.installed-lock.json" || install_packages
+  has_packages || install_packages
   if [ ! -x "$node" ]; then
     node=$(command -v node) || fail "Node.js is missing: install version $(cat "$root/.nvmrc") (see .nvmrc)."
     "$node" -e 'process.exit(parseInt(process.versions.node) >= 24 ? 0 : 1)' ||

@@ -1,0 +1,149 @@
+/**
+ * What `scripts/test` installs, and what it says before. It runs in a tree of its own, with a PATH that has an apt-get, an id and a
+ * sudo that only note how they were called, and with a vitest that writes its arguments.
+ */
+import { spawnSync } from "node:child_process"
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync
+} from "node:fs"
+import { tmpdir } from "node:os"
+import { delimiter, dirname, join } from "node:path"
+import { afterAll, assert, describe, it } from "@effect/vitest"
+
+const trees: Array<string> = []
+afterAll(() => trees.forEach((tree) => rmSync(tree, { recursive: true })))
+
+const script = (file: string, text: string): void => {
+  writeFileSync(file, `#!/bin/sh\n${text}\n`)
+  chmodSync(file, 0o755)
+}
+
+/** The machine's own tools that the scripts use. */
+const tools = ["cat", "chmod", "cmp", "dirname", "find", "head", "mktemp", "rm"]
+const findTool = (name: string): string => {
+  const found = (process.env["PATH"] ?? "").split(delimiter).map((directory) => join(directory, name))
+  return found.find((file) => existsSync(file)) ?? assert.fail(`no ${name}`)
+}
+
+interface Machine {
+  readonly uid: number
+  /** The programs that are there already. */
+  readonly programs?: ReadonlyArray<string>
+  /** apt-get has no such package. */
+  readonly unknown?: string
+  readonly hasPackages?: boolean
+}
+
+/** A checkout on such a machine. */
+const makeTree = (machine: Machine): string => {
+  const tree = mkdtempSync(join(tmpdir(), "tollgate-installs-"))
+  trees.push(tree)
+  const put = (path: string, text: string) => {
+    mkdirSync(dirname(join(tree, path)), { recursive: true })
+    writeFileSync(join(tree, path), text)
+  }
+  for (const name of ["test", "apt.sh", "install.sh", "console.sh"]) {
+    put(`scripts/${name}`, readFileSync(join("scripts", name), "utf8").replaceAll("/usr/", `${tree}/usr/`))
+  }
+  mkdirSync(join(tree, "usr/sbin"), { recursive: true })
+  put("package-lock.json", "{}")
+  put("node_modules/.installed-lock.json", machine.hasPackages === false ? "other" : "{}")
+  put(
+    "node_modules/vitest/vitest.mjs",
+    `import { writeFileSync } from "node:fs"
+    writeFileSync("ran", process.argv.slice(2).join(" "))
+    writeFileSync(process.env.TEST_COUNT_FILE, "1 passed, 0 failed\\n")`
+  )
+  mkdirSync(join(tree, "node_modules/.bin"))
+  symlinkSync(process.execPath, join(tree, "node_modules/.bin/node"))
+  put("dist/console/index.html", "")
+  mkdirSync(join(tree, "bin"))
+  for (const tool of tools) symlinkSync(findTool(tool), join(tree, "bin", tool))
+  for (const program of machine.programs ?? []) script(join(tree, "bin", program), "")
+  script(join(tree, "bin/id"), `echo ${machine.uid}`)
+  script(join(tree, "bin/sudo"), `echo "sudo $*" >>"${tree}/calls"`)
+  const refuse = machine.unknown === undefined ? "" : `case "$*" in *${machine.unknown}*) exit 100 ;; esac`
+  script(join(tree, "bin/apt-get"), `echo "CALLED apt-get $*"; echo "apt-get $*" >>"${tree}/calls"; ${refuse}`)
+  return tree
+}
+
+/** `scripts/test` in such a tree, without any setting of this process. */
+const runIn = (tree: string, ...args: ReadonlyArray<string>) => {
+  const { status, stdout, stderr } = spawnSync("/bin/sh", [join(tree, "scripts/test"), ...args], {
+    env: { PATH: join(tree, "bin"), TMPDIR: tmpdir() },
+    encoding: "utf8"
+  })
+  const read = (name: string) => (existsSync(join(tree, name)) ? readFileSync(join(tree, name), "utf8") : undefined)
+  return { status, stdout, stderr, calls: read("calls"), ran: read("ran") }
+}
+
+const everything = ["initdb", "postgres", "redis-server", "chromium", "promtool"]
+const packages = ["postgresql", "redis-server", "chromium", "prometheus"]
+const reporters = "--reporter=default --reporter=./scripts/testCount.ts"
+
+describe("scripts/test", () => {
+  it("says as root which system packages it installs and why, before it does", () => {
+    const { status, stdout, stderr, calls, ran } = runIn(makeTree({ uid: 0 }), "test/store")
+    const before = stderr.slice(0, stderr.indexOf("CALLED"))
+    for (const name of packages) assert.match(before, new RegExp(`^  ${name} +\\S.+`, "m"))
+    assert.include(before, "--no-install")
+    const install = "apt-get update -qq\napt-get install -y -qq --no-install-recommends"
+    assert.strictEqual(calls, `${install} postgresql redis-server\n${install} chromium\n${install} prometheus\n`)
+    assert.strictEqual(ran, `run ${reporters} test/store`)
+    assert.strictEqual(stdout, "1 passed, 0 failed\n")
+    assert.strictEqual(status, 0)
+  })
+
+  it("says and installs only what is missing", () => {
+    const tree = makeTree({ uid: 0, programs: everything.filter((program) => program !== "promtool") })
+    const { status, stderr, calls } = runIn(tree)
+    assert.match(stderr, /^ {2}prometheus /m)
+    assert.notMatch(stderr, /postgresql|redis|chromium/)
+    assert.strictEqual(calls, "apt-get update -qq\napt-get install -y -qq --no-install-recommends prometheus\n")
+    assert.strictEqual(status, 0)
+  })
+
+  it("says nothing of packages where none is missing", () => {
+    const { status, stderr, calls } = runIn(makeTree({ uid: 0, programs: everything }))
+    assert.deepStrictEqual({ status, stderr, calls }, { status: 0, stderr: "", calls: undefined })
+  })
+
+  it("goes on without what only some tests need, when apt-get does not have it", () => {
+    const { status, stderr, calls } = runIn(makeTree({ uid: 0, unknown: "chromium" }))
+    assert.include(stderr, "Going on without chromium.")
+    assert.include(calls ?? "", "prometheus")
+    assert.strictEqual(status, 0)
+  })
+
+  it("installs nothing as another user, uses no sudo, and says how to install it", () => {
+    const { status, stderr, calls, ran } = runIn(makeTree({ uid: 1000 }))
+    assert.include(stderr, `apt-get install --no-install-recommends ${packages.join(" ")}\n`)
+    assert.include(stderr, "TOLLGATE_TEST_DATABASE_URL")
+    assert.deepStrictEqual({ status, calls, ran }, { status: 1, calls: undefined, ran: undefined })
+  })
+
+  it("changes nothing with --no-install: it says what is missing and how to install it, and fails", () => {
+    const tree = makeTree({ uid: 0, hasPackages: false })
+    const files = () => readdirSync(tree, { recursive: true, encoding: "utf8" }).sort()
+    const before = files()
+    const { status, stdout, stderr } = runIn(tree, "--no-install", "test/store")
+    for (const name of ["npm packages", ...packages]) assert.match(stderr, new RegExp(`^  ${name} +\\S.+`, "m"))
+    assert.include(stderr, "npm ci")
+    assert.include(stderr, `apt-get install --no-install-recommends ${packages.join(" ")}\n`)
+    assert.deepStrictEqual(files(), before)
+    assert.deepStrictEqual({ status, stdout }, { status: 1, stdout: "" })
+  })
+
+  it("runs the tests with --no-install where nothing is missing", () => {
+    const { status, ran } = runIn(makeTree({ uid: 0, programs: everything }), "--no-install", "test/a b.ts", "-t", "x")
+    assert.deepStrictEqual({ status, ran }, { status: 0, ran: `run ${reporters} test/a b.ts -t x` })
+  })
+})
