@@ -3,7 +3,7 @@ import { Result, type SchemaIssue } from "effect"
 import { type ValidationError } from "../api/Failure.ts"
 import { MAX_DEPTH } from "../domain/Json.ts"
 import { type Excess, MAX_MEMBERS, MAX_VALUES } from "./JsonShape.ts"
-import { validationFaults } from "./ValidationFaults.ts"
+import { MOST_FAULTS, validationFaults } from "./ValidationFaults.ts"
 
 /** A body that is not said to be JSON. */
 export const typeFault = (contentType: string | undefined): ValidationError | undefined => {
@@ -47,14 +47,20 @@ const jsonFault = (text: string): ValidationError | undefined => {
   return invalidJson(what ?? "not valid JSON", position === undefined ? undefined : Number(position))
 }
 
-/** The faults of a body that is no JSON, or that a schema did not take: as `issueOf` says of the parsed body. */
+/**
+ * The faults of a body that is no JSON, or that a schema did not take: as `issueOf` says of the parsed body. `beyond`: what else is wrong
+ * with it; of one place the schema's word is the one.
+ */
 export const bodyFaults = (
   text: string,
-  issueOf: (value: unknown) => SchemaIssue.Issue
+  issueOf: (value: unknown) => SchemaIssue.Issue,
+  beyond: (value: unknown) => ReadonlyArray<ValidationError> = () => []
 ): ReadonlyArray<ValidationError> => {
   if (text === "") return [{ loc: ["body"], msg: "Field required", type: "missing" }]
   const fault = jsonFault(text)
   if (fault !== undefined) return [fault]
   const value: unknown = JSON.parse(text)
-  return validationFaults(issueOf(value), "body", value)
+  const faults = validationFaults(issueOf(value), "body", value)
+  const places = new Set(faults.map(({ loc }) => JSON.stringify(loc)))
+  return [...faults, ...beyond(value).filter(({ loc }) => !places.has(JSON.stringify(loc)))].slice(0, MOST_FAULTS)
 }

@@ -31,27 +31,47 @@ type Check = <P extends Wanted, A, R>(
 /** Runs on what was checked, or answers the 422 with every fault. */
 export const makeCheck: Effect.Effect<Check, never, Catalog> = Effect.map(Catalog, (catalog): Check =>
   Effect.fnUntraced(function* (payload, made, run) {
-    const faults: Array<ValidationError> = []
-    const { expires_at: expiresAt } = payload
-    if (made === "made" && expiresAt && DateTime.toEpochMillis(expiresAt) <= (yield* Clock.currentTimeMillis)) {
-      faults.push({ loc: ["body", "expires_at"], msg: "Input should be in the future", type: "datetime_future" })
-    }
-    const models = payload.allowed_models?.map((entry, index) => {
-      const known = knownAs(catalog, entry)
-      if (known === null && payload.force !== true && faults.length < MOST_FAULTS) {
-        faults.push({
-          loc: ["body", "allowed_models", index],
-          msg: faultOf(catalog, entry, faults.length < MOST_SUGGESTIONS),
-          type: "value_error",
-          input: entry.slice(0, 64)
-        })
-      }
-      return known ?? entry
+    const models = payload.allowed_models
+    const faults = keyFaults(catalog, made, yield* Clock.currentTimeMillis, {
+      models: models ?? [],
+      expiresAt: payload.expires_at ?? null,
+      force: payload.force === true
     })
     if (faults.length > 0) return validationResponse(faults, (yield* CurrentRequest).requestId)
-    return yield* run(models === undefined ? payload : { ...payload, allowed_models: models })
+    const known = models?.map((entry) => knownAs(catalog, entry) ?? entry)
+    return yield* run(known === undefined ? payload : { ...payload, allowed_models: known })
   })
 )
+
+/** What is no text is left to the schema. */
+export const keyFaults = (
+  catalog: Models,
+  made: "made" | "changed",
+  nowMs: number,
+  wanted: {
+    readonly models: ReadonlyArray<unknown>
+    readonly expiresAt: DateTime.Utc | null
+    readonly force: boolean
+  }
+): ReadonlyArray<ValidationError> => {
+  const faults: Array<ValidationError> = []
+  const { expiresAt, force, models } = wanted
+  if (made === "made" && expiresAt !== null && DateTime.toEpochMillis(expiresAt) <= nowMs) {
+    faults.push({ loc: ["body", "expires_at"], msg: "Input should be in the future", type: "datetime_future" })
+  }
+  if (force) return faults
+  for (const [index, entry] of models.entries()) {
+    if (faults.length === MOST_FAULTS) break
+    if (typeof entry !== "string" || knownAs(catalog, entry) !== null) continue
+    faults.push({
+      loc: ["body", "allowed_models", index],
+      msg: faultOf(catalog, entry, faults.length < MOST_SUGGESTIONS),
+      type: "value_error",
+      input: entry.slice(0, 64)
+    })
+  }
+  return faults
+}
 
 type Models = Catalog["Service"]
 

@@ -4,10 +4,10 @@ import { HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { Api } from "../api/Api.ts"
 import { CurrentKey } from "../api/Authorization.ts"
-import { type ValidationError } from "../api/Failure.ts"
 import { type PrivacyPreview, type PrivacyPreviewRequest } from "../api/Privacy.ts"
 import { type Preview, Privacy } from "../gateway/Privacy.ts"
 import { CurrentRequest } from "./CurrentRequest.ts"
+import { entityFaults } from "./EntityFaults.ts"
 import { guard, validationResponse } from "./Failure.ts"
 
 export const layer = HttpApiBuilder.group(
@@ -19,7 +19,7 @@ export const layer = HttpApiBuilder.group(
     const preview = Effect.fnUntraced(function* (request: PrivacyPreviewRequest) {
       const { facts, requestId } = yield* CurrentRequest
       // The operator's patterns are among the names, so the schema cannot know them.
-      const unknown = unknownEntities(request.entities ?? [], privacy.types)
+      const unknown = entityFaults(request.entities ?? [], privacy.types)
       if (unknown.length > 0) return validationResponse(unknown, requestId)
       const caller = yield* CurrentKey
       const previewed = yield* privacy.preview({
@@ -36,27 +36,6 @@ export const layer = HttpApiBuilder.group(
     return handlers.handle("preview", ({ payload }) => guard(preview(payload)))
   })
 )
-
-const unknownEntities = (
-  entities: ReadonlyArray<string>,
-  types: ReadonlyArray<string>
-): ReadonlyArray<ValidationError> => {
-  const names = types.map((type) => `'${type}'`)
-  const expected = names.length < 2 ? names.join("") : `${names.slice(0, -1).join(", ")} or ${names.at(-1)}`
-  return entities.flatMap((entity, index) =>
-    types.includes(entity)
-      ? []
-      : [
-          {
-            loc: ["body", "entities", index],
-            msg: `Input should be ${expected}`,
-            type: "literal_error",
-            input: entity.slice(0, 64),
-            ctx: { expected }
-          }
-        ]
-  )
-}
 
 const wireOf = ({ counts, findings, maskedText, messages, policyVersion, wouldBlock }: Preview): PrivacyPreview => ({
   ...(maskedText === null ? {} : { masked_text: maskedText }),

@@ -9,14 +9,17 @@ import { BodyBytes, Validation, type ValidationError } from "../api/Failure.ts"
 import { Bodies, hasBody, withText } from "./Body.ts"
 import { CurrentRequest } from "./CurrentRequest.ts"
 import { errorResponse, validationResponse } from "./Failure.ts"
+import { makeFaultsBeyondSchema } from "./FaultsBeyondSchema.ts"
 import { firstFaults } from "./FirstFaults.ts"
 import { bodyFaults, excessFault, typeFault } from "./JsonBody.ts"
 import { unknownMembers, validationFaults } from "./ValidationFaults.ts"
 
 export const layer = Layer.effect(
   Validation,
-  Effect.map(Bodies, (bodies) =>
-    Effect.fnUntraced(function* (httpEffect, { endpoint, group }) {
+  Effect.gen(function* () {
+    const bodies = yield* Bodies
+    const faultsBeyondSchema = yield* makeFaultsBeyondSchema
+    return Effect.fnUntraced(function* (httpEffect, { endpoint, group }) {
       const request = yield* HttpServerRequest.HttpServerRequest
       const { requestId, share } = yield* CurrentRequest
       const misplaced = endpoint.query === undefined ? unknownQuery(group, request) : []
@@ -38,23 +41,26 @@ export const layer = Layer.effect(
       }
       return yield* Effect.catch(handler, (error) => {
         if (!HttpApiError.HttpApiSchemaError.is(error)) return Effect.fail(error)
-        const detail = detailOf(error, request, body, endpoint)
-        return detail === undefined ? Effect.die(error) : Effect.succeed(validationResponse(detail, requestId))
+        return Effect.flatMap(faultsBeyondSchema(group, endpoint), (beyond) => {
+          const detail = detailOf(error, request, body, endpoint, beyond)
+          return detail === undefined ? Effect.die(error) : Effect.succeed(validationResponse(detail, requestId))
+        })
       })
     })
-  )
+  })
 )
 
 const detailOf = (
   error: HttpApiError.HttpApiSchemaError,
   request: HttpServerRequest.HttpServerRequest,
   body: string,
-  endpoint: HttpApiEndpoint.Top
+  endpoint: HttpApiEndpoint.Top,
+  beyond: (body: unknown) => ReadonlyArray<ValidationError>
 ): ReadonlyArray<ValidationError> | undefined => {
   const { issue } = error.cause
   switch (error.kind) {
     case "Payload":
-      return bodyFaults(body, (value) => allOf(endpoint, value, issue))
+      return bodyFaults(body, (value) => allOf(endpoint, value, issue), beyond)
     case "Query":
       return validationFaults(issue, "query", queryOf(request))
     case "Params":

@@ -234,6 +234,20 @@ it.effect(
       assert.deepStrictEqual(yield* faultsOf("POST", "/v1/keys", { name: "x", allowed_models: [] }), [
         "body.allowed_models too_short"
       ])
+      const wrong = { expires_at: "1970-01-01T00:00:00Z", allowed_models: ["no/such", "", "test/*", 5] }
+      assert.deepStrictEqual(yield* faultsOf("POST", "/v1/keys", wrong), [
+        "body.name missing",
+        "body.allowed_models.1 string_too_short",
+        "body.allowed_models.3 string_type",
+        "body.expires_at datetime_future",
+        "body.allowed_models.0 value_error"
+      ])
+      assert.deepStrictEqual(yield* faultsOf("POST", "/v1/keys", { ...wrong, force: true }), [
+        "body.name missing",
+        "body.allowed_models.1 string_too_short",
+        "body.allowed_models.3 string_type",
+        "body.expires_at datetime_future"
+      ])
       const made = (yield* admin("POST", "/v1/keys", { name: "x", allowed_models: ["small", "test/*"] })).body
       assert.deepStrictEqual(made.allowed_models, ["test/small", "test/*"])
       const patch = { allowed_models: ["no/such"] }

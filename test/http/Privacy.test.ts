@@ -157,6 +157,16 @@ it.effect("what is no request is refused with every fault", () =>
       [["body", "entities", 1], "literal_error"],
       [["body", "entities", 2], "literal_error"]
     ])
+    assert.deepStrictEqual(yield* faults({ text: 5, entities: ["nope", 7, "email"], mode: "zap", more: 1 }), [
+      422,
+      [["body", "more"], "extra_forbidden"],
+      [["body", "text"], "string_type"],
+      [["body", "entities", 1], "string_type"],
+      [["body", "mode"], "literal_error"],
+      [["body", "entities", 0], "literal_error"]
+    ])
+    const many = yield* previewed({ text: "a", entities: Array.from({ length: 1_000 }, (_, at) => `x${at}`) })
+    assert.strictEqual(many.body.detail.length, 100)
   }).pipe(Effect.provide(app()))
 )
 
