@@ -45,6 +45,11 @@ const inputFaults = {
   country: { msg: "Value error, no codes are sent to numbers of this country", type: "value_error" }
 } as const
 
+const ways = {
+  channel: { what: "channel for codes", setting: "`auth.channels`, `auth.email` and `auth.sms` of the settings" },
+  provider: { what: "OAuth provider", setting: "`auth.oauth` of the settings" }
+} as const
+
 const grantFaults = {
   monthly_budget_usd: "This is more than is left of the budget that was granted to you for all your keys.",
   tier: "This is a higher tier than was granted to you.",
@@ -118,9 +123,13 @@ export const signInWireOf = (reason: SignInReason): Wire => {
       }
     case "WayUnknown": {
       const quoted = reason.known.map((name) => `'${name}'`)
-      const last = quoted.at(-1) ?? "nothing: none is offered"
+      const last = quoted.at(-1) ?? "none"
       const expected = quoted.length < 2 ? last : `${quoted.slice(0, -1).join(", ")} or ${last}`
-      const msg = `Input should be ${expected}`
+      const { setting, what } = ways[reason.param]
+      const msg =
+        quoted.length === 0
+          ? `Input cannot be right: this gateway has no ${what} configured. Its operator can configure one under ${setting}; GET /auth/methods lists the ways of signing in`
+          : `Input should be ${expected}: no other ${what} is configured. The operator of this gateway can configure one under ${setting}`
       return invalid(["path", reason.param], msg, "literal_error", {
         input: reason.sent.slice(0, 64),
         ctx: { expected }

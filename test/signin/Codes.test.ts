@@ -185,7 +185,23 @@ it.effect("production offers what is configured, and has no mailbox", () =>
 it.effect("channels may be left out", () =>
   Effect.gen(function* () {
     const { body, status } = yield* ask("/auth/register/email/start", { email: "a@b.c" })
-    assert.deepStrictEqual([status, body.detail[0].msg], [422, "Input should be nothing: none is offered"])
+    assert.deepStrictEqual(
+      [status, body.detail[0].msg],
+      [
+        422,
+        "Input cannot be right: this gateway has no channel for codes configured. Its operator can configure one under `auth.channels`, `auth.email` and `auth.sms` of the settings; GET /auth/methods lists the ways of signing in"
+      ]
+    )
+    const provider = (yield* ask("/auth/oauth/google/start")).body
+    assert.deepStrictEqual(provider.detail, [
+      {
+        loc: ["path", "provider"],
+        msg: "Input cannot be right: this gateway has no OAuth provider configured. Its operator can configure one under `auth.oauth` of the settings; GET /auth/methods lists the ways of signing in",
+        type: "literal_error",
+        input: "google",
+        ctx: { expected: "none" }
+      }
+    ])
     assert.strictEqual((yield* ask("/auth/dev/mailbox")).status, 404)
   }).pipe(withAuth({ channels: [] }))
 )

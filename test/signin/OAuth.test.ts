@@ -502,7 +502,7 @@ it.effect("422 for a provider that there is not; 503 for one that does not answe
       assert.deepStrictEqual(detail, [
         {
           loc: ["path", "provider"],
-          msg: "Input should be 'google', 'okta' or 'github'",
+          msg: "Input should be 'google', 'okta' or 'github': no other OAuth provider is configured. The operator of this gateway can configure one under `auth.oauth` of the settings",
           type: "literal_error",
           input: "myspace",
           ctx: { expected: "'google', 'okta' or 'github'" }
