@@ -4,7 +4,7 @@
  */
 const GMAIL = ["gmail.com", "googlemail.com"]
 
-/** `address`: in lower case. The migration 0018 says the same in SQL. */
+/** `address`: in lower case. The function `mailbox_of` of the database says the same in SQL. */
 export const mailboxOf = (address: string): string => {
   const at = address.lastIndexOf("@")
   const [local, domain] = [address.slice(0, at), address.slice(at + 1)]

@@ -30,9 +30,9 @@ export interface CacheEntry {
   readonly reply: ChatReply
 }
 
-/** `storedAtMs`: Unix time; the version before did not write it. */
+/** `storedAtMs`: Unix time. */
 interface KeptEntry extends CacheEntry {
-  readonly storedAtMs?: number
+  readonly storedAtMs: number
 }
 
 /**
@@ -100,7 +100,7 @@ export class Cache extends Context.Service<
           control !== "no-store" &&
           (options.when === "always" || typeof control === "object" || isRepeatable(request))
 
-        const isYoung = ({ storedAtMs = 0 }: KeptEntry, control: CacheControl): boolean =>
+        const isYoung = ({ storedAtMs }: KeptEntry, control: CacheControl): boolean =>
           typeof control !== "object" || clock.currentTimeMillisUnsafe() - storedAtMs < control.maxAgeSeconds * 1000
 
         /** A miss that nobody waits for. */
@@ -194,6 +194,6 @@ const isEntry = (value: unknown): value is KeptEntry =>
   Predicate.isString(value["model"]) &&
   Predicate.isObject(value["reply"]) &&
   Array.isArray(value["reply"]["choices"]) &&
-  (value["storedAtMs"] === undefined || Predicate.isNumber(value["storedAtMs"]))
+  Predicate.isNumber(value["storedAtMs"])
 
 const decodeEntry = (text: string): Option.Option<KeptEntry> => Option.liftPredicate(parseJson(text), isEntry)

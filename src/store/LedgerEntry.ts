@@ -1,6 +1,6 @@
 /**
- * What is written to the ledger, and how a group of it becomes the parameters of `ledger_write` (migrations 0002, 0012 and 0015): arrays of values
- * instead of objects, because the database reads them in a third of the time.
+ * What is written to the ledger, and how a group of it becomes the parameters of `ledger_write` (migrations/0001): arrays
+ * of values instead of objects, because the database reads them in a third of the time.
  */
 import { type Generation } from "../domain/Generation.ts"
 import { type NanoUsd } from "../domain/Money.ts"
@@ -37,8 +37,7 @@ export interface GroupParameters {
   readonly settled: string
   readonly voided: ReadonlyArray<string>
   readonly asked: string
-  /** Null: nothing that was settled is to be checked. */
-  readonly checked: string | null
+  readonly checked: string
 }
 
 export const idOf = (entry: LedgerEntry): string => {
@@ -93,7 +92,7 @@ export const groupParameters = (entries: ReadonlyArray<LedgerEntry>): GroupParam
     settled: storableJson(settled),
     voided,
     asked: storableJson(asked),
-    checked: checked.length === 0 ? null : storableJson(checked)
+    checked: storableJson(checked)
   }
 }
 
@@ -106,7 +105,6 @@ const reservationValues = (one: Reservation): ReadonlyArray<unknown> => [
   one.ownerId,
   storableName(one.model),
   one.createdAtMs,
-  null,
   one.processId,
   one.leaseMs,
   progressValue(one.progress ?? null)

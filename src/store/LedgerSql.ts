@@ -1,7 +1,7 @@
 /**
  * The ledger in Postgres. Reserve, extend, settle, replay and void go to the database in groups (Groups.ts), each group one call of
- * `ledger_write` (migrations 0002, 0012 and 0015): one round trip, one transaction. What several processes want at once is decided by the lock of
- * a key and month's counter, never by what an earlier statement has seen.
+ * `ledger_write` (migrations/0001): one round trip, one transaction. What several processes want at once is decided by the
+ * lock of a key and month's counter, never by what an earlier statement has seen.
  */
 import { PgClient } from "@effect/sql-pg"
 import { Effect, type Scope } from "effect"
@@ -42,10 +42,8 @@ export const makeLedgerSql: Effect.Effect<Ledger["Service"], never, PgClient.PgC
 
     const writeEntries = Effect.fnUntraced(function* (entries: ReadonlyArray<LedgerEntry>) {
       const { settled, voided, asked, checked } = groupParameters(entries)
-      const statement =
-        checked === null
-          ? sql<Refusal>`SELECT * FROM ledger_write(${settled}::jsonb, ${voided}::text[], ${asked}::jsonb)`
-          : sql<Refusal>`SELECT * FROM ledger_write(${settled}::jsonb, ${voided}::text[], ${asked}::jsonb, ${checked}::jsonb)`
+      const statement = sql<Refusal>`
+        SELECT * FROM ledger_write(${settled}::jsonb, ${voided}::text[], ${asked}::jsonb, ${checked}::jsonb)`
       const refusals = yield* guardWrite(
         // Two keys that reserve one id at the same moment: the later one fails on the entry, and finds it when it looks again.
         Effect.catchIf(

@@ -1,79 +1,54 @@
 /**
- * The migrations, in order, and how they run: forward only, all pending ones in one transaction under an advisory lock, so that
- * processes that start at once migrate once and the others wait. A migration that was released never changes; the next one has the next number.
- * A database that lacks a migration below its newest one is refused.
+ * The migrations, in order, and how they run: forward only, all pending ones in one transaction under an advisory lock, so
+ * that processes that start at once migrate once and the others wait. A migration that was released never changes; the next
+ * one has the next number.
  */
 import { Effect } from "effect"
 import { Migrator, SqlClient } from "effect/sql"
 import { type SqlError } from "effect/sql/SqlError"
-import initial from "./migrations/0001_initial.ts"
-import ledgerGroups from "./migrations/0002_ledger_groups.ts"
-import signIn from "./migrations/0003_sign_in.ts"
-import usageAndRetries from "./migrations/0004_usage_and_retries.ts"
-import keyPrivacy from "./migrations/0007_key_privacy.ts"
-import usageIndexes from "./migrations/0008_usage_indexes.ts"
-import notices from "./migrations/0009_notices.ts"
-import generationIndexes from "./migrations/0010_generation_indexes.ts"
-import generationArchive from "./migrations/0011_generation_archive.ts"
-import ledgerReplays from "./migrations/0012_ledger_replays.ts"
-import signInNetworks from "./migrations/0014_sign_in_networks.ts"
-import ledgerTruth from "./migrations/0015_ledger_truth.ts"
-import liveProcesses from "./migrations/0016_live_processes.ts"
-import healthWrites from "./migrations/0017_health_writes.ts"
-import signUpRules from "./migrations/0018_sign_up_rules.ts"
+import schema from "./migrations/0001_schema.ts"
 import { databaseError, isUnavailable } from "./SqlFault.ts"
 import { type StoreError } from "./StoreError.ts"
+
+/** By number and name, as `0001_schema`. */
+export type Migrations = Readonly<Record<string, Effect.Effect<void, unknown, SqlClient.SqlClient>>>
 
 /** Names the lock among all advisory locks of the database: the bytes of `toll`. */
 const LOCK_ID = 0x746f6c6c
 
 const TABLE = "tollgate_migrations"
 
-const migrations = {
-  "0001_initial": initial,
-  "0002_ledger_groups": ledgerGroups,
-  "0003_sign_in": signIn,
-  "0004_usage_and_retries": usageAndRetries,
-  "0007_key_privacy": keyPrivacy,
-  "0008_usage_indexes": usageIndexes,
-  "0009_notices": notices,
-  "0010_generation_indexes": generationIndexes,
-  "0011_generation_archive": generationArchive,
-  "0012_ledger_replays": ledgerReplays,
-  "0014_sign_in_networks": signInNetworks,
-  "0015_ledger_truth": ledgerTruth,
-  "0016_live_processes": liveProcesses,
-  "0017_health_writes": healthWrites,
-  "0018_sign_up_rules": signUpRules
-}
-
-const run = Migrator.make({})({ loader: Migrator.fromRecord(migrations), table: TABLE })
-
 /**
- * Only what is newer than the newest applied migration is ever run, so one that is older and was not applied never would be. Newer ones that
- * this version does not know are no fault: it may run beside a newer version, or after one.
+ * Only what is newer than the newest applied migration is ever run. So each older one must have been applied, under its name:
+ * a database that lacks one was made by something else, and what it holds is not known. Newer ones that this version does not
+ * know are no fault: it may run beside a newer version, or after one.
  */
-const refuseGaps = Effect.gen(function* () {
+const refuseOthers = Effect.fnUntraced(function* (migrations: Migrations) {
   const sql = yield* SqlClient.SqlClient
   const [table] = yield* sql<{ readonly exists: boolean }>`SELECT to_regclass(${TABLE}) IS NOT NULL AS exists`
   if (table?.exists !== true) return
   const applied = yield* sql<{ readonly id: number; readonly file: string }>`
-    SELECT migration_id AS id, lpad(migration_id::text, 4, '0') || '_' || name AS file FROM ${sql(TABLE)}`
-  const newest = Math.max(0, ...applied.map(({ id }) => id))
-  const files = new Set(applied.map(({ file }) => file))
-  const missing = Object.keys(migrations).filter((file) => Number.parseInt(file, 10) <= newest && !files.has(file))
+    SELECT migration_id AS id, lpad(migration_id::text, 4, '0') || '_' || name AS file FROM ${sql(TABLE)} ORDER BY id`
+  const newest = applied.at(-1)?.id ?? 0
+  const files = applied.map(({ file }) => file)
+  const missing = Object.keys(migrations).filter((file) => Number.parseInt(file, 10) <= newest && !files.includes(file))
   if (missing.length === 0) return
+  const [first, last] = [files[0] ?? "", files.at(-1) ?? ""]
   return yield* new Migrator.MigrationError({
     kind: "BadState",
     message:
-      `the database was migrated up to number ${newest} without ${missing.join(", ")}: another line of development made it. ` +
-      "Start the version that made it, or let this one begin with an empty database or a restored backup"
+      "this database was made by another version of tollgate, such as a commit from before the first release, and cannot " +
+      `be brought up to date: it lacks ${missing.join(", ")}, and has ${first === last ? first : `${first} to ${last}`}. ` +
+      "Nothing was changed. Either run the version that made it, or dump what you need with pg_dump and give this version " +
+      "an empty database: drop it and create it again, or, where it is embedded, move TOLLGATE_DATA_DIR away"
   })
 })
 
-/** Brings the database up to date. A `MigrationError` names the migration that failed. */
-export const migrate: Effect.Effect<void, StoreError | Migrator.MigrationError, SqlClient.SqlClient> = Effect.gen(
-  function* () {
+/** Brings the database up to `migrations`. A `MigrationError` names the migration that failed. */
+export const migrateTo = (
+  migrations: Migrations
+): Effect.Effect<void, StoreError | Migrator.MigrationError, SqlClient.SqlClient> =>
+  Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     yield* sql.withTransaction(
       Effect.gen(function* () {
@@ -81,13 +56,15 @@ export const migrate: Effect.Effect<void, StoreError | Migrator.MigrationError, 
         yield* sql`SET LOCAL statement_timeout = '600s'`
         yield* sql`SET LOCAL lock_timeout = '120s'`
         yield* sql`SELECT 1 FROM (SELECT pg_advisory_xact_lock(${LOCK_ID}::bigint)) AS locked`
-        yield* refuseGaps
-        yield* run
+        yield* refuseOthers(migrations)
+        yield* Migrator.make({})({ loader: Migrator.fromRecord(migrations), table: TABLE })
       })
     )
-  }
-).pipe(
-  Effect.catchTag("SqlError", (error: SqlError) =>
-    isUnavailable(error) ? Effect.fail(databaseError(error)) : Effect.die(error)
+  }).pipe(
+    Effect.catchTag("SqlError", (error: SqlError) =>
+      isUnavailable(error) ? Effect.fail(databaseError(error)) : Effect.die(error)
+    )
   )
-)
+
+/** Brings the database up to date. */
+export const migrate = migrateTo({ "0001_schema": schema })

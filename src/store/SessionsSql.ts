@@ -1,4 +1,4 @@
-/** Sessions in the tables `sessions` and `refresh_tokens`; a trade is one call of `session_rotate` (migration 0003). */
+/** Sessions in the tables `sessions` and `refresh_tokens`; a trade is one call of `session_rotate`. */
 import { PgClient } from "@effect/sql-pg"
 import { Effect, Option, Schema } from "effect"
 import { type SessionRecord } from "../domain/User.ts"

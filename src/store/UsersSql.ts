@@ -1,4 +1,7 @@
-/** Users in the tables `users` and `identities`: one statement for each operation; adoption is a function of the database (migrations 0003, 0018). */
+/**
+ * Users in the tables `users` and `identities`: one statement for each operation. Adoption is a function of the database
+ * (migrations/0001/people.ts).
+ */
 import { PgClient } from "@effect/sql-pg"
 import { Effect, Option, Schema } from "effect"
 import { Scope, Tier } from "../domain/Key.ts"

@@ -57,7 +57,7 @@ describe("CacheStore.layerRedis", () => {
           yield* cache.set(key, answer, 60_000, 0)
           assert.notStrictEqual(yield* redis.send("GET", `tollgate:cache:${key}`), kept, "the same answer, sealed anew")
 
-          // Under another name, altered, cut, or in the clear as an older version wrote it: a miss.
+          // Under another name, altered, cut, or in the clear: a miss.
           const [nonce = "", data = "", tag = ""] = kept.split(".")
           const altered = (data.startsWith("A") ? "B" : "A") + data.slice(1)
           const forgeries = [`${nonce}.${altered}.${tag}`, `${nonce}.${data}`, `${nonce}.${data}.AAAA`, answer, "", "."]

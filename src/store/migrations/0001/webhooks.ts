@@ -1,11 +1,7 @@
 /** Events that no webhook took, and which share of a budget was told of already. */
-import { Effect } from "effect"
-import { SqlClient } from "effect/sql"
 
-export default Effect.gen(function* () {
-  const sql = yield* SqlClient.SqlClient
-
-  yield* sql`CREATE TABLE webhook_dead_letters (
+export const webhooks = [
+  `CREATE TABLE webhook_dead_letters (
     id text COLLATE "C" PRIMARY KEY,
     event_id text COLLATE "C" NOT NULL,
     type text NOT NULL,
@@ -15,14 +11,14 @@ export default Effect.gen(function* () {
     last_error text NOT NULL,
     created_at_ms bigint NOT NULL,
     failed_at_ms bigint NOT NULL
-  )`
-  yield* sql`CREATE INDEX webhook_dead_letters_failed ON webhook_dead_letters (failed_at_ms)`
+  )`,
+  `CREATE INDEX webhook_dead_letters_failed ON webhook_dead_letters (failed_at_ms)`,
 
-  yield* sql`CREATE TABLE budget_notices (
+  `CREATE TABLE budget_notices (
     key_id text COLLATE "C" NOT NULL,
     month text COLLATE "C" NOT NULL,
     percent integer NOT NULL,
     cap_nano bigint NOT NULL,
     PRIMARY KEY (key_id, month, percent, cap_nano)
   )`
-})
+]
