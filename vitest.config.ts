@@ -28,6 +28,7 @@ const test: TestUserConfig = {
         include: ["test/**/*.test.ts"],
         // One Postgres and one Redis serve the whole run; every file makes its own database in them, so files run side by side.
         globalSetup: ["test/support/globalSetup.ts"],
+        setupFiles: ["test/support/properties.ts"],
         // Forks, not threads: the embedded database and the child-process tests bring worker threads and signals of their own.
         pool: "forks",
         // Files share what they import: nothing of it may be changed by a test. An app of the tests has its own registry of metrics.

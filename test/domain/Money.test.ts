@@ -1,5 +1,5 @@
 import { assert, it } from "@effect/vitest"
-import { Arbitrary, Schema } from "effect"
+import { Schema } from "effect"
 import {
   costOf,
   monthEndMs,
@@ -12,9 +12,6 @@ import {
   usdFromNano,
   usdPerMillionFromPico
 } from "../../src/domain/Money.ts"
-
-// The same cases in every run.
-Arbitrary.configureGlobal({ check: { seed: "tollgate" } })
 
 const Count = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 2_000_000 }))
 const Price = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 200_000_000 }))

@@ -1,9 +1,6 @@
 import { assert, it } from "@effect/vitest"
-import { Arbitrary, Schema } from "effect"
+import { Schema } from "effect"
 import { bucketOf, Histogram, valueOf } from "../../src/gateway/Histogram.ts"
-
-// The same cases in every run.
-Arbitrary.configureGlobal({ check: { seed: "tollgate" } })
 
 const Value = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 10_000_000 }))
 

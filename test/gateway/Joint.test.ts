@@ -1,9 +1,6 @@
 import { assert, it } from "@effect/vitest"
-import { Arbitrary, Schema } from "effect"
+import { Schema } from "effect"
 import { Joint } from "../../src/gateway/Joint.ts"
-
-// The same cases in every run.
-Arbitrary.configureGlobal({ check: { seed: "tollgate" } })
 
 /** What the client reads: what it had, and what of the pieces is let through. */
 const joinedText = (sent: string, pieces: ReadonlyArray<string>): string => {

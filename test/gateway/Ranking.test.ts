@@ -1,13 +1,10 @@
 import { assert, it } from "@effect/vitest"
-import { Arbitrary, Schema } from "effect"
+import { Schema } from "effect"
 import { type Candidate } from "../../src/domain/Catalog.ts"
 import { type ProviderPreferences } from "../../src/domain/Chat.ts"
 import { expectedCost, explorable, explored, likelyOutput, rank, type RankingInput } from "../../src/gateway/Ranking.ts"
 import { type StatsSnapshot } from "../../src/gateway/StatsTable.ts"
 import { candidateWith } from "./orders.ts"
-
-// The same cases in every run.
-Arbitrary.configureGlobal({ check: { seed: "tollgate" } })
 
 const unseen: StatsSnapshot = { calls: 0, successRate: 1, firstTokenMs: null, wholeMs: null, throughputTps: null }
 

@@ -1,11 +1,8 @@
 import { assert, it } from "@effect/vitest"
-import { Arbitrary, Schema } from "effect"
+import { Schema } from "effect"
 import { type ChatEvent, type ChatReply, type Delta, type ToolCallDelta } from "../../src/domain/Chat.ts"
 import { replayEvents } from "../../src/domain/Replay.ts"
 import { ReplyBuilder } from "../../src/gateway/ReplyBuilder.ts"
-
-// The same cases in every run.
-Arbitrary.configureGlobal({ check: { seed: "tollgate" } })
 
 const built = (events: ReadonlyArray<ChatEvent>): ChatReply | null => {
   const builder = new ReplyBuilder()

@@ -3,7 +3,7 @@
  * the same seed, and never lets in a provider that a filter keeps out.
  */
 import { assert, it } from "@effect/vitest"
-import { Arbitrary, Effect, Layer, Random, Schema } from "effect"
+import { Effect, Layer, Random, Schema } from "effect"
 import { deniesCollection } from "../../src/domain/Catalog.ts"
 import { Ids } from "../../src/domain/Ids.ts"
 import { allowsModel } from "../../src/domain/Key.ts"
@@ -15,9 +15,6 @@ import { ProviderStats } from "../../src/gateway/ProviderStats.ts"
 import { Providers } from "../../src/providers/Providers.ts"
 import { scriptedOffer } from "../../src/providers/Scripted.ts"
 import { admittedWith, keyWith, requestWith } from "./orders.ts"
-
-// The same cases in every run.
-Arbitrary.configureGlobal({ check: { seed: "tollgate", runs: 100 } })
 
 const slugs = ["alpha", "beta", "gamma", "delta"] as const
 const models = ["test/small", "test/large", "other/one"] as const

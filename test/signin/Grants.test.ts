@@ -1,6 +1,6 @@
 /** What was granted is never outrun, on every kind of store: creations, raises and lowered grants, many at once. */
 import { assert, layer } from "@effect/vitest"
-import { Arbitrary, Effect, Layer, Schema } from "effect"
+import { Effect, Layer, Schema } from "effect"
 import { TestClock } from "effect/testing"
 import { Ids } from "../../src/domain/Ids.ts"
 import { Members } from "../../src/gateway/Members.ts"
@@ -12,9 +12,6 @@ import { makeUser } from "../store/usersSuite.ts"
 import { layerPglite } from "../support/Pglite.ts"
 import { layerPostgres } from "../support/Postgres.ts"
 import { TestApp } from "../support/TestApp.ts"
-
-// The same cases in every run.
-Arbitrary.configureGlobal({ check: { seed: "tollgate" } })
 
 const GRANT_NANO = 1_000
 

@@ -1,15 +1,15 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Context, Effect, Fiber, Layer, Redacted } from "effect"
+import { Context, Effect, Fiber, Layer, Redacted, Schema } from "effect"
 import { Redis } from "effect/persistence"
 import { TestClock } from "effect/testing"
 import { inject } from "vitest"
-import { type RateLimits } from "../../src/domain/Key.ts"
 import { Limits } from "../../src/store/Limits.ts"
 import { makeLimitsRedis } from "../../src/store/LimitsRedis.ts"
 import { bucketsKey, leasesKey } from "../../src/store/LimitsScript.ts"
 import { LimitTable } from "../../src/store/LimitTable.ts"
 import { RedisConnection } from "../../src/store/RedisConnection.ts"
 import { StoreError } from "../../src/store/StoreError.ts"
+import { History, tiers } from "./limitHistory.ts"
 import { assertGrants50Of200, races } from "./limitsRace.ts"
 import { leaseOf, limitsSuite, newKeyId, newOwnerId, requestOf, roomy } from "./limitsSuite.ts"
 
@@ -28,15 +28,6 @@ const fourOf = Effect.fnUntraced(function* (layer: Layer.Layer<Limits, never, Re
   return contexts.map((context) => Context.get(context, Limits))
 })
 
-/** A generator of whole numbers below `bound`, the same ones on every run. */
-const numbers = (seed: number) => {
-  let state = seed
-  return (bound: number) => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
-    return Math.floor((state / 2 ** 32) * bound)
-  }
-}
-
 describe("Limits on Redis, told the time", () => {
   limitsSuite(layerTold.pipe(Layer.provide(connection)))
 
@@ -46,46 +37,41 @@ describe("Limits on Redis, told the time", () => {
     })
   )
 
-  it.effect("agrees with the memory layer on every verdict of long random histories", () =>
-    Effect.gen(function* () {
-      const limits = yield* Limits
-      for (let seed = 1; seed <= 8; seed++) {
-        const next = numbers(seed)
-        const table = new LimitTable()
-        const [keyId, ownerId] = [newKeyId(), newOwnerId()]
-        const tiers: ReadonlyArray<RateLimits> = [
-          { requestsPerMinute: 7, tokensPerMinute: 1_100, concurrency: 2 },
-          { requestsPerMinute: 23, tokensPerMinute: 4_000_037, concurrency: 3 }
-        ]
-        let nowMs = 1_790_000_000_000
-        for (let step = 0; step < 150; step++) {
-          nowMs += next(4) === 0 ? next(20_000) : next(50)
-          const rate = tiers[next(10) === 0 ? 1 : 0] ?? roomy
-          const leaseId = `lease${next(6)}`
-          const choice = next(12)
-          const owner = seed % 2 === 0 ? { id: ownerId, limits: tiers[0] ?? roomy } : null
-          const lease = leaseOf(keyId, leaseId, owner?.id ?? null)
-          if (choice < 6) {
-            const leaseMs = next(30_000)
-            const request = requestOf(keyId, leaseId, { limits: rate, owner, tokens: next(600), nowMs, leaseMs })
-            assert.deepStrictEqual(yield* limits.acquire(request), table.acquire(request), `seed ${seed}, step ${step}`)
-          } else if (choice < 8) {
-            yield* limits.release(lease)
-            table.release(lease)
-          } else if (choice < 10) {
-            const correction = { keyId, limits: rate, owner, delta: next(2_000) - 400, nowMs }
-            assert.deepStrictEqual(yield* limits.correct(correction), table.correct(correction))
-          } else if (choice === 10) {
-            const request = { keyId, limits: rate, owner, tokens: next(600), nowMs }
-            assert.deepStrictEqual(yield* limits.take(request), table.take(request), `seed ${seed}, step ${step}`)
-          } else {
-            yield* limits.renew([lease], 10_000, nowMs)
-            table.renew([lease], 10_000, nowMs)
+  it.layer(layerTold.pipe(Layer.provide(connection)))((it) => {
+    it.effect.prop(
+      "agrees with the memory layer on every verdict of any history",
+      { history: History, isOwned: Schema.Boolean },
+      ({ history, isOwned }) =>
+        Effect.gen(function* () {
+          const [limits, table] = [yield* Limits, new LimitTable()]
+          const keyId = newKeyId()
+          const owner = isOwned ? { id: newOwnerId(), limits: tiers[0] } : null
+          let nowMs = 1_790_000_000_000
+          for (const given of history) {
+            nowMs += given.afterMs
+            if (given.call === "release" || given.call === "renew") {
+              const lease = leaseOf(keyId, given.leaseId, owner?.id ?? null)
+              yield* given.call === "release" ? limits.release(lease) : limits.renew([lease], 10_000, nowMs)
+              if (given.call === "release") table.release(lease)
+              else table.renew([lease], 10_000, nowMs)
+              continue
+            }
+            const holder = { keyId, owner, limits: tiers[given.tier], nowMs }
+            if (given.call === "acquire") {
+              const request = { ...given, ...holder }
+              assert.deepStrictEqual(yield* limits.acquire(request), table.acquire(request))
+            } else if (given.call === "take") {
+              const request = { ...holder, tokens: given.tokens }
+              assert.deepStrictEqual(yield* limits.take(request), table.take(request))
+            } else {
+              const correction = { ...holder, delta: given.delta }
+              assert.deepStrictEqual(yield* limits.correct(correction), table.correct(correction))
+            }
           }
-        }
-      }
-    }).pipe(Effect.provide(layerTold.pipe(Layer.provide(connection))))
-  )
+        }),
+      { arbitrary: { size: 40 } }
+    )
+  })
 })
 
 describe("Limits.layerRedis", () => {

@@ -1,6 +1,6 @@
 /** Masking and restoring a request's texts: every place, stable placeholders, what must not be confused, and the way back. */
 import { assert, describe, it } from "@effect/vitest"
-import { Arbitrary, Effect, Schema } from "effect"
+import { Effect, Schema } from "effect"
 import { makeDice } from "../../../scripts/privacyEval/Dice.ts"
 import { valueOf } from "../../../scripts/privacyEval/Values.ts"
 import { type ChatRequest } from "../../../src/domain/Chat.ts"
@@ -14,9 +14,6 @@ import { makeScanner } from "../../../src/gateway/privacy/Scanner.ts"
 import { Vault } from "../../../src/gateway/privacy/Vault.ts"
 import { requestWith } from "../orders.ts"
 import { everything, maskedAtOnce } from "./scanning.ts"
-
-// The same cases in every run.
-Arbitrary.configureGlobal({ check: { seed: "tollgate" } })
 
 const scan = await Effect.runPromise(makeScanner([]))
 
