@@ -1,6 +1,6 @@
 /**
- * The server that takes connections. What Node's parser refuses is answered in the contract's form, with an id. Before the end it lets
- * its clients go: replies say that the connection closes, and after a grace connections with nothing to do are closed.
+ * The server that takes connections. What Node's parser refuses is answered in the contract's form, with an id. A client that stops reading
+ * what is written to its end is cut off; of a stream, http/Sse does it on the way. Before the end it lets its clients go: replies say that the connection closes, and after a grace connections with nothing to do are closed.
  */
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { Clock, Context, Duration, Effect, Layer } from "effect"
@@ -12,6 +12,8 @@ import { textOf } from "./Failure.ts"
 
 export interface ListenerOptions {
   readonly maxConnections: number
+  /** How long a client may take nothing of an answer that is written to its end; then its connection is cut. */
+  readonly stalledReaderMs: number
   /** How long connections are still taken once the end has begun. */
   readonly graceMs: number
 }
@@ -40,7 +42,7 @@ export class Listener extends Context.Service<
     readonly letGo: Effect.Effect<void>
   }
 >()("tollgate/http/Listener") {
-  static readonly layer = ({ graceMs, maxConnections }: ListenerOptions) =>
+  static readonly layer = ({ graceMs, maxConnections, stalledReaderMs }: ListenerOptions) =>
     Layer.effect(
       Listener,
       Effect.gen(function* () {
@@ -56,6 +58,13 @@ export class Listener extends Context.Service<
         server.on("request", ({ socket }, response) => {
           answering.set(socket, response)
           if (isLeaving) response.setHeader("connection", "close")
+          // Written to its end. Node notices what the client takes of it, and destroys the socket when that is nothing for so long.
+          response.once("prefinish", () => {
+            if (socket.writableLength === 0) return
+            socket.setTimeout(stalledReaderMs)
+            // Before Node sets how long the connection may wait for another request.
+            response.prependOnceListener("finish", () => socket.setTimeout(0))
+          })
         })
 
         server.on("clientError", (error: NodeJS.ErrnoException, socket) => {

@@ -14,7 +14,7 @@ export interface ServerSettings {
   readonly maxBodiesBytes: number | null
   /** How late the event loop may be for a second and a half, until new model requests are refused. */
   readonly maxLoopDelayMs: number
-  /** How long the client of a stream may take nothing, until the stream is cut. */
+  /** How long a client may take nothing of an answer, until its connection is cut. */
   readonly stalledReaderMs: number
 }
 
