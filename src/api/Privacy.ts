@@ -1,11 +1,10 @@
 /** `POST /v1/privacy/preview`: what masking would make of a text or of messages (contract §11). It answers no value that it found. */
 import { Schema } from "effect"
-import { HttpApi, HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
+import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { ChatMessage } from "../domain/Chat.ts"
 import { KeyPrivacy } from "../domain/Privacy.ts"
 import { Authorization, RequiredScope } from "./Authorization.ts"
 import { BodyBytes, errors, Validation } from "./Failure.ts"
-import { strict } from "./Strictness.ts"
 
 const nullable = <S extends Schema.Top>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
 
@@ -61,7 +60,6 @@ export class PrivacyGroup extends HttpApiGroup.make("privacy")
     })
       .annotate(BodyBytes, null)
       .annotate(RequiredScope, "privacy:preview")
-      .annotate(HttpApi.PayloadParseOptions, { ...strict, errors: "first" })
       .annotateMerge(
         OpenApi.annotations({
           title: "Preview masking",

@@ -1,6 +1,6 @@
 /** `POST /v1/route/preview`: a chat request's way through the router, told without calling anyone. */
 import { Schema } from "effect"
-import { HttpApi, HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
+import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { ChatRequest } from "../domain/Chat.ts"
 import { Authorization, RequiredScope } from "./Authorization.ts"
 import { BodyBytes, ErrorBody, errors, Validation } from "./Failure.ts"
@@ -54,7 +54,6 @@ export class RouteGroup extends HttpApiGroup.make("route")
     })
       .annotate(BodyBytes, null)
       .annotate(RequiredScope, "chat:write")
-      .annotate(HttpApi.PayloadParseOptions, { errors: "first" })
       .annotateMerge(
         OpenApi.annotations({
           title: "Preview the route of a chat completion",

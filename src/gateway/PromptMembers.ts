@@ -60,9 +60,10 @@ export const countPart = (part: unknown, count: CountText): number => {
 
 const countOthers = (members: object, known: ReadonlySet<string>, count: CountText): number => {
   let sum = 0
-  for (const [name, value] of Object.entries(members)) {
-    if (!known.has(name) && (typeof value === "string" || Predicate.isObject(value) || Array.isArray(value)))
-      sum += countValue(value, count)
+  for (const name of Object.keys(members)) {
+    if (known.has(name)) continue
+    const value: unknown = Reflect.get(members, name)
+    if (typeof value === "string" || Predicate.isObject(value) || Array.isArray(value)) sum += countValue(value, count)
   }
   return sum
 }

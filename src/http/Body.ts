@@ -9,6 +9,7 @@ import { isUtf8 } from "node:buffer"
 import { type Readable, type Transform } from "node:stream"
 import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib"
 import { type Deadline, type Deadlines, makeDeadlines } from "../domain/Deadlines.ts"
+import { makeTurns } from "../domain/Turns.ts"
 import {
   BodyTooLarge,
   BodyTooSlow,
@@ -32,9 +33,14 @@ export interface BodyLimits {
 type Request = HttpServerRequest.HttpServerRequest
 type Incoming = ReturnType<typeof NodeHttpServerRequest.toIncomingMessage>
 
+/** `hasLongNumber`: some number of the JSON has digits that would be lost. */
+export interface BodyText {
+  readonly text: string
+  readonly hasLongNumber: boolean
+}
+
 /** A body as text; or what is too much of it, as JSON. */
-export type Body =
-  { readonly _tag: "Text"; readonly text: string } | { readonly _tag: "Shapeless"; readonly excess: Excess }
+export type Body = ({ readonly _tag: "Text" } & BodyText) | { readonly _tag: "Shapeless"; readonly excess: Excess }
 
 /** Whether a request has a body that has to be read. */
 export const hasBody = ({ headers, method }: Request): boolean =>
@@ -46,6 +52,9 @@ const decoders: ReadonlyMap<string, () => Transform> = new Map<string, () => Tra
   ["deflate", () => createInflate()],
   ["br", () => createBrotliDecompress()]
 ])
+
+/** Putting together more bytes is a turn of its own, and decoding them another one. */
+const LARGE_BYTES = 1_048_576
 
 export class Bodies extends Context.Service<
   Bodies,
@@ -62,6 +71,7 @@ export class Bodies extends Context.Service<
       Effect.gen(function* () {
         const load = yield* Load
         const deadlines = yield* makeDeadlines(bodyTimeoutMs)
+        const turns = yield* makeTurns
         const tooSlow = Effect.fail(gatewayError(new BodyTooSlow({ limitMs: bodyTimeoutMs })))
 
         return Bodies.of({
@@ -92,8 +102,12 @@ export class Bodies extends Context.Service<
                 limitBytes,
                 hasRoom,
                 {
-                  whole: (bytes) =>
-                    resume(isUtf8(bytes) ? Effect.succeed({ _tag: "Text", text: textOf(bytes) }) : notUtf8),
+                  whole: (bytes, hasLongNumber) =>
+                    resume(
+                      bytes.length > LARGE_BYTES
+                        ? Effect.andThen(turns.next, bodyOf(bytes, hasLongNumber))
+                        : bodyOf(bytes, hasLongNumber)
+                    ),
                   shapeless: (excess) => resume(Effect.succeed({ _tag: "Shapeless", excess })),
                   large: () => resume(tooLarge),
                   crowded: () => resume(overloaded),
@@ -119,7 +133,7 @@ const garbled = (encoding: string) =>
 
 /** How a reading can end by itself. */
 interface Endings {
-  readonly whole: (bytes: Buffer) => void
+  readonly whole: (bytes: Buffer, hasLongNumber: boolean) => void
   readonly shapeless: (excess: Excess) => void
   readonly large: () => void
   /** There is no room for more of it in this process. */
@@ -204,7 +218,10 @@ class Reading {
   readonly #onEnd = (): void => {
     this.stop()
     const [first] = this.#chunks
-    this.#endings.whole(this.#chunks.length === 1 && first !== undefined ? first : Buffer.concat(this.#chunks))
+    this.#endings.whole(
+      this.#chunks.length === 1 && first !== undefined ? first : Buffer.concat(this.#chunks),
+      this.#shape.hasLongNumber
+    )
   }
 
   readonly #onGarbled = (): void => this.#cut(this.#endings.garbled)
@@ -216,6 +233,9 @@ class Reading {
     this.#endings.left()
   }
 }
+
+const bodyOf = (bytes: Buffer, hasLongNumber: boolean): Effect.Effect<Body, GatewayError> =>
+  Effect.suspend(() => (isUtf8(bytes) ? Effect.succeed({ _tag: "Text", text: textOf(bytes), hasLongNumber }) : notUtf8))
 
 /** UTF-8, with or without a byte order mark. */
 const textOf = (bytes: Buffer): string => {

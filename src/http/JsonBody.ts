@@ -2,7 +2,7 @@
 import { Result, type SchemaIssue } from "effect"
 import { type ValidationError } from "../api/Failure.ts"
 import { MAX_DEPTH } from "../domain/Json.ts"
-import { type Excess, MAX_MEMBERS, MAX_VALUES } from "./JsonShape.ts"
+import { type Excess, MAX_EXACT_VALUES, MAX_MEMBERS, MAX_VALUES } from "./JsonShape.ts"
 import { MOST_FAULTS, validationFaults } from "./ValidationFaults.ts"
 
 /** A body that is not said to be JSON. */
@@ -24,7 +24,8 @@ export const excessFault = (excess: Excess): ValidationError => invalidJson(tooM
 const tooMuch: Readonly<Record<Excess, string>> = {
   depth: `nested deeper than ${MAX_DEPTH} levels`,
   values: `more than ${MAX_VALUES} values`,
-  members: `an object with more than ${MAX_MEMBERS} members`
+  members: `an object with more than ${MAX_MEMBERS} members`,
+  exact: `more than ${MAX_EXACT_VALUES} values beside a number of 16 digits or more`
 }
 
 const invalidJson = (error: string, position: number | undefined): ValidationError => ({
@@ -34,11 +35,11 @@ const invalidJson = (error: string, position: number | undefined): ValidationErr
   ctx: { error }
 })
 
-/** Where and why a text is no JSON, without a word of its content; undefined when it is. */
-const jsonFault = (text: string): ValidationError | undefined => {
+/** Where and why a text is no JSON, without a word of its content. */
+export const jsonFault = (text: string): ValidationError => {
+  if (text === "") return { loc: ["body"], msg: "Field required", type: "missing" }
   const parsed = Result.try(() => JSON.parse(text) as unknown)
-  if (Result.isSuccess(parsed)) return undefined
-  const message = parsed.failure instanceof Error ? parsed.failure.message : ""
+  const message = Result.isFailure(parsed) && parsed.failure instanceof Error ? parsed.failure.message : ""
   const position = /at position (\d+)/.exec(message)?.[1]
   const what =
     /^(?:Unexpected end of JSON input|Unexpected token '.'|Expected .*? in JSON|Unterminated string|Bad control character|Bad escaped character)/u.exec(
@@ -47,20 +48,16 @@ const jsonFault = (text: string): ValidationError | undefined => {
   return invalidJson(what ?? "not valid JSON", position === undefined ? undefined : Number(position))
 }
 
-/**
- * The faults of a body that is no JSON, or that a schema did not take: as `issueOf` says of the parsed body. `beyond`: what else is wrong
- * with it; of one place the schema's word is the one.
- */
-export const bodyFaults = (
-  text: string,
-  issueOf: (value: unknown) => SchemaIssue.Issue,
-  beyond: (value: unknown) => ReadonlyArray<ValidationError> = () => []
+/** What else is wrong with a body than its schema can say. */
+export type Beyond = (value: unknown) => ReadonlyArray<ValidationError>
+
+/** The faults of a body that a schema did not take. Of one place the schema's word is the one. */
+export const schemaFaults = (
+  value: unknown,
+  issue: SchemaIssue.Issue,
+  beyond: Beyond
 ): ReadonlyArray<ValidationError> => {
-  if (text === "") return [{ loc: ["body"], msg: "Field required", type: "missing" }]
-  const fault = jsonFault(text)
-  if (fault !== undefined) return [fault]
-  const value: unknown = JSON.parse(text)
-  const faults = validationFaults(issueOf(value), "body", value)
+  const faults = validationFaults(issue, "body", value)
   const places = new Set(faults.map(({ loc }) => JSON.stringify(loc)))
   return [...faults, ...beyond(value).filter(({ loc }) => !places.has(JSON.stringify(loc)))].slice(0, MOST_FAULTS)
 }

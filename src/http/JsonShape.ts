@@ -1,6 +1,7 @@
 /**
  * Counts the values, the members of each object and the depth of a JSON text while its bytes arrive, packet by packet, so that a body that would hold the
- * process up is refused before anything parses it. It does not say whether the text is JSON: the parser does.
+ * process up is refused before anything parses it. Tells as well whether a number is there that has more digits than a parser keeps. It does
+ * not say whether the text is JSON: the parser does.
  */
 import { MAX_DEPTH } from "../domain/Json.ts"
 
@@ -9,11 +10,22 @@ export const MAX_VALUES = 500_000
 /** An object with more members is refused: each of its names is kept, and such an object is slow in every step. */
 export const MAX_MEMBERS = 20_000
 
+/** A number of so many digits before its point may be beyond 2^53. */
+const LONG_DIGITS = 16
+/** Of a text with such a number, which takes ten times as long to parse, no more values are taken. */
+export const MAX_EXACT_VALUES = 150_000
+
 /** What a text has too much of. */
-export type Excess = "depth" | "values" | "members"
+export type Excess = "depth" | "values" | "members" | "exact"
+
+/** No text has so many digits that counting from here on reaches zero. */
+const BEHIND_POINT = -(2 ** 30)
 
 const QUOTE = 0x22
 const COMMA = 0x2c
+const POINT = 0x2e
+const ZERO = 0x30
+const NINE = 0x39
 const OPEN_LIST = 0x5b
 const BACKSLASH = 0x5c
 const CLOSE_LIST = 0x5d
@@ -28,6 +40,14 @@ export class JsonShape {
   #inString = false
   /** An odd number of backslashes ended the last packet, inside a string. */
   #escapes = false
+  /** Digits of the number under way; below zero behind its point. */
+  #digits = 0
+  #mostValues = MAX_VALUES
+
+  /** Whether a number has digits that a parser may lose, outside of strings. */
+  get hasLongNumber(): boolean {
+    return this.#mostValues === MAX_EXACT_VALUES
+  }
 
   /** Takes the next bytes, and answers what is too much from then on. */
   take(bytes: Uint8Array): Excess | null {
@@ -37,7 +57,13 @@ export class JsonShape {
         at = this.#skipString(bytes, at)
         continue
       }
-      switch (bytes[at++]) {
+      const byte = bytes[at++] ?? 0
+      if (byte >= ZERO && byte <= NINE) {
+        if (++this.#digits === LONG_DIGITS) this.#mostValues = MAX_EXACT_VALUES
+        continue
+      }
+      this.#digits = byte === POINT ? BEHIND_POINT : 0
+      switch (byte) {
         case QUOTE:
           this.#inString = true
           break
@@ -61,7 +87,7 @@ export class JsonShape {
           break
         default:
       }
-      if (this.#values > MAX_VALUES) return "values"
+      if (this.#values > this.#mostValues) return this.hasLongNumber ? "exact" : "values"
     }
     return null
   }

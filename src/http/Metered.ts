@@ -3,13 +3,12 @@
  * endpoints, but in one step. The API builder takes these requests through a dozen; that costs more time than everything
  * else that the gateway does (docs/internals/performance.md).
  */
-import { Context, Effect, Redacted, Schema, SchemaParser, type Scope } from "effect"
+import { Context, Effect, Redacted, Schema, type Scope } from "effect"
 import { type Headers, HttpRouter, HttpServerRequest, type HttpServerResponse } from "effect/http"
 import { parseOptions } from "../api/Api.ts"
 import { type ValidationError } from "../api/Failure.ts"
 import { IdempotencyHeaders } from "../api/Idempotency.ts"
 import { type GatewayError } from "../domain/Errors.ts"
-import { parseExactly } from "../domain/Json.ts"
 import { type Scope as KeyScope } from "../domain/Key.ts"
 import { Accounts } from "../gateway/Accounts.ts"
 import { type SentKey } from "../gateway/Idempotency.ts"
@@ -18,8 +17,8 @@ import { credentialOf, withScope } from "./Authorization.ts"
 import { Bodies, type Body, hasBody } from "./Body.ts"
 import { CurrentRequest, type RequestState } from "./CurrentRequest.ts"
 import { errorResponse, rejected, validationResponse } from "./Failure.ts"
-import { firstFaults, stopAtFirst } from "./FirstFaults.ts"
-import { bodyFaults, excessFault, typeFault } from "./JsonBody.ts"
+import { excessFault, typeFault } from "./JsonBody.ts"
+import { makeDecode } from "./Payload.ts"
 import { validationFaults } from "./ValidationFaults.ts"
 
 /** A request that was let in. */
@@ -52,8 +51,7 @@ export const route = <S extends Schema.Codec<unknown, unknown>, E, R>(
       const accounts = yield* Accounts
       const handle = yield* makeHandler
       const bodies = yield* Bodies
-      const codec = Schema.toCodecJson(payload)
-      const decode = SchemaParser.decodeUnknownResult(codec, stopAtFirst)
+      const decode = yield* makeDecode(payload)
 
       const admit = (request: HttpServerRequest.HttpServerRequest, state: RequestState) => {
         const { headers } = request
@@ -64,22 +62,21 @@ export const route = <S extends Schema.Codec<unknown, unknown>, E, R>(
 
         const read = (caller: Caller, body: Body) => {
           if (body._tag === "Shapeless") return refused([excessFault(body.excess)])
-          const { text } = body
-          const mistyped = text === "" ? undefined : typeFault(headers["content-type"])
+          const mistyped = body.text === "" ? undefined : typeFault(headers["content-type"])
           if (mistyped !== undefined) return refused([mistyped])
           const misnamed = headers["idempotency-key"] === undefined ? undefined : namingFault(headers)
           if (misnamed !== undefined) return refused(misnamed)
-          const decoded = decode(parseExactly(text))
-          if (decoded._tag === "Failure") {
-            return refused(bodyFaults(text, (value) => firstFaults(codec, stopAtFirst, value, decoded.failure)))
-          }
-          return handle({
-            request,
-            payload: decoded.success,
-            headers,
-            caller,
-            idempotencyKey: sentKey(headers, credential),
-            state
+          return Effect.matchEffect(decode(body), {
+            onFailure: refused,
+            onSuccess: (payload) =>
+              handle({
+                request,
+                payload,
+                headers,
+                caller,
+                idempotencyKey: sentKey(headers, credential),
+                state
+              })
           })
         }
 
@@ -110,7 +107,7 @@ export const route = <S extends Schema.Codec<unknown, unknown>, E, R>(
     })
   )
 
-const empty: Body = { _tag: "Text", text: "" }
+const empty: Body = { _tag: "Text", text: "", hasLongNumber: false }
 
 const decodeHeaders = Schema.decodeUnknownResult(IdempotencyHeaders, parseOptions)
 

@@ -4,17 +4,23 @@ import { HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { Api } from "../api/Api.ts"
 import { CurrentKey } from "../api/Authorization.ts"
-import { type PrivacyPreview, type PrivacyPreviewRequest } from "../api/Privacy.ts"
+import { type PrivacyPreview, PrivacyPreviewRequest } from "../api/Privacy.ts"
+import { strict } from "../api/Strictness.ts"
 import { type Preview, Privacy } from "../gateway/Privacy.ts"
 import { CurrentRequest } from "./CurrentRequest.ts"
 import { entityFaults } from "./EntityFaults.ts"
 import { guard, validationResponse } from "./Failure.ts"
+import { listIn } from "./FaultsBeyondSchema.ts"
+import { decoded, makeDecode } from "./Payload.ts"
 
 export const layer = HttpApiBuilder.group(
   Api,
   "privacy",
   Effect.fnUntraced(function* (handlers) {
     const privacy = yield* Privacy
+    const decode = yield* makeDecode(PrivacyPreviewRequest, strict, (body) =>
+      entityFaults(listIn(body, "entities"), privacy.types)
+    )
 
     const preview = Effect.fnUntraced(function* (request: PrivacyPreviewRequest) {
       const { facts, requestId } = yield* CurrentRequest
@@ -33,7 +39,9 @@ export const layer = HttpApiBuilder.group(
       return HttpServerResponse.jsonUnsafe(wireOf(previewed))
     })
 
-    return handlers.handle("preview", ({ payload }) => guard(preview(payload)))
+    return handlers.handleRaw("preview", ({ request }) =>
+      decoded(request, decode, (payload) => guard(preview(payload)))
+    )
   })
 )
 

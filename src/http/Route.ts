@@ -4,17 +4,19 @@ import { HttpApiBuilder } from "effect/http-api"
 import { Api } from "../api/Api.ts"
 import { CurrentKey } from "../api/Authorization.ts"
 import { type RoutePreview as Wire } from "../api/Route.ts"
-import { type ChatRequest } from "../domain/Chat.ts"
+import { ChatRequest } from "../domain/Chat.ts"
 import { usdFromNano, usdPerMillionFromPico } from "../domain/Money.ts"
 import { type Preview, RoutePreview } from "../gateway/RoutePreview.ts"
 import { CurrentRequest } from "./CurrentRequest.ts"
 import { errorBody, guard } from "./Failure.ts"
+import { decoded, makeDecode } from "./Payload.ts"
 
 export const layer = HttpApiBuilder.group(
   Api,
   "route",
   Effect.fnUntraced(function* (handlers) {
     const previews = yield* RoutePreview
+    const decode = yield* makeDecode(ChatRequest)
 
     const preview = Effect.fnUntraced(function* (request: ChatRequest) {
       const caller = yield* CurrentKey
@@ -22,7 +24,9 @@ export const layer = HttpApiBuilder.group(
       return wireOf(yield* previews.of({ request, caller, facts }), requestId)
     })
 
-    return handlers.handle("preview", ({ payload }) => guard(preview(payload)))
+    return handlers.handleRaw("preview", ({ request }) =>
+      decoded(request, decode, (payload) => guard(preview(payload)))
+    )
   })
 )
 

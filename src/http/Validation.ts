@@ -1,17 +1,18 @@
 /**
  * Reads a request's body within its limits of size and time, and answers what does not validate with the 422 that lists every
- * fault. The text is read once; it is parsed a second time only to say where it went wrong.
+ * fault. The text is read once; it is parsed a second time only to say where it went wrong. An endpoint whose body may be as large as
+ * a model request's decodes it by itself, in turns: see Payload.ts.
  */
-import { Context, Effect, Layer, Schema, type SchemaIssue } from "effect"
+import { Context, Effect, Layer, type SchemaIssue } from "effect"
 import { HttpServerRequest } from "effect/http"
-import { HttpApi, type HttpApiEndpoint, HttpApiError, type HttpApiGroup } from "effect/http-api"
+import { HttpApi, HttpApiError, type HttpApiGroup } from "effect/http-api"
 import { BodyBytes, Validation, type ValidationError } from "../api/Failure.ts"
+import { parseJson } from "../domain/Json.ts"
 import { Bodies, hasBody, withText } from "./Body.ts"
 import { CurrentRequest } from "./CurrentRequest.ts"
 import { errorResponse, validationResponse } from "./Failure.ts"
 import { makeFaultsBeyondSchema } from "./FaultsBeyondSchema.ts"
-import { firstFaults } from "./FirstFaults.ts"
-import { bodyFaults, excessFault, typeFault } from "./JsonBody.ts"
+import { type Beyond, excessFault, jsonFault, schemaFaults, typeFault } from "./JsonBody.ts"
 import { unknownMembers, validationFaults } from "./ValidationFaults.ts"
 
 export const layer = Layer.effect(
@@ -42,7 +43,7 @@ export const layer = Layer.effect(
       return yield* Effect.catch(handler, (error) => {
         if (!HttpApiError.HttpApiSchemaError.is(error)) return Effect.fail(error)
         return Effect.flatMap(faultsBeyondSchema(group, endpoint), (beyond) => {
-          const detail = detailOf(error, request, body, endpoint, beyond)
+          const detail = detailOf(error, request, body, beyond)
           return detail === undefined ? Effect.die(error) : Effect.succeed(validationResponse(detail, requestId))
         })
       })
@@ -54,13 +55,12 @@ const detailOf = (
   error: HttpApiError.HttpApiSchemaError,
   request: HttpServerRequest.HttpServerRequest,
   body: string,
-  endpoint: HttpApiEndpoint.Top,
-  beyond: (body: unknown) => ReadonlyArray<ValidationError>
+  beyond: Beyond
 ): ReadonlyArray<ValidationError> | undefined => {
   const { issue } = error.cause
   switch (error.kind) {
     case "Payload":
-      return bodyFaults(body, (value) => allOf(endpoint, value, issue), beyond)
+      return bodyFaults(body, issue, beyond)
     case "Query":
       return validationFaults(issue, "query", queryOf(request))
     case "Params":
@@ -74,13 +74,9 @@ const detailOf = (
   }
 }
 
-/** All faults, also where the decode stopped at the first. */
-const allOf = (endpoint: HttpApiEndpoint.Top, value: unknown, issue: SchemaIssue.Issue): SchemaIssue.Issue => {
-  const options = Context.getOrUndefined(endpoint.annotations, HttpApi.PayloadParseOptions)
-  const [payload] = endpoint.payload.values()
-  if (options?.errors !== "first" || payload === undefined) return issue
-  // The payloads of the contract need no services, which the type of any endpoint cannot say.
-  return firstFaults(Schema.make<Schema.Decoder<unknown>>(Schema.Union(payload.schemas).ast), options, value, issue)
+const bodyFaults = (text: string, issue: SchemaIssue.Issue, beyond: Beyond): ReadonlyArray<ValidationError> => {
+  const value = parseJson(text)
+  return value === undefined ? [jsonFault(text)] : schemaFaults(value, issue, beyond)
 }
 
 /** The members of a query string where the endpoint has none, unless its group does not mind. */

@@ -1,5 +1,5 @@
 import { assert, it } from "@effect/vitest"
-import { JsonShape, MAX_MEMBERS, MAX_VALUES } from "../../src/http/JsonShape.ts"
+import { JsonShape, MAX_EXACT_VALUES, MAX_MEMBERS, MAX_VALUES } from "../../src/http/JsonShape.ts"
 
 /** What is found of a text that comes in packets of `size` bytes. */
 const excess = (text: string, size: number) => {
@@ -54,4 +54,40 @@ it("members are counted object by object, and the entries of a list are none", (
   assert.isNull(excess(`{"a":[${"1,".repeat(MAX_MEMBERS * 2)}1],"b":1}`, 65_536))
   // What is no JSON is left to the parser, however often it closes.
   assert.isNull(excess(`]]]]${object(10)}`, 65_536))
+})
+
+it("a number of 16 digits is seen, wherever a packet ends, but in a string or behind a point", () => {
+  const isLong = (text: string) => {
+    const all = [1, 2, 3, 7, 64].map((size) => {
+      const shape = new JsonShape()
+      const bytes = Buffer.from(text)
+      for (let at = 0; at < bytes.length; at += size) shape.take(bytes.subarray(at, at + size))
+      return shape.hasLongNumber
+    })
+    assert.lengthOf(new Set(all), 1, text)
+    return all[0]
+  }
+  const digits = "1234567890123456"
+  for (const text of [digits, `[-${digits}7]`, `{"a":${digits}.5}`, `[1, 2,\n${digits}]`, `["\\"",${digits}]`]) {
+    assert.isTrue(isLong(text), text)
+  }
+  for (const text of [
+    digits.slice(1),
+    `"${digits}"`,
+    `[0.${digits}]`,
+    `"\\"${digits}"`,
+    "[12345678,12345678]",
+    "1e5"
+  ]) {
+    assert.isFalse(isLong(text), text)
+  }
+})
+
+it("fewer values are taken beside such a number, whichever comes first", () => {
+  const ones = (count: number) => "1,".repeat(count)
+  const long = "12345678901234567"
+  assert.isNull(excess(`[${ones(MAX_EXACT_VALUES - 2)}${long}]`, 65_536))
+  assert.strictEqual(excess(`[${ones(MAX_EXACT_VALUES)}${long}]`, 65_536), "exact")
+  assert.strictEqual(excess(`[${long},${ones(MAX_EXACT_VALUES)}1]`, 65_536), "exact")
+  assert.isNull(excess(`["${long}",${ones(MAX_EXACT_VALUES)}1]`, 65_536))
 })

@@ -4,12 +4,11 @@
  * it may pause; once a turn has lasted long enough, others run. Once all of its turns together took too long, the search has failed,
  * and what was not searched does not leave.
  */
-import { Clock, Effect, Semaphore } from "effect"
+import { Clock, Effect } from "effect"
+import { makeTurns, TURN_MS } from "../../domain/Turns.ts"
 
 /** What all turns of one search may take. */
 export const LIMIT_MS = 700
-/** After which a turn ends at its next pause. */
-export const TURN_MS = 4
 
 const NANOS_A_MS = 1_000_000n
 
@@ -77,21 +76,17 @@ interface Turn<A> {
 }
 
 /**
- * The first turn runs at once. Of all the searches that need another one only one has it, and the event loop goes round before it:
- * however many long searches there are, others wait for one turn at most.
+ * The first turn runs at once; for another one a search stands in line (Turns.ts).
  */
-export const makeInTurns: Effect.Effect<InTurns> = Effect.map(Semaphore.make(1), (line): InTurns => {
-  const inLine = line.withPermits(1)
+export const makeInTurns: Effect.Effect<InTurns> = Effect.map(makeTurns, (turns): InTurns => {
   return <A>(search: (budget: Budget) => Steps<A>) =>
     Clock.clockWith((clock) =>
       Effect.suspend(() => {
         const budget = new Budget(() => clock.monotonicTimeNanosUnsafe())
         const steps = search(budget)
-        const next = inLine(
-          Effect.andThen(
-            Effect.yieldNow,
-            Effect.sync(() => turnOf(steps, budget))
-          )
+        const next = Effect.andThen(
+          turns.next,
+          Effect.sync(() => turnOf(steps, budget))
         )
         const rest = (turn: Turn<A>): Effect.Effect<A | null> =>
           turn.isLast ? Effect.succeed(turn.value) : Effect.flatMap(next, rest)
