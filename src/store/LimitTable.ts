@@ -83,8 +83,9 @@ export class LimitTable {
   renew(leases: ReadonlyArray<Lease>, leaseMs: number, nowMs: number): void {
     for (const { keyId, leaseId, ownerId } of leases) {
       for (const name of ownerId === null ? [keyId] : [keyId, ownerName(ownerId)]) {
-        const entry = this.#entries.get(name)
-        if (entry !== undefined) lease(entry, leaseId, nowMs + leaseMs)
+        const entry = this.#entries.get(name) ?? newEntry(unknown, 0)
+        lease(entry, leaseId, nowMs + leaseMs)
+        if (!this.#entries.has(name)) this.#remember(name, entry, nowMs)
       }
     }
   }
@@ -154,6 +155,9 @@ export class LimitTable {
     }
   }
 }
+
+/** Of a holder that was forgotten as idle while one of its leases lives on: a full bucket under any limit. */
+const unknown: RateLimits = { requestsPerMinute: 0, tokensPerMinute: 0, concurrency: 0 }
 
 const newEntry = (limits: RateLimits, nowMs: number): Entry => ({
   atMs: nowMs,

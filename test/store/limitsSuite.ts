@@ -214,6 +214,26 @@ export const limitsSuite = <E>(layer: Layer.Layer<Limits, E>) => {
       })
     )
 
+    it.effect("renews the lease of a key and an owner of which nothing else is remembered", () =>
+      Effect.gen(function* () {
+        const limits = yield* Limits
+        const [keyId, one] = [newKeyId(), { ...roomy, concurrency: 1 }]
+        const owner = { id: newOwnerId(), limits: one }
+        yield* limits.renew([leaseOf(keyId, "a", owner.id)], 15_000, 0)
+        const acquire = (key: string, nowMs: number) =>
+          limits.acquire(requestOf(key, "b", { nowMs, owner, limits: one }))
+        const verdicts = [yield* acquire(keyId, 1), yield* acquire(newKeyId(), 1), yield* acquire(keyId, 15_000)]
+        assert.deepStrictEqual(
+          verdicts.map(({ holder, refusedBy }) => [refusedBy, holder]),
+          [
+            ["concurrency", "key"],
+            ["concurrency", "owner"],
+            [null, null]
+          ]
+        )
+      })
+    )
+
     it.effect("takes tokens for a request that has its lease, and neither a request nor a lease", () =>
       Effect.gen(function* () {
         const limits = yield* Limits
