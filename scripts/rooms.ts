@@ -25,7 +25,7 @@ const effectCore = String.raw`effect(?:/[A-Z]\w*)?$`
 
 /** What the gateway and the ports speak of: service classes and their errors, never an implementation. */
 const providerPorts = String.raw`providers/(?:Provider|Providers)\.ts`
-const storePorts = String.raw`store/(?:CacheStore|IdempotencyStore|KeyRepo|Ledger|Limits|LockoutStore|Notices|StatsStore|StoreError|Users|Sessions|Challenges|Vault)\.ts`
+const storePorts = String.raw`store/(?:cache/CacheStore|idempotency/IdempotencyStore|keys/KeyRepo|ledger/Ledger|limits/Limits|notices/Notices|people/(?:Users|Sessions|Challenges)|providerState/(?:LockoutStore|StatsStore)|secrets/SecretStore|StoreError)\.ts`
 const identityPorts = String.raw`identity/(?:CodeMessage|Delivery|ExternalIdentity|IdentityProviders)\.ts`
 const settings = String.raw`Settings\.ts`
 
@@ -33,15 +33,16 @@ export const rooms: ReadonlyArray<Room> = [
   {
     name: "main",
     files: /^(?:main|Launch|ModuleLookup)\.ts$/,
-    mayImport: /^(?:Start\.ts|ModuleLookup\.ts|Observability\.ts|settings\/DataDir\.ts|store\/EmbeddedAhead\.ts)$/,
+    mayImport:
+      /^(?:Start\.ts|ModuleLookup\.ts|Observability\.ts|settings\/DataDir\.ts|store\/embedded\/OpenAhead\.ts)$/,
     because: "main launches Start and Observability, by Launch, and opens the embedded database ahead of them"
   },
   {
     name: "Server",
-    files: /^(?:Start|Server|Welcome)\.ts$/,
-    // Welcome is what Server says when all is up; the layers rule holds for it as for any other file.
+    files: /^(?:Start|Server|StartupBanner)\.ts$/,
+    // StartupBanner is what Server says when all is up; the layers rule holds for it as for any other file.
     mayImport:
-      /^(?:Settings\.ts$|Server\.ts$|Welcome\.ts$|Workers\.ts$|settings\/|http\/|api\/|gateway\/|identity\/|providers\/|store\/|webhooks\/|domain\/)/,
+      /^(?:Settings\.ts$|Server\.ts$|StartupBanner\.ts$|Workers\.ts$|settings\/|http\/|api\/|gateway\/|identity\/|providers\/|store\/|webhooks\/|domain\/)/,
     because: "Server puts the layers together; main is above it and Observability beside it"
   },
   {
@@ -52,16 +53,16 @@ export const rooms: ReadonlyArray<Room> = [
     because: "it keeps processes alive and knows nothing of what they do"
   },
   {
-    name: "Welcome",
-    files: /^Welcome\.ts$/,
-    mayImport: /^(?:Settings\.ts$|gateway\/Accounts\.ts$|store\/KeptSecret\.ts$|domain\/)/,
+    name: "StartupBanner",
+    files: /^StartupBanner\.ts$/,
+    mayImport: /^(?:Settings\.ts$|gateway\/keys\/ApiKeys\.ts$|store\/secrets\/SecretFile\.ts$|domain\/)/,
     notPackages: package_(sql),
     because: "the first words to a person need a key and an address, nothing else"
   },
   {
     name: "Settings",
     files: /^(?:Settings\.ts$|settings\/)/,
-    mayImport: /^(?:domain\/|providers\/(?:Mock|presets))/,
+    mayImport: /^(?:domain\/|providers\/(?:mock|presets)\/)/,
     notPackages: package_(`${sql}|${http}`),
     because: "settings are read before anything runs: they know the domain and the providers' data, nothing that acts"
   },
@@ -97,7 +98,7 @@ export const rooms: ReadonlyArray<Room> = [
   {
     name: "cli",
     files: /^cli\//,
-    mayImport: /^(?:client|api|domain)\/|^(?:Launch|Settings|settings\/CommandLine|store\/Probes)\.ts$/,
+    mayImport: /^(?:client|api|domain)\/|^(?:Launch|Settings|settings\/CommandLine|store\/sql\/Connectivity)\.ts$/,
     notPackages: package_(sql),
     because: "a command speaks to a gateway as any client does; on its own it reads settings, probes and launches"
   },
@@ -119,7 +120,7 @@ export const rooms: ReadonlyArray<Room> = [
   {
     name: "identity",
     files: /^identity\//,
-    mayImport: new RegExp(`^(?:domain/|${settings}$|providers/(?:Outbound|Transport)\\.ts$)`),
+    mayImport: new RegExp(`^(?:domain/|${settings}$|providers/transport/(?:Outbound|Transport)\\.ts$)`),
     notPackages: package_(`${sql}|${http}|redis`),
     because:
       "mail, SMS and identity providers are reached over the one outbound HTTP, and know neither gateway nor store"
@@ -127,7 +128,7 @@ export const rooms: ReadonlyArray<Room> = [
   {
     name: "webhooks",
     files: /^webhooks\//,
-    mayImport: new RegExp(`^(?:domain/|${settings}$|providers/Outbound\\.ts$|store/Notices\\.ts$)`),
+    mayImport: new RegExp(`^(?:domain/|${settings}$|providers/transport/Outbound\\.ts$|store/notices/Notices\\.ts$)`),
     notPackages: package_(`${sql}|${http}|redis`),
     because: "events leave here: it knows whom to tell and where to keep what nobody took, and nothing of requests"
   },
@@ -146,6 +147,12 @@ export const rooms: ReadonlyArray<Room> = [
     because: "stores stand alone: never the providers, never the gateway"
   },
   {
+    name: "testing",
+    files: /^testing\//,
+    mayImport: /^(?:domain\/|providers\/(?:Provider|Providers)\.ts$)/,
+    because: "doubles for those who swap a layer: they know the ports alone"
+  },
+  {
     name: "console",
     files: /^console\//,
     mayImport: /^$/,
@@ -159,5 +166,5 @@ export const rooms: ReadonlyArray<Room> = [
 export const outbound = {
   packages: package_("undici|effect/http/HttpClient|effect/http/FetchHttpClient|@effect/platform-node/NodeHttpClient"),
   builtins: package_("node:http|node:https|node:http2"),
-  files: ["providers/Transport.ts", "providers/Outbound.ts", "observability/MetricsExport.ts"]
+  files: ["providers/transport/Transport.ts", "providers/transport/Outbound.ts", "observability/MetricsExport.ts"]
 }

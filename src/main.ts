@@ -1,7 +1,7 @@
 /** The process of a gateway: launched until a signal; nothing else. The embedded database opens while the program is being loaded. */
 import { rememberModules } from "./ModuleLookup.ts"
 import { embeddedDataDir } from "./settings/DataDir.ts"
-import { openAhead } from "./store/EmbeddedAhead.ts"
+import { openAhead } from "./store/embedded/OpenAhead.ts"
 
 rememberModules()
 const dataDir = embeddedDataDir()

@@ -7,10 +7,10 @@ import { Effect, Layer, Redacted } from "effect"
 import * as Observability from "../../src/Observability.ts"
 import { memory, serving, signInMemory } from "../../src/Server.ts"
 import { Settings } from "../../src/Settings.ts"
-import { CacheStore } from "../../src/store/CacheStore.ts"
-import { KeyRepo } from "../../src/store/KeyRepo.ts"
-import { Ledger } from "../../src/store/Ledger.ts"
-import { type LimitHolder, Limits, type LimitVerdict } from "../../src/store/Limits.ts"
+import { CacheStore } from "../../src/store/cache/CacheStore.ts"
+import { KeyRepo } from "../../src/store/keys/KeyRepo.ts"
+import { Ledger } from "../../src/store/ledger/Ledger.ts"
+import { type LimitHolder, Limits, type LimitVerdict } from "../../src/store/limits/Limits.ts"
 
 const unrecorded = Layer.effect(
   Ledger,

@@ -1,7 +1,7 @@
 /** Precision and recall of the gateway's own search over a corpus. A finding counts when its type and both its ends are right. */
 import { Effect } from "effect"
 import { allEntities, type Entity } from "../../src/domain/Privacy.ts"
-import { atOnce, Budget } from "../../src/gateway/privacy/Budget.ts"
+import { atOnce, Budget } from "../../src/gateway/privacy/TimeBudget.ts"
 import { makeScanner } from "../../src/gateway/privacy/Scanner.ts"
 import { type Sentence } from "./Corpus.ts"
 

@@ -64,7 +64,7 @@ export class BuiltApi extends HttpApi.make("tollgate")
   .annotate(HttpApi.ParseOptions, parseOptions)
   .annotate(HttpApi.PayloadParseOptions, strict) {}
 
-/** The whole contract. Chat and embeddings, which have to be fast, are served by http/Metered. */
+/** The whole contract. Chat and embeddings, which have to be fast, are served by http/edge/AuthenticatedPost. */
 export class Api extends HttpApi.make("tollgate")
   .add(ChatGroup)
   .add(EmbeddingsGroup)

@@ -1,4 +1,4 @@
-/** Who may call: an API key by either carrier, a signed-in user, or an admin. The middleware are implemented in http/Authorization. */
+/** Who may call: an API key by either carrier, a signed-in user, or an admin. The middleware are implemented in http/auth/Authorization. */
 import { Context } from "effect"
 import { HttpApiMiddleware, HttpApiSecurity } from "effect/http-api"
 import { type KeyRecord, type RateLimits, type Scope } from "../domain/Key.ts"

@@ -8,7 +8,7 @@ import { HttpApi, OpenApi } from "effect/http-api"
 /** Every fault of a request is listed, unknown members included. */
 export const strict = { errors: "all", onExcessProperty: "error" } as const
 
-/** For a group of endpoints, those without a query of their own included: see http/Validation. */
+/** For a group of endpoints, those without a query of their own included: see http/body/Validation. */
 export const refusesUnknownQuery = Context.make(HttpApi.QueryParseOptions, strict)
 
 /** The document's word for an endpoint whose payload may be null: it may be sent no body. */

@@ -43,7 +43,7 @@ const checkServer = Effect.fnUntraced(function* (
   part: "database" | "redis",
   url: Redacted.Redacted
 ): Effect.fn.Return<ReadonlyArray<Finding>> {
-  const probes = yield* Effect.promise(() => import("../store/Probes.ts"))
+  const probes = yield* Effect.promise(() => import("../store/sql/Connectivity.ts"))
   const [name, variable] = part === "database" ? ["Postgres", "DATABASE_URL"] : ["Redis", "REDIS_URL"]
   const asked = yield* Effect.result(part === "database" ? probes.probePostgres(url) : probes.probeRedis(url))
   if (Result.isFailure(asked)) {

@@ -1,5 +1,5 @@
 /**
- * What can go wrong with a request, as data: one `GatewayError` with a reason. http/Failure alone turns a reason into a wire
+ * What can go wrong with a request, as data: one `GatewayError` with a reason. http/errors/ErrorResponse alone turns a reason into a wire
  * error (contract §2); nothing here knows of statuses. A bug of ours is a defect and no reason.
  */
 import { Data } from "effect"

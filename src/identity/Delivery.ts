@@ -4,7 +4,7 @@
  */
 import { Clock, Context, Effect, Layer, type Scope } from "effect"
 import { type Channel } from "../domain/User.ts"
-import { type Outbound } from "../providers/Outbound.ts"
+import { type Outbound } from "../providers/transport/Outbound.ts"
 import { type SettingsShape } from "../Settings.ts"
 import { type CodeMessage, type DeliveryError, type Letter } from "./CodeMessage.ts"
 import { makeMail } from "./Mail.ts"

@@ -3,7 +3,7 @@
  * API. Of the person's addresses the primary one counts, if GitHub verified it.
  */
 import { Effect, Schema } from "effect"
-import { type Outbound } from "../providers/Outbound.ts"
+import { type Outbound } from "../providers/transport/Outbound.ts"
 import { type ExternalIdentity, IdentityError } from "./ExternalIdentity.ts"
 
 const TIMEOUT_MS = 10_000

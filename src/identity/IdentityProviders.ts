@@ -3,7 +3,7 @@
  * provider says is checked (signature, issuer, audience, nonce, times); an address counts only when the provider calls it verified.
  */
 import { Context, type Effect, Layer } from "effect"
-import { type Outbound } from "../providers/Outbound.ts"
+import { type Outbound } from "../providers/transport/Outbound.ts"
 import { type SettingsShape } from "../Settings.ts"
 import { type ExternalIdentity, type FlowSecrets, type IdentityError } from "./ExternalIdentity.ts"
 import { makeIdentityProviders } from "./OAuthClients.ts"

@@ -5,7 +5,7 @@
  */
 import { Cache, Clock, Duration, Effect, Redacted, Schema } from "effect"
 import type { Configuration } from "openid-client"
-import { Outbound } from "../providers/Outbound.ts"
+import { Outbound } from "../providers/transport/Outbound.ts"
 import { type SettingsShape } from "../Settings.ts"
 import { githubIdentity, githubServer } from "./GitHub.ts"
 import { type ExternalIdentity, IdentityError } from "./ExternalIdentity.ts"

@@ -1,6 +1,6 @@
 /** The gateway's outbound HTTP in the shape of `fetch`, for libraries that call out by themselves. No redirect is followed. */
 import { Data, Effect } from "effect"
-import { Outbound } from "../providers/Outbound.ts"
+import { Outbound } from "../providers/transport/Outbound.ts"
 
 const TIMEOUT_MS = 10_000
 

@@ -1,6 +1,6 @@
 /** Codes by SMS, through a service that speaks Twilio's Messages resource. Its answers are read for their status alone. */
 import { Effect, Redacted } from "effect"
-import { Outbound } from "../providers/Outbound.ts"
+import { Outbound } from "../providers/transport/Outbound.ts"
 import { type SettingsShape } from "../Settings.ts"
 import { type CodeMessage, DeliveryError } from "./CodeMessage.ts"
 

@@ -2,8 +2,7 @@
 import { Context, Effect, Layer } from "effect"
 import { type DialectName, type ProviderConfig } from "../domain/Catalog.ts"
 import { type Provider } from "./Provider.ts"
-import { makeScripted, type ScriptedProvider } from "./Scripted.ts"
-import { Transport } from "./Transport.ts"
+import { Transport } from "./transport/Transport.ts"
 
 export class Providers extends Context.Service<
   Providers,
@@ -28,13 +27,10 @@ export class Providers extends Context.Service<
         return bySlug(providers)
       })
     )
-
-  /** Providers that say what `scripts` tell them to. */
-  static readonly layerScripted = (scripts: ReadonlyArray<ScriptedProvider>): Layer.Layer<Providers> =>
-    Layer.sync(Providers, () => bySlug(scripts.map(makeScripted)))
 }
 
-const bySlug = (all: ReadonlyArray<Provider>): Providers["Service"] => {
+/** The service over providers that are there already, in their order. */
+export const bySlug = (all: ReadonlyArray<Provider>): Providers["Service"] => {
   const slugs = new Map(all.map((provider) => [provider.config.slug, provider]))
   return { get: (slug) => slugs.get(slug), all }
 }
@@ -42,9 +38,9 @@ const bySlug = (all: ReadonlyArray<Provider>): Providers["Service"] => {
 type Make = (config: ProviderConfig, transport: Transport["Service"]) => Provider
 
 const dialects: Readonly<Record<DialectName, () => Promise<Make>>> = {
-  openai: () => import("./dialects/OpenAi.ts").then(({ makeOpenAi }) => makeOpenAi),
-  anthropic: () => import("./dialects/Anthropic.ts").then(({ makeAnthropic }) => makeAnthropic),
-  gemini: () => import("./dialects/Gemini.ts").then(({ makeGemini }) => makeGemini),
-  bedrock: () => import("./dialects/Bedrock.ts").then(({ makeBedrock }) => makeBedrock),
-  mock: () => import("./Mock.ts").then(({ makeMock }) => makeMock)
+  openai: () => import("./openai/OpenAi.ts").then(({ makeOpenAi }) => makeOpenAi),
+  anthropic: () => import("./anthropic/Anthropic.ts").then(({ makeAnthropic }) => makeAnthropic),
+  gemini: () => import("./gemini/Gemini.ts").then(({ makeGemini }) => makeGemini),
+  bedrock: () => import("./bedrock/Bedrock.ts").then(({ makeBedrock }) => makeBedrock),
+  mock: () => import("./mock/Mock.ts").then(({ makeMock }) => makeMock)
 }

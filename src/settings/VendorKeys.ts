@@ -5,7 +5,7 @@
  */
 import { type Redacted, Result } from "effect"
 import { type ProviderConfig } from "../domain/Catalog.ts"
-import { presetProvider } from "../providers/presets.ts"
+import { presetProvider } from "../providers/presets/presets.ts"
 import { type Preset, presets } from "../providers/presets/Vendors.ts"
 import { type EnvironmentVariables } from "./Environment.ts"
 import { decodeAt, type Faults } from "./Faults.ts"

@@ -6,9 +6,9 @@
 import { Clock, Duration, Effect, Layer, Metric, Queue, Schedule } from "effect"
 import { Events, type GatewayEvent } from "../domain/Events.ts"
 import { Ids } from "../domain/Ids.ts"
-import { Outbound } from "../providers/Outbound.ts"
+import { Outbound } from "../providers/transport/Outbound.ts"
 import { type SettingsShape } from "../Settings.ts"
-import { Notices } from "../store/Notices.ts"
+import { Notices } from "../store/notices/Notices.ts"
 import { signatureOf } from "./Signature.ts"
 
 /** Events that wait for one address, and how many are sent to it at once. */

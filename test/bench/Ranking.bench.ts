@@ -1,7 +1,7 @@
 /** Who may serve a request, and in which order: by the number of candidates and by what decides. */
 import { assert, describe, it } from "@effect/vitest"
 import { type Candidate, type SortAxis } from "../../src/domain/Catalog.ts"
-import { explorable, explored, rank, type RankingInput } from "../../src/gateway/Ranking.ts"
+import { explorable, explored, rank, type RankingInput } from "../../src/gateway/routing/Ranking.ts"
 import { candidateWith } from "../gateway/orders.ts"
 
 const candidates = (count: number): ReadonlyArray<Candidate> =>

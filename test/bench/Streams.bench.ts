@@ -1,10 +1,10 @@
 /** The way of a stream's bytes: from packets to events, from events to deltas, and from these to the events that go out. */
 import { assert, describe, it } from "@effect/vitest"
 import { type ChatEvent } from "../../src/domain/Chat.ts"
-import { type CompletionEvent } from "../../src/gateway/Closing.ts"
-import { ChunkWriter } from "../../src/http/Sse.ts"
-import { makeReader } from "../../src/providers/dialects/OpenAiStream.ts"
-import { Events } from "../../src/providers/Events.ts"
+import { type CompletionEvent } from "../../src/gateway/request/Answer.ts"
+import { ChunkWriter } from "../../src/http/sse/Sse.ts"
+import { makeReader } from "../../src/providers/openai/Stream.ts"
+import { Events } from "../../src/providers/wire/SseFrames.ts"
 import { TooLarge } from "../../src/providers/Provider.ts"
 
 const TOKENS = 1_000

@@ -4,7 +4,7 @@
  */
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer, Redacted } from "effect"
-import { Sql } from "../../src/store/Sql.ts"
+import { Sql } from "../../src/store/sql/Sql.ts"
 import { type Gateway, startGateway } from "../support/Gateway.ts"
 import { spawnPostgres } from "../support/Postgres.ts"
 import { spawnRedis } from "../support/Redis.ts"

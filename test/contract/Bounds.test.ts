@@ -1,7 +1,7 @@
 /** How much of everything a model's body may hold, which members of `provider` there are, and integers that keep their digits. */
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { type ScriptedProvider } from "../../src/providers/Scripted.ts"
+import { type ScriptedProvider } from "../../src/testing/ScriptedProvider.ts"
 import { TestApp } from "../support/TestApp.ts"
 import { ask, helloReply } from "./wire.ts"
 

@@ -2,7 +2,7 @@
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { Cut } from "../../src/providers/Provider.ts"
-import { scriptedOffer } from "../../src/providers/Scripted.ts"
+import { scriptedOffer } from "../../src/testing/ScriptedProvider.ts"
 import { TestApp } from "../support/TestApp.ts"
 import { ask, chunksOf, dataOf, delta, end, finish } from "./wire.ts"
 

@@ -2,7 +2,7 @@
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { Accounts } from "../../src/gateway/Accounts.ts"
+import { Accounts } from "../../src/gateway/keys/ApiKeys.ts"
 import { TestApp } from "../support/TestApp.ts"
 import { ask, envelope, helloReply, named, seen } from "./wire.ts"
 

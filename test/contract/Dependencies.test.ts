@@ -3,12 +3,12 @@ import { assert, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { Ids } from "../../src/domain/Ids.ts"
-import { Providers } from "../../src/providers/Providers.ts"
+import { layerScripted } from "../../src/testing/ScriptedProvider.ts"
 import { gateway, memory } from "../../src/Server.ts"
-import { CacheStore } from "../../src/store/CacheStore.ts"
-import { KeyRepo } from "../../src/store/KeyRepo.ts"
-import { Ledger } from "../../src/store/Ledger.ts"
-import { Limits } from "../../src/store/Limits.ts"
+import { CacheStore } from "../../src/store/cache/CacheStore.ts"
+import { KeyRepo } from "../../src/store/keys/KeyRepo.ts"
+import { Ledger } from "../../src/store/ledger/Ledger.ts"
+import { Limits } from "../../src/store/limits/Limits.ts"
 import { StoreError } from "../../src/store/StoreError.ts"
 import { TestApp } from "../support/TestApp.ts"
 import { testSettings } from "../support/testSettings.ts"
@@ -27,7 +27,7 @@ interface Broken {
 
 const app = (broken: Broken) => {
   const calls: Array<string> = []
-  const providers = Providers.layerScripted([
+  const providers = layerScripted([
     {
       slug: "alpha",
       models: { "test/small": { reply: helloReply } },

@@ -2,7 +2,7 @@
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { nanoFromUsd } from "../../src/domain/Money.ts"
-import { type Script } from "../../src/providers/Scripted.ts"
+import { type Script } from "../../src/testing/ScriptedProvider.ts"
 import { TestApp } from "../support/TestApp.ts"
 import { open } from "./client.ts"
 import { advanceUntil, until } from "./clock.ts"

@@ -12,7 +12,7 @@ import {
   Unreachable,
   Unsupported
 } from "../../src/providers/Provider.ts"
-import { type Script, scriptedOffer } from "../../src/providers/Scripted.ts"
+import { type Script, scriptedOffer } from "../../src/testing/ScriptedProvider.ts"
 import { TestApp } from "../support/TestApp.ts"
 import { ask, enterpriseLimits, envelope, helloReply, id, named, seen } from "./wire.ts"
 

@@ -2,8 +2,8 @@
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { Accounts } from "../../src/gateway/Accounts.ts"
-import { scriptedOffer } from "../../src/providers/Scripted.ts"
+import { Accounts } from "../../src/gateway/keys/ApiKeys.ts"
+import { scriptedOffer } from "../../src/testing/ScriptedProvider.ts"
 import { TestApp } from "../support/TestApp.ts"
 import { ask, helloReply } from "./wire.ts"
 

@@ -1,7 +1,7 @@
 /** The limits that all keys of one owner share, as clients see them. */
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { Accounts } from "../../src/gateway/Accounts.ts"
+import { Accounts } from "../../src/gateway/keys/ApiKeys.ts"
 import { TestApp } from "../support/TestApp.ts"
 import { ask, helloReply } from "./wire.ts"
 

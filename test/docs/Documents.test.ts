@@ -115,7 +115,7 @@ describe("lists", () => {
 
   it("name every type of error", () => {
     const api = textOf("docs/reference/api.md")
-    const types = [...textOf("src/http/WireErrors.ts").matchAll(/^\s+type: "(\w+)",$/gm)].map(([, type]) => type)
+    const types = [...textOf("src/http/errors/WireErrors.ts").matchAll(/^\s+type: "(\w+)",$/gm)].map(([, type]) => type)
     assert.isAbove(types.length, 15)
     for (const type of types) assert.include(api, `| \`${type}\` |`)
   })

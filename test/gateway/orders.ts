@@ -8,8 +8,8 @@ import {
 } from "../../src/domain/Catalog.ts"
 import { type ChatRequest } from "../../src/domain/Chat.ts"
 import { allScopes, type KeyRecord } from "../../src/domain/Key.ts"
-import { emptyFacts, type Order } from "../../src/gateway/Order.ts"
-import { scriptedOffer } from "../../src/providers/Scripted.ts"
+import { emptyFacts, type Order } from "../../src/gateway/request/Order.ts"
+import { scriptedOffer } from "../../src/testing/ScriptedProvider.ts"
 
 export const keyWith = (key: Partial<KeyRecord> = {}): KeyRecord => ({
   id: "key_000000000000000000000000000000aa",

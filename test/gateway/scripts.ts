@@ -2,10 +2,10 @@
 import { Effect } from "effect"
 import { type ModelOffer, type ProviderConfig } from "../../src/domain/Catalog.ts"
 import { type ChatEvent, type ChatReply, type ChatRequest } from "../../src/domain/Chat.ts"
-import { type Order } from "../../src/gateway/Order.ts"
+import { type Order } from "../../src/gateway/request/Order.ts"
 import { type ChatCall, type EmbedCall } from "../../src/providers/Provider.ts"
 import { Providers } from "../../src/providers/Providers.ts"
-import { type Script, scriptedOffer, type ScriptedProvider } from "../../src/providers/Scripted.ts"
+import { layerScripted, type Script, scriptedOffer, type ScriptedProvider } from "../../src/testing/ScriptedProvider.ts"
 import { type OrderOptions, orderWith } from "./orders.ts"
 
 export const saying = (
@@ -51,7 +51,7 @@ export const scripted = (
     },
     onAbort: () => void heard.aborted.push(slug)
   }))
-  return { heard, providers, layer: Providers.layerScripted(providers) }
+  return { heard, providers, layer: layerScripted(providers) }
 }
 
 /** An order that every provider may serve, in the order of their listing. */

@@ -5,17 +5,16 @@ import { type ModelOffer } from "../../src/domain/Catalog.ts"
 import { type ChatRequest } from "../../src/domain/Chat.ts"
 import { Ids } from "../../src/domain/Ids.ts"
 import { type KeyRecord } from "../../src/domain/Key.ts"
-import { type CompletionEvent } from "../../src/gateway/Closing.ts"
-import { Completion } from "../../src/gateway/Completion.ts"
-import { emptyFacts, type Patience } from "../../src/gateway/Order.ts"
-import { Providers } from "../../src/providers/Providers.ts"
-import { type Script, scriptedOffer, type ScriptedProvider } from "../../src/providers/Scripted.ts"
+import { type CompletionEvent } from "../../src/gateway/request/Answer.ts"
+import { Completion } from "../../src/gateway/chat/Completion.ts"
+import { emptyFacts, type Patience } from "../../src/gateway/request/Order.ts"
+import { layerScripted, type Script, scriptedOffer, type ScriptedProvider } from "../../src/testing/ScriptedProvider.ts"
 import { gateway, memory } from "../../src/Server.ts"
 import { type SettingsShape } from "../../src/Settings.ts"
-import { CacheStore } from "../../src/store/CacheStore.ts"
-import { KeyRepo } from "../../src/store/KeyRepo.ts"
-import { Ledger } from "../../src/store/Ledger.ts"
-import { Limits } from "../../src/store/Limits.ts"
+import { CacheStore } from "../../src/store/cache/CacheStore.ts"
+import { KeyRepo } from "../../src/store/keys/KeyRepo.ts"
+import { Ledger } from "../../src/store/ledger/Ledger.ts"
+import { Limits } from "../../src/store/limits/Limits.ts"
 import { testSettings } from "../support/testSettings.ts"
 import { keyWith, requestWith } from "./orders.ts"
 import { type Heard } from "./scripts.ts"
@@ -59,7 +58,7 @@ export const gatewayOn = (
   })
   const whole = { ...testSettings, routing: { ...testSettings.routing, retries: 0 }, ...settings }
   const layer = gateway(whole).pipe(
-    Layer.provideMerge(Layer.mergeAll(Providers.layerScripted(providers), memory)),
+    Layer.provideMerge(Layer.mergeAll(layerScripted(providers), memory)),
     Layer.provideMerge(
       Layer.mergeAll(
         KeyRepo.layerMemory,

@@ -8,7 +8,7 @@ import { type AddressInfo, createServer } from "node:net"
 import { hostname } from "node:os"
 import { join } from "node:path"
 import { inject } from "vitest"
-import { welcomeText } from "../../src/Welcome.ts"
+import { welcomeText } from "../../src/StartupBanner.ts"
 import { type Ended, type GatewayOptions, launchGateway, startGateway, temporaryDirectory } from "../support/Gateway.ts"
 import { postgresEnv } from "./servers.ts"
 

@@ -5,8 +5,8 @@ import { type ChatRequest } from "../../src/domain/Chat.ts"
 import { mockProvider } from "../../src/providers/presets/Mock.ts"
 import { Cut, Throttled, Unreachable } from "../../src/providers/Provider.ts"
 import { Providers } from "../../src/providers/Providers.ts"
-import { scriptedOffer } from "../../src/providers/Scripted.ts"
-import { Transport } from "../../src/providers/Transport.ts"
+import { layerScripted, scriptedOffer } from "../../src/testing/ScriptedProvider.ts"
+import { Transport } from "../../src/providers/transport/Transport.ts"
 import { config } from "./replayedTransport.ts"
 
 const request: ChatRequest = { model: "a/b", messages: [{ role: "user", content: "hi" }], stream: false }
@@ -59,7 +59,7 @@ describe("Providers.layer", () => {
   )
 })
 
-describe("Providers.layerScripted", () => {
+describe("layerScripted", () => {
   const heard: Array<string> = []
   it.effect("answers call after call, the last script for good", () =>
     Effect.gen(function* () {
@@ -71,7 +71,7 @@ describe("Providers.layerScripted", () => {
       assert.deepStrictEqual(heard, ["chat", "chat", "chat"])
     }).pipe(
       Effect.provide(
-        Providers.layerScripted([
+        layerScripted([
           {
             slug: "s",
             models: { "a/b": [{ failure: new Throttled({ status: 429, retryAfterMs: 5 }) }, { reply }] },
@@ -100,7 +100,7 @@ describe("Providers.layerScripted", () => {
       assert.deepStrictEqual(aborted, ["a/b"])
     }).pipe(
       Effect.provide(
-        Providers.layerScripted([
+        layerScripted([
           {
             slug: "s",
             models: {
@@ -122,6 +122,6 @@ describe("Providers.layerScripted", () => {
       const exit = yield* Effect.exit((yield* only).chat(call))
       assert.strictEqual(exit._tag, "Failure")
       if (exit._tag === "Failure") assert.strictEqual(exit.cause.reasons[0]?._tag, "Die")
-    }).pipe(Effect.provide(Providers.layerScripted([{ slug: "s", models: {} }])))
+    }).pipe(Effect.provide(layerScripted([{ slug: "s", models: {} }])))
   )
 })

@@ -3,7 +3,7 @@ import { crc32 } from "node:zlib"
 import { Effect, Stream } from "effect"
 import { type ProviderConfig } from "../../src/domain/Catalog.ts"
 import { type ChatEvent, type ChatRequest } from "../../src/domain/Chat.ts"
-import { makeBedrock } from "../../src/providers/dialects/Bedrock.ts"
+import { makeBedrock } from "../../src/providers/bedrock/Bedrock.ts"
 import { config, offer, replay, type Replay } from "./replayedTransport.ts"
 
 export const SONNET = "anthropic.claude-sonnet-4-20250514-v1:0"

@@ -5,8 +5,8 @@
 import { readFileSync } from "node:fs"
 import { Effect } from "effect"
 import { defaultTimeouts, type ModelOffer, type ProviderConfig, unknownPolicy } from "../../src/domain/Catalog.ts"
-import { type ExchangeFailure } from "../../src/providers/Exchange.ts"
-import { type Transport } from "../../src/providers/Transport.ts"
+import { type ExchangeFailure } from "../../src/providers/transport/HttpExchange.ts"
+import { type Transport } from "../../src/providers/transport/Transport.ts"
 
 export interface Replay {
   readonly chunks: ReadonlyArray<Buffer>

@@ -15,18 +15,18 @@ const clean = {
 import { Observability } from "./Observability.ts"
 import { Start } from "./Start.ts"
 export const run = Layer.mergeAll(Start.layer, Observability.layer)`,
-  "src/Start.ts": `import { KeyRepo } from "./store/KeyRepo.ts"
+  "src/Start.ts": `import { KeyRepo } from "./store/keys/KeyRepo.ts"
 const server = import("./Server.ts")
 export const Start = { layer: [KeyRepo.layer, server] }`,
   "src/Server.ts": `import { PgClient } from "@effect/sql-pg"
-import { Chat } from "./http/Chat.ts"
+import { Chat } from "./http/endpoints/Chat.ts"
 import { Providers } from "./providers/Providers.ts"
-import { KeyRepo } from "./store/KeyRepo.ts"
+import { KeyRepo } from "./store/keys/KeyRepo.ts"
 export const Server = { layer: [Chat.layer, Providers.layer, KeyRepo.layer, PgClient.layer] }`,
   "src/Observability.ts": `import { Settings } from "./Settings.ts"
 export const Observability = { layer: Settings }`,
   "src/Settings.ts": `import { Config } from "effect"
-import { presets } from "./providers/presets.ts"
+import { presets } from "./providers/presets/presets.ts"
 import { type Key } from "./domain/Key.ts"
 export const Settings = [process.env, Config, presets] as ReadonlyArray<Key>`,
   "src/domain/Key.ts": `import { Schema } from "effect"
@@ -35,22 +35,22 @@ export type Key = Schema.Schema<Option.Option<string>>`,
   "src/api/Chat.ts": `import { HttpApiGroup } from "effect/http-api"
 import { type Key } from "../domain/Key.ts"
 export const Chat: Key = HttpApiGroup`,
-  "src/http/Chat.ts": `import { HttpServerResponse } from "effect/http"
-import { Chat as Group } from "../api/Chat.ts"
-import { Completion } from "../gateway/Completion.ts"
+  "src/http/endpoints/Chat.ts": `import { HttpServerResponse } from "effect/http"
+import { Chat as Group } from "../../api/Chat.ts"
+import { Completion } from "../../gateway/chat/Completion.ts"
 export class Chat { static readonly layer = [HttpServerResponse, Group, Completion]
   static readonly layerTest = Chat.layer }`,
-  "src/gateway/Completion.ts": `import { hash } from "node:crypto"
-import { Provider } from "../providers/Provider.ts"
-import { KeyRepo } from "../store/KeyRepo.ts"
+  "src/gateway/chat/Completion.ts": `import { hash } from "node:crypto"
+import { Provider } from "../../providers/Provider.ts"
+import { KeyRepo } from "../../store/keys/KeyRepo.ts"
 export const Completion = [hash, Provider, KeyRepo]`,
   "src/providers/Provider.ts": "export const Provider = 1",
   "src/providers/Providers.ts": `import { Provider } from "./Provider.ts"
 export const Providers = { layer: Provider }`,
-  "src/providers/Transport.ts": `import { Pool } from "undici"
+  "src/providers/transport/Transport.ts": `import { Pool } from "undici"
 export const Transport = Pool`,
-  "src/providers/presets.ts": "export const presets = []",
-  "src/store/KeyRepo.ts": `import { PgClient } from "@effect/sql-pg"
+  "src/providers/presets/presets.ts": "export const presets = []",
+  "src/store/keys/KeyRepo.ts": `import { PgClient } from "@effect/sql-pg"
 import { makeKeyRepoMemory } from "./KeyRepoMemory.ts"
 export class KeyRepo { static readonly layer = [PgClient, makeKeyRepoMemory] }`,
   "src/console/main.tsx": `import { render } from "preact"
@@ -59,7 +59,7 @@ import { page } from "./page.tsx"
 render(page as Chat)`,
   "src/console/page.tsx": `import { useState } from "preact/hooks"
 export const page = useState`,
-  "src/store/KeyRepoMemory.ts": `import { type KeyRepo } from "./KeyRepo.ts"
+  "src/store/keys/KeyRepoMemory.ts": `import { type KeyRepo } from "./KeyRepo.ts"
 export const makeKeyRepoMemory = (repo: KeyRepo) => repo`
 }
 
@@ -75,13 +75,13 @@ describe("checkImports", () => {
     [
       "settings import the store",
       "src/settings/File.ts",
-      `import "../store/KeyRepo.ts"`,
+      `import "../store/keys/KeyRepo.ts"`,
       "src/settings/File.ts:1 room"
     ],
     [
       "telemetry imports the gateway",
       "src/Observability.ts",
-      `\nimport "./gateway/Completion.ts"`,
+      `\nimport "./gateway/chat/Completion.ts"`,
       "src/Observability.ts:2 room"
     ],
     ["domain imports a room", "src/domain/Key.ts", `import "../api/Chat.ts"`, "src/domain/Key.ts:1 room"],
@@ -93,55 +93,65 @@ describe("checkImports", () => {
       "src/domain/Key.ts:1 package"
     ],
     ["domain imports a built-in", "src/domain/Key.ts", `import "node:fs"`, "src/domain/Key.ts:1 package"],
-    ["api imports http", "src/api/Chat.ts", `import { type Chat } from "../http/Chat.ts"`, "src/api/Chat.ts:1 room"],
+    [
+      "api imports http",
+      "src/api/Chat.ts",
+      `import { type Chat } from "../http/endpoints/Chat.ts"`,
+      "src/api/Chat.ts:1 room"
+    ],
     ["api imports a server package", "src/api/Chat.ts", `import "effect/http/HttpServer"`, "src/api/Chat.ts:1 package"],
     [
       "http imports the store",
-      "src/http/Chat.ts",
-      `import { KeyRepo } from "../store/KeyRepo.ts"`,
-      "src/http/Chat.ts:1 room"
+      "src/http/endpoints/Chat.ts",
+      `import { KeyRepo } from "../../store/keys/KeyRepo.ts"`,
+      "src/http/endpoints/Chat.ts:1 room"
     ],
-    ["http imports SQL", "src/http/Chat.ts", `import "effect/sql/SqlClient"`, "src/http/Chat.ts:1 package"],
+    [
+      "http imports SQL",
+      "src/http/endpoints/Chat.ts",
+      `import "effect/sql/SqlClient"`,
+      "src/http/endpoints/Chat.ts:1 package"
+    ],
     [
       "gateway imports SQL",
-      "src/gateway/Completion.ts",
+      "src/gateway/chat/Completion.ts",
       `import "@effect/sql-pg"`,
-      "src/gateway/Completion.ts:1 package"
+      "src/gateway/chat/Completion.ts:1 package"
     ],
     [
       "gateway imports effect/http",
-      "src/gateway/Completion.ts",
+      "src/gateway/chat/Completion.ts",
       `import "effect/http"`,
-      "src/gateway/Completion.ts:1 package"
+      "src/gateway/chat/Completion.ts:1 package"
     ],
     [
       "gateway imports the contract",
-      "src/gateway/Completion.ts",
-      `import "../api/Chat.ts"`,
-      "src/gateway/Completion.ts:1 room"
+      "src/gateway/chat/Completion.ts",
+      `import "../../api/Chat.ts"`,
+      "src/gateway/chat/Completion.ts:1 room"
     ],
     [
       "gateway imports a dialect",
-      "src/gateway/Completion.ts",
-      `import { type OpenAi } from "../providers/Transport.ts"`,
-      "src/gateway/Completion.ts:1 room"
+      "src/gateway/chat/Completion.ts",
+      `import { type OpenAi } from "../../providers/transport/Transport.ts"`,
+      "src/gateway/chat/Completion.ts:1 room"
     ],
     [
       "gateway imports a store's inside",
-      "src/gateway/Completion.ts",
-      `export * from "../store/KeyRepoMemory.ts"`,
-      "src/gateway/Completion.ts:1 room"
+      "src/gateway/chat/Completion.ts",
+      `export * from "../../store/keys/KeyRepoMemory.ts"`,
+      "src/gateway/chat/Completion.ts:1 room"
     ],
     [
       "providers import the store",
       "src/providers/Provider.ts",
-      `import "../store/KeyRepo.ts"`,
+      `import "../store/keys/KeyRepo.ts"`,
       "src/providers/Provider.ts:1 room"
     ],
     [
       "providers import the gateway",
       "src/providers/Provider.ts",
-      `import { type Completion } from "../gateway/Completion.ts"`,
+      `import { type Completion } from "../gateway/chat/Completion.ts"`,
       "src/providers/Provider.ts:1 room"
     ],
     [
@@ -152,48 +162,53 @@ describe("checkImports", () => {
     ],
     [
       "store imports providers",
-      "src/store/KeyRepo.ts",
-      `import "../providers/Provider.ts"`,
-      "src/store/KeyRepo.ts:1 room"
+      "src/store/keys/KeyRepo.ts",
+      `import "../../providers/Provider.ts"`,
+      "src/store/keys/KeyRepo.ts:1 room"
     ],
-    ["store imports HTTP", "src/store/KeyRepo.ts", `import "effect/http"`, "src/store/KeyRepo.ts:1 package"],
+    ["store imports HTTP", "src/store/keys/KeyRepo.ts", `import "effect/http"`, "src/store/keys/KeyRepo.ts:1 package"],
     [
       "src imports a test",
-      "src/store/KeyRepo.ts",
-      `import "../../test/support/Postgres.ts"`,
-      "src/store/KeyRepo.ts:1 room"
+      "src/store/keys/KeyRepo.ts",
+      `import "../../../test/support/Postgres.ts"`,
+      "src/store/keys/KeyRepo.ts:1 room"
     ],
-    ["a file that is none", "src/store/KeyRepo.ts", `import "./Nothing.ts"`, "src/store/KeyRepo.ts:1 missing"],
+    [
+      "a file that is none",
+      "src/store/keys/KeyRepo.ts",
+      `import "../Nothing.ts"`,
+      "src/store/keys/KeyRepo.ts:1 missing"
+    ],
     ["an unknown room", "src/shed/Tool.ts", "export const tool = 1", "src/shed/Tool.ts:1 room"],
     [
       "a dynamic import",
       "src/providers/Provider.ts",
-      `export const load = () => import("../store/KeyRepo.ts")`,
+      `export const load = () => import("../store/keys/KeyRepo.ts")`,
       "src/providers/Provider.ts:1 room"
     ],
     [
       "another file's layer",
-      "src/gateway/Completion.ts",
-      `import { KeyRepo } from "../store/KeyRepo.ts"\nexport const all = [KeyRepo.layerMemory]`,
-      "src/gateway/Completion.ts:2 layers"
+      "src/gateway/chat/Completion.ts",
+      `import { KeyRepo } from "../../store/keys/KeyRepo.ts"\nexport const all = [KeyRepo.layerMemory]`,
+      "src/gateway/chat/Completion.ts:2 layers"
     ],
     [
       "another file's layer by name",
-      "src/store/KeyRepo.ts",
+      "src/store/keys/KeyRepo.ts",
       `import { layerPostgres } from "./KeyRepoMemory.ts"\nexport const all = layerPostgres`,
-      "src/store/KeyRepo.ts:1 layers"
+      "src/store/keys/KeyRepo.ts:1 layers"
     ],
     [
       "process.env",
-      "src/gateway/Completion.ts",
+      "src/gateway/chat/Completion.ts",
       `export const home = process.env["HOME"]`,
-      "src/gateway/Completion.ts:1 environment"
+      "src/gateway/chat/Completion.ts:1 environment"
     ],
     [
       "Config",
-      "src/store/KeyRepo.ts",
+      "src/store/keys/KeyRepo.ts",
       `import { Config } from "effect"\nexport const a = Config`,
-      "src/store/KeyRepo.ts:1 environment"
+      "src/store/keys/KeyRepo.ts:1 environment"
     ]
   ]
   for (const [title, path, text, expected] of broken) {
@@ -215,7 +230,7 @@ describe("checkImports", () => {
   })
 
   it("gives the reason with the breach", () => {
-    const [breach] = check({ ...clean, "src/gateway/Completion.ts": `import "effect/sql"` })
+    const [breach] = check({ ...clean, "src/gateway/chat/Completion.ts": `import "effect/sql"` })
     assert.strictEqual(
       breach?.message,
       `gateway must not import "effect/sql": the gateway knows the domain and the ports of providers, store and identity: no SQL, no dialect, no HTTP, no contract`

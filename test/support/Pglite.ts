@@ -3,7 +3,7 @@ import { Effect, Layer } from "effect"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { Sql } from "../../src/store/Sql.ts"
+import { Sql } from "../../src/store/sql/Sql.ts"
 
 export const temporaryDataDir = Effect.acquireRelease(
   Effect.sync(() => mkdtempSync(join(tmpdir(), "tollgate-embedded-"))),

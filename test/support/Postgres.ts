@@ -10,7 +10,7 @@ import { createServer, type AddressInfo } from "node:net"
 import { tmpdir } from "node:os"
 import { delimiter, join } from "node:path"
 import { inject } from "vitest"
-import { Sql } from "../../src/store/Sql.ts"
+import { Sql } from "../../src/store/sql/Sql.ts"
 
 declare module "vitest" {
   export interface ProvidedContext {

@@ -8,19 +8,19 @@ import { Context, Effect, identity, Layer, Metric, Redacted } from "effect"
 import { HttpRouter, HttpServer } from "effect/http"
 import { Ids } from "../../src/domain/Ids.ts"
 import { allScopes } from "../../src/domain/Key.ts"
-import { Accounts, type NewKey } from "../../src/gateway/Accounts.ts"
-import { type Load } from "../../src/gateway/Load.ts"
-import * as Edge from "../../src/http/Edge.ts"
-import { Listener } from "../../src/http/Listener.ts"
-import { type ScriptedProvider } from "../../src/providers/Scripted.ts"
+import { Accounts, type NewKey } from "../../src/gateway/keys/ApiKeys.ts"
+import { type Load } from "../../src/gateway/process/Load.ts"
+import * as Edge from "../../src/http/edge/Edge.ts"
+import { Listener } from "../../src/http/edge/Listener.ts"
+import { layerScripted, type ScriptedProvider } from "../../src/testing/ScriptedProvider.ts"
 import { Providers } from "../../src/providers/Providers.ts"
-import { Transport } from "../../src/providers/Transport.ts"
+import { Transport } from "../../src/providers/transport/Transport.ts"
 import { gateway, memory, routes, signIn, signInMemory } from "../../src/Server.ts"
 import { type SettingsShape } from "../../src/Settings.ts"
-import { CacheStore } from "../../src/store/CacheStore.ts"
-import { KeyRepo } from "../../src/store/KeyRepo.ts"
-import { Ledger } from "../../src/store/Ledger.ts"
-import { Limits } from "../../src/store/Limits.ts"
+import { CacheStore } from "../../src/store/cache/CacheStore.ts"
+import { KeyRepo } from "../../src/store/keys/KeyRepo.ts"
+import { Ledger } from "../../src/store/ledger/Ledger.ts"
+import { Limits } from "../../src/store/limits/Limits.ts"
 import { testSettings } from "./testSettings.ts"
 
 export interface TestAppOptions {
@@ -68,7 +68,7 @@ export class TestApp extends Context.Service<
     const providers =
       options.providers === undefined
         ? Providers.layer(settings.providers).pipe(Layer.provide(Transport.layer))
-        : Providers.layerScripted(options.providers)
+        : layerScripted(options.providers)
     return TestApp.layerWith(settings).pipe(
       Layer.provideMerge(gateway(settings)),
       options.load === undefined ? identity : Layer.provideMerge(options.load),

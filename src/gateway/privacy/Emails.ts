@@ -2,7 +2,7 @@
  * E-mail addresses. Anchored at each `@`, the characters around it are taken as far as an address may reach, then the library judges.
  * What only looks like one is left: `git@host:path`, `logo@2x.png`, `package@1.2.3`, a user in a URL.
  */
-import { type Steps } from "./Budget.ts"
+import { type Steps } from "./TimeBudget.ts"
 import { isDigit, isEscape, isLetter } from "./Characters.ts"
 import { type Libraries } from "./Libraries.ts"
 import { type Span } from "./Span.ts"

@@ -2,7 +2,7 @@
  * IBANs: a country's code, two check digits and as many characters as that country's have, in one or in groups. The library judges
  * the checksum and the country's form.
  */
-import { type Steps } from "./Budget.ts"
+import { type Steps } from "./TimeBudget.ts"
 import { endsWord, isDigit, isLetter } from "./Characters.ts"
 import { type Libraries } from "./Libraries.ts"
 import { matchesIn } from "./Matches.ts"

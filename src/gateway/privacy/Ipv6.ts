@@ -1,6 +1,6 @@
 /** IPv6 addresses, with or without an IPv4 tail. The platform judges; times, MAC addresses and `a::b` in code are left. */
 import { isIPv6 } from "node:net"
-import { type Steps } from "./Budget.ts"
+import { type Steps } from "./TimeBudget.ts"
 import { matchesIn } from "./Matches.ts"
 import { type Span } from "./Span.ts"
 

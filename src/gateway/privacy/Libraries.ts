@@ -4,7 +4,7 @@
 import { Effect, Result } from "effect"
 import type { parsePhoneNumberFromString } from "libphonenumber-js/max"
 import { type OwnPattern } from "../../domain/Privacy.ts"
-import { type Budget } from "./Budget.ts"
+import { type Budget } from "./TimeBudget.ts"
 import { TimedText } from "./TimedText.ts"
 
 export interface Libraries {

@@ -4,12 +4,12 @@
  * request already has.
  */
 import { allEntities } from "../../domain/Privacy.ts"
-import { type Budget, type Steps } from "./Budget.ts"
+import { type Budget, type Steps } from "./TimeBudget.ts"
 import { jsonPieces, looksLikeJson } from "./JsonText.ts"
 import { type Scanner } from "./Scanner.ts"
 import { foreign } from "./Shapes.ts"
-import { isTelling, type Members, type Place, placeOf, rebuilt, type Text, textsOf } from "./Texts.ts"
-import { Vault } from "./Vault.ts"
+import { isTelling, type Members, type Place, placeOf, rebuilt, type Text, textsOf } from "./TextWalker.ts"
+import { Vault } from "./PlaceholderMap.ts"
 
 /** A value in a text: where, in UTF-16 units of the text as it was sent, of which type, and behind which placeholder. */
 export interface Finding extends Place {

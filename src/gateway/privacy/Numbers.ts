@@ -3,7 +3,7 @@
  * addresses. One pass finds the groups; each kind then looks at the few groups that follow one.
  */
 import { isIPv4 } from "node:net"
-import { type Steps } from "./Budget.ts"
+import { type Steps } from "./TimeBudget.ts"
 import { beginsWord, endsWord, isDigit, isLetter } from "./Characters.ts"
 import { type Libraries } from "./Libraries.ts"
 import { matchesIn } from "./Matches.ts"

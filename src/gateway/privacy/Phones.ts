@@ -3,7 +3,7 @@
  * one reaches. After a `+` a number of a possible length is enough, because nobody else writes so; after `00` it has to be valid.
  * North American numbers are also found without the country's code, in their own punctuation.
  */
-import { type Steps } from "./Budget.ts"
+import { type Steps } from "./TimeBudget.ts"
 import { beginsWord, endsWord, isDigit } from "./Characters.ts"
 import { type Libraries } from "./Libraries.ts"
 import { matchesIn } from "./Matches.ts"

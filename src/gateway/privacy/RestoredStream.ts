@@ -5,7 +5,7 @@
  */
 import { Predicate, Stream } from "effect"
 import { type ChoiceDelta, type Delta, type ToolCallDelta } from "../../domain/Chat.ts"
-import { type CompletionEvent } from "../Closing.ts"
+import { type CompletionEvent } from "../request/Answer.ts"
 import { restoreCall, restoreCalled, type Restorer, restoreMembers } from "./Restoring.ts"
 
 const texts = ["content", "reasoning", "reasoning_content", "refusal"] as const

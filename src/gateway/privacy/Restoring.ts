@@ -4,7 +4,7 @@
  */
 import { Predicate } from "effect"
 import { escapedForJson } from "./JsonText.ts"
-import { type Vault } from "./Vault.ts"
+import { type Vault } from "./PlaceholderMap.ts"
 
 export interface Restorer {
   readonly text: (text: string) => string

@@ -4,7 +4,7 @@
  */
 import { Effect } from "effect"
 import { type OwnPattern } from "../../domain/Privacy.ts"
-import { type Budget, type Steps } from "./Budget.ts"
+import { type Budget, type Steps } from "./TimeBudget.ts"
 import { findEmails } from "./Emails.ts"
 import { findIbans } from "./Ibans.ts"
 import { findIpv6 } from "./Ipv6.ts"

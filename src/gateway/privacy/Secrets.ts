@@ -2,7 +2,7 @@
  * Secrets: vendors' keys by their form, JSON web tokens, private keys in PEM, passwords in URLs, and what a name such as `api_key` or
  * `password` is given. Each is anchored at a fixed beginning and read forward once, so the time is linear in the text.
  */
-import { type Steps } from "./Budget.ts"
+import { type Steps } from "./TimeBudget.ts"
 import { beginsWord, endsWord } from "./Characters.ts"
 import { matchesIn, runEnd, type Table, tableOf } from "./Matches.ts"
 import { type Alphabet, alphabets, type SecretFormat, secretFormats } from "./SecretFormats.ts"

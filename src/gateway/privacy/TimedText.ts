@@ -4,7 +4,7 @@
  * and whoever began the search catches it.
  */
 import { Result } from "effect"
-import { type Budget } from "./Budget.ts"
+import { type Budget } from "./TimeBudget.ts"
 
 /** Characters that are read between two looks at the clock; with the largest patterns this takes a few milliseconds. */
 const READS = 64

@@ -1,7 +1,7 @@
 /** The mock provider as data: on by default when no vendor's key is set. */
 import { defaultTimeouts, type ModelOffer, type ProviderConfig } from "../../domain/Catalog.ts"
 import { picoFromUsdPerMillion } from "../../domain/Money.ts"
-import { MOCK_OUTPUT_LIMIT } from "../MockText.ts"
+import { MOCK_OUTPUT_LIMIT } from "../mock/Text.ts"
 
 const chatModel = (upstream: string, prefill: boolean): ModelOffer => ({
   id: `mock/${upstream}`,

@@ -7,7 +7,7 @@
 import { findProvider, type ModelInfo, type ModelPrice } from "@pydantic/genai-prices"
 import { type ModelOffer } from "../../domain/Catalog.ts"
 import { picoFromUsdPerMillion, type PicoUsdPerToken, type Pricing } from "../../domain/Money.ts"
-import { claudeModel } from "../dialects/AnthropicModel.ts"
+import { claudeModel } from "../anthropic/Model.ts"
 import { hidesReasoning } from "./HiddenReasoning.ts"
 import { modelId } from "./ModelId.ts"
 import { type Preset } from "./Vendors.ts"

@@ -3,10 +3,10 @@ import { assert, it } from "@effect/vitest"
 import { Effect, Stream } from "effect"
 import { type ChoiceDelta, type Delta } from "../../../src/domain/Chat.ts"
 import { gatewayError, Overloaded } from "../../../src/domain/Errors.ts"
-import { type CompletionEvent } from "../../../src/gateway/Closing.ts"
+import { type CompletionEvent } from "../../../src/gateway/request/Answer.ts"
 import { restoredStream } from "../../../src/gateway/privacy/RestoredStream.ts"
 import { makeRestorer } from "../../../src/gateway/privacy/Restoring.ts"
-import { Vault } from "../../../src/gateway/privacy/Vault.ts"
+import { Vault } from "../../../src/gateway/privacy/PlaceholderMap.ts"
 
 const vault = new Vault()
 vault.placeholder("email", "ann@x.com")

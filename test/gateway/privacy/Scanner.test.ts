@@ -1,7 +1,7 @@
 /** What the search finds, where it ends, and what it leaves; on any input within its time. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { Budget } from "../../../src/gateway/privacy/Budget.ts"
+import { Budget } from "../../../src/gateway/privacy/TimeBudget.ts"
 import { makeScanner } from "../../../src/gateway/privacy/Scanner.ts"
 import { everything, findIn, scanned } from "./scanning.ts"
 

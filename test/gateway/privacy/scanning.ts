@@ -1,7 +1,7 @@
 /** A search without a time limit, and what it found as texts. */
 import { Effect } from "effect"
 import { allEntities, type OwnPattern } from "../../../src/domain/Privacy.ts"
-import { atOnce, Budget } from "../../../src/gateway/privacy/Budget.ts"
+import { atOnce, Budget } from "../../../src/gateway/privacy/TimeBudget.ts"
 import { mask, type Masked } from "../../../src/gateway/privacy/Masking.ts"
 import { makeScanner, type Scanner } from "../../../src/gateway/privacy/Scanner.ts"
 import { type Span } from "../../../src/gateway/privacy/Span.ts"

@@ -1,0 +1,81 @@
+/** Every page with its place in the navigation, and who sees it. */
+import { type ComponentChildren } from "preact"
+import { Account } from "./signin/Account.tsx"
+import { AllUsage } from "./usage/AllUsage.tsx"
+import { Generation } from "./generations/Generation.tsx"
+import { Generations } from "./generations/Generations.tsx"
+import { Keys } from "./keys/Keys.tsx"
+import { Overview } from "./overview/Overview.tsx"
+import { OwnUsage } from "./usage/OwnUsage.tsx"
+import { Playground } from "./playground/Playground.tsx"
+import { Privacy } from "./privacy/Privacy.tsx"
+import { Providers } from "./providers/Providers.tsx"
+import { Settings } from "./settings/Settings.tsx"
+import { everyone, own, type Source } from "./keys/source.ts"
+import { Users } from "./users/Users.tsx"
+import { type IconName } from "./parts/Icon.tsx"
+import { isOperator, type Session } from "./session.ts"
+
+export interface PageEntry {
+  /** Where it is; `/` begins everything. */
+  readonly to: string
+  readonly title: string
+  readonly group: string
+  readonly icon: IconName
+  /** `rest`: what follows `to` in the address. */
+  readonly show: (rest: string) => ComponentChildren
+}
+
+/** The pages that an operator has of everyone's, and a user of what is its own. */
+const keysOf = (source: Source, group: string): PageEntry => ({
+  to: "/keys",
+  title: "Keys",
+  group,
+  icon: "keys",
+  show: () => <Keys source={source} />
+})
+
+const generationsOf = (source: Source, group: string): PageEntry => ({
+  to: "/generations",
+  title: "Generations",
+  group,
+  icon: "generations",
+  show: (id) => (id === "" ? <Generations source={source} /> : <Generation id={id} source={source} />)
+})
+
+const trying: ReadonlyArray<PageEntry> = [
+  { to: "/playground", title: "Playground", group: "Try", icon: "playground", show: () => <Playground /> },
+  { to: "/privacy", title: "Privacy", group: "Try", icon: "privacy", show: () => <Privacy /> }
+]
+
+const operatorPages: ReadonlyArray<PageEntry> = [
+  { to: "/", title: "Overview", group: "Watch", icon: "overview", show: () => <Overview /> },
+  { to: "/usage", title: "Usage", group: "Watch", icon: "usage", show: () => <AllUsage /> },
+  generationsOf(everyone, "Watch"),
+  keysOf(everyone, "Manage"),
+  { to: "/users", title: "Users", group: "Manage", icon: "users", show: () => <Users /> },
+  { to: "/providers", title: "Providers", group: "Manage", icon: "providers", show: () => <Providers /> },
+  { to: "/settings", title: "Settings", group: "Manage", icon: "settings", show: () => <Settings /> },
+  ...trying
+]
+
+const account: PageEntry = {
+  to: "/account",
+  title: "Account",
+  group: "You",
+  icon: "account",
+  show: () => <Account />
+}
+
+const userPages: ReadonlyArray<PageEntry> = [
+  { to: "/", title: "Usage", group: "Yours", icon: "usage", show: () => <OwnUsage /> },
+  keysOf(own, "Yours"),
+  generationsOf(own, "Yours"),
+  ...trying,
+  account
+]
+
+export const pagesFor = (current: Session): ReadonlyArray<PageEntry> => {
+  if (!isOperator(current)) return userPages
+  return current.kind === "user" ? [...operatorPages, account] : operatorPages
+}

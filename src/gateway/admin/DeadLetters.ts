@@ -1,0 +1,21 @@
+/** Events that no webhook took, for an operator to read. */
+import { Context, Effect, Layer } from "effect"
+import { type GatewayError } from "../../domain/Errors.ts"
+import { type DeadLetterPage, Notices } from "../../store/notices/Notices.ts"
+import { orUnavailable } from "../StoreUnavailable.ts"
+
+export class DeadLetters extends Context.Service<
+  DeadLetters,
+  {
+    /** Newest first. `limit`: at least 1. */
+    readonly list: (page: {
+      readonly limit: number
+      readonly cursor: string | null
+    }) => Effect.Effect<DeadLetterPage, GatewayError>
+  }
+>()("tollgate/gateway/DeadLetters") {
+  static readonly layer = Layer.effect(
+    DeadLetters,
+    Effect.map(Notices, (notices) => DeadLetters.of({ list: (page) => orUnavailable(notices.buried(page)) }))
+  )
+}

@@ -1,0 +1,50 @@
+/** What an operator sees at a glance: the ledger's figures, the keys, the providers, the traffic of this process. No secret, no prompt. */
+import { Clock, Context, Effect, Layer } from "effect"
+import { DependencyUnavailable, gatewayError, type GatewayError } from "../../domain/Errors.ts"
+import { type KeyCounts, KeyRepo } from "../../store/keys/KeyRepo.ts"
+import { Ledger, type LedgerOverview } from "../../store/ledger/Ledger.ts"
+import { Cache } from "../cache/Cache.ts"
+import { Health, type ProviderHealth } from "./Health.ts"
+import { ProviderStats } from "../health/ProviderStats.ts"
+import { type StatsSnapshot } from "../health/StatsTable.ts"
+import { Traffic, type TrafficSnapshot } from "../telemetry/RequestCounters.ts"
+
+export interface OverviewFigures {
+  readonly uptimeSeconds: number
+  readonly ledger: LedgerOverview
+  readonly keys: KeyCounts
+  readonly cacheEntries: number
+  readonly providers: ReadonlyArray<ProviderHealth & { readonly stats: StatsSnapshot }>
+  readonly traffic: TrafficSnapshot
+}
+
+export class Overview extends Context.Service<
+  Overview,
+  { readonly read: Effect.Effect<OverviewFigures, GatewayError> }
+>()("tollgate/gateway/Overview") {
+  static readonly layer = Layer.effect(
+    Overview,
+    Effect.gen(function* () {
+      const ledger = yield* Ledger
+      const keys = yield* KeyRepo
+      const cache = yield* Cache
+      const health = yield* Health
+      const stats = yield* ProviderStats
+      const traffic = yield* Traffic
+      const read = Effect.gen(function* () {
+        const nowMs = yield* Clock.currentTimeMillis
+        const [figures, counts] = yield* Effect.all([ledger.overview(nowMs), keys.counts(nowMs)], { concurrency: 2 })
+        const providers = yield* health.providers
+        return {
+          uptimeSeconds: yield* health.uptimeSeconds,
+          ledger: figures,
+          keys: counts,
+          cacheEntries: yield* cache.size,
+          providers: providers.map((provider) => ({ ...provider, stats: stats.snapshot(provider.slug) })),
+          traffic: yield* traffic.snapshot
+        } satisfies OverviewFigures
+      }).pipe(Effect.mapError((error) => gatewayError(new DependencyUnavailable({ dependency: error.dependency }))))
+      return Overview.of({ read })
+    })
+  )
+}

@@ -1,0 +1,72 @@
+/**
+ * What happened lately, in equal stretches of time: the last hour by minute, or the last day by hour. Stretches in which nothing
+ * happened are there, with zeros, and the last one is still under way. However many people watch, the ledger is asked once in two seconds for the hour and
+ * once in twenty for the day.
+ */
+import { Clock, Context, Duration, Effect, Layer } from "effect"
+import { DependencyUnavailable, gatewayError, type GatewayError } from "../../domain/Errors.ts"
+import { Ledger, type LedgerBucket } from "../../store/ledger/Ledger.ts"
+
+export type SeriesRange = "hour" | "day"
+
+export interface SeriesFigures {
+  readonly nowMs: number
+  readonly bucketMs: number
+  /** Oldest first, without gaps. */
+  readonly buckets: ReadonlyArray<LedgerBucket>
+}
+
+const ranges = {
+  hour: { bucketMs: 60_000, count: 60, keptFor: Duration.seconds(2) },
+  day: { bucketMs: 3_600_000, count: 24, keptFor: Duration.seconds(20) }
+} as const satisfies Record<SeriesRange, unknown>
+
+export class Series extends Context.Service<
+  Series,
+  { readonly read: (range: SeriesRange) => Effect.Effect<SeriesFigures, GatewayError> }
+>()("tollgate/gateway/Series") {
+  static readonly layer = Layer.effect(
+    Series,
+    Effect.gen(function* () {
+      const ledger = yield* Ledger
+
+      const readNow = Effect.fnUntraced(function* (range: SeriesRange) {
+        const { bucketMs, count } = ranges[range]
+        const nowMs = yield* Clock.currentTimeMillis
+        const lastMs = Math.floor(nowMs / bucketMs) * bucketMs
+        const fromMs = lastMs - (count - 1) * bucketMs
+        const found = yield* ledger.series({ fromMs, toMs: lastMs + bucketMs, bucketMs })
+        const byStart = new Map(found.map((bucket) => [bucket.startMs, bucket]))
+        const buckets = Array.from({ length: count }, (_, index) => {
+          const startMs = fromMs + index * bucketMs
+          return byStart.get(startMs) ?? emptyBucket(startMs)
+        })
+        return { nowMs, bucketMs, buckets } satisfies SeriesFigures as SeriesFigures
+      })
+
+      const kept = {
+        hour: yield* Effect.cachedWithTTL(readNow("hour"), ranges.hour.keptFor),
+        day: yield* Effect.cachedWithTTL(readNow("day"), ranges.day.keptFor)
+      }
+      return Series.of({
+        read: (range) =>
+          Effect.mapError(kept[range], (error) =>
+            gatewayError(new DependencyUnavailable({ dependency: error.dependency }))
+          )
+      })
+    })
+  )
+}
+
+const emptyBucket = (startMs: number): LedgerBucket => ({
+  startMs,
+  requests: 0,
+  errors: {},
+  cacheHits: 0,
+  promptTokens: 0,
+  completionTokens: 0,
+  billedNano: 0,
+  savedNano: 0,
+  latencyMs: null,
+  timeToFirstTokenMs: null
+})

@@ -1,0 +1,127 @@
+/**
+ * Reading generations back: a key its own only, a user those of its keys, the admin any. A generation that is still under way is waited for
+ * for a moment; one whose lease ran out is settled first by whoever asks. However many wait for a generation, one of them looks.
+ */
+import { Clock, Context, Duration, Effect, Fiber, Layer, Option, RcMap, Schedule } from "effect"
+import {
+  DependencyUnavailable,
+  gatewayError,
+  type GatewayError,
+  GenerationRunning,
+  NotFound
+} from "../../domain/Errors.ts"
+import { isId } from "../../domain/Ids.ts"
+import { DAY_MS } from "../../domain/Money.ts"
+import { type Generation } from "../../domain/Generation.ts"
+import { type GenerationPage, Ledger } from "../../store/ledger/Ledger.ts"
+import { type StoreError } from "../../store/StoreError.ts"
+
+export interface GenerationFilter {
+  readonly limit: number
+  readonly cursor: string | null
+  readonly fromMs?: number
+  readonly toMs?: number
+  readonly model?: string
+  readonly provider?: string
+  /** Only those of this user's keys. */
+  readonly ownerId?: string
+  /** An error type; `any`: those that failed; `none`: those that did not. */
+  readonly error?: string
+}
+
+export type GenerationList = GenerationPage
+
+/** How often a generation under way is looked at again, by one fiber for all who wait for it. */
+const LOOK_AGAIN = Duration.millis(200)
+const LONGEST_WAIT = Duration.seconds(2)
+const RETRY_AFTER_MS = 2_000
+const RECONCILE_EVERY_MS = 30_000
+const LOOKS_A_LEASE = 5
+
+export class Generations extends Context.Service<
+  Generations,
+  {
+    /** Without a key and an owner: whosever it is. */
+    readonly get: (id: string, keyId: string | null, ownerId?: string) => Effect.Effect<Generation, GatewayError>
+    /** Without a key: everyone's. */
+    readonly list: (keyId: string | null, filter: GenerationFilter) => Effect.Effect<GenerationPage, GatewayError>
+  }
+>()("tollgate/gateway/Generations") {
+  /** `retentionDays`: what is older is as good as deleted, though archived ones lie there until their month is over; null: for ever. */
+  static readonly layer = ({ retentionDays }: { readonly retentionDays: number | null }) =>
+    Layer.effect(
+      Generations,
+      Effect.gen(function* () {
+        const ledger = yield* Ledger
+        /** When the oldest began that may still be read. */
+        const oldestMs = (nowMs: number) => (retentionDays === null ? -Infinity : nowMs - retentionDays * DAY_MS)
+
+        /** The generation, or null while it is under way. */
+        const look = Effect.fnUntraced(function* (id: string, keyId: string | null, ownerId: string | null) {
+          const find = orUnavailable(ledger.find(id, keyId, ownerId))
+          let found = yield* find
+          if (Option.exists(found, (state) => state._tag === "Pending" && state.isOver)) {
+            // None: another process is settling it.
+            if ((yield* orUnavailable(ledger.settleExpired)) > 0) found = yield* find
+          }
+          if (Option.isNone(found)) return yield* gatewayError(new NotFound({ what: "generation", id }))
+          return found.value._tag === "Settled" ? found.value.generation : null
+        })
+
+        /** Whoever gets here was let see that it is under way. */
+        const watchers = yield* RcMap.make({
+          lookup: (id: string) =>
+            Effect.forkScoped(
+              Effect.repeat(Effect.delay(look(id, null, null), LOOK_AGAIN), { until: (found) => found !== null })
+            )
+        })
+
+        const get = Effect.fn("Generations.get")(function* (
+          id: string,
+          keyId: string | null,
+          ownerId: string | null = null
+        ) {
+          if (!isId("gen", id)) return yield* gatewayError(new NotFound({ what: "generation", id }))
+          const found =
+            (yield* look(id, keyId, ownerId)) ??
+            (yield* Effect.flatMap(RcMap.get(watchers, id), Fiber.join).pipe(
+              Effect.scoped,
+              Effect.timeoutOrElse({ duration: LONGEST_WAIT, orElse: () => Effect.succeed(null) })
+            ))
+          if (found === null) return yield* gatewayError(new GenerationRunning({ retryAfterMs: RETRY_AFTER_MS }))
+          if (found.createdAtMs >= oldestMs(yield* Clock.currentTimeMillis)) return found
+          return yield* gatewayError(new NotFound({ what: "generation", id }))
+        })
+
+        return Generations.of({
+          get,
+          list: (keyId, filter) =>
+            Effect.flatMap(Clock.currentTimeMillis, (nowMs) => {
+              const fromMs = Math.max(oldestMs(nowMs), filter.fromMs ?? -Infinity)
+              return orUnavailable(ledger.list({ keyId, ...filter, ...(fromMs === -Infinity ? {} : { fromMs }) }))
+            })
+        })
+      })
+    )
+
+  /**
+   * Settles what dead processes left behind, now and every half minute, or five times a lease where that is more often. Any number of
+   * processes may run it: one at a time does.
+   */
+  static readonly layerReconciler = ({ leaseMs }: { readonly leaseMs: number }) =>
+    Layer.effectDiscard(
+      Effect.gen(function* () {
+        const ledger = yield* Ledger
+        const reconcile = Effect.gen(function* () {
+          const settled = yield* ledger.settleExpired
+          if (settled > 0)
+            yield* Effect.logWarning(`settled ${settled} reservation(s) of processes that are gone, as estimated`)
+        })
+        const every = Duration.millis(Math.min(RECONCILE_EVERY_MS, leaseMs / LOOKS_A_LEASE))
+        yield* Effect.forkScoped(Effect.repeat(Effect.ignore(reconcile), Schedule.spaced(every)))
+      })
+    )
+}
+
+const orUnavailable = <A, R>(self: Effect.Effect<A, StoreError, R>): Effect.Effect<A, GatewayError, R> =>
+  Effect.mapError(self, (error) => gatewayError(new DependencyUnavailable({ dependency: error.dependency })))

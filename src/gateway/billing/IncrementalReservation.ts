@@ -1,0 +1,108 @@
+/**
+ * Paying for a long answer as it comes. A request of a capped key whose output can be seen holds a slice of its worst case and adds
+ * to it while tokens arrive, so that nobody is refused because of worst cases that will not happen. When the cap has no room
+ * for more, the answer is cut before a token that nothing is held for: spent + reserved stays below the cap at every instant. So is
+ * one that holds its worst case, where the provider does not keep to its limit.
+ */
+import { Effect, Stream } from "effect"
+import { type ChatEvent } from "../../domain/Chat.ts"
+import { BudgetExceeded, DependencyUnavailable, gatewayError, type GatewayError } from "../../domain/Errors.ts"
+import { monthEndMs, type NanoUsd } from "../../domain/Money.ts"
+import { type Balance, type ReserveResult } from "../../store/ledger/Ledger.ts"
+import { type StoreError } from "../../store/StoreError.ts"
+import { type Estimate, showsItsOutput } from "./Estimate.ts"
+import { type Order } from "../request/Order.ts"
+import { OutputCounter } from "../tokens/Tokens.ts"
+
+/** What is held at a time, in output tokens a choice. */
+const SLICE_TOKENS = 1_024
+/** More is asked for when no more than this is left of what is held, in tokens. */
+const LOW_TOKENS = 256
+/** How far an answer may be over the worst case by the count made here: no two tokenizers count alike. */
+const TOLERATED_PART = 0.25
+const TOLERATED_TOKENS = 64
+
+/** How many output tokens to hold at first, all choices together; null: the whole worst case. */
+export const firstSlice = (order: Order, { outputTokens, tokenNano }: Estimate): number | null =>
+  outputTokens === null || outputTokens <= SLICE_TOKENS || tokenNano === 0 || !showsItsOutput(order)
+    ? null
+    : SLICE_TOKENS * order.choices
+
+/** The prompt and a slice of the output, or all of it where that is less, in nano-USD. */
+export const likelyNano = (order: Order, { amountNano, promptNano, tokenNano }: Estimate): NanoUsd =>
+  Math.min(amountNano, Math.ceil(promptNano + SLICE_TOKENS * order.choices * tokenNano))
+
+/** Adds to what the order holds in the ledger. */
+export type Extend = (amountNano: NanoUsd) => Effect.Effect<ReserveResult, StoreError>
+
+/** What the cap has room for, in nano-USD. */
+export const roomOf = (order: Order, { reservedNano, spentNano }: Balance): NanoUsd =>
+  (order.caller.key.monthlyBudgetNano ?? 0) - spentNano - reservedNano
+
+export const budgetExceeded = (order: Order, balance: Balance, neededNano: NanoUsd): GatewayError =>
+  gatewayError(
+    new BudgetExceeded({
+      capNano: order.caller.key.monthlyBudgetNano ?? 0,
+      spentNano: balance.spentNano,
+      reservedNano: balance.reservedNano,
+      neededNano,
+      resetsAtMs: monthEndMs(order.startedAtMs)
+    })
+  )
+
+/** Lets through what is paid for. Fails with `BudgetExceeded` where the budget ends, with `DependencyUnavailable` where nobody can tell. */
+export const payAsItComes =
+  (order: Order, tokenNano: number, extend: Extend) =>
+  <E>(events: Stream.Stream<ChatEvent, E>): Stream.Stream<ChatEvent, E | GatewayError> => {
+    const { account } = order
+    const output = new OutputCounter()
+    const lowTokens = account.sliced ? LOW_TOKENS : 0
+    let tolerated = account.sliced ? 0 : Math.ceil((account.heldTokens ?? 0) * TOLERATED_PART) + TOLERATED_TOKENS
+    let isRefused = false
+
+    const paidTokens = () => (account.heldTokens ?? 0) + tolerated
+
+    const hold = (tokens: number): Effect.Effect<ReserveResult, StoreError> => {
+      const amountNano = Math.ceil(tokens * tokenNano)
+      return Effect.tap(extend(amountNano), (result) =>
+        Effect.sync(() => {
+          if (result._tag === "Refused") return
+          account.extendedNano += amountNano
+          account.heldTokens = (account.heldTokens ?? 0) + tokens
+          tolerated = 0
+        })
+      )
+    }
+
+    /** Another slice, or what is left of the budget. */
+    const holdMore = Effect.fnUntraced(function* (missing: number) {
+      const whole = yield* hold(Math.max(SLICE_TOKENS * order.choices, missing + LOW_TOKENS))
+      if (whole._tag === "Reserved") return whole
+      const tokens = Math.floor(roomOf(order, whole.balance) / tokenNano)
+      return tokens < 1 ? whole : yield* hold(tokens)
+    })
+
+    const pay = Effect.fnUntraced(function* () {
+      const needed = output.count()
+      const paid = paidTokens()
+      if (needed + lowTokens <= paid) return
+      // Refused once, it is asked again only where the answer would end.
+      if (isRefused && needed <= paid) return
+      const result = yield* Effect.result(holdMore(needed - (account.heldTokens ?? 0)))
+      isRefused = result._tag === "Failure" || result.success._tag === "Refused"
+      if (needed <= paidTokens()) return
+      account.clamped = true
+      return yield* result._tag === "Failure"
+        ? gatewayError(new DependencyUnavailable({ dependency: result.failure.dependency }))
+        : budgetExceeded(
+            order,
+            result.success._tag === "Refused" ? result.success.balance : { spentNano: 0, reservedNano: 0 },
+            Math.ceil((needed - (account.heldTokens ?? 0)) * tokenNano)
+          )
+    })
+
+    return Stream.mapArrayEffect(events, (chunk) => {
+      for (const event of chunk) if (event._tag === "Choices") output.add(event.choices)
+      return output.bound() + lowTokens <= paidTokens() ? Effect.succeed(chunk) : Effect.as(pay(), chunk)
+    })
+  }

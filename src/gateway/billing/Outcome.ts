@@ -1,0 +1,158 @@
+/** How an order ended, what that costs, and the generation that it leaves. */
+import { type Origin } from "../request/Answer.ts"
+import { type Candidate, type Exclusion } from "../../domain/Catalog.ts"
+import { type ChatReply } from "../../domain/Chat.ts"
+import { type GatewayError } from "../../domain/Errors.ts"
+import { type GenerationError, type Generation, type UsageSource } from "../../domain/Generation.ts"
+import {
+  addCosts,
+  type Cost,
+  type Prices,
+  pricesFor,
+  priceUsage,
+  savedCost,
+  type TokenUsage
+} from "../../domain/Money.ts"
+import { believed } from "./PlausibleUsage.ts"
+import { chargedCost, chargedUsage } from "./ExtraCharges.ts"
+import { type Order } from "../request/Order.ts"
+import { countReply } from "../tokens/Tokens.ts"
+
+/** `candidate` null: no provider answered. */
+export interface Ending {
+  readonly candidate: Candidate | null
+  readonly usage: TokenUsage
+  readonly usageSource: UsageSource
+  readonly timeToFirstTokenMs: number | null
+  readonly finishReason: string | null
+  readonly errorType: string | null
+  readonly cancelled: boolean
+  readonly fallbackUsed: boolean
+}
+
+/** Of an order that nobody answered. */
+export const nothing: Ending = {
+  candidate: null,
+  usage: { promptTokens: 0, completionTokens: 0, cachedTokens: 0 },
+  usageSource: "counted",
+  timeToFirstTokenMs: null,
+  finishReason: null,
+  errorType: null,
+  cancelled: false,
+  fallbackUsed: false
+}
+
+/**
+ * The money side of an ending: the provider's own figures where it gave any that can be believed, zeros included, else what was
+ * counted. `countOutput`: the completion tokens of the whole answer.
+ */
+export const endingOf = (
+  order: Order,
+  answer: Origin,
+  reported: TokenUsage | null,
+  countOutput: () => number
+): Ending => {
+  const candidate = order.continuation?.candidate ?? answer.candidate
+  const usage = answer.source === "cache" ? reported : believed(order, candidate.offer, reported)
+  return {
+    ...nothing,
+    candidate,
+    usage: usage ?? countedUsage(order, countOutput()),
+    usageSource: answer.source === "cache" ? "cache" : usage === null ? "counted" : "provider",
+    fallbackUsed: answer.fallbackUsed || order.continuation !== null
+  }
+}
+
+export const wholeEnding = (order: Order, answer: Origin, reply: ChatReply): Ending => ({
+  ...endingOf(order, answer, reply.usage, () => countReply(reply)),
+  finishReason: reply.choices[0]?.finish_reason ?? null
+})
+
+/** What was counted here for the call that ends the order; `completionTokens`: of the whole answer. */
+export const countedUsage = ({ continuation, promptTokens }: Order, completionTokens: number): TokenUsage => ({
+  promptTokens: continuation?.promptTokens ?? promptTokens,
+  completionTokens: Math.max(0, completionTokens - (continuation?.producedTokens ?? 0)),
+  cachedTokens: 0
+})
+
+/** By the prices at the order's start, with the markup, and with what is paid beside the call that ended it. */
+export const costFor = ({ charges }: Order, { candidate, usage, usageSource }: Ending, markup: number): Cost => {
+  if (candidate === null) return chargedCost(charges, markup)
+  const price = candidate.offer.pricing
+  const own = usageSource === "cache" ? savedCost(usage, price) : priceUsage(usage, price, markup)
+  return charges.length === 0 ? own : addCosts(own, chargedCost(charges, markup))
+}
+
+const freePrices: Prices = { prompt: 0, completion: 0, cachedPrompt: null }
+
+/** `nowMs`: when it ended. `cost`: what is charged. */
+export const generationOf = (order: Order, ending: Ending, nowMs: number, cost: Cost): Generation => {
+  const pricing = ending.candidate?.offer.pricing ?? freePrices
+  const last = order.attempts.at(-1)
+  return {
+    id: order.generationId,
+    keyId: order.caller.key.id,
+    ownerId: order.caller.key.ownerId,
+    model: ending.candidate?.offer.id ?? last?.model ?? order.model,
+    provider: ending.candidate?.provider.slug ?? last?.provider ?? "",
+    createdAtMs: order.startedAtMs,
+    usage: order.charges.length === 0 ? ending.usage : chargedUsage(order.charges, ending.usage),
+    usageSource: order.charges.length === 0 ? ending.usageSource : "counted",
+    cost,
+    latencyMs: nowMs - order.startedAtMs,
+    timeToFirstTokenMs: ending.timeToFirstTokenMs,
+    fallbackUsed: ending.fallbackUsed,
+    cacheHit: ending.usageSource === "cache",
+    streamed: order.streamed,
+    cancelled: ending.cancelled,
+    finishReason: ending.finishReason,
+    errorType: ending.errorType,
+    attempts: order.attempts,
+    excluded: recordedExclusions(order.excluded),
+    price: pricesFor(pricing, ending.usage.promptTokens),
+    reservation: {
+      reservedNano: order.account.reservedNano,
+      extendedNano: order.account.extendedNano,
+      settledNano: cost.billedNano
+    }
+  }
+}
+
+/** The name of a model that nobody has is the client's own text: it is told to the client, and not recorded. */
+const recordedExclusions = (excluded: ReadonlyArray<Exclusion>): ReadonlyArray<Exclusion> =>
+  excluded.some(({ reason }) => reason === "unknown_model")
+    ? excluded.filter(({ reason }) => reason !== "unknown_model")
+    : excluded
+
+/** What must be recorded of a generation in any case: whose it is, what it used and what it cost. */
+export const bareGeneration = (generation: Generation): Generation => ({
+  ...generation,
+  finishReason: null,
+  attempts: [],
+  excluded: [],
+  price: freePrices
+})
+
+/** How a generation names the error that ended it: the wire's own types. */
+export const errorTypeOf = (error: GatewayError): GenerationError => {
+  switch (error.reason._tag) {
+    case "ProvidersTimedOut":
+      return "provider_timeout"
+    case "ProviderUnavailable":
+      return "provider_unavailable"
+    case "ProviderRateLimited":
+      return "provider_rate_limited"
+    case "ProviderLacksModel":
+      return "model_not_found"
+    case "InvalidRequest":
+      return "invalid_request"
+    case "ContextLengthExceeded":
+      return "context_length_exceeded"
+    case "DependencyUnavailable":
+      return "dependency_unavailable"
+    case "BudgetExceeded":
+      return "budget_exceeded"
+    default:
+      return "provider_error"
+  }
+}

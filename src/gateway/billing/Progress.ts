@@ -1,0 +1,71 @@
+/** How far an order is: what its reservation says of it from the beginning, and with each heartbeat. */
+import { type NanoUsd } from "../../domain/Money.ts"
+import { type Progress } from "../../store/ledger/Ledger.ts"
+import { costFor, countedUsage, type Ending, generationOf, nothing } from "./Outcome.ts"
+import { type Origin } from "../request/Answer.ts"
+import { interruptedCalls } from "./ClientDisconnect.ts"
+import { type Order } from "../request/Order.ts"
+import { type OutputCounter } from "../tokens/Tokens.ts"
+
+/** What an answer has shown so far. */
+interface Shown {
+  readonly answer: Origin
+  readonly seen: { readonly output: Pick<OutputCounter, "peek"> }
+  readonly timeToFirstTokenMs: number
+}
+
+/** How an order would end now, by what its answer has shown; null: nobody answers yet. */
+export const endingSoFar = (order: Order, shown: Shown | undefined): Ending | null => {
+  const candidate = order.continuation?.candidate ?? shown?.answer.candidate ?? interruptedCalls(order)[0]?.candidate
+  if (candidate === undefined) return null
+  return {
+    ...nothing,
+    candidate,
+    usage: countedUsage(order, shown?.seen.output.peek() ?? order.produced?.() ?? 0),
+    usageSource: shown?.answer.source === "cache" ? "cache" : "counted",
+    timeToFirstTokenMs: shown?.timeToFirstTokenMs ?? null
+  }
+}
+
+/** Before anybody answers: the prompt, at whoever is asked first. */
+const beginningOf = (order: Order): Ending => ({
+  ...nothing,
+  candidate: order.ranked[0] ?? null,
+  usage: countedUsage(order, 0)
+})
+
+/**
+ * `soFar`: null where nobody has answered yet. `heldNano`: what is held for it, beyond which a key with a cap is not charged. Null: nobody may
+ * serve the order.
+ */
+export const progressOf = (
+  order: Order,
+  soFar: Ending | null,
+  { heldNano, markup, nowMs }: { readonly heldNano: NanoUsd; readonly markup: number; readonly nowMs: number }
+): Progress | null => {
+  if (order.ranked.length === 0) return null
+  const ending = soFar ?? beginningOf(order)
+  const cost = costFor(order, ending, markup)
+  const uncharged = order.caller.key.monthlyBudgetNano === null ? 0 : Math.max(0, cost.billedNano - heldNano)
+  const { latencyMs, model, price, provider, streamed, timeToFirstTokenMs, usage } = generationOf(
+    order,
+    ending,
+    nowMs,
+    cost
+  )
+  // An answer out of the cache costs nothing.
+  const promptNano = Math.min(cost.promptNano, cost.totalNano)
+  return {
+    provider,
+    model,
+    streamed,
+    promptTokens: usage.promptTokens,
+    completionTokens: usage.completionTokens,
+    promptNano,
+    completionNano: cost.totalNano - promptNano,
+    markupNano: cost.markupNano - uncharged,
+    latencyMs,
+    timeToFirstTokenMs,
+    price
+  }
+}

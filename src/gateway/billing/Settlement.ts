@@ -1,0 +1,284 @@
+/**
+ * The endings of an order. Whatever they are (answered whole, streamed to the end, broken off, failed, cancelled), the ledger is
+ * settled once, with what the provider reported or with what was counted here, and the generation says how it came about.
+ */
+import * as Arr from "effect/Array"
+import { Cause, Clock, Context, Effect, Layer, type Pull, type Scope, Stream } from "effect"
+import { type Candidate } from "../../domain/Catalog.ts"
+import { type ChatEvent, type ChatReply, type ChatRequest, type UsageInfo } from "../../domain/Chat.ts"
+import { type GatewayError } from "../../domain/Errors.ts"
+import { type Generation } from "../../domain/Generation.ts"
+import { onClose } from "../../domain/OnClose.ts"
+import { type TokenUsage } from "../../domain/Money.ts"
+import { type ProviderError } from "../../providers/Provider.ts"
+import { noteUnbelieved } from "./PlausibleUsage.ts"
+import { charge, promptOf } from "./ExtraCharges.ts"
+import { Circuits } from "../health/Circuits.ts"
+import { showsItsOutput } from "./Estimate.ts"
+import { markBroken, streamError } from "../routing/FailurePolicy.ts"
+import { type Ending, endingOf, errorTypeOf, nothing, wholeEnding } from "./Outcome.ts"
+import { interruptedCalls, isPriced, listen, outliving, Seen, usedUnheard } from "./ClientDisconnect.ts"
+import { Meter } from "./Meter.ts"
+import { type Answer, type CompletionEvent } from "../request/Answer.ts"
+import { type Order } from "../request/Order.ts"
+import { endingSoFar } from "./Progress.ts"
+import { ProviderStats } from "../health/ProviderStats.ts"
+import { usageInfo } from "./UsageInfo.ts"
+
+/** What is known of an answer on its way, for an ending that comes too early. */
+interface Progress {
+  readonly answer: Answer
+  readonly seen: Seen
+  readonly timeToFirstTokenMs: number
+}
+
+export class Closing extends Context.Service<
+  Closing,
+  {
+    /** Settles what is still open when the request's scope closes: the client has left, or a defect struck. */
+    readonly onScopeClose: (order: Order) => Effect.Effect<void, never, Scope.Scope>
+    /** Settles an order that failed before anything reached the client: recorded if a provider was called, void if none was. */
+    readonly onFailure: (
+      order: Order
+    ) => <A, R>(self: Effect.Effect<A, GatewayError, R>) => Effect.Effect<A, GatewayError, R>
+    /** Lets a call that is paid for by what it reports go on for a while when its client leaves. */
+    readonly outlive: (
+      order: Order<ChatRequest>,
+      call: Effect.Effect<Answer, GatewayError, Scope.Scope>
+    ) => Effect.Effect<Answer, GatewayError, Scope.Scope>
+    readonly whole: (order: Order, answer: Answer, reply: ChatReply) => Effect.Effect<UsageInfo, GatewayError>
+    /**
+     * Settles what was neither reserved nor needs anybody's work, an answer out of the cache, if the budget has room for what it would
+     * have held: its generation. Null: there is none, and nothing happened.
+     */
+    readonly replay: (
+      order: Order,
+      candidate: Candidate,
+      reply: ChatReply
+    ) => Effect.Effect<Generation | null, GatewayError>
+    /** Settles what has no completion: embeddings. */
+    readonly metered: (
+      order: Order,
+      from: Pick<Answer, "candidate" | "fallbackUsed">,
+      reported: TokenUsage | null
+    ) => Effect.Effect<UsageInfo, GatewayError>
+    /** The answer's events as the client sees them; settled before the last of them. */
+    readonly stream: (
+      order: Order,
+      answer: Answer,
+      events: Stream.Stream<ChatEvent, ProviderError | GatewayError>
+    ) => Effect.Effect<Stream.Stream<CompletionEvent>, GatewayError, Scope.Scope>
+  }
+>()("tollgate/gateway/Closing") {
+  static readonly layer = Layer.effect(
+    Closing,
+    Effect.gen(function* () {
+      const meter = yield* Meter
+      const stats = yield* ProviderStats
+      const circuits = yield* Circuits
+      const underWay = new WeakMap<Order, Progress>()
+
+      const failed = (order: Order, errorType: string) =>
+        meter.settle(order, { ...nothing, errorType, fallbackUsed: fellBack(order) })
+
+      /** The client left, or the process is giving up. What the provider had produced is charged. */
+      const abandoned = Effect.fnUntraced(function* (order: Order) {
+        const progress = underWay.get(order)
+        const begun = order.continuation?.candidate ?? progress?.answer.candidate
+        const [first, ...beside] = begun === undefined ? interruptedCalls(order) : []
+        const candidate = begun ?? first?.candidate
+        if (candidate === undefined) {
+          if (order.attempts.length === 0) return yield* meter.void(order)
+          // Between two attempts: nobody produced anything, but somebody was called.
+          return yield* Effect.ignore(
+            meter.settle(order, { ...nothing, cancelled: true, fallbackUsed: fellBack(order) })
+          )
+        }
+        for (const { at, candidate } of beside) charge(order, promptOf(order, candidate), at)
+        yield* settleLeft(order, candidate, progress)
+      })
+
+      /** Settles an answer that its client did not wait for. */
+      const settleLeft = Effect.fnUntraced(function* (
+        order: Order,
+        candidate: Candidate,
+        progress: Progress | undefined
+      ) {
+        const known = progress?.seen.output.count() ?? order.produced?.() ?? 0
+        const { throughputTps } = stats.snapshot(candidate.provider.slug, candidate.offer.id)
+        const nowMs = yield* Clock.currentTimeMillis
+        const reported = progress?.seen.usage ?? null
+        const left = {
+          ...nothing,
+          candidate,
+          timeToFirstTokenMs: progress?.timeToFirstTokenMs ?? null,
+          cancelled: true,
+          fallbackUsed: progress?.answer.fallbackUsed === true || fellBack(order)
+        }
+        if (progress !== undefined && (reported !== null || progress.answer.source === "cache")) {
+          const { usage, usageSource } = endingOf(order, progress.answer, reported, () => known)
+          return yield* settle(order, { ...left, usage, usageSource }, reported)
+        }
+        return yield* meter.settle(order, { ...left, ...usedUnheard(order, known, nowMs, throughputTps) })
+      })
+
+      const outlive = (order: Order, call: Effect.Effect<Answer, GatewayError, Scope.Scope>) =>
+        order.unroutable !== null || !isPriced(order) || (order.streamed && showsItsOutput(order))
+          ? call
+          : outliving(order, call, (answer) => {
+              if (answer.body._tag === "Whole") {
+                const { reply } = answer.body
+                const ending = wholeEnding(order, answer, reply)
+                return settle(order, { ...ending, finishReason: null, cancelled: true }, reply.usage)
+              }
+              if (underWay.has(order)) return Effect.void
+              const seen = new Seen()
+              const progress = { answer, seen, timeToFirstTokenMs: answer.latencyMs }
+              return Effect.andThen(listen(answer.body.events, seen), settleLeft(order, answer.candidate, progress))
+            })
+
+      /** Settles an answer. `reported`: the provider's figures; that they were not believed is for the operator to know. */
+      const settle = (order: Order, ending: Ending, reported: TokenUsage | null) =>
+        reported === null || ending.usageSource !== "counted"
+          ? meter.settle(order, ending)
+          : Effect.andThen(noteUnbelieved(order, ending.candidate, reported), meter.settle(order, ending))
+
+      /** What the client is told of a settlement: no amount that is not durable. */
+      const told = (order: Order, settled: Effect.Effect<Generation>) =>
+        Effect.zipWith(settled, meter.written(order), usageInfo)
+
+      const whole = (order: Order, answer: Answer, reply: ChatReply) => {
+        const { generation } = order.facts
+        // It was settled before it got here: `replay`.
+        if (order.account.settled && generation !== null) return Effect.succeed(usageInfo(generation))
+        return Effect.flatMap(meter.durable(order), () =>
+          told(order, settle(order, wholeEnding(order, answer, reply), reply.usage))
+        )
+      }
+
+      const replay = (order: Order, candidate: Candidate, reply: ChatReply) =>
+        meter.replay(order, wholeEnding(order, { candidate, fallbackUsed: false, source: "cache" }, reply))
+
+      const metered = Effect.fnUntraced(function* (
+        order: Order,
+        from: Pick<Answer, "candidate" | "fallbackUsed">,
+        reported: TokenUsage | null
+      ) {
+        yield* meter.durable(order)
+        const ending = endingOf(order, { ...from, source: "upstream" }, reported, () => 0)
+        return yield* told(order, settle(order, ending, reported))
+      })
+
+      const stream = Effect.fnUntraced(function* (
+        order: Order,
+        answer: Answer,
+        events: Stream.Stream<ChatEvent, ProviderError | GatewayError>
+      ) {
+        // Nothing may reach the client before its generation can be found again.
+        yield* meter.durable(order)
+        const firstTokenAtMs = yield* Clock.currentTimeMillis
+        const seen = new Seen()
+        const progress = { answer, seen, timeToFirstTokenMs: firstTokenAtMs - order.startedAtMs }
+        underWay.set(order, progress)
+        let broken: ProviderError | GatewayError | null = null
+
+        /** What of it goes to the client. */
+        const observe = (chunk: ReadonlyArray<ChatEvent>): ReadonlyArray<CompletionEvent> => {
+          const deltas: Array<CompletionEvent> = []
+          for (const event of chunk) {
+            seen.add(event)
+            if (event._tag === "Choices") deltas.push(event)
+          }
+          return deltas
+        }
+
+        const finish = Effect.gen(function* () {
+          const nowMs = yield* Clock.currentTimeMillis
+          const ending = {
+            ...endingOf(order, answer, seen.usage, () => seen.output.count()),
+            timeToFirstTokenMs: progress.timeToFirstTokenMs,
+            finishReason: broken === null ? seen.finishReason : "error"
+          }
+          const candidate = order.continuation?.candidate ?? answer.candidate
+          if (broken?._tag === "ProviderError") {
+            markBroken(order, broken)
+            stats.broke(candidate.provider.slug, candidate.offer.id)
+            yield* circuits.broke(candidate, broken)
+          } else if (broken === null && answer.source === "upstream") {
+            yield* circuits.completed(candidate)
+            const isTimed = order.continuation === null && nowMs > firstTokenAtMs && ending.usage.completionTokens > 1
+            const speed = (ending.usage.completionTokens * 1000) / (nowMs - firstTokenAtMs)
+            if (isTimed) stats.recordSpeed(candidate.provider.slug, candidate.offer.id, speed)
+          }
+          const error = broken === null ? null : streamError(order, broken)
+          const errorType = error === null ? null : errorTypeOf(error)
+          const usage = yield* told(order, settle(order, { ...ending, errorType }, seen.usage))
+          const last: CompletionEvent = { _tag: "Usage", usage }
+          return error === null
+            ? Arr.of(last)
+            : Arr.make<Arr.NonEmptyArray<CompletionEvent>>({ _tag: "Failed", error }, last)
+        })
+
+        let rest: Pull.Pull<Arr.NonEmptyReadonlyArray<ChatEvent>, ProviderError | GatewayError> | null = null
+        // It is added after the call was opened, and runs before the call is aborted.
+        yield* onClose(
+          Effect.suspend(() => {
+            if (order.account.settled || rest === null || answer.source === "cache") return Effect.void
+            if (seen.finishReason === null && showsItsOutput(order)) return Effect.void
+            const heard = listen(Stream.fromPull(Effect.succeed(rest)), seen)
+            return Effect.andThen(heard, settleLeft(order, order.continuation?.candidate ?? answer.candidate, progress))
+          })
+        )
+
+        // One step for what would be five of `Stream`: every token takes them.
+        return Stream.transformPull(events, (pull) => {
+          let isOver = false
+          rest = pull
+          const next: Pull.Pull<Arr.NonEmptyReadonlyArray<CompletionEvent>> = Effect.matchEffect(pull, {
+            onSuccess: (chunk) => {
+              const deltas = observe(chunk)
+              return Arr.isReadonlyArrayNonEmpty(deltas) ? Effect.succeed(deltas) : next
+            },
+            onFailure: (error) => {
+              if (!Cause.isDone(error)) broken = error
+              isOver = true
+              return finish
+            }
+          })
+          return Effect.succeed(Effect.suspend(() => (isOver ? Cause.done() : next)))
+        })
+      })
+
+      return Closing.of({
+        outlive,
+        onScopeClose: (order) =>
+          Effect.andThen(
+            meter.follow(order, () => endingSoFar(order, underWay.get(order))),
+            onClose(Effect.suspend(() => (order.account.settled ? Effect.void : abandoned(order))))
+          ),
+        onFailure: (order) => (self) =>
+          self.pipe(
+            Effect.tapError((error) => {
+              if (order.attempts.length === 0) return meter.void(order)
+              order.facts.generationId = order.generationId
+              return Effect.ignore(failed(order, errorTypeOf(error)))
+            }),
+            // A bug of ours is no client that left: it is recorded as what it is, and nobody pays for it.
+            Effect.tapDefect(() => {
+              if (order.attempts.length === 0) return meter.void(order)
+              order.facts.generationId = order.generationId
+              return Effect.ignore(failed(order, "internal_error"))
+            })
+          ),
+        whole,
+        replay,
+        metered,
+        stream
+      })
+    })
+  )
+}
+
+/** Whether more than one provider or model was called; trying the same one again is no fallback. */
+const fellBack = (order: Order): boolean =>
+  new Set(order.attempts.map(({ model, provider }) => `${provider}|${model}`)).size > 1

@@ -1,0 +1,19 @@
+/** spec.md's UsageInfo: what a generation says of its tokens and its money. */
+import { type UsageInfo } from "../../domain/Chat.ts"
+import { type Generation } from "../../domain/Generation.ts"
+import { usdFromNano } from "../../domain/Money.ts"
+
+/** Of a reply as of the generation's receipt. An amount that is not written yet is not told. */
+export const usageInfo = ({ cacheHit, cost, usage }: Generation, isWritten = true): UsageInfo => ({
+  prompt_tokens: usage.promptTokens,
+  completion_tokens: usage.completionTokens,
+  total_tokens: usage.promptTokens + usage.completionTokens,
+  ...(isWritten ? { estimated_cost_usd: usdFromNano(cost.billedNano) } : {}),
+  cached_tokens: usage.cachedTokens,
+  ...(isWritten ? { cache_discount_usd: usdFromNano(cost.cacheDiscountNano) } : {}),
+  cache_hit: cacheHit,
+  ...(usage.cachedTokens > 0 ? { prompt_tokens_details: { cached_tokens: usage.cachedTokens } } : {}),
+  ...(usage.reasoningTokens === undefined
+    ? {}
+    : { completion_tokens_details: { reasoning_tokens: usage.reasoningTokens } })
+})

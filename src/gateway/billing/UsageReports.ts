@@ -1,0 +1,59 @@
+/**
+ * What was used and what it cost, by day, model, key, owner or provider, over whole UTC days: of one key, of one owner, or of all. The
+ * figures are those of every settled generation, summed up as they were settled, so they also tell of those that have been deleted since.
+ * No report is longer than a year, so that none reads all that there is, and two are made at a time, so that the database is there for
+ * requests.
+ */
+import { Clock, Context, Effect, Layer, Semaphore } from "effect"
+import { gatewayError, type GatewayError, InvalidRequest } from "../../domain/Errors.ts"
+import { DAY_MS, monthOf, monthStartMs } from "../../domain/Money.ts"
+import { Ledger, type Report, type ReportQuery } from "../../store/ledger/Ledger.ts"
+import { orUnavailable } from "../StoreUnavailable.ts"
+
+export type UsageQuery = Pick<ReportQuery, "keyId" | "ownerId" | "groupBy"> & {
+  /** Moments within the first day, and at the end of the last; null: the month of `toMs` from its first day, and today. */
+  readonly fromMs: number | null
+  readonly toMs: number | null
+}
+
+/** `fromMs` inclusive, `toMs` exclusive: the first instants of days. */
+export interface UsageFigures extends Report {
+  readonly fromMs: number
+  readonly toMs: number
+}
+
+const MOST_DAYS = 366
+const MOST_GROUPS = 1_000
+const AT_ONCE = 2
+
+export class UsageReports extends Context.Service<
+  UsageReports,
+  {
+    /** An `InvalidRequest` when the span ends before it begins or is longer than 366 days. At most 1,000 groups of each kind. */
+    readonly read: (query: UsageQuery) => Effect.Effect<UsageFigures, GatewayError>
+  }
+>()("tollgate/gateway/UsageReports") {
+  static readonly layer = Layer.effect(
+    UsageReports,
+    Effect.gen(function* () {
+      const ledger = yield* Ledger
+      const turns = yield* Semaphore.make(AT_ONCE)
+
+      const read = Effect.fn("UsageReports.read")(function* ({ fromMs, toMs, ...of }: UsageQuery) {
+        const nowMs = yield* Clock.currentTimeMillis
+        const toDay = toMs === null ? Math.floor(nowMs / DAY_MS) + 1 : Math.ceil(toMs / DAY_MS)
+        const fromDay = Math.floor((fromMs ?? monthStartMs(monthOf(toDay * DAY_MS - 1))) / DAY_MS)
+        if (fromDay > toDay || toDay - fromDay > MOST_DAYS) {
+          const message = `\`from\` comes before \`to\`, by at most ${MOST_DAYS} days.`
+          return yield* gatewayError(
+            new InvalidRequest({ message, param: "from", code: "invalid_span", provider: null })
+          )
+        }
+        const report = yield* Semaphore.withPermit(turns, ledger.report({ ...of, fromDay, toDay, limit: MOST_GROUPS }))
+        return { ...report, fromMs: fromDay * DAY_MS, toMs: toDay * DAY_MS } satisfies UsageFigures as UsageFigures
+      }, orUnavailable)
+
+      return UsageReports.of({ read })
+    })
+  )
+}

@@ -1,0 +1,120 @@
+/**
+ * What happens to an embedding request: the same policies as a chat request, the router, and a record in the ledger. Embeddings
+ * are neither cached nor streamed.
+ */
+import { Context, Effect, Layer, Predicate, type Scope } from "effect"
+import { type EmbeddingReply, type EmbeddingRequest } from "../../domain/Embedding.ts"
+import { type UsageInfo } from "../../domain/Chat.ts"
+import { type GatewayError } from "../../domain/Errors.ts"
+import { Admission, type Admitted } from "./Admission.ts"
+import { Closing } from "../billing/Settlement.ts"
+import { Idempotency, type KeptReply, type ReplyForm, type SentKey } from "../idempotency/Idempotency.ts"
+import { Intake } from "./Planner.ts"
+import { type Caller, type Facts, type Order, type Patience } from "../request/Order.ts"
+import { Policy } from "./Policy.ts"
+import { Privacy } from "../privacy/PrivacyGuard.ts"
+import { ROUTE, staged } from "../telemetry/RequestTrace.ts"
+import { type Routed, Router } from "../routing/Router.ts"
+import { textsOf } from "../tokens/TokenCounter.ts"
+import { countInputs } from "../tokens/Tokens.ts"
+
+export interface EmbeddingQuery {
+  readonly request: EmbeddingRequest
+  readonly caller: Caller
+  readonly idempotencyKey?: SentKey | null
+  readonly facts: Facts
+  readonly patience?: Patience | null
+}
+
+export interface Embedded {
+  readonly model: string
+  readonly provider: string
+  readonly vectors: EmbeddingReply["vectors"]
+  readonly usage: UsageInfo
+}
+
+export class Embeddings extends Context.Service<
+  Embeddings,
+  { readonly run: (query: EmbeddingQuery) => Effect.Effect<Embedded, GatewayError, Scope.Scope> }
+>()("tollgate/gateway/Embeddings") {
+  static readonly layer = Layer.effect(
+    Embeddings,
+    Effect.gen(function* () {
+      const admission = yield* Admission
+      const intake = yield* Intake
+      const policy = yield* Policy
+      const privacy = yield* Privacy
+      const router = yield* Router
+      const closing = yield* Closing
+      const idempotency = yield* Idempotency
+
+      const admitted = Effect.fnUntraced(function* (
+        { caller, facts, idempotencyKey, patience, request }: EmbeddingQuery,
+        arrived: Admitted
+      ) {
+        const order = yield* intake.begin(
+          {
+            kind: "embeddings",
+            request,
+            model: request.model,
+            fallbackModels: [],
+            preferences: null,
+            promptTokens: arrived.promptTokens,
+            outputTokens: null,
+            choices: 1,
+            streamed: false,
+            caller,
+            facts,
+            patience: patience ?? null
+          },
+          arrived
+        )
+        const veil = privacy.embedding(order)
+        yield* closing.onScopeClose(order)
+        const embedded = Effect.fnUntraced(function* (routed: Routed<EmbeddingReply>) {
+          facts.generationId = order.generationId
+          const usage = yield* closing.metered(order, routed, routed.answer.usage)
+          return {
+            model: routed.candidate.offer.id,
+            provider: routed.candidate.provider.slug,
+            vectors: routed.answer.vectors,
+            usage
+          } satisfies Embedded as Embedded
+        })
+        return yield* staged(facts.trace, ROUTE, router.embed(order)).pipe(
+          veil.refuse,
+          policy.whitelist(order),
+          policy.budget(order),
+          veil.mask,
+          Effect.flatMap(embedded),
+          idempotency.once(order, idempotencyKey ?? null, keptEmbedding(order)),
+          policy.tokens(order),
+          closing.onFailure(order)
+        )
+      })
+
+      const run = (query: EmbeddingQuery) => {
+        const { caller, facts, request } = query
+        const prompt = textsOf((count) => countInputs(request.input, count))
+        return admission.admit({ kind: "embeddings", caller, facts, prompt })((arrived) => admitted(query, arrived))
+      }
+
+      return Embeddings.of({ run })
+    })
+  )
+}
+
+interface Kept extends KeptReply {
+  readonly embedded: Embedded
+}
+
+const keptEmbedding = ({ generationId }: Order): ReplyForm<Embedded, Kept> => ({
+  kind: "embeddings",
+  keep: (embedded, turn) =>
+    Effect.as(
+      turn.keep(JSON.stringify({ generationId, provider: embedded.provider, embedded } satisfies Kept)),
+      embedded
+    ),
+  isKept: (value): value is Kept => Predicate.isObject(value) && Predicate.isObject(value["embedded"]),
+  replay: ({ embedded }) => embedded
+})

@@ -1,0 +1,204 @@
+/**
+ * What a request must pass before anyone works on it, in the order of spec.md: rate limits, monthly budget, model whitelist. Each
+ * policy wraps the rest of the way; the first that refuses ends it. Requests a minute and requests at once are asked before the
+ * request is read at all, tokens once they are counted. What a policy takes (a concurrency slot, a reservation) it gives back when
+ * the request's scope closes, whatever the ending.
+ */
+import { Clock, Context, Duration, Effect, Layer, Schedule, type Scope } from "effect"
+import {
+  DependencyUnavailable,
+  gatewayError,
+  type GatewayError,
+  ModelNotAllowed,
+  RateLimited
+} from "../../domain/Errors.ts"
+import { allowsModel } from "../../domain/Key.ts"
+import { acquired } from "../../domain/OnClose.ts"
+import { type Lease, Limits, type LimitVerdict } from "../../store/limits/Limits.ts"
+import { type StoreError } from "../../store/StoreError.ts"
+import { BudgetAlerts } from "../billing/BudgetAlerts.ts"
+import { feeRefusal } from "../billing/Fees.ts"
+import { Meter } from "../billing/Meter.ts"
+import { type Caller, type Facts, holderOf, type Order } from "../request/Order.ts"
+import { BUDGET, staged } from "../telemetry/RequestTrace.ts"
+import { budgetExceeded } from "../billing/IncrementalReservation.ts"
+
+/** How long a concurrency slot outlives a process that died. */
+const LEASE_MS = 15_000
+/** Slots of this process are renewed so often: a lease survives one round that failed. */
+const RENEW_EVERY_MS = 5_000
+/** No text of any language has fewer tokens than one in so many characters, unless it repeats one character. */
+const MOST_CHARACTERS_A_TOKEN = 16
+
+export type Step = <A, R>(next: Effect.Effect<A, GatewayError, R>) => Effect.Effect<A, GatewayError, R | Scope.Scope>
+
+/** A request at the gate, before anything of it is counted. `tokens`: what is known of its prompt; 0: nothing yet. */
+export interface Arrival {
+  readonly generationId: string
+  readonly caller: Caller
+  readonly facts: Facts
+  readonly tokens: number
+}
+
+export class Policy extends Context.Service<
+  Policy,
+  {
+    /** Requests a minute, requests at once, and the tokens known so far. Leaves the verdict in the facts, refused or not. */
+    readonly rateLimit: (arrival: Arrival) => Step
+    /**
+     * The most tokens that are worth counting in a prompt of so many characters. Fails where no count is needed: the prompt has
+     * more tokens than the key may use a minute, or than are left of this minute.
+     */
+    readonly tokensToCount: (arrival: Arrival, characters: number) => Effect.Effect<number, GatewayError>
+    /** Takes the prompt's tokens from the minute, where `rateLimit` did not. */
+    readonly tokens: (order: Order) => Step
+    /** Reserves what the request may cost. Refuses when the month's budget has no room for it. */
+    readonly budget: (order: Order) => Step
+    readonly whitelist: (order: Order) => Step
+  }
+>()("tollgate/gateway/Policy") {
+  static readonly layer = Layer.effect(
+    Policy,
+    Effect.gen(function* () {
+      const limits = yield* Limits
+      const meter = yield* Meter
+      const alerts = yield* BudgetAlerts
+      const clock = yield* Clock.Clock
+      /** The concurrency slots of this process, by their ids. */
+      const held = new Map<string, Lease>()
+
+      const judged = (caller: Caller, facts: Facts, asked: Effect.Effect<LimitVerdict, StoreError>) =>
+        Effect.flatMap(Effect.catch(asked, unavailable), (verdict) => {
+          facts.limits = verdict
+          return verdict.refusedBy === null ? Effect.void : Effect.fail(refusedBy(caller, verdict))
+        })
+
+      const acquire = ({ caller, facts, generationId, tokens }: Arrival): Effect.Effect<void, GatewayError> =>
+        Effect.suspend(() => {
+          const nowMs = clock.currentTimeMillisUnsafe()
+          const holder = holderOf(caller)
+          const taken = limits.acquire({ ...holder, leaseId: generationId, tokens, nowMs, leaseMs: LEASE_MS })
+          return Effect.map(judged(caller, facts, taken), () => {
+            held.set(generationId, { keyId: holder.keyId, ownerId: holder.owner?.id ?? null, leaseId: generationId })
+          })
+        })
+
+      const release = (generationId: string) =>
+        Effect.suspend(() => {
+          const lease = held.get(generationId)
+          held.delete(generationId)
+          return lease === undefined ? Effect.void : Effect.ignore(limits.release(lease))
+        })
+
+      const renew = Effect.suspend(() =>
+        held.size === 0 ? Effect.void : limits.renew([...held.values()], LEASE_MS, clock.currentTimeMillisUnsafe())
+      )
+      yield* Effect.forkScoped(Effect.repeat(Effect.ignore(renew), Schedule.spaced(Duration.millis(RENEW_EVERY_MS))))
+
+      const take = (order: Order) =>
+        Effect.suspend(() => {
+          const { account, caller, facts, promptTokens: tokens } = order
+          if (account.takenTokens > 0 || tokens === 0) return Effect.void
+          if (tokens > mostTokens(caller)) return Effect.fail(tooLong(caller, tokens))
+          const nowMs = clock.currentTimeMillisUnsafe()
+          return Effect.map(judged(caller, facts, limits.take({ ...holderOf(caller), tokens, nowMs })), () => {
+            account.takenTokens = tokens
+          })
+        })
+
+      const reserve = (order: Order) =>
+        Effect.flatMap(
+          Effect.andThen(
+            Effect.suspend(() => feeRefusal(order) ?? Effect.void),
+            meter.reserve(order)
+          ),
+          (result) => {
+            if (result._tag === "Reserved") return Effect.void
+            alerts.note(order.caller.key, true)
+            return Effect.fail(budgetExceeded(order, result.balance, result.neededNano))
+          }
+        )
+
+      return Policy.of({
+        rateLimit: (arrival) => (next) =>
+          Effect.flatMap(
+            acquired(staged(arrival.facts.trace, RATE_LIMIT, acquire(arrival)), () => release(arrival.generationId)),
+            () => next
+          ),
+
+        tokensToCount: ({ caller, facts }, characters) => {
+          const most = mostTokens(caller)
+          const fewest = Math.floor(characters / MOST_CHARACTERS_A_TOKEN)
+          const left = facts.limits?.tokens
+          if (fewest > most) return Effect.fail(tooLong(caller, fewest))
+          return left === undefined || fewest <= left.remaining
+            ? Effect.succeed(most)
+            : Effect.fail(
+                refused(
+                  "tokens",
+                  left.limit === caller.limits.tokensPerMinute ? "key" : "owner",
+                  left.limit,
+                  left.resetMs
+                )
+              )
+        },
+
+        tokens: (order) => (next) =>
+          order.account.takenTokens > 0
+            ? next
+            : Effect.flatMap(Effect.uninterruptible(staged(order.facts.trace, RATE_LIMIT, take(order))), () => next),
+
+        budget: (order) => (next) => Effect.andThen(staged(order.facts.trace, BUDGET, reserve(order)), next),
+
+        whitelist: (order) => (next) => {
+          const { trace } = order.facts
+          const allowed = allowsModel(order.caller.key.allowedModels, order.model)
+          if (allowed && trace === null) return next
+          const verdict = allowed ? Effect.void : Effect.fail(gatewayError(new ModelNotAllowed({ model: order.model })))
+          return Effect.andThen(staged(trace, "tollgate.policy.whitelist", verdict), next)
+        }
+      })
+    })
+  )
+}
+
+const RATE_LIMIT = "tollgate.policy.rate_limit"
+
+/** The tokens that the caller may use a minute. */
+export const mostTokens = ({ limits, owner }: Caller): number =>
+  owner === undefined || owner === null
+    ? limits.tokensPerMinute
+    : Math.min(limits.tokensPerMinute, owner.limits.tokensPerMinute)
+
+/** A prompt that no minute has room for: waiting is in vain. */
+export const tooLong = (caller: Caller, tokens: number): GatewayError =>
+  gatewayError(
+    new RateLimited({
+      limit: "tokens",
+      holder: mostTokens(caller) < caller.limits.tokensPerMinute ? "owner" : "key",
+      allowed: mostTokens(caller),
+      needed: tokens,
+      retryAfterMs: null
+    })
+  )
+
+const refused = (
+  limit: RateLimited["limit"],
+  holder: RateLimited["holder"],
+  allowed: number,
+  retryAfterMs: number
+): GatewayError => gatewayError(new RateLimited({ limit, holder, allowed, needed: null, retryAfterMs }))
+
+const refusedBy = (caller: Caller, { holder, refusedBy, retryAfterMs }: LimitVerdict): GatewayError => {
+  const limits = holder === "owner" ? (caller.owner?.limits ?? caller.limits) : caller.limits
+  const allowed = {
+    requests: limits.requestsPerMinute,
+    tokens: limits.tokensPerMinute,
+    concurrency: limits.concurrency
+  }
+  const limit = refusedBy ?? "requests"
+  return refused(limit, holder ?? "key", allowed[limit], retryAfterMs)
+}
+
+const unavailable = (error: StoreError): Effect.Effect<never, GatewayError> =>
+  Effect.fail(gatewayError(new DependencyUnavailable({ dependency: error.dependency })))

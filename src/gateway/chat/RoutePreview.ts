@@ -1,0 +1,115 @@
+/**
+ * What the router would do with a chat request, told without calling anyone: the candidates in their order, those left out with
+ * the reason, and what the request will likely cost at each. It ranks by the code that serves. It counts as a request under the
+ * key's rate limit and leaves no other trace. A model that does not exist, or that the key may not use, is an error as it is live.
+ */
+import { Context, Effect, Layer, type Scope } from "effect"
+import { type Candidate, type Exclusion, type SortAxis } from "../../domain/Catalog.ts"
+import { type ChatRequest } from "../../domain/Chat.ts"
+import { gatewayError, type GatewayError, ModelNotAllowed } from "../../domain/Errors.ts"
+import { allowsModel } from "../../domain/Key.ts"
+import { type NanoUsd, type Prices, pricesFor } from "../../domain/Money.ts"
+import { Admission } from "./Admission.ts"
+import { Catalog } from "../routing/Catalog.ts"
+import { chatIntent, chatTexts } from "./ChatPlanInput.ts"
+import { Circuits, type CircuitState } from "../health/Circuits.ts"
+import { Intake } from "./Planner.ts"
+import { type Caller, type Facts } from "../request/Order.ts"
+import { mostTokens, tooLong } from "./Policy.ts"
+import { ProviderStats } from "../health/ProviderStats.ts"
+import { expectedCost, likelyOutput } from "../routing/Ranking.ts"
+import { type StatsSnapshot } from "../health/StatsTable.ts"
+
+export interface PreviewedCandidate {
+  readonly candidate: Candidate
+  /** Of the prompt's tier. */
+  readonly price: Prices
+  readonly expectedNano: NanoUsd
+  readonly circuit: CircuitState
+  readonly stats: StatsSnapshot
+}
+
+export interface PreviewedExclusion extends Exclusion {
+  /** `null`: it stands for no provider, such as a fallback model that the key may not use. */
+  readonly expectedNano: NanoUsd | null
+}
+
+export interface Preview {
+  readonly model: string
+  readonly sort: SortAxis
+  readonly promptTokens: number
+  readonly likelyOutputTokens: number
+  readonly candidates: ReadonlyArray<PreviewedCandidate>
+  readonly excluded: ReadonlyArray<PreviewedExclusion>
+  /** What the request would end with, because no candidate is left. */
+  readonly error: GatewayError | null
+}
+
+export interface PreviewQuery {
+  readonly request: ChatRequest
+  readonly caller: Caller
+  readonly facts: Facts
+}
+
+export interface PreviewOptions {
+  readonly defaultSort: SortAxis
+  readonly modelsFallback: ReadonlyArray<string>
+}
+
+export class RoutePreview extends Context.Service<
+  RoutePreview,
+  {
+    /** Fails with `RateLimited`, `ModelNotFound` and `ModelNotAllowed`. */
+    readonly of: (query: PreviewQuery) => Effect.Effect<Preview, GatewayError, Scope.Scope>
+  }
+>()("tollgate/gateway/RoutePreview") {
+  static readonly layer = (options: PreviewOptions) =>
+    Layer.effect(
+      RoutePreview,
+      Effect.gen(function* () {
+        const admission = yield* Admission
+        const intake = yield* Intake
+        const catalog = yield* Catalog
+        const circuits = yield* Circuits
+        const stats = yield* ProviderStats
+
+        const of = Effect.fnUntraced(function* ({ caller, facts, request }: PreviewQuery) {
+          const promptTokens = yield* admission.preview({ caller, facts, prompt: chatTexts(request) })
+          if (promptTokens > mostTokens(caller)) return yield* tooLong(caller, promptTokens)
+          const intent = chatIntent({ request, caller, facts }, options.modelsFallback, promptTokens)
+          const { excluded, model, ranked, unroutable } = intake.route(intent)
+          if (!allowsModel(caller.key.allowedModels, model)) return yield* gatewayError(new ModelNotAllowed({ model }))
+          if (unroutable?.reason._tag === "ModelNotFound") return yield* unroutable
+          const likelyOutputTokens = likelyOutput(intent.outputTokens, intent.choices)
+          const costAt = (candidate: Candidate) => expectedCost(candidate, intent.promptTokens, likelyOutputTokens)
+
+          const candidates = yield* Effect.forEach(ranked, (candidate) =>
+            Effect.map(circuits.state(candidate), (circuit): PreviewedCandidate => ({
+              candidate,
+              price: pricesFor(candidate.offer.pricing, intent.promptTokens),
+              expectedNano: costAt(candidate),
+              circuit,
+              stats: stats.snapshot(candidate.provider.slug, candidate.offer.id)
+            }))
+          )
+          const offers = catalog.models.filter(({ id }) => excluded.some((exclusion) => exclusion.model === id))
+          return {
+            model,
+            sort: request.provider?.sort ?? options.defaultSort,
+            promptTokens: intent.promptTokens,
+            likelyOutputTokens,
+            candidates,
+            excluded: excluded.map((exclusion) => {
+              const offered = offers
+                .find(({ id }) => id === exclusion.model)
+                ?.candidates.find(({ provider }) => provider.slug === exclusion.slug)
+              return { ...exclusion, expectedNano: offered === undefined ? null : costAt(offered) }
+            }),
+            error: unroutable
+          } satisfies Preview as Preview
+        })
+
+        return RoutePreview.of({ of })
+      })
+    )
+}

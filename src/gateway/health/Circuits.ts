@@ -1,0 +1,287 @@
+/**
+ * One circuit a provider and model: after five failures in a row it opens, is tried again after a pause that doubles up to half a
+ * minute, and closes with the first success. A provider that refuses our credentials is left alone at once, for half a minute, and the
+ * operator is told; one that forbids a model, for that model. A request's own fault counts for nothing. A stream that breaks off after its
+ * first token is a failure, and the first tokens of the streams after it are no success until one of them has come to its end. An open
+ * circuit leaves the provider out of a request's candidates without a call.
+ */
+import { type Cause, Clock, Context, Duration, Effect, Exit, Layer, PubSub, Schedule, Stream } from "effect"
+import { CircuitBreaker } from "effect/persistence"
+import { type Candidate } from "../../domain/Catalog.ts"
+import { ProviderError } from "../../providers/Provider.ts"
+import { LockoutStore } from "../../store/providerState/LockoutStore.ts"
+import { CircuitUsers } from "./CircuitUsers.ts"
+import { makeLockouts } from "./Lockouts.ts"
+
+/** How late others' refusals may be heard of. */
+const LEARN_EVERY = "1 second"
+
+/** The circuit did not let the call through. `retryAfterMs`: until it may; `null`: another request is probing. */
+export class CircuitClosedToCalls extends Error {
+  readonly _tag = "CircuitClosedToCalls"
+  readonly retryAfterMs: number | null
+  constructor(retryAfterMs: number | null) {
+    super("the circuit is open")
+    this.retryAfterMs = retryAfterMs
+  }
+}
+
+export interface CircuitState {
+  readonly state: "closed" | "open" | "half_open"
+  /** Unix milliseconds at which an open circuit is tried again. */
+  readonly openForMs: number | null
+}
+
+/** A circuit that opened, or closed, because of what this process saw. */
+export interface CircuitChange {
+  readonly provider: string
+  readonly model: string
+  readonly isOpen: boolean
+}
+
+/** A provider began to refuse our credentials: said once, until it has answered again. */
+export interface Refusal {
+  readonly provider: string
+  readonly model: string
+  readonly status: number
+}
+
+export class Circuits extends Context.Service<
+  Circuits,
+  {
+    /**
+     * `opensStream`: the call has answered with a stream's first token, and may still break off. `keyId`: the client's key; failures
+     * of one key count once while another one uses the circuit.
+     */
+    readonly guard: (
+      candidate: Candidate,
+      opensStream?: boolean,
+      keyId?: string | null
+    ) => <A, R>(call: Effect.Effect<A, ProviderError, R>) => Effect.Effect<A, ProviderError | CircuitClosedToCalls, R>
+    /** A stream that had begun broke off, by the provider's fault; a client that leaves breaks nothing. */
+    readonly broke: (candidate: Candidate, error: ProviderError, keyId?: string | null) => Effect.Effect<void>
+    /** A stream came to its end. */
+    readonly completed: (candidate: Candidate) => Effect.Effect<void>
+    readonly state: (candidate: Candidate) => Effect.Effect<CircuitState>
+    /** The same as far as this process has met it: a circuit that it had no trouble with counts as closed, and no store is asked. */
+    readonly stateHere: (candidate: Candidate) => Effect.Effect<CircuitState>
+    readonly changes: Stream.Stream<CircuitChange>
+    readonly refusals: Stream.Stream<Refusal>
+  }
+>()("tollgate/gateway/Circuits") {
+  /** `store`: what is shared of lockouts; null: nothing is. */
+  static readonly #make = (store: LockoutStore["Service"] | null) =>
+    Effect.gen(function* () {
+      const breaker = yield* CircuitBreaker.make({
+        tripPolicy: CircuitBreaker.consecutive(5),
+        openDuration: Schedule.min([Schedule.exponential("1 second"), Schedule.spaced("30 seconds")]),
+        maxOpenDuration: "2 minutes"
+      })
+      const clock = yield* Clock.Clock
+      const lockouts = makeLockouts(store, clock)
+      if (store !== null) {
+        const learning = Effect.ignore(lockouts.learn)
+        yield* learning
+        yield* Effect.forkScoped(Effect.forever(Effect.delay(learning, LEARN_EVERY)))
+      }
+      const refusals = yield* PubSub.unbounded<Refusal>()
+
+      const lockOut = Effect.fnUntraced(function* (candidate: Candidate, status: number, keyId: string | null) {
+        const isNews = yield* lockouts.add(candidate, status, keyId)
+        const refusal = { provider: candidate.provider.slug, model: candidate.offer.id, status }
+        if (isNews) yield* PubSub.publish(refusals, refusal)
+        yield* Effect.annotateLogs(
+          Effect.logError(
+            "a provider refuses our credentials: check its key and account; requests go elsewhere meanwhile"
+          ),
+          refusal
+        )
+      })
+
+      const users = new CircuitUsers(clock)
+
+      /** Circuits whose streams broke off, and none has come to its end since. */
+      const breaking = new Set<string>()
+
+      /**
+       * How many failures were heard of each circuit since its last success: it may be open, or on its way there. A circuit of this process alone that
+       * is not among them is closed and has none in a row, so that a success would change nothing.
+       */
+      const troubled = new Map<string, number>()
+
+      /** How the outcome of a call counts. A circuit whose streams break off is not closed, nor its failures forgotten, by another first token. */
+      const classifying =
+        (key: string, opensStream: boolean, keyId: string | null) => (exit: Exit.Exit<unknown, unknown>) => {
+          if (exit._tag === "Success" && breaking.has(key)) {
+            if (opensStream) return CircuitBreaker.ignored
+            breaking.delete(key)
+          }
+          const outcome = classify(exit)
+          if (outcome._tag === "Success") users.succeeded(key)
+          return outcome._tag === "Failure" && !users.countsFailure(key, keyId) ? CircuitBreaker.ignored : outcome
+        }
+
+      /** Tells the operator of credentials that a provider refused. */
+      const heard = (candidate: Candidate, { reason }: ProviderError, keyId: string | null) =>
+        reason._tag === "CredentialsRefused" ? lockOut(candidate, reason.status, keyId) : Effect.void
+
+      const guarded = <A, R>(
+        candidate: Candidate,
+        call: Effect.Effect<A, ProviderError, R>,
+        opensStream: boolean,
+        keyId: string | null
+      ) =>
+        Effect.suspend(() => {
+          const key = keyOf(candidate)
+          const before = troubled.get(key)
+          return Effect.matchEffect(breaker.execute(call, { key, classify: classifying(key, opensStream, keyId) }), {
+            onSuccess: (answer) => {
+              if (troubled.get(key) === before && !breaking.has(key)) troubled.delete(key)
+              return Effect.succeed(answer)
+            },
+            onFailure: (error): Effect.Effect<never, Failed> => {
+              troubled.set(key, (troubled.get(key) ?? 0) + 1)
+              if (error instanceof ProviderError)
+                return Effect.andThen(heard(candidate, error, keyId), Effect.fail(error))
+              const retryAfterMs =
+                error.reason._tag === "CircuitOpen" ? Duration.toMillis(error.reason.retryAfter) : null
+              return Effect.fail(new CircuitClosedToCalls(retryAfterMs))
+            }
+          })
+        })
+
+      /** What is heard late of a call that nothing stood in the way of counts unless the circuit has opened meanwhile. */
+      const late = (
+        candidate: Candidate,
+        outcome: Effect.Effect<void, ProviderError>,
+        opensStream: boolean,
+        keyId: string | null
+      ) =>
+        Effect.ignore(
+          Effect.flatMap(breaker.state(keyOf(candidate)), ({ _tag }) =>
+            _tag === "Closed"
+              ? guarded(candidate, outcome, opensStream, keyId)
+              : Effect.catch(outcome, (error) => heard(candidate, error, keyId))
+          )
+        )
+
+      /** A call without a circuit breaker's work, which is as much as the rest of a request's way: for circuits that have nothing to decide. */
+      const unguarded = <A, R>(
+        candidate: Candidate,
+        call: Effect.Effect<A, ProviderError, R>,
+        opensStream: boolean,
+        keyId: string | null
+      ) =>
+        Effect.matchEffect(call, {
+          onSuccess: (answer) =>
+            troubled.has(keyOf(candidate))
+              ? Effect.as(late(candidate, Effect.void, opensStream, keyId), answer)
+              : Effect.succeed(answer),
+          onFailure: (error) => {
+            const failed = Effect.fail(error)
+            return Effect.andThen(Effect.uninterruptible(late(candidate, failed, opensStream, keyId)), failed)
+          }
+        })
+
+      const state = Effect.fnUntraced(function* (candidate: Candidate) {
+        const ms = lockouts.remainingMs(candidate)
+        if (ms > 0) return { state: "open", openForMs: ms } satisfies CircuitState
+        return yield* breaker.state(keyOf(candidate)).pipe(
+          Effect.map((state): CircuitState => {
+            switch (state._tag) {
+              case "Closed":
+                return { state: "closed", openForMs: null }
+              case "Open": {
+                // Once its pause is over, the next call goes through.
+                const openForMs = Duration.toMillis(state.retryAfter)
+                return openForMs > 0 ? { state: "open", openForMs } : { state: "half_open", openForMs: null }
+              }
+              case "HalfOpen":
+                return { state: "half_open", openForMs: null }
+            }
+          }),
+          Effect.orElseSucceed((): CircuitState => ({ state: "closed", openForMs: null }))
+        )
+      })
+
+      return Circuits.of({
+        // A probe is neither: a circuit that fails it was open all along.
+        changes: breaker.transitions.pipe(
+          Stream.filter(({ from, to }) => from === "Closed" || to === "Closed"),
+          Stream.map(({ key, to }) => changeOf(key, to === "Open"))
+        ),
+        refusals: Stream.fromPubSub(refusals),
+        guard:
+          (candidate, opensStream = false, keyId = null) =>
+          (call) =>
+            Effect.suspend(() => {
+              users.uses(keyOf(candidate), keyId)
+              const isUntroubled = store === null && !troubled.has(keyOf(candidate))
+              if (lockouts.isEmpty()) return (isUntroubled ? unguarded : guarded)(candidate, call, opensStream, keyId)
+              return Effect.flatMap(lockouts.enter(candidate, keyId), (ms) =>
+                ms > 0
+                  ? Effect.fail(new CircuitClosedToCalls(ms))
+                  : guarded(candidate, call, opensStream, keyId).pipe(
+                      Effect.tap(() => lockouts.lift(candidate)),
+                      // Who judges a request has taken our credentials.
+                      Effect.tapError((error) =>
+                        error instanceof ProviderError && error.reason._tag === "Rejected"
+                          ? lockouts.lift(candidate)
+                          : Effect.void
+                      )
+                    )
+              )
+            }),
+        broke: (candidate, error, keyId = null) =>
+          Effect.suspend(() => {
+            if (classify(Exit.fail(error))._tag === "Ignored") return Effect.void
+            breaking.add(keyOf(candidate))
+            return Effect.ignore(guarded(candidate, Effect.fail(error), true, keyId))
+          }),
+        completed: (candidate) =>
+          Effect.suspend(() =>
+            breaking.has(keyOf(candidate)) ? Effect.ignore(guarded(candidate, Effect.void, false, null)) : Effect.void
+          ),
+        state,
+        stateHere: (candidate) =>
+          Effect.suspend(() =>
+            lockouts.remainingMs(candidate) > 0 || troubled.has(keyOf(candidate))
+              ? state(candidate)
+              : Effect.succeed<CircuitState>({ state: "closed", openForMs: null })
+          )
+      })
+    })
+
+  /** Circuits of this process alone. */
+  static readonly layerMemory = Layer.effect(Circuits, Circuits.#make(null)).pipe(
+    Layer.provide(CircuitBreaker.layerStoreMemory())
+  )
+
+  /** Circuits that all processes on one Redis share. While it is away, calls pass unrecorded. */
+  static readonly layerRedis = Layer.effect(Circuits, Effect.flatMap(LockoutStore, Circuits.#make)).pipe(
+    Layer.provide(CircuitBreaker.layerStoreRedis({ prefix: "tollgate:circuit:" }))
+  )
+}
+
+type Failed = ProviderError | CircuitClosedToCalls
+
+const keyOf = ({ offer, provider }: Candidate): string => `${provider.slug}|${offer.id}`
+
+const changeOf = (key: string, isOpen: boolean): CircuitChange => {
+  const at = key.indexOf("|")
+  return { provider: key.slice(0, at), model: key.slice(at + 1), isOpen }
+}
+
+const failureOf = (cause: Cause.Cause<unknown>): ProviderError | undefined => {
+  const reason = cause.reasons.find((entry) => entry._tag === "Fail")
+  return reason !== undefined && reason.error instanceof ProviderError ? reason.error : undefined
+}
+
+const classify = (exit: Exit.Exit<unknown, unknown>): CircuitBreaker.Outcome => {
+  if (exit._tag === "Success") return CircuitBreaker.success
+  const error = failureOf(exit.cause)
+  if (error === undefined || error.isRequestsFault || error.reason._tag === "Unsupported") return CircuitBreaker.ignored
+  return error.retryAfterMs === null
+    ? CircuitBreaker.failure()
+    : CircuitBreaker.failure({ retryAfter: Duration.millis(error.retryAfterMs) })
+}

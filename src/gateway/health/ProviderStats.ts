@@ -1,0 +1,103 @@
+/**
+ * What the gateway has seen of each provider and model lately: outcomes, times to the first token and speeds, the older the less they
+ * count. Routing by latency and throughput, the model list, health and the overview read it. Processes that share a store see the
+ * same figures, a few seconds late; a store that is away costs nothing but the others' figures. Half an hour later all is forgotten.
+ */
+import { Clock, Context, Effect, Layer, Schedule } from "effect"
+import { StatsStore } from "../../store/providerState/StatsStore.ts"
+import {
+  type Figure,
+  firstToken,
+  SLOT_MS,
+  slotAt,
+  SLOTS,
+  speed,
+  type StatsSnapshot,
+  StatsTable,
+  wholeReply
+} from "./StatsTable.ts"
+
+export interface CallSample {
+  /** Whether the provider did its part; a request's own fault is not the provider's. */
+  readonly ok: boolean
+  /** Time to the first token of a stream, or to the whole reply; null: it gave no answer to be timed. */
+  readonly latencyMs: number | null
+  readonly streamed: boolean
+}
+
+/** How late others' figures may be. */
+const SYNC_EVERY = "2 seconds"
+
+export class ProviderStats extends Context.Service<
+  ProviderStats,
+  {
+    readonly record: (provider: string, model: string, sample: CallSample) => void
+    /** The call whose first token was recorded broke off later: it was not answered after all. */
+    readonly broke: (provider: string, model: string) => void
+    /** Completion tokens a second, of an answer that came to its end. */
+    readonly recordSpeed: (provider: string, model: string, tokensPerSecond: number) => void
+    /** Without `model`: over all the models of the provider. */
+    readonly snapshot: (provider: string, model?: string) => StatsSnapshot
+  }
+>()("tollgate/gateway/ProviderStats") {
+  /** What this process has seen. */
+  static readonly layer = Layer.effect(
+    ProviderStats,
+    Effect.map(Clock.Clock, (clock) => over(new StatsTable(), clock))
+  )
+
+  /** What all processes on one store have seen. */
+  static readonly layerShared = Layer.effect(
+    ProviderStats,
+    Effect.gen(function* () {
+      const store = yield* StatsStore
+      const clock = yield* Clock.Clock
+      const table = new StatsTable()
+
+      const publish = Effect.suspend(() =>
+        Effect.forEach(
+          table.take(),
+          ([slot, counts]) =>
+            store.add(slot, counts, SLOTS * SLOT_MS).pipe(
+              Effect.onError(() => Effect.sync(() => table.putBack(slot, counts))),
+              Effect.ignore
+            ),
+          { discard: true }
+        )
+      )
+      const learn = (slots: ReadonlyArray<number>) =>
+        Effect.map(store.read(slots), (found) => {
+          for (const [at, slot] of slots.entries()) table.lay(slot, found[at] ?? new Map())
+        })
+      /** Minutes before these are over: they change no more. */
+      const learnLatest = Effect.suspend(() => {
+        const slot = slotAt(clock.currentTimeMillisUnsafe())
+        return learn([slot - 2, slot - 1, slot])
+      })
+      const now = slotAt(clock.currentTimeMillisUnsafe())
+      yield* Effect.ignore(learn(Array.from({ length: SLOTS }, (_, age) => now - age)))
+      yield* Effect.andThen(publish, learnLatest).pipe(
+        Effect.catch((error) => Effect.logDebug(`figures of providers are not shared now: ${error.message}`)),
+        Effect.repeat(Schedule.spaced(SYNC_EVERY)),
+        Effect.forkScoped
+      )
+      yield* Effect.addFinalizer(() => Effect.ignore(publish))
+      return over(table, clock)
+    })
+  )
+}
+
+const over = (table: StatsTable, clock: Clock.Clock): ProviderStats["Service"] => {
+  const count = (provider: string, model: string, figure: Figure, by?: number) =>
+    table.count(provider, model, figure, clock.currentTimeMillisUnsafe(), by)
+  return {
+    record: (provider, model, { latencyMs, ok, streamed }) => {
+      count(provider, model, "calls")
+      if (ok) count(provider, model, "answered")
+      if (ok && latencyMs !== null) count(provider, model, streamed ? firstToken(latencyMs) : wholeReply(latencyMs))
+    },
+    broke: (provider, model) => count(provider, model, "answered", -1),
+    recordSpeed: (provider, model, tokensPerSecond) => count(provider, model, speed(tokensPerSecond)),
+    snapshot: (provider, model) => table.snapshot(provider, model, clock.currentTimeMillisUnsafe())
+  }
+}

@@ -1,0 +1,58 @@
+/**
+ * How a chat completion is kept for a retry. A stream is kept event by event, as it goes by, so that it comes back byte for byte; one
+ * that breaks is not kept, and neither is one that its client leaves.
+ */
+import { Effect, Predicate, Stream } from "effect"
+import { type ChatReply, type UsageInfo } from "../../domain/Chat.ts"
+import { type CompletionEvent } from "../request/Answer.ts"
+import { type Completed, type Head } from "../chat/Completion.ts"
+import { type KeptReply, MAX_KEPT_CHARACTERS, type ReplyForm, type Turn } from "./Idempotency.ts"
+
+interface Kept extends KeptReply {
+  readonly head: Head
+  readonly body:
+    { readonly reply: ChatReply; readonly usage: UsageInfo } | { readonly events: ReadonlyArray<CompletionEvent> }
+}
+
+/** A JSON text of `Kept`; `body`: one of its own. */
+const textOf = (head: Head, body: string): string => {
+  const { generationId, provider } = head
+  return `${JSON.stringify({ generationId, provider, head }).slice(0, -1)},"body":${body}}`
+}
+
+/** Gathers what goes by; ends the turn before its last event goes on. */
+const recorded = (head: Head, events: Stream.Stream<CompletionEvent>, turn: Turn): Stream.Stream<CompletionEvent> => {
+  let texts: Array<string> = []
+  let size = 0
+  let isKept = true
+  return Stream.mapArrayEffect(events, (chunk) => {
+    for (const event of chunk) {
+      if (event._tag === "Failed") isKept = false
+      if (!isKept) continue
+      const text = JSON.stringify(event)
+      texts.push(text)
+      size += text.length + 1
+      if (size > MAX_KEPT_CHARACTERS) isKept = false
+    }
+    if (!isKept) texts = []
+    if (!chunk.some(({ _tag }) => _tag === "Usage")) return Effect.succeed(chunk)
+    return Effect.as(isKept ? turn.keep(textOf(head, `{"events":[${texts.join(",")}]}`)) : turn.free, chunk)
+  })
+}
+
+export const keptCompletion: ReplyForm<Completed, Kept> = {
+  kind: "chat",
+  keep: (completed, turn) =>
+    completed._tag === "Stream"
+      ? Effect.succeed({ ...completed, events: recorded(completed.head, completed.events, turn) })
+      : Effect.as(
+          turn.keep(textOf(completed.head, JSON.stringify({ reply: completed.reply, usage: completed.usage }))),
+          completed
+        ),
+  isKept: (value): value is Kept =>
+    Predicate.isObject(value) && Predicate.isObject(value["head"]) && Predicate.isObject(value["body"]),
+  replay: ({ body, head }) =>
+    "events" in body
+      ? { _tag: "Stream", head, events: Stream.fromArray(body.events) }
+      : { _tag: "Reply", head, ...body }
+}

@@ -1,0 +1,184 @@
+/**
+ * Requests that a client may safely send again. Of all requests of a key with one `Idempotency-Key`, the first runs; once it has ended
+ * well its reply is kept, and those that come later get it again: the same generation, no second charge. What did not
+ * end well (refused, failed, broken off, left by its client) frees the key, and so does a process that is not heard of any
+ * more, when its lease is over. Fails while the first still runs, and when the request is another one. A store that does not answer
+ * fails the request: it might be a second one.
+ */
+import { Clock, Context, Duration, Effect, Layer, type Redacted, Schedule, type Scope } from "effect"
+import { DependencyUnavailable, gatewayError, type GatewayError, IdempotencyConflict } from "../../domain/Errors.ts"
+import { acquired } from "../../domain/OnClose.ts"
+import { IdempotencyStore } from "../../store/idempotency/IdempotencyStore.ts"
+import { type StoreError } from "../../store/StoreError.ts"
+import { canonical } from "../cache/CacheKey.ts"
+import { Meter } from "../billing/Meter.ts"
+import { type Order } from "../request/Order.ts"
+import { type Seal, sealOf } from "./SealedReply.ts"
+
+export interface IdempotencyOptions {
+  readonly enabled: boolean
+  /** How long a reply is kept. */
+  readonly ttlSeconds: number
+  /** How long a request holds its key without a sign of life of its process: as long as its reservation. */
+  readonly leaseMs: number
+}
+
+/** What the client sent. */
+export interface SentKey {
+  readonly name: string
+  /** Of the API key that it came with. */
+  readonly secret: Redacted.Redacted
+}
+
+/** How one kind of reply is kept and played back. `Kept` is JSON. */
+export interface ReplyForm<A, Kept extends KeptReply> {
+  readonly kind: "chat" | "embeddings"
+  /** Hands the reply on, and ends the turn once all of it is known. */
+  readonly keep: (reply: A, turn: Turn) => Effect.Effect<A>
+  readonly isKept: (value: unknown) => value is Kept
+  readonly replay: (kept: Kept) => A
+}
+
+/** What every kept reply tells the edge. */
+export interface KeptReply {
+  readonly generationId: string
+  readonly provider: string
+}
+
+/** What the request that runs does with its key in the end; only the first of these counts. */
+export interface Turn {
+  /** A JSON text. One above `MAX_KEPT_CHARACTERS` frees the key instead. */
+  readonly keep: (reply: string) => Effect.Effect<void>
+  readonly free: Effect.Effect<void>
+}
+
+/** Longer replies are not kept. */
+export const MAX_KEPT_CHARACTERS = 8_388_608
+
+/** How many signs of life a lease allows for. */
+const SIGNS_A_LEASE = 5
+const TRY_AGAIN = Schedule.spaced("1 second")
+
+export class Idempotency extends Context.Service<
+  Idempotency,
+  {
+    /** Runs what it wraps, or answers what that answered the first time. Without a key it is not there at all. */
+    readonly once: <A, Kept extends KeptReply>(
+      order: Order,
+      sent: SentKey | null,
+      form: ReplyForm<A, Kept>
+    ) => <R>(next: Effect.Effect<A, GatewayError, R>) => Effect.Effect<A, GatewayError, R | Scope.Scope>
+  }
+>()("tollgate/gateway/Idempotency") {
+  static readonly layer = (options: IdempotencyOptions) =>
+    Layer.effect(
+      Idempotency,
+      Effect.gen(function* () {
+        const store = yield* IdempotencyStore
+        const meter = yield* Meter
+        const scope = yield* Effect.scope
+        /** Who of this process holds which key. */
+        const running = new Map<string, string>()
+
+        const turnOf = (seal: Seal, holder: string): Turn => {
+          const held = { id: seal.id, holder }
+          let ended = false
+          const end = (ending: Effect.Effect<void, StoreError>) =>
+            Effect.suspend(() => {
+              if (ended) return Effect.void
+              ended = true
+              const done = Effect.sync(() => {
+                if (running.get(seal.id) === holder) running.delete(seal.id)
+              })
+              const written = Effect.catchDefect(ending, (defect) =>
+                Effect.logError("an idempotency key cannot be ended; its lease will end it", defect)
+              )
+              // The reply is paid for: while the database is away the key stays taken, and its ending is written later.
+              return Effect.catch(Effect.andThen(written, done), () =>
+                Effect.retry(written, TRY_AGAIN).pipe(
+                  Effect.andThen(done),
+                  Effect.orDie,
+                  Effect.forkIn(scope),
+                  Effect.asVoid
+                )
+              )
+            }).pipe(Effect.uninterruptible)
+          const free = end(store.free(held))
+          return {
+            free,
+            keep: (reply) =>
+              reply.length > MAX_KEPT_CHARACTERS
+                ? free
+                : Effect.flatMap(Effect.zip(seal.close(reply), Clock.currentTimeMillis), ([sealed, nowMs]) =>
+                    end(store.keep(held, sealed, nowMs + options.ttlSeconds * 1000))
+                  ).pipe(Effect.uninterruptible)
+          }
+        }
+
+        const claim = (order: Order, seal: Seal) => {
+          const turn = turnOf(seal, order.generationId)
+          const asked = Effect.gen(function* () {
+            const nowMs = yield* Clock.currentTimeMillis
+            const result = yield* store.claim({
+              id: seal.id,
+              holder: order.generationId,
+              fingerprint: seal.fingerprint,
+              nowMs,
+              leaseUntilMs: nowMs + options.leaseMs,
+              expiresAtMs: nowMs + options.ttlSeconds * 1000
+            })
+            if (result._tag === "Claimed") running.set(seal.id, order.generationId)
+            return { result, turn }
+          })
+          return acquired(
+            Effect.mapError(asked, ({ dependency }) => gatewayError(new DependencyUnavailable({ dependency }))),
+            ({ result }) => (result._tag === "Claimed" ? turn.free : Effect.void)
+          )
+        }
+
+        const once =
+          <A, Kept extends KeptReply>(order: Order, sent: SentKey, form: ReplyForm<A, Kept>) =>
+          <R>(next: Effect.Effect<A, GatewayError, R>) =>
+            Effect.gen(function* () {
+              const request = `${form.kind}\n${canonical(order.request)}`
+              const seal = sealOf(order.caller.key.id, sent.name, sent.secret, request)
+              const { result, turn } = yield* claim(order, seal)
+              if (result._tag === "Claimed") {
+                const reply = yield* Effect.onError(next, () => turn.free)
+                return yield* form.keep(reply, turn)
+              }
+              if (result.fingerprint !== seal.fingerprint) {
+                return yield* gatewayError(new IdempotencyConflict({ kind: "other_body" }))
+              }
+              if (result._tag === "Running") return yield* gatewayError(new IdempotencyConflict({ kind: "running" }))
+              const kept: unknown = JSON.parse(yield* seal.open(result.reply))
+              if (!form.isKept(kept))
+                return yield* Effect.die(new Error("what was sealed here is no reply, which is impossible"))
+              yield* meter.void(order)
+              order.facts.generationId = kept.generationId
+              order.facts.provider = kept.provider
+              order.facts.replayed = true
+              return form.replay(kept)
+            })
+
+        const renew = Effect.suspend(() =>
+          running.size === 0
+            ? Effect.void
+            : Effect.flatMap(Clock.currentTimeMillis, (nowMs) =>
+                store.renew(
+                  Array.from(running, ([id, holder]) => ({ id, holder })),
+                  nowMs + options.leaseMs
+                )
+              )
+        )
+        yield* Effect.forkScoped(
+          Effect.repeat(Effect.ignore(renew), Schedule.spaced(Duration.millis(options.leaseMs / SIGNS_A_LEASE)))
+        )
+
+        return Idempotency.of({
+          once: (order, sent, form) => (next) =>
+            sent === null || !options.enabled ? next : once(order, sent, form)(next)
+        })
+      })
+    )
+}

@@ -1,0 +1,300 @@
+/**
+ * API keys: issuing, changing, revoking and rotating them, and telling whose a secret is. A look-up is kept for at most a
+ * second, so a revoked key and a changed cap hold within that time on every replica, and at once on the one that revoked it.
+ */
+import { Clock, Context, Duration, Effect, Layer, Option, type Redacted, Schedule } from "effect"
+import {
+  gatewayError,
+  type GatewayError,
+  KeyRevoked,
+  KeyRotated,
+  NotFound,
+  Unauthenticated
+} from "../../domain/Errors.ts"
+import { Events, type EventType } from "../../domain/Events.ts"
+import { Ids, isId } from "../../domain/Ids.ts"
+import { type KeyRecord, type RateLimits, type Scope, statusOf, type Tier } from "../../domain/Key.ts"
+import { monthOf, type NanoUsd } from "../../domain/Money.ts"
+import { type KeyPrivacy } from "../../domain/Privacy.ts"
+import { type KeyPage, type KeyPatch, KeyRepo } from "../../store/keys/KeyRepo.ts"
+import { type Balance, Ledger } from "../../store/ledger/Ledger.ts"
+import { audit, audited } from "../telemetry/Audit.ts"
+import { callerFinder } from "./Callers.ts"
+import { makeKeyLookups } from "./KeyCache.ts"
+import { isOpenedBy, makeSecret, readSecret } from "./KeySecret.ts"
+import { orUnavailable } from "../StoreUnavailable.ts"
+import { type Caller } from "../request/Order.ts"
+
+/** A key, the limits of its tier, and what it has spent this month. */
+export interface KeyView {
+  readonly key: KeyRecord
+  readonly limits: RateLimits
+  readonly balance: Balance
+  readonly nowMs: number
+}
+
+export interface NewKey {
+  readonly name: string
+  readonly tier: Tier
+  readonly scopes: ReadonlyArray<Scope>
+  /** Absent: the tier's; null: no cap. */
+  readonly monthlyBudgetNano?: NanoUsd | null
+  readonly allowedModels: ReadonlyArray<string> | null
+  /** Absent or null: the deployment's mode. */
+  readonly privacy?: KeyPrivacy | null
+  readonly ownerId: string | null
+  readonly expiresAtMs: number | null
+}
+
+export interface IssuedKey {
+  readonly view: KeyView
+  readonly secret: Redacted.Redacted
+}
+
+export interface AccountsOptions {
+  readonly tiers: Readonly<Record<Tier, RateLimits>>
+  /** Of keys that are issued without one. */
+  readonly tierBudgets: Readonly<Record<Tier, NanoUsd | null>>
+}
+
+const TOUCH_EVERY = Duration.seconds(10)
+
+export class Accounts extends Context.Service<
+  Accounts,
+  {
+    /** Whose key this is. One error for a key that is missing, unknown, revoked, disabled or expired. */
+    readonly authenticate: (secret: string) => Effect.Effect<Caller, GatewayError>
+    /** Whether a secret opens a key, which is not a use of it. */
+    readonly opens: (secret: string) => Effect.Effect<boolean, GatewayError>
+    /** Makes what was changed of a key's owner hold at once in this process. */
+    readonly forgetAll: Effect.Effect<void>
+    readonly issue: (key: NewKey) => Effect.Effect<IssuedKey, GatewayError>
+    /** The same for a key that is decided on while nobody else decides about keys of this owner. */
+    readonly issueWithin: (
+      ownerId: string,
+      decide: Effect.Effect<NewKey, GatewayError>
+    ) => Effect.Effect<IssuedKey, GatewayError>
+    /** Changes keys of an owner, decided on in the same way: all of them or none. */
+    readonly changeWithin: (
+      ownerId: string,
+      decide: Effect.Effect<ReadonlyArray<readonly [id: string, patch: KeyPatch]>, GatewayError>
+    ) => Effect.Effect<void, GatewayError>
+    readonly list: (options: {
+      readonly limit: number
+      readonly cursor: string | null
+      /** Absent: everyone's. */
+      readonly ownerId?: string
+    }) => Effect.Effect<{ readonly keys: ReadonlyArray<KeyView>; readonly nextCursor: string | null }, GatewayError>
+    readonly get: (id: string) => Effect.Effect<KeyView, GatewayError>
+    /** Refuses a revoked key. */
+    readonly change: (id: string, patch: KeyPatch) => Effect.Effect<KeyView, GatewayError>
+    readonly revoke: (id: string) => Effect.Effect<KeyView, GatewayError>
+    /**
+     * A new secret; the old one stays valid for `graceSeconds`. Refuses a revoked key, which no secret would open, and the later one of two
+     * rotations at once, whose secret would never open anything.
+     */
+    readonly rotate: (id: string, graceSeconds: number) => Effect.Effect<IssuedKey, GatewayError>
+  }
+>()("tollgate/gateway/Accounts") {
+  static readonly layer = (options: AccountsOptions) =>
+    Layer.effect(
+      Accounts,
+      Effect.gen(function* () {
+        const repo = yield* KeyRepo
+        const ledger = yield* Ledger
+        const ids = yield* Ids
+        const events = yield* Events
+        const clock = yield* Clock.Clock
+        const say = (type: EventType, { key }: KeyView) =>
+          events.publish(type, {
+            key_id: key.id,
+            key_name: key.name,
+            key_prefix: key.prefix,
+            owner: key.ownerId,
+            tier: key.tier
+          })
+
+        const lookups = yield* makeKeyLookups(callerFinder(repo, options.tiers))
+        const forget = (key: KeyRecord) => lookups.forget(key.publicId)
+
+        let uses = new Map<string, number>()
+        const flushUses = Effect.suspend(() => {
+          if (uses.size === 0) return Effect.void
+          const flushed = uses
+          uses = new Map()
+          return Effect.ignore(repo.touch(flushed))
+        })
+        yield* Effect.addFinalizer(() => flushUses)
+        yield* Effect.forkScoped(Effect.repeat(flushUses, Schedule.spaced(TOUCH_EVERY)))
+
+        const viewsOf = Effect.fnUntraced(function* (keys: ReadonlyArray<KeyRecord>) {
+          const nowMs = yield* Clock.currentTimeMillis
+          const balances = yield* ledger.balances(
+            keys.map((key) => key.id),
+            monthOf(nowMs)
+          )
+          return keys.map((key): KeyView => ({
+            key,
+            limits: options.tiers[key.tier],
+            balance: balances.get(key.id) ?? { spentNano: 0, reservedNano: 0 },
+            nowMs
+          }))
+        })
+
+        const viewOf = Effect.fnUntraced(function* (id: string, found: Option.Option<KeyRecord>) {
+          if (Option.isNone(found)) return yield* gatewayError(new NotFound({ what: "key", id }))
+          const [view] = yield* viewsOf([found.value])
+          return view ?? (yield* Effect.die("a view of one key has one entry"))
+        })
+
+        const write = Effect.fnUntraced(function* (id: string, patch: KeyPatch) {
+          if (!isId("key", id)) return yield* gatewayError(new NotFound({ what: "key", id }))
+          const updated = yield* repo.update(id, patch, yield* Clock.currentTimeMillis)
+          if (Option.isSome(updated)) yield* forget(updated.value)
+          return yield* viewOf(id, updated)
+        }, orUnavailable)
+
+        const change = Effect.fn("Accounts.change")(function* (id: string, patch: KeyPatch) {
+          const found = isId("key", id) ? yield* repo.get(id) : Option.none()
+          if (Option.isSome(found) && found.value.state === "revoked") return yield* gatewayError(new KeyRevoked())
+          return yield* write(id, patch)
+        }, orUnavailable)
+
+        const stored = Effect.fnUntraced(function* (key: NewKey) {
+          const nowMs = yield* Clock.currentTimeMillis
+          const { hash, prefix, publicId, secret } = makeSecret()
+          const record: KeyRecord = {
+            ...key,
+            monthlyBudgetNano:
+              key.monthlyBudgetNano === undefined ? options.tierBudgets[key.tier] : key.monthlyBudgetNano,
+            privacy: key.privacy ?? null,
+            id: ids.next("key", nowMs),
+            publicId,
+            secretHash: hash,
+            previousSecretHash: null,
+            previousValidUntilMs: null,
+            prefix,
+            state: "active",
+            createdAtMs: nowMs,
+            updatedAtMs: nowMs,
+            lastUsedAtMs: null,
+            revokedAtMs: null
+          }
+          yield* repo.insert(record)
+          return { record, secret }
+        })
+
+        const issued = Effect.fnUntraced(function* ({ record, secret }: Effect.Success<ReturnType<typeof stored>>) {
+          const view = yield* viewOf(record.id, Option.some(record))
+          yield* say("key.created", view)
+          return { view, secret } satisfies IssuedKey
+        })
+
+        const issue = Effect.fn("Accounts.issue")((key: NewKey) => Effect.flatMap(stored(key), issued), orUnavailable)
+
+        const issueWithin = Effect.fn("Accounts.issueWithin")(
+          (ownerId: string, decide: Effect.Effect<NewKey, GatewayError>) =>
+            Effect.flatMap(repo.exclusively(ownerId, Effect.flatMap(decide, stored)), issued),
+          orUnavailable
+        )
+
+        const changeWithin = Effect.fn("Accounts.changeWithin")(function* (
+          ownerId: string,
+          decide: Effect.Effect<ReadonlyArray<readonly [id: string, patch: KeyPatch]>, GatewayError>
+        ) {
+          const nowMs = yield* Clock.currentTimeMillis
+          const changed = yield* repo.exclusively(
+            ownerId,
+            Effect.flatMap(
+              decide,
+              Effect.forEach(([id, patch]) => repo.update(id, patch, nowMs))
+            )
+          )
+          // Not before the change is there for everybody, or a look-up would bring back what was.
+          for (const key of changed) if (Option.isSome(key)) yield* forget(key.value)
+          return changed.flatMap(Option.toArray)
+        }, orUnavailable)
+
+        const list = Effect.fn("Accounts.list")(function* (page: {
+          readonly limit: number
+          readonly cursor: string | null
+          readonly ownerId?: string
+        }) {
+          const { keys, nextCursor }: KeyPage = yield* repo.list(page)
+          return { keys: yield* viewsOf(keys), nextCursor }
+        }, orUnavailable)
+
+        const get = Effect.fn("Accounts.get")(function* (id: string) {
+          return yield* viewOf(id, isId("key", id) ? yield* repo.get(id) : Option.none())
+        }, orUnavailable)
+
+        const revoke = Effect.fn("Accounts.revoke")(function* (id: string) {
+          const nowMs = yield* Clock.currentTimeMillis
+          const view = yield* write(id, {
+            state: "revoked",
+            revokedAtMs: nowMs,
+            previousSecretHash: null,
+            previousValidUntilMs: null
+          })
+          yield* say("key.revoked", view)
+          return view
+        })
+
+        const rotate = Effect.fn("Accounts.rotate")(function* (id: string, graceSeconds: number) {
+          const nowMs = yield* Clock.currentTimeMillis
+          const { key } = yield* get(id)
+          if (key.state === "revoked") return yield* gatewayError(new KeyRevoked())
+          const fresh = makeSecret(key.publicId)
+          const rotated = yield* repo.rotate({
+            id,
+            oldHash: key.secretHash,
+            newHash: fresh.hash,
+            oldUntilMs: graceSeconds > 0 ? nowMs + graceSeconds * 1000 : null,
+            nowMs
+          })
+          if (Option.isNone(rotated)) return yield* gatewayError(new KeyRotated())
+          yield* forget(rotated.value)
+          const view = yield* viewOf(id, rotated)
+          yield* say("key.rotated", view)
+          return { view, secret: fresh.secret } satisfies IssuedKey
+        }, orUnavailable)
+
+        const callerOf = (sent: string, isUse: boolean): Effect.Effect<Caller, GatewayError> => {
+          const read = readSecret(sent)
+          if (Option.isNone(read)) return unauthenticated
+          const { hash, publicId } = read.value
+          return Effect.flatMap(orUnavailable(lookups.get(publicId)), (found) => {
+            if (Option.isNone(found)) return unauthenticated
+            const nowMs = clock.currentTimeMillisUnsafe()
+            const { key } = found.value
+            if (!isOpenedBy(key, hash, nowMs) || statusOf(key, nowMs) !== "active") return unauthenticated
+            if (isUse) uses.set(key.id, nowMs)
+            return Effect.succeed(found.value)
+          })
+        }
+
+        const idOf = ({ view }: IssuedKey) => view.key.id
+        return Accounts.of({
+          authenticate: (secret) => callerOf(secret, true),
+          opens: (secret) =>
+            Effect.catchIf(Effect.as(callerOf(secret, false), true), isUnauthenticated, () => Effect.succeed(false)),
+          forgetAll: lookups.forgetAll,
+          list,
+          get,
+          issue: (key) => audited("key.create", idOf, issue(key)),
+          issueWithin: (ownerId, decide) => audited("key.create", idOf, issueWithin(ownerId, decide)),
+          change: (id, patch) => audited("key.change", id, change(id, patch), { members: Object.keys(patch) }),
+          changeWithin: (ownerId, decide) =>
+            changeWithin(ownerId, decide).pipe(
+              Effect.flatMap(Effect.forEach(({ id }) => audit({ action: "key.change", target: id, outcome: "done" }))),
+              Effect.asVoid
+            ),
+          revoke: (id) => audited("key.revoke", id, revoke(id)),
+          rotate: (id, graceSeconds) => audited("key.rotate", id, rotate(id, graceSeconds))
+        })
+      })
+    )
+}
+
+const isUnauthenticated = ({ reason }: GatewayError): boolean => reason._tag === "Unauthenticated"
+const unauthenticated = Effect.fail(gatewayError(new Unauthenticated()))

@@ -1,0 +1,193 @@
+/**
+ * All that may hold personal data in something that leaves, each with its place: every text, every number, every name of a member, but
+ * for what KeptPlaces.ts lists. The walk has no recursion, so the depth of a request does not matter, and it can pause anywhere.
+ */
+import { Predicate } from "effect"
+import { isRawNumber } from "../../domain/Json.ts"
+import { type Steps } from "./TimeBudget.ts"
+import { bytesFrom, isBound, isId, isWord, requestShape, type Shape } from "./Shapes.ts"
+
+type Key = string | number
+
+/** What is searched at once. */
+export type Members = Readonly<Record<string, unknown>>
+
+/** An object or a list on the way, and what is to stand in it instead. */
+export interface Holder {
+  readonly parent: Holder | null
+  /** In the parent. */
+  readonly key: Key
+  readonly value: object
+  values: Map<Key, unknown> | null
+  names: Map<string, string> | null
+}
+
+export interface Text {
+  readonly text: string
+  readonly holder: Holder
+  readonly key: Key
+  readonly is: "text" | "number" | "name" | "tool name"
+  /** The text is JSON, or is to be taken for it if it looks so. */
+  readonly json: "yes" | "maybe" | "no"
+  /** Where base64 has to begin for the text to be left alone; null: it is searched whatever it holds. */
+  readonly bytesFrom: number | null
+  /** The name of the member that holds it, where that may say what it is, as `password` does. */
+  readonly label: string | null
+}
+
+export interface Texts {
+  readonly texts: ReadonlyArray<Text>
+  /** Parents before what they hold. */
+  readonly holders: ReadonlyArray<Holder>
+}
+
+interface Frame {
+  readonly holder: Holder
+  /** Null: a list. */
+  readonly names: ReadonlyArray<string> | null
+  readonly size: number
+  readonly shape: Shape | undefined
+  readonly json: "maybe" | "no"
+  /** What the list says of the numbers in here. */
+  readonly numbers: "bounds" | "weights" | null
+  readonly label: string
+  at: number
+}
+
+/** No finding is as short as a name of letters, but for an operator's own. */
+const plainName = /^[A-Za-z_]{1,20}$/
+/** The number of a token, as a name. */
+const token = /^\d{1,8}$/
+/** No finding has fewer digits than a social security number. */
+const SHORTEST_NUMBER = 1e8
+const telling =
+  /key|secret|token|passw|pwd|passphrase|credential|authorization|bearer|ssn|social|phone|tel|mobile|fax|cell/i
+/** Whether a name says what it is the name of. */
+export const isTelling = (name: string): boolean => name.length <= 64 && telling.test(name)
+
+/** Steps between two pauses: far less than a millisecond. */
+const STEPS = 256
+
+/** `hasOwn`: an operator's own patterns are looked for, which may be found in any name and any number. Yields where it may pause. */
+export function* textsOf(target: Members, hasOwn: boolean): Steps<Texts> {
+  const texts: Array<Text> = []
+  const holders: Array<Holder> = []
+  const stack: Array<Frame> = []
+
+  const enter = (
+    value: object,
+    parent: Holder | null,
+    key: Key,
+    frame: Omit<Frame, "at" | "holder" | "names" | "size">
+  ) => {
+    const holder: Holder = { parent, key, value, values: null, names: null }
+    holders.push(holder)
+    const names = Array.isArray(value) ? null : Object.keys(value)
+    stack.push({ ...frame, holder, names, size: Array.isArray(value) ? value.length : (names ?? []).length, at: 0 })
+  }
+
+  enter(target, null, "", { shape: requestShape, json: "no", numbers: null, label: "" })
+  let steps = 0
+  for (let frame = stack.at(-1); frame !== undefined; frame = stack.at(-1)) {
+    const { holder, json, label, names } = frame
+    if (frame.at === frame.size) {
+      stack.pop()
+      continue
+    }
+    if (++steps % STEPS === 0) yield
+    const key = names?.[frame.at] ?? frame.at
+    frame.at++
+    const value: unknown = Reflect.get(holder.value, key)
+    const shape = typeof key === "number" ? frame.shape?.items : frame.shape?.members.get(key)
+    const add = (text: string, is: Text["is"], from: number | null = null): void => {
+      const named = typeof key === "number" ? label : key
+      texts.push({
+        text,
+        holder,
+        key,
+        is,
+        json: is === "text" ? (shape?.json ?? json) : "no",
+        bytesFrom: from,
+        label: is !== "name" && isTelling(named) ? named : null
+      })
+    }
+    const keeps = shape?.keeps
+    const isToken = frame.numbers === "weights" && typeof key === "string" && token.test(key)
+    const isUnknown = typeof key === "string" && shape === undefined && !isToken
+    if (isUnknown && (hasOwn || !plainName.test(key))) add(key, "name")
+    if (keeps === "any") continue
+    if (typeof value === "string") {
+      if ((keeps === "word" && isWord(value)) || (keeps === "id" && isId(value))) continue
+      const isToolName = shape?.isToolName === true || (key === "name" && isToolMessage(frame))
+      add(value, isToolName ? "tool name" : "text", keeps === "bytes" ? bytesFrom(value) : null)
+    } else if (typeof value === "number" || typeof value === "bigint" || isRawNumber(value)) {
+      if (keeps === "number" || isToken) continue
+      if (frame.numbers === "bounds" && typeof key === "string" && isBound(key)) continue
+      if (isRawNumber(value)) add(value.rawJSON, "number")
+      else if (hasOwn || value >= SHORTEST_NUMBER || value <= -SHORTEST_NUMBER) add(String(value), "number")
+    } else if (Predicate.isObjectOrArray(value)) {
+      enter(value, holder, key, {
+        shape,
+        json: (isMessage(holder) && isTool(value)) || shape?.json === "maybe" ? "maybe" : json,
+        numbers: keeps === "bounds" || keeps === "weights" ? keeps : frame.numbers,
+        label: typeof key === "number" ? label : key
+      })
+    }
+  }
+  return { texts, holders }
+}
+
+/** Whether a list is that of a request's messages. */
+const isMessage = (list: Holder): boolean => list.key === "messages" && list.parent?.parent === null
+const isTool = (message: object): boolean =>
+  "role" in message && (message.role === "tool" || message.role === "function")
+const isToolMessage = ({ holder }: Frame): boolean =>
+  holder.parent !== null && isMessage(holder.parent) && isTool(holder.value)
+
+/** Where a text stands: the index of its message, and the path from there; from the request where `message` is null. */
+export interface Place {
+  readonly message: number | null
+  readonly path: string
+}
+
+/** Names of members that were masked are told masked. */
+export const placeOf = ({ holder, key }: Text): Place => {
+  let path = ""
+  let message: number | null = null
+  let at: Holder | null = holder
+  for (let name: Key = key; at !== null; name = at.key, at = at.parent) {
+    if (typeof name === "number" && isMessage(at)) {
+      message = name
+      break
+    }
+    const own: string = typeof name === "number" ? `[${name}]` : (at.names?.get(name) ?? name)
+    path = path === "" || path.startsWith("[") ? `${own}${path}` : `${own}.${path}`
+  }
+  return { message, path }
+}
+
+/** The target with everything in it that was to stand there instead. Yields where it may pause. */
+export function* rebuilt<A extends Members>(target: A, holders: ReadonlyArray<Holder>): Steps<A> {
+  // What is held comes before its holder.
+  for (let at = holders.length - 1; at > 0; at--) {
+    if (at % STEPS === 0) yield
+    const holder = holders[at]
+    if (holder === undefined || holder.parent === null || (holder.values ?? holder.names) === null) continue
+    const { key, parent, value, values } = holder
+    const changed = Array.isArray(value)
+      ? value.map((item: unknown, index) => (values?.has(index) === true ? values.get(index) : item))
+      : Object.fromEntries(Object.entries(value).map(([name, member]) => changedMember(holder, name, member)))
+    ;(parent.values ??= new Map()).set(key, changed)
+  }
+  const [root] = holders
+  if (root === undefined) return target
+  const changed = Object.entries(target).map(([name, member]) => changedMember(root, name, member))
+  const value: A = { ...target, ...Object.fromEntries(changed) }
+  for (const name of root.names?.keys() ?? []) Reflect.deleteProperty(value, name)
+  return value
+}
+
+const changedMember = ({ names, values }: Holder, name: string, member: unknown): readonly [string, unknown] => [
+  names?.get(name) ?? name,
+  values?.has(name) === true ? values.get(name) : member
+]

@@ -1,0 +1,206 @@
+/**
+ * A stream of events gathered into a whole reply, so that one cache entry serves both modes (domain/Replay.ts is the way back).
+ * Gathering stops at a size limit, so that no reply is held whole for nothing.
+ */
+import {
+  type ChatEvent,
+  type ChatReply,
+  type ChoiceDelta,
+  type ReplyChoice,
+  type ToolCallDelta
+} from "../../domain/Chat.ts"
+import { type TokenUsage } from "../../domain/Money.ts"
+import { joinedMember } from "./DeltaMembers.ts"
+
+const MAX_CHARACTERS = 1_048_576
+
+/** What one entry of log probabilities is reckoned to take, in characters. */
+const LOGPROB_CHARACTERS = 128
+
+interface ToolCall {
+  id?: string
+  type: string
+  name: string
+  arguments: Array<string>
+  /** It is a call of a function, or says nothing else. */
+  isFunction: boolean
+  readonly rest: Map<string, unknown>
+}
+
+class ChoiceBuilder {
+  readonly index: number
+  readonly #text: { content: Array<string>; refusal: Array<string>; reasoning: Array<string> } = {
+    content: [],
+    refusal: [],
+    reasoning: []
+  }
+  readonly #calls = new Map<number, ToolCall>()
+  readonly #logprobs = new Map<string, Array<unknown> | null>()
+  /** Members of the message, and of the choice, that have no meaning here. */
+  readonly #message = new Map<string, unknown>()
+  readonly #choice = new Map<string, unknown>()
+  #isRefusalTold = false
+  #finishReason: string | null = null
+
+  constructor(index: number) {
+    this.index = index
+  }
+
+  /** Takes a delta and answers how many characters it held, more or less. */
+  add(choice: ChoiceDelta): number {
+    let size = 0
+    const { delta } = choice
+    for (const name in delta) {
+      switch (name) {
+        case "role":
+          break
+        case "content":
+        case "refusal":
+        case "reasoning":
+          size += this.#addText(name, delta[name])
+          break
+        case "tool_calls":
+          for (const piece of delta.tool_calls ?? []) size += this.#addCall(piece)
+          break
+        default:
+          size += keep(this.#message, name, delta[name])
+      }
+    }
+    for (const name in choice) {
+      switch (name) {
+        case "index":
+        case "delta":
+        // What the choice says is gathered from its deltas.
+        case "message":
+          break
+        case "finish_reason":
+          this.#finishReason = choice.finish_reason ?? this.#finishReason
+          break
+        case "logprobs":
+          size += this.#addLogprobs(choice["logprobs"])
+          break
+        default:
+          this.#choice.set(name, choice[name] ?? this.#choice.get(name) ?? null)
+      }
+    }
+    return size
+  }
+
+  #addText(member: "content" | "refusal" | "reasoning", text: unknown): number {
+    if (member === "refusal") this.#isRefusalTold = true
+    if (typeof text !== "string") return 0
+    this.#text[member].push(text)
+    return text.length
+  }
+
+  #addCall(piece: ToolCallDelta): number {
+    let call = this.#calls.get(piece.index)
+    if (call === undefined) {
+      call = { type: "function", name: "", arguments: [], isFunction: false, rest: new Map() }
+      this.#calls.set(piece.index, call)
+    }
+    let size = 0
+    for (const [name, value] of Object.entries(piece)) {
+      if (name === "id") call.id = piece.id || call.id || ""
+      else if (name === "type") call.type = piece.type || call.type
+      else if (name === "function") {
+        call.isFunction = true
+        if (piece.function?.name) call.name += piece.function.name
+        if (piece.function?.arguments) call.arguments.push(piece.function.arguments)
+        size += piece.function?.arguments?.length ?? 0
+      } else if (name !== "index") size += keep(call.rest, name, value)
+    }
+    return size
+  }
+
+  #addLogprobs(logprobs: unknown): number {
+    if (typeof logprobs !== "object" || logprobs === null) {
+      this.#choice.set("logprobs", null)
+      return 0
+    }
+    let size = 0
+    for (const [member, values] of Object.entries(logprobs)) {
+      const kept = this.#logprobs.get(member) ?? []
+      if (Array.isArray(values)) for (const value of values) kept.push(value)
+      this.#logprobs.set(member, kept.length > 0 || Array.isArray(values) ? kept : null)
+      size += Array.isArray(values) ? values.length * LOGPROB_CHARACTERS : 0
+    }
+    return size
+  }
+
+  build(): ReplyChoice {
+    const { content, reasoning, refusal } = this.#text
+    const calls = Array.from(this.#calls).sort(([a], [b]) => a - b)
+    const text = content.join("")
+    const isSilent = calls.length > 0 || refusal.length > 0 || this.#finishReason === "content_filter"
+    return {
+      index: this.index,
+      message: {
+        role: "assistant",
+        content: text === "" && isSilent ? null : text,
+        ...(refusal.length > 0 ? { refusal: refusal.join("") } : this.#isRefusalTold ? { refusal: null } : {}),
+        ...(reasoning.length > 0 ? { reasoning: reasoning.join("") } : {}),
+        ...(calls.length > 0 ? { tool_calls: calls.map(([, call]) => callOf(call)) } : {}),
+        ...Object.fromEntries(this.#message)
+      },
+      ...Object.fromEntries(this.#choice),
+      ...(this.#logprobs.size > 0 ? { logprobs: Object.fromEntries(this.#logprobs) } : {}),
+      finish_reason: this.#finishReason
+    }
+  }
+}
+
+/** Joins `value` to what `members` has of it. Answers its size in characters, more or less. */
+const keep = (members: Map<string, unknown>, name: string, value: unknown): number => {
+  if (value === null || value === undefined) return 0
+  members.set(name, joinedMember(name, members.get(name), value))
+  return typeof value === "string" ? value.length : JSON.stringify(value).length
+}
+
+const callOf = ({ arguments: pieces, id, isFunction, name, rest, type }: ToolCall) => ({
+  ...(id === undefined ? {} : { id }),
+  type,
+  ...(isFunction || rest.size === 0 ? { function: { name, arguments: pieces.join("") } } : {}),
+  ...Object.fromEntries(rest)
+})
+
+export class ReplyBuilder {
+  readonly #choices = new Map<number, ChoiceBuilder>()
+  readonly #maxCharacters: number
+  #size = 0
+  #end: { readonly usage: TokenUsage | null; readonly systemFingerprint: string | null } | null = null
+
+  constructor(maxCharacters: number = MAX_CHARACTERS) {
+    this.#maxCharacters = maxCharacters
+  }
+
+  add(event: ChatEvent): void {
+    if (event._tag === "End") {
+      this.#end = event
+      return
+    }
+    if (this.isTooLarge) return
+    for (const delta of event.choices) {
+      let choice = this.#choices.get(delta.index)
+      if (choice === undefined) this.#choices.set(delta.index, (choice = new ChoiceBuilder(delta.index)))
+      this.#size += choice.add(delta)
+    }
+    if (this.isTooLarge) this.#choices.clear()
+  }
+
+  /** It has grown beyond what is kept, and there is nothing left of it. */
+  get isTooLarge(): boolean {
+    return this.#size > this.#maxCharacters
+  }
+
+  /** The whole reply; null when the stream did not end well, or was larger than is kept. */
+  build(): ChatReply | null {
+    return this.#end === null || this.isTooLarge ? null : this.partial()
+  }
+
+  /** What there is of it, whether it has ended or not. */
+  partial(): ChatReply {
+    const choices = Array.from(this.#choices.values(), (choice) => choice.build()).sort((a, b) => a.index - b.index)
+    return { choices, usage: this.#end?.usage ?? null, systemFingerprint: this.#end?.systemFingerprint ?? null }
+  }
+}

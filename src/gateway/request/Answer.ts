@@ -1,0 +1,30 @@
+/** An answer to a chat request on its way to the client, and where it came from. */
+import { type Stream } from "effect"
+import { type Candidate } from "../../domain/Catalog.ts"
+import { type ChatEvent, type ChatReply, type ChoiceDelta, type UsageInfo } from "../../domain/Chat.ts"
+import { type GatewayError } from "../../domain/Errors.ts"
+import { type ProviderError } from "../../providers/Provider.ts"
+
+/** Where an answer came from. */
+export interface Origin {
+  readonly candidate: Candidate
+  readonly fallbackUsed: boolean
+  readonly source: "upstream" | "cache"
+}
+
+/** What the router or the cache answered. */
+export interface Answer extends Origin {
+  readonly latencyMs: number
+  readonly body:
+    | { readonly _tag: "Whole"; readonly reply: ChatReply }
+    | { readonly _tag: "Stream"; readonly events: Stream.Stream<ChatEvent, ProviderError | GatewayError> }
+}
+
+/**
+ * A stream as the client sees it: deltas, then `Failed` if it broke, then `Usage` last. It cannot fail: what breaks is said in the
+ * stream.
+ */
+export type CompletionEvent =
+  | { readonly _tag: "Choices"; readonly choices: ReadonlyArray<ChoiceDelta> }
+  | { readonly _tag: "Failed"; readonly error: GatewayError }
+  | { readonly _tag: "Usage"; readonly usage: UsageInfo }

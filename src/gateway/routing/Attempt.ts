@@ -1,0 +1,68 @@
+/** One call to one provider: guarded by its circuit, on the receipt, in the statistics. */
+import { type Clock, Effect, Exit } from "effect"
+import { type Candidate } from "../../domain/Catalog.ts"
+import { ProviderError } from "../../providers/Provider.ts"
+import { type Circuits } from "../health/Circuits.ts"
+import { attemptOf, faultOf, type Failure } from "./FailurePolicy.ts"
+import { type Order } from "../request/Order.ts"
+import { type ProviderStats } from "../health/ProviderStats.ts"
+import { type SpanAttributes } from "../telemetry/RequestTrace.ts"
+
+/** What a call answered, and who. */
+export interface Attempted<A> {
+  readonly candidate: Candidate
+  readonly answer: A
+  /** Since the call began. */
+  readonly latencyMs: number
+}
+
+export type Attempt = <A, R>(
+  order: Order<unknown>,
+  candidate: Candidate,
+  call: Effect.Effect<A, ProviderError, R>
+) => Effect.Effect<Attempted<A>, Failure, R>
+
+export const attempting =
+  (circuits: Circuits["Service"], stats: ProviderStats["Service"], clock: Clock.Clock): Attempt =>
+  (order, candidate, call) =>
+    Effect.suspend(() => {
+      const { operation, trace } = order.facts
+      const span = trace?.beginCall(operation ?? "chat", candidate, order.attempts.length + 1, paramsOf(order)) ?? null
+      const startedAtMs = clock.currentTimeMillisUnsafe()
+      let latencyMs = 0
+      order.account.calls++
+      const noted = Effect.onExit(
+        circuits.guard(
+          candidate,
+          order.streamed,
+          order.caller.key.id
+        )(trace === null || span === null ? call : trace.within(span, call)),
+        (exit) =>
+          Effect.sync(() => {
+            latencyMs = clock.currentTimeMillisUnsafe() - startedAtMs
+            order.account.calls--
+            const answered = exit._tag === "Success"
+            const error = Exit.isFailure(exit) ? faultOf(exit.cause) : undefined
+            const attempt = attemptOf(candidate, latencyMs, answered, error)
+            const at = order.attempts.push(attempt) - 1
+            if (trace !== null && span !== null) trace.called(span, at, attempt, order.streamed)
+            if (!answered && !(error instanceof ProviderError)) return
+            // Nobody was called.
+            if (error instanceof ProviderError && error.reason._tag === "Unsupported") return
+            const rejected = error instanceof ProviderError && error.isRequestsFault
+            stats.record(candidate.provider.slug, candidate.offer.id, {
+              ok: answered || rejected,
+              latencyMs: answered ? latencyMs : null,
+              streamed: order.streamed
+            })
+          })
+      )
+      return Effect.map(noted, (answer) => ({ candidate, answer, latencyMs }))
+    })
+
+/** What was asked of the model, as far as it is figures. */
+const paramsOf = ({ choices, outputTokens, streamed }: Order<unknown>): SpanAttributes => ({
+  "gen_ai.request.stream": streamed,
+  "gen_ai.request.max_tokens": outputTokens,
+  "gen_ai.request.choice.count": choices
+})

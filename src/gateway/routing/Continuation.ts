@@ -1,0 +1,208 @@
+/**
+ * Goes on with a stream whose provider broke off or fell silent in the middle: another provider of the same model that continues from a
+ * trailing assistant message (`prefill`) is given the text so far, and its text is joined on without loss or repetition. Only
+ * what plain text can carry is continued: never a tool call, log probabilities, several choices or an answer that is bound to a
+ * format. Every call is on the receipt, and what each of them produced is charged at its own prices.
+ */
+import { type NonEmptyReadonlyArray, isReadonlyArrayNonEmpty } from "effect/Array"
+import { Effect, type Pull, type Scope } from "effect"
+import { type Candidate } from "../../domain/Catalog.ts"
+import { type ChatEvent, type ChatRequest, type ChoiceDelta, outputLimit } from "../../domain/Chat.ts"
+import { type NanoUsd } from "../../domain/Money.ts"
+import { ProviderError } from "../../providers/Provider.ts"
+import { charge, type Charge, promptCost } from "../billing/ExtraCharges.ts"
+import { type Failure, markBroken } from "./FailurePolicy.ts"
+import { ContinuationSeam } from "./ContinuationSeam.ts"
+import { type EventPull, type OpenedStream } from "./OpenedStream.ts"
+import { type Order } from "../request/Order.ts"
+import { boundedTo } from "./MaxTokens.ts"
+import { countText } from "../tokens/Tokens.ts"
+
+/** More than this is not kept for a continuation, in characters. */
+const KEPT_CHARACTERS = 1_048_576
+
+/** Whether the order's answer is one that can be continued at all. */
+export const isContinuable = ({ choices, request }: Order<ChatRequest>): boolean =>
+  choices === 1 &&
+  request.logprobs !== true &&
+  (request.response_format?.["type"] ?? "text") === "text" &&
+  (request.modalities ?? []).every((modality) => modality === "text")
+
+/** Who can go on with what `candidate` began. */
+export const successors = (candidate: Candidate, others: ReadonlyArray<Candidate>): Array<Candidate> =>
+  others.filter(
+    ({ offer, provider }) =>
+      offer.prefill && offer.id === candidate.offer.id && provider.slug !== candidate.provider.slug
+  )
+
+/** What the client has so far, as far as a continuation has to know. */
+class Sent {
+  readonly #text: Array<string> = []
+  #characters = 0
+  /** Text and reasoning of the call under way. */
+  #produced: Array<string> = []
+  /** The answer has parts that no other provider can go on from, or ended already. */
+  #closed = false
+
+  add(events: ReadonlyArray<ChatEvent>): void {
+    for (const event of events) {
+      if (event._tag === "End") this.#closed = true
+      else for (const choice of event.choices) this.#take(choice)
+    }
+  }
+
+  /** The text to go on from; null: nobody can. */
+  get text(): string | null {
+    const text = this.#closed ? "" : this.#text.join("")
+    return text.trim() === "" ? null : text
+  }
+
+  /** The tokens that the call under way produced. */
+  get producedTokens(): number {
+    return countText(this.#produced.join(""))
+  }
+
+  nextCall(): void {
+    this.#produced = []
+  }
+
+  #take({ delta, finish_reason: finishReason }: ChoiceDelta): void {
+    if (typeof delta.reasoning === "string") this.#produced.push(delta.reasoning)
+    if (typeof delta.content === "string") {
+      this.#text.push(delta.content)
+      this.#produced.push(delta.content)
+      this.#characters += delta.content.length
+    }
+    if (finishReason !== null || delta.refusal || (delta.tool_calls?.length ?? 0) > 0) this.#closed = true
+    if (this.#characters > KEPT_CHARACTERS) this.#closed = true
+  }
+}
+
+export interface Continuing {
+  readonly order: Order<ChatRequest>
+  readonly candidate: Candidate
+  readonly opened: OpenedStream
+  /** Who is asked to go on, in this order. */
+  readonly successors: Array<Candidate>
+  readonly open: (candidate: Candidate, request: ChatRequest) => Effect.Effect<OpenedStream, Failure, Scope.Scope>
+  /** Told of every call that broke off and was followed by another. */
+  readonly broke: (candidate: Candidate, error: ProviderError) => Effect.Effect<void>
+  /** Holds more of the key's budget for the order, or answers false. */
+  readonly hold: (amountNano: NanoUsd) => Effect.Effect<boolean>
+  readonly markup: number
+}
+
+type ContinuedPull = Pull.Pull<NonEmptyReadonlyArray<ChatEvent>, ProviderError, void, Scope.Scope>
+
+/** The rest of the stream, after its head, whoever produces it. Fails with the last provider's error when nobody goes on. */
+export const continuing = ({
+  broke,
+  candidate,
+  hold,
+  markup,
+  open,
+  opened,
+  order,
+  successors
+}: Continuing): ContinuedPull => {
+  const sent = new Sent()
+  sent.add(opened.head)
+  let current = { candidate, promptTokens: order.promptTokens, pull: opened.pull, close: opened.close }
+
+  /** What the call that broke off is charged, should another go on. */
+  const chargeSoFar = (): Charge => ({
+    candidate: current.candidate,
+    usage: { promptTokens: current.promptTokens, completionTokens: sent.producedTokens, cachedTokens: 0 }
+  })
+
+  const goOn = Effect.fnUntraced(function* (error: ProviderError) {
+    const text = sent.text
+    if (text === null || error.reason._tag === "Rejected") return yield* error
+    const at = markBroken(order, error)
+    order.facts.trace?.endCall(at, order.attempts[at])
+    const charged = chargeSoFar()
+    const producedTokens = countText(text)
+    const promptTokens = order.promptTokens + producedTokens
+    while (true) {
+      const next = successors.shift()
+      if (next === undefined) return yield* error
+      const joint = new ContinuationSeam(text)
+      const request = requestFrom(order, next, joint.text, producedTokens)
+      if (request === null || !(yield* hold(promptCost(next, promptTokens, markup)))) return yield* error
+      const result = yield* Effect.result(open(next, request))
+      if (result._tag === "Failure") continue
+      yield* current.close
+      charge(order, charged, at)
+      yield* broke(charged.candidate, error)
+      order.continuation = { candidate: next, promptTokens, producedTokens }
+      const { close, head, pull } = result.success
+      current = { candidate: next, promptTokens, pull: joined(pull, joint), close }
+      sent.nextCall()
+      const events = joinedEvents(head, joint)
+      if (isReadonlyArrayNonEmpty(events)) return events
+      return yield* current.pull
+    }
+  })
+
+  const note = (events: NonEmptyReadonlyArray<ChatEvent>) => {
+    sent.add(events)
+    return events
+  }
+  const pull: ContinuedPull = Effect.suspend(() =>
+    Effect.catch(Effect.map(current.pull, note), (failure) =>
+      failure instanceof ProviderError ? Effect.map(goOn(failure), note) : Effect.fail(failure)
+    )
+  )
+  return pull
+}
+
+const joined = (pull: EventPull, joint: ContinuationSeam): EventPull =>
+  Effect.flatMap(pull, (events) => {
+    const kept = joinedEvents(events, joint)
+    return isReadonlyArrayNonEmpty(kept) ? Effect.succeed(kept) : joined(pull, joint)
+  })
+
+const joinedEvents = (events: ReadonlyArray<ChatEvent>, joint: ContinuationSeam): Array<ChatEvent> =>
+  events.flatMap((event): ReadonlyArray<ChatEvent> => {
+    if (event._tag === "End") {
+      const held = joint.flush()
+      const late: ChatEvent = {
+        _tag: "Choices",
+        choices: [{ index: 0, delta: { content: held }, finish_reason: null }]
+      }
+      return held === "" ? [event] : [late, event]
+    }
+    const choices = event.choices.flatMap((choice) => joinedChoice(choice, joint))
+    return choices.length === 0 ? [] : [{ _tag: "Choices", choices }]
+  })
+
+const joinedChoice = (choice: ChoiceDelta, joint: ContinuationSeam): ReadonlyArray<ChoiceDelta> => {
+  const { content, role: _role, ...delta } = choice.delta
+  const isLast = choice.finish_reason !== null || (delta.tool_calls?.length ?? 0) > 0
+  const text = (typeof content === "string" ? joint.take(content) : "") + (isLast ? joint.flush() : "")
+  if (text === "" && choice.finish_reason === null && Object.values(delta).every((member) => !member)) return []
+  return [{ ...choice, delta: text === "" ? delta : { ...delta, content: text } }]
+}
+
+/** The request for the rest of the answer; null where nothing of it is left to produce. */
+const requestFrom = (
+  order: Order<ChatRequest>,
+  candidate: Candidate,
+  text: string,
+  producedTokens: number
+): ChatRequest | null => {
+  const { request } = order
+  const limits = [outputLimit(request), order.affordableTokens].map((limit) => limit ?? Number.POSITIVE_INFINITY)
+  const left = Math.min(...limits) - producedTokens
+  if (left < 1) return null
+  const bound = Number.isFinite(left) ? left : null
+  return boundedTo({ ...request, messages: withPrefix(request.messages, text) }, candidate, bound)
+}
+
+/** The conversation with the answer's beginning as its last message; one that the client began itself is lengthened. */
+const withPrefix = (messages: ChatRequest["messages"], text: string): ChatRequest["messages"] => {
+  const last = messages.at(-1)
+  return last?.role === "assistant" && typeof last.content === "string" && !last.tool_calls
+    ? [...messages.slice(0, -1), { ...last, content: last.content + text }]
+    : [...messages, { role: "assistant", content: text }]
+}

@@ -1,0 +1,165 @@
+/**
+ * How provider failures are judged: whether to ask the same provider again, whether the request itself is at fault, what the receipt
+ * says of an attempt, and what the client hears when nobody is left. Pure.
+ */
+import { type Cause } from "effect"
+import { type Candidate } from "../../domain/Catalog.ts"
+import {
+  ContextLengthExceeded,
+  gatewayError,
+  type GatewayError,
+  InvalidRequest,
+  ProviderLacksModel,
+  ProviderRateLimited,
+  ProvidersFailed,
+  ProvidersTimedOut,
+  ProviderUnavailable
+} from "../../domain/Errors.ts"
+import { type Attempt } from "../../domain/Generation.ts"
+import { ProviderError } from "../../providers/Provider.ts"
+import { CircuitClosedToCalls } from "../health/Circuits.ts"
+import { type Order } from "../request/Order.ts"
+
+/** Why a call did not answer. */
+export type Failure = ProviderError | CircuitClosedToCalls
+
+/** How long a client is made to wait for a provider that asked for patience, when there is no other, unless it said how long it waits. */
+const LONGEST_PAUSE_MS = 10_000
+
+/** How much longer the client may be made to wait, in milliseconds. */
+export const longestPause = ({ patience, startedAtMs }: Order<unknown>, nowMs: number): number => {
+  if (patience === null) return LONGEST_PAUSE_MS
+  const leftMs = startedAtMs + patience.ms - nowMs
+  return patience.isStated ? leftMs : Math.min(LONGEST_PAUSE_MS, leftMs)
+}
+
+/** Whether and how long to wait before asking the same provider again, less than `longestMs`; null: it would not help. */
+export const retryPause = (failure: Failure, tries: number, longestMs: number): number | null => {
+  const pauseMs = wantedPause(failure, tries)
+  return pauseMs !== null && pauseMs <= longestMs ? pauseMs : null
+}
+
+const wantedPause = (failure: Failure, tries: number): number | null => {
+  if (failure instanceof CircuitClosedToCalls) return null
+  switch (failure.reason._tag) {
+    case "Throttled":
+    case "ServerFault":
+      return failure.reason.retryAfterMs ?? 250 * 2 ** tries
+    case "Unreachable":
+    case "Malformed":
+    case "Cut":
+      return 250 * 2 ** tries
+    case "TimedOut":
+    case "TooLarge":
+    case "CredentialsRefused":
+    case "Rejected":
+    case "Unsupported":
+      return null
+  }
+}
+
+/** The failure as the client's own fault, if it is one. */
+export const requestFault = (failure: Failure, order: Order<unknown>): GatewayError | null => {
+  if (failure instanceof CircuitClosedToCalls || !failure.isRequestsFault) return null
+  if (failure.reason._tag !== "Rejected") return null
+  const { code, contextLength, message, param } = failure.reason
+  return gatewayError(
+    contextLength
+      ? new ContextLengthExceeded({
+          model: order.model,
+          promptTokens: order.promptTokens,
+          contextLength: 0,
+          param: order.facts.operation === "embeddings" ? "input" : "messages"
+        })
+      : new InvalidRequest({ message, param, code, provider: failure.provider })
+  )
+}
+
+const HTTP_NOT_FOUND = 404
+
+/** What the client hears when no candidate is left. A cause that all attempts share is told as such. */
+export const exhausted = ({ attempts, model }: Order<unknown>, sole: boolean, last: Failure | null): GatewayError => {
+  const retryAfterMs = last?.retryAfterMs ?? null
+  if (last instanceof ProviderError && last.reason._tag === "Unsupported") {
+    return gatewayError(
+      new InvalidRequest({
+        message: last.reason.message,
+        param: last.reason.param,
+        code: "unsupported_parameter",
+        provider: last.provider
+      })
+    )
+  }
+  const called = attempts.filter((attempt) => attempt.status !== "skipped")
+  if (called.length > 0 && called.every((attempt) => attempt.status === "timeout"))
+    return gatewayError(new ProvidersTimedOut({ attempts }))
+  const isShared = (errorType: string, httpStatus?: number) =>
+    called.length > 0 &&
+    called.every((one) => one.errorType === errorType && (httpStatus === undefined || one.httpStatus === httpStatus))
+  if (last instanceof ProviderError && isShared("rate_limited"))
+    return gatewayError(new ProviderRateLimited({ provider: last.provider, attempts, retryAfterMs }))
+  if (isShared("rejected", HTTP_NOT_FOUND)) return gatewayError(new ProviderLacksModel({ model, attempts }))
+  if (isShared("credentials_refused")) return gatewayError(new ProvidersFailed({ attempts, retryAfterMs: null }))
+  if (sole || called.length === 0) return gatewayError(new ProviderUnavailable({ attempts, retryAfterMs }))
+  return gatewayError(new ProvidersFailed({ attempts, retryAfterMs }))
+}
+
+/** What a client is told of a stream that broke. */
+export const streamError = (order: Order, error: ProviderError | GatewayError): GatewayError =>
+  error._tag === "GatewayError"
+    ? error
+    : gatewayError(
+        error.reason._tag === "TimedOut"
+          ? new ProvidersTimedOut({ attempts: order.attempts })
+          : new ProvidersFailed({ attempts: order.attempts, retryAfterMs: null })
+      )
+
+/** What a call failed with: its error, or the defect that struck; undefined when it was interrupted. */
+export const faultOf = (cause: Cause.Cause<unknown>): unknown => {
+  const reason = cause.reasons.find((reason) => reason._tag !== "Interrupt")
+  return reason?._tag === "Die" ? reason.defect : reason?.error
+}
+
+export const attemptOf = ({ offer, provider }: Candidate, latencyMs: number, ok: boolean, error: unknown): Attempt => {
+  const base = { provider: provider.slug, model: offer.id, latencyMs }
+  if (ok) return { ...base, status: "ok", errorType: null, httpStatus: 200 }
+  if (error instanceof CircuitClosedToCalls)
+    return { ...base, status: "skipped", errorType: "circuit_open", httpStatus: null }
+  if (error === undefined) return { ...base, status: "cancelled", errorType: null, httpStatus: null }
+  if (!(error instanceof ProviderError))
+    return { ...base, status: "error", errorType: "internal_error", httpStatus: null }
+  return {
+    ...base,
+    status: error.reason._tag === "TimedOut" ? "timeout" : "error",
+    errorType: errorTypes[error.reason._tag],
+    httpStatus: error.httpStatus
+  }
+}
+
+/** The attempt that looked good until its stream broke says so from now on. Answers its place; -1: none looks good. */
+export const markBroken = ({ attempts }: Order<unknown>, { reason }: ProviderError): number => {
+  const at = attempts.findLastIndex(({ status }) => status === "ok")
+  const attempt = attempts[at]
+  if (attempt === undefined) return at
+  const isTimeout = reason._tag === "TimedOut"
+  attempts[at] = {
+    ...attempt,
+    status: isTimeout ? "timeout" : "error",
+    errorType: isTimeout ? "timeout" : "stream_cut"
+  }
+  return at
+}
+
+/** How attempts name what went wrong. */
+const errorTypes = {
+  Unreachable: "unreachable",
+  TimedOut: "timeout",
+  Throttled: "rate_limited",
+  ServerFault: "server_error",
+  CredentialsRefused: "credentials_refused",
+  Rejected: "rejected",
+  Malformed: "malformed",
+  TooLarge: "too_large",
+  Cut: "stream_cut",
+  Unsupported: "unsupported"
+} as const satisfies Record<ProviderError["reason"]["_tag"], string>

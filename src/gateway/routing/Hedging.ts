@@ -1,0 +1,87 @@
+/**
+ * A second call beside one whose first token is late: whoever has a token first is the answer, the other call is aborted. What the other
+ * provider charges for its prompt is charged to the order, and both calls are on the receipt. A failure of one is no failure as long
+ * as the other is under way. Who interrupts both says what that costs.
+ */
+import { Duration, Effect, Exit, Fiber, Option } from "effect"
+import { type Candidate } from "../../domain/Catalog.ts"
+import { ProviderError } from "../../providers/Provider.ts"
+import { type Attempted } from "./Attempt.ts"
+import { charge, promptOf } from "../billing/ExtraCharges.ts"
+import { type Failure, faultOf } from "./FailurePolicy.ts"
+import { type Order } from "../request/Order.ts"
+
+/** How the receipt names a call that another one was faster than. */
+const HEDGE_LOST = "hedge_lost"
+
+interface Call<A, R> {
+  readonly candidate: Candidate
+  readonly run: Effect.Effect<Attempted<A>, Failure, R>
+}
+
+export interface Hedge<A, R> {
+  readonly order: Order<unknown>
+  readonly afterMs: number
+  readonly first: Call<A, R>
+  readonly second: Call<A, R>
+  /** Holds what the second prompt costs; false: the second call is not made. */
+  readonly hold: Effect.Effect<boolean>
+  /** Told when the second call begins. */
+  readonly onSecond: () => void
+  /** Told of a call that was aborted before it had a token, and how long it had been waited for. */
+  readonly onLost: (candidate: Candidate, waitedMs: number) => void
+  /** Aborts an answer that came at the same moment as the other. */
+  readonly discard: (answer: A) => Effect.Effect<void>
+}
+
+type Running<A> = Fiber.Fiber<Attempted<A>, Failure>
+
+/** Fails when both calls do: with the request's own fault if one of them found it, else as the second call does. */
+export const hedged = Effect.fnUntraced(function* <A, R>(hedge: Hedge<A, R>) {
+  const { first, second } = hedge
+  const one = yield* Effect.forkChild(first.run, { startImmediately: true })
+  const early = yield* Effect.timeoutOption(Fiber.await(one), Duration.millis(hedge.afterMs)).pipe(
+    Effect.onInterrupt(() => Fiber.interrupt(one))
+  )
+  if (Option.isSome(early)) return yield* early.value
+  const mayCall = yield* Effect.onInterrupt(hedge.hold, () => Fiber.interrupt(one))
+  if (!mayCall) return yield* Effect.onInterrupt(Fiber.join(one), () => Fiber.interrupt(one))
+  hedge.onSecond()
+  const other = yield* Effect.forkChild(second.run, { startImmediately: true })
+
+  return yield* Effect.race(Fiber.join(one), Fiber.join(other)).pipe(
+    Effect.tap(({ candidate }) =>
+      candidate === first.candidate ? lose(hedge, other, second.candidate) : lose(hedge, one, first.candidate)
+    ),
+    Effect.tapCause(() => Effect.andThen(Fiber.interrupt(one), Fiber.interrupt(other))),
+    Effect.catch(() => Effect.flatMap(Effect.all([Fiber.await(one), Fiber.await(other)]), ([a, b]) => worse(a, b))),
+    Effect.onInterrupt(() => Effect.andThen(Fiber.interrupt(one), Fiber.interrupt(other)))
+  )
+})
+
+/** Aborts the call that was slower. One that failed by itself is on the receipt as what it is, and costs nothing. */
+const lose = Effect.fnUntraced(function* <A, R>(hedge: Hedge<A, R>, slower: Running<A>, candidate: Candidate) {
+  const { order } = hedge
+  yield* Fiber.interrupt(slower)
+  const exit = yield* Fiber.await(slower)
+  if (Exit.isFailure(exit) && faultOf(exit.cause) !== undefined) return
+  const at = order.attempts.findLastIndex(
+    ({ model, provider }) => provider === candidate.provider.slug && model === candidate.offer.id
+  )
+  const attempt = order.attempts[at]
+  if (attempt === undefined) return
+  if (Exit.isSuccess(exit)) yield* hedge.discard(exit.value.answer)
+  else hedge.onLost(candidate, attempt.latencyMs)
+  order.attempts[at] = { ...attempt, status: "cancelled", errorType: HEDGE_LOST, httpStatus: null }
+  charge(order, promptOf(order, candidate), at)
+})
+
+const worse = <A>(
+  a: Exit.Exit<Attempted<A>, Failure>,
+  b: Exit.Exit<Attempted<A>, Failure>
+): Exit.Exit<Attempted<A>, Failure> => (isRequestsFault(a) ? a : b)
+
+const isRequestsFault = (exit: Exit.Exit<unknown, Failure>): boolean => {
+  const fault = Exit.isFailure(exit) ? faultOf(exit.cause) : undefined
+  return fault instanceof ProviderError && fault.isRequestsFault
+}

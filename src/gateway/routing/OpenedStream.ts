@@ -1,0 +1,93 @@
+/**
+ * Opens a provider's stream and reads on until its first token, so that an error before it can still become a fallback. The call lives
+ * in a scope of its own under the request's: a failed attempt is aborted at once, a good one lives as long as the request or
+ * until it is closed.
+ */
+import { type NonEmptyReadonlyArray } from "effect/Array"
+import { Channel, Duration, Effect, Exit, Pull, Scope, Stream } from "effect"
+import { type Candidate } from "../../domain/Catalog.ts"
+import { carriesToken, type ChatEvent, type ChatRequest } from "../../domain/Chat.ts"
+import { Malformed, type Provider, ProviderError, TimedOut } from "../../providers/Provider.ts"
+
+export type EventPull = Pull.Pull<NonEmptyReadonlyArray<ChatEvent>, ProviderError>
+
+export interface OpenedStream {
+  /** Up to the first token. */
+  readonly head: NonEmptyReadonlyArray<ChatEvent>
+  /** What follows; fails when the provider breaks off, or is silent for too long. */
+  readonly pull: EventPull
+  /** Aborts the call. */
+  readonly close: Effect.Effect<void>
+}
+
+/** All of a stream: its head, and what follows. */
+export const eventsOf = <E>(
+  head: NonEmptyReadonlyArray<ChatEvent>,
+  rest: Pull.Pull<NonEmptyReadonlyArray<ChatEvent>, E>
+): Stream.Stream<ChatEvent, Pull.ExcludeDone<E>> =>
+  Stream.fromPull(
+    Effect.sync(() => {
+      let isBegun = false
+      return Effect.suspend(() => {
+        if (isBegun) return rest
+        isBegun = true
+        return Effect.succeed(head)
+      })
+    })
+  )
+
+export const openStream = Effect.fnUntraced(function* (
+  provider: Provider,
+  candidate: Candidate,
+  request: ChatRequest
+): Effect.fn.Return<OpenedStream, ProviderError, Scope.Scope> {
+  const { timeouts } = candidate.provider
+  const scope = yield* Scope.fork(yield* Effect.scope)
+  const first = Effect.gen(function* () {
+    const events = yield* Scope.provide(provider.chatStream({ request, offer: candidate.offer }), scope)
+    // Without `Stream.toPull`, which hands each pull all services of the program anew.
+    const pull = yield* Channel.toPullScoped(Stream.toChannel(events), scope)
+    const read: Effect.Effect<NonEmptyReadonlyArray<ChatEvent>, ProviderError> = Pull.catchDone(pull, () =>
+      Effect.fail(
+        new ProviderError({ provider: provider.config.slug, reason: new Malformed({ detail: "empty stream" }) })
+      )
+    )
+    let head = yield* read
+    while (!head.some(carriesToken)) head = [...head, ...(yield* read)]
+    return { head, pull }
+  })
+  const { head, pull } = yield* within(first, timeouts.firstTokenMs, provider, "first_token").pipe(
+    Effect.onExit((exit) => (exit._tag === "Failure" ? Scope.close(scope, exit) : Effect.void))
+  )
+  const rest =
+    provider.keepsLimits === true
+      ? pull
+      : Effect.timeoutOrElse(pull, {
+          duration: Duration.millis(timeouts.idleMs),
+          orElse: () => Effect.fail(timedOut(provider, "idle"))
+        })
+  return { head, pull: rest, close: Scope.close(scope, Exit.void) }
+})
+
+/** A chat call, ended as timed out after `limitMs` where the provider does not end it itself. */
+export const within = <A, R>(
+  call: Effect.Effect<A, ProviderError, R>,
+  limitMs: number,
+  provider: Provider,
+  phase: TimedOut["phase"]
+): Effect.Effect<A, ProviderError, R> => (provider.keepsLimits === true ? call : ended(call, limitMs, provider, phase))
+
+/** The call, ended as timed out after `limitMs`. */
+export const ended = <A, R>(
+  call: Effect.Effect<A, ProviderError, R>,
+  limitMs: number,
+  provider: Provider,
+  phase: TimedOut["phase"]
+): Effect.Effect<A, ProviderError, R> =>
+  Effect.timeoutOrElse(call, {
+    duration: Duration.millis(limitMs),
+    orElse: () => Effect.fail(timedOut(provider, phase))
+  })
+
+const timedOut = (provider: Provider, phase: TimedOut["phase"]) =>
+  new ProviderError({ provider: provider.config.slug, reason: new TimedOut({ phase }) })

@@ -1,0 +1,96 @@
+/**
+ * Access tokens: JWTs that name a user and a session, for some minutes. A token proves only that it was given out; whether its session
+ * still lives is asked elsewhere, each time.
+ */
+import { Clock, Context, Effect, Layer, Option, Redacted } from "effect"
+import type { JWK } from "jose"
+import { type GatewayError } from "../../domain/Errors.ts"
+import { isId } from "../../domain/Ids.ts"
+import { jose, SigningKeys } from "./SigningKeys.ts"
+
+export interface AccessTokensOptions {
+  /** Issuer and audience of the tokens. */
+  readonly issuer: string
+  readonly lifetimeSeconds: number
+}
+
+export interface AccessClaims {
+  readonly userId: string
+  readonly sessionId: string
+}
+
+/** So that nothing else that these keys may ever sign passes for an access token (RFC 9068). */
+const TYPE = "at+jwt"
+const ALGORITHM = "EdDSA"
+
+export class AccessTokens extends Context.Service<
+  AccessTokens,
+  {
+    readonly issue: (claims: AccessClaims) => Effect.Effect<Redacted.Redacted, GatewayError>
+    /** What a token says, if it is one of ours and not over; none otherwise, whatever is wrong with it. */
+    readonly verify: (token: string) => Effect.Effect<Option.Option<AccessClaims>, GatewayError>
+    /** The public keys, for others who verify. */
+    readonly keySet: Effect.Effect<{ readonly keys: ReadonlyArray<JWK> }, GatewayError>
+    readonly lifetimeSeconds: number
+  }
+>()("tollgate/gateway/AccessTokens") {
+  static readonly layer = ({ issuer, lifetimeSeconds }: AccessTokensOptions) =>
+    Layer.effect(
+      AccessTokens,
+      Effect.gen(function* () {
+        const keys = yield* SigningKeys
+
+        const issue = Effect.fn("AccessTokens.issue")(function* ({ sessionId, userId }: AccessClaims) {
+          const { SignJWT } = yield* jose
+          const { kid, privateKey } = yield* keys.current
+          const nowSeconds = Math.floor((yield* Clock.currentTimeMillis) / 1000)
+          const token = yield* Effect.promise(() =>
+            new SignJWT({ sid: sessionId })
+              .setProtectedHeader({ alg: ALGORITHM, typ: TYPE, kid })
+              .setIssuer(issuer)
+              .setAudience(issuer)
+              .setSubject(userId)
+              .setIssuedAt(nowSeconds)
+              .setExpirationTime(nowSeconds + lifetimeSeconds)
+              .sign(privateKey)
+          )
+          return Redacted.make(token)
+        })
+
+        const verify = Effect.fn("AccessTokens.verify")(function* (token: string) {
+          const { decodeProtectedHeader, jwtVerify } = yield* jose
+          const header = yield* Effect.option(Effect.try({ try: () => decodeProtectedHeader(token), catch: String }))
+          if (Option.isNone(header)) return Option.none()
+          const key = (yield* keys.published).find(({ kid }) => kid === header.value.kid)
+          if (key === undefined) return Option.none()
+          const nowMs = yield* Clock.currentTimeMillis
+          const verified = yield* Effect.option(
+            Effect.tryPromise({
+              try: () =>
+                jwtVerify(token, key.publicKey, {
+                  issuer,
+                  audience: issuer,
+                  algorithms: [ALGORITHM],
+                  typ: TYPE,
+                  currentDate: new Date(nowMs),
+                  requiredClaims: ["exp", "sub", "sid"]
+                }),
+              catch: String
+            })
+          )
+          if (Option.isNone(verified)) return Option.none()
+          const { sid, sub } = verified.value.payload
+          return typeof sid === "string" && typeof sub === "string" && isId("ses", sid) && isId("usr", sub)
+            ? Option.some({ userId: sub, sessionId: sid })
+            : Option.none()
+        })
+
+        return {
+          issue,
+          verify,
+          keySet: Effect.map(keys.published, (published) => ({ keys: published.map(({ publicJwk }) => publicJwk) })),
+          lifetimeSeconds
+        }
+      })
+    )
+}

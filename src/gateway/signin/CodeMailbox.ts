@@ -1,0 +1,14 @@
+/** The development mailbox as the edge may read it; `null` where there is none, which is always so in production. */
+import { Context, type Effect, Layer } from "effect"
+import { type Letter } from "../../identity/CodeMessage.ts"
+import { Delivery } from "../../identity/Delivery.ts"
+
+export class CodeMailbox extends Context.Service<
+  CodeMailbox,
+  { readonly read: Effect.Effect<ReadonlyArray<Letter>> | null }
+>()("tollgate/gateway/CodeMailbox") {
+  static readonly layer = Layer.effect(
+    CodeMailbox,
+    Delivery.useSync(({ mailbox }) => ({ read: mailbox }))
+  )
+}

@@ -1,0 +1,188 @@
+/**
+ * Signing in by an identity provider. A flow belongs to one provider and one browser, ends at the first return, whatever comes of it, and
+ * lasts ten minutes; its state, nonce and PKCE verifier never leave together. Afterwards a browser is sent to one of the places
+ * that the settings name, and to no other.
+ */
+import { Clock, Context, Effect, Layer, Option, type Result } from "effect"
+import { randomBytes } from "node:crypto"
+import {
+  DependencyUnavailable,
+  gatewayError,
+  type GatewayError,
+  OAuthRefused,
+  WayUnknown
+} from "../../domain/Errors.ts"
+import { IdentityProviders } from "../../identity/IdentityProviders.ts"
+import { type SettingsShape } from "../../Settings.ts"
+import { Challenges, type OAuthFlow } from "../../store/people/Challenges.ts"
+import { Arrivals } from "./AccountLinking.ts"
+import { destinationOf } from "./Destination.ts"
+import { refusedCredential } from "../telemetry/Audit.ts"
+import { sameHash } from "../keys/KeySecret.ts"
+import { orUnavailable } from "../StoreUnavailable.ts"
+import { Pepper } from "./HmacKey.ts"
+import { SessionTokens, type TokenPair } from "./SessionTokens.ts"
+import { SignInLimits } from "./SignInLimits.ts"
+
+export interface FlowStarted {
+  readonly authorizationUrl: string
+  readonly state: string
+  /** To be kept by the browser that began, and shown at the return. */
+  readonly browserSecret: string
+  readonly expiresInSeconds: number
+}
+
+export interface FlowEnded {
+  /** Where the browser wants to go; `null`: it did not say. */
+  readonly redirectTo: string | null
+  /** A failure is here when the flow itself was good, and so is the place to go. */
+  readonly result: Result.Result<TokenPair, GatewayError>
+}
+
+const LIFETIME_SECONDS = 600
+const STARTS_PER_ADDRESS_MINUTE = 30
+
+const random = (): string => randomBytes(32).toString("base64url")
+
+export class OAuthSignIn extends Context.Service<
+  OAuthSignIn,
+  {
+    /** `returnUrl`: where the provider sends the browser back to, one for each provider. */
+    readonly start: (options: {
+      readonly provider: string
+      readonly redirectTo: string | null
+      readonly returnUrl: string
+      readonly address: string
+    }) => Effect.Effect<FlowStarted, GatewayError>
+    /**
+     * `returned`: `returnUrl` with what the provider put into the query. `browserSecrets`: all that the browser keeps. `refreshToken`: the
+     * session that the browser has; a provider that is new to an admin who has signed in before opens that account only beside it.
+     */
+    readonly finish: (options: {
+      readonly provider: string
+      readonly returned: URL
+      readonly browserSecrets: ReadonlyArray<string>
+      readonly refreshToken: string | null
+      readonly userAgent: string | null
+    }) => Effect.Effect<FlowEnded, GatewayError>
+  }
+>()("tollgate/gateway/OAuthSignIn") {
+  static readonly layer = ({ redirects }: SettingsShape["auth"]) =>
+    Layer.effect(
+      OAuthSignIn,
+      Effect.gen(function* () {
+        const providers = yield* IdentityProviders
+        const challenges = yield* Challenges
+        const arrivals = yield* Arrivals
+        const sessions = yield* SessionTokens
+        const rates = yield* SignInLimits
+        const pepper = yield* Pepper
+
+        const known = Effect.fnUntraced(function* (provider: string) {
+          if (!providers.names.includes(provider)) {
+            return yield* gatewayError(new WayUnknown({ param: "provider", sent: provider, known: providers.names }))
+          }
+        })
+
+        const start = Effect.fn("OAuthSignIn.start")(function* ({
+          address,
+          provider,
+          redirectTo,
+          returnUrl
+        }: {
+          readonly provider: string
+          readonly redirectTo: string | null
+          readonly returnUrl: string
+          readonly address: string
+        }) {
+          yield* known(provider)
+          if (redirectTo !== null && !redirects.includes(redirectTo)) {
+            return yield* gatewayError(new OAuthRefused({ fault: "redirect_not_allowed" }))
+          }
+          yield* rates.byAddress("oauth", address, STARTS_PER_ADDRESS_MINUTE)
+          const nowMs = yield* Clock.currentTimeMillis
+          const [state, nonce, verifier, browserSecret] = [random(), random(), random(), random()]
+          const authorizationUrl = yield* Effect.mapError(
+            providers.authorizationUrl(provider, returnUrl, { state, nonce, verifier }),
+            () => unavailable
+          )
+          yield* orUnavailable(
+            challenges.openFlow({
+              stateHash: yield* pepper.hash("state", state),
+              browserHash: yield* pepper.hash("browser", browserSecret),
+              provider,
+              nonce,
+              verifier,
+              redirectTo,
+              expiresAtMs: nowMs + LIFETIME_SECONDS * 1000
+            })
+          )
+          return { authorizationUrl, state, browserSecret, expiresInSeconds: LIFETIME_SECONDS } satisfies FlowStarted
+        })
+
+        /** The flow that a return belongs to. A state of another provider or another browser is no state. */
+        const take = Effect.fnUntraced(function* (
+          provider: string,
+          state: string,
+          browserSecrets: ReadonlyArray<string>
+        ) {
+          const nowMs = yield* Clock.currentTimeMillis
+          const flow = yield* orUnavailable(challenges.takeFlow(yield* pepper.hash("state", state), nowMs))
+          const hashes = yield* Effect.forEach(browserSecrets, (secret) => pepper.hash("browser", secret))
+          if (Option.isNone(flow) || flow.value.provider !== provider) return yield* invalidState
+          if (!hashes.some((hash) => sameHash(hash, flow.value.browserHash))) return yield* invalidState
+          return flow.value
+        })
+
+        const signIn = Effect.fnUntraced(function* (
+          { nonce, provider, verifier }: OAuthFlow,
+          returned: URL,
+          state: string,
+          refreshToken: string | null,
+          userAgent: string | null
+        ) {
+          if (returned.searchParams.has("error")) return yield* gatewayError(new OAuthRefused({ fault: "denied" }))
+          const { email: verified, subject } = yield* providers
+            .identify(provider, returned, { state, nonce, verifier })
+            .pipe(
+              Effect.tapError((error) => Effect.logWarning(`a sign-in was not completed: ${error.message}`)),
+              Effect.mapError((error) =>
+                error.kind === "unavailable" ? unavailable : gatewayError(new OAuthRefused({ fault: "not_proved" }))
+              )
+            )
+          // In the form that codes are sent to, or not at all: one that merely looks like somebody's leads to nobody.
+          const email = verified === null ? null : Option.getOrNull(destinationOf("email", verified))
+          const sessionOf = refreshToken === null ? null : Option.getOrNull(yield* sessions.holder(refreshToken))
+          const user = yield* arrivals.welcome({ provider, subject, email, phone: null, sessionOf })
+          return yield* sessions.begin({ user, signedInBy: provider, userAgent })
+        })
+
+        const finish = Effect.fn("OAuthSignIn.finish")(function* ({
+          browserSecrets,
+          provider,
+          refreshToken,
+          returned,
+          userAgent
+        }: {
+          readonly provider: string
+          readonly returned: URL
+          readonly browserSecrets: ReadonlyArray<string>
+          readonly refreshToken: string | null
+          readonly userAgent: string | null
+        }) {
+          yield* known(provider)
+          const state = returned.searchParams.get("state") ?? ""
+          const seen = refusedCredential("identity_provider")
+          const flow = yield* seen(take(provider, state, browserSecrets))
+          const result = yield* Effect.result(seen(signIn(flow, returned, state, refreshToken, userAgent)))
+          return { redirectTo: flow.redirectTo, result } satisfies FlowEnded
+        })
+
+        return OAuthSignIn.of({ start, finish })
+      })
+    )
+}
+
+const invalidState = Effect.fail(gatewayError(new OAuthRefused({ fault: "invalid_state" })))
+
+const unavailable = gatewayError(new DependencyUnavailable({ dependency: "identity_provider" }))

@@ -1,0 +1,197 @@
+/**
+ * What users do for themselves: keys within what an admin granted them, and what these have used. Who asks for more than is granted, or
+ * for another's key, changes nothing. Requests of one user at once are decided one after the other, so that together they never go too
+ * far, and the first that fits gets what it asked for.
+ */
+import { Context, Effect, Layer } from "effect"
+import { gatewayError, type GatewayError, GrantExceeded, KeyRevoked, NotFound } from "../../domain/Errors.ts"
+import { type Grants, type UserRecord } from "../../domain/User.ts"
+import { type KeyPatch } from "../../store/keys/KeyRepo.ts"
+import { type NanoUsd } from "../../domain/Money.ts"
+import { Accounts, type IssuedKey, type KeyView, type NewKey } from "../keys/ApiKeys.ts"
+import { areScopesWithin, corrections, isTierWithin, type KeyBook, remainingOf } from "./Grants.ts"
+import { audit } from "../telemetry/Audit.ts"
+import { Members } from "./UserAdmin.ts"
+import { SignInLimits } from "./SignInLimits.ts"
+import { type UsageFigures, type UsageQuery, UsageReports } from "../billing/UsageReports.ts"
+
+/** What a user asks for; what is absent or null is as much as may be. */
+export type WantedKey = Pick<NewKey, "name" | "allowedModels" | "privacy" | "expiresAtMs"> & {
+  readonly tier: NewKey["tier"] | null
+  readonly scopes: NewKey["scopes"] | null
+  readonly monthlyBudgetNano: NanoUsd | null
+}
+
+export interface Usage extends UsageFigures {
+  /** Names of the user's keys, by id. */
+  readonly names: ReadonlyMap<string, string>
+}
+
+export interface Allowed {
+  readonly grants: Grants
+  /** What a key may still get of the budget; `null`: there is no cap. */
+  readonly availableNano: number | null
+  /** Keys that are not revoked, and how many there may be. */
+  readonly keys: number
+  readonly mostKeys: number
+}
+
+/** Keys of one user that are not revoked. */
+const MOST_KEYS = 20
+const CREATIONS_PER_MINUTE = 10
+const PAGE = 1_000
+
+export class Portal extends Context.Service<
+  Portal,
+  {
+    readonly list: (
+      user: UserRecord,
+      page: { readonly limit: number; readonly cursor: string | null }
+    ) => Effect.Effect<{ readonly keys: ReadonlyArray<KeyView>; readonly nextCursor: string | null }, GatewayError>
+    readonly create: (user: UserRecord, wanted: WantedKey) => Effect.Effect<IssuedKey, GatewayError>
+    /** A budget of `null` is as much as may be. */
+    readonly change: (user: UserRecord, keyId: string, patch: KeyPatch) => Effect.Effect<KeyView, GatewayError>
+    readonly rotate: (user: UserRecord, keyId: string, graceSeconds: number) => Effect.Effect<IssuedKey, GatewayError>
+    readonly revoke: (user: UserRecord, keyId: string) => Effect.Effect<KeyView, GatewayError>
+    readonly grants: (user: UserRecord) => Effect.Effect<Allowed, GatewayError>
+    /** By day, model and key. */
+    readonly usage: (user: UserRecord, span: Pick<UsageQuery, "fromMs" | "toMs">) => Effect.Effect<Usage, GatewayError>
+    /** Takes back from a user's keys what is no longer granted. */
+    readonly conform: (userId: string) => Effect.Effect<void, GatewayError>
+  }
+>()("tollgate/gateway/Portal") {
+  static readonly layer = Layer.effect(
+    Portal,
+    Effect.gen(function* () {
+      const accounts = yield* Accounts
+      const members = yield* Members
+      const reports = yield* UsageReports
+      const rates = yield* SignInLimits
+
+      const allKeys = Effect.fnUntraced(function* (ownerId: string) {
+        const keys: Array<KeyView> = []
+        let cursor: string | null = null
+        do {
+          const page: { readonly keys: ReadonlyArray<KeyView>; readonly nextCursor: string | null } =
+            yield* accounts.list({ limit: PAGE, cursor, ownerId })
+          keys.push(...page.keys)
+          cursor = page.nextCursor
+        } while (cursor !== null)
+        return keys.map(({ balance, key }): KeyBook => ({ key, usedNano: balance.spentNano + balance.reservedNano }))
+      })
+
+      /** Everything about the user as it is now, not as it was when the token was looked up. */
+      const situation = Effect.fnUntraced(function* ({ id }: UserRecord) {
+        const { user } = yield* members.get(id)
+        return { grants: user.grants, books: yield* allKeys(id) }
+      })
+
+      const own = Effect.fnUntraced(function* ({ id }: UserRecord, keyId: string) {
+        const view = yield* accounts.get(keyId)
+        return view.key.ownerId === id ? view : yield* gatewayError(new NotFound({ what: "key", id: keyId }))
+      })
+
+      /** The budget that a key gets of what the others leave: what is asked for, or all of it; never nothing. */
+      const budgetWithin = Effect.fnUntraced(function* (
+        grants: Grants,
+        others: ReadonlyArray<KeyBook>,
+        wantedNano: number | null
+      ) {
+        const remaining = remainingOf(grants, others)
+        if (remaining === null) return wantedNano
+        const budget = wantedNano ?? remaining
+        if (budget >= 1 && budget <= remaining) return budget
+        return yield* gatewayError(
+          new GrantExceeded({
+            param: "monthly_budget_usd",
+            availableNano: Math.max(0, remaining),
+            isNothingGranted: grants.monthlyBudgetNano === 0
+          })
+        )
+      })
+
+      const allow = Effect.fnUntraced(function* (grants: Grants, { scopes, tier }: Pick<KeyPatch, "scopes" | "tier">) {
+        if (tier !== undefined && !isTierWithin(tier, grants.tier)) {
+          return yield* gatewayError(new GrantExceeded({ param: "tier", availableNano: null }))
+        }
+        if (scopes !== undefined && !areScopesWithin(scopes, grants.scopes)) {
+          return yield* gatewayError(new GrantExceeded({ param: "scopes", availableNano: null }))
+        }
+      })
+
+      const create = Effect.fn("Portal.create")(function* (user: UserRecord, wanted: WantedKey) {
+        yield* rates.byUser("key", user.id, CREATIONS_PER_MINUTE)
+        const decide = Effect.gen(function* () {
+          const { books, grants } = yield* situation(user)
+          const tier = wanted.tier ?? grants.tier
+          const scopes = wanted.scopes ?? grants.scopes
+          yield* allow(grants, { tier, scopes })
+          if (liveOf(books) >= MOST_KEYS) {
+            return yield* gatewayError(new GrantExceeded({ param: "keys", availableNano: null }))
+          }
+          const monthlyBudgetNano = yield* budgetWithin(grants, books, wanted.monthlyBudgetNano)
+          if (monthlyBudgetNano === 0) {
+            return yield* gatewayError(new GrantExceeded({ param: "monthly_budget_usd", availableNano: 0 }))
+          }
+          return { ...wanted, tier, scopes, monthlyBudgetNano, ownerId: user.id }
+        })
+        return yield* accounts.issueWithin(user.id, decide)
+      })
+
+      const change = Effect.fn("Portal.change")(function* (user: UserRecord, keyId: string, patch: KeyPatch) {
+        const decide = Effect.gen(function* () {
+          const { key } = yield* own(user, keyId)
+          if (key.state === "revoked") return yield* gatewayError(new KeyRevoked())
+          const { books, grants } = yield* situation(user)
+          yield* allow(grants, patch)
+          const { monthlyBudgetNano: wanted } = patch
+          const isLowered = typeof wanted === "number" && wanted <= (key.monthlyBudgetNano ?? Infinity)
+          if (wanted === undefined || isLowered) return [[keyId, patch] as const]
+          const others = books.filter((book) => book.key.id !== keyId)
+          return [[keyId, { ...patch, monthlyBudgetNano: yield* budgetWithin(grants, others, wanted) }] as const]
+        })
+        yield* Effect.tapError(accounts.changeWithin(user.id, decide), ({ reason }) =>
+          audit({ action: "key.change", target: user.id, outcome: "refused", details: { cause: reason._tag } })
+        )
+        return yield* accounts.get(keyId)
+      })
+
+      const grants = Effect.fn("Portal.grants")(function* (user: UserRecord) {
+        const { books, grants } = yield* situation(user)
+        const remaining = remainingOf(grants, books)
+        const availableNano = remaining === null ? null : Math.max(0, remaining)
+        return { grants, availableNano, keys: liveOf(books), mostKeys: MOST_KEYS } satisfies Allowed
+      })
+
+      const usage = Effect.fn("Portal.usage")(function* (
+        { id }: UserRecord,
+        span: Pick<UsageQuery, "fromMs" | "toMs">
+      ) {
+        const figures = yield* reports.read({ ...span, keyId: null, ownerId: id, groupBy: ["day", "model", "key"] })
+        const books = yield* allKeys(id)
+        return { ...figures, names: new Map(books.map(({ key }) => [key.id, key.name])) } satisfies Usage as Usage
+      })
+
+      const conform = Effect.fn("Portal.conform")(function* (userId: string) {
+        const { user } = yield* members.get(userId)
+        const decide = Effect.map(situation(user), ({ books, grants }) =>
+          corrections(grants, books).map(({ keyId, ...patch }) => [keyId, patch] as const)
+        )
+        yield* accounts.changeWithin(userId, decide)
+      })
+
+      return Portal.of({
+        create,
+        change,
+        grants,
+        usage,
+        conform,
+        list: (user, page) => accounts.list({ ...page, ownerId: user.id }),
+        rotate: (user, keyId, graceSeconds) => Effect.andThen(own(user, keyId), accounts.rotate(keyId, graceSeconds)),
+        revoke: (user, keyId) => Effect.andThen(own(user, keyId), accounts.revoke(keyId))
+      })
+    })
+  )
+}
+
+const liveOf = (books: ReadonlyArray<KeyBook>): number => books.filter(({ key }) => key.state !== "revoked").length

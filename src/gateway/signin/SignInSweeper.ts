@@ -1,0 +1,23 @@
+/** Forgets what signing in left behind: codes and flows after a day, sessions a day after they ended. Any number of processes may run it. */
+import { Clock, Effect, Layer, Schedule } from "effect"
+import { Challenges } from "../../store/people/Challenges.ts"
+import { Sessions } from "../../store/people/Sessions.ts"
+
+const EVERY = "10 minutes"
+const KEPT_MS = 86_400_000
+
+export const SignInSweeper = {
+  layer: Layer.effectDiscard(
+    Effect.gen(function* () {
+      const challenges = yield* Challenges
+      const sessions = yield* Sessions
+      const sweep = Effect.gen(function* () {
+        const beforeMs = (yield* Clock.currentTimeMillis) - KEPT_MS
+        yield* challenges.forget(beforeMs)
+        yield* sessions.forget(beforeMs)
+      })
+      // The first sweep waits: a start has better things to do.
+      yield* Effect.forkScoped(Effect.repeat(Effect.delay(Effect.ignore(sweep), EVERY), Schedule.forever))
+    })
+  )
+}

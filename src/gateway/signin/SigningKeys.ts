@@ -1,0 +1,91 @@
+/**
+ * The keys that sign access tokens (EdDSA), a new one every 30 days. A key belongs to a span of time by its name in the vault, so that
+ * all processes agree on it without a word: whoever needs it first makes it. It is published a span before it signs, and for two
+ * hours after, which outlives every token; then it is forgotten.
+ */
+import { Cache, Clock, Context, Duration, Effect, Layer, Redacted, Schema } from "effect"
+import type { CryptoKey, JWK } from "jose"
+import { type GatewayError } from "../../domain/Errors.ts"
+import { Vault } from "../../store/secrets/SecretStore.ts"
+import { orUnavailable } from "../StoreUnavailable.ts"
+
+const SPAN_MS = Duration.toMillis("30 days")
+const OVERLAP_MS = Duration.toMillis("2 hours")
+
+/** The library, loaded when somebody first signs in. */
+export const jose = Effect.promise(() => import("jose"))
+
+export interface SigningKey {
+  readonly kid: string
+  readonly privateKey: CryptoKey
+  readonly publicKey: CryptoKey
+  /** The public part, as it is published. */
+  readonly publicJwk: JWK
+}
+
+const KeptJwk = Schema.fromJsonString(
+  Schema.Struct({ kty: Schema.Literal("OKP"), crv: Schema.Literal("Ed25519"), x: Schema.String, d: Schema.String })
+)
+
+export class SigningKeys extends Context.Service<
+  SigningKeys,
+  {
+    readonly current: Effect.Effect<SigningKey, GatewayError>
+    /** Those that tokens may be signed with now or soon. */
+    readonly published: Effect.Effect<ReadonlyArray<SigningKey>, GatewayError>
+  }
+>()("tollgate/gateway/SigningKeys") {
+  static readonly layer = Layer.effect(
+    SigningKeys,
+    Effect.gen(function* () {
+      const vault = yield* Vault
+
+      const make = Effect.gen(function* () {
+        const { exportJWK, generateKeyPair } = yield* jose
+        const { privateKey } = yield* Effect.promise(() =>
+          generateKeyPair("EdDSA", { crv: "Ed25519", extractable: true })
+        )
+        return JSON.stringify(yield* Effect.promise(() => exportJWK(privateKey)))
+      })
+
+      const read = Effect.fnUntraced(function* (kept: Redacted.Redacted) {
+        const { calculateJwkThumbprint, importJWK } = yield* jose
+        const { d, ...open } = yield* Effect.orDie(Schema.decodeUnknownEffect(KeptJwk)(Redacted.value(kept)))
+        const [kid, privateKey, publicKey] = yield* Effect.promise(() =>
+          Promise.all([calculateJwkThumbprint(open), importJWK({ ...open, d }, "EdDSA"), importJWK(open, "EdDSA")])
+        )
+        if (privateKey instanceof Uint8Array || publicKey instanceof Uint8Array) {
+          return yield* Effect.die(new Error("an Ed25519 key was read as a shared secret, which is impossible"))
+        }
+        const publicJwk: JWK = { ...open, kid, alg: "EdDSA", use: "sig" }
+        return { kid, privateKey, publicKey, publicJwk } satisfies SigningKey
+      })
+
+      const keys = yield* Cache.makeWith(
+        (span: number) => Effect.flatMap(orUnavailable(vault.keep(`signing-key-${span}`, make)), read),
+        { capacity: 4, timeToLive: (exit) => (exit._tag === "Success" ? Duration.infinity : Duration.zero) }
+      )
+
+      let forgotten = -1
+      const forgetBefore = Effect.fnUntraced(function* (span: number) {
+        if (forgotten === span) return
+        forgotten = span
+        yield* Effect.ignore(vault.forget(`signing-key-${span - 2}`))
+      })
+
+      return {
+        current: Effect.gen(function* () {
+          const span = Math.floor((yield* Clock.currentTimeMillis) / SPAN_MS)
+          yield* forgetBefore(span)
+          return yield* Cache.get(keys, span)
+        }),
+        published: Effect.gen(function* () {
+          const nowMs = yield* Clock.currentTimeMillis
+          const span = Math.floor(nowMs / SPAN_MS)
+          const spans = nowMs - span * SPAN_MS < OVERLAP_MS ? [span - 1, span, span + 1] : [span, span + 1]
+          return yield* Effect.forEach(spans, (one) => Cache.get(keys, one))
+        })
+      }
+    })
+  )
+}

@@ -1,0 +1,109 @@
+/**
+ * Users as an admin sees and changes them. What changes holds at once in this process, and within a second in every other. A suspended
+ * user has no session, and no key of his opens anything; nothing else of him changes, so that lifting it restores what was. Nobody
+ * changes his own role or status.
+ */
+import { Clock, Context, Effect, Layer, Option } from "effect"
+import { CurrentActor } from "../../domain/Actor.ts"
+import { gatewayError, type GatewayError, NotFound, OwnAccount, SignInInputInvalid } from "../../domain/Errors.ts"
+import { isId } from "../../domain/Ids.ts"
+import { type Grants, type Identity, type Role, type UserRecord } from "../../domain/User.ts"
+import { KeyRepo } from "../../store/keys/KeyRepo.ts"
+import { Sessions } from "../../store/people/Sessions.ts"
+import { type UserPage, type UserQuery, Users } from "../../store/people/Users.ts"
+import { Accounts } from "../keys/ApiKeys.ts"
+import { Arrivals } from "./AccountLinking.ts"
+import { audited } from "../telemetry/Audit.ts"
+import { destinationOf } from "./Destination.ts"
+import { orUnavailable } from "../StoreUnavailable.ts"
+import { SessionTokens } from "./SessionTokens.ts"
+
+export interface Member {
+  readonly user: UserRecord
+  readonly identities: ReadonlyArray<Identity>
+}
+
+/** An absent member stays as it is. */
+export interface MemberChange {
+  readonly role?: Role
+  readonly state?: UserRecord["state"]
+  readonly grants?: Partial<Grants>
+}
+
+export class Members extends Context.Service<
+  Members,
+  {
+    readonly get: (id: string) => Effect.Effect<Member, GatewayError>
+    readonly list: (options: UserQuery) => Effect.Effect<UserPage, GatewayError>
+    readonly change: (id: string, change: MemberChange) => Effect.Effect<Member, GatewayError>
+    /** Makes whoever has, or will prove to have, this address an admin. Makes the user when there is none; refuses what is no address. */
+    readonly grantAdmin: (email: string) => Effect.Effect<Member, GatewayError>
+  }
+>()("tollgate/gateway/Members") {
+  static readonly layer = Layer.effect(
+    Members,
+    Effect.gen(function* () {
+      const users = yield* Users
+      const sessions = yield* Sessions
+      const keys = yield* KeyRepo
+      const arrivals = yield* Arrivals
+      const accounts = yield* Accounts
+      const tokens = yield* SessionTokens
+
+      const memberOf = Effect.fnUntraced(function* (id: string, found: Option.Option<UserRecord>) {
+        if (Option.isNone(found)) return yield* gatewayError(new NotFound({ what: "user", id }))
+        return { user: found.value, identities: yield* users.identities(id) } satisfies Member
+      })
+
+      const find = (id: string) => (isId("usr", id) ? users.get(id) : Effect.succeed(Option.none<UserRecord>()))
+
+      const get = Effect.fn("Members.get")(function* (id: string) {
+        return yield* memberOf(id, yield* find(id))
+      }, orUnavailable)
+
+      const change = Effect.fn("Members.change")(function* (id: string, { grants, role, state }: MemberChange) {
+        const { user } = yield* get(id)
+        const isOther = (role ?? user.role) !== user.role || (state ?? user.state) !== user.state
+        if (isOther && (yield* CurrentActor).id === id) return yield* gatewayError(new OwnAccount())
+        const nowMs = yield* Clock.currentTimeMillis
+        // What has to stop stops first: should the rest fail, the user is at worst suspended without being shown as it.
+        if (state !== undefined) yield* keys.suspendOwner(id, state === "suspended")
+        const updated = yield* users.update(
+          id,
+          {
+            ...(role === undefined ? {} : { role }),
+            ...(state === undefined ? {} : { state }),
+            ...(grants === undefined ? {} : { grants })
+          },
+          nowMs
+        )
+        if (state === "suspended") yield* sessions.revokeAll(id, nowMs)
+        yield* Effect.andThen(accounts.forgetAll, tokens.forgetAll)
+        return yield* memberOf(id, updated)
+      }, orUnavailable)
+
+      const grantAdmin = Effect.fn("Members.grantAdmin")(function* (email: string) {
+        const address = destinationOf("email", email)
+        if (Option.isNone(address)) {
+          return yield* gatewayError(new SignInInputInvalid({ param: "email", fault: "malformed" }))
+        }
+        const { value } = address
+        const { id } = yield* arrivals.name({ provider: "email", subject: value, email: value, phone: null })
+        return yield* change(id, { role: "admin" })
+      })
+
+      const list = Effect.fn("Members.list")((options: UserQuery) => users.list(options), orUnavailable)
+
+      return Members.of({
+        get,
+        list,
+        change: (id, asked) => {
+          const { grants, ...rest } = asked
+          const details = { ...rest, ...(grants === undefined ? {} : { granted: grants }) }
+          return audited("user.change", id, change(id, asked), details)
+        },
+        grantAdmin: (email) => audited("user.admin", ({ user }) => user.id, grantAdmin(email))
+      })
+    })
+  )
+}

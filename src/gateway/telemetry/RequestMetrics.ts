@@ -1,0 +1,216 @@
+/**
+ * What the gateway counts of its requests, once each, at their end: statuses, rejections, cache, provider calls, tokens, times, money.
+ * Labels are few and of our own making: routes as they are declared, statuses, providers and models of the settings. Never a key, an id,
+ * or a text of the client's.
+ */
+import { Context, Effect, Layer, Metric, Schedule, type Scope } from "effect"
+import { type Attempt, type Generation } from "../../domain/Generation.ts"
+import { usdFromNano } from "../../domain/Money.ts"
+import { type Facts } from "../request/Order.ts"
+import { type Rejection, Traffic } from "./RequestCounters.ts"
+
+export interface EndedRequest {
+  readonly method: string
+  /** As it is declared, such as `/v1/keys/:key_id`; `unmatched`: there is no such route. */
+  readonly route: string
+  /** 499: the client left before there was one. */
+  readonly status: number
+  /** From its arrival to the last byte of its answer. */
+  readonly durationMs: number
+  readonly rejection: Rejection | null
+  readonly facts: Facts
+}
+
+/** Upper bounds of buckets, in seconds and in tokens. */
+const requestSeconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120]
+const operationSeconds = [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92]
+const firstTokenSeconds = [0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10]
+const tokenSeconds = [0.0025, 0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.5, 1]
+const tokens = [1, 4, 16, 64, 256, 1_024, 4_096, 16_384, 65_536, 262_144, 1_048_576]
+
+type Attributes = Readonly<Record<string, string>>
+type Made = { readonly description: string; readonly attributes: Attributes }
+
+export class Instruments extends Context.Service<
+  Instruments,
+  {
+    readonly began: () => void
+    readonly ended: (request: EndedRequest) => void
+    /** Registers what brings gauges up to date, until the scope closes. */
+    readonly beforeReading: (refresh: Effect.Effect<void>) => Effect.Effect<void, never, Scope.Scope>
+    /** Brings the gauges up to date. */
+    readonly refresh: Effect.Effect<void>
+    /** Whose `MetricRegistry` holds it all. */
+    readonly context: Context.Context<never>
+  }
+>()("tollgate/gateway/Instruments") {
+  /** Counts into the `MetricRegistry` of the context in which it is built. */
+  static readonly layer = Layer.effect(
+    Instruments,
+    Effect.gen(function* () {
+      const context = yield* Effect.context()
+      const traffic = yield* Traffic
+      /** One series for each combination of the labels' values, made when it is first needed; an empty value is no label. */
+      const family = <State>(
+        names: ReadonlyArray<string>,
+        unit: string,
+        description: string,
+        make: (made: Made) => Metric.Metric<number, State>
+      ) => {
+        const series = new Map<string, Metric.Metric<number, State>>()
+        return (value: number, ...values: ReadonlyArray<string>): void => {
+          const key = values.join("\n")
+          let one = series.get(key)
+          if (one === undefined) {
+            const labels = names
+              .map((name, at) => [name, values[at] ?? ""] as const)
+              .filter(([, value]) => value !== "")
+            one = make({ description, attributes: { ...Object.fromEntries(labels), unit } })
+            series.set(key, one)
+          }
+          one.updateUnsafe(value, context)
+        }
+      }
+      const counter = (id: string, names: ReadonlyArray<string>, unit: string, description: string) =>
+        family(names, unit, description, (made) => Metric.counter(id, { ...made, incremental: true }))
+      const histogram = (
+        id: string,
+        names: ReadonlyArray<string>,
+        unit: string,
+        description: string,
+        boundaries: ReadonlyArray<number>
+      ) => family(names, unit, description, (made) => Metric.histogram(id, { ...made, boundaries }))
+
+      const ofModel = ["gen_ai.operation.name", "gen_ai.provider.name", "gen_ai.response.model"]
+      const tokenUsage = histogram(
+        "gen_ai.client.token.usage",
+        [...ofModel, "gen_ai.token.type"],
+        "{token}",
+        "Tokens of a request that a provider answered",
+        tokens
+      )
+      const operationDuration = histogram(
+        "gen_ai.client.operation.duration",
+        [...ofModel, "error.type"],
+        "s",
+        "Time of a request that went to a provider",
+        operationSeconds
+      )
+      const firstToken = histogram(
+        "gen_ai.server.time_to_first_token",
+        ofModel,
+        "s",
+        "Time to the first token of a stream",
+        firstTokenSeconds
+      )
+      const perToken = histogram(
+        "gen_ai.server.time_per_output_token",
+        ofModel,
+        "s",
+        "Time for each token of a stream after its first",
+        tokenSeconds
+      )
+      const duration = histogram(
+        "http.server.request.duration",
+        ["http.request.method", "http.route", "http.response.status_code"],
+        "s",
+        "Time from a request's arrival to the last byte of its answer",
+        requestSeconds
+      )
+      const requests = counter(
+        "tollgate.requests",
+        ["http.request.method", "http.route", "http.response.status_code"],
+        "{request}",
+        "Requests by status"
+      )
+      const rejections = counter("tollgate.rejections", ["policy"], "{request}", "Requests that a policy refused")
+      const lookups = counter("tollgate.cache.lookups", ["result"], "{request}", "Chat requests by what the cache said")
+      const attempts = counter(
+        "tollgate.provider.attempts",
+        ["gen_ai.provider.name", "gen_ai.response.model", "status", "error.type"],
+        "{call}",
+        "Calls to providers by their outcome"
+      )
+      const fallbacks = counter(
+        "tollgate.fallbacks",
+        ["gen_ai.provider.name"],
+        "{request}",
+        "Requests that another provider than the first had to answer"
+      )
+      const cost = counter("tollgate.cost", ofModel.slice(1), "USD", "What generations were billed")
+      const saved = counter("tollgate.cache.saved", ofModel.slice(1), "USD", "What cache hits would have cost")
+      const overhead = histogram(
+        "tollgate.gateway.overhead",
+        [],
+        "s",
+        "Time of a whole answer that was not a provider's",
+        requestSeconds.map((seconds) => seconds / 10)
+      )
+      const active = Metric.gauge("tollgate.requests.active", {
+        description: "Requests under way",
+        attributes: { unit: "{request}" }
+      })
+
+      const generated = (operation: string, one: Generation): void => {
+        for (const { errorType, model, provider, status } of one.attempts) {
+          attempts(1, provider, model, status, errorType ?? "")
+        }
+        // Nobody was called: its names may be the client's own text.
+        if (one.provider === "") return
+        if (one.cost.billedNano > 0) cost(usdFromNano(one.cost.billedNano), one.provider, one.model)
+        if (one.cacheHit) return saved(usdFromNano(one.cost.cacheDiscountNano), one.provider, one.model)
+        if (one.fallbackUsed) fallbacks(1, one.provider)
+        const labels = [operation, one.provider, one.model] as const
+        const { completionTokens, promptTokens } = one.usage
+        operationDuration(one.latencyMs / 1000, ...labels, one.cancelled ? "cancelled" : (one.errorType ?? ""))
+        if (promptTokens > 0) tokenUsage(promptTokens, ...labels, "input")
+        if (completionTokens > 0) tokenUsage(completionTokens, ...labels, "output")
+        if (one.timeToFirstTokenMs === null) {
+          if (one.errorType !== null || one.cancelled) return
+          overhead(overheadMs(one) / 1000)
+          return traffic.overhead(overheadMs(one))
+        }
+        firstToken(one.timeToFirstTokenMs / 1000, ...labels)
+        if (completionTokens > 1) {
+          perToken((one.latencyMs - one.timeToFirstTokenMs) / 1000 / (completionTokens - 1), ...labels)
+        }
+      }
+
+      const refreshes = new Set<Effect.Effect<void>>()
+
+      return Instruments.of({
+        context,
+        beforeReading: (refresh) =>
+          Effect.asVoid(
+            Effect.acquireRelease(
+              Effect.sync(() => void refreshes.add(refresh)),
+              () => Effect.sync(() => void refreshes.delete(refresh))
+            )
+          ),
+        refresh: Effect.suspend(() => Effect.forEach(refreshes, (refresh) => refresh, { discard: true })),
+        began: () => active.modifyUnsafe(1, context),
+        ended: ({ durationMs, facts, method, rejection, route, status }) => {
+          active.modifyUnsafe(-1, context)
+          requests(1, method, route, String(status))
+          duration(durationMs / 1000, method, route, String(status))
+          if (rejection !== null) rejections(1, rejection)
+          if (facts.cache !== null) lookups(1, facts.cache)
+          if (facts.generation !== null) generated(facts.operation ?? "chat", facts.generation)
+        }
+      })
+    })
+  )
+
+  /** Gauges are read for whoever metrics are sent to. */
+  static readonly layerRefreshing = ({ metrics }: { readonly metrics: { readonly intervalMs: number } | null }) =>
+    metrics === null
+      ? Layer.empty
+      : Layer.effectDiscard(
+          Effect.flatMap(Instruments, ({ refresh }) =>
+            Effect.forkScoped(Effect.repeat(refresh, Schedule.spaced(metrics.intervalMs)))
+          )
+        )
+}
+
+const overheadMs = ({ attempts, latencyMs }: Generation): number =>
+  Math.max(0, latencyMs - attempts.reduce((sum: number, attempt: Attempt) => sum + attempt.latencyMs, 0))

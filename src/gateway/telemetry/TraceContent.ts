@@ -1,0 +1,128 @@
+/**
+ * Prompts and answers in traces, for those who ask for them by a setting: masked like a request that leaves, whatever the privacy mode says,
+ * and cut off at a bound before it is searched. Text that could not be searched in time is left out. By default there is none of this.
+ */
+import { Effect, Stream } from "effect"
+import { type ChatMessage, type ChatReply } from "../../domain/Chat.ts"
+import { allEntities } from "../../domain/Privacy.ts"
+import { Tracing } from "../../domain/Tracing.ts"
+import { type CompletionEvent } from "../request/Answer.ts"
+import { makeInTurns } from "../privacy/TimeBudget.ts"
+import { mask } from "../privacy/Masking.ts"
+import { makeScanner } from "../privacy/Scanner.ts"
+import { ReplyBuilder } from "../reply/ReplyAssembler.ts"
+import { type RequestTrace } from "./RequestTrace.ts"
+
+const LONGEST_CHARACTERS = 65_536
+/** No value that a cut goes through begins earlier before it, unless enough of it is left to be found. */
+const CUT_CHARACTERS = 512
+const wanted: ReadonlySet<string> = new Set(allEntities)
+
+/** What is recorded of one request. */
+export interface TraceContent {
+  /** `isClear`: the guard has searched it for everything, so it is not searched again. */
+  readonly prompt: (messages: ReadonlyArray<ChatMessage>, isClear: boolean) => Effect.Effect<void>
+  readonly reply: (reply: ChatReply) => Effect.Effect<void>
+  /** The events as they are; the answer is recorded when they end. */
+  readonly events: (events: Stream.Stream<CompletionEvent>) => Stream.Stream<CompletionEvent>
+}
+
+/** Null: nothing is recorded. The libraries of the search load when the first prompt is. */
+export const makeTraceContent: Effect.Effect<((trace: RequestTrace) => TraceContent) | null> = Effect.gen(function* () {
+  if (!(yield* Tracing).capturesContent) return null
+  const scanner = yield* Effect.cached(Effect.uninterruptible(makeScanner([])))
+
+  const inTurns = yield* makeInTurns
+
+  const record = Effect.fnUntraced(function* (
+    trace: RequestTrace,
+    attribute: string,
+    messages: ReadonlyArray<ChatMessage>,
+    isClear: boolean
+  ) {
+    const { isCut, said } = cutOff(messages)
+    const scan = yield* scanner
+    const hidden = isClear ? { said } : (yield* inTurns((budget) => mask({ said }, scan, wanted, budget)))?.value
+    if (hidden === undefined) return
+    const whole = isCut ? withoutCut(hidden.said) : hidden.said
+    trace.span.attribute(attribute, JSON.stringify(whole).slice(0, LONGEST_CHARACTERS))
+  })
+
+  return (trace: RequestTrace): TraceContent => {
+    const reply = ({ choices }: ChatReply) =>
+      record(
+        trace,
+        "gen_ai.output.messages",
+        choices.map(({ message }) => ({ role: "assistant" as const, content: message.content ?? "" })),
+        false
+      )
+    return {
+      prompt: (messages, isClear) => record(trace, "gen_ai.input.messages", messages, isClear),
+      reply,
+      events: (events) => {
+        const builder = new ReplyBuilder()
+        const end = Effect.suspend(() => {
+          const built = builder.build()
+          return built === null ? Effect.void : reply(built)
+        })
+        return events.pipe(
+          Stream.map((event) => {
+            if (event._tag === "Choices") builder.add(event)
+            else if (event._tag === "Usage") builder.add({ _tag: "End", usage: null, systemFingerprint: null })
+            return event
+          }),
+          Stream.concat(Stream.fromEffectDrain(end))
+        )
+      }
+    }
+  }
+})
+
+interface Part {
+  readonly type: string
+  readonly content?: string
+}
+type Said = ReadonlyArray<{ readonly role: string; readonly parts: ReadonlyArray<Part> }>
+
+/** What is recorded of messages: at most `LONGEST_CHARACTERS` of their texts. Parts that are no text (pictures, sounds) are named only. */
+const cutOff = (messages: ReadonlyArray<ChatMessage>): { readonly said: Said; readonly isCut: boolean } => {
+  const said: Array<Said[number]> = []
+  let left = LONGEST_CHARACTERS
+  const part = (type: string, text: unknown): Part => {
+    if (type !== "text" || typeof text !== "string") return { type }
+    const content = text.slice(0, left)
+    left -= text.length
+    return { type, content }
+  }
+  for (const { content, role } of messages) {
+    const given = typeof content === "string" ? [{ type: "text", text: content }] : (content ?? [])
+    const parts: Array<Part> = []
+    for (const { text, type } of given) {
+      parts.push(part(String(type).slice(0, LONGEST_TYPE), text))
+      left -= PART_CHARACTERS
+      if (left <= 0) break
+    }
+    said.push({ role, parts })
+    if (left <= 0) return { said, isCut: true }
+  }
+  return { said, isCut: false }
+}
+
+const LONGEST_TYPE = 64
+/** What a part takes at least. */
+const PART_CHARACTERS = 16
+
+/** Without the end of the last text, in which half a value may stand that nothing finds. */
+const withoutCut = (said: Said): Said =>
+  said.map((message, at) =>
+    at < said.length - 1
+      ? message
+      : {
+          ...message,
+          parts: message.parts.map((part, index) =>
+            index < message.parts.length - 1 || part.content === undefined
+              ? part
+              : { ...part, content: part.content.slice(0, -CUT_CHARACTERS) }
+          )
+        }
+  )

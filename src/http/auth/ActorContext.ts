@@ -1,0 +1,17 @@
+/** Names the actor of a request to all that runs for it, and the network address to its line of log. */
+import { Effect } from "effect"
+import { HttpServerRequest } from "effect/http"
+import { type Actor, CurrentActor } from "../../domain/Actor.ts"
+import { clientAddress } from "./ClientAddress.ts"
+import { CurrentRequest } from "../edge/CurrentRequest.ts"
+
+/** `trustedProxies`: networks such as `10.0.0.0/8`. */
+export const makeActing = (trustedProxies: ReadonlyArray<string>) => {
+  const addressOf = clientAddress(trustedProxies)
+  return Effect.fnUntraced(function* <A, E, R>(effect: Effect.Effect<A, E, R>, kind: Actor["kind"], id: string | null) {
+    const state = yield* CurrentRequest
+    const address = addressOf(yield* HttpServerRequest.HttpServerRequest)
+    state.address = address
+    return yield* Effect.provideService(effect, CurrentActor, { kind, id, address, requestId: state.requestId })
+  })
+}

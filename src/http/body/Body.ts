@@ -1,0 +1,251 @@
+/**
+ * Reads the text of a request's body, once, within limits of size, time and shape, unzipped where the client zipped it. What is over
+ * a limit is refused at once, while the rest of the body is still under way. A client that leaves interrupts its request.
+ */
+import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
+import { Context, Effect, Layer } from "effect"
+import { HttpMethod, type HttpServerRequest } from "effect/http"
+import { isUtf8 } from "node:buffer"
+import { type Readable, type Transform } from "node:stream"
+import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib"
+import { type Deadline, type Deadlines, makeDeadlines } from "../../domain/Deadlines.ts"
+import { makeTurns } from "../../domain/Turns.ts"
+import {
+  BodyTooLarge,
+  BodyTooSlow,
+  EncodingUnsupported,
+  gatewayError,
+  type GatewayError,
+  InvalidRequest,
+  Overloaded
+} from "../../domain/Errors.ts"
+import { Load, type LoadLimits, type Share } from "../../gateway/process/Load.ts"
+import { type Excess, JsonShape } from "./JsonShape.ts"
+
+export interface BodyLimits {
+  /** Of any body. */
+  readonly maxBodyBytes: number
+  /** From the request on; noticed up to a second late. */
+  readonly bodyTimeoutMs: number
+  readonly server: LoadLimits
+}
+
+type Request = HttpServerRequest.HttpServerRequest
+type Incoming = ReturnType<typeof NodeHttpServerRequest.toIncomingMessage>
+
+/** `hasLongNumber`: some number of the JSON has digits that would be lost. */
+export interface BodyText {
+  readonly text: string
+  readonly hasLongNumber: boolean
+}
+
+/** A body as text; or what is too much of it, as JSON. */
+export type Body = ({ readonly _tag: "Text" } & BodyText) | { readonly _tag: "Shapeless"; readonly excess: Excess }
+
+/** Whether a request has a body that has to be read. */
+export const hasBody = ({ headers, method }: Request): boolean =>
+  HttpMethod.hasBody(method) && (headers["transfer-encoding"] !== undefined || headers["content-length"] !== "0")
+
+/** By the name of the encoding. */
+const decoders: ReadonlyMap<string, () => Transform> = new Map<string, () => Transform>([
+  ["gzip", () => createGunzip()],
+  ["deflate", () => createInflate()],
+  ["br", () => createBrotliDecompress()]
+])
+
+/** Putting together more bytes is a turn of its own, and decoding them another one. */
+const LARGE_BYTES = 1_048_576
+
+export class Bodies extends Context.Service<
+  Bodies,
+  {
+    /** `maxBytes`: of this body, before and after it is unzipped; the limit of any body holds besides. */
+    readonly read: (request: Request, share: Share, maxBytes?: number) => Effect.Effect<Body, GatewayError>
+    /** Lets a request to a model in, or refuses it because there is too much to do; before its body is read. */
+    readonly admit: (share: Share) => Effect.Effect<void, GatewayError>
+  }
+>()("tollgate/http/Bodies") {
+  static readonly layer = ({ bodyTimeoutMs, maxBodyBytes, server: limits }: BodyLimits) =>
+    Layer.effect(
+      Bodies,
+      Effect.gen(function* () {
+        const load = yield* Load
+        const deadlines = yield* makeDeadlines(bodyTimeoutMs)
+        const turns = yield* makeTurns
+        const tooSlow = Effect.fail(gatewayError(new BodyTooSlow({ limitMs: bodyTimeoutMs })))
+
+        return Bodies.of({
+          admit: (share) =>
+            Effect.suspend(() => {
+              if (load.isOver(limits)) return overloaded
+              load.count(share)
+              return Effect.void
+            }),
+          read: (request, share, maxBytes = maxBodyBytes) => {
+            const limitBytes = Math.min(maxBytes, maxBodyBytes)
+            const tooLarge = Effect.fail(gatewayError(new BodyTooLarge({ limitBytes })))
+            const announced = Number(request.headers["content-length"] ?? 0)
+            if (announced > limitBytes) return tooLarge
+            const encoding = (request.headers["content-encoding"] ?? "identity").trim().toLowerCase()
+            const makeDecoder = encoding === "identity" ? null : decoders.get(encoding)
+            if (makeDecoder === undefined) {
+              return Effect.fail(gatewayError(new EncodingUnsupported({ encoding: encoding.slice(0, 64) })))
+            }
+            // Held before any of it has come: who announces much and sends it slowly takes the room as well.
+            if (!load.hold(share, announced, limits)) return overloaded
+            const hasRoom = (bytes: number) =>
+              bytes <= share.bodyBytes || load.hold(share, bytes - share.bodyBytes, limits)
+            return Effect.callback((resume) => {
+              const reading = new Reading(
+                NodeHttpServerRequest.toIncomingMessage(request),
+                makeDecoder === null ? null : makeDecoder(),
+                limitBytes,
+                hasRoom,
+                {
+                  whole: (bytes, hasLongNumber) =>
+                    resume(
+                      bytes.length > LARGE_BYTES
+                        ? Effect.andThen(turns.next, bodyOf(bytes, hasLongNumber))
+                        : bodyOf(bytes, hasLongNumber)
+                    ),
+                  shapeless: (excess) => resume(Effect.succeed({ _tag: "Shapeless", excess })),
+                  large: () => resume(tooLarge),
+                  crowded: () => resume(overloaded),
+                  garbled: () => resume(garbled(encoding)),
+                  left: () => resume(Effect.interrupt)
+                }
+              )
+              reading.limit(deadlines, () => resume(tooSlow))
+              return Effect.sync(() => reading.stop())
+            })
+          }
+        })
+      })
+    )
+}
+
+const overloaded = Effect.fail(gatewayError(new Overloaded()))
+const invalid = (code: string, message: string) =>
+  Effect.fail(gatewayError(new InvalidRequest({ message, param: null, provider: null, code })))
+const notUtf8 = invalid("invalid_encoding", "The body is not valid UTF-8.")
+const garbled = (encoding: string) =>
+  invalid("invalid_encoding", `The body is not what its content-encoding says: ${encoding}.`)
+
+/** How a reading can end by itself. */
+interface Endings {
+  readonly whole: (bytes: Buffer, hasLongNumber: boolean) => void
+  readonly shapeless: (excess: Excess) => void
+  readonly large: () => void
+  /** There is no room for more of it in this process. */
+  readonly crowded: () => void
+  /** It cannot be unzipped. */
+  readonly garbled: () => void
+  readonly left: () => void
+}
+
+/** Ends in one way, once, unless it is stopped before. What is left of a body is drained after the answer went out. */
+class Reading {
+  readonly #incoming: Incoming
+  readonly #decoder: Transform | null
+  readonly #source: Readable
+  readonly #maxBytes: number
+  readonly #hasRoom: (bytes: number) => boolean
+  readonly #endings: Endings
+  readonly #shape = new JsonShape()
+  readonly #chunks: Array<Buffer> = []
+  #bytes = 0
+  #limit: Deadline | null = null
+
+  constructor(
+    incoming: Incoming,
+    decoder: Transform | null,
+    maxBytes: number,
+    hasRoom: (bytes: number) => boolean,
+    endings: Endings
+  ) {
+    this.#incoming = incoming
+    this.#decoder = decoder
+    this.#source = decoder ?? incoming
+    this.#maxBytes = maxBytes
+    this.#hasRoom = hasRoom
+    this.#endings = endings
+    this.#source.on("data", this.#onData)
+    this.#source.once("end", this.#onEnd)
+    incoming.once("close", this.#onLeft)
+    incoming.once("error", this.#onLeft)
+    if (decoder !== null) {
+      // Stays to the end: a decoder that is taken down may still complain.
+      decoder.on("error", this.#onGarbled)
+      incoming.pipe(decoder)
+    }
+  }
+
+  limit(deadlines: Deadlines, onLate: () => void): void {
+    this.#limit = deadlines.begin(() => {
+      this.#incoming.pause()
+      this.stop()
+      onLate()
+    })
+  }
+
+  stop(): void {
+    this.#source.off("data", this.#onData)
+    this.#source.off("end", this.#onEnd)
+    this.#incoming.off("close", this.#onLeft)
+    this.#incoming.off("error", this.#onLeft)
+    if (this.#decoder !== null) {
+      this.#incoming.unpipe(this.#decoder)
+      this.#decoder.destroy()
+    }
+    this.#limit?.end()
+  }
+
+  #cut(ending: () => void): void {
+    this.#incoming.pause()
+    this.stop()
+    ending()
+  }
+
+  readonly #onData = (chunk: Buffer): void => {
+    this.#bytes += chunk.length
+    if (this.#bytes > this.#maxBytes) return this.#cut(this.#endings.large)
+    if (!this.#hasRoom(this.#bytes)) return this.#cut(this.#endings.crowded)
+    const excess = this.#shape.take(chunk)
+    if (excess !== null) return this.#cut(() => this.#endings.shapeless(excess))
+    this.#chunks.push(chunk)
+  }
+
+  readonly #onEnd = (): void => {
+    this.stop()
+    const [first] = this.#chunks
+    this.#endings.whole(
+      this.#chunks.length === 1 && first !== undefined ? first : Buffer.concat(this.#chunks),
+      this.#shape.hasLongNumber
+    )
+  }
+
+  readonly #onGarbled = (): void => this.#cut(this.#endings.garbled)
+
+  readonly #onLeft = (): void => {
+    // All of it has come; the decoder is not done yet.
+    if (this.#decoder !== null && this.#incoming.complete) return
+    this.stop()
+    this.#endings.left()
+  }
+}
+
+const bodyOf = (bytes: Buffer, hasLongNumber: boolean): Effect.Effect<Body, GatewayError> =>
+  Effect.suspend(() => (isUtf8(bytes) ? Effect.succeed({ _tag: "Text", text: textOf(bytes), hasLongNumber }) : notUtf8))
+
+/** UTF-8, with or without a byte order mark. */
+const textOf = (bytes: Buffer): string => {
+  const text = bytes.toString("utf8")
+  return text.charCodeAt(0) === 0xfeff ? text.slice(1) : text
+}
+
+/** The request for those who read it again. */
+export const withText = (request: Request, text: string): Request => {
+  const again: Request = Object.create(request)
+  Object.defineProperty(again, "text", { value: Effect.succeed(text) })
+  return again
+}

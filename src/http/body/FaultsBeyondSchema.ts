@@ -1,0 +1,47 @@
+/**
+ * Faults that the schema of a body cannot know, because settings or the time decide: names of models, a moment that has passed.
+ * The handler asks for them once the body has its form. Where it has not, they are listed here beside the faults of the form.
+ */
+import { Clock, Effect, Option, Predicate, Schema } from "effect"
+import { type HttpApiEndpoint, type HttpApiGroup } from "effect/http-api"
+import { Moment } from "../../api/Moments.ts"
+import { Catalog } from "../../gateway/routing/Catalog.ts"
+import { type Beyond } from "./JsonBody.ts"
+import { keyFaults } from "../endpoints/KeyFaults.ts"
+
+/** Looks up what else is asked of the body of an endpoint. */
+export const makeFaultsBeyondSchema = Effect.gen(function* () {
+  const catalog = yield* Catalog
+  const ofKey =
+    (made: "made" | "changed", nowMs: number): Beyond =>
+    (body) =>
+      keyFaults(catalog, made, nowMs, {
+        models: listIn(body, "allowed_models"),
+        expiresAt: Option.getOrNull(decodeMoment(memberOf(body, "expires_at"))),
+        force: memberOf(body, "force") === true
+      })
+  return (group: HttpApiGroup.Top, endpoint: HttpApiEndpoint.Top): Effect.Effect<Beyond> =>
+    Effect.map(Clock.currentTimeMillis, (nowMs) => {
+      switch (`${group.identifier}.${endpoint.identifier}`) {
+        case "keys.create":
+        case "portal.create":
+          return ofKey("made", nowMs)
+        case "keys.update":
+        case "portal.update":
+          return ofKey("changed", nowMs)
+        default:
+          return none
+      }
+    })
+})
+
+const none: Beyond = () => []
+
+const decodeMoment = Schema.decodeUnknownOption(Moment)
+
+const memberOf = (body: unknown, name: string): unknown => (Predicate.hasProperty(body, name) ? body[name] : undefined)
+
+export const listIn = (body: unknown, name: string): ReadonlyArray<unknown> => {
+  const member = memberOf(body, name)
+  return Array.isArray(member) ? member : []
+}

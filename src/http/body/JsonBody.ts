@@ -1,0 +1,63 @@
+/** What can be wrong with the text of a JSON body, told where it is and without a word of its content. */
+import { Result, type SchemaIssue } from "effect"
+import { type ValidationError } from "../../api/Failure.ts"
+import { MAX_DEPTH } from "../../domain/Json.ts"
+import { type Excess, MAX_EXACT_VALUES, MAX_MEMBERS, MAX_VALUES } from "./JsonShape.ts"
+import { MOST_FAULTS, validationFaults } from "./ValidationFaults.ts"
+
+/** A body that is not said to be JSON. */
+export const typeFault = (contentType: string | undefined): ValidationError | undefined => {
+  if (contentType === undefined || /^application\/json\s*(?:;|$)/i.test(contentType.trim())) return undefined
+  const expected = "'application/json'"
+  return {
+    loc: ["header", "content-type"],
+    msg: `Input should be ${expected}`,
+    type: "literal_error",
+    input: contentType.slice(0, 64),
+    ctx: { expected }
+  }
+}
+
+/** A body that holds more than is looked at. */
+export const excessFault = (excess: Excess): ValidationError => invalidJson(tooMuch[excess], undefined)
+
+const tooMuch: Readonly<Record<Excess, string>> = {
+  depth: `nested deeper than ${MAX_DEPTH} levels`,
+  values: `more than ${MAX_VALUES} values`,
+  members: `an object with more than ${MAX_MEMBERS} members`,
+  exact: `more than ${MAX_EXACT_VALUES} values beside a number of 16 digits or more`
+}
+
+const invalidJson = (error: string, position: number | undefined): ValidationError => ({
+  loc: position === undefined ? ["body"] : ["body", position],
+  msg: "JSON decode error",
+  type: "json_invalid",
+  ctx: { error }
+})
+
+/** Where and why a text is no JSON, without a word of its content. */
+export const jsonFault = (text: string): ValidationError => {
+  if (text === "") return { loc: ["body"], msg: "Field required", type: "missing" }
+  const parsed = Result.try(() => JSON.parse(text) as unknown)
+  const message = Result.isFailure(parsed) && parsed.failure instanceof Error ? parsed.failure.message : ""
+  const position = /at position (\d+)/.exec(message)?.[1]
+  const what =
+    /^(?:Unexpected end of JSON input|Unexpected token '.'|Expected .*? in JSON|Unterminated string|Bad control character|Bad escaped character)/u.exec(
+      message
+    )?.[0]
+  return invalidJson(what ?? "not valid JSON", position === undefined ? undefined : Number(position))
+}
+
+/** What else is wrong with a body than its schema can say. */
+export type Beyond = (value: unknown) => ReadonlyArray<ValidationError>
+
+/** The faults of a body that a schema did not take. Of one place the schema's word is the one. */
+export const schemaFaults = (
+  value: unknown,
+  issue: SchemaIssue.Issue,
+  beyond: Beyond
+): ReadonlyArray<ValidationError> => {
+  const faults = validationFaults(issue, "body", value)
+  const places = new Set(faults.map(({ loc }) => JSON.stringify(loc)))
+  return [...faults, ...beyond(value).filter(({ loc }) => !places.has(JSON.stringify(loc)))].slice(0, MOST_FAULTS)
+}

@@ -1,0 +1,93 @@
+/**
+ * Reads a request's body within its limits of size and time, and answers what does not validate with the 422 that lists every
+ * fault. The text is read once; it is parsed a second time only to say where it went wrong. An endpoint whose body may be as large as
+ * a model request's decodes it by itself, in turns: see Payload.ts.
+ */
+import { Context, Effect, Layer, type SchemaIssue } from "effect"
+import { HttpServerRequest } from "effect/http"
+import { HttpApi, HttpApiError, type HttpApiGroup } from "effect/http-api"
+import { BodyBytes, Validation, type ValidationError } from "../../api/Failure.ts"
+import { parseJson } from "../../domain/Json.ts"
+import { Bodies, hasBody, withText } from "./Body.ts"
+import { CurrentRequest } from "../edge/CurrentRequest.ts"
+import { errorResponse, validationResponse } from "../errors/ErrorResponse.ts"
+import { makeFaultsBeyondSchema } from "./FaultsBeyondSchema.ts"
+import { type Beyond, excessFault, jsonFault, schemaFaults, typeFault } from "./JsonBody.ts"
+import { unknownMembers, validationFaults } from "./ValidationFaults.ts"
+
+export const layer = Layer.effect(
+  Validation,
+  Effect.gen(function* () {
+    const bodies = yield* Bodies
+    const faultsBeyondSchema = yield* makeFaultsBeyondSchema
+    return Effect.fnUntraced(function* (httpEffect, { endpoint, group }) {
+      const request = yield* HttpServerRequest.HttpServerRequest
+      const { requestId, share } = yield* CurrentRequest
+      const misplaced = endpoint.query === undefined ? unknownQuery(group, request) : []
+      if (misplaced.length > 0) return validationResponse(misplaced, requestId)
+      let body = ""
+      let handler = httpEffect
+      if (hasBody(request)) {
+        const maxBytes = Context.get(endpoint.annotations, BodyBytes) ?? undefined
+        const admitted = maxBytes === undefined ? bodies.admit(share) : Effect.void
+        const read = yield* Effect.result(Effect.andThen(admitted, bodies.read(request, share, maxBytes)))
+        if (read._tag === "Failure") return errorResponse(read.failure, requestId)
+        if (read.success._tag === "Shapeless") {
+          return validationResponse([excessFault(read.success.excess)], requestId)
+        }
+        body = read.success.text
+        const mistyped = body === "" ? undefined : typeFault(request.headers["content-type"])
+        if (mistyped !== undefined) return validationResponse([mistyped], requestId)
+        handler = Effect.provideService(httpEffect, HttpServerRequest.HttpServerRequest, withText(request, body))
+      }
+      return yield* Effect.catch(handler, (error) => {
+        if (!HttpApiError.HttpApiSchemaError.is(error)) return Effect.fail(error)
+        return Effect.flatMap(faultsBeyondSchema(group, endpoint), (beyond) => {
+          const detail = detailOf(error, request, body, beyond)
+          return detail === undefined ? Effect.die(error) : Effect.succeed(validationResponse(detail, requestId))
+        })
+      })
+    })
+  })
+)
+
+const detailOf = (
+  error: HttpApiError.HttpApiSchemaError,
+  request: HttpServerRequest.HttpServerRequest,
+  body: string,
+  beyond: Beyond
+): ReadonlyArray<ValidationError> | undefined => {
+  const { issue } = error.cause
+  switch (error.kind) {
+    case "Payload":
+      return bodyFaults(body, issue, beyond)
+    case "Query":
+      return validationFaults(issue, "query", queryOf(request))
+    case "Params":
+      return validationFaults(issue, "path", {})
+    case "Headers":
+      return validationFaults(issue, "header", request.headers)
+    // What we answer does not fit our own contract: a bug.
+    case "Body":
+    case "ResponseHeaders":
+      return undefined
+  }
+}
+
+const bodyFaults = (text: string, issue: SchemaIssue.Issue, beyond: Beyond): ReadonlyArray<ValidationError> => {
+  const value = parseJson(text)
+  return value === undefined ? [jsonFault(text)] : schemaFaults(value, issue, beyond)
+}
+
+/** The members of a query string where the endpoint has none, unless its group does not mind. */
+const unknownQuery = (
+  { annotations }: HttpApiGroup.Top,
+  request: HttpServerRequest.HttpServerRequest
+): ReadonlyArray<ValidationError> =>
+  request.url.includes("?") &&
+  Context.getOrUndefined(annotations, HttpApi.QueryParseOptions)?.onExcessProperty === "error"
+    ? unknownMembers(queryOf(request), "query")
+    : []
+
+const queryOf = (request: HttpServerRequest.HttpServerRequest): Readonly<Record<string, string>> =>
+  Object.fromEntries(new URLSearchParams(request.url.slice(request.url.indexOf("?") + 1)))

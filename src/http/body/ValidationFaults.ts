@@ -1,0 +1,138 @@
+/**
+ * A schema's verdict in the words of FastAPI and Pydantic v2 (contract §2): every fault with where it is, what is wrong, and its
+ * type. What was sent is echoed only when it is a short scalar, so that no prompt comes back in an error. Looking stops at
+ * `MOST_FAULTS`, whatever was sent.
+ */
+import { Predicate, type SchemaAST, type SchemaIssue } from "effect"
+import { type ValidationError } from "../../api/Failure.ts"
+import {
+  extra,
+  type Found,
+  invalid,
+  literalError,
+  literalsOf,
+  missing,
+  namesOf,
+  ofCheck,
+  ofType,
+  ofValue
+} from "./FaultWords.ts"
+
+type Path = ReadonlyArray<string | number>
+
+const ECHOED_CHARACTERS = 64
+
+/** How many faults of one request are told. */
+export const MOST_FAULTS = 100
+
+/** `prefix` is `body`, `path`, `query` or `header`; `input` is what was decoded. */
+export const validationFaults = (
+  issue: SchemaIssue.Issue,
+  prefix: string,
+  input: unknown
+): ReadonlyArray<ValidationError> => {
+  const faults: Array<ValidationError> = []
+  const text = prefix !== "body"
+
+  const reported = new Set<string>()
+
+  /** The first fault of a place is the one: what is no number is not too large as well. */
+  const report = (path: Path, found: Found): void => {
+    const place = JSON.stringify(path)
+    if (reported.has(place)) return
+    reported.add(place)
+    const value = valueAt(input, path)
+    faults.push({
+      loc: [prefix, ...path.map((key) => (typeof key === "string" ? short(key) : key))],
+      msg: found.msg,
+      type: found.type,
+      ...(found.type === "missing" ? {} : echo(value)),
+      ...(found.ctx === undefined ? {} : { ctx: found.ctx })
+    })
+  }
+
+  const walkAll = (issues: ReadonlyArray<SchemaIssue.Issue>, path: Path): void => {
+    for (const child of issues) {
+      if (faults.length >= MOST_FAULTS) return
+      walk(child, path)
+    }
+  }
+
+  const walk = (current: SchemaIssue.Issue, path: Path): void => {
+    switch (current._tag) {
+      case "Pointer":
+        return walk(current.issue, [
+          ...path,
+          ...current.path.map((key) => (typeof key === "number" ? key : String(key)))
+        ])
+      case "Composite":
+        walkAll(current.issues, path)
+        return walkAll(issuesOfWhole(current.ast, valueAt(input, path)), path)
+      case "Encoding":
+        return walk(current.issue, path)
+      case "MissingKey":
+        return report(path, missing)
+      case "UnexpectedKey":
+        return report(path, extra(String(path.at(-1)), namesOf(current.ast)))
+      case "Filter": {
+        if (current.issue._tag === "Pointer" || current.issue._tag === "Composite") return walk(current.issue, path)
+        return report(path, ofCheck(current, valueAt(input, path), text))
+      }
+      case "AnyOf": {
+        const literals = literalsOf(current.ast)
+        if (literals !== undefined) return report(path, literalError(literals))
+        const [only] = current.issues
+        if (only !== undefined && current.issues.length === 1) return walk(only, path)
+        return report(path, ofType(current.ast, text))
+      }
+      case "InvalidType":
+        return report(path, ofType(current.ast, text))
+      case "InvalidValue":
+        return report(path, ofValue(current))
+      default:
+        return report(path, invalid)
+    }
+  }
+
+  walk(issue, [])
+  return faults
+}
+
+/**
+ * What the checks of a whole object say where its members have faults of their own: the schema asks them only about a right one. Those asked
+ * here say of themselves that they take any object.
+ */
+const issuesOfWhole = (ast: SchemaAST.AST, value: unknown): ReadonlyArray<SchemaIssue.Issue> =>
+  Predicate.isObject(value)
+    ? (ast.checks ?? []).flatMap((check) =>
+        check._tag === "Filter" && check.annotations?.["ofAnyObject"] === true
+          ? (check.run(value, ast, { errors: "all" }) ?? [])
+          : []
+      )
+    : []
+
+/** The faults of an object that should have no members. */
+export const unknownMembers = (
+  members: Readonly<Record<string, string>>,
+  prefix: string
+): ReadonlyArray<ValidationError> =>
+  Object.entries(members)
+    .slice(0, MOST_FAULTS)
+    .map(([name, value]) => ({ loc: [prefix, short(name)], ...extra(name, []), input: short(value) }))
+
+const valueAt = (input: unknown, path: Path): unknown => {
+  let value = input
+  for (const key of path) {
+    if (!Predicate.hasProperty(value, key)) return undefined
+    value = value[key]
+  }
+  return value
+}
+
+const short = (text: string): string =>
+  text.length <= ECHOED_CHARACTERS ? text : `${text.slice(0, ECHOED_CHARACTERS)}…`
+
+const echo = (value: unknown): { readonly input?: unknown } => {
+  if (typeof value === "string") return { input: short(value) }
+  return Number.isFinite(value) || typeof value === "boolean" || value === null ? { input: value } : {}
+}

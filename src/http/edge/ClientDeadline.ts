@@ -1,0 +1,18 @@
+/**
+ * How long a client says that it waits for an answer to begin: our own header says it for us to use up; the SDKs' header merely tells how the
+ * client is set. What is no positive number counts as unsaid.
+ */
+import { type Headers } from "effect/http"
+import { type Patience } from "../../gateway/request/Order.ts"
+
+export const patienceOf = (headers: Headers.Headers): Patience | null => {
+  const statedMs = positive(headers["x-tollgate-timeout-ms"])
+  if (statedMs !== null) return { ms: statedMs, isStated: true }
+  const seconds = positive(headers["x-stainless-timeout"])
+  return seconds === null ? null : { ms: seconds * 1000, isStated: false }
+}
+
+const positive = (text: string | undefined): number | null => {
+  const value = Number(text ?? Number.NaN)
+  return Number.isFinite(value) && value > 0 ? value : null
+}

@@ -1,0 +1,200 @@
+/**
+ * The outermost room of every request: gives it an id, lets the rest work, and sends every ending out in the contract's form. A route
+ * that does not exist is a 404, a method that it has not is a 405, a defect is a 500 that shows nothing. The headers of contract
+ * §3 are set here, for successes and failures alike.
+ */
+import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
+import { Cause, Clock, Context, Effect, Scope, Tracer } from "effect"
+import { HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
+import { Api } from "../../api/Api.ts"
+import { gatewayError, MethodNotAllowed, NotFound, RequestUnreadable } from "../../domain/Errors.ts"
+import { Ids } from "../../domain/Ids.ts"
+import { OutgoingTrace, type Trace, Tracing } from "../../domain/Tracing.ts"
+import { type EndedRequest, Instruments } from "../../gateway/telemetry/RequestMetrics.ts"
+import { Load } from "../../gateway/process/Load.ts"
+import { type Facts } from "../../gateway/request/Order.ts"
+import { RequestTrace } from "../../gateway/telemetry/RequestTrace.ts"
+import { Traffic } from "../../gateway/telemetry/RequestCounters.ts"
+import { cameByHttps } from "../auth/ClientAddress.ts"
+import { CurrentRequest, newRequest, type RequestState } from "./CurrentRequest.ts"
+import { endTrace } from "./EndTrace.ts"
+import { errorResponse, internalErrorResponse, rejected } from "../errors/ErrorResponse.ts"
+import * as RequestLog from "./RequestLog.ts"
+
+/** For a client that left before there was a status, as nginx has it. */
+const LEFT_STATUS = 499
+
+const acceptedId = /^[A-Za-z0-9._-]{1,128}$/
+
+/** Paths are what they are documented to be: no other case, no doubled slashes. One slash at the end is let pass. */
+export const routerConfig = { caseSensitive: true, ignoreDuplicateSlashes: false } as const
+
+export interface EdgeOptions {
+  readonly hsts: "auto" | "always" | "never"
+  readonly trustedProxies: ReadonlyArray<string>
+}
+
+export const layer = ({ hsts, trustedProxies }: EdgeOptions) =>
+  HttpRouter.middleware(
+    Effect.gen(function* () {
+      const load = yield* Load
+      const isSecure = cameByHttps(trustedProxies)
+      const ids = yield* Ids
+      const traffic = yield* Traffic
+      const instruments = yield* Instruments
+      const log = yield* RequestLog.make
+      const tracing = yield* Tracing
+      const clock = yield* Clock.Clock
+      return (app) =>
+        Effect.withFiber((fiber) => {
+          const request = Context.getUnsafe(fiber.context, HttpServerRequest.HttpServerRequest)
+          const startedAt = clock.currentTimeNanosUnsafe()
+          const sent = request.headers["x-request-id"]
+          const requestId =
+            sent !== undefined && acceptedId.test(sent) ? sent : ids.next("req", clock.currentTimeMillisUnsafe())
+          const state = newRequest(requestId)
+          let status = LEFT_STATUS
+          const trace = tracing.begin({
+            traceparent: request.headers["traceparent"],
+            tracestate: request.headers["tracestate"],
+            name: () => nameOf(request),
+            startedAtNanos: startedAt
+          })
+          if (trace?._tag === "Sampled") state.facts.trace = new RequestTrace(trace, clock)
+          instruments.began()
+          const end = Effect.suspend(() => {
+            const ended: EndedRequest = {
+              method: request.method,
+              route: state.route ?? "unmatched",
+              status,
+              durationMs: Number(clock.currentTimeNanosUnsafe() - startedAt) / 1e6,
+              rejection: state.rejection,
+              facts: state.facts
+            }
+            instruments.ended(ended)
+            const traceId = trace === null ? null : trace._tag === "Sampled" ? trace.span.traceId : trace.traceId
+            endTrace(state, ended)
+            load.release(state.share)
+            return log(state, ended, traceId)
+          })
+          const answer = (response: HttpServerResponse.HttpServerResponse) => {
+            // The router leaves its find in the context of the fiber.
+            state.route = Context.getOrUndefined(fiber.context, HttpRouter.RouteContext)?.route.path ?? null
+            status = response.status
+            traffic.answered(status, state.rejection)
+            return HttpServerResponse.setHeaders(response, {
+              ...headersOf(state),
+              "x-content-type-options": "nosniff",
+              // Answers about keys, people and money; pages and answers of models say for themselves.
+              ...(state.isMetered || status >= 400 || response.headers["cache-control"] !== undefined
+                ? {}
+                : { "cache-control": "no-store" }),
+              ...(hsts === "always" || (hsts === "auto" && isSecure(request))
+                ? { "strict-transport-security": "max-age=31536000" }
+                : {})
+            })
+          }
+          // Until the end of the request, which puts back what the fiber had.
+          fiber.setContext(traced(Context.add(fiber.context, CurrentRequest, state), trace))
+          return Effect.andThen(
+            // The request's scope closes once its answer was sent, streams included.
+            Scope.addFinalizer(Context.getUnsafe(fiber.context, Scope.Scope), end),
+            Effect.matchCauseEffect(hasOneHost(request) ? app : twoHosts, {
+              onSuccess: (response) => Effect.succeed(answer(response)),
+              onFailure: (cause) => Effect.map(ending(cause, request, requestId), answer)
+            })
+          )
+        })
+    }),
+    { global: true }
+  )
+
+/** Proxies and servers may each take another one of two. */
+const hasOneHost = (request: HttpServerRequest.HttpServerRequest): boolean => {
+  const { rawHeaders } = NodeHttpServerRequest.toIncomingMessage(request)
+  let hosts = 0
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at]
+    if (name !== undefined && name.length === 4 && name.toLowerCase() === "host") hosts++
+  }
+  return hosts < 2
+}
+
+const twoHosts = Effect.map(CurrentRequest, (state) => {
+  const error = gatewayError(new RequestUnreadable({ fault: "malformed" }))
+  rejected(state, error)
+  return errorResponse(error, state.requestId)
+})
+
+/** What a request that nobody answered ends with. A client that left is left alone. */
+const ending = <E>(cause: Cause.Cause<E>, request: HttpServerRequest.HttpServerRequest, requestId: string) => {
+  if (Cause.hasInterruptsOnly(cause)) return Effect.failCause(cause)
+  const failure = cause.reasons.find((reason) => reason._tag === "Fail")?.error
+  if (failure instanceof HttpServerError.HttpServerError && failure.reason._tag === "RouteNotFound") {
+    return Effect.succeed(unrouted(request, requestId))
+  }
+  return Effect.as(
+    Effect.annotateLogs(Effect.logError("a request ended in a defect", cause), { request_id: requestId }),
+    internalErrorResponse(requestId)
+  )
+}
+
+/** What a traced request runs with; another one's context only passes through to whoever is called. */
+const traced = (context: Context.Context<never>, trace: Trace | null): Context.Context<never> => {
+  if (trace === null) return context
+  return trace._tag === "Sampled"
+    ? Context.add(context, Tracer.ParentSpan, trace.span)
+    : Context.add(context, OutgoingTrace, trace.headers)
+}
+
+/** Every path with its methods, for the 405: those of the API, and the pages beside it. */
+const routes = [
+  ...Object.values(Api.groups).flatMap((group) => Object.values(group.endpoints)),
+  ...["/docs", "/openapi.json", "/console", "/console/:file"].map((path) => ({ method: "GET", path }))
+].map(({ method, path }) => ({ method, path, form: new RegExp(`^${path.replaceAll(/:[^/]+/g, "[^/]+")}/?$`) }))
+
+/** The name of a request's span. */
+const nameOf = ({ method, url }: HttpServerRequest.HttpServerRequest): string => {
+  const [path = ""] = url.split("?")
+  return `${method} ${routes.find((route) => route.method === method && route.form.test(path))?.path ?? "unmatched"}`
+}
+
+const unrouted = (request: HttpServerRequest.HttpServerRequest, requestId: string) => {
+  const [path = ""] = request.url.split("?")
+  const allow = [...new Set(routes.filter(({ form }) => form.test(path)).map(({ method }) => method))]
+  return errorResponse(
+    gatewayError(
+      // A path that the router could not read is no route, although its form is that of one.
+      allow.length > 0 && !allow.some((method) => method === request.method)
+        ? new MethodNotAllowed({ allow })
+        : new NotFound({ what: "route", id: `${request.method} ${path.slice(0, 200)}` })
+    ),
+    requestId
+  )
+}
+
+const headersOf = ({ facts, requestId }: RequestState): Readonly<Record<string, string>> => ({
+  "x-request-id": requestId,
+  ...(facts.generationId === null ? {} : { "x-generation-id": facts.generationId }),
+  ...(facts.cache === null ? {} : { "x-tollgate-cache": facts.cache }),
+  ...(facts.replayed ? { "idempotent-replayed": "true" } : {}),
+  ...(facts.provider === null ? {} : { "x-tollgate-provider": facts.provider }),
+  ...(facts.limits === null ? {} : limitHeaders(facts.limits))
+})
+
+const limitHeaders = ({ requests, tokens }: NonNullable<Facts["limits"]>): Record<string, string> => ({
+  "x-ratelimit-limit-requests": String(requests.limit),
+  "x-ratelimit-remaining-requests": String(Math.max(0, Math.floor(requests.remaining))),
+  "x-ratelimit-reset-requests": duration(requests.resetMs),
+  "x-ratelimit-limit-tokens": String(tokens.limit),
+  "x-ratelimit-remaining-tokens": String(Math.max(0, Math.floor(tokens.remaining))),
+  "x-ratelimit-reset-tokens": duration(tokens.resetMs)
+})
+
+/** As OpenAI writes it: `350ms`, `2.5s`, `1m30s`. */
+const duration = (ms: number): string => {
+  if (ms < 1000) return `${Math.ceil(ms)}ms`
+  const minutes = Math.floor(ms / 60_000)
+  const rest = `${Number(((ms % 60_000) / 1000).toFixed(3))}s`
+  return minutes > 0 ? `${minutes}m${rest}` : rest
+}

@@ -1,0 +1,54 @@
+/**
+ * Ends the span of a request with all that is worth finding it by: how it ended, who answered, what it cost, whether the cache or
+ * a fallback had a part in it.
+ */
+import { usdFromNano } from "../../domain/Money.ts"
+import { type Generation } from "../../domain/Generation.ts"
+import { type EndedRequest } from "../../gateway/telemetry/RequestMetrics.ts"
+import { type SpanAttributes } from "../../gateway/telemetry/RequestTrace.ts"
+import { type RequestState } from "./CurrentRequest.ts"
+
+export const endTrace = (state: RequestState, ended: EndedRequest): void => {
+  const { generation, trace } = state.facts
+  if (trace === null) return
+  const errorType = state.errorType ?? generation?.errorType ?? (ended.status >= 500 ? "internal_error" : null)
+  // A refusal is the client's; a stream that broke has a good status and a failed generation.
+  const isOurs = ended.status >= 500 || (ended.status < 400 && errorType !== null)
+  trace.end(
+    {
+      "http.request.method": ended.method,
+      "http.route": ended.route,
+      "http.response.status_code": ended.status,
+      "tollgate.request.id": state.requestId,
+      "tollgate.tier": state.facts.tier,
+      "tollgate.cache": state.facts.cache,
+      "tollgate.replayed": state.facts.replayed ? true : null,
+      "tollgate.rejected_by": ended.rejection,
+      "error.type": errorType,
+      ...(generation === null ? {} : generated(generation, state.facts.operation ?? "chat"))
+    },
+    generation,
+    isOurs ? errorType : null
+  )
+}
+
+const generated = (generation: Generation, operation: string): SpanAttributes => ({
+  "gen_ai.operation.name": operation,
+  "gen_ai.response.id": generation.id,
+  ...(generation.provider === ""
+    ? {}
+    : { "gen_ai.provider.name": generation.provider, "gen_ai.response.model": generation.model }),
+  "gen_ai.usage.input_tokens": generation.usage.promptTokens,
+  "gen_ai.usage.output_tokens": generation.usage.completionTokens,
+  "gen_ai.response.time_to_first_chunk":
+    generation.timeToFirstTokenMs === null ? null : generation.timeToFirstTokenMs / 1000,
+  "tollgate.generation.id": generation.id,
+  "tollgate.key.id": generation.keyId,
+  "tollgate.streamed": generation.streamed,
+  "tollgate.cancelled": generation.cancelled,
+  "tollgate.fallback": generation.fallbackUsed,
+  "tollgate.attempts": generation.attempts.length,
+  "tollgate.usage.source": generation.usageSource,
+  "tollgate.cost.usd": usdFromNano(generation.cost.billedNano),
+  "tollgate.cost.saved.usd": usdFromNano(generation.cost.cacheDiscountNano)
+})

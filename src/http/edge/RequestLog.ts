@@ -1,0 +1,70 @@
+/**
+ * One line of log for each request, once its answer was sent to the end: what it was, how it ended, who answered, what it cost. Its
+ * texts are our own: routes as they are declared, ids, models and providers of the settings; nothing that a client or a
+ * provider wrote. Where nobody listens nothing is made.
+ */
+import { Effect, LogLevel, References } from "effect"
+import { knownFinishReason } from "../../domain/Generation.ts"
+import { usdFromNano } from "../../domain/Money.ts"
+import { type EndedRequest } from "../../gateway/telemetry/RequestMetrics.ts"
+import { type RequestState } from "./CurrentRequest.ts"
+
+export type RequestLog = (state: RequestState, ended: EndedRequest, traceId: string | null) => Effect.Effect<void>
+
+/** For requests that are asked for again and again by machines. */
+const quiet = /^\/(?:health|metrics|console|docs|openapi)/
+
+/** What the admin key opens. */
+const administration = /^\/v1\/(?:admin|keys)\b/
+
+/** As verbose as the context in which it is made. */
+export const make: Effect.Effect<RequestLog> = Effect.map(References.MinimumLogLevel, (minimum) => {
+  const heard = (level: LogLevel.LogLevel) => !LogLevel.isGreaterThan(minimum, level)
+  return (state, ended, traceId) => {
+    const isNoAdmin = state.address !== null && ended.status === 401 && administration.test(ended.route)
+    const level = ended.status >= 500 || isNoAdmin ? "Warn" : quiet.test(ended.route) ? "Debug" : "Info"
+    return heard(level)
+      ? Effect.annotateLogs(Effect.logWithLevel(level)("request"), fieldsOf(state, ended, traceId))
+      : Effect.void
+  }
+})
+
+const fieldsOf = (
+  { address, errorType, facts, requestId }: RequestState,
+  { durationMs, method, rejection, route, status }: EndedRequest,
+  traceId: string | null
+): Readonly<Record<string, unknown>> => {
+  const { cache, generation, replayed } = facts
+  const finishReason = generation === null ? null : knownFinishReason(generation)
+  return {
+    request_id: requestId,
+    ...(traceId === null ? {} : { trace_id: traceId }),
+    method,
+    route,
+    status,
+    ...(address === null ? {} : { address }),
+    latency_ms: Math.round(durationMs * 1000) / 1000,
+    ...(errorType === null ? {} : { error_type: errorType }),
+    ...(rejection === null ? {} : { rejected_by: rejection }),
+    ...(cache === null ? {} : { cache }),
+    ...(replayed ? { replayed } : {}),
+    ...(generation === null
+      ? {}
+      : {
+          generation_id: generation.id,
+          key_id: generation.keyId,
+          tier: facts.tier,
+          ...(generation.provider === "" ? {} : { provider: generation.provider, model: generation.model }),
+          streamed: generation.streamed,
+          attempts: generation.attempts.length,
+          fallback: generation.fallbackUsed,
+          time_to_first_token_ms: generation.timeToFirstTokenMs,
+          prompt_tokens: generation.usage.promptTokens,
+          completion_tokens: generation.usage.completionTokens,
+          cost_usd: usdFromNano(generation.cost.billedNano),
+          ...(finishReason === null ? {} : { finish_reason: finishReason }),
+          cancelled: generation.cancelled,
+          ...(errorType === null && generation.errorType !== null ? { error_type: generation.errorType } : {})
+        })
+  }
+}

@@ -1,0 +1,82 @@
+/**
+ * An application that can be replaced while it serves: requests that began on the old one end on it, and only then is it taken down.
+ * A replacement that cannot be built leaves the running one as it is. A SIGHUP is the occasion.
+ */
+import { Effect, Exit, Queue, Scope, Stream } from "effect"
+import { type HttpServerRequest, type HttpServerResponse } from "effect/http"
+import { onClose } from "../../domain/OnClose.ts"
+
+type App<E> = Effect.Effect<HttpServerResponse.HttpServerResponse, E, Scope.Scope | HttpServerRequest.HttpServerRequest>
+
+interface Running<E> {
+  readonly app: App<E>
+  readonly scope: Scope.Closeable
+  requests: number
+  retired: boolean
+}
+
+export interface Swappable<E> {
+  readonly app: App<E>
+  /** Builds the next application and lets it take over. Fails as the build does. */
+  readonly swap: <BuildError>(build: Effect.Effect<App<E>, BuildError, Scope.Scope>) => Effect.Effect<void, BuildError>
+}
+
+/** The scope is the server's: closing it takes the running application down. */
+export const make = Effect.fnUntraced(function* <E, BuildError>(first: Effect.Effect<App<E>, BuildError, Scope.Scope>) {
+  const parent = yield* Effect.scope
+
+  const start = Effect.fnUntraced(function* <Failure>(build: Effect.Effect<App<E>, Failure, Scope.Scope>) {
+    const scope = yield* Scope.fork(parent)
+    const app = yield* Effect.onError(Scope.provide(build, scope), (cause) => Scope.close(scope, Exit.failCause(cause)))
+    const running: Running<E> = { app, scope, requests: 0, retired: false }
+    return running
+  })
+
+  let current = yield* start(first)
+
+  const takeDownIfDone = (running: Running<E>) =>
+    Effect.suspend(() =>
+      running.retired && running.requests === 0 ? Scope.close(running.scope, Exit.void) : Effect.void
+    )
+
+  const app: App<E> = Effect.suspend(() => {
+    const running = current
+    running.requests++
+    // The request's scope closes once its answer was sent, streams included.
+    return Effect.andThen(
+      onClose(
+        Effect.suspend(() => {
+          running.requests--
+          return running.retired ? takeDownIfDone(running) : Effect.void
+        })
+      ),
+      running.app
+    )
+  })
+
+  const swap = Effect.fnUntraced(function* <Failure>(build: Effect.Effect<App<E>, Failure, Scope.Scope>) {
+    const next = yield* start(build)
+    const previous = current
+    current = next
+    previous.retired = true
+    yield* takeDownIfDone(previous)
+  })
+
+  return { app, swap } satisfies Swappable<E>
+})
+
+/** Runs `action` at every SIGHUP, one after the other. */
+export const onHangup = (action: Effect.Effect<void>) =>
+  Stream.callback<void>((queue) =>
+    Effect.acquireRelease(
+      Effect.sync(() => {
+        const heard = () => Queue.offerUnsafe(queue, undefined)
+        process.on("SIGHUP", heard)
+        return heard
+      }),
+      (heard) => Effect.sync(() => process.off("SIGHUP", heard))
+    )
+  ).pipe(
+    Stream.runForEach(() => action),
+    Effect.forkScoped
+  )

@@ -1,0 +1,50 @@
+/**
+ * The settings in force at the edge. What is hidden: every secret, the values of providers' headers and queries, and the user and
+ * password inside an address. What is neither plain data nor a pattern is hidden too, so that a new kind of setting cannot leak by being forgotten here.
+ */
+import { Effect, Redacted, String as Str } from "effect"
+import { HttpApiBuilder } from "effect/http-api"
+import { Api } from "../../api/Api.ts"
+import { type SettingsShape } from "../../Settings.ts"
+
+export const layer = (settings: SettingsShape) =>
+  HttpApiBuilder.group(Api, "adminSettings", (handlers) => {
+    const report = { object: "settings" as const, settings: shownMembers({ ...settings }) }
+    return Effect.succeed(handlers.handle("read", () => Effect.succeed(report)))
+  })
+
+const HIDDEN = "(hidden)"
+
+/** Members whose values may hold credentials that nobody marked as such. */
+const privateMembers = new Set(["headers", "query"])
+
+type Members = Readonly<Record<string, unknown>>
+
+const shownMembers = (members: Members): Members =>
+  Object.fromEntries(
+    Object.entries(members).flatMap(([name, value]) =>
+      value === undefined || typeof value === "function"
+        ? []
+        : [[nameOf(name), privateMembers.has(name) ? hiddenMembers(value) : shown(value)]]
+    )
+  )
+
+/** Names that a person chose (slugs, models) stay as they are. */
+const nameOf = (name: string): string => (/^[a-z][A-Za-z0-9]*$/.test(name) ? Str.camelToSnake(name) : name)
+
+const shown = (value: unknown): unknown => {
+  if (value === null || typeof value === "boolean" || typeof value === "number") return value
+  if (typeof value === "string") return withoutCredentials(value)
+  if (Redacted.isRedacted(value)) return HIDDEN
+  if (Array.isArray(value)) return value.map(shown)
+  if (value instanceof RegExp) return value.source
+  return isMembers(value) ? shownMembers(value) : HIDDEN
+}
+
+const hiddenMembers = (value: unknown): unknown =>
+  isMembers(value) ? Object.fromEntries(Object.keys(value).map((name) => [name, HIDDEN])) : HIDDEN
+
+const isMembers = (value: unknown): value is Members =>
+  typeof value === "object" && value !== null && Object.getPrototypeOf(value) === Object.prototype
+
+const withoutCredentials = (text: string): string => text.replace(/^([a-z][a-z0-9+.-]*:\/\/)[^/?#]*@/i, `$1${HIDDEN}@`)

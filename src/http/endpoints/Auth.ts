@@ -1,0 +1,215 @@
+/**
+ * Signing in at the edge. Tokens leave with `cache-control: no-store`; a refresh token that came in the cookie goes back in the cookie
+ * only, so that no script ever sees it. What changes a session is refused when a browser sends it for another site.
+ */
+import { Effect, Redacted, Result } from "effect"
+import { HttpServer, HttpServerRequest, HttpServerResponse } from "effect/http"
+import { HttpApiBuilder } from "effect/http-api"
+import { Api } from "../../api/Api.ts"
+import { type Tokens } from "../../api/Auth.ts"
+import { ForeignSite, gatewayError, type GatewayError, NotFound } from "../../domain/Errors.ts"
+import { AccessTokens } from "../../gateway/signin/AccessTokens.ts"
+import { CodeMailbox } from "../../gateway/signin/CodeMailbox.ts"
+import { CodeSignIn } from "../../gateway/signin/CodeSignIn.ts"
+import { Members } from "../../gateway/signin/UserAdmin.ts"
+import { OAuthSignIn } from "../../gateway/signin/OAuthSignIn.ts"
+import { SessionTokens, type TokenPair } from "../../gateway/signin/SessionTokens.ts"
+import { type SettingsShape } from "../../Settings.ts"
+import { makeActing } from "../auth/ActorContext.ts"
+import { clientAddress, isLocal } from "../auth/ClientAddress.ts"
+import { guard } from "../errors/ErrorResponse.ts"
+import { userWire } from "./Me.ts"
+import { isOwnSite } from "../auth/OwnSite.ts"
+import * as SignInCookies from "../auth/SignInCookies.ts"
+import { wireOf } from "../errors/WireErrors.ts"
+
+const noStore = { "cache-control": "no-store" }
+
+/** Where the refresh token of an answer goes. */
+interface Carriers {
+  readonly body: boolean
+  readonly cookie: boolean
+}
+
+export const layer = (auth: SettingsShape["auth"]) =>
+  HttpApiBuilder.group(
+    Api,
+    "auth",
+    Effect.fnUntraced(function* (handlers) {
+      const codes = yield* CodeSignIn
+      const flows = yield* OAuthSignIn
+      const sessions = yield* SessionTokens
+      const members = yield* Members
+      const tokens = yield* AccessTokens
+      const mailbox = yield* CodeMailbox
+      const publicUrl = auth.issuer ?? urlOf(yield* HttpServer.HttpServer)
+      const addressOf = clientAddress(auth.trustedProxies)
+      const cookieSeconds = auth.sessionDays * 86_400
+      const acting = makeActing(auth.trustedProxies)
+      const run = <A, R>(handler: Effect.Effect<A, GatewayError, R>) => guard(acting(handler, "nobody", null))
+
+      const ownRequest = Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) =>
+        isOwnSite(request, publicUrl) ? Effect.succeed(request) : Effect.fail(gatewayError(new ForeignSite()))
+      )
+
+      const answer = Effect.fnUntraced(function* (pair: TokenPair, carriers: Carriers) {
+        const refreshToken = Redacted.value(pair.refreshToken)
+        const body: Tokens = {
+          access_token: Redacted.value(pair.accessToken),
+          token_type: "bearer",
+          expires_in: pair.expiresInSeconds,
+          refresh_token: carriers.body ? refreshToken : null,
+          user: userWire(yield* members.get(pair.user.id))
+        }
+        const response = HttpServerResponse.jsonUnsafe(body, { headers: noStore })
+        return carriers.cookie ? SignInCookies.setRefreshCookie(response, refreshToken, cookieSeconds) : response
+      })
+
+      /** The flow is over, well or not: on to where the browser wants to go, or the tokens, or what went wrong. */
+      const ended = Effect.fnUntraced(function* (
+        redirectTo: string | null,
+        result: Result.Result<TokenPair, GatewayError>
+      ) {
+        if (redirectTo === null) return yield* answer(yield* Effect.fromResult(result), { body: true, cookie: true })
+        if (Result.isFailure(result))
+          return HttpServerResponse.redirect(failedAt(redirectTo, result.failure), { headers: noStore })
+        return SignInCookies.setRefreshCookie(
+          HttpServerResponse.redirect(redirectTo, { headers: noStore }),
+          Redacted.value(result.success.refreshToken),
+          cookieSeconds
+        )
+      })
+
+      const returnUrl = (provider: string): string => `${publicUrl}/auth/oauth/${provider}/callback`
+
+      return handlers.handleAll({
+        start: ({ params, payload }) =>
+          run(
+            Effect.gen(function* () {
+              const request = yield* ownRequest
+              const started = yield* codes.start({
+                channel: params.channel,
+                destination: (params.channel === "email" ? payload.email : payload.phone) ?? undefined,
+                address: addressOf(request)
+              })
+              return {
+                challenge_id: started.challengeId,
+                channel: started.channel,
+                expires_in: started.expiresInSeconds,
+                resend_after: started.resendAfterSeconds,
+                masked_destination: started.maskedDestination
+              }
+            })
+          ),
+
+        verify: ({ params, payload }) =>
+          run(
+            Effect.gen(function* () {
+              const request = yield* ownRequest
+              const pair = yield* codes.verify({
+                channel: params.channel,
+                challengeId: payload.challenge_id,
+                code: payload.code,
+                address: addressOf(request),
+                userAgent: request.headers["user-agent"] ?? null
+              })
+              const only = payload.refresh_token_in
+              return yield* answer(pair, { body: only !== "cookie", cookie: only !== "body" })
+            })
+          ),
+
+        refresh: ({ payload }) =>
+          run(
+            Effect.gen(function* () {
+              const request = yield* ownRequest
+              const [given, kept] = [payload?.refresh_token ?? null, SignInCookies.refreshCookie(request.cookies)]
+              const pair = yield* sessions.refresh(given ?? kept ?? "")
+              // A client that sends the same token both ways goes on to have both.
+              return yield* answer(pair, { body: given !== null, cookie: given === null || given === kept })
+            })
+          ),
+
+        logout: ({ payload }) =>
+          run(
+            Effect.gen(function* () {
+              const request = yield* ownRequest
+              const [given, kept] = [payload?.refresh_token ?? null, SignInCookies.refreshCookie(request.cookies)]
+              for (const token of new Set([given, kept])) if (token !== null) yield* sessions.end(token)
+              const response = HttpServerResponse.jsonUnsafe({ ok: true }, { headers: noStore })
+              return kept === null ? response : SignInCookies.clearRefreshCookie(response)
+            })
+          ),
+
+        authorize: ({ params, query }) =>
+          run(
+            Effect.gen(function* () {
+              const request = yield* HttpServerRequest.HttpServerRequest
+              const { authorizationUrl, browserSecret, expiresInSeconds, state } = yield* flows.start({
+                provider: params.provider,
+                redirectTo: query.redirect_to ?? null,
+                returnUrl: returnUrl(params.provider),
+                address: addressOf(request)
+              })
+              const asJson = (request.headers["accept"] ?? "").includes("application/json")
+              const response = asJson
+                ? HttpServerResponse.jsonUnsafe(
+                    { authorization_url: authorizationUrl, expires_in: expiresInSeconds },
+                    { headers: noStore }
+                  )
+                : HttpServerResponse.redirect(authorizationUrl, { headers: noStore })
+              return SignInCookies.setFlowCookie(response, state, browserSecret, expiresInSeconds)
+            })
+          ),
+
+        callback: ({ params }) =>
+          run(
+            Effect.gen(function* () {
+              const request = yield* HttpServerRequest.HttpServerRequest
+              const at = request.url.indexOf("?")
+              const returned = new URL(returnUrl(params.provider) + (at < 0 ? "" : request.url.slice(at)))
+              const { redirectTo, result } = yield* flows.finish({
+                provider: params.provider,
+                returned,
+                browserSecrets: SignInCookies.flowSecrets(request.cookies),
+                refreshToken: SignInCookies.refreshCookie(request.cookies),
+                userAgent: request.headers["user-agent"] ?? null
+              })
+              const response = yield* guard(ended(redirectTo, result))
+              return SignInCookies.clearFlowCookie(response, returned.searchParams.get("state") ?? "")
+            })
+          ),
+
+        mailbox: () =>
+          run(
+            Effect.gen(function* () {
+              const request = yield* HttpServerRequest.HttpServerRequest
+              if (mailbox.read === null || !isLocal(request)) {
+                return yield* gatewayError(new NotFound({ what: "route", id: "GET /auth/dev/mailbox" }))
+              }
+              const letters = (yield* mailbox.read).map(({ channel, code, destination, sentAtMs }) => ({
+                channel,
+                destination,
+                code,
+                sent_at: new Date(sentAtMs).toISOString()
+              }))
+              return HttpServerResponse.jsonUnsafe({ object: "list", data: letters }, { headers: noStore })
+            })
+          ),
+
+        keySet: () =>
+          guard(
+            Effect.map(tokens.keySet, (keySet) =>
+              HttpServerResponse.jsonUnsafe(keySet, { headers: { "cache-control": "public, max-age=300" } })
+            )
+          )
+      })
+    })
+  )
+
+/** The place with the news that it did not work, and the code of the error. */
+const failedAt = (redirectTo: string, failure: GatewayError): string =>
+  `${redirectTo}${redirectTo.includes("?") ? "&" : "?"}error=sign_in_failed&error_code=${wireOf(failure.reason).code}`
+
+/** Where a server that was told no name can be reached from its own machine. */
+const urlOf = ({ address }: HttpServer.HttpServer["Service"]): string =>
+  HttpServer.formatAddress(address).replace(/\/\/(?:0\.0\.0\.0|\[::\])/, "//localhost")

@@ -1,0 +1,73 @@
+/** Chat completions at the edge: the decoded request to the gateway, its answer to JSON or to Server-Sent Events. */
+import { Effect } from "effect"
+import { type Headers, type HttpServerRequest, HttpServerResponse } from "effect/http"
+import { ChatRequest } from "../../domain/Chat.ts"
+import { Completion, type Completed } from "../../gateway/chat/Completion.ts"
+import { type CacheControl } from "../../gateway/request/Order.ts"
+import { makeDeadlines } from "../../domain/Deadlines.ts"
+import { route } from "../edge/AuthenticatedPost.ts"
+import { patienceOf } from "../edge/ClientDeadline.ts"
+import { makeWrite, SILENCE_MS } from "../sse/Sse.ts"
+
+export interface ChatOptions {
+  /** How long the client of a stream may take nothing. */
+  readonly stalledReaderMs: number
+}
+
+export const layer = ({ stalledReaderMs }: ChatOptions) =>
+  route(
+    { path: "/v1/chat/completions", payload: ChatRequest, scope: "chat:write" },
+    Effect.gen(function* () {
+      const completion = yield* Completion
+      const write = makeWrite(yield* makeDeadlines(SILENCE_MS), yield* makeDeadlines(stalledReaderMs))
+
+      const streamResponse = (
+        { events, head }: Extract<Completed, { readonly _tag: "Stream" }>,
+        request: HttpServerRequest.HttpServerRequest,
+        requestId: string
+      ) =>
+        HttpServerResponse.stream(write(request, head, events, requestId), {
+          contentType: "text/event-stream; charset=utf-8",
+          headers: { "cache-control": "no-cache", "x-accel-buffering": "no" }
+        })
+
+      return ({ caller, headers, idempotencyKey, payload, request, state }) =>
+        Effect.map(
+          completion.run({
+            request: payload,
+            caller,
+            cacheControl: cacheControlOf(headers),
+            idempotencyKey,
+            facts: state.facts,
+            patience: patienceOf(headers)
+          }),
+          (completed) =>
+            completed._tag === "Reply" ? jsonResponse(completed) : streamResponse(completed, request, state.requestId)
+        )
+    })
+  )
+
+/** `no-store` is the strictest, then `no-cache`, which leaves of a `max-age` that the answer is kept. */
+const cacheControlOf = (headers: Headers.Headers): CacheControl => {
+  const sent = headers["cache-control"]?.toLowerCase() ?? ""
+  if (sent.includes("no-store")) return "no-store"
+  const maxAge = /(?:^|[,\s])max-age="?(\d+)/.exec(sent)?.[1]
+  const isAfresh = sent.includes("no-cache")
+  if (maxAge === undefined) return isAfresh ? "no-cache" : "use"
+  return { maxAgeSeconds: isAfresh ? 0 : Number(maxAge) }
+}
+
+/** A `ChatCompletionResponse`, written out: the members are ours, in spec.md's order. */
+const jsonResponse = ({ head, reply, usage }: Extract<Completed, { readonly _tag: "Reply" }>) =>
+  HttpServerResponse.jsonUnsafe({
+    id: head.completionId,
+    object: "chat.completion",
+    created: Math.floor(head.createdAtMs / 1000),
+    model: head.model,
+    provider: head.provider,
+    choices: reply.choices,
+    usage,
+    cache_hit: head.cacheHit,
+    generation_id: head.generationId,
+    system_fingerprint: reply.systemFingerprint
+  })

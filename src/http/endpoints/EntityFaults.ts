@@ -1,0 +1,25 @@
+/** Names in `entities` of a privacy preview that this gateway does not look for. The operator's patterns are among the known names. */
+import { type ValidationError } from "../../api/Failure.ts"
+import { MOST_FAULTS } from "../body/ValidationFaults.ts"
+
+/** What is no text is left to the schema. */
+export const entityFaults = (
+  entities: ReadonlyArray<unknown>,
+  known: ReadonlyArray<string>
+): ReadonlyArray<ValidationError> => {
+  const names = known.map((type) => `'${type}'`)
+  const expected = names.length < 2 ? names.join("") : `${names.slice(0, -1).join(", ")} or ${names.at(-1)}`
+  const faults: Array<ValidationError> = []
+  for (const [index, entity] of entities.entries()) {
+    if (faults.length === MOST_FAULTS) break
+    if (typeof entity !== "string" || known.includes(entity)) continue
+    faults.push({
+      loc: ["body", "entities", index],
+      msg: `Input should be ${expected}`,
+      type: "literal_error",
+      input: entity.slice(0, 64),
+      ctx: { expected }
+    })
+  }
+  return faults
+}

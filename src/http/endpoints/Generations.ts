@@ -1,0 +1,164 @@
+/** Generations at the edge: spec.md's record with its receipt. */
+import { DateTime, Effect } from "effect"
+import { HttpApiBuilder } from "effect/http-api"
+import { Api } from "../../api/Api.ts"
+import { CurrentUser } from "../../api/Authorization.ts"
+import { type GenerationRecord } from "../../api/Generations.ts"
+import { type Generation } from "../../domain/Generation.ts"
+import { usdFromNano, usdPerMillionFromPico } from "../../domain/Money.ts"
+import { type GenerationFilter, type GenerationList, Generations } from "../../gateway/billing/Generations.ts"
+import { usageInfo } from "../../gateway/billing/UsageInfo.ts"
+import { callerWith } from "../auth/Authorization.ts"
+import { guard } from "../errors/ErrorResponse.ts"
+
+export const layer = HttpApiBuilder.group(
+  Api,
+  "generations",
+  Effect.fnUntraced(function* (handlers) {
+    const generations = yield* Generations
+    const caller = callerWith("generations:read")
+    return handlers.handleAll({
+      get: ({ params }) =>
+        guard(Effect.flatMap(caller, ({ key }) => Effect.map(generations.get(params.generation_id, key.id), recordOf))),
+      list: ({ query }) =>
+        guard(
+          Effect.flatMap(caller, ({ key }) =>
+            Effect.map(generations.list(key.id, filterOf(query)), (page) => listOf(page, recordOf))
+          )
+        )
+    })
+  })
+)
+
+/** The admin's view: every key's. */
+export const layerAdmin = HttpApiBuilder.group(
+  Api,
+  "adminGenerations",
+  Effect.fnUntraced(function* (handlers) {
+    const generations = yield* Generations
+    return handlers.handleAll({
+      get: ({ params }) => guard(Effect.map(generations.get(params.generation_id, null), adminRecordOf)),
+      list: ({ query }) =>
+        guard(
+          Effect.map(
+            generations.list(query.key ?? null, {
+              ...filterOf(query),
+              ...(query.provider === undefined ? {} : { provider: query.provider }),
+              ...(query.error === undefined ? {} : { error: query.error })
+            }),
+            (page) => listOf(page, adminRecordOf)
+          )
+        )
+    })
+  })
+)
+
+/** A signed-in user's view: those of its keys. */
+export const layerOwned = HttpApiBuilder.group(
+  Api,
+  "ownedGenerations",
+  Effect.fnUntraced(function* (handlers) {
+    const generations = yield* Generations
+    return handlers.handleAll({
+      get: ({ params }) =>
+        guard(
+          Effect.flatMap(CurrentUser, ({ user }) =>
+            Effect.map(generations.get(params.generation_id, null, user.id), ownedRecordOf)
+          )
+        ),
+      list: ({ query }) =>
+        guard(
+          Effect.flatMap(CurrentUser, ({ user }) =>
+            Effect.map(
+              generations.list(query.key ?? null, {
+                ...filterOf(query),
+                ownerId: user.id,
+                ...(query.error === undefined ? {} : { error: query.error })
+              }),
+              (page) => listOf(page, ownedRecordOf)
+            )
+          )
+        )
+    })
+  })
+)
+
+interface PageQuery {
+  readonly limit: number
+  readonly cursor?: string
+  readonly from?: DateTime.Utc
+  readonly to?: DateTime.Utc
+  readonly model?: string
+}
+
+const filterOf = (query: PageQuery): GenerationFilter => ({
+  limit: query.limit,
+  cursor: query.cursor ?? null,
+  ...(query.from === undefined ? {} : { fromMs: DateTime.toEpochMillis(query.from) }),
+  ...(query.to === undefined ? {} : { toMs: DateTime.toEpochMillis(query.to) }),
+  ...(query.model === undefined ? {} : { model: query.model })
+})
+
+const listOf = <Record>({ generations, nextCursor }: GenerationList, wire: (generation: Generation) => Record) => ({
+  object: "list" as const,
+  data: generations.map(wire),
+  has_more: nextCursor !== null,
+  next_cursor: nextCursor
+})
+
+const ownedRecordOf = (generation: Generation) => ({ ...recordOf(generation), key_id: generation.keyId })
+
+const adminRecordOf = (generation: Generation) => ({ ...ownedRecordOf(generation), owner: generation.ownerId })
+
+const recordOf = (generation: Generation): GenerationRecord => ({
+  id: generation.id,
+  model: generation.model,
+  provider: generation.provider,
+  created_at: new Date(generation.createdAtMs).toISOString(),
+  usage: usageInfo(generation),
+  cost: {
+    prompt_cost_usd: usdFromNano(generation.cost.promptNano),
+    completion_cost_usd: usdFromNano(generation.cost.completionNano),
+    cache_discount_usd: usdFromNano(generation.cost.cacheDiscountNano),
+    total_cost_usd: usdFromNano(generation.cost.totalNano),
+    markup_usd: usdFromNano(generation.cost.markupNano),
+    billed_usd: usdFromNano(generation.cost.billedNano)
+  },
+  latency_ms: generation.latencyMs,
+  fallback_used: generation.fallbackUsed,
+  cache_hit: generation.cacheHit,
+  attempts: generation.attempts.map((attempt) => ({
+    provider: attempt.provider,
+    model: attempt.model,
+    status: attempt.status,
+    latency_ms: attempt.latencyMs,
+    error_type: attempt.errorType,
+    http_status: attempt.httpStatus,
+    ...(attempt.charge === undefined
+      ? {}
+      : {
+          charged: {
+            prompt_tokens: attempt.charge.usage.promptTokens,
+            completion_tokens: attempt.charge.usage.completionTokens,
+            total_cost_usd: usdFromNano(attempt.charge.totalNano)
+          }
+        })
+  })),
+  excluded: generation.excluded,
+  finish_reason: generation.finishReason,
+  error_type: generation.errorType,
+  streamed: generation.streamed,
+  cancelled: generation.cancelled,
+  time_to_first_token_ms: generation.timeToFirstTokenMs,
+  usage_source: generation.usageSource,
+  price: {
+    prompt: usdPerMillionFromPico(generation.price.prompt),
+    completion: usdPerMillionFromPico(generation.price.completion),
+    cached_prompt: generation.price.cachedPrompt === null ? null : usdPerMillionFromPico(generation.price.cachedPrompt)
+  },
+  reservation: {
+    reserved_usd: usdFromNano(generation.reservation.reservedNano),
+    extended_usd: usdFromNano(generation.reservation.extendedNano),
+    settled_usd: usdFromNano(generation.reservation.settledNano)
+  }
+})

@@ -1,0 +1,39 @@
+/** Health at the edge. */
+import { Effect } from "effect"
+import { HttpServerResponse } from "effect/http"
+import { HttpApiBuilder } from "effect/http-api"
+import { Api, version } from "../../api/Api.ts"
+import { type HealthReport } from "../../api/Health.ts"
+import { type DependencyHealth, Health } from "../../gateway/admin/Health.ts"
+
+export const layer = HttpApiBuilder.group(
+  Api,
+  "health",
+  Effect.fnUntraced(function* (handlers) {
+    const health = yield* Health
+    return handlers.handleAll({
+      report: () =>
+        Effect.map(health.report, ({ cache, database, limitStore, providers, status, uptimeSeconds }) => {
+          const report: HealthReport = {
+            status,
+            version,
+            uptime_s: uptimeSeconds,
+            dependencies: {
+              database: dependency(database),
+              limit_store: dependency(limitStore),
+              cache: dependency(cache)
+            },
+            providers: providers.map(({ circuit, slug, status }) => ({ slug, status, circuit }))
+          }
+          return HttpServerResponse.jsonUnsafe(report, { status: status === "unavailable" ? 503 : 200 })
+        }),
+      live: () => Effect.succeed({ status: "ok" as const }),
+      ready: () =>
+        Effect.map(health.ready, (ready) =>
+          HttpServerResponse.jsonUnsafe({ status: ready ? "ok" : "unavailable" }, { status: ready ? 200 : 503 })
+        )
+    })
+  })
+)
+
+const dependency = ({ latencyMs, status }: DependencyHealth) => ({ status, latency_ms: latencyMs })

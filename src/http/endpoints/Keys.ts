@@ -1,0 +1,133 @@
+/** API keys at the edge. Secrets leave in two answers only: when a key is issued and when it is rotated. */
+import { DateTime, Effect, Redacted } from "effect"
+import { HttpApiBuilder } from "effect/http-api"
+import { Api } from "../../api/Api.ts"
+import { CurrentKey } from "../../api/Authorization.ts"
+import { type ApiKey, type UpdateKeyRequest } from "../../api/Keys.ts"
+import { allScopes, statusOf } from "../../domain/Key.ts"
+import { monthEndMs, nanoFromUsd, usdFromNano } from "../../domain/Money.ts"
+import { Accounts, type IssuedKey, type KeyView } from "../../gateway/keys/ApiKeys.ts"
+import { guard } from "../errors/ErrorResponse.ts"
+import { makeCheck } from "./KeyFaults.ts"
+
+export const layer = HttpApiBuilder.group(
+  Api,
+  "keys",
+  Effect.fnUntraced(function* (handlers) {
+    const accounts = yield* Accounts
+    const check = yield* makeCheck
+    return handlers.handleAll({
+      create: ({ payload: asked }) =>
+        guard(
+          check(asked, "made", (payload) =>
+            Effect.map(
+              accounts.issue({
+                name: payload.name,
+                tier: payload.tier,
+                scopes: payload.scopes ?? allScopes,
+                ...(payload.monthly_budget_usd === undefined
+                  ? {}
+                  : { monthlyBudgetNano: budgetOf(payload.monthly_budget_usd) }),
+                allowedModels: payload.allowed_models ?? null,
+                privacy: payload.privacy ?? null,
+                ownerId: null,
+                expiresAtMs: momentOf(payload.expires_at)
+              }),
+              issuedWire
+            )
+          )
+        ),
+      list: ({ query }) =>
+        guard(
+          Effect.map(accounts.list({ limit: query.limit, cursor: query.cursor ?? null }), ({ keys, nextCursor }) => ({
+            object: "list" as const,
+            data: keys.map(keyWire),
+            has_more: nextCursor !== null,
+            next_cursor: nextCursor
+          }))
+        ),
+      get: ({ params }) => guard(Effect.map(accounts.get(params.key_id), keyWire)),
+      update: ({ params, payload }) =>
+        guard(
+          check(payload, "changed", (checked) => Effect.map(accounts.change(params.key_id, changeOf(checked)), keyWire))
+        ),
+      revoke: ({ params }) => guard(Effect.map(accounts.revoke(params.key_id), keyWire)),
+      rotate: ({ params, payload }) =>
+        guard(Effect.map(accounts.rotate(params.key_id, payload?.grace_seconds ?? 0), issuedWire))
+    })
+  })
+)
+
+/** `GET /v1/key`: any key may ask about itself. */
+export const layerOwn = HttpApiBuilder.group(
+  Api,
+  "ownKey",
+  Effect.fnUntraced(function* (handlers) {
+    const accounts = yield* Accounts
+    return handlers.handle("get", () =>
+      guard(Effect.flatMap(CurrentKey, ({ key }) => Effect.map(accounts.get(key.id), keyWire)))
+    )
+  })
+)
+
+const budgetOf = (usd: number | null | undefined): number | null =>
+  usd === null || usd === undefined ? null : nanoFromUsd(usd)
+
+/** The members of a request that are there. */
+export const changeOf = (payload: typeof UpdateKeyRequest.Type) => ({
+  ...(payload.name === undefined ? {} : { name: payload.name }),
+  ...(payload.tier === undefined ? {} : { tier: payload.tier }),
+  ...(payload.monthly_budget_usd === undefined ? {} : { monthlyBudgetNano: budgetOf(payload.monthly_budget_usd) }),
+  ...(payload.allowed_models === undefined ? {} : { allowedModels: payload.allowed_models }),
+  ...(payload.privacy === undefined ? {} : { privacy: payload.privacy }),
+  ...(payload.scopes === undefined ? {} : { scopes: payload.scopes }),
+  ...(payload.expires_at === undefined ? {} : { expiresAtMs: momentOf(payload.expires_at) }),
+  ...(payload.status === undefined ? {} : { state: payload.status })
+})
+
+export const momentOf = (moment: DateTime.Utc | null | undefined): number | null =>
+  moment === null || moment === undefined ? null : DateTime.toEpochMillis(moment)
+
+const iso = (ms: number): string => new Date(ms).toISOString()
+const isoOrNull = (ms: number | null): string | null => (ms === null ? null : iso(ms))
+
+export const keyWire = ({ balance, key, limits, nowMs }: KeyView): ApiKey => {
+  const { spentNano, reservedNano } = balance
+  return {
+    object: "api_key",
+    id: key.id,
+    name: key.name,
+    tier: key.tier,
+    scopes: key.scopes,
+    status: statusOf(key, nowMs),
+    prefix: key.prefix,
+    monthly_budget_usd: key.monthlyBudgetNano === null ? null : usdFromNano(key.monthlyBudgetNano),
+    allowed_models: key.allowedModels,
+    privacy: key.privacy,
+    rate_limits: {
+      requests_per_minute: limits.requestsPerMinute,
+      tokens_per_minute: limits.tokensPerMinute,
+      concurrency: limits.concurrency
+    },
+    usage: {
+      month_spent_usd: usdFromNano(spentNano),
+      month_reserved_usd: usdFromNano(reservedNano),
+      month_remaining_usd:
+        key.monthlyBudgetNano === null
+          ? null
+          : usdFromNano(Math.max(0, key.monthlyBudgetNano - spentNano - reservedNano)),
+      resets_at: iso(monthEndMs(nowMs))
+    },
+    owner: key.ownerId,
+    created_at: iso(key.createdAtMs),
+    updated_at: iso(key.updatedAtMs),
+    last_used_at: isoOrNull(key.lastUsedAtMs),
+    expires_at: isoOrNull(key.expiresAtMs),
+    revoked_at: isoOrNull(key.revokedAtMs)
+  }
+}
+
+export const issuedWire = ({ secret, view }: IssuedKey) => {
+  const { id, object, ...rest } = keyWire(view)
+  return { object, id, key: Redacted.value(secret), ...rest }
+}

@@ -1,0 +1,156 @@
+/** The model list at the edge: what the key may use, who offers it, at what price, under which data policy, and how it fares. */
+import { Effect } from "effect"
+import { HttpApiBuilder } from "effect/http-api"
+import { Api } from "../../api/Api.ts"
+import { type ModelEntry } from "../../api/Models.ts"
+import { type Candidate, deniesCollection } from "../../domain/Catalog.ts"
+import { allowsModel } from "../../domain/Key.ts"
+import { type PicoUsdPerToken, type Prices, type Pricing } from "../../domain/Money.ts"
+import { Catalog, type Model } from "../../gateway/routing/Catalog.ts"
+import { Circuits } from "../../gateway/health/Circuits.ts"
+import { ProviderStats } from "../../gateway/health/ProviderStats.ts"
+import { callerWith } from "../auth/Authorization.ts"
+import { guard } from "../errors/ErrorResponse.ts"
+
+type Entry = typeof ModelEntry.Type
+
+export const layer = HttpApiBuilder.group(
+  Api,
+  "models",
+  Effect.fnUntraced(function* (handlers) {
+    const listOf = yield* listing
+    return handlers.handle("list", () =>
+      guard(
+        Effect.flatMap(callerWith("models:read"), ({ key }) => listOf(({ id }) => allowsModel(key.allowedModels, id)))
+      )
+    )
+  })
+)
+
+/** The admin's view: every model. */
+export const layerAdmin = HttpApiBuilder.group(
+  Api,
+  "adminModels",
+  Effect.fnUntraced(function* (handlers) {
+    const listOf = yield* listing
+    return handlers.handle("list", () => listOf(() => true))
+  })
+)
+
+/** How a list of some of the models is made. */
+const listing = Effect.gen(function* () {
+  const catalog = yield* Catalog
+  const circuits = yield* Circuits
+  const stats = yield* ProviderStats
+
+  const providerOf = (candidate: Candidate) =>
+    Effect.map(circuits.stateHere(candidate), ({ state }): Entry["providers"][number] => {
+      const { offer, provider } = candidate
+      const { calls, firstTokenMs, successRate, throughputTps, wholeMs } = stats.snapshot(provider.slug, offer.id)
+      const { retainsPrompts, retentionDays, training, zdr } = provider.dataPolicy
+      return {
+        slug: provider.slug,
+        name: provider.name,
+        pricing: tieredPrices(offer.pricing),
+        context_length: offer.contextLength,
+        max_completion_tokens: offer.maxCompletionTokens,
+        data_policy: { training, retains_prompts: retainsPrompts, retention_days: retentionDays, zdr },
+        tags: [...(training ? [] : ["no-training"]), ...(deniesCollection(provider.dataPolicy) ? ["zdr"] : [])],
+        status: state === "open" ? "down" : "ok",
+        uptime: calls === 0 ? null : successRate,
+        latency_ms: firstTokenMs ?? wholeMs,
+        throughput_tps: throughputTps
+      }
+    })
+
+  const entryOf = (model: Model) =>
+    Effect.map(Effect.forEach(model.candidates, providerOf), (providers): Entry | undefined => {
+      const [cheapest] = model.candidates.toSorted((a, b) => a.offer.pricing.prompt - b.offer.pricing.prompt)
+      if (cheapest === undefined) return undefined
+      const { embeddings, pricing } = cheapest.offer
+      const contextLength = longest(model.candidates.map(({ offer }) => offer.contextLength))
+      const [owner = ""] = model.id.split("/")
+      const output = embeddings ? "embeddings" : "text"
+      return {
+        id: model.id,
+        object: "model",
+        created: 0,
+        owned_by: owner,
+        name: model.id,
+        canonical_slug: model.id,
+        description: "",
+        context_length: contextLength,
+        architecture: {
+          modality: `text->${output}`,
+          input_modalities: ["text"],
+          output_modalities: [output],
+          tokenizer: "Other",
+          instruct_type: null
+        },
+        pricing: prices(pricing),
+        supported_parameters: embeddings ? ["dimensions", "encoding_format"] : chatParameters,
+        default_parameters: null,
+        per_request_limits: null,
+        supported_voices: null,
+        links: { details: `/v1/models#${model.id}` },
+        top_provider: {
+          context_length: contextLength,
+          max_completion_tokens: longest(model.candidates.map(({ offer }) => offer.maxCompletionTokens)),
+          is_moderated: false
+        },
+        providers
+      }
+    })
+
+  return Effect.fnUntraced(function* (shown: (model: Model) => boolean) {
+    const entries = yield* Effect.forEach(catalog.models.filter(shown), entryOf)
+    const data = entries.flatMap((entry) => entry ?? [])
+    return { object: "list" as const, data, total_count: data.length, links: { next: null } }
+  })
+})
+
+const chatParameters = [
+  "frequency_penalty",
+  "logit_bias",
+  "logprobs",
+  "max_completion_tokens",
+  "max_tokens",
+  "presence_penalty",
+  "reasoning_effort",
+  "response_format",
+  "seed",
+  "stop",
+  "temperature",
+  "tool_choice",
+  "tools",
+  "top_logprobs",
+  "top_p"
+]
+
+const longest = (lengths: ReadonlyArray<number | null>): number | null =>
+  lengths.reduce<number | null>((found, length) => (length === null ? found : Math.max(found ?? 0, length)), null)
+
+/** Pico-USD to USD per token, as a plain decimal without an exponent. */
+const price = (pico: PicoUsdPerToken): string => {
+  const digits = String(pico).padStart(13, "0")
+  const decimal = `${digits.slice(0, -12)}.${digits.slice(-12)}`.replace(/0+$/, "").replace(/\.$/, "")
+  return decimal === "" ? "0" : decimal
+}
+
+const prices = ({ cachedPrompt, completion, prompt }: Prices): Entry["pricing"] => ({
+  prompt: price(prompt),
+  completion: price(completion),
+  ...(cachedPrompt === null ? {} : { input_cache_read: price(cachedPrompt) })
+})
+
+const tieredPrices = ({ tiers, ...base }: Pricing): Entry["providers"][number]["pricing"] => ({
+  ...prices(base),
+  ...(tiers === undefined
+    ? {}
+    : {
+        tiers: tiers.map(({ abovePromptTokens, ...tier }) => ({
+          above_prompt_tokens: abovePromptTokens,
+          ...prices(tier)
+        }))
+      })
+})

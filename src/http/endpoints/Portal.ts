@@ -1,0 +1,105 @@
+/** The portal at the edge: a signed-in user's own keys and usage. */
+import { Effect } from "effect"
+import { HttpApiBuilder } from "effect/http-api"
+import { Api } from "../../api/Api.ts"
+import { CurrentUser } from "../../api/Authorization.ts"
+import { type OwnUsage } from "../../api/Portal.ts"
+import { type GatewayError } from "../../domain/Errors.ts"
+import { nanoFromUsd, usdFromNano } from "../../domain/Money.ts"
+import { type UserRecord } from "../../domain/User.ts"
+import { Portal, type Usage } from "../../gateway/signin/Portal.ts"
+import { guard } from "../errors/ErrorResponse.ts"
+import { makeCheck } from "./KeyFaults.ts"
+import { changeOf, issuedWire, keyWire, momentOf } from "./Keys.ts"
+import { spanOf } from "./Usage.ts"
+
+const asUser = <A, R = never>(run: (user: UserRecord) => Effect.Effect<A, GatewayError, R>) =>
+  guard(Effect.flatMap(CurrentUser, ({ user }) => run(user)))
+
+export const layer = HttpApiBuilder.group(
+  Api,
+  "portal",
+  Effect.fnUntraced(function* (handlers) {
+    const portal = yield* Portal
+    const check = yield* makeCheck
+    return handlers.handleAll({
+      list: ({ query }) =>
+        asUser((user) =>
+          Effect.map(
+            portal.list(user, { limit: query.limit, cursor: query.cursor ?? null }),
+            ({ keys, nextCursor }) => ({
+              object: "list" as const,
+              data: keys.map(keyWire),
+              has_more: nextCursor !== null,
+              next_cursor: nextCursor
+            })
+          )
+        ),
+      create: ({ payload: asked }) =>
+        asUser((user) =>
+          check(asked, "made", (payload) =>
+            Effect.map(
+              portal.create(user, {
+                name: payload.name,
+                tier: payload.tier ?? null,
+                scopes: payload.scopes ?? null,
+                monthlyBudgetNano:
+                  payload.monthly_budget_usd === undefined || payload.monthly_budget_usd === null
+                    ? null
+                    : nanoFromUsd(payload.monthly_budget_usd),
+                allowedModels: payload.allowed_models ?? null,
+                privacy: payload.privacy ?? null,
+                expiresAtMs: momentOf(payload.expires_at)
+              }),
+              issuedWire
+            )
+          )
+        ),
+      update: ({ params, payload }) =>
+        asUser((user) =>
+          check(payload, "changed", (checked) =>
+            Effect.map(portal.change(user, params.key_id, changeOf(checked)), keyWire)
+          )
+        ),
+      revoke: ({ params }) => asUser((user) => Effect.map(portal.revoke(user, params.key_id), keyWire)),
+      rotate: ({ params, payload }) =>
+        asUser((user) => Effect.map(portal.rotate(user, params.key_id, payload?.grace_seconds ?? 0), issuedWire)),
+      grants: () =>
+        asUser((user) =>
+          Effect.map(portal.grants(user), ({ availableNano, grants, keys, mostKeys }) => ({
+            object: "grants" as const,
+            tier: grants.tier,
+            scopes: grants.scopes,
+            monthly_budget_usd: dollars(grants.monthlyBudgetNano),
+            available_usd: dollars(availableNano),
+            keys,
+            most_keys: mostKeys
+          }))
+        ),
+      usage: ({ query }) => asUser((user) => Effect.map(portal.usage(user, spanOf(query)), usageWire))
+    })
+  })
+)
+
+const dollars = (nano: number | null): number | null => (nano === null ? null : usdFromNano(nano))
+
+const figuresOf = (figures: Usage["total"]): OwnUsage["total"] => ({
+  requests: figures.requests,
+  prompt_tokens: figures.promptTokens,
+  completion_tokens: figures.completionTokens,
+  billed_usd: usdFromNano(figures.billedNano)
+})
+
+const usageWire = ({ fromMs, names, parts, toMs, total }: Usage): OwnUsage => {
+  const rowsBy = (group: "day" | "model" | "key") =>
+    (parts.get(group)?.rows ?? []).map((row) => ({ name: row.group ?? "", figures: figuresOf(row) }))
+  return {
+    object: "usage",
+    from: new Date(fromMs).toISOString(),
+    to: new Date(toMs).toISOString(),
+    total: figuresOf(total),
+    by_day: rowsBy("day").map(({ figures, name }) => ({ date: name, ...figures })),
+    by_model: rowsBy("model").map(({ figures, name }) => ({ model: name, ...figures })),
+    by_key: rowsBy("key").map(({ figures, name }) => ({ key_id: name, name: names.get(name) ?? null, ...figures }))
+  }
+}

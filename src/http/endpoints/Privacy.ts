@@ -1,0 +1,62 @@
+/** The privacy preview at the edge. No value that was found leaves in an answer, a fault or a line of log. */
+import { Effect } from "effect"
+import { HttpServerResponse } from "effect/http"
+import { HttpApiBuilder } from "effect/http-api"
+import { Api } from "../../api/Api.ts"
+import { CurrentKey } from "../../api/Authorization.ts"
+import { type PrivacyPreview, PrivacyPreviewRequest } from "../../api/Privacy.ts"
+import { strict } from "../../api/Strictness.ts"
+import { type Preview, Privacy } from "../../gateway/privacy/PrivacyGuard.ts"
+import { CurrentRequest } from "../edge/CurrentRequest.ts"
+import { entityFaults } from "./EntityFaults.ts"
+import { guard, validationResponse } from "../errors/ErrorResponse.ts"
+import { listIn } from "../body/FaultsBeyondSchema.ts"
+import { decoded, makeDecode } from "../body/Payload.ts"
+
+export const layer = HttpApiBuilder.group(
+  Api,
+  "privacy",
+  Effect.fnUntraced(function* (handlers) {
+    const privacy = yield* Privacy
+    const decode = yield* makeDecode(PrivacyPreviewRequest, strict, (body) =>
+      entityFaults(listIn(body, "entities"), privacy.types)
+    )
+
+    const preview = Effect.fnUntraced(function* (request: PrivacyPreviewRequest) {
+      const { facts, requestId } = yield* CurrentRequest
+      // The operator's patterns are among the names, so the schema cannot know them.
+      const unknown = entityFaults(request.entities ?? [], privacy.types)
+      if (unknown.length > 0) return validationResponse(unknown, requestId)
+      const caller = yield* CurrentKey
+      const previewed = yield* privacy.preview({
+        text: request.text ?? null,
+        messages: request.messages ?? null,
+        entities: request.entities ?? null,
+        mode: request.mode ?? null,
+        caller,
+        facts
+      })
+      return HttpServerResponse.jsonUnsafe(wireOf(previewed))
+    })
+
+    return handlers.handleRaw("preview", ({ request }) =>
+      decoded(request, decode, (payload) => guard(preview(payload)))
+    )
+  })
+)
+
+const wireOf = ({ counts, findings, maskedText, messages, policyVersion, wouldBlock }: Preview): PrivacyPreview => ({
+  ...(maskedText === null ? {} : { masked_text: maskedText }),
+  ...(messages === null ? {} : { messages }),
+  entities: findings.map(({ end, message, path, placeholder, start, type }) => ({
+    type,
+    placeholder,
+    start,
+    end,
+    message_index: message,
+    path
+  })),
+  counts,
+  would_block: wouldBlock,
+  policy_version: policyVersion
+})

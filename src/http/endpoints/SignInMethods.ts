@@ -1,0 +1,22 @@
+/** The ways of signing in at the edge. The development mailbox is offered to those who may read it: this machine. */
+import { Effect } from "effect"
+import { HttpServerRequest } from "effect/http"
+import { HttpApiBuilder } from "effect/http-api"
+import { Api } from "../../api/Api.ts"
+import { SignInWays } from "../../gateway/signin/SignInMethods.ts"
+import { isLocal } from "../auth/ClientAddress.ts"
+
+export const layer = HttpApiBuilder.group(
+  Api,
+  "signInMethods",
+  Effect.fnUntraced(function* (handlers) {
+    const { channels, hasMailbox, providers } = yield* SignInWays
+    return handlers.handle("read", () =>
+      Effect.map(HttpServerRequest.HttpServerRequest, (request) => ({
+        channels,
+        providers,
+        development_mailbox: hasMailbox && isLocal(request)
+      }))
+    )
+  })
+)

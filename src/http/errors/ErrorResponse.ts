@@ -1,0 +1,131 @@
+/**
+ * Makes responses of errors: the envelope of contract §2 by the table of http/errors/WireErrors, the 422 with every fault, and for a defect a
+ * 500 that shows nothing of its cause.
+ */
+import { Effect } from "effect"
+import { HttpServerResponse } from "effect/http"
+import { type ErrorBody, type ValidationError } from "../../api/Failure.ts"
+import { type GatewayError, type Reason } from "../../domain/Errors.ts"
+import { type Rejection } from "../../gateway/telemetry/RequestCounters.ts"
+import { CurrentRequest, type RequestState } from "../edge/CurrentRequest.ts"
+import { plural, type Wire, wireOf } from "./WireErrors.ts"
+
+const internal: Wire = {
+  status: 500,
+  type: "internal_error",
+  code: "internal_error",
+  message: "Something went wrong in the gateway. Report the request id.",
+  retryable: true
+}
+
+const seconds = (ms: number | null | undefined): number | null =>
+  ms === null || ms === undefined ? null : Math.max(1, Math.ceil(ms / 1000))
+
+const bodyOf = (wire: Wire, requestId: string): ErrorBody => ({
+  type: wire.type,
+  code: wire.code,
+  message: wire.message,
+  param: wire.param ?? null,
+  request_id: requestId,
+  retryable: wire.retryable,
+  retry_after: seconds(wire.retryAfterMs),
+  details: wire.details ?? {}
+})
+
+const respond = (wire: Wire, requestId: string) => {
+  const retryAfter = seconds(wire.retryAfterMs)
+  return HttpServerResponse.jsonUnsafe(
+    { ...(wire.detail === undefined ? {} : { detail: wire.detail }), error: bodyOf(wire, requestId) },
+    {
+      status: wire.status,
+      headers: { ...wire.headers, ...(retryAfter === null ? {} : { "retry-after": String(retryAfter) }) }
+    }
+  )
+}
+
+/** The envelope as text, for whoever has no response to put it in. */
+export const textOf = (
+  { reason }: GatewayError,
+  requestId: string
+): { readonly status: number; readonly body: string } => {
+  const wire = wireOf(reason)
+  return { status: wire.status, body: JSON.stringify({ error: bodyOf(wire, requestId) }) }
+}
+
+/** The envelope's inside, for an error that is told within a stream: some of the answer has been sent by then. */
+export const errorBody = ({ reason }: GatewayError, requestId: string): ErrorBody =>
+  bodyOf({ ...wireOf(reason), ...brokenOff(reason) }, requestId)
+
+const brokenOff = (reason: Reason): Pick<Wire, "message"> | undefined => {
+  switch (reason._tag) {
+    case "ProvidersFailed":
+      return { message: "The provider's answer broke off before its end; details.attempts says how." }
+    case "ProvidersTimedOut":
+      return { message: "The provider's answer stopped short of its end, and nothing more came in time." }
+    default:
+      return undefined
+  }
+}
+
+export const errorResponse = (error: GatewayError, requestId: string) => respond(wireOf(error.reason), requestId)
+
+export const internalErrorResponse = (requestId: string) => respond(internal, requestId)
+
+/** The 422: spec.md's `detail` with every fault, and the envelope for those who read only that. */
+export const validationResponse = (detail: ReadonlyArray<ValidationError>, requestId: string) => {
+  const [first] = detail
+  const isJson = first?.type !== "json_invalid"
+  const param = first !== undefined && isJson ? first.loc.slice(1).join(".") || null : null
+  const more = detail.length > 1 ? ` (and ${plural(detail.length - 1, "more fault")})` : ""
+  const wire: Wire = {
+    status: 422,
+    type: "invalid_request",
+    code: "validation_failed",
+    message:
+      first === undefined
+        ? "The request is not valid."
+        : isJson
+          ? `${first.loc.join(".")}: ${first.msg}${more}`
+          : jsonMessage(first),
+    param,
+    retryable: false
+  }
+  return HttpServerResponse.jsonUnsafe({ detail, error: bodyOf(wire, requestId) }, { status: 422 })
+}
+
+/** Of a body that is no JSON, what is wrong and where: the place is a character of the text, no member. */
+const jsonMessage = ({ ctx, loc, msg }: ValidationError): string =>
+  `${loc[0]}: ${msg}${loc.length > 1 ? ` at character ${loc[1]}` : ""}${typeof ctx?.["error"] === "string" ? `: ${ctx["error"]}` : ""}`
+
+/** Which of the policies refused, for the operator's counts. */
+const rejectionOf = (reason: Reason): Rejection | null => {
+  switch (reason._tag) {
+    case "RateLimited":
+      return "rate_limit"
+    case "BudgetExceeded":
+      return "budget"
+    case "ModelNotAllowed":
+      return "model"
+    case "PrivacyBlocked":
+      return "privacy"
+    default:
+      return null
+  }
+}
+
+/** Notes an error that is about to be answered. */
+export const rejected = (state: RequestState, { reason }: GatewayError): void => {
+  state.rejection = rejectionOf(reason)
+  state.errorType = wireOf(reason).type
+}
+
+/** Turns a handler's expected errors into their wire form. */
+export const guard = <A, R>(
+  handler: Effect.Effect<A, GatewayError, R>
+): Effect.Effect<A | HttpServerResponse.HttpServerResponse, never, R> =>
+  Effect.catch(handler, (error) =>
+    Effect.map(CurrentRequest, (current) => {
+      rejected(current, error)
+      return errorResponse(error, current.requestId)
+    })
+  )

@@ -1,0 +1,167 @@
+/** What the reasons of signing in say on the wire: the part of the table of http/errors/WireErrors that nobody else needs. */
+import { type Reason } from "../../domain/Errors.ts"
+import { usdFromNano } from "../../domain/Money.ts"
+import { type Wire } from "./WireErrors.ts"
+
+type SignInReason = Extract<
+  Reason,
+  {
+    readonly _tag:
+      | "SignInRefused"
+      | "UserSuspended"
+      | "SignInLimited"
+      | "SignUpRefused"
+      | "WayUnknown"
+      | "SignInInputInvalid"
+      | "OAuthRefused"
+      | "AdminRequired"
+      | "OwnAccount"
+      | "GrantExceeded"
+      | "ForeignSite"
+  }
+>
+
+const refusals = {
+  session: {
+    code: "invalid_session",
+    message: "No valid access token was sent. Send one as `Authorization: Bearer <token>`."
+  },
+  code: { code: "invalid_code", message: "The code is wrong, used or no longer valid. Ask for another." },
+  refresh_token: { code: "invalid_refresh_token", message: "The refresh token is not valid any more. Sign in again." }
+} as const
+
+const flowFaults = {
+  invalid_state: "This sign-in was not begun here, or it is over. Begin it again.",
+  redirect_not_allowed: "redirect_to is not one of the places that auth.redirects names.",
+  denied: "The identity provider did not let the sign-in through.",
+  not_proved: "What the identity provider said could not be verified. Begin the sign-in again.",
+  admin_session_required:
+    "This would be a new way into the account of an admin. Sign in there first in this browser, by a code or a way that the account has, then try again."
+} as const
+
+const inputFaults = {
+  missing: { msg: "Field required", type: "missing" },
+  malformed: { msg: "", type: "value_error" },
+  country: { msg: "Value error, no codes are sent to numbers of this country", type: "value_error" }
+} as const
+
+const ways = {
+  channel: { what: "channel for codes", setting: "`auth.channels`, `auth.email` and `auth.sms` of the settings" },
+  provider: { what: "OAuth provider", setting: "`auth.oauth` of the settings" }
+} as const
+
+const grantFaults = {
+  monthly_budget_usd: "This is more than is left of the budget that was granted to you for all your keys.",
+  tier: "This is a higher tier than was granted to you.",
+  scopes: "Some of these scopes were not granted to you.",
+  keys: "You have as many keys as one may have. Revoke one first."
+} as const
+
+const grantMessage = ({
+  availableNano,
+  isNothingGranted,
+  param
+}: Extract<Reason, { readonly _tag: "GrantExceeded" }>) => {
+  if (isNothingGranted === true) return "You have no budget yet. Ask an admin of this gateway to grant you one."
+  if (availableNano === 0)
+    return "Your keys have all of the budget that was granted to you. Lower the budget of one first."
+  return grantFaults[param]
+}
+
+export const signInWireOf = (reason: SignInReason): Wire => {
+  switch (reason._tag) {
+    case "SignInRefused":
+      return {
+        status: 401,
+        type: "authentication_error",
+        ...refusals[reason.what],
+        retryable: false,
+        headers: { "www-authenticate": "Bearer" }
+      }
+    case "UserSuspended":
+      return denied("user_suspended", "This account is suspended.")
+    case "AdminRequired":
+      return denied("admin_required", "This needs the admin key, or the session of an admin.")
+    case "OwnAccount":
+      return denied("own_account", "Nobody changes their own role or status. Another admin, or the admin key, can.")
+    case "GrantExceeded":
+      return {
+        ...denied("grant_exceeded", grantMessage(reason)),
+        param: reason.param === "keys" ? null : reason.param,
+        details: reason.availableNano === null ? {} : { available_usd: usdFromNano(reason.availableNano) }
+      }
+    case "ForeignSite":
+      return denied("foreign_site", "A browser sent this request for another site.")
+    case "SignInLimited":
+      return {
+        status: 429,
+        type: "rate_limit_exceeded",
+        code: "sign_in_limit_exceeded",
+        message: "Too many attempts to sign in, or with wrong admin keys. Retry after the time in Retry-After.",
+        retryable: true,
+        retryAfterMs: reason.retryAfterMs
+      }
+    case "SignUpRefused":
+      return reason.fault === "domain"
+        ? denied("sign_up_refused", "New accounts are for addresses of some domains only. Ask an admin to make yours.")
+        : {
+            status: 429,
+            type: "rate_limit_exceeded",
+            code: "sign_up_limit_exceeded",
+            message: "There are enough new accounts for today. Try again later, or ask an admin to make yours.",
+            retryable: true,
+            retryAfterMs: 3_600_000
+          }
+    case "OAuthRefused":
+      return {
+        status: 400,
+        type: "invalid_request",
+        code: `oauth_${reason.fault}`,
+        message: flowFaults[reason.fault],
+        param: reason.fault === "redirect_not_allowed" ? "redirect_to" : null,
+        retryable: false
+      }
+    case "WayUnknown": {
+      const quoted = reason.known.map((name) => `'${name}'`)
+      const last = quoted.at(-1) ?? "none"
+      const expected = quoted.length < 2 ? last : `${quoted.slice(0, -1).join(", ")} or ${last}`
+      const { setting, what } = ways[reason.param]
+      const msg =
+        quoted.length === 0
+          ? `Input cannot be right: this gateway has no ${what} configured. Its operator can configure one under ${setting}; GET /auth/methods lists the ways of signing in`
+          : `Input should be ${expected}: no other ${what} is configured. The operator of this gateway can configure one under ${setting}`
+      return invalid(["path", reason.param], msg, "literal_error", {
+        input: reason.sent.slice(0, 64),
+        ctx: { expected }
+      })
+    }
+    case "SignInInputInvalid": {
+      const form = reason.param === "email" ? "an email address" : "a phone number in E.164, such as +12025550123"
+      const { msg, type } = inputFaults[reason.fault]
+      return invalid(["body", reason.param], msg === "" ? `Value error, this is not ${form}` : msg, type, {})
+    }
+  }
+}
+
+const denied = (code: string, message: string): Wire => ({
+  status: 403,
+  type: "permission_denied",
+  code,
+  message,
+  retryable: false
+})
+
+const invalid = (
+  loc: readonly [string, string],
+  msg: string,
+  type: string,
+  more: { readonly input?: unknown; readonly ctx?: Readonly<Record<string, unknown>> }
+): Wire => ({
+  status: 422,
+  type: "invalid_request",
+  code: "validation_failed",
+  message: `${loc.join(".")}: ${msg}`,
+  param: loc[1],
+  retryable: false,
+  detail: [{ loc, msg, type, ...more }]
+})

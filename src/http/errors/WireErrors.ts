@@ -1,0 +1,256 @@
+/**
+ * The table of contract §2: what each reason says on the wire, exhaustively. http/errors/ErrorResponse alone makes responses of it, and nothing
+ * else sets a status.
+ */
+import { type ValidationError } from "../../api/Failure.ts"
+import { type Reason } from "../../domain/Errors.ts"
+import { usdFromNano } from "../../domain/Money.ts"
+import { bodyWireOf } from "./BodyErrors.ts"
+import { rateLimitedWire } from "./RateLimitErrors.ts"
+import { providerWireOf } from "./ProviderErrors.ts"
+import { signInWireOf } from "./SignInErrors.ts"
+
+export interface Wire {
+  readonly status: number
+  readonly type: string
+  readonly code: string | null
+  readonly message: string
+  readonly param?: string | null
+  readonly retryable: boolean
+  readonly retryAfterMs?: number | null
+  readonly details?: Readonly<Record<string, unknown>>
+  readonly headers?: Readonly<Record<string, string>>
+  /** Of a 422: the faults, beside the envelope. */
+  readonly detail?: ReadonlyArray<ValidationError>
+}
+
+export const plural = (count: number, word: string): string => `${count} ${word}${count === 1 ? "" : "s"}`
+
+const usedOtherwise =
+  "This Idempotency-Key was used with another body, or under another secret of this API key. Use a new one."
+
+export const wireOf = (reason: Reason): Wire => {
+  switch (reason._tag) {
+    case "Unauthenticated":
+      return {
+        status: 401,
+        type: "authentication_error",
+        code: "invalid_api_key",
+        message: "No valid API key was sent. Send one as `Authorization: Bearer <key>` or `x-api-key: <key>`.",
+        retryable: false,
+        headers: { "www-authenticate": "Bearer" }
+      }
+    case "AdminUnauthenticated":
+      return {
+        status: 401,
+        type: "authentication_error",
+        code: "invalid_admin_key",
+        message: "No valid admin key was sent. Send it as `x-admin-key: <key>`.",
+        retryable: false
+      }
+    case "ScopeMissing":
+      return {
+        status: 403,
+        type: "permission_denied",
+        code: "scope_missing",
+        message: `This key lacks the scope ${reason.scope}.`,
+        retryable: false,
+        details: { required_scope: reason.scope }
+      }
+    case "RateLimited":
+      return rateLimitedWire(reason)
+    case "BudgetExceeded": {
+      const resetsAt = new Date(reason.resetsAtMs).toISOString()
+      const [cap, spent, reserved, needed] = [
+        reason.capNano,
+        reason.spentNano,
+        reason.reservedNano,
+        reason.neededNano
+      ].map(usdFromNano)
+      return {
+        status: 402,
+        type: "budget_exceeded",
+        code: "monthly_budget_exceeded",
+        message: `The key's monthly budget of $${cap} has no room for this request: $${spent} spent, $${reserved} reserved. It resets at ${resetsAt}.`,
+        retryable: false,
+        details: { cap_usd: cap, spent_usd: spent, reserved_usd: reserved, needed_usd: needed, resets_at: resetsAt },
+        headers: { "x-should-retry": "false" }
+      }
+    }
+    case "ModelNotAllowed":
+      return {
+        status: 403,
+        type: "model_not_allowed",
+        code: "model_not_allowed",
+        message: `This key may not use the model '${reason.model}'. GET /v1/models lists those that it may.`,
+        param: "model",
+        retryable: false
+      }
+    case "PrivacyBlocked":
+      return {
+        status: 403,
+        type: "privacy_blocked",
+        code: reason.cause === "found" ? "privacy_blocked" : "privacy_not_searched",
+        message:
+          reason.cause === "found"
+            ? "The request holds personal data or secrets that may not leave; details.counts says of which types."
+            : "The request could not be searched for personal data in the time there is for it, so it was not sent. Shorten it.",
+        retryable: false,
+        details: { counts: reason.counts }
+      }
+    case "ModelNotFound":
+      return {
+        status: 404,
+        type: "model_not_found",
+        code: "model_not_found",
+        message:
+          reason.ambiguous.length > 0
+            ? `The model '${reason.model}' is ambiguous: name one of ${reason.ambiguous.join(", ")}.`
+            : `The model '${reason.model}' does not exist. GET /v1/models lists those that do.`,
+        param: "model",
+        retryable: false,
+        ...(reason.ambiguous.length > 0 ? { details: { candidates: reason.ambiguous } } : {})
+      }
+    case "NotFound":
+      return {
+        status: 404,
+        type: "not_found",
+        code: `${reason.what}_not_found`,
+        message:
+          reason.what === "route"
+            ? `There is no ${reason.id}. GET /openapi.json lists what there is.`
+            : `There is no such ${reason.what}.`,
+        retryable: false
+      }
+    case "MethodNotAllowed":
+      return {
+        status: 405,
+        type: "method_not_allowed",
+        code: "method_not_allowed",
+        message: `This path accepts ${reason.allow.join(", ")}.`,
+        retryable: false,
+        headers: { allow: reason.allow.join(", ") }
+      }
+    case "NoEligibleProvider":
+      return {
+        status: 404,
+        type: "no_eligible_provider",
+        code: "no_eligible_provider",
+        message: `No provider of '${reason.model}' is left after the request's filters; details.excluded says why each was left out.`,
+        retryable: false,
+        details: { excluded: reason.excluded }
+      }
+    case "ContextLengthExceeded":
+      return {
+        status: 400,
+        type: "context_length_exceeded",
+        code: "context_length_exceeded",
+        message:
+          reason.contextLength > 0
+            ? `The prompt of about ${plural(reason.promptTokens, "token")} does not fit the ${plural(reason.contextLength, "token")} of context that '${reason.model}' has.`
+            : `The prompt of about ${plural(reason.promptTokens, "token")} does not fit the context of '${reason.model}'.`,
+        param: reason.param,
+        retryable: false
+      }
+    case "InvalidRequest":
+      return {
+        status: 400,
+        type: "invalid_request",
+        code: reason.code ?? "invalid_request",
+        message: reason.message,
+        param: reason.param,
+        retryable: false,
+        ...(reason.provider === null ? {} : { details: { provider: reason.provider } })
+      }
+    case "KeyRevoked":
+      return {
+        status: 409,
+        type: "key_revoked",
+        code: "key_revoked",
+        message: "This key is revoked, which is final. Make another key.",
+        retryable: false
+      }
+    case "KeyRotated":
+      return {
+        status: 409,
+        type: "key_rotated",
+        code: "key_rotated",
+        message:
+          "The key was rotated by another request at the same moment. The secret of that one opens; nothing was changed by this one.",
+        retryable: false
+      }
+    case "IdempotencyConflict":
+      return reason.kind === "running"
+        ? {
+            status: 409,
+            type: "idempotency_conflict",
+            code: "idempotency_key_in_use",
+            message: "A request with this Idempotency-Key is still running.",
+            retryable: true,
+            retryAfterMs: 1_000
+          }
+        : {
+            status: 422,
+            type: "idempotency_conflict",
+            code: "idempotency_key_reused",
+            message: usedOtherwise,
+            param: "idempotency-key",
+            retryable: false,
+            detail: [{ loc: ["header", "idempotency-key"], msg: `Value error, ${usedOtherwise}`, type: "value_error" }]
+          }
+    case "GenerationRunning":
+      return {
+        status: 409,
+        type: "generation_running",
+        code: "generation_running",
+        message: "This generation is still running. Its record can be read once it has ended.",
+        retryable: true,
+        retryAfterMs: reason.retryAfterMs
+      }
+    case "BodyTooLarge":
+    case "RequestUnreadable":
+    case "EncodingUnsupported":
+    case "BodyTooSlow":
+      return bodyWireOf(reason)
+    case "ProvidersFailed":
+    case "ProvidersTimedOut":
+    case "ProviderUnavailable":
+    case "ProviderRateLimited":
+    case "ProviderLacksModel":
+      return providerWireOf(reason)
+    case "DependencyUnavailable":
+      return {
+        status: 503,
+        type: "dependency_unavailable",
+        code: `${reason.dependency}_unavailable`,
+        message:
+          reason.dependency === "identity_provider"
+            ? "The identity provider does not answer. Retry shortly, or sign in another way."
+            : "The gateway cannot reach a store that it needs to answer safely. Retry shortly.",
+        retryable: true,
+        retryAfterMs: 1_000,
+        details: { dependency: reason.dependency }
+      }
+    case "SignInRefused":
+    case "UserSuspended":
+    case "SignInLimited":
+    case "SignUpRefused":
+    case "WayUnknown":
+    case "SignInInputInvalid":
+    case "OAuthRefused":
+    case "AdminRequired":
+    case "OwnAccount":
+    case "GrantExceeded":
+    case "ForeignSite":
+      return signInWireOf(reason)
+    case "Overloaded":
+      return {
+        status: 503,
+        type: "overloaded",
+        code: "overloaded",
+        message: "The gateway is at its limit and took no work on. Retry shortly.",
+        retryable: true,
+        retryAfterMs: 1_000
+      }
+  }
+}

@@ -1,0 +1,59 @@
+/**
+ * Parts of a content as blocks of the Messages API: text, images and documents, by address or inside the request. A
+ * part's `cache_control` goes along. Refuses media that the API has no block for, and files kept at another vendor.
+ */
+import { Result } from "effect"
+import { type Role } from "../../domain/Chat.ts"
+import { Unsupported } from "../Provider.ts"
+import { isWire, stringOf, type Wire } from "../wire/Json.ts"
+
+export type Block = Readonly<Record<string, unknown>>
+
+const imageTypes = new Set(["image/jpeg", "image/png", "image/gif", "image/webp"])
+const dataUrl = /^data:([^;,]+)(?:;[^;,]+)*?(;base64)?,(.*)$/s
+
+const unsupported = (message: string) => Result.fail(new Unsupported({ param: "messages", message }))
+
+/** One block, or none: the API refuses texts of white space alone. */
+export const textBlock = (text: string): ReadonlyArray<Block> => (text.trim() === "" ? [] : [{ type: "text", text }])
+
+export const blockOf = (part: Wire, role: Role): Result.Result<ReadonlyArray<Block>, Unsupported> => {
+  const kind = stringOf(part["type"]) ?? ""
+  if (kind === "text" || kind === "refusal") {
+    return Result.succeed(textBlock(stringOf(part[kind]) ?? "").map((block) => cached(block, part)))
+  }
+  if (role === "system" || role === "assistant") return unsupported(`a part of type ${kind} in a ${role} message`)
+  if (kind === "image_url") return Result.map(imageOf(part), (block) => [cached(block, part)])
+  if (kind === "file") return Result.map(documentOf(part), (block) => [cached(block, part)])
+  return unsupported(`a part of type ${kind}`)
+}
+
+const cached = (block: Block, { cache_control }: Wire): Block =>
+  isWire(cache_control) ? { ...block, cache_control } : block
+
+const imageOf = ({ image_url }: Wire): Result.Result<Block, Unsupported> => {
+  const url = stringOf(isWire(image_url) ? image_url["url"] : image_url) ?? ""
+  if (isAddress(url)) return Result.succeed({ type: "image", source: { type: "url", url } })
+  const [, declared = "", base64, data = ""] = dataUrl.exec(url) ?? []
+  const media_type = declared.toLowerCase().replace("image/jpg", "image/jpeg")
+  if (base64 === undefined) return unsupported("an image is an http address or a base64 data URL")
+  return imageTypes.has(media_type)
+    ? Result.succeed({ type: "image", source: { type: "base64", media_type, data } })
+    : unsupported(`an image of type ${media_type}: JPEG, PNG, GIF and WebP are taken`)
+}
+
+const documentOf = ({ file }: Wire): Result.Result<Block, Unsupported> => {
+  const url = stringOf(isWire(file) ? file["file_data"] : null)
+  const title = stringOf(isWire(file) ? file["filename"] : null)
+  const document = (source: Block) => Result.succeed({ type: "document", source, ...(title === null ? {} : { title }) })
+  if (url === null) return unsupported("a file without file_data")
+  if (isAddress(url)) return document({ type: "url", url })
+  const [, media_type, base64, data = ""] = dataUrl.exec(url) ?? []
+  if (base64 !== undefined && media_type === "application/pdf") return document({ type: "base64", media_type, data })
+  if (base64 !== undefined && media_type === "text/plain") {
+    return document({ type: "text", media_type, data: Buffer.from(data, "base64").toString("utf8") })
+  }
+  return unsupported(`a file of type ${media_type ?? "unknown"}: PDF and plain text are taken`)
+}
+
+const isAddress = (url: string): boolean => /^https?:\/\//i.test(url)

@@ -1,0 +1,87 @@
+/**
+ * The Messages API's whole replies, read leniently into the domain's: blocks of text are the content, of thinking the
+ * reasoning, of tool use the tool calls. Blocks of the vendor's own tools are left out.
+ */
+import { type ChatReply } from "../../domain/Chat.ts"
+import { type TokenUsage } from "../../domain/Money.ts"
+import { Malformed } from "../Provider.ts"
+import { reportedUsage } from "../wire/Usage.ts"
+import { countOf, isWire, stringOf, type Wire, wiresOf } from "../wire/Json.ts"
+import { ANSWER_TOOL } from "./Tools.ts"
+import { type CallIds } from "../wire/CallIds.ts"
+
+const finishReasons: Readonly<Record<string, string>> = {
+  end_turn: "stop",
+  stop_sequence: "stop",
+  pause_turn: "stop",
+  max_tokens: "length",
+  model_context_window_exceeded: "length",
+  tool_use: "tool_calls",
+  refusal: "content_filter"
+}
+
+/** `called`: whether a tool of the client's was called. An answer by our own tool is no call. */
+export const finishReason = (stopReason: string, called: boolean): string => {
+  const reason = finishReasons[stopReason] ?? "stop"
+  return reason === "tool_calls" && !called ? "stop" : reason
+}
+
+/**
+ * Prompt tokens are those read anew, those written to the cache and those read from it, which the vendor counts apart.
+ * Usage without `input_tokens` or `output_tokens` is none.
+ */
+export const readUsage = (usage: unknown): TokenUsage | null => {
+  const input = isWire(usage) ? countOf(usage["input_tokens"]) : null
+  if (!isWire(usage) || input === null) return null
+  const cached = countOf(usage["cache_read_input_tokens"]) ?? 0
+  const prompt = input + (countOf(usage["cache_creation_input_tokens"]) ?? 0) + cached
+  return reportedUsage({ prompt, completion: countOf(usage["output_tokens"]), cached })
+}
+
+/** What the provider says of its own refusal; null when it says nothing. */
+export const explanationOf = (details: unknown): string | null =>
+  isWire(details) ? stringOf(details["explanation"]) : null
+
+/** `answersByTool`: the content comes as the arguments of a tool. `Malformed` without blocks or a reason to stop. */
+export const readReply = (body: Wire, answersByTool: boolean, ids: CallIds): ChatReply | Malformed => {
+  const stopReason = stringOf(body["stop_reason"])
+  if (!Array.isArray(body["content"])) return new Malformed({ detail: "no content" })
+  if (stopReason === null && body["content"].length === 0) return new Malformed({ detail: "empty completion" })
+  const blocks = wiresOf(body["content"])
+  const isAnswer = ({ name }: Wire): boolean => answersByTool && name === ANSWER_TOOL
+  const uses = blocks.filter(({ type }) => type === "tool_use")
+  const calls = uses.filter((use) => !isAnswer(use))
+  const text = [
+    ...blocks.flatMap(({ text, type }) => (type === "text" ? (stringOf(text) ?? "") : [])),
+    ...uses.filter(isAnswer).map(argumentsOf)
+  ]
+  const thoughts = blocks.flatMap(({ thinking, type }) => (type === "thinking" ? (stringOf(thinking) ?? "") : []))
+  const refusal = stopReason === "refusal" ? explanationOf(body["stop_details"]) : null
+  return {
+    choices: [
+      {
+        index: 0,
+        message: {
+          role: "assistant",
+          content: text.length === 0 && (calls.length > 0 || refusal !== null) ? null : text.join(""),
+          ...(calls.length > 0
+            ? { tool_calls: calls.map((use, at) => callOf(use, ids(use["id"], body["id"], at))) }
+            : {}),
+          ...(refusal === null ? {} : { refusal }),
+          ...(thoughts.some((thought) => thought !== "") ? { reasoning: thoughts.join("") } : {})
+        },
+        finish_reason: finishReason(stopReason ?? "", calls.length > 0)
+      }
+    ],
+    usage: readUsage(body["usage"]),
+    systemFingerprint: null
+  }
+}
+
+const callOf = (use: Wire, id: string) => ({
+  id,
+  type: "function",
+  function: { name: stringOf(use["name"]) ?? "", arguments: argumentsOf(use) }
+})
+
+const argumentsOf = ({ input }: Wire): string => JSON.stringify(input ?? {})

@@ -1,0 +1,133 @@
+/**
+ * A chat request as the Messages API takes it. What its models take differs from one to the next; members that a model
+ * would refuse and that only tune its sampling are left out, others are `Unsupported`.
+ */
+import { Result } from "effect"
+import { type ModelOffer } from "../../domain/Catalog.ts"
+import { type ChatRequest, outputLimit } from "../../domain/Chat.ts"
+import { Unsupported } from "../Provider.ts"
+import { lowerMessages } from "./Messages.ts"
+import { claudeModel, type ClaudeModel } from "./Model.ts"
+import { textBlock } from "./Parts.ts"
+import { lowerEffort, type Thinking } from "./Thinking.ts"
+import { ANSWER_TOOL, lowerTools, type Tooling } from "./Tools.ts"
+import { type Parameters } from "../wire/Parameters.ts"
+
+export const anthropicParameters: Parameters = {
+  model: "mapped",
+  messages: "mapped",
+  temperature: "mapped",
+  max_tokens: "mapped",
+  stream: "mapped",
+  user: "mapped",
+  metadata: "dropped",
+  provider: "dropped",
+  response_format: "mapped",
+  models: "dropped",
+  max_completion_tokens: "mapped",
+  stream_options: "dropped",
+  n: "refused",
+  top_p: "mapped",
+  stop: "mapped",
+  seed: "dropped",
+  presence_penalty: "dropped",
+  frequency_penalty: "dropped",
+  logprobs: "refused",
+  top_logprobs: "refused",
+  logit_bias: "refused",
+  tools: "mapped",
+  tool_choice: "mapped",
+  parallel_tool_calls: "mapped",
+  reasoning_effort: "mapped",
+  modalities: "refused",
+  prediction: "dropped",
+  service_tier: "mapped"
+}
+
+/** The API wants a limit. The meter reserves as much for a request that sets none. */
+const DEFAULT_MAX_TOKENS = 4_096
+const MAX_TEMPERATURE = 1
+
+export interface LoweredRequest {
+  readonly body: string
+  /** The content comes as the arguments of `ANSWER_TOOL`. */
+  readonly answersByTool: boolean
+}
+
+export const lowerRequest = (
+  request: ChatRequest,
+  offer: ModelOffer,
+  stream: boolean
+): Result.Result<LoweredRequest, Unsupported> =>
+  Result.gen(function* () {
+    yield* refusals(request)
+    const claude = claudeModel(offer.upstream)
+    const { isPrefilled, lastCalledTools, system, turns } = yield* lowerMessages(request.messages)
+    if (isPrefilled && !claude.prefill) {
+      return yield* unsupported("messages", "this model does not continue from a trailing assistant message")
+    }
+    const tooling = yield* lowerTools(request, claude, isPrefilled)
+    const { isForced } = tooling
+    const limit = outputLimit(request) ?? offer.maxCompletionTokens ?? DEFAULT_MAX_TOKENS
+    const hindrance = { isForced, isPrefilled, lastCalledTools }
+    const thinking = yield* lowerEffort(request.reasoning_effort, claude, limit, hindrance)
+    const stops = yield* stopsOf(request)
+    const instructions = [...system, ...textBlock(tooling.instruction ?? "")]
+    const body = {
+      model: offer.upstream,
+      max_tokens: limit,
+      ...(instructions.length === 0 ? {} : { system: instructions }),
+      messages: turns,
+      ...(tooling.tools.length === 0 ? {} : { tools: tooling.tools }),
+      ...(tooling.choice === null ? {} : { tool_choice: tooling.choice }),
+      ...(thinking.thinking === null ? {} : { thinking: thinking.thinking }),
+      ...outputConfig(thinking, tooling),
+      ...(thinking.isAsked ? {} : samplingOf(request, claude)),
+      ...(stops.length === 0 ? {} : { stop_sequences: stops }),
+      ...(request.user === undefined || request.user === null ? {} : { metadata: { user_id: request.user } }),
+      ...tierOf(request),
+      stream
+    }
+    const answersByTool = tooling.tools.some(({ name }) => name === ANSWER_TOOL)
+    return { body: JSON.stringify(body), answersByTool }
+  })
+
+const unsupported = (param: string, message: string) => Result.fail(new Unsupported({ param, message }))
+
+/** Members that ask for what no model of this API does. */
+const refusals = (request: ChatRequest): Result.Result<void, Unsupported> => {
+  const { logit_bias, logprobs, modalities, n, top_logprobs } = request
+  if ((n ?? 1) > 1) return unsupported("n", "one choice a request is given")
+  if (logprobs === true) return unsupported("logprobs", "log probabilities are not given")
+  if ((top_logprobs ?? 0) > 0) return unsupported("top_logprobs", "log probabilities are not given")
+  if (Object.keys(logit_bias ?? {}).length > 0) return unsupported("logit_bias", "tokens cannot be biased")
+  if (modalities?.some((modality) => modality !== "text")) return unsupported("modalities", "answers are text")
+  return Result.succeed(undefined)
+}
+
+const outputConfig = ({ effort }: Thinking, { schema }: Tooling) => {
+  if (effort === null && schema === null) return {}
+  const format = schema === null ? {} : { format: { type: "json_schema", schema } }
+  return { output_config: { ...(effort === null ? {} : { effort }), ...format } }
+}
+
+const samplingOf = ({ temperature, top_p }: ChatRequest, { sampling }: ClaudeModel) => {
+  const heat = temperature ?? null
+  const nucleus = top_p ?? null
+  return {
+    ...(sampling === 0 || heat === null ? {} : { temperature: Math.min(heat, MAX_TEMPERATURE) }),
+    ...(nucleus !== null && (sampling === 2 || (sampling === 1 && heat === null)) ? { top_p: nucleus } : {})
+  }
+}
+
+const stopsOf = ({ stop }: ChatRequest): Result.Result<ReadonlyArray<string>, Unsupported> => {
+  const stops = typeof stop === "string" ? [stop] : (stop ?? [])
+  return stops.every((each) => each.trim() !== "")
+    ? Result.succeed(stops)
+    : unsupported("stop", "a stop sequence of white space alone is not taken")
+}
+
+const tierOf = ({ service_tier }: ChatRequest) => {
+  if (service_tier === "auto" || service_tier === "standard_only") return { service_tier }
+  return service_tier === "default" ? { service_tier: "standard_only" } : {}
+}

@@ -1,0 +1,192 @@
+/**
+ * The Messages API's stream: named events in, normalised deltas out. A tool call's index counts tool calls alone, and
+ * its arguments are JSON even when the model gave none. Usage comes in two parts, the prompt's first. Pings and events
+ * of kinds not known here are passed over.
+ */
+import { type ChatEvent, type Delta } from "../../domain/Chat.ts"
+import { type StreamReader } from "../wire/EventStream.ts"
+import { Malformed, type ProviderReason } from "../Provider.ts"
+import { refusalInside } from "../wire/ErrorMapping.ts"
+import { isWire, parseWire, stringOf, type Wire } from "../wire/Json.ts"
+import { explanationOf, finishReason, readUsage } from "./Reply.ts"
+import { ANSWER_TOOL } from "./Tools.ts"
+import { type CallIds } from "../wire/CallIds.ts"
+
+/** Where deltas of each kind have their text; they come for nothing else. */
+const told: Readonly<Record<string, "text" | "thinking" | "partial_json">> = {
+  text_delta: "text",
+  thinking_delta: "thinking",
+  input_json_delta: "partial_json"
+}
+
+// state
+
+/** A block under way: a tool call by its index, or the answer that comes by a tool. */
+interface OpenBlock {
+  readonly call: number | "answer"
+  hasArguments: boolean
+}
+
+interface StreamState {
+  readonly answersByTool: boolean
+  readonly ids: CallIds
+  responseId: unknown
+  readonly blocks: Map<unknown, OpenBlock>
+  calls: number
+  usage: Wire | null
+  started: boolean
+  /** Content came. */
+  said: boolean
+  /** Why it stopped, once that was said; held back until the usage is known. */
+  last: { readonly stopReason: string; readonly delta: Delta } | null
+  /** `message_stop` came. */
+  done: boolean
+}
+
+// step
+
+const step = (state: StreamState, data: string, out: Array<ChatEvent>): ProviderReason | null => {
+  if (state.done) return null
+  const event = parseWire(data)
+  if (event instanceof Malformed) return event
+  switch (event["type"]) {
+    case "message_start":
+      start(state, event, out)
+      break
+    case "content_block_start":
+      state.said = true
+      openBlock(state, event, out)
+      break
+    case "content_block_delta":
+      state.said = true
+      return continueBlock(state, event, out)
+    case "content_block_stop":
+      closeBlock(state, event, out)
+      break
+    case "message_delta":
+      finish(state, event)
+      break
+    case "message_stop":
+      state.done = true
+      break
+    default:
+      return refusalInside(event)
+  }
+  return null
+}
+
+const start = (state: StreamState, event: Wire, out: Array<ChatEvent>): void => {
+  const message = isWire(event["message"]) ? event["message"] : {}
+  // What it says of the output is a beginning; the whole comes with the reason to stop.
+  mergeUsage(state, isWire(message["usage"]) ? { ...message["usage"], output_tokens: null } : null)
+  state.responseId ??= message["id"]
+  if (!state.started) say(out, { role: "assistant", content: "" })
+  state.started = true
+}
+
+const openBlock = (state: StreamState, event: Wire, out: Array<ChatEvent>): void => {
+  const block = isWire(event["content_block"]) ? event["content_block"] : {}
+  if (block["type"] === "text") return sayText(out, "content", block["text"])
+  if (block["type"] === "thinking") return sayText(out, "reasoning", block["thinking"])
+  if (block["type"] !== "tool_use") return
+  const name = stringOf(block["name"]) ?? ""
+  const isAnswer = state.answersByTool && name === ANSWER_TOOL
+  const open: OpenBlock = { call: isAnswer ? "answer" : state.calls, hasArguments: false }
+  state.blocks.set(event["index"], open)
+  if (open.call !== "answer") {
+    state.calls++
+    const id = state.ids(block["id"], state.responseId, open.call)
+    say(out, { tool_calls: [{ index: open.call, id, type: "function", function: { name, arguments: "" } }] })
+  }
+  // Some servers of this dialect give the whole input at once.
+  if (isWire(block["input"]) && Object.keys(block["input"]).length > 0) {
+    sayArguments(open, JSON.stringify(block["input"]), out)
+  }
+}
+
+const continueBlock = (state: StreamState, event: Wire, out: Array<ChatEvent>): Malformed | null => {
+  const delta = event["delta"]
+  if (!isWire(delta)) return new Malformed({ detail: "an event without its delta" })
+  const member = told[stringOf(delta["type"]) ?? ""]
+  if (member !== undefined && typeof delta[member] !== "string")
+    return new Malformed({ detail: "a delta without its text" })
+  if (member === "text") sayText(out, "content", delta[member])
+  if (member === "thinking") sayText(out, "reasoning", delta[member])
+  const open = state.blocks.get(event["index"])
+  const piece = stringOf(delta["partial_json"])
+  if (delta["type"] === "input_json_delta" && open !== undefined && piece !== null && piece !== "") {
+    sayArguments(open, piece, out)
+  }
+  return null
+}
+
+const closeBlock = (state: StreamState, event: Wire, out: Array<ChatEvent>): void => {
+  const open = state.blocks.get(event["index"])
+  if (open === undefined) return
+  state.blocks.delete(event["index"])
+  if (!open.hasArguments) sayArguments(open, "{}", out)
+}
+
+const finish = (state: StreamState, event: Wire): void => {
+  mergeUsage(state, event["usage"])
+  const delta = isWire(event["delta"]) ? event["delta"] : {}
+  const stopReason = stringOf(delta["stop_reason"])
+  if (stopReason === null || state.last !== null) return
+  const refusal = stopReason === "refusal" ? explanationOf(delta["stop_details"]) : null
+  state.last = { stopReason, delta: refusal === null ? {} : { refusal } }
+}
+
+/** Counts are running totals; a later event repeats those that it knows. */
+const mergeUsage = (state: StreamState, usage: unknown): void => {
+  if (!isWire(usage)) return
+  const told = Object.fromEntries(Object.entries(usage).filter(([, count]) => typeof count === "number"))
+  state.usage = { ...state.usage, ...told }
+}
+
+const close = (state: StreamState): ReadonlyArray<ChatEvent> | Malformed => {
+  if (!state.said && state.last === null) return new Malformed({ detail: "empty completion" })
+  const out: Array<ChatEvent> = []
+  // One that stopped without saying why was done.
+  const { delta, stopReason } = state.last ?? { delta: {}, stopReason: "tool_use" }
+  say(out, delta, finishReason(stopReason, state.calls > 0))
+  return [...out, { _tag: "End", usage: readUsage(state.usage), systemFingerprint: null }]
+}
+
+const say = (out: Array<ChatEvent>, delta: Delta, finish_reason: string | null = null): void => {
+  out.push({ _tag: "Choices", choices: [{ index: 0, delta, finish_reason }] })
+}
+
+const sayText = (out: Array<ChatEvent>, member: "content" | "reasoning", text: unknown): void => {
+  if (typeof text === "string" && text !== "") say(out, { [member]: text })
+}
+
+const sayArguments = (open: OpenBlock, piece: string, out: Array<ChatEvent>): void => {
+  open.hasArguments = true
+  if (open.call === "answer") say(out, { content: piece })
+  else say(out, { tool_calls: [{ index: open.call, function: { arguments: piece } }] })
+}
+
+// export
+
+/** `answersByTool`: the content comes as the arguments of a tool. */
+export const makeReader = (answersByTool: boolean, ids: CallIds): StreamReader => {
+  const state: StreamState = {
+    answersByTool,
+    ids,
+    responseId: null,
+    blocks: new Map(),
+    calls: 0,
+    usage: null,
+    started: false,
+    said: false,
+    last: null,
+    done: false
+  }
+  return {
+    step: (event, out) => step(state, event, out),
+    isDone: () => state.done,
+    // The event that says why it stopped brings the usage too.
+    isComplete: () => state.last !== null,
+    close: () => close(state)
+  }
+}

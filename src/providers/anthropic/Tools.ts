@@ -1,0 +1,138 @@
+/**
+ * Tools, the choice among them and the form of the answer, in the Messages API's terms. An answer in JSON is asked for
+ * by the API's own schema where the model and the schema allow it, else by a tool of ours that must be called and whose
+ * arguments become the content, and where a model lets nothing be forced by an instruction. Refuses tools that are no
+ * functions, and a forced choice on a model that takes none.
+ */
+import { Result } from "effect"
+import { type ChatRequest } from "../../domain/Chat.ts"
+import { Unsupported } from "../Provider.ts"
+import { isWire, stringOf, type Wire, wiresOf } from "../wire/Json.ts"
+import { type ClaudeModel } from "./Model.ts"
+import { answerSchema } from "./Schema.ts"
+
+/** The tool whose arguments are the content. */
+export const ANSWER_TOOL = "respond_with_json"
+
+export interface Tooling {
+  readonly tools: ReadonlyArray<Wire>
+  readonly choice: Wire | null
+  /** The schema of the whole answer. */
+  readonly schema: Wire | null
+  /** Added to the instructions. */
+  readonly instruction: string | null
+  /** Some tool must be called, which keeps a model from thinking first. */
+  readonly isForced: boolean
+}
+
+type Choice = { readonly type: "auto" | "none" | "any" } | { readonly type: "tool"; readonly name: string }
+type Lowered<A> = Result.Result<A, Unsupported>
+
+const unsupported = (param: string, message: string) => Result.fail(new Unsupported({ param, message }))
+
+export const lowerTools = (request: ChatRequest, claude: ClaudeModel, isPrefilled: boolean): Lowered<Tooling> =>
+  Result.gen(function* () {
+    const all = yield* Result.all(wiresOf(request.tools).map(toolOf))
+    const { allowed, choice } = yield* choiceOf(request.tool_choice)
+    const tools = allowed === null ? all : all.filter((tool) => allowed.has(stringOf(tool["name"]) ?? ""))
+    const mustCall = tools.length > 0 && (choice.type === "any" || choice.type === "tool")
+    if (mustCall && !claude.forcedTools) {
+      return yield* unsupported("tool_choice", "this model cannot be made to call a tool")
+    }
+    const oneAtATime = request.parallel_tool_calls === false && choice.type !== "none"
+    const single = oneAtATime ? { disable_parallel_tool_use: true } : {}
+    const plain: Tooling = {
+      tools,
+      choice: tools.length === 0 || (choice.type === "auto" && !oneAtATime) ? null : { ...choice, ...single },
+      schema: null,
+      instruction: null,
+      isForced: mustCall
+    }
+    const format = yield* formatOf(request.response_format)
+    // A text to be continued has its form already, a tool that must be called leaves the form to the next answer.
+    if (format === null || isPrefilled || mustCall) return plain
+    if (format.schema !== null && claude.jsonSchema && (format.isStrict || !claude.forcedTools)) {
+      return { ...plain, schema: answerSchema(format.schema) }
+    }
+    if (!claude.forcedTools) return { ...plain, instruction: "Answer with one JSON object and nothing else." }
+    const answer = yield* answerTool(format)
+    const alone = tools.length === 0 || choice.type === "none"
+    return {
+      ...plain,
+      tools: [...tools, answer],
+      choice: alone ? { type: "tool", name: ANSWER_TOOL, disable_parallel_tool_use: true } : { type: "any", ...single },
+      isForced: true
+    }
+  })
+
+const toolOf = (tool: Wire): Lowered<Wire> => {
+  const { function: called } = tool
+  const name = isWire(called) ? stringOf(called["name"]) : null
+  if (!isWire(called) || name === null) return unsupported("tools", "only tools of type function are taken")
+  const description = stringOf(called["description"])
+  return Result.succeed({
+    name,
+    ...(description === null ? {} : { description }),
+    input_schema: inputSchema(called["parameters"])
+  })
+}
+
+/** The API wants an object. */
+const inputSchema = (parameters: unknown): Wire =>
+  isWire(parameters) && Object.keys(parameters).length > 0
+    ? { type: "object", ...parameters }
+    : { type: "object", properties: {} }
+
+const choiceOf = (
+  given: ChatRequest["tool_choice"]
+): Lowered<{ readonly choice: Choice; readonly allowed: ReadonlySet<string> | null }> => {
+  const chosen = (choice: Choice, allowed: ReadonlySet<string> | null = null) => Result.succeed({ choice, allowed })
+  if (given === undefined || given === null || given === "auto") return chosen({ type: "auto" })
+  if (given === "none") return chosen({ type: "none" })
+  if (given === "required") return chosen({ type: "any" })
+  if (isWire(given)) {
+    const name = functionName(given)
+    if (name !== null) return chosen({ type: "tool", name })
+    const allowed = given["allowed_tools"]
+    if (given["type"] === "allowed_tools" && isWire(allowed)) {
+      const names = new Set(wiresOf(allowed["tools"]).flatMap((tool) => functionName(tool) ?? []))
+      return chosen({ type: allowed["mode"] === "required" ? "any" : "auto" }, names)
+    }
+  }
+  return unsupported("tool_choice", "auto, none, required, a function or allowed tools are taken")
+}
+
+const functionName = ({ function: called }: Wire): string | null => (isWire(called) ? stringOf(called["name"]) : null)
+
+interface Format {
+  /** `null`: any JSON object. */
+  readonly schema: Wire | null
+  readonly isStrict: boolean
+  readonly description: string | null
+}
+
+const formatOf = (format: ChatRequest["response_format"]): Lowered<Format | null> => {
+  const type = format?.["type"]
+  if (format === undefined || format === null || type === "text") return Result.succeed(null)
+  if (type === "json_object") return Result.succeed({ schema: null, isStrict: false, description: null })
+  const asked = format["json_schema"]
+  if (type !== "json_schema" || !isWire(asked)) {
+    return unsupported("response_format", "text, json_object and json_schema are taken")
+  }
+  return Result.succeed({
+    schema: isWire(asked["schema"]) ? asked["schema"] : null,
+    isStrict: asked["strict"] === true,
+    description: stringOf(asked["description"])
+  })
+}
+
+const answerTool = ({ description, schema }: Format): Lowered<Wire> => {
+  if (schema !== null && "type" in schema && schema["type"] !== "object") {
+    return unsupported("response_format", "the schema of an answer describes an object")
+  }
+  return Result.succeed({
+    name: ANSWER_TOOL,
+    description: description ?? "Gives the answer to the user.",
+    input_schema: schema === null ? { type: "object", additionalProperties: true } : { type: "object", ...schema }
+  })
+}

@@ -1,0 +1,106 @@
+/**
+ * Embeddings on Bedrock, which has no common form for them: Amazon's Titan takes one text a call, Cohere's models up to 96,
+ * both through InvokeModel. One request of a client may so become several calls, at most four at once; one that fails
+ * fails them all. Refuses other families, and dimensions where the model has but one size.
+ */
+import { Effect, Result } from "effect"
+import { type ModelOffer } from "../../domain/Catalog.ts"
+import { type EmbeddingReply, type EmbeddingRequest } from "../../domain/Embedding.ts"
+import { decodeReply } from "../wire/Decode.ts"
+import { headerOf } from "../transport/Headers.ts"
+import { Malformed, type ProviderReason, Unsupported } from "../Provider.ts"
+import { type Endpoint, type WholeReply } from "../transport/Transport.ts"
+import { promptUsage } from "../wire/Usage.ts"
+import { countOf, isWire, stringOf, type Wire } from "../wire/Json.ts"
+
+const CALLS_AT_ONCE = 4
+const COHERE_TEXTS = 96
+const cohereTypes = new Set(["search_document", "search_query", "classification", "clustering"])
+
+type Vector = ReadonlyArray<number>
+
+/** How a family of models embeds. */
+interface Family {
+  readonly textsPerCall: number
+  readonly body: (texts: ReadonlyArray<string>, request: EmbeddingRequest) => Wire
+  readonly vectors: (body: Wire) => ReadonlyArray<unknown>
+}
+
+const titan: Family = {
+  textsPerCall: 1,
+  body: ([inputText], { dimensions }) => ({ inputText, ...(dimensions ? { dimensions } : {}) }),
+  vectors: (body) => [body["embedding"]]
+}
+
+const cohere: Family = {
+  textsPerCall: COHERE_TEXTS,
+  body: (texts, { dimensions, ...rest }) => {
+    const asked = stringOf(rest["input_type"])
+    return {
+      texts,
+      input_type: asked !== null && cohereTypes.has(asked) ? asked : "search_document",
+      embedding_types: ["float"],
+      ...(dimensions ? { output_dimension: dimensions } : {})
+    }
+  },
+  // By type since types can be asked for; a bare list before that.
+  vectors: ({ embeddings }) => {
+    const list = isWire(embeddings) ? embeddings["float"] : embeddings
+    return Array.isArray(list) ? list : []
+  }
+}
+
+const familyOf = (upstream: string, request: EmbeddingRequest): Result.Result<Family, Unsupported> => {
+  const family = upstream.includes("cohere.embed") ? cohere : upstream.includes("titan-embed-text") ? titan : null
+  if (family === null)
+    return Result.fail(new Unsupported({ param: "model", message: "only Titan and Cohere models embed text here" }))
+  const fixed = /titan-embed-text-v1|titan-embed-g1|cohere\.embed-(english|multilingual)/.test(upstream)
+  return fixed && request.dimensions
+    ? Result.fail(new Unsupported({ param: "dimensions", message: "this model has one size of vectors" }))
+    : Result.succeed(family)
+}
+
+/** Each call may take `limitMs` until its first byte. */
+export const embed = Effect.fnUntraced(function* (
+  endpoint: Endpoint,
+  request: EmbeddingRequest,
+  offer: ModelOffer,
+  limitMs: number
+): Effect.fn.Return<EmbeddingReply, ProviderReason> {
+  const family = yield* Effect.fromResult(familyOf(offer.upstream, request))
+  const texts = [request.input].flat()
+  const calls = Array.from({ length: Math.ceil(texts.length / family.textsPerCall) }, (_, at) =>
+    texts.slice(at * family.textsPerCall, (at + 1) * family.textsPerCall)
+  )
+  const replies = yield* Effect.forEach(
+    calls,
+    (some) =>
+      Effect.flatMap(endpoint.post(JSON.stringify(family.body(some, request)), limitMs), (reply) =>
+        decodeReply(reply, (body) => readVectors(family, body, reply, some.length))
+      ),
+    { concurrency: CALLS_AT_ONCE }
+  )
+  const counts = replies.map(({ tokens }) => tokens).filter((tokens) => tokens !== null)
+  const promptTokens = counts.reduce((sum, tokens) => sum + tokens, 0)
+  return {
+    vectors: replies.flatMap(({ vectors }) => vectors),
+    usage: promptUsage(counts.length < replies.length ? null : promptTokens)
+  }
+})
+
+/** The tokens stand in the body (Titan) or in a header (all). */
+const readVectors = (
+  family: Family,
+  body: Wire,
+  { headers }: WholeReply,
+  expected: number
+): { readonly vectors: ReadonlyArray<Vector>; readonly tokens: number | null } | Malformed => {
+  const vectors = family.vectors(body).filter(isVector)
+  if (vectors.length !== expected) return new Malformed({ detail: "bad embedding" })
+  const header = headerOf(headers, "x-amzn-bedrock-input-token-count")
+  const tokens = countOf(body["inputTextTokenCount"]) ?? (header === null ? null : countOf(Number(header)))
+  return { vectors, tokens }
+}
+
+const isVector = (value: unknown): value is Vector =>
+  Array.isArray(value) && value.length > 0 && value.every((number) => typeof number === "number")

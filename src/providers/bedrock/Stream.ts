@@ -1,0 +1,172 @@
+/**
+ * Streams of Bedrock's ConverseStream: events in, normalised deltas out. Blocks are numbered by their place among all
+ * blocks; calls of tools are numbered anew among themselves, as OpenAI's clients expect. A call without arguments gets an
+ * empty object. Events of unknown kinds say nothing; an exception among them ends the stream with what it means.
+ *
+ * The message's end brings the finish reason, `metadata` after it the usage: that is the terminator.
+ */
+import { type ChatEvent, type Delta } from "../../domain/Chat.ts"
+import { type TokenUsage } from "../../domain/Money.ts"
+import { type StreamReader } from "../wire/EventStream.ts"
+import { Malformed, type ProviderReason } from "../Provider.ts"
+import { refusalOf } from "../wire/ErrorMapping.ts"
+import { isWire, parseWire, stringOf, type Wire } from "../wire/Json.ts"
+import { type CallIds } from "../wire/CallIds.ts"
+import { readFinish, readUsage, sealedThought, signedThought } from "./Reply.ts"
+
+// event schema
+
+/** Exceptions in a stream, and the status that each has outside of one. */
+const exceptions: Readonly<Record<string, number>> = {
+  throttlingException: 429,
+  modelNotReadyException: 429,
+  serviceQuotaExceededException: 429,
+  validationException: 400,
+  resourceNotFoundException: 404,
+  accessDeniedException: 403,
+  internalServerException: 500,
+  serviceUnavailableException: 503,
+  modelStreamErrorException: 424,
+  modelErrorException: 424,
+  modelTimeoutException: 408
+}
+
+// state
+
+interface StreamState {
+  readonly answerTool: string | null
+  readonly ids: CallIds
+  /** Tools that are being called, by the place of their block; null as number: the answer itself. */
+  readonly tools: Map<number, { readonly number: number | null; hasArguments: boolean }>
+  calls: number
+  roleSent: boolean
+  /** Held back until the usage is known. */
+  finishReason: string | null
+  done: boolean
+  usage: TokenUsage | null
+}
+
+// step
+
+const step = (state: StreamState, frame: string, out: Array<ChatEvent>): ProviderReason | null => {
+  const event = parseWire(frame)
+  if (event instanceof Malformed) return event
+  for (const [kind, payload] of Object.entries(event)) {
+    const status = exceptions[kind] ?? (/exception$|error$/i.test(kind) ? 500 : null)
+    if (status !== null) return refusalOf(status, {}, JSON.stringify(payload), 0)
+    if (!isWire(payload)) return new Malformed({ detail: "an event that is no object" })
+    if (kind === "metadata") {
+      if (isWire(payload["usage"])) state.usage = readUsage(payload["usage"])
+      state.done = state.finishReason !== null
+    } else if (kind === "messageStop") return finish(state, payload["stopReason"])
+    else if (state.finishReason === null) {
+      const delta = deltaOf(state, kind, payload)
+      if (delta instanceof Malformed) return delta
+      say(state, delta, out)
+    }
+  }
+  return null
+}
+
+const finish = (state: StreamState, stopReason: unknown): Malformed | null => {
+  if (state.finishReason !== null) return null
+  const reason = readFinish(stopReason, state.calls === 0)
+  if (reason instanceof Malformed) return reason
+  state.finishReason = reason
+  return null
+}
+
+const say = (state: StreamState, delta: Delta | null, out: Array<ChatEvent>): void => {
+  if (delta === null) return
+  out.push({ _tag: "Choices", choices: [{ index: 0, delta: withRole(state, delta), finish_reason: null }] })
+}
+
+/** The role comes with the first delta. */
+const withRole = (state: StreamState, delta: Delta): Delta => {
+  if (state.roleSent) return delta
+  state.roleSent = true
+  return { role: "assistant", ...delta }
+}
+
+const deltaOf = (state: StreamState, kind: string, payload: Wire): Delta | Malformed | null => {
+  const place = typeof payload["contentBlockIndex"] === "number" ? payload["contentBlockIndex"] : 0
+  switch (kind) {
+    case "messageStart":
+      return state.roleSent ? null : { content: "" }
+    case "contentBlockStart":
+      return isWire(payload["start"]) ? begun(state, place, payload["start"]["toolUse"]) : null
+    case "contentBlockDelta":
+      return isWire(payload["delta"]) ? continued(state, place, payload["delta"]) : null
+    case "contentBlockStop":
+      return ended(state, place)
+    default:
+      return null
+  }
+}
+
+const begun = (state: StreamState, place: number, toolUse: unknown): Delta | null => {
+  if (!isWire(toolUse)) return null
+  const name = stringOf(toolUse["name"]) ?? ""
+  if (name === state.answerTool) {
+    state.tools.set(place, { number: null, hasArguments: false })
+    return null
+  }
+  const index = state.calls++
+  state.tools.set(place, { number: index, hasArguments: false })
+  const id = state.ids(toolUse["toolUseId"], null, index)
+  return { tool_calls: [{ index, id, type: "function", function: { name, arguments: "" } }] }
+}
+
+const continued = (state: StreamState, place: number, delta: Wire): Delta | Malformed | null => {
+  if ("text" in delta && typeof delta["text"] !== "string") return new Malformed({ detail: "a delta without its text" })
+  if (typeof delta["text"] === "string") return { content: delta["text"] }
+  if (isWire(delta["toolUse"])) return argued(state, place, stringOf(delta["toolUse"]["input"]) ?? "")
+  const thought = delta["reasoningContent"]
+  if (!isWire(thought)) return null
+  const { redactedContent, signature, text } = thought
+  if (typeof text === "string") return { reasoning: text, reasoning_details: [signedThought(place, { text })] }
+  if (typeof signature === "string") return { reasoning_details: [signedThought(place, { signature })] }
+  return typeof redactedContent === "string" ? { reasoning_details: [sealedThought(place, redactedContent)] } : null
+}
+
+const argued = (state: StreamState, place: number, piece: string): Delta | null => {
+  const tool = state.tools.get(place)
+  if (tool === undefined || piece === "") return null
+  tool.hasArguments = true
+  return tool.number === null
+    ? { content: piece }
+    : { tool_calls: [{ index: tool.number, function: { arguments: piece } }] }
+}
+
+const ended = (state: StreamState, place: number): Delta | null =>
+  state.tools.get(place)?.hasArguments === false ? argued(state, place, "{}") : null
+
+const close = (state: StreamState): ReadonlyArray<ChatEvent> => [
+  {
+    _tag: "Choices",
+    choices: [{ index: 0, delta: withRole(state, {}), finish_reason: state.finishReason }]
+  },
+  { _tag: "End", usage: state.usage, systemFingerprint: null }
+]
+
+// export
+
+/** `answerTool`: the tool whose arguments are the content. */
+export const makeReader = (answerTool: string | null, ids: CallIds): StreamReader => {
+  const state: StreamState = {
+    answerTool,
+    ids,
+    tools: new Map(),
+    calls: 0,
+    roleSent: false,
+    finishReason: null,
+    done: false,
+    usage: null
+  }
+  return {
+    step: (frame, out) => step(state, frame, out),
+    isDone: () => state.done,
+    isComplete: () => state.finishReason !== null,
+    close: () => close(state)
+  }
+}

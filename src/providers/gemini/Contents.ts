@@ -1,0 +1,131 @@
+/**
+ * OpenAI's messages as Gemini's turns. System prompts, wherever they stand, become the one system instruction. Messages of one side
+ * in a row are one turn; so are tool results, put in the order of the calls that they answer, because Gemini tells results of one
+ * function apart by their order. Refuses a tool result that answers no call and arguments that are no JSON object.
+ */
+import { Result } from "effect"
+import { type ChatMessage } from "../../domain/Chat.ts"
+import { Unsupported } from "../Provider.ts"
+import { parseJson } from "../../domain/Json.ts"
+import { isWire, stringOf, type Wire, wiresOf } from "../wire/Json.ts"
+import { demandsSignatures } from "./Model.ts"
+import { partsOf, textOf } from "./Parts.ts"
+
+/** Google's own words for a call whose signature is not at hand: made by another model, or by a client that did not keep it. */
+const UNSIGNED = "skip_thought_signature_validator"
+/** The ids that this dialect makes up, and OpenAI's: Gemini knows none of them. */
+const FOREIGN_ID = "call_"
+
+interface Turn {
+  readonly side: "user" | "model" | "tool"
+  readonly parts: Array<Wire>
+}
+
+/** A call that a tool result may answer: its function and its place in the turn. */
+interface Call {
+  readonly name: string
+  readonly at: number
+}
+
+interface Contents {
+  readonly contents: ReadonlyArray<Wire>
+  readonly systemInstruction?: Wire
+}
+
+export const contentsOf = (
+  messages: ReadonlyArray<ChatMessage>,
+  upstream: string
+): Result.Result<Contents, Unsupported> =>
+  Result.gen(function* () {
+    const system: Array<Wire> = []
+    const turns: Array<Turn> = []
+    const calls = new Map<string, Call>()
+    const places = new Map<Wire, number>()
+
+    for (const message of messages) {
+      switch (message.role) {
+        case "system": {
+          const text = yield* textOf(message.content, "a system message")
+          if (text !== "") system.push({ text })
+          break
+        }
+        case "user": {
+          const parts = yield* partsOf(message.content)
+          add(turns, "user", parts.length === 0 ? [{ text: "" }] : parts)
+          break
+        }
+        case "assistant": {
+          add(turns, "model", yield* partsOf(message.content))
+          add(turns, "model", yield* callParts(wiresOf(message.tool_calls), calls, demandsSignatures(upstream)))
+          break
+        }
+        case "tool": {
+          const { at, part } = yield* resultPart(message, calls)
+          places.set(part, at)
+          add(turns, "tool", [part])
+        }
+      }
+    }
+
+    const contents = turns.map(({ parts, side }) => ({
+      role: side === "model" ? "model" : "user",
+      parts: side === "tool" ? parts.toSorted((a, b) => (places.get(a) ?? 0) - (places.get(b) ?? 0)) : parts
+    }))
+    // Gemini wants a turn to answer: a system prompt that stands alone is the question.
+    if (contents.length === 0) return { contents: [{ role: "user", parts: system }] }
+    return system.length === 0 ? { contents } : { contents, systemInstruction: { parts: system } }
+  })
+
+const add = (turns: Array<Turn>, side: Turn["side"], parts: ReadonlyArray<Wire>): void => {
+  if (parts.length === 0) return
+  const last = turns.at(-1)
+  if (last?.side === side) last.parts.push(...parts)
+  else turns.push({ side, parts: [...parts] })
+}
+
+/** The calls of one message; of parallel calls only the first bears a signature. */
+const callParts = (toolCalls: ReadonlyArray<Wire>, calls: Map<string, Call>, signed: boolean) =>
+  Result.gen(function* () {
+    const parts: Array<Wire> = []
+    for (const [at, toolCall] of toolCalls.entries()) {
+      const called = isWire(toolCall["function"]) ? toolCall["function"] : {}
+      const name = stringOf(called["name"])
+      if (name === null) return yield* refuse("only calls of functions are supported here")
+      const written = stringOf(called["arguments"]) || "{}"
+      const args = parseJson(written)
+      if (!isWire(args)) return yield* refuse(`the arguments of ${name} are not a JSON object`)
+      const id = stringOf(toolCall["id"])
+      if (id !== null) calls.set(id, { name, at })
+      const signature = signatureOf(toolCall) ?? (signed && at === 0 ? UNSIGNED : null)
+      parts.push({
+        functionCall: { ...nativeId(id), name, args },
+        ...(signature === null ? {} : { thoughtSignature: signature })
+      })
+    }
+    return parts
+  })
+
+/** Where Google's own OpenAI endpoint puts it, and this dialect's replies do. */
+const signatureOf = ({ extra_content }: Wire): string | null => {
+  const google = isWire(extra_content) ? extra_content["google"] : undefined
+  return isWire(google) ? stringOf(google["thought_signature"]) : null
+}
+
+const resultPart = (message: ChatMessage, calls: ReadonlyMap<string, Call>) =>
+  Result.gen(function* () {
+    const id = message.tool_call_id ?? null
+    const call = id === null ? undefined : calls.get(id)
+    const name = call?.name ?? message.name
+    if (name === undefined || name === null)
+      return yield* refuse(`the tool result ${JSON.stringify(id)} answers no call of this conversation`)
+    const text = yield* textOf(message.content, "a tool result")
+    const value = parseJson(text)
+    const response = isWire(value) ? value : { output: text }
+    const part: Wire = { functionResponse: { ...nativeId(id), name, response } }
+    return { part, at: call?.at ?? 0 }
+  })
+
+const nativeId = (id: string | null) => (id === null || id === "" || id.startsWith(FOREIGN_ID) ? {} : { id })
+
+const refuse = (message: string): Result.Result<never, Unsupported> =>
+  Result.fail(new Unsupported({ param: "messages", message }))

@@ -1,0 +1,58 @@
+/**
+ * Embeddings at Gemini: batches of at most a hundred texts, asked for one after the other. Vectors of a length that the client chose
+ * are brought to unit length, as OpenAI's are, because Gemini's shortened ones are not.
+ */
+import { type EmbeddingReply, type EmbeddingRequest } from "../../domain/Embedding.ts"
+import { Malformed } from "../Provider.ts"
+import { promptUsage } from "../wire/Usage.ts"
+import { countOf, isWire, type Wire, wiresOf } from "../wire/Json.ts"
+
+const BATCH = 100
+
+interface Batch {
+  readonly body: string
+  readonly size: number
+}
+
+/** `resource` is the model's, e.g. `models/gemini-embedding-001`. */
+export const batchesOf = ({ dimensions, input }: EmbeddingRequest, resource: string): ReadonlyArray<Batch> => {
+  const texts = typeof input === "string" ? [input] : input
+  return Array.from({ length: Math.ceil(texts.length / BATCH) }, (_, at) => {
+    const requests = texts.slice(at * BATCH, (at + 1) * BATCH).map((text) => ({
+      model: resource,
+      content: { parts: [{ text }] },
+      ...(dimensions === undefined || dimensions === null ? {} : { outputDimensionality: dimensions })
+    }))
+    return { body: JSON.stringify({ requests }), size: requests.length }
+  })
+}
+
+/** `expected`: how many texts the batch had. */
+export const readEmbeddings = (body: Wire, expected: number, normalize: boolean): EmbeddingReply | Malformed => {
+  const vectors: Array<ReadonlyArray<number>> = []
+  for (const { values } of wiresOf(body["embeddings"])) {
+    if (!Array.isArray(values) || values.length === 0 || !values.every(isNumber))
+      return new Malformed({ detail: "bad embedding" })
+    vectors.push(normalize ? unit(values) : values)
+  }
+  if (vectors.length !== expected) return new Malformed({ detail: "embeddings missing" })
+  const usage = body["usageMetadata"]
+  return { vectors, usage: promptUsage(isWire(usage) ? countOf(usage["promptTokenCount"]) : null) }
+}
+
+/** The replies of all batches as one. Usage counts only where every batch told it. */
+export const joined = (replies: ReadonlyArray<EmbeddingReply>): EmbeddingReply => {
+  const usages = replies.flatMap(({ usage }) => usage ?? [])
+  const promptTokens = usages.reduce((sum, usage) => sum + usage.promptTokens, 0)
+  return {
+    vectors: replies.flatMap(({ vectors }) => vectors),
+    usage: promptUsage(usages.length < replies.length ? null : promptTokens)
+  }
+}
+
+const isNumber = (value: unknown): value is number => typeof value === "number"
+
+const unit = (values: ReadonlyArray<number>): ReadonlyArray<number> => {
+  const length = Math.hypot(...values)
+  return length === 0 ? values : values.map((value) => value / length)
+}

@@ -1,0 +1,77 @@
+/**
+ * What Google's error objects mean: `{error: {code, message, status, details}}`, also alone in a list. A bad key comes as a 400 and
+ * an account that may not call as `FAILED_PRECONDITION`, both of which are the operator's affair; the time to wait stands in the
+ * details rather than in a header; the member at fault is named in Google's words, which are turned into the client's.
+ */
+import { type IncomingHttpHeaders } from "node:http"
+import { type Refusals } from "../wire/Decode.ts"
+import { type ProviderReason } from "../Provider.ts"
+import { refusalInside, refusalOf } from "../wire/ErrorMapping.ts"
+import { parseJson } from "../../domain/Json.ts"
+import { countOf, isWire, stringOf, type Wire, wiresOf } from "../wire/Json.ts"
+
+/** Which member of the client's request a path in Google's stands for, by its first name that tells. */
+const members: ReadonlyArray<readonly [RegExp, string]> = [
+  [/system_?instruction|contents/i, "messages"],
+  [/tool_?config|function_?calling_?config/i, "tool_choice"],
+  [/tools|function_?declarations/i, "tools"],
+  [/response_?(mime_?type|schema|json_?schema)/i, "response_format"],
+  [/response_?logprobs/i, "logprobs"],
+  [/thinking_?(config|budget|level)/i, "reasoning_effort"],
+  [/max_?output_?tokens/i, "max_tokens"],
+  [/candidate_?count/i, "n"],
+  [/stop_?sequences/i, "stop"],
+  [/top_?p\b/i, "top_p"],
+  [/temperature/i, "temperature"],
+  [/seed/i, "seed"],
+  [/logprobs/i, "top_logprobs"],
+  [/requests|output_?dimensionality/i, "input"]
+]
+const tooLong = /token count .*exceeds the maximum number of tokens|exceeds the maximum (input )?token/i
+
+/** The reason of a reply whose status is not 2xx. */
+const googleRefusal = (status: number, headers: IncomingHttpHeaders, text: string, nowMs: number): ProviderReason => {
+  const body = parseJson(text)
+  const [first] = Array.isArray(body) ? wiresOf(body) : [body]
+  const error = isWire(first) ? first["error"] : undefined
+  if (!isWire(error)) return refusalOf(status, headers, text, nowMs)
+  const details = wiresOf(error["details"])
+  const message = stringOf(error["message"])
+  const delay = delayOf(details)
+  const told = JSON.stringify({ error: { message, param: paramOf(details, message), code: codeOf(error, details) } })
+  return refusalOf(status, delay === null ? headers : { "retry-after": delay, ...headers }, told, nowMs)
+}
+
+/** The reason of an error object inside a 200 or a stream event; null when there is none. */
+export const googleRefusalInside = (body: Wire): ProviderReason | null => {
+  const error = body["error"]
+  if (!isWire(error)) return refusalInside(body)
+  return googleRefusal(countOf(error["code"]) ?? 500, {}, JSON.stringify({ error }), 0)
+}
+
+export const googleRefusals: Refusals = { of: googleRefusal, inside: googleRefusalInside }
+
+/** A code that tells the kind of failure where the status alone would mislead; else Google's own. */
+const codeOf = (error: Wire, details: ReadonlyArray<Wire>): string | null => {
+  const reason = details.map((detail) => stringOf(detail["reason"])).find((found) => found !== null)
+  if (reason === "API_KEY_INVALID" || reason === "API_KEY_EXPIRED") return "invalid_api_key"
+  const status = stringOf(error["status"])
+  if (status === "FAILED_PRECONDITION") return "billing_not_active"
+  if (tooLong.test(stringOf(error["message"]) ?? "")) return "context_length_exceeded"
+  return status === null ? null : status.toLowerCase()
+}
+
+/** `RetryInfo`'s `"34.5s"`, in seconds. */
+const delayOf = (details: ReadonlyArray<Wire>): string | null => {
+  const delays = details.flatMap((detail) => stringOf(detail["retryDelay"]) ?? [])
+  const seconds = Number(delays[0]?.replace(/s$/, "") ?? Number.NaN)
+  return Number.isFinite(seconds) ? String(seconds) : null
+}
+
+/** From a violated field, or from the path that Google's messages begin with: `* GenerateContentRequest.tools[0]…: …`. */
+const paramOf = (details: ReadonlyArray<Wire>, message: string | null): string | null => {
+  const violations = details.flatMap((detail) => wiresOf(detail["fieldViolations"]))
+  const fields = violations.flatMap((violation) => stringOf(violation["field"]) ?? [])
+  const path = fields[0] ?? /ContentRequest\.([\w.[\]]+)/.exec(message ?? "")?.[1] ?? null
+  return path === null ? null : (members.find(([pattern]) => pattern.test(path))?.[1] ?? null)
+}

@@ -1,0 +1,89 @@
+/**
+ * The Gemini dialect: `generateContent`, whole and streamed, and `batchEmbedContents` of Google's generative language API. Requests
+ * are lowered by GeminiRequest, answers read by GeminiReply and GeminiStream. It promises ids for calls that come without, reasoning
+ * apart from content, and usage that counts thoughts as completion; it refuses what Gemini cannot express (`geminiParameters`)
+ * before anything is sent.
+ */
+import { Effect, Redacted } from "effect"
+import { type ModelOffer, type ProviderConfig } from "../../domain/Catalog.ts"
+import { type ChatRequest } from "../../domain/Chat.ts"
+import { decodeChat, decodeReply } from "../wire/Decode.ts"
+import { openStream } from "../wire/EventStream.ts"
+import { type Provider, ProviderError, type ProviderReason } from "../Provider.ts"
+import { presentable } from "../wire/ErrorMapping.ts"
+import { type Endpoint, type Transport } from "../transport/Transport.ts"
+import { callsBefore } from "../wire/CallIds.ts"
+import { batchesOf, joined, readEmbeddings } from "./Embeddings.ts"
+import { googleRefusals } from "./Errors.ts"
+import { type Asked, readReply } from "./Reply.ts"
+import { chatBody } from "./Request.ts"
+import { makeReader } from "./Stream.ts"
+
+/** A tuned model is known by its whole name. */
+const resourceOf = ({ upstream }: ModelOffer): string => (upstream.includes("/") ? upstream : `models/${upstream}`)
+
+const askedOf = ({ messages, n, parallel_tool_calls }: ChatRequest): Asked => ({
+  candidates: n ?? 1,
+  parallelCalls: parallel_tool_calls !== false,
+  callsBefore: callsBefore(messages)
+})
+
+/** A key without a header of its own goes into `x-goog-api-key`: in `authorization` Google takes only tokens. */
+export const makeGemini = (config: ProviderConfig, transport: Transport["Service"]): Provider => {
+  const key = config.apiKey === null ? null : Redacted.value(config.apiKey)
+  const fault = (reason: ProviderReason) =>
+    new ProviderError({ provider: config.slug, reason: presentable(reason, key) })
+
+  const sent: ProviderConfig =
+    config.auth.type === "bearer" ? { ...config, auth: { type: "header", name: "x-goog-api-key" } } : config
+  const root = /\/v\d\w*$/.test(config.baseUrl) ? "" : "/v1beta"
+
+  // The model is part of the path, so a method has one endpoint a model.
+  const endpoints = new Map<string, Endpoint>()
+  const endpointOf = (offer: ModelOffer, method: string): Endpoint => {
+    const path = `${root}/${resourceOf(offer).split("/").map(encodeURIComponent).join("/")}:${method}`
+    const endpoint = endpoints.get(path) ?? transport.endpoint(sent, path)
+    endpoints.set(path, endpoint)
+    return endpoint
+  }
+
+  return {
+    config,
+    // The reply's first byte comes after its last token: the router sets the tighter limit.
+    keepsLimits: true,
+    chat: ({ limitMs, offer, request }) =>
+      Effect.fromResult(chatBody(request, offer)).pipe(
+        Effect.flatMap((body) =>
+          endpointOf(offer, "generateContent").post(body, { wholeMs: limitMs ?? config.timeouts.totalMs })
+        ),
+        Effect.flatMap((reply) => decodeChat(reply, (body) => readReply(body, askedOf(request)), googleRefusals)),
+        Effect.mapError(fault)
+      ),
+    chatStream: ({ offer, request }) =>
+      Effect.fromResult(chatBody(request, offer)).pipe(
+        Effect.flatMap((body) =>
+          openStream(endpointOf(offer, "streamGenerateContent?alt=sse"), body, {
+            makeReader: () => makeReader(askedOf(request)),
+            readWhole: (reply) => readReply(reply, askedOf(request)),
+            refusals: googleRefusals,
+            fault
+          })
+        ),
+        Effect.mapError(fault)
+      ),
+    embed: ({ offer, request }) =>
+      Effect.forEach(batchesOf(request, resourceOf(offer)), ({ body, size }) =>
+        endpointOf(offer, "batchEmbedContents")
+          .post(body, config.timeouts.firstTokenMs)
+          .pipe(
+            Effect.flatMap((reply) =>
+              decodeReply(
+                reply,
+                (answered) => readEmbeddings(answered, size, typeof request.dimensions === "number"),
+                googleRefusals
+              )
+            )
+          )
+      ).pipe(Effect.map(joined), Effect.mapError(fault))
+  }
+}

@@ -1,0 +1,95 @@
+/**
+ * Contents of OpenAI's messages as Gemini's parts: text, images, audio, video and files, inline from `data:` URLs or by address.
+ * Refuses files known by an id of another vendor and kinds that it does not know.
+ */
+import { Result } from "effect"
+import { type ChatMessage } from "../../domain/Chat.ts"
+import { Unsupported } from "../Provider.ts"
+import { isWire, stringOf, type Wire } from "../wire/Json.ts"
+
+type Content = ChatMessage["content"]
+type Refused<A> = Result.Result<A, Unsupported>
+
+const refuse = (message: string): Result.Result<never, Unsupported> =>
+  Result.fail(new Unsupported({ param: "messages", message }))
+
+/** What an address says of its content by its ending. */
+const mediaTypes: Readonly<Record<string, string>> = {
+  png: "image/png",
+  jpg: "image/jpeg",
+  jpeg: "image/jpeg",
+  webp: "image/webp",
+  gif: "image/gif",
+  heic: "image/heic",
+  heif: "image/heif",
+  pdf: "application/pdf",
+  mp4: "video/mp4",
+  webm: "video/webm",
+  mov: "video/quicktime",
+  mp3: "audio/mp3",
+  wav: "audio/wav"
+}
+
+/** Parts in their order; empty texts are left out, because Gemini refuses them. */
+export const partsOf = (content: Content): Refused<ReadonlyArray<Wire>> => {
+  if (content === undefined || content === null || content === "") return Result.succeed([])
+  if (typeof content === "string") return Result.succeed([{ text: content }])
+  return Result.map(Result.all(content.map(partOf)), (parts) => parts.filter((part) => part["text"] !== ""))
+}
+
+/** The text of a content that can be nothing else: a system prompt, or what a tool answered. */
+export const textOf = (content: Content, of: string): Refused<string> =>
+  Result.flatMap(partsOf(content), (parts) => {
+    const texts = parts.map((part) => stringOf(part["text"]))
+    return texts.includes(null) ? refuse(`${of} takes text only here`) : Result.succeed(texts.join(""))
+  })
+
+const partOf = (part: Wire): Refused<Wire> => {
+  switch (part["type"]) {
+    case "text":
+      return Result.succeed({ text: stringOf(part["text"]) ?? "" })
+    case "refusal":
+      return Result.succeed({ text: stringOf(part["refusal"]) ?? "" })
+    case "image_url":
+    case "video_url":
+      return mediaAt(addressOf(part[part["type"]]))
+    case "input_audio": {
+      const audio = isWire(part["input_audio"]) ? part["input_audio"] : {}
+      const mimeType = `audio/${stringOf(audio["format"]) ?? "wav"}`
+      return Result.succeed({ inlineData: { mimeType, data: stringOf(audio["data"]) ?? "" } })
+    }
+    case "file":
+      return mediaAt(isWire(part["file"]) ? stringOf(part["file"]["file_data"]) : null)
+    default:
+      return refuse(`content of type ${JSON.stringify(part["type"] ?? null)} is not supported here`)
+  }
+}
+
+const addressOf = (value: unknown): string | null => (isWire(value) ? stringOf(value["url"]) : stringOf(value))
+
+const mediaAt = (address: string | null): Refused<Wire> => {
+  if (address?.startsWith("data:") === true) return inline(address)
+  if (address === null || !/^(https?|gs):\/\//.test(address))
+    return refuse("media must come as a data: URL or an http(s) address here")
+  const ending = URL.parse(address)?.pathname.split(".").at(-1)?.toLowerCase()
+  const mimeType = mediaTypes[ending ?? ""]
+  return Result.succeed({ fileData: { ...(mimeType === undefined ? {} : { mimeType }), fileUri: address } })
+}
+
+/** `data:<type>;base64,<data>`; percent-encoded data is encoded anew. */
+const inline = (address: string): Refused<Wire> => {
+  const comma = address.indexOf(",")
+  if (comma < 0) return refuse("a data: URL has no data")
+  const header = address.slice("data:".length, comma)
+  const data = address.slice(comma + 1)
+  const mimeType = header.split(";")[0] || "text/plain"
+  if (header.endsWith(";base64")) return Result.succeed({ inlineData: { mimeType, data } })
+  return Result.match(
+    Result.try(() => decodeURIComponent(data)),
+    {
+      onFailure: () => refuse("a data: URL is not encoded well"),
+      onSuccess: (text) =>
+        Result.succeed({ inlineData: { mimeType, data: Buffer.from(text, "utf8").toString("base64") } })
+    }
+  )
+}

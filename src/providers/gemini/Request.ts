@@ -1,0 +1,124 @@
+/**
+ * Chat requests in Gemini's words, and what becomes of each member of a request. Members that only steer cost or bookkeeping are
+ * dropped; those that would change the answer and cannot be said are refused, so that another provider may take them.
+ */
+import { Result } from "effect"
+import { type ModelOffer } from "../../domain/Catalog.ts"
+import { isRawNumber } from "../../domain/Json.ts"
+import { type ChatRequest, outputLimit } from "../../domain/Chat.ts"
+import { Unsupported } from "../Provider.ts"
+import { isWire, type Wire } from "../wire/Json.ts"
+import { contentsOf } from "./Contents.ts"
+import { separatesJsonFromTools, thinkingConfig } from "./Model.ts"
+import { toolsOf } from "./Tools.ts"
+import { type Parameters } from "../wire/Parameters.ts"
+
+export const geminiParameters: Parameters = {
+  model: "mapped",
+  messages: "mapped",
+  temperature: "mapped",
+  max_tokens: "mapped",
+  stream: "mapped",
+  user: "dropped",
+  metadata: "dropped",
+  provider: "dropped",
+  response_format: "mapped",
+  models: "dropped",
+  max_completion_tokens: "mapped",
+  stream_options: "dropped",
+  n: "mapped",
+  top_p: "mapped",
+  stop: "mapped",
+  seed: "mapped",
+  // Generations 1.5 and 2.0 took them; the ones since answer that penalties are not enabled.
+  presence_penalty: "dropped",
+  frequency_penalty: "dropped",
+  logprobs: "mapped",
+  top_logprobs: "mapped",
+  logit_bias: "refused",
+  tools: "mapped",
+  tool_choice: "mapped",
+  // Kept to all the same: of several calls in an answer only the first is passed on.
+  parallel_tool_calls: "dropped",
+  reasoning_effort: "mapped",
+  modalities: "refused",
+  prediction: "dropped",
+  service_tier: "dropped"
+}
+
+/** The JSON body of a call; the model is part of the path. */
+export const chatBody = (request: ChatRequest, offer: ModelOffer): Result.Result<string, Unsupported> =>
+  Result.gen(function* () {
+    const inexpressible = refusalOf(request)
+    if (inexpressible !== null) return yield* Result.fail(inexpressible)
+    const contents = yield* contentsOf(request.messages, offer.upstream)
+    const tools = yield* toolsOf(request)
+    const format = yield* formatOf(request.response_format ?? null)
+    if ("responseMimeType" in format && "tools" in tools && separatesJsonFromTools(offer.upstream)) {
+      const message = `${offer.upstream} answers in JSON only where no tools are given`
+      return yield* Result.fail(new Unsupported({ param: "response_format", message }))
+    }
+    const thinking = yield* thinkingConfig(offer.upstream, request.reasoning_effort ?? null)
+    const generationConfig = {
+      ...samplingOf(request),
+      ...format,
+      ...(thinking === null ? {} : { thinkingConfig: thinking })
+    }
+    return JSON.stringify({
+      ...contents,
+      ...tools,
+      ...(Object.keys(generationConfig).length === 0 ? {} : { generationConfig })
+    })
+  })
+
+/** The sampling members that have a value. Temperature has the same range at both ends. */
+const samplingOf = (request: ChatRequest): Wire => {
+  const { logprobs, n, seed, stop, temperature, top_logprobs, top_p } = request
+  const stops = typeof stop === "string" ? [stop] : (stop ?? [])
+  return given({
+    temperature,
+    topP: top_p,
+    maxOutputTokens: outputLimit(request),
+    stopSequences: stops.length === 0 ? null : stops,
+    candidateCount: n === 1 ? null : n,
+    // 32 bits there; larger ones are folded, so that one seed stays one seed.
+    seed: seedOf(seed),
+    responseLogprobs: logprobs === true ? true : null,
+    logprobs: top_logprobs === 0 ? null : top_logprobs
+  })
+}
+
+const seedOf = (seed: ChatRequest["seed"]): number | null => {
+  if (typeof seed === "number") return seed | 0
+  return isRawNumber(seed) ? Number(BigInt.asIntN(32, BigInt(seed.rawJSON))) : null
+}
+
+const given = (members: Wire): Wire =>
+  Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined && value !== null))
+
+const formatOf = (format: Wire | null): Result.Result<Wire, Unsupported> => {
+  const json = { responseMimeType: "application/json" }
+  switch (format?.["type"]) {
+    case undefined:
+    case "text":
+      return Result.succeed({})
+    case "json_object":
+      return Result.succeed(json)
+    case "json_schema": {
+      const named = format?.["json_schema"]
+      const schema = isWire(named) ? named["schema"] : undefined
+      return Result.succeed(isWire(schema) ? { ...json, responseJsonSchema: schema } : json)
+    }
+    default:
+      return Result.fail(new Unsupported({ param: "response_format", message: "an unknown response_format" }))
+  }
+}
+
+/** The first member that asks for what no current model does. */
+const refusalOf = (request: ChatRequest): Unsupported | null => {
+  if (Object.keys(request.logit_bias ?? {}).length > 0)
+    return new Unsupported({ param: "logit_bias", message: "Gemini models take no logit_bias" })
+  if (request.modalities?.some((modality) => modality !== "text") === true)
+    return new Unsupported({ param: "modalities", message: "only text is served from here" })
+  return null
+}

@@ -1,0 +1,123 @@
+/**
+ * Gemini's stream: each event is a reply in itself that says a little more. There is no terminator but the end of the body, which
+ * counts once every candidate has said why it ended; some models say so early and go on, so finish reasons are held back until then.
+ */
+import { type ChatEvent, type ChoiceDelta, type Delta } from "../../domain/Chat.ts"
+import { type TokenUsage } from "../../domain/Money.ts"
+import { type StreamReader } from "../wire/EventStream.ts"
+import { Malformed, type ProviderReason } from "../Provider.ts"
+import { isWire, parseWire, stringOf, type Wire, wiresOf } from "../wire/Json.ts"
+import { googleRefusalInside } from "./Errors.ts"
+import { type Asked, blockOf, finishOf, indexOf, readLogprobs, readParts, readUsage } from "./Reply.ts"
+
+// state
+
+interface ChoiceState {
+  roleSent: boolean
+  calls: number
+  finish: string | null
+}
+
+interface StreamState {
+  readonly asked: Asked
+  readonly choices: Map<number, ChoiceState>
+  responseId: string | null
+  modelVersion: string | null
+  usage: TokenUsage | null
+}
+
+// step
+
+const step = (state: StreamState, data: string, out: Array<ChatEvent>): ProviderReason | null => {
+  // OpenAI's terminator, as some proxies add it.
+  if (data === "[DONE]") return null
+  const body = parseWire(data)
+  if (body instanceof Malformed) return body
+  const refusal = googleRefusalInside(body)
+  if (refusal !== null) return refusal
+  state.responseId ??= stringOf(body["responseId"])
+  state.modelVersion ??= stringOf(body["modelVersion"])
+  if (isWire(body["usageMetadata"])) state.usage = readUsage(body["usageMetadata"])
+  const candidates = wiresOf(body["candidates"])
+  if (candidates.length === 0) return blocked(state, body)
+  const choices: Array<ChoiceDelta> = []
+  for (const [at, candidate] of candidates.entries()) {
+    const read = readCandidate(state, candidate, at)
+    if (read instanceof Malformed) return read
+    if (read !== null) choices.push(read)
+  }
+  if (choices.length > 0) out.push({ _tag: "Choices", choices })
+  return null
+}
+
+/** A block refuses the prompt, or ends what was being said. */
+const blocked = (state: StreamState, body: Wire): ProviderReason | null => {
+  const block = blockOf(body)
+  if (block === null) return null
+  if (state.choices.size === 0) return block
+  for (const choice of state.choices.values()) choice.finish ??= "content_filter"
+  return null
+}
+
+/** What a candidate says that is new; null when it says nothing. */
+const readCandidate = (state: StreamState, candidate: Wire, at: number): ChoiceDelta | Malformed | null => {
+  const index = indexOf(candidate, at)
+  const choice = state.choices.get(index) ?? { roleSent: false, calls: 0, finish: null }
+  state.choices.set(index, choice)
+  const said = readParts(candidate, state.responseId, choice.calls, state.asked)
+  if (said instanceof Malformed) return said
+  const { calls, content, reasoning } = said
+  choice.calls += calls.length
+  const native = stringOf(candidate["finishReason"])
+  const finish = native === null ? null : finishOf(native, choice.calls > 0)
+  if (finish instanceof Malformed) return finish
+  choice.finish = finish ?? choice.finish
+  if (content === "" && reasoning === "" && calls.length === 0) return null
+  const logprobs = readLogprobs(candidate)
+  const delta: Delta = {
+    ...roleOnce(choice),
+    ...(content === "" ? {} : { content }),
+    ...(reasoning === "" ? {} : { reasoning }),
+    ...(calls.length === 0 ? {} : { tool_calls: calls })
+  }
+  return { index, delta, ...(logprobs === null ? {} : { logprobs }), finish_reason: null }
+}
+
+const roleOnce = (choice: ChoiceState): Delta => {
+  if (choice.roleSent) return {}
+  choice.roleSent = true
+  return { role: "assistant" }
+}
+
+const close = ({ choices, modelVersion, usage }: StreamState): ReadonlyArray<ChatEvent> | Malformed => {
+  if (choices.size === 0) return new Malformed({ detail: "empty completion" })
+  const finished = Array.from(choices, ([index, choice]) => ({
+    index,
+    delta: roleOnce(choice),
+    finish_reason: choice.finish
+  }))
+  return [
+    { _tag: "Choices", choices: finished },
+    { _tag: "End", usage, systemFingerprint: modelVersion }
+  ]
+}
+
+// export
+
+export const makeReader = (asked: Asked): StreamReader => {
+  const state: StreamState = {
+    asked,
+    choices: new Map(),
+    responseId: null,
+    modelVersion: null,
+    usage: null
+  }
+  return {
+    step: (event, out) => step(state, event, out),
+    isDone: () => false,
+    isComplete: (broke) =>
+      state.choices.size >= (broke ? asked.candidates : 1) &&
+      [...state.choices.values()].every((choice) => choice.finish !== null),
+    close: () => close(state)
+  }
+}

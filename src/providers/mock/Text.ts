@@ -1,0 +1,111 @@
+/** What the mock's chat models say, word by word, and how many tokens that is. */
+import { Effect } from "effect"
+import { type ChatRequest, outputLimit } from "../../domain/Chat.ts"
+
+/** A piece of text with the blanks before it, and its tokens. */
+export interface Word {
+  readonly text: string
+  readonly tokens: number
+}
+
+export interface Composition {
+  readonly words: ReadonlyArray<Word>
+  readonly tokens: number
+  readonly finishReason: "stop" | "length"
+}
+
+const LOREM_DEFAULT_WORDS = 64
+/** What the mock's models may produce at most, in tokens. */
+export const MOCK_OUTPUT_LIMIT = 16_384
+/** What is repeated at most, in UTF-16 code units: more than the output limit takes of any text with words in it. */
+const ECHO_CHARACTERS = 131_072
+/** What is counted exactly of one request; what lies beyond counts in proportion. */
+const COUNTED_CHARACTERS = 1_048_576
+/** Words of one token each, so that as many words as the limit says are as many tokens. */
+const LOREM = (
+  "lorem ipsum dolor sit amet consectetur adipiscing elit sed do eiusmod tempor incididunt ut labore et dolore magna aliqua ut " +
+  "enim ad minim veniam quis exercitation laboris nisi ut ex ea commodo consequat aute dolor in reprehenderit in voluptate velit"
+).split(" ")
+
+/** One long run makes every exact tokenizer quadratic, so text is counted in slices. */
+const SLICE_CHARACTERS = 512
+const options = { disallowedSpecial: new Set<string>() }
+const TOKENS_PER_MESSAGE = 3
+const TOKENS_PER_PROMPT = 3
+
+type Count = (text: string) => number
+
+/** The tokenizer is a table of megabytes: it is loaded with the first call, once. */
+const tokenizer: Effect.Effect<Count> = Effect.map(
+  Effect.promise(() => import("gpt-tokenizer/encoding/o200k_base")),
+  ({ countTokens }) =>
+    (text) => {
+      let count = 0
+      for (let at = 0; at < text.length; at += SLICE_CHARACTERS)
+        count += countTokens(text.slice(at, at + SLICE_CHARACTERS), options)
+      return count
+    }
+)
+
+/** What `model` says to `request`, with `stop` and the output limit honoured. */
+export const compose = (model: "echo" | "lorem", request: ChatRequest): Effect.Effect<Composition> =>
+  Effect.map(tokenizer, (count) => {
+    const limit = Math.min(outputLimit(request) ?? MOCK_OUTPUT_LIMIT, MOCK_OUTPUT_LIMIT)
+    const loremWords = outputLimit(request) === null ? LOREM_DEFAULT_WORDS : limit
+    const whole = model === "echo" ? echo(request) : lorem(loremWords)
+    const said = whole.slice(0, ECHO_CHARACTERS)
+    const text = untilStop(said, [request.stop ?? []].flat())
+    const words: Array<Word> = []
+    let tokens = 0
+    for (const piece of text.match(/\s*\S+|\s+$/gu) ?? []) {
+      const word = { text: piece, tokens: count(piece) }
+      if (tokens + word.tokens > limit) return { words, tokens, finishReason: "length" }
+      words.push(word)
+      tokens += word.tokens
+    }
+    // Lorem ipsum never ends by itself: what ends it is the limit, unless nobody set one.
+    const isCut = model === "lorem" ? outputLimit(request) !== null : whole.length > said.length
+    const cutByLimit = isCut && text === said
+    return { words, tokens, finishReason: cutByLimit ? "length" : "stop" }
+  })
+
+/** The prompt's tokens: text, and what the chat format adds to each message. */
+export const countPrompt = (request: ChatRequest): Effect.Effect<number> =>
+  Effect.map(
+    countInputs(request.messages.map(({ content }) => textOf(content))),
+    (tokens) => tokens + TOKENS_PER_MESSAGE * request.messages.length + TOKENS_PER_PROMPT
+  )
+
+export const countInputs = (inputs: ReadonlyArray<string>): Effect.Effect<number> =>
+  Effect.map(tokenizer, (count) => {
+    let [tokens, characters, counted] = [0, 0, 0]
+    for (const input of inputs) {
+      const part = input.slice(0, COUNTED_CHARACTERS - counted)
+      tokens += count(part)
+      counted += part.length
+      characters += input.length
+    }
+    return characters === counted ? tokens : Math.ceil((tokens * characters) / counted)
+  })
+
+const lorem = (words: number): string =>
+  Array.from({ length: words }, (_, at) => (at === 0 ? "Lorem" : LOREM[at % LOREM.length])).join(" ")
+
+/** The last user message; where an assistant message that begins like it comes last, what is still missing of it. */
+const echo = ({ messages }: ChatRequest): string => {
+  const text = textOf((messages.findLast((message) => message.role === "user") ?? messages.at(-1))?.content)
+  const last = messages.at(-1)
+  const begun = last?.role === "assistant" ? textOf(last.content) : ""
+  return text.startsWith(begun) ? text.slice(begun.length) : text
+}
+
+const textOf = (content: ChatRequest["messages"][number]["content"]): string => {
+  if (content === undefined || content === null) return ""
+  if (typeof content === "string") return content
+  return content.map((part) => (typeof part["text"] === "string" ? part["text"] : "")).join("")
+}
+
+const untilStop = (text: string, stops: ReadonlyArray<string>): string => {
+  const ends = stops.map((stop) => (stop === "" ? -1 : text.indexOf(stop))).filter((at) => at >= 0)
+  return ends.length === 0 ? text : text.slice(0, Math.min(...ends))
+}

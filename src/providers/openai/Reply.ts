@@ -1,0 +1,141 @@
+/**
+ * The OpenAI dialect's whole replies: completions and embeddings as vendors write them, read leniently into the
+ * domain's.
+ */
+import { type ChatReply, type ReplyChoice } from "../../domain/Chat.ts"
+import { type EmbeddingReply } from "../../domain/Embedding.ts"
+import { type TokenUsage } from "../../domain/Money.ts"
+import { Malformed } from "../Provider.ts"
+import { promptUsage, remainder, reportedUsage } from "../wire/Usage.ts"
+import { type CallIds } from "../wire/CallIds.ts"
+import { withArguments } from "./Calls.ts"
+import { countOf, isWire, stringOf, type Wire, wiresOf } from "../wire/Json.ts"
+
+/**
+ * Cached tokens are where OpenAI, DeepSeek or Moonshot put them. Reasoning is part of the completion, also of a vendor
+ * that counts it apart, as xAI does: its total says so. A count of zero is a count. Output that is not told is the rest of the total;
+ * usage without `prompt_tokens`, or without both of the others, is none.
+ */
+export const readUsage = (usage: unknown): TokenUsage | null => {
+  if (!isWire(usage)) return null
+  const prompt = countOf(usage["prompt_tokens"])
+  const total = countOf(usage["total_tokens"])
+  const details = usage["prompt_tokens_details"]
+  const cached =
+    (isWire(details) ? countOf(details["cached_tokens"]) : null) ??
+    countOf(usage["prompt_cache_hit_tokens"]) ??
+    countOf(usage["cached_tokens"]) ??
+    0
+  const completion = countOf(usage["completion_tokens"]) ?? remainder(total, prompt)
+  const told = usage["completion_tokens_details"]
+  const reasoning = (isWire(told) ? countOf(told["reasoning_tokens"]) : null) ?? 0
+  const isApart = reasoning > 0 && remainder(total, prompt, completion, reasoning) === 0
+  return reportedUsage({
+    prompt,
+    completion: isApart && completion !== null ? completion + reasoning : completion,
+    cached,
+    reasoning
+  })
+}
+
+/**
+ * Puts the text members of a message or delta right, in place: `reasoning_content` is reasoning, content in parts is
+ * joined. Content that is no text in any form makes no sense.
+ */
+export const readText = (message: Wire): Malformed | null => {
+  const reasoning = message["reasoning_content"]
+  if (reasoning !== undefined) {
+    if (typeof reasoning === "string") message["reasoning"] ??= reasoning
+    delete message["reasoning_content"]
+  }
+  const content = message["content"]
+  if (typeof content === "string" || content === null || content === undefined) return null
+  if (!Array.isArray(content)) return new Malformed({ detail: "content that is no text" })
+  const parts = wiresOf(content)
+  const thought = parts.flatMap((part) => (part["type"] === "thinking" ? wiresOf(part["thinking"]) : []))
+  message["content"] = joined(parts)
+  if (thought.length > 0) message["reasoning"] ??= joined(thought)
+  return null
+}
+
+const joined = (parts: ReadonlyArray<Wire>): string => parts.map((part) => stringOf(part["text"]) ?? "").join("")
+
+/** A completion. `Malformed` when it has no choice, or none that says anything. */
+export const readReply = (body: Wire, ids: CallIds): ChatReply | Malformed => {
+  const choices: Array<ReplyChoice> = []
+  for (const [at, choice] of wiresOf(body["choices"]).entries()) {
+    const read = readChoice(choice, at, (id, index) => ids(id, body["id"], index))
+    if (read instanceof Malformed) return read
+    choices.push(read)
+  }
+  if (choices.every(isEmpty)) return new Malformed({ detail: "empty completion" })
+  return { choices, usage: readUsage(body["usage"]), systemFingerprint: stringOf(body["system_fingerprint"]) }
+}
+
+/** What a choice says: in a message, or in what other forms of reply have in its place, a delta or a bare text. */
+export const messageOf = ({ delta, message, text }: Wire): Wire =>
+  isWire(message) ? message : isWire(delta) ? delta : typeof text === "string" ? { content: text } : {}
+
+const readChoice = (
+  wireChoice: Wire,
+  at: number,
+  idOf: (id: unknown, index: number) => string
+): ReplyChoice | Malformed => {
+  const wire = messageOf(wireChoice)
+  const fault = readText(wire)
+  if (fault !== null) return fault
+  const { delta: _delta, message: _message, text: _text, ...choice } = wireChoice
+  const { reasoning, refusal, tool_calls, ...rest } = wire
+  const calls = wiresOf(tool_calls).map((call, index) => ({ ...withArguments(call), id: idOf(call["id"], index) }))
+  return {
+    ...choice,
+    index: typeof choice["index"] === "number" ? choice["index"] : at,
+    message: {
+      ...rest,
+      role: "assistant",
+      content: stringOf(wire["content"]),
+      ...(calls.length > 0 ? { tool_calls: calls } : {}),
+      ...(refusal === undefined ? {} : { refusal: stringOf(refusal) }),
+      ...(typeof reasoning === "string" ? { reasoning } : {})
+    },
+    finish_reason: stringOf(choice["finish_reason"]) || null
+  }
+}
+
+const isEmpty = ({ finish_reason, message }: ReplyChoice): boolean =>
+  finish_reason === null &&
+  !message.content &&
+  !message.refusal &&
+  !message.reasoning &&
+  message.tool_calls === undefined &&
+  message["audio"] === undefined &&
+  message["function_call"] === undefined
+
+/**
+ * Vectors in the order of the inputs, from arrays of numbers or base64 of little-endian float32. `expected`: how many
+ * inputs there were.
+ */
+export const readEmbeddings = (body: Wire, expected: number): EmbeddingReply | Malformed => {
+  const vectors: Array<ReadonlyArray<number> | undefined> = Array.from({ length: expected })
+  for (const [at, item] of wiresOf(body["data"]).entries()) {
+    const index = typeof item["index"] === "number" ? item["index"] : at
+    const vector = readVector(item["embedding"])
+    if (vector === null || !(index in vectors) || vectors[index] !== undefined)
+      return new Malformed({ detail: "bad embedding" })
+    vectors[index] = vector
+  }
+  const whole = vectors.filter((vector) => vector !== undefined)
+  if (whole.length !== expected) return new Malformed({ detail: "embeddings missing" })
+  const usage = body["usage"]
+  return { vectors: whole, usage: promptUsage(isWire(usage) ? countOf(usage["prompt_tokens"]) : null) }
+}
+
+const readVector = (value: unknown): ReadonlyArray<number> | null => {
+  if (typeof value === "string") {
+    const bytes = Buffer.from(value, "base64")
+    if (bytes.length === 0 || bytes.length % 4 !== 0) return null
+    return Array.from({ length: bytes.length / 4 }, (_, at) => bytes.readFloatLE(at * 4))
+  }
+  if (!Array.isArray(value) || value.length === 0) return null
+  return value.every((number): number is number => typeof number === "number") ? value : null
+}

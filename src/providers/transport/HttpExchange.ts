@@ -1,0 +1,260 @@
+/**
+ * One HTTP exchange, as a state machine fed by undici: what arrived and was not read yet, who waits for more, which
+ * time limit is running. It stops reading from the socket while more than `HIGH_WATER_BYTES` lie unread, undoes content
+ * encodings on the fly and keeps Node's errors to itself: what comes out is a provider reason without addresses, keys
+ * or content.
+ *
+ * Its time limits run on the machine's timers rather than on `Clock`: they guard real sockets, and `Effect.timeout`
+ * measured 6 µs a packet.
+ */
+// @effect-diagnostics globalTimers:off -- limits of real sockets: see above
+import { type IncomingHttpHeaders } from "node:http"
+import { type Transform } from "node:stream"
+import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from "node:zlib"
+import { type Dispatcher } from "undici"
+import { headerOf } from "./Headers.ts"
+import { Cut, Malformed, TimedOut, TooLarge, Unreachable } from "../Provider.ts"
+import { WaitLimit } from "./WaitLimit.ts"
+
+export type ExchangeFailure = Unreachable | TimedOut | Malformed | TooLarge | Cut
+
+/** What a reader waits for: the status line and headers, any unread bytes (or the end), the end. */
+type Awaited = "head" | "data" | "end"
+type Phase = TimedOut["phase"]
+
+const HIGH_WATER_BYTES = 65_536
+/** How long a reply that said all it had to say may take to end, so that its connection can be used again. */
+const DRAIN_MS = 1_000
+/** A connection that was closed before the request came shows it within this time; what is closed later may be at work. */
+const STALE_MS = 1_000
+const decoders: Readonly<Record<string, () => Transform>> = {
+  gzip: createGunzip,
+  "x-gzip": createGunzip,
+  deflate: createInflate,
+  br: createBrotliDecompress,
+  zstd: createZstdDecompress
+}
+
+export class Exchange implements Dispatcher.DispatchHandler {
+  status = 0
+  headers: IncomingHttpHeaders = {}
+  failure: ExchangeFailure | null = null
+  ended = false
+  /** It failed because its connection, kept from an earlier exchange, was closed by the other side as the request went out. */
+  isStale = false
+
+  #controller: Dispatcher.DispatchController | null = null
+  #startedAtMs = 0
+  #decoder: Transform | null = null
+  #unread: Array<Buffer> = []
+  #unreadBytes = 0
+  #limitBytes = Number.POSITIVE_INFINITY
+  #paused = false
+  #aborted = false
+  #draining = false
+  #drainTimer: NodeJS.Timeout | undefined
+  #awaited: Awaited | null = null
+  #wake: (() => void) | null = null
+  #wakesSoon = false
+  readonly #limit = new WaitLimit(() => this.#fail(new TimedOut({ phase: this.#phase })))
+  #phase: Phase = "first_token"
+  #idleMs = 0
+  #byMs = Number.POSITIVE_INFINITY
+
+  /**
+   * Calls `wake` once, when what is awaited is there or the exchange failed; at once if it is already. `limitMs` runs
+   * out as `TimedOut` of `phase`. One waiter at a time.
+   */
+  await(awaited: Awaited, limitMs: number, phase: Phase, wake: () => void): void {
+    if (this.failure !== null || this.#isThere(awaited)) {
+      this.#limit.meet()
+      return wake()
+    }
+    this.#awaited = awaited
+    this.#wake = wake
+    this.#phase = phase
+    this.#limit.begin(limitMs)
+    if (awaited === "end") this.#resume()
+  }
+
+  /**
+   * Wait for the whole body, of at most `limitBytes`: `idleMs` between packets once it began, and all of it by `byMs` of
+   * `performance.now()`.
+   */
+  collect(
+    limitBytes: number,
+    limitMs: number,
+    phase: Phase,
+    idleMs: number,
+    wake: () => void,
+    byMs = Number.POSITIVE_INFINITY
+  ): void {
+    this.#limitBytes = limitBytes
+    this.#idleMs = idleMs
+    this.#byMs = byMs
+    this.await("end", limitMs, phase, wake)
+  }
+
+  /** The bytes that arrived since the last call; those that came before a failure are still there after it. */
+  take(): ReadonlyArray<Buffer> {
+    const taken = this.#unread
+    this.#unread = []
+    this.#unreadBytes = 0
+    this.#resume()
+    return taken
+  }
+
+  /**
+   * Nothing more is wanted and the end is near: reads on without keeping anything. `abort` changes nothing after this.
+   */
+  drain(): void {
+    if (this.ended || this.failure !== null) return
+    this.#draining = true
+    this.take()
+    this.#limit.end()
+    this.#drainTimer = setTimeout(() => this.#controller?.abort(new Error("given up")), DRAIN_MS).unref()
+  }
+
+  /** Gives the exchange up: the socket is closed unless the reply is complete. Safe to call at any time. */
+  abort(): void {
+    if (this.#draining) return
+    this.#aborted = true
+    this.#wake = null
+    this.#limit.end()
+    this.#decoder?.destroy()
+    if (!this.ended) this.#controller?.abort(new Error("given up"))
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller
+    this.#startedAtMs = performance.now()
+    if (this.#aborted || this.failure !== null) controller.abort(new Error("given up"))
+  }
+
+  onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
+    if (status < 200) return
+    this.status = status
+    this.headers = headers
+    const encoding = headerOf(headers, "content-encoding")?.trim().toLowerCase() ?? ""
+    if (encoding !== "" && encoding !== "identity") this.#decode(encoding)
+    this.#notify("head")
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.#decoder === null) return this.#push(chunk)
+    if (!this.#decoder.write(chunk)) controller.pause()
+  }
+
+  onResponseEnd(): void {
+    if (this.#decoder === null) this.#end()
+    else this.#decoder.end()
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    this.#decoder?.destroy()
+    this.isStale = this.status === 0 && wasUsed(error) && performance.now() - this.#startedAtMs < STALE_MS
+    this.#fail(reasonOf(error, this.status !== 0))
+  }
+
+  #isThere(awaited: Awaited): boolean {
+    if (this.ended) return true
+    return awaited === "head" ? this.status !== 0 : awaited === "data" && this.#unread.length > 0
+  }
+
+  #push(chunk: Buffer): void {
+    if (this.#draining) return
+    this.#unread.push(chunk)
+    this.#unreadBytes += chunk.length
+    if (this.#awaited === "end") {
+      if (this.#unreadBytes > this.#limitBytes) return this.#fail(new TooLarge({ limitBytes: this.#limitBytes }))
+      const leftMs = Math.max(1, this.#byMs - performance.now())
+      this.#phase = leftMs < this.#idleMs ? "total" : "idle"
+      this.#limit.begin(Math.min(leftMs, this.#idleMs))
+      return
+    }
+    if (this.#unreadBytes >= HIGH_WATER_BYTES) this.#pause()
+    this.#notify("data")
+  }
+
+  #end(): void {
+    this.ended = true
+    clearTimeout(this.#drainTimer)
+    this.#notify("end")
+  }
+
+  #fail(failure: ExchangeFailure): void {
+    if (this.failure !== null || this.ended) return
+    this.failure = failure
+    this.#controller?.abort(new Error("failed"))
+    this.#decoder?.destroy()
+    this.#settle()
+  }
+
+  #notify(event: Awaited): void {
+    if (event === "data") this.#wakeForData()
+    else if (event === "end" || event === this.#awaited) this.#settle()
+  }
+
+  /**
+   * Once for all that came together: of what one read of the socket brought, undici hands each HTTP chunk over by itself, and a provider makes
+   * one of each token.
+   */
+  #wakeForData(): void {
+    if (this.#wakesSoon || this.#awaited !== "data") return
+    this.#wakesSoon = true
+    process.nextTick(() => {
+      this.#wakesSoon = false
+      if (this.#awaited === "data" && this.#isThere("data")) this.#settle()
+    })
+  }
+
+  #settle(): void {
+    const wake = this.#wake
+    if (this.ended || this.failure !== null) this.#limit.end()
+    else this.#limit.meet()
+    this.#awaited = null
+    this.#wake = null
+    wake?.()
+  }
+
+  #pause(): void {
+    this.#paused = true
+    if (this.#decoder === null) this.#controller?.pause()
+    else this.#decoder.pause()
+  }
+
+  #resume(): void {
+    if (!this.#paused) return
+    this.#paused = false
+    if (this.#decoder === null) this.#controller?.resume()
+    else this.#decoder.resume()
+  }
+
+  #decode(encoding: string): void {
+    const make = decoders[encoding]
+    if (make === undefined) return this.#fail(new Malformed({ detail: "unknown content encoding" }))
+    this.#decoder = make()
+    this.#decoder.on("data", (chunk: Buffer) => this.#push(chunk))
+    this.#decoder.on("drain", () => this.#controller?.resume())
+    this.#decoder.on("end", () => this.#end())
+    this.#decoder.on("error", () => this.#fail(new Malformed({ detail: "broken content encoding" })))
+  }
+}
+
+/** Whether something was ever read from the connection that was closed: see Connector.ts. */
+const wasUsed = (error: Error): boolean =>
+  "socket" in error &&
+  typeof error.socket === "object" &&
+  error.socket !== null &&
+  "bytesRead" in error.socket &&
+  error.socket.bytesRead !== 0 &&
+  // What it read may be what it could not bear.
+  error.message !== "bad response"
+
+/** Node's and undici's errors as reasons: only their code goes on, their messages name addresses. */
+const reasonOf = (error: Error, answered: boolean): ExchangeFailure => {
+  const code = "code" in error && typeof error.code === "string" ? error.code : error.name
+  if (code === "UND_ERR_CONNECT_TIMEOUT") return new TimedOut({ phase: "connect" })
+  if (code.startsWith("HPE_") || error.name === "HTTPParserError") return new Malformed({ detail: `not HTTP: ${code}` })
+  return answered ? new Cut({ detail: code }) : new Unreachable({ detail: code })
+}

@@ -1,0 +1,74 @@
+/**
+ * Server-sent events out of packets: bytes in, the data of whole events out. It takes every line ending, a byte order
+ * mark, comments, `retry:` lines, data over several lines and characters split between packets, and refuses an event
+ * above 1 MiB. A last event that lacks its blank line still counts, because some servers close right after `data:
+ * [DONE]`. An event that is named `error` comes out as an error object, whatever its data looks like: the name alone
+ * tells it from others.
+ */
+import { StringDecoder } from "node:string_decoder"
+import { makeParser } from "effect/encoding/Sse"
+import { parseJson } from "../../domain/Json.ts"
+import { TooLarge } from "../Provider.ts"
+import { isWire } from "./Json.ts"
+
+/** In UTF-16 code units. */
+const EVENT_LIMIT = 1024 * 1024
+
+export class Events {
+  readonly #decoder = new StringDecoder("utf8")
+  #data: Array<string> = []
+  /** All that came was whole events. */
+  #isBetween = true
+  #tooLarge = false
+  readonly #parser = makeParser(
+    (event) => {
+      if (event._tag !== "Event") return
+      if (event.data.length > EVENT_LIMIT) this.#tooLarge = true
+      this.#data.push(event.event === "error" ? errorOf(event.data) : event.data)
+    },
+    { maxEventSize: EVENT_LIMIT }
+  )
+
+  /** The data of the events that `chunk` completes. */
+  feed(chunk: Buffer): ReadonlyArray<string> | TooLarge {
+    const text = this.#decoder.write(chunk)
+    const plain = this.#isBetween ? plainEvents(text) : null
+    if (plain !== null) return plain
+    this.#isBetween = text.endsWith("\n\n")
+    return this.#parse(text)
+  }
+
+  /** What is left when the stream ended. */
+  end(): ReadonlyArray<string> | TooLarge {
+    return this.#parse(`${this.#decoder.end()}\n\n`)
+  }
+
+  #parse(text: string): ReadonlyArray<string> | TooLarge {
+    const error = this.#parser.feed(text)
+    if (error !== undefined || this.#tooLarge) return new TooLarge({ limitBytes: EVENT_LIMIT })
+    const data = this.#data
+    this.#data = []
+    return data
+  }
+}
+
+const errorOf = (data: string): string => {
+  const said = parseJson(data)
+  return isWire(said) && said["error"] ? data : JSON.stringify({ error: isWire(said) ? said : { message: data } })
+}
+
+const FIELD = "data: "
+const LF = 10
+
+/** The data of a text that is whole events of one line each, as nearly all packets are; null: it takes a parser to read it. */
+const plainEvents = (text: string): ReadonlyArray<string> | null => {
+  if (!text.endsWith("\n\n") || text.includes("\r")) return null
+  const data: Array<string> = []
+  for (let from = 0; from < text.length;) {
+    const end = text.indexOf("\n", from)
+    if (!text.startsWith(FIELD, from) || text.charCodeAt(end + 1) !== LF || end - from > EVENT_LIMIT) return null
+    data.push(text.slice(from + FIELD.length, end))
+    from = end + 2
+  }
+  return data
+}

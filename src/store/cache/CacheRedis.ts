@@ -1,0 +1,70 @@
+/**
+ * The prompt cache in Redis: one string a key under `tollgate:cache:`, expired by Redis' own clock, so that every `nowMs` is
+ * ignored. Entries are sealed; one that does not open is none. How many entries there are is counted by a bounded walk through the key space: exact while that is small, an
+ * extrapolation from the part walked beyond it. `DBSIZE` alone would count what others keep in the same database.
+ */
+import { Effect, Option } from "effect"
+import { Redis } from "effect/persistence"
+import { cachedBytes, maxEntryBytes } from "./CacheBounds.ts"
+import { makeCacheSeal } from "./CacheSeal.ts"
+import { makeFlightsRedis } from "./InFlightRedis.ts"
+import { StoreError } from "../StoreError.ts"
+
+const prefix = "tollgate:cache:"
+const walkSteps = 10
+const keysAStep = 1_000
+
+/** The service over the `Redis` of the context; failures are `StoreError`s of the cache. */
+export const makeCacheRedis = Effect.gen(function* () {
+  const redis = yield* Redis.Redis
+  const flights = makeFlightsRedis(redis, prefix)
+  const seal = yield* makeCacheSeal
+
+  const size = Effect.gen(function* () {
+    let cursor = "0"
+    let found = 0
+    for (let step = 1; step <= walkSteps; step++) {
+      const [next, keys] = yield* redis.send<readonly [cursor: string, keys: ReadonlyArray<string>]>(
+        "SCAN",
+        cursor,
+        "MATCH",
+        `${prefix}*`,
+        "COUNT",
+        String(keysAStep)
+      )
+      found += keys.length
+      cursor = next
+      if (cursor === "0") return found
+    }
+    const all = yield* redis.send<number>("DBSIZE")
+    return Math.round((found / (walkSteps * keysAStep)) * all)
+  })
+
+  return {
+    get: (key: string): Effect.Effect<Option.Option<string>, StoreError> =>
+      redis.send<string | null>("GET", prefix + key).pipe(
+        Effect.mapBoth({ onFailure: unavailable, onSuccess: Option.fromNullOr }),
+        Effect.flatMap((sealed) => seal.open(key, sealed))
+      ),
+
+    peek: () => undefined,
+
+    join: (key: string, _nowMs: number, longestMs: number): Effect.Effect<Option.Option<string>, StoreError> =>
+      Effect.flatMap(Effect.mapError(flights.join(key, longestMs), unavailable), (sealed) => seal.open(key, sealed)),
+
+    leave: flights.leave,
+
+    set: (key: string, value: string, ttlMs: number): Effect.Effect<void, StoreError> =>
+      ttlMs <= 0 || cachedBytes(key, value) > maxEntryBytes
+        ? Effect.asVoid(Effect.mapError(redis.send("DEL", prefix + key), unavailable))
+        : Effect.flatMap(seal.close(key, value), (sealed) =>
+            Effect.asVoid(Effect.mapError(flights.set(key, sealed, Math.ceil(ttlMs)), unavailable))
+          ),
+
+    size: size.pipe(Effect.mapError(unavailable)),
+
+    ping: redis.send("PING").pipe(Effect.mapError(unavailable), Effect.asVoid)
+  }
+})
+
+const unavailable = (error: Redis.RedisError): StoreError => new StoreError({ dependency: "cache", cause: error.cause })

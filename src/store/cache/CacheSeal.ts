@@ -1,0 +1,47 @@
+/**
+ * Seals what the prompt cache keeps outside of the process, with a key that the processes share by their vault: who reads the cache
+ * without the vault reads no answer. An entry opens under its own name only. The key is read when it is first needed.
+ */
+import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto"
+import { Effect, Option, Redacted } from "effect"
+import { Vault } from "../secrets/SecretStore.ts"
+
+const CIPHER = "aes-256-gcm"
+const KEY_BYTES = 32
+const NONCE_BYTES = 12
+const TAG_BYTES = 16
+
+export const makeCacheSeal = Effect.gen(function* () {
+  const vault = yield* Vault
+  let known: Buffer | null = null
+  const make = Effect.sync(() => randomBytes(KEY_BYTES).toString("base64url"))
+  const sealKey = Effect.suspend(() =>
+    known === null
+      ? Effect.map(vault.keep("prompt-cache", make), (kept) => (known = Buffer.from(Redacted.value(kept), "base64url")))
+      : Effect.succeed(known)
+  )
+
+  const encrypt = (key: Buffer, name: string, text: string): string => {
+    const nonce = randomBytes(NONCE_BYTES)
+    const cipher = createCipheriv(CIPHER, key, nonce).setAAD(Buffer.from(name))
+    const data = cipher.update(text, "utf8", "base64") + cipher.final("base64")
+    return `${nonce.toString("base64")}.${data}.${cipher.getAuthTag().toString("base64")}`
+  }
+
+  const decrypt = (key: Buffer, name: string, sealed: string): string => {
+    const [nonce = "", data = "", tag = ""] = sealed.split(".")
+    const decipher = createDecipheriv(CIPHER, key, Buffer.from(nonce, "base64"), { authTagLength: TAG_BYTES })
+      .setAAD(Buffer.from(name))
+      .setAuthTag(Buffer.from(tag, "base64"))
+    return decipher.update(data, "base64", "utf8") + decipher.final("utf8")
+  }
+
+  return {
+    close: (name: string, text: string) => Effect.map(sealKey, (key) => encrypt(key, name, text)),
+    /** None: it was not sealed by this key under this name, such as an entry of a version that did not seal. */
+    open: (name: string, sealed: Option.Option<string>) =>
+      Option.isNone(sealed)
+        ? Effect.succeedNone
+        : Effect.flatMap(sealKey, (key) => Effect.option(Effect.try(() => decrypt(key, name, sealed.value))))
+  }
+})

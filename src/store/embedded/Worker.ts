@@ -1,0 +1,81 @@
+/**
+ * The embedded database, in a thread of its own because every statement blocks the thread that runs it. It serves sessions of the
+ * Postgres protocol over messages, one after the other in the order of arrival. Written without Effect: loading it would take
+ * longer than opening the database.
+ */
+import { PGlite } from "@electric-sql/pglite"
+import { parentPort, workerData } from "node:worker_threads"
+import { prepareCluster } from "./Cluster.ts"
+import { type FromWorker, type ToWorker, type WorkerInput } from "./Protocol.ts"
+import { PgMessages } from "./PgMessages.ts"
+
+const post = (message: FromWorker): void => parentPort?.postMessage(message, [])
+
+const serve = (db: PGlite): ((message: Exclude<ToWorker, { readonly _tag: "Open" }>) => void) => {
+  const sessions = new Map<number, PgMessages>()
+
+  const run = (session: number, bytes: Uint8Array): Promise<void> =>
+    db.execProtocolRawStream(bytes, {
+      onRawData: (data) => post({ _tag: "Data", session, bytes: Uint8Array.from(data) })
+    })
+
+  // There is one backend for all sessions: what a session before left behind (a transaction, statements) ends first.
+  const reset = (): Promise<unknown> => db.exec("ROLLBACK").then(() => db.exec("DISCARD ALL"))
+
+  const end = (session: number): Promise<void> => {
+    if (sessions.delete(session)) post({ _tag: "Ended", session })
+    return Promise.resolve()
+  }
+
+  const write = (session: number, chunk: Uint8Array): Promise<void> => {
+    const reader = sessions.get(session) ?? new PgMessages()
+    sessions.set(session, reader)
+    const messages = reader.push(chunk)
+    switch (messages._tag) {
+      case "None":
+        return Promise.resolve()
+      case "Ssl":
+        post({ _tag: "Data", session, bytes: Uint8Array.of(0x4e) })
+        return Promise.resolve()
+      case "Cancel":
+      case "Terminate":
+        return end(session)
+      case "Startup":
+        return reset().then(() => run(session, messages.bytes))
+      case "Messages":
+        return run(session, messages.bytes)
+    }
+  }
+
+  let work: Promise<void> = Promise.resolve()
+  return (message) => {
+    switch (message._tag) {
+      case "Write":
+        work = work
+          .then(() => write(message.session, message.bytes))
+          .then(() => post({ _tag: "Written", session: message.session }))
+        return
+      case "End":
+        work = work.then(() => end(message.session))
+        return
+      case "Shutdown":
+        work = work.then(() => db.close()).then(() => parentPort?.close())
+    }
+  }
+}
+
+const input: WorkerInput = workerData
+const opening = prepareCluster(input.directory)
+  .then(() => PGlite.create({ dataDir: input.directory }))
+  .then(serve)
+// Told when it is asked for, and until then nobody listens.
+opening.catch(() => undefined)
+parentPort?.on("message", (message: ToWorker) => {
+  void opening.then(
+    (handle) => (message._tag === "Open" ? post({ _tag: "Ready" }) : handle(message)),
+    (cause: unknown) => {
+      post({ _tag: "Failed", message: String(cause) })
+      parentPort?.close()
+    }
+  )
+})

@@ -1,0 +1,110 @@
+/** Keys in memory, for tests and for trying things out: the same promises as the table, and forgotten with the process. */
+import { Effect, Option, Semaphore } from "effect"
+import { type KeyRecord, type KeyStatus, statusOf, type Tier } from "../../domain/Key.ts"
+import type { KeyPatch, KeyRepo } from "./KeyRepo.ts"
+
+const patched = (key: KeyRecord, patch: KeyPatch, nowMs: number): KeyRecord => {
+  const next = { ...key, ...patch, updatedAtMs: nowMs }
+  return key.state === "revoked" ? { ...next, state: key.state, revokedAtMs: key.revokedAtMs } : next
+}
+
+export const makeKeyRepoMemory = (): KeyRepo["Service"] => {
+  const keys = new Map<string, KeyRecord>()
+  const suspended = new Set<string | null>()
+  const turn = Semaphore.makeUnsafe(1)
+
+  return {
+    insert: (key) =>
+      Effect.suspend(() => {
+        const taken = [...keys.values()].some((other) => other.id === key.id || other.publicId === key.publicId)
+        if (taken)
+          return Effect.die(new Error(`a key with the id ${key.id} or its public id exists, which is impossible`))
+        keys.set(key.id, key)
+        return Effect.void
+      }),
+
+    findByPublicId: (publicId) =>
+      Effect.sync(() =>
+        Option.fromUndefinedOr(
+          [...keys.values()].find((key) => key.publicId === publicId && !suspended.has(key.ownerId))
+        )
+      ),
+
+    // The users are elsewhere.
+    ownerTier: () => Effect.succeed(null),
+
+    get: (id) => Effect.sync(() => Option.fromUndefinedOr(keys.get(id))),
+
+    list: ({ limit, cursor, ownerId }) =>
+      Effect.sync(() => {
+        const found = [...keys.values()]
+          .filter((key) => ownerId === undefined || key.ownerId === ownerId)
+          .filter((key) => cursor === null || key.id < cursor)
+          .sort((a, b) => (a.id < b.id ? 1 : -1))
+        const page = found.slice(0, limit)
+        return { keys: page, nextCursor: found.length > limit ? (page.at(-1)?.id ?? null) : null }
+      }),
+
+    update: (id, patch, nowMs) =>
+      Effect.sync(() => {
+        const key = keys.get(id)
+        if (key === undefined) return Option.none()
+        const next = patched(key, patch, nowMs)
+        keys.set(id, next)
+        return Option.some(next)
+      }),
+
+    rotate: ({ id, newHash, nowMs, oldHash, oldUntilMs }) =>
+      Effect.sync(() => {
+        const key = keys.get(id)
+        if (key?.secretHash !== oldHash || key.state === "revoked") return Option.none()
+        const next = patched(
+          key,
+          {
+            secretHash: newHash,
+            previousSecretHash: oldUntilMs === null ? null : oldHash,
+            previousValidUntilMs: oldUntilMs
+          },
+          nowMs
+        )
+        keys.set(id, next)
+        return Option.some(next)
+      }),
+
+    exclusively: (_, decision) => Semaphore.withPermit(turn, decision),
+
+    suspendOwner: (ownerId, suspends) =>
+      Effect.sync(() => void (suspends ? suspended.add(ownerId) : suspended.delete(ownerId))),
+
+    touch: (uses) =>
+      Effect.sync(() => {
+        for (const [id, atMs] of uses) {
+          const key = keys.get(id)
+          if (key !== undefined) keys.set(id, { ...key, lastUsedAtMs: Math.max(key.lastUsedAtMs ?? atMs, atMs) })
+        }
+      }),
+
+    capped: ({ afterId, limit, nowMs }) =>
+      Effect.sync(() =>
+        [...keys.values()]
+          .filter((key) => statusOf(key, nowMs) === "active" && (afterId === null || key.id > afterId))
+          .flatMap(({ id, monthlyBudgetNano }) =>
+            monthlyBudgetNano === null ? [] : [{ id, capNano: monthlyBudgetNano }]
+          )
+          .sort((a, b) => (a.id < b.id ? -1 : 1))
+          .slice(0, limit)
+      ),
+
+    counts: (nowMs) =>
+      Effect.sync(() => {
+        const byStatus: Record<KeyStatus, number> = { active: 0, disabled: 0, revoked: 0, expired: 0 }
+        const byTier: Record<Tier, number> = { free: 0, pro: 0, enterprise: 0 }
+        for (const key of keys.values()) {
+          const status = statusOf(key, nowMs)
+          byStatus[status] += 1
+          if (status === "active") byTier[key.tier] += 1
+        }
+        return { byStatus, byTier }
+      })
+  }
+}

@@ -1,0 +1,50 @@
+/**
+ * Entries of generations that are in the archive. Such a generation is settled: a late second settlement or reservation of its id changes
+ * nothing, and there is nothing to extend. Only a group with an id that is old enough is looked at so; any other goes straight to
+ * the database.
+ */
+import { type PgClient } from "@effect/sql-pg"
+import { Clock, Effect } from "effect"
+import type { ReserveResult } from "./Ledger.ts"
+import { ARCHIVE_LOCK_ID, youngestArchived } from "./ArchiveSql.ts"
+import { idOf, type LedgerEntry } from "./Entry.ts"
+import { guard } from "../sql/SqlErrors.ts"
+import { type StoreError } from "../StoreError.ts"
+
+interface Archived {
+  readonly id: string
+  readonly spent_nano: number
+  readonly reserved_nano: number
+}
+
+type WriteGroup = (entries: ReadonlyArray<LedgerEntry>) => Effect.Effect<ReadonlyArray<ReserveResult>, StoreError>
+
+/** `write` for groups without anything archived. */
+export const sparingArchived = (sql: PgClient.PgClient, write: WriteGroup): WriteGroup => {
+  const writeOld = Effect.fnUntraced(function* (entries: ReadonlyArray<LedgerEntry>) {
+    // Until the end of this transaction nothing moves.
+    yield* sql`SELECT 1 FROM (SELECT pg_advisory_xact_lock_shared(${ARCHIVE_LOCK_ID}::bigint)) AS locked`
+    const rows = yield* sql<Archived>`
+      SELECT a.id, coalesce(c.spent_nano, 0)::bigint AS spent_nano, coalesce(c.reserved_nano, 0)::bigint AS reserved_nano
+      FROM generations_archive AS a LEFT JOIN budget_counters AS c ON c.key_id = a.key_id AND c.month = a.month
+      WHERE a.id = ANY(${entries.map(idOf)}::text[])`
+    if (rows.length === 0) return yield* write(entries)
+    const archived = new Map(rows.map((row) => [row.id, row]))
+    const others = entries.filter((entry) => !archived.has(idOf(entry)))
+    const written = others.length === 0 ? [] : yield* write(others)
+    const results = new Map(others.map((entry, at) => [idOf(entry), written[at]]))
+    return entries.map((entry): ReserveResult => {
+      const row = archived.get(idOf(entry))
+      if (row === undefined || entry._tag !== "Extend") return results.get(idOf(entry)) ?? { _tag: "Reserved" }
+      return { _tag: "Refused", balance: { spentNano: row.spent_nano, reservedNano: row.reserved_nano } }
+    })
+  })
+
+  return (entries) =>
+    Effect.flatMap(Clock.currentTimeMillis, (nowMs) => {
+      const bound = youngestArchived(nowMs)
+      return entries.some((entry) => idOf(entry) < bound)
+        ? guard(sql.withTransaction(writeOld(entries)))
+        : write(entries)
+    })
+}

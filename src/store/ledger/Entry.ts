@@ -1,0 +1,111 @@
+/**
+ * What is written to the ledger, and how a group of it becomes the parameters of `ledger_write` (migrations/0001): arrays
+ * of values instead of objects, because the database reads them in a third of the time.
+ */
+import { type Generation } from "../../domain/Generation.ts"
+import { type NanoUsd } from "../../domain/Money.ts"
+import { generationValues } from "./GenerationRow.ts"
+import type { Reservation } from "./Ledger.ts"
+import { progressValue } from "./ProgressRow.ts"
+import { storableName, storableNano } from "./StorableGeneration.ts"
+import { storableJson } from "../sql/StorableJson.ts"
+
+export type LedgerEntry =
+  | { readonly _tag: "Settle"; readonly generation: Generation; readonly month: string }
+  /** Settles, billing nothing, only if `amountNano` more would fit below the cap. */
+  | {
+      readonly _tag: "Replay"
+      readonly generation: Generation
+      readonly month: string
+      readonly amountNano: NanoUsd
+      readonly capNano: NanoUsd
+    }
+  | { readonly _tag: "Void"; readonly id: string }
+  | { readonly _tag: "Extend"; readonly id: string; readonly amountNano: NanoUsd; readonly capNano: NanoUsd | null }
+  | { readonly _tag: "Reserve"; readonly reservation: Reservation }
+  /** Settles only if the reservation still has this lease, and holds this amount. */
+  | {
+      readonly _tag: "Expire"
+      readonly generation: Generation
+      readonly month: string
+      readonly leaseUntilMs: number
+      readonly amountNano: NanoUsd
+    }
+
+/** JSON texts. */
+export interface GroupParameters {
+  readonly settled: string
+  readonly voided: ReadonlyArray<string>
+  readonly asked: string
+  readonly checked: string
+}
+
+export const idOf = (entry: LedgerEntry): string => {
+  switch (entry._tag) {
+    case "Settle":
+    case "Replay":
+    case "Expire":
+      return entry.generation.id
+    case "Void":
+    case "Extend":
+      return entry.id
+    case "Reserve":
+      return entry.reservation.generationId
+  }
+}
+
+/** No id may be twice among `entries`. */
+export const groupParameters = (entries: ReadonlyArray<LedgerEntry>): GroupParameters => {
+  const settled: Array<ReadonlyArray<unknown>> = []
+  const voided: Array<string> = []
+  const asked: Array<ReadonlyArray<unknown>> = []
+  const checked: Array<ReadonlyArray<unknown>> = []
+  for (const entry of entries) {
+    switch (entry._tag) {
+      case "Settle":
+        settled.push(generationValues(entry.generation, entry.month))
+        break
+      case "Replay":
+        settled.push(generationValues(entry.generation, entry.month))
+        checked.push([
+          entry.generation.id,
+          entry.generation.keyId,
+          entry.month,
+          storableNano(entry.amountNano),
+          entry.capNano
+        ])
+        break
+      case "Expire":
+        settled.push([...generationValues(entry.generation, entry.month), entry.leaseUntilMs, entry.amountNano])
+        break
+      case "Void":
+        voided.push(entry.id)
+        break
+      case "Extend":
+        asked.push([entry.id, storableNano(entry.amountNano), entry.capNano])
+        break
+      case "Reserve":
+        asked.push(reservationValues(entry.reservation))
+    }
+  }
+  return {
+    settled: storableJson(settled),
+    voided,
+    asked: storableJson(asked),
+    checked: storableJson(checked)
+  }
+}
+
+const reservationValues = (one: Reservation): ReadonlyArray<unknown> => [
+  one.generationId,
+  storableNano(one.amountNano),
+  one.capNano,
+  one.keyId,
+  one.month,
+  one.ownerId,
+  storableName(one.model),
+  one.createdAtMs,
+  one.processId,
+  one.leaseMs,
+  progressValue(one.progress ?? null)
+]

@@ -1,0 +1,68 @@
+/**
+ * The generation of a request whose process died. It is charged what its last sign of life knew: the prompt, and the output so far. Where nobody
+ * wrote that down it is charged what it had reserved. It says so: `usageSource: "estimated"`, error type `internal_error`.
+ */
+import { type Generation } from "../../domain/Generation.ts"
+import { type NanoUsd, zeroCost } from "../../domain/Money.ts"
+import type { Progress, Reservation } from "./Ledger.ts"
+
+/** `amountNano`: all that is held, `extendedNano` of it added later. */
+export type ExpiredReservation = Pick<
+  Reservation,
+  "generationId" | "keyId" | "ownerId" | "model" | "month" | "amountNano" | "createdAtMs"
+> & { readonly extendedNano: NanoUsd; readonly progress: Progress | null }
+
+type Known = Pick<
+  Generation,
+  "model" | "provider" | "usage" | "cost" | "latencyMs" | "timeToFirstTokenMs" | "streamed" | "price"
+>
+
+const knownFrom = (progress: Progress): Known => {
+  const { completionNano, completionTokens, markupNano, model, promptNano, promptTokens, provider } = progress
+  const totalNano = promptNano + completionNano
+  return {
+    model,
+    provider,
+    usage: { promptTokens, completionTokens, cachedTokens: 0 },
+    cost: { ...zeroCost, promptNano, completionNano, totalNano, markupNano, billedNano: totalNano + markupNano },
+    latencyMs: progress.latencyMs,
+    timeToFirstTokenMs: progress.timeToFirstTokenMs,
+    streamed: progress.streamed,
+    price: progress.price
+  }
+}
+
+const knownOfNothing = ({ amountNano, model }: ExpiredReservation): Known => ({
+  model,
+  provider: "unknown",
+  usage: { promptTokens: 0, completionTokens: 0, cachedTokens: 0 },
+  cost: { ...zeroCost, completionNano: amountNano, totalNano: amountNano, billedNano: amountNano },
+  latencyMs: 0,
+  timeToFirstTokenMs: null,
+  streamed: false,
+  price: { prompt: 0, completion: 0, cachedPrompt: null }
+})
+
+export const estimatedGeneration = (reservation: ExpiredReservation): Generation => {
+  const known = reservation.progress === null ? knownOfNothing(reservation) : knownFrom(reservation.progress)
+  return {
+    ...known,
+    id: reservation.generationId,
+    keyId: reservation.keyId,
+    ownerId: reservation.ownerId,
+    createdAtMs: reservation.createdAtMs,
+    usageSource: "estimated",
+    fallbackUsed: false,
+    cacheHit: false,
+    cancelled: false,
+    finishReason: null,
+    errorType: "internal_error",
+    attempts: [],
+    excluded: [],
+    reservation: {
+      reservedNano: reservation.amountNano - reservation.extendedNano,
+      extendedNano: reservation.extendedNano,
+      settledNano: known.cost.billedNano
+    }
+  }
+}

@@ -1,0 +1,157 @@
+/**
+ * How a generation lies in the table `generations`: a column for all that is filtered or summed, one jsonb for the rest of its
+ * receipt.
+ */
+import { Effect, Schema } from "effect"
+import { type Generation } from "../../domain/Generation.ts"
+import { tableOf } from "../sql/Rows.ts"
+import { storableGeneration } from "./StorableGeneration.ts"
+
+const Receipt = Schema.Struct({
+  attempts: Schema.Array(
+    Schema.Struct({
+      provider: Schema.String,
+      model: Schema.String,
+      status: Schema.Literals(["ok", "error", "timeout", "cancelled", "skipped"]),
+      latencyMs: Schema.Finite,
+      errorType: Schema.NullOr(Schema.String),
+      httpStatus: Schema.NullOr(Schema.Finite),
+      charge: Schema.optionalKey(
+        Schema.Struct({
+          usage: Schema.Struct({
+            promptTokens: Schema.Finite,
+            completionTokens: Schema.Finite,
+            cachedTokens: Schema.Finite
+          }),
+          totalNano: Schema.Finite
+        })
+      )
+    })
+  ),
+  excluded: Schema.Array(Schema.Struct({ slug: Schema.String, model: Schema.String, reason: Schema.String })),
+  price: Schema.Struct({
+    prompt: Schema.Finite,
+    completion: Schema.Finite,
+    cachedPrompt: Schema.NullOr(Schema.Finite)
+  }),
+  reservation: Schema.Struct({
+    reservedNano: Schema.Finite,
+    extendedNano: Schema.Finite,
+    settledNano: Schema.Finite
+  }),
+  reasoningTokens: Schema.optionalKey(Schema.Finite)
+})
+
+const Row = Schema.Struct({
+  id: Schema.String,
+  keyId: Schema.String,
+  ownerId: Schema.NullOr(Schema.String),
+  model: Schema.String,
+  provider: Schema.String,
+  month: Schema.String,
+  createdAtMs: Schema.Finite,
+  promptTokens: Schema.Finite,
+  completionTokens: Schema.Finite,
+  cachedTokens: Schema.Finite,
+  usageSource: Schema.Literals(["provider", "counted", "estimated", "cache"]),
+  promptNano: Schema.Finite,
+  completionNano: Schema.Finite,
+  cacheDiscountNano: Schema.Finite,
+  totalNano: Schema.Finite,
+  markupNano: Schema.Finite,
+  billedNano: Schema.Finite,
+  latencyMs: Schema.Finite,
+  timeToFirstTokenMs: Schema.NullOr(Schema.Finite),
+  fallbackUsed: Schema.Boolean,
+  cacheHit: Schema.Boolean,
+  streamed: Schema.Boolean,
+  cancelled: Schema.Boolean,
+  finishReason: Schema.NullOr(Schema.String),
+  errorType: Schema.NullOr(Schema.String),
+  receipt: Receipt
+})
+type Row = typeof Row.Type
+
+const table = tableOf("generations", Row)
+
+/** The columns' values, in the order of `generationColumns`, for JSON. */
+export const generationValues = (given: Generation, month: string): ReadonlyArray<unknown> => {
+  const generation = storableGeneration(given)
+  const { attempts, cost, excluded, price, reservation, usage } = generation
+  return [
+    generation.id,
+    generation.keyId,
+    generation.ownerId,
+    generation.model,
+    generation.provider,
+    month,
+    generation.createdAtMs,
+    usage.promptTokens,
+    usage.completionTokens,
+    usage.cachedTokens,
+    generation.usageSource,
+    cost.promptNano,
+    cost.completionNano,
+    cost.cacheDiscountNano,
+    cost.totalNano,
+    cost.markupNano,
+    cost.billedNano,
+    generation.latencyMs,
+    generation.timeToFirstTokenMs,
+    generation.fallbackUsed,
+    generation.cacheHit,
+    generation.streamed,
+    generation.cancelled,
+    generation.finishReason,
+    generation.errorType,
+    { attempts, excluded, price, reservation, ...reasoningOf(usage) }
+  ]
+}
+
+/** It has no column of its own. */
+const reasoningOf = ({ reasoningTokens }: { readonly reasoningTokens?: number }) =>
+  reasoningTokens === undefined ? {} : { reasoningTokens }
+
+const generationOf = ({
+  receipt: { attempts, excluded, price, reservation, ...receipt },
+  ...row
+}: Row): Generation => ({
+  id: row.id,
+  keyId: row.keyId,
+  ownerId: row.ownerId,
+  model: row.model,
+  provider: row.provider,
+  createdAtMs: row.createdAtMs,
+  usage: {
+    promptTokens: row.promptTokens,
+    completionTokens: row.completionTokens,
+    cachedTokens: row.cachedTokens,
+    ...reasoningOf(receipt)
+  },
+  usageSource: row.usageSource,
+  cost: {
+    promptNano: row.promptNano,
+    completionNano: row.completionNano,
+    cacheDiscountNano: row.cacheDiscountNano,
+    totalNano: row.totalNano,
+    markupNano: row.markupNano,
+    billedNano: row.billedNano
+  },
+  latencyMs: row.latencyMs,
+  timeToFirstTokenMs: row.timeToFirstTokenMs,
+  fallbackUsed: row.fallbackUsed,
+  cacheHit: row.cacheHit,
+  streamed: row.streamed,
+  cancelled: row.cancelled,
+  finishReason: row.finishReason,
+  errorType: row.errorType,
+  attempts,
+  excluded,
+  price,
+  reservation
+})
+
+/** Every column, in order. */
+export const generationColumns = table.columns
+export const decodeGenerations = (rows: ReadonlyArray<object>): Effect.Effect<ReadonlyArray<Generation>> =>
+  Effect.map(table.decode(rows), (decoded) => decoded.map(generationOf))

@@ -1,0 +1,279 @@
+/**
+ * The ledger: what each key has spent and reserved in each UTC month, and the generations that spent it. Every request is
+ * reserved, then settled or voided, once; an answer given again is checked and settled in one. The counters of a key and month change in the same transaction as the entries that
+ * they sum up, and a key with a cap never has spent + reserved above it. What one process writes for one id is written in the order in
+ * which it was asked for, also when nobody waited for it; an interrupted call was either written or not.
+ */
+import { Context, type Effect, Layer, type Option } from "effect"
+import { type Generation } from "../../domain/Generation.ts"
+import { type NanoUsd, type Prices } from "../../domain/Money.ts"
+import { makeLedgerMemory } from "./Memory.ts"
+import { makeLedgerSql } from "./Sql.ts"
+import { type StoreError } from "../StoreError.ts"
+
+/** The intent of one request. `month`: `2026-11`, that in which the request began. */
+export interface Reservation {
+  readonly generationId: string
+  readonly keyId: string
+  readonly ownerId: string | null
+  readonly model: string
+  readonly month: string
+  readonly amountNano: NanoUsd
+  /** `null`: the key has no cap; the reservation is recorded all the same. */
+  readonly capNano: NanoUsd | null
+  readonly createdAtMs: number
+  /** How long the request is its process's alone. After that without a sign of life anybody may settle it. */
+  readonly leaseMs: number
+  /** The process that works on it. */
+  readonly processId: string
+  /** What is known before the work begins; absent or null: nothing. */
+  readonly progress?: Progress | null
+}
+
+/** How far a request is, in what it has produced and what that costs: what is charged should its process die. */
+export interface Progress {
+  readonly provider: string
+  readonly model: string
+  readonly streamed: boolean
+  readonly promptTokens: number
+  readonly completionTokens: number
+  readonly promptNano: NanoUsd
+  readonly completionNano: NanoUsd
+  readonly markupNano: NanoUsd
+  readonly latencyMs: number
+  readonly timeToFirstTokenMs: number | null
+  readonly price: Prices
+}
+
+/** A request that its process works on. `progress` null: as before. */
+export interface Running {
+  readonly generationId: string
+  readonly progress: Progress | null
+}
+
+export interface Balance {
+  readonly spentNano: NanoUsd
+  readonly reservedNano: NanoUsd
+}
+
+/** `Refused`: what was asked for would have taken the key over its cap; nothing was written. */
+export type ReserveResult = { readonly _tag: "Reserved" } | { readonly _tag: "Refused"; readonly balance: Balance }
+
+/** `Pending`: reserved and not settled yet. `isOver`: its lease has run out. */
+export type GenerationState =
+  { readonly _tag: "Settled"; readonly generation: Generation } | { readonly _tag: "Pending"; readonly isOver: boolean }
+
+export interface GenerationPage {
+  readonly generations: ReadonlyArray<Generation>
+  readonly nextCursor: string | null
+}
+
+/** `fromMs` inclusive, `toMs` exclusive. */
+export interface GenerationQuery {
+  /** `null`: every key's. */
+  readonly keyId: string | null
+  /** Only those of this user's keys. */
+  readonly ownerId?: string
+  readonly limit: number
+  readonly cursor: string | null
+  readonly fromMs?: number
+  readonly toMs?: number
+  readonly model?: string
+  readonly provider?: string
+  /** An error type; `any`: those that failed; `none`: those that did not. */
+  readonly error?: string
+}
+
+/** `fromMs` inclusive, `toMs` exclusive. Buckets begin at multiples of `bucketMs` since 1970. */
+export interface SeriesSpan {
+  readonly fromMs: number
+  readonly toMs: number
+  readonly bucketMs: number
+}
+
+export interface Quantiles {
+  readonly p50: number
+  readonly p95: number
+  readonly p99: number
+}
+
+export interface LedgerBucket {
+  readonly startMs: number
+  readonly requests: number
+  /** How many failed, by error type. */
+  readonly errors: Readonly<Record<string, number>>
+  readonly cacheHits: number
+  readonly promptTokens: number
+  readonly completionTokens: number
+  readonly billedNano: NanoUsd
+  /** What cache hits would have cost. */
+  readonly savedNano: NanoUsd
+  /** Without those settled by recovery; null when there is none. */
+  readonly latencyMs: Quantiles | null
+  readonly timeToFirstTokenMs: Quantiles | null
+}
+
+export type ReportGroup = "day" | "model" | "key" | "owner" | "provider"
+
+/** Days since 1970, UTC: `fromDay` inclusive, `toDay` exclusive. */
+export interface ReportQuery {
+  /** `null`: every key's. */
+  readonly keyId: string | null
+  /** Only what this user's keys used; `null`: whosever they are. */
+  readonly ownerId: string | null
+  readonly fromDay: number
+  readonly toDay: number
+  /** The ways in which the same figures are summed up. */
+  readonly groupBy: ReadonlyArray<ReportGroup>
+  /** How many groups of each kind at most. */
+  readonly limit: number
+}
+
+export interface ReportFigures {
+  readonly requests: number
+  readonly failed: number
+  readonly cacheHits: number
+  readonly promptTokens: number
+  readonly completionTokens: number
+  readonly cachedTokens: number
+  readonly totalNano: NanoUsd
+  readonly markupNano: NanoUsd
+  readonly billedNano: NanoUsd
+  /** What cache hits would have cost. */
+  readonly savedNano: NanoUsd
+}
+
+/** `group`: a day (`2026-11-21`), a name, or null for keys without an owner. */
+export interface ReportRow extends ReportFigures {
+  readonly group: string | null
+}
+
+export interface ReportPart {
+  /** Days in their order, anything else dearest first. */
+  readonly rows: ReadonlyArray<ReportRow>
+  readonly hasMore: boolean
+}
+
+export interface Report {
+  /** Of all groups, also of those beyond the limit. */
+  readonly total: ReportFigures
+  /** A part for each way of grouping that was asked for. */
+  readonly parts: ReadonlyMap<ReportGroup, ReportPart>
+}
+
+export interface ModelSpend {
+  readonly model: string
+  readonly billedNano: NanoUsd
+  readonly requests: number
+}
+
+/** Figures for the admin overview, over settled generations. */
+export interface LedgerOverview {
+  readonly last5m: number
+  readonly last24h: number
+  /** Settled in the last 24 h with an error type. */
+  readonly failed24h: number
+  readonly cacheHits24h: number
+  readonly cacheSaved24hNano: NanoUsd
+  /** Over the last 24 h; null when there is none. */
+  readonly latencyMs: Quantiles | null
+  readonly spentTodayNano: NanoUsd
+  readonly spentMonthNano: NanoUsd
+  readonly reservedNano: NanoUsd
+  /** This month, dearest first, at most 20. */
+  readonly byModel: ReadonlyArray<ModelSpend>
+  readonly pending: number
+  /** How long ago the oldest pending reservation was made; null when there is none. */
+  readonly oldestPendingMs: number | null
+  /** For how long the oldest entry of this process waits that is not written yet; 0 when none does. */
+  readonly flushLagMs: number
+}
+
+/** What the ledger has still to settle, over all processes, and to write, of this one. */
+export interface LedgerBacklog {
+  readonly pending: number
+  /** How long ago the oldest pending reservation was made; 0 when there is none. */
+  readonly oldestPendingMs: number
+  readonly flushLagMs: number
+}
+
+export class Ledger extends Context.Service<
+  Ledger,
+  {
+    /** Writes the intent and, for a capped key, holds `amountNano` if it still fits. A second call with the same id changes nothing. */
+    readonly reserve: (reservation: Reservation) => Effect.Effect<ReserveResult, StoreError>
+    /**
+     * Adds to what a pending reservation holds, if it still fits. Refused as well when the id is not pending (any more). Not
+     * idempotent: after a `StoreError` the amount may have been added; what ends the reservation releases it all the same.
+     */
+    readonly extend: (
+      generationId: string,
+      amountNano: NanoUsd,
+      capNano: NanoUsd | null
+    ) => Effect.Effect<ReserveResult, StoreError>
+    /** A heartbeat: the leases of these reservations begin anew, and what is told of their progress is kept. */
+    readonly renew: (running: ReadonlyArray<Running>, leaseMs: number) => Effect.Effect<void, StoreError>
+    /**
+     * Ends a reservation: releases what it held, extensions included, adds what the generation billed, stores the generation. Once: a second call
+     * with the same id changes nothing. A generation that was never reserved is stored and counted
+     * all the same; `month` is that in which it began. One that recovery has estimated meanwhile takes the estimate's place in all
+     * books, and what the key's cap has no room for is not charged.
+     */
+    readonly settle: (generation: Generation, month: string) => Effect.Effect<void, StoreError>
+    /**
+     * Settles an answer given again, which bills nothing and needs no reservation, if `amountNano` would fit below the cap: what a fresh
+     * answer would have had to reserve. It is held at no time. A generation that is known already is settled without asking, once.
+     */
+    readonly replay: (
+      generation: Generation,
+      month: string,
+      amountNano: NanoUsd,
+      capNano: NanoUsd | null
+    ) => Effect.Effect<ReserveResult, StoreError>
+    /** Ends a reservation that came to nothing: releases what it held and removes the intent, or what recovery made of it. Once. */
+    readonly void: (generationId: string) => Effect.Effect<void, StoreError>
+    /** The generation, if it is this key's, and this owner's; another's answers none. `null`: whosever it is. */
+    readonly find: (
+      id: string,
+      keyId: string | null,
+      ownerId?: string | null
+    ) => Effect.Effect<Option.Option<GenerationState>, StoreError>
+    /** Settled generations, newest first (by id, descending). */
+    readonly list: (query: GenerationQuery) => Effect.Effect<GenerationPage, StoreError>
+    /** What happened in each stretch of `bucketMs` that has a generation, oldest first, over all keys. */
+    readonly series: (span: SeriesSpan) => Effect.Effect<ReadonlyArray<LedgerBucket>, StoreError>
+    /** What was settled, summed up by day as it was settled: deleting generations changes nothing of it. */
+    readonly report: (query: ReportQuery) => Effect.Effect<Report, StoreError>
+    /**
+     * Deletes at most `limit` generations that began before a moment and are not archived, and waits for nobody; answers how many. What
+     * they cost stays.
+     */
+    readonly forget: (beforeMs: number, limit: number) => Effect.Effect<number, StoreError>
+    /**
+     * Moves at most `limit` generations that began before a moment, at least a day ago, out of the way of the requests, and waits for
+     * nobody; answers how many: none where another process is at it. Whoever reads finds them as before.
+     */
+    readonly archive: (beforeMs: number, limit: number) => Effect.Effect<number, StoreError>
+    /** Deletes the archived generations of each UTC month that was over before a moment, a month as a whole. What they cost stays. */
+    readonly forgetArchived: (beforeMs: number) => Effect.Effect<void, StoreError>
+    /** A balance for each key asked for; zeros for one that neither spent nor reserved. */
+    readonly balances: (
+      keyIds: ReadonlyArray<string>,
+      month: string
+    ) => Effect.Effect<ReadonlyMap<string, Balance>, StoreError>
+    readonly overview: (nowMs: number) => Effect.Effect<LedgerOverview, StoreError>
+    readonly backlog: (nowMs: number) => Effect.Effect<LedgerBacklog, StoreError>
+    /**
+     * Settles the reservations whose lease is over: each is charged what its last sign of life knew, and stored as a generation marked
+     * `estimated`. Answers how many: none where another process is at it, which is not waited for.
+     */
+    readonly settleExpired: Effect.Effect<number, StoreError>
+    /** Writes something of no consequence, for health checks: what cannot be written to serves nobody. */
+    readonly ping: Effect.Effect<void, StoreError>
+  }
+>()("tollgate/store/Ledger") {
+  static readonly layer = Layer.effect(Ledger, makeLedgerSql)
+
+  /** Each build starts empty. */
+  static readonly layerMemory = Layer.sync(Ledger, makeLedgerMemory)
+}

@@ -1,0 +1,108 @@
+/**
+ * Generations read out of Postgres, by id and in lists. The recent ones are looked for first, and only what may be in the archive is looked
+ * for there as well: then, because what moves leaves the one and is in the other at the same instant, it is seen in one of them or
+ * in both, never in neither.
+ */
+import { type PgClient } from "@effect/sql-pg"
+import { Clock, Effect, Option } from "effect"
+import { idBound } from "../../domain/Ids.ts"
+import { decodeGenerations, generationColumns } from "./GenerationRow.ts"
+import type { GenerationPage, GenerationQuery, GenerationState, Ledger } from "./Ledger.ts"
+import { youngestArchived } from "./ArchiveSql.ts"
+import { columnList } from "../sql/Rows.ts"
+import { guard } from "../sql/SqlErrors.ts"
+
+interface Listed {
+  readonly id: string
+  readonly has_archive: boolean
+}
+
+export const makeReading = (sql: PgClient.PgClient): Pick<Ledger["Service"], "find" | "list"> => {
+  const columns = sql.literal(columnList(generationColumns))
+  const mayBeArchived = (id: string) => Effect.map(Clock.currentTimeMillis, (nowMs) => id < youngestArchived(nowMs))
+
+  const settledOf = (rows: ReadonlyArray<object>) =>
+    Effect.map(decodeGenerations(rows), ([generation]) =>
+      generation === undefined
+        ? Option.none<GenerationState>()
+        : Option.some<GenerationState>({ _tag: "Settled", generation })
+    )
+
+  return {
+    find: Effect.fn("Ledger.find")(function* (id, keyId, ownerId = null) {
+      const rows = yield* guard(
+        sql<{ readonly id: string | null; readonly is_over: boolean | null }>`
+          SELECT g.*, r.lease_until_ms <= ledger_now() AS is_over FROM (SELECT 1) AS one
+          LEFT JOIN generations AS g ON g.id = ${id} AND g.key_id = coalesce(${keyId}::text, g.key_id)
+            AND (${ownerId}::text IS NULL OR g.owner_id = ${ownerId}::text)
+          LEFT JOIN reservations AS r ON r.generation_id = ${id} AND r.key_id = coalesce(${keyId}::text, r.key_id)
+            AND (${ownerId}::text IS NULL OR r.owner_id = ${ownerId}::text)`
+      )
+      const settled = yield* settledOf(rows.filter((row) => row.id !== null))
+      if (Option.isSome(settled)) return settled
+      const isOver = rows[0]?.is_over ?? null
+      if (isOver !== null) return Option.some<GenerationState>({ _tag: "Pending", isOver })
+      if (!(yield* mayBeArchived(id))) return Option.none<GenerationState>()
+      return yield* Effect.flatMap(
+        guard(
+          sql`SELECT ${columns} FROM generations_archive WHERE id = ${id} AND key_id = coalesce(${keyId}::text, key_id)
+            AND (${ownerId}::text IS NULL OR owner_id = ${ownerId}::text)`
+        ),
+        settledOf
+      )
+    }),
+
+    list: Effect.fn("Ledger.list")(function* (query) {
+      const { limit } = query
+      const conditions = conditionsOf(sql, query)
+      const recent = yield* guard(
+        sql<Listed>`SELECT ${columns},
+            EXISTS (SELECT FROM pg_inherits WHERE inhparent = 'generations_archive'::regclass) AS has_archive
+          FROM generations WHERE ${sql.and(conditions)} ORDER BY id DESC LIMIT ${limit + 1}`
+      )
+      // Of a full page only what lies between its ends can be missing.
+      const last = recent[limit]
+      const isComplete = recent[0]?.has_archive === false || (last !== undefined && !(yield* mayBeArchived(last.id)))
+      const archived = isComplete
+        ? []
+        : yield* guard(
+            sql<Listed>`SELECT ${columns} FROM generations_archive
+              WHERE ${sql.and([...conditions, ...(last === undefined ? [] : [sql`id > ${last.id}`])])}
+              ORDER BY id DESC LIMIT ${limit + 1}`
+          )
+      const rows = archived.length === 0 ? recent : merged(recent, archived)
+      const generations = yield* decodeGenerations(rows.slice(0, limit))
+      return {
+        generations,
+        nextCursor: rows.length > limit ? (generations.at(-1)?.id ?? null) : null
+      } satisfies GenerationPage as GenerationPage
+    })
+  }
+}
+
+/** Each id once, the greatest first. */
+const merged = (recent: ReadonlyArray<Listed>, archived: ReadonlyArray<Listed>): ReadonlyArray<Listed> =>
+  [...new Map([...archived, ...recent].map((row) => [row.id, row])).values()].sort((a, b) => (a.id < b.id ? 1 : -1))
+
+/**
+ * Only what is asked for, so that each kind of question finds its index. A time is a bound of the ids, which hold the moment in which
+ * a generation began, so that what is old is not looked for among everything newer.
+ */
+const conditionsOf = (
+  sql: PgClient.PgClient,
+  { keyId, ownerId, cursor, fromMs, toMs, model, provider, error }: GenerationQuery
+) => [
+  ...(keyId === null ? [] : [sql`key_id = ${keyId}`]),
+  ...(ownerId === undefined ? [] : [sql`owner_id = ${ownerId}`]),
+  ...(cursor === null ? [] : [sql`id < ${cursor}`]),
+  ...(fromMs === undefined ? [] : [sql`id >= ${idBound("gen", fromMs)}`]),
+  ...(toMs === undefined ? [] : [sql`id < ${idBound("gen", toMs)}`]),
+  ...(model === undefined ? [] : [sql`model = ${model}`]),
+  ...(provider === undefined ? [] : [sql`provider = ${provider}`]),
+  ...(error === undefined ? [] : [errorCondition(sql, error)])
+]
+
+const errorCondition = (sql: PgClient.PgClient, error: string) => {
+  if (error === "any") return sql`error_type IS NOT NULL`
+  return error === "none" ? sql`error_type IS NULL` : sql`error_type = ${error}`
+}

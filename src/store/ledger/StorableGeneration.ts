@@ -1,0 +1,80 @@
+/**
+ * A generation within the bounds of every store: figures are whole and finite, names and lists have a length. A generation that was made
+ * as it should be stays as it is; what a client or a provider made absurd is cut, because a settlement never fails for it.
+ */
+import { type Generation } from "../../domain/Generation.ts"
+import { type TokenUsage } from "../../domain/Money.ts"
+
+/** 100,000 USD: what one request holds or costs at most. A key's sum of many such is still exact. */
+const MOST_NANO = 1e14
+const MOST_TOKENS = 1e12
+const MOST_MS = 1e12
+const MOST_ENTRIES = 64
+const LONGEST_NAME = 200
+
+const within = (value: number, most: number, least = 0): number =>
+  Number.isNaN(value) ? 0 : Math.round(Math.max(least, Math.min(most, value)))
+const tokens = (value: number): number => within(value, MOST_TOKENS)
+const duration = (value: number): number => (value >= 0 && value <= MOST_MS ? value : within(value, MOST_MS))
+/** A name of a model, a provider or a reason. */
+export const storableName = (text: string): string => (text.length > LONGEST_NAME ? text.slice(0, LONGEST_NAME) : text)
+const maybe = <A>(value: A | null, bound: (value: A) => A): A | null => (value === null ? null : bound(value))
+
+/** What a request may hold. */
+export const storableNano = (value: number): number => within(value, MOST_NANO)
+const signedNano = (value: number): number => within(value, MOST_NANO, -MOST_NANO)
+
+const usageWithin = (usage: TokenUsage): TokenUsage => ({
+  promptTokens: tokens(usage.promptTokens),
+  completionTokens: tokens(usage.completionTokens),
+  cachedTokens: tokens(usage.cachedTokens),
+  ...(usage.reasoningTokens === undefined ? {} : { reasoningTokens: tokens(usage.reasoningTokens) })
+})
+
+export const storableGeneration = (generation: Generation): Generation => {
+  const { attempts, cost, excluded, price, reservation } = generation
+  return {
+    ...generation,
+    model: storableName(generation.model),
+    provider: storableName(generation.provider),
+    finishReason: maybe(generation.finishReason, storableName),
+    errorType: maybe(generation.errorType, storableName),
+    usage: usageWithin(generation.usage),
+    cost: {
+      promptNano: storableNano(cost.promptNano),
+      completionNano: storableNano(cost.completionNano),
+      cacheDiscountNano: storableNano(cost.cacheDiscountNano),
+      totalNano: signedNano(cost.totalNano),
+      markupNano: signedNano(cost.markupNano),
+      billedNano: storableNano(cost.billedNano)
+    },
+    latencyMs: duration(generation.latencyMs),
+    timeToFirstTokenMs: maybe(generation.timeToFirstTokenMs, duration),
+    attempts: attempts.slice(0, MOST_ENTRIES).map(({ charge, ...attempt }) => ({
+      ...attempt,
+      provider: storableName(attempt.provider),
+      model: storableName(attempt.model),
+      latencyMs: duration(attempt.latencyMs),
+      errorType: maybe(attempt.errorType, storableName),
+      httpStatus: maybe(attempt.httpStatus, tokens),
+      ...(charge === undefined
+        ? {}
+        : { charge: { usage: usageWithin(charge.usage), totalNano: signedNano(charge.totalNano) } })
+    })),
+    excluded: excluded.slice(0, MOST_ENTRIES).map(({ model, reason, slug }) => ({
+      slug: storableName(slug),
+      model: storableName(model),
+      reason: storableName(reason)
+    })),
+    price: {
+      prompt: storableNano(price.prompt),
+      completion: storableNano(price.completion),
+      cachedPrompt: maybe(price.cachedPrompt, storableNano)
+    },
+    reservation: {
+      reservedNano: storableNano(reservation.reservedNano),
+      extendedNano: storableNano(reservation.extendedNano),
+      settledNano: storableNano(reservation.settledNano)
+    }
+  }
+}

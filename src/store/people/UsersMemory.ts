@@ -1,0 +1,92 @@
+/** Users in memory, for tests and for trying things out: the same promises as the tables, and forgotten with the process. */
+import { Effect, Option } from "effect"
+import { mailboxOf } from "../../domain/Mailbox.ts"
+import { type Identity, type UserRecord } from "../../domain/User.ts"
+import { ArrivalRefused, type ArrivalRules } from "./LinkingRules.ts"
+import type { Adopted, Users } from "./Users.ts"
+
+const shares = (mine: string | null, other: string | null): boolean => mine !== null && mine === other
+
+const matches = ({ email, id, phone }: UserRecord, search: string): boolean =>
+  email?.includes(search) === true || phone?.includes(search) === true || id === search
+
+export const makeUsersMemory = (): Users["Service"] => {
+  const users = new Map<string, UserRecord>()
+  /** By provider and subject. */
+  const identities = new Map<string, { readonly identity: Identity; readonly userId: string }>()
+
+  const nameOf = ({ provider, subject }: Identity): string => JSON.stringify([provider, subject])
+  const knownBy = (identity: Identity): UserRecord | undefined =>
+    users.get(identities.get(nameOf(identity))?.userId ?? "")
+  const sharing = ({ email, phone }: UserRecord): UserRecord | undefined =>
+    [...users.values()]
+      .filter((user) => shares(user.email, email) || shares(user.phone, phone))
+      .sort((a, b) => (a.id < b.id ? -1 : 1))[0]
+
+  const adopt = (identity: Identity, newUser: UserRecord): Adopted => {
+    const known = knownBy(identity)
+    if (known !== undefined) return { user: known, outcome: "known" }
+    const owner = sharing(newUser)
+    const user = owner ?? newUser
+    users.set(user.id, user)
+    identities.set(nameOf(identity), { identity, userId: user.id })
+    return { user, outcome: owner === undefined ? "created" : "linked" }
+  }
+
+  /** What the rules have against a new identity; null: nothing. */
+  const faultOf = (owner: UserRecord | undefined, rules: ArrivalRules): ArrivalRefused["fault"] | null => {
+    if (owner !== undefined) {
+      const isAsked = rules.provenId !== undefined && owner.role === "admin" && owner.lastSignInAtMs !== null
+      return isAsked && owner.id !== rules.provenId ? "unproven" : null
+    }
+    if (!rules.mayCreate) return "closed"
+    const created = [...users.values()].filter(({ createdAtMs }) => createdAtMs > rules.createdSinceMs)
+    return created.length >= rules.maxCreated ? "full" : null
+  }
+
+  const sharesMailbox = ({ email: mine }: UserRecord): boolean =>
+    mine !== null && [...users.values()].some(({ email }) => email !== null && mailboxOf(email) === mailboxOf(mine))
+
+  return {
+    adopt: (identity, newUser) => Effect.sync(() => adopt(identity, newUser)),
+
+    admit: (identity, newUser, rules) =>
+      Effect.suspend(() => {
+        if (knownBy(identity) !== undefined) return Effect.succeed(adopt(identity, newUser))
+        const fault = faultOf(sharing(newUser), rules)
+        if (fault !== null) return Effect.fail(new ArrivalRefused({ fault }))
+        const grants = sharesMailbox(newUser) ? { ...newUser.grants, monthlyBudgetNano: 0 } : newUser.grants
+        return Effect.succeed(adopt(identity, { ...newUser, grants }))
+      }),
+
+    get: (id) => Effect.sync(() => Option.fromUndefinedOr(users.get(id))),
+
+    identities: (id) =>
+      Effect.sync(() =>
+        [...identities.values()]
+          .filter(({ userId }) => userId === id)
+          .map(({ identity }) => identity)
+          .sort((a, b) => a.createdAtMs - b.createdAtMs || (a.provider < b.provider ? -1 : 1))
+      ),
+
+    list: ({ cursor, email, limit, search }) =>
+      Effect.sync(() => {
+        const found = [...users.values()]
+          .filter((user) => email === undefined || user.email === email)
+          .filter((user) => search === undefined || matches(user, search))
+          .filter((user) => cursor === null || user.id < cursor)
+          .sort((a, b) => (a.id < b.id ? 1 : -1))
+        const page = found.slice(0, limit)
+        return { users: page, nextCursor: found.length > limit ? (page.at(-1)?.id ?? null) : null }
+      }),
+
+    update: (id, patch, nowMs) =>
+      Effect.sync(() => {
+        const user = users.get(id)
+        if (user === undefined) return Option.none()
+        const next = { ...user, ...patch, grants: { ...user.grants, ...patch.grants }, updatedAtMs: nowMs }
+        users.set(id, next)
+        return Option.some(next)
+      })
+  }
+}

@@ -1,0 +1,475 @@
+/** Budgets that nobody overshoots and nobody is locked out of: slices, lines of waiting requests, answers that cost more than was held. */
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Fiber, Layer, Result, Stream } from "effect"
+import { TestClock } from "effect/testing"
+import { type ChatEvent } from "../../../src/domain/Chat.ts"
+import { Ids } from "../../../src/domain/Ids.ts"
+import { nanoFromUsd } from "../../../src/domain/Money.ts"
+import { gathered } from "../../../src/gateway/reply/CollectReply.ts"
+import { type Ending } from "../../../src/gateway/billing/Outcome.ts"
+import { Meter } from "../../../src/gateway/billing/Meter.ts"
+import { type Order } from "../../../src/gateway/request/Order.ts"
+import { Ledger } from "../../../src/store/ledger/Ledger.ts"
+import { Limits } from "../../../src/store/limits/Limits.ts"
+import { StoreError } from "../../../src/store/StoreError.ts"
+import { candidateWith, orderWith, requestWith } from "../orders.ts"
+
+/** How the ledger behaves in a test: its writes can be made to fail. */
+const troubled = () => {
+  const trouble = { isAway: false, renewals: 0 }
+  const away = Effect.fail(new StoreError({ dependency: "database", cause: null }))
+  const layer = Layer.effect(
+    Ledger,
+    Effect.map(Ledger, (ledger) =>
+      Ledger.of({
+        ...ledger,
+        settle: (generation, month) => Effect.suspend(() => (trouble.isAway ? away : ledger.settle(generation, month))),
+        extend: (id, amount, cap) => Effect.suspend(() => (trouble.isAway ? away : ledger.extend(id, amount, cap))),
+        renew: (running, leaseMs) => {
+          trouble.renewals++
+          return ledger.renew(running, leaseMs)
+        }
+      })
+    )
+  ).pipe(Layer.provide(Ledger.layerMemory))
+  return { trouble, layer }
+}
+
+const meterOn = (ledger: Layer.Layer<Ledger>) =>
+  Meter.layer({ markup: 0, ledger: { leaseMs: 150_000 } }).pipe(
+    Layer.provideMerge(Layer.mergeAll(ledger, Limits.layerMemory, Ids.layerSequence))
+  )
+const meter = meterOn(Ledger.layerMemory)
+
+/** 1,000 nano-USD a prompt token and 2,000 a completion token. */
+const alpha = candidateWith("alpha")
+const KEY = "key_000000000000000000000000000000aa"
+/** Of ten prompt tokens and a slice of output. */
+const SLICE_NANO = 10_000 + 1_024 * 2_000
+
+const balance = Effect.gen(function* () {
+  return (yield* (yield* Ledger).balances([KEY], "1970-01")).get(KEY)
+})
+
+const ended = (completionTokens: number, promptTokens = 10): Ending => ({
+  candidate: alpha,
+  usage: { promptTokens, completionTokens, cachedTokens: 0 },
+  usageSource: "provider",
+  timeToFirstTokenMs: null,
+  finishReason: "stop",
+  errorType: null,
+  cancelled: false,
+  fallbackUsed: false
+})
+
+const capped = (monthlyBudgetNano: number, order: Parameters<typeof orderWith>[0] = {}) =>
+  orderWith({ key: { monthlyBudgetNano }, ...order })
+
+/** So many events of one token each. */
+const tokens = (count: number): Stream.Stream<ChatEvent> =>
+  Stream.fromIterable(
+    Array.from({ length: count }, (): ChatEvent => ({
+      _tag: "Choices",
+      choices: [{ index: 0, delta: { content: " a" }, finish_reason: null }]
+    }))
+  ).pipe(Stream.rechunk(1))
+
+/** How many of `count` tokens come through, and what ended it. */
+const watched = Effect.fnUntraced(function* (order: Order, count: number) {
+  let through = 0
+  const events = (yield* Meter).watch(order)(tokens(count))
+  const end = yield* Effect.result(Stream.runForEach(events, () => Effect.sync(() => void through++)))
+  return { through, reason: Result.isFailure(end) ? end.failure.reason : null }
+})
+
+describe("slices", () => {
+  it.effect("a long answer begins with a slice of its worst case and takes more while it comes", () =>
+    Effect.gen(function* () {
+      const { reserve, settle } = yield* Meter
+      const order = capped(nanoFromUsd(1), { outputTokens: 100_000 })
+      assert.strictEqual((yield* reserve(order))._tag, "Reserved")
+      assert.deepStrictEqual(yield* balance, { spentNano: 0, reservedNano: SLICE_NANO })
+      assert.isNull(order.affordableTokens, "the provider is not told to stop early")
+      assert.deepStrictEqual(yield* watched(order, 3_000), { through: 3_000, reason: null })
+      const during = yield* balance
+      assert.isAtLeast(during?.reservedNano ?? 0, 10_000 + 3_000 * 2_000)
+      assert.isAtMost(during?.reservedNano ?? 0, 10_000 + (3_000 + 2 * 1_024) * 2_000)
+      const { reservation } = yield* settle(order, ended(3_000))
+      assert.strictEqual(reservation.reservedNano, SLICE_NANO)
+      assert.strictEqual(reservation.reservedNano + reservation.extendedNano, during?.reservedNano)
+      assert.deepStrictEqual(yield* balance, { spentNano: 6_010_000, reservedNano: 0 })
+    }).pipe(Effect.provide(meter))
+  )
+
+  it.effect("is cut before a token that nothing is held for, and nothing is billed beyond the cap", () =>
+    Effect.gen(function* () {
+      const { reserve, settle } = yield* Meter
+      const cap = 10_000 + 1_500 * 2_000
+      const order = capped(cap, { outputTokens: 100_000, streamed: true })
+      yield* reserve(order)
+      const { reason, through } = yield* watched(order, 5_000)
+      assert.strictEqual(through, 1_500, "all of the budget is used, and no more")
+      assert.deepInclude(reason, { _tag: "BudgetExceeded", capNano: cap, spentNano: 0, reservedNano: cap })
+      assert.isTrue(order.account.clamped)
+      yield* settle(order, ended(1_500))
+      assert.deepStrictEqual(yield* balance, { spentNano: cap, reservedNano: 0 })
+    }).pipe(Effect.provide(meter))
+  )
+
+  it.effect("small requests find room beside big ones", () =>
+    Effect.gen(function* () {
+      const { reserve } = yield* Meter
+      // Five worst cases of 200 million nano-USD would leave nothing of it.
+      const cap = 20_000_000
+      for (let big = 0; big < 5; big++) {
+        assert.strictEqual((yield* reserve(capped(cap, { outputTokens: 100_000 })))._tag, "Reserved")
+      }
+      assert.strictEqual((yield* reserve(capped(cap, { outputTokens: 100 })))._tag, "Reserved")
+    }).pipe(Effect.provide(meter))
+  )
+
+  it.effect("thoughts that are not shown are held whole", () =>
+    Effect.gen(function* () {
+      const { reserve } = yield* Meter
+      const worst = 10_000 + 2_000 * 2_000
+      for (const order of [
+        capped(nanoFromUsd(1), { outputTokens: 2_000, ranked: [candidateWith("alpha", { hidesReasoning: true })] }),
+        capped(nanoFromUsd(1), {
+          outputTokens: 2_000,
+          request: requestWith({ reasoning_effort: "low" })
+        })
+      ]) {
+        const before = (yield* balance)?.reservedNano ?? 0
+        yield* reserve(order)
+        assert.strictEqual(((yield* balance)?.reservedNano ?? 0) - before, worst)
+        assert.deepInclude(order.account, { heldTokens: 2_000, sliced: false })
+        assert.strictEqual(order.affordableTokens, 2_000)
+      }
+    }).pipe(Effect.provide(meter))
+  )
+
+  it.effect("an answer beyond its worst case is paid for while there is room, and ends where there is none", () =>
+    Effect.gen(function* () {
+      const { reserve } = yield* Meter
+      // Of 10 prompt tokens and 100 of output, and of 200 more.
+      const cap = 10_000 + 300 * 2_000
+      const order = capped(cap, { outputTokens: 100, streamed: true })
+      yield* reserve(order)
+      assert.strictEqual((yield* balance)?.reservedNano, 10_000 + 100 * 2_000)
+      assert.deepStrictEqual(yield* watched(order, 180), { through: 180, reason: null }, "as counted elsewhere")
+      assert.strictEqual(order.account.extendedNano, 0)
+      const { reason, through } = yield* watched(order, 5_000)
+      assert.strictEqual(through, 300)
+      assert.deepInclude(reason, { _tag: "BudgetExceeded", capNano: cap, reservedNano: cap })
+    }).pipe(Effect.provide(meter))
+  )
+
+  it.effect("a ledger that is away cuts the answer where what is held ends", () => {
+    const { layer, trouble } = troubled()
+    return Effect.gen(function* () {
+      const order = capped(nanoFromUsd(1), { outputTokens: 100_000 })
+      yield* (yield* Meter).reserve(order)
+      trouble.isAway = true
+      const { reason, through } = yield* watched(order, 5_000)
+      assert.strictEqual(through, 1_024)
+      assert.deepInclude(reason, { _tag: "DependencyUnavailable", dependency: "database" })
+    }).pipe(Effect.provide(meterOn(layer)))
+  })
+})
+
+describe("a whole reply", () => {
+  const events = (count: number): ReadonlyArray<ChatEvent> => [
+    ...Array.from({ length: count }, (): ChatEvent => ({
+      _tag: "Choices",
+      choices: [{ index: 0, delta: { content: " a" }, finish_reason: null }]
+    })),
+    { _tag: "Choices", choices: [{ index: 0, delta: {}, finish_reason: "stop" }] },
+    { _tag: "End", usage: { promptTokens: 10, completionTokens: count, cachedTokens: 0 }, systemFingerprint: "fp" }
+  ]
+  const gather = (order: Order, count: number) =>
+    Effect.gen(function* () {
+      const { reserve, watch } = yield* Meter
+      yield* reserve(order)
+      return yield* gathered(order, watch(order)(Stream.rechunk(Stream.fromIterable(events(count)), 1)), "alpha")
+    })
+
+  it.effect("is read as a stream, and is none the worse for it", () =>
+    Effect.gen(function* () {
+      const reply = yield* gather(capped(nanoFromUsd(1), { outputTokens: 100_000 }), 2_000)
+      assert.strictEqual(reply.choices[0]?.message.content, " a".repeat(2_000))
+      assert.strictEqual(reply.choices[0]?.finish_reason, "stop")
+      assert.deepStrictEqual(reply.usage, { promptTokens: 10, completionTokens: 2_000, cachedTokens: 0 })
+      assert.strictEqual(reply.systemFingerprint, "fp")
+    }).pipe(Effect.provide(meter))
+  )
+
+  it.effect("ends where the budget ends, and says so", () =>
+    Effect.gen(function* () {
+      const reply = yield* gather(capped(10_000 + 1_500 * 2_000, { outputTokens: 100_000 }), 2_000)
+      assert.strictEqual(reply.choices[0]?.message.content, " a".repeat(1_500))
+      assert.strictEqual(reply.choices[0]?.finish_reason, "length")
+      assert.isNull(reply.usage)
+    }).pipe(Effect.provide(meter))
+  )
+
+  it.effect("without an end is no reply", () =>
+    Effect.gen(function* () {
+      const error = yield* Effect.flip(gathered(orderWith(), tokens(3), "alpha"))
+      assert.deepInclude(error, { _tag: "ProviderError", provider: "alpha" })
+    })
+  )
+})
+
+describe("waiting for others", () => {
+  it.effect("a request that others' worst cases leave no room for gets in when one of them has settled", () =>
+    Effect.gen(function* () {
+      const { reserve, settle } = yield* Meter
+      const cap = 1_000_000
+      const first = capped(cap, { outputTokens: 400 })
+      yield* reserve(first)
+      const second = yield* Effect.forkChild(reserve(capped(cap, { outputTokens: 400 })), { startImmediately: true })
+      assert.isUndefined(second.pollUnsafe(), "810,000 are held")
+      yield* settle(first, ended(5))
+      assert.strictEqual((yield* Fiber.join(second))._tag, "Reserved")
+      assert.deepStrictEqual(yield* balance, { spentNano: 20_000, reservedNano: 810_000 })
+    }).pipe(Effect.provide(meter))
+  )
+
+  it.effect("first come, first served", () =>
+    Effect.gen(function* () {
+      const { reserve, settle } = yield* Meter
+      const cap = 100_000
+      const served: Array<number> = []
+      const first = capped(cap, { outputTokens: 45 })
+      yield* reserve(first)
+      const others = yield* Effect.forEach([1, 2, 3, 4], (number) =>
+        Effect.forkChild(
+          Effect.gen(function* () {
+            const order = capped(cap, { outputTokens: 45 })
+            yield* reserve(order)
+            served.push(number)
+            yield* settle(order, ended(0, 1))
+          }),
+          { startImmediately: true }
+        )
+      )
+      assert.deepStrictEqual(served, [])
+      yield* settle(first, ended(0, 0))
+      yield* Effect.raceFirst(Fiber.joinAll(others), TestClock.adjust("5 seconds"))
+      assert.deepStrictEqual(served, [1, 2, 3, 4])
+    }).pipe(Effect.provide(meter))
+  )
+
+  it.effect("what other processes give back is noticed", () =>
+    Effect.gen(function* () {
+      const ledger = yield* Ledger
+      const { reserve } = yield* Meter
+      const other = {
+        generationId: "gen_other",
+        keyId: KEY,
+        ownerId: null,
+        model: "test/small",
+        month: "1970-01",
+        amountNano: 90_000,
+        capNano: null,
+        createdAtMs: 0,
+        leaseMs: 1_000,
+        processId: "prc_other"
+      }
+      yield* ledger.reserve(other)
+      const waiting = yield* Effect.forkChild(reserve(capped(100_000, { outputTokens: 20 })), {
+        startImmediately: true
+      })
+      yield* TestClock.adjust("1 second")
+      assert.isUndefined(waiting.pollUnsafe())
+      yield* ledger.void(other.generationId)
+      yield* TestClock.adjust("1 second")
+      assert.strictEqual((yield* Fiber.join(waiting))._tag, "Reserved")
+    }).pipe(Effect.provide(meter))
+  )
+
+  it.effect("nobody waits for what is spent", () =>
+    Effect.gen(function* () {
+      const { reserve, settle } = yield* Meter
+      const spender = capped(100_000, { outputTokens: 45 })
+      yield* reserve(spender)
+      yield* settle(spender, ended(45))
+      const outcome = yield* reserve(capped(100_000, { outputTokens: 20 }))
+      assert.deepInclude(outcome, { _tag: "Refused", balance: { spentNano: 100_000, reservedNano: 0 } })
+    }).pipe(Effect.provide(meter))
+  )
+
+  it.effect("200 at once on a budget for 50: all of it is used, and nothing more", () =>
+    Effect.gen(function* () {
+      const { reserve, settle } = yield* Meter
+      const cap = 50 * 30_000
+      const outcomes = yield* Effect.forEach(
+        Array.from({ length: 200 }),
+        () =>
+          Effect.gen(function* () {
+            const order = capped(cap, { outputTokens: 100 })
+            const outcome = yield* reserve(order)
+            if (outcome._tag === "Refused") return false
+            yield* Effect.yieldNow
+            yield* settle(order, ended(Math.min(10, order.affordableTokens ?? 10)))
+            return true
+          }),
+        { concurrency: "unbounded" }
+      )
+      assert.strictEqual(outcomes.filter((isPaid) => isPaid).length, 50)
+      assert.deepStrictEqual(yield* balance, { spentNano: cap, reservedNano: 0 })
+    }).pipe(Effect.provide(meter))
+  )
+})
+
+describe("settling", () => {
+  it.effect("an answer that cost more than was held takes the rest from the budget", () =>
+    Effect.gen(function* () {
+      const { reserve, settle } = yield* Meter
+      const order = capped(nanoFromUsd(1), { outputTokens: 10 })
+      yield* reserve(order)
+      const { cost, reservation } = yield* settle(order, ended(10, 15))
+      assert.deepStrictEqual([cost.billedNano, cost.markupNano], [35_000, 0])
+      assert.deepStrictEqual(reservation, { reservedNano: 30_000, extendedNano: 5_000, settledNano: 35_000 })
+    }).pipe(Effect.provide(meter))
+  )
+
+  it.effect("and where the database cannot be asked for more, no more than was held is charged, then or later", () => {
+    const { layer, trouble } = troubled()
+    return Effect.gen(function* () {
+      const { reserve, settle } = yield* Meter
+      const order = capped(30_500, { outputTokens: 10 })
+      yield* reserve(order)
+      trouble.isAway = true
+      const { cost } = yield* settle(order, ended(10, 15))
+      assert.deepStrictEqual([cost.totalNano, cost.billedNano], [35_000, 30_000])
+      trouble.isAway = false
+      yield* TestClock.adjust("2 seconds")
+      assert.deepStrictEqual(yield* balance, { spentNano: 30_000, reservedNano: 0 })
+    }).pipe(Effect.provide(meterOn(layer)))
+  })
+
+  it.effect("and where the budget has no more, the cap holds: the markup shows what was not charged", () =>
+    Effect.gen(function* () {
+      const { reserve, settle } = yield* Meter
+      const order = capped(32_000, { outputTokens: 10 })
+      yield* reserve(order)
+      const { cost } = yield* settle(order, ended(10, 15))
+      assert.deepStrictEqual([cost.totalNano, cost.markupNano, cost.billedNano], [35_000, -3_000, 32_000])
+      assert.deepStrictEqual(yield* balance, { spentNano: 32_000, reservedNano: 0 })
+    }).pipe(Effect.provide(meter))
+  )
+
+  it.effect("a database that is away delays the writing, not the answer", () => {
+    const { layer, trouble } = troubled()
+    return Effect.gen(function* () {
+      const { reserve, settle } = yield* Meter
+      const order = capped(nanoFromUsd(1), { outputTokens: 10 })
+      yield* reserve(order)
+      trouble.isAway = true
+      assert.strictEqual((yield* settle(order, ended(10))).cost.billedNano, 30_000)
+      yield* TestClock.adjust("20 seconds")
+      assert.deepStrictEqual(yield* balance, { spentNano: 0, reservedNano: 30_000 })
+      trouble.isAway = false
+      yield* TestClock.adjust("2 seconds")
+      assert.deepStrictEqual(yield* balance, { spentNano: 30_000, reservedNano: 0 })
+    }).pipe(Effect.provide(meterOn(layer)))
+  })
+
+  it.effect(
+    "nothing stays held where nobody heard that it was reserved: the database broke off, the client left",
+    () => {
+      const late: Array<Effect.Effect<unknown, StoreError>> = []
+      const unheard = (then: Effect.Effect<never, StoreError>) =>
+        Layer.effect(
+          Ledger,
+          Effect.map(Ledger, (ledger) =>
+            Ledger.of({
+              ...ledger,
+              reserve: (reservation) => {
+                late.push(ledger.reserve(reservation))
+                return Effect.andThen(ledger.reserve(reservation), then)
+              }
+            })
+          )
+        ).pipe(Layer.provide(Ledger.layerMemory))
+      const held = { spentNano: 0, reservedNano: 30_000 }
+      const nothing = { spentNano: 0, reservedNano: 0 }
+      const order = () => capped(nanoFromUsd(1), { outputTokens: 10 })
+      return Effect.gen(function* () {
+        const broken = Effect.fail(new StoreError({ dependency: "database", cause: null }))
+        yield* Effect.gen(function* () {
+          const { reserve } = yield* Meter
+          assert.strictEqual((yield* Effect.flip(reserve(order()))).reason._tag, "DependencyUnavailable")
+          yield* TestClock.adjust("1 millis")
+          assert.deepStrictEqual(yield* balance, nothing)
+          // A database that hung may do it after all.
+          yield* late[0] ?? Effect.die("nothing was reserved")
+          assert.deepStrictEqual(yield* balance, held)
+          yield* TestClock.adjust("30 seconds")
+          assert.deepStrictEqual(yield* balance, nothing)
+        }).pipe(Effect.provide(meterOn(unheard(broken))))
+
+        // A key without a cap hears of it before its reply.
+        yield* Effect.gen(function* () {
+          const { durable, reserve } = yield* Meter
+          const uncapped = orderWith({ outputTokens: 10 })
+          yield* reserve(uncapped)
+          assert.strictEqual((yield* Effect.flip(durable(uncapped))).reason._tag, "DependencyUnavailable")
+          yield* TestClock.adjust("1 millis")
+          assert.deepStrictEqual(yield* balance, nothing)
+          yield* late.at(-1) ?? Effect.die("nothing was reserved")
+          assert.deepStrictEqual(yield* balance, held)
+          yield* TestClock.adjust("30 seconds")
+          assert.deepStrictEqual(yield* balance, nothing)
+        }).pipe(Effect.provide(meterOn(unheard(broken))))
+
+        yield* Effect.gen(function* () {
+          const { reserve } = yield* Meter
+          const asking = yield* Effect.forkChild(reserve(order()), { startImmediately: true })
+          assert.deepStrictEqual(yield* balance, held)
+          yield* Fiber.interrupt(asking)
+          yield* TestClock.adjust("1 millis")
+          assert.deepStrictEqual(yield* balance, nothing)
+        }).pipe(Effect.provide(meterOn(unheard(Effect.never))))
+      })
+    }
+  )
+
+  it.effect("while an order is open its lease is renewed, and only then", () => {
+    const { layer, trouble } = troubled()
+    return Effect.gen(function* () {
+      const { reserve, settle } = yield* Meter
+      const ledger = yield* Ledger
+      yield* TestClock.adjust("5 minutes")
+      assert.strictEqual(trouble.renewals, 0)
+      const order = orderWith({ startedAtMs: 300_000 })
+      yield* reserve(order)
+      yield* TestClock.adjust("10 minutes")
+      assert.isAtLeast(trouble.renewals, 19)
+      assert.strictEqual(yield* ledger.settleExpired, 0, "it is alive")
+      yield* settle(order, ended(10))
+      const { renewals } = trouble
+      yield* TestClock.adjust("5 minutes")
+      assert.strictEqual(trouble.renewals, renewals)
+    }).pipe(Effect.provide(meterOn(layer)))
+  })
+})
+
+it.effect("a request waits for its key's budget no longer than its client waits for it", () =>
+  Effect.gen(function* () {
+    const { reserve } = yield* Meter
+    // Another request of the key holds all but a nano-USD of the cap, and never ends.
+    yield* reserve(capped(30_001, { outputTokens: 10 }))
+    const patience = { ms: 500, isStated: true }
+    const waiting = yield* Effect.forkChild(Effect.flip(reserve(capped(30_001, { outputTokens: 10, patience }))), {
+      startImmediately: true
+    })
+    yield* TestClock.adjust(499)
+    assert.isUndefined(waiting.pollUnsafe())
+    yield* TestClock.adjust(1)
+    const { reason } = yield* Fiber.join(waiting)
+    assert.strictEqual(reason._tag, "ProvidersTimedOut")
+    assert.strictEqual((yield* balance)?.reservedNano, 30_000)
+  }).pipe(Effect.provide(meter))
+)

@@ -1,0 +1,71 @@
+/** A rush on one key's budget through the whole gateway, on a real database: what there is gets used, and not a nano-USD more. */
+import { assert, it } from "@effect/vitest"
+import { Effect, Fiber, Layer, Ref } from "effect"
+import { ask, helloReply } from "../../contract/wire.ts"
+import { KeyRepo } from "../../../src/store/keys/KeyRepo.ts"
+import { Ledger } from "../../../src/store/ledger/Ledger.ts"
+import { layerPostgres } from "../../support/Postgres.ts"
+import { TestApp } from "../../support/TestApp.ts"
+
+const REQUESTS = 200
+/** What one of them costs. */
+const PRICE_NANO = 5_000
+const PAID = 50
+const CAP_NANO = PAID * PRICE_NANO + PRICE_NANO - 1
+
+const stores = Layer.merge(Ledger.layer, KeyRepo.layer).pipe(Layer.provide(layerPostgres))
+const app = TestApp.layer({ providers: [{ slug: "alpha", models: { "test/small": { reply: helloReply } } }], stores })
+
+it.effect("200 requests at once on a budget for 50, half of them streams", () =>
+  Effect.gen(function* () {
+    const { chat, issueKey } = yield* TestApp
+    const ledger = yield* Ledger
+    const { id, secret: key } = yield* issueKey({ monthlyBudgetNano: CAP_NANO })
+
+    const isOver = yield* Ref.make(false)
+    const watching = yield* Effect.forkChild(
+      Effect.gen(function* () {
+        let [looks, highest] = [0, 0]
+        while (!(yield* Ref.get(isOver))) {
+          const held = (yield* ledger.balances([id], "1970-01")).get(id)
+          highest = Math.max(highest, (held?.spentNano ?? 0) + (held?.reservedNano ?? 0))
+          looks++
+        }
+        return { looks, highest }
+      })
+    )
+    const answers = yield* Effect.forEach(
+      Array.from({ length: REQUESTS }, (_, nth) => nth % 2 === 0),
+      (stream) => chat(ask("Hi", { stream, max_tokens: 1 }), { key, headers: { "cache-control": "no-store" } }),
+      { concurrency: "unbounded" }
+    ).pipe(Effect.ensuring(Ref.set(isOver, true)))
+    const { highest, looks } = yield* Fiber.join(watching)
+    assert.isAbove(looks, 0)
+    assert.isAtMost(highest, CAP_NANO)
+
+    const paid = answers.filter(({ status }) => status === 200)
+    const refused = answers.filter(({ status }) => status !== 200)
+    assert.deepStrictEqual([paid.length, refused.length], [PAID, REQUESTS - PAID])
+    for (const { headers, status, text } of refused) {
+      const { error } = JSON.parse(text)
+      assert.deepStrictEqual([status, error.type, headers.get("x-should-retry")], [402, "budget_exceeded", "false"])
+      const { cap_usd: cap, needed_usd: needed, reserved_usd: reserved, resets_at, spent_usd: spent } = error.details
+      assert.strictEqual(cap, CAP_NANO / 1e9)
+      assert.strictEqual(resets_at, "1970-02-01T00:00:00.000Z")
+      assert.isAbove(Math.round((spent + reserved + needed) * 1e9), CAP_NANO)
+    }
+    assert.deepStrictEqual((yield* ledger.balances([id], "1970-01")).get(id), {
+      spentNano: PAID * PRICE_NANO,
+      reservedNano: 0
+    })
+    const { generations } = yield* ledger.list({ keyId: id, limit: REQUESTS, cursor: null })
+    assert.deepStrictEqual(
+      generations.map(({ cost, id }) => [id, cost.billedNano]),
+      paid
+        .map(({ headers }) => headers.get("x-generation-id") ?? "")
+        .toSorted()
+        .toReversed()
+        .map((id) => [id, PRICE_NANO])
+    )
+  }).pipe(Effect.provide(app))
+)

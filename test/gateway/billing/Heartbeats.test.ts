@@ -1,0 +1,72 @@
+/** What a process says of its requests while they run, and what a crash then costs. */
+import { assert, it } from "@effect/vitest"
+import { Effect, Layer, Option } from "effect"
+import { TestClock } from "effect/testing"
+import { KeyRepo } from "../../../src/store/keys/KeyRepo.ts"
+import { Ledger, type Running } from "../../../src/store/ledger/Ledger.ts"
+import { open } from "../../contract/client.ts"
+import { until } from "../../contract/clock.ts"
+import { ask, delta, end } from "../../contract/wire.ts"
+import { TestApp } from "../../support/TestApp.ts"
+
+const silence = { isOver: false }
+const beats: Array<ReadonlyArray<Running>> = []
+
+/** Hears the heartbeats; once it is over, nothing of this process arrives any more, as if it were dead. */
+const mortal = Layer.effect(
+  Ledger,
+  Effect.map(Ledger, (ledger) => ({
+    ...ledger,
+    settle: (generation, month) => (silence.isOver ? Effect.void : ledger.settle(generation, month)),
+    renew: (running, leaseMs) => {
+      if (silence.isOver) return Effect.void
+      beats.push(running)
+      return ledger.renew(running, leaseMs)
+    }
+  }))
+).pipe(Layer.provide(Ledger.layerMemory))
+
+it.effect("a crash costs the prompt and the output that the last heartbeat knew", () =>
+  Effect.gen(function* () {
+    const { issueKey, url } = yield* TestApp
+    const ledger = yield* Ledger
+    const { id: keyId, secret } = yield* issueKey({ monthlyBudgetNano: 1_000_000_000 })
+    const stream = open(`${url}/v1/chat/completions`, secret, ask("Hi", { stream: true, max_tokens: 500 }))
+    yield* until(() => stream.text().includes("three"))
+    const generationId = stream.header("x-generation-id") ?? ""
+    assert.deepStrictEqual(beats, [], "a request that has just begun needs no sign of life")
+    yield* TestClock.adjust("5 seconds")
+    assert.deepStrictEqual(
+      beats.map((running) => running.map((one) => one.generationId)),
+      [[generationId]]
+    )
+    silence.isOver = true
+    yield* TestClock.adjust("190 seconds")
+    assert.strictEqual(yield* ledger.settleExpired, 1)
+    const found = Option.getOrThrow(yield* ledger.find(generationId, null))
+    const { generation } = found._tag === "Settled" ? found : assert.fail(found._tag)
+    assert.deepInclude(generation, {
+      usageSource: "estimated",
+      errorType: "internal_error",
+      provider: "alpha",
+      model: "test/small",
+      streamed: true,
+      latencyMs: 5_000,
+      usage: { promptTokens: 7, completionTokens: 3, cachedTokens: 0 },
+      price: { prompt: 1_000_000, completion: 2_000_000, cachedPrompt: null }
+    })
+    assert.strictEqual(generation.cost.billedNano, 13_000)
+    const balance = (yield* ledger.balances([keyId], "1970-01")).get(keyId)
+    assert.deepStrictEqual(balance, { spentNano: 13_000, reservedNano: 0 })
+    stream.hangUp()
+  }).pipe(
+    Effect.provide(
+      TestApp.layer({
+        providers: [
+          { slug: "alpha", models: { "test/small": { events: [delta({ content: "one two three" }), 600_000, end] } } }
+        ],
+        stores: Layer.merge(KeyRepo.layerMemory, mortal)
+      })
+    )
+  )
+)

@@ -1,0 +1,339 @@
+import { assert, it } from "@effect/vitest"
+import { Effect, Layer, Option } from "effect"
+import { TestClock } from "effect/testing"
+import { type Generation } from "../../../src/domain/Generation.ts"
+import { Ids } from "../../../src/domain/Ids.ts"
+import { nanoFromUsd } from "../../../src/domain/Money.ts"
+import { type Ending } from "../../../src/gateway/billing/Outcome.ts"
+import { Meter } from "../../../src/gateway/billing/Meter.ts"
+import { Ledger } from "../../../src/store/ledger/Ledger.ts"
+import { Limits } from "../../../src/store/limits/Limits.ts"
+import { StoreError } from "../../../src/store/StoreError.ts"
+import { candidateWith, orderWith } from "../orders.ts"
+
+const stores = Layer.mergeAll(Ledger.layerMemory, Limits.layerMemory, Ids.layerSequence)
+const meterWith = (markup = 0) => Meter.layer({ markup, ledger: { leaseMs: 150_000 } }).pipe(Layer.provideMerge(stores))
+
+/** 1 USD a million prompt tokens and 2 USD a million completion tokens: 1,000 and 2,000 nano-USD each. */
+const alpha = candidateWith("alpha")
+const KEY = "key_000000000000000000000000000000aa"
+
+const balance = Effect.gen(function* () {
+  const found = yield* (yield* Ledger).balances([KEY], "1970-01")
+  return found.get(KEY)
+})
+
+const endingWith = (ending: Partial<Ending> = {}): Ending => ({
+  candidate: alpha,
+  usage: { promptTokens: 10, completionTokens: 5, cachedTokens: 0 },
+  usageSource: "provider",
+  timeToFirstTokenMs: null,
+  finishReason: "stop",
+  errorType: null,
+  cancelled: false,
+  fallbackUsed: false,
+  ...ending
+})
+
+it.effect(
+  "reserves the worst case: the prompt and the whole output of every choice at the dearest candidate's price",
+  () =>
+    Effect.gen(function* () {
+      const meter = yield* Meter
+      const dear = candidateWith("dear", { pricing: { prompt: 3_000_000, completion: 9_000_000, cachedPrompt: null } })
+      const order = orderWith({
+        key: { monthlyBudgetNano: nanoFromUsd(1) },
+        ranked: [alpha, dear],
+        outputTokens: 200,
+        choices: 2
+      })
+      assert.deepStrictEqual(yield* meter.reserve(order), { _tag: "Reserved" })
+      assert.deepStrictEqual(yield* balance, { spentNano: 0, reservedNano: 10 * 3_000 + 200 * 9_000 })
+      assert.isFalse(order.account.clamped)
+      assert.strictEqual(order.affordableTokens, 100)
+    }).pipe(Effect.provide(meterWith()))
+)
+
+it.effect("the markup is reserved too", () =>
+  Effect.gen(function* () {
+    const meter = yield* Meter
+    yield* meter.reserve(orderWith({ key: { monthlyBudgetNano: nanoFromUsd(1) }, outputTokens: 100 }))
+    assert.deepStrictEqual(yield* balance, { spentNano: 0, reservedNano: 262_500 })
+  }).pipe(Effect.provide(meterWith(0.25)))
+)
+
+it.effect("where the worst case does not fit, the output is bounded to what is left", () =>
+  Effect.gen(function* () {
+    const meter = yield* Meter
+    // 10,000 for the prompt, and 45 tokens of output with a rest of 1,000.
+    const order = orderWith({ key: { monthlyBudgetNano: 101_000 }, outputTokens: 1_000 })
+    assert.deepStrictEqual(yield* meter.reserve(order), { _tag: "Reserved" })
+    assert.strictEqual(order.affordableTokens, 45)
+    assert.isTrue(order.account.clamped)
+    assert.deepStrictEqual(yield* balance, { spentNano: 0, reservedNano: 100_000 })
+  }).pipe(Effect.provide(meterWith()))
+)
+
+it.effect("refuses when not a single token of output fits, and holds nothing", () =>
+  Effect.gen(function* () {
+    const meter = yield* Meter
+    const order = orderWith({ key: { monthlyBudgetNano: 11_999 }, outputTokens: 1_000 })
+    assert.deepStrictEqual(yield* meter.reserve(order), {
+      _tag: "Refused",
+      balance: { spentNano: 0, reservedNano: 0 },
+      neededNano: 2_010_000
+    })
+    assert.deepStrictEqual(yield* balance, { spentNano: 0, reservedNano: 0 })
+    const exact = orderWith({ key: { monthlyBudgetNano: 12_000 }, outputTokens: 1_000 })
+    assert.strictEqual((yield* meter.reserve(exact))._tag, "Reserved")
+    assert.strictEqual(exact.affordableTokens, 1)
+  }).pipe(Effect.provide(meterWith()))
+)
+
+it.effect("a budget of nothing refuses even what costs nothing to start", () =>
+  Effect.gen(function* () {
+    const meter = yield* Meter
+    const outcome = yield* meter.reserve(orderWith({ key: { monthlyBudgetNano: 0 } }))
+    assert.strictEqual(outcome._tag, "Refused")
+  }).pipe(Effect.provide(meterWith()))
+)
+
+it.effect("concurrent requests never overspend the cap, and all of it can be used", () =>
+  Effect.gen(function* () {
+    const meter = yield* Meter
+    const cap = 1_000_000
+    let served = 0
+    yield* Effect.forEach(
+      Array.from({ length: 200 }),
+      () =>
+        Effect.gen(function* () {
+          const order = orderWith({ key: { monthlyBudgetNano: cap }, outputTokens: 20 })
+          const outcome = yield* meter.reserve(order)
+          const during = yield* balance
+          assert.isAtMost((during?.spentNano ?? 0) + (during?.reservedNano ?? 0), cap)
+          if (outcome._tag === "Refused") return
+          yield* Effect.yieldNow
+          served++
+          const completionTokens = Math.min(20, order.affordableTokens ?? 0)
+          yield* meter.settle(order, endingWith({ usage: { promptTokens: 10, completionTokens, cachedTokens: 0 } }))
+        }),
+      { concurrency: 50, discard: true }
+    )
+    const after = yield* balance
+    assert.strictEqual(after?.reservedNano, 0)
+    assert.isAtMost(after?.spentNano ?? Infinity, cap)
+    assert.isAbove(after?.spentNano ?? 0, cap - 12_000)
+    assert.isAtLeast(served, 20)
+  }).pipe(Effect.provide(meterWith()))
+)
+
+it.effect("settles once: a second ending changes nothing", () =>
+  Effect.gen(function* () {
+    const meter = yield* Meter
+    const order = orderWith({ key: { monthlyBudgetNano: nanoFromUsd(1) } })
+    yield* meter.reserve(order)
+    yield* meter.settle(order, endingWith())
+    yield* meter.settle(order, endingWith({ usage: { promptTokens: 99, completionTokens: 99, cachedTokens: 0 } }))
+    yield* meter.void(order)
+    assert.deepStrictEqual(yield* balance, { spentNano: 20_000, reservedNano: 0 })
+  }).pipe(Effect.provide(meterWith()))
+)
+
+it.effect("a void order leaves no trace", () =>
+  Effect.gen(function* () {
+    const meter = yield* Meter
+    const ledger = yield* Ledger
+    for (const monthlyBudgetNano of [null, nanoFromUsd(1)]) {
+      const order = orderWith({ key: { monthlyBudgetNano } })
+      yield* meter.reserve(order)
+      yield* meter.void(order)
+      assert.isTrue(Option.isNone(yield* ledger.find(order.generationId, KEY)))
+    }
+    assert.deepStrictEqual(yield* balance, { spentNano: 0, reservedNano: 0 })
+  }).pipe(Effect.provide(meterWith()))
+)
+
+it.effect("cached tokens are priced at the cache price, once; the markup comes on top", () =>
+  Effect.gen(function* () {
+    const meter = yield* Meter
+    const candidate = candidateWith("alpha", {
+      pricing: { prompt: 1_000_000, completion: 2_000_000, cachedPrompt: 250_000 }
+    })
+    const order = orderWith({ ranked: [candidate] })
+    yield* meter.reserve(order)
+    const { cost } = yield* meter.settle(
+      order,
+      endingWith({ candidate, usage: { promptTokens: 100, completionTokens: 10, cachedTokens: 80 } })
+    )
+    assert.deepStrictEqual(cost, {
+      promptNano: 100_000,
+      completionNano: 20_000,
+      cacheDiscountNano: 60_000,
+      totalNano: 60_000,
+      markupNano: 12_000,
+      billedNano: 72_000
+    })
+  }).pipe(Effect.provide(meterWith(0.2)))
+)
+
+it.effect("out of the gateway's cache: bills nothing, shows the saving, takes no tokens", () =>
+  Effect.gen(function* () {
+    const meter = yield* Meter
+    const limits = yield* Limits
+    const order = orderWith({ key: { monthlyBudgetNano: nanoFromUsd(1) } })
+    order.facts.limits = yield* limits.acquire({
+      keyId: KEY,
+      leaseId: order.generationId,
+      limits: order.caller.limits,
+      tokens: 10,
+      nowMs: 0,
+      leaseMs: 1_000
+    })
+    order.account.takenTokens = 10
+    yield* meter.reserve(order)
+    const generation = yield* meter.settle(order, endingWith({ usageSource: "cache" }))
+    assert.deepStrictEqual([generation.cost.billedNano, generation.cost.cacheDiscountNano], [0, 20_000])
+    assert.isTrue(generation.cacheHit)
+    assert.deepStrictEqual(yield* balance, { spentNano: 0, reservedNano: 0 })
+    const verdict = yield* limits.acquire({
+      keyId: KEY,
+      leaseId: "another",
+      limits: order.caller.limits,
+      tokens: 0,
+      nowMs: 0,
+      leaseMs: 1_000
+    })
+    assert.strictEqual(verdict.tokens.remaining, 1_000_000)
+  }).pipe(Effect.provide(meterWith()))
+)
+
+it.effect("the receipt tells the reservation, the price and the attempts", () =>
+  Effect.gen(function* () {
+    const meter = yield* Meter
+    const order = orderWith({ key: { monthlyBudgetNano: nanoFromUsd(1) }, outputTokens: 100, streamed: true })
+    yield* meter.reserve(order)
+    order.attempts.push({
+      provider: "alpha",
+      model: "test/small",
+      status: "ok",
+      latencyMs: 3,
+      errorType: null,
+      httpStatus: 200
+    })
+    const generation = yield* meter.settle(order, endingWith({ timeToFirstTokenMs: 2 }))
+    assert.deepStrictEqual(generation.reservation, { reservedNano: 210_000, extendedNano: 0, settledNano: 20_000 })
+    assert.deepStrictEqual(generation.price, alpha.offer.pricing)
+    assert.strictEqual(generation.attempts.length, 1)
+    assert.deepStrictEqual([generation.streamed, generation.timeToFirstTokenMs], [true, 2])
+  }).pipe(Effect.provide(meterWith()))
+)
+
+it.effect("an order that nobody answered costs nothing and is recorded all the same", () =>
+  Effect.gen(function* () {
+    const meter = yield* Meter
+    const order = orderWith({ key: { monthlyBudgetNano: nanoFromUsd(1) } })
+    yield* meter.reserve(order)
+    const generation = yield* meter.settle(order, endingWith({ candidate: null, errorType: "provider_error" }))
+    assert.strictEqual(generation.cost.billedNano, 0)
+    const found = yield* (yield* Ledger).find(order.generationId, KEY)
+    assert.isTrue(Option.isSome(found) && found.value._tag === "Settled")
+  }).pipe(Effect.provide(meterWith()))
+)
+
+it.effect(
+  "a key without a cap works while its intent is written; a database that fails is heard of before the reply",
+  () => {
+    const down = Layer.effect(
+      Ledger,
+      Effect.map(Ledger, (ledger) => ({
+        ...ledger,
+        reserve: () => Effect.fail(new StoreError({ dependency: "database", cause: null }))
+      }))
+    ).pipe(Layer.provide(Ledger.layerMemory))
+    return Effect.gen(function* () {
+      const meter = yield* Meter
+      const order = orderWith()
+      assert.deepStrictEqual(yield* meter.reserve(order), { _tag: "Reserved" })
+      const error = yield* Effect.flip(meter.durable(order))
+      assert.deepInclude(error.reason, { _tag: "DependencyUnavailable", dependency: "database" })
+      const capped = yield* Effect.flip(meter.reserve(orderWith({ key: { monthlyBudgetNano: 1 } })))
+      assert.strictEqual(capped.reason._tag, "DependencyUnavailable")
+    }).pipe(
+      Effect.provide(
+        Meter.layer({ markup: 0, ledger: { leaseMs: 150_000 } }).pipe(
+          Layer.provide(Layer.mergeAll(down, Limits.layerMemory, Ids.layerSequence))
+        )
+      )
+    )
+  }
+)
+
+/** A ledger that cannot take what `refuses` says; what it dies of is a defect, not an outage. */
+const refusing = (refuses: (generation: Generation) => boolean) =>
+  Layer.effect(
+    Ledger,
+    Effect.map(Ledger, (ledger) => ({
+      ...ledger,
+      settle: (generation, month) =>
+        refuses(generation) ? Effect.die(new Error("refused")) : ledger.settle(generation, month)
+    }))
+  ).pipe(Layer.provide(Ledger.layerMemory))
+
+const meterOn = (ledger: Layer.Layer<Ledger>) =>
+  Meter.layer({ markup: 0, ledger: { leaseMs: 150_000 } }).pipe(
+    Layer.provideMerge(Layer.mergeAll(ledger, Limits.layerMemory, Ids.layerSequence))
+  )
+
+it.effect("a receipt that the ledger cannot take is left out, and the cost is charged", () =>
+  Effect.gen(function* () {
+    const meter = yield* Meter
+    for (const monthlyBudgetNano of [null, nanoFromUsd(1)]) {
+      const order = orderWith({ key: { monthlyBudgetNano } })
+      order.attempts.push({
+        provider: "alpha",
+        model: "test/small",
+        status: "ok",
+        latencyMs: 3,
+        errorType: null,
+        httpStatus: 200
+      })
+      yield* meter.reserve(order)
+      yield* meter.settle(order, endingWith())
+      const found = Option.getOrThrow(yield* (yield* Ledger).find(order.generationId, KEY))
+      const { generation } = found._tag === "Settled" ? found : assert.fail(found._tag)
+      assert.deepStrictEqual([generation.cost.billedNano, generation.attempts], [20_000, []])
+    }
+    assert.deepStrictEqual(yield* balance, { spentNano: 40_000, reservedNano: 0 })
+  }).pipe(Effect.provide(meterOn(refusing(({ attempts }) => attempts.length > 0))))
+)
+
+it.effect("an order that cannot be written at all keeps nobody waiting, and no lease alive", () =>
+  Effect.gen(function* () {
+    const meter = yield* Meter
+    const ledger = yield* Ledger
+    const key = { monthlyBudgetNano: 30_000 }
+    const order = orderWith({ key, outputTokens: 10 })
+    yield* meter.reserve(order)
+    const settled = yield* meter.settle(order, endingWith())
+    assert.strictEqual(settled.cost.billedNano, 20_000)
+    yield* TestClock.adjust("150 seconds")
+    assert.strictEqual(yield* ledger.settleExpired, 1)
+    // The prompt, which was known when it began.
+    assert.deepStrictEqual(yield* balance, { spentNano: 10_000, reservedNano: 0 })
+  }).pipe(Effect.provide(meterOn(refusing(() => true))))
+)
+
+it.effect("the names of unknown models are not recorded", () =>
+  Effect.gen(function* () {
+    const meter = yield* Meter
+    const order = orderWith({
+      excluded: [
+        { slug: "*", model: "whatever a client wrote", reason: "unknown_model" },
+        { slug: "beta", model: "test/small", reason: "max_price" }
+      ]
+    })
+    yield* meter.reserve(order)
+    const { excluded } = yield* meter.settle(order, endingWith())
+    assert.deepStrictEqual(excluded, [{ slug: "beta", model: "test/small", reason: "max_price" }])
+  }).pipe(Effect.provide(meterWith()))
+)

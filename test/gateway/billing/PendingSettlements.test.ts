@@ -1,0 +1,158 @@
+/** Answers that ended while the database was away, and what becomes of them when their settings or their process go. */
+import { assert, it } from "@effect/vitest"
+import { Context, Effect, Exit, Layer, Option, Scope } from "effect"
+import { TestClock } from "effect/testing"
+import { Ids } from "../../../src/domain/Ids.ts"
+import { nanoFromUsd } from "../../../src/domain/Money.ts"
+import * as LateEndings from "../../../src/gateway/billing/PendingSettlements.ts"
+import { Lifecycle } from "../../../src/gateway/process/Lifecycle.ts"
+import { Meter } from "../../../src/gateway/billing/Meter.ts"
+import { Ledger } from "../../../src/store/ledger/Ledger.ts"
+import { Limits } from "../../../src/store/limits/Limits.ts"
+import { StoreError } from "../../../src/store/StoreError.ts"
+import { candidateWith, orderWith } from "../orders.ts"
+
+/** A process with a ledger whose endings can be made to fail. It ends when `scope` closes. */
+const processWith = Effect.gen(function* () {
+  const trouble = { isAway: false }
+  const away = Effect.fail(new StoreError({ dependency: "database", cause: null }))
+  const ledger = Layer.effect(
+    Ledger,
+    Effect.map(Ledger, (ledger) => ({
+      ...ledger,
+      settle: (generation, month) => Effect.suspend(() => (trouble.isAway ? away : ledger.settle(generation, month))),
+      renew: (...parameters) => Effect.suspend(() => (trouble.isAway ? away : ledger.renew(...parameters))),
+      void: (id) => Effect.suspend(() => (trouble.isAway ? away : ledger.void(id)))
+    }))
+  ).pipe(Layer.provide(Ledger.layerMemory))
+  const scope = yield* Scope.make()
+  const services = yield* Layer.buildWithScope(
+    LateEndings.layer({ drainTimeoutMs: 30_000 }).pipe(
+      Layer.provideMerge(Layer.mergeAll(Lifecycle.layer, Layer.fresh(ledger), Limits.layerMemory, Ids.layerSequence))
+    ),
+    scope
+  )
+  return { trouble, scope, services }
+})
+
+/** An order on settings of its own, which are gone once it has ended. */
+const onSettings = <A, E, R>(use: (meter: Meter["Service"]) => Effect.Effect<A, E, R>) =>
+  Effect.scoped(
+    Effect.flatMap(Layer.build(Meter.layer({ markup: 0, ledger: { leaseMs: 150_000 } })), (built) =>
+      use(Context.get(built, Meter))
+    )
+  )
+
+const order = () => orderWith({ key: { monthlyBudgetNano: nanoFromUsd(1) }, outputTokens: 10 })
+
+/** Costs 30,000 nano-USD; the database goes away before its end. */
+const answered = (trouble: { isAway: boolean }) =>
+  onSettings(
+    Effect.fnUntraced(function* ({ reserve, settle }) {
+      const one = order()
+      yield* reserve(one)
+      trouble.isAway = true
+      yield* settle(one, {
+        candidate: candidateWith("alpha"),
+        usage: { promptTokens: 10, completionTokens: 10, cachedTokens: 0 },
+        usageSource: "provider",
+        timeToFirstTokenMs: null,
+        finishReason: "stop",
+        errorType: null,
+        cancelled: false,
+        fallbackUsed: false
+      })
+      return one
+    })
+  )
+
+const balance = Effect.flatMap(Ledger, (ledger) =>
+  Effect.map(ledger.balances([order().caller.key.id], "1970-01"), (balances) => [...balances.values()][0])
+)
+
+it.effect("are written once it is back, however long it was away, though their settings are gone", () =>
+  Effect.gen(function* () {
+    const { services, trouble } = yield* processWith
+    yield* Effect.gen(function* () {
+      const { generationId } = yield* answered(trouble)
+      const { waiting } = yield* LateEndings.LateEndings
+      yield* TestClock.adjust("1 hour")
+      assert.strictEqual(waiting(), 1)
+      assert.deepStrictEqual(yield* balance, { spentNano: 0, reservedNano: 30_000 })
+      trouble.isAway = false
+      yield* TestClock.adjust("2 seconds")
+      assert.strictEqual(waiting(), 0)
+      assert.deepStrictEqual(yield* balance, { spentNano: 30_000, reservedNano: 0 })
+      const found = Option.getOrThrow(yield* (yield* Ledger).find(generationId, null))
+      assert.strictEqual(found._tag === "Settled" ? found.generation.usageSource : found._tag, "provider")
+    }).pipe(Effect.provideContext(services))
+  })
+)
+
+it.effect("take the place of what another process estimated meanwhile", () =>
+  Effect.gen(function* () {
+    const { services, trouble } = yield* processWith
+    yield* Effect.gen(function* () {
+      const { generationId } = yield* answered(trouble)
+      yield* TestClock.adjust("10 minutes")
+      const ledger = yield* Ledger
+      assert.strictEqual(yield* ledger.settleExpired, 1)
+      // The prompt, which was known when it began.
+      assert.deepStrictEqual(yield* balance, { spentNano: 10_000, reservedNano: 0 })
+      trouble.isAway = false
+      yield* TestClock.adjust("2 seconds")
+      assert.deepStrictEqual(yield* balance, { spentNano: 30_000, reservedNano: 0 })
+      const found = Option.getOrThrow(yield* ledger.find(generationId, null))
+      assert.strictEqual(found._tag === "Settled" ? found.generation.usageSource : found._tag, "provider")
+    }).pipe(Effect.provideContext(services))
+  })
+)
+
+it.effect("a process that ends waits for them, and for what it takes back, within its drain's limit", () =>
+  Effect.gen(function* () {
+    const { scope, services, trouble } = yield* processWith
+    yield* Effect.gen(function* () {
+      yield* answered(trouble)
+      yield* onSettings(
+        Effect.fnUntraced(function* (meter) {
+          const refused = order()
+          trouble.isAway = false
+          yield* meter.reserve(refused)
+          trouble.isAway = true
+          yield* meter.void(refused)
+        })
+      )
+      assert.deepStrictEqual(yield* balance, { spentNano: 0, reservedNano: 60_000 })
+      yield* (yield* Lifecycle).drain
+      yield* TestClock.adjust("20 seconds")
+      const ending = yield* Effect.forkChild(Scope.close(scope, Exit.void), { startImmediately: true })
+      yield* TestClock.adjust("8 seconds")
+      assert.isUndefined(ending.pollUnsafe())
+      trouble.isAway = false
+      yield* TestClock.adjust("1 seconds")
+      assert.isDefined(ending.pollUnsafe())
+      assert.deepStrictEqual(yield* balance, { spentNano: 30_000, reservedNano: 0 })
+    }).pipe(Effect.provideContext(services))
+  })
+)
+
+it.effect("no longer than that, and not at all where there are none", () =>
+  Effect.gen(function* () {
+    const first = yield* processWith
+    yield* Effect.gen(function* () {
+      yield* answered(first.trouble)
+      yield* (yield* Lifecycle).drain
+      yield* TestClock.adjust("20 seconds")
+      const ending = yield* Effect.forkChild(Scope.close(first.scope, Exit.void), { startImmediately: true })
+      yield* TestClock.adjust("9 seconds")
+      assert.isUndefined(ending.pollUnsafe())
+      yield* TestClock.adjust("1 seconds")
+      assert.isDefined(ending.pollUnsafe())
+      // Recovery charges what was held.
+      assert.deepStrictEqual(yield* balance, { spentNano: 0, reservedNano: 30_000 })
+    }).pipe(Effect.provideContext(first.services))
+
+    const second = yield* processWith
+    yield* Scope.close(second.scope, Exit.void)
+  })
+)

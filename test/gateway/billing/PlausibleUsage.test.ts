@@ -1,0 +1,84 @@
+/** Usage that the request cannot have led to: counted here, billed as counted, and told to the operator. */
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { type TokenUsage } from "../../../src/domain/Money.ts"
+import { believed } from "../../../src/gateway/billing/PlausibleUsage.ts"
+import { candidateWith, orderWith, requestWith } from "../orders.ts"
+import { ending, piece, saying, stop } from "../scripts.ts"
+import { gatewayOn, ran, recordOf, streamed } from "../streams.ts"
+
+const used = (promptTokens: number, completionTokens: number): TokenUsage => ({
+  promptTokens,
+  completionTokens,
+  cachedTokens: 0
+})
+
+describe("what is believed", () => {
+  const believes = (
+    usage: TokenUsage,
+    { offer = {}, order = {} }: { offer?: Parameters<typeof candidateWith>[1]; order?: Parameters<typeof orderWith>[0] }
+  ) => believed(orderWith(order), candidateWith("alpha", offer).offer, usage) !== null
+
+  it("holds output against the limit that went out, times the choices", () => {
+    assert.isTrue(believes(used(10, 100), { order: { outputTokens: 100 } }))
+    assert.isTrue(believes(used(10, 160), { order: { outputTokens: 100 } }), "marks of the format")
+    assert.isFalse(believes(used(10, 16_384), { order: { outputTokens: 100 } }))
+    assert.isFalse(believes(used(10, 16_384), { order: { affordableTokens: 61 } }), "what the budget left")
+    assert.isTrue(believes(used(10, 16_384), {}), "the model's own limit")
+    assert.isFalse(believes(used(10, 20_000), {}))
+    assert.isTrue(believes(used(10, 3_000), { order: { outputTokens: 3_000, choices: 3 } }))
+    assert.isFalse(believes(used(10, 9_000), { order: { outputTokens: 3_000, choices: 3 } }))
+    const unknown = { maxCompletionTokens: null, contextLength: null }
+    assert.isTrue(believes(used(10, 128_000), { offer: unknown }))
+    assert.isFalse(believes(used(10, 4_294_967), { offer: unknown }))
+  })
+
+  it("leaves room for what a model thinks beside its limit", () => {
+    const short = { outputTokens: 100 }
+    assert.isTrue(believes(used(10, 16_384), { offer: { hidesReasoning: true }, order: short }))
+    assert.isFalse(believes(used(10, 40_000), { offer: { hidesReasoning: true }, order: short }))
+    const thinking = requestWith({ thinking: { type: "enabled" } } as object)
+    assert.isTrue(believes(used(10, 16_384), { order: { ...short, request: thinking } }))
+    const disabled = requestWith({ thinking: { type: "disabled" } } as object)
+    assert.isFalse(believes(used(10, 16_384), { order: { ...short, request: disabled } }))
+  })
+
+  it("holds the prompt against the model's context", () => {
+    assert.isTrue(believes(used(130_000, 5), {}))
+    assert.isFalse(believes(used(1_000_000, 5), {}))
+    assert.isTrue(believes(used(1_000_000, 5), { order: { promptTokens: 500_000 } }), "a prompt that is as long")
+  })
+})
+
+describe("what is not believed", () => {
+  const absurd = used(10, 900_000_000)
+  const { layer } = gatewayOn({
+    alpha: { reply: saying("one two three", absurd), events: [piece("one two"), piece(" three"), stop, ending(absurd)] }
+  })
+
+  it.effect("a whole reply is billed as it is counted here", () =>
+    Effect.gen(function* () {
+      const { completed, facts } = yield* ran({ request: { stream: false } })
+      assert.deepInclude(completed._tag === "Reply" ? completed.usage : {}, {
+        prompt_tokens: 7,
+        completion_tokens: 3,
+        estimated_cost_usd: 0.000013
+      })
+      assert.strictEqual((yield* recordOf(facts.generationId)).usageSource, "counted")
+      const hit = yield* ran({ request: { stream: false } })
+      assert.deepInclude(hit.completed._tag === "Reply" ? hit.completed.usage : {}, {
+        completion_tokens: 3,
+        cache_discount_usd: 0.000013,
+        cache_hit: true
+      })
+    }).pipe(Effect.scoped, Effect.provide(layer))
+  )
+
+  it.effect("so is a stream", () =>
+    Effect.gen(function* () {
+      const { record, usage } = yield* streamed()
+      assert.deepInclude(usage, { prompt_tokens: 7, completion_tokens: 3, estimated_cost_usd: 0.000013 })
+      assert.strictEqual(record.usageSource, "counted")
+    }).pipe(Effect.provide(layer))
+  )
+})

@@ -1,0 +1,61 @@
+/** What becomes of old generations by the clock, and by the settings. */
+import { assert, it } from "@effect/vitest"
+import { Effect, Layer } from "effect"
+import { TestClock } from "effect/testing"
+import * as Upkeep from "../../../src/gateway/billing/Retention.ts"
+import { IdempotencyStore } from "../../../src/store/idempotency/IdempotencyStore.ts"
+import { Ledger } from "../../../src/store/ledger/Ledger.ts"
+import { StoreError } from "../../../src/store/StoreError.ts"
+
+const DAY = 86_400_000
+
+/** A ledger with so many old generations left, which notes what is asked of it. */
+const upkeepWith = (options: Upkeep.UpkeepOptions, left: number) =>
+  Effect.gen(function* () {
+    const asked: Array<string> = []
+    const piece = (what: string) => (beforeMs: number, limit: number) =>
+      Effect.suspend(() => {
+        asked.push(`${what} before day ${beforeMs / DAY}`)
+        // The first time the database is away.
+        if (asked.length === 1) return Effect.fail(new StoreError({ dependency: "database", cause: null }))
+        const moved = Math.min(limit, left)
+        left -= moved
+        return Effect.succeed(moved)
+      })
+    const ledger = Layer.mock(Ledger, {
+      archive: piece("archive"),
+      forget: piece("forget"),
+      forgetArchived: (beforeMs) => Effect.sync(() => void asked.push(`months before day ${beforeMs / DAY}`))
+    })
+    yield* TestClock.setTime(100 * DAY)
+    yield* Layer.build(Upkeep.layer(options)).pipe(Effect.provide(Layer.merge(ledger, IdempotencyStore.layerMemory)))
+    yield* TestClock.adjust(0)
+    return asked
+  })
+
+it.effect("moves old generations to the archive piece by piece, and looks again after half a minute", () =>
+  Effect.gen(function* () {
+    const asked = yield* upkeepWith({ archiveDays: 30, retentionDays: null }, 500)
+    assert.deepStrictEqual(asked, ["archive before day 70"])
+    yield* TestClock.adjust("31 seconds")
+    assert.strictEqual(asked.length, 4)
+    yield* TestClock.adjust("28 seconds")
+    assert.strictEqual(asked.length, 4)
+    yield* TestClock.adjust("3 seconds")
+    assert.strictEqual(asked.length, 5)
+  })
+)
+
+it.effect("archives nothing where nothing says so, and yet lets what is archived go in its time", () =>
+  Effect.gen(function* () {
+    const asked = yield* upkeepWith({ archiveDays: null, retentionDays: 60 }, 0)
+    assert.deepStrictEqual(asked, ["months before day 40", "forget before day 40"])
+    assert.deepStrictEqual(yield* upkeepWith({ archiveDays: null, retentionDays: null }, 0), [])
+    // What moves and what drops months is in turn.
+    const both = yield* upkeepWith({ archiveDays: 30, retentionDays: 60 }, 0)
+    assert.deepStrictEqual(
+      both.filter((one) => !one.startsWith("forget")),
+      ["archive before day 70", "months before day 40"]
+    )
+  })
+)

@@ -1,0 +1,127 @@
+/** Answers whose ending the database does not take at once: their text goes out, and no amount before it is written. */
+import { assert, it } from "@effect/vitest"
+import { Effect, Fiber, Layer, Option, Stream } from "effect"
+import { TestClock } from "effect/testing"
+import { type UsageInfo } from "../../../src/domain/Chat.ts"
+import { Ids } from "../../../src/domain/Ids.ts"
+import { Completion } from "../../../src/gateway/chat/Completion.ts"
+import { Embeddings } from "../../../src/gateway/chat/Embeddings.ts"
+import { emptyFacts } from "../../../src/gateway/request/Order.ts"
+import { gateway, memory } from "../../../src/Server.ts"
+import { defaultSettings } from "../../../src/Settings.ts"
+import { CacheStore } from "../../../src/store/cache/CacheStore.ts"
+import { KeyRepo } from "../../../src/store/keys/KeyRepo.ts"
+import { Ledger } from "../../../src/store/ledger/Ledger.ts"
+import { Limits } from "../../../src/store/limits/Limits.ts"
+import { StoreError } from "../../../src/store/StoreError.ts"
+import { keyWith, requestWith } from "../orders.ts"
+import { ending, piece, saying, scripted, stop } from "../scripts.ts"
+
+type Kind = "whole" | "stream" | "embeddings"
+
+const usage = { promptTokens: 10, completionTokens: 5, cachedTokens: 0 }
+
+/** A gateway whose ledger takes no ending while `trouble` says so. */
+const gatewayWith = (trouble: { isAway: boolean }, kind: Kind) => {
+  const { layer: providers } = scripted(
+    {
+      alpha: {
+        reply: saying("Hello", usage),
+        events: [piece("Hel"), piece("lo"), stop, ending(usage)],
+        vectors: { vectors: [[1]], usage: { ...usage, completionTokens: 0 } }
+      }
+    },
+    { offer: { embeddings: kind === "embeddings" } }
+  )
+  const away = Effect.fail(new StoreError({ dependency: "database", cause: null }))
+  const ledger = Layer.effect(
+    Ledger,
+    Effect.map(Ledger, (ledger) => ({
+      ...ledger,
+      settle: (generation, month) => Effect.suspend(() => (trouble.isAway ? away : ledger.settle(generation, month)))
+    }))
+  ).pipe(Layer.provide(Ledger.layerMemory))
+  return gateway(defaultSettings).pipe(
+    Layer.provideMerge(Layer.mergeAll(providers, memory)),
+    Layer.provideMerge(
+      Layer.mergeAll(
+        KeyRepo.layerMemory,
+        Layer.fresh(ledger),
+        Limits.layerMemory,
+        CacheStore.layerMemory(defaultSettings.cache),
+        Ids.layerSequence
+      )
+    )
+  )
+}
+
+interface Told {
+  text: string
+  usage: UsageInfo | null
+}
+
+const caller = { key: keyWith(), limits: { requestsPerMinute: 100, tokensPerMinute: 100_000, concurrency: 100 } }
+
+/** Asks, and writes down what the client has been told so far. */
+const asked = Effect.fnUntraced(function* (kind: Kind, told: Told) {
+  const facts = emptyFacts()
+  if (kind === "embeddings") {
+    const query = { request: { model: "test/small", input: "Hello" }, caller, facts }
+    const embedded = yield* (yield* Embeddings).run(query)
+    told.text = "Hello"
+    told.usage = embedded.usage
+    return facts
+  }
+  const request = requestWith({ stream: kind === "stream" })
+  const completed = yield* (yield* Completion).run({ request, caller, facts, cacheControl: "no-store" })
+  if (completed._tag === "Reply") {
+    told.text = String(completed.reply.choices[0]?.message.content)
+    told.usage = completed.usage
+    return facts
+  }
+  yield* Stream.runForEach(completed.events, (event) =>
+    Effect.sync(() => {
+      if (event._tag === "Choices") told.text += event.choices[0]?.delta["content"] ?? ""
+      if (event._tag === "Usage") told.usage = event.usage
+      if (event._tag === "Failed") assert.fail("a whole answer is no failure")
+    })
+  )
+  return facts
+}, Effect.scoped)
+
+for (const kind of ["whole", "stream", "embeddings"] as const) {
+  it.effect(`${kind}: what it cost is told once it is written, which a reply waits for`, () => {
+    const trouble = { isAway: true }
+    return Effect.gen(function* () {
+      const told: Told = { text: "", usage: null }
+      yield* Effect.forkChild(asked(kind, told), { startImmediately: true })
+      yield* TestClock.adjust("2500 millis")
+      assert.deepStrictEqual(told, { text: kind === "stream" ? "Hello" : "", usage: null })
+      trouble.isAway = false
+      yield* TestClock.adjust("500 millis")
+      const estimated_cost_usd = kind === "embeddings" ? 0.00001 : 0.00002
+      assert.deepInclude(told.usage, { prompt_tokens: 10, estimated_cost_usd, cache_discount_usd: 0 })
+      assert.strictEqual(told.text, "Hello")
+    }).pipe(Effect.provide(gatewayWith(trouble, kind)))
+  })
+
+  it.effect(`${kind}: no amount is told while it is not written, and the answer is whole`, () => {
+    const trouble = { isAway: true }
+    return Effect.gen(function* () {
+      const told: Told = { text: "", usage: null }
+      const asking = yield* Effect.forkChild(asked(kind, told), { startImmediately: true })
+      yield* TestClock.adjust("4999 millis")
+      assert.strictEqual(told.usage, null)
+      yield* TestClock.adjust("1 millis")
+      const { generationId } = yield* Fiber.join(asking)
+      assert.strictEqual(told.text, "Hello")
+      assert.deepInclude(told.usage, { prompt_tokens: 10 })
+      assert.notProperty(told.usage, "estimated_cost_usd")
+      assert.notProperty(told.usage, "cache_discount_usd")
+      trouble.isAway = false
+      yield* TestClock.adjust("1 seconds")
+      const found = Option.getOrThrow(yield* (yield* Ledger).find(generationId ?? "", null))
+      assert.isTrue(found._tag === "Settled" && found.generation.cost.billedNano > 0)
+    }).pipe(Effect.provide(gatewayWith(trouble, kind)))
+  })
+}

@@ -1,0 +1,33 @@
+/** Reports leave the database to requests: two are made at a time, however many are asked for. */
+import { assert, it } from "@effect/vitest"
+import { Effect, Fiber, Layer } from "effect"
+import { UsageReports } from "../../../src/gateway/billing/UsageReports.ts"
+import { Ledger } from "../../../src/store/ledger/Ledger.ts"
+
+it.effect("of sixty reports that are asked for at once two read the ledger at a time, and all are answered", () =>
+  Effect.gen(function* () {
+    const ledger = yield* Ledger
+    let running = 0
+    let most = 0
+    const slow = Layer.succeed(Ledger, {
+      ...ledger,
+      report: (query) =>
+        Effect.gen(function* () {
+          most = Math.max(most, ++running)
+          yield* Effect.yieldNow
+          running--
+          return yield* ledger.report(query)
+        })
+    })
+    yield* Effect.gen(function* () {
+      const { read } = yield* UsageReports
+      const asked = yield* Effect.forEach(Array.from({ length: 60 }), () =>
+        Effect.forkChild(read({ keyId: "key_1", ownerId: null, groupBy: [], fromMs: null, toMs: null }), {
+          startImmediately: true
+        })
+      )
+      assert.lengthOf(yield* Fiber.joinAll(asked), 60)
+      assert.strictEqual(most, 2)
+    }).pipe(Effect.provide(Layer.provide(UsageReports.layer, slow)))
+  }).pipe(Effect.provide(Ledger.layerMemory))
+)

@@ -1,0 +1,283 @@
+import { assert, it } from "@effect/vitest"
+import { Clock, Effect, Exit, Fiber, Latch, Layer, Scope } from "effect"
+import { TestClock } from "effect/testing"
+import { type ChatRequest } from "../../../src/domain/Chat.ts"
+import { Cache, type CacheEntry, type Lookup } from "../../../src/gateway/cache/Cache.ts"
+import { CacheStore } from "../../../src/store/cache/CacheStore.ts"
+import { type CacheControl } from "../../../src/gateway/request/Order.ts"
+import { type OrderOptions, orderWith, requestWith } from "../orders.ts"
+import { saying } from "../scripts.ts"
+
+const layerWith = (options: Partial<Parameters<typeof Cache.layer>[0]> = {}) =>
+  Cache.layer({ enabled: true, when: "always", ttlSeconds: 300, scope: "key", ...options }).pipe(
+    Layer.provideMerge(CacheStore.layerMemory({ maxEntries: 100 }))
+  )
+
+const entry = (content = "Hello"): CacheEntry => ({ provider: "alpha", model: "test/small", reply: saying(content) })
+
+const look = (options: OrderOptions = {}, control: CacheControl = "use") =>
+  Effect.flatMap(Cache, (cache) => cache.lookup(orderWith(options), control))
+
+/** A look-up whose request is over, told in a word; a miss stores `content`, or ends unstored. */
+const asked = (options: OrderOptions = {}, control: CacheControl = "use", content: string | null = "Hello") =>
+  Effect.scoped(
+    Effect.gen(function* () {
+      const found = yield* look(options, control)
+      if (found._tag === "Miss") yield* content === null ? found.fail : found.store(entry(content))
+      return found._tag === "Hit" ? found.entry.reply.choices[0]?.message.content : found._tag
+    })
+  )
+
+const storing = (found: Lookup, content = "Hello") =>
+  found._tag === "Miss" ? found.store(entry(content)) : Effect.die("no miss")
+const failing = (found: Lookup) => (found._tag === "Miss" ? found.fail : Effect.die("no miss"))
+
+it.effect("an answer that was stored is given again, whatever the order of members", () =>
+  Effect.gen(function* () {
+    const request = (members: Partial<ChatRequest>) => ({ request: requestWith(members) })
+    assert.strictEqual(yield* asked(request({ temperature: 0, seed: 1 })), "Miss")
+    assert.strictEqual(yield* asked(request({ seed: 1, temperature: 0 })), "Hello")
+    assert.strictEqual(yield* asked(request({ seed: 2, temperature: 0 })), "Miss")
+    assert.strictEqual(yield* (yield* Cache).size, 2)
+  }).pipe(Effect.provide(layerWith()))
+)
+
+it.effect("by key: no other key sees it, not even its owner's", () =>
+  Effect.gen(function* () {
+    assert.strictEqual(yield* asked({ key: { id: "key_1", ownerId: "usr_1" } }), "Miss")
+    assert.strictEqual(yield* asked({ key: { id: "key_2", ownerId: "usr_1" } }), "Miss")
+    assert.strictEqual(yield* asked({ key: { id: "key_1", ownerId: "usr_1" } }), "Hello")
+  }).pipe(Effect.provide(layerWith()))
+)
+
+it.effect("by owner: the owner's keys share, others do not, a key without an owner is alone", () =>
+  Effect.gen(function* () {
+    assert.strictEqual(yield* asked({ key: { id: "key_1", ownerId: "usr_1" } }), "Miss")
+    assert.strictEqual(yield* asked({ key: { id: "key_2", ownerId: "usr_1" } }), "Hello")
+    assert.strictEqual(yield* asked({ key: { id: "key_3", ownerId: "usr_2" } }), "Miss")
+    assert.strictEqual(yield* asked({ key: { id: "key_4" } }), "Miss")
+    assert.strictEqual(yield* asked({ key: { id: "key_5" } }), "Miss")
+  }).pipe(Effect.provide(layerWith({ scope: "owner" })))
+)
+
+it.effect("an entry lives as long as the settings say", () =>
+  Effect.gen(function* () {
+    yield* asked()
+    yield* TestClock.adjust(299_999)
+    assert.strictEqual(yield* asked(), "Hello")
+    yield* TestClock.adjust(1)
+    assert.strictEqual(yield* asked(), "Miss")
+  }).pipe(Effect.provide(layerWith()))
+)
+
+it.effect("no-cache answers fresh and stores; no-store does neither; disabled is a bypass", () =>
+  Effect.gen(function* () {
+    assert.strictEqual(yield* asked({}, "no-store"), "Bypass")
+    assert.strictEqual(yield* asked({}, "use", "old"), "Miss")
+    assert.strictEqual(yield* asked({}, "no-cache", "new"), "Miss")
+    assert.strictEqual(yield* asked(), "new")
+    assert.strictEqual(yield* asked({}, "no-store"), "Bypass")
+    assert.strictEqual(yield* asked().pipe(Effect.provide(layerWith({ enabled: false }))), "Bypass")
+  }).pipe(Effect.provide(layerWith()))
+)
+
+it.effect("by default it is for what is meant to be repeatable: a temperature of 0, or a seed", () =>
+  Effect.gen(function* () {
+    const request = (members: Partial<ChatRequest>) => ({ request: requestWith(members) })
+    for (const members of [{}, { temperature: 0.1 }, { temperature: 1 }, { temperature: null, seed: null }]) {
+      assert.strictEqual(yield* asked(request(members)), "Bypass", JSON.stringify(members))
+      assert.strictEqual(yield* asked(request(members), "no-cache"), "Bypass", JSON.stringify(members))
+    }
+    for (const members of [{ temperature: 0 }, { seed: 0 }, { temperature: 1.5, seed: 7 }]) {
+      assert.strictEqual(yield* asked(request(members)), "Miss", JSON.stringify(members))
+      assert.strictEqual(yield* asked(request(members)), "Hello", JSON.stringify(members))
+    }
+  }).pipe(Effect.provide(layerWith({ when: "deterministic" })))
+)
+
+it.effect("a max-age asks for it, takes what is younger, and stores; 0 takes nothing; never stays never", () =>
+  Effect.gen(function* () {
+    const within = (maxAgeSeconds: number) => ({ maxAgeSeconds })
+    const peeked = (control: CacheControl) => Effect.map(Cache, (cache) => cache.peek(orderWith(), control) !== null)
+    assert.strictEqual(yield* asked({}, within(60), "old"), "Miss")
+    yield* TestClock.adjust("30 seconds")
+    assert.strictEqual(yield* asked({}, within(31)), "old")
+    assert.deepStrictEqual(
+      [yield* peeked(within(31)), yield* peeked(within(30)), yield* peeked("use")],
+      [true, false, false]
+    )
+    assert.strictEqual(yield* asked({}, within(30), "new"), "Miss")
+    assert.strictEqual(yield* asked({}, within(1)), "new")
+    assert.isFalse(yield* peeked(within(0)))
+    assert.strictEqual(yield* asked({}, within(0), "newer"), "Miss")
+    assert.strictEqual(yield* asked({}, within(1)), "newer")
+    assert.strictEqual(yield* asked(), "Bypass")
+    assert.strictEqual(yield* asked({}, within(60)).pipe(Effect.provide(layerWith({ when: "never" }))), "Bypass")
+  }).pipe(Effect.provide(layerWith({ when: "deterministic" })))
+)
+
+it.effect("who waits for an answer under way does not take an older one for it", () =>
+  Effect.gen(function* () {
+    const always = layerWith()
+    yield* Effect.gen(function* () {
+      const store = yield* CacheStore
+      const found = yield* Latch.make()
+      // The entry is 100 s old when it is found.
+      const slow = Layer.succeed(CacheStore, {
+        ...store,
+        join: (key, nowMs, longestMs) => Effect.andThen(found.await, store.join(key, nowMs, longestMs))
+      })
+      yield* asked({}, "use", "old")
+      yield* TestClock.adjust("100 seconds")
+      yield* Effect.gen(function* () {
+        const leader = yield* Effect.forkChild(asked(), { startImmediately: true })
+        const waiting = yield* Effect.forkChild(asked({}, { maxAgeSeconds: 60 }), { startImmediately: true })
+        yield* found.open
+        assert.deepStrictEqual([yield* Fiber.join(leader), yield* Fiber.join(waiting)], ["old", "Miss"])
+      }).pipe(
+        Effect.provide(
+          Cache.layer({ enabled: true, when: "always", ttlSeconds: 300, scope: "key" }).pipe(Layer.provide(slow))
+        )
+      )
+    }).pipe(Effect.provide(always))
+  })
+)
+
+it.effect("a failure is never stored", () =>
+  Effect.gen(function* () {
+    assert.strictEqual(yield* asked({}, "use", null), "Miss")
+    assert.strictEqual(yield* asked(), "Miss")
+    assert.strictEqual(yield* asked(), "Hello")
+  }).pipe(Effect.provide(layerWith()))
+)
+
+it.effect("a peek shows what is at hand: to its tenant, while it lives, to who would take it", () =>
+  Effect.gen(function* () {
+    const cache = yield* Cache
+    const seen = (options: OrderOptions = {}, control: CacheControl = "use") =>
+      cache.peek(orderWith(options), control)?.reply.choices[0]?.message.content
+    assert.isUndefined(seen())
+    const leader = yield* look()
+    assert.isUndefined(seen(), "it is under way")
+    yield* storing(leader)
+    assert.deepStrictEqual(
+      [seen(), seen({ key: { id: "key_2" } }), seen({ request: requestWith({ seed: 1 }) })],
+      ["Hello", undefined, undefined]
+    )
+    assert.deepStrictEqual([seen({}, "no-cache"), seen({}, "no-store")], [undefined, undefined])
+    yield* TestClock.adjust(300_000)
+    assert.isUndefined(seen())
+    yield* Effect.gen(function* () {
+      assert.isNull((yield* Cache).peek(orderWith(), "use"))
+    }).pipe(Effect.provide(Layer.fresh(layerWith({ enabled: false }))))
+  }).pipe(Effect.scoped, Effect.provide(layerWith()))
+)
+
+it.effect("what another version wrote is a miss", () =>
+  Effect.gen(function* () {
+    const store = yield* CacheStore
+    const written: Array<string> = []
+    const spying = Layer.succeed(CacheStore, {
+      ...store,
+      set: (key, value, ttlMs, nowMs) =>
+        Effect.andThen(
+          Effect.sync(() => void written.push(key)),
+          store.set(key, value, ttlMs, nowMs)
+        )
+    })
+    const layer = Cache.layer({ enabled: true, when: "always", ttlSeconds: 300, scope: "key" }).pipe(
+      Layer.provide(spying)
+    )
+    yield* Effect.gen(function* () {
+      yield* asked()
+      const [name = ""] = written
+      for (const value of ["", "not JSON", "[]", "{}", '{"provider":"alpha","model":"m","reply":{}}']) {
+        yield* store.set(name, value, 1_000, 0)
+        assert.isNull((yield* Cache).peek(orderWith(), "use"), value)
+        assert.strictEqual(yield* asked({}, "use", null), "Miss", value)
+      }
+    }).pipe(Effect.provide(layer))
+  }).pipe(Effect.provide(layerWith()))
+)
+
+it.effect("concurrent misses are one flight: the first calls, all others get its answer", () =>
+  Effect.gen(function* () {
+    const leader = yield* look()
+    assert.strictEqual(leader._tag, "Miss")
+    const followers = yield* Effect.forEach(Array.from({ length: 20 }), () =>
+      Effect.forkChild(asked({}, "use", "another"), { startImmediately: true })
+    )
+    assert.isTrue(
+      followers.every((fiber) => fiber.pollUnsafe() === undefined),
+      "they wait"
+    )
+    yield* storing(leader)
+    assert.deepStrictEqual(
+      yield* Fiber.joinAll(followers),
+      Array.from({ length: 20 }, () => "Hello")
+    )
+  }).pipe(Effect.scoped, Effect.provide(layerWith()))
+)
+
+it.effect("the leader fails: each follower tries for itself, at once", () =>
+  Effect.gen(function* () {
+    const leader = yield* look()
+    const followers = yield* Effect.forEach(Array.from({ length: 3 }), () =>
+      Effect.forkChild(look(), { startImmediately: true })
+    )
+    yield* failing(leader)
+    const found = yield* Fiber.joinAll(followers)
+    assert.deepStrictEqual(
+      found.map(({ _tag }) => _tag),
+      ["Miss", "Miss", "Miss"]
+    )
+    yield* storing(found[1] ?? leader)
+    assert.strictEqual(yield* asked(), "Hello")
+  }).pipe(Effect.scoped, Effect.provide(layerWith()))
+)
+
+it.effect("the leader's client leaves: the next in line takes over, the others wait for it", () =>
+  Effect.gen(function* () {
+    const scope = yield* Scope.make()
+    const leader = yield* Scope.provide(look(), scope)
+    assert.strictEqual(leader._tag, "Miss")
+    const heir = yield* Effect.forkChild(look(), { startImmediately: true })
+    const third = yield* Effect.forkChild(asked({}, "use", "third"), { startImmediately: true })
+    yield* Scope.close(scope, Exit.void)
+    const inherited = yield* Fiber.join(heir)
+    assert.strictEqual(inherited._tag, "Miss")
+    assert.isUndefined(third.pollUnsafe())
+    yield* storing(inherited, "heir")
+    assert.strictEqual(yield* Fiber.join(third), "heir")
+  }).pipe(Effect.scoped, Effect.provide(layerWith()))
+)
+
+it.effect("different requests, and other tenants, do not wait for one another", () =>
+  Effect.gen(function* () {
+    yield* look()
+    assert.strictEqual((yield* look({ request: requestWith({ seed: 1 }) }))._tag, "Miss")
+    assert.strictEqual((yield* look({ key: { id: "key_other" } }))._tag, "Miss")
+    assert.strictEqual((yield* look({}, "no-cache"))._tag, "Miss")
+  }).pipe(Effect.scoped, Effect.provide(layerWith()))
+)
+
+it.effect("nobody waits for another request's answer for more than ten seconds, nor longer than its client", () =>
+  Effect.gen(function* () {
+    // Its client has stopped reading: it never ends.
+    yield* look()
+    const after = (ms: number, patience: OrderOptions["patience"]) =>
+      Effect.gen(function* () {
+        const startedAtMs = yield* Clock.currentTimeMillis
+        const follower = yield* Effect.forkChild(look({ patience: patience ?? null, startedAtMs }), {
+          startImmediately: true
+        })
+        yield* TestClock.adjust(ms - 1)
+        assert.isUndefined(follower.pollUnsafe(), `waits for ${ms} ms`)
+        yield* TestClock.adjust(1)
+        assert.strictEqual((yield* Fiber.join(follower))._tag, "Miss")
+      })
+    yield* after(10_000, null)
+    yield* after(500, { ms: 500, isStated: true })
+    yield* after(9_500, { ms: 10_000, isStated: false })
+  }).pipe(Effect.scoped, Effect.provide(layerWith()))
+)

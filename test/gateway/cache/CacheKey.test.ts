@@ -1,0 +1,93 @@
+import { assert, it } from "@effect/vitest"
+import { type ChatRequest } from "../../../src/domain/Chat.ts"
+import { cacheKey } from "../../../src/gateway/cache/CacheKey.ts"
+import { requestWith } from "../orders.ts"
+
+const key = (request: Partial<ChatRequest> = {}, tenant = "key_1", model = "test/small") =>
+  cacheKey(tenant, model, requestWith(request))
+
+it("two tenants and two models never share a name", () => {
+  assert.notStrictEqual(key({}, "key_1"), key({}, "key_2"))
+  assert.notStrictEqual(key({}, "key_1", "a/b"), key({}, "key_1", "a/c"))
+  assert.notStrictEqual(cacheKey("a\nb", "m", requestWith()), cacheKey("a", "b\nm", requestWith()))
+})
+
+it("a model's bare slug and its full id are one", () => {
+  assert.strictEqual(key({ model: "small" }), key({ model: "test/small" }))
+})
+
+it("the order of members does not count, that of lists does", () => {
+  assert.strictEqual(
+    key({
+      temperature: 0,
+      metadata: null,
+      response_format: { type: "json_schema", json_schema: { a: 1, b: { c: 2, d: 3 } } }
+    }),
+    key({ response_format: { json_schema: { b: { d: 3, c: 2 }, a: 1 }, type: "json_schema" }, temperature: 0 })
+  )
+  const [one, two] = [
+    { role: "user", content: "1" },
+    { role: "user", content: "2" }
+  ] as const
+  assert.notStrictEqual(key({ messages: [one, two] }), key({ messages: [two, one] }))
+})
+
+it("every member that changes the answer changes the name", () => {
+  const variants: ReadonlyArray<Partial<ChatRequest>> = [
+    {},
+    { messages: [{ role: "system", content: "Hi" }] },
+    { messages: [{ role: "user", content: "Hi " }] },
+    { messages: [{ role: "user", content: [{ type: "text", text: "Hi" }] }] },
+    { messages: [{ role: "user", content: "Hi", name: "ann" }] },
+    { temperature: 0 },
+    { temperature: 0.1 },
+    { top_p: 0.5 },
+    { max_tokens: 5 },
+    { max_completion_tokens: 5 },
+    { n: 2 },
+    { stop: "x" },
+    { stop: ["x"] },
+    { seed: 1 },
+    { presence_penalty: 1 },
+    { frequency_penalty: 1 },
+    { logprobs: true },
+    { top_logprobs: 1 },
+    { logit_bias: { "50256": -100 } },
+    { tools: [{ type: "function" }] },
+    { tool_choice: "auto" },
+    { tool_choice: "none" },
+    { parallel_tool_calls: false },
+    { response_format: { type: "json_object" } },
+    { reasoning_effort: "low" },
+    { modalities: ["text"] },
+    { prediction: { type: "content" } },
+    { service_tier: "flex" },
+    { provider: { allow_fallbacks: true, order: ["alpha"] } },
+    { models: ["a/b"] },
+    { metadata: { mock: { fail: "429" } } },
+    { verbosity: "low" }
+  ]
+  const seen = new Map<string, string>()
+  for (const variant of variants) {
+    const name = key(variant)
+    assert.isUndefined(seen.get(name), `${JSON.stringify(variant)} = ${seen.get(name)}`)
+    seen.set(name, JSON.stringify(variant))
+  }
+})
+
+it("the form of the reply and book-keeping do not count, nor does a null", () => {
+  for (const same of [
+    { stream: true },
+    { stream_options: { include_usage: true } },
+    { user: "ann" },
+    { metadata: { trace: "1" } },
+    { temperature: null }
+  ]) {
+    assert.strictEqual(key(same), key(), JSON.stringify(same))
+  }
+})
+
+it("a temperature of 1 is the default: the same as none", () => {
+  assert.strictEqual(key({ temperature: 1 }), key())
+  assert.notStrictEqual(key({ temperature: 0.99 }), key())
+})

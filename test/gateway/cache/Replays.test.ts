@@ -1,0 +1,334 @@
+/**
+ * Whole answers out of the cache, settled by the write that asks for their budget: how often the ledger is written to, and that nothing but
+ * this tells them from those that were reserved first.
+ */
+import { assert, it } from "@effect/vitest"
+import { Deferred, Effect, Exit, Fiber, Layer, Option, Redacted, Scope, Stream } from "effect"
+import { TestClock } from "effect/testing"
+import { type ChatRequest } from "../../../src/domain/Chat.ts"
+import { Ids } from "../../../src/domain/Ids.ts"
+import { type KeyRecord } from "../../../src/domain/Key.ts"
+import { nanoFromUsd } from "../../../src/domain/Money.ts"
+import { BudgetAlerts } from "../../../src/gateway/billing/BudgetAlerts.ts"
+import { Completion } from "../../../src/gateway/chat/Completion.ts"
+import { type SentKey } from "../../../src/gateway/idempotency/Idempotency.ts"
+import { type CacheControl, emptyFacts } from "../../../src/gateway/request/Order.ts"
+import { gateway, memory } from "../../../src/Server.ts"
+import { CacheStore } from "../../../src/store/cache/CacheStore.ts"
+import { KeyRepo } from "../../../src/store/keys/KeyRepo.ts"
+import { Ledger } from "../../../src/store/ledger/Ledger.ts"
+import { Limits } from "../../../src/store/limits/Limits.ts"
+import { StoreError } from "../../../src/store/StoreError.ts"
+import { testSettings } from "../../support/testSettings.ts"
+import { keyWith, requestWith } from "../orders.ts"
+import { ending, piece, saying, scripted, stop } from "../scripts.ts"
+
+/** `replaying`: what becomes of that write before it is made. */
+interface Notes {
+  readonly writes: Array<string>
+  readonly alerts: Array<boolean>
+  replaying: Effect.Effect<void, StoreError>
+}
+
+const app = (cache: Partial<CacheStore["Service"]> = {}) => {
+  const notes: Notes = { writes: [], alerts: [], replaying: Effect.void }
+  const noted = <A, E>(name: string, write: Effect.Effect<A, E>) =>
+    Effect.suspend(() => {
+      notes.writes.push(name)
+      return write
+    })
+  const ledger = Layer.effect(
+    Ledger,
+    Effect.map(Ledger, (one) =>
+      Ledger.of({
+        ...one,
+        reserve: (reservation) => noted("reserve", one.reserve(reservation)),
+        extend: (...given) => noted("extend", one.extend(...given)),
+        settle: (...given) => noted("settle", one.settle(...given)),
+        replay: (...given) => noted("replay", Effect.andThen(notes.replaying, one.replay(...given))),
+        void: (id) => noted("void", one.void(id))
+      })
+    )
+  ).pipe(Layer.provide(Ledger.layerMemory))
+  const store = Layer.effect(
+    CacheStore,
+    Effect.map(CacheStore, (one) => ({ ...one, ...cache }))
+  ).pipe(Layer.provide(CacheStore.layerMemory(testSettings.cache)))
+  const script = { reply: saying("Hello"), events: [piece("Hello"), stop, ending()] }
+  const { layer: providers } = scripted({ alpha: script, beta: { reply: saying("from beta") } })
+  const alerts = Layer.succeed(BudgetAlerts, { note: (_, isRefused) => void notes.alerts.push(isRefused) })
+  const layer = gateway(testSettings).pipe(
+    Layer.provideMerge(Layer.mergeAll(providers, memory, alerts)),
+    Layer.provideMerge(Layer.mergeAll(KeyRepo.layerMemory, ledger, Limits.layerMemory, store, Ids.layerSequence))
+  )
+  return { notes, layer: Layer.fresh(layer) }
+}
+
+interface Asked {
+  readonly request?: Partial<ChatRequest>
+  readonly key?: Partial<KeyRecord>
+  readonly cacheControl?: CacheControl
+  readonly idempotencyKey?: SentKey
+}
+
+const limits = { requestsPerMinute: 1_000, tokensPerMinute: 1_000_000, concurrency: 1_000 }
+
+const begun = ({ cacheControl = "use", idempotencyKey, key, request }: Asked = {}) =>
+  Effect.gen(function* () {
+    const facts = emptyFacts()
+    const completed = yield* (yield* Completion).run({
+      request: requestWith(request),
+      caller: { key: keyWith(key), limits },
+      cacheControl,
+      idempotencyKey: idempotencyKey ?? null,
+      facts
+    })
+    return { completed, facts }
+  })
+
+/** A request to its end, with the writes that it took. */
+const asked = ({ notes }: ReturnType<typeof app>, given: Asked = {}) =>
+  Effect.gen(function* () {
+    const from = notes.writes.length
+    const { completed, facts } = yield* begun(given)
+    if (completed._tag === "Stream") yield* Stream.runDrain(completed.events)
+    const reply = completed._tag === "Reply" ? completed : undefined
+    return {
+      writes: notes.writes.slice(from),
+      cache: facts.cache,
+      text: reply?.reply.choices[0]?.message.content,
+      usage: reply?.usage,
+      head: completed.head,
+      facts
+    }
+  }).pipe(Effect.scoped)
+
+/** Why it was refused, with the writes that it took. */
+const refused = (one: ReturnType<typeof app>, given: Asked) =>
+  Effect.gen(function* () {
+    const from = one.notes.writes.length
+    const { reason } = yield* Effect.flip(asked(one, given))
+    return [reason._tag, one.notes.writes.slice(from)]
+  })
+
+const KEY = keyWith().id
+const capped = { monthlyBudgetNano: nanoFromUsd(1) }
+const inTwo = ["reserve", "settle"]
+/** Asked once more before the key's line. */
+const inLine = ["reserve", "reserve"]
+
+const balance = Effect.gen(function* () {
+  return (yield* (yield* Ledger).balances([KEY], "1970-01")).get(KEY)
+})
+
+const recordOf = (generationId: string | null) =>
+  Effect.gen(function* () {
+    const found = yield* (yield* Ledger).find(generationId ?? "", KEY)
+    return Option.isSome(found) && found.value._tag === "Settled" ? found.value.generation : assert.fail("not settled")
+  })
+
+for (const [name, key] of [
+  ["with a cap", capped],
+  ["without one", {}]
+] as const) {
+  it.effect(`a key ${name}: a hit is one write, and reads as one that was reserved first`, () => {
+    const one = app()
+    return Effect.gen(function* () {
+      const miss = yield* asked(one, { key })
+      assert.deepStrictEqual([miss.cache, miss.writes], ["miss", inTwo])
+      const spent = yield* balance
+      const hit = yield* asked(one, { key })
+      assert.deepStrictEqual([hit.cache, hit.writes, hit.text], ["hit", ["replay"], "Hello"])
+      assert.deepInclude(hit.head, { provider: "alpha", cacheHit: true, generationId: hit.facts.generationId ?? "" })
+      assert.deepInclude(hit.usage, { cache_hit: true, estimated_cost_usd: 0, cache_discount_usd: 0.00002 })
+      assert.deepInclude(hit.facts, { provider: "alpha", replayed: false })
+      assert.deepStrictEqual(yield* balance, spent)
+
+      // The way of a cache that has to be asked.
+      const record = yield* recordOf(hit.facts.generationId)
+      assert.deepStrictEqual(hit.facts.generation, record)
+      const far = app({ peek: () => undefined })
+      const reserved = yield* Effect.gen(function* () {
+        yield* asked(far, { key })
+        const hit = yield* asked(far, { key })
+        assert.deepStrictEqual([hit.cache, hit.writes], ["hit", inTwo])
+        return yield* recordOf(hit.facts.generationId)
+      }).pipe(Effect.provide(far.layer))
+      assert.deepStrictEqual({ ...record, id: "" }, { ...reserved, id: "" })
+      assert.isAbove(record.reservation.reservedNano, 0)
+      assert.deepStrictEqual(one.notes.alerts, far.notes.alerts)
+      assert.strictEqual((yield* (yield* Ledger).overview(0)).pending, 0)
+    }).pipe(Effect.provide(one.layer))
+  })
+}
+
+it.effect("a streamed hit is reserved first: its client may leave in the middle", () => {
+  const one = app()
+  return Effect.gen(function* () {
+    yield* asked(one)
+    const stream = { request: { stream: true } }
+    const hit = yield* asked(one, stream)
+    assert.deepStrictEqual([hit.cache, hit.writes], ["hit", inTwo])
+    const scope = yield* Scope.make()
+    const { facts } = yield* Scope.provide(begun(stream), scope)
+    yield* Scope.close(scope, Exit.void)
+    assert.deepInclude(yield* recordOf(facts.generationId), { cancelled: true, cacheHit: true })
+  }).pipe(Effect.provide(one.layer))
+})
+
+it.effect("what the client wants fresh, what is too old and what has another tenant is not at hand", () => {
+  const one = app()
+  return Effect.gen(function* () {
+    yield* asked(one)
+    for (const cacheControl of ["no-cache", "no-store"] as const) {
+      const fresh = yield* asked(one, { cacheControl })
+      assert.deepStrictEqual([fresh.cache, fresh.writes], ["bypass", inTwo], cacheControl)
+    }
+    const other = yield* asked(one, { key: { id: "key_other" } })
+    assert.deepStrictEqual([other.cache, other.writes], ["miss", inTwo])
+    yield* TestClock.adjust(testSettings.cache.ttlSeconds * 1000)
+    const late = yield* asked(one)
+    assert.deepStrictEqual([late.cache, late.writes], ["miss", inTwo])
+    assert.deepStrictEqual((yield* asked(one)).writes, ["replay"])
+  }).pipe(Effect.provide(one.layer))
+})
+
+it.effect(
+  "a provider that may not serve any more does not answer, and nobody's answer is given where nobody may",
+  () => {
+    const one = app()
+    return Effect.gen(function* () {
+      const preferring = (provider: Partial<NonNullable<ChatRequest["provider"]>>) => ({
+        request: { provider: { allow_fallbacks: true, ...provider } }
+      })
+      yield* asked(one)
+      const ignoring = yield* asked(one, preferring({ ignore: ["alpha"] }))
+      assert.deepStrictEqual([ignoring.text, ignoring.cache, ignoring.writes], ["from beta", "miss", inTwo])
+      const nobody = preferring({ ignore: ["alpha", "beta"] })
+      assert.deepStrictEqual(yield* refused(one, nobody), ["NoEligibleProvider", ["reserve", "void"]])
+    }).pipe(Effect.provide(one.layer))
+  }
+)
+
+it.effect("402 where the budget has no room, before 403 by the whitelist; nothing is left of either", () => {
+  const one = app()
+  return Effect.gen(function* () {
+    yield* asked(one)
+    const before = yield* balance
+    const spentUp = { monthlyBudgetNano: before?.spentNano ?? 0 }
+    const allowedModels = ["other/*"]
+    assert.deepStrictEqual(yield* refused(one, { key: spentUp }), ["BudgetExceeded", ["replay", ...inLine]])
+    assert.deepStrictEqual(one.notes.alerts.at(-1), true)
+    const both = { key: { ...spentUp, allowedModels } }
+    assert.deepStrictEqual(yield* refused(one, both), ["BudgetExceeded", inLine])
+    const listed = { key: { ...capped, allowedModels } }
+    assert.deepStrictEqual(yield* refused(one, listed), ["ModelNotAllowed", ["reserve", "void"]])
+    assert.deepStrictEqual(yield* balance, before)
+    assert.strictEqual((yield* (yield* Ledger).list({ keyId: KEY, limit: 10, cursor: null })).generations.length, 1)
+  }).pipe(Effect.provide(one.layer))
+})
+
+it.effect("403 by the privacy guard, though the answer was given while it was off", () => {
+  const one = app()
+  return Effect.gen(function* () {
+    const request = { messages: [{ role: "user" as const, content: "Write to ann@example.com" }] }
+    yield* asked(one, { request })
+    assert.deepStrictEqual((yield* asked(one, { request })).writes, ["replay"])
+    const guarded = { request, key: { privacy: "block" as const } }
+    assert.deepStrictEqual(yield* refused(one, guarded), ["PrivacyBlocked", ["reserve", "void"]])
+    // Masked it is another request.
+    const masked = { request, key: { privacy: "mask" as const } }
+    assert.deepStrictEqual((yield* asked(one, masked)).cache, "miss")
+    assert.deepStrictEqual((yield* asked(one, masked)).writes, ["replay"])
+  }).pipe(Effect.provide(one.layer))
+})
+
+it.effect("room for a part of the worst case only: reserved, clamped and answered as ever", () => {
+  const one = app()
+  return Effect.gen(function* () {
+    yield* asked(one)
+    const spentNano = (yield* balance)?.spentNano ?? 0
+    const hit = yield* asked(one, { key: { monthlyBudgetNano: spentNano + 100_000 } })
+    assert.deepStrictEqual([hit.cache, hit.writes], ["hit", ["replay", ...inLine, "reserve", "settle"]])
+    assert.isAtMost((yield* recordOf(hit.facts.generationId)).reservation.reservedNano, 100_000)
+  }).pipe(Effect.provide(one.layer))
+})
+
+it.effect("what others of the key hold is waited for", () => {
+  const one = app()
+  return Effect.gen(function* () {
+    const ledger = yield* Ledger
+    yield* asked(one)
+    const capNano = 10_000_000
+    const reservation = { keyId: KEY, ownerId: null, model: "test/small", month: "1970-01", createdAtMs: 0 }
+    const held = { ...reservation, generationId: "gen_held", leaseMs: 60_000, processId: "another" }
+    yield* ledger.reserve({ ...held, amountNano: capNano - 20_000, capNano })
+    const waiting = yield* Effect.forkChild(asked(one, { key: { monthlyBudgetNano: capNano } }), {
+      startImmediately: true
+    })
+    yield* TestClock.adjust(400)
+    assert.isUndefined(waiting.pollUnsafe())
+    yield* ledger.void("gen_held")
+    yield* TestClock.adjust(200)
+    assert.strictEqual((yield* Fiber.join(waiting)).cache, "hit")
+    assert.strictEqual((yield* balance)?.reservedNano, 0)
+  }).pipe(Effect.provide(one.layer))
+})
+
+it.effect("503 where the ledger does not answer; nothing is held, and the tokens are given back", () => {
+  const one = app()
+  return Effect.gen(function* () {
+    yield* asked(one, { key: capped })
+    const before = yield* remaining
+    one.notes.replaying = Effect.fail(new StoreError({ dependency: "database", cause: null }))
+    assert.deepStrictEqual(yield* refused(one, { key: capped }), ["DependencyUnavailable", ["replay"]])
+    assert.strictEqual((yield* balance)?.reservedNano, 0)
+    one.notes.replaying = Effect.void
+    assert.strictEqual((yield* asked(one, { key: capped })).cache, "hit")
+    assert.strictEqual(yield* remaining, before)
+  }).pipe(Effect.provide(one.layer))
+})
+
+/** The tokens that the key has left in this minute. */
+const remaining = Effect.gen(function* () {
+  const limiter = yield* Limits
+  const asking = { keyId: KEY, leaseId: "looking", limits, tokens: 0, nowMs: 0, leaseMs: 1_000 }
+  const { tokens } = yield* limiter.acquire(asking)
+  yield* limiter.release({ keyId: KEY, ownerId: null, leaseId: "looking" })
+  return tokens.remaining
+})
+
+it.effect("a client that leaves while the write is under way leaves a record, and nothing that is held", () => {
+  const one = app()
+  return Effect.gen(function* () {
+    yield* asked(one, { key: capped })
+    const [isWriting, isOpen] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+    one.notes.replaying = Effect.andThen(Deferred.succeed(isWriting, undefined), Deferred.await(isOpen))
+    const hit = yield* Effect.forkChild(asked(one, { key: capped }), { startImmediately: true })
+    yield* Deferred.await(isWriting)
+    const leaving = yield* Effect.forkChild(Fiber.interrupt(hit), { startImmediately: true })
+    yield* Deferred.succeed(isOpen, undefined)
+    yield* Fiber.join(leaving)
+    const { generations } = yield* (yield* Ledger).list({ keyId: KEY, limit: 10, cursor: null })
+    assert.deepStrictEqual(
+      generations.map(({ cacheHit }) => cacheHit),
+      [true, false]
+    )
+    assert.deepStrictEqual(one.notes.writes, [...inTwo, "replay"])
+    assert.strictEqual((yield* balance)?.reservedNano, 0)
+  }).pipe(Effect.provide(one.layer))
+})
+
+it.effect("sent again with its Idempotency-Key it is the same answer, and written no more", () => {
+  const one = app()
+  return Effect.gen(function* () {
+    yield* asked(one)
+    const given = { idempotencyKey: { name: "order-1", secret: Redacted.make("tg-secret") } }
+    const first = yield* asked(one, given)
+    assert.deepStrictEqual(first.writes, ["replay"])
+    const again = yield* asked(one, given)
+    assert.deepStrictEqual(again.writes, [])
+    assert.deepStrictEqual([again.head, again.usage], [first.head, first.usage])
+    assert.isTrue(again.facts.replayed)
+  }).pipe(Effect.provide(one.layer))
+})

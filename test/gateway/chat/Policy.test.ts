@@ -1,0 +1,229 @@
+import { assert, it } from "@effect/vitest"
+import { Clock, Effect, Exit, Fiber, Layer, Scope } from "effect"
+import { TestClock } from "effect/testing"
+import { Ids } from "../../../src/domain/Ids.ts"
+import { Meter } from "../../../src/gateway/billing/Meter.ts"
+import { type Caller } from "../../../src/gateway/request/Order.ts"
+import { Policy } from "../../../src/gateway/chat/Policy.ts"
+import { Ledger } from "../../../src/store/ledger/Ledger.ts"
+import { Limits } from "../../../src/store/limits/Limits.ts"
+import { type OrderOptions, keyWith, orderWith } from "../orders.ts"
+
+const layer = Layer.provideMerge(
+  Layer.provideMerge(Policy.layer, Meter.layer({ markup: 0, ledger: { leaseMs: 150_000 } })),
+  Layer.mergeAll(Ledger.layerMemory, Limits.layerMemory, Ids.layerSequence)
+)
+
+interface Passing extends OrderOptions {
+  readonly limits?: Partial<typeof tier>
+  readonly owner?: Caller["owner"]
+}
+
+/** Through all policies in their order: whether the rest was reached, or what refused. */
+const passed = (options: Passing = {}) =>
+  Effect.gen(function* () {
+    const policy = yield* Policy
+    const { limits, owner = null, ...rest } = options
+    const order = orderWith(rest)
+    const limited = { ...order, caller: { ...order.caller, owner, limits: { ...tier, ...limits } } }
+    const outcome = yield* Effect.result(
+      Effect.succeed("reached").pipe(
+        policy.whitelist(limited),
+        policy.budget(limited),
+        policy.tokens(limited),
+        policy.rateLimit({ ...limited, tokens: 0 })
+      )
+    )
+    return { order: limited, outcome: outcome._tag === "Success" ? outcome.success : outcome.failure.reason }
+  })
+
+const tier = { requestsPerMinute: 10, tokensPerMinute: 1_000, concurrency: 2 }
+
+it.effect("who passes all three reaches the rest, and the order holds the verdict for the headers", () =>
+  Effect.gen(function* () {
+    const { order, outcome } = yield* Effect.scoped(passed())
+    assert.strictEqual(outcome, "reached")
+    assert.deepStrictEqual(order.facts.limits, {
+      refusedBy: null,
+      holder: null,
+      retryAfterMs: 0,
+      requests: { limit: 10, remaining: 9, resetMs: 6_000 },
+      tokens: { limit: 1_000, remaining: 990, resetMs: 600 }
+    })
+  }).pipe(Effect.provide(layer))
+)
+
+it.effect("the first refusal in the order of the specification is the answer", () =>
+  Effect.gen(function* () {
+    const wrong = { key: { monthlyBudgetNano: 0, allowedModels: ["other/*"] } }
+    const tag = (options: Parameters<typeof passed>[0]) =>
+      Effect.map(Effect.scoped(passed(options)), ({ outcome }) =>
+        typeof outcome === "string" ? outcome : outcome._tag
+      )
+    assert.strictEqual(yield* tag({ ...wrong, limits: { requestsPerMinute: 0 } }), "RateLimited")
+    assert.strictEqual(yield* tag(wrong), "BudgetExceeded")
+    assert.strictEqual(yield* tag({ ...wrong, ranked: [] }), "BudgetExceeded", "nobody may serve it")
+    assert.strictEqual(yield* tag({ ...wrong, promptTokens: 1_001 }), "RateLimited")
+    assert.strictEqual(yield* tag({ key: { allowedModels: ["other/*"] } }), "ModelNotAllowed")
+    assert.strictEqual(yield* tag({ key: { allowedModels: ["test/*"] } }), "reached")
+  }).pipe(Effect.provide(layer))
+)
+
+it.effect("each limit refuses by its name, with how much is allowed and when to come back", () =>
+  Effect.gen(function* () {
+    const refusal = (limits: Partial<typeof tier>, key: string) =>
+      Effect.map(passed({ limits, key: { id: key } }), ({ outcome }) => outcome)
+    yield* refusal({ requestsPerMinute: 1 }, "key_1")
+    assert.deepInclude(yield* refusal({ requestsPerMinute: 1 }, "key_1"), {
+      _tag: "RateLimited",
+      limit: "requests",
+      allowed: 1,
+      retryAfterMs: 60_000
+    })
+    yield* refusal({ tokensPerMinute: 15 }, "key_2")
+    assert.deepInclude(yield* refusal({ tokensPerMinute: 15 }, "key_2"), {
+      _tag: "RateLimited",
+      limit: "tokens",
+      allowed: 15,
+      retryAfterMs: 20_000
+    })
+    yield* refusal({ concurrency: 1 }, "key_3")
+    assert.deepInclude(yield* refusal({ concurrency: 1 }, "key_3"), {
+      _tag: "RateLimited",
+      limit: "concurrency",
+      allowed: 1,
+      retryAfterMs: 1_000
+    })
+  }).pipe(Effect.scoped, Effect.provide(layer))
+)
+
+it.effect("the concurrency slot is held until the request's scope closes, whatever the ending", () =>
+  Effect.gen(function* () {
+    for (const exit of [Exit.void, Exit.die("bug"), Exit.interrupt(1)]) {
+      const scope = yield* Scope.make()
+      const first = yield* Scope.provide(passed({ limits: { concurrency: 1 } }), scope)
+      assert.strictEqual(first.outcome, "reached")
+      const second = yield* Effect.scoped(passed({ limits: { concurrency: 1 } }))
+      assert.deepInclude(second.outcome, { _tag: "RateLimited", limit: "concurrency" })
+      yield* Scope.close(scope, exit)
+    }
+  }).pipe(Effect.provide(layer))
+)
+
+it.effect(
+  "a refused budget names cap, spent, reserved, needed, and the end of the month, once waiting was in vain",
+  () =>
+    Effect.gen(function* () {
+      const ledger = yield* Ledger
+      yield* ledger.reserve({
+        generationId: "gen_other",
+        keyId: keyWith().id,
+        ownerId: null,
+        model: "test/small",
+        month: "1970-01",
+        amountNano: 15_000,
+        capNano: null,
+        createdAtMs: 0,
+        leaseMs: 1_000,
+        processId: "prc_1"
+      })
+      const asking = yield* Effect.forkChild(
+        Effect.scoped(passed({ key: { monthlyBudgetNano: 20_000 }, outputTokens: 100 })),
+        { startImmediately: true }
+      )
+      yield* TestClock.adjust("11 seconds")
+      const { outcome } = yield* Fiber.join(asking)
+      assert.deepInclude(outcome, {
+        _tag: "BudgetExceeded",
+        capNano: 20_000,
+        spentNano: 0,
+        reservedNano: 15_000,
+        neededNano: 210_000,
+        resetsAtMs: Date.UTC(1970, 1, 1)
+      })
+    }).pipe(Effect.provide(layer))
+)
+
+it.effect("an order that came to nothing gives the tokens back that were taken for its prompt", () =>
+  Effect.gen(function* () {
+    const meter = yield* Meter
+    const { order } = yield* Effect.scoped(passed({ promptTokens: 910, outputTokens: 32_000 }))
+    assert.strictEqual(order.facts.limits?.tokens.remaining, 90)
+    yield* meter.void(order)
+    yield* meter.void(order)
+    const { order: next } = yield* Effect.scoped(passed())
+    assert.strictEqual(next.facts.limits?.tokens.remaining, 990)
+  }).pipe(Effect.provide(layer))
+)
+
+it.effect("a prompt that no minute has room for is refused for good, and takes no tokens", () =>
+  Effect.gen(function* () {
+    const { order, outcome } = yield* Effect.scoped(passed({ promptTokens: 1_001 }))
+    assert.deepInclude(outcome, {
+      _tag: "RateLimited",
+      limit: "tokens",
+      holder: "key",
+      allowed: 1_000,
+      needed: 1_001,
+      retryAfterMs: null
+    })
+    assert.strictEqual(order.facts.limits?.tokens.remaining, 1_000)
+    assert.strictEqual((yield* Effect.scoped(passed({ promptTokens: 1_000 }))).outcome, "reached")
+  }).pipe(Effect.provide(layer))
+)
+
+it.effect("a long text is refused without a count where its length alone is enough", () =>
+  Effect.gen(function* () {
+    const policy = yield* Policy
+    const { order } = yield* Effect.scoped(passed({ promptTokens: 800 }))
+    const asked = (characters: number) =>
+      Effect.map(Effect.result(policy.tokensToCount({ ...order, tokens: 0 }, characters)), (result) =>
+        result._tag === "Success" ? result.success : result.failure.reason
+      )
+    assert.strictEqual(yield* asked(200 * 16), 1_000, "up to the limit, because the prompt may be beyond it")
+    assert.deepInclude(yield* asked(201 * 16), { limit: "tokens", needed: null, retryAfterMs: 48_000 })
+    assert.deepInclude(yield* asked(1_001 * 16), { limit: "tokens", needed: 1_001, retryAfterMs: null })
+  }).pipe(Effect.provide(layer))
+)
+
+it.effect("a request of one owner's key is held against all of them", () =>
+  Effect.gen(function* () {
+    const owner = { id: "usr_1", limits: { ...tier, requestsPerMinute: 2 } }
+    const of = (id: string) => Effect.map(Effect.scoped(passed({ owner, key: { id } })), ({ outcome }) => outcome)
+    assert.strictEqual(yield* of("key_1"), "reached")
+    assert.strictEqual(yield* of("key_2"), "reached")
+    assert.deepInclude(yield* of("key_3"), {
+      _tag: "RateLimited",
+      limit: "requests",
+      holder: "owner",
+      allowed: 2,
+      retryAfterMs: 30_000
+    })
+  }).pipe(Effect.provide(layer))
+)
+
+it.effect("a slot lasts as long as its request, and 15 s longer than a process that died", () =>
+  Effect.gen(function* () {
+    const limits = yield* Limits
+    const one = { ...tier, requestsPerMinute: 1_000, concurrency: 1 }
+    const isFree = Effect.flatMap(Clock.currentTimeMillis, (nowMs) =>
+      Effect.map(
+        limits.acquire({ keyId: keyWith().id, limits: one, tokens: 0, leaseId: "other", leaseMs: 0, nowMs }),
+        ({ refusedBy }) => refusedBy === null
+      )
+    )
+    const process = yield* Scope.make()
+    const policy = yield* Layer.build(Layer.fresh(Policy.layer)).pipe(Scope.provide(process))
+    const request = yield* Scope.make()
+    yield* passed({ limits: one }).pipe(Scope.provide(request), Effect.provide(policy))
+    for (let minute = 0; minute < 20; minute++) {
+      yield* TestClock.adjust("1 minute")
+      assert.isFalse(yield* isFree, `minute ${minute}`)
+    }
+    yield* Scope.close(process, Exit.void)
+    yield* TestClock.adjust("9 seconds")
+    assert.isFalse(yield* isFree)
+    yield* TestClock.adjust("6 seconds")
+    assert.isTrue(yield* isFree)
+  }).pipe(Effect.provide(layer))
+)

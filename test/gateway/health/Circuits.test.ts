@@ -1,0 +1,228 @@
+/** Circuits and streams: what a first token says, what a break, what an end. Failures of whole calls are in Router.test.ts. */
+import { assert, it } from "@effect/vitest"
+import { Deferred, Effect, Exit, Fiber, Layer } from "effect"
+import { TestClock } from "effect/testing"
+import { Circuits } from "../../../src/gateway/health/Circuits.ts"
+import {
+  CredentialsRefused,
+  Cut,
+  ProviderError,
+  type ProviderReason,
+  Rejected
+} from "../../../src/providers/Provider.ts"
+import { candidateWith } from "../orders.ts"
+
+const alpha = candidateWith("alpha")
+const other = candidateWith("alpha", { id: "test/large" })
+const errorOf = (reason: ProviderReason) => new ProviderError({ provider: "alpha", reason })
+const cut = errorOf(new Cut({ detail: "reset" }))
+
+const asked = Effect.map(Circuits, ({ broke, completed, guard, state }) => {
+  const firstToken = guard(alpha, true)(Effect.void)
+  return {
+    firstToken,
+    whole: guard(alpha)(Effect.void),
+    breaks: Effect.andThen(firstToken, broke(alpha, cut)),
+    ends: Effect.andThen(firstToken, completed(alpha)),
+    broke,
+    stateOf: (candidate = alpha) => Effect.map(state(candidate), (found) => found.state)
+  }
+})
+
+it.effect("five streams in a row that break off after their first token open the circuit, of that model", () =>
+  Effect.gen(function* () {
+    const { breaks, firstToken, stateOf } = yield* asked
+    for (let count = 0; count < 4; count++) yield* breaks
+    assert.strictEqual(yield* stateOf(), "closed")
+    yield* breaks
+    assert.strictEqual(yield* stateOf(), "open")
+    assert.strictEqual(yield* stateOf(other), "closed")
+    assert.strictEqual((yield* Effect.flip(firstToken))._tag, "CircuitClosedToCalls")
+  }).pipe(Effect.provide(Circuits.layerMemory))
+)
+
+it.effect("a stream that comes to its end, or a whole reply, is a success that starts the count anew", () =>
+  Effect.gen(function* () {
+    const { breaks, ends, stateOf, whole } = yield* asked
+    for (const success of [ends, whole, ends]) {
+      for (let count = 0; count < 4; count++) yield* breaks
+      yield* success
+    }
+    assert.strictEqual(yield* stateOf(), "closed")
+  }).pipe(Effect.provide(Circuits.layerMemory))
+)
+
+it.effect("a client that leaves says nothing: neither a break nor an end", () =>
+  Effect.gen(function* () {
+    const { breaks, firstToken, stateOf } = yield* asked
+    for (let count = 0; count < 10; count++) yield* firstToken
+    assert.strictEqual(yield* stateOf(), "closed")
+    for (let count = 0; count < 4; count++) yield* breaks
+    for (let count = 0; count < 10; count++) yield* firstToken
+    assert.strictEqual(yield* stateOf(), "closed")
+    yield* breaks
+    assert.strictEqual(yield* stateOf(), "open")
+  }).pipe(Effect.provide(Circuits.layerMemory))
+)
+
+it.effect("open for its streams, it closes with the end of one, and opens again with the next break", () =>
+  Effect.gen(function* () {
+    const { breaks, ends, firstToken, stateOf } = yield* asked
+    for (let count = 0; count < 5; count++) yield* breaks
+    yield* TestClock.adjust("1 second")
+    yield* firstToken
+    assert.strictEqual(yield* stateOf(), "half_open")
+    yield* breaks
+    assert.strictEqual(yield* stateOf(), "open")
+    yield* TestClock.adjust("2 seconds")
+    yield* ends
+    assert.strictEqual(yield* stateOf(), "closed")
+    // Nothing is held against it any more: a first token counts as ever.
+    yield* breaks
+    yield* ends
+    for (let count = 0; count < 4; count++) yield* breaks
+    assert.strictEqual(yield* stateOf(), "closed")
+  }).pipe(Effect.provide(Circuits.layerMemory))
+)
+
+it.effect("an end that comes while the circuit is open closes nothing", () =>
+  Effect.gen(function* () {
+    const { breaks, firstToken, stateOf } = yield* asked
+    const { completed } = yield* Circuits
+    for (let count = 0; count < 5; count++) yield* breaks
+    yield* completed(alpha)
+    assert.strictEqual(yield* stateOf(), "open")
+    yield* TestClock.adjust("1 second")
+    yield* firstToken
+    assert.strictEqual(yield* stateOf(), "half_open")
+  }).pipe(Effect.provide(Circuits.layerMemory))
+)
+
+it.effect("a break that is the request's own fault counts for nothing", () =>
+  Effect.gen(function* () {
+    const { broke, firstToken, stateOf } = yield* asked
+    const filtered = errorOf(
+      new Rejected({ status: 400, message: "filtered", param: null, code: null, contextLength: false })
+    )
+    for (let count = 0; count < 10; count++) yield* Effect.andThen(firstToken, broke(alpha, filtered))
+    assert.strictEqual(yield* stateOf(), "closed")
+  }).pipe(Effect.provide(Circuits.layerMemory))
+)
+
+/** A call that stays open until it is told how it ends. */
+const open = Effect.gen(function* () {
+  const { guard } = yield* Circuits
+  const outcome = yield* Deferred.make<void, ProviderError>()
+  const call = yield* Effect.forkChild(guard(alpha)(Deferred.await(outcome)), { startImmediately: true })
+  const ends = (exit: Exit.Exit<void, ProviderError>) => Effect.andThen(Deferred.done(outcome, exit), Fiber.await(call))
+  return { answers: ends(Exit.void), fails: ends(Exit.fail(errorOf(new Cut({ detail: "reset" })))) }
+})
+
+it.effect("calls that began together and fail one after the other open the circuit", () =>
+  Effect.gen(function* () {
+    const { stateOf } = yield* asked
+    const calls = yield* Effect.replicateEffect(open, 5)
+    for (const [at, { fails }] of calls.entries()) {
+      assert.strictEqual(yield* stateOf(), "closed", `before failure ${at + 1}`)
+      yield* fails
+    }
+    assert.strictEqual(yield* stateOf(), "open")
+  }).pipe(Effect.provide(Circuits.layerMemory))
+)
+
+it.effect("the answer to a call that began before others failed starts the count anew", () =>
+  Effect.gen(function* () {
+    const { stateOf } = yield* asked
+    const { answers } = yield* open
+    for (let count = 0; count < 4; count++) yield* (yield* open).fails
+    yield* answers
+    for (let count = 0; count < 4; count++) yield* (yield* open).fails
+    assert.strictEqual(yield* stateOf(), "closed")
+    yield* (yield* open).fails
+    assert.strictEqual(yield* stateOf(), "open")
+  }).pipe(Effect.provide(Circuits.layerMemory))
+)
+
+it.effect(
+  "what is heard of a call from before, once the circuit is open, neither closes it nor makes its pause longer",
+  () =>
+    Effect.gen(function* () {
+      const { stateOf, whole } = yield* asked
+      const [good, bad] = [yield* open, yield* open]
+      for (let count = 0; count < 5; count++) yield* (yield* open).fails
+      yield* good.answers
+      assert.strictEqual(yield* stateOf(), "open")
+      yield* TestClock.adjust("1 second")
+      yield* bad.fails
+      yield* whole
+      assert.strictEqual(yield* stateOf(), "closed")
+    }).pipe(Effect.provide(Circuits.layerMemory))
+)
+
+const failing = (keyId: string) =>
+  Effect.flatMap(Circuits, ({ guard }) => Effect.ignore(guard(alpha, false, keyId)(Effect.fail(cut))))
+const answered = (keyId: string) => Effect.flatMap(Circuits, ({ guard }) => guard(alpha, false, keyId)(Effect.void))
+
+it.effect("a key whose requests fail does not open the circuit for another that uses it", () =>
+  Effect.gen(function* () {
+    const { stateOf } = yield* asked
+    yield* answered("key_2")
+    for (let count = 0; count < 20; count++) yield* failing("key_1")
+    assert.strictEqual(yield* stateOf(), "closed")
+    yield* answered("key_2")
+  }).pipe(Effect.provide(Circuits.layerMemory))
+)
+
+it.effect("five failures open the circuit where the key is alone, and where they are of several keys", () =>
+  Effect.gen(function* () {
+    const { stateOf } = yield* asked
+    for (let count = 0; count < 5; count++) yield* failing("key_1")
+    assert.strictEqual(yield* stateOf(), "open")
+  }).pipe(
+    Effect.provide(Layer.fresh(Circuits.layerMemory)),
+    Effect.andThen(
+      Effect.gen(function* () {
+        const { stateOf } = yield* asked
+        yield* answered("key_2")
+        yield* TestClock.adjust(60_001)
+        for (let count = 0; count < 5; count++) yield* failing("key_1")
+        assert.strictEqual(yield* stateOf(), "open", "the other key has not called for a minute")
+      }).pipe(Effect.provide(Layer.fresh(Circuits.layerMemory)))
+    ),
+    Effect.andThen(
+      Effect.gen(function* () {
+        const { stateOf } = yield* asked
+        for (let count = 1; count <= 5; count++) yield* failing(`key_${count}`)
+        assert.strictEqual(yield* stateOf(), "open", "five keys")
+      }).pipe(Effect.provide(Layer.fresh(Circuits.layerMemory)))
+    )
+  )
+)
+
+it.effect("a circuit whose pause is over is half open: the next call goes through", () =>
+  Effect.gen(function* () {
+    const { breaks, stateOf } = yield* asked
+    for (let count = 0; count < 5; count++) yield* breaks
+    assert.strictEqual(yield* stateOf(), "open")
+    yield* TestClock.adjust("1 second")
+    assert.strictEqual(yield* stateOf(), "half_open")
+    yield* TestClock.adjust("40 minutes")
+    assert.strictEqual(yield* stateOf(), "half_open")
+  }).pipe(Effect.provide(Circuits.layerMemory))
+)
+
+it.effect("a provider that judges a request has taken our credentials: it is open to all again", () =>
+  Effect.gen(function* () {
+    const { guard } = yield* Circuits
+    const refused = errorOf(new CredentialsRefused({ status: 402 }))
+    const rejected = errorOf(
+      new Rejected({ status: 400, message: "no", param: null, code: null, contextLength: false })
+    )
+    for (const key of ["key_1", "key_2"]) yield* Effect.ignore(guard(alpha, false, key)(Effect.fail(refused)))
+    assert.strictEqual((yield* Effect.flip(guard(alpha, false, "key_3")(Effect.void)))._tag, "CircuitClosedToCalls")
+    yield* TestClock.adjust("30 seconds")
+    yield* Effect.flip(guard(alpha, false, "key_3")(Effect.fail(rejected)))
+    yield* guard(alpha, false, "key_4")(Effect.void)
+    yield* guard(alpha, false, "key_1")(Effect.void)
+  }).pipe(Effect.provide(Circuits.layerMemory))
+)

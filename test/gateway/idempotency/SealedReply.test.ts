@@ -1,0 +1,48 @@
+import { assert, it } from "@effect/vitest"
+import { Effect, Exit, Redacted } from "effect"
+import { sealOf } from "../../../src/gateway/idempotency/SealedReply.ts"
+
+const secret = Redacted.make("tg-0123456789abcdef-secret")
+const reply = `{"text":"${"words that nobody may read ".repeat(40)}"}`
+
+it.effect("what was closed is opened with the same secret, and shows nothing of what is in it", () =>
+  Effect.gen(function* () {
+    const sealed = yield* sealOf("key_1", "order-7", secret, "body").close(reply)
+    assert.strictEqual(yield* sealOf("key_1", "order-7", secret, "body").open(sealed), reply)
+    assert.isBelow(sealed.length, reply.length / 4)
+    assert.notInclude(Buffer.from(sealed).toString("latin1"), "words")
+    const again = yield* sealOf("key_1", "order-7", secret, "body").close(reply)
+    assert.notDeepEqual(again, sealed)
+  })
+)
+
+it("a name is another one for another key; a body has another print under another secret or name", () => {
+  const { fingerprint, id } = sealOf("key_1", "order-7", secret, "body")
+  const other = Redacted.make("tg-0123456789abcdef-other")
+  assert.match(id, /^[0-9a-f]{64}$/)
+  assert.strictEqual(sealOf("key_1", "order-7", other, "body").id, id)
+  assert.notStrictEqual(sealOf("key_2", "order-7", secret, "body").id, id)
+  const prints = [
+    fingerprint,
+    sealOf("key_1", "order-7", secret, "body 2").fingerprint,
+    sealOf("key_1", "order-7", other, "body").fingerprint,
+    sealOf("key_1", "order-8", secret, "body").fingerprint
+  ]
+  assert.strictEqual(new Set(prints).size, 4)
+})
+
+it.effect("what was tampered with, or closed by another, does not open", () =>
+  Effect.gen(function* () {
+    const seal = sealOf("key_1", "order-7", secret, "body")
+    const sealed = yield* seal.close(reply)
+    const tampered = Uint8Array.from(sealed)
+    tampered[20] = (tampered[20] ?? 0) ^ 1
+    const others = [
+      seal.open(tampered),
+      seal.open(new Uint8Array(40)),
+      sealOf("key_1", "order-7", Redacted.make("tg-other"), "body").open(sealed),
+      sealOf("key_1", "order-7", secret, "body 2").open(sealed)
+    ]
+    for (const opening of others) assert.isTrue(Exit.hasDies(yield* Effect.exit(opening)))
+  })
+)

@@ -1,0 +1,43 @@
+import { assert, it } from "@effect/vitest"
+import { Duration, Effect } from "effect"
+import { TestClock } from "effect/testing"
+import { makeLookups } from "../../../src/gateway/keys/LookupCache.ts"
+
+const counting = (look: (n: number) => Effect.Effect<number, string>) =>
+  Effect.gen(function* () {
+    let looks = 0
+    const lookups = yield* makeLookups<"it", number, string>(() => Effect.suspend(() => look(++looks)), {
+      capacity: 1,
+      kept: Duration.seconds(1)
+    })
+    return lookups
+  })
+
+const together = <A, E>(one: Effect.Effect<A, E>) =>
+  Effect.all(
+    Array.from({ length: 5 }, () => one),
+    { concurrency: "unbounded" }
+  )
+
+it.effect("those who ask at once wait for one look-up, also when what was kept is over", () =>
+  Effect.gen(function* () {
+    const { get } = yield* counting((n) => Effect.as(Effect.yieldNow, n))
+    assert.deepStrictEqual(yield* together(get("it")), [1, 1, 1, 1, 1])
+    yield* TestClock.adjust(999)
+    assert.strictEqual(yield* get("it"), 1)
+    yield* TestClock.adjust(1)
+    assert.deepStrictEqual(yield* together(get("it")), [2, 2, 2, 2, 2])
+  })
+)
+
+it.effect("a failure is not kept, and what is forgotten is looked up again", () =>
+  Effect.gen(function* () {
+    const { forget, forgetAll, get } = yield* counting((n) => (n === 1 ? Effect.fail("away") : Effect.succeed(n)))
+    assert.strictEqual(yield* Effect.flip(get("it")), "away")
+    assert.strictEqual(yield* get("it"), 2)
+    yield* forget("it")
+    assert.strictEqual(yield* get("it"), 3)
+    yield* forgetAll
+    assert.strictEqual(yield* get("it"), 4)
+  })
+)

@@ -1,0 +1,120 @@
+import { assert, it } from "@effect/vitest"
+import { Effect, Layer, Option, Redacted } from "effect"
+import { TestClock } from "effect/testing"
+import { Ids } from "../../../src/domain/Ids.ts"
+import { type UserRecord } from "../../../src/domain/User.ts"
+import { AccessTokens } from "../../../src/gateway/signin/AccessTokens.ts"
+import { Pepper } from "../../../src/gateway/signin/HmacKey.ts"
+import { SessionTokens } from "../../../src/gateway/signin/SessionTokens.ts"
+import { SigningKeys } from "../../../src/gateway/signin/SigningKeys.ts"
+import { Sessions } from "../../../src/store/people/Sessions.ts"
+import { Users } from "../../../src/store/people/Users.ts"
+import { Vault } from "../../../src/store/secrets/SecretStore.ts"
+import { makeUser } from "../../store/people/usersSuite.ts"
+
+const stores = Layer.mergeAll(Sessions.layerMemory, Users.layerMemory, Vault.layerMemory, Ids.layer)
+const service = SessionTokens.layer({ sessionDays: 30 }).pipe(
+  Layer.provideMerge(AccessTokens.layer({ issuer: "https://gateway.example.com", lifetimeSeconds: 900 })),
+  Layer.provideMerge(Layer.mergeAll(SigningKeys.layer, Pepper.layer))
+)
+const layer = service.pipe(Layer.provideMerge(stores))
+
+const known = (overrides: Partial<UserRecord> = {}) =>
+  Effect.gen(function* () {
+    const users = yield* Users
+    const made = makeUser({ ...overrides, id: (yield* Ids).next("usr", 0) })
+    const { user } = yield* users.adopt({ provider: "email", subject: made.id, email: null, createdAtMs: 0 }, made)
+    return user
+  })
+
+const begun = Effect.gen(function* () {
+  const sessions = yield* SessionTokens
+  return yield* sessions.begin({ user: yield* known(), signedInBy: "email", userAgent: "x".repeat(500) })
+})
+
+const reasonOf = <A, R>(effect: Effect.Effect<A, { readonly reason: object }, R>) =>
+  Effect.map(Effect.flip(effect), ({ reason }) => ({ ...reason }))
+
+it.effect("a session that nobody uses ends after its days; one that is used goes on", () =>
+  Effect.gen(function* () {
+    const sessions = yield* SessionTokens
+    const first = yield* begun
+    assert.lengthOf(first.session.userAgent ?? "", 200)
+    yield* TestClock.adjust("29 days")
+    const second = yield* sessions.refresh(Redacted.value(first.refreshToken))
+    yield* TestClock.adjust("29 days")
+    const third = yield* sessions.refresh(Redacted.value(second.refreshToken))
+    assert.strictEqual(third.session.id, first.session.id)
+    yield* TestClock.adjust("30 days")
+    assert.deepStrictEqual(yield* reasonOf(sessions.refresh(Redacted.value(third.refreshToken))), {
+      _tag: "SignInRefused",
+      what: "refresh_token"
+    })
+  }).pipe(Effect.provide(layer))
+)
+
+it.effect("many trades of one token at once yield one successor", () =>
+  Effect.gen(function* () {
+    const sessions = yield* SessionTokens
+    const token = Redacted.value((yield* begun).refreshToken)
+    const pairs = yield* Effect.forEach(Array.from({ length: 20 }), () => sessions.refresh(token), {
+      concurrency: "unbounded"
+    })
+    assert.strictEqual(new Set(pairs.map(({ refreshToken }) => Redacted.value(refreshToken))).size, 1)
+    yield* sessions.refresh(Redacted.value(pairs[0]?.refreshToken ?? Redacted.make("")))
+  }).pipe(Effect.provide(layer))
+)
+
+it.effect("the stores hold no token: what they hold neither refreshes nor authenticates", () =>
+  Effect.gen(function* () {
+    const [sessions, store, pepper] = [yield* SessionTokens, yield* Sessions, yield* Pepper]
+    const token = Redacted.value((yield* begun).refreshToken)
+    const hash = yield* pepper.hash("refresh", token)
+    assert.isTrue(Option.isSome(yield* store.findByToken(hash)))
+    assert.isTrue(Option.isNone(yield* store.findByToken(token)))
+    for (const wrong of [hash, "", "tgr-", `tgr-${hash.slice(0, 43)}`, `${token}=`, `${token} `]) {
+      assert.deepInclude(yield* reasonOf(sessions.refresh(wrong)), { what: "refresh_token" })
+      yield* sessions.end(wrong)
+    }
+    yield* sessions.refresh(token)
+  }).pipe(Effect.provide(layer))
+)
+
+it.effect("another pepper knows no token of the first", () =>
+  Effect.gen(function* () {
+    const store = yield* Sessions
+    const token = Redacted.value((yield* begun).refreshToken)
+    const elsewhere = yield* Effect.flip(Effect.flatMap(SessionTokens, (other) => other.refresh(token))).pipe(
+      Effect.provide(Layer.fresh(service).pipe(Layer.provide(Layer.fresh(Vault.layerMemory))))
+    )
+    assert.strictEqual(elsewhere.reason._tag, "SignInRefused")
+    assert.isDefined(store)
+  }).pipe(Effect.provide(layer))
+)
+
+it.effect("a suspended user begins nothing, refreshes nothing, and is nobody within a second", () =>
+  Effect.gen(function* () {
+    const [sessions, users] = [yield* SessionTokens, yield* Users]
+    const { accessToken, refreshToken, user } = yield* begun
+    assert.strictEqual((yield* sessions.authenticate(Redacted.value(accessToken))).user.id, user.id)
+    yield* users.update(user.id, { state: "suspended" }, 0)
+    yield* TestClock.adjust("1 second")
+    assert.deepInclude(yield* reasonOf(sessions.authenticate(Redacted.value(accessToken))), { what: "session" })
+    assert.deepStrictEqual(yield* reasonOf(sessions.refresh(Redacted.value(refreshToken))), { _tag: "UserSuspended" })
+    const suspended = yield* known({ state: "suspended" })
+    assert.deepStrictEqual(yield* reasonOf(sessions.begin({ user: suspended, signedInBy: "email", userAgent: null })), {
+      _tag: "UserSuspended"
+    })
+  }).pipe(Effect.provide(layer))
+)
+
+it.effect("a session ended elsewhere is over within a second", () =>
+  Effect.gen(function* () {
+    const [sessions, store] = [yield* SessionTokens, yield* Sessions]
+    const { accessToken, session, user } = yield* begun
+    yield* sessions.authenticate(Redacted.value(accessToken))
+    yield* store.revoke(session.id, user.id, 0)
+    yield* TestClock.adjust("1 second")
+    assert.deepInclude(yield* reasonOf(sessions.authenticate(Redacted.value(accessToken))), { what: "session" })
+  }).pipe(Effect.provide(layer))
+)

@@ -1,0 +1,60 @@
+import { assert, it } from "@effect/vitest"
+import { Result, Schema, type SchemaIssue } from "effect"
+import { MOST_FAULTS, validationFaults } from "../../../src/http/body/ValidationFaults.ts"
+import { validationResponse } from "../../../src/http/errors/ErrorResponse.ts"
+
+const issueOf = (schema: Schema.Codec<unknown, unknown>, value: unknown): SchemaIssue.Issue => {
+  const decoded = Schema.decodeUnknownResult(schema, { errors: "all", onExcessProperty: "error" })(value)
+  if (Result.isSuccess(decoded)) return assert.fail("it was taken")
+  return decoded.failure.issue
+}
+const faultsOf = (schema: Schema.Codec<unknown, unknown>, value: unknown) =>
+  validationFaults(issueOf(schema, value), "body", value)
+
+it("at most 100 faults are told, and looking stops there", () => {
+  const value = { texts: Array.from({ length: 1_000 }, (_, at) => at), more: "x" }
+  const issue = issueOf(Schema.Struct({ texts: Schema.Array(Schema.String), more: Schema.Int }), value)
+  const texts = issue._tag === "Composite" ? issue.issues[0] : undefined
+  const inner = texts?._tag === "Pointer" && texts.issue._tag === "Composite" ? texts.issue.issues : []
+  assert.lengthOf(inner, 1_000)
+  Object.defineProperty(inner, MOST_FAULTS + 1, { get: () => assert.fail("it looked on") })
+  const faults = validationFaults(issue, "body", value)
+  assert.lengthOf(faults, MOST_FAULTS)
+  assert.deepStrictEqual(faults.at(-1)?.loc, ["body", "texts", 99])
+})
+
+it("an answer stays small whatever a client named its members", () => {
+  const long = "n".repeat(100_000)
+  const value = Object.fromEntries(Array.from({ length: 200 }, (_, at) => [`${at}${long}`, long]))
+  const faults = faultsOf(Schema.Struct({ name: Schema.optionalKey(Schema.String) }), value)
+  assert.lengthOf(faults, MOST_FAULTS)
+  assert.isBelow(JSON.stringify(faults).length, 30_000)
+  const { body } = validationResponse(faults, "req_1")
+  assert.isBelow(body._tag === "Uint8Array" ? body.body.length : Number.POSITIVE_INFINITY, 30_000)
+})
+
+it("an unknown member is named with the one that was meant", () => {
+  const schema = Schema.Struct({ monthly_budget_usd: Schema.optionalKey(Schema.Finite) })
+  assert.deepStrictEqual(faultsOf(schema, { monthly_budget: 5, colour: "red" }), [
+    {
+      loc: ["body", "monthly_budget"],
+      msg: "Extra inputs are not permitted, did you mean 'monthly_budget_usd'?",
+      type: "extra_forbidden",
+      input: 5
+    },
+    { loc: ["body", "colour"], msg: "Extra inputs are not permitted", type: "extra_forbidden", input: "red" }
+  ])
+})
+
+it("a number is told what it is: infinite, too large for an integer, or no integer", () => {
+  const told = (schema: Schema.Codec<unknown, unknown>, text: string) =>
+    faultsOf(Schema.Struct({ n: schema }), JSON.parse(`{"n":${text}}`)).map(({ msg, type }) => `${type}: ${msg}`)
+  assert.deepStrictEqual(told(Schema.Finite, "1e400"), ["finite_number: Input should be a finite number"])
+  assert.deepStrictEqual(told(Schema.Int, "1e400"), ["finite_number: Input should be a finite number"])
+  assert.deepStrictEqual(told(Schema.Int, "9007199254740993"), [
+    "less_than_equal: Input should be less than or equal to 9007199254740991"
+  ])
+  assert.deepStrictEqual(told(Schema.Int, "1.5"), [
+    "int_type: Input should be a valid integer, got a number with a fractional part"
+  ])
+})

@@ -1,0 +1,21 @@
+import { assert, it } from "@effect/vitest"
+import { Headers } from "effect/http"
+import { patienceOf } from "../../../src/http/edge/ClientDeadline.ts"
+
+const of = (headers: Readonly<Record<string, string>>) => patienceOf(Headers.fromInput(headers))
+
+it("our own header states a time; the SDKs' tells how they are set, in seconds", () => {
+  assert.deepStrictEqual(of({ "X-Tollgate-Timeout-Ms": "2500" }), { ms: 2_500, isStated: true })
+  assert.deepStrictEqual(of({ "x-stainless-timeout": "600" }), { ms: 600_000, isStated: false })
+  assert.deepStrictEqual(of({ "x-stainless-timeout": "0.5", "x-tollgate-timeout-ms": "100" }), {
+    ms: 100,
+    isStated: true
+  })
+})
+
+it("what is no positive number counts as unsaid", () => {
+  for (const value of ["", "soon", "0", "-1", "NaN", "Infinity"]) {
+    assert.isNull(of({ "x-tollgate-timeout-ms": value, "x-stainless-timeout": value }), value)
+  }
+  assert.isNull(of({}))
+})

@@ -1,0 +1,170 @@
+/** The audit trail over HTTP: who did what to what, from where, and how it ended; and the throttle of wrong admin keys. */
+import { assert, it } from "@effect/vitest"
+import { Effect, Layer, Logger, References } from "effect"
+import { TestClock } from "effect/testing"
+import { noSignIn } from "../../../src/settings/SignIn.ts"
+import { TestApp } from "../../support/TestApp.ts"
+
+interface Line {
+  readonly message: unknown
+  readonly level: string
+  readonly annotations: Readonly<Record<string, unknown>>
+}
+
+/** Behind a proxy on this machine, so that requests come from any address. */
+const app = (lines: Array<Line>) =>
+  TestApp.layer({ providers: [], settings: { auth: { ...noSignIn, trustedProxies: ["127.0.0.0/8"] } } }).pipe(
+    Layer.provideMerge(
+      Layer.mergeAll(
+        Logger.layer([Logger.map(Logger.formatStructured, (line) => void lines.push(line))]),
+        Layer.succeed(References.MinimumLogLevel, "Info")
+      )
+    )
+  )
+
+const ask = (method: string, path: string, headers: Readonly<Record<string, string>>, body?: unknown) =>
+  Effect.gen(function* () {
+    const { send } = yield* TestApp
+    const answered = yield* send(path, {
+      method,
+      body,
+      headers: { "x-forwarded-for": "203.0.113.7", "x-request-id": "asked", ...headers }
+    })
+    return { ...answered, body: JSON.parse(answered.text) as ReturnType<typeof JSON.parse> }
+  })
+
+const trailOf = (lines: ReadonlyArray<Line>) =>
+  lines.filter(({ annotations }) => annotations["event"] === "audit").map(({ annotations }) => annotations)
+
+const common = { event: "audit", address: "203.0.113.7", request_id: "asked" }
+
+it.effect("every change of a key is in the trail, also one that was refused, and no secret is", () => {
+  const lines: Array<Line> = []
+  return Effect.gen(function* () {
+    const { adminKey } = yield* TestApp
+    const admin = { "x-admin-key": adminKey }
+    const made = yield* ask("POST", "/v1/keys", admin, { name: "a name of somebody's" })
+    const { id, key } = made.body
+    yield* ask("PATCH", `/v1/keys/${id}`, admin, { tier: "pro", name: "another" })
+    const rotated = yield* ask("POST", `/v1/keys/${id}/rotate`, admin, { grace_seconds: 0 })
+    yield* ask("DELETE", `/v1/keys/${id}`, admin)
+    yield* ask("POST", `/v1/keys/${id}/rotate`, admin, { grace_seconds: 0 })
+    yield* ask("DELETE", "/v1/keys/anything-of-a-client", admin)
+    const acted = { ...common, actor: "admin_key" }
+    assert.deepStrictEqual(trailOf(lines), [
+      { ...acted, action: "key.create", outcome: "done", target: id },
+      { ...acted, action: "key.change", outcome: "done", target: id, members: ["name", "tier"] },
+      { ...acted, action: "key.rotate", outcome: "done", target: id },
+      { ...acted, action: "key.revoke", outcome: "done", target: id },
+      { ...acted, action: "key.rotate", outcome: "refused", target: id, cause: "KeyRevoked" },
+      { ...acted, action: "key.revoke", outcome: "refused", cause: "NotFound" }
+    ])
+    const written = JSON.stringify(lines)
+    for (const secret of [key, rotated.body.key, adminKey, "a name of somebody's", "anything-of-a-client"]) {
+      assert.notInclude(written, secret)
+    }
+  }).pipe(Effect.provide(app(lines)))
+})
+
+it.effect("signing in, its sessions, and what an admin does to users are in the trail, by their ids", () => {
+  const lines: Array<Line> = []
+  return Effect.gen(function* () {
+    const { adminKey, send } = yield* TestApp
+    const started = yield* ask("POST", "/auth/register/email/start", {}, { email: "anna@example.com" })
+    const { text } = yield* send("/auth/dev/mailbox")
+    const { code } = JSON.parse(text).data[0]
+    const challenge_id = started.body.challenge_id
+    yield* ask("POST", "/auth/register/email/verify", {}, { challenge_id, code: code === "000000" ? "1" : "000000" })
+    const { body } = yield* ask("POST", "/auth/register/email/verify", {}, { challenge_id, code })
+    const bearer = { authorization: `Bearer ${body.access_token}` }
+    const { id } = body.user
+    yield* ask("PATCH", `/v1/admin/users/${id}`, bearer, { role: "admin" })
+    yield* ask("PATCH", `/v1/admin/users/${id}`, { "x-admin-key": adminKey }, { role: "admin" })
+    yield* ask("PATCH", `/v1/admin/users/${id}`, bearer, { status: "suspended" })
+    yield* ask("POST", "/auth/logout", {}, { refresh_token: body.refresh_token })
+    yield* ask("POST", "/auth/refresh", {}, { refresh_token: body.refresh_token })
+    const trail = trailOf(lines)
+    const session = trail.find(({ action }) => action === "session.begin")?.["target"]
+    const nobody = { ...common, actor: "nobody" }
+    const refused = { ...nobody, action: "credential.refuse", outcome: "refused" }
+    assert.match(String(session), /^ses_/)
+    assert.deepStrictEqual(trail, [
+      { ...refused, credential: "code", cause: "SignInRefused" },
+      { ...nobody, action: "user.create", outcome: "done", target: id, provider: "email" },
+      { ...nobody, action: "session.begin", outcome: "done", target: session, user: id, signed_in_by: "email" },
+      { ...refused, credential: "admin_session", cause: "AdminRequired" },
+      { ...common, actor: "admin_key", action: "user.change", outcome: "done", target: id, role: "admin" },
+      {
+        ...common,
+        actor: "admin",
+        actor_id: id,
+        action: "user.change",
+        outcome: "refused",
+        target: id,
+        state: "suspended",
+        cause: "OwnAccount"
+      },
+      { ...nobody, action: "session.end", outcome: "done", target: session, user: id },
+      { ...refused, credential: "refresh_token", cause: "SignInRefused" }
+    ])
+    const written = JSON.stringify(lines)
+    for (const secret of [body.access_token, body.refresh_token, code, adminKey, "anna@example.com"]) {
+      assert.notInclude(written, secret)
+    }
+  }).pipe(Effect.provide(app(lines)))
+})
+
+it.effect(
+  "a wrong key is in the trail and in its line of log, with the error and the address; none at all is no news",
+  () => {
+    const lines: Array<Line> = []
+    return Effect.gen(function* () {
+      yield* ask("GET", "/v1/keys", { "x-admin-key": "a-guess-of-somebody" })
+      yield* ask("GET", "/v1/key", { authorization: "Bearer another-guess" })
+      yield* ask("GET", "/auth/me", { authorization: "Bearer a-third-guess" })
+      yield* ask("GET", "/v1/keys", {})
+      yield* ask("GET", "/v1/key", {})
+      assert.deepStrictEqual(
+        trailOf(lines).map(({ address, cause, credential }) => [credential, cause, address]),
+        [
+          ["admin_key", "AdminUnauthenticated", "203.0.113.7"],
+          ["api_key", "Unauthenticated", "203.0.113.7"],
+          ["session", "SignInRefused", "203.0.113.7"]
+        ]
+      )
+      const [first] = lines.filter(({ message }) => message === "request")
+      assert.strictEqual(first?.level, "WARN")
+      assert.deepInclude(first?.annotations, {
+        error_type: "authentication_error",
+        address: "203.0.113.7",
+        status: 401
+      })
+      assert.notInclude(JSON.stringify(lines), "guess")
+    }).pipe(Effect.provide(app(lines)))
+  }
+)
+
+it.effect("ten wrong admin keys a minute, then a network's are not looked at; no other network's", () =>
+  Effect.gen(function* () {
+    const { adminKey } = yield* TestApp
+    const guess = (address: string, key = "a-wrong-admin-key") =>
+      ask("GET", "/v1/keys", { "x-admin-key": key, "x-forwarded-for": address })
+    const guesses = yield* Effect.forEach(Array.from({ length: 12 }), () => guess("203.0.113.7"))
+    assert.deepStrictEqual(
+      guesses.map(({ status }) => status),
+      [...Array.from({ length: 10 }, () => 401), 429, 429]
+    )
+    assert.deepInclude(guesses[11]?.body.error, { code: "sign_in_limit_exceeded", retryable: true })
+    const retryAfter = Number(guesses[11]?.headers.get("retry-after"))
+    assert.isAtLeast(retryAfter, 1)
+    // Not even the right one: nothing is compared.
+    assert.strictEqual((yield* guess("203.0.113.7", adminKey)).status, 429)
+    assert.strictEqual((yield* guess("203.0.113.8", adminKey)).status, 200)
+    yield* TestClock.adjust(retryAfter * 1000)
+    assert.strictEqual((yield* guess("203.0.113.7", adminKey)).status, 200)
+    // Addresses of one IPv6 subscriber are one network.
+    yield* Effect.forEach(Array.from({ length: 11 }), (_, n) => guess(`2001:db8:1:2::${n + 1}`))
+    assert.strictEqual((yield* guess("2001:db8:1:2:ffff::1")).status, 429)
+    assert.strictEqual((yield* guess("2001:db8:1:3::1", adminKey)).status, 200)
+  }).pipe(Effect.provide(app([])))
+)

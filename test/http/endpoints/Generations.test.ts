@@ -1,0 +1,167 @@
+import { assert, it } from "@effect/vitest"
+import { Effect, Fiber, Layer, Option } from "effect"
+import { TestClock } from "effect/testing"
+import { ask, helloReply, id } from "../../contract/wire.ts"
+import { ServerFault } from "../../../src/providers/Provider.ts"
+import { KeyRepo } from "../../../src/store/keys/KeyRepo.ts"
+import { Ledger } from "../../../src/store/ledger/Ledger.ts"
+import { layerPglite } from "../../support/Pglite.ts"
+import { TestApp } from "../../support/TestApp.ts"
+
+const app = TestApp.layer({
+  providers: [
+    { slug: "alpha", models: { "test/small": { failure: new ServerFault({ status: 500, retryAfterMs: null }) } } },
+    { slug: "beta", models: { "test/small": { reply: helloReply }, "test/large": { reply: helloReply } } }
+  ],
+  settings: { markup: 0.2 }
+})
+
+const read = (path: string, key: string) =>
+  Effect.gen(function* () {
+    const { send } = yield* TestApp
+    return JSON.parse((yield* send(path, { key })).text)
+  })
+
+it.effect("a generation: the specification's record and its receipt", () =>
+  Effect.gen(function* () {
+    const { chat, issueKey } = yield* TestApp
+    const { secret } = yield* issueKey({ monthlyBudgetNano: 1_000_000_000 })
+    const answered = yield* chat(ask("Hi", { max_tokens: 10, provider: { max_price: { prompt: 5 } } }), { key: secret })
+    const record = yield* read(`/v1/generations/${answered.headers.get("x-generation-id")}`, secret)
+    assert.deepStrictEqual(record, {
+      id: id("gen", 4),
+      model: "test/small",
+      provider: "beta",
+      created_at: "1970-01-01T00:00:00.000Z",
+      usage: {
+        prompt_tokens: 3,
+        completion_tokens: 1,
+        total_tokens: 4,
+        estimated_cost_usd: 0.000006,
+        cached_tokens: 0,
+        cache_discount_usd: 0,
+        cache_hit: false
+      },
+      cost: {
+        prompt_cost_usd: 0.000003,
+        completion_cost_usd: 0.000002,
+        cache_discount_usd: 0,
+        total_cost_usd: 0.000005,
+        markup_usd: 0.000001,
+        billed_usd: 0.000006
+      },
+      latency_ms: 0,
+      fallback_used: true,
+      cache_hit: false,
+      attempts: [
+        {
+          provider: "alpha",
+          model: "test/small",
+          status: "error",
+          latency_ms: 0,
+          error_type: "server_error",
+          http_status: 500
+        },
+        { provider: "beta", model: "test/small", status: "ok", latency_ms: 0, error_type: null, http_status: 200 }
+      ],
+      excluded: [],
+      finish_reason: "stop",
+      error_type: null,
+      streamed: false,
+      cancelled: false,
+      time_to_first_token_ms: null,
+      usage_source: "provider",
+      price: { prompt: 1, completion: 2, cached_prompt: null },
+      reservation: { reserved_usd: 0.0000324, extended_usd: 0, settled_usd: 0.000006 }
+    })
+    assert.deepStrictEqual(record.usage, JSON.parse(answered.text).usage)
+  }).pipe(Effect.provide(app))
+)
+
+it.effect("the list: one's own, newest first, by page, time and model", () =>
+  Effect.gen(function* () {
+    const { chat, issueKey } = yield* TestApp
+    const { secret } = yield* issueKey()
+    const other = yield* issueKey()
+    yield* chat(ask("theirs", { model: "test/large" }), { key: other.secret })
+    const made: Array<string | null> = []
+    for (let count = 0; count < 5; count++) {
+      const model = count % 2 === 0 ? "test/large" : "test/small"
+      made.unshift((yield* chat(ask(String(count), { model }), { key: secret })).headers.get("x-generation-id"))
+      yield* TestClock.adjust("1 minute")
+    }
+    const ids = (path: string) =>
+      Effect.map(read(path, secret), ({ data }) => data.map((record: { id: string }) => record.id))
+    assert.deepStrictEqual(yield* ids("/v1/generations"), made)
+    const seen: Array<string> = []
+    let cursor = ""
+    do {
+      const page = yield* read(`/v1/generations?limit=2${cursor}`, secret)
+      seen.push(...page.data.map((record: { id: string }) => record.id))
+      assert.strictEqual(page.has_more, page.next_cursor !== null)
+      cursor = page.next_cursor === null ? "" : `&cursor=${page.next_cursor}`
+    } while (cursor !== "")
+    assert.deepStrictEqual(seen, made)
+    assert.deepStrictEqual(yield* ids("/v1/generations?model=test/small"), [made[1], made[3]])
+    assert.deepStrictEqual(yield* ids("/v1/generations?from=1970-01-01T00:01:00Z&to=1970-01-01T00:03:00Z"), [
+      made[2],
+      made[3]
+    ])
+    assert.deepStrictEqual(yield* ids("/v1/generations?model=no/such"), [])
+  }).pipe(Effect.provide(app))
+)
+
+it.effect("names that no database stores keep no request from being settled, whole or streamed", () =>
+  Effect.gen(function* () {
+    const { chat, issueKey } = yield* TestApp
+    const { secret } = yield* issueKey({ monthlyBudgetNano: 1_000_000_000 })
+    for (const stream of [false, true]) {
+      const body = JSON.stringify(ask(`Hi ${stream}`, { stream, models: ["\0", "\ud800", "a\0b"] }))
+      const answered = yield* chat(body, { key: secret, headers: { "content-type": "application/json" } })
+      assert.strictEqual(answered.status, 200)
+      const record = yield* read(`/v1/generations/${answered.headers.get("x-generation-id")}`, secret)
+      assert.deepStrictEqual([record.streamed, record.excluded, record.error_type], [stream, [], null])
+    }
+    const { usage } = yield* read("/v1/key", secret)
+    assert.strictEqual(usage.month_reserved_usd, 0)
+    assert.isAbove(usage.month_spent_usd, 0)
+  }).pipe(
+    Effect.provide(
+      TestApp.layer({
+        providers: [{ slug: "alpha", models: { "test/small": { reply: helloReply } } }],
+        stores: Layer.merge(KeyRepo.layer, Ledger.layer).pipe(Layer.provide(layerPglite))
+      })
+    )
+  )
+)
+
+it.effect("of a request that still runs: 409 with Retry-After, for the key and the admin", () =>
+  Effect.gen(function* () {
+    const { adminKey, chat, issueKey, send } = yield* TestApp
+    const { secret } = yield* issueKey()
+    const running = yield* Effect.forkChild(chat(ask("Hi", { stream: true }), { key: secret }))
+    const generation = id("gen", 4)
+    const known = Effect.flatMap(Ledger, (ledger) => ledger.find(generation, null))
+    yield* Effect.repeat(Effect.andThen(Effect.yieldNow, known), { until: Option.isSome })
+    for (const [path, sent] of [
+      [`/v1/generations/${generation}`, { key: secret }],
+      [`/v1/admin/generations/${generation}`, { headers: { "x-admin-key": adminKey } }]
+    ] as const) {
+      const reading = yield* Effect.forkChild(send(path, sent))
+      yield* Effect.repeat(Effect.andThen(TestClock.adjust("100 millis"), yieldToNetwork), {
+        until: () => reading.pollUnsafe() !== undefined
+      })
+      const answered = yield* Fiber.join(reading)
+      assert.deepStrictEqual([answered.status, answered.headers.get("retry-after")], [409, "2"])
+      assert.deepInclude(JSON.parse(answered.text).error, {
+        type: "generation_running",
+        code: "generation_running",
+        retryable: true,
+        retry_after: 2
+      })
+    }
+    yield* Fiber.interrupt(running)
+  }).pipe(Effect.provide(TestApp.layer({ providers: [{ slug: "alpha", models: { "test/small": { hangs: true } } }] })))
+)
+
+const yieldToNetwork = Effect.promise(() => new Promise((resolve) => setImmediate(resolve)))

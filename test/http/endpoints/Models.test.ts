@@ -1,0 +1,143 @@
+import { assert, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { ask, helloReply } from "../../contract/wire.ts"
+import { ServerFault } from "../../../src/providers/Provider.ts"
+import { scriptedOffer } from "../../../src/testing/ScriptedProvider.ts"
+import { TestApp } from "../../support/TestApp.ts"
+
+const app = TestApp.layer({
+  providers: [
+    {
+      slug: "alpha",
+      config: {
+        name: "Alpha Cloud",
+        dataPolicy: { training: false, retainsPrompts: false, retentionDays: 0, zdr: true },
+        models: [
+          {
+            ...scriptedOffer("test/small"),
+            contextLength: 8_000,
+            pricing: { prompt: 150_000, completion: 600_000, cachedPrompt: 75_000 }
+          },
+          { ...scriptedOffer("open/embed"), embeddings: true, contextLength: null, maxCompletionTokens: null }
+        ]
+      },
+      models: { "test/small": { reply: helloReply } }
+    },
+    {
+      slug: "beta",
+      config: {
+        dataPolicy: { training: false, retainsPrompts: true, retentionDays: 30, zdr: false },
+        models: [
+          {
+            ...scriptedOffer("test/small"),
+            pricing: {
+              ...scriptedOffer("test/small").pricing,
+              tiers: [{ abovePromptTokens: 1_000, prompt: 2_000_000, completion: 3_000_000, cachedPrompt: 500_000 }]
+            }
+          }
+        ]
+      },
+      models: { "test/small": { failure: new ServerFault({ status: 500, retryAfterMs: null }) } }
+    },
+    { slug: "gamma", models: { "test/large": { reply: helloReply } } }
+  ],
+  settings: {
+    routing: { defaultSort: "price", retries: 0, hedgeAfterMs: null, continueStreams: true, modelsFallback: [] }
+  }
+})
+
+const listed = (key: string) =>
+  Effect.gen(function* () {
+    const { send } = yield* TestApp
+    const { status, text } = yield* send("/v1/models", { key })
+    assert.strictEqual(status, 200)
+    return JSON.parse(text)
+  })
+
+it.effect("OpenAI's list with OpenRouter's fields, and who offers each model under which data policy", () =>
+  Effect.gen(function* () {
+    const { issueKey } = yield* TestApp
+    const { secret } = yield* issueKey()
+    const list = yield* listed(secret)
+    assert.strictEqual(list.object, "list")
+    assert.deepStrictEqual(
+      list.data.map(({ id, object, owned_by }: Record<string, string>) => [id, object, owned_by]),
+      [
+        ["open/embed", "model", "open"],
+        ["test/large", "model", "test"],
+        ["test/small", "model", "test"]
+      ]
+    )
+    const [embed, , small] = list.data
+    assert.deepInclude(small, {
+      context_length: 128_000,
+      pricing: { prompt: "0.00000015", completion: "0.0000006", input_cache_read: "0.000000075" },
+      top_provider: { context_length: 128_000, max_completion_tokens: 16_384, is_moderated: false }
+    })
+    assert.include(small.supported_parameters, "tools")
+    assert.deepStrictEqual(small.providers, [
+      {
+        slug: "alpha",
+        name: "Alpha Cloud",
+        pricing: { prompt: "0.00000015", completion: "0.0000006", input_cache_read: "0.000000075" },
+        context_length: 8_000,
+        max_completion_tokens: 16_384,
+        data_policy: { training: false, retains_prompts: false, retention_days: 0, zdr: true },
+        tags: ["no-training", "zdr"],
+        status: "ok",
+        uptime: null,
+        latency_ms: null,
+        throughput_tps: null
+      },
+      {
+        slug: "beta",
+        name: "beta",
+        pricing: {
+          prompt: "0.000001",
+          completion: "0.000002",
+          tiers: [
+            { above_prompt_tokens: 1_000, prompt: "0.000002", completion: "0.000003", input_cache_read: "0.0000005" }
+          ]
+        },
+        context_length: 128_000,
+        max_completion_tokens: 16_384,
+        data_policy: { training: false, retains_prompts: true, retention_days: 30, zdr: false },
+        tags: ["no-training"],
+        status: "ok",
+        uptime: null,
+        latency_ms: null,
+        throughput_tps: null
+      }
+    ])
+    assert.deepStrictEqual(list.data[1].providers[0].tags, [], "an unknown policy counts as training and retaining")
+    assert.deepInclude(embed, { context_length: null })
+    assert.strictEqual(embed.architecture.modality, "text->embeddings")
+  }).pipe(Effect.provide(app))
+)
+
+it.effect("only the models that the key may use", () =>
+  Effect.gen(function* () {
+    const { issueKey } = yield* TestApp
+    const ids = (allowedModels: ReadonlyArray<string> | null) =>
+      Effect.gen(function* () {
+        const { secret } = yield* issueKey({ allowedModels })
+        return (yield* listed(secret)).data.map(({ id }: { id: string }) => id)
+      })
+    assert.deepStrictEqual(yield* ids(["test/*"]), ["test/large", "test/small"])
+    assert.deepStrictEqual(yield* ids(["open/embed", "no/such"]), ["open/embed"])
+    assert.deepStrictEqual(yield* ids([]), [])
+  }).pipe(Effect.provide(app))
+)
+
+it.effect("a provider that fails shows it, and is down while its circuit is open", () =>
+  Effect.gen(function* () {
+    const { chat, issueKey } = yield* TestApp
+    const { secret } = yield* issueKey()
+    for (let count = 0; count < 5; count++) {
+      yield* chat(ask(String(count), { provider: { order: ["beta"] } }), { key: secret })
+    }
+    const [alpha, beta] = (yield* listed(secret)).data[2].providers
+    assert.deepInclude(alpha, { status: "ok", uptime: 1, latency_ms: { p50: 0, p99: 0 } })
+    assert.deepInclude(beta, { status: "down", uptime: 0, latency_ms: null })
+  }).pipe(Effect.provide(app))
+)

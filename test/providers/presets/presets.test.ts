@@ -1,0 +1,142 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Redacted } from "effect"
+import { presetProvider } from "../../../src/providers/presets/presets.ts"
+import { presets } from "../../../src/providers/presets/Vendors.ts"
+
+const apiKey = Redacted.make("sk-test")
+const named = (slug: string) => {
+  const preset = presets.find((each) => each.slug === slug)
+  assert.isDefined(preset)
+  return preset
+}
+const offer = (slug: string, id: string, nowMs?: number) =>
+  presetProvider(named(slug), nowMs === undefined ? { apiKey } : { apiKey, nowMs }).models.find(
+    (model) => model.id === id
+  )
+
+describe("presets", () => {
+  it.each(presets.map((preset) => [preset.slug, preset] as const))("%s makes a valid config", (_slug, preset) => {
+    const config = presetProvider(preset, { apiKey, baseUrl: "https://example.test/v1/" })
+    assert.strictEqual(config.baseUrl, "https://example.test/v1")
+    assert.strictEqual(config.models.length > 0, preset.priceLists.length > 0)
+    assert.strictEqual(new Set(config.models.map(({ id }) => id)).size, config.models.length)
+    for (const { id, pricing, upstream } of config.models) {
+      assert.match(id, /^[a-z0-9][a-z0-9.-]*\/[a-z0-9][a-z0-9.:_-]*$/)
+      assert.isNotEmpty(upstream)
+      for (const price of [pricing.prompt, pricing.completion, pricing.cachedPrompt ?? 0]) {
+        assert.isTrue(Number.isSafeInteger(price) && price >= 0, `${id} ${price}`)
+      }
+    }
+    assert.match(preset.env, /^[A-Z]+(_[A-Z]+)*_(API_KEY|BASE_URL)$/)
+    assert.strictEqual(preset.policySource === null, preset.policySource?.source === undefined)
+  })
+
+  it("have distinct slugs and variables", () => {
+    assert.strictEqual(new Set(presets.map(({ slug }) => slug)).size, presets.length)
+    assert.strictEqual(new Set(presets.map(({ env }) => env)).size, presets.length)
+  })
+
+  it("use the vendor's own address unless another is given", () => {
+    assert.strictEqual(presetProvider(named("openai"), { apiKey }).baseUrl, "https://api.openai.com/v1")
+    assert.strictEqual(named("azure").baseUrl, null)
+    assert.deepStrictEqual(
+      presetProvider(named("azure"), { apiKey, baseUrl: "https://r.openai.azure.com/openai/v1" }).auth,
+      {
+        type: "header",
+        name: "api-key"
+      }
+    )
+    assert.deepStrictEqual(
+      presetProvider(named("ollama"), { apiKey: null, baseUrl: "http://localhost:11434/v1" }).auth,
+      { type: "none" }
+    )
+  })
+
+  it("price models in pico-USD a token, with their context and cache price", () => {
+    assert.deepStrictEqual(offer("openai", "openai/gpt-4o-mini"), {
+      id: "openai/gpt-4o-mini",
+      upstream: "gpt-4o-mini",
+      contextLength: 128_000,
+      maxCompletionTokens: null,
+      pricing: { prompt: 150_000, completion: 600_000, cachedPrompt: 75_000 },
+      embeddings: false,
+      prefill: false,
+      hidesReasoning: false
+    })
+    assert.deepInclude(offer("openai", "openai/text-embedding-3-small"), { embeddings: true, contextLength: 8_192 })
+    assert.isTrue(offer("mistral", "mistralai/mistral-embed")?.embeddings)
+  })
+
+  it("take the tiers of long prompts, the price of the day, and the dearest hour", () => {
+    assert.deepStrictEqual(offer("openai", "openai/gpt-5.4")?.pricing.tiers, [
+      { abovePromptTokens: 271_999, prompt: 5_000_000, completion: 22_500_000, cachedPrompt: 500_000 }
+    ])
+    assert.deepStrictEqual(offer("openrouter", "x-ai/grok-4-fast")?.pricing.tiers, [
+      { abovePromptTokens: 128_000, prompt: 400_000, completion: 1_000_000, cachedPrompt: 50_000 }
+    ])
+    assert.isUndefined(offer("anthropic", "anthropic/claude-opus-4.6")?.pricing.tiers, "given up in March")
+    assert.strictEqual(offer("openai", "openai/gpt-5.4")?.pricing.prompt, 2_500_000)
+    assert.strictEqual(offer("openai", "openai/o3", Date.UTC(2025, 5, 9))?.pricing.prompt, 10_000_000)
+    assert.strictEqual(offer("openai", "openai/o3", Date.UTC(2025, 5, 10))?.pricing.prompt, 2_000_000)
+    assert.strictEqual(offer("deepseek", "deepseek/deepseek-v4-flash")?.pricing.prompt, 440_000)
+  })
+
+  it("give one model one id at every vendor, and the vendor's own name upstream", () => {
+    for (const slug of ["groq", "fireworks", "cerebras", "openrouter"]) {
+      assert.isDefined(offer(slug, "openai/gpt-oss-120b"), slug)
+    }
+    assert.strictEqual(offer("fireworks", "openai/gpt-oss-120b")?.upstream, "accounts/fireworks/models/gpt-oss-120b")
+    assert.strictEqual(offer("groq", "meta-llama/llama-3.3-70b-instruct")?.upstream, "llama-3.3-70b-versatile")
+    assert.strictEqual(
+      offer("together", "deepseek/deepseek-coder-33b-instruct")?.upstream,
+      "deepseek-ai/deepseek-coder-33b-instruct"
+    )
+    assert.strictEqual(offer("mistral", "mistralai/codestral")?.upstream, "codestral-latest")
+  })
+
+  it("spell Claude's versions as everyone does, and know which continue a text", () => {
+    assert.deepInclude(offer("anthropic", "anthropic/claude-sonnet-4.5"), {
+      upstream: "claude-sonnet-4-5",
+      prefill: true
+    })
+    assert.deepInclude(offer("anthropic", "anthropic/claude-opus-5"), { upstream: "claude-opus-5", prefill: false })
+    assert.isFalse(offer("openrouter", "anthropic/claude-sonnet-4.5")?.prefill)
+    assert.deepInclude(presetProvider(named("anthropic"), { apiKey }), {
+      dialect: "anthropic",
+      auth: { type: "header", name: "x-api-key" }
+    })
+    for (const retired of ["claude-2", "claude-3-opus", "claude-3.5-sonnet", "claude-sonnet-4.0"]) {
+      assert.isUndefined(offer("anthropic", `anthropic/${retired}`), retired)
+    }
+  })
+
+  it("offer Gemini's own models of the day, by its header and dialect", () => {
+    const { auth, dialect, models } = presetProvider(named("gemini"), { apiKey })
+    assert.strictEqual(dialect, "gemini")
+    assert.deepStrictEqual(auth, { type: "header", name: "x-goog-api-key" })
+    for (const { id } of models) assert.match(id, /^google\/gemini-(2\.5|[3-9]|embedding)/)
+    assert.deepInclude(offer("gemini", "google/gemini-2.5-flash"), {
+      upstream: "gemini-2.5-flash",
+      pricing: { prompt: 300_000, completion: 2_500_000, cachedPrompt: 30_000 }
+    })
+    assert.isTrue(offer("gemini", "google/gemini-embedding-001")?.embeddings)
+    for (const id of ["gemini-2.5-flash-tts", "gemini-3.1-flash-live-preview", "gemini-3-pro-image-preview"]) {
+      assert.isUndefined(offer("gemini", `google/${id}`), id)
+    }
+  })
+
+  it("leave out what does not chat or embed, or is not sold there", () => {
+    for (const id of [
+      "whisper-1",
+      "gpt-4o-mini-tts",
+      "gpt-image-1",
+      "moderation",
+      "davinci",
+      "gpt-realtime",
+      "ft:gpt-4o",
+      "gpt-oss-20b"
+    ]) {
+      assert.isUndefined(offer("openai", `openai/${id}`), id)
+    }
+  })
+})

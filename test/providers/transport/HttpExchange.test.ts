@@ -1,0 +1,110 @@
+import { assert, describe, it } from "@effect/vitest"
+import { type Dispatcher } from "undici"
+import { Exchange } from "../../../src/providers/transport/HttpExchange.ts"
+import { Cut, Unreachable } from "../../../src/providers/Provider.ts"
+
+const nextTick = () => new Promise<void>((resolve) => process.nextTick(resolve))
+
+const begin = () => {
+  const seen: Array<string> = []
+  const controller: Dispatcher.DispatchController = {
+    aborted: false,
+    paused: false,
+    reason: null,
+    abort: () => void seen.push("abort"),
+    pause: () => void seen.push("pause"),
+    resume: () => void seen.push("resume")
+  }
+  const exchange = new Exchange()
+  exchange.onRequestStart(controller)
+  exchange.onResponseStart(controller, 200, {})
+  return { exchange, controller, seen }
+}
+
+describe("Exchange", () => {
+  it("stops the socket at 64 KiB unread and lets it go on when they are taken", () => {
+    const { controller, exchange, seen } = begin()
+    for (let at = 0; at < 4; at++) exchange.onResponseData(controller, Buffer.alloc(16_384))
+    assert.deepStrictEqual(seen, ["pause"])
+    assert.strictEqual(exchange.take().length, 4)
+    assert.deepStrictEqual(seen, ["pause", "resume"])
+  })
+
+  it("wakes the one who waits, once, with all that came together", async () => {
+    const { controller, exchange } = begin()
+    let woken = 0
+    exchange.await("data", 60_000, "idle", () => woken++)
+    exchange.onResponseData(controller, Buffer.from("a"))
+    exchange.onResponseData(controller, Buffer.from("b"))
+    assert.strictEqual(woken, 0)
+    await nextTick()
+    assert.strictEqual(woken, 1)
+    assert.strictEqual(Buffer.concat([...exchange.take()]).toString(), "ab")
+    exchange.onResponseEnd()
+    exchange.await("data", 60_000, "idle", () => woken++)
+    assert.strictEqual(woken, 2)
+    assert.isTrue(exchange.ended)
+  })
+
+  it("wakes at once for the end, and not again for what came before it", async () => {
+    const { controller, exchange } = begin()
+    const woken: Array<string> = []
+    const wait = () =>
+      exchange.await("data", 60_000, "idle", () => void woken.push(Buffer.concat([...exchange.take()]).toString()))
+    wait()
+    exchange.onResponseData(controller, Buffer.from("a"))
+    exchange.onResponseEnd()
+    assert.deepStrictEqual(woken, ["a"])
+    await nextTick()
+    assert.deepStrictEqual(woken, ["a"])
+  })
+
+  it("wakes nobody for what was read already", async () => {
+    const { controller, exchange } = begin()
+    const woken: Array<string> = []
+    const wait = (name: string) => exchange.await("data", 60_000, "idle", () => void woken.push(name))
+    wait("first")
+    exchange.onResponseData(controller, Buffer.from("a"))
+    exchange.take()
+    wait("second")
+    await nextTick()
+    assert.deepStrictEqual(woken, [])
+    exchange.onResponseData(controller, Buffer.from("b"))
+    await nextTick()
+    assert.deepStrictEqual(woken, ["second"])
+    exchange.abort()
+  })
+
+  it("keeps what came before a failure", () => {
+    const { controller, exchange } = begin()
+    exchange.onResponseData(controller, Buffer.from("a"))
+    exchange.onResponseError(controller, new Error("socket gone"))
+    assert.instanceOf(exchange.failure, Cut)
+    assert.strictEqual(exchange.take().length, 1)
+  })
+
+  it("tells a connection that never answered from one that broke, by its code alone", () => {
+    const exchange = new Exchange()
+    const error = Object.assign(new Error("connect ECONNREFUSED 10.0.0.1:443"), { code: "ECONNREFUSED" })
+    exchange.onResponseError(begin().controller, error)
+    assert.deepStrictEqual(exchange.failure, new Unreachable({ detail: "ECONNREFUSED" }))
+  })
+
+  it("aborts a request that starts after it was given up", () => {
+    const { controller, seen } = begin()
+    const exchange = new Exchange()
+    exchange.abort()
+    exchange.onRequestStart(controller)
+    assert.deepStrictEqual(seen, ["abort"])
+  })
+
+  it("drains without keeping anything, and is not aborted then", () => {
+    const { controller, exchange, seen } = begin()
+    exchange.drain()
+    exchange.onResponseData(controller, Buffer.alloc(200_000))
+    exchange.abort()
+    exchange.onResponseEnd()
+    assert.deepStrictEqual(seen, [])
+    assert.strictEqual(exchange.take().length, 0)
+  })
+})

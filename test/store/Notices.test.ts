@@ -1,9 +1,0 @@
-/** The suite of Notices on every kind of it. */
-import { layer } from "@effect/vitest"
-import { Layer } from "effect"
-import { Notices } from "../../src/store/Notices.ts"
-import { layerPostgres } from "../support/Postgres.ts"
-import { noticesSuite } from "./noticesSuite.ts"
-
-layer(Notices.layerMemory)("in memory", noticesSuite)
-layer(Notices.layer.pipe(Layer.provide(layerPostgres)), { timeout: "60 seconds" })("in Postgres", noticesSuite)

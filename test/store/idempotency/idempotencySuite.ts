@@ -1,0 +1,113 @@
+/** What every IdempotencyStore promises, in memory or in a database. */
+import { assert, describe, type Vitest } from "@effect/vitest"
+import { Effect } from "effect"
+import { type Claim, IdempotencyStore } from "../../../src/store/idempotency/IdempotencyStore.ts"
+
+const T0 = Date.UTC(2026, 10, 21)
+const DAY = 86_400_000
+
+let count = 0
+const claimOf = (overrides: Partial<Claim> = {}): Claim => ({
+  id: `id-${++count}`,
+  holder: `gen_${count}`,
+  fingerprint: `print-${count}`,
+  nowMs: T0,
+  leaseUntilMs: T0 + 150_000,
+  expiresAtMs: T0 + DAY,
+  ...overrides
+})
+
+const reply = Uint8Array.from({ length: 700 }, (_, at) => at % 256)
+
+export const idempotencySuite = (it: Vitest.MethodsNonLive<IdempotencyStore>): void => {
+  describe("IdempotencyStore", () => {
+    const tagOf = (claim: Claim) =>
+      Effect.flatMap(IdempotencyStore, (store) => Effect.map(store.claim(claim), ({ _tag }) => _tag))
+
+    it.effect("of many that ask at once one gets the key; the others learn whose it is", () =>
+      Effect.gen(function* () {
+        const store = yield* IdempotencyStore
+        const first = claimOf()
+        const results = yield* Effect.forEach(
+          Array.from({ length: 32 }, (_, at) => ({ ...first, holder: `gen_of_${at}` })),
+          store.claim,
+          { concurrency: "unbounded" }
+        )
+        assert.lengthOf(
+          results.filter(({ _tag }) => _tag === "Claimed"),
+          1
+        )
+        for (const result of results) {
+          if (result._tag !== "Claimed")
+            assert.deepStrictEqual(result, { _tag: "Running", fingerprint: first.fingerprint })
+        }
+      })
+    )
+
+    it.effect("keeps the holder's reply, byte for byte, until it expires, and nobody else's", () =>
+      Effect.gen(function* () {
+        const store = yield* IdempotencyStore
+        const claim = claimOf()
+        yield* store.claim(claim)
+        yield* store.keep({ ...claim, holder: "gen_other" }, reply, T0 + DAY)
+        assert.strictEqual(yield* tagOf({ ...claim, holder: "gen_other" }), "Running")
+        yield* store.keep(claim, reply, T0 + 5_000)
+        yield* store.keep(claim, new Uint8Array(1), T0 + 9_000)
+        yield* store.free(claim)
+        const again = yield* store.claim({ ...claim, holder: "gen_other", nowMs: T0 + 4_999 })
+        assert.strictEqual(again._tag, "Kept")
+        if (again._tag === "Kept") {
+          assert.deepStrictEqual(Uint8Array.from(again.reply), reply)
+          assert.strictEqual(again.fingerprint, claim.fingerprint)
+        }
+        assert.strictEqual(yield* tagOf({ ...claim, holder: "gen_late", nowMs: T0 + 5_000 }), "Claimed")
+        assert.strictEqual(yield* tagOf({ ...claim, nowMs: T0 + 5_000 }), "Running")
+      })
+    )
+
+    it.effect("a freed key is anybody's; freeing what one does not hold does nothing", () =>
+      Effect.gen(function* () {
+        const store = yield* IdempotencyStore
+        const claim = claimOf()
+        yield* store.free(claim)
+        yield* store.claim(claim)
+        yield* store.free({ ...claim, holder: "gen_other" })
+        assert.strictEqual(yield* tagOf(claim), "Running")
+        yield* store.free(claim)
+        assert.strictEqual(yield* tagOf({ ...claim, holder: "gen_next" }), "Claimed")
+      })
+    )
+
+    it.effect("a holder that is not heard of loses the key with its lease; one that renews keeps it", () =>
+      Effect.gen(function* () {
+        const store = yield* IdempotencyStore
+        const [lost, live] = [claimOf(), claimOf()]
+        yield* store.claim(lost)
+        yield* store.claim(live)
+        yield* store.renew([live, { ...lost, holder: "gen_other" }], T0 + 300_000)
+        yield* store.renew([], T0)
+        const nowMs = lost.leaseUntilMs
+        assert.strictEqual(yield* tagOf({ ...lost, holder: "gen_early", nowMs: nowMs - 1 }), "Running")
+        assert.strictEqual(yield* tagOf({ ...live, holder: "gen_next", nowMs }), "Running")
+        const taken = { ...lost, holder: "gen_next", fingerprint: "another", nowMs, leaseUntilMs: nowMs + 1_000 }
+        assert.strictEqual(yield* tagOf(taken), "Claimed")
+        // What the first holder does now comes too late.
+        yield* store.keep(lost, reply, T0 + DAY)
+        yield* store.free(lost)
+        assert.deepStrictEqual(yield* store.claim({ ...lost, nowMs }), { _tag: "Running", fingerprint: "another" })
+      })
+    )
+
+    it.effect("forgets what has expired, so many at a time", () =>
+      Effect.gen(function* () {
+        const store = yield* IdempotencyStore
+        const old = Array.from({ length: 5 }, (_, at) => claimOf({ expiresAtMs: 1_000 + at }))
+        yield* Effect.forEach(old, store.claim)
+        assert.strictEqual(yield* store.forget(1_003, 3), 3)
+        assert.strictEqual(yield* store.forget(1_003, 3), 1)
+        assert.strictEqual(yield* store.forget(1_003, 3), 0)
+        assert.strictEqual(yield* tagOf({ ...(old[4] ?? claimOf()), nowMs: 1_003 }), "Running")
+      })
+    )
+  })
+}

@@ -1,0 +1,27 @@
+/** The suite of the key store on every kind of it. */
+import { assert, it } from "@effect/vitest"
+import { Effect, Layer } from "effect"
+import { KeyRepo } from "../../../src/store/keys/KeyRepo.ts"
+import { Users } from "../../../src/store/people/Users.ts"
+import { layerPglite } from "../../support/Pglite.ts"
+import { layerPostgres } from "../../support/Postgres.ts"
+import { keyRepoSuite } from "./keyRepoSuite.ts"
+import { makeUser } from "../people/usersSuite.ts"
+
+keyRepoSuite("KeyRepo in memory", KeyRepo.layerMemory)
+keyRepoSuite("KeyRepo in the embedded database", KeyRepo.layer.pipe(Layer.provide(layerPglite)))
+keyRepoSuite("KeyRepo in Postgres", KeyRepo.layer.pipe(Layer.provide(layerPostgres)))
+
+it.effect("the tier of an owner is the one that was granted last", () =>
+  Effect.gen(function* () {
+    const [keys, users] = [yield* KeyRepo, yield* Users]
+    const { user } = yield* users.adopt(
+      { provider: "google", subject: "an owner", email: "owner@example.org", createdAtMs: 0 },
+      makeUser({ grants: { tier: "free", monthlyBudgetNano: null, scopes: [] } })
+    )
+    assert.strictEqual(yield* keys.ownerTier(user.id), "free")
+    yield* users.update(user.id, { grants: { tier: "pro", monthlyBudgetNano: null, scopes: [] } }, 1)
+    assert.strictEqual(yield* keys.ownerTier(user.id), "pro")
+    assert.isNull(yield* keys.ownerTier("usr_nobody"))
+  }).pipe(Effect.provide(Layer.mergeAll(KeyRepo.layer, Users.layer).pipe(Layer.provide(layerPglite))))
+)

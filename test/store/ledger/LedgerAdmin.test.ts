@@ -1,0 +1,148 @@
+/** What the admin asks of a ledger, over all keys: the same answers from memory and from a database. */
+import { assert, layer } from "@effect/vitest"
+import { Effect, Layer, Option } from "effect"
+import { type Generation } from "../../../src/domain/Generation.ts"
+import { idBound } from "../../../src/domain/Ids.ts"
+import { zeroCost } from "../../../src/domain/Money.ts"
+import { type GenerationQuery, Ledger, type LedgerBucket } from "../../../src/store/ledger/Ledger.ts"
+import { layerPglite } from "../../support/Pglite.ts"
+import { layerPostgres } from "../../support/Postgres.ts"
+import { makeGeneration } from "./makeGeneration.ts"
+
+const T0 = Date.UTC(2026, 10, 21, 12)
+const MINUTE = 60_000
+
+const settle = (id: string, overrides: Partial<Generation> = {}, billedNano = 40) =>
+  Effect.flatMap(Ledger, (ledger) => ledger.settle(makeGeneration({ id, ...overrides }, billedNano), "2026-11"))
+
+/** Both tests of a store look at everything in it, so each has one of its own. */
+const on = <E>(name: string, ledger: Layer.Layer<Ledger, E>) => {
+  layer(ledger, { timeout: "60 seconds" })(`${name}: generations`, (it) => {
+    it.effect("of every key, by key, model, provider, error and time; and any one of them", () =>
+      Effect.gen(function* () {
+        const ledger = yield* Ledger
+        // As real ones are: the time is in the id.
+        const id = (nth: number) => `${idBound("gen", T0 + nth - 1)}${String(nth).padStart(20, "0")}`
+        const [one, two, three, four] = [id(1), id(2), id(3), id(4)]
+        yield* settle(one, { keyId: "key_a", createdAtMs: T0 })
+        yield* settle(two, { keyId: "key_b", provider: "beta", createdAtMs: T0 + 1 })
+        yield* settle(three, { keyId: "key_b", model: "m/two", errorType: "provider_error", createdAtMs: T0 + 2 })
+        yield* settle(four, { keyId: "key_a", errorType: "timeout", createdAtMs: T0 + 3 })
+        const ids = (query: Partial<GenerationQuery>) =>
+          Effect.map(ledger.list({ keyId: null, limit: 10, cursor: null, ...query }), ({ generations, nextCursor }) => [
+            ...generations.map(({ id }) => id),
+            ...(nextCursor === null ? [] : [`next ${nextCursor}`])
+          ])
+        assert.deepStrictEqual(yield* ids({}), [four, three, two, one])
+        assert.deepStrictEqual(yield* ids({ limit: 3 }), [four, three, two, `next ${two}`])
+        assert.deepStrictEqual(yield* ids({ cursor: two }), [one])
+        assert.deepStrictEqual(yield* ids({ keyId: "key_b" }), [three, two])
+        assert.deepStrictEqual(yield* ids({ model: "m/two" }), [three])
+        assert.deepStrictEqual(yield* ids({ provider: "beta" }), [two])
+        assert.deepStrictEqual(yield* ids({ error: "any" }), [four, three])
+        assert.deepStrictEqual(yield* ids({ error: "none" }), [two, one])
+        assert.deepStrictEqual(yield* ids({ error: "timeout" }), [four])
+        assert.deepStrictEqual(yield* ids({ fromMs: T0 + 1, toMs: T0 + 3, error: "any" }), [three])
+        const own = id(5)
+        yield* settle(own, { keyId: "key_c", ownerId: "usr_1" })
+        assert.deepStrictEqual(yield* ids({ ownerId: "usr_1" }), [own])
+        assert.deepStrictEqual(yield* ids({ ownerId: "usr_1", keyId: "key_a" }), [])
+        assert.deepStrictEqual(yield* ids({ error: "'; DROP TABLE generations; --" }), [])
+
+        const found = yield* ledger.find(three, null)
+        assert.isTrue(Option.isSome(found) && found.value._tag === "Settled")
+        assert.isTrue(Option.isNone(yield* ledger.find("gen_9", null)))
+        const state = (id: string, ownerId: string) =>
+          Effect.map(ledger.find(id, null, ownerId), (found) => (Option.isSome(found) ? found.value._tag : "none"))
+        assert.deepStrictEqual(yield* state(own, "usr_1"), "Settled")
+        assert.deepStrictEqual(yield* state(own, "usr_2"), "none")
+        assert.deepStrictEqual(yield* state(three, "usr_1"), "none")
+        yield* ledger.reserve({
+          generationId: "gen_5",
+          keyId: "key_a",
+          ownerId: "usr_2",
+          model: "m/two",
+          month: "2026-11",
+          amountNano: 1,
+          capNano: null,
+          createdAtMs: T0,
+          leaseMs: MINUTE,
+          processId: "process"
+        })
+        assert.deepStrictEqual(yield* ledger.find("gen_5", null), Option.some({ _tag: "Pending", isOver: false }))
+        assert.deepStrictEqual(yield* state("gen_5", "usr_2"), "Pending")
+        assert.deepStrictEqual(yield* state("gen_5", "usr_1"), "none")
+      })
+    )
+  })
+
+  layer(ledger, { timeout: "60 seconds" })(`${name}: series`, (it) => {
+    it.effect("sums up each stretch of time that has a generation", () =>
+      Effect.gen(function* () {
+        const ledger = yield* Ledger
+        const span = { fromMs: T0, toMs: T0 + 3 * MINUTE, bucketMs: MINUTE }
+        assert.deepStrictEqual(yield* ledger.series(span), [])
+        yield* settle("gen_0", { createdAtMs: T0 - 1 })
+        yield* settle("gen_1", { createdAtMs: T0, latencyMs: 10, timeToFirstTokenMs: 4 }, 5)
+        yield* settle(
+          "gen_2",
+          { createdAtMs: T0 + 1, latencyMs: 20, timeToFirstTokenMs: null, errorType: "timeout" },
+          0
+        )
+        yield* settle(
+          "gen_3",
+          { createdAtMs: T0 + 2, usageSource: "estimated", latencyMs: 9_999, errorType: "lost" },
+          7
+        )
+        yield* settle("gen_4", { createdAtMs: T0 + 3, latencyMs: 30, timeToFirstTokenMs: 8, errorType: "timeout" }, 0)
+        yield* settle(
+          "gen_5",
+          {
+            createdAtMs: T0 + 3 * MINUTE - 1,
+            cacheHit: true,
+            usageSource: "cache",
+            latencyMs: 1,
+            timeToFirstTokenMs: null,
+            cost: { ...zeroCost, completionNano: 9, cacheDiscountNano: 9 }
+          },
+          0
+        )
+        yield* settle("gen_6", { createdAtMs: T0 + 3 * MINUTE })
+        const [first, second, ...more] = yield* ledger.series(span)
+        assert.deepStrictEqual(more, [])
+        const figures = (bucket: LedgerBucket | undefined) => ({ ...bucket, latencyMs: null, timeToFirstTokenMs: null })
+        assert.deepStrictEqual(figures(first), {
+          startMs: T0,
+          requests: 4,
+          errors: { lost: 1, timeout: 2 },
+          cacheHits: 0,
+          promptTokens: 40,
+          completionTokens: 80,
+          billedNano: 12,
+          savedNano: 0,
+          latencyMs: null,
+          timeToFirstTokenMs: null
+        })
+        assert.closeTo(first?.latencyMs?.p50 ?? 0, 20, 1e-6)
+        assert.closeTo(first?.latencyMs?.p95 ?? 0, 29, 1e-6)
+        assert.closeTo(first?.timeToFirstTokenMs?.p50 ?? 0, 4, 1e-6)
+        assert.deepStrictEqual(second, {
+          startMs: T0 + 2 * MINUTE,
+          requests: 1,
+          errors: {},
+          cacheHits: 1,
+          promptTokens: 10,
+          completionTokens: 20,
+          billedNano: 0,
+          savedNano: 9,
+          latencyMs: { p50: 1, p95: 1, p99: 1 },
+          timeToFirstTokenMs: null
+        })
+      })
+    )
+  })
+}
+
+on("Memory", Layer.fresh(Ledger.layerMemory))
+on("The embedded database", Layer.fresh(Ledger.layer).pipe(Layer.provide(Layer.fresh(layerPglite))))
+on("Postgres", Layer.fresh(Ledger.layer).pipe(Layer.provide(Layer.fresh(layerPostgres))))

@@ -1,0 +1,106 @@
+/** The cap that holds is the one that the key has now, whatever the process that asks has read before. */
+import { assert, layer } from "@effect/vitest"
+import { Effect, Layer } from "effect"
+import { idBound } from "../../../src/domain/Ids.ts"
+import { KeyRepo } from "../../../src/store/keys/KeyRepo.ts"
+import { Ledger, type Reservation } from "../../../src/store/ledger/Ledger.ts"
+import { keyWith } from "../../gateway/orders.ts"
+import { layerPglite } from "../../support/Pglite.ts"
+import { layerPostgres } from "../../support/Postgres.ts"
+import { Audit } from "./LedgerAudit.ts"
+import { makeGeneration } from "./makeGeneration.ts"
+
+const T0 = Date.UTC(2026, 10, 21, 12)
+const MONTH = "2026-11"
+
+let count = 0
+
+const reservationOf = (keyId: string, overrides: Partial<Reservation> = {}): Reservation => ({
+  generationId: `${idBound("gen", T0)}${String(++count).padStart(20, "0")}`,
+  keyId,
+  ownerId: null,
+  model: "mock/echo",
+  month: MONTH,
+  amountNano: 100,
+  capNano: 1_000,
+  createdAtMs: T0,
+  leaseMs: 60_000,
+  processId: "process-1",
+  ...overrides
+})
+
+/** A key with this cap in the database; its id. */
+const keyCapped = Effect.fnUntraced(function* (monthlyBudgetNano: number | null) {
+  const id = `key_${String(++count).padStart(32, "0")}`
+  yield* (yield* KeyRepo).insert(keyWith({ id, publicId: `public${count}`, monthlyBudgetNano }))
+  return id
+})
+
+const capTo = (id: string, monthlyBudgetNano: number | null) =>
+  Effect.flatMap(KeyRepo, (repo) => repo.update(id, { monthlyBudgetNano }, T0))
+
+const on = <E>(name: string, stores: Layer.Layer<Ledger | KeyRepo | Audit, E>) =>
+  layer(stores, { timeout: "60 seconds" })(name, (it) => {
+    it.effect("a lowered cap holds at once, and a raised one gives room, for what is reserved and extended", () =>
+      Effect.gen(function* () {
+        const ledger = yield* Ledger
+        const keyId = yield* keyCapped(1_000)
+        const held = reservationOf(keyId)
+        const tagOf = <E2>(result: Effect.Effect<{ readonly _tag: string }, E2>) =>
+          Effect.map(result, ({ _tag }) => _tag)
+        const askBoth = Effect.all([
+          tagOf(Effect.suspend(() => ledger.reserve(reservationOf(keyId, { amountNano: 50 })))),
+          tagOf(ledger.extend(held.generationId, 50, 1_000))
+        ])
+        yield* ledger.reserve(held)
+        yield* capTo(keyId, 149)
+        assert.deepStrictEqual(yield* askBoth, ["Refused", "Refused"])
+        yield* capTo(keyId, 200)
+        assert.deepStrictEqual(yield* askBoth, ["Reserved", "Reserved"])
+        yield* capTo(keyId, null)
+        assert.deepStrictEqual(yield* askBoth, ["Reserved", "Reserved"])
+        yield* capTo(keyId, 0)
+        assert.deepStrictEqual(yield* askBoth, ["Refused", "Refused"])
+        assert.deepStrictEqual((yield* ledger.balances([keyId], MONTH)).get(keyId), { spentNano: 0, reservedNano: 300 })
+        assert.deepStrictEqual(yield* (yield* Audit).differences, [])
+      })
+    )
+
+    it.effect("a key that is not in the table has the cap that the request came with", () =>
+      Effect.gen(function* () {
+        const ledger = yield* Ledger
+        const refused = yield* ledger.reserve(reservationOf("key_elsewhere", { capNano: 99 }))
+        assert.strictEqual(refused._tag, "Refused")
+        const reserved = yield* ledger.reserve(reservationOf("key_elsewhere", { capNano: 100 }))
+        assert.strictEqual(reserved._tag, "Reserved")
+      })
+    )
+
+    it.effect(
+      "a truth that takes an estimate's place is charged as far as the cap has room, and never below the estimate",
+      () =>
+        Effect.gen(function* () {
+          const ledger = yield* Ledger
+          const corrected = Effect.fnUntraced(function* (capNano: number | null) {
+            const keyId = yield* keyCapped(1_000)
+            const dead = reservationOf(keyId, { leaseMs: -1 })
+            yield* ledger.reserve(dead)
+            assert.strictEqual(yield* ledger.settleExpired, 1)
+            yield* ledger.reserve(reservationOf(keyId, { amountNano: 30 }))
+            yield* capTo(keyId, capNano)
+            yield* ledger.settle(makeGeneration({ id: dead.generationId, keyId }, 250), MONTH)
+            return (yield* ledger.balances([keyId], MONTH)).get(keyId)
+          })
+          assert.deepStrictEqual(yield* corrected(200), { spentNano: 170, reservedNano: 30 })
+          assert.deepStrictEqual(yield* corrected(120), { spentNano: 100, reservedNano: 30 })
+          assert.deepStrictEqual(yield* corrected(280), { spentNano: 250, reservedNano: 30 })
+          assert.deepStrictEqual(yield* corrected(null), { spentNano: 250, reservedNano: 30 })
+          assert.deepStrictEqual(yield* (yield* Audit).differences, [])
+        })
+    )
+  })
+
+const stores = Layer.mergeAll(Ledger.layer, KeyRepo.layer, Audit.layer)
+
+on("Caps in the embedded database", stores.pipe(Layer.provide(layerPglite)))
+on("Caps in Postgres", stores.pipe(Layer.provide(layerPostgres)))

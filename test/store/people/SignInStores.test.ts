@@ -1,0 +1,72 @@
+/** The suites of users, sessions, challenges and the vault on every kind of them. */
+import { assert, describe, it, layer, type Vitest } from "@effect/vitest"
+import { Effect, Layer, Redacted } from "effect"
+import { readdirSync, statSync } from "node:fs"
+import { join } from "node:path"
+import { Challenges } from "../../../src/store/people/Challenges.ts"
+import { Sessions } from "../../../src/store/people/Sessions.ts"
+import { Users } from "../../../src/store/people/Users.ts"
+import { Vault } from "../../../src/store/secrets/SecretStore.ts"
+import { layerPglite, temporaryDataDir } from "../../support/Pglite.ts"
+import { layerPostgres } from "../../support/Postgres.ts"
+import { challengesSuite } from "./challengesSuite.ts"
+import { sessionsSuite } from "./sessionsSuite.ts"
+import { usersSuite } from "./usersSuite.ts"
+
+type Stores = Challenges | Sessions | Users | Vault
+
+const vaultSuite = (it: Vitest.MethodsNonLive<Vault>): void => {
+  describe("Vault", () => {
+    it.effect("keeps the first secret of a name for everybody, until it is forgotten", () =>
+      Effect.gen(function* () {
+        const vault = yield* Vault
+        let made = 0
+        const make = Effect.sync(() => `secret ${++made}`)
+        const kept = yield* Effect.forEach(Array.from({ length: 12 }), () => vault.keep("pepper", make), {
+          concurrency: "unbounded"
+        })
+        assert.strictEqual(new Set(kept.map(Redacted.value)).size, 1)
+        assert.strictEqual(Redacted.value(yield* vault.keep("other", Effect.succeed("else"))), "else")
+        yield* vault.forget("pepper")
+        yield* vault.forget("never-there")
+        assert.strictEqual(Redacted.value(yield* vault.keep("pepper", Effect.succeed("new"))), "new")
+        assert.strictEqual(Redacted.value(yield* vault.keep("pepper", Effect.die("it is there"))), "new")
+      })
+    )
+  })
+}
+
+const suites = <E>(place: string, stores: Layer.Layer<Stores, E>) =>
+  layer(stores, { timeout: "60 seconds" })(place, (it) => {
+    usersSuite(it)
+    sessionsSuite(it)
+    challengesSuite(it)
+    vaultSuite(it)
+  })
+
+const inSql = Layer.mergeAll(Challenges.layer, Sessions.layer, Users.layer, Vault.layer)
+
+suites("in memory", Layer.mergeAll(Challenges.layerMemory, Sessions.layerMemory, Users.layerMemory, Vault.layerMemory))
+suites("in the embedded database", inSql.pipe(Layer.provide(layerPglite)))
+suites("in Postgres", inSql.pipe(Layer.provide(layerPostgres)))
+layer(Layer.unwrap(Effect.map(temporaryDataDir, (directory) => Vault.layerFiles(join(directory, "secrets")))))(
+  "in files",
+  vaultSuite
+)
+
+it.effect("files of the vault are their owner's alone; a disk that fails is a database that is not there", () =>
+  Effect.gen(function* () {
+    const directory = join(yield* temporaryDataDir, "secrets")
+    yield* Effect.flatMap(Vault, (vault) => vault.keep("pepper", Effect.succeed("s"))).pipe(
+      Effect.provide(Vault.layerFiles(directory))
+    )
+    assert.deepStrictEqual(readdirSync(directory), ["pepper"])
+    assert.strictEqual(statSync(join(directory, "pepper")).mode & 0o777, 0o600)
+    assert.strictEqual(statSync(directory).mode & 0o777, 0o700)
+    const error = yield* Effect.flatMap(Vault, (vault) => vault.keep("x", Effect.succeed("s"))).pipe(
+      Effect.provide(Vault.layerFiles(join(directory, "pepper"))),
+      Effect.flip
+    )
+    assert.deepStrictEqual([error._tag, error.dependency], ["StoreError", "database"])
+  }).pipe(Effect.scoped)
+)

@@ -1,0 +1,232 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Context, Effect, Exit, Fiber, Layer, Logger, Option, Redacted, Schedule, Scope } from "effect"
+import { Redis } from "effect/persistence"
+import { CacheStore } from "../../../src/store/cache/CacheStore.ts"
+import { Limits } from "../../../src/store/limits/Limits.ts"
+import { RedisConnection } from "../../../src/store/redis/RedisConnection.ts"
+import { RedisOffline } from "../../../src/store/redis/RedisOffline.ts"
+import { type StoreError } from "../../../src/store/StoreError.ts"
+import { spawnRedis } from "../../support/Redis.ts"
+import { sharedVault } from "../../support/SharedVault.ts"
+import { leaseOf, newKeyId, requestOf, roomy } from "../limits/limitsSuite.ts"
+
+/** A Redis that ends with the test, paused or not. */
+const ownRedis = (options?: { readonly port?: number; readonly password?: string }) =>
+  Effect.acquireRelease(
+    Effect.promise(() => spawnRedis(options)),
+    (server) => Effect.promise(() => server.stop())
+  )
+
+/** Without the client's warnings: lost connections are what these tests are about. */
+const connectionTo = (url: string) =>
+  RedisConnection.layer({ url: Redacted.make(url) }).pipe(Layer.provide(Logger.layer([])))
+
+const storesOn = (url: string) =>
+  Layer.mergeAll(Limits.layerRedis, CacheStore.layerRedis).pipe(
+    Layer.provideMerge(Layer.merge(connectionTo(url), sharedVault))
+  )
+
+const untilItWorks = Effect.retry(Schedule.spaced("20 millis"))
+
+/** Calls until the client knows that it is offline, and fails calls without sending them. */
+const untilOffline = <A>(call: Effect.Effect<A, StoreError>) =>
+  Effect.flip(call).pipe(
+    Effect.repeat({
+      schedule: Schedule.spaced("5 millis"),
+      until: (error) => error.cause instanceof RedisOffline
+    })
+  )
+
+describe("RedisConnection", () => {
+  it.live("fails calls while Redis is gone, and works again when it is back, without a restart", () =>
+    Effect.gen(function* () {
+      const first = yield* ownRedis()
+      const stores = yield* Layer.build(storesOn(first.url))
+      yield* Effect.gen(function* () {
+        const limits = yield* Limits
+        const cache = yield* CacheStore
+        const keyId = newKeyId()
+        const acquire = (id: string) => limits.acquire(requestOf(keyId, id, { limits: { ...roomy, concurrency: 1 } }))
+        assert.strictEqual((yield* acquire("a")).refusedBy, null)
+
+        yield* Effect.promise(() => first.stop())
+        yield* untilOffline(limits.ping)
+        const error = yield* Effect.flip(acquire("b"))
+        assert.deepStrictEqual([error._tag, error.dependency], ["StoreError", "limit_store"])
+        assert.strictEqual((yield* Effect.flip(limits.release(leaseOf(keyId, "a")))).dependency, "limit_store")
+        assert.strictEqual((yield* Effect.flip(cache.get("a", 0))).dependency, "cache")
+        assert.strictEqual((yield* Effect.flip(cache.set("a", "b", 1_000, 0))).dependency, "cache")
+        assert.strictEqual((yield* Effect.flip(cache.size)).dependency, "cache")
+        assert.strictEqual((yield* Effect.flip(cache.ping)).dependency, "cache")
+
+        yield* ownRedis({ port: first.port })
+        yield* untilItWorks(limits.ping)
+        assert.strictEqual((yield* acquire("c")).refusedBy, null)
+        yield* cache.set("a", "kept", 60_000, 0)
+        assert.deepStrictEqual(yield* cache.get("a", 0), Option.some("kept"))
+      }).pipe(Effect.provide(stores))
+    })
+  )
+
+  it.live("says once that the connection is lost, in a line that says why, and once that it is there again", () =>
+    Effect.gen(function* () {
+      const said: Array<unknown> = []
+      const logger = Logger.make(({ message }) => void said.push(message))
+      const first = yield* ownRedis()
+      const layer = RedisConnection.layer({ url: Redacted.make(first.url) }).pipe(Layer.provide(Logger.layer([logger])))
+      const redis = Context.get(yield* Layer.build(layer), Redis.Redis)
+      yield* Effect.promise(() => first.stop())
+      // Several tries to renew it fail meanwhile.
+      yield* Effect.sleep("300 millis")
+      yield* ownRedis({ port: first.port })
+      yield* untilItWorks(redis.send("PING"))
+      const [lost, back, ...more] = said.flat()
+      assert.match(String(lost), /^the connection to Redis is lost \(.+\); it is being renewed$/)
+      assert.deepStrictEqual([back, ...more], ["the connection to Redis is there again"])
+    })
+  )
+
+  it.live("fails calls in time while Redis is silent, then at once, and loses no slot to the unanswered", () =>
+    Effect.gen(function* () {
+      const server = yield* ownRedis()
+      const stores = yield* Layer.build(storesOn(server.url))
+      yield* Effect.gen(function* () {
+        const limits = yield* Limits
+        const keyId = newKeyId()
+        const acquire = (id: string) =>
+          limits.acquire(requestOf(keyId, id, { leaseMs: 3_600_000, limits: { ...roomy, concurrency: 2 } }))
+        assert.strictEqual((yield* acquire("a")).refusedBy, null)
+
+        server.pause()
+        const errors = yield* Effect.forEach(["b", "c", "d"], (id) => Effect.flip(acquire(id)), {
+          concurrency: "unbounded"
+        })
+        assert.isTrue(errors.every((error) => error.dependency === "limit_store"))
+        assert.isTrue(errors.some((error) => String(error.cause).includes("did not answer within 500ms")))
+        yield* untilOffline(limits.ping)
+
+        server.resume()
+        yield* untilItWorks(limits.ping)
+        const granted = yield* acquire("e").pipe(
+          Effect.repeat({ schedule: Schedule.spaced("20 millis"), until: (verdict) => verdict.refusedBy === null })
+        )
+        assert.strictEqual(granted.refusedBy, null)
+      }).pipe(Effect.provide(stores))
+    })
+  )
+
+  it.live("takes no pause of this process for silence: the answer that lies in the socket counts", () =>
+    Effect.gen(function* () {
+      const server = yield* ownRedis()
+      const stores = yield* Layer.build(storesOn(server.url))
+      yield* Effect.gen(function* () {
+        const limits = yield* Limits
+        const keyId = newKeyId()
+        yield* limits.ping
+        const asked = yield* Effect.forkChild(limits.acquire(requestOf(keyId, "a")), { startImmediately: true })
+        // Nothing of this process runs for longer than a command may take.
+        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 900)
+        assert.strictEqual((yield* Fiber.join(asked)).refusedBy, null)
+        yield* limits.release(leaseOf(keyId, "a"))
+      }).pipe(Effect.provide(stores))
+    })
+  )
+
+  it.live("gives a slot back that was released while Redis was silent, as soon as it hears again", () =>
+    Effect.gen(function* () {
+      const server = yield* ownRedis()
+      const stores = yield* Layer.build(storesOn(server.url))
+      yield* Effect.gen(function* () {
+        const limits = yield* Limits
+        const keyId = newKeyId()
+        const acquire = (id: string) =>
+          limits.acquire(requestOf(keyId, id, { leaseMs: 3_600_000, limits: { ...roomy, concurrency: 1 } }))
+        assert.strictEqual((yield* acquire("a")).refusedBy, null)
+        server.pause()
+        yield* Effect.flip(limits.release(leaseOf(keyId, "a")))
+        server.resume()
+        yield* untilItWorks(limits.ping)
+        const granted = yield* acquire("b").pipe(
+          Effect.repeat({ schedule: Schedule.spaced("20 millis"), until: (verdict) => verdict.refusedBy === null })
+        )
+        assert.strictEqual(granted.refusedBy, null)
+      }).pipe(Effect.provide(stores))
+    })
+  )
+
+  it.live("puts a time limit on scripts that others run through it", () =>
+    Effect.gen(function* () {
+      const server = yield* ownRedis()
+      const connection = yield* Layer.build(connectionTo(server.url))
+      yield* Effect.gen(function* () {
+        const redis = yield* Redis.Redis
+        const answer = redis.eval(
+          Redis.script((key: string) => [key], { numberOfKeys: 1, lua: "return 7" }).withReturnType<number>()
+        )
+        assert.strictEqual(yield* answer("a"), 7)
+        server.pause()
+        const error = yield* Effect.flip(answer("a"))
+        assert.include(String(error.cause), "did not answer within 500ms")
+      }).pipe(Effect.provide(connection))
+    })
+  )
+
+  it.live("closes in time while Redis is silent", () =>
+    Effect.gen(function* () {
+      const server = yield* ownRedis()
+      const scope = yield* Scope.make()
+      const connection = yield* Layer.buildWithScope(connectionTo(server.url), scope)
+      server.pause()
+      const error = yield* Redis.Redis.use((redis) => redis.send("PING")).pipe(Effect.provide(connection), Effect.flip)
+      assert.strictEqual(error._tag, "RedisError")
+      const closed = yield* Scope.close(scope, Exit.void).pipe(Effect.timeoutOption("10 seconds"))
+      assert.isTrue(Option.isSome(closed))
+    })
+  )
+
+  it.live("does not start without Redis, and names the address but not the password", () =>
+    Effect.gen(function* () {
+      const server = yield* ownRedis()
+      yield* Effect.promise(() => server.stop())
+      const error = yield* Effect.flip(Layer.build(connectionTo(`redis://user:hunter2@127.0.0.1:${server.port}`)))
+      assert.deepStrictEqual([error._tag, error.dependency], ["StoreError", "limit_store"])
+      assert.strictEqual(
+        String(error.cause),
+        `Error: Redis at 127.0.0.1:${server.port} does not answer: connect ECONNREFUSED 127.0.0.1:${server.port}`
+      )
+    })
+  )
+
+  it.live("does not start with a Redis that is silent", () =>
+    Effect.gen(function* () {
+      const server = yield* ownRedis()
+      server.pause()
+      const error = yield* Effect.flip(Layer.build(connectionTo(server.url)))
+      assert.include(String(error.cause), `Redis at 127.0.0.1:${server.port} does not answer: Socket timeout`)
+    })
+  )
+
+  it.live("does not start with a wrong password, and does start with the right one", () =>
+    Effect.gen(function* () {
+      const server = yield* ownRedis({ password: "correct-horse" })
+      const error = yield* Effect.flip(Layer.build(connectionTo(`redis://:hunter2@127.0.0.1:${server.port}`)))
+      assert.include(String(error.cause), "WRONGPASS")
+      assert.notInclude(String(error.cause), "hunter2")
+      const connection = yield* Layer.build(connectionTo(server.url))
+      const pong = yield* Redis.Redis.use((redis) => redis.send("PING")).pipe(Effect.provide(connection))
+      assert.strictEqual(pong, "PONG")
+    })
+  )
+
+  it.effect.each(["", "localhost:6379", "http://:hunter2@localhost", "redis//:hunter2@x"])(
+    "does not take %s for a Redis URL, and does not repeat it",
+    (url) =>
+      Effect.gen(function* () {
+        const error = yield* Effect.flip(Layer.build(connectionTo(url)))
+        assert.strictEqual(
+          String(error.cause),
+          "Error: The Redis URL is not of the form redis://[user:password@]host[:port][/database]"
+        )
+      })
+  )
+})
