@@ -6,7 +6,7 @@
  * commands: a blocking command or a subscription would be cut as silence.
  */
 import type * as NodeRedis from "@effect/platform-node/NodeRedis"
-import { Duration, Effect, Layer, Redacted, References } from "effect"
+import { Duration, Effect, Layer, Redacted, References, Schedule } from "effect"
 import { Redis } from "effect/persistence"
 import { RedisOffline } from "./RedisOffline.ts"
 import { StoreError } from "../StoreError.ts"
@@ -16,12 +16,14 @@ export interface RedisConnectionOptions {
   readonly url: Redacted.Redacted
   /** For each command, and for the goodbye. Default 500 ms. */
   readonly timeout?: Duration.Input
+  /** For Redis to greet a new connection, pauses of this process included. Default 10 s. */
+  readonly handshake?: Duration.Input
 }
 
 const connectTimeoutMs = 2_000
-/** Pings keep an idle connection from being silent; a silent one is dead. */
-const pingIntervalMs = 1_000
-const silenceMs = 3_000
+/** So often a connection is asked whether it is there; one that says nothing for so long is dead. */
+const pingInterval = Duration.seconds(1)
+const silenceLimit = Duration.seconds(3)
 const maxReconnectDelayMs = 1_000
 /** Commands sent or waiting; what exceeds it fails at once, so that a stalled Redis cannot fill the memory. */
 const maxQueuedCommands = 20_000
@@ -62,7 +64,10 @@ const make = Effect.fnUntraced(function* (
     return Effect.promise(() => client.connect()).pipe(Effect.ignoreCause, Effect.forkIn(scope), Effect.asVoid)
   })
 
-  const guarded = <A>(command: Effect.Effect<A, Redis.RedisError>): Effect.Effect<A, Redis.RedisError> =>
+  const guarded = <A>(
+    command: Effect.Effect<A, Redis.RedisError>,
+    limit: Duration.Duration = timeout
+  ): Effect.Effect<A, Redis.RedisError> =>
     Effect.suspend(() => {
       if (!client.isReady) return Effect.fail(new Redis.RedisError({ cause: new RedisOffline() }))
       const repliesBefore = replies
@@ -73,18 +78,22 @@ const make = Effect.fnUntraced(function* (
         }),
         Effect.raceFirst(
           Effect.andThen(
-            silence(timeout),
+            silence(limit),
             Effect.andThen(
               // Not one reply to anybody in all this time: the connection is stuck, and waiting on it is in vain.
               Effect.suspend(() => (replies === repliesBefore ? renew : Effect.void)),
               Effect.fail(
-                new Redis.RedisError({ cause: new Error(`Redis did not answer within ${Duration.format(timeout)}`) })
+                new Redis.RedisError({ cause: new Error(`Redis did not answer within ${Duration.format(limit)}`) })
               )
             )
           )
         )
       )
     })
+
+  yield* Effect.forkScoped(
+    Effect.repeat(Effect.ignore(guarded(redis.send("PING"), silenceLimit)), Schedule.spaced(pingInterval))
+  )
 
   return Redis.Redis.of({
     send: (command, ...args) => guarded(redis.send(command, ...args)),
@@ -158,10 +167,11 @@ export const RedisConnection = {
           url: Redacted.value(options.url),
           disableOfflineQueue: true,
           commandsQueueMaxLength: maxQueuedCommands,
-          pingInterval: pingIntervalMs,
           socket: {
             connectTimeout: connectTimeoutMs,
-            socketTimeout: silenceMs,
+            // Node's timer runs before the socket is read, so a pause of this process looks like silence to it. It is there for the
+            // handshake; whether a connection is silent later, the pings tell.
+            socketTimeout: Duration.toMillis(Duration.fromInputUnsafe(options.handshake ?? "10 seconds")),
             // The first connection gets one try; a lost one is renewed until it is there again, after silence too.
             reconnectStrategy: (retries, cause) =>
               connected ? Math.min(25 * 2 ** Math.min(retries, 10), maxReconnectDelayMs) : cause

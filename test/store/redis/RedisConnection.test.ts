@@ -3,11 +3,12 @@ import { Context, Effect, Exit, Fiber, Layer, Logger, Option, Redacted, Schedule
 import { Redis } from "effect/persistence"
 import { CacheStore } from "../../../src/store/cache/CacheStore.ts"
 import { Limits } from "../../../src/store/limits/Limits.ts"
-import { RedisConnection } from "../../../src/store/redis/RedisConnection.ts"
+import { RedisConnection, type RedisConnectionOptions } from "../../../src/store/redis/RedisConnection.ts"
 import { RedisOffline } from "../../../src/store/redis/RedisOffline.ts"
 import { type StoreError } from "../../../src/store/StoreError.ts"
 import { spawnRedis } from "../../support/Redis.ts"
 import { sharedVault } from "../../support/SharedVault.ts"
+import { proxyTo } from "../sql/databaseProxy.ts"
 import { leaseOf, newKeyId, requestOf, roomy } from "../limits/limitsSuite.ts"
 
 /** A Redis that ends with the test, paused or not. */
@@ -18,8 +19,8 @@ const ownRedis = (options?: { readonly port?: number; readonly password?: string
   )
 
 /** Without the client's warnings: lost connections are what these tests are about. */
-const connectionTo = (url: string) =>
-  RedisConnection.layer({ url: Redacted.make(url) }).pipe(Layer.provide(Logger.layer([])))
+const connectionTo = (url: string, more: Partial<RedisConnectionOptions> = {}) =>
+  RedisConnection.layer({ url: Redacted.make(url), ...more }).pipe(Layer.provide(Logger.layer([])))
 
 const storesOn = (url: string) =>
   Layer.mergeAll(Limits.layerRedis, CacheStore.layerRedis).pipe(
@@ -132,6 +133,39 @@ describe("RedisConnection", () => {
     })
   )
 
+  it.live("keeps the connection over a pause of this process that is longer than a silent Redis is waited for", () =>
+    Effect.gen(function* () {
+      const said: Array<unknown> = []
+      const logger = Layer.provide(Logger.layer([Logger.make(({ message }) => void said.push(message))]))
+      const server = yield* ownRedis()
+      const connection = yield* Layer.build(RedisConnection.layer({ url: Redacted.make(server.url) }).pipe(logger))
+      const redis = Context.get(connection, Redis.Redis)
+      const asked = yield* Effect.forkChild(redis.send("PING"), { startImmediately: true })
+      // What comes after it in this round of the event loop are the timers, and only then the answer.
+      yield* Effect.callback<void>((resume) => {
+        setImmediate(() => {
+          Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 3_300)
+          resume(Effect.void)
+        })
+      })
+      assert.strictEqual(yield* Fiber.join(asked), "PONG")
+      assert.deepStrictEqual(said, [])
+    })
+  )
+
+  it.live("notices by itself that a connection without calls is silent, and renews it", () =>
+    Effect.gen(function* () {
+      const server = yield* ownRedis()
+      const proxy = yield* proxyTo(new URL(server.url))
+      const redis = Context.get(yield* Layer.build(connectionTo(proxy.url.href)), Redis.Redis)
+      // A ping of the first connection, then the greeting of the second one.
+      yield* Effect.promise(() => proxy.freeze())
+      yield* Effect.promise(() => proxy.freeze())
+      yield* proxy.thaw
+      yield* untilItWorks(redis.send("PING"))
+    })
+  )
+
   it.live("gives a slot back that was released while Redis was silent, as soon as it hears again", () =>
     Effect.gen(function* () {
       const server = yield* ownRedis()
@@ -201,7 +235,7 @@ describe("RedisConnection", () => {
     Effect.gen(function* () {
       const server = yield* ownRedis()
       server.pause()
-      const error = yield* Effect.flip(Layer.build(connectionTo(server.url)))
+      const error = yield* Effect.flip(Layer.build(connectionTo(server.url, { handshake: "1 second" })))
       assert.include(String(error.cause), `Redis at 127.0.0.1:${server.port} does not answer: Socket timeout`)
     })
   )
