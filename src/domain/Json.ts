@@ -15,8 +15,9 @@ export const MAX_DEPTH = 128
 export const isDeeper = (value: unknown, levels: number = MAX_DEPTH): boolean => {
   if (typeof value !== "object" || value === null) return false
   if (levels === 0) return true
-  for (const part of Array.isArray(value) ? value : Object.values(value)) if (isDeeper(part, levels - 1)) return true
-  return false
+  const parts: ReadonlyArray<unknown> = Array.isArray(value) ? value : Object.values(value)
+  // A list of numbers may be very long: none of them is worth a call.
+  return parts.some((part) => typeof part === "object" && isDeeper(part, levels - 1))
 }
 
 /** A number by its digits, which `JSON.stringify` writes as they are. */

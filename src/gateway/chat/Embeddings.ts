@@ -6,9 +6,16 @@ import { Context, Effect, Layer, Predicate, type Scope } from "effect"
 import { type EmbeddingReply, type EmbeddingRequest } from "../../domain/Embedding.ts"
 import { type UsageInfo } from "../../domain/Chat.ts"
 import { type GatewayError } from "../../domain/Errors.ts"
+import { makeTurns, type Turns } from "../../domain/Turns.ts"
 import { Admission, type Admitted } from "./Admission.ts"
 import { Closing } from "../billing/Settlement.ts"
-import { Idempotency, type KeptReply, type ReplyForm, type SentKey } from "../idempotency/Idempotency.ts"
+import {
+  Idempotency,
+  type KeptReply,
+  MAX_KEPT_CHARACTERS,
+  type ReplyForm,
+  type SentKey
+} from "../idempotency/Idempotency.ts"
 import { Intake } from "./Planner.ts"
 import { type Caller, type Facts, type Order, type Patience } from "../request/Order.ts"
 import { Policy } from "./Policy.ts"
@@ -47,6 +54,7 @@ export class Embeddings extends Context.Service<
       const router = yield* Router
       const closing = yield* Closing
       const idempotency = yield* Idempotency
+      const turns = yield* makeTurns
 
       const admitted = Effect.fnUntraced(function* (
         { caller, facts, idempotencyKey, patience, request }: EmbeddingQuery,
@@ -87,7 +95,7 @@ export class Embeddings extends Context.Service<
           policy.budget(order),
           veil.mask,
           Effect.flatMap(embedded),
-          idempotency.once(order, idempotencyKey ?? null, keptEmbedding(order)),
+          idempotency.once(order, idempotencyKey ?? null, keptEmbedding(order, turns)),
           policy.tokens(order),
           closing.onFailure(order)
         )
@@ -108,13 +116,26 @@ interface Kept extends KeptReply {
   readonly embedded: Embedded
 }
 
-const keptEmbedding = ({ generationId }: Order): ReplyForm<Embedded, Kept> => ({
+/** Vector by vector, in turns: there may be millions of numbers, which are then too much to be kept. */
+const keptEmbedding = ({ generationId }: Order, turns: Turns): ReplyForm<Embedded, Kept> => ({
   kind: "embeddings",
-  keep: (embedded, turn) =>
-    Effect.as(
-      turn.keep(JSON.stringify({ generationId, provider: embedded.provider, embedded } satisfies Kept)),
-      embedded
-    ),
+  keep: Effect.fnUntraced(function* (embedded, turn) {
+    const { vectors, ...rest } = embedded
+    const texts: Array<string> = []
+    let size = 0
+    turns.begin()
+    for (const vector of vectors) {
+      if (turns.isOver()) yield* turns.next
+      const text = JSON.stringify(vector)
+      size += text.length + 1
+      if (size > MAX_KEPT_CHARACTERS) return yield* Effect.as(turn.free, embedded)
+      texts.push(text)
+    }
+    const head = JSON.stringify({ generationId, provider: embedded.provider })
+    const body = JSON.stringify(rest)
+    yield* turn.keep(`${head.slice(0, -1)},"embedded":${body.slice(0, -1)},"vectors":[${texts.join(",")}]}}`)
+    return embedded
+  }),
   isKept: (value): value is Kept => Predicate.isObject(value) && Predicate.isObject(value["embedded"]),
   replay: ({ embedded }) => embedded
 })

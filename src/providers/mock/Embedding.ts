@@ -3,8 +3,27 @@
  * nothing.
  */
 
+import { Effect } from "effect"
+
+/** How many numbers are made in one go. */
+const TURN_NUMBERS = 32_768
+
+/** A vector for each text; others run in between. */
+export const embedTexts = Effect.fnUntraced(function* (texts: ReadonlyArray<string>, dimensions: number) {
+  const vectors: Array<ReadonlyArray<number>> = []
+  let made = 0
+  for (const text of texts) {
+    vectors.push(embedText(text, dimensions))
+    made += dimensions
+    if (made < TURN_NUMBERS) continue
+    made = 0
+    yield* Effect.yieldNow
+  }
+  return vectors
+})
+
 /** The same text gives the same vector, and a longer vector is no extension of a shorter one's direction. */
-export const embedText = (text: string, dimensions: number): ReadonlyArray<number> => {
+const embedText = (text: string, dimensions: number): ReadonlyArray<number> => {
   const next = randomFrom(hash(text))
   const raw = Array.from({ length: dimensions }, () => next() * 2 - 1)
   const length = Math.hypot(...raw) || 1

@@ -10,7 +10,7 @@ import { Cause, Duration, Effect, Option, type Pull, Schema, Stream } from "effe
 import { type ProviderConfig } from "../../domain/Catalog.ts"
 import { type ChatEvent, type ChatRequest } from "../../domain/Chat.ts"
 import { type TokenUsage } from "../../domain/Money.ts"
-import { embedText } from "./Embedding.ts"
+import { embedTexts } from "./Embedding.ts"
 import { compose, countInputs, countPrompt } from "./Text.ts"
 import {
   type ChatCall,
@@ -166,7 +166,7 @@ export const makeMock = (config: ProviderConfig): Provider => {
         return yield* Effect.fail(tooLarge("input", `input times dimensions is at most ${MOST_NUMBERS} here`))
       }
       return {
-        vectors: inputs.map((text) => embedText(text, dimensions)),
+        vectors: yield* embedTexts(inputs, dimensions),
         usage: { promptTokens: yield* countInputs(inputs), completionTokens: 0, cachedTokens: 0 }
       }
     }, Effect.mapError(fault))

@@ -29,27 +29,39 @@ const LOREM = (
 
 /** One long run makes every exact tokenizer quadratic, so text is counted in slices. */
 const SLICE_CHARACTERS = 512
+/** What is counted in one go. */
+const TURN_CHARACTERS = 8_192
 const options = { disallowedSpecial: new Set<string>() }
 const TOKENS_PER_MESSAGE = 3
 const TOKENS_PER_PROMPT = 3
 
-type Count = (text: string) => number
+/** Counts a text of any length; others run in between. */
+type Count = (text: string) => Effect.Effect<number>
 
 /** The tokenizer is a table of megabytes: it is loaded with the first call, once. */
 const tokenizer: Effect.Effect<Count> = Effect.map(
   Effect.promise(() => import("gpt-tokenizer/encoding/o200k_base")),
-  ({ countTokens }) =>
-    (text) => {
+  ({ countTokens }) => {
+    let spent = 0
+    return Effect.fnUntraced(function* (text) {
       let count = 0
-      for (let at = 0; at < text.length; at += SLICE_CHARACTERS)
-        count += countTokens(text.slice(at, at + SLICE_CHARACTERS), options)
+      for (let at = 0; at < text.length; at += SLICE_CHARACTERS) {
+        const slice = text.slice(at, at + SLICE_CHARACTERS)
+        count += countTokens(slice, options)
+        spent += slice.length
+        if (spent < TURN_CHARACTERS) continue
+        spent = 0
+        yield* Effect.yieldNow
+      }
       return count
-    }
+    })
+  }
 )
 
 /** What `model` says to `request`, with `stop` and the output limit honoured. */
-export const compose = (model: "echo" | "lorem", request: ChatRequest): Effect.Effect<Composition> =>
-  Effect.map(tokenizer, (count) => {
+export const compose: (model: "echo" | "lorem", request: ChatRequest) => Effect.Effect<Composition> = Effect.fnUntraced(
+  function* (model, request) {
+    const count = yield* tokenizer
     const limit = Math.min(outputLimit(request) ?? MOCK_OUTPUT_LIMIT, MOCK_OUTPUT_LIMIT)
     const loremWords = outputLimit(request) === null ? LOREM_DEFAULT_WORDS : limit
     const whole = model === "echo" ? echo(request) : lorem(loremWords)
@@ -58,7 +70,7 @@ export const compose = (model: "echo" | "lorem", request: ChatRequest): Effect.E
     const words: Array<Word> = []
     let tokens = 0
     for (const piece of text.match(/\s*\S+|\s+$/gu) ?? []) {
-      const word = { text: piece, tokens: count(piece) }
+      const word = { text: piece, tokens: yield* count(piece) }
       if (tokens + word.tokens > limit) return { words, tokens, finishReason: "length" }
       words.push(word)
       tokens += word.tokens
@@ -67,7 +79,8 @@ export const compose = (model: "echo" | "lorem", request: ChatRequest): Effect.E
     const isCut = model === "lorem" ? outputLimit(request) !== null : whole.length > said.length
     const cutByLimit = isCut && text === said
     return { words, tokens, finishReason: cutByLimit ? "length" : "stop" }
-  })
+  }
+)
 
 /** The prompt's tokens: text, and what the chat format adds to each message. */
 export const countPrompt = (request: ChatRequest): Effect.Effect<number> =>
@@ -76,17 +89,19 @@ export const countPrompt = (request: ChatRequest): Effect.Effect<number> =>
     (tokens) => tokens + TOKENS_PER_MESSAGE * request.messages.length + TOKENS_PER_PROMPT
   )
 
-export const countInputs = (inputs: ReadonlyArray<string>): Effect.Effect<number> =>
-  Effect.map(tokenizer, (count) => {
+export const countInputs: (inputs: ReadonlyArray<string>) => Effect.Effect<number> = Effect.fnUntraced(
+  function* (inputs) {
+    const count = yield* tokenizer
     let [tokens, characters, counted] = [0, 0, 0]
     for (const input of inputs) {
       const part = input.slice(0, COUNTED_CHARACTERS - counted)
-      tokens += count(part)
+      tokens += yield* count(part)
       counted += part.length
       characters += input.length
     }
     return characters === counted ? tokens : Math.ceil((tokens * characters) / counted)
-  })
+  }
+)
 
 const lorem = (words: number): string =>
   Array.from({ length: words }, (_, at) => (at === 0 ? "Lorem" : LOREM[at % LOREM.length])).join(" ")
