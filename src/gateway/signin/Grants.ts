@@ -36,14 +36,20 @@ export interface Correction {
   readonly monthlyBudgetNano?: NanoUsd
 }
 
-/** How keys come to fit: the oldest keep what they have as long as it lasts. Keys that fit need no correction. */
+/**
+ * How keys come to fit: the oldest keep what they have as long as it lasts. Keys that fit need no correction. What all keys have used
+ * this month is gone whatever their budgets; what they may still spend fits in the rest, and all budgets in the months to come.
+ */
 export const corrections = (grants: Grants, books: ReadonlyArray<KeyBook>): ReadonlyArray<Correction> => {
-  const dead = books.filter(({ key }) => key.state === "revoked")
   const live = books.filter(({ key }) => key.state !== "revoked").toSorted((a, b) => (a.key.id < b.key.id ? -1 : 1))
-  let left = remainingOf(grants, dead)
+  const granted = grants.monthlyBudgetNano
+  let budgetsLeft = granted ?? 0
+  let openLeft = Math.max(0, budgetsLeft - books.reduce((sum, { usedNano }) => sum + usedNano, 0))
   return live.flatMap(({ key, usedNano }) => {
-    const budget = left === null ? key.monthlyBudgetNano : Math.max(0, Math.min(key.monthlyBudgetNano ?? left, left))
-    if (left !== null) left -= Math.max(budget ?? 0, usedNano)
+    const wanted = key.monthlyBudgetNano ?? Number.POSITIVE_INFINITY
+    const budget = granted === null ? key.monthlyBudgetNano : Math.min(wanted, usedNano + openLeft, budgetsLeft)
+    budgetsLeft -= budget ?? 0
+    openLeft -= Math.max(0, (budget ?? 0) - usedNano)
     const correction: Correction = {
       keyId: key.id,
       ...(isTierWithin(key.tier, grants.tier) ? {} : { tier: grants.tier }),

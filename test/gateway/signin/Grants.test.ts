@@ -1,4 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
+import { Schema } from "effect"
 import { type KeyRecord } from "../../../src/domain/Key.ts"
 import { type Grants } from "../../../src/domain/User.ts"
 import {
@@ -108,4 +109,87 @@ describe("corrections", () => {
       ]
     )
   })
+})
+
+it("corrections leave the oldest only what the use of all keys leaves of the grant", () => {
+  const [first, second] = [book({ monthlyBudgetNano: null }), book({ monthlyBudgetNano: 40 }, 30)]
+  const granted = grants({ monthlyBudgetNano: 50 })
+  assert.deepStrictEqual(corrections(granted, [first, second]), [
+    { keyId: first.key.id, monthlyBudgetNano: 20 },
+    { keyId: second.key.id, monthlyBudgetNano: 30 }
+  ])
+})
+
+describe("corrections of any keys", () => {
+  const Nano = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 60 }))
+  const Scopes = Schema.UniqueArray(Schema.Literals(["chat:write", "models:read", "embeddings:write"]))
+  const Grant = Schema.Struct({
+    tier: Schema.Literals(["free", "pro", "enterprise"]),
+    monthlyBudgetNano: Schema.NullOr(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 200 }))),
+    scopes: Scopes
+  })
+  const Keys = Schema.Array(
+    Schema.Struct({
+      tier: Schema.Literals(["free", "pro", "enterprise"]),
+      state: Schema.Literals(["active", "active", "disabled", "revoked"]),
+      monthlyBudgetNano: Schema.NullOr(Nano),
+      scopes: Scopes,
+      usedNano: Nano
+    })
+  )
+
+  /** The keys before and after their corrections, oldest first. */
+  const corrected = (granted: Grants, keys: typeof Keys.Type) => {
+    const before = keys.map(({ usedNano, ...key }) => book(key, usedNano))
+    const changes = new Map(corrections(granted, before).map(({ keyId, ...members }) => [keyId, members]))
+    const after = before.map(({ key, usedNano }) => ({ key: { ...key, ...changes.get(key.id) }, usedNano }))
+    return { before, after, changes }
+  }
+  const isLive = ({ key }: KeyBook) => key.state !== "revoked"
+  const sum = (amounts: ReadonlyArray<number>) => amounts.reduce((total, amount) => total + amount, 0)
+
+  /** What keys may still spend this month, over their budgets in all. */
+  const openOf = (books: ReadonlyArray<KeyBook>) =>
+    sum(books.filter(isLive).map(({ key, usedNano }) => Math.max(0, (key.monthlyBudgetNano ?? Infinity) - usedNano)))
+  const budgetsOf = (books: ReadonlyArray<KeyBook>) =>
+    sum(books.filter(isLive).map(({ key }) => key.monthlyBudgetNano ?? Infinity))
+  /** What the grant leaves this month beside what was used. */
+  const unused = (cap: number, books: ReadonlyArray<KeyBook>) =>
+    Math.max(0, cap - sum(books.map(({ usedNano }) => usedNano)))
+
+  it.prop(
+    "fit in the grant, this month and in those to come, and need no second correction",
+    { granted: Grant, keys: Keys },
+    ({ granted, keys }) => {
+      const { after } = corrected(granted, keys)
+      assert.deepStrictEqual(corrections(granted, after), [])
+      for (const { key } of after.filter(isLive)) {
+        assert.isTrue(isTierWithin(key.tier, granted.tier) && areScopesWithin(key.scopes, granted.scopes))
+      }
+      const { monthlyBudgetNano: cap } = granted
+      if (cap === null) return
+      assert.isAtMost(openOf(after), unused(cap, after))
+      assert.isAtMost(budgetsOf(after), cap)
+    }
+  )
+
+  it.prop(
+    "raise nothing, touch no revoked key, and cut a budget only where it and older ones use up the grant",
+    { granted: Grant, keys: Keys },
+    ({ granted, keys }) => {
+      const { after, before, changes } = corrected(granted, keys)
+      const { monthlyBudgetNano: cap } = granted
+      for (const [at, { key }] of before.entries()) {
+        const { key: now } = after[at] ?? assert.fail()
+        const [had, has] = [key.monthlyBudgetNano ?? Infinity, now.monthlyBudgetNano ?? Infinity]
+        if (key.state === "revoked") assert.isFalse(changes.has(key.id))
+        assert.isTrue(isTierWithin(now.tier, key.tier) && areScopesWithin(now.scopes, key.scopes))
+        assert.isAtMost(has, had)
+        if (has === had) continue
+        const older = after.slice(0, at + 1)
+        assert.isNotNull(cap)
+        assert.isTrue(openOf(older) === unused(cap ?? 0, after) || budgetsOf(older) === cap)
+      }
+    }
+  )
 })
