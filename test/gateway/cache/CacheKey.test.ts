@@ -1,6 +1,7 @@
 import { assert, it } from "@effect/vitest"
+import { Schema } from "effect"
 import { type ChatRequest } from "../../../src/domain/Chat.ts"
-import { cacheKey } from "../../../src/gateway/cache/CacheKey.ts"
+import { cacheKey, canonical } from "../../../src/gateway/cache/CacheKey.ts"
 import { requestWith } from "../orders.ts"
 
 const key = (request: Partial<ChatRequest> = {}, tenant = "key_1", model = "test/small") =>
@@ -91,3 +92,38 @@ it("a temperature of 1 is the default: the same as none", () => {
   assert.strictEqual(key({ temperature: 1 }), key())
   assert.notStrictEqual(key({ temperature: 0.99 }), key())
 })
+
+/** The same value, the members of every object in the opposite order and one more without a value. */
+const turned = (value: Schema.Json): Schema.Json => {
+  if (Array.isArray(value)) return value.map(turned)
+  if (typeof value !== "object" || value === null) return value
+  const members = Object.entries(value).map(([name, member]) => [name, turned(member)] as const)
+  return Object.fromEntries([["absent", null], ...members.toReversed()])
+}
+
+/** Without members that have no value. */
+const withoutNulls = (value: Schema.Json): Schema.Json => {
+  if (Array.isArray(value)) return value.map(withoutNulls)
+  if (typeof value !== "object" || value === null) return value
+  const members = Object.entries(value).filter(([, member]) => member !== null)
+  return Object.fromEntries(members.map(([name, member]) => [name, withoutNulls(member)]))
+}
+
+it.prop(
+  "any value has one canonical text, whatever the order of its members, that says all of it",
+  { value: Schema.Json },
+  ({ value }) => {
+    assert.strictEqual(canonical(turned(value)), canonical(value))
+    assert.deepStrictEqual(JSON.parse(canonical(value)), JSON.parse(JSON.stringify(withoutNulls(value))))
+  }
+)
+
+it.prop(
+  "any unknown member is part of the name, whatever the order of its members",
+  { value: Schema.Json },
+  ({ value }) => {
+    const named = (member: Schema.Json) => key({ unknown: member } as Partial<ChatRequest>)
+    assert.strictEqual(named(turned(value)), named(value))
+    assert.notStrictEqual(named([value]), named(value))
+  }
+)

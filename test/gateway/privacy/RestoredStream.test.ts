@@ -1,6 +1,6 @@
 /** Values put back into a stream, however it is cut. */
 import { assert, it } from "@effect/vitest"
-import { Effect, Stream } from "effect"
+import { Effect, Schema, Stream } from "effect"
 import { type ChoiceDelta, type Delta } from "../../../src/domain/Chat.ts"
 import { gatewayError, Overloaded } from "../../../src/domain/Errors.ts"
 import { type CompletionEvent } from "../../../src/gateway/request/Answer.ts"
@@ -68,6 +68,46 @@ it.effect("cut anywhere, in two, in single characters or not at all, a text come
       }
     }
   })
+)
+
+/** Placeholders in all their forms, those that were never given out, and what only looks like the beginning of one. */
+const pieces = [
+  "[EMAIL_1] [email_1] \\[EMAIL\\_1\\] [CREDIT\\_CARD_1] [secret_1] [EMAIL_2] [PHONE_1] [EMAIL_1234567890]",
+  "[ ] \\ _ 1 [E EMAIL [EMAIL_ [EMAIL_1 CARD_1] [SECRET a é東🗼"
+]
+  .join(" ")
+  .split(" ")
+  .concat(" ")
+const Text = Schema.Array(Schema.Literals(pieces))
+/** Where a text is cut: so many code units after the cut before, over and over. */
+const Cuts = Schema.Array(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 9 })))
+
+const cutInto = (text: string, cuts: ReadonlyArray<number>): ReadonlyArray<string> => {
+  const out: Array<string> = []
+  for (let from = 0, nth = 0; from < text.length; nth++) {
+    const to = from + (cuts[nth % cuts.length] ?? text.length)
+    out.push(text.slice(from, to))
+    from = to
+  }
+  return out
+}
+
+it.effect.prop(
+  "any text in pieces of any size comes out as it would whole",
+  { pieces: Text, cuts: Cuts },
+  ({ cuts, pieces }) =>
+    Effect.gen(function* () {
+      const text = pieces.join("")
+      const contents = cutInto(text, cuts).map((content) => choices({ content }))
+      const calls = cutInto(text, cuts).map((piece) =>
+        choices({ tool_calls: [{ index: 0, function: { arguments: piece } }] })
+      )
+      const events = yield* run([...contents, ...calls, choices({}, "stop")])
+      assert.strictEqual(joined(events, "content"), restorer.text(text))
+      const given = deltasOf(events).flatMap(({ delta }) => delta.tool_calls ?? [])
+      assert.strictEqual(given.map((call) => call.function?.arguments ?? "").join(""), restorer.json(text))
+    }),
+  { arbitrary: { size: 20, runs: 500 } }
 )
 
 it.effect("arguments of parallel tool calls come out as JSON, cut anywhere", () =>
