@@ -27,17 +27,19 @@ export const makeKeyLookups = (find: (publicId: string) => Effect.Effect<Found, 
     const known = new Map<string, { readonly found: Found; readonly untilNanos: bigint }>()
     let forgets = 0
 
-    const remember = (publicId: string, found: Found) => {
+    const remember = (publicId: string, found: Found, untilNanos: bigint) => {
       known.delete(publicId)
-      known.set(publicId, { found, untilNanos: clock.monotonicTimeNanosUnsafe() + LIFE_NANOS })
+      known.set(publicId, { found, untilNanos })
       const [oldest] = known.size > KEYS ? known.keys() : []
       if (oldest !== undefined) known.delete(oldest)
     }
 
     const look = Effect.fnUntraced(function* (publicId: string) {
       const before = forgets
+      // From before it is read: a slow look-up brings what was.
+      const untilNanos = clock.monotonicTimeNanosUnsafe() + LIFE_NANOS
       const found = yield* find(publicId)
-      if (Option.isSome(found) && before === forgets) remember(publicId, found)
+      if (Option.isSome(found) && before === forgets) remember(publicId, found, untilNanos)
       return found
     })
 

@@ -22,7 +22,11 @@ export const makeLookups = Effect.fnUntraced(function* <Key, A, E>(
   const clock = yield* Clock.Clock
   const keptNanos = BigInt(Duration.toMillis(options.kept)) * 1_000_000n
   const find = (key: Key) =>
-    Effect.map(look(key), (value): Found<A> => ({ value, untilNanos: clock.monotonicTimeNanosUnsafe() + keptNanos }))
+    Effect.suspend(() => {
+      // From before it is read: a slow look-up brings what was.
+      const untilNanos = clock.monotonicTimeNanosUnsafe() + keptNanos
+      return Effect.map(look(key), (value): Found<A> => ({ value, untilNanos }))
+    })
   const found = yield* Cache.makeWith(find, {
     capacity: options.capacity,
     timeToLive: (exit) => (exit._tag === "Success" ? Duration.infinity : Duration.zero)

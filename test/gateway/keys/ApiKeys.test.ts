@@ -222,6 +222,30 @@ it.effect("a look-up that began before a revocation is not remembered after it",
   }).pipe(Effect.provide(stores))
 )
 
+it.effect("a cap that is set elsewhere holds within a second, also where the look-up before it was slow", () =>
+  Effect.gen(function* () {
+    const repo = yield* KeyRepo
+    const { accounts, held } = yield* watched
+    yield* Effect.gen(function* () {
+      const { id, secret } = yield* issued({ tier: "enterprise", monthlyBudgetNano: null })
+      const capHere = Effect.map(
+        Effect.flatMap(Accounts, ({ authenticate }) => authenticate(secret)),
+        ({ key }) => key.monthlyBudgetNano
+      )
+      held.until = Effect.sleep(600)
+      const asked = yield* Effect.forkChild(capHere, { startImmediately: true })
+      yield* repo.update(id, { monthlyBudgetNano: 7 }, 0)
+      yield* TestClock.adjust(600)
+      assert.isNull(yield* Fiber.join(asked))
+      yield* TestClock.adjust(399)
+      assert.isNull(yield* capHere)
+      held.until = Effect.void
+      yield* TestClock.adjust(1)
+      assert.strictEqual(yield* capHere, 7)
+    }).pipe(Effect.provide(accounts))
+  }).pipe(Effect.provide(stores))
+)
+
 it.effect("a revoked key stops within a second on another process whose clock was set back an hour", () =>
   Effect.gen(function* () {
     const repo = yield* KeyRepo

@@ -1,5 +1,5 @@
 import { assert, it } from "@effect/vitest"
-import { Duration, Effect } from "effect"
+import { Duration, Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import { makeLookups } from "../../../src/gateway/keys/LookupCache.ts"
 
@@ -27,6 +27,22 @@ it.effect("those who ask at once wait for one look-up, also when what was kept i
     assert.strictEqual(yield* get("it"), 1)
     yield* TestClock.adjust(1)
     assert.deepStrictEqual(yield* together(get("it")), [2, 2, 2, 2, 2])
+  })
+)
+
+it.effect("the time of a look-up counts: what is kept was read when it began", () =>
+  Effect.gen(function* () {
+    const { get } = yield* counting((n) => Effect.as(Effect.sleep(600), n))
+    const slowly = Effect.gen(function* () {
+      const asked = yield* Effect.forkChild(get("it"))
+      yield* TestClock.adjust(600)
+      return yield* Fiber.join(asked)
+    })
+    assert.strictEqual(yield* slowly, 1)
+    yield* TestClock.adjust(399)
+    assert.strictEqual(yield* get("it"), 1)
+    yield* TestClock.adjust(1)
+    assert.strictEqual(yield* slowly, 2)
   })
 )
 
