@@ -56,8 +56,8 @@ export const makeReserve = ({ markup, open, queue, write }: Reserving) => {
     return open(order, wanted.amountNano)
   })
 
-  const waitInLine = Effect.fnUntraced(function* (order: Order, wanted: Wanted, line: BudgetLine) {
-    for (let again = false; ; again = true) {
+  const waitInLine = Effect.fnUntraced(function* (order: Order, wanted: Wanted, line: BudgetLine, place: number) {
+    for (;;) {
       const seen = line.news
       const result = yield* tryReserve(order, wanted)
       if (result._tag === "Reserved") return result
@@ -70,7 +70,7 @@ export const makeReserve = ({ markup, open, queue, write }: Reserving) => {
         if (rest !== null) return rest
         if (isLate) return refused
       }
-      yield* line.wait(seen, again)
+      yield* line.wait(seen, place)
     }
   })
 
@@ -81,7 +81,7 @@ export const makeReserve = ({ markup, open, queue, write }: Reserving) => {
       ? first
       : yield* waitWithinPatience(
           order,
-          queue.join(order.caller.key.id, (line) => waitInLine(order, wanted, line))
+          queue.join(order.caller.key.id, (line, place) => waitInLine(order, wanted, line, place))
         )
   })
 }
