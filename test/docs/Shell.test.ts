@@ -1,7 +1,10 @@
 /** The shell blocks of each document, run in order in one shell against a started gateway, and the outputs shown behind them. */
 import { assert, describe, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Redacted } from "effect"
 import { spawnSync } from "node:child_process"
+import { inject } from "vitest"
+import { startAimock } from "../support/aimock.ts"
+import { freshDatabase } from "../support/Postgres.ts"
 import { type Block, blocksOf, blocksOfKind, documents, root } from "./blocks.ts"
 import { differences, eventDifferences } from "./excerpt.ts"
 import { startGateway, type StartedGateway } from "./startGateway.ts"
@@ -29,13 +32,38 @@ const compare = (output: Block, printed: string): ReadonlyArray<string> =>
     ? eventDifferences(output.text, printed)
     : differences(JSON.parse(output.text), JSON.parse(printed))
 
+/** What the provider of the tutorials answers, to any prompt. */
+const providerAnswer = {
+  content: "Rome was not built in a day.",
+  usage: { prompt_tokens: 13, completion_tokens: 8, total_tokens: 21 }
+}
+
+/** The settings of the document's start command, with servers of the tests in place of the ones that it names. */
+const environmentOf = Effect.fnUntraced(function* (path: string) {
+  const command = blocksOfKind(path, "sh start")[0]?.text ?? ""
+  const env = Object.fromEntries(
+    [...command.matchAll(/^\s*([A-Z_]+)=(\S+)/gm)].map(([, name = "", value = ""]) => [name, value])
+  )
+  return {
+    ...env,
+    ...(env["OPENAI_API_KEY"] === undefined
+      ? {}
+      : { OPENAI_BASE_URL: (yield* startAimock([{ match: {}, response: providerAnswer }])).url }),
+    ...(env["DATABASE_URL"] === undefined ? {} : { DATABASE_URL: Redacted.value(yield* freshDatabase) }),
+    ...(env["REDIS_URL"] === undefined ? {} : { REDIS_URL: inject("redisUrl") })
+  }
+})
+
 for (const path of documents.filter((path) => blocksOfKind(path, "sh").length > 0)) {
   describe(path, () => {
     it.live(
       "runs, and prints what it shows",
       () =>
         Effect.gen(function* () {
-          const gateway = yield* startGateway(blocksOfKind(path, "yaml tollgate.yaml")[0]?.text)
+          const gateway = yield* startGateway(
+            blocksOfKind(path, "yaml tollgate.yaml")[0]?.text,
+            yield* environmentOf(path)
+          )
           const shell = blocksOfKind(path, "sh")
           const printed = run(shell, gateway)
           assert.strictEqual(printed.length, shell.length)

@@ -11,12 +11,15 @@ export const documents: ReadonlyArray<string> = [
   "README.md",
   "AGENTS.md",
   "CHANGELOG.md",
+  "CONTRIBUTING.md",
   "SECURITY.md",
   ...globSync("docs/**/*.md", { cwd: root }).toSorted()
 ]
 
 export const kinds = {
   sh: "run, in order, in one shell for each document, against a gateway that was started for it",
+  "sh start":
+    "starts the document's gateway; the tests put their own provider, Postgres and Redis for those that it names",
   "sh static": "not run; its scripts and files exist",
   "json output": "an excerpt of what the shell block before it answers",
   "sse output": "the events that the shell block before it answers, with an excerpt of each",

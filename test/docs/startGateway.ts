@@ -58,13 +58,13 @@ export const temporaryDirectory: Effect.Effect<string, never, Scope.Scope> = Eff
   (directory) => Effect.sync(() => rmSync(directory, { recursive: true, force: true }))
 )
 
-/** `config`: the text of its `tollgate.yaml`, if it has one. */
-export const startGateway = Effect.fnUntraced(function* (config?: string) {
+/** `config`: the text of its `tollgate.yaml`, if it has one. `env`: settings in addition to a free port. */
+export const startGateway = Effect.fnUntraced(function* (config?: string, env: Readonly<Record<string, string>> = {}) {
   const directory = yield* temporaryDirectory
   if (config !== undefined) writeFileSync(join(directory, "tollgate.yaml"), config)
   const child = yield* startProcess(`${root}/scripts/start`, [], {
     cwd: directory,
-    env: { TOLLGATE_PORT: "0", TOLLGATE_LOG_FORMAT: "json" }
+    env: { ...env, TOLLGATE_PORT: "0", TOLLGATE_LOG_FORMAT: "json" }
   })
   const ready = yield* awaitLine(child, /"url":"(http:[^"]+)"/)
   return { url: ready[1] ?? "", directory } satisfies StartedGateway
