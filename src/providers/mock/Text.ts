@@ -1,5 +1,7 @@
 /** What the mock's chat models say, word by word, and how many tokens that is. */
 import { Effect } from "effect"
+import type * as Tables from "gpt-tokenizer/encoding/o200k_base"
+import { createRequire } from "node:module"
 import { type ChatRequest, outputLimit } from "../../domain/Chat.ts"
 
 /** A piece of text with the blanks before it, and its tokens. */
@@ -38,9 +40,11 @@ const TOKENS_PER_PROMPT = 3
 /** Counts a text of any length; others run in between. */
 type Count = (text: string) => Effect.Effect<number>
 
-/** The tokenizer is a table of megabytes: it is loaded with the first call, once. */
+const require = createRequire(import.meta.url)
+
+/** The tokenizer is a table of megabytes: it is loaded with the first call, once. Required, as the gateway does that has it already. */
 const tokenizer: Effect.Effect<Count> = Effect.map(
-  Effect.promise(() => import("gpt-tokenizer/encoding/o200k_base")),
+  Effect.sync((): typeof Tables => require("gpt-tokenizer/encoding/o200k_base")),
   ({ countTokens }) => {
     let spent = 0
     return Effect.fnUntraced(function* (text) {
