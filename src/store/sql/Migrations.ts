@@ -1,7 +1,7 @@
 /**
  * The migrations, in order, and how they run: forward only, all pending ones in one transaction under an advisory lock, so
  * that processes that start at once migrate once and the others wait. A migration that was released never changes; the next
- * one has the next number.
+ * one has the next number. An index of a table that may be large comes by Indexes.ts: built here, it would stop what writes to the table.
  */
 import { Effect } from "effect"
 import { Migrator, SqlClient } from "effect/sql"

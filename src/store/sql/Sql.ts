@@ -9,6 +9,7 @@ import { Duration, Effect, Layer, type Redacted, Result } from "effect"
 import { type Migrator, type SqlClient } from "effect/sql"
 import { type DataDirError } from "../embedded/DataDirLock.ts"
 import { embeddedStreams } from "../embedded/Embedded.ts"
+import { buildIndexes, type Indexes } from "./Indexes.ts"
 import { migrate } from "./Migrations.ts"
 import { databaseError } from "./SqlErrors.ts"
 import { type StoreError } from "../StoreError.ts"
@@ -50,8 +51,17 @@ const makeTypes = (): PgTypes.Registry => {
   return types
 }
 
+/** Those that came after the schema; so far there is none. */
+const indexes: Indexes = {}
+
+/** Beside the work; what fails is built by the next start. */
+const indexed = buildIndexes(indexes).pipe(
+  Effect.catchCause((cause) => Effect.logWarning("an index could not be built; the next start tries again", cause)),
+  Effect.forkScoped
+)
+
 const migrated = <E, R>(client: Layer.Layer<Client, E, R>): Layer.Layer<Client, E | BootError, R> =>
-  Layer.effectDiscard(migrate).pipe(Layer.provideMerge(client))
+  Layer.effectDiscard(Effect.andThen(migrate, indexed)).pipe(Layer.provideMerge(client))
 
 const layerPostgres = (options: PostgresOptions): Layer.Layer<Client, BootError> =>
   migrated(
