@@ -1,6 +1,6 @@
 /**
- * The test runner. Three projects: `suite`, the tests; `chaos`, faults under load; `functions`, benchmarks of single
- * functions. `vitest run` runs the suite and `vitest bench` the benchmarks; what else is to run is named with `--project`.
+ * The test runner. Four projects: `suite`, the tests; `limits`, tests of processor time and memory; `chaos`, faults under
+ * load; `functions`, benchmarks of single functions. `vitest run` runs the suite and `vitest bench` the benchmarks; what else is to run is named with `--project`.
  */
 import { fileURLToPath } from "node:url"
 import { defineConfig } from "vitest/config"
@@ -37,6 +37,16 @@ const test: TestUserConfig = {
         maxWorkers: "100%",
         testTimeout: 30_000,
         hookTimeout: 60_000
+      }
+    },
+    {
+      test: {
+        name: "limits",
+        include: ["test/limits/*.limits.ts"],
+        pool: "forks",
+        // What is measured is the process itself.
+        fileParallelism: false,
+        testTimeout: 60_000
       }
     },
     {

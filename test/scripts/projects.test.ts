@@ -1,4 +1,4 @@
-/** Which files the commands run: the suite by default, chaos and benchmarks only where a command names them. */
+/** Which files the commands run: the suite by default, limits, chaos and benchmarks only where a command names them. */
 import { execFile } from "node:child_process"
 import { promisify } from "node:util"
 import { assert, describe, it } from "@effect/vitest"
