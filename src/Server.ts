@@ -11,15 +11,15 @@ import { createServer } from "node:http"
 import { BuiltApi } from "./api/Api.ts"
 import { Ids } from "./domain/Ids.ts"
 import { AccessTokens } from "./gateway/signin/AccessTokens.ts"
-import { Accounts } from "./gateway/keys/ApiKeys.ts"
+import { ApiKeys } from "./gateway/keys/ApiKeys.ts"
 import { Admission } from "./gateway/chat/Admission.ts"
-import { Arrivals } from "./gateway/signin/AccountLinking.ts"
+import { AccountLinking } from "./gateway/signin/AccountLinking.ts"
 import * as BudgetAlerts from "./gateway/billing/BudgetAlerts.ts"
 import { Cache } from "./gateway/cache/Cache.ts"
 import { Catalog } from "./gateway/routing/Catalog.ts"
 import * as CircuitEvents from "./gateway/health/CircuitEvents.ts"
 import { Circuits } from "./gateway/health/Circuits.ts"
-import { Closing } from "./gateway/billing/Settlement.ts"
+import { Settlement } from "./gateway/billing/Settlement.ts"
 import { CodeMailbox } from "./gateway/signin/CodeMailbox.ts"
 import { CodeSignIn } from "./gateway/signin/CodeSignIn.ts"
 import { Completion } from "./gateway/chat/Completion.ts"
@@ -28,40 +28,40 @@ import { Embeddings } from "./gateway/chat/Embeddings.ts"
 import { Generations } from "./gateway/billing/Generations.ts"
 import { Health } from "./gateway/admin/Health.ts"
 import { Idempotency } from "./gateway/idempotency/Idempotency.ts"
-import * as LateEndings from "./gateway/billing/PendingSettlements.ts"
+import * as PendingSettlements from "./gateway/billing/PendingSettlements.ts"
 import { Lifecycle } from "./gateway/process/Lifecycle.ts"
-import { Instruments } from "./gateway/telemetry/RequestMetrics.ts"
+import { RequestMetrics } from "./gateway/telemetry/RequestMetrics.ts"
 import { Load } from "./gateway/process/Load.ts"
-import { LoopDelay } from "./gateway/process/EventLoopDelay.ts"
-import { Intake } from "./gateway/chat/Planner.ts"
-import { Members } from "./gateway/signin/UserAdmin.ts"
+import { EventLoopDelay } from "./gateway/process/EventLoopDelay.ts"
+import { Planner } from "./gateway/chat/Planner.ts"
+import { UserAdmin } from "./gateway/signin/UserAdmin.ts"
 import { Meter } from "./gateway/billing/Meter.ts"
 import { OAuthSignIn } from "./gateway/signin/OAuthSignIn.ts"
 import { Overview } from "./gateway/admin/Overview.ts"
-import { Pepper } from "./gateway/signin/HmacKey.ts"
+import { HmacKey } from "./gateway/signin/HmacKey.ts"
 import { Policy } from "./gateway/chat/Policy.ts"
-import { Privacy } from "./gateway/privacy/PrivacyGuard.ts"
+import { PrivacyGuard } from "./gateway/privacy/PrivacyGuard.ts"
 import { Portal } from "./gateway/signin/Portal.ts"
 import { ProviderStats } from "./gateway/health/ProviderStats.ts"
-import * as Readings from "./gateway/telemetry/Gauges.ts"
+import * as Gauges from "./gateway/telemetry/Gauges.ts"
 import { RoutePreview } from "./gateway/chat/RoutePreview.ts"
 import { Router } from "./gateway/routing/Router.ts"
 import { Series } from "./gateway/admin/Series.ts"
 import { SessionTokens } from "./gateway/signin/SessionTokens.ts"
 import { SigningKeys } from "./gateway/signin/SigningKeys.ts"
 import { SignInLimits } from "./gateway/signin/SignInLimits.ts"
-import { SignInWays } from "./gateway/signin/SignInMethods.ts"
+import { SignInMethods } from "./gateway/signin/SignInMethods.ts"
 import { SignInSweeper } from "./gateway/signin/SignInSweeper.ts"
-import { TextCounts } from "./gateway/tokens/TokenCounter.ts"
+import { TokenCounter } from "./gateway/tokens/TokenCounter.ts"
 import { loadTables } from "./gateway/tokens/Tokens.ts"
-import { Traffic } from "./gateway/telemetry/RequestCounters.ts"
-import * as Upkeep from "./gateway/billing/Retention.ts"
+import { RequestCounters } from "./gateway/telemetry/RequestCounters.ts"
+import * as Retention from "./gateway/billing/Retention.ts"
 import { UsageReports } from "./gateway/billing/UsageReports.ts"
 import * as AdminRoutes from "./http/endpoints/Admin.ts"
 import * as AdminSettingsRoutes from "./http/endpoints/AdminSettings.ts"
 import * as AuthRoutes from "./http/endpoints/Auth.ts"
 import * as Authorization from "./http/auth/Authorization.ts"
-import { Bodies } from "./http/body/Body.ts"
+import { BodyReader } from "./http/body/Body.ts"
 import * as ChatRoutes from "./http/endpoints/Chat.ts"
 import * as Console from "./http/assets/Console.ts"
 import * as Docs from "./http/assets/Docs.ts"
@@ -96,7 +96,7 @@ import { IdempotencyStore } from "./store/idempotency/IdempotencyStore.ts"
 import { Sessions } from "./store/people/Sessions.ts"
 import { Users } from "./store/people/Users.ts"
 import { Notices } from "./store/notices/Notices.ts"
-import { Vault } from "./store/secrets/SecretStore.ts"
+import { SecretStore } from "./store/secrets/SecretStore.ts"
 import * as Webhooks from "./webhooks/Webhooks.ts"
 import { type AdminKey, makeFirstKey, welcome } from "./StartupBanner.ts"
 
@@ -110,12 +110,12 @@ export const gateway = (settings: SettingsShape) =>
     UsageReports.layer,
     Series.layer,
     DeadLetters.layer,
-    Readings.layer
+    Gauges.layer
   ).pipe(
-    Layer.provideMerge(Layer.mergeAll(Privacy.layer(settings.privacy), Admission.layer)),
+    Layer.provideMerge(Layer.mergeAll(PrivacyGuard.layer(settings.privacy), Admission.layer)),
     Layer.provideMerge(
       Layer.mergeAll(
-        Closing.layer,
+        Settlement.layer,
         Idempotency.layer({ ...settings.idempotency, ...settings.ledger }),
         Policy.layer,
         Router.layer({ ...settings.routing, markup: settings.markup })
@@ -123,22 +123,22 @@ export const gateway = (settings: SettingsShape) =>
     ),
     Layer.provideMerge(
       Layer.mergeAll(
-        Intake.layer(settings.routing),
+        Planner.layer(settings.routing),
         Meter.layer(settings),
         Cache.layer(settings.cache),
         Health.layer(settings.server),
-        Accounts.layer(settings),
+        ApiKeys.layer(settings),
         Generations.layer(settings.generations)
       )
     ),
-    Layer.provideMerge(Layer.mergeAll(Catalog.layer, TextCounts.layer))
+    Layer.provideMerge(Layer.mergeAll(Catalog.layer, TokenCounter.layer))
   )
 
 /** What the gateway remembers of its providers and of itself; it outlives a reload. */
 const recollection = Layer.mergeAll(
-  Layer.provideMerge(Instruments.layer, Traffic.layer),
+  Layer.provideMerge(RequestMetrics.layer, RequestCounters.layer),
   Lifecycle.layer,
-  Layer.provideMerge(Load.layer, LoopDelay.layer)
+  Layer.provideMerge(Load.layer, EventLoopDelay.layer)
 )
 
 /** The same with circuits, figures and kept replies of this process alone. */
@@ -155,11 +155,11 @@ export const signIn = (settings: Pick<SettingsShape, "auth" | "environment">) =>
   const { auth } = settings
   const issuer = auth.issuer ?? "tollgate"
   return Layer.mergeAll(CodeSignIn.layer(auth), OAuthSignIn.layer(auth), CodeMailbox.layer, Portal.layer).pipe(
-    Layer.provideMerge(Members.layer),
-    Layer.provideMerge(Layer.mergeAll(SessionTokens.layer(auth), SignInLimits.layer, Arrivals.layer(auth))),
+    Layer.provideMerge(UserAdmin.layer),
+    Layer.provideMerge(Layer.mergeAll(SessionTokens.layer(auth), SignInLimits.layer, AccountLinking.layer(auth))),
     Layer.provideMerge(AccessTokens.layer({ issuer, lifetimeSeconds: auth.accessTokenSeconds })),
-    Layer.provideMerge(SignInWays.layer),
-    Layer.provideMerge(Layer.mergeAll(SigningKeys.layer, Pepper.layer)),
+    Layer.provideMerge(SignInMethods.layer),
+    Layer.provideMerge(Layer.mergeAll(SigningKeys.layer, HmacKey.layer)),
     Layer.provideMerge(Layer.mergeAll(Delivery.layer(settings), IdentityProviders.layer(auth.oauth)))
   )
 }
@@ -169,7 +169,7 @@ export const signInMemory = Layer.mergeAll(
   Users.layerMemory,
   Sessions.layerMemory,
   Challenges.layerMemory,
-  Vault.layerMemory,
+  SecretStore.layerMemory,
   Outbound.layer
 )
 
@@ -217,7 +217,7 @@ export const routes = (settings: SettingsShape, adminKey: Redacted.Redacted) =>
         Validation.layer
       )
     ),
-    Layer.provide(Bodies.layer(settings))
+    Layer.provide(BodyReader.layer(settings))
   )
 
 /** The whole application for one reading of the settings. */
@@ -275,25 +275,25 @@ const saysItsAddress = Effect.flatMap(HttpServer.HttpServer, ({ address }) =>
 
 /** Before anything is served. */
 const firstKeyMade = (settings: SettingsShape) =>
-  Layer.provide(Layer.effectDiscard(makeFirstKey(settings)), Accounts.layer(settings))
+  Layer.provide(Layer.effectDiscard(makeFirstKey(settings)), ApiKeys.layer(settings))
 
 /** Everything but the stores, and the first words when all of it is up. */
 export const serving = (settings: SettingsShape, admin: AdminKey) =>
   Layer.effectDiscard(Effect.andThen(welcome(settings, admin), loadTables)).pipe(
     Layer.provide(
       Layer.mergeAll(
-        Accounts.layer(settings),
+        ApiKeys.layer(settings),
         Generations.layerReconciler(settings.ledger),
         SignInSweeper.layer,
-        Upkeep.layer(settings.generations)
+        Retention.layer(settings.generations)
       )
     ),
     Layer.provide(Layer.provide(Layer.effectDiscard(serve(settings, admin)), firstKeyMade(settings))),
     Layer.provide(Listener.layerHttp(settings)),
     Layer.provide(Listener.layer({ ...settings.server, graceMs: settings.shutdownGraceMs })),
     Layer.provide(
-      Layer.mergeAll(operatorsPort(settings), Instruments.layerRefreshing(settings.telemetry), listeners(settings))
+      Layer.mergeAll(operatorsPort(settings), RequestMetrics.layerRefreshing(settings.telemetry), listeners(settings))
     ),
-    Layer.provide(Layer.mergeAll(Ids.layer, Transport.layer, Outbound.layer, LateEndings.layer(settings))),
+    Layer.provide(Layer.mergeAll(Ids.layer, Transport.layer, Outbound.layer, PendingSettlements.layer(settings))),
     Layer.provide(recollection)
   )

@@ -11,7 +11,7 @@ import { Settings, type SettingsShape } from "./Settings.ts"
 import { CacheStore } from "./store/cache/CacheStore.ts"
 import { Challenges } from "./store/people/Challenges.ts"
 import { IdempotencyStore } from "./store/idempotency/IdempotencyStore.ts"
-import { keptSecret, type KeptSecretError } from "./store/secrets/SecretFile.ts"
+import { readOrMakeSecret, type SecretFileError } from "./store/secrets/SecretFile.ts"
 import { KeyRepo } from "./store/keys/KeyRepo.ts"
 import { Ledger } from "./store/ledger/Ledger.ts"
 import { Limits } from "./store/limits/Limits.ts"
@@ -26,7 +26,7 @@ import { isRefusal } from "./store/sql/SqlErrors.ts"
 import { StatsStore } from "./store/providerState/StatsStore.ts"
 import { StoreError } from "./store/StoreError.ts"
 import { Users } from "./store/people/Users.ts"
-import { Vault } from "./store/secrets/SecretStore.ts"
+import { SecretStore } from "./store/secrets/SecretStore.ts"
 import { type AdminKey } from "./StartupBanner.ts"
 import * as Workers from "./Workers.ts"
 
@@ -57,7 +57,7 @@ const presence = ({ databaseUrl, redisUrl }: SettingsShape) =>
 
 /** Secrets that are made here: in files beside the embedded database, in the database when there may be several processes. */
 const vault = (settings: SettingsShape) =>
-  settings.databaseUrl === null ? Vault.layerFiles(join(settings.dataDir, "secrets")) : Vault.layer
+  settings.databaseUrl === null ? SecretStore.layerFiles(join(settings.dataDir, "secrets")) : SecretStore.layer
 
 /** Gives a database or Redis that is still starting a minute to answer, before the start is given up. One that refuses us is not asked twice. */
 const patiently = <A, E>(store: Layer.Layer<A, E | StoreError>) => {
@@ -94,9 +94,9 @@ const shared = (settings: SettingsShape) =>
       ).pipe(Layer.provide(patiently(RedisConnection.layer({ url: settings.redisUrl }))))
 
 /** The admin key of the settings, or the one that is kept in the data directory. */
-const adminKey = (settings: SettingsShape): Effect.Effect<AdminKey, KeptSecretError> =>
+const adminKey = (settings: SettingsShape): Effect.Effect<AdminKey, SecretFileError> =>
   settings.adminKey === null
-    ? keptSecret(
+    ? readOrMakeSecret(
         join(settings.dataDir, "admin.key"),
         Effect.sync(() => Redacted.make(`tga-${randomBytes(32).toString("base64url")}`))
       )

@@ -7,9 +7,9 @@ import { Console, Effect, Redacted, Result } from "effect"
 import { HttpServer } from "effect/http"
 import { join } from "node:path"
 import { allScopes } from "./domain/Key.ts"
-import { Accounts } from "./gateway/keys/ApiKeys.ts"
+import { ApiKeys } from "./gateway/keys/ApiKeys.ts"
 import { type SettingsShape } from "./Settings.ts"
-import { findSecret, keptSecret } from "./store/secrets/SecretFile.ts"
+import { findSecret, readOrMakeSecret } from "./store/secrets/SecretFile.ts"
 
 /** `path`: the file that keeps it; null when it comes from the settings. `fresh`: made by this start. */
 export interface AdminKey {
@@ -26,8 +26,8 @@ const firstKeyPath = ({ dataDir }: SettingsShape): string => join(dataDir, "firs
 /** Makes the first API key if there has never been one. Comes before the first request, so that whoever finds the gateway ready finds the key. */
 export const makeFirstKey = Effect.fnUntraced(function* (settings: SettingsShape) {
   if (settings.databaseUrl !== null) return
-  const accounts = yield* Accounts
-  const issue = accounts.issue({
+  const apiKeys = yield* ApiKeys
+  const issue = apiKeys.issue({
     name: "first key",
     tier: "pro",
     scopes: allScopes,
@@ -36,7 +36,7 @@ export const makeFirstKey = Effect.fnUntraced(function* (settings: SettingsShape
     ownerId: null,
     expiresAtMs: null
   })
-  yield* keptSecret(
+  yield* readOrMakeSecret(
     firstKeyPath(settings),
     Effect.map(issue, ({ secret }) => secret)
   )
@@ -75,10 +75,10 @@ const hasMailbox = ({ auth, environment }: SettingsShape): boolean =>
 
 /** The key that the first start made, if it still opens anything. */
 const firstKey = Effect.fnUntraced(function* (path: string) {
-  const accounts = yield* Accounts
+  const apiKeys = yield* ApiKeys
   const known = yield* findSecret(path)
   if (known === null) return null
-  const opens = yield* Effect.result(accounts.opens(Redacted.value(known.value)))
+  const opens = yield* Effect.result(apiKeys.opens(Redacted.value(known.value)))
   return Result.getOrElse(opens, () => false) ? known.value : null
 })
 

@@ -1,7 +1,7 @@
 /** Precision and recall of the gateway's own search over a corpus. A finding counts when its type and both its ends are right. */
 import { Effect } from "effect"
 import { allEntities, type Entity } from "../../src/domain/Privacy.ts"
-import { atOnce, Budget } from "../../src/gateway/privacy/TimeBudget.ts"
+import { atOnce, TimeBudget } from "../../src/gateway/privacy/TimeBudget.ts"
 import { makeScanner } from "../../src/gateway/privacy/Scanner.ts"
 import { type Sentence } from "./Corpus.ts"
 
@@ -26,7 +26,7 @@ export const score = (corpus: ReadonlyArray<Sentence>) =>
     const misses: Array<Miss> = []
     const everything = new Set<string>(allEntities)
     for (const { labels, text } of corpus) {
-      const budget = new Budget(() => 0n)
+      const budget = new TimeBudget(() => 0n)
       const spans = atOnce(scan(text, everything, budget), budget) ?? []
       const nameOf = ({ end, start, type }: { readonly start: number; readonly end: number; readonly type: string }) =>
         `${type} ${start}-${end} ${text.slice(start, end)}`

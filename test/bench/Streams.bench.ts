@@ -4,7 +4,7 @@ import { type ChatEvent } from "../../src/domain/Chat.ts"
 import { type CompletionEvent } from "../../src/gateway/request/Answer.ts"
 import { ChunkWriter } from "../../src/http/sse/Sse.ts"
 import { makeReader } from "../../src/providers/openai/Stream.ts"
-import { Events } from "../../src/providers/wire/SseFrames.ts"
+import { SseFrames } from "../../src/providers/wire/SseFrames.ts"
 import { TooLarge } from "../../src/providers/Provider.ts"
 
 const TOKENS = 1_000
@@ -22,7 +22,7 @@ const packets = frames.map((frame) => Buffer.from(`data: ${frame}\n\n`))
 const together = Buffer.concat(packets)
 
 const framed = (chunks: ReadonlyArray<Buffer>): number => {
-  const events = new Events()
+  const events = new SseFrames()
   let count = 0
   for (const one of chunks) {
     const data = events.feed(one)

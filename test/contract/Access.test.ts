@@ -7,7 +7,7 @@ import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { readFileSync } from "node:fs"
 import { allScopes, type Scope } from "../../src/domain/Key.ts"
-import { Accounts } from "../../src/gateway/keys/ApiKeys.ts"
+import { ApiKeys } from "../../src/gateway/keys/ApiKeys.ts"
 import { noSignIn } from "../../src/settings/SignIn.ts"
 import { Browser } from "../signin/Browser.ts"
 import { TestApp } from "../support/TestApp.ts"
@@ -161,7 +161,7 @@ const signIn = Effect.fnUntraced(function* (email: string) {
 
 const makeCredentials = Effect.gen(function* () {
   const { adminKey, issueKey, send } = yield* TestApp
-  const accounts = yield* Accounts
+  const accounts = yield* ApiKeys
   const admin = (method: string, path: string, body: unknown) =>
     Effect.map(send(path, { method, body, headers: { "x-admin-key": adminKey } }), ({ status }) =>
       assert.strictEqual(status, 200, path)

@@ -2,7 +2,7 @@
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { Accounts } from "../../src/gateway/keys/ApiKeys.ts"
+import { ApiKeys } from "../../src/gateway/keys/ApiKeys.ts"
 import { TestApp } from "../support/TestApp.ts"
 import { ask, envelope, helloReply, named, seen } from "./wire.ts"
 
@@ -31,7 +31,7 @@ const refusedAdmin = {
 it.effect("missing, unknown, malformed, revoked, disabled, expired: one answer on every route behind a key", () =>
   Effect.gen(function* () {
     const { chat, issueKey, send } = yield* TestApp
-    const accounts = yield* Accounts
+    const accounts = yield* ApiKeys
     const [revoked, disabled, expiring, other] = yield* Effect.all([
       issueKey(),
       issueKey(),

@@ -2,7 +2,7 @@
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { Accounts } from "../../src/gateway/keys/ApiKeys.ts"
+import { ApiKeys } from "../../src/gateway/keys/ApiKeys.ts"
 import { scriptedOffer } from "../../src/testing/ScriptedProvider.ts"
 import { TestApp } from "../support/TestApp.ts"
 import { ask, helloReply } from "./wire.ts"
@@ -16,7 +16,7 @@ const tiers = {
 it.effect("401, 403 scope, 413, 422, 429, 402, 403 whitelist, 404, then 200", () =>
   Effect.gen(function* () {
     const { chat, issueKey } = yield* TestApp
-    const accounts = yield* Accounts
+    const accounts = yield* ApiKeys
     const { id, secret } = yield* issueKey({ tier: "free" })
     assert.strictEqual((yield* chat(ask("first"), { key: secret })).status, 200, "the only request of this minute")
     yield* accounts.change(id, { scopes: ["models:read"], monthlyBudgetNano: 0, allowedModels: ["other/*"] })
@@ -59,7 +59,7 @@ it.effect("401, 403 scope, 413, 422, 429, 402, 403 whitelist, 404, then 200", ()
 it.effect("the whitelist stands before the cache, the budget before the whitelist", () =>
   Effect.gen(function* () {
     const { chat, issueKey } = yield* TestApp
-    const accounts = yield* Accounts
+    const accounts = yield* ApiKeys
     const { id, secret } = yield* issueKey()
     const status = Effect.map(chat(ask("Hi"), { key: secret }), (answered) => [
       answered.status,
@@ -79,7 +79,7 @@ it.effect("the whitelist stands before the cache, the budget before the whitelis
 it.effect("what cannot be routed passes the policies first: 429, 402, whitelist 403, then its own error", () =>
   Effect.gen(function* () {
     const { chat, issueKey } = yield* TestApp
-    const accounts = yield* Accounts
+    const accounts = yield* ApiKeys
     const unroutable = {
       "unknown model": [ask("Hi", { model: "no/such" }), "404 model_not_found"],
       "impossible filter": [ask("Hi", { provider: { only: ["nobody"] } }), "404 no_eligible_provider"],

@@ -1,14 +1,14 @@
 /** The limits that all keys of one owner share, as clients see them. */
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { Accounts } from "../../src/gateway/keys/ApiKeys.ts"
+import { ApiKeys } from "../../src/gateway/keys/ApiKeys.ts"
 import { TestApp } from "../support/TestApp.ts"
 import { ask, helloReply } from "./wire.ts"
 
 it.effect("many keys of one owner have the limits of one, and making a key anew refills nothing", () =>
   Effect.gen(function* () {
     const { chat, issueKey } = yield* TestApp
-    const accounts = yield* Accounts
+    const accounts = yield* ApiKeys
     const asked = Effect.gen(function* () {
       const { id, secret } = yield* issueKey({ tier: "free", ownerId: "usr_1" })
       const answered = yield* chat(ask("Hi"), { key: secret, headers: { "cache-control": "no-store" } })

@@ -8,7 +8,7 @@ import {
 } from "../../src/domain/Catalog.ts"
 import { type ChatRequest } from "../../src/domain/Chat.ts"
 import { allScopes, type KeyRecord } from "../../src/domain/Key.ts"
-import { emptyFacts, type Order } from "../../src/gateway/request/Order.ts"
+import { emptyResponseMetadata, type Order } from "../../src/gateway/request/Order.ts"
 import { scriptedOffer } from "../../src/testing/ScriptedProvider.ts"
 
 export const keyWith = (key: Partial<KeyRecord> = {}): KeyRecord => ({
@@ -93,7 +93,7 @@ export const orderWith = ({ key, ...order }: OrderOptions = {}): Order<ChatReque
   cacheName: null,
   choices: 1,
   streamed: false,
-  facts: emptyFacts(),
+  facts: emptyResponseMetadata(),
   patience: null,
   affordableTokens: null,
   attempts: [],
@@ -101,7 +101,7 @@ export const orderWith = ({ key, ...order }: OrderOptions = {}): Order<ChatReque
   continuation: null,
   produced: null,
   account: {
-    intent: null,
+    pendingReserve: null,
     late: null,
     reservedNano: 0,
     extendedNano: 0,

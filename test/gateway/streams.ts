@@ -7,7 +7,7 @@ import { Ids } from "../../src/domain/Ids.ts"
 import { type KeyRecord } from "../../src/domain/Key.ts"
 import { type CompletionEvent } from "../../src/gateway/request/Answer.ts"
 import { Completion } from "../../src/gateway/chat/Completion.ts"
-import { emptyFacts, type Patience } from "../../src/gateway/request/Order.ts"
+import { emptyResponseMetadata, type ClientDeadline } from "../../src/gateway/request/Order.ts"
 import { layerScripted, type Script, scriptedOffer, type ScriptedProvider } from "../../src/testing/ScriptedProvider.ts"
 import { gateway, memory } from "../../src/Server.ts"
 import { type SettingsShape } from "../../src/Settings.ts"
@@ -75,14 +75,14 @@ export const gatewayOn = (
 export interface Asked {
   readonly request?: Partial<ChatRequest>
   readonly key?: Partial<KeyRecord>
-  readonly patience?: Patience
+  readonly patience?: ClientDeadline
 }
 
 const limits = { requestsPerMinute: 1_000, tokensPerMinute: 1_000_000, concurrency: 1_000 }
 
 export const ran = ({ key, patience, request }: Asked) =>
   Effect.gen(function* () {
-    const facts = emptyFacts()
+    const facts = emptyResponseMetadata()
     const completed = yield* (yield* Completion).run({
       request: requestWith({ stream: true, ...request }),
       caller: { key: keyWith(key), limits },

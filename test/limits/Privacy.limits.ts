@@ -2,12 +2,12 @@
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { makeScanner } from "../../src/gateway/privacy/Scanner.ts"
-import { Budget } from "../../src/gateway/privacy/TimeBudget.ts"
+import { TimeBudget } from "../../src/gateway/privacy/TimeBudget.ts"
 import { requestWith } from "../gateway/orders.ts"
 import { everything, maskedAtOnce, scanned } from "../gateway/privacy/scanning.ts"
 
 /** With the time that the gateway gives it. */
-const budget = (): Budget => new Budget(() => process.hrtime.bigint())
+const budget = (): TimeBudget => new TimeBudget(() => process.hrtime.bigint())
 
 /** Milliseconds of the thread itself: what else runs on the machine does not count. */
 const cpuMs = (run: () => void): number => {

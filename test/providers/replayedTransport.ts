@@ -5,7 +5,7 @@
 import { readFileSync } from "node:fs"
 import { Effect } from "effect"
 import { defaultTimeouts, type ModelOffer, type ProviderConfig, unknownPolicy } from "../../src/domain/Catalog.ts"
-import { type ExchangeFailure } from "../../src/providers/transport/HttpExchange.ts"
+import { type HttpExchangeFailure } from "../../src/providers/transport/HttpExchange.ts"
 import { type Transport } from "../../src/providers/transport/Transport.ts"
 
 export interface Replay {
@@ -13,7 +13,7 @@ export interface Replay {
   readonly status?: number
   readonly type?: string
   /** What the connection breaks with after the last chunk. */
-  readonly failure?: ExchangeFailure
+  readonly failure?: HttpExchangeFailure
   /** Hears of every body sent. */
   readonly onSend?: (path: string, body: string) => void
 }
@@ -39,7 +39,7 @@ export const replay = ({
         return Effect.succeed({
           status,
           headers,
-          chunks: Effect.suspend((): Effect.Effect<ReadonlyArray<Buffer> | null, ExchangeFailure> => {
+          chunks: Effect.suspend((): Effect.Effect<ReadonlyArray<Buffer> | null, HttpExchangeFailure> => {
             const chunk = chunks[at++]
             if (chunk !== undefined) return Effect.succeed([chunk])
             return failure === undefined ? Effect.succeed(null) : Effect.fail(failure)

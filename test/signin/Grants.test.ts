@@ -3,7 +3,7 @@ import { assert, layer } from "@effect/vitest"
 import { Effect, Layer, Schema } from "effect"
 import { TestClock } from "effect/testing"
 import { Ids } from "../../src/domain/Ids.ts"
-import { Members } from "../../src/gateway/signin/UserAdmin.ts"
+import { UserAdmin } from "../../src/gateway/signin/UserAdmin.ts"
 import { Portal, type WantedKey } from "../../src/gateway/signin/Portal.ts"
 import { KeyRepo } from "../../src/store/keys/KeyRepo.ts"
 import { Ledger } from "../../src/store/ledger/Ledger.ts"
@@ -75,7 +75,7 @@ const suite = <E>(name: string, stores: Layer.Layer<KeyRepo | Ledger, E>) =>
 
     it.effect("a grant that is lowered meanwhile holds for the keys that are made meanwhile", () =>
       Effect.gen(function* () {
-        const [portal, members] = [yield* Portal, yield* Members]
+        const [portal, members] = [yield* Portal, yield* UserAdmin]
         const user = yield* known
         yield* TestClock.adjust("1 minute")
         yield* Effect.all(

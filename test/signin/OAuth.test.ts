@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Redacted, type Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { createHmac, generateKeyPairSync, sign } from "node:crypto"
-import { Members } from "../../src/gateway/signin/UserAdmin.ts"
+import { UserAdmin } from "../../src/gateway/signin/UserAdmin.ts"
 import { noSignIn, type SignInSettings } from "../../src/settings/SignIn.ts"
 import { TestApp } from "../support/TestApp.ts"
 import { Browser, type Page } from "./Browser.ts"
@@ -20,7 +20,7 @@ type Servers = Effect.Success<typeof servers>
 
 /** A gateway with three identity providers, each a server of its own. */
 const withApp = <A, E>(
-  test: (world: Servers & { readonly url: string }) => Effect.Effect<A, E, TestApp | Members | Scope.Scope>,
+  test: (world: Servers & { readonly url: string }) => Effect.Effect<A, E, TestApp | UserAdmin | Scope.Scope>,
   auth: Partial<SignInSettings> = {}
 ) =>
   Effect.gen(function* () {
@@ -191,7 +191,7 @@ describe("accounts", () => {
   it.effect("cannot be taken by an address that a provider has not verified, before or after their owner comes", () =>
     withApp(({ google, okta, url }) =>
       Effect.gen(function* () {
-        const members = yield* Members
+        const members = yield* UserAdmin
         // The thief comes first, with a provider that lets him claim any address.
         okta.signsIn({ sub: "thief", email: "anna@example.com", email_verified: false })
         const thief = answerOf(yield* go(new Browser(url), "/auth/oauth/okta/start"))
@@ -239,7 +239,7 @@ describe("accounts", () => {
   it.effect("of an admin get a new identity only beside a session of that admin in the same browser", () =>
     withApp(({ github, google, okta, url }) =>
       Effect.gen(function* () {
-        const members = yield* Members
+        const members = yield* UserAdmin
         // Named before the first sign-in: there is nothing to take yet.
         const { user } = yield* members.grantAdmin("anna@example.com")
         google.signsIn(anna)
@@ -297,7 +297,7 @@ describe("accounts", () => {
       Effect.gen(function* () {
         google.signsIn(anna)
         const { user } = answerOf(yield* go(new Browser(url), "/auth/oauth/google/start"))
-        yield* Effect.flatMap(Members, (members) => members.change(user.id, { state: "suspended" }))
+        yield* Effect.flatMap(UserAdmin, (members) => members.change(user.id, { state: "suspended" }))
         assert.deepStrictEqual(codeOf(yield* go(new Browser(url), "/auth/oauth/google/start")), [403, "user_suspended"])
       })
     )

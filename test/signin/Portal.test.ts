@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
 import { TestClock } from "effect/testing"
-import { Members } from "../../src/gateway/signin/UserAdmin.ts"
+import { UserAdmin } from "../../src/gateway/signin/UserAdmin.ts"
 import { Users } from "../../src/store/people/Users.ts"
 import { noSignIn } from "../../src/settings/SignIn.ts"
 import { helloReply } from "../contract/wire.ts"
@@ -434,7 +434,7 @@ describe("an admin", () => {
 
   it.effect("is made by address, before or after the first sign-in", () =>
     Effect.gen(function* () {
-      const members = yield* Members
+      const members = yield* UserAdmin
       const { user } = yield* members.grantAdmin("root@example.com")
       const root = yield* person("root@example.com")
       assert.strictEqual(root.id, user.id)

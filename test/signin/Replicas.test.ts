@@ -3,13 +3,13 @@ import { assert, it } from "@effect/vitest"
 import { Effect, Layer, ManagedRuntime, Redacted } from "effect"
 import { Ids } from "../../src/domain/Ids.ts"
 import { AccessTokens } from "../../src/gateway/signin/AccessTokens.ts"
-import { Pepper } from "../../src/gateway/signin/HmacKey.ts"
+import { HmacKey } from "../../src/gateway/signin/HmacKey.ts"
 import { SessionTokens } from "../../src/gateway/signin/SessionTokens.ts"
 import { SigningKeys } from "../../src/gateway/signin/SigningKeys.ts"
 import { Sessions } from "../../src/store/people/Sessions.ts"
 import { Sql } from "../../src/store/sql/Sql.ts"
 import { Users } from "../../src/store/people/Users.ts"
-import { Vault } from "../../src/store/secrets/SecretStore.ts"
+import { SecretStore } from "../../src/store/secrets/SecretStore.ts"
 import { makeUser } from "../store/people/usersSuite.ts"
 import { freshDatabase } from "../support/Postgres.ts"
 
@@ -17,8 +17,8 @@ const replica = (url: Redacted.Redacted) =>
   Layer.fresh(
     SessionTokens.layer({ sessionDays: 30 }).pipe(
       Layer.provide(AccessTokens.layer({ issuer: "tollgate", lifetimeSeconds: 900 })),
-      Layer.provide(Layer.mergeAll(SigningKeys.layer, Pepper.layer)),
-      Layer.provideMerge(Layer.mergeAll(Sessions.layer, Users.layer, Vault.layer, Ids.layer)),
+      Layer.provide(Layer.mergeAll(SigningKeys.layer, HmacKey.layer)),
+      Layer.provideMerge(Layer.mergeAll(Sessions.layer, Users.layer, SecretStore.layer, Ids.layer)),
       Layer.provide(Sql.layerPostgres({ url }))
     )
   )

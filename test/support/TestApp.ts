@@ -8,7 +8,7 @@ import { Context, Effect, identity, Layer, Metric, Redacted } from "effect"
 import { HttpRouter, HttpServer } from "effect/http"
 import { Ids } from "../../src/domain/Ids.ts"
 import { allScopes } from "../../src/domain/Key.ts"
-import { Accounts, type NewKey } from "../../src/gateway/keys/ApiKeys.ts"
+import { ApiKeys, type NewKey } from "../../src/gateway/keys/ApiKeys.ts"
 import { type Load } from "../../src/gateway/process/Load.ts"
 import * as Edge from "../../src/http/edge/Edge.ts"
 import { Listener } from "../../src/http/edge/Listener.ts"
@@ -93,7 +93,7 @@ export class TestApp extends Context.Service<
       TestApp,
       Effect.gen(function* () {
         const server = yield* HttpServer.HttpServer
-        const accounts = yield* Accounts
+        const accounts = yield* ApiKeys
         const url = HttpServer.formatAddress(server.address)
 
         const send = (path: string, { body, headers, key, method }: SentRequest = {}) =>

@@ -13,7 +13,7 @@ export class DeadLetters extends Context.Service<
       readonly cursor: string | null
     }) => Effect.Effect<DeadLetterPage, GatewayError>
   }
->()("tollgate/gateway/DeadLetters") {
+>()("tollgate/gateway/admin/DeadLetters") {
   static readonly layer = Layer.effect(
     DeadLetters,
     Effect.map(Notices, (notices) => DeadLetters.of({ list: (page) => orUnavailable(notices.buried(page)) }))

@@ -12,7 +12,7 @@ import { type StoreError } from "../../store/StoreError.ts"
 import { Circuits, type CircuitState } from "../health/Circuits.ts"
 import { Load, type LoadLimits } from "../process/Load.ts"
 import { Lifecycle } from "../process/Lifecycle.ts"
-import { makeLookups } from "../keys/LookupCache.ts"
+import { makeLookupCache } from "../keys/LookupCache.ts"
 
 export interface DependencyHealth {
   readonly status: "ok" | "unavailable"
@@ -50,7 +50,7 @@ export class Health extends Context.Service<
     /** Serving: database and limit store answer, and no drain has begun. */
     readonly ready: Effect.Effect<boolean>
   }
->()("tollgate/gateway/Health") {
+>()("tollgate/gateway/admin/Health") {
   static readonly layer = (limits: LoadLimits) =>
     Layer.effect(
       Health,
@@ -89,7 +89,7 @@ export class Health extends Context.Service<
           )
           return { database, limitStore, cacheHealth, serving: database.status === "ok" && limitStore.status === "ok" }
         })
-        const answers = yield* makeLookups(() => askDependencies, { capacity: 1, kept: TOLD_AGAIN })
+        const answers = yield* makeLookupCache(() => askDependencies, { capacity: 1, kept: TOLD_AGAIN })
         const dependencies = answers.get("all")
 
         const report = Effect.gen(function* () {

@@ -7,7 +7,7 @@ import { Cache } from "../cache/Cache.ts"
 import { Health, type ProviderHealth } from "./Health.ts"
 import { ProviderStats } from "../health/ProviderStats.ts"
 import { type StatsSnapshot } from "../health/StatsTable.ts"
-import { Traffic, type TrafficSnapshot } from "../telemetry/RequestCounters.ts"
+import { RequestCounters, type RequestCounts } from "../telemetry/RequestCounters.ts"
 
 export interface OverviewFigures {
   readonly uptimeSeconds: number
@@ -15,13 +15,13 @@ export interface OverviewFigures {
   readonly keys: KeyCounts
   readonly cacheEntries: number
   readonly providers: ReadonlyArray<ProviderHealth & { readonly stats: StatsSnapshot }>
-  readonly traffic: TrafficSnapshot
+  readonly traffic: RequestCounts
 }
 
 export class Overview extends Context.Service<
   Overview,
   { readonly read: Effect.Effect<OverviewFigures, GatewayError> }
->()("tollgate/gateway/Overview") {
+>()("tollgate/gateway/admin/Overview") {
   static readonly layer = Layer.effect(
     Overview,
     Effect.gen(function* () {
@@ -30,7 +30,7 @@ export class Overview extends Context.Service<
       const cache = yield* Cache
       const health = yield* Health
       const stats = yield* ProviderStats
-      const traffic = yield* Traffic
+      const requestCounters = yield* RequestCounters
       const read = Effect.gen(function* () {
         const nowMs = yield* Clock.currentTimeMillis
         const [figures, counts] = yield* Effect.all([ledger.overview(nowMs), keys.counts(nowMs)], { concurrency: 2 })
@@ -41,7 +41,7 @@ export class Overview extends Context.Service<
           keys: counts,
           cacheEntries: yield* cache.size,
           providers: providers.map((provider) => ({ ...provider, stats: stats.snapshot(provider.slug) })),
-          traffic: yield* traffic.snapshot
+          traffic: yield* requestCounters.snapshot
         } satisfies OverviewFigures
       }).pipe(Effect.mapError((error) => gatewayError(new DependencyUnavailable({ dependency: error.dependency }))))
       return Overview.of({ read })

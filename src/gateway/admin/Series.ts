@@ -24,7 +24,7 @@ const ranges = {
 export class Series extends Context.Service<
   Series,
   { readonly read: (range: SeriesRange) => Effect.Effect<SeriesFigures, GatewayError> }
->()("tollgate/gateway/Series") {
+>()("tollgate/gateway/admin/Series") {
   static readonly layer = Layer.effect(
     Series,
     Effect.gen(function* () {

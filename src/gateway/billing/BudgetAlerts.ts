@@ -21,7 +21,7 @@ export interface BudgetAlertsShape {
 }
 
 /** Without its layer nothing is noted. */
-export const BudgetAlerts = Context.Reference<BudgetAlertsShape>("tollgate/gateway/BudgetAlerts", {
+export const BudgetAlerts = Context.Reference<BudgetAlertsShape>("tollgate/gateway/billing/BudgetAlerts", {
   defaultValue: () => ({ note: () => undefined })
 })
 

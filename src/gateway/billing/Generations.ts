@@ -46,7 +46,7 @@ export class Generations extends Context.Service<
     /** Without a key: everyone's. */
     readonly list: (keyId: string | null, filter: GenerationFilter) => Effect.Effect<GenerationPage, GatewayError>
   }
->()("tollgate/gateway/Generations") {
+>()("tollgate/gateway/billing/Generations") {
   /** `retentionDays`: what is older is as good as deleted, though archived ones lie there until their month is over; null: for ever. */
   static readonly layer = ({ retentionDays }: { readonly retentionDays: number | null }) =>
     Layer.effect(

@@ -4,7 +4,7 @@
  */
 import { Clock, Duration, Effect, Schedule } from "effect"
 import { Ledger, type Running } from "../../store/ledger/Ledger.ts"
-import { type Ending } from "./Outcome.ts"
+import { type Outcome } from "./Outcome.ts"
 import { type Order } from "../request/Order.ts"
 import { progressOf } from "./Progress.ts"
 
@@ -21,7 +21,7 @@ export const makeHeartbeats = Effect.fnUntraced(function* (options: {
 }) {
   const ledger = yield* Ledger
   const running = new Map<string, Order>()
-  const followed = new WeakMap<Order, () => Ending | null>()
+  const followed = new WeakMap<Order, () => Outcome | null>()
   const beatMs = Math.min(options.leaseMs / BEATS_A_LEASE, LONGEST_BEAT_MS)
 
   const told = (order: Order, nowMs: number): Running => {
@@ -46,7 +46,7 @@ export const makeHeartbeats = Effect.fnUntraced(function* (options: {
     begin: (order: Order): void => void running.set(order.generationId, order),
     end: (order: Order): void => void running.delete(order.generationId),
     /** `soFar`: how the order would end now; null: nobody answers yet. */
-    follow: (order: Order, soFar: () => Ending | null): Effect.Effect<void> =>
+    follow: (order: Order, soFar: () => Outcome | null): Effect.Effect<void> =>
       Effect.sync(() => void followed.set(order, soFar))
   }
 })

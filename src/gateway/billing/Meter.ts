@@ -15,12 +15,12 @@ import { Limits } from "../../store/limits/Limits.ts"
 import { type StoreError } from "../../store/StoreError.ts"
 import { BudgetAlerts } from "./BudgetAlerts.ts"
 import { BudgetQueue } from "./BudgetQueue.ts"
-import { makeCorrectTokens } from "./TokenCorrection.ts"
-import { bareGeneration, costFor, type Ending, generationOf } from "./Outcome.ts"
+import { makeTokenCorrection } from "./TokenCorrection.ts"
+import { bareGeneration, costFor, type Outcome, generationOf } from "./Outcome.ts"
 import { estimateOf } from "./Estimate.ts"
-import { makeFinish, written } from "./SettlementWriter.ts"
+import { makeSettlementWriter, written } from "./SettlementWriter.ts"
 import { makeHeartbeats } from "./Heartbeats.ts"
-import { LateEndings } from "./PendingSettlements.ts"
+import { PendingSettlements } from "./PendingSettlements.ts"
 import { type Order } from "../request/Order.ts"
 import { progressOf } from "./Progress.ts"
 import { staged } from "../telemetry/RequestTrace.ts"
@@ -43,7 +43,7 @@ export class Meter extends Context.Service<
     /** Waits until the order's intent is durable. Nothing may reach the client before. */
     readonly durable: (order: Order) => Effect.Effect<void, GatewayError>
     /** Tells the heartbeats how far an order is; null: nobody answers yet. */
-    readonly follow: (order: Order, soFar: () => Ending | null) => Effect.Effect<void>
+    readonly follow: (order: Order, soFar: () => Outcome | null) => Effect.Effect<void>
     /** Lets an answer's events through as long as they are paid for; see IncrementalReservation.ts. */
     readonly watch: (
       order: Order
@@ -54,26 +54,26 @@ export class Meter extends Context.Service<
      * Closes the order with what it cost and answers its generation. Only the first close counts. While the database is away it
      * answers all the same, and the writing goes on.
      */
-    readonly settle: (order: Order, ending: Ending) => Effect.Effect<Generation>
+    readonly settle: (order: Order, ending: Outcome) => Effect.Effect<Generation>
     /** Waits a while until the order's ending is durable. False: it is not yet, and nobody may be told what the order cost. */
     readonly written: (order: Order) => Effect.Effect<boolean>
     /**
      * Closes an order that needs nobody's work, in one write: if the budget has room for what `reserve` would have held. Null: it has
      * none, and nothing is written. Holds nothing at any time.
      */
-    readonly replay: (order: Order, ending: Ending) => Effect.Effect<Generation | null, GatewayError>
+    readonly replay: (order: Order, ending: Outcome) => Effect.Effect<Generation | null, GatewayError>
     /** Closes an order that came to nothing: the reservation and the rate limit's tokens are given back, no trace is left. */
     readonly void: (order: Order) => Effect.Effect<void>
   }
->()("tollgate/gateway/Meter") {
+>()("tollgate/gateway/billing/Meter") {
   static readonly layer = (options: { readonly markup: number; readonly ledger: { readonly leaseMs: number } }) =>
     Layer.effect(
       Meter,
       Effect.gen(function* () {
         const ledger = yield* Ledger
-        const correct = makeCorrectTokens(yield* Limits)
+        const correct = makeTokenCorrection(yield* Limits)
         const alerts = yield* BudgetAlerts
-        const late = yield* LateEndings
+        const pendingSettlements = yield* PendingSettlements
         const scope = yield* Effect.scope
         const clock = yield* Clock.Clock
         const processId = (yield* Ids).next("prc", clock.currentTimeMillisUnsafe())
@@ -114,14 +114,14 @@ export class Meter extends Context.Service<
           // Refuses nothing; it is what is charged should this process die.
           const amountNano = likelyNano(order, estimateOf(order, options.markup))
           const written = Effect.onError(write(order, amountNano), () => takeBack(order))
-          order.account.intent = yield* Effect.forkChild(Effect.asVoid(written), { startImmediately: true })
+          order.account.pendingReserve = yield* Effect.forkChild(Effect.asVoid(written), { startImmediately: true })
           return open(order, amountNano)
         })
 
         const durable = (order: Order) =>
-          order.account.intent === null ? Effect.void : Fiber.join(order.account.intent)
+          order.account.pendingReserve === null ? Effect.void : Fiber.join(order.account.pendingReserve)
 
-        const finish = makeFinish(late, (order) => {
+        const finish = makeSettlementWriter(pendingSettlements, (order) => {
           heartbeats.end(order)
           queue.freed(order.caller.key.id)
         })
@@ -133,7 +133,7 @@ export class Meter extends Context.Service<
         const takeBack = (order: Order) => {
           const taken = ledger.void(order.generationId)
           const again = Effect.delay(Effect.ignore(taken), options.ledger.leaseMs * AGAIN_SHARE)
-          return Effect.andThen(late.fork(finish(order, taken)), Effect.forkIn(again, scope))
+          return Effect.andThen(pendingSettlements.fork(finish(order, taken)), Effect.forkIn(again, scope))
         }
 
         const reserveCapped = makeReserve({
@@ -158,14 +158,14 @@ export class Meter extends Context.Service<
           return missing - room
         })
 
-        const settle = (order: Order, ending: Ending) =>
+        const settle = (order: Order, ending: Outcome) =>
           Effect.suspend(() => {
             const nowMs = clock.currentTimeMillisUnsafe()
             const cost = costFor(order, ending, options.markup)
             if (order.account.settled) return Effect.succeed(generationOf(order, ending, nowMs, cost))
             order.account.settled = true
             const settled =
-              order.account.intent === null && missingNano(order, cost.billedNano) === 0
+              order.account.pendingReserve === null && missingNano(order, cost.billedNano) === 0
                 ? closed(order, ending, nowMs, cost)
                 : settleLate(order, ending, nowMs, cost)
             return Effect.onError(settled, () => notSettled(order))
@@ -175,7 +175,7 @@ export class Meter extends Context.Service<
         const notSettled = ({ account }: Order) => Effect.sync(() => void (account.settled = false))
 
         /** Once the intent has been written, and with what the budget can pay. */
-        const settleLate = Effect.fnUntraced(function* (order: Order, ending: Ending, nowMs: number, cost: Cost) {
+        const settleLate = Effect.fnUntraced(function* (order: Order, ending: Outcome, nowMs: number, cost: Cost) {
           yield* Effect.exit(durable(order))
           // What the budget cannot be asked for is not charged: the cap holds, and what the client is told is what is written.
           const uncharged = yield* Effect.catchCause(topUp(order, cost.billedNano), () =>
@@ -189,7 +189,7 @@ export class Meter extends Context.Service<
           })
         })
 
-        const closed = (order: Order, ending: Ending, nowMs: number, cost: Cost) => {
+        const closed = (order: Order, ending: Outcome, nowMs: number, cost: Cost) => {
           const generation = generationOf(order, ending, nowMs, cost)
           order.facts.generation = generation
           const { completionTokens, promptTokens } = ending.usage
@@ -202,7 +202,7 @@ export class Meter extends Context.Service<
           })
         }
 
-        const replay = (order: Order, ending: Ending) =>
+        const replay = (order: Order, ending: Outcome) =>
           Effect.suspend(() => {
             const { account, caller, facts } = order
             const { monthlyBudgetNano } = caller.key

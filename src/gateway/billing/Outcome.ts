@@ -13,13 +13,13 @@ import {
   savedCost,
   type TokenUsage
 } from "../../domain/Money.ts"
-import { believed } from "./PlausibleUsage.ts"
+import { plausibleUsage } from "./PlausibleUsage.ts"
 import { chargedCost, chargedUsage } from "./ExtraCharges.ts"
 import { type Order } from "../request/Order.ts"
 import { countReply } from "../tokens/Tokens.ts"
 
 /** `candidate` null: no provider answered. */
-export interface Ending {
+export interface Outcome {
   readonly candidate: Candidate | null
   readonly usage: TokenUsage
   readonly usageSource: UsageSource
@@ -31,7 +31,7 @@ export interface Ending {
 }
 
 /** Of an order that nobody answered. */
-export const nothing: Ending = {
+export const noUsage: Outcome = {
   candidate: null,
   usage: { promptTokens: 0, completionTokens: 0, cachedTokens: 0 },
   usageSource: "counted",
@@ -46,16 +46,16 @@ export const nothing: Ending = {
  * The money side of an ending: the provider's own figures where it gave any that can be believed, zeros included, else what was
  * counted. `countOutput`: the completion tokens of the whole answer.
  */
-export const endingOf = (
+export const outcomeOf = (
   order: Order,
   answer: Origin,
   reported: TokenUsage | null,
   countOutput: () => number
-): Ending => {
+): Outcome => {
   const candidate = order.continuation?.candidate ?? answer.candidate
-  const usage = answer.source === "cache" ? reported : believed(order, candidate.offer, reported)
+  const usage = answer.source === "cache" ? reported : plausibleUsage(order, candidate.offer, reported)
   return {
-    ...nothing,
+    ...noUsage,
     candidate,
     usage: usage ?? countedUsage(order, countOutput()),
     usageSource: answer.source === "cache" ? "cache" : usage === null ? "counted" : "provider",
@@ -63,8 +63,8 @@ export const endingOf = (
   }
 }
 
-export const wholeEnding = (order: Order, answer: Origin, reply: ChatReply): Ending => ({
-  ...endingOf(order, answer, reply.usage, () => countReply(reply)),
+export const wholeOutcome = (order: Order, answer: Origin, reply: ChatReply): Outcome => ({
+  ...outcomeOf(order, answer, reply.usage, () => countReply(reply)),
   finishReason: reply.choices[0]?.finish_reason ?? null
 })
 
@@ -76,7 +76,7 @@ export const countedUsage = ({ continuation, promptTokens }: Order, completionTo
 })
 
 /** By the prices at the order's start, with the markup, and with what is paid beside the call that ended it. */
-export const costFor = ({ charges }: Order, { candidate, usage, usageSource }: Ending, markup: number): Cost => {
+export const costFor = ({ charges }: Order, { candidate, usage, usageSource }: Outcome, markup: number): Cost => {
   if (candidate === null) return chargedCost(charges, markup)
   const price = candidate.offer.pricing
   const own = usageSource === "cache" ? savedCost(usage, price) : priceUsage(usage, price, markup)
@@ -86,7 +86,7 @@ export const costFor = ({ charges }: Order, { candidate, usage, usageSource }: E
 const freePrices: Prices = { prompt: 0, completion: 0, cachedPrompt: null }
 
 /** `nowMs`: when it ended. `cost`: what is charged. */
-export const generationOf = (order: Order, ending: Ending, nowMs: number, cost: Cost): Generation => {
+export const generationOf = (order: Order, ending: Outcome, nowMs: number, cost: Cost): Generation => {
   const pricing = ending.candidate?.offer.pricing ?? freePrices
   const last = order.attempts.at(-1)
   return {

@@ -6,7 +6,7 @@
 import { Clock, Context, Duration, Effect, Layer } from "effect"
 import { Lifecycle } from "../process/Lifecycle.ts"
 
-export interface LateEndingsShape {
+export interface PendingSettlementsShape {
   /** Runs what writes an ending, in the background. */
   readonly fork: (writing: Effect.Effect<void>) => Effect.Effect<void>
   /** How many are being tried again now. */
@@ -14,14 +14,17 @@ export interface LateEndingsShape {
 }
 
 /** Without its layer nobody waits for them. */
-export const LateEndings = Context.Reference<LateEndingsShape>("tollgate/gateway/LateEndings", {
-  defaultValue: () => ({ fork: (writing) => Effect.asVoid(Effect.forkDetach(writing)), waiting: () => 0 })
-})
+export const PendingSettlements = Context.Reference<PendingSettlementsShape>(
+  "tollgate/gateway/billing/PendingSettlements",
+  {
+    defaultValue: () => ({ fork: (writing) => Effect.asVoid(Effect.forkDetach(writing)), waiting: () => 0 })
+  }
+)
 
 /** `drainTimeoutMs`: how long a drain may take, from its beginning. */
 export const layer = ({ drainTimeoutMs }: { readonly drainTimeoutMs: number }) =>
   Layer.effect(
-    LateEndings,
+    PendingSettlements,
     Effect.gen(function* () {
       const { drainingSinceMs } = yield* Lifecycle
       let waiting = 0

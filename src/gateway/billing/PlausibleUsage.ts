@@ -16,7 +16,7 @@ const ADDED_TOKENS = 1_024
 const PROMPTS = 4
 
 /** The usage, where it can be of a call of `offer`; else null. */
-export const believed = (order: Order, offer: ModelOffer, usage: TokenUsage | null): TokenUsage | null =>
+export const plausibleUsage = (order: Order, offer: ModelOffer, usage: TokenUsage | null): TokenUsage | null =>
   usage !== null && usage.promptTokens <= mostPrompt(order, offer) && usage.completionTokens <= mostOutput(order, offer)
     ? usage
     : null
@@ -37,7 +37,11 @@ const mostOutput = (
 }
 
 /** Tells the operator, without a word of the request. */
-export const noteUnbelieved = (order: Order, candidate: Candidate | null, reported: TokenUsage): Effect.Effect<void> =>
+export const logImplausibleUsage = (
+  order: Order,
+  candidate: Candidate | null,
+  reported: TokenUsage
+): Effect.Effect<void> =>
   Effect.logWarning("a provider reports more tokens than the request allows; they were counted here").pipe(
     Effect.annotateLogs({
       provider: candidate?.provider.slug,

@@ -1,7 +1,7 @@
 /** How far an order is: what its reservation says of it from the beginning, and with each heartbeat. */
 import { type NanoUsd } from "../../domain/Money.ts"
 import { type Progress } from "../../store/ledger/Ledger.ts"
-import { costFor, countedUsage, type Ending, generationOf, nothing } from "./Outcome.ts"
+import { costFor, countedUsage, type Outcome, generationOf, noUsage } from "./Outcome.ts"
 import { type Origin } from "../request/Answer.ts"
 import { interruptedCalls } from "./ClientDisconnect.ts"
 import { type Order } from "../request/Order.ts"
@@ -15,11 +15,11 @@ interface Shown {
 }
 
 /** How an order would end now, by what its answer has shown; null: nobody answers yet. */
-export const endingSoFar = (order: Order, shown: Shown | undefined): Ending | null => {
+export const endingSoFar = (order: Order, shown: Shown | undefined): Outcome | null => {
   const candidate = order.continuation?.candidate ?? shown?.answer.candidate ?? interruptedCalls(order)[0]?.candidate
   if (candidate === undefined) return null
   return {
-    ...nothing,
+    ...noUsage,
     candidate,
     usage: countedUsage(order, shown?.seen.output.peek() ?? order.produced?.() ?? 0),
     usageSource: shown?.answer.source === "cache" ? "cache" : "counted",
@@ -28,8 +28,8 @@ export const endingSoFar = (order: Order, shown: Shown | undefined): Ending | nu
 }
 
 /** Before anybody answers: the prompt, at whoever is asked first. */
-const beginningOf = (order: Order): Ending => ({
-  ...nothing,
+const beginningOf = (order: Order): Outcome => ({
+  ...noUsage,
   candidate: order.ranked[0] ?? null,
   usage: countedUsage(order, 0)
 })
@@ -40,7 +40,7 @@ const beginningOf = (order: Order): Ending => ({
  */
 export const progressOf = (
   order: Order,
-  soFar: Ending | null,
+  soFar: Outcome | null,
   { heldNano, markup, nowMs }: { readonly heldNano: NanoUsd; readonly markup: number; readonly nowMs: number }
 ): Progress | null => {
   if (order.ranked.length === 0) return null

@@ -11,7 +11,7 @@ import { type BudgetLine, type BudgetQueue } from "./BudgetQueue.ts"
 import { type Estimate, estimateOf } from "./Estimate.ts"
 import { type Order } from "../request/Order.ts"
 import { firstSlice, roomOf } from "./IncrementalReservation.ts"
-import { waitWithinPatience } from "../request/ClientDeadline.ts"
+import { waitWithinDeadline } from "../request/ClientDeadline.ts"
 
 /** How long a request waits for others of its key to settle, while they hold what it needs. */
 const LONGEST_WAIT_MS = 10_000
@@ -79,7 +79,7 @@ export const makeReserve = ({ markup, open, queue, write }: Reserving) => {
     const first = yield* tryReserve(order, wanted)
     return first._tag === "Reserved"
       ? first
-      : yield* waitWithinPatience(
+      : yield* waitWithinDeadline(
           order,
           queue.join(order.caller.key.id, (line, place) => waitInLine(order, wanted, line, place))
         )

@@ -9,7 +9,7 @@ import { IdempotencyStore } from "../../store/idempotency/IdempotencyStore.ts"
 import { Ledger } from "../../store/ledger/Ledger.ts"
 import { type StoreError } from "../../store/StoreError.ts"
 
-export interface UpkeepOptions {
+export interface RetentionOptions {
   /** After how long generations are archived; null: never. */
   readonly archiveDays: number | null
   /** How long generations are kept; null: for ever. */
@@ -29,7 +29,7 @@ const cleared = (piece: (nowMs: number) => Effect.Effect<number, StoreError>, si
     Effect.ignore
   )
 
-export const layer = ({ archiveDays, retentionDays }: UpkeepOptions) =>
+export const layer = ({ archiveDays, retentionDays }: RetentionOptions) =>
   Layer.effectDiscard(
     Effect.gen(function* () {
       const replies = yield* IdempotencyStore

@@ -11,12 +11,12 @@ import { type Generation } from "../../domain/Generation.ts"
 import { onClose } from "../../domain/OnClose.ts"
 import { type TokenUsage } from "../../domain/Money.ts"
 import { type ProviderError } from "../../providers/Provider.ts"
-import { noteUnbelieved } from "./PlausibleUsage.ts"
+import { logImplausibleUsage } from "./PlausibleUsage.ts"
 import { charge, promptOf } from "./ExtraCharges.ts"
 import { Circuits } from "../health/Circuits.ts"
 import { showsItsOutput } from "./Estimate.ts"
 import { markBroken, streamError } from "../routing/FailurePolicy.ts"
-import { type Ending, endingOf, errorTypeOf, nothing, wholeEnding } from "./Outcome.ts"
+import { type Outcome, outcomeOf, errorTypeOf, noUsage, wholeOutcome } from "./Outcome.ts"
 import { interruptedCalls, isPriced, listen, outliving, Seen, usedUnheard } from "./ClientDisconnect.ts"
 import { Meter } from "./Meter.ts"
 import { type Answer, type CompletionEvent } from "../request/Answer.ts"
@@ -32,8 +32,8 @@ interface Progress {
   readonly timeToFirstTokenMs: number
 }
 
-export class Closing extends Context.Service<
-  Closing,
+export class Settlement extends Context.Service<
+  Settlement,
   {
     /** Settles what is still open when the request's scope closes: the client has left, or a defect struck. */
     readonly onScopeClose: (order: Order) => Effect.Effect<void, never, Scope.Scope>
@@ -69,9 +69,9 @@ export class Closing extends Context.Service<
       events: Stream.Stream<ChatEvent, ProviderError | GatewayError>
     ) => Effect.Effect<Stream.Stream<CompletionEvent>, GatewayError, Scope.Scope>
   }
->()("tollgate/gateway/Closing") {
+>()("tollgate/gateway/billing/Settlement") {
   static readonly layer = Layer.effect(
-    Closing,
+    Settlement,
     Effect.gen(function* () {
       const meter = yield* Meter
       const stats = yield* ProviderStats
@@ -79,7 +79,7 @@ export class Closing extends Context.Service<
       const underWay = new WeakMap<Order, Progress>()
 
       const failed = (order: Order, errorType: string) =>
-        meter.settle(order, { ...nothing, errorType, fallbackUsed: fellBack(order) })
+        meter.settle(order, { ...noUsage, errorType, fallbackUsed: fellBack(order) })
 
       /** The client left, or the process is giving up. What the provider had produced is charged. */
       const abandoned = Effect.fnUntraced(function* (order: Order) {
@@ -91,7 +91,7 @@ export class Closing extends Context.Service<
           if (order.attempts.length === 0) return yield* meter.void(order)
           // Between two attempts: nobody produced anything, but somebody was called.
           return yield* Effect.ignore(
-            meter.settle(order, { ...nothing, cancelled: true, fallbackUsed: fellBack(order) })
+            meter.settle(order, { ...noUsage, cancelled: true, fallbackUsed: fellBack(order) })
           )
         }
         for (const { at, candidate } of beside) charge(order, promptOf(order, candidate), at)
@@ -109,14 +109,14 @@ export class Closing extends Context.Service<
         const nowMs = yield* Clock.currentTimeMillis
         const reported = progress?.seen.usage ?? null
         const left = {
-          ...nothing,
+          ...noUsage,
           candidate,
           timeToFirstTokenMs: progress?.timeToFirstTokenMs ?? null,
           cancelled: true,
           fallbackUsed: progress?.answer.fallbackUsed === true || fellBack(order)
         }
         if (progress !== undefined && (reported !== null || progress.answer.source === "cache")) {
-          const { usage, usageSource } = endingOf(order, progress.answer, reported, () => known)
+          const { usage, usageSource } = outcomeOf(order, progress.answer, reported, () => known)
           return yield* settle(order, { ...left, usage, usageSource }, reported)
         }
         return yield* meter.settle(order, { ...left, ...usedUnheard(order, known, nowMs, throughputTps) })
@@ -128,7 +128,7 @@ export class Closing extends Context.Service<
           : outliving(order, call, (answer) => {
               if (answer.body._tag === "Whole") {
                 const { reply } = answer.body
-                const ending = wholeEnding(order, answer, reply)
+                const ending = wholeOutcome(order, answer, reply)
                 return settle(order, { ...ending, finishReason: null, cancelled: true }, reply.usage)
               }
               if (underWay.has(order)) return Effect.void
@@ -138,10 +138,10 @@ export class Closing extends Context.Service<
             })
 
       /** Settles an answer. `reported`: the provider's figures; that they were not believed is for the operator to know. */
-      const settle = (order: Order, ending: Ending, reported: TokenUsage | null) =>
+      const settle = (order: Order, ending: Outcome, reported: TokenUsage | null) =>
         reported === null || ending.usageSource !== "counted"
           ? meter.settle(order, ending)
-          : Effect.andThen(noteUnbelieved(order, ending.candidate, reported), meter.settle(order, ending))
+          : Effect.andThen(logImplausibleUsage(order, ending.candidate, reported), meter.settle(order, ending))
 
       /** What the client is told of a settlement: no amount that is not durable. */
       const told = (order: Order, settled: Effect.Effect<Generation>) =>
@@ -152,12 +152,12 @@ export class Closing extends Context.Service<
         // It was settled before it got here: `replay`.
         if (order.account.settled && generation !== null) return Effect.succeed(usageInfo(generation))
         return Effect.flatMap(meter.durable(order), () =>
-          told(order, settle(order, wholeEnding(order, answer, reply), reply.usage))
+          told(order, settle(order, wholeOutcome(order, answer, reply), reply.usage))
         )
       }
 
       const replay = (order: Order, candidate: Candidate, reply: ChatReply) =>
-        meter.replay(order, wholeEnding(order, { candidate, fallbackUsed: false, source: "cache" }, reply))
+        meter.replay(order, wholeOutcome(order, { candidate, fallbackUsed: false, source: "cache" }, reply))
 
       const metered = Effect.fnUntraced(function* (
         order: Order,
@@ -165,7 +165,7 @@ export class Closing extends Context.Service<
         reported: TokenUsage | null
       ) {
         yield* meter.durable(order)
-        const ending = endingOf(order, { ...from, source: "upstream" }, reported, () => 0)
+        const ending = outcomeOf(order, { ...from, source: "upstream" }, reported, () => 0)
         return yield* told(order, settle(order, ending, reported))
       })
 
@@ -195,7 +195,7 @@ export class Closing extends Context.Service<
         const finish = Effect.gen(function* () {
           const nowMs = yield* Clock.currentTimeMillis
           const ending = {
-            ...endingOf(order, answer, seen.usage, () => seen.output.count()),
+            ...outcomeOf(order, answer, seen.usage, () => seen.output.count()),
             timeToFirstTokenMs: progress.timeToFirstTokenMs,
             finishReason: broken === null ? seen.finishReason : "error"
           }
@@ -249,7 +249,7 @@ export class Closing extends Context.Service<
         })
       })
 
-      return Closing.of({
+      return Settlement.of({
         outlive,
         onScopeClose: (order) =>
           Effect.andThen(

@@ -4,7 +4,7 @@
  */
 import { Deferred, Duration, Effect, Option, Schedule } from "effect"
 import { type StoreError } from "../../store/StoreError.ts"
-import { type LateEndingsShape } from "./PendingSettlements.ts"
+import { type PendingSettlementsShape } from "./PendingSettlements.ts"
 import { type Order } from "../request/Order.ts"
 
 const TRY_AGAIN = Schedule.spaced("1 second")
@@ -15,8 +15,8 @@ const WRITTEN_WITHIN = Duration.seconds(5)
  * Writes an ending. One that the ledger refuses is a defect and is written as `bare` instead. Whatever happens, the order is no longer under
  * way afterwards, which `ended` is told.
  */
-export const makeFinish =
-  (late: LateEndingsShape, ended: (order: Order) => void) =>
+export const makeSettlementWriter =
+  (late: PendingSettlementsShape, ended: (order: Order) => void) =>
   (
     order: Order,
     ending: Effect.Effect<void, StoreError>,

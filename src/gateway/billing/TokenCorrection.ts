@@ -4,7 +4,7 @@ import { type Limits } from "../../store/limits/Limits.ts"
 import { holderOf, type Order } from "../request/Order.ts"
 
 /** `used`: tokens of prompt and output. Never fails: a limit store that is away lets the minute refill the bucket. */
-export const makeCorrectTokens =
+export const makeTokenCorrection =
   (limits: Limits["Service"]) =>
   (order: Order, used: number, nowMs: number): Effect.Effect<void> => {
     const { account, caller, facts } = order

@@ -32,7 +32,7 @@ export class UsageReports extends Context.Service<
     /** An `InvalidRequest` when the span ends before it begins or is longer than 366 days. At most 1,000 groups of each kind. */
     readonly read: (query: UsageQuery) => Effect.Effect<UsageFigures, GatewayError>
   }
->()("tollgate/gateway/UsageReports") {
+>()("tollgate/gateway/billing/UsageReports") {
   static readonly layer = Layer.effect(
     UsageReports,
     Effect.gen(function* () {

@@ -10,7 +10,7 @@ import { onClose } from "../../domain/OnClose.ts"
 import { CacheStore } from "../../store/cache/CacheStore.ts"
 import { cacheKey } from "./CacheKey.ts"
 import { asksAfresh, type CacheControl, type Order } from "../request/Order.ts"
-import { patienceLeftMs } from "../request/ClientDeadline.ts"
+import { deadlineLeftMs } from "../request/ClientDeadline.ts"
 
 /** How long a request waits for the answer of another one, in milliseconds. After that it asks a provider itself. */
 const LONGEST_WAIT_MS = 10_000
@@ -65,7 +65,7 @@ export class Cache extends Context.Service<
     readonly lookup: (order: Order<ChatRequest>, control: CacheControl) => Effect.Effect<Lookup, never, Scope.Scope>
     readonly size: Effect.Effect<number>
   }
->()("tollgate/gateway/Cache") {
+>()("tollgate/gateway/cache/Cache") {
   static readonly layer = (options: CacheOptions) =>
     Layer.effect(
       Cache,
@@ -76,7 +76,7 @@ export class Cache extends Context.Service<
         const clock = yield* Clock.Clock
 
         const longestWaitMs = (order: Order<ChatRequest>) =>
-          Math.max(0, Math.min(LONGEST_WAIT_MS, patienceLeftMs(order, clock.currentTimeMillisUnsafe())))
+          Math.max(0, Math.min(LONGEST_WAIT_MS, deadlineLeftMs(order, clock.currentTimeMillisUnsafe())))
 
         const read = (order: Order<ChatRequest>, name: string) =>
           Effect.match(store.join(name, clock.currentTimeMillisUnsafe(), longestWaitMs(order)), {

@@ -6,9 +6,9 @@
 import { Clock, Context, Effect, Layer, type Scope } from "effect"
 import { type GatewayError } from "../../domain/Errors.ts"
 import { Ids } from "../../domain/Ids.ts"
-import { type Caller, type Facts } from "../request/Order.ts"
+import { type Caller, type ResponseMetadata } from "../request/Order.ts"
 import { type Arrival, mostTokens, Policy } from "./Policy.ts"
-import { type PromptTexts, TextCounts } from "../tokens/TokenCounter.ts"
+import { type PromptTexts, TokenCounter } from "../tokens/TokenCounter.ts"
 
 /** A request that was let in, with its prompt counted. */
 export interface Admitted extends Arrival {
@@ -19,7 +19,7 @@ export interface Admitted extends Arrival {
 export interface Asking {
   readonly kind: "chat" | "embeddings"
   readonly caller: Caller
-  readonly facts: Facts
+  readonly facts: ResponseMetadata
   readonly prompt: PromptTexts
 }
 
@@ -35,18 +35,18 @@ export class Admission extends Context.Service<
     /** The same for a question about a request, which takes a request and no tokens of the minute. Answers the prompt's tokens. */
     readonly preview: (asking: Omit<Asking, "kind">) => Effect.Effect<number, GatewayError, Scope.Scope>
   }
->()("tollgate/gateway/Admission") {
+>()("tollgate/gateway/chat/Admission") {
   static readonly layer = Layer.effect(
     Admission,
     Effect.gen(function* () {
       const policy = yield* Policy
-      const counts = yield* TextCounts
+      const tokenCounter = yield* TokenCounter
       const ids = yield* Ids
       const clock = yield* Clock.Clock
 
       const counted = (arrival: Arrival, prompt: PromptTexts): Effect.Effect<number, GatewayError> =>
         Effect.flatMap(policy.tokensToCount(arrival, prompt.characters), (most) =>
-          counts.count(arrival.caller.key.id, prompt, most)
+          tokenCounter.count(arrival.caller.key.id, prompt, most)
         )
 
       return Admission.of({
@@ -57,7 +57,7 @@ export class Admission extends Context.Service<
               const startedAtMs = clock.currentTimeMillisUnsafe()
               facts.operation = kind
               facts.tier = caller.key.tier
-              const short = counts.atOnce(caller.key.id, prompt)
+              const short = tokenCounter.atOnce(caller.key.id, prompt)
               const tokens = short !== null && short <= mostTokens(caller) ? short : 0
               const arrival: Arrival = { generationId: ids.next("gen", startedAtMs), caller, facts, tokens }
               return policy.rateLimit(arrival)(

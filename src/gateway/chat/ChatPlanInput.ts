@@ -1,14 +1,14 @@
 /** A chat request as the intake reads it: what it asks for, and how much it allows. */
 import { type ChatRequest, outputLimit } from "../../domain/Chat.ts"
-import { type Intent } from "./Planner.ts"
-import { type Caller, type Facts, type Patience } from "../request/Order.ts"
+import { type PlanInput } from "./Planner.ts"
+import { type Caller, type ResponseMetadata, type ClientDeadline } from "../request/Order.ts"
 import { type PromptTexts, textsOf } from "../tokens/TokenCounter.ts"
 import { countPrompt } from "../tokens/Tokens.ts"
 
 export const chatTexts = (request: ChatRequest): PromptTexts => textsOf((count) => countPrompt(request, count))
 
 /** `modelsFallback`: for a request that names no fallback models of its own. */
-export const chatIntent = (
+export const chatPlanInput = (
   {
     caller,
     facts,
@@ -17,12 +17,12 @@ export const chatIntent = (
   }: {
     readonly request: ChatRequest
     readonly caller: Caller
-    readonly facts: Facts
-    readonly patience?: Patience | null
+    readonly facts: ResponseMetadata
+    readonly patience?: ClientDeadline | null
   },
   modelsFallback: ReadonlyArray<string>,
   promptTokens: number
-): Intent<ChatRequest> => {
+): PlanInput<ChatRequest> => {
   const choices = request.n ?? 1
   const limit = outputLimit(request)
   return {

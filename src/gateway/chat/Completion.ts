@@ -10,27 +10,27 @@ import { Ids } from "../../domain/Ids.ts"
 import { allowsModel } from "../../domain/Key.ts"
 import { replayEvents } from "../../domain/Replay.ts"
 import { Admission, type Admitted } from "./Admission.ts"
-import { believed } from "../billing/PlausibleUsage.ts"
+import { plausibleUsage } from "../billing/PlausibleUsage.ts"
 import { Cache, type Lookup } from "../cache/Cache.ts"
-import { chatIntent, chatTexts } from "./ChatPlanInput.ts"
-import { Closing } from "../billing/Settlement.ts"
+import { chatPlanInput, chatTexts } from "./ChatPlanInput.ts"
+import { Settlement } from "../billing/Settlement.ts"
 import { type Answer, type CompletionEvent } from "../request/Answer.ts"
 import { Idempotency, type SentKey } from "../idempotency/Idempotency.ts"
-import { Intake } from "./Planner.ts"
-import { keptCompletion } from "../idempotency/CompletionReplay.ts"
+import { Planner } from "./Planner.ts"
+import { completionReplay } from "../idempotency/CompletionReplay.ts"
 import { Meter } from "../billing/Meter.ts"
 import {
   asksAfresh,
   type CacheControl,
   type Caller,
-  type Facts,
+  type ResponseMetadata,
   type Order,
-  type Patience,
+  type ClientDeadline,
   rankedAs
 } from "../request/Order.ts"
 import { Policy } from "./Policy.ts"
-import { Privacy, type Veil } from "../privacy/PrivacyGuard.ts"
-import { ReplyBuilder } from "../reply/ReplyAssembler.ts"
+import { PrivacyGuard, type PrivacyFilter } from "../privacy/PrivacyGuard.ts"
+import { ReplyAssembler } from "../reply/ReplyAssembler.ts"
 import { BUDGET, ROUTE, staged } from "../telemetry/RequestTrace.ts"
 import { Router } from "../routing/Router.ts"
 import { makeTraceContent } from "../telemetry/TraceContent.ts"
@@ -40,8 +40,8 @@ export interface ChatQuery {
   readonly caller: Caller
   readonly cacheControl: CacheControl
   readonly idempotencyKey?: SentKey | null
-  readonly facts: Facts
-  readonly patience?: Patience | null
+  readonly facts: ResponseMetadata
+  readonly patience?: ClientDeadline | null
 }
 
 /** What JSON and every chunk of a stream have in common. `createdAtMs`: Unix milliseconds. */
@@ -64,26 +64,26 @@ export class Completion extends Context.Service<
     /** The scope is the request's: it stays open until the reply was sent, and closing it early aborts and settles everything. */
     readonly run: (query: ChatQuery) => Effect.Effect<Completed, GatewayError, Scope.Scope>
   }
->()("tollgate/gateway/Completion") {
+>()("tollgate/gateway/chat/Completion") {
   static readonly layer = (options: { readonly modelsFallback: ReadonlyArray<string> }) =>
     Layer.effect(
       Completion,
       Effect.gen(function* () {
         const admission = yield* Admission
-        const intake = yield* Intake
+        const planner = yield* Planner
         const policy = yield* Policy
-        const privacy = yield* Privacy
+        const privacyGuard = yield* PrivacyGuard
         const cache = yield* Cache
         const router = yield* Router
         const meter = yield* Meter
-        const closing = yield* Closing
+        const settlement = yield* Settlement
         const idempotency = yield* Idempotency
         const ids = yield* Ids
         const content = yield* makeTraceContent
 
         /** The router's answer to the order, whole or in pieces as the client asked. */
         const routed = (order: Order<ChatRequest>): Effect.Effect<Answer, GatewayError, Scope.Scope> =>
-          closing.outlive(order, called(order))
+          settlement.outlive(order, called(order))
 
         const called = (order: Order<ChatRequest>): Effect.Effect<Answer, GatewayError, Scope.Scope> =>
           order.streamed
@@ -134,7 +134,7 @@ export class Completion extends Context.Service<
          * whose client may leave before its end.
          */
         const atOnce =
-          (order: Order<ChatRequest>, veil: Veil, control: CacheControl) =>
+          (order: Order<ChatRequest>, veil: PrivacyFilter, control: CacheControl) =>
           (next: Effect.Effect<Answer, GatewayError, Scope.Scope>): Effect.Effect<Answer, GatewayError, Scope.Scope> =>
             Effect.suspend(() => {
               const { key } = order.caller
@@ -143,7 +143,7 @@ export class Completion extends Context.Service<
               const entry = cache.peek(order, control)
               const candidate = entry === null ? undefined : rankedAs(order, entry.provider, entry.model)
               if (entry === null || candidate === undefined) return next
-              const written = staged(order.facts.trace, BUDGET, closing.replay(order, candidate, entry.reply))
+              const written = staged(order.facts.trace, BUDGET, settlement.replay(order, candidate, entry.reply))
               return Effect.flatMap(written, (generation) => {
                 if (generation === null) return next
                 const answer = Effect.succeed(replayed(order, candidate, entry.reply))
@@ -153,7 +153,7 @@ export class Completion extends Context.Service<
             })
 
         /** The answer as the client gets it; settled before the last of it. */
-        const completed = Effect.fnUntraced(function* (order: Order<ChatRequest>, veil: Veil, answer: Answer) {
+        const completed = Effect.fnUntraced(function* (order: Order<ChatRequest>, veil: PrivacyFilter, answer: Answer) {
           order.facts.generationId = order.generationId
           const head: Head = {
             completionId: ids.next("chatcmpl", order.startedAtMs),
@@ -166,11 +166,11 @@ export class Completion extends Context.Service<
           const recording = content !== null && order.facts.trace !== null ? content(order.facts.trace) : null
           if (recording !== null) yield* recording.prompt(order.request.messages, veil.isClear())
           if (answer.body._tag === "Whole") {
-            const usage = yield* closing.whole(order, answer, answer.body.reply)
+            const usage = yield* settlement.whole(order, answer, answer.body.reply)
             if (recording !== null) yield* recording.reply(answer.body.reply)
             return { _tag: "Reply", head, reply: veil.reply(answer.body.reply), usage } satisfies Completed as Completed
           }
-          const events = yield* closing.stream(order, answer, answer.body.events)
+          const events = yield* settlement.stream(order, answer, answer.body.events)
           return {
             _tag: "Stream",
             head,
@@ -179,9 +179,12 @@ export class Completion extends Context.Service<
         })
 
         const admitted = Effect.fnUntraced(function* (query: ChatQuery, arrived: Admitted) {
-          const order = yield* intake.begin(chatIntent(query, options.modelsFallback, arrived.promptTokens), arrived)
-          const veil = privacy.chat(order)
-          yield* closing.onScopeClose(order)
+          const order = yield* planner.begin(
+            chatPlanInput(query, options.modelsFallback, arrived.promptTokens),
+            arrived
+          )
+          const veil = privacyGuard.chat(order)
+          yield* settlement.onScopeClose(order)
           // From the inside out: the minute's tokens are the first to be asked, the router is the last to work.
           return yield* routed(order).pipe(
             cached(order, query.cacheControl),
@@ -193,9 +196,9 @@ export class Completion extends Context.Service<
             veil.mask,
             Effect.flatMap((answer) => completed(order, veil, answer)),
             // What a request that is sent again gets was paid for when it came first.
-            idempotency.once(order, query.idempotencyKey ?? null, keptCompletion),
+            idempotency.once(order, query.idempotencyKey ?? null, completionReplay),
             policy.tokens(order),
-            closing.onFailure(order)
+            settlement.onFailure(order)
           )
         })
 
@@ -248,10 +251,10 @@ const kept = (order: Order<ChatRequest>, answer: Answer, miss: Miss): Effect.Eff
       : miss.store({
           provider: answer.candidate.provider.slug,
           model: answer.candidate.offer.id,
-          reply: { ...reply, usage: believed(order, answer.candidate.offer, reply.usage) }
+          reply: { ...reply, usage: plausibleUsage(order, answer.candidate.offer, reply.usage) }
         })
   if (answer.body._tag === "Whole") return Effect.as(keep(answer.body.reply), answer)
-  const builder = new ReplyBuilder()
+  const builder = new ReplyAssembler()
   const events = Stream.transformPull(answer.body.events, (pull) =>
     Effect.succeed(
       Effect.matchEffect(pull, {

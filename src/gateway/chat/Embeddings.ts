@@ -8,7 +8,7 @@ import { type UsageInfo } from "../../domain/Chat.ts"
 import { type GatewayError } from "../../domain/Errors.ts"
 import { makeTurns, type Turns } from "../../domain/Turns.ts"
 import { Admission, type Admitted } from "./Admission.ts"
-import { Closing } from "../billing/Settlement.ts"
+import { Settlement } from "../billing/Settlement.ts"
 import {
   Idempotency,
   type KeptReply,
@@ -16,10 +16,10 @@ import {
   type ReplyForm,
   type SentKey
 } from "../idempotency/Idempotency.ts"
-import { Intake } from "./Planner.ts"
-import { type Caller, type Facts, type Order, type Patience } from "../request/Order.ts"
+import { Planner } from "./Planner.ts"
+import { type Caller, type ResponseMetadata, type Order, type ClientDeadline } from "../request/Order.ts"
 import { Policy } from "./Policy.ts"
-import { Privacy } from "../privacy/PrivacyGuard.ts"
+import { PrivacyGuard } from "../privacy/PrivacyGuard.ts"
 import { ROUTE, staged } from "../telemetry/RequestTrace.ts"
 import { type Routed, Router } from "../routing/Router.ts"
 import { textsOf } from "../tokens/TokenCounter.ts"
@@ -29,8 +29,8 @@ export interface EmbeddingQuery {
   readonly request: EmbeddingRequest
   readonly caller: Caller
   readonly idempotencyKey?: SentKey | null
-  readonly facts: Facts
-  readonly patience?: Patience | null
+  readonly facts: ResponseMetadata
+  readonly patience?: ClientDeadline | null
 }
 
 export interface Embedded {
@@ -43,16 +43,16 @@ export interface Embedded {
 export class Embeddings extends Context.Service<
   Embeddings,
   { readonly run: (query: EmbeddingQuery) => Effect.Effect<Embedded, GatewayError, Scope.Scope> }
->()("tollgate/gateway/Embeddings") {
+>()("tollgate/gateway/chat/Embeddings") {
   static readonly layer = Layer.effect(
     Embeddings,
     Effect.gen(function* () {
       const admission = yield* Admission
-      const intake = yield* Intake
+      const planner = yield* Planner
       const policy = yield* Policy
-      const privacy = yield* Privacy
+      const privacyGuard = yield* PrivacyGuard
       const router = yield* Router
-      const closing = yield* Closing
+      const settlement = yield* Settlement
       const idempotency = yield* Idempotency
       const turns = yield* makeTurns
 
@@ -60,7 +60,7 @@ export class Embeddings extends Context.Service<
         { caller, facts, idempotencyKey, patience, request }: EmbeddingQuery,
         arrived: Admitted
       ) {
-        const order = yield* intake.begin(
+        const order = yield* planner.begin(
           {
             kind: "embeddings",
             request,
@@ -77,11 +77,11 @@ export class Embeddings extends Context.Service<
           },
           arrived
         )
-        const veil = privacy.embedding(order)
-        yield* closing.onScopeClose(order)
+        const veil = privacyGuard.embedding(order)
+        yield* settlement.onScopeClose(order)
         const embedded = Effect.fnUntraced(function* (routed: Routed<EmbeddingReply>) {
           facts.generationId = order.generationId
-          const usage = yield* closing.metered(order, routed, routed.answer.usage)
+          const usage = yield* settlement.metered(order, routed, routed.answer.usage)
           return {
             model: routed.candidate.offer.id,
             provider: routed.candidate.provider.slug,
@@ -97,7 +97,7 @@ export class Embeddings extends Context.Service<
           Effect.flatMap(embedded),
           idempotency.once(order, idempotencyKey ?? null, keptEmbedding(order, turns)),
           policy.tokens(order),
-          closing.onFailure(order)
+          settlement.onFailure(order)
         )
       })
 

@@ -10,7 +10,7 @@ import { allowsModel } from "../../domain/Key.ts"
 import { monthOf } from "../../domain/Money.ts"
 import { type Admitted } from "./Admission.ts"
 import { Catalog } from "../routing/Catalog.ts"
-import { type Caller, type Facts, type Order, type Patience } from "../request/Order.ts"
+import { type Caller, type ResponseMetadata, type Order, type ClientDeadline } from "../request/Order.ts"
 import { ProviderStats } from "../health/ProviderStats.ts"
 import { explorable, explored, rank, type RankingInput } from "../routing/Ranking.ts"
 
@@ -18,7 +18,7 @@ import { explorable, explored, rank, type RankingInput } from "../routing/Rankin
 const MOST_LISTED = 64
 
 /** What the intake needs to know of a request, chat or embeddings. */
-export interface Intent<Request> {
+export interface PlanInput<Request> {
   readonly kind: "chat" | "embeddings"
   readonly request: Request
   readonly model: string
@@ -30,8 +30,8 @@ export interface Intent<Request> {
   readonly choices: number
   readonly streamed: boolean
   readonly caller: Caller
-  readonly facts: Facts
-  readonly patience?: Patience | null
+  readonly facts: ResponseMetadata
+  readonly patience?: ClientDeadline | null
 }
 
 /** Who may serve a request, best first, and who may not. */
@@ -44,25 +44,25 @@ export interface Route {
   readonly unroutable: GatewayError | null
 }
 
-export class Intake extends Context.Service<
-  Intake,
+export class Planner extends Context.Service<
+  Planner,
   {
     /** Leaves no trace, and does not explore. */
-    readonly route: (intent: Intent<unknown>) => Route
+    readonly route: (intent: PlanInput<unknown>) => Route
     readonly begin: <Request>(
-      intent: Intent<Request>,
+      intent: PlanInput<Request>,
       admitted: Pick<Admitted, "generationId" | "startedAtMs" | "tokens">
     ) => Effect.Effect<Order<Request>>
   }
->()("tollgate/gateway/Intake") {
+>()("tollgate/gateway/chat/Planner") {
   static readonly layer = (options: { readonly defaultSort: SortAxis }) =>
     Layer.effect(
-      Intake,
+      Planner,
       Effect.gen(function* () {
         const catalog = yield* Catalog
         const stats = yield* ProviderStats
 
-        const inputOf = (intent: Intent<unknown>, candidates: ReadonlyArray<Candidate>): RankingInput => ({
+        const inputOf = (intent: PlanInput<unknown>, candidates: ReadonlyArray<Candidate>): RankingInput => ({
           candidates,
           preferences: intent.preferences,
           defaultSort: options.defaultSort,
@@ -74,11 +74,11 @@ export class Intake extends Context.Service<
           stats: ({ offer, provider }) => stats.snapshot(provider.slug, offer.id)
         })
 
-        const rankFor = (intent: Intent<unknown>, candidates: ReadonlyArray<Candidate>) =>
+        const rankFor = (intent: PlanInput<unknown>, candidates: ReadonlyArray<Candidate>) =>
           rank(inputOf(intent, candidates))
 
         /** The fallback models' candidates, behind the first model's. The whitelist binds them too. */
-        const fallbacks = (intent: Intent<unknown>) => {
+        const fallbacks = (intent: PlanInput<unknown>) => {
           const ranked: Array<Candidate> = []
           const excluded: Array<Exclusion> = []
           for (const name of new Set(intent.fallbackModels)) {
@@ -96,7 +96,7 @@ export class Intake extends Context.Service<
         }
 
         /** Names in `order` and `only` that are no provider's, for the client to see; no record holds them. */
-        const strangers = ({ preferences }: Intent<unknown>, model: string): ReadonlyArray<Exclusion> => {
+        const strangers = ({ preferences }: PlanInput<unknown>, model: string): ReadonlyArray<Exclusion> => {
           const known = new Set(
             catalog.models.flatMap(({ candidates }) => candidates.map(({ provider }) => provider.slug))
           )
@@ -109,7 +109,7 @@ export class Intake extends Context.Service<
             .map((slug) => ({ slug, model, reason: "unknown_provider" }))
         }
 
-        const route = (intent: Intent<unknown>): Route => {
+        const route = (intent: PlanInput<unknown>): Route => {
           const model = catalog.resolve(intent.model)
           const first = rankFor(intent, Result.isSuccess(model) ? model.success.candidates : [])
           const rest = intent.fallbackModels.length === 0 ? { ranked: [], excluded: [] } : fallbacks(intent)
@@ -130,7 +130,7 @@ export class Intake extends Context.Service<
         }
 
         /** Now and then another of the first model's candidates goes first. */
-        const exploring = (intent: Intent<unknown>, model: string, ranked: ReadonlyArray<Candidate>) => {
+        const exploring = (intent: PlanInput<unknown>, model: string, ranked: ReadonlyArray<Candidate>) => {
           const own = ranked.filter(({ offer }) => offer.id === model)
           const others = explorable(own, inputOf(intent, own))
           return others.length === 0
@@ -139,7 +139,7 @@ export class Intake extends Context.Service<
         }
 
         const begin = <Request>(
-          intent: Intent<Request>,
+          intent: PlanInput<Request>,
           { generationId, startedAtMs, tokens: takenTokens }: Pick<Admitted, "generationId" | "startedAtMs" | "tokens">
         ): Effect.Effect<Order<Request>> =>
           Effect.suspend(() => {
@@ -167,7 +167,7 @@ export class Intake extends Context.Service<
               continuation: null,
               produced: null,
               account: {
-                intent: null,
+                pendingReserve: null,
                 late: null,
                 reservedNano: 0,
                 extendedNano: 0,
@@ -184,7 +184,7 @@ export class Intake extends Context.Service<
             return best.length < 2 ? Effect.succeed(orderOf(best)) : Effect.map(exploring(intent, model, best), orderOf)
           })
 
-        return Intake.of({ route, begin })
+        return Planner.of({ route, begin })
       })
     )
 }
@@ -194,7 +194,7 @@ const unroutable = (
   model: string,
   candidates: ReadonlyArray<Candidate>,
   excluded: ReadonlyArray<Exclusion>,
-  { kind, promptTokens }: Pick<Intent<unknown>, "kind" | "promptTokens">
+  { kind, promptTokens }: Pick<PlanInput<unknown>, "kind" | "promptTokens">
 ): GatewayError => {
   if (excluded.length > 0 && excluded.every(({ reason }) => reason === "context_length")) {
     const contextLength = candidates.reduce((longest, { offer }) => Math.max(longest, offer.contextLength ?? 0), 0)

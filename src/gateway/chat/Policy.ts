@@ -19,7 +19,7 @@ import { type StoreError } from "../../store/StoreError.ts"
 import { BudgetAlerts } from "../billing/BudgetAlerts.ts"
 import { feeRefusal } from "../billing/Fees.ts"
 import { Meter } from "../billing/Meter.ts"
-import { type Caller, type Facts, holderOf, type Order } from "../request/Order.ts"
+import { type Caller, type ResponseMetadata, holderOf, type Order } from "../request/Order.ts"
 import { BUDGET, staged } from "../telemetry/RequestTrace.ts"
 import { budgetExceeded } from "../billing/IncrementalReservation.ts"
 
@@ -36,7 +36,7 @@ export type Step = <A, R>(next: Effect.Effect<A, GatewayError, R>) => Effect.Eff
 export interface Arrival {
   readonly generationId: string
   readonly caller: Caller
-  readonly facts: Facts
+  readonly facts: ResponseMetadata
   readonly tokens: number
 }
 
@@ -56,7 +56,7 @@ export class Policy extends Context.Service<
     readonly budget: (order: Order) => Step
     readonly whitelist: (order: Order) => Step
   }
->()("tollgate/gateway/Policy") {
+>()("tollgate/gateway/chat/Policy") {
   static readonly layer = Layer.effect(
     Policy,
     Effect.gen(function* () {
@@ -67,7 +67,7 @@ export class Policy extends Context.Service<
       /** The concurrency slots of this process, by their ids. */
       const held = new Map<string, Lease>()
 
-      const judged = (caller: Caller, facts: Facts, asked: Effect.Effect<LimitVerdict, StoreError>) =>
+      const judged = (caller: Caller, facts: ResponseMetadata, asked: Effect.Effect<LimitVerdict, StoreError>) =>
         Effect.flatMap(Effect.catch(asked, unavailable), (verdict) => {
           facts.limits = verdict
           return verdict.refusedBy === null ? Effect.void : Effect.fail(refusedBy(caller, verdict))

@@ -11,10 +11,10 @@ import { allowsModel } from "../../domain/Key.ts"
 import { type NanoUsd, type Prices, pricesFor } from "../../domain/Money.ts"
 import { Admission } from "./Admission.ts"
 import { Catalog } from "../routing/Catalog.ts"
-import { chatIntent, chatTexts } from "./ChatPlanInput.ts"
+import { chatPlanInput, chatTexts } from "./ChatPlanInput.ts"
 import { Circuits, type CircuitState } from "../health/Circuits.ts"
-import { Intake } from "./Planner.ts"
-import { type Caller, type Facts } from "../request/Order.ts"
+import { Planner } from "./Planner.ts"
+import { type Caller, type ResponseMetadata } from "../request/Order.ts"
 import { mostTokens, tooLong } from "./Policy.ts"
 import { ProviderStats } from "../health/ProviderStats.ts"
 import { expectedCost, likelyOutput } from "../routing/Ranking.ts"
@@ -48,7 +48,7 @@ export interface Preview {
 export interface PreviewQuery {
   readonly request: ChatRequest
   readonly caller: Caller
-  readonly facts: Facts
+  readonly facts: ResponseMetadata
 }
 
 export interface PreviewOptions {
@@ -62,13 +62,13 @@ export class RoutePreview extends Context.Service<
     /** Fails with `RateLimited`, `ModelNotFound` and `ModelNotAllowed`. */
     readonly of: (query: PreviewQuery) => Effect.Effect<Preview, GatewayError, Scope.Scope>
   }
->()("tollgate/gateway/RoutePreview") {
+>()("tollgate/gateway/chat/RoutePreview") {
   static readonly layer = (options: PreviewOptions) =>
     Layer.effect(
       RoutePreview,
       Effect.gen(function* () {
         const admission = yield* Admission
-        const intake = yield* Intake
+        const planner = yield* Planner
         const catalog = yield* Catalog
         const circuits = yield* Circuits
         const stats = yield* ProviderStats
@@ -76,8 +76,8 @@ export class RoutePreview extends Context.Service<
         const of = Effect.fnUntraced(function* ({ caller, facts, request }: PreviewQuery) {
           const promptTokens = yield* admission.preview({ caller, facts, prompt: chatTexts(request) })
           if (promptTokens > mostTokens(caller)) return yield* tooLong(caller, promptTokens)
-          const intent = chatIntent({ request, caller, facts }, options.modelsFallback, promptTokens)
-          const { excluded, model, ranked, unroutable } = intake.route(intent)
+          const intent = chatPlanInput({ request, caller, facts }, options.modelsFallback, promptTokens)
+          const { excluded, model, ranked, unroutable } = planner.route(intent)
           if (!allowsModel(caller.key.allowedModels, model)) return yield* gatewayError(new ModelNotAllowed({ model }))
           if (unroutable?.reason._tag === "ModelNotFound") return yield* unroutable
           const likelyOutputTokens = likelyOutput(intent.outputTokens, intent.choices)

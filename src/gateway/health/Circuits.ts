@@ -68,7 +68,7 @@ export class Circuits extends Context.Service<
     readonly changes: Stream.Stream<CircuitChange>
     readonly refusals: Stream.Stream<Refusal>
   }
->()("tollgate/gateway/Circuits") {
+>()("tollgate/gateway/health/Circuits") {
   /** `store`: what is shared of lockouts; null: nothing is. */
   static readonly #make = (store: LockoutStore["Service"] | null) =>
     Effect.gen(function* () {

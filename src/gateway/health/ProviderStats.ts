@@ -39,7 +39,7 @@ export class ProviderStats extends Context.Service<
     /** Without `model`: over all the models of the provider. */
     readonly snapshot: (provider: string, model?: string) => StatsSnapshot
   }
->()("tollgate/gateway/ProviderStats") {
+>()("tollgate/gateway/health/ProviderStats") {
   /** What this process has seen. */
   static readonly layer = Layer.effect(
     ProviderStats,

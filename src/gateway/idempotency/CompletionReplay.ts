@@ -40,7 +40,7 @@ const recorded = (head: Head, events: Stream.Stream<CompletionEvent>, turn: Turn
   })
 }
 
-export const keptCompletion: ReplyForm<Completed, Kept> = {
+export const completionReplay: ReplyForm<Completed, Kept> = {
   kind: "chat",
   keep: (completed, turn) =>
     completed._tag === "Stream"

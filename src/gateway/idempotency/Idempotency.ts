@@ -69,7 +69,7 @@ export class Idempotency extends Context.Service<
       form: ReplyForm<A, Kept>
     ) => <R>(next: Effect.Effect<A, GatewayError, R>) => Effect.Effect<A, GatewayError, R | Scope.Scope>
   }
->()("tollgate/gateway/Idempotency") {
+>()("tollgate/gateway/idempotency/Idempotency") {
   static readonly layer = (options: IdempotencyOptions) =>
     Layer.effect(
       Idempotency,

@@ -20,7 +20,7 @@ import { type KeyPage, type KeyPatch, KeyRepo } from "../../store/keys/KeyRepo.t
 import { type Balance, Ledger } from "../../store/ledger/Ledger.ts"
 import { audit, audited } from "../telemetry/Audit.ts"
 import { callerFinder } from "./Callers.ts"
-import { makeKeyLookups } from "./KeyCache.ts"
+import { makeKeyCache } from "./KeyCache.ts"
 import { isOpenedBy, makeSecret, readSecret } from "./KeySecret.ts"
 import { orUnavailable } from "../StoreUnavailable.ts"
 import { type Caller } from "../request/Order.ts"
@@ -51,7 +51,7 @@ export interface IssuedKey {
   readonly secret: Redacted.Redacted
 }
 
-export interface AccountsOptions {
+export interface ApiKeysOptions {
   readonly tiers: Readonly<Record<Tier, RateLimits>>
   /** Of keys that are issued without one. */
   readonly tierBudgets: Readonly<Record<Tier, NanoUsd | null>>
@@ -59,8 +59,8 @@ export interface AccountsOptions {
 
 const TOUCH_EVERY = Duration.seconds(10)
 
-export class Accounts extends Context.Service<
-  Accounts,
+export class ApiKeys extends Context.Service<
+  ApiKeys,
   {
     /** Whose key this is. One error for a key that is missing, unknown, revoked, disabled or expired. */
     readonly authenticate: (secret: string) => Effect.Effect<Caller, GatewayError>
@@ -95,10 +95,10 @@ export class Accounts extends Context.Service<
      */
     readonly rotate: (id: string, graceSeconds: number) => Effect.Effect<IssuedKey, GatewayError>
   }
->()("tollgate/gateway/Accounts") {
-  static readonly layer = (options: AccountsOptions) =>
+>()("tollgate/gateway/keys/ApiKeys") {
+  static readonly layer = (options: ApiKeysOptions) =>
     Layer.effect(
-      Accounts,
+      ApiKeys,
       Effect.gen(function* () {
         const repo = yield* KeyRepo
         const ledger = yield* Ledger
@@ -114,7 +114,7 @@ export class Accounts extends Context.Service<
             tier: key.tier
           })
 
-        const lookups = yield* makeKeyLookups(callerFinder(repo, options.tiers))
+        const lookups = yield* makeKeyCache(callerFinder(repo, options.tiers))
         const forget = (key: KeyRecord) => lookups.forget(key.publicId)
 
         let uses = new Map<string, number>()
@@ -154,7 +154,7 @@ export class Accounts extends Context.Service<
           return yield* viewOf(id, updated)
         }, orUnavailable)
 
-        const change = Effect.fn("Accounts.change")(function* (id: string, patch: KeyPatch) {
+        const change = Effect.fn("ApiKeys.change")(function* (id: string, patch: KeyPatch) {
           const found = isId("key", id) ? yield* repo.get(id) : Option.none()
           if (Option.isSome(found) && found.value.state === "revoked") return yield* gatewayError(new KeyRevoked())
           return yield* write(id, patch)
@@ -190,15 +190,15 @@ export class Accounts extends Context.Service<
           return { view, secret } satisfies IssuedKey
         })
 
-        const issue = Effect.fn("Accounts.issue")((key: NewKey) => Effect.flatMap(stored(key), issued), orUnavailable)
+        const issue = Effect.fn("ApiKeys.issue")((key: NewKey) => Effect.flatMap(stored(key), issued), orUnavailable)
 
-        const issueWithin = Effect.fn("Accounts.issueWithin")(
+        const issueWithin = Effect.fn("ApiKeys.issueWithin")(
           (ownerId: string, decide: Effect.Effect<NewKey, GatewayError>) =>
             Effect.flatMap(repo.exclusively(ownerId, Effect.flatMap(decide, stored)), issued),
           orUnavailable
         )
 
-        const changeWithin = Effect.fn("Accounts.changeWithin")(function* (
+        const changeWithin = Effect.fn("ApiKeys.changeWithin")(function* (
           ownerId: string,
           decide: Effect.Effect<ReadonlyArray<readonly [id: string, patch: KeyPatch]>, GatewayError>
         ) {
@@ -215,7 +215,7 @@ export class Accounts extends Context.Service<
           return changed.flatMap(Option.toArray)
         }, orUnavailable)
 
-        const list = Effect.fn("Accounts.list")(function* (page: {
+        const list = Effect.fn("ApiKeys.list")(function* (page: {
           readonly limit: number
           readonly cursor: string | null
           readonly ownerId?: string
@@ -224,11 +224,11 @@ export class Accounts extends Context.Service<
           return { keys: yield* viewsOf(keys), nextCursor }
         }, orUnavailable)
 
-        const get = Effect.fn("Accounts.get")(function* (id: string) {
+        const get = Effect.fn("ApiKeys.get")(function* (id: string) {
           return yield* viewOf(id, isId("key", id) ? yield* repo.get(id) : Option.none())
         }, orUnavailable)
 
-        const revoke = Effect.fn("Accounts.revoke")(function* (id: string) {
+        const revoke = Effect.fn("ApiKeys.revoke")(function* (id: string) {
           const nowMs = yield* Clock.currentTimeMillis
           const view = yield* write(id, {
             state: "revoked",
@@ -240,7 +240,7 @@ export class Accounts extends Context.Service<
           return view
         })
 
-        const rotate = Effect.fn("Accounts.rotate")(function* (id: string, graceSeconds: number) {
+        const rotate = Effect.fn("ApiKeys.rotate")(function* (id: string, graceSeconds: number) {
           const nowMs = yield* Clock.currentTimeMillis
           const { key } = yield* get(id)
           if (key.state === "revoked") return yield* gatewayError(new KeyRevoked())
@@ -274,7 +274,7 @@ export class Accounts extends Context.Service<
         }
 
         const idOf = ({ view }: IssuedKey) => view.key.id
-        return Accounts.of({
+        return ApiKeys.of({
           authenticate: (secret) => callerOf(secret, true),
           opens: (secret) =>
             Effect.catchIf(Effect.as(callerOf(secret, false), true), isUnauthenticated, () => Effect.succeed(false)),

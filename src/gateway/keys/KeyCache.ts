@@ -14,13 +14,13 @@ const UNKNOWN_IDS = 1_000
 
 type Found = Option.Option<Caller>
 
-export interface KeyLookups {
+export interface KeyCache {
   readonly get: (publicId: string) => Effect.Effect<Found, StoreError>
   readonly forget: (publicId: string) => Effect.Effect<void>
   readonly forgetAll: Effect.Effect<void>
 }
 
-export const makeKeyLookups = (find: (publicId: string) => Effect.Effect<Found, StoreError>) =>
+export const makeKeyCache = (find: (publicId: string) => Effect.Effect<Found, StoreError>) =>
   Effect.gen(function* () {
     const clock = yield* Clock.Clock
     /** The oldest first. */
@@ -67,5 +67,5 @@ export const makeKeyLookups = (find: (publicId: string) => Effect.Effect<Found, 
         known.clear()
         return Cache.invalidateAll(others)
       })
-    } satisfies KeyLookups
+    } satisfies KeyCache
   })

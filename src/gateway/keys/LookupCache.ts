@@ -4,7 +4,7 @@
  */
 import { Cache, Clock, Duration, Effect } from "effect"
 
-export interface Lookups<Key, A, E> {
+export interface LookupCache<Key, A, E> {
   readonly get: (key: Key) => Effect.Effect<A, E>
   readonly forget: (key: Key) => Effect.Effect<void>
   readonly forgetAll: Effect.Effect<void>
@@ -15,7 +15,7 @@ interface Found<A> {
   readonly untilNanos: bigint
 }
 
-export const makeLookups = Effect.fnUntraced(function* <Key, A, E>(
+export const makeLookupCache = Effect.fnUntraced(function* <Key, A, E>(
   look: (key: Key) => Effect.Effect<A, E>,
   options: { readonly capacity: number; readonly kept: Duration.Duration }
 ) {
@@ -42,7 +42,7 @@ export const makeLookups = Effect.fnUntraced(function* <Key, A, E>(
       ),
     forget: (key) => Cache.invalidate(found, key),
     forgetAll: Cache.invalidateAll(found)
-  } satisfies Lookups<Key, A, E> as Lookups<Key, A, E>
+  } satisfies LookupCache<Key, A, E> as LookupCache<Key, A, E>
 })
 
 const valueOf = <A>({ value }: Found<A>): A => value

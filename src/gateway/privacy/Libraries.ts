@@ -4,7 +4,7 @@
 import { Effect, Result } from "effect"
 import type { parsePhoneNumberFromString } from "libphonenumber-js/max"
 import { type OwnPattern } from "../../domain/Privacy.ts"
-import { type Budget } from "./TimeBudget.ts"
+import { type TimeBudget } from "./TimeBudget.ts"
 import { TimedText } from "./TimedText.ts"
 
 export interface Libraries {
@@ -47,7 +47,7 @@ export interface CompiledPattern {
   /** Each match, empty ones too; null after each window. Ends the budget if the engine fails. */
   readonly matches: (
     text: string,
-    budget: Budget
+    budget: TimeBudget
   ) => Generator<{ readonly start: number; readonly end: number } | null, void>
 }
 

@@ -4,12 +4,12 @@
  * request already has.
  */
 import { allEntities } from "../../domain/Privacy.ts"
-import { type Budget, type Steps } from "./TimeBudget.ts"
+import { type TimeBudget, type Steps } from "./TimeBudget.ts"
 import { jsonPieces, looksLikeJson } from "./JsonText.ts"
 import { type Scanner } from "./Scanner.ts"
 import { foreign } from "./Shapes.ts"
 import { isTelling, type Members, type Place, placeOf, rebuilt, type Text, textsOf } from "./TextWalker.ts"
-import { Vault } from "./PlaceholderMap.ts"
+import { PlaceholderMap } from "./PlaceholderMap.ts"
 
 /** A value in a text: where, in UTF-16 units of the text as it was sent, of which type, and behind which placeholder. */
 export interface Finding extends Place {
@@ -23,7 +23,7 @@ export interface Masked<A> {
   /** The same object as was given when there was nothing to mask. */
   readonly value: A
   readonly findings: ReadonlyArray<Finding>
-  readonly vault: Vault
+  readonly vault: PlaceholderMap
 }
 
 interface Value {
@@ -43,12 +43,12 @@ export function* mask<A extends Members>(
   target: A,
   scan: Scanner,
   wanted: ReadonlySet<string>,
-  budget: Budget
+  budget: TimeBudget
 ): Steps<Masked<A>> {
   const hasOwn = [...wanted].some((type) => !builtIn.has(type))
   const { holders, texts } = yield* textsOf(target, hasOwn)
   const search = searcher(scan, wanted, budget)
-  const vault = new Vault()
+  const vault = new PlaceholderMap()
   const found: Array<readonly [Text, ReadonlyArray<Value>]> = []
   for (const text of texts) {
     const values = yield* search(text)
@@ -82,7 +82,7 @@ export function* mask<A extends Members>(
 }
 
 /** Searches one text; a name that stands in many places is searched once. */
-const searcher = (scan: Scanner, wanted: ReadonlySet<string>, budget: Budget) => {
+const searcher = (scan: Scanner, wanted: ReadonlySet<string>, budget: TimeBudget) => {
   const names = new Map<string, ReadonlyArray<Value>>()
 
   /** `label`: what the text is said to be; a finding may need it, and none begins in it. */

@@ -15,7 +15,7 @@ const form = /\[[a-z](?:[a-z0-9]|\\{0,2}_){0,48}\\{0,2}_\d{1,9}\\{0,2}\]/gi
 /** The same without brackets, as a tool's name has it. */
 const bareForm = /[a-z][a-z0-9_]{0,48}_\d{1,9}/gi
 
-export class Vault {
+export class PlaceholderMap {
   readonly #taken = new Set<string>()
   readonly #placeholders = new Map<string, string>()
   /** By upper-case placeholder. */

@@ -12,7 +12,7 @@ import { Ids } from "../../domain/Ids.ts"
 import { allEntities, type KeyPrivacy, type PrivacyMode, type PrivacyRules, stricter } from "../../domain/Privacy.ts"
 import { chatTexts } from "../chat/ChatPlanInput.ts"
 import { type CompletionEvent } from "../request/Answer.ts"
-import { type Caller, type Facts, type Order } from "../request/Order.ts"
+import { type Caller, type ResponseMetadata, type Order } from "../request/Order.ts"
 import { Policy, type Step } from "../chat/Policy.ts"
 import { makeInTurns } from "./TimeBudget.ts"
 import { countsOf, type Finding, mask, type Masked } from "./Masking.ts"
@@ -21,15 +21,15 @@ import { restoredStream } from "./RestoredStream.ts"
 import { makeRestorer } from "./Restoring.ts"
 import { makeScanner } from "./Scanner.ts"
 import { type Members } from "./TextWalker.ts"
-import { type Vault } from "./PlaceholderMap.ts"
-import { type PromptTexts, TextCounts, textsOf } from "../tokens/TokenCounter.ts"
+import { type PlaceholderMap } from "./PlaceholderMap.ts"
+import { type PromptTexts, TokenCounter, textsOf } from "../tokens/TokenCounter.ts"
 import { countInputs } from "../tokens/Tokens.ts"
 
 /** Changes when the search does, so that a stored preview can be told from a fresh one. */
 const ENGINE = "1"
 
 /** What one request's way has of the guard. The two steps stand apart: a request is masked before it is counted, and refused in its turn. */
-export interface Veil {
+export interface PrivacyFilter {
   readonly mask: Step
   /** Fails with `PrivacyBlocked` when the mode says so, or when the search was not finished. */
   readonly refuse: Step
@@ -49,7 +49,7 @@ export interface PreviewQuery {
   /** Null: the mode that holds for the key. */
   readonly mode: KeyPrivacy | null
   readonly caller: Caller
-  readonly facts: Facts
+  readonly facts: ResponseMetadata
 }
 
 export interface Preview {
@@ -61,24 +61,24 @@ export interface Preview {
   readonly policyVersion: string
 }
 
-export class Privacy extends Context.Service<
-  Privacy,
+export class PrivacyGuard extends Context.Service<
+  PrivacyGuard,
   {
-    readonly chat: (order: Order<ChatRequest>) => Veil
+    readonly chat: (order: Order<ChatRequest>) => PrivacyFilter
     /** Vectors cannot be restored, so there is nothing to put back. */
-    readonly embedding: (order: Order<EmbeddingRequest>) => Veil
+    readonly embedding: (order: Order<EmbeddingRequest>) => PrivacyFilter
     /** What masking would do, by the very code that does it. Counts as a request under the key's rate limit. */
     readonly preview: (query: PreviewQuery) => Effect.Effect<Preview, GatewayError, Scope.Scope>
     /** The names that `entities` of a preview may have. */
     readonly types: ReadonlyArray<string>
   }
->()("tollgate/gateway/Privacy") {
+>()("tollgate/gateway/privacy/PrivacyGuard") {
   static readonly layer = (rules: PrivacyRules) =>
     Layer.effect(
-      Privacy,
+      PrivacyGuard,
       Effect.gen(function* () {
         const policy = yield* Policy
-        const counts = yield* TextCounts
+        const tokenCounter = yield* TokenCounter
         const ids = yield* Ids
         const own = rules.patterns.map(({ name }) => name)
         const wanted: ReadonlySet<string> = new Set([...rules.entities, ...own])
@@ -95,11 +95,11 @@ export class Privacy extends Context.Service<
         const veil = <Request extends Members>(
           order: Order<Request>,
           textsIn: (request: Request) => PromptTexts
-        ): Veil => {
+        ): PrivacyFilter => {
           const mode = stricter(rules.mode, order.caller.key.privacy)
           if (mode === "off") return unveiled
           let refusal: GatewayError | null = null
-          let vault: Vault | null = null
+          let vault: PlaceholderMap | null = null
           let isMasked = false
 
           const take = (result: Masked<Request> | null): Effect.Effect<void> => {
@@ -109,7 +109,7 @@ export class Privacy extends Context.Service<
             else if (!result.vault.isEmpty) {
               vault = result.vault
               order.request = result.value
-              return Effect.map(counts.count(order.caller.key.id, textsIn(result.value)), (tokens) => {
+              return Effect.map(tokenCounter.count(order.caller.key.id, textsIn(result.value)), (tokens) => {
                 order.promptTokens = tokens
               })
             }
@@ -154,7 +154,7 @@ export class Privacy extends Context.Service<
           } satisfies Preview
         })
 
-        return Privacy.of({
+        return PrivacyGuard.of({
           chat: (order) => veil(order, chatTexts),
           embedding: (order) => veil(order, ({ input }) => textsOf((count) => countInputs(input, count))),
           preview,
@@ -164,7 +164,7 @@ export class Privacy extends Context.Service<
     )
 }
 
-const unveiled: Veil = {
+const unveiled: PrivacyFilter = {
   mask: (next) => next,
   refuse: (next) => next,
   isRefused: () => false,

@@ -4,7 +4,7 @@
  */
 import { Predicate } from "effect"
 import { escapedForJson } from "./JsonText.ts"
-import { type Vault } from "./PlaceholderMap.ts"
+import { type PlaceholderMap } from "./PlaceholderMap.ts"
 
 export interface Restorer {
   readonly text: (text: string) => string
@@ -20,7 +20,7 @@ const MAX_DIGITS = 9
 /** The label as Markdown may have it: `CREDIT\_CARD`. */
 const marked = (label: string): string => label.replaceAll("_", "\\\\?_")
 
-export const makeRestorer = (vault: Vault): Restorer => {
+export const makeRestorer = (vault: PlaceholderMap): Restorer => {
   const { labels } = vault
   const alternatives = labels.map(marked).join("|")
   const inText = new RegExp(`\\\\?\\[(?:${alternatives})\\\\?_\\d{1,${MAX_DIGITS}}\\\\?\\]`, "gi")

@@ -4,7 +4,7 @@
  */
 import { Effect } from "effect"
 import { type OwnPattern } from "../../domain/Privacy.ts"
-import { type Budget, type Steps } from "./TimeBudget.ts"
+import { type TimeBudget, type Steps } from "./TimeBudget.ts"
 import { findEmails } from "./Emails.ts"
 import { findIbans } from "./Ibans.ts"
 import { findIpv6 } from "./Ipv6.ts"
@@ -15,7 +15,7 @@ import { findSecrets } from "./Secrets.ts"
 import { type Span, withoutOverlaps } from "./Span.ts"
 
 /** Searches a text for the wanted types. What it answers once the budget is over is worth nothing. */
-export type Scanner = (text: string, wanted: ReadonlySet<string>, budget: Budget) => Steps<ReadonlyArray<Span>>
+export type Scanner = (text: string, wanted: ReadonlySet<string>, budget: TimeBudget) => Steps<ReadonlyArray<Span>>
 
 /** The shortest of all: an address `1.1.1.1`, or `a@b.co`. */
 const SHORTEST = 6
@@ -52,7 +52,7 @@ export const makeScanner = (patterns: ReadonlyArray<OwnPattern>): Effect.Effect<
 function* findOwn(
   text: string,
   { matches, name }: CompiledPattern,
-  budget: Budget,
+  budget: TimeBudget,
   add: (span: Span) => void
 ): Steps<void> {
   for (const found of matches(text, budget)) {

@@ -15,7 +15,7 @@ const NANOS_A_MS = 1_000_000n
 /** A search that yields wherever it may pause. */
 export type Steps<A> = Generator<void, A>
 
-export class Budget {
+export class TimeBudget {
   readonly #nowNanos: () => bigint
   readonly #turnNanos: bigint
   #leftNanos: bigint
@@ -58,7 +58,7 @@ export class Budget {
 }
 
 /** Runs to the end without a pause; null: the time was over. */
-export const atOnce = <A>(steps: Steps<A>, budget: Budget): A | null => {
+export const atOnce = <A>(steps: Steps<A>, budget: TimeBudget): A | null => {
   for (;;) {
     const step = steps.next()
     if (budget.isOver()) return null
@@ -67,7 +67,7 @@ export const atOnce = <A>(steps: Steps<A>, budget: Budget): A | null => {
 }
 
 /** Runs a search in turns; null: the time was over. */
-export type InTurns = <A>(search: (budget: Budget) => Steps<A>) => Effect.Effect<A | null>
+export type InTurns = <A>(search: (budget: TimeBudget) => Steps<A>) => Effect.Effect<A | null>
 
 /** What a turn ended with. */
 interface Turn<A> {
@@ -79,10 +79,10 @@ interface Turn<A> {
  * The first turn runs at once; for another one a search stands in line (Turns.ts).
  */
 export const makeInTurns: Effect.Effect<InTurns> = Effect.map(makeTurns, (turns): InTurns => {
-  return <A>(search: (budget: Budget) => Steps<A>) =>
+  return <A>(search: (budget: TimeBudget) => Steps<A>) =>
     Clock.clockWith((clock) =>
       Effect.suspend(() => {
-        const budget = new Budget(() => clock.monotonicTimeNanosUnsafe())
+        const budget = new TimeBudget(() => clock.monotonicTimeNanosUnsafe())
         const steps = search(budget)
         const next = Effect.andThen(
           turns.next,
@@ -95,7 +95,7 @@ export const makeInTurns: Effect.Effect<InTurns> = Effect.map(makeTurns, (turns)
     )
 })
 
-const turnOf = <A>(steps: Steps<A>, budget: Budget): Turn<A> => {
+const turnOf = <A>(steps: Steps<A>, budget: TimeBudget): Turn<A> => {
   budget.beginTurn()
   for (;;) {
     const step = steps.next()

@@ -4,17 +4,17 @@
  * and whoever began the search catches it.
  */
 import { Result } from "effect"
-import { type Budget } from "./TimeBudget.ts"
+import { type TimeBudget } from "./TimeBudget.ts"
 
 /** Characters that are read between two looks at the clock; with the largest patterns this takes a few milliseconds. */
 const READS = 64
 
 export class TimedText extends String {
   readonly #text: string
-  readonly #budget: Budget
+  readonly #budget: TimeBudget
   #left = READS
 
-  constructor(text: string, budget: Budget) {
+  constructor(text: string, budget: TimeBudget) {
     super(text)
     this.#text = text
     this.#budget = budget

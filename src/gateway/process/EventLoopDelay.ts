@@ -4,15 +4,15 @@ import { Clock, Context, Effect, Layer } from "effect"
 const LOOK_EVERY_MS = 500
 const LOOKS = 3
 
-export class LoopDelay extends Context.Service<
-  LoopDelay,
+export class EventLoopDelay extends Context.Service<
+  EventLoopDelay,
   {
     /** The least of the last three looks, which span a second and a half: one long turn is no overload. */
     readonly recentMs: () => number
   }
->()("tollgate/gateway/LoopDelay") {
+>()("tollgate/gateway/process/EventLoopDelay") {
   static readonly layer = Layer.effect(
-    LoopDelay,
+    EventLoopDelay,
     Effect.gen(function* () {
       const clock = yield* Clock.Clock
       const delaysMs = Array.from({ length: LOOKS }, () => 0)
@@ -28,5 +28,5 @@ export class LoopDelay extends Context.Service<
   )
 
   /** A delay that the test sets. */
-  static readonly layerTest = (recentMs: () => number) => Layer.succeed(LoopDelay, { recentMs })
+  static readonly layerTest = (recentMs: () => number) => Layer.succeed(EventLoopDelay, { recentMs })
 }

@@ -11,7 +11,7 @@ export class Lifecycle extends Context.Service<
     /** From now on the process takes no new work. */
     readonly drain: Effect.Effect<void>
   }
->()("tollgate/gateway/Lifecycle") {
+>()("tollgate/gateway/process/Lifecycle") {
   static readonly layer = Layer.effect(
     Lifecycle,
     Effect.gen(function* () {

@@ -4,7 +4,7 @@
  */
 import { Context, Effect, Layer } from "effect"
 import { getHeapStatistics } from "node:v8"
-import { LoopDelay } from "./EventLoopDelay.ts"
+import { EventLoopDelay } from "./EventLoopDelay.ts"
 
 export interface LoadLimits {
   readonly maxRequests: number
@@ -31,11 +31,11 @@ export class Load extends Context.Service<
     /** The request has ended: what it took is free. */
     readonly release: (share: Share) => void
   }
->()("tollgate/gateway/Load") {
+>()("tollgate/gateway/process/Load") {
   static readonly layer = Layer.effect(
     Load,
     Effect.gen(function* () {
-      const loopDelay = yield* LoopDelay
+      const eventLoopDelay = yield* EventLoopDelay
       const quarter = Math.floor(getHeapStatistics().heap_size_limit / 4)
       let requests = 0
       let bodyBytes = 0
@@ -44,7 +44,7 @@ export class Load extends Context.Service<
         isOver: (limits) =>
           requests >= limits.maxRequests ||
           bodyBytes >= bytesOf(limits) ||
-          loopDelay.recentMs() > limits.maxLoopDelayMs,
+          eventLoopDelay.recentMs() > limits.maxLoopDelayMs,
         count: (share) => {
           share.isCounted = true
           requests++

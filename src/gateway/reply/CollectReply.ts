@@ -7,19 +7,19 @@ import { type ChatEvent, type ChatReply } from "../../domain/Chat.ts"
 import { type GatewayError } from "../../domain/Errors.ts"
 import { Malformed, ProviderError, TooLarge } from "../../providers/Provider.ts"
 import { type Order } from "../request/Order.ts"
-import { ReplyBuilder } from "./ReplyAssembler.ts"
+import { ReplyAssembler } from "./ReplyAssembler.ts"
 import { countReply } from "../tokens/Tokens.ts"
 
 /** In characters of text: what a reply may hold at most. */
 const LARGEST_REPLY = 32 * 1_048_576
 
 /** Fails when the provider breaks off, or does not come to an end. The order can tell meanwhile how far it is. */
-export const gathered = Effect.fnUntraced(function* (
+export const collectReply = Effect.fnUntraced(function* (
   order: Order<unknown>,
   events: Stream.Stream<ChatEvent, ProviderError | GatewayError>,
   provider: string
 ) {
-  const builder = new ReplyBuilder(LARGEST_REPLY)
+  const builder = new ReplyAssembler(LARGEST_REPLY)
   order.produced = () => countReply(builder.partial())
   let isCut = false
   yield* events.pipe(

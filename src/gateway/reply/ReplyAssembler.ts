@@ -164,7 +164,7 @@ const callOf = ({ arguments: pieces, id, isFunction, name, rest, type }: ToolCal
   ...Object.fromEntries(rest)
 })
 
-export class ReplyBuilder {
+export class ReplyAssembler {
   readonly #choices = new Map<number, ChoiceBuilder>()
   readonly #maxCharacters: number
   #size = 0

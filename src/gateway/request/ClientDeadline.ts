@@ -4,7 +4,7 @@
  */
 import { Clock, Effect } from "effect"
 import { gatewayError, type GatewayError, ProvidersTimedOut } from "../../domain/Errors.ts"
-import { type Order, type Patience } from "./Order.ts"
+import { type Order, type ClientDeadline } from "./Order.ts"
 
 /** How the receipt names a call that the client's patience ended. */
 const IMPATIENT = "client_timeout"
@@ -13,20 +13,20 @@ const IMPATIENT = "client_timeout"
 const SHORTEST_UNSTATED_MS = 5_000
 
 /** When calls end, in milliseconds. Who only told how it is set gives up by itself then, so the answer has to be there before. */
-const endOf = ({ isStated, ms }: Patience): number => {
-  if (isStated) return ms
+const endOf = ({ explicit, ms }: ClientDeadline): number => {
+  if (explicit) return ms
   return ms < SHORTEST_UNSTATED_MS ? Number.POSITIVE_INFINITY : ms - Math.min(1_000, ms / 20)
 }
 
 /** How much longer the client waits, in milliseconds; infinity: as long as it takes. */
-export const patienceLeftMs = ({ patience, startedAtMs }: Order<unknown>, nowMs: number): number =>
+export const deadlineLeftMs = ({ patience, startedAtMs }: Order<unknown>, nowMs: number): number =>
   patience === null ? Number.POSITIVE_INFINITY : startedAtMs + endOf(patience) - nowMs
 
 /** An SDK that gives up this little before the first call's own limit needs no second timer, in milliseconds. */
 const SAME_MOMENT_MS = 2_000
 
 /** `limitMs`: how long the call takes at most by itself. Fails with `ProvidersTimedOut` where the client waits no longer. */
-export const withinPatience = <A, E, R>(
+export const withinDeadline = <A, E, R>(
   order: Order<unknown>,
   limitMs: number,
   call: Effect.Effect<A, E, R>
@@ -34,21 +34,21 @@ export const withinPatience = <A, E, R>(
   const { patience } = order
   if (patience === null) return call
   return Effect.flatMap(Clock.currentTimeMillis, (nowMs) => {
-    const leftMs = patienceLeftMs(order, nowMs)
-    const marginMs = patience.isStated || order.attempts.length > 0 ? 0 : SAME_MOMENT_MS
+    const leftMs = deadlineLeftMs(order, nowMs)
+    const marginMs = patience.explicit || order.attempts.length > 0 ? 0 : SAME_MOMENT_MS
     return leftMs + marginMs >= limitMs ? call : timed(order, leftMs, call)
   })
 }
 
 /** A wait before any provider is called, such as for budget or for another request's answer. Fails as `withinPatience` does. */
-export const waitWithinPatience = <A, E, R>(
+export const waitWithinDeadline = <A, E, R>(
   order: Order<unknown>,
   wait: Effect.Effect<A, E, R>
 ): Effect.Effect<A, E | GatewayError, R> =>
   order.patience === null
     ? wait
     : Effect.flatMap(Clock.currentTimeMillis, (nowMs) => {
-        const leftMs = patienceLeftMs(order, nowMs)
+        const leftMs = deadlineLeftMs(order, nowMs)
         return Number.isFinite(leftMs) ? timed(order, leftMs, wait) : wait
       })
 

@@ -24,7 +24,7 @@ export type CacheControl = "use" | "no-cache" | "no-store" | { readonly maxAgeSe
 export const asksAfresh = (control: CacheControl): boolean =>
   control === "no-cache" || (typeof control === "object" && control.maxAgeSeconds === 0)
 
-export interface Facts {
+export interface ResponseMetadata {
   generationId: string | null
   limits: LimitVerdict | null
   cache: "hit" | "miss" | "bypass" | null
@@ -41,7 +41,7 @@ export interface Facts {
   trace: RequestTrace | null
 }
 
-export const emptyFacts = (): Facts => ({
+export const emptyResponseMetadata = (): ResponseMetadata => ({
   generationId: null,
   limits: null,
   cache: null,
@@ -54,10 +54,10 @@ export const emptyFacts = (): Facts => ({
 })
 
 /** How long the client waits for an answer to begin. */
-export interface Patience {
+export interface ClientDeadline {
   readonly ms: number
   /** Said for the gateway to use up; else it is only how the client happens to be set. */
-  readonly isStated: boolean
+  readonly explicit: boolean
 }
 
 /** Who asks: the key, and the limits that its tier has here. */
@@ -76,8 +76,8 @@ export const holderOf = ({ key, limits, owner }: Caller): LimitHolder => ({
 })
 
 /** `intent`: the write of the reservation, when it runs beside the provider's work. `settled`: the order is closed in the ledger. */
-export interface Account {
-  intent: Fiber.Fiber<void, GatewayError> | null
+export interface ReservationState {
+  pendingReserve: Fiber.Fiber<void, GatewayError> | null
   /** Of an ending that the database did not take at once: whether it was written in the end. */
   late: Deferred.Deferred<boolean> | null
   /** Held before the work began. */
@@ -132,9 +132,9 @@ export interface Order<Request = ChatRequest | EmbeddingRequest> {
   /** How many choices were asked for. */
   readonly choices: number
   readonly streamed: boolean
-  readonly facts: Facts
+  readonly facts: ResponseMetadata
   /** `null`: the client did not say. */
-  readonly patience: Patience | null
+  readonly patience: ClientDeadline | null
   /** Completion tokens a choice that the reservation affords; `null`: no bound beyond the client's own. */
   affordableTokens: number | null
   /** Appended to by the router, one a call. */
@@ -145,7 +145,7 @@ export interface Order<Request = ChatRequest | EmbeddingRequest> {
   continuation: Continuation | null
   /** Completion tokens that the whole reply under way has so far, where it is watched; null: nobody knows. */
   produced: (() => number) | null
-  readonly account: Account
+  readonly account: ReservationState
 }
 
 /** The candidate of the order that goes by these names. */

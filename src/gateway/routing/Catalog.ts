@@ -15,7 +15,7 @@ export class Catalog extends Context.Service<
     /** Every model, by id. */
     readonly models: ReadonlyArray<Model>
   }
->()("tollgate/gateway/Catalog") {
+>()("tollgate/gateway/routing/Catalog") {
   static readonly layer = Layer.effect(
     Catalog,
     Effect.map(Providers, (providers) => {

@@ -30,7 +30,7 @@ const LONGEST_PAUSE_MS = 10_000
 export const longestPause = ({ patience, startedAtMs }: Order<unknown>, nowMs: number): number => {
   if (patience === null) return LONGEST_PAUSE_MS
   const leftMs = startedAtMs + patience.ms - nowMs
-  return patience.isStated ? leftMs : Math.min(LONGEST_PAUSE_MS, leftMs)
+  return patience.explicit ? leftMs : Math.min(LONGEST_PAUSE_MS, leftMs)
 }
 
 /** Whether and how long to wait before asking the same provider again, less than `longestMs`; null: it would not help. */

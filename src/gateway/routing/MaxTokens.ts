@@ -4,7 +4,7 @@ import { type ChatRequest, outputLimit } from "../../domain/Chat.ts"
 import { type Order } from "../request/Order.ts"
 
 /** In tokens; the limit of a model that does not tell its own is guessed. */
-export const outputBound = (order: Order<ChatRequest>, { offer }: Candidate): number =>
+export const maxOutputTokens = (order: Order<ChatRequest>, { offer }: Candidate): number =>
   order.affordableTokens ?? order.outputTokens ?? offer.maxCompletionTokens ?? 4_096
 
 /**

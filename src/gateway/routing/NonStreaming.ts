@@ -9,11 +9,11 @@ import { type Candidate } from "../../domain/Catalog.ts"
 import { type ChatReply, type ChatRequest } from "../../domain/Chat.ts"
 import { type Provider, type ProviderError } from "../../providers/Provider.ts"
 import { showsItsOutput } from "../billing/Estimate.ts"
-import { gathered } from "../reply/CollectReply.ts"
+import { collectReply } from "../reply/CollectReply.ts"
 import { type Meter } from "../billing/Meter.ts"
 import { ended, eventsOf, openStream, within } from "./OpenedStream.ts"
 import { type Order } from "../request/Order.ts"
-import { boundedTo, outputBound } from "./MaxTokens.ts"
+import { boundedTo, maxOutputTokens } from "./MaxTokens.ts"
 
 /** The slowest pace at which a whole reply is still worth waiting for. */
 const SLOWEST_MS_PER_TOKEN = 20
@@ -48,7 +48,7 @@ export const makeWholeReply = (watch: Meter["Service"]["watch"]) => {
     const reply = openStream(provider, candidate, request).pipe(
       Effect.matchEffect({
         onFailure: refused,
-        onSuccess: ({ head, pull }) => gathered(order, watch(order)(eventsOf(head, pull)), provider.config.slug)
+        onSuccess: ({ head, pull }) => collectReply(order, watch(order)(eventsOf(head, pull)), provider.config.slug)
       }),
       Effect.scoped
     )
@@ -70,7 +70,7 @@ export const makeWholeReply = (watch: Meter["Service"]["watch"]) => {
 
 /** How long a whole reply may take, in milliseconds. */
 const longestOf = (order: Order<ChatRequest>, candidate: Candidate): number =>
-  candidate.provider.timeouts.firstTokenMs + SLOWEST_MS_PER_TOKEN * outputBound(order, candidate)
+  candidate.provider.timeouts.firstTokenMs + SLOWEST_MS_PER_TOKEN * maxOutputTokens(order, candidate)
 
 /** Whether silence would be waited for much longer than it has to, and tells something. */
 const wantsWatching = ({ candidate, isLast, order }: WholeCall): boolean => {

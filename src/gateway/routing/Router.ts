@@ -11,7 +11,7 @@ import { type GatewayError } from "../../domain/Errors.ts"
 import { type Provider, type ProviderError } from "../../providers/Provider.ts"
 import { Providers } from "../../providers/Providers.ts"
 import { attempting } from "./Attempt.ts"
-import { believed } from "../billing/PlausibleUsage.ts"
+import { plausibleUsage } from "../billing/PlausibleUsage.ts"
 import { promptCost } from "../billing/ExtraCharges.ts"
 import { Circuits } from "../health/Circuits.ts"
 import { continuing, isContinuable, successors } from "./Continuation.ts"
@@ -23,7 +23,7 @@ import { type Order } from "../request/Order.ts"
 import { boundedTo } from "./MaxTokens.ts"
 import { ProviderStats } from "../health/ProviderStats.ts"
 import { makeWholeReply } from "./NonStreaming.ts"
-import { withinPatience } from "../request/ClientDeadline.ts"
+import { withinDeadline } from "../request/ClientDeadline.ts"
 
 /** What answered, and how. A stream's first token is in `events` already; it fails when the provider breaks off. */
 export interface Routed<A> {
@@ -53,7 +53,7 @@ export class Router extends Context.Service<
     ) => Effect.Effect<Routed<Stream.Stream<ChatEvent, ProviderError>>, GatewayError, Scope.Scope>
     readonly embed: (order: Order<EmbeddingRequest>) => Effect.Effect<Routed<EmbeddingReply>, GatewayError>
   }
->()("tollgate/gateway/Router") {
+>()("tollgate/gateway/routing/Router") {
   static readonly layer = (options: RouterOptions) =>
     Layer.effect(
       Router,
@@ -120,7 +120,7 @@ export class Router extends Context.Service<
                     })
               const { firstTokenMs, totalMs } = candidate.provider.timeouts
               const limitMs = order.streamed ? firstTokenMs : totalMs
-              const result = yield* Effect.result(withinPatience(order, limitMs, called))
+              const result = yield* Effect.result(withinDeadline(order, limitMs, called))
               if (result._tag === "Success") {
                 const { answer, candidate: who, latencyMs } = result.success
                 order.facts.provider = who.provider.slug
@@ -196,7 +196,7 @@ export class Router extends Context.Service<
 
         const withSpeed = (order: Order<ChatRequest>, routed: Routed<ChatReply>): Routed<ChatReply> => {
           const { answer, candidate, latencyMs } = routed
-          const tokens = believed(order, candidate.offer, answer.usage)?.completionTokens ?? 0
+          const tokens = plausibleUsage(order, candidate.offer, answer.usage)?.completionTokens ?? 0
           if (tokens > 1 && latencyMs > 0) {
             stats.recordSpeed(candidate.provider.slug, candidate.offer.id, (tokens * 1000) / latencyMs)
           }

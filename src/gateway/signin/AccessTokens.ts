@@ -33,7 +33,7 @@ export class AccessTokens extends Context.Service<
     readonly keySet: Effect.Effect<{ readonly keys: ReadonlyArray<JWK> }, GatewayError>
     readonly lifetimeSeconds: number
   }
->()("tollgate/gateway/AccessTokens") {
+>()("tollgate/gateway/signin/AccessTokens") {
   static readonly layer = ({ issuer, lifetimeSeconds }: AccessTokensOptions) =>
     Layer.effect(
       AccessTokens,

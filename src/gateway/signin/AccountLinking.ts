@@ -24,17 +24,17 @@ export interface Arrival {
 
 const DAY_MS = 86_400_000
 
-export class Arrivals extends Context.Service<
-  Arrivals,
+export class AccountLinking extends Context.Service<
+  AccountLinking,
   {
-    readonly welcome: (arrival: Arrival) => Effect.Effect<UserRecord, GatewayError>
+    readonly linkOrCreateUser: (arrival: Arrival) => Effect.Effect<UserRecord, GatewayError>
     /** The same for somebody whom an admin names. */
     readonly name: (arrival: Arrival) => Effect.Effect<UserRecord, GatewayError>
   }
->()("tollgate/gateway/Arrivals") {
+>()("tollgate/gateway/signin/AccountLinking") {
   static readonly layer = ({ allowedDomains, limits, newUsers }: SettingsShape["auth"]) =>
     Layer.effect(
-      Arrivals,
+      AccountLinking,
       Effect.gen(function* () {
         const users = yield* Users
         const ids = yield* Ids
@@ -73,7 +73,7 @@ export class Arrivals extends Context.Service<
                 user
               )
 
-        const welcome = Effect.fn("Arrivals.welcome")(function* (arrival: Arrival) {
+        const linkOrCreateUser = Effect.fn("AccountLinking.welcome")(function* (arrival: Arrival) {
           const { identity, newUser, nowMs } = yield* recordsOf(arrival)
           const admitted = users.admit(identity, newUser, {
             mayCreate: isAllowed(arrival.email),
@@ -95,12 +95,12 @@ export class Arrivals extends Context.Service<
           return yield* written(adopted, arrival)
         }, orUnavailable)
 
-        const name = Effect.fn("Arrivals.name")(function* (arrival: Arrival) {
+        const name = Effect.fn("AccountLinking.name")(function* (arrival: Arrival) {
           const { identity, newUser } = yield* recordsOf(arrival)
           return yield* written(yield* users.adopt(identity, newUser), arrival)
         }, orUnavailable)
 
-        return { welcome, name }
+        return { linkOrCreateUser, name }
       })
     )
 }

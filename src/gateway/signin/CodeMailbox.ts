@@ -6,7 +6,7 @@ import { Delivery } from "../../identity/Delivery.ts"
 export class CodeMailbox extends Context.Service<
   CodeMailbox,
   { readonly read: Effect.Effect<ReadonlyArray<Letter>> | null }
->()("tollgate/gateway/CodeMailbox") {
+>()("tollgate/gateway/signin/CodeMailbox") {
   static readonly layer = Layer.effect(
     CodeMailbox,
     Delivery.useSync(({ mailbox }) => ({ read: mailbox }))

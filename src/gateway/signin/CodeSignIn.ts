@@ -19,12 +19,12 @@ import { type CodeMessage } from "../../identity/CodeMessage.ts"
 import { Delivery } from "../../identity/Delivery.ts"
 import { type SettingsShape } from "../../Settings.ts"
 import { Challenges } from "../../store/people/Challenges.ts"
-import { Arrivals } from "./AccountLinking.ts"
+import { AccountLinking } from "./AccountLinking.ts"
 import { refusedCredential } from "../telemetry/Audit.ts"
 import { countryOf, destinationOf, masked } from "./Destination.ts"
 import { sameHash } from "../keys/KeySecret.ts"
 import { orUnavailable } from "../StoreUnavailable.ts"
-import { Pepper } from "./HmacKey.ts"
+import { HmacKey } from "./HmacKey.ts"
 import { SessionTokens, type TokenPair } from "./SessionTokens.ts"
 import { SignInLimits, widestNetworkOf } from "./SignInLimits.ts"
 
@@ -67,17 +67,17 @@ export class CodeSignIn extends Context.Service<
       readonly userAgent: string | null
     }) => Effect.Effect<TokenPair, GatewayError>
   }
->()("tollgate/gateway/CodeSignIn") {
+>()("tollgate/gateway/signin/CodeSignIn") {
   static readonly layer = ({ limits }: SettingsShape["auth"]) =>
     Layer.effect(
       CodeSignIn,
       Effect.gen(function* () {
         const challenges = yield* Challenges
         const delivery = yield* Delivery
-        const arrivals = yield* Arrivals
+        const accountLinking = yield* AccountLinking
         const rates = yield* SignInLimits
         const sessions = yield* SessionTokens
-        const pepper = yield* Pepper
+        const hmacKey = yield* HmacKey
         const ids = yield* Ids
 
         const senders = yield* Semaphore.make(SENDERS)
@@ -118,7 +118,7 @@ export class CodeSignIn extends Context.Service<
         const limit = Effect.fnUntraced(function* (destination: string, address: string, nowMs: number) {
           yield* rates.byAddress("start", address, limits.perAddressMinute)
           yield* rates.byDestination(destination, address, 60 / RESEND_AFTER_SECONDS)
-          const networkHash = yield* pepper.hash("network", widestNetworkOf(address))
+          const networkHash = yield* hmacKey.hash("network", widestNetworkOf(address))
           const sent = yield* orUnavailable(challenges.countSince(destination, networkHash, nowMs - HOUR_MS))
           const measure = limits.perDestinationHour
           if (sent.ofNetwork >= measure || sent.all >= measure * OTHER_NETWORKS) {
@@ -147,7 +147,7 @@ export class CodeSignIn extends Context.Service<
             id,
             channel,
             destination,
-            codeHash: yield* pepper.hash("code", `${id} ${code}`),
+            codeHash: yield* hmacKey.hash("code", `${id} ${code}`),
             createdAtMs: nowMs,
             expiresAtMs: nowMs + LIFETIME_SECONDS * 1000
           }
@@ -167,7 +167,7 @@ export class CodeSignIn extends Context.Service<
           const attempt = isId("chl", challengeId)
             ? yield* orUnavailable(challenges.attempt({ id: challengeId, channel, maxAttempts: ATTEMPTS, nowMs }))
             : Option.none()
-          const hash = yield* pepper.hash("code", `${challengeId} ${code}`)
+          const hash = yield* hmacKey.hash("code", `${challengeId} ${code}`)
           const expected = Option.match(attempt, { onNone: () => NO_HASH, onSome: ({ codeHash }) => codeHash })
           const same = sameHash(expected, hash)
           if (Option.isNone(attempt) || !same) return yield* wrongCode
@@ -193,7 +193,7 @@ export class CodeSignIn extends Context.Service<
           }
           yield* rates.byAddress("verify", address, VERIFIES_PER_ADDRESS_MINUTE)
           const destination = yield* refusedCredential("code")(prove(channel, challengeId, code.trim()))
-          const user = yield* arrivals.welcome({
+          const user = yield* accountLinking.linkOrCreateUser({
             provider: channel,
             subject: destination,
             email: channel === "email" ? destination : null,

@@ -5,32 +5,32 @@
 import { Context, Effect, Layer, Redacted } from "effect"
 import { createHmac, randomBytes } from "node:crypto"
 import { type GatewayError } from "../../domain/Errors.ts"
-import { Vault } from "../../store/secrets/SecretStore.ts"
+import { SecretStore } from "../../store/secrets/SecretStore.ts"
 import { orUnavailable } from "../StoreUnavailable.ts"
 
 /** What a hash is of; the same text hashes to something else for another purpose. */
 export type Purpose = "code" | "state" | "browser" | "refresh" | "refresh-successor" | "destination" | "network"
 
-export class Pepper extends Context.Service<
-  Pepper,
+export class HmacKey extends Context.Service<
+  HmacKey,
   {
     /** HMAC-SHA256 as 32 bytes. */
     readonly digest: (purpose: Purpose, text: string) => Effect.Effect<Buffer, GatewayError>
     /** The same in lower-case hex. */
     readonly hash: (purpose: Purpose, text: string) => Effect.Effect<string, GatewayError>
   }
->()("tollgate/gateway/Pepper") {
+>()("tollgate/gateway/signin/HmacKey") {
   static readonly layer = Layer.effect(
-    Pepper,
+    HmacKey,
     Effect.gen(function* () {
-      const vault = yield* Vault
+      const secretStore = yield* SecretStore
       let known: Buffer | null = null
       const pepper = Effect.suspend(() =>
         known !== null
           ? Effect.succeed(known)
           : Effect.map(
               orUnavailable(
-                vault.keep(
+                secretStore.keep(
                   "sign-in-pepper",
                   Effect.sync(() => randomBytes(32).toString("base64url"))
                 )

@@ -15,12 +15,12 @@ import {
 import { IdentityProviders } from "../../identity/IdentityProviders.ts"
 import { type SettingsShape } from "../../Settings.ts"
 import { Challenges, type OAuthFlow } from "../../store/people/Challenges.ts"
-import { Arrivals } from "./AccountLinking.ts"
+import { AccountLinking } from "./AccountLinking.ts"
 import { destinationOf } from "./Destination.ts"
 import { refusedCredential } from "../telemetry/Audit.ts"
 import { sameHash } from "../keys/KeySecret.ts"
 import { orUnavailable } from "../StoreUnavailable.ts"
-import { Pepper } from "./HmacKey.ts"
+import { HmacKey } from "./HmacKey.ts"
 import { SessionTokens, type TokenPair } from "./SessionTokens.ts"
 import { SignInLimits } from "./SignInLimits.ts"
 
@@ -66,17 +66,17 @@ export class OAuthSignIn extends Context.Service<
       readonly userAgent: string | null
     }) => Effect.Effect<FlowEnded, GatewayError>
   }
->()("tollgate/gateway/OAuthSignIn") {
+>()("tollgate/gateway/signin/OAuthSignIn") {
   static readonly layer = ({ redirects }: SettingsShape["auth"]) =>
     Layer.effect(
       OAuthSignIn,
       Effect.gen(function* () {
         const providers = yield* IdentityProviders
         const challenges = yield* Challenges
-        const arrivals = yield* Arrivals
+        const accountLinking = yield* AccountLinking
         const sessions = yield* SessionTokens
         const rates = yield* SignInLimits
-        const pepper = yield* Pepper
+        const hmacKey = yield* HmacKey
 
         const known = Effect.fnUntraced(function* (provider: string) {
           if (!providers.names.includes(provider)) {
@@ -108,8 +108,8 @@ export class OAuthSignIn extends Context.Service<
           )
           yield* orUnavailable(
             challenges.openFlow({
-              stateHash: yield* pepper.hash("state", state),
-              browserHash: yield* pepper.hash("browser", browserSecret),
+              stateHash: yield* hmacKey.hash("state", state),
+              browserHash: yield* hmacKey.hash("browser", browserSecret),
               provider,
               nonce,
               verifier,
@@ -127,8 +127,8 @@ export class OAuthSignIn extends Context.Service<
           browserSecrets: ReadonlyArray<string>
         ) {
           const nowMs = yield* Clock.currentTimeMillis
-          const flow = yield* orUnavailable(challenges.takeFlow(yield* pepper.hash("state", state), nowMs))
-          const hashes = yield* Effect.forEach(browserSecrets, (secret) => pepper.hash("browser", secret))
+          const flow = yield* orUnavailable(challenges.takeFlow(yield* hmacKey.hash("state", state), nowMs))
+          const hashes = yield* Effect.forEach(browserSecrets, (secret) => hmacKey.hash("browser", secret))
           if (Option.isNone(flow) || flow.value.provider !== provider) return yield* invalidState
           if (!hashes.some((hash) => sameHash(hash, flow.value.browserHash))) return yield* invalidState
           return flow.value
@@ -153,7 +153,7 @@ export class OAuthSignIn extends Context.Service<
           // In the form that codes are sent to, or not at all: one that merely looks like somebody's leads to nobody.
           const email = verified === null ? null : Option.getOrNull(destinationOf("email", verified))
           const sessionOf = refreshToken === null ? null : Option.getOrNull(yield* sessions.holder(refreshToken))
-          const user = yield* arrivals.welcome({ provider, subject, email, phone: null, sessionOf })
+          const user = yield* accountLinking.linkOrCreateUser({ provider, subject, email, phone: null, sessionOf })
           return yield* sessions.begin({ user, signedInBy: provider, userAgent })
         })
 

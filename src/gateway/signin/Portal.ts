@@ -8,10 +8,10 @@ import { gatewayError, type GatewayError, GrantExceeded, KeyRevoked, NotFound } 
 import { type Grants, type UserRecord } from "../../domain/User.ts"
 import { type KeyPatch } from "../../store/keys/KeyRepo.ts"
 import { type NanoUsd } from "../../domain/Money.ts"
-import { Accounts, type IssuedKey, type KeyView, type NewKey } from "../keys/ApiKeys.ts"
+import { ApiKeys, type IssuedKey, type KeyView, type NewKey } from "../keys/ApiKeys.ts"
 import { areScopesWithin, corrections, isTierWithin, type KeyBook, remainingOf } from "./Grants.ts"
 import { audit } from "../telemetry/Audit.ts"
-import { Members } from "./UserAdmin.ts"
+import { UserAdmin } from "./UserAdmin.ts"
 import { SignInLimits } from "./SignInLimits.ts"
 import { type UsageFigures, type UsageQuery, UsageReports } from "../billing/UsageReports.ts"
 
@@ -59,12 +59,12 @@ export class Portal extends Context.Service<
     /** Takes back from a user's keys what is no longer granted. */
     readonly conform: (userId: string) => Effect.Effect<void, GatewayError>
   }
->()("tollgate/gateway/Portal") {
+>()("tollgate/gateway/signin/Portal") {
   static readonly layer = Layer.effect(
     Portal,
     Effect.gen(function* () {
-      const accounts = yield* Accounts
-      const members = yield* Members
+      const apiKeys = yield* ApiKeys
+      const userAdmin = yield* UserAdmin
       const reports = yield* UsageReports
       const rates = yield* SignInLimits
 
@@ -73,7 +73,7 @@ export class Portal extends Context.Service<
         let cursor: string | null = null
         do {
           const page: { readonly keys: ReadonlyArray<KeyView>; readonly nextCursor: string | null } =
-            yield* accounts.list({ limit: PAGE, cursor, ownerId })
+            yield* apiKeys.list({ limit: PAGE, cursor, ownerId })
           keys.push(...page.keys)
           cursor = page.nextCursor
         } while (cursor !== null)
@@ -82,12 +82,12 @@ export class Portal extends Context.Service<
 
       /** Everything about the user as it is now, not as it was when the token was looked up. */
       const situation = Effect.fnUntraced(function* ({ id }: UserRecord) {
-        const { user } = yield* members.get(id)
+        const { user } = yield* userAdmin.get(id)
         return { grants: user.grants, books: yield* allKeys(id) }
       })
 
       const own = Effect.fnUntraced(function* ({ id }: UserRecord, keyId: string) {
-        const view = yield* accounts.get(keyId)
+        const view = yield* apiKeys.get(keyId)
         return view.key.ownerId === id ? view : yield* gatewayError(new NotFound({ what: "key", id: keyId }))
       })
 
@@ -135,7 +135,7 @@ export class Portal extends Context.Service<
           }
           return { ...wanted, tier, scopes, monthlyBudgetNano, ownerId: user.id }
         })
-        return yield* accounts.issueWithin(user.id, decide)
+        return yield* apiKeys.issueWithin(user.id, decide)
       })
 
       const change = Effect.fn("Portal.change")(function* (user: UserRecord, keyId: string, patch: KeyPatch) {
@@ -150,10 +150,10 @@ export class Portal extends Context.Service<
           const others = books.filter((book) => book.key.id !== keyId)
           return [[keyId, { ...patch, monthlyBudgetNano: yield* budgetWithin(grants, others, wanted) }] as const]
         })
-        yield* Effect.tapError(accounts.changeWithin(user.id, decide), ({ reason }) =>
+        yield* Effect.tapError(apiKeys.changeWithin(user.id, decide), ({ reason }) =>
           audit({ action: "key.change", target: user.id, outcome: "refused", details: { cause: reason._tag } })
         )
-        return yield* accounts.get(keyId)
+        return yield* apiKeys.get(keyId)
       })
 
       const grants = Effect.fn("Portal.grants")(function* (user: UserRecord) {
@@ -173,11 +173,11 @@ export class Portal extends Context.Service<
       })
 
       const conform = Effect.fn("Portal.conform")(function* (userId: string) {
-        const { user } = yield* members.get(userId)
+        const { user } = yield* userAdmin.get(userId)
         const decide = Effect.map(situation(user), ({ books, grants }) =>
           corrections(grants, books).map(({ keyId, ...patch }) => [keyId, patch] as const)
         )
-        yield* accounts.changeWithin(userId, decide)
+        yield* apiKeys.changeWithin(userId, decide)
       })
 
       return Portal.of({
@@ -186,9 +186,9 @@ export class Portal extends Context.Service<
         grants,
         usage,
         conform,
-        list: (user, page) => accounts.list({ ...page, ownerId: user.id }),
-        rotate: (user, keyId, graceSeconds) => Effect.andThen(own(user, keyId), accounts.rotate(keyId, graceSeconds)),
-        revoke: (user, keyId) => Effect.andThen(own(user, keyId), accounts.revoke(keyId))
+        list: (user, page) => apiKeys.list({ ...page, ownerId: user.id }),
+        rotate: (user, keyId, graceSeconds) => Effect.andThen(own(user, keyId), apiKeys.rotate(keyId, graceSeconds)),
+        revoke: (user, keyId) => Effect.andThen(own(user, keyId), apiKeys.revoke(keyId))
       })
     })
   )

@@ -13,9 +13,9 @@ import { Sessions } from "../../store/people/Sessions.ts"
 import { Users } from "../../store/people/Users.ts"
 import { AccessTokens } from "./AccessTokens.ts"
 import { audit, audited, refusedCredential } from "../telemetry/Audit.ts"
-import { makeLookups } from "../keys/LookupCache.ts"
+import { makeLookupCache } from "../keys/LookupCache.ts"
 import { orUnavailable } from "../StoreUnavailable.ts"
-import { Pepper } from "./HmacKey.ts"
+import { HmacKey } from "./HmacKey.ts"
 
 export interface SessionTokensOptions {
   /** How long a session lasts that nobody uses. */
@@ -66,7 +66,7 @@ export class SessionTokens extends Context.Service<
     /** Ends one of a user's own sessions. */
     readonly revoke: (userId: string, sessionId: string) => Effect.Effect<void, GatewayError>
   }
->()("tollgate/gateway/SessionTokens") {
+>()("tollgate/gateway/signin/SessionTokens") {
   static readonly layer = (options: SessionTokensOptions) =>
     Layer.effect(
       SessionTokens,
@@ -74,7 +74,7 @@ export class SessionTokens extends Context.Service<
         const sessions = yield* Sessions
         const users = yield* Users
         const tokens = yield* AccessTokens
-        const pepper = yield* Pepper
+        const hmacKey = yield* HmacKey
         const ids = yield* Ids
         const lifetimeMs = options.sessionDays * 86_400_000
 
@@ -84,7 +84,11 @@ export class SessionTokens extends Context.Service<
           const user = yield* orUnavailable(users.get(session.value.userId))
           return Option.map(user, (user): Presence => ({ user, session: session.value }))
         })
-        const { forget, forgetAll, get: presenceOf } = yield* makeLookups(look, { capacity: LOOKUPS, kept: LOOKUP_TTL })
+        const {
+          forget,
+          forgetAll,
+          get: presenceOf
+        } = yield* makeLookupCache(look, { capacity: LOOKUPS, kept: LOOKUP_TTL })
 
         const pair = Effect.fnUntraced(function* (presence: Presence, refreshToken: string) {
           const accessToken = yield* tokens.issue({ userId: presence.user.id, sessionId: presence.session.id })
@@ -118,7 +122,7 @@ export class SessionTokens extends Context.Service<
             expiresAtMs: nowMs + lifetimeMs,
             revokedAtMs: null
           }
-          yield* orUnavailable(sessions.insert(session, yield* pepper.hash("refresh", refreshToken)))
+          yield* orUnavailable(sessions.insert(session, yield* hmacKey.hash("refresh", refreshToken)))
           const updated = yield* orUnavailable(users.update(user.id, { lastSignInAtMs: nowMs }, nowMs))
           return yield* pair({ user: Option.getOrElse(updated, () => user), session }, refreshToken)
         })
@@ -126,11 +130,11 @@ export class SessionTokens extends Context.Service<
         const refresh = Effect.fn("SessionTokens.refresh")(function* (token: string) {
           if (!refreshForm.test(token)) return yield* refused
           const nowMs = yield* Clock.currentTimeMillis
-          const successor = PREFIX + (yield* pepper.digest("refresh-successor", token)).toString("base64url")
+          const successor = PREFIX + (yield* hmacKey.digest("refresh-successor", token)).toString("base64url")
           const rotated = yield* orUnavailable(
             sessions.rotate({
-              tokenHash: yield* pepper.hash("refresh", token),
-              nextHash: yield* pepper.hash("refresh", successor),
+              tokenHash: yield* hmacKey.hash("refresh", token),
+              nextHash: yield* hmacKey.hash("refresh", successor),
               nowMs,
               graceMs: GRACE_MS,
               expiresAtMs: nowMs + lifetimeMs
@@ -167,14 +171,14 @@ export class SessionTokens extends Context.Service<
 
         const end = Effect.fn("SessionTokens.end")(function* (token: string) {
           if (!refreshForm.test(token)) return
-          const session = yield* orUnavailable(sessions.findByToken(yield* pepper.hash("refresh", token)))
+          const session = yield* orUnavailable(sessions.findByToken(yield* hmacKey.hash("refresh", token)))
           if (Option.isSome(session)) yield* endSession(session.value)
         })
 
         const holder = Effect.fn("SessionTokens.holder")(function* (token: string) {
           if (!refreshForm.test(token)) return Option.none<string>()
           const nowMs = yield* Clock.currentTimeMillis
-          return yield* orUnavailable(sessions.holder(yield* pepper.hash("refresh", token), nowMs))
+          return yield* orUnavailable(sessions.holder(yield* hmacKey.hash("refresh", token), nowMs))
         })
 
         const authenticateBy = Effect.fnUntraced(function* (find: typeof look, accessToken: string) {

@@ -7,7 +7,7 @@ import { isIPv6 } from "node:net"
 import { gatewayError, type GatewayError, SignInLimited } from "../../domain/Errors.ts"
 import { Limits } from "../../store/limits/Limits.ts"
 import { orUnavailable } from "../StoreUnavailable.ts"
-import { Pepper } from "./HmacKey.ts"
+import { HmacKey } from "./HmacKey.ts"
 
 const WRONG_ADMIN_KEYS_PER_MINUTE = 10
 /** How many networks are remembered as shut, by each process. */
@@ -39,12 +39,12 @@ export class SignInLimits extends Context.Service<
     /** One more wrong admin key from a network address; refuses it when it was one too many. */
     readonly wrongAdminKey: (address: string) => Effect.Effect<void, GatewayError>
   }
->()("tollgate/gateway/SignInLimits") {
+>()("tollgate/gateway/signin/SignInLimits") {
   static readonly layer = Layer.effect(
     SignInLimits,
     Effect.gen(function* () {
       const limits = yield* Limits
-      const pepper = yield* Pepper
+      const hmacKey = yield* HmacKey
 
       const take = Effect.fnUntraced(function* (bucket: string, perMinute: number) {
         const verdict = yield* orUnavailable(
@@ -94,7 +94,7 @@ export class SignInLimits extends Context.Service<
             { discard: true }
           ),
         byDestination: (destination, address, perMinute) =>
-          Effect.flatMap(pepper.hash("destination", `${destination} ${widestNetworkOf(address)}`), (hash) =>
+          Effect.flatMap(hmacKey.hash("destination", `${destination} ${widestNetworkOf(address)}`), (hash) =>
             take(`destination:${hash}`, perMinute)
           ),
         byUser: (kind, userId, perMinute) => take(`${kind}:user:${userId}`, perMinute),

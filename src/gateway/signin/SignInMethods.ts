@@ -4,8 +4,8 @@ import { type Channel } from "../../domain/User.ts"
 import { Delivery } from "../../identity/Delivery.ts"
 import { IdentityProviders } from "../../identity/IdentityProviders.ts"
 
-export class SignInWays extends Context.Service<
-  SignInWays,
+export class SignInMethods extends Context.Service<
+  SignInMethods,
   {
     /** How codes are sent. */
     readonly channels: ReadonlyArray<Channel>
@@ -14,9 +14,9 @@ export class SignInWays extends Context.Service<
     /** Whether codes that nobody could send are shown in the development mailbox. */
     readonly hasMailbox: boolean
   }
->()("tollgate/gateway/SignInWays") {
+>()("tollgate/gateway/signin/SignInMethods") {
   static readonly layer = Layer.effect(
-    SignInWays,
+    SignInMethods,
     Effect.gen(function* () {
       const { channels, mailbox } = yield* Delivery
       const { names } = yield* IdentityProviders

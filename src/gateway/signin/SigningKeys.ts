@@ -6,7 +6,7 @@
 import { Cache, Clock, Context, Duration, Effect, Layer, Redacted, Schema } from "effect"
 import type { CryptoKey, JWK } from "jose"
 import { type GatewayError } from "../../domain/Errors.ts"
-import { Vault } from "../../store/secrets/SecretStore.ts"
+import { SecretStore } from "../../store/secrets/SecretStore.ts"
 import { orUnavailable } from "../StoreUnavailable.ts"
 
 const SPAN_MS = Duration.toMillis("30 days")
@@ -34,11 +34,11 @@ export class SigningKeys extends Context.Service<
     /** Those that tokens may be signed with now or soon. */
     readonly published: Effect.Effect<ReadonlyArray<SigningKey>, GatewayError>
   }
->()("tollgate/gateway/SigningKeys") {
+>()("tollgate/gateway/signin/SigningKeys") {
   static readonly layer = Layer.effect(
     SigningKeys,
     Effect.gen(function* () {
-      const vault = yield* Vault
+      const secretStore = yield* SecretStore
 
       const make = Effect.gen(function* () {
         const { exportJWK, generateKeyPair } = yield* jose
@@ -62,7 +62,7 @@ export class SigningKeys extends Context.Service<
       })
 
       const keys = yield* Cache.makeWith(
-        (span: number) => Effect.flatMap(orUnavailable(vault.keep(`signing-key-${span}`, make)), read),
+        (span: number) => Effect.flatMap(orUnavailable(secretStore.keep(`signing-key-${span}`, make)), read),
         { capacity: 4, timeToLive: (exit) => (exit._tag === "Success" ? Duration.infinity : Duration.zero) }
       )
 
@@ -70,7 +70,7 @@ export class SigningKeys extends Context.Service<
       const forgetBefore = Effect.fnUntraced(function* (span: number) {
         if (forgotten === span) return
         forgotten = span
-        yield* Effect.ignore(vault.forget(`signing-key-${span - 2}`))
+        yield* Effect.ignore(secretStore.forget(`signing-key-${span - 2}`))
       })
 
       return {

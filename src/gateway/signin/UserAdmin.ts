@@ -11,57 +11,57 @@ import { type Grants, type Identity, type Role, type UserRecord } from "../../do
 import { KeyRepo } from "../../store/keys/KeyRepo.ts"
 import { Sessions } from "../../store/people/Sessions.ts"
 import { type UserPage, type UserQuery, Users } from "../../store/people/Users.ts"
-import { Accounts } from "../keys/ApiKeys.ts"
-import { Arrivals } from "./AccountLinking.ts"
+import { ApiKeys } from "../keys/ApiKeys.ts"
+import { AccountLinking } from "./AccountLinking.ts"
 import { audited } from "../telemetry/Audit.ts"
 import { destinationOf } from "./Destination.ts"
 import { orUnavailable } from "../StoreUnavailable.ts"
 import { SessionTokens } from "./SessionTokens.ts"
 
-export interface Member {
+export interface UserView {
   readonly user: UserRecord
   readonly identities: ReadonlyArray<Identity>
 }
 
 /** An absent member stays as it is. */
-export interface MemberChange {
+export interface UserChange {
   readonly role?: Role
   readonly state?: UserRecord["state"]
   readonly grants?: Partial<Grants>
 }
 
-export class Members extends Context.Service<
-  Members,
+export class UserAdmin extends Context.Service<
+  UserAdmin,
   {
-    readonly get: (id: string) => Effect.Effect<Member, GatewayError>
+    readonly get: (id: string) => Effect.Effect<UserView, GatewayError>
     readonly list: (options: UserQuery) => Effect.Effect<UserPage, GatewayError>
-    readonly change: (id: string, change: MemberChange) => Effect.Effect<Member, GatewayError>
+    readonly change: (id: string, change: UserChange) => Effect.Effect<UserView, GatewayError>
     /** Makes whoever has, or will prove to have, this address an admin. Makes the user when there is none; refuses what is no address. */
-    readonly grantAdmin: (email: string) => Effect.Effect<Member, GatewayError>
+    readonly grantAdmin: (email: string) => Effect.Effect<UserView, GatewayError>
   }
->()("tollgate/gateway/Members") {
+>()("tollgate/gateway/signin/UserAdmin") {
   static readonly layer = Layer.effect(
-    Members,
+    UserAdmin,
     Effect.gen(function* () {
       const users = yield* Users
       const sessions = yield* Sessions
       const keys = yield* KeyRepo
-      const arrivals = yield* Arrivals
-      const accounts = yield* Accounts
+      const accountLinking = yield* AccountLinking
+      const apiKeys = yield* ApiKeys
       const tokens = yield* SessionTokens
 
       const memberOf = Effect.fnUntraced(function* (id: string, found: Option.Option<UserRecord>) {
         if (Option.isNone(found)) return yield* gatewayError(new NotFound({ what: "user", id }))
-        return { user: found.value, identities: yield* users.identities(id) } satisfies Member
+        return { user: found.value, identities: yield* users.identities(id) } satisfies UserView
       })
 
       const find = (id: string) => (isId("usr", id) ? users.get(id) : Effect.succeed(Option.none<UserRecord>()))
 
-      const get = Effect.fn("Members.get")(function* (id: string) {
+      const get = Effect.fn("UserAdmin.get")(function* (id: string) {
         return yield* memberOf(id, yield* find(id))
       }, orUnavailable)
 
-      const change = Effect.fn("Members.change")(function* (id: string, { grants, role, state }: MemberChange) {
+      const change = Effect.fn("UserAdmin.change")(function* (id: string, { grants, role, state }: UserChange) {
         const { user } = yield* get(id)
         const isOther = (role ?? user.role) !== user.role || (state ?? user.state) !== user.state
         if (isOther && (yield* CurrentActor).id === id) return yield* gatewayError(new OwnAccount())
@@ -78,23 +78,23 @@ export class Members extends Context.Service<
           nowMs
         )
         if (state === "suspended") yield* sessions.revokeAll(id, nowMs)
-        yield* Effect.andThen(accounts.forgetAll, tokens.forgetAll)
+        yield* Effect.andThen(apiKeys.forgetAll, tokens.forgetAll)
         return yield* memberOf(id, updated)
       }, orUnavailable)
 
-      const grantAdmin = Effect.fn("Members.grantAdmin")(function* (email: string) {
+      const grantAdmin = Effect.fn("UserAdmin.grantAdmin")(function* (email: string) {
         const address = destinationOf("email", email)
         if (Option.isNone(address)) {
           return yield* gatewayError(new SignInInputInvalid({ param: "email", fault: "malformed" }))
         }
         const { value } = address
-        const { id } = yield* arrivals.name({ provider: "email", subject: value, email: value, phone: null })
+        const { id } = yield* accountLinking.name({ provider: "email", subject: value, email: value, phone: null })
         return yield* change(id, { role: "admin" })
       })
 
-      const list = Effect.fn("Members.list")((options: UserQuery) => users.list(options), orUnavailable)
+      const list = Effect.fn("UserAdmin.list")((options: UserQuery) => users.list(options), orUnavailable)
 
-      return Members.of({
+      return UserAdmin.of({
         get,
         list,
         change: (id, asked) => {

@@ -11,8 +11,8 @@ import { Ledger } from "../../store/ledger/Ledger.ts"
 import { Cache } from "../cache/Cache.ts"
 import { Circuits, type CircuitState } from "../health/Circuits.ts"
 import { GaugeFamily, type Reading } from "./GaugeFamily.ts"
-import { Instruments } from "./RequestMetrics.ts"
-import { LateEndings } from "../billing/PendingSettlements.ts"
+import { RequestMetrics } from "./RequestMetrics.ts"
+import { PendingSettlements } from "../billing/PendingSettlements.ts"
 import { Lifecycle } from "../process/Lifecycle.ts"
 
 const FRESH_MS = 5_000
@@ -31,7 +31,7 @@ const bands = [
 
 export const layer = Layer.effectDiscard(
   Effect.gen(function* () {
-    const { beforeReading, context } = yield* Instruments
+    const { beforeReading, context } = yield* RequestMetrics
     const { all } = yield* Providers
     const circuits = yield* Circuits
     const ledger = yield* Ledger
@@ -49,7 +49,7 @@ export const layer = Layer.effectDiscard(
       "{ending}",
       "Endings of this process that wait for the database"
     )
-    const late = yield* LateEndings
+    const pendingSettlements = yield* PendingSettlements
     const budgets = gauge("tollgate.budget.keys", "{key}", "Active keys with a budget, by the share of it that is used")
     const counts = gauge("tollgate.keys", "{key}", "API keys by status")
     const entries = gauge("tollgate.cache.entries", "{entry}", "Answers in the prompt cache")
@@ -114,7 +114,7 @@ export const layer = Layer.effectDiscard(
       yield* readCircuits
       entries.set([{ value: yield* cache.size }])
       uptime.set([{ value: yield* uptimeSeconds }])
-      unwritten.set([{ value: late.waiting() }])
+      unwritten.set([{ value: pendingSettlements.waiting() }])
       yield* Effect.ignore(readLedger(nowMs))
       if (nowMs - keysReadAtMs < BUDGETS_FRESH_MS) return
       keysReadAtMs = nowMs

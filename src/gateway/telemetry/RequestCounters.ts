@@ -6,7 +6,7 @@ import { Context, Effect, Layer } from "effect"
 
 export type Rejection = "rate_limit" | "budget" | "model" | "privacy"
 
-export interface TrafficSnapshot {
+export interface RequestCounts {
   /** Answers since the start, by status. */
   readonly byStatus: Readonly<Record<string, number>>
   /** Since the start. */
@@ -17,15 +17,15 @@ export interface TrafficSnapshot {
 
 const WINDOW = 1_024
 
-export class Traffic extends Context.Service<
-  Traffic,
+export class RequestCounters extends Context.Service<
+  RequestCounters,
   {
     readonly answered: (status: number, rejection: Rejection | null) => void
     readonly overhead: (ms: number) => void
-    readonly snapshot: Effect.Effect<TrafficSnapshot>
+    readonly snapshot: Effect.Effect<RequestCounts>
   }
->()("tollgate/gateway/Traffic") {
-  static readonly layer = Layer.sync(Traffic, () => {
+>()("tollgate/gateway/telemetry/RequestCounters") {
+  static readonly layer = Layer.sync(RequestCounters, () => {
     const byStatus = new Map<number, number>()
     const rejections: Record<Rejection, number> = { rate_limit: 0, budget: 0, model: 0, privacy: 0 }
     const overheads: Array<number> = []

@@ -6,8 +6,8 @@
 import { Context, Effect, Layer, Metric, Schedule, type Scope } from "effect"
 import { type Attempt, type Generation } from "../../domain/Generation.ts"
 import { usdFromNano } from "../../domain/Money.ts"
-import { type Facts } from "../request/Order.ts"
-import { type Rejection, Traffic } from "./RequestCounters.ts"
+import { type ResponseMetadata } from "../request/Order.ts"
+import { type Rejection, RequestCounters } from "./RequestCounters.ts"
 
 export interface EndedRequest {
   readonly method: string
@@ -18,7 +18,7 @@ export interface EndedRequest {
   /** From its arrival to the last byte of its answer. */
   readonly durationMs: number
   readonly rejection: Rejection | null
-  readonly facts: Facts
+  readonly facts: ResponseMetadata
 }
 
 /** Upper bounds of buckets, in seconds and in tokens. */
@@ -31,8 +31,8 @@ const tokens = [1, 4, 16, 64, 256, 1_024, 4_096, 16_384, 65_536, 262_144, 1_048_
 type Attributes = Readonly<Record<string, string>>
 type Made = { readonly description: string; readonly attributes: Attributes }
 
-export class Instruments extends Context.Service<
-  Instruments,
+export class RequestMetrics extends Context.Service<
+  RequestMetrics,
   {
     readonly began: () => void
     readonly ended: (request: EndedRequest) => void
@@ -43,13 +43,13 @@ export class Instruments extends Context.Service<
     /** Whose `MetricRegistry` holds it all. */
     readonly context: Context.Context<never>
   }
->()("tollgate/gateway/Instruments") {
+>()("tollgate/gateway/telemetry/RequestMetrics") {
   /** Counts into the `MetricRegistry` of the context in which it is built. */
   static readonly layer = Layer.effect(
-    Instruments,
+    RequestMetrics,
     Effect.gen(function* () {
       const context = yield* Effect.context()
-      const traffic = yield* Traffic
+      const requestCounters = yield* RequestCounters
       /** One series for each combination of the labels' values, made when it is first needed; an empty value is no label. */
       const family = <State>(
         names: ReadonlyArray<string>,
@@ -168,7 +168,7 @@ export class Instruments extends Context.Service<
         if (one.timeToFirstTokenMs === null) {
           if (one.errorType !== null || one.cancelled) return
           overhead(overheadMs(one) / 1000)
-          return traffic.overhead(overheadMs(one))
+          return requestCounters.overhead(overheadMs(one))
         }
         firstToken(one.timeToFirstTokenMs / 1000, ...labels)
         if (completionTokens > 1) {
@@ -178,7 +178,7 @@ export class Instruments extends Context.Service<
 
       const refreshes = new Set<Effect.Effect<void>>()
 
-      return Instruments.of({
+      return RequestMetrics.of({
         context,
         beforeReading: (refresh) =>
           Effect.asVoid(
@@ -206,7 +206,7 @@ export class Instruments extends Context.Service<
     metrics === null
       ? Layer.empty
       : Layer.effectDiscard(
-          Effect.flatMap(Instruments, ({ refresh }) =>
+          Effect.flatMap(RequestMetrics, ({ refresh }) =>
             Effect.forkScoped(Effect.repeat(refresh, Schedule.spaced(metrics.intervalMs)))
           )
         )

@@ -10,7 +10,7 @@ import { type CompletionEvent } from "../request/Answer.ts"
 import { makeInTurns } from "../privacy/TimeBudget.ts"
 import { mask } from "../privacy/Masking.ts"
 import { makeScanner } from "../privacy/Scanner.ts"
-import { ReplyBuilder } from "../reply/ReplyAssembler.ts"
+import { ReplyAssembler } from "../reply/ReplyAssembler.ts"
 import { type RequestTrace } from "./RequestTrace.ts"
 
 const LONGEST_CHARACTERS = 65_536
@@ -60,7 +60,7 @@ export const makeTraceContent: Effect.Effect<((trace: RequestTrace) => TraceCont
       prompt: (messages, isClear) => record(trace, "gen_ai.input.messages", messages, isClear),
       reply,
       events: (events) => {
-        const builder = new ReplyBuilder()
+        const builder = new ReplyAssembler()
         const end = Effect.suspend(() => {
           const built = builder.build()
           return built === null ? Effect.void : reply(built)

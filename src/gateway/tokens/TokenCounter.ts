@@ -44,17 +44,17 @@ export const textsOf = (walk: (count: CountText) => number): PromptTexts => {
   return { flat, texts, characters }
 }
 
-export class TextCounts extends Context.Service<
-  TextCounts,
+export class TokenCounter extends Context.Service<
+  TokenCounter,
   {
     /** The tokens of a short prompt; null: it is long. */
     readonly atOnce: (owner: string, prompt: PromptTexts) => number | null
     /** The tokens of a prompt. Stops counting beyond `most`: then it is more than `most`, and less than the truth. */
     readonly count: (owner: string, prompt: PromptTexts, most?: number) => Effect.Effect<number>
   }
->()("tollgate/gateway/TextCounts") {
+>()("tollgate/gateway/tokens/TokenCounter") {
   static readonly layer = Layer.effect(
-    TextCounts,
+    TokenCounter,
     Effect.gen(function* () {
       const memory = new CountMemory()
       const clock = yield* Clock.Clock
@@ -77,7 +77,7 @@ export class TextCounts extends Context.Service<
         )
       }
 
-      return TextCounts.of({
+      return TokenCounter.of({
         atOnce,
         count: (owner, prompt, most = Infinity) =>
           Effect.suspend(() => {

@@ -6,7 +6,7 @@ import { clientAddress } from "./ClientAddress.ts"
 import { CurrentRequest } from "../edge/CurrentRequest.ts"
 
 /** `trustedProxies`: networks such as `10.0.0.0/8`. */
-export const makeActing = (trustedProxies: ReadonlyArray<string>) => {
+export const makeActorContext = (trustedProxies: ReadonlyArray<string>) => {
   const addressOf = clientAddress(trustedProxies)
   return Effect.fnUntraced(function* <A, E, R>(effect: Effect.Effect<A, E, R>, kind: Actor["kind"], id: string | null) {
     const state = yield* CurrentRequest

@@ -18,20 +18,20 @@ import {
   ScopeMissing
 } from "../../domain/Errors.ts"
 import { type Scope } from "../../domain/Key.ts"
-import { Accounts } from "../../gateway/keys/ApiKeys.ts"
+import { ApiKeys } from "../../gateway/keys/ApiKeys.ts"
 import { refusedCredential } from "../../gateway/telemetry/Audit.ts"
 import { sameSecret } from "../../gateway/keys/KeySecret.ts"
 import { type Caller } from "../../gateway/request/Order.ts"
 import { SignInLimits } from "../../gateway/signin/SignInLimits.ts"
 import { SessionTokens } from "../../gateway/signin/SessionTokens.ts"
-import { makeActing } from "./ActorContext.ts"
+import { makeActorContext } from "./ActorContext.ts"
 import { clientAddress } from "./ClientAddress.ts"
 import { CurrentRequest } from "../edge/CurrentRequest.ts"
 import { errorResponse, rejected } from "../errors/ErrorResponse.ts"
 
 /** Answers that a credential opens nothing. What was no credential at all, or could not be looked up, is no news for the trail. */
 const makeRefusing = (trustedProxies: ReadonlyArray<string>) => {
-  const acting = makeActing(trustedProxies)
+  const acting = makeActorContext(trustedProxies)
   return Effect.fnUntraced(function* (error: GatewayError, credential: string, sent: string) {
     const state = yield* CurrentRequest
     rejected(state, error)
@@ -45,7 +45,7 @@ export const layer = (trustedProxies: ReadonlyArray<string>) =>
   Layer.effect(
     Authorization,
     Effect.gen(function* () {
-      const accounts = yield* Accounts
+      const apiKeys = yield* ApiKeys
       const refuse = makeRefusing(trustedProxies)
 
       const admit = Effect.fnUntraced(function* <E, R>(
@@ -54,7 +54,7 @@ export const layer = (trustedProxies: ReadonlyArray<string>) =>
         endpoint: HttpApiEndpoint.Top
       ) {
         const scope = Context.get(endpoint.annotations, RequiredScope)
-        const found = yield* accounts
+        const found = yield* apiKeys
           .authenticate(credential)
           .pipe(scope === null ? identity : Effect.tap((caller) => withScope(caller, scope)), Effect.result)
         if (found._tag === "Failure") return yield* refuse(found.failure, "api_key", credential)
@@ -84,7 +84,7 @@ export const layerSession = (trustedProxies: ReadonlyArray<string>) =>
     SessionAuthorization,
     Effect.gen(function* () {
       const sessions = yield* SessionTokens
-      const acting = makeActing(trustedProxies)
+      const acting = makeActorContext(trustedProxies)
       const refuse = makeRefusing(trustedProxies)
       return SessionAuthorization.of({
         session: Effect.fnUntraced(function* (httpEffect, { credential }) {
@@ -105,7 +105,7 @@ export const layerAdmin = (adminKey: Redacted.Redacted, trustedProxies: Readonly
     Effect.gen(function* () {
       const sessions = yield* SessionTokens
       const rates = yield* SignInLimits
-      const acting = makeActing(trustedProxies)
+      const acting = makeActorContext(trustedProxies)
       const refuse = makeRefusing(trustedProxies)
       const addressOf = clientAddress(trustedProxies)
 

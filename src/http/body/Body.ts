@@ -56,25 +56,25 @@ const decoders: ReadonlyMap<string, () => Transform> = new Map<string, () => Tra
 /** Putting together more bytes is a turn of its own, and decoding them another one. */
 const LARGE_BYTES = 1_048_576
 
-export class Bodies extends Context.Service<
-  Bodies,
+export class BodyReader extends Context.Service<
+  BodyReader,
   {
     /** `maxBytes`: of this body, before and after it is unzipped; the limit of any body holds besides. */
     readonly read: (request: Request, share: Share, maxBytes?: number) => Effect.Effect<Body, GatewayError>
     /** Lets a request to a model in, or refuses it because there is too much to do; before its body is read. */
     readonly admit: (share: Share) => Effect.Effect<void, GatewayError>
   }
->()("tollgate/http/Bodies") {
+>()("tollgate/http/body/BodyReader") {
   static readonly layer = ({ bodyTimeoutMs, maxBodyBytes, server: limits }: BodyLimits) =>
     Layer.effect(
-      Bodies,
+      BodyReader,
       Effect.gen(function* () {
         const load = yield* Load
         const deadlines = yield* makeDeadlines(bodyTimeoutMs)
         const turns = yield* makeTurns
         const tooSlow = Effect.fail(gatewayError(new BodyTooSlow({ limitMs: bodyTimeoutMs })))
 
-        return Bodies.of({
+        return BodyReader.of({
           admit: (share) =>
             Effect.suspend(() => {
               if (load.isOver(limits)) return overloaded

@@ -8,7 +8,7 @@ import { HttpServerRequest } from "effect/http"
 import { HttpApi, HttpApiError, type HttpApiGroup } from "effect/http-api"
 import { BodyBytes, Validation, type ValidationError } from "../../api/Failure.ts"
 import { parseJson } from "../../domain/Json.ts"
-import { Bodies, hasBody, withText } from "./Body.ts"
+import { BodyReader, hasBody, withText } from "./Body.ts"
 import { CurrentRequest } from "../edge/CurrentRequest.ts"
 import { errorResponse, validationResponse } from "../errors/ErrorResponse.ts"
 import { makeFaultsBeyondSchema } from "./FaultsBeyondSchema.ts"
@@ -18,7 +18,7 @@ import { unknownMembers, validationFaults } from "./ValidationFaults.ts"
 export const layer = Layer.effect(
   Validation,
   Effect.gen(function* () {
-    const bodies = yield* Bodies
+    const bodyReader = yield* BodyReader
     const faultsBeyondSchema = yield* makeFaultsBeyondSchema
     return Effect.fnUntraced(function* (httpEffect, { endpoint, group }) {
       const request = yield* HttpServerRequest.HttpServerRequest
@@ -29,8 +29,8 @@ export const layer = Layer.effect(
       let handler = httpEffect
       if (hasBody(request)) {
         const maxBytes = Context.get(endpoint.annotations, BodyBytes) ?? undefined
-        const admitted = maxBytes === undefined ? bodies.admit(share) : Effect.void
-        const read = yield* Effect.result(Effect.andThen(admitted, bodies.read(request, share, maxBytes)))
+        const admitted = maxBytes === undefined ? bodyReader.admit(share) : Effect.void
+        const read = yield* Effect.result(Effect.andThen(admitted, bodyReader.read(request, share, maxBytes)))
         if (read._tag === "Failure") return errorResponse(read.failure, requestId)
         if (read.success._tag === "Shapeless") {
           return validationResponse([excessFault(read.success.excess)], requestId)

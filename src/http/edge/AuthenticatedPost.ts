@@ -10,11 +10,11 @@ import { type ValidationError } from "../../api/Failure.ts"
 import { IdempotencyHeaders } from "../../api/Idempotency.ts"
 import { type GatewayError } from "../../domain/Errors.ts"
 import { type Scope as KeyScope } from "../../domain/Key.ts"
-import { Accounts } from "../../gateway/keys/ApiKeys.ts"
+import { ApiKeys } from "../../gateway/keys/ApiKeys.ts"
 import { type SentKey } from "../../gateway/idempotency/Idempotency.ts"
 import { type Caller } from "../../gateway/request/Order.ts"
 import { credentialOf, withScope } from "../auth/Authorization.ts"
-import { Bodies, type Body, hasBody } from "../body/Body.ts"
+import { BodyReader, type Body, hasBody } from "../body/Body.ts"
 import { CurrentRequest, type RequestState } from "./CurrentRequest.ts"
 import { errorResponse, rejected, validationResponse } from "../errors/ErrorResponse.ts"
 import { excessFault, typeFault } from "../body/JsonBody.ts"
@@ -22,7 +22,7 @@ import { makeDecode } from "../body/Payload.ts"
 import { validationFaults } from "../body/ValidationFaults.ts"
 
 /** A request that was let in. */
-export interface Admitted<Payload> {
+export interface AuthenticatedRequest<Payload> {
   readonly request: HttpServerRequest.HttpServerRequest
   readonly payload: Payload
   readonly headers: Headers.Headers
@@ -31,26 +31,28 @@ export interface Admitted<Payload> {
   readonly state: RequestState
 }
 
-export interface MeteredRoute<S extends Schema.Codec<unknown, unknown>> {
+export interface AuthenticatedPostRoute<S extends Schema.Codec<unknown, unknown>> {
   readonly path: HttpRouter.PathInput
   readonly payload: S
   readonly scope: KeyScope
 }
 
 /** `POST path`. The scope is the request's. */
-export const route = <S extends Schema.Codec<unknown, unknown>, E, R>(
-  { path, payload, scope }: MeteredRoute<S>,
+export const authenticatedPost = <S extends Schema.Codec<unknown, unknown>, E, R>(
+  { path, payload, scope }: AuthenticatedPostRoute<S>,
   makeHandler: Effect.Effect<
-    (admitted: Admitted<S["Type"]>) => Effect.Effect<HttpServerResponse.HttpServerResponse, GatewayError, Scope.Scope>,
+    (
+      admitted: AuthenticatedRequest<S["Type"]>
+    ) => Effect.Effect<HttpServerResponse.HttpServerResponse, GatewayError, Scope.Scope>,
     E,
     R
   >
 ) =>
   HttpRouter.use((router) =>
     Effect.gen(function* () {
-      const accounts = yield* Accounts
+      const apiKeys = yield* ApiKeys
       const handle = yield* makeHandler
-      const bodies = yield* Bodies
+      const bodyReader = yield* BodyReader
       const decode = yield* makeDecode(payload)
 
       const admit = (request: HttpServerRequest.HttpServerRequest, state: RequestState) => {
@@ -80,10 +82,10 @@ export const route = <S extends Schema.Codec<unknown, unknown>, E, R>(
           })
         }
 
-        return Effect.flatMap(accounts.authenticate(credential), (caller) =>
-          Effect.flatMap(Effect.andThen(withScope(caller, scope), bodies.admit(state.share)), () =>
+        return Effect.flatMap(apiKeys.authenticate(credential), (caller) =>
+          Effect.flatMap(Effect.andThen(withScope(caller, scope), bodyReader.admit(state.share)), () =>
             hasBody(request)
-              ? Effect.flatMap(bodies.read(request, state.share), (body) => read(caller, body))
+              ? Effect.flatMap(bodyReader.read(request, state.share), (body) => read(caller, body))
               : read(caller, empty)
           )
         )

@@ -3,13 +3,13 @@
  * client is set. What is no positive number counts as unsaid.
  */
 import { type Headers } from "effect/http"
-import { type Patience } from "../../gateway/request/Order.ts"
+import { type ClientDeadline } from "../../gateway/request/Order.ts"
 
-export const patienceOf = (headers: Headers.Headers): Patience | null => {
+export const clientDeadlineOf = (headers: Headers.Headers): ClientDeadline | null => {
   const statedMs = positive(headers["x-tollgate-timeout-ms"])
-  if (statedMs !== null) return { ms: statedMs, isStated: true }
+  if (statedMs !== null) return { ms: statedMs, explicit: true }
   const seconds = positive(headers["x-stainless-timeout"])
-  return seconds === null ? null : { ms: seconds * 1000, isStated: false }
+  return seconds === null ? null : { ms: seconds * 1000, explicit: false }
 }
 
 const positive = (text: string | undefined): number | null => {

@@ -4,12 +4,12 @@
  */
 import { Context } from "effect"
 import { type Share } from "../../gateway/process/Load.ts"
-import { emptyFacts, type Facts } from "../../gateway/request/Order.ts"
+import { emptyResponseMetadata, type ResponseMetadata } from "../../gateway/request/Order.ts"
 import { type Rejection } from "../../gateway/telemetry/RequestCounters.ts"
 
 export interface RequestState {
   readonly requestId: string
-  readonly facts: Facts
+  readonly facts: ResponseMetadata
   rejection: Rejection | null
   /** The type of the error that was answered. */
   errorType: string | null
@@ -25,7 +25,7 @@ export interface RequestState {
 
 export const newRequest = (requestId: string): RequestState => ({
   requestId,
-  facts: emptyFacts(),
+  facts: emptyResponseMetadata(),
   rejection: null,
   errorType: null,
   address: null,
@@ -34,6 +34,6 @@ export const newRequest = (requestId: string): RequestState => ({
   share: { isCounted: false, bodyBytes: 0 }
 })
 
-export const CurrentRequest = Context.Reference<RequestState>("tollgate/http/CurrentRequest", {
+export const CurrentRequest = Context.Reference<RequestState>("tollgate/http/edge/CurrentRequest", {
   defaultValue: () => newRequest("req_unknown")
 })

@@ -10,11 +10,11 @@ import { Api } from "../../api/Api.ts"
 import { gatewayError, MethodNotAllowed, NotFound, RequestUnreadable } from "../../domain/Errors.ts"
 import { Ids } from "../../domain/Ids.ts"
 import { OutgoingTrace, type Trace, Tracing } from "../../domain/Tracing.ts"
-import { type EndedRequest, Instruments } from "../../gateway/telemetry/RequestMetrics.ts"
+import { type EndedRequest, RequestMetrics } from "../../gateway/telemetry/RequestMetrics.ts"
 import { Load } from "../../gateway/process/Load.ts"
-import { type Facts } from "../../gateway/request/Order.ts"
+import { type ResponseMetadata } from "../../gateway/request/Order.ts"
 import { RequestTrace } from "../../gateway/telemetry/RequestTrace.ts"
-import { Traffic } from "../../gateway/telemetry/RequestCounters.ts"
+import { RequestCounters } from "../../gateway/telemetry/RequestCounters.ts"
 import { cameByHttps } from "../auth/ClientAddress.ts"
 import { CurrentRequest, newRequest, type RequestState } from "./CurrentRequest.ts"
 import { endTrace } from "./EndTrace.ts"
@@ -40,8 +40,8 @@ export const layer = ({ hsts, trustedProxies }: EdgeOptions) =>
       const load = yield* Load
       const isSecure = cameByHttps(trustedProxies)
       const ids = yield* Ids
-      const traffic = yield* Traffic
-      const instruments = yield* Instruments
+      const requestCounters = yield* RequestCounters
+      const requestMetrics = yield* RequestMetrics
       const log = yield* RequestLog.make
       const tracing = yield* Tracing
       const clock = yield* Clock.Clock
@@ -61,7 +61,7 @@ export const layer = ({ hsts, trustedProxies }: EdgeOptions) =>
             startedAtNanos: startedAt
           })
           if (trace?._tag === "Sampled") state.facts.trace = new RequestTrace(trace, clock)
-          instruments.began()
+          requestMetrics.began()
           const end = Effect.suspend(() => {
             const ended: EndedRequest = {
               method: request.method,
@@ -71,7 +71,7 @@ export const layer = ({ hsts, trustedProxies }: EdgeOptions) =>
               rejection: state.rejection,
               facts: state.facts
             }
-            instruments.ended(ended)
+            requestMetrics.ended(ended)
             const traceId = trace === null ? null : trace._tag === "Sampled" ? trace.span.traceId : trace.traceId
             endTrace(state, ended)
             load.release(state.share)
@@ -81,7 +81,7 @@ export const layer = ({ hsts, trustedProxies }: EdgeOptions) =>
             // The router leaves its find in the context of the fiber.
             state.route = Context.getOrUndefined(fiber.context, HttpRouter.RouteContext)?.route.path ?? null
             status = response.status
-            traffic.answered(status, state.rejection)
+            requestCounters.answered(status, state.rejection)
             return HttpServerResponse.setHeaders(response, {
               ...headersOf(state),
               "x-content-type-options": "nosniff",
@@ -182,7 +182,7 @@ const headersOf = ({ facts, requestId }: RequestState): Readonly<Record<string, 
   ...(facts.limits === null ? {} : limitHeaders(facts.limits))
 })
 
-const limitHeaders = ({ requests, tokens }: NonNullable<Facts["limits"]>): Record<string, string> => ({
+const limitHeaders = ({ requests, tokens }: NonNullable<ResponseMetadata["limits"]>): Record<string, string> => ({
   "x-ratelimit-limit-requests": String(requests.limit),
   "x-ratelimit-remaining-requests": String(Math.max(0, Math.floor(requests.remaining))),
   "x-ratelimit-reset-requests": duration(requests.resetMs),

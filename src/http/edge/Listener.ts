@@ -41,7 +41,7 @@ export class Listener extends Context.Service<
      */
     readonly letGo: Effect.Effect<void>
   }
->()("tollgate/http/Listener") {
+>()("tollgate/http/edge/Listener") {
   static readonly layer = ({ graceMs, maxConnections, stalledReaderMs }: ListenerOptions) =>
     Layer.effect(
       Listener,

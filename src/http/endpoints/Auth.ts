@@ -11,11 +11,11 @@ import { ForeignSite, gatewayError, type GatewayError, NotFound } from "../../do
 import { AccessTokens } from "../../gateway/signin/AccessTokens.ts"
 import { CodeMailbox } from "../../gateway/signin/CodeMailbox.ts"
 import { CodeSignIn } from "../../gateway/signin/CodeSignIn.ts"
-import { Members } from "../../gateway/signin/UserAdmin.ts"
+import { UserAdmin } from "../../gateway/signin/UserAdmin.ts"
 import { OAuthSignIn } from "../../gateway/signin/OAuthSignIn.ts"
 import { SessionTokens, type TokenPair } from "../../gateway/signin/SessionTokens.ts"
 import { type SettingsShape } from "../../Settings.ts"
-import { makeActing } from "../auth/ActorContext.ts"
+import { makeActorContext } from "../auth/ActorContext.ts"
 import { clientAddress, isLocal } from "../auth/ClientAddress.ts"
 import { guard } from "../errors/ErrorResponse.ts"
 import { userWire } from "./Me.ts"
@@ -39,13 +39,13 @@ export const layer = (auth: SettingsShape["auth"]) =>
       const codes = yield* CodeSignIn
       const flows = yield* OAuthSignIn
       const sessions = yield* SessionTokens
-      const members = yield* Members
+      const userAdmin = yield* UserAdmin
       const tokens = yield* AccessTokens
       const mailbox = yield* CodeMailbox
       const publicUrl = auth.issuer ?? urlOf(yield* HttpServer.HttpServer)
       const addressOf = clientAddress(auth.trustedProxies)
       const cookieSeconds = auth.sessionDays * 86_400
-      const acting = makeActing(auth.trustedProxies)
+      const acting = makeActorContext(auth.trustedProxies)
       const run = <A, R>(handler: Effect.Effect<A, GatewayError, R>) => guard(acting(handler, "nobody", null))
 
       const ownRequest = Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) =>
@@ -59,7 +59,7 @@ export const layer = (auth: SettingsShape["auth"]) =>
           token_type: "bearer",
           expires_in: pair.expiresInSeconds,
           refresh_token: carriers.body ? refreshToken : null,
-          user: userWire(yield* members.get(pair.user.id))
+          user: userWire(yield* userAdmin.get(pair.user.id))
         }
         const response = HttpServerResponse.jsonUnsafe(body, { headers: noStore })
         return carriers.cookie ? SignInCookies.setRefreshCookie(response, refreshToken, cookieSeconds) : response

@@ -5,8 +5,8 @@ import { ChatRequest } from "../../domain/Chat.ts"
 import { Completion, type Completed } from "../../gateway/chat/Completion.ts"
 import { type CacheControl } from "../../gateway/request/Order.ts"
 import { makeDeadlines } from "../../domain/Deadlines.ts"
-import { route } from "../edge/AuthenticatedPost.ts"
-import { patienceOf } from "../edge/ClientDeadline.ts"
+import { authenticatedPost } from "../edge/AuthenticatedPost.ts"
+import { clientDeadlineOf } from "../edge/ClientDeadline.ts"
 import { makeWrite, SILENCE_MS } from "../sse/Sse.ts"
 
 export interface ChatOptions {
@@ -15,7 +15,7 @@ export interface ChatOptions {
 }
 
 export const layer = ({ stalledReaderMs }: ChatOptions) =>
-  route(
+  authenticatedPost(
     { path: "/v1/chat/completions", payload: ChatRequest, scope: "chat:write" },
     Effect.gen(function* () {
       const completion = yield* Completion
@@ -39,7 +39,7 @@ export const layer = ({ stalledReaderMs }: ChatOptions) =>
             cacheControl: cacheControlOf(headers),
             idempotencyKey,
             facts: state.facts,
-            patience: patienceOf(headers)
+            patience: clientDeadlineOf(headers)
           }),
           (completed) =>
             completed._tag === "Reply" ? jsonResponse(completed) : streamResponse(completed, request, state.requestId)

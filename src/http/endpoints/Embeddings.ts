@@ -3,18 +3,18 @@ import { Effect } from "effect"
 import { HttpServerResponse } from "effect/http"
 import { EmbeddingRequest } from "../../domain/Embedding.ts"
 import { Embeddings } from "../../gateway/chat/Embeddings.ts"
-import { route } from "../edge/AuthenticatedPost.ts"
+import { authenticatedPost } from "../edge/AuthenticatedPost.ts"
 import { makeWriteList } from "../body/EmbeddingList.ts"
-import { patienceOf } from "../edge/ClientDeadline.ts"
+import { clientDeadlineOf } from "../edge/ClientDeadline.ts"
 
-export const layer = route(
+export const layer = authenticatedPost(
   { path: "/v1/embeddings", payload: EmbeddingRequest, scope: "embeddings:write" },
   Effect.gen(function* () {
     const embeddings = yield* Embeddings
     const write = yield* makeWriteList
     return ({ caller, headers, idempotencyKey, payload, state }) =>
       embeddings
-        .run({ request: payload, caller, idempotencyKey, facts: state.facts, patience: patienceOf(headers) })
+        .run({ request: payload, caller, idempotencyKey, facts: state.facts, patience: clientDeadlineOf(headers) })
         .pipe(
           Effect.flatMap((embedded) => write(embedded, payload.encoding_format ?? "float")),
           Effect.map((body) => HttpServerResponse.uint8Array(body, { contentType: "application/json" }))

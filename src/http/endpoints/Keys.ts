@@ -6,7 +6,7 @@ import { CurrentKey } from "../../api/Authorization.ts"
 import { type ApiKey, type UpdateKeyRequest } from "../../api/Keys.ts"
 import { allScopes, statusOf } from "../../domain/Key.ts"
 import { monthEndMs, nanoFromUsd, usdFromNano } from "../../domain/Money.ts"
-import { Accounts, type IssuedKey, type KeyView } from "../../gateway/keys/ApiKeys.ts"
+import { ApiKeys, type IssuedKey, type KeyView } from "../../gateway/keys/ApiKeys.ts"
 import { guard } from "../errors/ErrorResponse.ts"
 import { makeCheck } from "./KeyFaults.ts"
 
@@ -14,14 +14,14 @@ export const layer = HttpApiBuilder.group(
   Api,
   "keys",
   Effect.fnUntraced(function* (handlers) {
-    const accounts = yield* Accounts
+    const apiKeys = yield* ApiKeys
     const check = yield* makeCheck
     return handlers.handleAll({
       create: ({ payload: asked }) =>
         guard(
           check(asked, "made", (payload) =>
             Effect.map(
-              accounts.issue({
+              apiKeys.issue({
                 name: payload.name,
                 tier: payload.tier,
                 scopes: payload.scopes ?? allScopes,
@@ -39,21 +39,21 @@ export const layer = HttpApiBuilder.group(
         ),
       list: ({ query }) =>
         guard(
-          Effect.map(accounts.list({ limit: query.limit, cursor: query.cursor ?? null }), ({ keys, nextCursor }) => ({
+          Effect.map(apiKeys.list({ limit: query.limit, cursor: query.cursor ?? null }), ({ keys, nextCursor }) => ({
             object: "list" as const,
             data: keys.map(keyWire),
             has_more: nextCursor !== null,
             next_cursor: nextCursor
           }))
         ),
-      get: ({ params }) => guard(Effect.map(accounts.get(params.key_id), keyWire)),
+      get: ({ params }) => guard(Effect.map(apiKeys.get(params.key_id), keyWire)),
       update: ({ params, payload }) =>
         guard(
-          check(payload, "changed", (checked) => Effect.map(accounts.change(params.key_id, changeOf(checked)), keyWire))
+          check(payload, "changed", (checked) => Effect.map(apiKeys.change(params.key_id, changeOf(checked)), keyWire))
         ),
-      revoke: ({ params }) => guard(Effect.map(accounts.revoke(params.key_id), keyWire)),
+      revoke: ({ params }) => guard(Effect.map(apiKeys.revoke(params.key_id), keyWire)),
       rotate: ({ params, payload }) =>
-        guard(Effect.map(accounts.rotate(params.key_id, payload?.grace_seconds ?? 0), issuedWire))
+        guard(Effect.map(apiKeys.rotate(params.key_id, payload?.grace_seconds ?? 0), issuedWire))
     })
   })
 )
@@ -63,9 +63,9 @@ export const layerOwn = HttpApiBuilder.group(
   Api,
   "ownKey",
   Effect.fnUntraced(function* (handlers) {
-    const accounts = yield* Accounts
+    const apiKeys = yield* ApiKeys
     return handlers.handle("get", () =>
-      guard(Effect.flatMap(CurrentKey, ({ key }) => Effect.map(accounts.get(key.id), keyWire)))
+      guard(Effect.flatMap(CurrentKey, ({ key }) => Effect.map(apiKeys.get(key.id), keyWire)))
     )
   })
 )

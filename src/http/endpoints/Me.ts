@@ -4,13 +4,13 @@ import { HttpApiBuilder } from "effect/http-api"
 import { Api } from "../../api/Api.ts"
 import { type User } from "../../api/Auth.ts"
 import { CurrentUser } from "../../api/Authorization.ts"
-import { type Member, Members } from "../../gateway/signin/UserAdmin.ts"
+import { type UserView, UserAdmin } from "../../gateway/signin/UserAdmin.ts"
 import { SessionTokens } from "../../gateway/signin/SessionTokens.ts"
 import { guard } from "../errors/ErrorResponse.ts"
 
 const iso = (ms: number): string => new Date(ms).toISOString()
 
-export const userWire = ({ identities, user }: Member): User => ({
+export const userWire = ({ identities, user }: UserView): User => ({
   id: user.id,
   email: user.email,
   phone: user.phone,
@@ -29,10 +29,10 @@ export const layer = HttpApiBuilder.group(
   Api,
   "me",
   Effect.fnUntraced(function* (handlers) {
-    const members = yield* Members
+    const userAdmin = yield* UserAdmin
     const sessions = yield* SessionTokens
     return handlers.handleAll({
-      read: () => guard(Effect.flatMap(CurrentUser, ({ user }) => Effect.map(members.get(user.id), userWire))),
+      read: () => guard(Effect.flatMap(CurrentUser, ({ user }) => Effect.map(userAdmin.get(user.id), userWire))),
       sessions: () =>
         guard(
           Effect.flatMap(CurrentUser, ({ session, user }) =>

@@ -8,27 +8,27 @@ import { HttpApiBuilder } from "effect/http-api"
 import * as PrometheusMetrics from "effect/observability/PrometheusMetrics"
 import { Api } from "../../api/Api.ts"
 import { metricsContentType } from "../../api/Metrics.ts"
-import { Instruments } from "../../gateway/telemetry/RequestMetrics.ts"
+import { RequestMetrics } from "../../gateway/telemetry/RequestMetrics.ts"
 
 export const layer = HttpApiBuilder.group(
   Api,
   "metrics",
   Effect.fnUntraced(function* (handlers) {
-    const instruments = yield* Instruments
-    return handlers.handle("read", () => exposition(instruments))
+    const requestMetrics = yield* RequestMetrics
+    return handlers.handle("read", () => exposition(requestMetrics))
   })
 )
 
 /** `/metrics` and nothing else, for whoever reaches the port that it is served on. */
 export const open = Effect.gen(function* () {
-  const instruments = yield* Instruments
+  const requestMetrics = yield* RequestMetrics
   const { method, url } = yield* HttpServerRequest.HttpServerRequest
   return (method === "GET" || method === "HEAD") && /^\/metrics\/?(?:\?|$)/.test(url)
-    ? HttpServerResponse.text(yield* exposition(instruments), { contentType: metricsContentType })
+    ? HttpServerResponse.text(yield* exposition(requestMetrics), { contentType: metricsContentType })
     : HttpServerResponse.empty({ status: 404 })
 })
 
-const exposition = ({ context, refresh }: Instruments["Service"]): Effect.Effect<string> =>
+const exposition = ({ context, refresh }: RequestMetrics["Service"]): Effect.Effect<string> =>
   Effect.map(refresh, () => {
     const metrics = Context.get(context, Metric.MetricRegistry).values()
     const names = new Map(Array.from(metrics, (metric) => [metric.id, nameOf(metric)]))

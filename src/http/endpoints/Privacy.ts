@@ -6,7 +6,7 @@ import { Api } from "../../api/Api.ts"
 import { CurrentKey } from "../../api/Authorization.ts"
 import { type PrivacyPreview, PrivacyPreviewRequest } from "../../api/Privacy.ts"
 import { strict } from "../../api/Strictness.ts"
-import { type Preview, Privacy } from "../../gateway/privacy/PrivacyGuard.ts"
+import { type Preview, PrivacyGuard } from "../../gateway/privacy/PrivacyGuard.ts"
 import { CurrentRequest } from "../edge/CurrentRequest.ts"
 import { entityFaults } from "./EntityFaults.ts"
 import { guard, validationResponse } from "../errors/ErrorResponse.ts"
@@ -17,18 +17,18 @@ export const layer = HttpApiBuilder.group(
   Api,
   "privacy",
   Effect.fnUntraced(function* (handlers) {
-    const privacy = yield* Privacy
+    const privacyGuard = yield* PrivacyGuard
     const decode = yield* makeDecode(PrivacyPreviewRequest, strict, (body) =>
-      entityFaults(listIn(body, "entities"), privacy.types)
+      entityFaults(listIn(body, "entities"), privacyGuard.types)
     )
 
     const preview = Effect.fnUntraced(function* (request: PrivacyPreviewRequest) {
       const { facts, requestId } = yield* CurrentRequest
       // The operator's patterns are among the names, so the schema cannot know them.
-      const unknown = entityFaults(request.entities ?? [], privacy.types)
+      const unknown = entityFaults(request.entities ?? [], privacyGuard.types)
       if (unknown.length > 0) return validationResponse(unknown, requestId)
       const caller = yield* CurrentKey
-      const previewed = yield* privacy.preview({
+      const previewed = yield* privacyGuard.preview({
         text: request.text ?? null,
         messages: request.messages ?? null,
         entities: request.entities ?? null,

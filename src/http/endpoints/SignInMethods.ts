@@ -3,14 +3,14 @@ import { Effect } from "effect"
 import { HttpServerRequest } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { Api } from "../../api/Api.ts"
-import { SignInWays } from "../../gateway/signin/SignInMethods.ts"
+import { SignInMethods } from "../../gateway/signin/SignInMethods.ts"
 import { isLocal } from "../auth/ClientAddress.ts"
 
 export const layer = HttpApiBuilder.group(
   Api,
   "signInMethods",
   Effect.fnUntraced(function* (handlers) {
-    const { channels, hasMailbox, providers } = yield* SignInWays
+    const { channels, hasMailbox, providers } = yield* SignInMethods
     return handlers.handle("read", () =>
       Effect.map(HttpServerRequest.HttpServerRequest, (request) => ({
         channels,

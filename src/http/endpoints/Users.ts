@@ -5,7 +5,7 @@ import { Api } from "../../api/Api.ts"
 import { type Account } from "../../api/Users.ts"
 import { nanoFromUsd, usdFromNano } from "../../domain/Money.ts"
 import { type UserRecord } from "../../domain/User.ts"
-import { Members } from "../../gateway/signin/UserAdmin.ts"
+import { UserAdmin } from "../../gateway/signin/UserAdmin.ts"
 import { Portal } from "../../gateway/signin/Portal.ts"
 import { guard } from "../errors/ErrorResponse.ts"
 
@@ -32,13 +32,13 @@ export const layer = HttpApiBuilder.group(
   Api,
   "users",
   Effect.fnUntraced(function* (handlers) {
-    const members = yield* Members
+    const userAdmin = yield* UserAdmin
     const portal = yield* Portal
     return handlers.handleAll({
       list: ({ query }) =>
         guard(
           Effect.map(
-            members.list({
+            userAdmin.list({
               limit: query.limit,
               cursor: query.cursor ?? null,
               ...(query.email === undefined ? {} : { email: query.email.trim().toLowerCase() }),
@@ -52,12 +52,12 @@ export const layer = HttpApiBuilder.group(
             })
           )
         ),
-      grant: ({ payload }) => guard(Effect.map(members.grantAdmin(payload.email), ({ user }) => accountWire(user))),
+      grant: ({ payload }) => guard(Effect.map(userAdmin.grantAdmin(payload.email), ({ user }) => accountWire(user))),
       update: ({ params, payload: { grants, role, status } }) =>
         guard(
           Effect.gen(function* () {
             const budget = grants?.monthly_budget_usd
-            const { user } = yield* members.change(params.user_id, {
+            const { user } = yield* userAdmin.change(params.user_id, {
               ...(role === undefined ? {} : { role }),
               ...(status === undefined ? {} : { state: status }),
               ...(grants === undefined

@@ -8,7 +8,7 @@ import { Result } from "effect"
 import { type ChatMessage } from "../../domain/Chat.ts"
 import { Unsupported } from "../Provider.ts"
 import { parseJson } from "../../domain/Json.ts"
-import { isWire, stringOf, type Wire, wiresOf } from "../wire/Json.ts"
+import { isJsonRecord, stringOf, type JsonRecord, jsonRecordsOf } from "../wire/Json.ts"
 import { type Block, blockOf, textBlock } from "./Parts.ts"
 
 export interface Turn {
@@ -70,15 +70,15 @@ const blocksOf = ({ content, role }: ChatMessage): Lowered<ReadonlyArray<Block>>
 const refusalOf = ({ refusal }: ChatMessage): ReadonlyArray<Block> => textBlock(refusal ?? "")
 
 const callsOf = ({ tool_calls }: ChatMessage): Lowered<ReadonlyArray<Block>> =>
-  Result.all(wiresOf(tool_calls).map(callOf))
+  Result.all(jsonRecordsOf(tool_calls).map(callOf))
 
-const callOf = (call: Wire): Lowered<Block> => {
-  const called = isWire(call["function"]) ? call["function"] : {}
+const callOf = (call: JsonRecord): Lowered<Block> => {
+  const called = isJsonRecord(call["function"]) ? call["function"] : {}
   const [id, name] = [stringOf(call["id"]), stringOf(called["name"])]
   if (id === null || name === null) return unsupported("a tool call needs an id and a function's name")
   const text = stringOf(called["arguments"]) ?? ""
   const input = text.trim() === "" ? {} : parseJson(text)
-  if (!isWire(input)) return unsupported(`the arguments of ${name} are not a JSON object`)
+  if (!isJsonRecord(input)) return unsupported(`the arguments of ${name} are not a JSON object`)
   return Result.succeed({ type: "tool_use", id: callId(id), name, input })
 }
 

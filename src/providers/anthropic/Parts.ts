@@ -5,7 +5,7 @@
 import { Result } from "effect"
 import { type Role } from "../../domain/Chat.ts"
 import { Unsupported } from "../Provider.ts"
-import { isWire, stringOf, type Wire } from "../wire/Json.ts"
+import { isJsonRecord, stringOf, type JsonRecord } from "../wire/Json.ts"
 
 export type Block = Readonly<Record<string, unknown>>
 
@@ -17,7 +17,7 @@ const unsupported = (message: string) => Result.fail(new Unsupported({ param: "m
 /** One block, or none: the API refuses texts of white space alone. */
 export const textBlock = (text: string): ReadonlyArray<Block> => (text.trim() === "" ? [] : [{ type: "text", text }])
 
-export const blockOf = (part: Wire, role: Role): Result.Result<ReadonlyArray<Block>, Unsupported> => {
+export const blockOf = (part: JsonRecord, role: Role): Result.Result<ReadonlyArray<Block>, Unsupported> => {
   const kind = stringOf(part["type"]) ?? ""
   if (kind === "text" || kind === "refusal") {
     return Result.succeed(textBlock(stringOf(part[kind]) ?? "").map((block) => cached(block, part)))
@@ -28,11 +28,11 @@ export const blockOf = (part: Wire, role: Role): Result.Result<ReadonlyArray<Blo
   return unsupported(`a part of type ${kind}`)
 }
 
-const cached = (block: Block, { cache_control }: Wire): Block =>
-  isWire(cache_control) ? { ...block, cache_control } : block
+const cached = (block: Block, { cache_control }: JsonRecord): Block =>
+  isJsonRecord(cache_control) ? { ...block, cache_control } : block
 
-const imageOf = ({ image_url }: Wire): Result.Result<Block, Unsupported> => {
-  const url = stringOf(isWire(image_url) ? image_url["url"] : image_url) ?? ""
+const imageOf = ({ image_url }: JsonRecord): Result.Result<Block, Unsupported> => {
+  const url = stringOf(isJsonRecord(image_url) ? image_url["url"] : image_url) ?? ""
   if (isAddress(url)) return Result.succeed({ type: "image", source: { type: "url", url } })
   const [, declared = "", base64, data = ""] = dataUrl.exec(url) ?? []
   const media_type = declared.toLowerCase().replace("image/jpg", "image/jpeg")
@@ -42,9 +42,9 @@ const imageOf = ({ image_url }: Wire): Result.Result<Block, Unsupported> => {
     : unsupported(`an image of type ${media_type}: JPEG, PNG, GIF and WebP are taken`)
 }
 
-const documentOf = ({ file }: Wire): Result.Result<Block, Unsupported> => {
-  const url = stringOf(isWire(file) ? file["file_data"] : null)
-  const title = stringOf(isWire(file) ? file["filename"] : null)
+const documentOf = ({ file }: JsonRecord): Result.Result<Block, Unsupported> => {
+  const url = stringOf(isJsonRecord(file) ? file["file_data"] : null)
+  const title = stringOf(isJsonRecord(file) ? file["filename"] : null)
   const document = (source: Block) => Result.succeed({ type: "document", source, ...(title === null ? {} : { title }) })
   if (url === null) return unsupported("a file without file_data")
   if (isAddress(url)) return document({ type: "url", url })

@@ -6,7 +6,7 @@ import { type ChatReply } from "../../domain/Chat.ts"
 import { type TokenUsage } from "../../domain/Money.ts"
 import { Malformed } from "../Provider.ts"
 import { reportedUsage } from "../wire/Usage.ts"
-import { countOf, isWire, stringOf, type Wire, wiresOf } from "../wire/Json.ts"
+import { countOf, isJsonRecord, stringOf, type JsonRecord, jsonRecordsOf } from "../wire/Json.ts"
 import { ANSWER_TOOL } from "./Tools.ts"
 import { type CallIds } from "../wire/CallIds.ts"
 
@@ -31,8 +31,8 @@ export const finishReason = (stopReason: string, called: boolean): string => {
  * Usage without `input_tokens` or `output_tokens` is none.
  */
 export const readUsage = (usage: unknown): TokenUsage | null => {
-  const input = isWire(usage) ? countOf(usage["input_tokens"]) : null
-  if (!isWire(usage) || input === null) return null
+  const input = isJsonRecord(usage) ? countOf(usage["input_tokens"]) : null
+  if (!isJsonRecord(usage) || input === null) return null
   const cached = countOf(usage["cache_read_input_tokens"]) ?? 0
   const prompt = input + (countOf(usage["cache_creation_input_tokens"]) ?? 0) + cached
   return reportedUsage({ prompt, completion: countOf(usage["output_tokens"]), cached })
@@ -40,15 +40,15 @@ export const readUsage = (usage: unknown): TokenUsage | null => {
 
 /** What the provider says of its own refusal; null when it says nothing. */
 export const explanationOf = (details: unknown): string | null =>
-  isWire(details) ? stringOf(details["explanation"]) : null
+  isJsonRecord(details) ? stringOf(details["explanation"]) : null
 
 /** `answersByTool`: the content comes as the arguments of a tool. `Malformed` without blocks or a reason to stop. */
-export const readReply = (body: Wire, answersByTool: boolean, ids: CallIds): ChatReply | Malformed => {
+export const readReply = (body: JsonRecord, answersByTool: boolean, ids: CallIds): ChatReply | Malformed => {
   const stopReason = stringOf(body["stop_reason"])
   if (!Array.isArray(body["content"])) return new Malformed({ detail: "no content" })
   if (stopReason === null && body["content"].length === 0) return new Malformed({ detail: "empty completion" })
-  const blocks = wiresOf(body["content"])
-  const isAnswer = ({ name }: Wire): boolean => answersByTool && name === ANSWER_TOOL
+  const blocks = jsonRecordsOf(body["content"])
+  const isAnswer = ({ name }: JsonRecord): boolean => answersByTool && name === ANSWER_TOOL
   const uses = blocks.filter(({ type }) => type === "tool_use")
   const calls = uses.filter((use) => !isAnswer(use))
   const text = [
@@ -78,10 +78,10 @@ export const readReply = (body: Wire, answersByTool: boolean, ids: CallIds): Cha
   }
 }
 
-const callOf = (use: Wire, id: string) => ({
+const callOf = (use: JsonRecord, id: string) => ({
   id,
   type: "function",
   function: { name: stringOf(use["name"]) ?? "", arguments: argumentsOf(use) }
 })
 
-const argumentsOf = ({ input }: Wire): string => JSON.stringify(input ?? {})
+const argumentsOf = ({ input }: JsonRecord): string => JSON.stringify(input ?? {})

@@ -2,7 +2,7 @@
  * A JSON schema as the Messages API takes one for a whole answer: objects closed, constraints that it refuses left out
  * (numbers' and strings' bounds, lengths of lists, unknown formats), as the vendor's own libraries do.
  */
-import { isWire, type Wire } from "../wire/Json.ts"
+import { isJsonRecord, type JsonRecord } from "../wire/Json.ts"
 
 const leftOut = new Set([
   "minimum",
@@ -21,7 +21,7 @@ const leftOut = new Set([
 ])
 const formats = new Set(["date-time", "time", "date", "duration", "email", "hostname", "uri", "ipv4", "ipv6", "uuid"])
 
-export const answerSchema = (schema: Wire): Wire => {
+export const answerSchema = (schema: JsonRecord): JsonRecord => {
   const kept = Object.entries(schema).flatMap(([keyword, value]): ReadonlyArray<readonly [string, unknown]> => {
     if (leftOut.has(keyword)) return []
     if (keyword === "format") return typeof value === "string" && formats.has(value) ? [[keyword, value]] : []
@@ -29,16 +29,18 @@ export const answerSchema = (schema: Wire): Wire => {
     if (keyword === "oneOf") return [["anyOf", schemasOf(value)]]
     if (keyword === "anyOf" || keyword === "allOf") return [[keyword, schemasOf(value)]]
     if (keyword === "properties" || keyword === "$defs" || keyword === "definitions") return [[keyword, namedOf(value)]]
-    return [[keyword, keyword === "items" && isWire(value) ? answerSchema(value) : value]]
+    return [[keyword, keyword === "items" && isJsonRecord(value) ? answerSchema(value) : value]]
   })
-  const isObject = schema["type"] === "object" || isWire(schema["properties"])
+  const isObject = schema["type"] === "object" || isJsonRecord(schema["properties"])
   return { ...Object.fromEntries(kept), ...(isObject ? { additionalProperties: false } : {}) }
 }
 
 const schemasOf = (value: unknown): unknown =>
-  Array.isArray(value) ? value.map((each: unknown) => (isWire(each) ? answerSchema(each) : each)) : value
+  Array.isArray(value) ? value.map((each: unknown) => (isJsonRecord(each) ? answerSchema(each) : each)) : value
 
 const namedOf = (value: unknown): unknown =>
-  isWire(value)
-    ? Object.fromEntries(Object.entries(value).map(([name, each]) => [name, isWire(each) ? answerSchema(each) : each]))
+  isJsonRecord(value)
+    ? Object.fromEntries(
+        Object.entries(value).map(([name, each]) => [name, isJsonRecord(each) ? answerSchema(each) : each])
+      )
     : value

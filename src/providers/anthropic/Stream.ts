@@ -6,8 +6,8 @@
 import { type ChatEvent, type Delta } from "../../domain/Chat.ts"
 import { type StreamReader } from "../wire/EventStream.ts"
 import { Malformed, type ProviderReason } from "../Provider.ts"
-import { refusalInside } from "../wire/ErrorMapping.ts"
-import { isWire, parseWire, stringOf, type Wire } from "../wire/Json.ts"
+import { errorInBody } from "../wire/ErrorMapping.ts"
+import { isJsonRecord, parseJsonRecord, stringOf, type JsonRecord } from "../wire/Json.ts"
 import { explanationOf, finishReason, readUsage } from "./Reply.ts"
 import { ANSWER_TOOL } from "./Tools.ts"
 import { type CallIds } from "../wire/CallIds.ts"
@@ -33,7 +33,7 @@ interface StreamState {
   responseId: unknown
   readonly blocks: Map<unknown, OpenBlock>
   calls: number
-  usage: Wire | null
+  usage: JsonRecord | null
   started: boolean
   /** Content came. */
   said: boolean
@@ -47,7 +47,7 @@ interface StreamState {
 
 const step = (state: StreamState, data: string, out: Array<ChatEvent>): ProviderReason | null => {
   if (state.done) return null
-  const event = parseWire(data)
+  const event = parseJsonRecord(data)
   if (event instanceof Malformed) return event
   switch (event["type"]) {
     case "message_start":
@@ -70,22 +70,22 @@ const step = (state: StreamState, data: string, out: Array<ChatEvent>): Provider
       state.done = true
       break
     default:
-      return refusalInside(event)
+      return errorInBody(event)
   }
   return null
 }
 
-const start = (state: StreamState, event: Wire, out: Array<ChatEvent>): void => {
-  const message = isWire(event["message"]) ? event["message"] : {}
+const start = (state: StreamState, event: JsonRecord, out: Array<ChatEvent>): void => {
+  const message = isJsonRecord(event["message"]) ? event["message"] : {}
   // What it says of the output is a beginning; the whole comes with the reason to stop.
-  mergeUsage(state, isWire(message["usage"]) ? { ...message["usage"], output_tokens: null } : null)
+  mergeUsage(state, isJsonRecord(message["usage"]) ? { ...message["usage"], output_tokens: null } : null)
   state.responseId ??= message["id"]
   if (!state.started) say(out, { role: "assistant", content: "" })
   state.started = true
 }
 
-const openBlock = (state: StreamState, event: Wire, out: Array<ChatEvent>): void => {
-  const block = isWire(event["content_block"]) ? event["content_block"] : {}
+const openBlock = (state: StreamState, event: JsonRecord, out: Array<ChatEvent>): void => {
+  const block = isJsonRecord(event["content_block"]) ? event["content_block"] : {}
   if (block["type"] === "text") return sayText(out, "content", block["text"])
   if (block["type"] === "thinking") return sayText(out, "reasoning", block["thinking"])
   if (block["type"] !== "tool_use") return
@@ -99,14 +99,14 @@ const openBlock = (state: StreamState, event: Wire, out: Array<ChatEvent>): void
     say(out, { tool_calls: [{ index: open.call, id, type: "function", function: { name, arguments: "" } }] })
   }
   // Some servers of this dialect give the whole input at once.
-  if (isWire(block["input"]) && Object.keys(block["input"]).length > 0) {
+  if (isJsonRecord(block["input"]) && Object.keys(block["input"]).length > 0) {
     sayArguments(open, JSON.stringify(block["input"]), out)
   }
 }
 
-const continueBlock = (state: StreamState, event: Wire, out: Array<ChatEvent>): Malformed | null => {
+const continueBlock = (state: StreamState, event: JsonRecord, out: Array<ChatEvent>): Malformed | null => {
   const delta = event["delta"]
-  if (!isWire(delta)) return new Malformed({ detail: "an event without its delta" })
+  if (!isJsonRecord(delta)) return new Malformed({ detail: "an event without its delta" })
   const member = told[stringOf(delta["type"]) ?? ""]
   if (member !== undefined && typeof delta[member] !== "string")
     return new Malformed({ detail: "a delta without its text" })
@@ -120,16 +120,16 @@ const continueBlock = (state: StreamState, event: Wire, out: Array<ChatEvent>): 
   return null
 }
 
-const closeBlock = (state: StreamState, event: Wire, out: Array<ChatEvent>): void => {
+const closeBlock = (state: StreamState, event: JsonRecord, out: Array<ChatEvent>): void => {
   const open = state.blocks.get(event["index"])
   if (open === undefined) return
   state.blocks.delete(event["index"])
   if (!open.hasArguments) sayArguments(open, "{}", out)
 }
 
-const finish = (state: StreamState, event: Wire): void => {
+const finish = (state: StreamState, event: JsonRecord): void => {
   mergeUsage(state, event["usage"])
-  const delta = isWire(event["delta"]) ? event["delta"] : {}
+  const delta = isJsonRecord(event["delta"]) ? event["delta"] : {}
   const stopReason = stringOf(delta["stop_reason"])
   if (stopReason === null || state.last !== null) return
   const refusal = stopReason === "refusal" ? explanationOf(delta["stop_details"]) : null
@@ -138,7 +138,7 @@ const finish = (state: StreamState, event: Wire): void => {
 
 /** Counts are running totals; a later event repeats those that it knows. */
 const mergeUsage = (state: StreamState, usage: unknown): void => {
-  if (!isWire(usage)) return
+  if (!isJsonRecord(usage)) return
   const told = Object.fromEntries(Object.entries(usage).filter(([, count]) => typeof count === "number"))
   state.usage = { ...state.usage, ...told }
 }

@@ -7,7 +7,7 @@
 import { Result } from "effect"
 import { type ChatRequest } from "../../domain/Chat.ts"
 import { Unsupported } from "../Provider.ts"
-import { isWire, stringOf, type Wire, wiresOf } from "../wire/Json.ts"
+import { isJsonRecord, stringOf, type JsonRecord, jsonRecordsOf } from "../wire/Json.ts"
 import { type ClaudeModel } from "./Model.ts"
 import { answerSchema } from "./Schema.ts"
 
@@ -15,10 +15,10 @@ import { answerSchema } from "./Schema.ts"
 export const ANSWER_TOOL = "respond_with_json"
 
 export interface Tooling {
-  readonly tools: ReadonlyArray<Wire>
-  readonly choice: Wire | null
+  readonly tools: ReadonlyArray<JsonRecord>
+  readonly choice: JsonRecord | null
   /** The schema of the whole answer. */
-  readonly schema: Wire | null
+  readonly schema: JsonRecord | null
   /** Added to the instructions. */
   readonly instruction: string | null
   /** Some tool must be called, which keeps a model from thinking first. */
@@ -32,7 +32,7 @@ const unsupported = (param: string, message: string) => Result.fail(new Unsuppor
 
 export const lowerTools = (request: ChatRequest, claude: ClaudeModel, isPrefilled: boolean): Lowered<Tooling> =>
   Result.gen(function* () {
-    const all = yield* Result.all(wiresOf(request.tools).map(toolOf))
+    const all = yield* Result.all(jsonRecordsOf(request.tools).map(toolOf))
     const { allowed, choice } = yield* choiceOf(request.tool_choice)
     const tools = allowed === null ? all : all.filter((tool) => allowed.has(stringOf(tool["name"]) ?? ""))
     const mustCall = tools.length > 0 && (choice.type === "any" || choice.type === "tool")
@@ -65,10 +65,10 @@ export const lowerTools = (request: ChatRequest, claude: ClaudeModel, isPrefille
     }
   })
 
-const toolOf = (tool: Wire): Lowered<Wire> => {
+const toolOf = (tool: JsonRecord): Lowered<JsonRecord> => {
   const { function: called } = tool
-  const name = isWire(called) ? stringOf(called["name"]) : null
-  if (!isWire(called) || name === null) return unsupported("tools", "only tools of type function are taken")
+  const name = isJsonRecord(called) ? stringOf(called["name"]) : null
+  if (!isJsonRecord(called) || name === null) return unsupported("tools", "only tools of type function are taken")
   const description = stringOf(called["description"])
   return Result.succeed({
     name,
@@ -78,8 +78,8 @@ const toolOf = (tool: Wire): Lowered<Wire> => {
 }
 
 /** The API wants an object. */
-const inputSchema = (parameters: unknown): Wire =>
-  isWire(parameters) && Object.keys(parameters).length > 0
+const inputSchema = (parameters: unknown): JsonRecord =>
+  isJsonRecord(parameters) && Object.keys(parameters).length > 0
     ? { type: "object", ...parameters }
     : { type: "object", properties: {} }
 
@@ -90,23 +90,24 @@ const choiceOf = (
   if (given === undefined || given === null || given === "auto") return chosen({ type: "auto" })
   if (given === "none") return chosen({ type: "none" })
   if (given === "required") return chosen({ type: "any" })
-  if (isWire(given)) {
+  if (isJsonRecord(given)) {
     const name = functionName(given)
     if (name !== null) return chosen({ type: "tool", name })
     const allowed = given["allowed_tools"]
-    if (given["type"] === "allowed_tools" && isWire(allowed)) {
-      const names = new Set(wiresOf(allowed["tools"]).flatMap((tool) => functionName(tool) ?? []))
+    if (given["type"] === "allowed_tools" && isJsonRecord(allowed)) {
+      const names = new Set(jsonRecordsOf(allowed["tools"]).flatMap((tool) => functionName(tool) ?? []))
       return chosen({ type: allowed["mode"] === "required" ? "any" : "auto" }, names)
     }
   }
   return unsupported("tool_choice", "auto, none, required, a function or allowed tools are taken")
 }
 
-const functionName = ({ function: called }: Wire): string | null => (isWire(called) ? stringOf(called["name"]) : null)
+const functionName = ({ function: called }: JsonRecord): string | null =>
+  isJsonRecord(called) ? stringOf(called["name"]) : null
 
 interface Format {
   /** `null`: any JSON object. */
-  readonly schema: Wire | null
+  readonly schema: JsonRecord | null
   readonly isStrict: boolean
   readonly description: string | null
 }
@@ -116,17 +117,17 @@ const formatOf = (format: ChatRequest["response_format"]): Lowered<Format | null
   if (format === undefined || format === null || type === "text") return Result.succeed(null)
   if (type === "json_object") return Result.succeed({ schema: null, isStrict: false, description: null })
   const asked = format["json_schema"]
-  if (type !== "json_schema" || !isWire(asked)) {
+  if (type !== "json_schema" || !isJsonRecord(asked)) {
     return unsupported("response_format", "text, json_object and json_schema are taken")
   }
   return Result.succeed({
-    schema: isWire(asked["schema"]) ? asked["schema"] : null,
+    schema: isJsonRecord(asked["schema"]) ? asked["schema"] : null,
     isStrict: asked["strict"] === true,
     description: stringOf(asked["description"])
   })
 }
 
-const answerTool = ({ description, schema }: Format): Lowered<Wire> => {
+const answerTool = ({ description, schema }: Format): Lowered<JsonRecord> => {
   if (schema !== null && "type" in schema && schema["type"] !== "object") {
     return unsupported("response_format", "the schema of an answer describes an object")
   }

@@ -6,14 +6,14 @@
 import { Result } from "effect"
 import { type ChatRequest } from "../../domain/Chat.ts"
 import { Unsupported } from "../Provider.ts"
-import { isWire, stringOf, type Wire } from "../wire/Json.ts"
+import { isJsonRecord, stringOf, type JsonRecord } from "../wire/Json.ts"
 import { answerSchema } from "../anthropic/Schema.ts"
 import { type BedrockModel } from "./Model.ts"
 
 export interface AnswerForm {
   /** For `outputConfig`. */
-  readonly outputConfig: Wire | null
-  readonly tool: { readonly name: string; readonly description: string | null; readonly schema: Wire } | null
+  readonly outputConfig: JsonRecord | null
+  readonly tool: { readonly name: string; readonly description: string | null; readonly schema: JsonRecord } | null
   /** Added to the system prompt. */
   readonly instruction: string | null
 }
@@ -31,10 +31,10 @@ export const lowerAnswer = (
   const type = format?.["type"] ?? "text"
   if (type === "text") return Result.succeed(text)
   // A tool that must be called leaves the form to the next answer.
-  if (choice === "required" || isWire(choice)) return Result.succeed(text)
+  if (choice === "required" || isJsonRecord(choice)) return Result.succeed(text)
   if (type === "json_object") return Result.succeed(formOf(DEFAULT_NAME, null, null, false, model))
   const given = format?.["json_schema"]
-  if (type !== "json_schema" || !isWire(given) || !isWire(given["schema"]))
+  if (type !== "json_schema" || !isJsonRecord(given) || !isJsonRecord(given["schema"]))
     return unsupported("must be text, json_object or json_schema with a schema")
   const { schema } = given
   if ("type" in schema && schema["type"] !== "object") return unsupported("the schema of an answer must be an object's")
@@ -45,7 +45,7 @@ export const lowerAnswer = (
 const formOf = (
   name: string,
   description: string | null,
-  schema: Wire | null,
+  schema: JsonRecord | null,
   strict: boolean,
   { claude, forcedTools, jsonSchema }: BedrockModel
 ): AnswerForm => {

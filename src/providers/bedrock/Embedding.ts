@@ -11,7 +11,7 @@ import { headerOf } from "../transport/Headers.ts"
 import { Malformed, type ProviderReason, Unsupported } from "../Provider.ts"
 import { type Endpoint, type WholeReply } from "../transport/Transport.ts"
 import { promptUsage } from "../wire/Usage.ts"
-import { countOf, isWire, stringOf, type Wire } from "../wire/Json.ts"
+import { countOf, isJsonRecord, stringOf, type JsonRecord } from "../wire/Json.ts"
 
 const CALLS_AT_ONCE = 4
 const COHERE_TEXTS = 96
@@ -22,8 +22,8 @@ type Vector = ReadonlyArray<number>
 /** How a family of models embeds. */
 interface Family {
   readonly textsPerCall: number
-  readonly body: (texts: ReadonlyArray<string>, request: EmbeddingRequest) => Wire
-  readonly vectors: (body: Wire) => ReadonlyArray<unknown>
+  readonly body: (texts: ReadonlyArray<string>, request: EmbeddingRequest) => JsonRecord
+  readonly vectors: (body: JsonRecord) => ReadonlyArray<unknown>
 }
 
 const titan: Family = {
@@ -45,7 +45,7 @@ const cohere: Family = {
   },
   // By type since types can be asked for; a bare list before that.
   vectors: ({ embeddings }) => {
-    const list = isWire(embeddings) ? embeddings["float"] : embeddings
+    const list = isJsonRecord(embeddings) ? embeddings["float"] : embeddings
     return Array.isArray(list) ? list : []
   }
 }
@@ -91,7 +91,7 @@ export const embed = Effect.fnUntraced(function* (
 /** The tokens stand in the body (Titan) or in a header (all). */
 const readVectors = (
   family: Family,
-  body: Wire,
+  body: JsonRecord,
   { headers }: WholeReply,
   expected: number
 ): { readonly vectors: ReadonlyArray<Vector>; readonly tokens: number | null } | Malformed => {

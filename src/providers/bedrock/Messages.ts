@@ -8,9 +8,9 @@ import { Result } from "effect"
 import { type ChatMessage, type ChatRequest } from "../../domain/Chat.ts"
 import { Unsupported } from "../Provider.ts"
 import { parseJson } from "../../domain/Json.ts"
-import { isWire, stringOf, type Wire, wiresOf } from "../wire/Json.ts"
+import { isJsonRecord, stringOf, type JsonRecord, jsonRecordsOf } from "../wire/Json.ts"
 
-type Block = Wire
+type Block = JsonRecord
 type Blocks = Result.Result<ReadonlyArray<Block>, Unsupported>
 
 export interface BedrockConversation {
@@ -83,13 +83,13 @@ const assistantOf = (message: ChatMessage, asText: boolean): Blocks =>
   Result.gen(function* () {
     const content = yield* contentOf(message.content)
     const calls: Array<Block> = []
-    for (const call of wiresOf(message.tool_calls)) calls.push(yield* toolUse(call, asText))
+    for (const call of jsonRecordsOf(message.tool_calls)) calls.push(yield* toolUse(call, asText))
     return [...reasoningOf(message), ...content, ...text(message.refusal ?? ""), ...calls]
   })
 
 /** Reasoning that its model signed or sealed comes back with its seal; bare reasoning would be refused and is left out. */
 const reasoningOf = (message: ChatMessage): ReadonlyArray<Block> =>
-  wiresOf(message["reasoning_details"]).flatMap((detail): ReadonlyArray<Block> => {
+  jsonRecordsOf(message["reasoning_details"]).flatMap((detail): ReadonlyArray<Block> => {
     const [said, signature, data] = [detail["text"], detail["signature"], detail["data"]]
     if (typeof data === "string") return [{ reasoningContent: { redactedContent: data } }]
     return typeof said === "string" && typeof signature === "string"
@@ -97,13 +97,13 @@ const reasoningOf = (message: ChatMessage): ReadonlyArray<Block> =>
       : []
   })
 
-const toolUse = (call: Wire, asText: boolean): Result.Result<Block, Unsupported> => {
-  const named = isWire(call["function"]) ? call["function"] : {}
+const toolUse = (call: JsonRecord, asText: boolean): Result.Result<Block, Unsupported> => {
+  const named = isJsonRecord(call["function"]) ? call["function"] : {}
   const name = stringOf(named["name"]) ?? ""
   const given = stringOf(named["arguments"])?.trim() ?? ""
   if (asText) return Result.succeed({ text: `[called ${name} with ${given || "{}"}]` })
   const input = given === "" ? {} : parseJson(given)
-  return isWire(input)
+  return isJsonRecord(input)
     ? Result.succeed({ toolUse: { toolUseId: stringOf(call["id"]) ?? "", name, input } })
     : unsupported(`the arguments of the call of ${name} are not a JSON object`)
 }
@@ -126,7 +126,7 @@ const text = (said: string): ReadonlyArray<Block> => (said.trim() === "" ? [] : 
 /** One part. `cache_control` beside it, as Anthropic's and OpenRouter's clients write it, becomes a cache point after it. */
 const partOf = (part: Readonly<Record<string, unknown>>): Blocks =>
   Result.map(partBlock(part), (blocks) =>
-    blocks.length > 0 && isWire(part["cache_control"]) ? [...blocks, { cachePoint: { type: "default" } }] : blocks
+    blocks.length > 0 && isJsonRecord(part["cache_control"]) ? [...blocks, { cachePoint: { type: "default" } }] : blocks
   )
 
 const partBlock = (part: Readonly<Record<string, unknown>>): Blocks => {
@@ -138,14 +138,14 @@ const partBlock = (part: Readonly<Record<string, unknown>>): Blocks => {
     case "image_url":
       return imageOf(part["image_url"])
     case "file":
-      return documentOf(isWire(part["file"]) ? part["file"] : {})
+      return documentOf(isJsonRecord(part["file"]) ? part["file"] : {})
     default:
       return unsupported(`content of type ${String(part["type"])} is not supported`)
   }
 }
 
 const imageOf = (image: unknown): Blocks => {
-  const data = dataUrl(isWire(image) ? image["url"] : image)
+  const data = dataUrl(isJsonRecord(image) ? image["url"] : image)
   if (data === null) return unsupported("images must be data: URLs in base64")
   const format = imageFormats[data.type]
   return format === undefined
@@ -154,7 +154,7 @@ const imageOf = (image: unknown): Blocks => {
 }
 
 /** A document's name may hold letters, digits, single spaces and a few marks. */
-const documentOf = (file: Wire): Blocks => {
+const documentOf = (file: JsonRecord): Blocks => {
   const data = dataUrl(file["file_data"])
   if (data === null) return unsupported("files must be data: URLs in base64")
   const format = documentFormats[data.type]

@@ -6,13 +6,13 @@
  */
 import { type ModelOffer } from "../../domain/Catalog.ts"
 import { type ChatRequest, outputLimit } from "../../domain/Chat.ts"
-import { type Wire } from "../wire/Json.ts"
+import { type JsonRecord } from "../wire/Json.ts"
 import { type ClaudeModel } from "../anthropic/Model.ts"
 import { type BedrockModel } from "./Model.ts"
 
 export interface Reasoning {
   /** For `additionalModelRequestFields`. */
-  readonly fields: Wire
+  readonly fields: JsonRecord
   /** The output limit that leaves room for an answer; null: as it was. */
   readonly maxTokens: number | null
   /** Whether temperature and top_p must stay away. */

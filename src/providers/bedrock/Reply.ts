@@ -8,14 +8,14 @@ import { type TokenUsage } from "../../domain/Money.ts"
 import { Malformed } from "../Provider.ts"
 import { reportedUsage } from "../wire/Usage.ts"
 import { type CallIds } from "../wire/CallIds.ts"
-import { countOf, isWire, stringOf, type Wire, wiresOf } from "../wire/Json.ts"
+import { countOf, isJsonRecord, stringOf, type JsonRecord, jsonRecordsOf } from "../wire/Json.ts"
 
 /**
  * Bedrock counts what it read from its cache, and what it wrote there, beside the input tokens; here they are part of the
  * prompt. Usage without `inputTokens` or `outputTokens` is none.
  */
 export const readUsage = (usage: unknown): TokenUsage | null => {
-  if (!isWire(usage)) return null
+  if (!isJsonRecord(usage)) return null
   const inputTokens = countOf(usage["inputTokens"])
   if (inputTokens === null) return null
   const cached = countOf(usage["cacheReadInputTokens"]) ?? 0
@@ -45,21 +45,21 @@ export const readFinish = (stopReason: unknown, answered: boolean): string | Mal
 export const signedThought = (
   index: number,
   members: { readonly text?: string; readonly signature?: string }
-): Wire => ({
+): JsonRecord => ({
   type: "reasoning.text",
   ...members,
   index
 })
 
 /** Thoughts that nobody but their model may read, in base64. */
-export const sealedThought = (index: number, data: string): Wire => ({ type: "reasoning.encrypted", data, index })
+export const sealedThought = (index: number, data: string): JsonRecord => ({ type: "reasoning.encrypted", data, index })
 
 /** A whole reply. `Malformed` when it says nothing at all. `answerTool`: the tool whose arguments are the content. */
 export const readReply =
   (answerTool: string | null, ids: CallIds) =>
-  (body: Wire): ChatReply | Malformed => {
-    const message = isWire(body["output"]) ? body["output"]["message"] : null
-    const blocks = isWire(message) ? wiresOf(message["content"]) : []
+  (body: JsonRecord): ChatReply | Malformed => {
+    const message = isJsonRecord(body["output"]) ? body["output"]["message"] : null
+    const blocks = isJsonRecord(message) ? jsonRecordsOf(message["content"]) : []
     if (blocks.length === 0 && stringOf(body["stopReason"]) === null)
       return new Malformed({ detail: "empty completion" })
     const said = blocks.map((block) => textOf(block, answerTool)).filter((text) => text !== null)
@@ -90,29 +90,29 @@ export const readReply =
     }
   }
 
-const isAnswer = (toolUse: Wire, answerTool: string | null): boolean =>
+const isAnswer = (toolUse: JsonRecord, answerTool: string | null): boolean =>
   answerTool !== null && toolUse["name"] === answerTool
 
 /** What a block adds to the content; null: nothing. Text with its sources comes in pieces. */
-const textOf = ({ citationsContent, text, toolUse }: Wire, answerTool: string | null): string | null => {
-  if (isWire(toolUse)) return isAnswer(toolUse, answerTool) ? JSON.stringify(toolUse["input"] ?? {}) : null
-  if (!isWire(citationsContent)) return stringOf(text)
-  return wiresOf(citationsContent["content"])
+const textOf = ({ citationsContent, text, toolUse }: JsonRecord, answerTool: string | null): string | null => {
+  if (isJsonRecord(toolUse)) return isAnswer(toolUse, answerTool) ? JSON.stringify(toolUse["input"] ?? {}) : null
+  if (!isJsonRecord(citationsContent)) return stringOf(text)
+  return jsonRecordsOf(citationsContent["content"])
     .map((piece) => stringOf(piece["text"]) ?? "")
     .join("")
 }
 
-const callOf = ({ toolUse }: Wire, answerTool: string | null): ReadonlyArray<Wire> => {
-  if (!isWire(toolUse) || isAnswer(toolUse, answerTool)) return []
+const callOf = ({ toolUse }: JsonRecord, answerTool: string | null): ReadonlyArray<JsonRecord> => {
+  if (!isJsonRecord(toolUse) || isAnswer(toolUse, answerTool)) return []
   const called = { name: stringOf(toolUse["name"]) ?? "", arguments: JSON.stringify(toolUse["input"] ?? {}) }
   return [{ id: toolUse["toolUseId"], type: "function", function: called }]
 }
 
-const thoughtOf = ({ reasoningContent: thought }: Wire, index: number): ReadonlyArray<Wire> => {
-  if (!isWire(thought)) return []
+const thoughtOf = ({ reasoningContent: thought }: JsonRecord, index: number): ReadonlyArray<JsonRecord> => {
+  if (!isJsonRecord(thought)) return []
   const { reasoningText, redactedContent } = thought
   if (typeof redactedContent === "string") return [sealedThought(index, redactedContent)]
-  if (!isWire(reasoningText)) return []
+  if (!isJsonRecord(reasoningText)) return []
   const [text, signature] = [stringOf(reasoningText["text"]), stringOf(reasoningText["signature"])]
   return [signedThought(index, { text: text ?? "", ...(signature === null ? {} : { signature }) })]
 }

@@ -9,8 +9,8 @@ import { type ChatEvent, type Delta } from "../../domain/Chat.ts"
 import { type TokenUsage } from "../../domain/Money.ts"
 import { type StreamReader } from "../wire/EventStream.ts"
 import { Malformed, type ProviderReason } from "../Provider.ts"
-import { refusalOf } from "../wire/ErrorMapping.ts"
-import { isWire, parseWire, stringOf, type Wire } from "../wire/Json.ts"
+import { reasonOfStatus } from "../wire/ErrorMapping.ts"
+import { isJsonRecord, parseJsonRecord, stringOf, type JsonRecord } from "../wire/Json.ts"
 import { type CallIds } from "../wire/CallIds.ts"
 import { readFinish, readUsage, sealedThought, signedThought } from "./Reply.ts"
 
@@ -49,14 +49,14 @@ interface StreamState {
 // step
 
 const step = (state: StreamState, frame: string, out: Array<ChatEvent>): ProviderReason | null => {
-  const event = parseWire(frame)
+  const event = parseJsonRecord(frame)
   if (event instanceof Malformed) return event
   for (const [kind, payload] of Object.entries(event)) {
     const status = exceptions[kind] ?? (/exception$|error$/i.test(kind) ? 500 : null)
-    if (status !== null) return refusalOf(status, {}, JSON.stringify(payload), 0)
-    if (!isWire(payload)) return new Malformed({ detail: "an event that is no object" })
+    if (status !== null) return reasonOfStatus(status, {}, JSON.stringify(payload), 0)
+    if (!isJsonRecord(payload)) return new Malformed({ detail: "an event that is no object" })
     if (kind === "metadata") {
-      if (isWire(payload["usage"])) state.usage = readUsage(payload["usage"])
+      if (isJsonRecord(payload["usage"])) state.usage = readUsage(payload["usage"])
       state.done = state.finishReason !== null
     } else if (kind === "messageStop") return finish(state, payload["stopReason"])
     else if (state.finishReason === null) {
@@ -88,15 +88,15 @@ const withRole = (state: StreamState, delta: Delta): Delta => {
   return { role: "assistant", ...delta }
 }
 
-const deltaOf = (state: StreamState, kind: string, payload: Wire): Delta | Malformed | null => {
+const deltaOf = (state: StreamState, kind: string, payload: JsonRecord): Delta | Malformed | null => {
   const place = typeof payload["contentBlockIndex"] === "number" ? payload["contentBlockIndex"] : 0
   switch (kind) {
     case "messageStart":
       return state.roleSent ? null : { content: "" }
     case "contentBlockStart":
-      return isWire(payload["start"]) ? begun(state, place, payload["start"]["toolUse"]) : null
+      return isJsonRecord(payload["start"]) ? begun(state, place, payload["start"]["toolUse"]) : null
     case "contentBlockDelta":
-      return isWire(payload["delta"]) ? continued(state, place, payload["delta"]) : null
+      return isJsonRecord(payload["delta"]) ? continued(state, place, payload["delta"]) : null
     case "contentBlockStop":
       return ended(state, place)
     default:
@@ -105,7 +105,7 @@ const deltaOf = (state: StreamState, kind: string, payload: Wire): Delta | Malfo
 }
 
 const begun = (state: StreamState, place: number, toolUse: unknown): Delta | null => {
-  if (!isWire(toolUse)) return null
+  if (!isJsonRecord(toolUse)) return null
   const name = stringOf(toolUse["name"]) ?? ""
   if (name === state.answerTool) {
     state.tools.set(place, { number: null, hasArguments: false })
@@ -117,12 +117,12 @@ const begun = (state: StreamState, place: number, toolUse: unknown): Delta | nul
   return { tool_calls: [{ index, id, type: "function", function: { name, arguments: "" } }] }
 }
 
-const continued = (state: StreamState, place: number, delta: Wire): Delta | Malformed | null => {
+const continued = (state: StreamState, place: number, delta: JsonRecord): Delta | Malformed | null => {
   if ("text" in delta && typeof delta["text"] !== "string") return new Malformed({ detail: "a delta without its text" })
   if (typeof delta["text"] === "string") return { content: delta["text"] }
-  if (isWire(delta["toolUse"])) return argued(state, place, stringOf(delta["toolUse"]["input"]) ?? "")
+  if (isJsonRecord(delta["toolUse"])) return argued(state, place, stringOf(delta["toolUse"]["input"]) ?? "")
   const thought = delta["reasoningContent"]
-  if (!isWire(thought)) return null
+  if (!isJsonRecord(thought)) return null
   const { redactedContent, signature, text } = thought
   if (typeof text === "string") return { reasoning: text, reasoning_details: [signedThought(place, { text })] }
   if (typeof signature === "string") return { reasoning_details: [signedThought(place, { signature })] }

@@ -6,14 +6,14 @@
 import { Result } from "effect"
 import { type ChatRequest } from "../../domain/Chat.ts"
 import { Unsupported } from "../Provider.ts"
-import { isWire, stringOf, type Wire } from "../wire/Json.ts"
+import { isJsonRecord, stringOf, type JsonRecord } from "../wire/Json.ts"
 import { type AnswerForm } from "./Answer.ts"
 import { type BedrockModel } from "./Model.ts"
 
 export interface BedrockTools {
-  readonly toolConfig: Wire | null
+  readonly toolConfig: JsonRecord | null
   /** For `additionalModelRequestFields`. */
-  readonly fields: Wire
+  readonly fields: JsonRecord
   /** Whether the model must call a tool. */
   readonly forced: boolean
 }
@@ -49,7 +49,7 @@ export const lowerTools = (
 const any: Choice = { type: "any" }
 const named = (name: string): Choice => ({ type: "tool", name })
 
-const converseChoice = (choice: Choice | null): Wire =>
+const converseChoice = (choice: Choice | null): JsonRecord =>
   choice?.type === "tool" ? { tool: { name: choice.name } } : { [choice?.type ?? "auto"]: {} }
 
 /** Null: no tool may be called. */
@@ -57,18 +57,18 @@ const choiceOf = (choice: ChatRequest["tool_choice"]): Result.Result<Choice | nu
   if (choice === "none") return Result.succeed(null)
   if (choice === "required") return Result.succeed(any)
   if (choice === undefined || choice === null || choice === "auto") return Result.succeed({ type: "auto" })
-  const name = isWire(choice) && isWire(choice["function"]) ? stringOf(choice["function"]["name"]) : null
+  const name = isJsonRecord(choice) && isJsonRecord(choice["function"]) ? stringOf(choice["function"]["name"]) : null
   return name === null
     ? unsupported("tool_choice", "must be none, auto, required or a function's name")
     : Result.succeed(named(name))
 }
 
-const specOf = (tool: Readonly<Record<string, unknown>>): Result.Result<Wire, Unsupported> => {
+const specOf = (tool: Readonly<Record<string, unknown>>): Result.Result<JsonRecord, Unsupported> => {
   const given = tool["function"]
-  const name = isWire(given) ? stringOf(given["name"]) : null
-  if (tool["type"] !== "function" || !isWire(given) || name === null)
+  const name = isJsonRecord(given) ? stringOf(given["name"]) : null
+  if (tool["type"] !== "function" || !isJsonRecord(given) || name === null)
     return unsupported("tools", "only functions are supported as tools")
-  const parameters = isWire(given["parameters"]) ? given["parameters"] : {}
+  const parameters = isJsonRecord(given["parameters"]) ? given["parameters"] : {}
   return Result.succeed(specification({ name, description: stringOf(given["description"]), schema: parameters }))
 }
 
@@ -80,8 +80,8 @@ const specification = ({
 }: {
   readonly name: string
   readonly description: string | null
-  readonly schema: Wire
-}): Wire => ({
+  readonly schema: JsonRecord
+}): JsonRecord => ({
   toolSpec: {
     name,
     ...(description ? { description } : {}),

@@ -7,7 +7,7 @@ import { Result } from "effect"
 import { type ChatMessage } from "../../domain/Chat.ts"
 import { Unsupported } from "../Provider.ts"
 import { parseJson } from "../../domain/Json.ts"
-import { isWire, stringOf, type Wire, wiresOf } from "../wire/Json.ts"
+import { isJsonRecord, stringOf, type JsonRecord, jsonRecordsOf } from "../wire/Json.ts"
 import { demandsSignatures } from "./Model.ts"
 import { partsOf, textOf } from "./Parts.ts"
 
@@ -18,7 +18,7 @@ const FOREIGN_ID = "call_"
 
 interface Turn {
   readonly side: "user" | "model" | "tool"
-  readonly parts: Array<Wire>
+  readonly parts: Array<JsonRecord>
 }
 
 /** A call that a tool result may answer: its function and its place in the turn. */
@@ -28,8 +28,8 @@ interface Call {
 }
 
 interface Contents {
-  readonly contents: ReadonlyArray<Wire>
-  readonly systemInstruction?: Wire
+  readonly contents: ReadonlyArray<JsonRecord>
+  readonly systemInstruction?: JsonRecord
 }
 
 export const contentsOf = (
@@ -37,10 +37,10 @@ export const contentsOf = (
   upstream: string
 ): Result.Result<Contents, Unsupported> =>
   Result.gen(function* () {
-    const system: Array<Wire> = []
+    const system: Array<JsonRecord> = []
     const turns: Array<Turn> = []
     const calls = new Map<string, Call>()
-    const places = new Map<Wire, number>()
+    const places = new Map<JsonRecord, number>()
 
     for (const message of messages) {
       switch (message.role) {
@@ -56,7 +56,7 @@ export const contentsOf = (
         }
         case "assistant": {
           add(turns, "model", yield* partsOf(message.content))
-          add(turns, "model", yield* callParts(wiresOf(message.tool_calls), calls, demandsSignatures(upstream)))
+          add(turns, "model", yield* callParts(jsonRecordsOf(message.tool_calls), calls, demandsSignatures(upstream)))
           break
         }
         case "tool": {
@@ -76,7 +76,7 @@ export const contentsOf = (
     return system.length === 0 ? { contents } : { contents, systemInstruction: { parts: system } }
   })
 
-const add = (turns: Array<Turn>, side: Turn["side"], parts: ReadonlyArray<Wire>): void => {
+const add = (turns: Array<Turn>, side: Turn["side"], parts: ReadonlyArray<JsonRecord>): void => {
   if (parts.length === 0) return
   const last = turns.at(-1)
   if (last?.side === side) last.parts.push(...parts)
@@ -84,16 +84,16 @@ const add = (turns: Array<Turn>, side: Turn["side"], parts: ReadonlyArray<Wire>)
 }
 
 /** The calls of one message; of parallel calls only the first bears a signature. */
-const callParts = (toolCalls: ReadonlyArray<Wire>, calls: Map<string, Call>, signed: boolean) =>
+const callParts = (toolCalls: ReadonlyArray<JsonRecord>, calls: Map<string, Call>, signed: boolean) =>
   Result.gen(function* () {
-    const parts: Array<Wire> = []
+    const parts: Array<JsonRecord> = []
     for (const [at, toolCall] of toolCalls.entries()) {
-      const called = isWire(toolCall["function"]) ? toolCall["function"] : {}
+      const called = isJsonRecord(toolCall["function"]) ? toolCall["function"] : {}
       const name = stringOf(called["name"])
       if (name === null) return yield* refuse("only calls of functions are supported here")
       const written = stringOf(called["arguments"]) || "{}"
       const args = parseJson(written)
-      if (!isWire(args)) return yield* refuse(`the arguments of ${name} are not a JSON object`)
+      if (!isJsonRecord(args)) return yield* refuse(`the arguments of ${name} are not a JSON object`)
       const id = stringOf(toolCall["id"])
       if (id !== null) calls.set(id, { name, at })
       const signature = signatureOf(toolCall) ?? (signed && at === 0 ? UNSIGNED : null)
@@ -106,9 +106,9 @@ const callParts = (toolCalls: ReadonlyArray<Wire>, calls: Map<string, Call>, sig
   })
 
 /** Where Google's own OpenAI endpoint puts it, and this dialect's replies do. */
-const signatureOf = ({ extra_content }: Wire): string | null => {
-  const google = isWire(extra_content) ? extra_content["google"] : undefined
-  return isWire(google) ? stringOf(google["thought_signature"]) : null
+const signatureOf = ({ extra_content }: JsonRecord): string | null => {
+  const google = isJsonRecord(extra_content) ? extra_content["google"] : undefined
+  return isJsonRecord(google) ? stringOf(google["thought_signature"]) : null
 }
 
 const resultPart = (message: ChatMessage, calls: ReadonlyMap<string, Call>) =>
@@ -120,8 +120,8 @@ const resultPart = (message: ChatMessage, calls: ReadonlyMap<string, Call>) =>
       return yield* refuse(`the tool result ${JSON.stringify(id)} answers no call of this conversation`)
     const text = yield* textOf(message.content, "a tool result")
     const value = parseJson(text)
-    const response = isWire(value) ? value : { output: text }
-    const part: Wire = { functionResponse: { ...nativeId(id), name, response } }
+    const response = isJsonRecord(value) ? value : { output: text }
+    const part: JsonRecord = { functionResponse: { ...nativeId(id), name, response } }
     return { part, at: call?.at ?? 0 }
   })
 

@@ -5,7 +5,7 @@
 import { type EmbeddingReply, type EmbeddingRequest } from "../../domain/Embedding.ts"
 import { Malformed } from "../Provider.ts"
 import { promptUsage } from "../wire/Usage.ts"
-import { countOf, isWire, type Wire, wiresOf } from "../wire/Json.ts"
+import { countOf, isJsonRecord, type JsonRecord, jsonRecordsOf } from "../wire/Json.ts"
 
 const BATCH = 100
 
@@ -28,16 +28,16 @@ export const batchesOf = ({ dimensions, input }: EmbeddingRequest, resource: str
 }
 
 /** `expected`: how many texts the batch had. */
-export const readEmbeddings = (body: Wire, expected: number, normalize: boolean): EmbeddingReply | Malformed => {
+export const readEmbeddings = (body: JsonRecord, expected: number, normalize: boolean): EmbeddingReply | Malformed => {
   const vectors: Array<ReadonlyArray<number>> = []
-  for (const { values } of wiresOf(body["embeddings"])) {
+  for (const { values } of jsonRecordsOf(body["embeddings"])) {
     if (!Array.isArray(values) || values.length === 0 || !values.every(isNumber))
       return new Malformed({ detail: "bad embedding" })
     vectors.push(normalize ? unit(values) : values)
   }
   if (vectors.length !== expected) return new Malformed({ detail: "embeddings missing" })
   const usage = body["usageMetadata"]
-  return { vectors, usage: promptUsage(isWire(usage) ? countOf(usage["promptTokenCount"]) : null) }
+  return { vectors, usage: promptUsage(isJsonRecord(usage) ? countOf(usage["promptTokenCount"]) : null) }
 }
 
 /** The replies of all batches as one. Usage counts only where every batch told it. */

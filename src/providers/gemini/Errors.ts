@@ -6,9 +6,9 @@
 import { type IncomingHttpHeaders } from "node:http"
 import { type Refusals } from "../wire/Decode.ts"
 import { type ProviderReason } from "../Provider.ts"
-import { refusalInside, refusalOf } from "../wire/ErrorMapping.ts"
+import { errorInBody, reasonOfStatus } from "../wire/ErrorMapping.ts"
 import { parseJson } from "../../domain/Json.ts"
-import { countOf, isWire, stringOf, type Wire, wiresOf } from "../wire/Json.ts"
+import { countOf, isJsonRecord, stringOf, type JsonRecord, jsonRecordsOf } from "../wire/Json.ts"
 
 /** Which member of the client's request a path in Google's stands for, by its first name that tells. */
 const members: ReadonlyArray<readonly [RegExp, string]> = [
@@ -32,27 +32,27 @@ const tooLong = /token count .*exceeds the maximum number of tokens|exceeds the 
 /** The reason of a reply whose status is not 2xx. */
 const googleRefusal = (status: number, headers: IncomingHttpHeaders, text: string, nowMs: number): ProviderReason => {
   const body = parseJson(text)
-  const [first] = Array.isArray(body) ? wiresOf(body) : [body]
-  const error = isWire(first) ? first["error"] : undefined
-  if (!isWire(error)) return refusalOf(status, headers, text, nowMs)
-  const details = wiresOf(error["details"])
+  const [first] = Array.isArray(body) ? jsonRecordsOf(body) : [body]
+  const error = isJsonRecord(first) ? first["error"] : undefined
+  if (!isJsonRecord(error)) return reasonOfStatus(status, headers, text, nowMs)
+  const details = jsonRecordsOf(error["details"])
   const message = stringOf(error["message"])
   const delay = delayOf(details)
   const told = JSON.stringify({ error: { message, param: paramOf(details, message), code: codeOf(error, details) } })
-  return refusalOf(status, delay === null ? headers : { "retry-after": delay, ...headers }, told, nowMs)
+  return reasonOfStatus(status, delay === null ? headers : { "retry-after": delay, ...headers }, told, nowMs)
 }
 
 /** The reason of an error object inside a 200 or a stream event; null when there is none. */
-export const googleRefusalInside = (body: Wire): ProviderReason | null => {
+export const googleRefusalInside = (body: JsonRecord): ProviderReason | null => {
   const error = body["error"]
-  if (!isWire(error)) return refusalInside(body)
+  if (!isJsonRecord(error)) return errorInBody(body)
   return googleRefusal(countOf(error["code"]) ?? 500, {}, JSON.stringify({ error }), 0)
 }
 
 export const googleRefusals: Refusals = { of: googleRefusal, inside: googleRefusalInside }
 
 /** A code that tells the kind of failure where the status alone would mislead; else Google's own. */
-const codeOf = (error: Wire, details: ReadonlyArray<Wire>): string | null => {
+const codeOf = (error: JsonRecord, details: ReadonlyArray<JsonRecord>): string | null => {
   const reason = details.map((detail) => stringOf(detail["reason"])).find((found) => found !== null)
   if (reason === "API_KEY_INVALID" || reason === "API_KEY_EXPIRED") return "invalid_api_key"
   const status = stringOf(error["status"])
@@ -62,15 +62,15 @@ const codeOf = (error: Wire, details: ReadonlyArray<Wire>): string | null => {
 }
 
 /** `RetryInfo`'s `"34.5s"`, in seconds. */
-const delayOf = (details: ReadonlyArray<Wire>): string | null => {
+const delayOf = (details: ReadonlyArray<JsonRecord>): string | null => {
   const delays = details.flatMap((detail) => stringOf(detail["retryDelay"]) ?? [])
   const seconds = Number(delays[0]?.replace(/s$/, "") ?? Number.NaN)
   return Number.isFinite(seconds) ? String(seconds) : null
 }
 
 /** From a violated field, or from the path that Google's messages begin with: `* GenerateContentRequest.tools[0]…: …`. */
-const paramOf = (details: ReadonlyArray<Wire>, message: string | null): string | null => {
-  const violations = details.flatMap((detail) => wiresOf(detail["fieldViolations"]))
+const paramOf = (details: ReadonlyArray<JsonRecord>, message: string | null): string | null => {
+  const violations = details.flatMap((detail) => jsonRecordsOf(detail["fieldViolations"]))
   const fields = violations.flatMap((violation) => stringOf(violation["field"]) ?? [])
   const path = fields[0] ?? /ContentRequest\.([\w.[\]]+)/.exec(message ?? "")?.[1] ?? null
   return path === null ? null : (members.find(([pattern]) => pattern.test(path))?.[1] ?? null)

@@ -5,7 +5,7 @@
 import { Result } from "effect"
 import { type ChatMessage } from "../../domain/Chat.ts"
 import { Unsupported } from "../Provider.ts"
-import { isWire, stringOf, type Wire } from "../wire/Json.ts"
+import { isJsonRecord, stringOf, type JsonRecord } from "../wire/Json.ts"
 
 type Content = ChatMessage["content"]
 type Refused<A> = Result.Result<A, Unsupported>
@@ -31,7 +31,7 @@ const mediaTypes: Readonly<Record<string, string>> = {
 }
 
 /** Parts in their order; empty texts are left out, because Gemini refuses them. */
-export const partsOf = (content: Content): Refused<ReadonlyArray<Wire>> => {
+export const partsOf = (content: Content): Refused<ReadonlyArray<JsonRecord>> => {
   if (content === undefined || content === null || content === "") return Result.succeed([])
   if (typeof content === "string") return Result.succeed([{ text: content }])
   return Result.map(Result.all(content.map(partOf)), (parts) => parts.filter((part) => part["text"] !== ""))
@@ -44,7 +44,7 @@ export const textOf = (content: Content, of: string): Refused<string> =>
     return texts.includes(null) ? refuse(`${of} takes text only here`) : Result.succeed(texts.join(""))
   })
 
-const partOf = (part: Wire): Refused<Wire> => {
+const partOf = (part: JsonRecord): Refused<JsonRecord> => {
   switch (part["type"]) {
     case "text":
       return Result.succeed({ text: stringOf(part["text"]) ?? "" })
@@ -54,20 +54,20 @@ const partOf = (part: Wire): Refused<Wire> => {
     case "video_url":
       return mediaAt(addressOf(part[part["type"]]))
     case "input_audio": {
-      const audio = isWire(part["input_audio"]) ? part["input_audio"] : {}
+      const audio = isJsonRecord(part["input_audio"]) ? part["input_audio"] : {}
       const mimeType = `audio/${stringOf(audio["format"]) ?? "wav"}`
       return Result.succeed({ inlineData: { mimeType, data: stringOf(audio["data"]) ?? "" } })
     }
     case "file":
-      return mediaAt(isWire(part["file"]) ? stringOf(part["file"]["file_data"]) : null)
+      return mediaAt(isJsonRecord(part["file"]) ? stringOf(part["file"]["file_data"]) : null)
     default:
       return refuse(`content of type ${JSON.stringify(part["type"] ?? null)} is not supported here`)
   }
 }
 
-const addressOf = (value: unknown): string | null => (isWire(value) ? stringOf(value["url"]) : stringOf(value))
+const addressOf = (value: unknown): string | null => (isJsonRecord(value) ? stringOf(value["url"]) : stringOf(value))
 
-const mediaAt = (address: string | null): Refused<Wire> => {
+const mediaAt = (address: string | null): Refused<JsonRecord> => {
   if (address?.startsWith("data:") === true) return inline(address)
   if (address === null || !/^(https?|gs):\/\//.test(address))
     return refuse("media must come as a data: URL or an http(s) address here")
@@ -77,7 +77,7 @@ const mediaAt = (address: string | null): Refused<Wire> => {
 }
 
 /** `data:<type>;base64,<data>`; percent-encoded data is encoded anew. */
-const inline = (address: string): Refused<Wire> => {
+const inline = (address: string): Refused<JsonRecord> => {
   const comma = address.indexOf(",")
   if (comma < 0) return refuse("a data: URL has no data")
   const header = address.slice("data:".length, comma)

@@ -7,7 +7,7 @@ import { type ChatReply, type ReplyChoice, type ToolCallDelta } from "../../doma
 import { type TokenUsage } from "../../domain/Money.ts"
 import { Malformed, Rejected } from "../Provider.ts"
 import { remainder, reportedUsage } from "../wire/Usage.ts"
-import { countOf, isWire, stringOf, type Wire, wiresOf } from "../wire/Json.ts"
+import { countOf, isJsonRecord, stringOf, type JsonRecord, jsonRecordsOf } from "../wire/Json.ts"
 
 /** What the reading of an answer has to know of its request. */
 export interface Asked {
@@ -24,7 +24,7 @@ export interface Asked {
  * count of zero: output that is not told is the rest of the total, and usage without either is none.
  */
 export const readUsage = (usage: unknown): TokenUsage | null => {
-  if (!isWire(usage)) return null
+  if (!isJsonRecord(usage)) return null
   const own = countOf(usage["promptTokenCount"])
   if (own === null) return null
   const prompt = own + (countOf(usage["toolUsePromptTokenCount"]) ?? 0)
@@ -59,11 +59,11 @@ export const finishOf = (native: string, called: boolean): string | Malformed =>
 }
 
 /** Why the prompt was not answered; null when it was not blocked. */
-export const blockOf = (body: Wire): Rejected | null => {
+export const blockOf = (body: JsonRecord): Rejected | null => {
   const feedback = body["promptFeedback"]
-  const reason = isWire(feedback) ? stringOf(feedback["blockReason"]) : null
+  const reason = isJsonRecord(feedback) ? stringOf(feedback["blockReason"]) : null
   if (reason === null) return null
-  const words = isWire(feedback) ? stringOf(feedback["blockReasonMessage"]) : null
+  const words = isJsonRecord(feedback) ? stringOf(feedback["blockReasonMessage"]) : null
   const message = `the prompt was blocked: ${words ?? reason}`
   return new Rejected({ status: 400, message, param: "messages", code: "content_filter", contextLength: false })
 }
@@ -76,7 +76,7 @@ interface Said {
 }
 
 export const readParts = (
-  candidate: Wire,
+  candidate: JsonRecord,
   responseId: string | null,
   calls: number,
   asked: Asked
@@ -85,21 +85,21 @@ export const readParts = (
   let content = ""
   let reasoning = ""
   const called: Array<ToolCallDelta> = []
-  for (const part of isWire(turn) ? wiresOf(turn["parts"]) : []) {
+  for (const part of isJsonRecord(turn) ? jsonRecordsOf(turn["parts"]) : []) {
     const text = part["text"] ?? null
     if (text !== null && typeof text !== "string") return new Malformed({ detail: "a part without its text" })
     if (text !== null && part["thought"] === true) reasoning += text
     else if (text !== null) content += text
     const call = part["functionCall"]
     const index = calls + called.length
-    if (isWire(call) && (asked.parallelCalls || index === 0))
+    if (isJsonRecord(call) && (asked.parallelCalls || index === 0))
       called.push(readCall(call, part["thoughtSignature"], index, responseId, asked))
   }
   return { content, reasoning, calls: called }
 }
 
 /** A call as OpenAI writes it. The signature lies where Google's own OpenAI endpoint puts it, for the client to send back. */
-const readCall = (call: Wire, signature: unknown, index: number, responseId: string | null, asked: Asked) => {
+const readCall = (call: JsonRecord, signature: unknown, index: number, responseId: string | null, asked: Asked) => {
   const made = responseId === null ? `call_${asked.callsBefore + index}` : `call_${responseId}_${index}`
   return {
     index,
@@ -107,36 +107,36 @@ const readCall = (call: Wire, signature: unknown, index: number, responseId: str
     type: "function",
     function: {
       name: stringOf(call["name"]) ?? "",
-      arguments: JSON.stringify(isWire(call["args"]) ? call["args"] : {})
+      arguments: JSON.stringify(isJsonRecord(call["args"]) ? call["args"] : {})
     },
     ...(typeof signature === "string" ? { extra_content: { google: { thought_signature: signature } } } : {})
   }
 }
 
 /** Log probabilities in OpenAI's shape; null where none came. */
-export const readLogprobs = ({ logprobsResult }: Wire): Wire | null => {
-  if (!isWire(logprobsResult)) return null
-  const top = wiresOf(logprobsResult["topCandidates"])
-  const content = wiresOf(logprobsResult["chosenCandidates"]).map((chosen, at) => ({
+export const readLogprobs = ({ logprobsResult }: JsonRecord): JsonRecord | null => {
+  if (!isJsonRecord(logprobsResult)) return null
+  const top = jsonRecordsOf(logprobsResult["topCandidates"])
+  const content = jsonRecordsOf(logprobsResult["chosenCandidates"]).map((chosen, at) => ({
     ...readLogprob(chosen),
-    top_logprobs: wiresOf(top[at]?.["candidates"]).map(readLogprob)
+    top_logprobs: jsonRecordsOf(top[at]?.["candidates"]).map(readLogprob)
   }))
   return content.length === 0 ? null : { content, refusal: null }
 }
 
-const readLogprob = (candidate: Wire) => {
+const readLogprob = (candidate: JsonRecord) => {
   const token = stringOf(candidate["token"]) ?? ""
   const logprob = candidate["logProbability"]
   return { token, logprob: typeof logprob === "number" ? logprob : 0, bytes: [...Buffer.from(token, "utf8")] }
 }
 
-export const indexOf = (candidate: Wire, at: number): number =>
+export const indexOf = (candidate: JsonRecord, at: number): number =>
   typeof candidate["index"] === "number" ? candidate["index"] : at
 
 /** A whole reply. `Rejected` when the prompt was blocked, `Malformed` when nothing or nonsense came. */
-export const readReply = (body: Wire, asked: Asked): ChatReply | Malformed | Rejected => {
+export const readReply = (body: JsonRecord, asked: Asked): ChatReply | Malformed | Rejected => {
   const responseId = stringOf(body["responseId"])
-  const candidates = wiresOf(body["candidates"])
+  const candidates = jsonRecordsOf(body["candidates"])
   if (candidates.length === 0) return blockOf(body) ?? new Malformed({ detail: "empty completion" })
   const choices: Array<ReplyChoice> = []
   for (const [at, candidate] of candidates.entries()) {

@@ -7,7 +7,7 @@ import { type ModelOffer } from "../../domain/Catalog.ts"
 import { isRawNumber } from "../../domain/Json.ts"
 import { type ChatRequest, outputLimit } from "../../domain/Chat.ts"
 import { Unsupported } from "../Provider.ts"
-import { isWire, type Wire } from "../wire/Json.ts"
+import { isJsonRecord, type JsonRecord } from "../wire/Json.ts"
 import { contentsOf } from "./Contents.ts"
 import { separatesJsonFromTools, thinkingConfig } from "./Model.ts"
 import { toolsOf } from "./Tools.ts"
@@ -72,7 +72,7 @@ export const chatBody = (request: ChatRequest, offer: ModelOffer): Result.Result
   })
 
 /** The sampling members that have a value. Temperature has the same range at both ends. */
-const samplingOf = (request: ChatRequest): Wire => {
+const samplingOf = (request: ChatRequest): JsonRecord => {
   const { logprobs, n, seed, stop, temperature, top_logprobs, top_p } = request
   const stops = typeof stop === "string" ? [stop] : (stop ?? [])
   return given({
@@ -93,10 +93,10 @@ const seedOf = (seed: ChatRequest["seed"]): number | null => {
   return isRawNumber(seed) ? Number(BigInt.asIntN(32, BigInt(seed.rawJSON))) : null
 }
 
-const given = (members: Wire): Wire =>
+const given = (members: JsonRecord): JsonRecord =>
   Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined && value !== null))
 
-const formatOf = (format: Wire | null): Result.Result<Wire, Unsupported> => {
+const formatOf = (format: JsonRecord | null): Result.Result<JsonRecord, Unsupported> => {
   const json = { responseMimeType: "application/json" }
   switch (format?.["type"]) {
     case undefined:
@@ -106,8 +106,8 @@ const formatOf = (format: Wire | null): Result.Result<Wire, Unsupported> => {
       return Result.succeed(json)
     case "json_schema": {
       const named = format?.["json_schema"]
-      const schema = isWire(named) ? named["schema"] : undefined
-      return Result.succeed(isWire(schema) ? { ...json, responseJsonSchema: schema } : json)
+      const schema = isJsonRecord(named) ? named["schema"] : undefined
+      return Result.succeed(isJsonRecord(schema) ? { ...json, responseJsonSchema: schema } : json)
     }
     default:
       return Result.fail(new Unsupported({ param: "response_format", message: "an unknown response_format" }))

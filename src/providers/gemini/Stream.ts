@@ -6,7 +6,7 @@ import { type ChatEvent, type ChoiceDelta, type Delta } from "../../domain/Chat.
 import { type TokenUsage } from "../../domain/Money.ts"
 import { type StreamReader } from "../wire/EventStream.ts"
 import { Malformed, type ProviderReason } from "../Provider.ts"
-import { isWire, parseWire, stringOf, type Wire, wiresOf } from "../wire/Json.ts"
+import { isJsonRecord, parseJsonRecord, stringOf, type JsonRecord, jsonRecordsOf } from "../wire/Json.ts"
 import { googleRefusalInside } from "./Errors.ts"
 import { type Asked, blockOf, finishOf, indexOf, readLogprobs, readParts, readUsage } from "./Reply.ts"
 
@@ -31,14 +31,14 @@ interface StreamState {
 const step = (state: StreamState, data: string, out: Array<ChatEvent>): ProviderReason | null => {
   // OpenAI's terminator, as some proxies add it.
   if (data === "[DONE]") return null
-  const body = parseWire(data)
+  const body = parseJsonRecord(data)
   if (body instanceof Malformed) return body
   const refusal = googleRefusalInside(body)
   if (refusal !== null) return refusal
   state.responseId ??= stringOf(body["responseId"])
   state.modelVersion ??= stringOf(body["modelVersion"])
-  if (isWire(body["usageMetadata"])) state.usage = readUsage(body["usageMetadata"])
-  const candidates = wiresOf(body["candidates"])
+  if (isJsonRecord(body["usageMetadata"])) state.usage = readUsage(body["usageMetadata"])
+  const candidates = jsonRecordsOf(body["candidates"])
   if (candidates.length === 0) return blocked(state, body)
   const choices: Array<ChoiceDelta> = []
   for (const [at, candidate] of candidates.entries()) {
@@ -51,7 +51,7 @@ const step = (state: StreamState, data: string, out: Array<ChatEvent>): Provider
 }
 
 /** A block refuses the prompt, or ends what was being said. */
-const blocked = (state: StreamState, body: Wire): ProviderReason | null => {
+const blocked = (state: StreamState, body: JsonRecord): ProviderReason | null => {
   const block = blockOf(body)
   if (block === null) return null
   if (state.choices.size === 0) return block
@@ -60,7 +60,7 @@ const blocked = (state: StreamState, body: Wire): ProviderReason | null => {
 }
 
 /** What a candidate says that is new; null when it says nothing. */
-const readCandidate = (state: StreamState, candidate: Wire, at: number): ChoiceDelta | Malformed | null => {
+const readCandidate = (state: StreamState, candidate: JsonRecord, at: number): ChoiceDelta | Malformed | null => {
   const index = indexOf(candidate, at)
   const choice = state.choices.get(index) ?? { roleSent: false, calls: 0, finish: null }
   state.choices.set(index, choice)

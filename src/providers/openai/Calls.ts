@@ -3,7 +3,7 @@
  * parallel calls apart. A new id with a name begins a new call, even at a number that another one has; a new id alone does not,
  * because some vendors make one up for every piece.
  */
-import { isWire, stringOf, type Wire } from "../wire/Json.ts"
+import { isJsonRecord, stringOf, type JsonRecord } from "../wire/Json.ts"
 import { type CallIds } from "../wire/CallIds.ts"
 
 /** A call under way. */
@@ -20,9 +20,9 @@ interface OpenCall {
 const MOST_CALLS = 1_024
 
 /** Some vendors send arguments as the object that they are. */
-export const withArguments = (call: Wire): Wire => {
+export const withArguments = (call: JsonRecord): JsonRecord => {
   const called = call["function"]
-  if (isWire(called) && typeof called["arguments"] === "object" && called["arguments"] !== null) {
+  if (isJsonRecord(called) && typeof called["arguments"] === "object" && called["arguments"] !== null) {
     called["arguments"] = JSON.stringify(called["arguments"])
   }
   return call
@@ -41,7 +41,7 @@ export class OpenAiCalls {
   }
 
   /** A piece of a call, numbered. */
-  number(piece: Wire, responseId: unknown): Wire {
+  number(piece: JsonRecord, responseId: unknown): JsonRecord {
     const at = placeOf(piece["index"])
     const sentId = stringOf(piece["id"]) || null
     const known = this.#find(at, sentId, isNamed(piece))
@@ -75,4 +75,4 @@ export class OpenAiCalls {
 const placeOf = (index: unknown): number | null =>
   typeof index === "number" && Number.isInteger(index) && index >= 0 && index < MOST_CALLS ? index : null
 
-const isNamed = ({ function: called }: Wire): boolean => isWire(called) && Boolean(stringOf(called["name"]))
+const isNamed = ({ function: called }: JsonRecord): boolean => isJsonRecord(called) && Boolean(stringOf(called["name"]))

@@ -9,7 +9,7 @@ import { Malformed } from "../Provider.ts"
 import { promptUsage, remainder, reportedUsage } from "../wire/Usage.ts"
 import { type CallIds } from "../wire/CallIds.ts"
 import { withArguments } from "./Calls.ts"
-import { countOf, isWire, stringOf, type Wire, wiresOf } from "../wire/Json.ts"
+import { countOf, isJsonRecord, stringOf, type JsonRecord, jsonRecordsOf } from "../wire/Json.ts"
 
 /**
  * Cached tokens are where OpenAI, DeepSeek or Moonshot put them. Reasoning is part of the completion, also of a vendor
@@ -17,18 +17,18 @@ import { countOf, isWire, stringOf, type Wire, wiresOf } from "../wire/Json.ts"
  * usage without `prompt_tokens`, or without both of the others, is none.
  */
 export const readUsage = (usage: unknown): TokenUsage | null => {
-  if (!isWire(usage)) return null
+  if (!isJsonRecord(usage)) return null
   const prompt = countOf(usage["prompt_tokens"])
   const total = countOf(usage["total_tokens"])
   const details = usage["prompt_tokens_details"]
   const cached =
-    (isWire(details) ? countOf(details["cached_tokens"]) : null) ??
+    (isJsonRecord(details) ? countOf(details["cached_tokens"]) : null) ??
     countOf(usage["prompt_cache_hit_tokens"]) ??
     countOf(usage["cached_tokens"]) ??
     0
   const completion = countOf(usage["completion_tokens"]) ?? remainder(total, prompt)
   const told = usage["completion_tokens_details"]
-  const reasoning = (isWire(told) ? countOf(told["reasoning_tokens"]) : null) ?? 0
+  const reasoning = (isJsonRecord(told) ? countOf(told["reasoning_tokens"]) : null) ?? 0
   const isApart = reasoning > 0 && remainder(total, prompt, completion, reasoning) === 0
   return reportedUsage({
     prompt,
@@ -42,7 +42,7 @@ export const readUsage = (usage: unknown): TokenUsage | null => {
  * Puts the text members of a message or delta right, in place: `reasoning_content` is reasoning, content in parts is
  * joined. Content that is no text in any form makes no sense.
  */
-export const readText = (message: Wire): Malformed | null => {
+export const readText = (message: JsonRecord): Malformed | null => {
   const reasoning = message["reasoning_content"]
   if (reasoning !== undefined) {
     if (typeof reasoning === "string") message["reasoning"] ??= reasoning
@@ -51,19 +51,19 @@ export const readText = (message: Wire): Malformed | null => {
   const content = message["content"]
   if (typeof content === "string" || content === null || content === undefined) return null
   if (!Array.isArray(content)) return new Malformed({ detail: "content that is no text" })
-  const parts = wiresOf(content)
-  const thought = parts.flatMap((part) => (part["type"] === "thinking" ? wiresOf(part["thinking"]) : []))
+  const parts = jsonRecordsOf(content)
+  const thought = parts.flatMap((part) => (part["type"] === "thinking" ? jsonRecordsOf(part["thinking"]) : []))
   message["content"] = joined(parts)
   if (thought.length > 0) message["reasoning"] ??= joined(thought)
   return null
 }
 
-const joined = (parts: ReadonlyArray<Wire>): string => parts.map((part) => stringOf(part["text"]) ?? "").join("")
+const joined = (parts: ReadonlyArray<JsonRecord>): string => parts.map((part) => stringOf(part["text"]) ?? "").join("")
 
 /** A completion. `Malformed` when it has no choice, or none that says anything. */
-export const readReply = (body: Wire, ids: CallIds): ChatReply | Malformed => {
+export const readReply = (body: JsonRecord, ids: CallIds): ChatReply | Malformed => {
   const choices: Array<ReplyChoice> = []
-  for (const [at, choice] of wiresOf(body["choices"]).entries()) {
+  for (const [at, choice] of jsonRecordsOf(body["choices"]).entries()) {
     const read = readChoice(choice, at, (id, index) => ids(id, body["id"], index))
     if (read instanceof Malformed) return read
     choices.push(read)
@@ -73,11 +73,11 @@ export const readReply = (body: Wire, ids: CallIds): ChatReply | Malformed => {
 }
 
 /** What a choice says: in a message, or in what other forms of reply have in its place, a delta or a bare text. */
-export const messageOf = ({ delta, message, text }: Wire): Wire =>
-  isWire(message) ? message : isWire(delta) ? delta : typeof text === "string" ? { content: text } : {}
+export const messageOf = ({ delta, message, text }: JsonRecord): JsonRecord =>
+  isJsonRecord(message) ? message : isJsonRecord(delta) ? delta : typeof text === "string" ? { content: text } : {}
 
 const readChoice = (
-  wireChoice: Wire,
+  wireChoice: JsonRecord,
   at: number,
   idOf: (id: unknown, index: number) => string
 ): ReplyChoice | Malformed => {
@@ -86,7 +86,10 @@ const readChoice = (
   if (fault !== null) return fault
   const { delta: _delta, message: _message, text: _text, ...choice } = wireChoice
   const { reasoning, refusal, tool_calls, ...rest } = wire
-  const calls = wiresOf(tool_calls).map((call, index) => ({ ...withArguments(call), id: idOf(call["id"], index) }))
+  const calls = jsonRecordsOf(tool_calls).map((call, index) => ({
+    ...withArguments(call),
+    id: idOf(call["id"], index)
+  }))
   return {
     ...choice,
     index: typeof choice["index"] === "number" ? choice["index"] : at,
@@ -115,9 +118,9 @@ const isEmpty = ({ finish_reason, message }: ReplyChoice): boolean =>
  * Vectors in the order of the inputs, from arrays of numbers or base64 of little-endian float32. `expected`: how many
  * inputs there were.
  */
-export const readEmbeddings = (body: Wire, expected: number): EmbeddingReply | Malformed => {
+export const readEmbeddings = (body: JsonRecord, expected: number): EmbeddingReply | Malformed => {
   const vectors: Array<ReadonlyArray<number> | undefined> = Array.from({ length: expected })
-  for (const [at, item] of wiresOf(body["data"]).entries()) {
+  for (const [at, item] of jsonRecordsOf(body["data"]).entries()) {
     const index = typeof item["index"] === "number" ? item["index"] : at
     const vector = readVector(item["embedding"])
     if (vector === null || !(index in vectors) || vectors[index] !== undefined)
@@ -127,7 +130,7 @@ export const readEmbeddings = (body: Wire, expected: number): EmbeddingReply | M
   const whole = vectors.filter((vector) => vector !== undefined)
   if (whole.length !== expected) return new Malformed({ detail: "embeddings missing" })
   const usage = body["usage"]
-  return { vectors: whole, usage: promptUsage(isWire(usage) ? countOf(usage["prompt_tokens"]) : null) }
+  return { vectors: whole, usage: promptUsage(isJsonRecord(usage) ? countOf(usage["prompt_tokens"]) : null) }
 }
 
 const readVector = (value: unknown): ReadonlyArray<number> | null => {

@@ -7,8 +7,8 @@ import { type ChatEvent, type ChoiceDelta, type Delta } from "../../domain/Chat.
 import { type TokenUsage } from "../../domain/Money.ts"
 import { type StreamReader } from "../wire/EventStream.ts"
 import { Malformed, type ProviderReason } from "../Provider.ts"
-import { refusalInside } from "../wire/ErrorMapping.ts"
-import { isWire, parseWire, stringOf, type Wire, wiresOf } from "../wire/Json.ts"
+import { errorInBody } from "../wire/ErrorMapping.ts"
+import { isJsonRecord, parseJsonRecord, stringOf, type JsonRecord, jsonRecordsOf } from "../wire/Json.ts"
 import { saysSomething } from "../wire/Words.ts"
 import { AlikeChunks } from "./AlikeChunks.ts"
 import { type CallIds } from "../wire/CallIds.ts"
@@ -79,25 +79,25 @@ const step = (state: StreamState, data: string, out: Array<ChatEvent>): Provider
     out.push({ _tag: "Choices", choices: [{ ...choice, delta: { ...choice.delta, content: text } }] })
     return null
   }
-  const chunk = parseWire(data)
+  const chunk = parseJsonRecord(data)
   if (chunk instanceof Malformed) return chunk
-  const refusal = refusalInside(chunk)
+  const refusal = errorInBody(chunk)
   if (refusal !== null) return refusal
-  if (isWire(chunk["usage"])) state.usage = readUsage(chunk["usage"])
+  if (isJsonRecord(chunk["usage"])) state.usage = readUsage(chunk["usage"])
   state.systemFingerprint ??= stringOf(chunk["system_fingerprint"])
   state.responseId ??= chunk["id"]
   if (!Array.isArray(chunk["choices"]) || chunk["choices"].length === 0) {
-    state.done = isWire(chunk["usage"]) && isComplete(state, true)
+    state.done = isJsonRecord(chunk["usage"]) && isComplete(state, true)
     return null
   }
   const choices: Array<ChoiceDelta> = []
-  for (const [at, wire] of wiresOf(chunk["choices"]).entries()) {
+  for (const [at, wire] of jsonRecordsOf(chunk["choices"]).entries()) {
     const choice = readChoice(state, wire, at)
     if (choice instanceof Malformed) return choice
     if (choice !== null) choices.push(choice)
   }
   if (choices.length > 0) out.push({ _tag: "Choices", choices })
-  if (state.asked === 1 && !isWire(chunk["usage"])) learn(state, data, choices)
+  if (state.asked === 1 && !isJsonRecord(chunk["usage"])) learn(state, data, choices)
   return null
 }
 
@@ -116,8 +116,8 @@ const isFlat = (members: object): boolean =>
 
 /** The text of a chunk's first choice. */
 const contentOf = (chunk: unknown): unknown => {
-  const [choice] = isWire(chunk) ? wiresOf(chunk["choices"]) : []
-  return isWire(choice?.["delta"]) ? choice["delta"]["content"] : undefined
+  const [choice] = isJsonRecord(chunk) ? jsonRecordsOf(chunk["choices"]) : []
+  return isJsonRecord(choice?.["delta"]) ? choice["delta"]["content"] : undefined
 }
 
 /**
@@ -141,7 +141,7 @@ const close = (state: StreamState): ReadonlyArray<ChatEvent> | Malformed => {
 }
 
 /** One choice of one chunk; null when there is nothing to pass on yet. */
-const readChoice = (state: StreamState, wire: Wire, at: number): ChoiceDelta | Malformed | null => {
+const readChoice = (state: StreamState, wire: JsonRecord, at: number): ChoiceDelta | Malformed | null => {
   const index = typeof wire["index"] === "number" ? wire["index"] : at
   let choice = state.choices.get(index)
   if (choice === undefined) {
@@ -164,16 +164,16 @@ const readChoice = (state: StreamState, wire: Wire, at: number): ChoiceDelta | M
  * The delta of a choice, taken out of its other forms: some vendors write a message beside each delta, and some the whole
  * reply as the only chunk. What stands beside a delta that says something, or after one that did, says it again.
  */
-const deltaOf = (wire: Wire, { said }: ChoiceState): Wire => {
+const deltaOf = (wire: JsonRecord, { said }: ChoiceState): JsonRecord => {
   const { delta, message, text } = wire
-  if (message === undefined && text === undefined) return isWire(delta) ? delta : {}
+  if (message === undefined && text === undefined) return isJsonRecord(delta) ? delta : {}
   delete wire["message"]
   delete wire["text"]
-  if (isWire(delta) && (said || saysSomething(delta))) return delta
+  if (isJsonRecord(delta) && (said || saysSomething(delta))) return delta
   return said ? {} : messageOf({ message, text, delta })
 }
 
-const readDelta = (delta: Wire, choice: ChoiceState, responseId: unknown): Delta | Malformed => {
+const readDelta = (delta: JsonRecord, choice: ChoiceState, responseId: unknown): Delta | Malformed => {
   if (delta["role"] !== undefined) {
     if (choice.roleSent || delta["role"] === null) delete delta["role"]
     else choice.roleSent = true
@@ -181,7 +181,7 @@ const readDelta = (delta: Wire, choice: ChoiceState, responseId: unknown): Delta
   const fault = readText(delta)
   if (fault !== null) return fault
   if (delta["tool_calls"] !== undefined) {
-    const calls = wiresOf(delta["tool_calls"])
+    const calls = jsonRecordsOf(delta["tool_calls"])
     if (calls.length === 0) delete delta["tool_calls"]
     else delta["tool_calls"] = calls.map((call) => choice.calls.number(call, responseId))
   }

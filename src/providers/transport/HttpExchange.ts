@@ -16,7 +16,7 @@ import { headerOf } from "./Headers.ts"
 import { Cut, Malformed, TimedOut, TooLarge, Unreachable } from "../Provider.ts"
 import { WaitLimit } from "./WaitLimit.ts"
 
-export type ExchangeFailure = Unreachable | TimedOut | Malformed | TooLarge | Cut
+export type HttpExchangeFailure = Unreachable | TimedOut | Malformed | TooLarge | Cut
 
 /** What a reader waits for: the status line and headers, any unread bytes (or the end), the end. */
 type Awaited = "head" | "data" | "end"
@@ -35,10 +35,10 @@ const decoders: Readonly<Record<string, () => Transform>> = {
   zstd: createZstdDecompress
 }
 
-export class Exchange implements Dispatcher.DispatchHandler {
+export class HttpExchange implements Dispatcher.DispatchHandler {
   status = 0
   headers: IncomingHttpHeaders = {}
-  failure: ExchangeFailure | null = null
+  failure: HttpExchangeFailure | null = null
   ended = false
   /** It failed because its connection, kept from an earlier exchange, was closed by the other side as the request went out. */
   isStale = false
@@ -182,7 +182,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#notify("end")
   }
 
-  #fail(failure: ExchangeFailure): void {
+  #fail(failure: HttpExchangeFailure): void {
     if (this.failure !== null || this.ended) return
     this.failure = failure
     this.#controller?.abort(new Error("failed"))
@@ -252,7 +252,7 @@ const wasUsed = (error: Error): boolean =>
   error.message !== "bad response"
 
 /** Node's and undici's errors as reasons: only their code goes on, their messages name addresses. */
-const reasonOf = (error: Error, answered: boolean): ExchangeFailure => {
+const reasonOf = (error: Error, answered: boolean): HttpExchangeFailure => {
   const code = "code" in error && typeof error.code === "string" ? error.code : error.name
   if (code === "UND_ERR_CONNECT_TIMEOUT") return new TimedOut({ phase: "connect" })
   if (code.startsWith("HPE_") || error.name === "HTTPParserError") return new Malformed({ detail: `not HTTP: ${code}` })

@@ -5,7 +5,7 @@
  */
 import { Context, Effect, Layer } from "effect"
 import { type Agent } from "undici"
-import { Exchange, type ExchangeFailure } from "./HttpExchange.ts"
+import { HttpExchange, type HttpExchangeFailure } from "./HttpExchange.ts"
 import { type CallHeaders, type WholeReply } from "./Transport.ts"
 import { undici } from "./Undici.ts"
 
@@ -26,9 +26,9 @@ export class Outbound extends Context.Service<
   Outbound,
   {
     /** The reply, whatever its status. */
-    readonly call: (call: OutboundCall) => Effect.Effect<WholeReply, ExchangeFailure>
+    readonly call: (call: OutboundCall) => Effect.Effect<WholeReply, HttpExchangeFailure>
   }
->()("tollgate/providers/Outbound") {
+>()("tollgate/providers/transport/Outbound") {
   static readonly layer = Layer.effect(
     Outbound,
     Effect.gen(function* () {
@@ -38,8 +38,8 @@ export class Outbound extends Context.Service<
         (agent ??= new (undici().Agent)({ connections: 16, connectTimeout: CONNECT_TIMEOUT_MS, allowH2: false }))
       return Outbound.of({
         call: ({ body, headers, method, timeoutMs, url }) =>
-          Effect.callback<WholeReply, ExchangeFailure>((resume) => {
-            const exchange = new Exchange()
+          Effect.callback<WholeReply, HttpExchangeFailure>((resume) => {
+            const exchange = new HttpExchange()
             exchange.collect(LIMIT_BYTES, timeoutMs, "first_token", timeoutMs, () =>
               resume(
                 exchange.failure !== null

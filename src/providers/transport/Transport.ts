@@ -14,7 +14,7 @@ import { type ProviderConfig } from "../../domain/Catalog.ts"
 import { acquired } from "../../domain/OnClose.ts"
 import { OutgoingTrace, type TraceHeaders } from "../../domain/Tracing.ts"
 import { connectorOf } from "./Connector.ts"
-import { Exchange, type ExchangeFailure } from "./HttpExchange.ts"
+import { HttpExchange, type HttpExchangeFailure } from "./HttpExchange.ts"
 import { gaugePools } from "./PoolGauges.ts"
 import { TimedOut } from "../Provider.ts"
 import { undici } from "./Undici.ts"
@@ -43,9 +43,9 @@ export interface WholeReply {
 export interface OpenReply {
   readonly status: number
   readonly headers: IncomingHttpHeaders
-  readonly chunks: Effect.Effect<ReadonlyArray<Buffer> | null, ExchangeFailure>
+  readonly chunks: Effect.Effect<ReadonlyArray<Buffer> | null, HttpExchangeFailure>
   /** The rest of the body as text. */
-  readonly text: (limitBytes: number) => Effect.Effect<string, ExchangeFailure>
+  readonly text: (limitBytes: number) => Effect.Effect<string, HttpExchangeFailure>
   /**
    * What the last chunks said, to a reader that understands them. From its first word on packets that say nothing do not
    * count, neither before the first token nor between events, and events without a token count for `totalMs` at most.
@@ -70,9 +70,9 @@ export interface Endpoint {
     body: string,
     limit: number | { readonly wholeMs: number },
     headers?: CallHeaders
-  ) => Effect.Effect<WholeReply, ExchangeFailure>
+  ) => Effect.Effect<WholeReply, HttpExchangeFailure>
   /** The reply once its headers are there. Closing the scope before its end closes the socket. */
-  readonly open: (body: string, headers?: CallHeaders) => Effect.Effect<OpenReply, ExchangeFailure, Scope.Scope>
+  readonly open: (body: string, headers?: CallHeaders) => Effect.Effect<OpenReply, HttpExchangeFailure, Scope.Scope>
 }
 
 export class Transport extends Context.Service<
@@ -81,7 +81,7 @@ export class Transport extends Context.Service<
     /** `path` starts with a slash and is appended to the provider's base URL. Dies when the base URL is none. */
     readonly endpoint: (config: ProviderConfig, path: string) => Endpoint
   }
->()("tollgate/providers/Transport") {
+>()("tollgate/providers/transport/Transport") {
   static readonly layer = Layer.effect(
     Transport,
     Effect.gen(function* () {
@@ -120,7 +120,7 @@ export class Transport extends Context.Service<
           const http2 = config.http2 === true
           const pool = poolFor(url.origin, connectMs, http2, "kept")
           /** Where a kept connection was stale, a fresh one is asked at once. */
-          const dispatch = (options: Dispatcher.DispatchOptions, exchange: Exchange, isFresh: boolean): void => {
+          const dispatch = (options: Dispatcher.DispatchOptions, exchange: HttpExchange, isFresh: boolean): void => {
             if (isFresh) poolFor(url.origin, connectMs, http2, "fresh").dispatch({ ...options, reset: true }, exchange)
             else pool.dispatch(options, exchange)
           }
@@ -134,8 +134,8 @@ export class Transport extends Context.Service<
           return {
             post: (body, limit, headers) =>
               Effect.flatMap(OutgoingTrace, (trace) =>
-                Effect.callback<WholeReply, ExchangeFailure>((resume) => {
-                  let exchange = new Exchange()
+                Effect.callback<WholeReply, HttpExchangeFailure>((resume) => {
+                  let exchange = new HttpExchange()
                   const wholeMs = typeof limit === "number" ? Number.POSITIVE_INFINITY : limit.wholeMs
                   const firstByteMs = typeof limit === "number" ? limit : limit.wholeMs
                   const options = { ...withHeaders(whole, traced(headers, trace)), body }
@@ -150,7 +150,7 @@ export class Transport extends Context.Service<
                     exchange.collect(WHOLE_LIMIT_BYTES, firstByteMs, "first_token", idleMs, done, byMs)
                   collect(() => {
                     if (!exchange.isStale) return answer()
-                    exchange = new Exchange()
+                    exchange = new HttpExchange()
                     collect(answer)
                     dispatch(options, exchange, true)
                   })
@@ -159,10 +159,10 @@ export class Transport extends Context.Service<
                 })
               ),
             open: (body, headers) => {
-              const open = (isFresh: boolean): Effect.Effect<OpenReply, ExchangeFailure, Scope.Scope> =>
+              const open = (isFresh: boolean): Effect.Effect<OpenReply, HttpExchangeFailure, Scope.Scope> =>
                 acquired(
                   Effect.map(OutgoingTrace, (trace) => {
-                    const exchange = new Exchange()
+                    const exchange = new HttpExchange()
                     dispatch({ ...withHeaders(streamed, traced(headers, trace)), body }, exchange, isFresh)
                     return { exchange, deadlineMs: performance.now() + firstTokenMs }
                   }),
@@ -190,11 +190,11 @@ export class Transport extends Context.Service<
  * `progress` it is tokens and events that must, and tokens `totalMs` apart. Only time in which somebody waits counts.
  */
 const opened = (
-  exchange: Exchange,
+  exchange: HttpExchange,
   deadlineMs: number,
   idleMs: number,
   totalMs: number
-): Effect.Effect<OpenReply, ExchangeFailure> => {
+): Effect.Effect<OpenReply, HttpExchangeFailure> => {
   let silentMs = 0
   let wordlessMs = 0
   /** Until when the end is waited for, once all that counts was said. */
@@ -211,8 +211,8 @@ const opened = (
         phase === "first_token" ? deadlineMs - nowMs : Math.min(idleMs - silentMs, totalMs - wordlessMs)
       )
     )
-  const awaiting = <A>(awaited: "head" | "data", answer: (waitedMs: number) => Effect.Effect<A, ExchangeFailure>) =>
-    Effect.callback<A, ExchangeFailure>((resume) => {
+  const awaiting = <A>(awaited: "head" | "data", answer: (waitedMs: number) => Effect.Effect<A, HttpExchangeFailure>) =>
+    Effect.callback<A, HttpExchangeFailure>((resume) => {
       const nowMs = performance.now()
       exchange.await(awaited, limitMs(nowMs), phase, () =>
         // Who is not waiting any more takes nothing: it is there for the next.
@@ -233,7 +233,7 @@ const opened = (
     return Effect.fail(new TimedOut({ phase: "idle" }))
   })
   const text = (limitBytes: number) =>
-    Effect.callback<string, ExchangeFailure>((resume) => {
+    Effect.callback<string, HttpExchangeFailure>((resume) => {
       const answer = () =>
         resume(exchange.failure === null ? Effect.succeed(textOf(exchange)) : Effect.fail(exchange.failure))
       const byMs = phase === "first_token" ? deadlineMs : Number.POSITIVE_INFINITY
@@ -269,7 +269,7 @@ const traced = (headers: CallHeaders | undefined, trace: TraceHeaders | null): C
         ...(trace.tracestate === null ? {} : { tracestate: trace.tracestate })
       }
 
-const textOf = (exchange: Exchange): string => {
+const textOf = (exchange: HttpExchange): string => {
   const chunks = exchange.take()
   return chunks.length === 1 && chunks[0] !== undefined
     ? chunks[0].toString("utf8")

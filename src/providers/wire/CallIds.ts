@@ -1,6 +1,6 @@
 /** Ids of tool calls that came without one: a client cannot answer a call that it cannot name, and takes two without a name for one. */
 import { type ChatRequest } from "../../domain/Chat.ts"
-import { stringOf, wiresOf } from "./Json.ts"
+import { stringOf, jsonRecordsOf } from "./Json.ts"
 
 /** The id of the call at `index` of an answer: the provider's own, else one that no other call of the conversation has. */
 export type CallIds = (id: unknown, responseId: unknown, index: number) => string
@@ -18,4 +18,4 @@ export const callIds =
 
 /** How many calls the conversation held already. */
 export const callsBefore = (messages: ChatRequest["messages"]): number =>
-  messages.reduce((count, message) => count + wiresOf(message.tool_calls).length, 0)
+  messages.reduce((count, message) => count + jsonRecordsOf(message.tool_calls).length, 0)

@@ -5,18 +5,18 @@
 import { Clock, Effect } from "effect"
 import { type ChatReply } from "../../domain/Chat.ts"
 import { Malformed, type ProviderReason, Rejected } from "../Provider.ts"
-import { refusalInside, refusalOf } from "./ErrorMapping.ts"
+import { errorInBody, reasonOfStatus } from "./ErrorMapping.ts"
 import { type WholeReply } from "../transport/Transport.ts"
-import { parseWire, type Wire } from "./Json.ts"
+import { parseJsonRecord, type JsonRecord } from "./Json.ts"
 import { withWords } from "./Words.ts"
 
 /** How a vendor says no: by a status, and by an error object inside a 200. */
 export interface Refusals {
-  readonly of: typeof refusalOf
-  readonly inside: typeof refusalInside
+  readonly of: typeof reasonOfStatus
+  readonly inside: typeof errorInBody
 }
 
-const commonRefusals: Refusals = { of: refusalOf, inside: refusalInside }
+const commonRefusals: Refusals = { of: reasonOfStatus, inside: errorInBody }
 
 /** Fails with what a reply means whose status is not 2xx. */
 export const refused = (
@@ -28,11 +28,11 @@ export const refused = (
 /** The body of a good reply: a JSON object without an error inside, that `read` can make sense of. */
 export const decodeReply = <A>(
   reply: WholeReply,
-  read: (body: Wire) => A | Malformed | Rejected,
+  read: (body: JsonRecord) => A | Malformed | Rejected,
   refusals = commonRefusals
 ): Effect.Effect<A, ProviderReason> => {
   if (reply.status < 200 || reply.status > 299) return refused(reply, refusals)
-  const body = parseWire(reply.text)
+  const body = parseJsonRecord(reply.text)
   if (body instanceof Malformed) return Effect.fail(body)
   const refusal = refusals.inside(body)
   if (refusal !== null) return Effect.fail(refusal)
@@ -43,7 +43,7 @@ export const decodeReply = <A>(
 /** The same for a completion, which says something. */
 export const decodeChat = (
   reply: WholeReply,
-  read: (body: Wire) => ChatReply | Malformed | Rejected,
+  read: (body: JsonRecord) => ChatReply | Malformed | Rejected,
   refusals = commonRefusals
 ): Effect.Effect<ChatReply, ProviderReason> =>
   decodeReply(

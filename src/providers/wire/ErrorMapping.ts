@@ -7,7 +7,7 @@ import { type IncomingHttpHeaders } from "node:http"
 import { headerValues } from "../transport/Headers.ts"
 import { CredentialsRefused, type ProviderReason, Rejected, ServerFault, Throttled } from "../Provider.ts"
 import { parseJson } from "../../domain/Json.ts"
-import { isWire, stringOf, type Wire, wiresOf } from "./Json.ts"
+import { isJsonRecord, stringOf, type JsonRecord, jsonRecordsOf } from "./Json.ts"
 
 /** In UTF-16 code units. */
 const MESSAGE_LIMIT = 500
@@ -59,7 +59,7 @@ interface ErrorFields {
 }
 
 /** The reason of a reply whose status is not 2xx. `nowMs` is what a `Retry-After` date is measured against. */
-export const refusalOf = (
+export const reasonOfStatus = (
   status: number,
   headers: IncomingHttpHeaders,
   text: string,
@@ -72,21 +72,21 @@ export const refusalOf = (
 }
 
 /** The reason of an error object inside a 200 or a stream event, or inside a choice of it; null when there is none in `body`. */
-export const refusalInside = (body: Wire): ProviderReason | null => {
+export const errorInBody = (body: JsonRecord): ProviderReason | null => {
   if (isError(body["error"]) || body["object"] === "error") return reasonInside(body)
   const choices = body["choices"]
   if (!Array.isArray(choices)) return null
   for (const choice of choices) {
-    if (!isWire(choice)) continue
+    if (!isJsonRecord(choice)) continue
     if (isError(choice["error"])) return reasonInside(choice)
     if (failures.has(choice["finish_reason"])) return new ServerFault({ status: 500, retryAfterMs: null })
   }
   return null
 }
 
-const isError = (error: unknown): boolean => isWire(error) || (typeof error === "string" && error !== "")
+const isError = (error: unknown): boolean => isJsonRecord(error) || (typeof error === "string" && error !== "")
 
-const reasonInside = (body: Wire): ProviderReason => {
+const reasonInside = (body: JsonRecord): ProviderReason => {
   const fields = fieldsOf(body)
   const status = fields.status ?? 500
   return reasonOf(status, status, fields, null)
@@ -121,14 +121,14 @@ const reasonOf = (
 
 /** An error object in any of the forms that vendors give it: see `wordsOf`. */
 const fieldsOf = (body: unknown): ErrorFields => {
-  const [first] = Array.isArray(body) ? wiresOf(body) : [body]
-  if (!isWire(first)) return { message: wordsOf(body), param: null, code: null, status: null, own: null }
-  const [listed] = wiresOf(first["errors"])
-  const error = isWire(first["error"]) ? first["error"] : (listed ?? first)
+  const [first] = Array.isArray(body) ? jsonRecordsOf(body) : [body]
+  if (!isJsonRecord(first)) return { message: wordsOf(body), param: null, code: null, status: null, own: null }
+  const [listed] = jsonRecordsOf(first["errors"])
+  const error = isJsonRecord(first["error"]) ? first["error"] : (listed ?? first)
   const code = typeof error["code"] === "number" ? String(error["code"]) : stringOf(error["code"])
   // AWS names the kind behind its namespace.
   const type = stringOf(error["type"]) ?? stringOf(error["__type"])?.split("#").at(-1) ?? null
-  const metadata = isWire(error["metadata"]) ? error["metadata"] : {}
+  const metadata = isJsonRecord(error["metadata"]) ? error["metadata"] : {}
   const said = wordsOf(error) ?? wordsOf(first)
   const raw = wordsOf(metadata["raw"])
   const message = said === null || raw === null ? (said ?? raw) : `${said}: ${raw}`
@@ -149,7 +149,7 @@ const wordsOf = (value: unknown, levels = 4): string | null => {
   if (typeof value === "string") return worded(value)
   if (levels === 0) return null
   if (Array.isArray(value)) return wordsOf(value[0], levels - 1)
-  if (!isWire(value)) return null
+  if (!isJsonRecord(value)) return null
   for (const member of wordMembers) {
     const words = wordsOf(value[member], levels - 1)
     if (words !== null) return words
@@ -171,7 +171,7 @@ const plainText = (text: string): string => (text.trimStart().startsWith("<") ? 
  * Which member of the request a 402 or 403 is about: a text that was flagged, or an output limit that costs more than our credit is
  * worth (OpenRouter has both). Null: it is about us.
  */
-const ownFault = (metadata: Wire, message: string): "messages" | "max_tokens" | null => {
+const ownFault = (metadata: JsonRecord, message: string): "messages" | "max_tokens" | null => {
   if (Array.isArray(metadata["reasons"]) || "flagged_input" in metadata) return "messages"
   return /max_(?:completion_|output_)?tokens/i.test(message) ? "max_tokens" : null
 }

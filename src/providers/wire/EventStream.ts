@@ -7,11 +7,11 @@ import { type NonEmptyReadonlyArray, isReadonlyArrayNonEmpty } from "effect/Arra
 import { Cause, Effect, type Pull, type Scope, Stream } from "effect"
 import { carriesToken, type ChatEvent, type ChatReply } from "../../domain/Chat.ts"
 import { decodeChat, type Refusals, refused } from "./Decode.ts"
-import { Events } from "./SseFrames.ts"
+import { SseFrames } from "./SseFrames.ts"
 import { headerOf } from "../transport/Headers.ts"
 import { Cut, Malformed, type ProviderError, type ProviderReason, type Rejected, TooLarge } from "../Provider.ts"
 import { type Endpoint, type OpenReply, WHOLE_LIMIT_BYTES } from "../transport/Transport.ts"
-import { type Wire } from "./Json.ts"
+import { type JsonRecord } from "./Json.ts"
 import { saysWords, wordless } from "./Words.ts"
 
 const ERROR_LIMIT_BYTES = 64 * 1024
@@ -37,7 +37,7 @@ export interface Frames {
 export interface Streaming {
   readonly makeReader: () => StreamReader
   /** How to read a whole reply that comes instead of a stream. */
-  readonly readWhole: (body: Wire) => ChatReply | Malformed | Rejected
+  readonly readWhole: (body: JsonRecord) => ChatReply | Malformed | Rejected
   /** What a stream fails with that breaks. */
   readonly fault: (reason: ProviderReason) => ProviderError
   /** Server-sent events unless given. */
@@ -64,7 +64,7 @@ export const openStream = Effect.fnUntraced(function* (
     const text = yield* reply.text(WHOLE_LIMIT_BYTES)
     return Stream.fromArray(asStream(yield* decodeChat({ status, headers, text }, readWhole, refusals)))
   }
-  return Stream.fromPull(Effect.succeed(eventsOf(reply, makeReader(), makeFrames?.() ?? new Events(), fault)))
+  return Stream.fromPull(Effect.succeed(eventsOf(reply, makeReader(), makeFrames?.() ?? new SseFrames(), fault)))
 })
 
 const eventsOf = (

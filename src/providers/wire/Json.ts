@@ -6,21 +6,22 @@
 import { isDeeper, MAX_DEPTH, parseJson } from "../../domain/Json.ts"
 import { Malformed } from "../Provider.ts"
 
-export type Wire = Record<string, unknown>
+export type JsonRecord = Record<string, unknown>
 
-export const isWire = (value: unknown): value is Wire =>
+export const isJsonRecord = (value: unknown): value is JsonRecord =>
   typeof value === "object" && value !== null && !Array.isArray(value)
 
 /** The object of a JSON text; `Malformed` when it is none, or nested deeper than what comes after can stand. */
-export const parseWire = (text: string): Wire | Malformed => {
+export const parseJsonRecord = (text: string): JsonRecord | Malformed => {
   const value = parseJson(text)
-  if (!isWire(value)) return new Malformed({ detail: "not a JSON object" })
+  if (!isJsonRecord(value)) return new Malformed({ detail: "not a JSON object" })
   // Each level takes two brackets.
   return text.length > 2 * MAX_DEPTH && isDeeper(value) ? new Malformed({ detail: "nested too deep" }) : value
 }
 
 /** The elements of an array that are objects. */
-export const wiresOf = (value: unknown): ReadonlyArray<Wire> => (Array.isArray(value) ? value.filter(isWire) : [])
+export const jsonRecordsOf = (value: unknown): ReadonlyArray<JsonRecord> =>
+  Array.isArray(value) ? value.filter(isJsonRecord) : []
 
 export const stringOf = (value: unknown): string | null => (typeof value === "string" ? value : null)
 

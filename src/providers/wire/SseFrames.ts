@@ -9,12 +9,12 @@ import { StringDecoder } from "node:string_decoder"
 import { makeParser } from "effect/encoding/Sse"
 import { parseJson } from "../../domain/Json.ts"
 import { TooLarge } from "../Provider.ts"
-import { isWire } from "./Json.ts"
+import { isJsonRecord } from "./Json.ts"
 
 /** In UTF-16 code units. */
 const EVENT_LIMIT = 1024 * 1024
 
-export class Events {
+export class SseFrames {
   readonly #decoder = new StringDecoder("utf8")
   #data: Array<string> = []
   /** All that came was whole events. */
@@ -54,7 +54,9 @@ export class Events {
 
 const errorOf = (data: string): string => {
   const said = parseJson(data)
-  return isWire(said) && said["error"] ? data : JSON.stringify({ error: isWire(said) ? said : { message: data } })
+  return isJsonRecord(said) && said["error"]
+    ? data
+    : JSON.stringify({ error: isJsonRecord(said) ? said : { message: data } })
 }
 
 const FIELD = "data: "

@@ -7,7 +7,7 @@ import { Effect, Option } from "effect"
 import { Redis } from "effect/persistence"
 import { cachedBytes, maxEntryBytes } from "./CacheBounds.ts"
 import { makeCacheSeal } from "./CacheSeal.ts"
-import { makeFlightsRedis } from "./InFlightRedis.ts"
+import { makeInFlightRedis } from "./InFlightRedis.ts"
 import { StoreError } from "../StoreError.ts"
 
 const prefix = "tollgate:cache:"
@@ -17,7 +17,7 @@ const keysAStep = 1_000
 /** The service over the `Redis` of the context; failures are `StoreError`s of the cache. */
 export const makeCacheRedis = Effect.gen(function* () {
   const redis = yield* Redis.Redis
-  const flights = makeFlightsRedis(redis, prefix)
+  const flights = makeInFlightRedis(redis, prefix)
   const seal = yield* makeCacheSeal
 
   const size = Effect.gen(function* () {

@@ -4,7 +4,7 @@
  */
 import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto"
 import { Effect, Option, Redacted } from "effect"
-import { Vault } from "../secrets/SecretStore.ts"
+import { SecretStore } from "../secrets/SecretStore.ts"
 
 const CIPHER = "aes-256-gcm"
 const KEY_BYTES = 32
@@ -12,12 +12,15 @@ const NONCE_BYTES = 12
 const TAG_BYTES = 16
 
 export const makeCacheSeal = Effect.gen(function* () {
-  const vault = yield* Vault
+  const secretStore = yield* SecretStore
   let known: Buffer | null = null
   const make = Effect.sync(() => randomBytes(KEY_BYTES).toString("base64url"))
   const sealKey = Effect.suspend(() =>
     known === null
-      ? Effect.map(vault.keep("prompt-cache", make), (kept) => (known = Buffer.from(Redacted.value(kept), "base64url")))
+      ? Effect.map(
+          secretStore.keep("prompt-cache", make),
+          (kept) => (known = Buffer.from(Redacted.value(kept), "base64url"))
+        )
       : Effect.succeed(known)
   )
 

@@ -24,7 +24,7 @@ export class CacheStore extends Context.Service<
     readonly size: Effect.Effect<number, StoreError>
     readonly ping: Effect.Effect<void, StoreError>
   }
->()("tollgate/store/CacheStore") {
+>()("tollgate/store/cache/CacheStore") {
   /** Entries of this process alone: at most `maxEntries`, at most 256 MiB; expired ones go first, then the least recently used. */
   static readonly layerMemory = (options: { readonly maxEntries: number }) =>
     Layer.sync(CacheStore, () => {

@@ -29,7 +29,7 @@ if redis.call("GET", KEYS[2]) == ARGV[1] then redis.call("DEL", KEYS[2]) end
 return 1`
 
 /** `entryPrefix`: under which entries are kept. */
-export const makeFlightsRedis = (redis: Redis.Redis["Service"], entryPrefix: string) => {
+export const makeInFlightRedis = (redis: Redis.Redis["Service"], entryPrefix: string) => {
   const holder = randomUUID()
   /** Flights that are this process's, or may be. */
   const mine = new Set<string>()

@@ -44,7 +44,7 @@ export class IdempotencyStore extends Context.Service<
     /** Deletes at most `limit` expired keys; answers how many. */
     readonly forget: (nowMs: number, limit: number) => Effect.Effect<number, StoreError>
   }
->()("tollgate/store/IdempotencyStore") {
+>()("tollgate/store/idempotency/IdempotencyStore") {
   static readonly layer = Layer.effect(IdempotencyStore, makeIdempotencySql)
 
   /** Each build starts empty. */

@@ -97,7 +97,7 @@ export class KeyRepo extends Context.Service<
     /** `byTier` counts active keys only. */
     readonly counts: (nowMs: number) => Effect.Effect<KeyCounts, StoreError>
   }
->()("tollgate/store/KeyRepo") {
+>()("tollgate/store/keys/KeyRepo") {
   static readonly layer = Layer.effect(KeyRepo, makeKeyRepoSql)
 
   /** Each build starts empty. */

@@ -271,7 +271,7 @@ export class Ledger extends Context.Service<
     /** Writes something of no consequence, for health checks: what cannot be written to serves nobody. */
     readonly ping: Effect.Effect<void, StoreError>
   }
->()("tollgate/store/Ledger") {
+>()("tollgate/store/ledger/Ledger") {
   static readonly layer = Layer.effect(Ledger, makeLedgerSql)
 
   /** Each build starts empty. */

@@ -5,7 +5,7 @@
  */
 import { PgClient } from "@effect/sql-pg"
 import { Effect, type Scope } from "effect"
-import { makeGroups } from "./WriteBatcher.ts"
+import { makeWriteBatcher } from "./WriteBatcher.ts"
 import type { Balance, Ledger, ReserveResult } from "./Ledger.ts"
 import { makeArchive } from "./ArchiveSql.ts"
 import { sparingArchived } from "./ArchivedSql.ts"
@@ -66,7 +66,7 @@ export const makeLedgerSql: Effect.Effect<Ledger["Service"], never, PgClient.PgC
     })
     /** Writes all or nothing; the results in the order of the entries. */
     const writeGroup = sparingArchived(sql, writeEntries)
-    const { lagMs, write } = yield* makeGroups({
+    const { lagMs, write } = yield* makeWriteBatcher({
       writeGroup,
       lanes: isEmbedded ? 1 : POSTGRES_LANES,
       groupSize: GROUP_SIZE

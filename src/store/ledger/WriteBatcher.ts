@@ -15,7 +15,7 @@ const SILENT_AFTER_MS = 1_000
 /** What comes within this time of a write's beginning waits for its end: larger groups cost less than shorter waits are worth. */
 const LONG_MS = 10
 
-export interface Groups<Entry, Outcome> {
+export interface WriteBatcher<Entry, Outcome> {
   readonly write: (id: string, entry: Entry) => Effect.Effect<Outcome, StoreError>
   /** Since when the oldest entry waits that is not written yet, in milliseconds; 0 when none does. */
   readonly lagMs: Effect.Effect<number>
@@ -32,14 +32,14 @@ interface Waiting<Entry, Outcome> {
 }
 
 /** Closing the scope waits for the writes under way. */
-export const makeGroups = <Entry, Outcome>(options: {
+export const makeWriteBatcher = <Entry, Outcome>(options: {
   /** One transaction; an outcome for each entry, in their order. No id is twice in a group. */
   readonly writeGroup: (entries: ReadonlyArray<Entry>) => Effect.Effect<ReadonlyArray<Outcome>, StoreError>
   /** How many writes may run at once: another one begins where those under way take long. */
   readonly lanes: number
   /** How many entries a write carries at most. */
   readonly groupSize: number
-}): Effect.Effect<Groups<Entry, Outcome>, never, Scope.Scope> =>
+}): Effect.Effect<WriteBatcher<Entry, Outcome>, never, Scope.Scope> =>
   Effect.gen(function* () {
     type One = Waiting<Entry, Outcome>
     const clock = yield* Clock.Clock

@@ -36,7 +36,7 @@ export class Limits extends Context.Service<
     readonly correct: (correction: Correction) => Effect.Effect<BucketState, StoreError>
     readonly ping: Effect.Effect<void, StoreError>
   }
->()("tollgate/store/Limits") {
+>()("tollgate/store/limits/Limits") {
   /** Limits of this process alone, which it forgets when it ends. Never fails. */
   static readonly layerMemory = Layer.sync(Limits, () => {
     const table = new LimitTable()

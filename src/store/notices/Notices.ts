@@ -53,7 +53,7 @@ export class Notices extends Context.Service<
     /** Forgets letters that failed before a moment, and marks of months before that of `month`. */
     readonly forget: (beforeMs: number, month: string) => Effect.Effect<void, StoreError>
   }
->()("tollgate/store/Notices") {
+>()("tollgate/store/notices/Notices") {
   static readonly layer = Layer.effect(Notices, makeNoticesSql)
 
   /** Each build starts empty. */

@@ -59,7 +59,7 @@ export class Challenges extends Context.Service<
     /** Forgets codes made before a moment, and flows that were over by then. */
     readonly forget: (beforeMs: number) => Effect.Effect<void, StoreError>
   }
->()("tollgate/store/Challenges") {
+>()("tollgate/store/people/Challenges") {
   static readonly layer = Layer.effect(Challenges, makeChallengesSql)
 
   /** Each build starts empty. */

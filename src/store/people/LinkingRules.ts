@@ -2,7 +2,7 @@
 import { Data } from "effect"
 
 /** What an arrival has to keep to. A second account of one mailbox (see domain/Mailbox) is granted a budget of 0. */
-export interface ArrivalRules {
+export interface LinkingRules {
   /** Whether there may be a new user. */
   readonly mayCreate: boolean
   /** At most so many users are made after `createdSinceMs`. */
@@ -13,6 +13,6 @@ export interface ArrivalRules {
 }
 
 /** `closed`: there may be no new user; `full`: there were enough of late; `unproven`: the account is an admin's. Nothing was written. */
-export class ArrivalRefused extends Data.TaggedError("ArrivalRefused")<{
+export class LinkingRefused extends Data.TaggedError("ArrivalRefused")<{
   readonly fault: "closed" | "full" | "unproven"
 }> {}

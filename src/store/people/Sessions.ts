@@ -47,7 +47,7 @@ export class Sessions extends Context.Service<
     /** Forgets sessions that were over before a moment, tokens included. */
     readonly forget: (beforeMs: number) => Effect.Effect<void, StoreError>
   }
->()("tollgate/store/Sessions") {
+>()("tollgate/store/people/Sessions") {
   static readonly layer = Layer.effect(Sessions, makeSessionsSql)
 
   /** Each build starts empty. */

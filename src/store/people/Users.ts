@@ -4,7 +4,7 @@
  */
 import { Context, type Effect, Layer, type Option } from "effect"
 import { type Grants, type Identity, type UserRecord } from "../../domain/User.ts"
-import { type ArrivalRefused, type ArrivalRules } from "./LinkingRules.ts"
+import { type LinkingRefused, type LinkingRules } from "./LinkingRules.ts"
 import { type StoreError } from "../StoreError.ts"
 import { makeUsersMemory } from "./UsersMemory.ts"
 import { makeUsersSql } from "./UsersSql.ts"
@@ -48,8 +48,8 @@ export class Users extends Context.Service<
     readonly admit: (
       identity: Identity,
       newUser: UserRecord,
-      rules: ArrivalRules
-    ) => Effect.Effect<Adopted, StoreError | ArrivalRefused>
+      rules: LinkingRules
+    ) => Effect.Effect<Adopted, StoreError | LinkingRefused>
     readonly get: (id: string) => Effect.Effect<Option.Option<UserRecord>, StoreError>
     readonly identities: (userId: string) => Effect.Effect<ReadonlyArray<Identity>, StoreError>
     /** Newest first (by id, descending). */
@@ -61,7 +61,7 @@ export class Users extends Context.Service<
       nowMs: number
     ) => Effect.Effect<Option.Option<UserRecord>, StoreError>
   }
->()("tollgate/store/Users") {
+>()("tollgate/store/people/Users") {
   static readonly layer = Layer.effect(Users, makeUsersSql)
 
   /** Each build starts empty. */

@@ -2,7 +2,7 @@
 import { Effect, Option } from "effect"
 import { mailboxOf } from "../../domain/Mailbox.ts"
 import { type Identity, type UserRecord } from "../../domain/User.ts"
-import { ArrivalRefused, type ArrivalRules } from "./LinkingRules.ts"
+import { LinkingRefused, type LinkingRules } from "./LinkingRules.ts"
 import type { Adopted, Users } from "./Users.ts"
 
 const shares = (mine: string | null, other: string | null): boolean => mine !== null && mine === other
@@ -34,7 +34,7 @@ export const makeUsersMemory = (): Users["Service"] => {
   }
 
   /** What the rules have against a new identity; null: nothing. */
-  const faultOf = (owner: UserRecord | undefined, rules: ArrivalRules): ArrivalRefused["fault"] | null => {
+  const faultOf = (owner: UserRecord | undefined, rules: LinkingRules): LinkingRefused["fault"] | null => {
     if (owner !== undefined) {
       const isAsked = rules.provenId !== undefined && owner.role === "admin" && owner.lastSignInAtMs !== null
       return isAsked && owner.id !== rules.provenId ? "unproven" : null
@@ -54,7 +54,7 @@ export const makeUsersMemory = (): Users["Service"] => {
       Effect.suspend(() => {
         if (knownBy(identity) !== undefined) return Effect.succeed(adopt(identity, newUser))
         const fault = faultOf(sharing(newUser), rules)
-        if (fault !== null) return Effect.fail(new ArrivalRefused({ fault }))
+        if (fault !== null) return Effect.fail(new LinkingRefused({ fault }))
         const grants = sharesMailbox(newUser) ? { ...newUser.grants, monthlyBudgetNano: 0 } : newUser.grants
         return Effect.succeed(adopt(identity, { ...newUser, grants }))
       }),

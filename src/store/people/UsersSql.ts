@@ -6,7 +6,7 @@ import { PgClient } from "@effect/sql-pg"
 import { Effect, Option, Schema } from "effect"
 import { Scope, Tier } from "../../domain/Key.ts"
 import { type Identity, Role, type UserRecord } from "../../domain/User.ts"
-import { ArrivalRefused } from "./LinkingRules.ts"
+import { LinkingRefused } from "./LinkingRules.ts"
 import { columnList, tableOf } from "../sql/Rows.ts"
 import { guard } from "../sql/SqlErrors.ts"
 import type { Adopted, UserPatch, Users } from "./Users.ts"
@@ -48,7 +48,7 @@ const rowOf = ({ grants = {}, ...user }: Omit<Partial<UserRecord>, "grants"> & U
   ...(grants.scopes === undefined ? {} : { grantedScopes: grants.scopes })
 })
 
-type Outcome = Adopted["outcome"] | ArrivalRefused["fault"]
+type Outcome = Adopted["outcome"] | LinkingRefused["fault"]
 
 const patchable = ["role", "state", "granted_tier", "granted_budget_nano", "granted_scopes", "last_sign_in_at_ms"]
 
@@ -65,7 +65,7 @@ export const makeUsersSql: Effect.Effect<Users["Service"], never, PgClient.PgCli
   const adopted = Effect.fnUntraced(function* (rows: ReadonlyArray<{ readonly outcome: Outcome }>) {
     const outcome = rows[0]?.outcome
     if (outcome === "closed" || outcome === "full" || outcome === "unproven") {
-      return yield* new ArrivalRefused({ fault: outcome })
+      return yield* new LinkingRefused({ fault: outcome })
     }
     const [user] = yield* decode(rows)
     if (user === undefined || outcome === undefined) {

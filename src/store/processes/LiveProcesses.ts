@@ -34,7 +34,7 @@ export class LiveProcesses extends Context.Service<
     readonly renew: (entry: ProcessEntry) => Effect.Effect<Option.Option<Rival>, StoreError>
     readonly leave: (id: string) => Effect.Effect<void, StoreError>
   }
->()("tollgate/store/LiveProcesses") {
+>()("tollgate/store/processes/LiveProcesses") {
   static readonly layer = Layer.effect(LiveProcesses, makeLiveProcessesSql(LIFE_MS))
 
   /** Each build starts empty. */

@@ -20,7 +20,7 @@ export class LockoutStore extends Context.Service<
     /** Every name that was not lifted, and for how long it is closed, in milliseconds; 0: it may be claimed. */
     readonly all: Effect.Effect<ReadonlyMap<string, number>, StoreError>
   }
->()("tollgate/store/LockoutStore") {
+>()("tollgate/store/providerState/LockoutStore") {
   /** Of this process alone. */
   static readonly layerMemory = Layer.sync(LockoutStore, () => {
     /** Unix milliseconds. */

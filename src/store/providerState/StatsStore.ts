@@ -16,7 +16,7 @@ export class StatsStore extends Context.Service<
     /** The counts of each slot; of one that there is not, none. */
     readonly read: (slots: ReadonlyArray<number>) => Effect.Effect<ReadonlyArray<Counts>, StoreError>
   }
->()("tollgate/store/StatsStore") {
+>()("tollgate/store/providerState/StatsStore") {
   /** Of this process alone; it forgets nothing by itself. */
   static readonly layerMemory = Layer.sync(StatsStore, () => {
     const slots = new Map<number, Map<string, number>>()

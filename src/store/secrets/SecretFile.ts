@@ -7,7 +7,7 @@ import { mkdir, open, readFile } from "node:fs/promises"
 import { dirname } from "node:path"
 
 /** The file cannot be read or written; `cause` says why. */
-export class KeptSecretError extends Data.TaggedError("KeptSecretError")<{
+export class SecretFileError extends Data.TaggedError("KeptSecretError")<{
   readonly path: string
   readonly cause: unknown
 }> {
@@ -16,27 +16,27 @@ export class KeptSecretError extends Data.TaggedError("KeptSecretError")<{
   }
 }
 
-export interface KeptSecret {
+export interface SecretFile {
   readonly value: Redacted.Redacted
   readonly path: string
   /** Made just now. */
   readonly fresh: boolean
 }
 
-const attempt = <A>(path: string, run: () => Promise<A>): Effect.Effect<A, KeptSecretError> =>
-  Effect.tryPromise({ try: run, catch: (cause) => new KeptSecretError({ path, cause }) })
+const attempt = <A>(path: string, run: () => Promise<A>): Effect.Effect<A, SecretFileError> =>
+  Effect.tryPromise({ try: run, catch: (cause) => new SecretFileError({ path, cause }) })
 
-const hasCode = (error: KeptSecretError, code: string): boolean =>
+const hasCode = (error: SecretFileError, code: string): boolean =>
   typeof error.cause === "object" && error.cause !== null && "code" in error.cause && error.cause.code === code
 
-const read = (path: string): Effect.Effect<KeptSecret, KeptSecretError> =>
+const read = (path: string): Effect.Effect<SecretFile, SecretFileError> =>
   Effect.map(
     attempt(path, () => readFile(path, "utf8")),
     (text) => ({ value: Redacted.make(text.trim()), path, fresh: false })
   )
 
 /** Written in one piece to a file that must not exist yet: whoever comes second reads what the first wrote. */
-const write = (path: string, value: string): Effect.Effect<KeptSecret, KeptSecretError> =>
+const write = (path: string, value: string): Effect.Effect<SecretFile, SecretFileError> =>
   Effect.gen(function* () {
     yield* attempt(path, () => mkdir(dirname(path), { recursive: true, mode: 0o700 }))
     yield* Effect.acquireUseRelease(
@@ -48,14 +48,14 @@ const write = (path: string, value: string): Effect.Effect<KeptSecret, KeptSecre
   })
 
 /** The secret that is kept at `path`; none if there is none. */
-export const findSecret = (path: string): Effect.Effect<KeptSecret | null, KeptSecretError> =>
+export const findSecret = (path: string): Effect.Effect<SecretFile | null, SecretFileError> =>
   Effect.catch(read(path), (error) => (hasCode(error, "ENOENT") ? Effect.succeed(null) : Effect.fail(error)))
 
 /** The secret at `path`, made by `make` when there is none. */
-export const keptSecret = <E, R>(
+export const readOrMakeSecret = <E, R>(
   path: string,
   make: Effect.Effect<Redacted.Redacted, E, R>
-): Effect.Effect<KeptSecret, E | KeptSecretError, R> =>
+): Effect.Effect<SecretFile, E | SecretFileError, R> =>
   Effect.gen(function* () {
     const found = yield* findSecret(path)
     if (found !== null) return found

@@ -6,21 +6,21 @@ import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer, Redacted } from "effect"
 import { rm } from "node:fs/promises"
 import { join } from "node:path"
-import { keptSecret } from "./SecretFile.ts"
+import { readOrMakeSecret } from "./SecretFile.ts"
 import { databaseError, guard } from "../sql/SqlErrors.ts"
 import { type StoreError } from "../StoreError.ts"
 
-export class Vault extends Context.Service<
-  Vault,
+export class SecretStore extends Context.Service<
+  SecretStore,
   {
     /** The secret of this name, made by `make` if there is none. Two that ask at once get the same. `name` is lower case, digits and `-`. */
     readonly keep: (name: string, make: Effect.Effect<string>) => Effect.Effect<Redacted.Redacted, StoreError>
     readonly forget: (name: string) => Effect.Effect<void, StoreError>
   }
->()("tollgate/store/Vault") {
+>()("tollgate/store/secrets/SecretStore") {
   /** In the database. */
   static readonly layer = Layer.effect(
-    Vault,
+    SecretStore,
     Effect.gen(function* () {
       const sql = yield* PgClient.PgClient
       const find = (name: string) =>
@@ -29,7 +29,7 @@ export class Vault extends Context.Service<
           (rows) => rows[0]?.value
         )
       return {
-        keep: Effect.fn("Vault.keep")(function* (name, make) {
+        keep: Effect.fn("SecretStore.keep")(function* (name, make) {
           const known = yield* find(name)
           if (known !== undefined) return Redacted.make(known)
           const made = yield* make
@@ -39,7 +39,7 @@ export class Vault extends Context.Service<
           // Somebody else may have been first, or have forgotten it again at this very moment.
           return Redacted.make((yield* find(name)) ?? made)
         }),
-        forget: Effect.fn("Vault.forget")((name) =>
+        forget: Effect.fn("SecretStore.forget")((name) =>
           Effect.asVoid(guard(sql`DELETE FROM kept_secrets WHERE name = ${name}`))
         )
       }
@@ -48,9 +48,9 @@ export class Vault extends Context.Service<
 
   /** Files of mode 0600 in a directory of mode 0700; a disk that fails counts as the database that failed. */
   static readonly layerFiles = (directory: string) =>
-    Layer.sync(Vault, () => ({
+    Layer.sync(SecretStore, () => ({
       keep: (name, make) =>
-        keptSecret(join(directory, name), Effect.map(make, Redacted.make)).pipe(
+        readOrMakeSecret(join(directory, name), Effect.map(make, Redacted.make)).pipe(
           Effect.mapBoth({ onFailure: databaseError, onSuccess: ({ value }) => value })
         ),
       forget: (name) =>
@@ -58,7 +58,7 @@ export class Vault extends Context.Service<
     }))
 
   /** Each build starts empty. */
-  static readonly layerMemory = Layer.sync(Vault, () => {
+  static readonly layerMemory = Layer.sync(SecretStore, () => {
     const secrets = new Map<string, string>()
     return {
       keep: (name, make) =>

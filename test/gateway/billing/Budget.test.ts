@@ -5,8 +5,8 @@ import { TestClock } from "effect/testing"
 import { type ChatEvent } from "../../../src/domain/Chat.ts"
 import { Ids } from "../../../src/domain/Ids.ts"
 import { nanoFromUsd } from "../../../src/domain/Money.ts"
-import { gathered } from "../../../src/gateway/reply/CollectReply.ts"
-import { type Ending } from "../../../src/gateway/billing/Outcome.ts"
+import { collectReply } from "../../../src/gateway/reply/CollectReply.ts"
+import { type Outcome } from "../../../src/gateway/billing/Outcome.ts"
 import { Meter } from "../../../src/gateway/billing/Meter.ts"
 import { type Order } from "../../../src/gateway/request/Order.ts"
 import { Ledger } from "../../../src/store/ledger/Ledger.ts"
@@ -51,7 +51,7 @@ const balance = Effect.gen(function* () {
   return (yield* (yield* Ledger).balances([KEY], "1970-01")).get(KEY)
 })
 
-const ended = (completionTokens: number, promptTokens = 10): Ending => ({
+const ended = (completionTokens: number, promptTokens = 10): Outcome => ({
   candidate: alpha,
   usage: { promptTokens, completionTokens, cachedTokens: 0 },
   usageSource: "provider",
@@ -190,7 +190,7 @@ describe("a whole reply", () => {
     Effect.gen(function* () {
       const { reserve, watch } = yield* Meter
       yield* reserve(order)
-      return yield* gathered(order, watch(order)(Stream.rechunk(Stream.fromIterable(events(count)), 1)), "alpha")
+      return yield* collectReply(order, watch(order)(Stream.rechunk(Stream.fromIterable(events(count)), 1)), "alpha")
     })
 
   it.effect("is read as a stream, and is none the worse for it", () =>
@@ -214,7 +214,7 @@ describe("a whole reply", () => {
 
   it.effect("without an end is no reply", () =>
     Effect.gen(function* () {
-      const error = yield* Effect.flip(gathered(orderWith(), tokens(3), "alpha"))
+      const error = yield* Effect.flip(collectReply(orderWith(), tokens(3), "alpha"))
       assert.deepInclude(error, { _tag: "ProviderError", provider: "alpha" })
     })
   )
@@ -461,7 +461,7 @@ it.effect("a request waits for its key's budget no longer than its client waits 
     const { reserve } = yield* Meter
     // Another request of the key holds all but a nano-USD of the cap, and never ends.
     yield* reserve(capped(30_001, { outputTokens: 10 }))
-    const patience = { ms: 500, isStated: true }
+    const patience = { ms: 500, explicit: true }
     const waiting = yield* Effect.forkChild(Effect.flip(reserve(capped(30_001, { outputTokens: 10, patience }))), {
       startImmediately: true
     })

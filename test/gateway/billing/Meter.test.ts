@@ -4,7 +4,7 @@ import { TestClock } from "effect/testing"
 import { type Generation } from "../../../src/domain/Generation.ts"
 import { Ids } from "../../../src/domain/Ids.ts"
 import { nanoFromUsd } from "../../../src/domain/Money.ts"
-import { type Ending } from "../../../src/gateway/billing/Outcome.ts"
+import { type Outcome } from "../../../src/gateway/billing/Outcome.ts"
 import { Meter } from "../../../src/gateway/billing/Meter.ts"
 import { Ledger } from "../../../src/store/ledger/Ledger.ts"
 import { Limits } from "../../../src/store/limits/Limits.ts"
@@ -23,7 +23,7 @@ const balance = Effect.gen(function* () {
   return found.get(KEY)
 })
 
-const endingWith = (ending: Partial<Ending> = {}): Ending => ({
+const endingWith = (ending: Partial<Outcome> = {}): Outcome => ({
   candidate: alpha,
   usage: { promptTokens: 10, completionTokens: 5, cachedTokens: 0 },
   usageSource: "provider",

@@ -4,7 +4,7 @@ import { Context, Effect, Exit, Layer, Option, Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { Ids } from "../../../src/domain/Ids.ts"
 import { nanoFromUsd } from "../../../src/domain/Money.ts"
-import * as LateEndings from "../../../src/gateway/billing/PendingSettlements.ts"
+import * as PendingSettlements from "../../../src/gateway/billing/PendingSettlements.ts"
 import { Lifecycle } from "../../../src/gateway/process/Lifecycle.ts"
 import { Meter } from "../../../src/gateway/billing/Meter.ts"
 import { Ledger } from "../../../src/store/ledger/Ledger.ts"
@@ -27,7 +27,7 @@ const processWith = Effect.gen(function* () {
   ).pipe(Layer.provide(Ledger.layerMemory))
   const scope = yield* Scope.make()
   const services = yield* Layer.buildWithScope(
-    LateEndings.layer({ drainTimeoutMs: 30_000 }).pipe(
+    PendingSettlements.layer({ drainTimeoutMs: 30_000 }).pipe(
       Layer.provideMerge(Layer.mergeAll(Lifecycle.layer, Layer.fresh(ledger), Limits.layerMemory, Ids.layerSequence))
     ),
     scope
@@ -75,7 +75,7 @@ it.effect("are written once it is back, however long it was away, though their s
     const { services, trouble } = yield* processWith
     yield* Effect.gen(function* () {
       const { generationId } = yield* answered(trouble)
-      const { waiting } = yield* LateEndings.LateEndings
+      const { waiting } = yield* PendingSettlements.PendingSettlements
       yield* TestClock.adjust("1 hour")
       assert.strictEqual(waiting(), 1)
       assert.deepStrictEqual(yield* balance, { spentNano: 0, reservedNano: 30_000 })

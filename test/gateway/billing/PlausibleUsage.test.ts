@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { type TokenUsage } from "../../../src/domain/Money.ts"
-import { believed } from "../../../src/gateway/billing/PlausibleUsage.ts"
+import { plausibleUsage } from "../../../src/gateway/billing/PlausibleUsage.ts"
 import { candidateWith, orderWith, requestWith } from "../orders.ts"
 import { ending, piece, saying, stop } from "../scripts.ts"
 import { gatewayOn, ran, recordOf, streamed } from "../streams.ts"
@@ -17,7 +17,7 @@ describe("what is believed", () => {
   const believes = (
     usage: TokenUsage,
     { offer = {}, order = {} }: { offer?: Parameters<typeof candidateWith>[1]; order?: Parameters<typeof orderWith>[0] }
-  ) => believed(orderWith(order), candidateWith("alpha", offer).offer, usage) !== null
+  ) => plausibleUsage(orderWith(order), candidateWith("alpha", offer).offer, usage) !== null
 
   it("holds output against the limit that went out, times the choices", () => {
     assert.isTrue(believes(used(10, 100), { order: { outputTokens: 100 } }))

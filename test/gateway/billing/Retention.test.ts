@@ -2,7 +2,7 @@
 import { assert, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
-import * as Upkeep from "../../../src/gateway/billing/Retention.ts"
+import * as Retention from "../../../src/gateway/billing/Retention.ts"
 import { IdempotencyStore } from "../../../src/store/idempotency/IdempotencyStore.ts"
 import { Ledger } from "../../../src/store/ledger/Ledger.ts"
 import { StoreError } from "../../../src/store/StoreError.ts"
@@ -10,7 +10,7 @@ import { StoreError } from "../../../src/store/StoreError.ts"
 const DAY = 86_400_000
 
 /** A ledger with so many old generations left, which notes what is asked of it. */
-const upkeepWith = (options: Upkeep.UpkeepOptions, left: number) =>
+const upkeepWith = (options: Retention.RetentionOptions, left: number) =>
   Effect.gen(function* () {
     const asked: Array<string> = []
     const piece = (what: string) => (beforeMs: number, limit: number) =>
@@ -28,7 +28,7 @@ const upkeepWith = (options: Upkeep.UpkeepOptions, left: number) =>
       forgetArchived: (beforeMs) => Effect.sync(() => void asked.push(`months before day ${beforeMs / DAY}`))
     })
     yield* TestClock.setTime(100 * DAY)
-    yield* Layer.build(Upkeep.layer(options)).pipe(Effect.provide(Layer.merge(ledger, IdempotencyStore.layerMemory)))
+    yield* Layer.build(Retention.layer(options)).pipe(Effect.provide(Layer.merge(ledger, IdempotencyStore.layerMemory)))
     yield* TestClock.adjust(0)
     return asked
   })

@@ -6,7 +6,7 @@ import { type UsageInfo } from "../../../src/domain/Chat.ts"
 import { Ids } from "../../../src/domain/Ids.ts"
 import { Completion } from "../../../src/gateway/chat/Completion.ts"
 import { Embeddings } from "../../../src/gateway/chat/Embeddings.ts"
-import { emptyFacts } from "../../../src/gateway/request/Order.ts"
+import { emptyResponseMetadata } from "../../../src/gateway/request/Order.ts"
 import { gateway, memory } from "../../../src/Server.ts"
 import { defaultSettings } from "../../../src/Settings.ts"
 import { CacheStore } from "../../../src/store/cache/CacheStore.ts"
@@ -64,7 +64,7 @@ const caller = { key: keyWith(), limits: { requestsPerMinute: 100, tokensPerMinu
 
 /** Asks, and writes down what the client has been told so far. */
 const asked = Effect.fnUntraced(function* (kind: Kind, told: Told) {
-  const facts = emptyFacts()
+  const facts = emptyResponseMetadata()
   if (kind === "embeddings") {
     const query = { request: { model: "test/small", input: "Hello" }, caller, facts }
     const embedded = yield* (yield* Embeddings).run(query)

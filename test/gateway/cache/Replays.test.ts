@@ -12,7 +12,7 @@ import { nanoFromUsd } from "../../../src/domain/Money.ts"
 import { BudgetAlerts } from "../../../src/gateway/billing/BudgetAlerts.ts"
 import { Completion } from "../../../src/gateway/chat/Completion.ts"
 import { type SentKey } from "../../../src/gateway/idempotency/Idempotency.ts"
-import { type CacheControl, emptyFacts } from "../../../src/gateway/request/Order.ts"
+import { type CacheControl, emptyResponseMetadata } from "../../../src/gateway/request/Order.ts"
 import { gateway, memory } from "../../../src/Server.ts"
 import { CacheStore } from "../../../src/store/cache/CacheStore.ts"
 import { KeyRepo } from "../../../src/store/keys/KeyRepo.ts"
@@ -75,7 +75,7 @@ const limits = { requestsPerMinute: 1_000, tokensPerMinute: 1_000_000, concurren
 
 const begun = ({ cacheControl = "use", idempotencyKey, key, request }: Asked = {}) =>
   Effect.gen(function* () {
-    const facts = emptyFacts()
+    const facts = emptyResponseMetadata()
     const completed = yield* (yield* Completion).run({
       request: requestWith(request),
       caller: { key: keyWith(key), limits },

@@ -9,7 +9,7 @@ import { type KeyRecord } from "../../../src/domain/Key.ts"
 import { nanoFromUsd } from "../../../src/domain/Money.ts"
 import { type CompletionEvent } from "../../../src/gateway/request/Answer.ts"
 import { Completion } from "../../../src/gateway/chat/Completion.ts"
-import { type CacheControl, emptyFacts } from "../../../src/gateway/request/Order.ts"
+import { type CacheControl, emptyResponseMetadata } from "../../../src/gateway/request/Order.ts"
 import { Cut, Rejected } from "../../../src/providers/Provider.ts"
 import { type Script, scriptedOffer } from "../../../src/testing/ScriptedProvider.ts"
 import { gateway, memory } from "../../../src/Server.ts"
@@ -56,7 +56,7 @@ const limits = { requestsPerMinute: 1_000, tokensPerMinute: 1_000_000, concurren
 const begun = ({ cacheControl = "use", key, request }: Asked = {}) =>
   Effect.gen(function* () {
     const completion = yield* Completion
-    const facts = emptyFacts()
+    const facts = emptyResponseMetadata()
     const completed = yield* completion.run({
       request: requestWith(request),
       caller: { key: keyWith(key), limits },

@@ -4,15 +4,15 @@ import { Effect, Layer, Random } from "effect"
 import { type ProviderPreferences } from "../../../src/domain/Chat.ts"
 import { Ids } from "../../../src/domain/Ids.ts"
 import { Catalog } from "../../../src/gateway/routing/Catalog.ts"
-import { chatIntent } from "../../../src/gateway/chat/ChatPlanInput.ts"
-import { Intake } from "../../../src/gateway/chat/Planner.ts"
-import { emptyFacts } from "../../../src/gateway/request/Order.ts"
+import { chatPlanInput } from "../../../src/gateway/chat/ChatPlanInput.ts"
+import { Planner } from "../../../src/gateway/chat/Planner.ts"
+import { emptyResponseMetadata } from "../../../src/gateway/request/Order.ts"
 import { ProviderStats } from "../../../src/gateway/health/ProviderStats.ts"
 import { admittedWith, keyWith, requestWith } from "../orders.ts"
 import { saying, scripted } from "../scripts.ts"
 
 const good = { reply: saying("Hello") }
-const layer = Intake.layer({ defaultSort: "price" }).pipe(
+const layer = Planner.layer({ defaultSort: "price" }).pipe(
   Layer.provideMerge(
     Layer.mergeAll(Catalog.layer, ProviderStats.layer, Ids.layerSequence).pipe(
       Layer.provideMerge(scripted({ alpha: good, beta: good, gamma: good }).layer)
@@ -22,11 +22,11 @@ const layer = Intake.layer({ defaultSort: "price" }).pipe(
 
 const limits = { requestsPerMinute: 1, tokensPerMinute: 1, concurrency: 1 }
 const intentWith = (provider: Partial<ProviderPreferences>) =>
-  chatIntent(
+  chatPlanInput(
     {
       request: requestWith({ stream: true, provider: { allow_fallbacks: true, ...provider } }),
       caller: { key: keyWith(), limits },
-      facts: emptyFacts()
+      facts: emptyResponseMetadata()
     },
     [],
     7
@@ -35,7 +35,7 @@ const intentWith = (provider: Partial<ProviderPreferences>) =>
 /** Who comes first in each of a thousand orders. */
 const firsts = (provider: Partial<ProviderPreferences>, seed: string) =>
   Effect.gen(function* () {
-    const intake = yield* Intake
+    const intake = yield* Planner
     const found: Array<string> = []
     for (let count = 0; count < 1_000; count++) {
       const { excluded, ranked } = yield* intake.begin(intentWith(provider), admittedWith())
@@ -62,7 +62,7 @@ it.effect("speed: one request in fifty tries another; the same ones for the same
     assert.deepStrictEqual([...new Set(tried)].sort(), ["beta", "gamma"])
     assert.deepStrictEqual(yield* firsts({ sort: "latency" }, "a seed"), found)
     assert.notDeepEqual(yield* firsts({ sort: "latency" }, "another"), found)
-    const route = (yield* Intake).route(intentWith({ sort: "latency" }))
+    const route = (yield* Planner).route(intentWith({ sort: "latency" }))
     assert.strictEqual(route.ranked[0]?.provider.slug, "alpha")
   }).pipe(Effect.provide(layer))
 )
@@ -81,7 +81,7 @@ it.effect("nobody who was filtered out is tried, and nobody at all where the req
 
 it.effect("order without fallbacks names all who may serve; one who does not is told", () =>
   Effect.gen(function* () {
-    const { route } = yield* Intake
+    const { route } = yield* Planner
     const slugs = (provider: Partial<ProviderPreferences>) =>
       route(intentWith({ allow_fallbacks: false, ...provider })).ranked.map(({ provider: { slug } }) => slug)
     assert.deepStrictEqual(slugs({ order: ["beta"] }), ["beta"])
@@ -109,7 +109,7 @@ it.effect("order without fallbacks names all who may serve; one who does not is 
 
 it.effect("a request has at most 64 candidates and 64 exclusions, and each fallback model counts once", () => {
   const slugs = Array.from({ length: 100 }, (_, at) => `provider-${at}`)
-  const wide = Intake.layer({ defaultSort: "price" }).pipe(
+  const wide = Planner.layer({ defaultSort: "price" }).pipe(
     Layer.provide(
       Layer.mergeAll(Catalog.layer, ProviderStats.layer).pipe(
         Layer.provideMerge(scripted(Object.fromEntries(slugs.map((slug) => [slug, good]))).layer),
@@ -118,7 +118,7 @@ it.effect("a request has at most 64 candidates and 64 exclusions, and each fallb
     )
   )
   const routed = (provider: Partial<ProviderPreferences>, models: ReadonlyArray<string>) =>
-    Effect.map(Intake, (intake) => intake.route({ ...intentWith(provider), fallbackModels: models }))
+    Effect.map(Planner, (intake) => intake.route({ ...intentWith(provider), fallbackModels: models }))
   return Effect.gen(function* () {
     const many = Array.from({ length: 40 }, () => "no/such")
     const open = yield* routed({}, [...many, "test/small"])

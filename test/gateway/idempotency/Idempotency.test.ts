@@ -7,9 +7,9 @@ import { Ids } from "../../../src/domain/Ids.ts"
 import { canonical } from "../../../src/gateway/cache/CacheKey.ts"
 import { Completion } from "../../../src/gateway/chat/Completion.ts"
 import { MAX_KEPT_CHARACTERS } from "../../../src/gateway/idempotency/Idempotency.ts"
-import { emptyFacts } from "../../../src/gateway/request/Order.ts"
+import { emptyResponseMetadata } from "../../../src/gateway/request/Order.ts"
 import { sealOf } from "../../../src/gateway/idempotency/SealedReply.ts"
-import * as Upkeep from "../../../src/gateway/billing/Retention.ts"
+import * as Retention from "../../../src/gateway/billing/Retention.ts"
 import { type Script } from "../../../src/testing/ScriptedProvider.ts"
 import { gateway, memory } from "../../../src/Server.ts"
 import { defaultSettings } from "../../../src/Settings.ts"
@@ -59,7 +59,7 @@ const gatewayOn = (script: Script | ReadonlyArray<Script>, store = storeWith(() 
 const asked = (request: Partial<ChatRequest> = {}) =>
   Effect.scoped(
     Effect.gen(function* () {
-      const facts = emptyFacts()
+      const facts = emptyResponseMetadata()
       const completed = yield* (yield* Completion).run({
         request: requestWith(request),
         caller: { key: keyWith(), limits },
@@ -203,7 +203,7 @@ it.effect("expired keys are cleared away piece by piece", () => {
         expiresAtMs: at < 1_100 ? 20_000 : 100_000
       })
     }
-    yield* Layer.build(Upkeep.layer({ archiveDays: null, retentionDays: null }))
+    yield* Layer.build(Retention.layer({ archiveDays: null, retentionDays: null }))
     yield* TestClock.adjust("29 seconds")
     assert.deepStrictEqual(pieces, [0])
     yield* TestClock.adjust("2 seconds")
@@ -224,10 +224,10 @@ it.effect("generations go once they are older than they shall be kept, and only 
       ({ generations }) => generations.length
     )
     yield* TestClock.adjust(30 * day + 600)
-    const never = Upkeep.layer({ archiveDays: null, retentionDays: null })
+    const never = Retention.layer({ archiveDays: null, retentionDays: null })
     yield* Effect.scoped(Effect.andThen(Layer.build(never), TestClock.adjust("1 hour")))
     assert.strictEqual(yield* left, 1_300)
-    yield* Layer.build(Upkeep.layer({ archiveDays: null, retentionDays: 31 }))
+    yield* Layer.build(Retention.layer({ archiveDays: null, retentionDays: 31 }))
     yield* TestClock.adjust("22 hours")
     assert.strictEqual(yield* left, 1_300)
     yield* TestClock.adjust("2 hours")

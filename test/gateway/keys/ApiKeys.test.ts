@@ -3,12 +3,12 @@ import { Clock, Deferred, Effect, Fiber, Layer, Redacted } from "effect"
 import { TestClock } from "effect/testing"
 import { Ids } from "../../../src/domain/Ids.ts"
 import { allScopes, defaultBudgets, defaultTiers } from "../../../src/domain/Key.ts"
-import { Accounts, type NewKey } from "../../../src/gateway/keys/ApiKeys.ts"
+import { ApiKeys, type NewKey } from "../../../src/gateway/keys/ApiKeys.ts"
 import { KeyRepo } from "../../../src/store/keys/KeyRepo.ts"
 import { Ledger } from "../../../src/store/ledger/Ledger.ts"
 
 const stores = Layer.mergeAll(KeyRepo.layerMemory, Ledger.layerMemory, Ids.layerSequence)
-const layer = Accounts.layer({ tiers: defaultTiers, tierBudgets: defaultBudgets }).pipe(Layer.provideMerge(stores))
+const layer = ApiKeys.layer({ tiers: defaultTiers, tierBudgets: defaultBudgets }).pipe(Layer.provideMerge(stores))
 
 const newKey: NewKey = {
   name: "test",
@@ -22,12 +22,12 @@ const newKey: NewKey = {
 
 const issued = (key: Partial<NewKey> = {}) =>
   Effect.gen(function* () {
-    const { secret, view } = yield* (yield* Accounts).issue({ ...newKey, ...key })
+    const { secret, view } = yield* (yield* ApiKeys).issue({ ...newKey, ...key })
     return { id: view.key.id, secret: Redacted.value(secret), view }
   })
 
 const opens = (secret: string) =>
-  Effect.flatMap(Accounts, (accounts) =>
+  Effect.flatMap(ApiKeys, (accounts) =>
     accounts
       .authenticate(secret)
       .pipe(Effect.match({ onFailure: ({ reason }) => reason._tag, onSuccess: ({ key }) => key.id }))
@@ -66,7 +66,7 @@ it.effect("anything but the whole secret is unauthenticated", () =>
 
 it.effect("a rotated key: both secrets open during the grace, then only the new one", () =>
   Effect.gen(function* () {
-    const accounts = yield* Accounts
+    const accounts = yield* ApiKeys
     const { id, secret } = yield* issued()
     yield* opens(secret)
     const fresh = Redacted.value((yield* accounts.rotate(id, 60)).secret)
@@ -80,7 +80,7 @@ it.effect("a rotated key: both secrets open during the grace, then only the new 
 
 it.effect("without a grace the old secret is out at once; a second rotation ends the first one's grace", () =>
   Effect.gen(function* () {
-    const accounts = yield* Accounts
+    const accounts = yield* ApiKeys
     const { id, secret } = yield* issued()
     yield* opens(secret)
     const second = Redacted.value((yield* accounts.rotate(id, 0)).secret)
@@ -97,7 +97,7 @@ it.effect("of rotations at once one is made, whose secret opens; the others are 
     // All have read the key before one of them writes.
     const slow = Layer.succeed(KeyRepo, { ...repo, get: (id) => Effect.tap(repo.get(id), () => Effect.yieldNow) })
     yield* Effect.gen(function* () {
-      const accounts = yield* Accounts
+      const accounts = yield* ApiKeys
       const { id, secret } = yield* issued()
       const results = yield* Effect.forEach(Array.from({ length: 6 }), () => Effect.result(accounts.rotate(id, 60)), {
         concurrency: "unbounded"
@@ -111,7 +111,7 @@ it.effect("of rotations at once one is made, whose secret opens; the others are 
       for (const one of [secret, ...made.map(Redacted.value)]) assert.strictEqual(yield* opens(one), id)
     }).pipe(
       Effect.provide(
-        Accounts.layer({ tiers: defaultTiers, tierBudgets: defaultBudgets }).pipe(
+        ApiKeys.layer({ tiers: defaultTiers, tierBudgets: defaultBudgets }).pipe(
           Layer.provide(Layer.mergeAll(slow, Ledger.layerMemory, Ids.layerSequence))
         )
       )
@@ -121,7 +121,7 @@ it.effect("of rotations at once one is made, whose secret opens; the others are 
 
 it.effect("a revoked key stops at once here, grace or not, and stays revoked", () =>
   Effect.gen(function* () {
-    const accounts = yield* Accounts
+    const accounts = yield* ApiKeys
     const { id, secret } = yield* issued()
     const fresh = Redacted.value((yield* accounts.rotate(id, 600)).secret)
     yield* opens(fresh)
@@ -158,7 +158,7 @@ it.effect("a key revoked elsewhere stops within a second; look-ups between are s
       assert.strictEqual(lookups, 2)
     }).pipe(
       Effect.provide(
-        Accounts.layer({ tiers: defaultTiers, tierBudgets: defaultBudgets }).pipe(
+        ApiKeys.layer({ tiers: defaultTiers, tierBudgets: defaultBudgets }).pipe(
           Layer.provide(Layer.mergeAll(counting, Ledger.layerMemory, Ids.layerSequence))
         )
       )
@@ -171,7 +171,7 @@ const watched = Effect.gen(function* () {
   const repo = yield* KeyRepo
   const lookups: Array<string> = []
   const held = { until: Effect.void as Effect.Effect<unknown> }
-  const accounts = Accounts.layer({ tiers: defaultTiers, tierBudgets: defaultBudgets }).pipe(
+  const accounts = ApiKeys.layer({ tiers: defaultTiers, tierBudgets: defaultBudgets }).pipe(
     Layer.provide(
       Layer.succeed(KeyRepo, {
         ...repo,
@@ -214,7 +214,7 @@ it.effect("a look-up that began before a revocation is not remembered after it",
       const release = yield* Deferred.make<void>()
       held.until = Deferred.await(release)
       const late = yield* Effect.forkChild(opens(secret), { startImmediately: true })
-      yield* Effect.flatMap(Accounts, (own) => own.revoke(id))
+      yield* Effect.flatMap(ApiKeys, (own) => own.revoke(id))
       yield* Deferred.succeed(release, undefined)
       assert.strictEqual(yield* Fiber.join(late), id, "it was asked before")
       assert.strictEqual(yield* opens(secret), "Unauthenticated")
@@ -229,7 +229,7 @@ it.effect("a cap that is set elsewhere holds within a second, also where the loo
     yield* Effect.gen(function* () {
       const { id, secret } = yield* issued({ tier: "enterprise", monthlyBudgetNano: null })
       const capHere = Effect.map(
-        Effect.flatMap(Accounts, ({ authenticate }) => authenticate(secret)),
+        Effect.flatMap(ApiKeys, ({ authenticate }) => authenticate(secret)),
         ({ key }) => key.monthlyBudgetNano
       )
       held.until = Effect.sleep(600)
@@ -268,7 +268,7 @@ it.effect("a revoked key stops within a second on another process whose clock wa
       yield* Effect.provideService(TestClock.adjust(1_000), Clock.Clock, clock)
       assert.strictEqual(yield* opens(secret), "Unauthenticated")
     }).pipe(
-      Effect.provide(Accounts.layer({ tiers: defaultTiers, tierBudgets: defaultBudgets })),
+      Effect.provide(ApiKeys.layer({ tiers: defaultTiers, tierBudgets: defaultBudgets })),
       Effect.provideService(Clock.Clock, setBack)
     )
   }).pipe(Effect.provide(stores))
@@ -276,7 +276,7 @@ it.effect("a revoked key stops within a second on another process whose clock wa
 
 it.effect("disabled and expired keys do not open, and open again when that is undone", () =>
   Effect.gen(function* () {
-    const accounts = yield* Accounts
+    const accounts = yield* ApiKeys
     const { id, secret } = yield* issued({ expiresAtMs: 1_000 })
     yield* accounts.change(id, { state: "disabled" })
     assert.strictEqual(yield* opens(secret), "Unauthenticated")
@@ -291,7 +291,7 @@ it.effect("disabled and expired keys do not open, and open again when that is un
 
 it.effect("the last use is written down every ten seconds", () =>
   Effect.gen(function* () {
-    const accounts = yield* Accounts
+    const accounts = yield* ApiKeys
     const { id, secret } = yield* issued()
     yield* TestClock.adjust(3_000)
     yield* opens(secret)
@@ -303,7 +303,7 @@ it.effect("the last use is written down every ten seconds", () =>
 
 it.effect("whether a secret opens its key can be asked without using it", () =>
   Effect.gen(function* () {
-    const accounts = yield* Accounts
+    const accounts = yield* ApiKeys
     const { id, secret } = yield* issued()
     assert.isTrue(yield* accounts.opens(secret))
     assert.isFalse(yield* accounts.opens(`${secret}x`))
@@ -314,7 +314,7 @@ it.effect("whether a secret opens its key can be asked without using it", () =>
 
 it.effect("unknown ids are not found, whatever is asked of them", () =>
   Effect.gen(function* () {
-    const accounts = yield* Accounts
+    const accounts = yield* ApiKeys
     for (const id of ["", "key_x", "gen_000000000000000000000000000000aa", "key_000000000000000000000000000000aa"]) {
       const asked = [
         Effect.asVoid(accounts.get(id)),
@@ -336,12 +336,12 @@ it.effect("the limits of an owner are those of the granted tier; a key of nobody
     const granting = Layer.succeed(KeyRepo, { ...repo, ownerTier: () => Effect.succeed("pro") })
     const callerOf = (ownerId: string | null) =>
       Effect.gen(function* () {
-        const accounts = yield* Accounts
+        const accounts = yield* ApiKeys
         const { secret } = yield* accounts.issue({ ...newKey, tier: "free", ownerId })
         const { limits, owner } = yield* accounts.authenticate(Redacted.value(secret))
         return { limits, owner }
       })
-    const layer = Accounts.layer({ tiers: defaultTiers, tierBudgets: defaultBudgets })
+    const layer = ApiKeys.layer({ tiers: defaultTiers, tierBudgets: defaultBudgets })
     const { enterprise: _, free, pro } = defaultTiers
     const granted = callerOf("usr_1").pipe(Effect.provide(Layer.provide(layer, granting)))
     assert.deepStrictEqual(yield* granted, { limits: free, owner: { id: "usr_1", limits: pro } })

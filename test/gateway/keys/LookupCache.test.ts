@@ -1,12 +1,12 @@
 import { assert, it } from "@effect/vitest"
 import { Duration, Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
-import { makeLookups } from "../../../src/gateway/keys/LookupCache.ts"
+import { makeLookupCache } from "../../../src/gateway/keys/LookupCache.ts"
 
 const counting = (look: (n: number) => Effect.Effect<number, string>) =>
   Effect.gen(function* () {
     let looks = 0
-    const lookups = yield* makeLookups<"it", number, string>(() => Effect.suspend(() => look(++looks)), {
+    const lookups = yield* makeLookupCache<"it", number, string>(() => Effect.suspend(() => look(++looks)), {
       capacity: 1,
       kept: Duration.seconds(1)
     })

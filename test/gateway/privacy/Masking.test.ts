@@ -6,12 +6,12 @@ import { valueOf } from "../../../scripts/privacyEval/Values.ts"
 import { type ChatRequest } from "../../../src/domain/Chat.ts"
 import { parseExactly } from "../../../src/domain/Json.ts"
 import { allEntities } from "../../../src/domain/Privacy.ts"
-import { Budget } from "../../../src/gateway/privacy/TimeBudget.ts"
+import { TimeBudget } from "../../../src/gateway/privacy/TimeBudget.ts"
 import { countsOf } from "../../../src/gateway/privacy/Masking.ts"
 import { restoredReply } from "../../../src/gateway/privacy/RestoredReply.ts"
 import { makeRestorer } from "../../../src/gateway/privacy/Restoring.ts"
 import { makeScanner } from "../../../src/gateway/privacy/Scanner.ts"
-import { Vault } from "../../../src/gateway/privacy/PlaceholderMap.ts"
+import { PlaceholderMap } from "../../../src/gateway/privacy/PlaceholderMap.ts"
 import { requestWith } from "../orders.ts"
 import { everything, maskedAtOnce } from "./scanning.ts"
 
@@ -82,7 +82,7 @@ describe("placeholders", () => {
   })
 
   it("are given for a value of another type anew", () => {
-    const vault = new Vault()
+    const vault = new PlaceholderMap()
     assert.isTrue(vault.isEmpty)
     assert.strictEqual(vault.placeholder("email", "x"), "[EMAIL_1]")
     assert.strictEqual(vault.placeholder("employee", "x"), "[EMPLOYEE_1]")
@@ -378,7 +378,7 @@ it("embeddings are masked in every input", () => {
 
 it("a search that runs out of time masks nothing and clears nothing", () => {
   let nanos = 0n
-  const budget = new Budget(() => (nanos += 1_000_000n), 3)
+  const budget = new TimeBudget(() => (nanos += 1_000_000n), 3)
   assert.isNull(maskedAtOnce(scan, { text: "ann@x.com ".repeat(20) }, everything, budget))
 })
 

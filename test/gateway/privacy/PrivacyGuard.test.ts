@@ -8,8 +8,8 @@ import { type KeyRecord } from "../../../src/domain/Key.ts"
 import { type PrivacyRules } from "../../../src/domain/Privacy.ts"
 import { Completion } from "../../../src/gateway/chat/Completion.ts"
 import { Embeddings } from "../../../src/gateway/chat/Embeddings.ts"
-import { emptyFacts } from "../../../src/gateway/request/Order.ts"
-import { Privacy } from "../../../src/gateway/privacy/PrivacyGuard.ts"
+import { emptyResponseMetadata } from "../../../src/gateway/request/Order.ts"
+import { PrivacyGuard } from "../../../src/gateway/privacy/PrivacyGuard.ts"
 import { type Script } from "../../../src/testing/ScriptedProvider.ts"
 import { gateway, memory } from "../../../src/Server.ts"
 import { noPrivacy } from "../../../src/settings/PrivacySection.ts"
@@ -69,7 +69,7 @@ const said = (content: string): Partial<ChatRequest> => ({ messages: [{ role: "u
 const asked = (request: Partial<ChatRequest>, key: Partial<KeyRecord> = {}) =>
   Effect.scoped(
     Effect.gen(function* () {
-      const facts = emptyFacts()
+      const facts = emptyResponseMetadata()
       const completed = yield* (yield* Completion).run({
         request: requestWith(request),
         caller: callerWith(key),
@@ -202,7 +202,7 @@ it.effect("embeddings are masked on their way, and refused in mode block", () =>
         run({
           request: { model: "test/small", input: ["ann@x.com"], user: "bob@x.com" },
           caller: callerWith(key),
-          facts: emptyFacts()
+          facts: emptyResponseMetadata()
         })
       )
     )
@@ -227,7 +227,7 @@ it.effect("off, or with nothing found, nothing is in the way: the very same requ
       const { layer } = guarded({}, { mode })
       const request = requestWith(said(content))
       const order = orderWith({ request })
-      const veil = yield* Effect.map(Privacy, ({ chat }) => chat(order)).pipe(Effect.provide(layer))
+      const veil = yield* Effect.map(PrivacyGuard, ({ chat }) => chat(order)).pipe(Effect.provide(layer))
       yield* Effect.scoped(veil.mask(veil.refuse(Effect.void)))
       assert.strictEqual(order.request, request)
       assert.strictEqual(veil.reply(reply), reply)

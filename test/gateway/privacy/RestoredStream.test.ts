@@ -6,9 +6,9 @@ import { gatewayError, Overloaded } from "../../../src/domain/Errors.ts"
 import { type CompletionEvent } from "../../../src/gateway/request/Answer.ts"
 import { restoredStream } from "../../../src/gateway/privacy/RestoredStream.ts"
 import { makeRestorer } from "../../../src/gateway/privacy/Restoring.ts"
-import { Vault } from "../../../src/gateway/privacy/PlaceholderMap.ts"
+import { PlaceholderMap } from "../../../src/gateway/privacy/PlaceholderMap.ts"
 
-const vault = new Vault()
+const vault = new PlaceholderMap()
 vault.placeholder("email", "ann@x.com")
 vault.placeholder("credit_card", "4111 1111 1111 1111")
 vault.placeholder("secret", 'a "quoted"\nkey')

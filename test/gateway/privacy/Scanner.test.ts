@@ -1,7 +1,7 @@
 /** What the search finds, where it ends, and what it leaves; on any input within its time. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { Budget } from "../../../src/gateway/privacy/TimeBudget.ts"
+import { TimeBudget } from "../../../src/gateway/privacy/TimeBudget.ts"
 import { makeScanner } from "../../../src/gateway/privacy/Scanner.ts"
 import { everything, findIn, scanned } from "./scanning.ts"
 
@@ -156,7 +156,7 @@ it.effect("a search whose time is over answers nothing, not a part", () =>
   Effect.gen(function* () {
     const scan = yield* makeScanner([])
     let nanos = 0n
-    const budget = new Budget(() => (nanos += 1_000_000n), 5)
+    const budget = new TimeBudget(() => (nanos += 1_000_000n), 5)
     assert.isNull(scanned(scan, "ann@example.com ".repeat(20), everything, budget))
     assert.isTrue(budget.isOver())
     assert.strictEqual(scanned(scan, "ann@example.com", everything)?.length, 1)

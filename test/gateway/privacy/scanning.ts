@@ -1,13 +1,13 @@
 /** A search without a time limit, and what it found as texts. */
 import { Effect } from "effect"
 import { allEntities, type OwnPattern } from "../../../src/domain/Privacy.ts"
-import { atOnce, Budget } from "../../../src/gateway/privacy/TimeBudget.ts"
+import { atOnce, TimeBudget } from "../../../src/gateway/privacy/TimeBudget.ts"
 import { mask, type Masked } from "../../../src/gateway/privacy/Masking.ts"
 import { makeScanner, type Scanner } from "../../../src/gateway/privacy/Scanner.ts"
 import { type Span } from "../../../src/gateway/privacy/Span.ts"
 
 /** Its clock stands still. */
-export const unlimited = (): Budget => new Budget(() => 0n)
+export const unlimited = (): TimeBudget => new TimeBudget(() => 0n)
 
 export const everything: ReadonlySet<string> = new Set(allEntities)
 
@@ -16,7 +16,7 @@ export const scanned = (
   scan: Scanner,
   text: string,
   wanted: ReadonlySet<string> = everything,
-  budget: Budget = unlimited()
+  budget: TimeBudget = unlimited()
 ): ReadonlyArray<Span> | null => atOnce(scan(text, wanted, budget), budget)
 
 /** Masks without a pause; null: the time was over. */
@@ -24,7 +24,7 @@ export const maskedAtOnce = <A extends Readonly<Record<string, unknown>>>(
   scan: Scanner,
   target: A,
   wanted: ReadonlySet<string> = everything,
-  budget: Budget = unlimited()
+  budget: TimeBudget = unlimited()
 ): Masked<A> | null => atOnce(mask(target, scan, wanted, budget), budget)
 
 /** `type value` for each finding. */

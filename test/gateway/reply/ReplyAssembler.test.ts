@@ -2,10 +2,10 @@ import { assert, it } from "@effect/vitest"
 import { Schema } from "effect"
 import { type ChatEvent, type ChatReply, type Delta, type ToolCallDelta } from "../../../src/domain/Chat.ts"
 import { replayEvents } from "../../../src/domain/Replay.ts"
-import { ReplyBuilder } from "../../../src/gateway/reply/ReplyAssembler.ts"
+import { ReplyAssembler } from "../../../src/gateway/reply/ReplyAssembler.ts"
 
 const built = (events: ReadonlyArray<ChatEvent>): ChatReply | null => {
-  const builder = new ReplyBuilder()
+  const builder = new ReplyAssembler()
   for (const event of events) builder.add(event)
   return builder.build()
 }

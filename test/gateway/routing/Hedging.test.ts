@@ -226,7 +226,7 @@ it.effect.each([
   return Effect.gen(function* () {
     const asked = inTime(2_000, {
       key: { monthlyBudgetNano: 1_000_000_000 },
-      patience: { ms: 2_000, isStated: true }
+      patience: { ms: 2_000, explicit: true }
     })
     const error = yield* Effect.flip(asked)
     assert.strictEqual("reason" in error ? error.reason._tag : null, "ProvidersTimedOut")

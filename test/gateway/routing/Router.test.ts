@@ -4,7 +4,7 @@ import { TestClock } from "effect/testing"
 import { gatewayError, ModelNotFound, type Reason } from "../../../src/domain/Errors.ts"
 import { Circuits } from "../../../src/gateway/health/Circuits.ts"
 import { Meter } from "../../../src/gateway/billing/Meter.ts"
-import { type Patience } from "../../../src/gateway/request/Order.ts"
+import { type ClientDeadline } from "../../../src/gateway/request/Order.ts"
 import { ProviderStats } from "../../../src/gateway/health/ProviderStats.ts"
 import { Router } from "../../../src/gateway/routing/Router.ts"
 import {
@@ -124,12 +124,12 @@ it.effect("no client waits longer than ten seconds for a provider's patience", (
   }).pipe(Effect.provide(layer))
 })
 
-it.effect.each<readonly [number, Patience, number]>([
-  [9_000, { ms: 600_000, isStated: false }, 2],
-  [11_000, { ms: 600_000, isStated: false }, 1],
-  [3_000, { ms: 2_000, isStated: false }, 1],
-  [30_000, { ms: 31_000, isStated: true }, 2],
-  [30_000, { ms: 29_000, isStated: true }, 1]
+it.effect.each<readonly [number, ClientDeadline, number]>([
+  [9_000, { ms: 600_000, explicit: false }, 2],
+  [11_000, { ms: 600_000, explicit: false }, 1],
+  [3_000, { ms: 2_000, explicit: false }, 1],
+  [30_000, { ms: 31_000, explicit: true }, 2],
+  [30_000, { ms: 29_000, explicit: true }, 1]
 ])("asked for %d ms, a client with the patience %o sees so many calls: %d", ([retryAfterMs, patience, calls]) => {
   const { heard, layer } = routerOn({ alpha: [fails(new Throttled({ status: 429, retryAfterMs })), good] })
   return Effect.gen(function* () {
@@ -144,7 +144,7 @@ it.effect("a call ends with the client's patience, and nobody else is asked; nob
     const { snapshot } = yield* ProviderStats
     for (let request = 0; request < 6; request++) {
       const startedAtMs = yield* Clock.currentTimeMillis
-      const asked = routed({ startedAtMs, patience: { ms: 2_000, isStated: true } })
+      const asked = routed({ startedAtMs, patience: { ms: 2_000, explicit: true } })
       const { order, result } = yield* inTime(asked, 2_000)
       assert.strictEqual(reasonOf({ order, result })._tag, "ProvidersTimedOut")
       assert.deepInclude(order.attempts[0], { status: "timeout", errorType: "client_timeout", latencyMs: 2_000 })
@@ -165,7 +165,7 @@ it.effect.each<readonly [number, number]>([
 ])("an SDK that is set to %d ms has its answer a moment before: after %d ms", ([ms, endMs]) => {
   const { layer } = routerOn({ alpha: { hangs: true } })
   return Effect.gen(function* () {
-    const { order } = yield* inTime(routed({ patience: { ms, isStated: false } }), endMs)
+    const { order } = yield* inTime(routed({ patience: { ms, explicit: false } }), endMs)
     assert.deepInclude(order.attempts[0], { status: "timeout", latencyMs: endMs })
   }).pipe(Effect.provide(layer))
 })
@@ -173,7 +173,7 @@ it.effect.each<readonly [number, number]>([
 it.effect("what a failed call left of the patience is all that the next one has", () => {
   const { heard, layer } = routerOn({ alpha: { delayMs: 1_500, ...broken }, beta: { delayMs: 1_000, ...good } })
   return Effect.gen(function* () {
-    const patience = { ms: 2_000, isStated: true }
+    const patience = { ms: 2_000, explicit: true }
     const { order, result } = yield* inTime(routed({ patience }), 2_000)
     assert.strictEqual(reasonOf({ order, result })._tag, "ProvidersTimedOut")
     assert.deepStrictEqual(
@@ -192,7 +192,7 @@ it.effect("a stream that began is not ended by the client's patience", () => {
   const { layer } = routerOn({ alpha: { events } })
   return Effect.gen(function* () {
     const router = yield* Router
-    const order = yield* orderFor({ streamed: true, patience: { ms: 2_000, isStated: true } })
+    const order = yield* orderFor({ streamed: true, patience: { ms: 2_000, explicit: true } })
     const read = Effect.scoped(Effect.flatMap(router.stream(order), ({ answer }) => Stream.runCollect(answer)))
     assert.lengthOf(yield* inTime(read, 5_000), 4)
   }).pipe(Effect.provide(layer))

@@ -8,9 +8,9 @@ import { deniesCollection } from "../../../src/domain/Catalog.ts"
 import { Ids } from "../../../src/domain/Ids.ts"
 import { allowsModel } from "../../../src/domain/Key.ts"
 import { Catalog } from "../../../src/gateway/routing/Catalog.ts"
-import { chatIntent } from "../../../src/gateway/chat/ChatPlanInput.ts"
-import { Intake } from "../../../src/gateway/chat/Planner.ts"
-import { emptyFacts } from "../../../src/gateway/request/Order.ts"
+import { chatPlanInput } from "../../../src/gateway/chat/ChatPlanInput.ts"
+import { Planner } from "../../../src/gateway/chat/Planner.ts"
+import { emptyResponseMetadata } from "../../../src/gateway/request/Order.ts"
 import { ProviderStats } from "../../../src/gateway/health/ProviderStats.ts"
 import { layerScripted } from "../../../src/testing/ScriptedProvider.ts"
 import { scriptedOffer } from "../../../src/testing/ScriptedProvider.ts"
@@ -56,7 +56,7 @@ const orderOf = (given: Given, seed: number) => {
       models: {}
     }
   })
-  const layer = Intake.layer({ defaultSort: given.defaultSort }).pipe(
+  const layer = Planner.layer({ defaultSort: given.defaultSort }).pipe(
     Layer.provideMerge(
       Layer.mergeAll(Catalog.layer, ProviderStats.layer, Ids.layerSequence).pipe(
         Layer.provide(layerScripted(providers))
@@ -73,8 +73,8 @@ const orderOf = (given: Given, seed: number) => {
       }
     }
     const { allowed, deny, fallbackModels, fallbacks, ignore, maxPrice, only, order, sort } = given
-    return yield* (yield* Intake).begin(
-      chatIntent(
+    return yield* (yield* Planner).begin(
+      chatPlanInput(
         {
           request: requestWith({
             stream: true,
@@ -89,7 +89,7 @@ const orderOf = (given: Given, seed: number) => {
             }
           }),
           caller: { key: keyWith({ allowedModels: allowed }), limits },
-          facts: emptyFacts()
+          facts: emptyResponseMetadata()
         },
         fallbackModels,
         7

@@ -4,12 +4,12 @@ import { TestClock } from "effect/testing"
 import { generateKeyPair, importJWK, jwtVerify, SignJWT } from "jose"
 import { AccessTokens } from "../../../src/gateway/signin/AccessTokens.ts"
 import { SigningKeys } from "../../../src/gateway/signin/SigningKeys.ts"
-import { Vault } from "../../../src/store/secrets/SecretStore.ts"
+import { SecretStore } from "../../../src/store/secrets/SecretStore.ts"
 
 const issuer = "https://gateway.example.com"
 const tokens = (name = issuer) =>
   AccessTokens.layer({ issuer: name, lifetimeSeconds: 900 }).pipe(Layer.provideMerge(SigningKeys.layer))
-const layer = tokens().pipe(Layer.provideMerge(Vault.layerMemory))
+const layer = tokens().pipe(Layer.provideMerge(SecretStore.layerMemory))
 
 const claims = { userId: `usr_${"1".repeat(32)}`, sessionId: `ses_${"2".repeat(32)}` }
 const issued = Effect.flatMap(AccessTokens, ({ issue }) => Effect.map(issue(claims), Redacted.value))
@@ -103,7 +103,7 @@ it.effect("processes that share a vault verify each other's tokens; keys of old 
     assert.isTrue(yield* isGood(token).pipe(Effect.provide(elsewhere)))
     yield* TestClock.adjust("60 days")
     yield* issued
-    const vault = yield* Vault
+    const vault = yield* SecretStore
     assert.strictEqual(Redacted.value(yield* vault.keep("signing-key-1", Effect.succeed("gone"))), "gone")
   }).pipe(Effect.provide(layer))
 )

@@ -3,9 +3,9 @@ import { assert, it } from "@effect/vitest"
 import { Effect, Layer, Option } from "effect"
 import { SignInRefused } from "../../../src/domain/Errors.ts"
 import { Ids } from "../../../src/domain/Ids.ts"
-import { Arrivals } from "../../../src/gateway/signin/AccountLinking.ts"
+import { AccountLinking } from "../../../src/gateway/signin/AccountLinking.ts"
 import { CodeSignIn } from "../../../src/gateway/signin/CodeSignIn.ts"
-import { Pepper } from "../../../src/gateway/signin/HmacKey.ts"
+import { HmacKey } from "../../../src/gateway/signin/HmacKey.ts"
 import { SessionTokens } from "../../../src/gateway/signin/SessionTokens.ts"
 import { networkOf, SignInLimits } from "../../../src/gateway/signin/SignInLimits.ts"
 import { countryOf, destinationOf, masked } from "../../../src/gateway/signin/Destination.ts"
@@ -14,13 +14,13 @@ import { Delivery } from "../../../src/identity/Delivery.ts"
 import { noSignIn } from "../../../src/settings/SignIn.ts"
 import { Challenges } from "../../../src/store/people/Challenges.ts"
 import { Limits } from "../../../src/store/limits/Limits.ts"
-import { Vault } from "../../../src/store/secrets/SecretStore.ts"
+import { SecretStore } from "../../../src/store/secrets/SecretStore.ts"
 
 const sent: Array<CodeMessage> = []
 
 /** Who comes and which sessions there are can only be asked at the price of the test. */
 const blind = CodeSignIn.layer(noSignIn).pipe(
-  Layer.provide(Layer.mergeAll(Layer.mock(Arrivals, {}), Layer.mock(SessionTokens, {}))),
+  Layer.provide(Layer.mergeAll(Layer.mock(AccountLinking, {}), Layer.mock(SessionTokens, {}))),
   Layer.provide(SignInLimits.layer),
   Layer.provide(
     Layer.succeed(Delivery, {
@@ -30,8 +30,8 @@ const blind = CodeSignIn.layer(noSignIn).pipe(
       send: (message) => Effect.sync(() => void sent.push(message))
     })
   ),
-  Layer.provideMerge(Pepper.layer),
-  Layer.provideMerge(Layer.mergeAll(Challenges.layerMemory, Vault.layerMemory, Limits.layerMemory, Ids.layer))
+  Layer.provideMerge(HmacKey.layer),
+  Layer.provideMerge(Layer.mergeAll(Challenges.layerMemory, SecretStore.layerMemory, Limits.layerMemory, Ids.layer))
 )
 
 const asking = (destination: string) =>
@@ -58,7 +58,7 @@ it.effect("neither the start nor a verification that fails asks for users or ses
 
 it.effect("codes are hashed with a pepper: the store's copy is no code, nor the plain hash of one", () =>
   Effect.gen(function* () {
-    const [challenges, pepper] = [yield* Challenges, yield* Pepper]
+    const [challenges, pepper] = [yield* Challenges, yield* HmacKey]
     const { challengeId } = yield* asking("berta@example.com")
     const kept = yield* challenges.attempt({ id: challengeId, channel: "email", maxAttempts: 5, nowMs: 0 })
     const { codeHash } = Option.getOrThrow(kept)

@@ -4,18 +4,18 @@ import { TestClock } from "effect/testing"
 import { Ids } from "../../../src/domain/Ids.ts"
 import { type UserRecord } from "../../../src/domain/User.ts"
 import { AccessTokens } from "../../../src/gateway/signin/AccessTokens.ts"
-import { Pepper } from "../../../src/gateway/signin/HmacKey.ts"
+import { HmacKey } from "../../../src/gateway/signin/HmacKey.ts"
 import { SessionTokens } from "../../../src/gateway/signin/SessionTokens.ts"
 import { SigningKeys } from "../../../src/gateway/signin/SigningKeys.ts"
 import { Sessions } from "../../../src/store/people/Sessions.ts"
 import { Users } from "../../../src/store/people/Users.ts"
-import { Vault } from "../../../src/store/secrets/SecretStore.ts"
+import { SecretStore } from "../../../src/store/secrets/SecretStore.ts"
 import { makeUser } from "../../store/people/usersSuite.ts"
 
-const stores = Layer.mergeAll(Sessions.layerMemory, Users.layerMemory, Vault.layerMemory, Ids.layer)
+const stores = Layer.mergeAll(Sessions.layerMemory, Users.layerMemory, SecretStore.layerMemory, Ids.layer)
 const service = SessionTokens.layer({ sessionDays: 30 }).pipe(
   Layer.provideMerge(AccessTokens.layer({ issuer: "https://gateway.example.com", lifetimeSeconds: 900 })),
-  Layer.provideMerge(Layer.mergeAll(SigningKeys.layer, Pepper.layer))
+  Layer.provideMerge(Layer.mergeAll(SigningKeys.layer, HmacKey.layer))
 )
 const layer = service.pipe(Layer.provideMerge(stores))
 
@@ -67,7 +67,7 @@ it.effect("many trades of one token at once yield one successor", () =>
 
 it.effect("the stores hold no token: what they hold neither refreshes nor authenticates", () =>
   Effect.gen(function* () {
-    const [sessions, store, pepper] = [yield* SessionTokens, yield* Sessions, yield* Pepper]
+    const [sessions, store, pepper] = [yield* SessionTokens, yield* Sessions, yield* HmacKey]
     const token = Redacted.value((yield* begun).refreshToken)
     const hash = yield* pepper.hash("refresh", token)
     assert.isTrue(Option.isSome(yield* store.findByToken(hash)))
@@ -85,7 +85,7 @@ it.effect("another pepper knows no token of the first", () =>
     const store = yield* Sessions
     const token = Redacted.value((yield* begun).refreshToken)
     const elsewhere = yield* Effect.flip(Effect.flatMap(SessionTokens, (other) => other.refresh(token))).pipe(
-      Effect.provide(Layer.fresh(service).pipe(Layer.provide(Layer.fresh(Vault.layerMemory))))
+      Effect.provide(Layer.fresh(service).pipe(Layer.provide(Layer.fresh(SecretStore.layerMemory))))
     )
     assert.strictEqual(elsewhere.reason._tag, "SignInRefused")
     assert.isDefined(store)

@@ -5,7 +5,7 @@ import {
   Counting,
   CountMemory,
   MOST_REMEMBERED,
-  TextCounts,
+  TokenCounter,
   textsOf,
   TURN_CHARACTERS
 } from "../../../src/gateway/tokens/TokenCounter.ts"
@@ -31,7 +31,7 @@ it("counts the same the first time, the second, and for another owner", () => {
 
 it.effect("a conversation counts the same at once, in turns, and remembered", () =>
   Effect.gen(function* () {
-    const counts = yield* TextCounts
+    const counts = yield* TokenCounter
     const turnOf = (times: number) =>
       texts
         .map((text) => ({ role: "user", content: [{ type: "text", text }] }) as const)
@@ -51,11 +51,11 @@ it.effect("a conversation counts the same at once, in turns, and remembered", ()
       assert.deepStrictEqual([yield* counts.count("a", prompt), yield* counts.count("a", prompt)], [exact, exact])
       assert.include([exact, null], counts.atOnce("a", prompt))
     }
-  }).pipe(Effect.provide(TextCounts.layer))
+  }).pipe(Effect.provide(TokenCounter.layer))
 )
 
 it("only a short prompt is counted at once", () => {
-  const counts = Effect.runSync(Effect.provide(TextCounts, TextCounts.layer))
+  const counts = Effect.runSync(Effect.provide(TokenCounter, TokenCounter.layer))
   assert.strictEqual(counts.atOnce("a", promptOf(["one two three"])), 3)
   assert.isNull(counts.atOnce("a", promptOf(["toll ".repeat(900)])))
   assert.isNull(counts.atOnce("a", promptOf(Array.from({ length: 200 }, () => ""))))
@@ -111,7 +111,7 @@ it("counts no further than anybody needs to know", () => {
 
 it.live("others get their turns while a long prompt is counted, and so do two long prompts", () =>
   Effect.gen(function* () {
-    const counts = yield* TextCounts
+    const counts = yield* TokenCounter
     const text = megabytes["letters without blanks"].slice(0, 262_144)
     let turns = 0
     const tick = () => {
@@ -125,18 +125,18 @@ it.live("others get their turns while a long prompt is counted, and so do two lo
     clearImmediate(handle)
     assert.deepStrictEqual(both, [countText(text), countText(text)])
     assert.isAtLeast(turns, (2 * text.length) / (TURN_CHARACTERS + 512) - 2)
-  }).pipe(Effect.provide(TextCounts.layer))
+  }).pipe(Effect.provide(TokenCounter.layer))
 )
 
 it.effect("a count that nobody waits for any more stops", () =>
   Effect.gen(function* () {
-    const counts = yield* TextCounts
+    const counts = yield* TokenCounter
     const counting = yield* Effect.forkChild(counts.count("a", promptOf([megabytes.ideographs])), {
       startImmediately: true
     })
     yield* Fiber.interrupt(counting)
     assert.strictEqual(yield* counts.count("a", promptOf(["toll ".repeat(1_000)])), 1_002)
-  }).pipe(Effect.provide(TextCounts.layer))
+  }).pipe(Effect.provide(TokenCounter.layer))
 )
 
 /** A text to be remembered, and what counts it: the length, and how often it was asked. */

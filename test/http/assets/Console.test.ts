@@ -9,10 +9,10 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { gzipSync } from "node:zlib"
 import { Ids } from "../../../src/domain/Ids.ts"
-import { Instruments } from "../../../src/gateway/telemetry/RequestMetrics.ts"
+import { RequestMetrics } from "../../../src/gateway/telemetry/RequestMetrics.ts"
 import { Load } from "../../../src/gateway/process/Load.ts"
-import { LoopDelay } from "../../../src/gateway/process/EventLoopDelay.ts"
-import { Traffic } from "../../../src/gateway/telemetry/RequestCounters.ts"
+import { EventLoopDelay } from "../../../src/gateway/process/EventLoopDelay.ts"
+import { RequestCounters } from "../../../src/gateway/telemetry/RequestCounters.ts"
 import * as Console from "../../../src/http/assets/Console.ts"
 import * as Edge from "../../../src/http/edge/Edge.ts"
 
@@ -58,10 +58,10 @@ const serving = <A, E>(
         Layer.provide(
           Layer.mergeAll(
             Ids.layerSequence,
-            Layer.provideMerge(Instruments.layer, Traffic.layer),
+            Layer.provideMerge(RequestMetrics.layer, RequestCounters.layer),
             Layer.provide(
               Load.layer,
-              LoopDelay.layerTest(() => 0)
+              EventLoopDelay.layerTest(() => 0)
             )
           )
         )

@@ -1,15 +1,15 @@
 import { assert, it } from "@effect/vitest"
 import { Headers } from "effect/http"
-import { patienceOf } from "../../../src/http/edge/ClientDeadline.ts"
+import { clientDeadlineOf } from "../../../src/http/edge/ClientDeadline.ts"
 
-const of = (headers: Readonly<Record<string, string>>) => patienceOf(Headers.fromInput(headers))
+const of = (headers: Readonly<Record<string, string>>) => clientDeadlineOf(Headers.fromInput(headers))
 
 it("our own header states a time; the SDKs' tells how they are set, in seconds", () => {
-  assert.deepStrictEqual(of({ "X-Tollgate-Timeout-Ms": "2500" }), { ms: 2_500, isStated: true })
-  assert.deepStrictEqual(of({ "x-stainless-timeout": "600" }), { ms: 600_000, isStated: false })
+  assert.deepStrictEqual(of({ "X-Tollgate-Timeout-Ms": "2500" }), { ms: 2_500, explicit: true })
+  assert.deepStrictEqual(of({ "x-stainless-timeout": "600" }), { ms: 600_000, explicit: false })
   assert.deepStrictEqual(of({ "x-stainless-timeout": "0.5", "x-tollgate-timeout-ms": "100" }), {
     ms: 100,
-    isStated: true
+    explicit: true
   })
 })
 

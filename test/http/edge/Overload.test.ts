@@ -2,7 +2,7 @@
 import { assert, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { Load } from "../../../src/gateway/process/Load.ts"
-import { LoopDelay } from "../../../src/gateway/process/EventLoopDelay.ts"
+import { EventLoopDelay } from "../../../src/gateway/process/EventLoopDelay.ts"
 import { defaultSettings, type SettingsShape } from "../../../src/Settings.ts"
 import { openRaw } from "../../contract/client.ts"
 import { until } from "../../contract/clock.ts"
@@ -50,7 +50,7 @@ it.effect(
           providers,
           load: Layer.provide(
             Layer.fresh(Load.layer),
-            LoopDelay.layerTest(() => delayMs)
+            EventLoopDelay.layerTest(() => delayMs)
           )
         })
       )

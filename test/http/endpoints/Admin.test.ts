@@ -2,7 +2,7 @@ import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { ask, helloReply } from "../../contract/wire.ts"
-import { Accounts } from "../../../src/gateway/keys/ApiKeys.ts"
+import { ApiKeys } from "../../../src/gateway/keys/ApiKeys.ts"
 import { ServerFault } from "../../../src/providers/Provider.ts"
 import { TestApp } from "../../support/TestApp.ts"
 
@@ -50,7 +50,7 @@ it.effect("an overview of nothing", () =>
 it.effect("figures of requests, money, cache, keys, providers and rejections; no secret, no prompt, no hash", () =>
   Effect.gen(function* () {
     const { chat, issueKey } = yield* TestApp
-    const accounts = yield* Accounts
+    const accounts = yield* ApiKeys
     const { id, secret } = yield* issueKey()
     const free = yield* issueKey({ tier: "free", monthlyBudgetNano: 0, allowedModels: ["a/b"] })
     const gone = yield* issueKey({ tier: "pro" })

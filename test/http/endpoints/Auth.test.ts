@@ -2,7 +2,7 @@
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { Members } from "../../../src/gateway/signin/UserAdmin.ts"
+import { UserAdmin } from "../../../src/gateway/signin/UserAdmin.ts"
 import { noSignIn } from "../../../src/settings/SignIn.ts"
 import { type SentRequest, TestApp } from "../../support/TestApp.ts"
 
@@ -320,7 +320,7 @@ it.effect("codes are bounded for all together, and verifications for a network a
 
 it.effect("accounts are for the allowed domains, after proof of the address; who has one signs in all the same", () =>
   Effect.gen(function* () {
-    const members = yield* Members
+    const members = yield* UserAdmin
     const { body: started } = yield* start("eve@example.com.evil.example")
     assert.deepInclude(started, { expires_in: 600, resend_after: 60 })
     for (const email of ["eve@evil.example", "eve@mail.example.com", "eve@example.com.evil.example2", "x@ample.com"]) {
@@ -343,7 +343,7 @@ it.effect("accounts are for the allowed domains, after proof of the address; who
 
 it.effect("so many accounts come into being within a day, and who has one signs in all the same", () =>
   Effect.gen(function* () {
-    const members = yield* Members
+    const members = yield* UserAdmin
     assert.strictEqual((yield* signIn("a@example.com")).status, 200)
     assert.strictEqual((yield* signIn("b@example.com")).status, 200)
     const { body, headers, status } = yield* signIn("c@example.com")
@@ -369,7 +369,7 @@ it.effect("so many accounts come into being within a day, and who has one signs 
 
 it.effect("the second account of one mailbox has no budget", () =>
   Effect.gen(function* () {
-    const members = yield* Members
+    const members = yield* UserAdmin
     const budgetOf = (email: string) =>
       Effect.flatMap(signIn(email), ({ body }) =>
         Effect.map(members.get(body.user.id), ({ user }) => user.grants.monthlyBudgetNano)
@@ -502,7 +502,7 @@ it.effect("where the refresh token goes is the client's choice", () =>
 it.effect("a session of an admin opens what the admin key opens, while the role lasts", () =>
   Effect.gen(function* () {
     const { adminKey, send } = yield* TestApp
-    const members = yield* Members
+    const members = yield* UserAdmin
     const overview = (request: SentRequest) => ask("/v1/admin/overview", request)
     yield* members.grantAdmin(" Root@Example.com")
     const nobody = yield* Effect.flip(members.grantAdmin("root"))

@@ -1,7 +1,7 @@
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { Accounts } from "../../../src/gateway/keys/ApiKeys.ts"
+import { ApiKeys } from "../../../src/gateway/keys/ApiKeys.ts"
 import { ServerFault } from "../../../src/providers/Provider.ts"
 import { ask, delta, end, finish, helloReply } from "../../contract/wire.ts"
 import { TestApp } from "../../support/TestApp.ts"
@@ -116,7 +116,7 @@ it.effect("time a stream's first token and its pace", () =>
 it.effect("tell of circuits, the ledger, keys and how full their budgets are", () =>
   Effect.gen(function* () {
     const { chat, issueKey } = yield* TestApp
-    const accounts = yield* Accounts
+    const accounts = yield* ApiKeys
     const { id, secret: key } = yield* issueKey({ monthlyBudgetNano: 100_000 })
     yield* issueKey({ monthlyBudgetNano: 0 })
     yield* issueKey({ monthlyBudgetNano: 1_000_000 })

@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Stream } from "effect"
 import { type ChatReply, type ChatRequest } from "../../../src/domain/Chat.ts"
 import { replayEvents } from "../../../src/domain/Replay.ts"
-import { ReplyBuilder } from "../../../src/gateway/reply/ReplyAssembler.ts"
+import { ReplyAssembler } from "../../../src/gateway/reply/ReplyAssembler.ts"
 import { makeOpenAi } from "../../../src/providers/openai/OpenAi.ts"
 import { chatBody, chunkBody, DONE, sse } from "../../support/upstream/Bodies.ts"
 import { config, offer, replay } from "../replayedTransport.ts"
@@ -25,7 +25,7 @@ const gathered = Effect.fnUntraced(function* (pieces: ReadonlyArray<Readonly<Rec
     sse(chunkBody({}, "tool_calls")),
     DONE
   ].map((chunk) => Buffer.from(chunk))
-  const builder = new ReplyBuilder()
+  const builder = new ReplyAssembler()
   const provider = makeOpenAi(config(), replay({ chunks }))
   const events = yield* Effect.scoped(
     Effect.flatMap(provider.chatStream({ request, offer }), (stream) => Stream.runCollect(stream))
@@ -150,7 +150,7 @@ describe("in a whole reply", () => {
         { index: 0, id: "a", type: "function", function: { name: "f", arguments: "{}" } },
         { index: 0, id: "b", type: "function", function: { name: "g", arguments: "{}" } }
       ])
-      const builder = new ReplyBuilder()
+      const builder = new ReplyAssembler()
       for (const event of replayEvents(reply)) builder.add(event)
       assert.deepStrictEqual(
         callsOf(builder.build()).map(({ id }) => id),

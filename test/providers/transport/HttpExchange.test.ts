@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { type Dispatcher } from "undici"
-import { Exchange } from "../../../src/providers/transport/HttpExchange.ts"
+import { HttpExchange } from "../../../src/providers/transport/HttpExchange.ts"
 import { Cut, Unreachable } from "../../../src/providers/Provider.ts"
 
 const nextTick = () => new Promise<void>((resolve) => process.nextTick(resolve))
@@ -15,7 +15,7 @@ const begin = () => {
     pause: () => void seen.push("pause"),
     resume: () => void seen.push("resume")
   }
-  const exchange = new Exchange()
+  const exchange = new HttpExchange()
   exchange.onRequestStart(controller)
   exchange.onResponseStart(controller, 200, {})
   return { exchange, controller, seen }
@@ -84,7 +84,7 @@ describe("Exchange", () => {
   })
 
   it("tells a connection that never answered from one that broke, by its code alone", () => {
-    const exchange = new Exchange()
+    const exchange = new HttpExchange()
     const error = Object.assign(new Error("connect ECONNREFUSED 10.0.0.1:443"), { code: "ECONNREFUSED" })
     exchange.onResponseError(begin().controller, error)
     assert.deepStrictEqual(exchange.failure, new Unreachable({ detail: "ECONNREFUSED" }))
@@ -92,7 +92,7 @@ describe("Exchange", () => {
 
   it("aborts a request that starts after it was given up", () => {
     const { controller, seen } = begin()
-    const exchange = new Exchange()
+    const exchange = new HttpExchange()
     exchange.abort()
     exchange.onRequestStart(controller)
     assert.deepStrictEqual(seen, ["abort"])

@@ -6,7 +6,7 @@ import {
   ServerFault,
   Throttled
 } from "../../../src/providers/Provider.ts"
-import { presentable, refusalInside, refusalOf, retryAfterOf } from "../../../src/providers/wire/ErrorMapping.ts"
+import { presentable, errorInBody, reasonOfStatus, retryAfterOf } from "../../../src/providers/wire/ErrorMapping.ts"
 import { errorBody } from "../../support/upstream/Bodies.ts"
 
 const nowMs = Date.UTC(2026, 10, 21, 12)
@@ -210,13 +210,13 @@ const rows: ReadonlyArray<Row> = [
 
 describe("refusalOf", () => {
   it.each(rows)("%s", (_name, status, headers, text, reason) => {
-    assert.deepStrictEqual(refusalOf(status, headers, text, nowMs), reason)
+    assert.deepStrictEqual(reasonOfStatus(status, headers, text, nowMs), reason)
   })
 })
 
 describe("refusalInside", () => {
   it("reads the status off the error's code, type or number", () => {
-    const inside = (error: unknown) => refusalInside({ error })
+    const inside = (error: unknown) => errorInBody({ error })
     assert.deepStrictEqual(inside({ message: "x", code: 429 }), new Throttled({ status: 429, retryAfterMs: null }))
     assert.deepStrictEqual(inside({ message: "x", code: "502" }), new ServerFault({ status: 502, retryAfterMs: null }))
     assert.deepStrictEqual(inside({ type: "rate_limit_error" }), new Throttled({ status: 429, retryAfterMs: null }))
@@ -224,13 +224,13 @@ describe("refusalInside", () => {
     assert.deepStrictEqual(inside("broken"), new ServerFault({ status: 500, retryAfterMs: null }))
     assert.deepStrictEqual(inside({ message: "no", type: "invalid_request_error" }), rejected(400, "no"))
     assert.deepStrictEqual(
-      refusalInside({ object: "error", message: "no" }),
+      errorInBody({ object: "error", message: "no" }),
       new ServerFault({ status: 500, retryAfterMs: null })
     )
   })
 
   it("sees none in an answer", () => {
-    assert.isNull(refusalInside({ choices: [], error: null }))
+    assert.isNull(errorInBody({ choices: [], error: null }))
   })
 })
 

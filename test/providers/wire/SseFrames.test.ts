@@ -1,9 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Events } from "../../../src/providers/wire/SseFrames.ts"
+import { SseFrames } from "../../../src/providers/wire/SseFrames.ts"
 import { TooLarge } from "../../../src/providers/Provider.ts"
 
 const parse = (chunks: ReadonlyArray<Buffer>): ReadonlyArray<string> => {
-  const events = new Events()
+  const events = new SseFrames()
   const out: Array<string> = []
   for (const part of [...chunks.map((chunk) => events.feed(chunk)), events.end()]) {
     assert.notInstanceOf(part, TooLarge)
@@ -51,7 +51,7 @@ describe("Events", () => {
   it("takes an event of 1 MiB and refuses a larger one, complete or not", () => {
     const limit = 1024 * 1024
     assert.strictEqual(parse([Buffer.from(`data: ${"x".repeat(limit)}\n\n`)])[0]?.length, limit)
-    assert.instanceOf(new Events().feed(Buffer.from(`data: ${"x".repeat(limit + 1)}\n\n`)), TooLarge)
-    assert.instanceOf(new Events().feed(Buffer.from(`data: ${"x".repeat(limit + 1)}`)), TooLarge)
+    assert.instanceOf(new SseFrames().feed(Buffer.from(`data: ${"x".repeat(limit + 1)}\n\n`)), TooLarge)
+    assert.instanceOf(new SseFrames().feed(Buffer.from(`data: ${"x".repeat(limit + 1)}`)), TooLarge)
   })
 })

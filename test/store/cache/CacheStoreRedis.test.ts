@@ -4,7 +4,7 @@ import { Redis } from "effect/persistence"
 import { inject } from "vitest"
 import { CacheStore } from "../../../src/store/cache/CacheStore.ts"
 import { RedisConnection } from "../../../src/store/redis/RedisConnection.ts"
-import { Vault } from "../../../src/store/secrets/SecretStore.ts"
+import { SecretStore } from "../../../src/store/secrets/SecretStore.ts"
 import { spawnRedis } from "../../support/Redis.ts"
 import { sharedVault } from "../../support/SharedVault.ts"
 import { cacheStoreSuite, newCacheKey } from "./cacheStoreSuite.ts"
@@ -69,7 +69,7 @@ describe("CacheStore.layerRedis", () => {
             assert.deepStrictEqual(yield* cache.join(key, 0, 1_000), Option.none())
           }
           yield* cache.set(key, answer, 60_000, 0)
-          const stranger = yield* Layer.build(Layer.fresh(storeOn(inject("redisUrl"), Vault.layerMemory)))
+          const stranger = yield* Layer.build(Layer.fresh(storeOn(inject("redisUrl"), SecretStore.layerMemory)))
           assert.deepStrictEqual(yield* Context.get(stranger, CacheStore).get(key, 0), Option.none())
           assert.deepStrictEqual(yield* cache.join(key, 0, 1_000), Option.some(answer))
         })

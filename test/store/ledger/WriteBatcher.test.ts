@@ -2,7 +2,7 @@
 import { assert, it } from "@effect/vitest"
 import { Deferred, Effect, Exit, Fiber, Queue } from "effect"
 import { TestClock } from "effect/testing"
-import { makeGroups } from "../../../src/store/ledger/WriteBatcher.ts"
+import { makeWriteBatcher } from "../../../src/store/ledger/WriteBatcher.ts"
 import { StoreError } from "../../../src/store/StoreError.ts"
 
 interface Group {
@@ -13,7 +13,7 @@ interface Group {
 /** Groups of entries that are written when the test says so. */
 const made = Effect.gen(function* () {
   const begun = yield* Queue.unbounded<Group>()
-  const { write } = yield* makeGroups<string, string>({
+  const { write } = yield* makeWriteBatcher<string, string>({
     lanes: 2,
     groupSize: 3,
     writeGroup: Effect.fnUntraced(function* (entries) {

@@ -6,20 +6,20 @@ import { join } from "node:path"
 import { Challenges } from "../../../src/store/people/Challenges.ts"
 import { Sessions } from "../../../src/store/people/Sessions.ts"
 import { Users } from "../../../src/store/people/Users.ts"
-import { Vault } from "../../../src/store/secrets/SecretStore.ts"
+import { SecretStore } from "../../../src/store/secrets/SecretStore.ts"
 import { layerPglite, temporaryDataDir } from "../../support/Pglite.ts"
 import { layerPostgres } from "../../support/Postgres.ts"
 import { challengesSuite } from "./challengesSuite.ts"
 import { sessionsSuite } from "./sessionsSuite.ts"
 import { usersSuite } from "./usersSuite.ts"
 
-type Stores = Challenges | Sessions | Users | Vault
+type Stores = Challenges | Sessions | Users | SecretStore
 
-const vaultSuite = (it: Vitest.MethodsNonLive<Vault>): void => {
+const vaultSuite = (it: Vitest.MethodsNonLive<SecretStore>): void => {
   describe("Vault", () => {
     it.effect("keeps the first secret of a name for everybody, until it is forgotten", () =>
       Effect.gen(function* () {
-        const vault = yield* Vault
+        const vault = yield* SecretStore
         let made = 0
         const make = Effect.sync(() => `secret ${++made}`)
         const kept = yield* Effect.forEach(Array.from({ length: 12 }), () => vault.keep("pepper", make), {
@@ -44,12 +44,15 @@ const suites = <E>(place: string, stores: Layer.Layer<Stores, E>) =>
     vaultSuite(it)
   })
 
-const inSql = Layer.mergeAll(Challenges.layer, Sessions.layer, Users.layer, Vault.layer)
+const inSql = Layer.mergeAll(Challenges.layer, Sessions.layer, Users.layer, SecretStore.layer)
 
-suites("in memory", Layer.mergeAll(Challenges.layerMemory, Sessions.layerMemory, Users.layerMemory, Vault.layerMemory))
+suites(
+  "in memory",
+  Layer.mergeAll(Challenges.layerMemory, Sessions.layerMemory, Users.layerMemory, SecretStore.layerMemory)
+)
 suites("in the embedded database", inSql.pipe(Layer.provide(layerPglite)))
 suites("in Postgres", inSql.pipe(Layer.provide(layerPostgres)))
-layer(Layer.unwrap(Effect.map(temporaryDataDir, (directory) => Vault.layerFiles(join(directory, "secrets")))))(
+layer(Layer.unwrap(Effect.map(temporaryDataDir, (directory) => SecretStore.layerFiles(join(directory, "secrets")))))(
   "in files",
   vaultSuite
 )
@@ -57,14 +60,14 @@ layer(Layer.unwrap(Effect.map(temporaryDataDir, (directory) => Vault.layerFiles(
 it.effect("files of the vault are their owner's alone; a disk that fails is a database that is not there", () =>
   Effect.gen(function* () {
     const directory = join(yield* temporaryDataDir, "secrets")
-    yield* Effect.flatMap(Vault, (vault) => vault.keep("pepper", Effect.succeed("s"))).pipe(
-      Effect.provide(Vault.layerFiles(directory))
+    yield* Effect.flatMap(SecretStore, (vault) => vault.keep("pepper", Effect.succeed("s"))).pipe(
+      Effect.provide(SecretStore.layerFiles(directory))
     )
     assert.deepStrictEqual(readdirSync(directory), ["pepper"])
     assert.strictEqual(statSync(join(directory, "pepper")).mode & 0o777, 0o600)
     assert.strictEqual(statSync(directory).mode & 0o777, 0o700)
-    const error = yield* Effect.flatMap(Vault, (vault) => vault.keep("x", Effect.succeed("s"))).pipe(
-      Effect.provide(Vault.layerFiles(join(directory, "pepper"))),
+    const error = yield* Effect.flatMap(SecretStore, (vault) => vault.keep("x", Effect.succeed("s"))).pipe(
+      Effect.provide(SecretStore.layerFiles(join(directory, "pepper"))),
       Effect.flip
     )
     assert.deepStrictEqual([error._tag, error.dependency], ["StoreError", "database"])

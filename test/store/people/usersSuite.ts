@@ -3,7 +3,7 @@ import { assert, describe, type Vitest } from "@effect/vitest"
 import { Effect, Option } from "effect"
 import { mailboxOf } from "../../../src/domain/Mailbox.ts"
 import { type Identity, type UserRecord } from "../../../src/domain/User.ts"
-import { type ArrivalRules } from "../../../src/store/people/LinkingRules.ts"
+import { type LinkingRules } from "../../../src/store/people/LinkingRules.ts"
 import { Users } from "../../../src/store/people/Users.ts"
 
 const T0 = Date.UTC(2026, 10, 21)
@@ -30,7 +30,7 @@ const identity = (provider: string, subject: string, email: string | null = null
   createdAtMs: T0
 })
 
-const open: ArrivalRules = { mayCreate: true, maxCreated: 1_000_000, createdSinceMs: T0 }
+const open: LinkingRules = { mayCreate: true, maxCreated: 1_000_000, createdSinceMs: T0 }
 
 export const usersSuite = (it: Vitest.MethodsNonLive<Users>): void => {
   describe("Users", () => {
@@ -147,7 +147,7 @@ export const usersSuite = (it: Vitest.MethodsNonLive<Users>): void => {
           const email = "chief@example.com"
           const chief = makeUser({ email, role: "admin" })
           yield* users.adopt(identity("email", email), chief)
-          const come = (provider: string, rules: ArrivalRules) =>
+          const come = (provider: string, rules: LinkingRules) =>
             Effect.map(Effect.result(users.admit(identity(provider, "chief"), makeUser({ email }), rules)), (result) =>
               result._tag === "Success" ? result.success.outcome : result.failure
             )
