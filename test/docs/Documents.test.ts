@@ -73,6 +73,13 @@ describe("links", () => {
 })
 
 describe("lists", () => {
+  it("name every page in the index", () => {
+    const index = textOf("docs/README.md")
+    const pages = documents.filter((path) => path.startsWith("docs/") && path !== "docs/README.md")
+    assert.isAbove(pages.length, 20)
+    for (const page of pages) assert.include(index, `](${page.slice("docs/".length)})`)
+  })
+
   it("name every dependency with its version", () => {
     const { dependencies, devDependencies, optionalDependencies } = JSON.parse(
       readFileSync(join(root, "package.json"), "utf8")
