@@ -178,8 +178,9 @@ it.effect("a comment fills every fifteen seconds of silence, once something was 
   )
 )
 
-it.effect("nothing at all is sent before the first token, however long it takes", () =>
-  Effect.gen(function* () {
+it.effect("nothing at all is sent before the first token, however long it takes", () => {
+  let called = false
+  return Effect.gen(function* () {
     const { issueKey, url } = yield* TestApp
     const { secret } = yield* issueKey()
     const stream = open(`${url}/v1/chat/completions`, secret, ask("Hi", { stream: true }))
@@ -205,9 +206,7 @@ it.effect("nothing at all is sent before the first token, however long it takes"
       })
     )
   )
-)
-
-let called = false
+})
 
 /** So after one step. */
 const tick = () => {
