@@ -105,14 +105,14 @@ export const rooms: ReadonlyArray<Room> = [
   {
     name: "http",
     files: /^http\//,
-    mayImport: new RegExp(`^(?:api/|gateway/|domain/|${settings}$)`),
+    mayImport: /^(?:api|gateway|domain)\//,
     notPackages: package_(sql),
     because: "the edge translates between the contract and the gateway; providers and stores are the gateway's"
   },
   {
     name: "gateway",
     files: /^gateway\//,
-    mayImport: new RegExp(`^(?:domain/|${settings}$|${providerPorts}$|${storePorts}$|${identityPorts}$)`),
+    mayImport: new RegExp(`^(?:domain/|${providerPorts}$|${storePorts}$|${identityPorts}$)`),
     notPackages: package_(`${sql}|${http}|redis`),
     because:
       "the gateway knows the domain and the ports of providers, store and identity: no SQL, no dialect, no HTTP, no contract"
@@ -120,7 +120,7 @@ export const rooms: ReadonlyArray<Room> = [
   {
     name: "identity",
     files: /^identity\//,
-    mayImport: new RegExp(`^(?:domain/|${settings}$|providers/transport/(?:Outbound|Transport)\\.ts$)`),
+    mayImport: /^(?:domain\/|providers\/transport\/(?:Outbound|Transport)\.ts$)/,
     notPackages: package_(`${sql}|${http}|redis`),
     because:
       "mail, SMS and identity providers are reached over the one outbound HTTP, and know neither gateway nor store"
@@ -135,14 +135,14 @@ export const rooms: ReadonlyArray<Room> = [
   {
     name: "providers",
     files: /^providers\//,
-    mayImport: new RegExp(`^(?:domain/|${settings}$)`),
+    mayImport: /^domain\//,
     notPackages: package_(`${sql}|effect/http-api|redis`),
     because: "providers stand alone: never the store, never the gateway"
   },
   {
     name: "store",
     files: /^store\//,
-    mayImport: new RegExp(`^(?:domain/|${settings}$)`),
+    mayImport: /^domain\//,
     notPackages: package_("effect/http|effect/http-api|undici"),
     because: "stores stand alone: never the providers, never the gateway"
   },

@@ -5,11 +5,22 @@
 import { Clock, Context, Effect, Layer, type Scope } from "effect"
 import { type Channel } from "../domain/User.ts"
 import { type Outbound } from "../providers/transport/Outbound.ts"
-import { type SettingsShape } from "../Settings.ts"
 import { type CodeMessage, type DeliveryError, type Letter } from "./CodeMessage.ts"
-import { makeMail } from "./Mail.ts"
+import { makeMail, type MailOptions } from "./Mail.ts"
 import { makeMailbox } from "./Mailbox.ts"
-import { makeSms } from "./Sms.ts"
+import { makeSms, type SmsOptions } from "./Sms.ts"
+
+export interface DeliveryOptions {
+  readonly environment: "development" | "production"
+  readonly auth: {
+    /** The address at which people reach this gateway; `null`: where it listens. */
+    readonly issuer: string | null
+    /** `null`: those that are configured and, in development, both. */
+    readonly channels: ReadonlyArray<Channel> | null
+    readonly email: MailOptions | null
+    readonly sms: (SmsOptions & { readonly countries: ReadonlyArray<string> }) | null
+  }
+}
 
 export class Delivery extends Context.Service<
   Delivery,
@@ -22,15 +33,14 @@ export class Delivery extends Context.Service<
     readonly mailbox: Effect.Effect<ReadonlyArray<Letter>> | null
   }
 >()("tollgate/identity/Delivery") {
-  static readonly layer = (
-    settings: Pick<SettingsShape, "auth" | "environment">
-  ): Layer.Layer<Delivery, never, Outbound> => Layer.effect(Delivery, make(settings))
+  static readonly layer = (options: DeliveryOptions): Layer.Layer<Delivery, never, Outbound> =>
+    Layer.effect(Delivery, make(options))
 }
 
 const make = Effect.fnUntraced(function* ({
   auth,
   environment
-}: Pick<SettingsShape, "auth" | "environment">): Effect.fn.Return<Delivery["Service"], never, Outbound | Scope.Scope> {
+}: DeliveryOptions): Effect.fn.Return<Delivery["Service"], never, Outbound | Scope.Scope> {
   const senders = {
     email: auth.email === null ? null : yield* makeMail(auth.email, auth.issuer),
     sms: auth.sms === null ? null : yield* makeSms(auth.sms)

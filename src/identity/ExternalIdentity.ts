@@ -1,5 +1,16 @@
 /** Who a person is by an identity provider's word, what a flow is held together by, and how it fails. */
-import { Data } from "effect"
+import { Data, type Redacted } from "effect"
+
+/** Our registration at an OAuth provider. */
+export interface OAuthClient {
+  readonly clientId: string
+  readonly clientSecret: Redacted.Redacted
+  /** `null`: the provider's well-known one. For `github`: the address of a GitHub Enterprise Server. */
+  readonly issuer: string | null
+}
+
+/** By the provider's name in `/auth/oauth/{provider}`. */
+export type OAuthClients = Readonly<Record<string, OAuthClient>>
 
 /** `refused`: the provider, or a check of what it said, says no. `unavailable`: it does not answer as it should. */
 export class IdentityError extends Data.TaggedError("IdentityError")<{

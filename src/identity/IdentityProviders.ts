@@ -4,8 +4,7 @@
  */
 import { Context, type Effect, Layer } from "effect"
 import { type Outbound } from "../providers/transport/Outbound.ts"
-import { type SettingsShape } from "../Settings.ts"
-import { type ExternalIdentity, type FlowSecrets, type IdentityError } from "./ExternalIdentity.ts"
+import { type ExternalIdentity, type FlowSecrets, type IdentityError, type OAuthClients } from "./ExternalIdentity.ts"
 import { makeIdentityProviders } from "./OAuthClients.ts"
 
 export class IdentityProviders extends Context.Service<
@@ -26,6 +25,6 @@ export class IdentityProviders extends Context.Service<
     ) => Effect.Effect<ExternalIdentity, IdentityError>
   }
 >()("tollgate/identity/IdentityProviders") {
-  static readonly layer = (clients: SettingsShape["auth"]["oauth"]): Layer.Layer<IdentityProviders, never, Outbound> =>
+  static readonly layer = (clients: OAuthClients): Layer.Layer<IdentityProviders, never, Outbound> =>
     Layer.effect(IdentityProviders, makeIdentityProviders(clients))
 }

@@ -3,15 +3,22 @@
  * on without the address that it concerned.
  */
 import { Effect, Redacted } from "effect"
-import { type SettingsShape } from "../Settings.ts"
 import { type CodeMessage, DeliveryError } from "./CodeMessage.ts"
 
 const CONNECT_TIMEOUT_MS = 10_000
 const IDLE_TIMEOUT_MS = 30_000
 
+export interface MailOptions {
+  readonly smtpUrl: Redacted.Redacted
+  /** The sender's address. */
+  readonly from: string
+  /** Sends nothing to a server that does not offer STARTTLS. */
+  readonly isTlsNeeded?: boolean
+}
+
 /** `issuer`: what the mail says one signs in to. */
 export const makeMail = Effect.fnUntraced(function* (
-  { from, isTlsNeeded = false, smtpUrl }: NonNullable<SettingsShape["auth"]["email"]>,
+  { from, isTlsNeeded = false, smtpUrl }: MailOptions,
   issuer: string | null
 ) {
   // The library loads with the first mail.

@@ -6,9 +6,8 @@
 import { Cache, Clock, Duration, Effect, Redacted, Schema } from "effect"
 import type { Configuration } from "openid-client"
 import { Outbound } from "../providers/transport/Outbound.ts"
-import { type SettingsShape } from "../Settings.ts"
 import { githubIdentity, githubServer } from "./GitHub.ts"
-import { type ExternalIdentity, IdentityError } from "./ExternalIdentity.ts"
+import { type ExternalIdentity, IdentityError, type OAuthClients } from "./ExternalIdentity.ts"
 import type { IdentityProviders } from "./IdentityProviders.ts"
 import { makeFetch, OutboundFailed } from "./OutboundFetch.ts"
 
@@ -33,7 +32,7 @@ const identityOf = ({ email, email_verified, sub }: typeof Claims.Type): Externa
 })
 
 export const makeIdentityProviders = Effect.fnUntraced(function* (
-  clients: SettingsShape["auth"]["oauth"]
+  clients: OAuthClients
 ): Effect.fn.Return<IdentityProviders["Service"], never, Outbound> {
   const outbound = yield* Outbound
   const fetchOutbound = yield* makeFetch

@@ -1,17 +1,19 @@
 /** Codes by SMS, through a service that speaks Twilio's Messages resource. Its answers are read for their status alone. */
 import { Effect, Redacted } from "effect"
 import { Outbound } from "../providers/transport/Outbound.ts"
-import { type SettingsShape } from "../Settings.ts"
 import { type CodeMessage, DeliveryError } from "./CodeMessage.ts"
 
 const TIMEOUT_MS = 10_000
 
-export const makeSms = Effect.fnUntraced(function* ({
-  account,
-  baseUrl,
-  from,
-  token
-}: NonNullable<SettingsShape["auth"]["sms"]>) {
+export interface SmsOptions {
+  readonly baseUrl: string
+  readonly account: string
+  readonly token: Redacted.Redacted
+  /** The sender's number or name. */
+  readonly from: string
+}
+
+export const makeSms = Effect.fnUntraced(function* ({ account, baseUrl, from, token }: SmsOptions) {
   const outbound = yield* Outbound
   const url = new URL(`${baseUrl}/2010-04-01/Accounts/${encodeURIComponent(account)}/Messages.json`)
   const credentials = Buffer.from(`${account}:${Redacted.value(token)}`).toString("base64")

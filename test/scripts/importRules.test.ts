@@ -113,6 +113,12 @@ describe("checkImports", () => {
       "src/http/endpoints/Chat.ts:1 package"
     ],
     [
+      "gateway imports the settings",
+      "src/gateway/chat/Completion.ts",
+      `import { type Settings } from "../../Settings.ts"`,
+      "src/gateway/chat/Completion.ts:1 room"
+    ],
+    [
       "gateway imports SQL",
       "src/gateway/chat/Completion.ts",
       `import "@effect/sql-pg"`,

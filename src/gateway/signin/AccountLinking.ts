@@ -6,8 +6,7 @@
 import { Clock, Context, Effect, Layer } from "effect"
 import { gatewayError, type GatewayError, OAuthRefused, SignUpRefused } from "../../domain/Errors.ts"
 import { Ids } from "../../domain/Ids.ts"
-import { type Identity, type UserRecord } from "../../domain/User.ts"
-import { type SettingsShape } from "../../Settings.ts"
+import { type Grants, type Identity, type UserRecord } from "../../domain/User.ts"
 import { type Adopted, Users } from "../../store/people/Users.ts"
 import { audit } from "../telemetry/Audit.ts"
 import { orUnavailable } from "../StoreUnavailable.ts"
@@ -24,6 +23,15 @@ export interface Arrival {
 
 const DAY_MS = 86_400_000
 
+export interface AccountLinkingOptions {
+  /** E-mail domains that may make an account; `null`: all may, and phone numbers too. */
+  readonly allowedDomains: ReadonlyArray<string> | null
+  /** What a new user is granted. */
+  readonly newUsers: Grants
+  /** `newAccountsDay`: accounts that may be made within 24 hours, without those that an admin makes. */
+  readonly limits: { readonly newAccountsDay: number }
+}
+
 export class AccountLinking extends Context.Service<
   AccountLinking,
   {
@@ -32,7 +40,7 @@ export class AccountLinking extends Context.Service<
     readonly name: (arrival: Arrival) => Effect.Effect<UserRecord, GatewayError>
   }
 >()("tollgate/gateway/signin/AccountLinking") {
-  static readonly layer = ({ allowedDomains, limits, newUsers }: SettingsShape["auth"]) =>
+  static readonly layer = ({ allowedDomains, limits, newUsers }: AccountLinkingOptions) =>
     Layer.effect(
       AccountLinking,
       Effect.gen(function* () {

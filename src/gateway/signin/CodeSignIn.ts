@@ -17,7 +17,6 @@ import { Ids, isId } from "../../domain/Ids.ts"
 import { type Channel } from "../../domain/User.ts"
 import { type CodeMessage } from "../../identity/CodeMessage.ts"
 import { Delivery } from "../../identity/Delivery.ts"
-import { type SettingsShape } from "../../Settings.ts"
 import { Challenges } from "../../store/people/Challenges.ts"
 import { AccountLinking } from "./AccountLinking.ts"
 import { refusedCredential } from "../telemetry/Audit.ts"
@@ -50,6 +49,17 @@ const LAST_POST = Duration.seconds(10)
 /** Compared with where there is nothing to compare with, so that this takes as long. */
 const NO_HASH = "0".repeat(64)
 
+export interface CodeSignInOptions {
+  readonly limits: {
+    /** Codes sent to one destination. */
+    readonly perDestinationHour: number
+    /** Codes requested from one network address. */
+    readonly perAddressMinute: number
+    /** Codes sent in all. */
+    readonly globalMinute: number
+  }
+}
+
 export class CodeSignIn extends Context.Service<
   CodeSignIn,
   {
@@ -68,7 +78,7 @@ export class CodeSignIn extends Context.Service<
     }) => Effect.Effect<TokenPair, GatewayError>
   }
 >()("tollgate/gateway/signin/CodeSignIn") {
-  static readonly layer = ({ limits }: SettingsShape["auth"]) =>
+  static readonly layer = ({ limits }: CodeSignInOptions) =>
     Layer.effect(
       CodeSignIn,
       Effect.gen(function* () {

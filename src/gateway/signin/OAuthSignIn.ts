@@ -13,7 +13,6 @@ import {
   WayUnknown
 } from "../../domain/Errors.ts"
 import { IdentityProviders } from "../../identity/IdentityProviders.ts"
-import { type SettingsShape } from "../../Settings.ts"
 import { Challenges, type OAuthFlow } from "../../store/people/Challenges.ts"
 import { AccountLinking } from "./AccountLinking.ts"
 import { destinationOf } from "./Destination.ts"
@@ -44,6 +43,11 @@ const STARTS_PER_ADDRESS_MINUTE = 30
 
 const random = (): string => randomBytes(32).toString("base64url")
 
+export interface OAuthSignInOptions {
+  /** The only targets of a redirect after a sign-in: addresses, or paths on this gateway. */
+  readonly redirects: ReadonlyArray<string>
+}
+
 export class OAuthSignIn extends Context.Service<
   OAuthSignIn,
   {
@@ -67,7 +71,7 @@ export class OAuthSignIn extends Context.Service<
     }) => Effect.Effect<FlowEnded, GatewayError>
   }
 >()("tollgate/gateway/signin/OAuthSignIn") {
-  static readonly layer = ({ redirects }: SettingsShape["auth"]) =>
+  static readonly layer = ({ redirects }: OAuthSignInOptions) =>
     Layer.effect(
       OAuthSignIn,
       Effect.gen(function* () {

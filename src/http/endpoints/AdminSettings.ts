@@ -5,9 +5,9 @@
 import { Effect, Redacted, String as Str } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { Api } from "../../api/Api.ts"
-import { type SettingsShape } from "../../Settings.ts"
 
-export const layer = (settings: SettingsShape) =>
+/** `settings`: the settings in force, whatever their members. */
+export const layer = (settings: object) =>
   HttpApiBuilder.group(Api, "adminSettings", (handlers) => {
     const report = { object: "settings" as const, settings: shownMembers({ ...settings }) }
     return Effect.succeed(handlers.handle("read", () => Effect.succeed(report)))

@@ -14,7 +14,6 @@ import { CodeSignIn } from "../../gateway/signin/CodeSignIn.ts"
 import { UserAdmin } from "../../gateway/signin/UserAdmin.ts"
 import { OAuthSignIn } from "../../gateway/signin/OAuthSignIn.ts"
 import { SessionTokens, type TokenPair } from "../../gateway/signin/SessionTokens.ts"
-import { type SettingsShape } from "../../Settings.ts"
 import { makeActorContext } from "../auth/ActorContext.ts"
 import { clientAddress, isLocal } from "../auth/ClientAddress.ts"
 import { guard } from "../errors/ErrorResponse.ts"
@@ -31,7 +30,16 @@ interface Carriers {
   readonly cookie: boolean
 }
 
-export const layer = (auth: SettingsShape["auth"]) =>
+export interface AuthRoutesOptions {
+  /** The address at which people reach this gateway; `null`: where it listens. */
+  readonly issuer: string | null
+  /** Networks whose `X-Forwarded-For` is trusted, in CIDR notation. */
+  readonly trustedProxies: ReadonlyArray<string>
+  /** Days after which an unused session ends. */
+  readonly sessionDays: number
+}
+
+export const layer = (auth: AuthRoutesOptions) =>
   HttpApiBuilder.group(
     Api,
     "auth",
