@@ -4,7 +4,6 @@ import { Effect } from "effect"
 import {
   CredentialsRefused,
   Malformed,
-  type ProviderReason,
   Rejected,
   ServerFault,
   Throttled,
@@ -15,6 +14,8 @@ import {
 import { type Script, scriptedOffer } from "../../src/testing/ScriptedProvider.ts"
 import { TestApp } from "../support/TestApp.ts"
 import { ask, enterpriseLimits, envelope, helloReply, id, named, seen } from "./wire.ts"
+import { triedOnce } from "../support/testSettings.ts"
+import { broken, fails } from "../gateway/scripts.ts"
 
 /** Two providers of one model, alpha first; who was called, in order. */
 const pair = (alpha: Script, beta: Script) => {
@@ -27,14 +28,11 @@ const pair = (alpha: Script, beta: Script) => {
   const layer = TestApp.layer({
     providers: [provider("alpha", alpha), provider("beta", beta)],
     settings: {
-      routing: { defaultSort: "price", retries: 0, hedgeAfterMs: null, continueStreams: true, modelsFallback: [] }
+      routing: triedOnce
     }
   })
   return { calls, layer }
 }
-
-const fails = (failure: ProviderReason): Script => ({ failure })
-const fault = fails(new ServerFault({ status: 500, retryAfterMs: null }))
 
 const headers = {
   "content-type": "application/json",
@@ -145,7 +143,7 @@ it.effect("400: what no provider's dialect can express", () =>
     )
   }).pipe(
     Effect.provide(
-      pair(fault, fails(new Unsupported({ param: "logit_bias", message: "logit_bias has no counterpart here" }))).layer
+      pair(broken, fails(new Unsupported({ param: "logit_bias", message: "logit_bias has no counterpart here" }))).layer
     )
   )
 )
@@ -163,7 +161,7 @@ it.effect("502: every provider failed, and how", () =>
         details: { attempts: [attempt("alpha", "server_error", 500), attempt("beta", "unreachable", null)] }
       })
     })
-  }).pipe(Effect.provide(pair(fault, fails(new Unreachable({ detail: "10.0.0.7:443 refused, key sk-secret" }))).layer))
+  }).pipe(Effect.provide(pair(broken, fails(new Unreachable({ detail: "10.0.0.7:443 refused, key sk-secret" }))).layer))
 )
 
 it.effect("502, not 401: a provider refuses our own credentials", () =>

@@ -3,7 +3,7 @@ import { Effect } from "effect"
 import { type ModelOffer, type ProviderConfig } from "../../src/domain/Catalog.ts"
 import { type ChatEvent, type ChatReply, type ChatRequest } from "../../src/domain/Chat.ts"
 import { type Order } from "../../src/gateway/request/Order.ts"
-import { type ChatCall, type EmbedCall } from "../../src/providers/Provider.ts"
+import { type ChatCall, type EmbedCall, type ProviderReason, ServerFault } from "../../src/providers/Provider.ts"
 import { Providers } from "../../src/providers/Providers.ts"
 import { layerScripted, type Script, scriptedOffer, type ScriptedProvider } from "../../src/testing/ScriptedProvider.ts"
 import { type OrderOptions, orderWith } from "./orders.ts"
@@ -27,6 +27,11 @@ export const stop: ChatEvent = { _tag: "Choices", choices: [{ index: 0, delta: {
 export const ending = (
   usage: ChatReply["usage"] = { promptTokens: 10, completionTokens: 5, cachedTokens: 0 }
 ): ChatEvent => ({ _tag: "End", usage, systemFingerprint: null })
+
+export const fails = (reason: ProviderReason): Script => ({ failure: reason })
+
+/** A provider whose every answer is an error 500. */
+export const broken: Script = fails(new ServerFault({ status: 500, retryAfterMs: null }))
 
 export interface Heard {
   /** Slugs, call by call. */

@@ -2,3 +2,12 @@
 import { defaultSettings, type SettingsShape } from "../../src/Settings.ts"
 
 export const testSettings: SettingsShape = { ...defaultSettings, cache: { ...defaultSettings.cache, when: "always" } }
+
+/** Routing by price, in which each provider is tried once. */
+export const triedOnce: SettingsShape["routing"] = {
+  defaultSort: "price",
+  retries: 0,
+  hedgeAfterMs: null,
+  continueStreams: true,
+  modelsFallback: []
+}

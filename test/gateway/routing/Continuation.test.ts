@@ -3,10 +3,10 @@ import { assert, it } from "@effect/vitest"
 import { Effect, Exit, Fiber, Scope, Stream } from "effect"
 import { TestClock } from "effect/testing"
 import { type ChatEvent, type ChatRequest } from "../../../src/domain/Chat.ts"
-import { Cut, Malformed, Rejected, ServerFault } from "../../../src/providers/Provider.ts"
+import { Cut, Malformed, Rejected } from "../../../src/providers/Provider.ts"
 import { type Script } from "../../../src/testing/ScriptedProvider.ts"
 import { defaultSettings } from "../../../src/Settings.ts"
-import { ending, type Heard, piece, stop } from "../scripts.ts"
+import { ending, type Heard, piece, stop, broken } from "../scripts.ts"
 import { type Asked, begun, gatewayOn, recordOf, streamed } from "../streams.ts"
 
 const messagesOf = (heard: Heard, call: number): ChatRequest["messages"] => {
@@ -123,7 +123,7 @@ it.effect("who goes on may break too: the next one takes all the text so far", (
 })
 
 it.effect("who cannot go on is passed over; when nobody does, the stream ends with its error and its own cost", () => {
-  const failing: Script = { failure: new ServerFault({ status: 500, retryAfterMs: null }) }
+  const failing: Script = broken
   const { heard, layer } = gatewayOn({ alpha: cutAfter("one two three"), beta: failing, gamma: failing })
   return Effect.gen(function* () {
     const { record, tags, text, usage } = yield* streamed()

@@ -11,7 +11,6 @@ import {
   CredentialsRefused,
   Cut,
   Malformed,
-  type ProviderReason,
   Rejected,
   ServerFault,
   Throttled,
@@ -21,7 +20,7 @@ import {
 } from "../../../src/providers/Provider.ts"
 import { type Script } from "../../../src/testing/ScriptedProvider.ts"
 import { type OrderOptions, requestWith } from "../orders.ts"
-import { ending, orderFor, piece, saying, scripted, stop } from "../scripts.ts"
+import { ending, orderFor, piece, saying, scripted, stop, broken, fails } from "../scripts.ts"
 
 const routerOn = (scripts: Readonly<Record<string, Script | ReadonlyArray<Script>>>, retries = 1) => {
   const { heard, layer } = scripted(scripts)
@@ -50,8 +49,6 @@ const reasonOf = ({ result }: Effect.Success<ReturnType<typeof routed>>): Reason
   return result._tag === "Failure" ? result.failure.reason : assert.fail("answered")
 }
 
-const fails = (reason: ProviderReason): Script => ({ failure: reason })
-const broken = fails(new ServerFault({ status: 500, retryAfterMs: null }))
 const good = { reply: saying("Hello") }
 const sole = { request: requestWith({ provider: { allow_fallbacks: false } }) }
 

@@ -1,8 +1,9 @@
 import { assert, it } from "@effect/vitest"
 import { Effect, Layer, Logger, type LogLevel, References } from "effect"
-import { ServerFault } from "../../../src/providers/Provider.ts"
 import { ask, delta, end, finish, helloReply } from "../../contract/wire.ts"
 import { TestApp } from "../../support/TestApp.ts"
+import { triedOnce } from "../../support/testSettings.ts"
+import { broken } from "../../gateway/scripts.ts"
 
 interface Line {
   readonly message: unknown
@@ -17,12 +18,12 @@ const app = (lines: Array<Line>, minimum: LogLevel.LogLevel = "Info") =>
         slug: "alpha",
         models: {
           "test/small": { reply: helloReply, events: [delta({ content: "Hi" }), finish("because"), end] },
-          "test/broken": { failure: new ServerFault({ status: 500, retryAfterMs: null }) }
+          "test/broken": broken
         }
       }
     ],
     settings: {
-      routing: { defaultSort: "price", retries: 0, hedgeAfterMs: null, continueStreams: true, modelsFallback: [] }
+      routing: triedOnce
     }
   }).pipe(
     Layer.provideMerge(

@@ -1,31 +1,17 @@
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { ask, helloReply } from "../../contract/wire.ts"
+import { ask } from "../../contract/wire.ts"
 import { ApiKeys } from "../../../src/gateway/keys/ApiKeys.ts"
-import { ServerFault } from "../../../src/providers/Provider.ts"
 import { TestApp } from "../../support/TestApp.ts"
+import { readAsAdmin, reportedApp } from "./reports.ts"
 
-const app = TestApp.layer({
-  providers: [
-    {
-      slug: "alpha",
-      models: {
-        "test/small": { reply: helloReply },
-        "test/broken": { failure: new ServerFault({ status: 500, retryAfterMs: null }) }
-      }
-    }
-  ],
-  settings: {
-    routing: { defaultSort: "price", retries: 0, hedgeAfterMs: null, continueStreams: true, modelsFallback: [] }
-  }
-})
+const app = reportedApp()
 
 const overview = Effect.gen(function* () {
-  const { adminKey, send } = yield* TestApp
-  const { status, text } = yield* send("/v1/admin/overview", { headers: { "x-admin-key": adminKey } })
+  const { body, status, text } = yield* readAsAdmin("/v1/admin/overview")
   assert.strictEqual(status, 200)
-  return { body: JSON.parse(text), text }
+  return { body, text }
 })
 
 it.effect("an overview of nothing", () =>

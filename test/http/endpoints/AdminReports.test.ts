@@ -2,33 +2,13 @@
 import { assert, it } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
 import { TestClock } from "effect/testing"
-import { ask, helloReply } from "../../contract/wire.ts"
-import { ServerFault } from "../../../src/providers/Provider.ts"
+import { ask } from "../../contract/wire.ts"
 import { mockProvider } from "../../../src/providers/presets/Mock.ts"
 import { defaultSettings } from "../../../src/Settings.ts"
 import { TestApp } from "../../support/TestApp.ts"
+import { readAsAdmin, reportedApp } from "./reports.ts"
 
-const app = TestApp.layer({
-  providers: [
-    {
-      slug: "alpha",
-      models: {
-        "test/small": { reply: helloReply },
-        "test/broken": { failure: new ServerFault({ status: 500, retryAfterMs: null }) }
-      }
-    }
-  ],
-  settings: {
-    routing: { defaultSort: "price", retries: 0, hedgeAfterMs: null, continueStreams: true, modelsFallback: [] }
-  }
-})
-
-const reportOf = (path: string) =>
-  Effect.gen(function* () {
-    const { adminKey, send } = yield* TestApp
-    const { status, text } = yield* send(path, { headers: { "x-admin-key": adminKey } })
-    return { status, text, body: JSON.parse(text) }
-  })
+const app = reportedApp()
 
 it.effect("no report opens without the admin key, nor with an API key", () =>
   Effect.gen(function* () {
@@ -49,7 +29,7 @@ it.effect("everyone's generations: filtered, page by page, and any one of them",
     const first = yield* chat(ask("Hi"), { key: one.secret })
     yield* chat(ask("Hi", { model: "test/broken" }), { key: other.secret })
     yield* chat(ask("Hi"), { key: other.secret })
-    const all = (yield* reportOf("/v1/admin/generations")).body
+    const all = (yield* readAsAdmin("/v1/admin/generations")).body
     assert.deepStrictEqual(
       all.data.map((record: Record<string, unknown>) => [record["key_id"], record["owner"], record["error_type"]]),
       [
@@ -59,7 +39,7 @@ it.effect("everyone's generations: filtered, page by page, and any one of them",
       ]
     )
     const count = (query: string) =>
-      Effect.map(reportOf(`/v1/admin/generations?${query}`), ({ body }) => [body.data.length, body.has_more])
+      Effect.map(readAsAdmin(`/v1/admin/generations?${query}`), ({ body }) => [body.data.length, body.has_more])
     assert.deepStrictEqual(yield* count(`key=${other.id}`), [2, false])
     assert.deepStrictEqual(yield* count("error=any"), [1, false])
     assert.deepStrictEqual(yield* count("error=none&model=test/small"), [2, false])
@@ -69,11 +49,11 @@ it.effect("everyone's generations: filtered, page by page, and any one of them",
     assert.deepStrictEqual(yield* count("from=1970-01-01T00:00:01Z"), [0, false])
 
     const id = first.headers.get("x-generation-id") ?? ""
-    const { body: record } = yield* reportOf(`/v1/admin/generations/${id}`)
+    const { body: record } = yield* readAsAdmin(`/v1/admin/generations/${id}`)
     assert.deepInclude(record, { id, key_id: one.id, owner: "usr_1", provider: "alpha" })
-    const absent = yield* reportOf("/v1/admin/generations/gen_00000000000000000000000000000000")
+    const absent = yield* readAsAdmin("/v1/admin/generations/gen_00000000000000000000000000000000")
     assert.deepStrictEqual([absent.status, absent.body.error.code], [404, "generation_not_found"])
-    assert.strictEqual((yield* reportOf("/v1/admin/generations?limit=0")).status, 422)
+    assert.strictEqual((yield* readAsAdmin("/v1/admin/generations?limit=0")).status, 422)
   }).pipe(Effect.provide(app))
 )
 
@@ -84,7 +64,7 @@ it.effect("the last hour by minute and the last day by hour, gaps included", () 
     yield* TestClock.adjust("90 seconds")
     yield* chat(ask("Hi"), { key: secret })
     yield* chat(ask("Hi", { model: "test/broken" }), { key: secret })
-    const hour = (yield* reportOf("/v1/admin/timeseries")).body
+    const hour = (yield* readAsAdmin("/v1/admin/timeseries")).body
     assert.deepInclude(hour, {
       object: "timeseries",
       range: "hour",
@@ -107,23 +87,23 @@ it.effect("the last hour by minute and the last day by hour, gaps included", () 
       time_to_first_token_ms: null
     })
 
-    const day = (yield* reportOf("/v1/admin/timeseries?range=day")).body
+    const day = (yield* readAsAdmin("/v1/admin/timeseries?range=day")).body
     assert.deepStrictEqual([day.bucket_s, day.data.length, day.data[0].start], [3_600, 24, "1969-12-31T01:00:00.000Z"])
     assert.strictEqual(day.data[23].requests, 2)
 
     // Looked up at most every two seconds for the hour.
     yield* chat(ask("Hi again"), { key: secret })
-    const requests = Effect.map(reportOf("/v1/admin/timeseries?range=hour"), ({ body }) => body.data[59].requests)
+    const requests = Effect.map(readAsAdmin("/v1/admin/timeseries?range=hour"), ({ body }) => body.data[59].requests)
     assert.strictEqual(yield* requests, 2)
     yield* TestClock.adjust("2 seconds")
     assert.strictEqual(yield* requests, 3)
-    assert.strictEqual((yield* reportOf("/v1/admin/timeseries?range=year")).status, 422)
+    assert.strictEqual((yield* readAsAdmin("/v1/admin/timeseries?range=year")).status, 422)
   }).pipe(Effect.provide(app))
 )
 
 it.effect("every model, whatever the whitelists of the keys", () =>
   Effect.gen(function* () {
-    const { body, status } = yield* reportOf("/v1/admin/models")
+    const { body, status } = yield* readAsAdmin("/v1/admin/models")
     assert.strictEqual(status, 200)
     assert.deepStrictEqual(
       body.data.map(({ id }: { readonly id: string }) => id),
@@ -135,7 +115,7 @@ it.effect("every model, whatever the whitelists of the keys", () =>
 
 it.effect("the settings in force: names as in the file, and no secret in whatever place", () =>
   Effect.gen(function* () {
-    const { body, text } = yield* reportOf("/v1/admin/settings")
+    const { body, text } = yield* readAsAdmin("/v1/admin/settings")
     assert.strictEqual(body.object, "settings")
     assert.deepInclude(body.settings, { port: 8787, redis_url: null, database_url: "(hidden)", admin_key: "(hidden)" })
     assert.deepInclude(body.settings.routing, { default_sort: "price", hedge_after_ms: null })

@@ -2,9 +2,10 @@ import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { ApiKeys } from "../../../src/gateway/keys/ApiKeys.ts"
-import { ServerFault } from "../../../src/providers/Provider.ts"
 import { ask, delta, end, finish, helloReply } from "../../contract/wire.ts"
 import { TestApp } from "../../support/TestApp.ts"
+import { triedOnce } from "../../support/testSettings.ts"
+import { broken } from "../../gateway/scripts.ts"
 
 const app = TestApp.layer({
   providers: [
@@ -15,12 +16,12 @@ const app = TestApp.layer({
           reply: helloReply,
           events: [40, delta({ content: "Hel" }), 30, delta({ content: "lo" }), finish(), end]
         },
-        "test/broken": { failure: new ServerFault({ status: 500, retryAfterMs: null }) }
+        "test/broken": broken
       }
     }
   ],
   settings: {
-    routing: { defaultSort: "price", retries: 0, hedgeAfterMs: null, continueStreams: true, modelsFallback: [] }
+    routing: triedOnce
   }
 })
 

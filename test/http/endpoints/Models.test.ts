@@ -4,6 +4,7 @@ import { ask, helloReply } from "../../contract/wire.ts"
 import { ServerFault } from "../../../src/providers/Provider.ts"
 import { scriptedOffer } from "../../../src/testing/ScriptedProvider.ts"
 import { TestApp } from "../../support/TestApp.ts"
+import { triedOnce } from "../../support/testSettings.ts"
 
 const app = TestApp.layer({
   providers: [
@@ -42,7 +43,7 @@ const app = TestApp.layer({
     { slug: "gamma", models: { "test/large": { reply: helloReply } } }
   ],
   settings: {
-    routing: { defaultSort: "price", retries: 0, hedgeAfterMs: null, continueStreams: true, modelsFallback: [] }
+    routing: triedOnce
   }
 })
 

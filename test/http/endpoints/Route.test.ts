@@ -7,6 +7,7 @@ import { ServerFault } from "../../../src/providers/Provider.ts"
 import { scriptedOffer } from "../../../src/testing/ScriptedProvider.ts"
 import { ask, helloReply } from "../../contract/wire.ts"
 import { TestApp } from "../../support/TestApp.ts"
+import { triedOnce } from "../../support/testSettings.ts"
 
 const calls: Array<string> = []
 const onCall = (slug: string) => () => void calls.push(slug)
@@ -48,7 +49,7 @@ const app = TestApp.layer({
     }
   ],
   settings: {
-    routing: { defaultSort: "price", retries: 0, hedgeAfterMs: null, continueStreams: true, modelsFallback: [] }
+    routing: triedOnce
   }
 })
 

@@ -1,27 +1,13 @@
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { ask, helloReply } from "../../contract/wire.ts"
-import { ServerFault } from "../../../src/providers/Provider.ts"
+import { ask } from "../../contract/wire.ts"
 import { TestApp } from "../../support/TestApp.ts"
+import { readAsAdmin, reportedApp } from "./reports.ts"
 
-const app = TestApp.layer({
-  providers: [
-    {
-      slug: "alpha",
-      models: {
-        "test/small": { reply: helloReply },
-        "test/broken": { failure: new ServerFault({ status: 500, retryAfterMs: null }) }
-      }
-    }
-  ],
-  settings: {
-    markup: 0.2,
-    routing: { defaultSort: "price", retries: 0, hedgeAfterMs: null, continueStreams: true, modelsFallback: [] }
-  }
-})
+const app = reportedApp({ markup: 0.2 })
 
-const read = (path: string, sent: { readonly key?: string; readonly headers?: Readonly<Record<string, string>> }) =>
+const read = (path: string, sent: { readonly key?: string }) =>
   Effect.gen(function* () {
     const { send } = yield* TestApp
     const { status, text } = yield* send(path, sent)
@@ -104,11 +90,9 @@ it.effect("a key's own usage by day, model and key; what another spent is not in
 
 it.effect("everyone's usage for the admin, by owner and provider too", () =>
   Effect.gen(function* () {
-    const { adminKey } = yield* TestApp
     const { one, other } = yield* used
-    const headers = { "x-admin-key": adminKey }
     const names = (query: string) =>
-      Effect.map(read(`/v1/admin/usage?${query}`, { headers }), ({ body }) =>
+      Effect.map(readAsAdmin(`/v1/admin/usage?${query}`), ({ body }) =>
         body.data.map((row: Readonly<Record<string, unknown>>) => [row[body.group_by], row["billed_usd"]])
       )
     assert.deepStrictEqual(yield* names("group_by=owner"), [
@@ -126,7 +110,7 @@ it.effect("everyone's usage for the admin, by owner and provider too", () =>
 
 it.effect("not without the scope, the admin key, or a way of grouping that there is", () =>
   Effect.gen(function* () {
-    const { adminKey, issueKey } = yield* TestApp
+    const { issueKey } = yield* TestApp
     const { secret: key } = yield* issueKey()
     const poor = yield* issueKey({ scopes: ["chat:write"] })
     assert.strictEqual((yield* read("/v1/usage", { key: poor.secret })).status, 403)
@@ -139,7 +123,7 @@ it.effect("not without the scope, the admin key, or a way of grouping that there
       const { body, status } = yield* read(`/v1/usage?${span}`, { key })
       assert.deepStrictEqual([status, body.error.code, body.error.param], [400, "invalid_span", "from"])
     }
-    const refused = yield* read("/v1/admin/usage?group_by=month", { headers: { "x-admin-key": adminKey } })
+    const refused = yield* readAsAdmin("/v1/admin/usage?group_by=month")
     assert.deepStrictEqual(refused.body.detail[0].loc, ["query", "group_by"])
   }).pipe(Effect.provide(app))
 )
