@@ -84,7 +84,8 @@ export class UsersGroup extends HttpApiGroup.make("users")
     }).annotateMerge(
       OpenApi.annotations({
         title: "Make whoever has an address an admin, also somebody who has never signed in",
-        description: "The user is there from now on, and it is theirs who proves to have the address."
+        description:
+          "Makes the user at once, before any sign-in. The account belongs to the person who proves the address."
       })
     ),
     HttpApiEndpoint.patch("update", "/v1/admin/users/:user_id", {

@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { existsSync, globSync, readFileSync } from "node:fs"
-import { dirname, join } from "node:path"
+import { basename, dirname, join } from "node:path"
 import { Api } from "../../src/api/Api.ts"
 import { presets } from "../../src/providers/presets/Vendors.ts"
 import { Settings } from "../../src/Settings.ts"
@@ -99,6 +99,16 @@ describe("lists", () => {
     for (const section of readFileSync(join(root, "tollgate.example.yaml"), "utf8").matchAll(/^(\w+):/gm)) {
       assert.include(settings, `\`${section[1]}`)
     }
+  })
+
+  it("name services that exist", () => {
+    const [, table = ""] = textOf("docs/how-to/swap-layers.md").split("## The services")
+    const named = [...table.matchAll(/^\| ((?:`\w+`(?:, )?)+) \|/gm)].flatMap(
+      ([, cell = ""]) => cell.match(/\w+/g) ?? []
+    )
+    assert.isAbove(named.length, 10)
+    const sources = new Set(globSync("src/**/*.ts", { cwd: root }).map((path) => basename(path, ".ts")))
+    for (const name of named) assert.isTrue(sources.has(name), name)
   })
 
   it("name every endpoint", () => {
