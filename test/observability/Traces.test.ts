@@ -273,7 +273,7 @@ it.effect("what is not sampled is not recorded; spans beside a request's own los
     assert.deepStrictEqual(new Set(parents.spans().map(({ traceId }) => traceId)), new Set([parent.slice(3, 35)]))
     const get = named(parents.spans(), "GET /v1/keys/:key_id")
     assert.deepInclude(get.attributes, { "http.response.status_code": 404, "error.type": "not_found" })
-    const inner = named(parents.spans(), "Accounts.get")
+    const inner = named(parents.spans(), "ApiKeys.get")
     assert.strictEqual(inner.parentId, get.spanId)
     assert.strictEqual(inner.status, "error")
     assert.notInclude(parents.raw(), "confidential")
