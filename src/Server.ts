@@ -211,9 +211,9 @@ export const routes = (settings: SettingsShape, adminKey: Redacted.Redacted) =>
     ),
     Layer.provide(
       Layer.mergeAll(
-        Authorization.layer(settings.auth.trustedProxies),
-        Authorization.layerSession(settings.auth.trustedProxies),
-        Authorization.layerAdmin(adminKey, settings.auth.trustedProxies),
+        Authorization.layer,
+        Authorization.layerSession,
+        Authorization.layerAdmin(adminKey),
         Validation.layer
       )
     ),

@@ -5,13 +5,13 @@ import { type Actor, CurrentActor } from "../../domain/Actor.ts"
 import { clientAddress } from "./ClientAddress.ts"
 import { CurrentRequest } from "../edge/CurrentRequest.ts"
 
-/** `trustedProxies`: networks such as `10.0.0.0/8`. */
-export const makeActorContext = (trustedProxies: ReadonlyArray<string>) => {
-  const addressOf = clientAddress(trustedProxies)
-  return Effect.fnUntraced(function* <A, E, R>(effect: Effect.Effect<A, E, R>, kind: Actor["kind"], id: string | null) {
-    const state = yield* CurrentRequest
-    const address = addressOf(yield* HttpServerRequest.HttpServerRequest)
-    state.address = address
-    return yield* Effect.provideService(effect, CurrentActor, { kind, id, address, requestId: state.requestId })
-  })
-}
+export const asActor = Effect.fnUntraced(function* <A, E, R>(
+  effect: Effect.Effect<A, E, R>,
+  kind: Actor["kind"],
+  id: string | null
+) {
+  const state = yield* CurrentRequest
+  const address = clientAddress(yield* HttpServerRequest.HttpServerRequest)
+  state.address = address
+  return yield* Effect.provideService(effect, CurrentActor, { kind, id, address, requestId: state.requestId })
+})

@@ -24,53 +24,48 @@ import { sameSecret } from "../../gateway/keys/KeySecret.ts"
 import { type Caller } from "../../gateway/request/Order.ts"
 import { SignInLimits } from "../../gateway/signin/SignInLimits.ts"
 import { SessionTokens } from "../../gateway/signin/SessionTokens.ts"
-import { makeActorContext } from "./ActorContext.ts"
+import { asActor } from "./ActorContext.ts"
 import { clientAddress } from "./ClientAddress.ts"
 import { CurrentRequest } from "../edge/CurrentRequest.ts"
 import { errorResponse, rejected } from "../errors/ErrorResponse.ts"
 
 /** Answers that a credential opens nothing. What was no credential at all, or could not be looked up, is no news for the trail. */
-const makeRefusing = (trustedProxies: ReadonlyArray<string>) => {
-  const acting = makeActorContext(trustedProxies)
-  return Effect.fnUntraced(function* (error: GatewayError, credential: string, sent: string) {
-    const state = yield* CurrentRequest
-    rejected(state, error)
-    const isNews = sent !== "" && error.reason._tag !== "DependencyUnavailable"
-    if (isNews) yield* acting(Effect.ignore(refusedCredential(credential)(Effect.fail(error))), "nobody", null)
-    return errorResponse(error, state.requestId)
-  })
-}
+const refuse = Effect.fnUntraced(function* (error: GatewayError, credential: string, sent: string) {
+  const state = yield* CurrentRequest
+  rejected(state, error)
+  const isNews = sent !== "" && error.reason._tag !== "DependencyUnavailable"
+  if (isNews) yield* asActor(Effect.ignore(refusedCredential(credential)(Effect.fail(error))), "nobody", null)
+  return errorResponse(error, state.requestId)
+})
 
-export const layer = (trustedProxies: ReadonlyArray<string>) =>
-  Layer.effect(
-    Authorization,
-    Effect.gen(function* () {
-      const apiKeys = yield* ApiKeys
-      const refuse = makeRefusing(trustedProxies)
+export const layer = Layer.effect(
+  Authorization,
+  Effect.gen(function* () {
+    const apiKeys = yield* ApiKeys
 
-      const admit = Effect.fnUntraced(function* <E, R>(
-        httpEffect: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>,
-        credential: string,
-        endpoint: HttpApiEndpoint.Top
-      ) {
-        const scope = Context.get(endpoint.annotations, RequiredScope)
-        const found = yield* apiKeys
-          .authenticate(credential)
-          .pipe(scope === null ? identity : Effect.tap((caller) => withScope(caller, scope)), Effect.result)
-        if (found._tag === "Failure") return yield* refuse(found.failure, "api_key", credential)
-        return yield* Effect.provideService(httpEffect, CurrentKey, found.success)
-      })
-
-      // The schemes are tried in turn until one answers: the first looks at both carriers.
-      return Authorization.of({
-        bearer: (httpEffect, { endpoint }) =>
-          Effect.flatMap(HttpServerRequest.HttpServerRequest, ({ headers }) =>
-            admit(httpEffect, credentialOf(headers), endpoint)
-          ),
-        apiKey: (httpEffect, { credential, endpoint }) => admit(httpEffect, Redacted.value(credential), endpoint)
-      })
+    const admit = Effect.fnUntraced(function* <E, R>(
+      httpEffect: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>,
+      credential: string,
+      endpoint: HttpApiEndpoint.Top
+    ) {
+      const scope = Context.get(endpoint.annotations, RequiredScope)
+      const found = yield* apiKeys
+        .authenticate(credential)
+        .pipe(scope === null ? identity : Effect.tap((caller) => withScope(caller, scope)), Effect.result)
+      if (found._tag === "Failure") return yield* refuse(found.failure, "api_key", credential)
+      return yield* Effect.provideService(httpEffect, CurrentKey, found.success)
     })
-  )
+
+    // The schemes are tried in turn until one answers: the first looks at both carriers.
+    return Authorization.of({
+      bearer: (httpEffect, { endpoint }) =>
+        Effect.flatMap(HttpServerRequest.HttpServerRequest, ({ headers }) =>
+          admit(httpEffect, credentialOf(headers), endpoint)
+        ),
+      apiKey: (httpEffect, { credential, endpoint }) => admit(httpEffect, Redacted.value(credential), endpoint)
+    })
+  })
+)
 
 /** The bearer, or the other carrier where there is no `authorization`; empty when there is none of them. */
 export const credentialOf = (headers: Headers.Headers): string => {
@@ -79,35 +74,29 @@ export const credentialOf = (headers: Headers.Headers): string => {
 }
 
 /** A signed-in user. */
-export const layerSession = (trustedProxies: ReadonlyArray<string>) =>
-  Layer.effect(
-    SessionAuthorization,
-    Effect.gen(function* () {
-      const sessions = yield* SessionTokens
-      const acting = makeActorContext(trustedProxies)
-      const refuse = makeRefusing(trustedProxies)
-      return SessionAuthorization.of({
-        session: Effect.fnUntraced(function* (httpEffect, { credential }) {
-          const token = Redacted.value(credential)
-          const found = yield* Effect.result(sessions.authenticate(token))
-          if (found._tag === "Failure") return yield* refuse(found.failure, "session", token)
-          const known = Effect.provideService(httpEffect, CurrentUser, found.success)
-          return yield* acting(known, "user", found.success.user.id)
-        })
+export const layerSession = Layer.effect(
+  SessionAuthorization,
+  Effect.gen(function* () {
+    const sessions = yield* SessionTokens
+    return SessionAuthorization.of({
+      session: Effect.fnUntraced(function* (httpEffect, { credential }) {
+        const token = Redacted.value(credential)
+        const found = yield* Effect.result(sessions.authenticate(token))
+        if (found._tag === "Failure") return yield* refuse(found.failure, "session", token)
+        const known = Effect.provideService(httpEffect, CurrentUser, found.success)
+        return yield* asActor(known, "user", found.success.user.id)
       })
     })
-  )
+  })
+)
 
 /** Lets through whoever sends the admin key, or an access token of an admin: who that is, is looked up each time. */
-export const layerAdmin = (adminKey: Redacted.Redacted, trustedProxies: ReadonlyArray<string>) =>
+export const layerAdmin = (adminKey: Redacted.Redacted) =>
   Layer.effect(
     AdminAuthorization,
     Effect.gen(function* () {
       const sessions = yield* SessionTokens
       const rates = yield* SignInLimits
-      const acting = makeActorContext(trustedProxies)
-      const refuse = makeRefusing(trustedProxies)
-      const addressOf = clientAddress(trustedProxies)
 
       const byKey = Effect.fnUntraced(function* <E, R>(
         httpEffect: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>,
@@ -115,10 +104,10 @@ export const layerAdmin = (adminKey: Redacted.Redacted, trustedProxies: Readonly
       ) {
         const sent = Redacted.value(credential)
         if (sent === "") return yield* refuse(gatewayError(new AdminUnauthenticated()), "admin_key", sent)
-        const address = addressOf(yield* HttpServerRequest.HttpServerRequest)
+        const address = clientAddress(yield* HttpServerRequest.HttpServerRequest)
         const shut = yield* Effect.result(rates.mayTryAdminKey(address))
         if (shut._tag === "Failure") return yield* refuse(shut.failure, "admin_key", sent)
-        if (sameSecret(sent, Redacted.value(adminKey))) return yield* acting(httpEffect, "admin_key", null)
+        if (sameSecret(sent, Redacted.value(adminKey))) return yield* asActor(httpEffect, "admin_key", null)
         const counted = yield* Effect.result(rates.wrongAdminKey(address))
         const error = counted._tag === "Failure" ? counted.failure : gatewayError(new AdminUnauthenticated())
         return yield* refuse(error, "admin_key", sent)
@@ -138,7 +127,7 @@ export const layerAdmin = (adminKey: Redacted.Redacted, trustedProxies: Readonly
         if (user.role !== "admin") {
           return yield* refuse(gatewayError(new AdminRequired()), "admin_session", credential)
         }
-        return yield* acting(httpEffect, "admin", user.id)
+        return yield* asActor(httpEffect, "admin", user.id)
       })
 
       return AdminAuthorization.of({

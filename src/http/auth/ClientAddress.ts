@@ -1,63 +1,52 @@
 /**
- * The network address of whoever sent a request: the peer's, or, where that is a proxy that the settings trust, the last address before
- * the trusted ones that it tells in `X-Forwarded-For`. What is no address ends the walk, and the nearest trusted proxy counts.
+ * The network address of a request's client: the peer's address, or the address that trusted proxies report for it. Of the addresses in
+ * `X-Forwarded-For` the last one counts that is not a trusted proxy's. A list with an entry that is no address does not count at all.
  */
-import { Option, Result } from "effect"
-import { type HttpServerRequest } from "effect/http"
-import { contains, fromString, type IpNetwork } from "effect/net/IpNetwork"
+import { identity, Option, Result } from "effect"
+import { HttpMiddleware, type HttpServerRequest } from "effect/http"
+import { contains, fromString } from "effect/net/IpNetwork"
 import { type IpAddress, ipFromString } from "effect/net/NetAddress"
 import { isIPv4 } from "node:net"
 
-/** An IPv4 address inside an IPv6 one, as a socket that takes both shows it, as itself. */
-const plain = (address: string): string => {
-  const inner = address.replace(/^::ffff:/i, "")
-  return isIPv4(inner) ? inner : address.split("%", 1).join("")
+/** The predicate for addresses within `trustedProxies`: networks such as `10.0.0.0/8`. */
+const isWithin = (trustedProxies: ReadonlyArray<string>) => {
+  const networks = trustedProxies.flatMap((network) => Option.toArray(Result.getSuccess(fromString(network))))
+  return (ip: IpAddress): boolean => networks.some((network) => contains(network, ip))
 }
 
-const parse = (address: string): Option.Option<IpAddress> => Result.getSuccess(ipFromString(plain(address)))
-
-/** Whether an address is of a proxy of ours. `trustedProxies`: networks such as `10.0.0.0/8`. */
-const trusting = (trustedProxies: ReadonlyArray<string>): ((address: string) => boolean) => {
-  const networks: ReadonlyArray<IpNetwork> = trustedProxies.flatMap((network) =>
-    Option.toArray(Result.getSuccess(fromString(network)))
-  )
-  return (address) =>
-    Option.match(parse(address), {
-      onNone: () => false,
-      onSome: (ip) => networks.some((network) => contains(network, ip))
-    })
-}
-
-/** `trustedProxies`: networks such as `10.0.0.0/8`. */
-export const clientAddress = (
+/** Middleware that gives a request the client's address and host as a trusted proxy reports them. `peerAddress` stays the proxy's. */
+export const forwarded = (
   trustedProxies: ReadonlyArray<string>
-): ((request: HttpServerRequest.HttpServerRequest) => string) => {
-  const isTrusted = trusting(trustedProxies)
-  return ({ headers, remoteAddress }) => {
-    let nearest = plain(Option.getOrElse(remoteAddress, () => "unknown"))
-    if (trustedProxies.length === 0) return nearest
-    const forwarded = (headers["x-forwarded-for"] ?? "").split(",").map((one) => one.trim())
-    for (const address of forwarded.toReversed()) {
-      if (!isTrusted(nearest) || Option.isNone(parse(address))) break
-      nearest = plain(address)
-    }
-    return nearest
-  }
+): ReturnType<typeof HttpMiddleware.xForwardedHeaders> =>
+  trustedProxies.length === 0
+    ? identity
+    : HttpMiddleware.xForwardedHeaders({ trustedProxies: isWithin(trustedProxies) })
+
+/** An IPv4 address inside an IPv6 one, as a socket for both shows it, is written as IPv4. Zones are left out. */
+const plain = (address: Option.Option<string>): string => {
+  const text = Option.getOrElse(address, () => "unknown")
+  const inner = text.replace(/^::ffff:/i, "")
+  return isIPv4(inner) ? inner : text.split("%", 1).join("")
 }
 
-/** Whether a trusted proxy says that its client came by https. */
+export const clientAddress = ({ remoteAddress }: HttpServerRequest.HttpServerRequest): string => plain(remoteAddress)
+
+/**
+ * Whether a trusted proxy says that its client came by https. Unlike the middleware this takes one `X-Forwarded-Proto` beside any number
+ * of forwarded addresses, because most proxies send it so.
+ */
 export const cameByHttps = (
   trustedProxies: ReadonlyArray<string>
 ): ((request: HttpServerRequest.HttpServerRequest) => boolean) => {
-  const isTrusted = trusting(trustedProxies)
-  return ({ headers, remoteAddress }) =>
+  const isTrusted = isWithin(trustedProxies)
+  return ({ headers, peerAddress }) =>
     headers["x-forwarded-proto"]?.split(",").at(-1)?.trim().toLowerCase() === "https" &&
-    isTrusted(plain(Option.getOrElse(remoteAddress, () => "unknown")))
+    Option.exists(Result.getSuccess(ipFromString(plain(peerAddress))), isTrusted)
 }
 
 /** Whether a request was made on this machine, for this machine: by a loopback peer, under a loopback name, through no proxy. */
-export const isLocal = ({ headers, remoteAddress }: HttpServerRequest.HttpServerRequest): boolean => {
-  const peer = plain(Option.getOrElse(remoteAddress, () => "unknown"))
+export const isLocal = ({ headers, peerAddress }: HttpServerRequest.HttpServerRequest): boolean => {
+  const peer = plain(peerAddress)
   const host = (headers["host"] ?? "").replace(/:\d+$/, "").toLowerCase()
   const proxied = marksOfProxies.some((name) => headers[name] !== undefined)
   return isLoopback(peer) && (host === "localhost" || isLoopback(host.replace(/^\[|\]$/g, ""))) && !proxied

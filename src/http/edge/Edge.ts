@@ -15,7 +15,7 @@ import { Load } from "../../gateway/process/Load.ts"
 import { type ResponseMetadata } from "../../gateway/request/Order.ts"
 import { RequestTrace } from "../../gateway/telemetry/RequestTrace.ts"
 import { RequestCounters } from "../../gateway/telemetry/RequestCounters.ts"
-import { cameByHttps } from "../auth/ClientAddress.ts"
+import { cameByHttps, forwarded } from "../auth/ClientAddress.ts"
 import { CurrentRequest, newRequest, type RequestState } from "./CurrentRequest.ts"
 import { endTrace } from "./EndTrace.ts"
 import { errorResponse, internalErrorResponse, rejected } from "../errors/ErrorResponse.ts"
@@ -104,7 +104,7 @@ export const layer = ({ hsts, trustedProxies }: EdgeOptions) =>
               onFailure: (cause) => Effect.map(ending(cause, request, requestId), answer)
             })
           )
-        })
+        }).pipe(forwarded(trustedProxies))
     }),
     { global: true }
   )

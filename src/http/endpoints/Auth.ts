@@ -14,7 +14,7 @@ import { CodeSignIn } from "../../gateway/signin/CodeSignIn.ts"
 import { UserAdmin } from "../../gateway/signin/UserAdmin.ts"
 import { OAuthSignIn } from "../../gateway/signin/OAuthSignIn.ts"
 import { SessionTokens, type TokenPair } from "../../gateway/signin/SessionTokens.ts"
-import { makeActorContext } from "../auth/ActorContext.ts"
+import { asActor } from "../auth/ActorContext.ts"
 import { clientAddress, isLocal } from "../auth/ClientAddress.ts"
 import { guard } from "../errors/ErrorResponse.ts"
 import { userWire } from "./Me.ts"
@@ -51,10 +51,8 @@ export const layer = (auth: AuthRoutesOptions) =>
       const tokens = yield* AccessTokens
       const mailbox = yield* CodeMailbox
       const publicUrl = auth.issuer ?? urlOf(yield* HttpServer.HttpServer)
-      const addressOf = clientAddress(auth.trustedProxies)
       const cookieSeconds = auth.sessionDays * 86_400
-      const acting = makeActorContext(auth.trustedProxies)
-      const run = <A, R>(handler: Effect.Effect<A, GatewayError, R>) => guard(acting(handler, "nobody", null))
+      const run = <A, R>(handler: Effect.Effect<A, GatewayError, R>) => guard(asActor(handler, "nobody", null))
 
       const ownRequest = Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) =>
         isOwnSite(request, publicUrl) ? Effect.succeed(request) : Effect.fail(gatewayError(new ForeignSite()))
@@ -98,7 +96,7 @@ export const layer = (auth: AuthRoutesOptions) =>
               const started = yield* codes.start({
                 channel: params.channel,
                 destination: (params.channel === "email" ? payload.email : payload.phone) ?? undefined,
-                address: addressOf(request)
+                address: clientAddress(request)
               })
               return {
                 challenge_id: started.challengeId,
@@ -118,7 +116,7 @@ export const layer = (auth: AuthRoutesOptions) =>
                 channel: params.channel,
                 challengeId: payload.challenge_id,
                 code: payload.code,
-                address: addressOf(request),
+                address: clientAddress(request),
                 userAgent: request.headers["user-agent"] ?? null
               })
               const only = payload.refresh_token_in
@@ -156,7 +154,7 @@ export const layer = (auth: AuthRoutesOptions) =>
                 provider: params.provider,
                 redirectTo: query.redirect_to ?? null,
                 returnUrl: returnUrl(params.provider),
-                address: addressOf(request)
+                address: clientAddress(request)
               })
               const asJson = (request.headers["accept"] ?? "").includes("application/json")
               const response = asJson

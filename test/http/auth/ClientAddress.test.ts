@@ -1,7 +1,7 @@
 import { assert, it } from "@effect/vitest"
-import { Option } from "effect"
-import { Headers, HttpServerRequest } from "effect/http"
-import { clientAddress, isLocal } from "../../../src/http/auth/ClientAddress.ts"
+import { Effect, Option } from "effect"
+import { Headers, HttpServerRequest, HttpServerResponse } from "effect/http"
+import { clientAddress, forwarded, isLocal } from "../../../src/http/auth/ClientAddress.ts"
 
 const request = (peer: string, headers: Readonly<Record<string, string>> = {}) =>
   HttpServerRequest.fromWeb(new Request("http://gateway.example/")).modify({
@@ -9,11 +9,22 @@ const request = (peer: string, headers: Readonly<Record<string, string>> = {}) =
     headers: Headers.fromInput(headers)
   })
 
-const trusting = clientAddress(["10.0.0.0/8", "fd00::/8"])
+/** The address of a request's client, as a handler behind the middleware sees it. */
+const behind = (trustedProxies: ReadonlyArray<string>) => (sent: HttpServerRequest.HttpServerRequest) => {
+  let seen: string | undefined
+  const app = Effect.map(HttpServerRequest.HttpServerRequest, (request) => {
+    seen = clientAddress(request)
+    return HttpServerResponse.empty()
+  })
+  Effect.runSync(Effect.provideService(forwarded(trustedProxies)(app), HttpServerRequest.HttpServerRequest, sent))
+  return seen
+}
+
+const trusting = behind(["10.0.0.0/8", "fd00::/8"])
 
 it("the peer counts unless it is trusted, whatever it tells", () => {
   const forwarded = { "x-forwarded-for": "198.51.100.7" }
-  assert.strictEqual(clientAddress([])(request("10.0.0.1", forwarded)), "10.0.0.1")
+  assert.strictEqual(behind([])(request("10.0.0.1", forwarded)), "10.0.0.1")
   assert.strictEqual(trusting(request("203.0.113.1", forwarded)), "203.0.113.1")
   assert.strictEqual(trusting(request("10.0.0.1", forwarded)), "198.51.100.7")
   assert.strictEqual(trusting(request("::ffff:10.0.0.1", forwarded)), "198.51.100.7")
@@ -26,6 +37,9 @@ it("of what was forwarded the last that no trusted proxy added counts; a client 
   assert.strictEqual(of("6.6.6.6, 198.51.100.7, 10.0.0.2"), "198.51.100.7")
   assert.strictEqual(of("10.0.0.3, 10.0.0.2"), "10.0.0.3")
   assert.strictEqual(of("6.6.6.6, unknown"), "10.0.0.1")
+  assert.strictEqual(of("6.6.6.6, unknown, 10.0.0.2"), "10.0.0.1")
+  assert.strictEqual(of("6.6.6.6, 198.51.100.7:4711"), "198.51.100.7")
+  assert.strictEqual(of("::ffff:198.51.100.7"), "198.51.100.7")
   assert.strictEqual(of(""), "10.0.0.1")
 })
 
