@@ -9,6 +9,7 @@ import {
 import { type ChatRequest } from "../../src/domain/Chat.ts"
 import { allScopes, type KeyRecord } from "../../src/domain/Key.ts"
 import { emptyResponseMetadata, type Order } from "../../src/gateway/request/Order.ts"
+import { AttemptLog } from "../../src/gateway/routing/AttemptLog.ts"
 import { scriptedOffer } from "../../src/testing/ScriptedProvider.ts"
 
 export const keyWith = (key: Partial<KeyRecord> = {}): KeyRecord => ({
@@ -96,10 +97,7 @@ export const orderWith = ({ key, ...order }: OrderOptions = {}): Order<ChatReque
   facts: emptyResponseMetadata(),
   patience: null,
   affordableTokens: null,
-  attempts: [],
-  charges: [],
-  continuation: null,
-  produced: null,
+  log: new AttemptLog(),
   account: {
     pendingReserve: null,
     late: null,
@@ -110,9 +108,7 @@ export const orderWith = ({ key, ...order }: OrderOptions = {}): Order<ChatReque
     clamped: false,
     opened: false,
     settled: false,
-    takenTokens: 0,
-    calls: 0,
-    left: false
+    takenTokens: 0
   },
   ...order
 })

@@ -10,6 +10,7 @@ import { type TokenUsage } from "../../domain/Money.ts"
 import { onClose } from "../../domain/OnClose.ts"
 import { countedUsage } from "./Outcome.ts"
 import { estimateOf, showsItsOutput } from "./Estimate.ts"
+import { type AttemptRecord } from "../request/AttemptRecord.ts"
 import { type Order, rankedAs } from "../request/Order.ts"
 import { OutputCounter } from "../tokens/Tokens.ts"
 
@@ -58,13 +59,14 @@ export const listen = <E>(events: Stream.Stream<ChatEvent, E>, seen: Seen): Effe
 export const outliving = Effect.fnUntraced(function* <A, E>(
   order: Order,
   call: Effect.Effect<A, E, Scope.Scope>,
-  settle: (answer: A) => Effect.Effect<void>
+  settle: (answer: A) => Effect.Effect<void>,
+  onLeft: () => void
 ) {
   const scope = yield* Effect.scope
   const fiber = yield* Effect.forkIn(call, scope, { startImmediately: true })
   const listening = Effect.suspend(() => {
-    order.account.left = true
-    if (order.account.calls === 0 && fiber.pollUnsafe() === undefined) return Effect.void
+    onLeft()
+    if (order.log.record.calls === 0 && fiber.pollUnsafe() === undefined) return Effect.void
     return Fiber.join(fiber).pipe(
       Effect.timeoutOption(Duration.millis(LISTEN_MS)),
       Effect.flatMap((answer) => (answer._tag === "None" ? Fiber.interrupt(fiber) : settle(answer.value))),
@@ -77,7 +79,7 @@ export const outliving = Effect.fnUntraced(function* <A, E>(
 
 /** Whether nobody can tell what the call under way has produced. */
 export const isUnseen = (order: Order): boolean =>
-  !showsItsOutput(order) || (!order.streamed && order.produced === null)
+  !showsItsOutput(order) || (!order.streamed && order.log.record.produced === null)
 
 /** Whether a call costs anything at all. */
 export const isPriced = ({ ranked }: Order): boolean =>
@@ -86,21 +88,22 @@ export const isPriced = ({ ranked }: Order): boolean =>
 /** What a call used of which nobody heard the end: the prompt, the output that came, and what may have come unseen. */
 export const usedUnheard = (
   order: Order,
+  record: AttemptRecord,
   knownTokens: number,
   nowMs: number,
   tokensPerSecond: number | null
 ): { readonly usage: TokenUsage; readonly usageSource: UsageSource } => {
-  if (!isUnseen(order)) return { usage: countedUsage(order, knownTokens), usageSource: "counted" }
+  if (!isUnseen(order)) return { usage: countedUsage(order, record, knownTokens), usageSource: "counted" }
   const seconds = Math.max(0, nowMs - order.startedAtMs) / 1000
   const speed = tokensPerSecond === null ? UNKNOWN_SPEED : SPEED_MARGIN * tokensPerSecond
   const most = Math.min(estimateOf(order, 0).outputTokens ?? 0, order.affordableTokens ?? Number.POSITIVE_INFINITY)
   const tokens = Math.min(most, Math.ceil(seconds * speed)) * order.choices
-  return { usage: countedUsage(order, Math.max(knownTokens, tokens)), usageSource: "estimated" }
+  return { usage: countedUsage(order, record, Math.max(knownTokens, tokens)), usageSource: "estimated" }
 }
 
-/** The calls that were under way when the order was abandoned. */
-export const interruptedCalls = (order: Order) =>
-  order.attempts.flatMap(({ errorType, model, provider, status }, at) => {
+/** The calls that were under way when the client left. */
+export const interruptedCalls = (order: Order, { attempts }: AttemptRecord) =>
+  attempts.flatMap(({ errorType, model, provider, status }, at) => {
     const candidate = rankedAs(order, provider, model)
     return status === "cancelled" && errorType === null && candidate !== undefined ? [{ at, candidate }] : []
   })

@@ -1,6 +1,6 @@
 /**
- * What an order pays beside the call that ended it: the beginning of a stream that went on elsewhere, a second call beside a slow one. Each call is priced at its own
- * provider's prices, and the order's cost is the sum.
+ * What a request pays in addition to the call that answered it: the beginning of a stream that another provider continued, or the
+ * slower of two calls. Each call is priced at its own provider's prices, and the request's cost is the sum.
  */
 import { type Candidate } from "../../domain/Catalog.ts"
 import {
@@ -13,27 +13,7 @@ import {
   type TokenUsage,
   zeroCost
 } from "../../domain/Money.ts"
-import { type Order } from "../request/Order.ts"
-
-/** One such call, as counted here: a provider reports its usage at the end only. */
-export interface Charge {
-  readonly candidate: Candidate
-  readonly usage: TokenUsage
-}
-
-/** All that a call which had no token yet is charged for. */
-export const promptOf = ({ promptTokens }: Order<unknown>, candidate: Candidate): Charge => ({
-  candidate,
-  usage: { promptTokens, completionTokens: 0, cachedTokens: 0 }
-})
-
-/** Charges the order for a call beside the one that ends it; the attempt at `at` on the receipt shows it. */
-export const charge = ({ attempts, charges }: Order<unknown>, { candidate, usage }: Charge, at: number): void => {
-  charges.push({ candidate, usage })
-  const attempt = attempts[at]
-  if (attempt === undefined) return
-  attempts[at] = { ...attempt, charge: { usage, totalNano: priceUsage(usage, candidate.offer.pricing, 0).totalNano } }
-}
+import { type Charge } from "../request/AttemptRecord.ts"
 
 export const chargedCost = (charges: ReadonlyArray<Charge>, markup: number): Cost =>
   charges.reduce(

@@ -161,7 +161,7 @@ export class Meter extends Context.Service<
         const settle = (order: Order, ending: Outcome) =>
           Effect.suspend(() => {
             const nowMs = clock.currentTimeMillisUnsafe()
-            const cost = costFor(order, ending, options.markup)
+            const cost = costFor(ending, options.markup)
             if (order.account.settled) return Effect.succeed(generationOf(order, ending, nowMs, cost))
             order.account.settled = true
             const settled =
@@ -211,7 +211,7 @@ export class Meter extends Context.Service<
               monthlyBudgetNano === null
                 ? likelyNano(order, estimateOf(order, options.markup))
                 : neededNano(order, options.markup)
-            const generation = generationOf(order, ending, nowMs, costFor(order, ending, options.markup))
+            const generation = generationOf(order, ending, nowMs, costFor(ending, options.markup))
             const written = ledger.replay(generation, order.month, account.reservedNano, monthlyBudgetNano)
             return Effect.flatMap(Effect.catch(written, unavailable), ({ _tag }) => {
               if (_tag === "Refused") {

@@ -15,11 +15,14 @@ import {
 } from "../../domain/Money.ts"
 import { plausibleUsage } from "./PlausibleUsage.ts"
 import { chargedCost, chargedUsage } from "./ExtraCharges.ts"
+import { type AttemptRecord, noAttempts } from "../request/AttemptRecord.ts"
 import { type Order } from "../request/Order.ts"
 import { countReply } from "../tokens/Tokens.ts"
 
 /** `candidate` null: no provider answered. */
 export interface Outcome {
+  /** The calls to providers. */
+  readonly record: AttemptRecord
   readonly candidate: Candidate | null
   readonly usage: TokenUsage
   readonly usageSource: UsageSource
@@ -30,8 +33,9 @@ export interface Outcome {
   readonly fallbackUsed: boolean
 }
 
-/** Of an order that nobody answered. */
+/** Of a request that nobody answered, and for which nobody was called. */
 export const noUsage: Outcome = {
+  record: noAttempts,
   candidate: null,
   usage: { promptTokens: 0, completionTokens: 0, cachedTokens: 0 },
   usageSource: "counted",
@@ -48,35 +52,41 @@ export const noUsage: Outcome = {
  */
 export const outcomeOf = (
   order: Order,
+  record: AttemptRecord,
   answer: Origin,
   reported: TokenUsage | null,
   countOutput: () => number
 ): Outcome => {
-  const candidate = order.continuation?.candidate ?? answer.candidate
+  const candidate = record.continuation?.candidate ?? answer.candidate
   const usage = answer.source === "cache" ? reported : plausibleUsage(order, candidate.offer, reported)
   return {
     ...noUsage,
+    record,
     candidate,
-    usage: usage ?? countedUsage(order, countOutput()),
+    usage: usage ?? countedUsage(order, record, countOutput()),
     usageSource: answer.source === "cache" ? "cache" : usage === null ? "counted" : "provider",
-    fallbackUsed: answer.fallbackUsed || order.continuation !== null
+    fallbackUsed: answer.fallbackUsed || record.continuation !== null
   }
 }
 
-export const wholeOutcome = (order: Order, answer: Origin, reply: ChatReply): Outcome => ({
-  ...outcomeOf(order, answer, reply.usage, () => countReply(reply)),
+export const wholeOutcome = (order: Order, record: AttemptRecord, answer: Origin, reply: ChatReply): Outcome => ({
+  ...outcomeOf(order, record, answer, reply.usage, () => countReply(reply)),
   finishReason: reply.choices[0]?.finish_reason ?? null
 })
 
-/** What was counted here for the call that ends the order; `completionTokens`: of the whole answer. */
-export const countedUsage = ({ continuation, promptTokens }: Order, completionTokens: number): TokenUsage => ({
+/** What was counted here for the call that ends the request; `completionTokens`: of the whole answer. */
+export const countedUsage = (
+  { promptTokens }: Order,
+  { continuation }: AttemptRecord,
+  completionTokens: number
+): TokenUsage => ({
   promptTokens: continuation?.promptTokens ?? promptTokens,
   completionTokens: Math.max(0, completionTokens - (continuation?.producedTokens ?? 0)),
   cachedTokens: 0
 })
 
-/** By the prices at the order's start, with the markup, and with what is paid beside the call that ended it. */
-export const costFor = ({ charges }: Order, { candidate, usage, usageSource }: Outcome, markup: number): Cost => {
+/** By the prices at the request's start, with the markup, and with the charges for other calls. */
+export const costFor = ({ candidate, record: { charges }, usage, usageSource }: Outcome, markup: number): Cost => {
   if (candidate === null) return chargedCost(charges, markup)
   const price = candidate.offer.pricing
   const own = usageSource === "cache" ? savedCost(usage, price) : priceUsage(usage, price, markup)
@@ -88,7 +98,8 @@ const freePrices: Prices = { prompt: 0, completion: 0, cachedPrompt: null }
 /** `nowMs`: when it ended. `cost`: what is charged. */
 export const generationOf = (order: Order, ending: Outcome, nowMs: number, cost: Cost): Generation => {
   const pricing = ending.candidate?.offer.pricing ?? freePrices
-  const last = order.attempts.at(-1)
+  const { attempts, charges } = ending.record
+  const last = attempts.at(-1)
   return {
     id: order.generationId,
     keyId: order.caller.key.id,
@@ -96,8 +107,8 @@ export const generationOf = (order: Order, ending: Outcome, nowMs: number, cost:
     model: ending.candidate?.offer.id ?? last?.model ?? order.model,
     provider: ending.candidate?.provider.slug ?? last?.provider ?? "",
     createdAtMs: order.startedAtMs,
-    usage: order.charges.length === 0 ? ending.usage : chargedUsage(order.charges, ending.usage),
-    usageSource: order.charges.length === 0 ? ending.usageSource : "counted",
+    usage: charges.length === 0 ? ending.usage : chargedUsage(charges, ending.usage),
+    usageSource: charges.length === 0 ? ending.usageSource : "counted",
     cost,
     latencyMs: nowMs - order.startedAtMs,
     timeToFirstTokenMs: ending.timeToFirstTokenMs,
@@ -107,7 +118,7 @@ export const generationOf = (order: Order, ending: Outcome, nowMs: number, cost:
     cancelled: ending.cancelled,
     finishReason: ending.finishReason,
     errorType: ending.errorType,
-    attempts: order.attempts,
+    attempts,
     excluded: recordedExclusions(order.excluded),
     price: pricesFor(pricing, ending.usage.promptTokens),
     reservation: {

@@ -4,6 +4,7 @@ import { type Progress } from "../../store/ledger/Ledger.ts"
 import { costFor, countedUsage, type Outcome, generationOf, noUsage } from "./Outcome.ts"
 import { type Origin } from "../request/Answer.ts"
 import { interruptedCalls } from "./ClientDisconnect.ts"
+import { noAttempts } from "../request/AttemptRecord.ts"
 import { type Order } from "../request/Order.ts"
 import { type OutputCounter } from "../tokens/Tokens.ts"
 
@@ -16,12 +17,15 @@ interface Shown {
 
 /** How an order would end now, by what its answer has shown; null: nobody answers yet. */
 export const endingSoFar = (order: Order, shown: Shown | undefined): Outcome | null => {
-  const candidate = order.continuation?.candidate ?? shown?.answer.candidate ?? interruptedCalls(order)[0]?.candidate
+  const { record } = order.log
+  const candidate =
+    record.continuation?.candidate ?? shown?.answer.candidate ?? interruptedCalls(order, record)[0]?.candidate
   if (candidate === undefined) return null
   return {
     ...noUsage,
+    record,
     candidate,
-    usage: countedUsage(order, shown?.seen.output.peek() ?? order.produced?.() ?? 0),
+    usage: countedUsage(order, record, shown?.seen.output.peek() ?? record.produced?.() ?? 0),
     usageSource: shown?.answer.source === "cache" ? "cache" : "counted",
     timeToFirstTokenMs: shown?.timeToFirstTokenMs ?? null
   }
@@ -31,7 +35,7 @@ export const endingSoFar = (order: Order, shown: Shown | undefined): Outcome | n
 const beginningOf = (order: Order): Outcome => ({
   ...noUsage,
   candidate: order.ranked[0] ?? null,
-  usage: countedUsage(order, 0)
+  usage: countedUsage(order, noAttempts, 0)
 })
 
 /**
@@ -45,7 +49,7 @@ export const progressOf = (
 ): Progress | null => {
   if (order.ranked.length === 0) return null
   const ending = soFar ?? beginningOf(order)
-  const cost = costFor(order, ending, markup)
+  const cost = costFor(ending, markup)
   const uncharged = order.caller.key.monthlyBudgetNano === null ? 0 : Math.max(0, cost.billedNano - heldNano)
   const { latencyMs, model, price, provider, streamed, timeToFirstTokenMs, usage } = generationOf(
     order,

@@ -6,20 +6,19 @@ import * as Arr from "effect/Array"
 import { Cause, Clock, Context, Effect, Layer, type Pull, type Scope, Stream } from "effect"
 import { type Candidate } from "../../domain/Catalog.ts"
 import { type ChatEvent, type ChatReply, type ChatRequest, type UsageInfo } from "../../domain/Chat.ts"
-import { type GatewayError } from "../../domain/Errors.ts"
-import { type Generation } from "../../domain/Generation.ts"
+import { gatewayError, type GatewayError, ProvidersFailed, ProvidersTimedOut } from "../../domain/Errors.ts"
+import { type Attempt, type Generation } from "../../domain/Generation.ts"
 import { onClose } from "../../domain/OnClose.ts"
 import { type TokenUsage } from "../../domain/Money.ts"
 import { type ProviderError } from "../../providers/Provider.ts"
 import { logImplausibleUsage } from "./PlausibleUsage.ts"
-import { charge, promptOf } from "./ExtraCharges.ts"
 import { Circuits } from "../health/Circuits.ts"
 import { showsItsOutput } from "./Estimate.ts"
-import { markBroken, streamError } from "../routing/FailurePolicy.ts"
 import { type Outcome, outcomeOf, errorTypeOf, noUsage, wholeOutcome } from "./Outcome.ts"
 import { interruptedCalls, isPriced, listen, outliving, Seen, usedUnheard } from "./ClientDisconnect.ts"
 import { Meter } from "./Meter.ts"
 import { type Answer, type CompletionEvent } from "../request/Answer.ts"
+import { type AttemptRecord, brokenOff, charged, noAttempts, promptCharge } from "../request/AttemptRecord.ts"
 import { type Order } from "../request/Order.ts"
 import { endingSoFar } from "./Progress.ts"
 import { ProviderStats } from "../health/ProviderStats.ts"
@@ -41,10 +40,14 @@ export class Settlement extends Context.Service<
     readonly onFailure: (
       order: Order
     ) => <A, R>(self: Effect.Effect<A, GatewayError, R>) => Effect.Effect<A, GatewayError, R>
-    /** Lets a call that is paid for by what it reports go on for a while when its client leaves. */
+    /**
+     * Lets a call that is paid for by what it reports go on for a while when its client leaves. `onLeft` is told then, so that no
+     * further call is made.
+     */
     readonly outlive: (
       order: Order<ChatRequest>,
-      call: Effect.Effect<Answer, GatewayError, Scope.Scope>
+      call: Effect.Effect<Answer, GatewayError, Scope.Scope>,
+      onLeft: () => void
     ) => Effect.Effect<Answer, GatewayError, Scope.Scope>
     readonly whole: (order: Order, answer: Answer, reply: ChatReply) => Effect.Effect<UsageInfo, GatewayError>
     /**
@@ -79,63 +82,80 @@ export class Settlement extends Context.Service<
       const underWay = new WeakMap<Order, Progress>()
 
       const failed = (order: Order, errorType: string) =>
-        meter.settle(order, { ...noUsage, errorType, fallbackUsed: fellBack(order) })
+        Effect.suspend(() => {
+          const { record } = order.log
+          return meter.settle(order, { ...noUsage, record, errorType, fallbackUsed: fellBack(record) })
+        })
 
       /** The client left, or the process is giving up. What the provider had produced is charged. */
       const abandoned = Effect.fnUntraced(function* (order: Order) {
         const progress = underWay.get(order)
-        const begun = order.continuation?.candidate ?? progress?.answer.candidate
-        const [first, ...beside] = begun === undefined ? interruptedCalls(order) : []
+        const { record } = order.log
+        const begun = record.continuation?.candidate ?? progress?.answer.candidate
+        const [first, ...beside] = begun === undefined ? interruptedCalls(order, record) : []
         const candidate = begun ?? first?.candidate
         if (candidate === undefined) {
-          if (order.attempts.length === 0) return yield* meter.void(order)
+          if (record.attempts.length === 0) return yield* meter.void(order)
           // Between two attempts: nobody produced anything, but somebody was called.
           return yield* Effect.ignore(
-            meter.settle(order, { ...noUsage, cancelled: true, fallbackUsed: fellBack(order) })
+            meter.settle(order, { ...noUsage, record, cancelled: true, fallbackUsed: fellBack(record) })
           )
         }
-        for (const { at, candidate } of beside) charge(order, promptOf(order, candidate), at)
-        yield* settleLeft(order, candidate, progress)
+        const all = beside.reduce(
+          (sum, { at, candidate }) => charged(sum, promptCharge(candidate, order.promptTokens), at),
+          record
+        )
+        yield* settleLeft(order, all, candidate, progress)
       })
 
       /** Settles an answer that its client did not wait for. */
       const settleLeft = Effect.fnUntraced(function* (
         order: Order,
+        record: AttemptRecord,
         candidate: Candidate,
         progress: Progress | undefined
       ) {
-        const known = progress?.seen.output.count() ?? order.produced?.() ?? 0
+        const known = progress?.seen.output.count() ?? record.produced?.() ?? 0
         const { throughputTps } = stats.snapshot(candidate.provider.slug, candidate.offer.id)
         const nowMs = yield* Clock.currentTimeMillis
         const reported = progress?.seen.usage ?? null
         const left = {
           ...noUsage,
+          record,
           candidate,
           timeToFirstTokenMs: progress?.timeToFirstTokenMs ?? null,
           cancelled: true,
-          fallbackUsed: progress?.answer.fallbackUsed === true || fellBack(order)
+          fallbackUsed: progress?.answer.fallbackUsed === true || fellBack(record)
         }
         if (progress !== undefined && (reported !== null || progress.answer.source === "cache")) {
-          const { usage, usageSource } = outcomeOf(order, progress.answer, reported, () => known)
+          const { usage, usageSource } = outcomeOf(order, record, progress.answer, reported, () => known)
           return yield* settle(order, { ...left, usage, usageSource }, reported)
         }
-        return yield* meter.settle(order, { ...left, ...usedUnheard(order, known, nowMs, throughputTps) })
+        return yield* meter.settle(order, { ...left, ...usedUnheard(order, record, known, nowMs, throughputTps) })
       })
 
-      const outlive = (order: Order, call: Effect.Effect<Answer, GatewayError, Scope.Scope>) =>
+      const outlive = (order: Order, call: Effect.Effect<Answer, GatewayError, Scope.Scope>, onLeft: () => void) =>
         order.unroutable !== null || !isPriced(order) || (order.streamed && showsItsOutput(order))
           ? call
-          : outliving(order, call, (answer) => {
-              if (answer.body._tag === "Whole") {
-                const { reply } = answer.body
-                const ending = wholeOutcome(order, answer, reply)
-                return settle(order, { ...ending, finishReason: null, cancelled: true }, reply.usage)
-              }
-              if (underWay.has(order)) return Effect.void
-              const seen = new Seen()
-              const progress = { answer, seen, timeToFirstTokenMs: answer.latencyMs }
-              return Effect.andThen(listen(answer.body.events, seen), settleLeft(order, answer.candidate, progress))
-            })
+          : outliving(
+              order,
+              call,
+              (answer) => {
+                if (answer.body._tag === "Whole") {
+                  const { reply } = answer.body
+                  const ending = wholeOutcome(order, order.log.record, answer, reply)
+                  return settle(order, { ...ending, finishReason: null, cancelled: true }, reply.usage)
+                }
+                if (underWay.has(order)) return Effect.void
+                const seen = new Seen()
+                const progress = { answer, seen, timeToFirstTokenMs: answer.latencyMs }
+                return Effect.andThen(
+                  listen(answer.body.events, seen),
+                  Effect.suspend(() => settleLeft(order, order.log.record, answer.candidate, progress))
+                )
+              },
+              onLeft
+            )
 
       /** Settles an answer. `reported`: the provider's figures; that they were not believed is for the operator to know. */
       const settle = (order: Order, ending: Outcome, reported: TokenUsage | null) =>
@@ -152,12 +172,12 @@ export class Settlement extends Context.Service<
         // It was settled before it got here: `replay`.
         if (order.account.settled && generation !== null) return Effect.succeed(usageInfo(generation))
         return Effect.flatMap(meter.durable(order), () =>
-          told(order, settle(order, wholeOutcome(order, answer, reply), reply.usage))
+          told(order, settle(order, wholeOutcome(order, order.log.record, answer, reply), reply.usage))
         )
       }
 
       const replay = (order: Order, candidate: Candidate, reply: ChatReply) =>
-        meter.replay(order, wholeOutcome(order, { candidate, fallbackUsed: false, source: "cache" }, reply))
+        meter.replay(order, wholeOutcome(order, noAttempts, { candidate, fallbackUsed: false, source: "cache" }, reply))
 
       const metered = Effect.fnUntraced(function* (
         order: Order,
@@ -165,7 +185,7 @@ export class Settlement extends Context.Service<
         reported: TokenUsage | null
       ) {
         yield* meter.durable(order)
-        const ending = outcomeOf(order, { ...from, source: "upstream" }, reported, () => 0)
+        const ending = outcomeOf(order, order.log.record, { ...from, source: "upstream" }, reported, () => 0)
         return yield* told(order, settle(order, ending, reported))
       })
 
@@ -194,23 +214,24 @@ export class Settlement extends Context.Service<
 
         const finish = Effect.gen(function* () {
           const nowMs = yield* Clock.currentTimeMillis
+          const { record: called } = order.log
+          const record = broken?._tag === "ProviderError" ? brokenOff(called, broken) : called
           const ending = {
-            ...outcomeOf(order, answer, seen.usage, () => seen.output.count()),
+            ...outcomeOf(order, record, answer, seen.usage, () => seen.output.count()),
             timeToFirstTokenMs: progress.timeToFirstTokenMs,
             finishReason: broken === null ? seen.finishReason : "error"
           }
-          const candidate = order.continuation?.candidate ?? answer.candidate
+          const candidate = record.continuation?.candidate ?? answer.candidate
           if (broken?._tag === "ProviderError") {
-            markBroken(order, broken)
             stats.broke(candidate.provider.slug, candidate.offer.id)
             yield* circuits.broke(candidate, broken)
           } else if (broken === null && answer.source === "upstream") {
             yield* circuits.completed(candidate)
-            const isTimed = order.continuation === null && nowMs > firstTokenAtMs && ending.usage.completionTokens > 1
+            const isTimed = record.continuation === null && nowMs > firstTokenAtMs && ending.usage.completionTokens > 1
             const speed = (ending.usage.completionTokens * 1000) / (nowMs - firstTokenAtMs)
             if (isTimed) stats.recordSpeed(candidate.provider.slug, candidate.offer.id, speed)
           }
-          const error = broken === null ? null : streamError(order, broken)
+          const error = broken === null ? null : streamError(record.attempts, broken)
           const errorType = error === null ? null : errorTypeOf(error)
           const usage = yield* told(order, settle(order, { ...ending, errorType }, seen.usage))
           const last: CompletionEvent = { _tag: "Usage", usage }
@@ -226,7 +247,11 @@ export class Settlement extends Context.Service<
             if (order.account.settled || rest === null || answer.source === "cache") return Effect.void
             if (seen.finishReason === null && showsItsOutput(order)) return Effect.void
             const heard = listen(Stream.fromPull(Effect.succeed(rest)), seen)
-            return Effect.andThen(heard, settleLeft(order, order.continuation?.candidate ?? answer.candidate, progress))
+            const left = Effect.suspend(() => {
+              const { record } = order.log
+              return settleLeft(order, record, record.continuation?.candidate ?? answer.candidate, progress)
+            })
+            return Effect.andThen(heard, left)
           })
         )
 
@@ -259,13 +284,13 @@ export class Settlement extends Context.Service<
         onFailure: (order) => (self) =>
           self.pipe(
             Effect.tapError((error) => {
-              if (order.attempts.length === 0) return meter.void(order)
+              if (order.log.record.attempts.length === 0) return meter.void(order)
               order.facts.generationId = order.generationId
               return Effect.ignore(failed(order, errorTypeOf(error)))
             }),
             // A bug of ours is no client that left: it is recorded as what it is, and nobody pays for it.
             Effect.tapDefect(() => {
-              if (order.attempts.length === 0) return meter.void(order)
+              if (order.log.record.attempts.length === 0) return meter.void(order)
               order.facts.generationId = order.generationId
               return Effect.ignore(failed(order, "internal_error"))
             })
@@ -280,5 +305,15 @@ export class Settlement extends Context.Service<
 }
 
 /** Whether more than one provider or model was called; trying the same one again is no fallback. */
-const fellBack = (order: Order): boolean =>
-  new Set(order.attempts.map(({ model, provider }) => `${provider}|${model}`)).size > 1
+const fellBack = ({ attempts }: AttemptRecord): boolean =>
+  new Set(attempts.map(({ model, provider }) => `${provider}|${model}`)).size > 1
+
+/** What a client is told of a stream that broke. */
+const streamError = (attempts: ReadonlyArray<Attempt>, error: ProviderError | GatewayError): GatewayError => {
+  if (error._tag === "GatewayError") return error
+  return gatewayError(
+    error.reason._tag === "TimedOut"
+      ? new ProvidersTimedOut({ attempts })
+      : new ProvidersFailed({ attempts, retryAfterMs: null })
+  )
+}

@@ -83,7 +83,7 @@ export class Completion extends Context.Service<
 
         /** The router's answer to the order, whole or in pieces as the client asked. */
         const routed = (order: Order<ChatRequest>): Effect.Effect<Answer, GatewayError, Scope.Scope> =>
-          settlement.outlive(order, called(order))
+          settlement.outlive(order, called(order), () => order.log.clientLeft())
 
         const called = (order: Order<ChatRequest>): Effect.Effect<Answer, GatewayError, Scope.Scope> =>
           order.streamed

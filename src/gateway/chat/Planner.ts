@@ -9,6 +9,7 @@ import { ContextLengthExceeded, gatewayError, type GatewayError, NoEligibleProvi
 import { allowsModel } from "../../domain/Key.ts"
 import { monthOf } from "../../domain/Money.ts"
 import { type Admitted } from "./Admission.ts"
+import { AttemptLog } from "../routing/AttemptLog.ts"
 import { Catalog } from "../routing/Catalog.ts"
 import { type Caller, type ResponseMetadata, type Order, type ClientDeadline } from "../request/Order.ts"
 import { ProviderStats } from "../health/ProviderStats.ts"
@@ -162,10 +163,7 @@ export class Planner extends Context.Service<
               facts: intent.facts,
               patience: intent.patience ?? null,
               affordableTokens: null,
-              attempts: [],
-              charges: [],
-              continuation: null,
-              produced: null,
+              log: new AttemptLog(),
               account: {
                 pendingReserve: null,
                 late: null,
@@ -176,9 +174,7 @@ export class Planner extends Context.Service<
                 clamped: false,
                 opened: false,
                 settled: false,
-                takenTokens,
-                calls: 0,
-                left: false
+                takenTokens
               }
             })
             return best.length < 2 ? Effect.succeed(orderOf(best)) : Effect.map(exploring(intent, model, best), orderOf)

@@ -6,21 +6,20 @@ import { Effect, Stream } from "effect"
 import { type ChatEvent, type ChatReply } from "../../domain/Chat.ts"
 import { type GatewayError } from "../../domain/Errors.ts"
 import { Malformed, ProviderError, TooLarge } from "../../providers/Provider.ts"
-import { type Order } from "../request/Order.ts"
 import { ReplyAssembler } from "./ReplyAssembler.ts"
 import { countReply } from "../tokens/Tokens.ts"
 
 /** In characters of text: what a reply may hold at most. */
 const LARGEST_REPLY = 32 * 1_048_576
 
-/** Fails when the provider breaks off, or does not come to an end. The order can tell meanwhile how far it is. */
+/** Fails when the provider breaks off, or does not come to an end. `watched` gets what reads the completion tokens so far. */
 export const collectReply = Effect.fnUntraced(function* (
-  order: Order<unknown>,
   events: Stream.Stream<ChatEvent, ProviderError | GatewayError>,
-  provider: string
+  provider: string,
+  watched: (produced: () => number) => void
 ) {
   const builder = new ReplyAssembler(LARGEST_REPLY)
-  order.produced = () => countReply(builder.partial())
+  watched(() => countReply(builder.partial()))
   let isCut = false
   yield* events.pipe(
     Stream.runForEachArray((chunk) => {

@@ -35,7 +35,7 @@ export const withinDeadline = <A, E, R>(
   if (patience === null) return call
   return Effect.flatMap(Clock.currentTimeMillis, (nowMs) => {
     const leftMs = deadlineLeftMs(order, nowMs)
-    const marginMs = patience.explicit || order.attempts.length > 0 ? 0 : SAME_MOMENT_MS
+    const marginMs = patience.explicit || order.log.record.attempts.length > 0 ? 0 : SAME_MOMENT_MS
     return leftMs + marginMs >= limitMs ? call : timed(order, leftMs, call)
   })
 }
@@ -58,10 +58,9 @@ const timed = <A, E, R>(order: Order<unknown>, leftMs: number, effect: Effect.Ef
     orElse: () => Effect.suspend(() => Effect.fail(outOfPatience(order)))
   })
 
-const outOfPatience = ({ attempts }: Order<unknown>): GatewayError => {
-  for (const [at, attempt] of attempts.entries()) {
-    if (attempt.status === "cancelled" && attempt.errorType === null)
-      attempts[at] = { ...attempt, status: "timeout", errorType: IMPATIENT }
+const outOfPatience = ({ log }: Order<unknown>): GatewayError => {
+  for (const [at, { errorType, status }] of log.record.attempts.entries()) {
+    if (status === "cancelled" && errorType === null) log.change(at, { status: "timeout", errorType: IMPATIENT })
   }
-  return gatewayError(new ProvidersTimedOut({ attempts }))
+  return gatewayError(new ProvidersTimedOut({ attempts: log.record.attempts }))
 }

@@ -7,11 +7,11 @@ import { type Candidate, type Exclusion } from "../../domain/Catalog.ts"
 import { type ChatRequest } from "../../domain/Chat.ts"
 import { type EmbeddingRequest } from "../../domain/Embedding.ts"
 import { type GatewayError } from "../../domain/Errors.ts"
-import { type Attempt, type Generation } from "../../domain/Generation.ts"
+import { type Generation } from "../../domain/Generation.ts"
 import { type KeyRecord, type RateLimits, type Tier } from "../../domain/Key.ts"
 import { type NanoUsd } from "../../domain/Money.ts"
 import { type LimitHolder, type LimitVerdict } from "../../store/limits/Limits.ts"
-import { type Charge } from "../billing/ExtraCharges.ts"
+import { type AttemptLog } from "../routing/AttemptLog.ts"
 import { type RequestTrace } from "../telemetry/RequestTrace.ts"
 
 /**
@@ -94,18 +94,6 @@ export interface ReservationState {
   settled: boolean
   /** Tokens that the rate limit took for the prompt. */
   takenTokens: number
-  /** Calls of providers that are under way. */
-  calls: number
-  /** Its client has left: nobody else is called. */
-  left: boolean
-}
-
-export interface Continuation {
-  readonly candidate: Candidate
-  /** The order's own prompt, and the text so far. */
-  readonly promptTokens: number
-  /** What the calls before it produced. */
-  readonly producedTokens: number
 }
 
 export interface Order<Request = ChatRequest | EmbeddingRequest> {
@@ -137,14 +125,8 @@ export interface Order<Request = ChatRequest | EmbeddingRequest> {
   readonly patience: ClientDeadline | null
   /** Completion tokens a choice that the reservation affords; `null`: no bound beyond the client's own. */
   affordableTokens: number | null
-  /** Appended to by the router, one a call. */
-  readonly attempts: Array<Attempt>
-  /** What is paid beside the call that ends the order. */
-  readonly charges: Array<Charge>
-  /** Who goes on with a stream that broke off, and from how much; null: nobody had to. */
-  continuation: Continuation | null
-  /** Completion tokens that the whole reply under way has so far, where it is watched; null: nobody knows. */
-  produced: (() => number) | null
+  /** Its calls to providers, written by the router alone. */
+  readonly log: AttemptLog
   readonly account: ReservationState
 }
 

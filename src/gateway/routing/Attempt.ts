@@ -27,10 +27,11 @@ export const attempting =
   (order, candidate, call) =>
     Effect.suspend(() => {
       const { operation, trace } = order.facts
-      const span = trace?.beginCall(operation ?? "chat", candidate, order.attempts.length + 1, paramsOf(order)) ?? null
+      const span =
+        trace?.beginCall(operation ?? "chat", candidate, order.log.record.attempts.length + 1, paramsOf(order)) ?? null
       const startedAtMs = clock.currentTimeMillisUnsafe()
       let latencyMs = 0
-      order.account.calls++
+      order.log.began()
       const noted = Effect.onExit(
         circuits.guard(
           candidate,
@@ -40,11 +41,10 @@ export const attempting =
         (exit) =>
           Effect.sync(() => {
             latencyMs = clock.currentTimeMillisUnsafe() - startedAtMs
-            order.account.calls--
             const answered = exit._tag === "Success"
             const error = Exit.isFailure(exit) ? faultOf(exit.cause) : undefined
             const attempt = attemptOf(candidate, latencyMs, answered, error)
-            const at = order.attempts.push(attempt) - 1
+            const at = order.log.ended(attempt)
             if (trace !== null && span !== null) trace.called(span, at, attempt, order.streamed)
             if (!answered && !(error instanceof ProviderError)) return
             // Nobody was called.

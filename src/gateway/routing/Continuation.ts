@@ -10,8 +10,9 @@ import { type Candidate } from "../../domain/Catalog.ts"
 import { type ChatEvent, type ChatRequest, type ChoiceDelta, outputLimit } from "../../domain/Chat.ts"
 import { type NanoUsd } from "../../domain/Money.ts"
 import { ProviderError } from "../../providers/Provider.ts"
-import { charge, type Charge, promptCost } from "../billing/ExtraCharges.ts"
-import { type Failure, markBroken } from "./FailurePolicy.ts"
+import { promptCost } from "../billing/ExtraCharges.ts"
+import { type Charge } from "../request/AttemptRecord.ts"
+import { type Failure } from "./FailurePolicy.ts"
 import { ContinuationSeam } from "./ContinuationSeam.ts"
 import { type EventPull, type OpenedStream } from "./OpenedStream.ts"
 import { type Order } from "../request/Order.ts"
@@ -118,8 +119,8 @@ export const continuing = ({
   const goOn = Effect.fnUntraced(function* (error: ProviderError) {
     const text = sent.text
     if (text === null || error.reason._tag === "Rejected") return yield* error
-    const at = markBroken(order, error)
-    order.facts.trace?.endCall(at, order.attempts[at])
+    const at = order.log.broke(error)
+    order.facts.trace?.endCall(at, order.log.record.attempts[at])
     const charged = chargeSoFar()
     const producedTokens = countText(text)
     const promptTokens = order.promptTokens + producedTokens
@@ -132,9 +133,9 @@ export const continuing = ({
       const result = yield* Effect.result(open(next, request))
       if (result._tag === "Failure") continue
       yield* current.close
-      charge(order, charged, at)
+      order.log.charge(charged, at)
       yield* broke(charged.candidate, error)
-      order.continuation = { candidate: next, promptTokens, producedTokens }
+      order.log.continued({ candidate: next, promptTokens, producedTokens })
       const { close, head, pull } = result.success
       current = { candidate: next, promptTokens, pull: joined(pull, joint), close }
       sent.nextCall()

@@ -77,8 +77,9 @@ export const requestFault = (failure: Failure, order: Order<unknown>): GatewayEr
 
 const HTTP_NOT_FOUND = 404
 
-/** What the client hears when no candidate is left. A cause that all attempts share is told as such. */
-export const exhausted = ({ attempts, model }: Order<unknown>, sole: boolean, last: Failure | null): GatewayError => {
+/** What the client is told when no candidate is left. A cause that all attempts share is named. */
+export const exhausted = ({ log, model }: Order<unknown>, sole: boolean, last: Failure | null): GatewayError => {
+  const { attempts } = log.record
   const retryAfterMs = last?.retryAfterMs ?? null
   if (last instanceof ProviderError && last.reason._tag === "Unsupported") {
     return gatewayError(
@@ -104,16 +105,6 @@ export const exhausted = ({ attempts, model }: Order<unknown>, sole: boolean, la
   return gatewayError(new ProvidersFailed({ attempts, retryAfterMs }))
 }
 
-/** What a client is told of a stream that broke. */
-export const streamError = (order: Order, error: ProviderError | GatewayError): GatewayError =>
-  error._tag === "GatewayError"
-    ? error
-    : gatewayError(
-        error.reason._tag === "TimedOut"
-          ? new ProvidersTimedOut({ attempts: order.attempts })
-          : new ProvidersFailed({ attempts: order.attempts, retryAfterMs: null })
-      )
-
 /** What a call failed with: its error, or the defect that struck; undefined when it was interrupted. */
 export const faultOf = (cause: Cause.Cause<unknown>): unknown => {
   const reason = cause.reasons.find((reason) => reason._tag !== "Interrupt")
@@ -134,20 +125,6 @@ export const attemptOf = ({ offer, provider }: Candidate, latencyMs: number, ok:
     errorType: errorTypes[error.reason._tag],
     httpStatus: error.httpStatus
   }
-}
-
-/** The attempt that looked good until its stream broke says so from now on. Answers its place; -1: none looks good. */
-export const markBroken = ({ attempts }: Order<unknown>, { reason }: ProviderError): number => {
-  const at = attempts.findLastIndex(({ status }) => status === "ok")
-  const attempt = attempts[at]
-  if (attempt === undefined) return at
-  const isTimeout = reason._tag === "TimedOut"
-  attempts[at] = {
-    ...attempt,
-    status: isTimeout ? "timeout" : "error",
-    errorType: isTimeout ? "timeout" : "stream_cut"
-  }
-  return at
 }
 
 /** How attempts name what went wrong. */

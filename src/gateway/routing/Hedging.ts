@@ -7,7 +7,7 @@ import { Duration, Effect, Exit, Fiber, Option } from "effect"
 import { type Candidate } from "../../domain/Catalog.ts"
 import { ProviderError } from "../../providers/Provider.ts"
 import { type Attempted } from "./Attempt.ts"
-import { charge, promptOf } from "../billing/ExtraCharges.ts"
+import { promptCharge } from "../request/AttemptRecord.ts"
 import { type Failure, faultOf } from "./FailurePolicy.ts"
 import { type Order } from "../request/Order.ts"
 
@@ -65,15 +65,16 @@ const lose = Effect.fnUntraced(function* <A, R>(hedge: Hedge<A, R>, slower: Runn
   yield* Fiber.interrupt(slower)
   const exit = yield* Fiber.await(slower)
   if (Exit.isFailure(exit) && faultOf(exit.cause) !== undefined) return
-  const at = order.attempts.findLastIndex(
+  const { attempts } = order.log.record
+  const at = attempts.findLastIndex(
     ({ model, provider }) => provider === candidate.provider.slug && model === candidate.offer.id
   )
-  const attempt = order.attempts[at]
+  const attempt = attempts[at]
   if (attempt === undefined) return
   if (Exit.isSuccess(exit)) yield* hedge.discard(exit.value.answer)
   else hedge.onLost(candidate, attempt.latencyMs)
-  order.attempts[at] = { ...attempt, status: "cancelled", errorType: HEDGE_LOST, httpStatus: null }
-  charge(order, promptOf(order, candidate), at)
+  order.log.change(at, { status: "cancelled", errorType: HEDGE_LOST, httpStatus: null })
+  order.log.charge(promptCharge(candidate, order.promptTokens), at)
 })
 
 const worse = <A>(

@@ -48,7 +48,10 @@ export const makeWholeReply = (watch: Meter["Service"]["watch"]) => {
     const reply = openStream(provider, candidate, request).pipe(
       Effect.matchEffect({
         onFailure: refused,
-        onSuccess: ({ head, pull }) => collectReply(order, watch(order)(eventsOf(head, pull)), provider.config.slug)
+        onSuccess: ({ head, pull }) =>
+          collectReply(watch(order)(eventsOf(head, pull)), provider.config.slug, (produced) =>
+            order.log.watch(produced)
+          )
       }),
       Effect.scoped
     )
@@ -56,7 +59,7 @@ export const makeWholeReply = (watch: Meter["Service"]["watch"]) => {
   }
 
   return (call: WholeCall): Effect.Effect<ChatReply, ProviderError> => {
-    call.order.produced = null
+    call.order.log.watch(null)
     if (call.order.account.sliced) return asItComes(call, Effect.fail)
     const shape = shapeOf(call)
     if (!wantsWatching(call) || unstreamed.has(shape)) return atOnce(call)

@@ -100,7 +100,7 @@ export class Router extends Context.Service<
             tried.add(candidate)
             const isLast = candidates.slice(at + 1).every((other) => tried.has(other))
             for (let tries = 0; ; tries++) {
-              if (order.account.left) return yield* exhausted(order, sole, last)
+              if (order.log.hasLeft) return yield* exhausted(order, sole, last)
               const rival = hedge === undefined || tries > 0 ? undefined : rivalOf(candidate, candidates, tried)
               const own = attempt(order, candidate, call(provider, candidate, isLast))
               const called =

@@ -12,6 +12,7 @@ import { type Order } from "../../../src/gateway/request/Order.ts"
 import { Ledger } from "../../../src/store/ledger/Ledger.ts"
 import { Limits } from "../../../src/store/limits/Limits.ts"
 import { StoreError } from "../../../src/store/StoreError.ts"
+import { noAttempts } from "../../../src/gateway/request/AttemptRecord.ts"
 import { candidateWith, orderWith, requestWith } from "../orders.ts"
 
 /** How the ledger behaves in a test: its writes can be made to fail. */
@@ -52,6 +53,7 @@ const balance = Effect.gen(function* () {
 })
 
 const ended = (completionTokens: number, promptTokens = 10): Outcome => ({
+  record: noAttempts,
   candidate: alpha,
   usage: { promptTokens, completionTokens, cachedTokens: 0 },
   usageSource: "provider",
@@ -190,7 +192,11 @@ describe("a whole reply", () => {
     Effect.gen(function* () {
       const { reserve, watch } = yield* Meter
       yield* reserve(order)
-      return yield* collectReply(order, watch(order)(Stream.rechunk(Stream.fromIterable(events(count)), 1)), "alpha")
+      return yield* collectReply(
+        watch(order)(Stream.rechunk(Stream.fromIterable(events(count)), 1)),
+        "alpha",
+        () => undefined
+      )
     })
 
   it.effect("is read as a stream, and is none the worse for it", () =>
@@ -214,7 +220,7 @@ describe("a whole reply", () => {
 
   it.effect("without an end is no reply", () =>
     Effect.gen(function* () {
-      const error = yield* Effect.flip(collectReply(orderWith(), tokens(3), "alpha"))
+      const error = yield* Effect.flip(collectReply(tokens(3), "alpha", () => undefined))
       assert.deepInclude(error, { _tag: "ProviderError", provider: "alpha" })
     })
   )

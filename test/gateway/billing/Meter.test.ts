@@ -9,6 +9,7 @@ import { Meter } from "../../../src/gateway/billing/Meter.ts"
 import { Ledger } from "../../../src/store/ledger/Ledger.ts"
 import { Limits } from "../../../src/store/limits/Limits.ts"
 import { StoreError } from "../../../src/store/StoreError.ts"
+import { type AttemptRecord, noAttempts } from "../../../src/gateway/request/AttemptRecord.ts"
 import { candidateWith, orderWith } from "../orders.ts"
 
 const stores = Layer.mergeAll(Ledger.layerMemory, Limits.layerMemory, Ids.layerSequence)
@@ -23,7 +24,14 @@ const balance = Effect.gen(function* () {
   return found.get(KEY)
 })
 
+/** One call, which answered. */
+const once: AttemptRecord = {
+  ...noAttempts,
+  attempts: [{ provider: "alpha", model: "test/small", status: "ok", latencyMs: 3, errorType: null, httpStatus: 200 }]
+}
+
 const endingWith = (ending: Partial<Outcome> = {}): Outcome => ({
+  record: noAttempts,
   candidate: alpha,
   usage: { promptTokens: 10, completionTokens: 5, cachedTokens: 0 },
   usageSource: "provider",
@@ -212,15 +220,7 @@ it.effect("the receipt tells the reservation, the price and the attempts", () =>
     const meter = yield* Meter
     const order = orderWith({ key: { monthlyBudgetNano: nanoFromUsd(1) }, outputTokens: 100, streamed: true })
     yield* meter.reserve(order)
-    order.attempts.push({
-      provider: "alpha",
-      model: "test/small",
-      status: "ok",
-      latencyMs: 3,
-      errorType: null,
-      httpStatus: 200
-    })
-    const generation = yield* meter.settle(order, endingWith({ timeToFirstTokenMs: 2 }))
+    const generation = yield* meter.settle(order, endingWith({ record: once, timeToFirstTokenMs: 2 }))
     assert.deepStrictEqual(generation.reservation, { reservedNano: 210_000, extendedNano: 0, settledNano: 20_000 })
     assert.deepStrictEqual(generation.price, alpha.offer.pricing)
     assert.strictEqual(generation.attempts.length, 1)
@@ -289,16 +289,8 @@ it.effect("a receipt that the ledger cannot take is left out, and the cost is ch
     const meter = yield* Meter
     for (const monthlyBudgetNano of [null, nanoFromUsd(1)]) {
       const order = orderWith({ key: { monthlyBudgetNano } })
-      order.attempts.push({
-        provider: "alpha",
-        model: "test/small",
-        status: "ok",
-        latencyMs: 3,
-        errorType: null,
-        httpStatus: 200
-      })
       yield* meter.reserve(order)
-      yield* meter.settle(order, endingWith())
+      yield* meter.settle(order, endingWith({ record: once }))
       const found = Option.getOrThrow(yield* (yield* Ledger).find(order.generationId, KEY))
       const { generation } = found._tag === "Settled" ? found : assert.fail(found._tag)
       assert.deepStrictEqual([generation.cost.billedNano, generation.attempts], [20_000, []])

@@ -10,6 +10,7 @@ import { Meter } from "../../../src/gateway/billing/Meter.ts"
 import { Ledger } from "../../../src/store/ledger/Ledger.ts"
 import { Limits } from "../../../src/store/limits/Limits.ts"
 import { StoreError } from "../../../src/store/StoreError.ts"
+import { noAttempts } from "../../../src/gateway/request/AttemptRecord.ts"
 import { candidateWith, orderWith } from "../orders.ts"
 
 /** A process with a ledger whose endings can be made to fail. It ends when `scope` closes. */
@@ -53,6 +54,7 @@ const answered = (trouble: { isAway: boolean }) =>
       yield* reserve(one)
       trouble.isAway = true
       yield* settle(one, {
+        record: noAttempts,
         candidate: candidateWith("alpha"),
         usage: { promptTokens: 10, completionTokens: 10, cachedTokens: 0 },
         usageSource: "provider",

@@ -50,7 +50,7 @@ const routed = (options: OrderOptions = {}) =>
     return {
       order,
       said: result._tag === "Success" ? result.success.answer : result.failure.reason._tag,
-      told: order.attempts.map(({ errorType, latencyMs, provider }) => [provider, errorType, latencyMs])
+      told: order.log.record.attempts.map(({ errorType, latencyMs, provider }) => [provider, errorType, latencyMs])
     }
   })
 
@@ -85,7 +85,7 @@ it.effect("one that begins in time is waited for, and its reply is what it would
     const { order, said } = yield* inTime(44_997)
     assert.deepStrictEqual(said, saying("Hello"))
     assert.deepStrictEqual(heard.calls, ["alpha chatStream"])
-    assert.deepInclude(order.attempts[0], { provider: "alpha", status: "ok", latencyMs: 44_997 })
+    assert.deepInclude(order.log.record.attempts[0], { provider: "alpha", status: "ok", latencyMs: 44_997 })
     const { firstTokenMs, wholeMs } = (yield* ProviderStats).snapshot("alpha")
     assert.deepStrictEqual([firstTokenMs, wholeMs?.p50 === undefined], [null, false])
   }).pipe(Effect.provide(layer))
@@ -98,7 +98,7 @@ it.effect("one that breaks off, stalls or never comes to an end is followed by t
       return Effect.map(inTime(ms), ({ order, said }) => {
         assert.deepStrictEqual(said, saying("Hello"))
         assert.deepStrictEqual(heard.calls, ["alpha chatStream", "beta chat"])
-        return [order.attempts[0]?.errorType, order.attempts[0]?.latencyMs]
+        return [order.log.record.attempts[0]?.errorType, order.log.record.attempts[0]?.latencyMs]
       }).pipe(Effect.provide(layer))
     }
     const cut = new Cut({ detail: "reset" })
@@ -156,7 +156,7 @@ it.effect.each<readonly [string, ProviderReason]>([
     const { order, said } = yield* routed()
     assert.deepStrictEqual(said, saying("Hello"))
     assert.deepStrictEqual(
-      order.attempts.map(({ status }) => status),
+      order.log.record.attempts.map(({ status }) => status),
       ["ok"]
     )
     yield* routed()

@@ -76,7 +76,7 @@ it.effect.each([
     assert.isTrue(answered.result._tag === "Success" && answered.result.success.fallbackUsed)
     assert.deepStrictEqual(heard.calls, ["alpha", "beta"])
     const base = { model: "test/small", latencyMs: 0 }
-    assert.deepStrictEqual(answered.order.attempts, [
+    assert.deepStrictEqual(answered.order.log.record.attempts, [
       { ...base, provider: "alpha", status: errorType === "timeout" ? "timeout" : "error", errorType, httpStatus },
       { ...base, provider: "beta", status: "ok", errorType: null, httpStatus: 200 }
     ])
@@ -106,7 +106,7 @@ it.effect("the last provider is asked again, after the time that it asked for", 
     assert.strictEqual(contentOf(answered), "Hello")
     assert.isTrue(answered.result._tag === "Success" && !answered.result.success.fallbackUsed)
     assert.deepStrictEqual(
-      answered.order.attempts.map(({ status }) => status),
+      answered.order.log.record.attempts.map(({ status }) => status),
       ["error", "ok"]
     )
   }).pipe(Effect.provide(layer))
@@ -144,7 +144,11 @@ it.effect("a call ends with the client's patience, and nobody else is asked; nob
       const asked = routed({ startedAtMs, patience: { ms: 2_000, explicit: true } })
       const { order, result } = yield* inTime(asked, 2_000)
       assert.strictEqual(reasonOf({ order, result })._tag, "ProvidersTimedOut")
-      assert.deepInclude(order.attempts[0], { status: "timeout", errorType: "client_timeout", latencyMs: 2_000 })
+      assert.deepInclude(order.log.record.attempts[0], {
+        status: "timeout",
+        errorType: "client_timeout",
+        latencyMs: 2_000
+      })
     }
     assert.deepStrictEqual(
       heard.calls,
@@ -163,7 +167,7 @@ it.effect.each<readonly [number, number]>([
   const { layer } = routerOn({ alpha: { hangs: true } })
   return Effect.gen(function* () {
     const { order } = yield* inTime(routed({ patience: { ms, explicit: false } }), endMs)
-    assert.deepInclude(order.attempts[0], { status: "timeout", latencyMs: endMs })
+    assert.deepInclude(order.log.record.attempts[0], { status: "timeout", latencyMs: endMs })
   }).pipe(Effect.provide(layer))
 })
 
@@ -174,7 +178,7 @@ it.effect("what a failed call left of the patience is all that the next one has"
     const { order, result } = yield* inTime(routed({ patience }), 2_000)
     assert.strictEqual(reasonOf({ order, result })._tag, "ProvidersTimedOut")
     assert.deepStrictEqual(
-      order.attempts.map(({ errorType, latencyMs }) => [errorType, latencyMs]),
+      order.log.record.attempts.map(({ errorType, latencyMs }) => [errorType, latencyMs]),
       [
         ["server_error", 1_500],
         ["client_timeout", 500]
@@ -245,7 +249,7 @@ it.effect("a whole reply that is not there in time is aborted, and the next is a
     yield* TestClock.adjust(1)
     const answered = yield* Fiber.join(fiber)
     assert.deepStrictEqual(heard, { ...heard, calls: ["alpha", "beta"], aborted: ["alpha"] })
-    assert.deepInclude(answered.order.attempts[0], { status: "timeout", latencyMs: 17_000 })
+    assert.deepInclude(answered.order.log.record.attempts[0], { status: "timeout", latencyMs: 17_000 })
   }).pipe(Effect.provide(layer))
 })
 
@@ -256,7 +260,7 @@ it.effect("after five failures in a row a provider is skipped without a call, an
     assert.strictEqual(heard.calls.filter((slug) => slug === "alpha").length, 5)
     const skipped = yield* routed()
     assert.strictEqual(heard.calls.filter((slug) => slug === "alpha").length, 5)
-    assert.deepInclude(skipped.order.attempts[0], {
+    assert.deepInclude(skipped.order.log.record.attempts[0], {
       provider: "alpha",
       status: "skipped",
       errorType: "circuit_open",
@@ -265,9 +269,9 @@ it.effect("after five failures in a row a provider is skipped without a call, an
     assert.strictEqual(contentOf(skipped), "Hello")
     yield* TestClock.adjust(1_000)
     const probed = yield* routed()
-    assert.deepInclude(probed.order.attempts[0], { provider: "alpha", status: "ok" })
+    assert.deepInclude(probed.order.log.record.attempts[0], { provider: "alpha", status: "ok" })
     const closed = yield* routed()
-    assert.deepInclude(closed.order.attempts[0], { provider: "alpha", status: "ok" })
+    assert.deepInclude(closed.order.log.record.attempts[0], { provider: "alpha", status: "ok" })
   }).pipe(Effect.provide(layer))
 })
 
@@ -288,10 +292,14 @@ it.effect("a provider that refuses our credentials is left alone at once, for ha
     assert.deepStrictEqual(heard.calls, ["alpha", "beta"])
     yield* TestClock.adjust(29_999)
     const meanwhile = yield* routed()
-    assert.deepInclude(meanwhile.order.attempts[0], { provider: "alpha", status: "skipped", errorType: "circuit_open" })
+    assert.deepInclude(meanwhile.order.log.record.attempts[0], {
+      provider: "alpha",
+      status: "skipped",
+      errorType: "circuit_open"
+    })
     yield* TestClock.adjust(1)
     const mended = yield* routed()
-    assert.deepInclude(mended.order.attempts[0], { provider: "alpha", status: "ok" })
+    assert.deepInclude(mended.order.log.record.attempts[0], { provider: "alpha", status: "ok" })
     assert.deepStrictEqual(heard.calls, ["alpha", "beta", "beta", "alpha"])
   }).pipe(Effect.provide(layer))
 })
@@ -304,12 +312,16 @@ it.effect("a provider that does not know the model is no fault of the request: t
   return Effect.gen(function* () {
     const answered = yield* routed()
     assert.strictEqual(contentOf(answered), "Hello")
-    assert.deepInclude(answered.order.attempts[0], { status: "error", errorType: "rejected", httpStatus: 404 })
+    assert.deepInclude(answered.order.log.record.attempts[0], {
+      status: "error",
+      errorType: "rejected",
+      httpStatus: 404
+    })
     // It fails everybody's requests for the model, and is left out of them like any other that does.
     for (let request = 0; request < 4; request++) yield* routed()
     const sixth = yield* routed()
     assert.strictEqual(contentOf(sixth), "Hello")
-    assert.deepInclude(sixth.order.attempts[0], { status: "skipped", errorType: "circuit_open" })
+    assert.deepInclude(sixth.order.log.record.attempts[0], { status: "skipped", errorType: "circuit_open" })
     assert.deepInclude((yield* ProviderStats).snapshot("alpha"), { calls: 5, successRate: 0 })
   }).pipe(Effect.provide(layer))
 })
@@ -354,7 +366,7 @@ it.effect(
       for (let request = 0; request < 6; request++) {
         const answered = yield* routed()
         assert.strictEqual(contentOf(answered), "Hello")
-        assert.deepInclude(answered.order.attempts[0], { status: "error", errorType: "unsupported" })
+        assert.deepInclude(answered.order.log.record.attempts[0], { status: "error", errorType: "unsupported" })
       }
       assert.lengthOf(heard.calls, 12)
       const { snapshot } = yield* ProviderStats
@@ -384,7 +396,7 @@ it.effect("a stream falls back freely until its first token, and yields nothing 
     assert.deepStrictEqual(Array.from(yield* Stream.runCollect(answer)), [piece("one"), piece("two"), stop, ending()])
     assert.deepStrictEqual(heard.calls, ["alpha", "beta"])
     assert.deepStrictEqual(
-      order.attempts.map(({ status }) => status),
+      order.log.record.attempts.map(({ status }) => status),
       ["error", "ok"]
     )
   }).pipe(Effect.scoped, Effect.provide(layer))
@@ -395,7 +407,7 @@ it.effect("an empty stream is no answer", () => {
   return Effect.gen(function* () {
     const { order, provider } = yield* streamOf()
     assert.strictEqual(provider, "beta")
-    assert.deepInclude(order.attempts[0], { provider: "alpha", errorType: "malformed" })
+    assert.deepInclude(order.log.record.attempts[0], { provider: "alpha", errorType: "malformed" })
   }).pipe(Effect.scoped, Effect.provide(layer))
 })
 
@@ -408,7 +420,7 @@ it.effect("no first token in time: the call is aborted, and the next provider as
     const { order, provider } = yield* inTime(streamOf(), 15_000)
     assert.strictEqual(provider, "beta")
     assert.deepStrictEqual(heard.aborted, ["alpha"])
-    assert.deepInclude(order.attempts[0], { status: "timeout", latencyMs: 15_000 })
+    assert.deepInclude(order.log.record.attempts[0], { status: "timeout", latencyMs: 15_000 })
   }).pipe(Effect.scoped, Effect.provide(layer))
 })
 
@@ -467,7 +479,7 @@ it.effect("an order that nobody may serve ends with its own reason, and calls no
     const unroutable = gatewayError(new ModelNotFound({ model: "no/such", ambiguous: [] }))
     const answered = yield* routed({ unroutable })
     assert.deepInclude(reasonOf(answered), { _tag: "ModelNotFound", model: "no/such" })
-    assert.deepStrictEqual([heard.calls, answered.order.attempts], [[], []])
+    assert.deepStrictEqual([heard.calls, answered.order.log.record.attempts], [[], []])
   }).pipe(Effect.provide(layer))
 })
 

@@ -1,0 +1,72 @@
+/**
+ * The log of one request's calls to providers. Only the router writes it; others read its `record`, which is immutable. It also knows
+ * whether the client has left, after which no further provider is called.
+ */
+import { type Attempt } from "../../domain/Generation.ts"
+import { type ProviderError } from "../../providers/Provider.ts"
+import {
+  answeringAt,
+  type AttemptRecord,
+  type Attempts,
+  brokenOff,
+  changed,
+  type Charge,
+  charged,
+  type Continuation,
+  noAttempts
+} from "../request/AttemptRecord.ts"
+
+export class AttemptLog implements Attempts {
+  #record = noAttempts
+  #hasLeft = false
+
+  get record(): AttemptRecord {
+    return this.#record
+  }
+
+  /** Whether the client has left: no further provider is called. */
+  get hasLeft(): boolean {
+    return this.#hasLeft
+  }
+
+  clientLeft(): void {
+    this.#hasLeft = true
+  }
+
+  /** A call begins. */
+  began(): void {
+    this.#record = { ...this.#record, calls: this.#record.calls + 1 }
+  }
+
+  /** A call has ended, or has its first token. Answers its place among the attempts. */
+  ended(attempt: Attempt): number {
+    const { attempts, calls } = this.#record
+    this.#record = { ...this.#record, attempts: [...attempts, attempt], calls: calls - 1 }
+    return attempts.length
+  }
+
+  /** The stream of the attempt that answered broke. Answers its place; -1: there is none. */
+  broke(error: ProviderError): number {
+    const at = answeringAt(this.#record)
+    this.#record = brokenOff(this.#record, error)
+    return at
+  }
+
+  /** Says otherwise how the attempt at `at` ended. */
+  change(at: number, change: Partial<Attempt>): void {
+    this.#record = changed(this.#record, at, change)
+  }
+
+  charge(charge: Charge, at: number): void {
+    this.#record = charged(this.#record, charge, at)
+  }
+
+  continued(continuation: Continuation): void {
+    this.#record = { ...this.#record, continuation }
+  }
+
+  /** `produced` reads how far the whole reply under way is; null: no whole reply is being watched. */
+  watch(produced: (() => number) | null): void {
+    if (this.#record.produced !== produced) this.#record = { ...this.#record, produced }
+  }
+}

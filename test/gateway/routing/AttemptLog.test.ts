@@ -1,0 +1,49 @@
+/** The log of a request's calls: what was read of it once does not change. */
+import { assert, it } from "@effect/vitest"
+import { type Attempt } from "../../../src/domain/Generation.ts"
+import { noAttempts, promptCharge } from "../../../src/gateway/request/AttemptRecord.ts"
+import { AttemptLog } from "../../../src/gateway/routing/AttemptLog.ts"
+import { Cut, ProviderError, TimedOut } from "../../../src/providers/Provider.ts"
+import { candidateWith } from "../orders.ts"
+
+const attemptAt = (provider: string, status: Attempt["status"] = "ok"): Attempt => ({
+  provider,
+  model: "test/small",
+  status,
+  latencyMs: 1,
+  errorType: null,
+  httpStatus: null
+})
+
+it("a record that was read does not change with the log", () => {
+  const log = new AttemptLog()
+  log.began()
+  log.began()
+  const before = log.record
+  assert.strictEqual(log.ended(attemptAt("alpha", "cancelled")), 0)
+  assert.strictEqual(log.ended(attemptAt("beta")), 1)
+  const both = log.record
+  log.charge(promptCharge(candidateWith("alpha"), 10), 0)
+  log.change(0, { errorType: "hedge_lost" })
+  log.continued({ candidate: candidateWith("gamma"), promptTokens: 12, producedTokens: 2 })
+  log.watch(() => 3)
+  assert.deepStrictEqual(before, { ...noAttempts, calls: 2 })
+  assert.deepStrictEqual(both, { ...noAttempts, attempts: [attemptAt("alpha", "cancelled"), attemptAt("beta")] })
+  const { attempts, charges, continuation, produced } = log.record
+  assert.deepInclude(attempts[0], { errorType: "hedge_lost" })
+  assert.strictEqual(attempts[0]?.charge?.totalNano, 10_000)
+  assert.deepStrictEqual([charges.length, continuation?.producedTokens, produced?.()], [1, 2, 3])
+})
+
+it("a stream that breaks changes the attempt that answered, once", () => {
+  const log = new AttemptLog()
+  for (const provider of ["alpha", "beta"]) {
+    log.began()
+    log.ended(attemptAt(provider, provider === "alpha" ? "error" : "ok"))
+  }
+  assert.strictEqual(log.broke(new ProviderError({ provider: "beta", reason: new Cut({ detail: "reset" }) })), 1)
+  assert.deepInclude(log.record.attempts[1], { status: "error", errorType: "stream_cut" })
+  const again = new ProviderError({ provider: "beta", reason: new TimedOut({ phase: "idle" }) })
+  assert.strictEqual(log.broke(again), -1)
+  assert.deepInclude(log.record.attempts[1], { status: "error", errorType: "stream_cut" })
+})
