@@ -1,4 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
+import { Schema } from "effect"
+import { createParser } from "eventsource-parser"
 import { SseFrames } from "../../../src/providers/wire/SseFrames.ts"
 import { TooLarge } from "../../../src/providers/Provider.ts"
 
@@ -10,6 +12,44 @@ const parse = (chunks: ReadonlyArray<Buffer>): ReadonlyArray<string> => {
     if (!(part instanceof TooLarge)) out.push(...part)
   }
   return out
+}
+
+/** What streams are made of, and what looks like it. Not `event: error`: that comes out as an error object. */
+const pieces = ["\n", "\n", "\n\n", "\n\n", "\r\n", "\r", "data: ", "data: ", "data:", "data", "data: x\n\n"].concat([
+  "event: x",
+  "event",
+  "id: 7",
+  "retry: 10",
+  ": note",
+  "other: x",
+  ":",
+  " ",
+  "one",
+  '{"a":1}',
+  "é東🗼",
+  "\uFEFF"
+])
+/** Lengths of packets, over and over. */
+const Cuts = Schema.Array(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 12 })))
+
+const packetsOf = (bytes: Buffer, cuts: ReadonlyArray<number>): ReadonlyArray<Buffer> => {
+  if (cuts.length === 0) return [bytes]
+  const packets: Array<Buffer> = []
+  for (let from = 0, nth = 0; from < bytes.length; nth++) {
+    const to = from + (cuts[nth % cuts.length] ?? 1)
+    packets.push(bytes.subarray(from, to))
+    from = to
+  }
+  return packets
+}
+
+/** As the SDKs of clients read a stream; a last event counts without its blank line too. */
+const reference = (text: string): ReadonlyArray<string> => {
+  const data: Array<string> = []
+  const parser = createParser({ onEvent: (event) => data.push(event.data) })
+  parser.feed(new TextDecoder().decode(Buffer.from(text)))
+  parser.feed("\n\n")
+  return data
 }
 
 describe("Events", () => {
@@ -47,6 +87,16 @@ describe("Events", () => {
       assert.deepStrictEqual(parse([bytes.subarray(0, at), bytes.subarray(at)]), [...once, ...once], `cut at ${at}`)
     }
   })
+
+  it.prop(
+    "reads what the reference parser reads, of any text in packets of any size",
+    { pieces: Schema.Array(Schema.Literals(pieces)), cuts: Cuts },
+    ({ cuts, pieces }) => {
+      const text = pieces.join("")
+      assert.deepStrictEqual(parse(packetsOf(Buffer.from(text), cuts)), reference(text))
+    },
+    { arbitrary: { size: 30, runs: 1_000 } }
+  )
 
   it("takes an event of 1 MiB and refuses a larger one, complete or not", () => {
     const limit = 1024 * 1024
