@@ -26,21 +26,10 @@ export class Ids extends Context.Service<
   })
 }
 
-/** Randomness is drawn for many identifiers at once. */
-const pool = new Uint8Array(4_000)
-const RANDOM_BYTES = 10
-let used = pool.length
-
-const byteDigits = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"))
-
+/** 20 digits: those parts of a UUID that are random throughout. */
 const randomDigits = (): string => {
-  if (used === pool.length) {
-    globalThis.crypto.getRandomValues(pool)
-    used = 0
-  }
-  let digits = ""
-  for (const end = used + RANDOM_BYTES; used < end; used++) digits += byteDigits[pool[used] ?? 0]
-  return digits
+  const uuid = globalThis.crypto.randomUUID()
+  return `${uuid.slice(0, 8)}${uuid.slice(24)}`
 }
 
 const timeDigits = (nowMs: number): string => Math.trunc(nowMs).toString(16).padStart(12, "0")

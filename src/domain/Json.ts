@@ -48,12 +48,6 @@ const parseKeeping = Option.liftThrowable((text: string): unknown => JSON.parse(
 /** As `parseJson`, but an integer beyond 2^53 is a `RawNumber`, so that it goes out with all its digits. Takes ten times as long. */
 export const parseExactly = (text: string): unknown => Option.getOrUndefined(parseKeeping(text))
 
-/** No quote, nothing that has to be escaped: a JSON string of it is itself between quotes. */
-const plain = /^[ !#-[\]-\ud7ff\ue000-\uffff]*$/
-
-/** Whether a text stands in JSON as it is. */
-export const isPlain = (text: string): boolean => plain.test(text)
-
 /** Where the JSON string ends whose text begins at `from`, behind its quote: the first quote with an even number of backslashes before it; -1: nowhere. */
 export const closingQuote = (text: string, from: number): number => {
   for (let quote = text.indexOf('"', from); quote !== -1; quote = text.indexOf('"', quote + 1)) {

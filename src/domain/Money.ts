@@ -112,19 +112,9 @@ export const savedCost = (usage: TokenUsage, pricing: Pricing): Cost => {
 }
 
 /** The UTC calendar month of a moment, `2026-11`: what budgets are counted by. */
-export const monthOf = (nowMs: number): string => {
-  const day = Math.floor(nowMs / DAY_MS)
-  // It is asked for with each request, and the day is mostly today.
-  if (day !== lastDay) {
-    lastMonth = new Date(nowMs).toISOString().slice(0, 7)
-    lastDay = day
-  }
-  return lastMonth
-}
+export const monthOf = (nowMs: number): string => new Date(nowMs).toISOString().slice(0, 7)
 
 export const DAY_MS = 86_400_000
-let lastDay = Number.NaN
-let lastMonth = ""
 
 /** When a month such as `2026-11` begins, in Unix milliseconds. */
 export const monthStartMs = (month: string): number => Date.parse(`${month}-01T00:00:00Z`)

@@ -10,7 +10,6 @@ import { Malformed, type ProviderReason } from "../Provider.ts"
 import { errorInBody } from "../wire/ErrorMapping.ts"
 import { isJsonRecord, parseJsonRecord, stringOf, type JsonRecord, jsonRecordsOf } from "../wire/Json.ts"
 import { saysSomething } from "../wire/Words.ts"
-import { AlikeChunks } from "./AlikeChunks.ts"
 import { type CallIds } from "../wire/CallIds.ts"
 import { OpenAiCalls } from "./Calls.ts"
 import { messageOf, readText, readUsage } from "./Reply.ts"
@@ -39,9 +38,6 @@ interface StreamState {
   done: boolean
   /** Something that counts came: text, a call, a finish reason. */
   said: boolean
-  readonly alike: AlikeChunks
-  /** What a chunk says that is like the one learned from; its text is another. */
-  pattern: { readonly choice: ChoiceDelta; readonly state: ChoiceState } | null
 }
 
 const makeState = (asked: number, ids: CallIds): StreamState => ({
@@ -52,9 +48,7 @@ const makeState = (asked: number, ids: CallIds): StreamState => ({
   usage: null,
   systemFingerprint: null,
   done: false,
-  said: false,
-  alike: new AlikeChunks(),
-  pattern: null
+  said: false
 })
 
 /** Whether every choice seen is finished; with `all`, whether every choice asked for is. */
@@ -71,12 +65,6 @@ const step = (state: StreamState, data: string, out: Array<ChatEvent>): Provider
   if (state.done) return null
   if (data === "[DONE]") {
     state.done = true
-    return null
-  }
-  const text = state.pattern === null ? null : state.alike.textOf(data)
-  if (text !== null && state.pattern?.state.last === null) {
-    const { choice } = state.pattern
-    out.push({ _tag: "Choices", choices: [{ ...choice, delta: { ...choice.delta, content: text } }] })
     return null
   }
   const chunk = parseJsonRecord(data)
@@ -97,27 +85,7 @@ const step = (state: StreamState, data: string, out: Array<ChatEvent>): Provider
     if (choice !== null) choices.push(choice)
   }
   if (choices.length > 0) out.push({ _tag: "Choices", choices })
-  if (state.asked === 1 && !isJsonRecord(chunk["usage"])) learn(state, data, choices)
   return null
-}
-
-/** Learns from a chunk of one choice that says a text, and nothing that could be another one's the next time. */
-const learn = (state: StreamState, data: string, [choice, ...others]: ReadonlyArray<ChoiceDelta>): void => {
-  const of = choice === undefined || others.length > 0 ? undefined : state.choices.get(choice.index)
-  if (choice === undefined || of === undefined || of.last !== null || !isFlat(choice.delta)) return
-  const { delta, ...rest } = choice
-  const text = delta.content
-  if (delta.role !== undefined || typeof text !== "string" || !isFlat(rest)) return
-  if (state.alike.learn(data, text, contentOf)) state.pattern = { choice, state: of }
-}
-
-const isFlat = (members: object): boolean =>
-  Object.values(members).every((value) => typeof value !== "object" || value === null)
-
-/** The text of a chunk's first choice. */
-const contentOf = (chunk: unknown): unknown => {
-  const [choice] = isJsonRecord(chunk) ? jsonRecordsOf(chunk["choices"]) : []
-  return isJsonRecord(choice?.["delta"]) ? choice["delta"]["content"] : undefined
 }
 
 /**

@@ -14,7 +14,6 @@ import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompre
 import { type Dispatcher } from "undici"
 import { headerOf } from "./Headers.ts"
 import { Cut, Malformed, TimedOut, TooLarge, Unreachable } from "../Provider.ts"
-import { WaitLimit } from "./WaitLimit.ts"
 
 export type HttpExchangeFailure = Unreachable | TimedOut | Malformed | TooLarge | Cut
 
@@ -56,7 +55,7 @@ export class HttpExchange implements Dispatcher.DispatchHandler {
   #awaited: Awaited | null = null
   #wake: (() => void) | null = null
   #wakesSoon = false
-  readonly #limit = new WaitLimit(() => this.#fail(new TimedOut({ phase: this.#phase })))
+  #timer: NodeJS.Timeout | undefined
   #phase: Phase = "first_token"
   #idleMs = 0
   #byMs = Number.POSITIVE_INFINITY
@@ -67,13 +66,13 @@ export class HttpExchange implements Dispatcher.DispatchHandler {
    */
   await(awaited: Awaited, limitMs: number, phase: Phase, wake: () => void): void {
     if (this.failure !== null || this.#isThere(awaited)) {
-      this.#limit.meet()
+      clearTimeout(this.#timer)
       return wake()
     }
     this.#awaited = awaited
     this.#wake = wake
     this.#phase = phase
-    this.#limit.begin(limitMs)
+    this.#startTimer(limitMs)
     if (awaited === "end") this.#resume()
   }
 
@@ -111,7 +110,7 @@ export class HttpExchange implements Dispatcher.DispatchHandler {
     if (this.ended || this.failure !== null) return
     this.#draining = true
     this.take()
-    this.#limit.end()
+    clearTimeout(this.#timer)
     this.#drainTimer = setTimeout(() => this.#controller?.abort(new Error("given up")), DRAIN_MS).unref()
   }
 
@@ -120,7 +119,7 @@ export class HttpExchange implements Dispatcher.DispatchHandler {
     if (this.#draining) return
     this.#aborted = true
     this.#wake = null
-    this.#limit.end()
+    clearTimeout(this.#timer)
     this.#decoder?.destroy()
     if (!this.ended) this.#controller?.abort(new Error("given up"))
   }
@@ -169,7 +168,7 @@ export class HttpExchange implements Dispatcher.DispatchHandler {
       if (this.#unreadBytes > this.#limitBytes) return this.#fail(new TooLarge({ limitBytes: this.#limitBytes }))
       const leftMs = Math.max(1, this.#byMs - performance.now())
       this.#phase = leftMs < this.#idleMs ? "total" : "idle"
-      this.#limit.begin(Math.min(leftMs, this.#idleMs))
+      this.#startTimer(Math.min(leftMs, this.#idleMs))
       return
     }
     if (this.#unreadBytes >= HIGH_WATER_BYTES) this.#pause()
@@ -208,10 +207,15 @@ export class HttpExchange implements Dispatcher.DispatchHandler {
     })
   }
 
+  /** The limit of the wait that begins. */
+  #startTimer(limitMs: number): void {
+    clearTimeout(this.#timer)
+    this.#timer = setTimeout(() => this.#fail(new TimedOut({ phase: this.#phase })), limitMs)
+  }
+
   #settle(): void {
     const wake = this.#wake
-    if (this.ended || this.failure !== null) this.#limit.end()
-    else this.#limit.meet()
+    clearTimeout(this.#timer)
     this.#awaited = null
     this.#wake = null
     wake?.()

@@ -17,8 +17,6 @@ const EVENT_LIMIT = 1024 * 1024
 export class SseFrames {
   readonly #decoder = new StringDecoder("utf8")
   #data: Array<string> = []
-  /** All that came was whole events. */
-  #isBetween = true
   #tooLarge = false
   readonly #parser = makeParser(
     (event) => {
@@ -31,11 +29,7 @@ export class SseFrames {
 
   /** The data of the events that `chunk` completes. */
   feed(chunk: Buffer): ReadonlyArray<string> | TooLarge {
-    const text = this.#decoder.write(chunk)
-    const plain = this.#isBetween ? plainEvents(text) : null
-    if (plain !== null) return plain
-    this.#isBetween = text.endsWith("\n\n")
-    return this.#parse(text)
+    return this.#parse(this.#decoder.write(chunk))
   }
 
   /** What is left when the stream ended. */
@@ -57,20 +51,4 @@ const errorOf = (data: string): string => {
   return isJsonRecord(said) && said["error"]
     ? data
     : JSON.stringify({ error: isJsonRecord(said) ? said : { message: data } })
-}
-
-const FIELD = "data: "
-const LF = 10
-
-/** The data of a text that is whole events of one line each, as nearly all packets are; null: it takes a parser to read it. */
-const plainEvents = (text: string): ReadonlyArray<string> | null => {
-  if (!text.endsWith("\n\n") || text.includes("\r")) return null
-  const data: Array<string> = []
-  for (let from = 0; from < text.length;) {
-    const end = text.indexOf("\n", from)
-    if (!text.startsWith(FIELD, from) || text.charCodeAt(end + 1) !== LF || end - from > EVENT_LIMIT) return null
-    data.push(text.slice(from + FIELD.length, end))
-    from = end + 2
-  }
-  return data
 }

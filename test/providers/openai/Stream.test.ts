@@ -92,6 +92,35 @@ describe("OpenAI streams", () => {
     })
   )
 
+  it.effect("passes every text on as it was sent, with text after the finish reason", () =>
+    Effect.gen(function* () {
+      const texts = [
+        "hi",
+        " there",
+        "größer",
+        "日本",
+        "🙂",
+        'say "no"',
+        "a\nb",
+        "\\",
+        "\u2028",
+        "\u0001",
+        ",",
+        "{}",
+        "x".repeat(9_000)
+      ]
+      const said = [
+        ...texts.map((one) => chunkBody({ content: one })),
+        chunkBody({}, "stop"),
+        chunkBody({ content: "after" })
+      ]
+      const chunks = [...said, usageChunkBody({ prompt_tokens: 1, completion_tokens: 16 })]
+      const events = yield* collect({ chunks: text(...chunks.map((one) => sse(one)), DONE) })
+      assert.strictEqual(content(events), `${texts.join("")}after`)
+      assert.strictEqual(deltas(events).at(-1)?.finish_reason, "stop")
+    })
+  )
+
   it.effect("keeps parallel tool calls apart", () =>
     Effect.gen(function* () {
       const calls = new Map<number, string>()

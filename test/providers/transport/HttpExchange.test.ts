@@ -1,7 +1,7 @@
-import { assert, describe, it } from "@effect/vitest"
+import { afterEach, assert, beforeEach, describe, it, vi } from "@effect/vitest"
 import { type Dispatcher } from "undici"
 import { HttpExchange } from "../../../src/providers/transport/HttpExchange.ts"
-import { Cut, Unreachable } from "../../../src/providers/Provider.ts"
+import { Cut, TimedOut, Unreachable } from "../../../src/providers/Provider.ts"
 
 const nextTick = () => new Promise<void>((resolve) => process.nextTick(resolve))
 
@@ -106,5 +106,40 @@ describe("Exchange", () => {
     exchange.onResponseEnd()
     assert.deepStrictEqual(seen, [])
     assert.strictEqual(exchange.take().length, 0)
+  })
+})
+
+describe("the time limit of a wait", () => {
+  beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] }))
+  afterEach(() => void vi.useRealTimers())
+
+  it("ends the exchange, and counts each wait from its own beginning", async () => {
+    const { controller, exchange, seen } = begin()
+    for (let at = 0; at < 50; at++) {
+      exchange.await("data", 100, "idle", () => exchange.take())
+      assert.strictEqual(vi.getTimerCount(), 1)
+      vi.advanceTimersByTime(60)
+      exchange.onResponseData(controller, Buffer.from("a"))
+      await nextTick()
+    }
+    exchange.await("data", 20, "first_token", () => undefined)
+    vi.advanceTimersByTime(19)
+    assert.isNull(exchange.failure)
+    vi.advanceTimersByTime(1)
+    assert.deepStrictEqual(exchange.failure, new TimedOut({ phase: "first_token" }))
+    assert.deepStrictEqual(seen, ["abort"])
+  })
+
+  it("leaves no timer behind, and does not run while nobody waits", async () => {
+    const { controller, exchange } = begin()
+    exchange.await("data", 100, "idle", () => undefined)
+    exchange.onResponseData(controller, Buffer.from("a"))
+    await nextTick()
+    assert.strictEqual(vi.getTimerCount(), 0)
+    exchange.take()
+    exchange.await("data", 100, "idle", () => undefined)
+    exchange.abort()
+    assert.strictEqual(vi.getTimerCount(), 0)
+    assert.isNull(exchange.failure)
   })
 })
