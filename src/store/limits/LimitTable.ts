@@ -1,7 +1,11 @@
 /**
- * Limits of one process, in plain maps. Every call is O(1), amortized, and synchronous, hence atomic. Memory is bounded by the
- * keys and owners in use: each new one looks at two older ones and forgets those that are idle (both buckets full, no lease),
- * which loses nothing, because an absent bucket is a full one. Nobody in use is ever forgotten: that would lift the limits.
+ * Rate limits of one process, held in plain maps. Every call is synchronous, hence atomic, and O(1)
+ * amortized.
+ *
+ * Memory is bounded by the keys and owners in use. Adding an entry examines two older entries and
+ * removes those that are idle: both buckets full and no lease. This loses nothing, because an
+ * absent bucket counts as full. An entry in use is never evicted, because that would lift its
+ * limits.
  */
 import { type RateLimits } from "../../domain/Key.ts"
 import {
@@ -23,20 +27,23 @@ import {
   verdictOn
 } from "./LimitVerdict.ts"
 
-/** `atMs`: the moment at which the `used` figures held, each out of the limit beside it. */
+/**
+ * The buckets and leases of one key or owner. Both `used` figures were true at `atMs`, and each is
+ * relative to the limit stored with it.
+ */
 interface Entry {
   atMs: number
   requestsUsed: number
   requestsLimit: number
   tokensUsed: number
   tokensLimit: number
-  /** Lease id to the moment it expires. */
+  /** From a lease's id to the time at which it expires. */
   readonly leases: Map<string, number>
-  /** No lease expires before this moment. */
+  /** Lower bound of the expiry times in `leases`. */
   firstExpiryMs: number
 }
 
-/** One holder's entry, brought up to now. Nothing of it is written back unless the request is granted. */
+/** One holder's usage as of now. It is written back to `entry` only when the request is granted. */
 interface Account extends Use {
   readonly name: string
   readonly entry: Entry
@@ -49,12 +56,12 @@ export class LimitTable {
   readonly #entries = new Map<string, Entry>()
   #sweep = this.#entries.entries()
 
-  /** How many keys and owners are remembered. */
+  /** Number of keys and owners in the table. */
   get size(): number {
     return this.#entries.size
   }
 
-  /** As `Limits.acquire`. */
+  /** See `Limits.acquire`. */
   acquire(request: LimitRequest): LimitVerdict {
     const { leaseId, leaseMs, nowMs } = request
     const [key, owner] = this.#accounts(request, nowMs, leaseId)
@@ -62,12 +69,12 @@ export class LimitTable {
     if (verdict.refusedBy !== null) return verdict
     for (const account of owner === null ? [key] : [key, owner]) {
       this.#write(account, 1, account.tokensUsed + takenFrom(request.tokens, account.limits.tokensPerMinute), nowMs)
-      lease(account.entry, leaseId, nowMs + leaseMs)
+      setLease(account.entry, leaseId, nowMs + leaseMs)
     }
     return verdict
   }
 
-  /** As `Limits.take`. */
+  /** See `Limits.take`. */
   take(request: TokenRequest): LimitVerdict {
     const { nowMs, tokens } = request
     const [key, owner] = this.#accounts(request, nowMs, null)
@@ -79,24 +86,24 @@ export class LimitTable {
     return verdict
   }
 
-  /** As `Limits.renew`. */
+  /** See `Limits.renew`. */
   renew(leases: ReadonlyArray<Lease>, leaseMs: number, nowMs: number): void {
     for (const { keyId, leaseId, ownerId } of leases) {
       for (const name of ownerId === null ? [keyId] : [keyId, ownerName(ownerId)]) {
-        const entry = this.#entries.get(name) ?? newEntry(unknown, 0)
-        lease(entry, leaseId, nowMs + leaseMs)
-        if (!this.#entries.has(name)) this.#remember(name, entry, nowMs)
+        const entry = this.#entries.get(name) ?? newEntry(noLimits, 0)
+        setLease(entry, leaseId, nowMs + leaseMs)
+        if (!this.#entries.has(name)) this.#add(name, entry, nowMs)
       }
     }
   }
 
-  /** As `Limits.release`. */
+  /** See `Limits.release`. */
   release({ keyId, leaseId, ownerId }: Lease): void {
     this.#entries.get(keyId)?.leases.delete(leaseId)
     if (ownerId !== null) this.#entries.get(ownerName(ownerId))?.leases.delete(leaseId)
   }
 
-  /** As `Limits.correct`. */
+  /** See `Limits.correct`. */
   correct(correction: Correction): BucketState {
     const { delta, nowMs } = correction
     const [key, owner] = this.#accounts(correction, nowMs, null)
@@ -139,13 +146,13 @@ export class LimitTable {
     entry.requestsLimit = limits.requestsPerMinute
     entry.tokensUsed = tokensUsed
     entry.tokensLimit = limits.tokensPerMinute
-    // It may be new, or have been forgotten a moment ago, as idle, when the key's entry was remembered.
-    if (this.#entries.get(name) !== entry) this.#remember(name, entry, nowMs)
+    // The entry is new, or it was idle and adding the key's entry has just removed it.
+    if (this.#entries.get(name) !== entry) this.#add(name, entry, nowMs)
   }
 
-  #remember(name: string, entry: Entry, nowMs: number): void {
+  #add(name: string, entry: Entry, nowMs: number): void {
     this.#entries.set(name, entry)
-    for (let looked = 0; looked < 2; looked++) {
+    for (let examined = 0; examined < 2; examined++) {
       const next = this.#sweep.next()
       if (next.done === true) {
         this.#sweep = this.#entries.entries()
@@ -156,8 +163,11 @@ export class LimitTable {
   }
 }
 
-/** Of a holder that was forgotten as idle while one of its leases lives on: a full bucket under any limit. */
-const unknown: RateLimits = { requestsPerMinute: 0, tokensPerMinute: 0, concurrency: 0 }
+/**
+ * The limits of an entry that was removed as idle while a lease of it still runs. With nothing
+ * used, its bucket counts as full under any limit.
+ */
+const noLimits: RateLimits = { requestsPerMinute: 0, tokensPerMinute: 0, concurrency: 0 }
 
 const newEntry = (limits: RateLimits, nowMs: number): Entry => ({
   atMs: nowMs,
@@ -169,7 +179,7 @@ const newEntry = (limits: RateLimits, nowMs: number): Entry => ({
   firstExpiryMs: Infinity
 })
 
-const lease = (entry: Entry, leaseId: string, expiresMs: number): void => {
+const setLease = (entry: Entry, leaseId: string, expiresMs: number): void => {
   entry.leases.set(leaseId, expiresMs)
   if (expiresMs < entry.firstExpiryMs) entry.firstExpiryMs = expiresMs
 }

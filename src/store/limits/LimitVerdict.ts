@@ -1,45 +1,51 @@
 /**
- * The arithmetic of rate limits, apart from where the buckets are kept. A bucket is what it has given out (`used`, of a capacity
- * `limit`), which flows back at `limit` a minute; a full bucket is `used` 0, so that an absent bucket is a full one. Pure: the
- * memory store calls these functions, and the script of the Redis store says the same in Lua, line by line.
+ * The arithmetic of rate limits, independent of where buckets are stored. All functions are pure.
+ *
+ * A bucket stores how much it has given out: `used`, of a capacity `limit`. It refills at `limit`
+ * per minute. A full bucket has `used` 0, so an absent bucket equals a full one. The memory store
+ * calls these functions. The Redis script repeats them in Lua, line by line.
  */
 import { type RateLimits } from "../../domain/Key.ts"
 
-/** Whose limits count: those of a key, and those that all keys of its owner share. */
+/**
+ * The limits that apply to a request: those of its key, and those that all keys of the owner share.
+ */
 export interface LimitHolder {
   readonly keyId: string
   readonly limits: RateLimits
-  /** Absent or null: the key belongs to nobody. */
+  /** Absent or null: the key has no owner. */
   readonly owner?: { readonly id: string; readonly limits: RateLimits } | null
 }
 
-/** Tokens to take now. A holder whose bucket is smaller gives its whole bucket. */
+/** Tokens to take now. A bucket with a capacity below `tokens` gives its whole capacity. */
 export interface TokenRequest extends LimitHolder {
   readonly tokens: number
   readonly nowMs: number
 }
 
 export interface LimitRequest extends TokenRequest {
-  /** Names the concurrency lease: the generation's id. */
+  /** Identifies the concurrency lease: the id of the generation. */
   readonly leaseId: string
-  /** How long the concurrency lease lives unless it is renewed or released. */
+  /** The lease ends after this time unless it is renewed or released. */
   readonly leaseMs: number
 }
 
-/** A concurrency slot that was granted: at the key, and at its owner if it has one. */
+/** A concurrency slot that was granted, on the key and on its owner if there is one. */
 export interface Lease {
   readonly keyId: string
   readonly ownerId: string | null
   readonly leaseId: string
 }
 
-/** Tokens to take without asking, or to give back when negative. */
+/** Tokens to take unconditionally, or to give back when `delta` is negative. */
 export interface Correction extends LimitHolder {
   readonly delta: number
   readonly nowMs: number
 }
 
-/** One bucket as the `x-ratelimit-*` headers show it. `resetMs`: until it is full again. */
+/**
+ * One bucket as the `x-ratelimit-*` headers show it. `resetMs` is the time until it is full again.
+ */
 export interface BucketState {
   readonly limit: number
   readonly remaining: number
@@ -47,53 +53,65 @@ export interface BucketState {
 }
 
 export interface LimitVerdict {
-  /** `null`: granted. Else the first limit that refused. */
+  /** The first limit that refused, or null if the request was granted. */
   readonly refusedBy: "requests" | "tokens" | "concurrency" | null
-  /** Whose limit refused; null: granted. */
+  /** Whether the key's limit or the owner's refused; null if the request was granted. */
   readonly holder: "key" | "owner" | null
-  /** Until the refusing limit would grant; 0 when granted. */
+  /** Milliseconds until the refusing limit would grant the request; 0 when granted. */
   readonly retryAfterMs: number
-  /** Each the tighter one of key and owner. */
+  /** The tighter bucket of key and owner, for requests and for tokens. */
   readonly requests: BucketState
   readonly tokens: BucketState
 }
 
-/** In which an empty bucket fills up. */
+/** Time in which an empty bucket refills. */
 export const windowMs = 60_000
-/** What a refusal by concurrency tells the client to wait: nobody knows when a running request ends. */
+/**
+ * The `Retry-After` of a refusal by concurrency. It is fixed, because the end of a running request
+ * cannot be predicted.
+ */
 export const concurrencyRetryMs = 1_000
-/** Of a request, token or millisecond: what sums of fractions may be off by. */
+/** Rounding error allowed in sums of fractions, in requests, tokens or milliseconds. */
 export const tolerance = 1e-6
 
 /**
- * Milliseconds of refill since `atMs`. A moment in the future gives none: requests reach the store out of order. More than a
- * window in the future means that the clock was set back, and counts as one window, lest the bucket stay shut until then.
+ * Milliseconds of refill since `atMs`. Requests reach the store out of order, so an `atMs` in the
+ * future gives no refill. An `atMs` more than one window ahead means that the clock was set back.
+ * It counts as one full window, so that the bucket does not stay empty until then.
  */
 export const elapsedSince = (atMs: number, nowMs: number): number =>
   nowMs - atMs < -windowMs ? windowMs : Math.max(0, nowMs - atMs)
 
-/** The moment to store beside a bucket that was taken from: never backwards, except after a clock that was set back. */
+/**
+ * The time to store with a bucket that was taken from. It never goes backwards, except after the
+ * clock was set back.
+ */
 export const advanced = (atMs: number, nowMs: number): number =>
   nowMs - atMs < -windowMs ? nowMs : Math.max(atMs, nowMs)
 
 /**
- * What a bucket of `limit` has given out, `elapsedMs` after it had given out `used` of `usedLimit`. When the limit changed in
- * between, the used fraction stays: an upgrade or a downgrade, and one after the other, neither fills nor empties a bucket.
+ * Usage of a bucket of capacity `limit`, `elapsedMs` after it had given out `used` of `usedLimit`.
+ * If the limit changed in between, the used fraction stays the same, so changing a limit neither
+ * fills nor empties a bucket.
  */
 export const usedAfter = (used: number, usedLimit: number, limit: number, elapsedMs: number): number =>
   Math.max(0, (usedLimit > 0 ? (used * limit) / usedLimit : used) - (elapsedMs * limit) / windowMs)
 
 /**
- * What a token bucket has given out after a correction. Output is counted when it is there, so it may be more than the bucket
- * holds. The debt ends at one minute's worth: a key that used five minutes' worth at once waits one minute, not five.
+ * Usage of a token bucket after a correction. Output tokens are counted after they were produced,
+ * so usage may exceed the capacity. The debt is capped at one minute's worth: a key that used five
+ * minutes' worth at once waits one minute.
  */
 export const correctedBy = (used: number, delta: number, limit: number): number =>
   Math.max(0, Math.min(used + delta, 2 * limit))
 
-/** What a request takes of a bucket: never more than the whole of it, never less than nothing. */
+/** How much a request takes from a bucket: between 0 and the bucket's capacity. */
 export const takenFrom = (wanted: number, limit: number): number => (wanted > 0 ? Math.min(wanted, limit) : 0)
 
-/** Milliseconds until a bucket would grant `wanted`; 0: now. A bucket of limit 0 never does, and asks for a window's patience. */
+/**
+ * Milliseconds until a bucket would grant `wanted`; 0 means now. A bucket with limit 0 never grants
+ * anything, and answers one window.
+ */
 export const waitFor = (used: number, wanted: number, limit: number): number => {
   if (limit <= 0) return wanted > 0 ? windowMs : 0
   const over = used + takenFrom(wanted, limit) - limit
@@ -106,18 +124,19 @@ export const bucketState = (used: number, limit: number): BucketState => ({
   resetMs: limit > 0 ? Math.max(0, Math.ceil((used * windowMs) / limit - tolerance)) : 0
 })
 
-/** What one holder has given out by now. */
+/** Usage of one holder as of now. */
 export interface Use {
   readonly limits: RateLimits
   readonly requestsUsed: number
   readonly tokensUsed: number
-  /** Whether a concurrency lease can be had, or none is wanted. */
+  /** True when a concurrency slot is free, or when the request needs none. */
   readonly leaseFree: boolean
 }
 
 /**
- * The verdict on a request, given the use of its key and of the key's owner, if any. Checked in the order requests, tokens,
- * concurrency, and each limit at both holders. The states are those after a grant took its share, or untouched after a refusal.
+ * Decides on a request from the usage of its key and of the key's owner, if any. Limits are checked
+ * in the order requests, tokens, concurrency, each on both holders. The returned bucket states
+ * include what a granted request took. After a refusal they are unchanged.
  */
 export const verdictOn = (requests: 0 | 1, tokens: number, key: Use, owner: Use | null): LimitVerdict => {
   const requestsWait = (use: Use) =>
@@ -156,6 +175,6 @@ const refusal = (
     : { refusedBy, holder: "owner", retryAfterMs: ownerWait }
 }
 
-/** The bucket that has less left. */
+/** The bucket with less remaining. */
 export const tighter = (key: BucketState, owner: BucketState): BucketState =>
   owner.remaining < key.remaining ? owner : key

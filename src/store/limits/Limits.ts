@@ -1,7 +1,9 @@
 /**
- * Rate limits, as atomic primitives: requests and tokens a minute as token buckets (capacity = one minute's worth, refilled
- * continuously), and requests under way at once as leases that expire by themselves when their process dies. Each call checks
- * the key's limits and those of its owner, and takes from all or from none.
+ * Rate limits as atomic operations. Requests and tokens per minute are token buckets: capacity is
+ * one minute's worth, refilled continuously. Concurrent requests are leases, which expire by
+ * themselves when their process dies.
+ *
+ * Each call checks the limits of the key and of its owner. It takes from all of them or from none.
  */
 import { Context, Effect, Layer } from "effect"
 import { makeLimitsRedis } from "./LimitsRedis.ts"
@@ -21,23 +23,30 @@ export type { Lease, LimitHolder, LimitRequest, LimitVerdict } from "./LimitVerd
 export class Limits extends Context.Service<
   Limits,
   {
-    /** Takes a request, tokens and a concurrency lease. */
+    /** Takes one request, `tokens` tokens and a concurrency lease. */
     readonly acquire: (request: LimitRequest) => Effect.Effect<LimitVerdict, StoreError>
-    /** Takes tokens only, for a request that has its lease. */
+    /** Takes tokens only, for a request that already holds its lease. */
     readonly take: (request: TokenRequest) => Effect.Effect<LimitVerdict, StoreError>
-    /** Lets leases last `leaseMs` from now. One that ended meanwhile is there again. */
+    /**
+     * Extends leases to `leaseMs` from now. A lease that has ended in the meantime is granted
+     * again.
+     */
     readonly renew: (leases: ReadonlyArray<Lease>, leaseMs: number, nowMs: number) => Effect.Effect<void, StoreError>
-    /** Frees a lease; a second call changes nothing. One that failed goes on in the background until the lease is over. */
+    /**
+     * Frees a lease. Idempotent. A release that failed is retried in the background until the lease
+     * would have ended.
+     */
     readonly release: (lease: Lease) => Effect.Effect<void, StoreError>
     /**
-     * Takes `delta` more tokens (or gives back, when negative), and answers the tighter bucket as it is then. Never refuses: the
-     * bucket may owe up to one minute's worth, and is never above full.
+     * Takes `delta` more tokens, or gives them back when `delta` is negative, and returns the
+     * tighter of the resulting buckets. Never refuses: a bucket may owe up to one minute's worth,
+     * and never rises above full.
      */
     readonly correct: (correction: Correction) => Effect.Effect<BucketState, StoreError>
     readonly ping: Effect.Effect<void, StoreError>
   }
 >()("tollgate/store/limits/Limits") {
-  /** Limits of this process alone, which it forgets when it ends. Never fails. */
+  /** Limits of this process alone, lost when it ends. Never fails. */
   static readonly layerMemory = Layer.sync(Limits, () => {
     const table = new LimitTable()
     return {
@@ -51,8 +60,9 @@ export class Limits extends Context.Service<
   })
 
   /**
-   * Limits that all processes share. Redis' clock counts, not the callers': every `nowMs` is ignored, so that processes whose
-   * clocks differ agree. A Redis that loses its data forgets what was taken, and starts with full buckets.
+   * Limits shared by all processes. Time is read from Redis and every `nowMs` is ignored, so the
+   * clocks of the processes need not agree. A Redis that loses its data starts again with full
+   * buckets.
    */
   static readonly layerRedis = Layer.effect(Limits, makeLimitsRedis("server"))
 }

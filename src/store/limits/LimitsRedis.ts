@@ -1,8 +1,11 @@
 /**
- * Limits kept in Redis: one script, hence one atomic step and one round trip, a call. A release that Redis did not hear is sent
- * again in the background until Redis hears it or the lease is over. So is that of an acquire whose answer was lost (time limit,
- * interruption, broken connection): it may have taken a lease that its caller will never release. The request and the tokens
- * that it may have taken are not given back: a minute refills them.
+ * Rate limits stored in Redis. Each call is one script: atomic, and one round trip.
+ *
+ * A release that did not reach Redis is retried in the background until it does or the lease is
+ * over. The lease is also released when the reply to an acquire was lost (time limit, interruption,
+ * broken connection), because the lease may have been granted to a caller that will never release
+ * it. The request and the tokens that such an acquire may have taken are not given back, and refill
+ * within a minute.
  */
 import { Cause, Effect, Exit, Schedule, type Scope } from "effect"
 import { Redis } from "effect/persistence"
@@ -20,7 +23,7 @@ import { RedisOffline } from "../redis/RedisOffline.ts"
 import { redisScript } from "../redis/RedisScript.ts"
 import { StoreError } from "../StoreError.ts"
 
-/** As takeScript answers. */
+/** The reply of `takeScript`. */
 type Answer = readonly [
   refused: number,
   holder: number,
@@ -33,14 +36,14 @@ type Answer = readonly [
   tokensResetMs: number
 ]
 
-/** Leases given back at the same time; those beyond it are left to their expiry. */
-const maxGivingBack = 1_000
-/** Two tries a second, for as long as a lease may last. */
-const GIVE_BACK = { schedule: Schedule.spaced("500 millis"), times: 30 }
-/** Leases in one call of the script. */
-const RENEWED_AT_ONCE = 500
+/** Most releases that are retried at the same time. Further leases are left to expire. */
+const maxPendingReleases = 1_000
+/** Retries twice a second for 15 seconds, which is how long a lease lasts. */
+const RELEASE_RETRY = { schedule: Schedule.spaced("500 millis"), times: 30 }
+/** Most leases that one call of the script renews. */
+const RENEW_BATCH_SIZE = 500
 
-/** The service over the `Redis` of the context; failures are `StoreError`s of the limit store. */
+/** The service, over the `Redis` of the context. Failures are `StoreError`s of the limit store. */
 export const makeLimitsRedis = Effect.fnUntraced(function* (clock: LimitClock) {
   const redis = yield* Redis.Redis
   const scope = yield* Effect.scope
@@ -52,7 +55,7 @@ export const makeLimitsRedis = Effect.fnUntraced(function* (clock: LimitClock) {
   const runRenew = redisScript<number>(redis, renewScript(clock))
   const remove = (lease: Lease) =>
     Effect.forEach(leaseKeysOf(lease), (key) => redis.send("ZREM", key, lease.leaseId), { discard: true })
-  const giveBack = givingBack(scope, remove)
+  const releaseInBackground = makeBackgroundRelease(scope, remove)
 
   const take = (request: TokenRequest, requests: 0 | 1, leaseId: string, leaseMs: number) =>
     runTake(keysOf(request), [
@@ -68,7 +71,9 @@ export const makeLimitsRedis = Effect.fnUntraced(function* (clock: LimitClock) {
     acquire: (request: LimitRequest): Effect.Effect<LimitVerdict, StoreError> =>
       take(request, 1, request.leaseId, request.leaseMs).pipe(
         Effect.onExit((exit) =>
-          Exit.isSuccess(exit) || wasNeverSent(exit.cause) ? Effect.void : giveBack(leaseOf(request, request.leaseId))
+          Exit.isSuccess(exit) || wasNeverSent(exit.cause)
+            ? Effect.void
+            : releaseInBackground(leaseOf(request, request.leaseId))
         ),
         Effect.mapBoth({ onFailure: unavailable, onSuccess: (answer) => verdictFrom(answer, request) })
       ),
@@ -87,7 +92,7 @@ export const makeLimitsRedis = Effect.fnUntraced(function* (clock: LimitClock) {
 
     release: (lease: Lease): Effect.Effect<void, StoreError> =>
       remove(lease).pipe(
-        Effect.onExit((exit) => (Exit.isSuccess(exit) ? Effect.void : giveBack(lease))),
+        Effect.onExit((exit) => (Exit.isSuccess(exit) ? Effect.void : releaseInBackground(lease))),
         Effect.mapError(unavailable)
       ),
 
@@ -137,10 +142,10 @@ const figuresOf = ({ limits, owner }: LimitHolder): ReadonlyArray<string> =>
     ]
   )
 
-/** Of the holder that a script names: 1 the key, 2 its owner. */
+/** The limits of the holder that a script names: 1 is the key, 2 its owner. */
 const limitsOf = ({ limits, owner }: LimitHolder, holder: number) => (holder === 2 ? (owner?.limits ?? limits) : limits)
 
-/** The leases of each key together. */
+/** Groups leases by key, in batches of limited size. */
 const batches = (leases: ReadonlyArray<Lease>) => {
   const byKey = new Map<string, { readonly keys: ReadonlyArray<string>; ids: Array<string> }>()
   const full: Array<{ readonly keys: ReadonlyArray<string>; readonly ids: ReadonlyArray<string> }> = []
@@ -148,7 +153,7 @@ const batches = (leases: ReadonlyArray<Lease>) => {
     const batch = byKey.get(lease.keyId) ?? { keys: leaseKeysOf(lease), ids: [] }
     byKey.set(lease.keyId, batch)
     batch.ids.push(lease.leaseId)
-    if (batch.ids.length < RENEWED_AT_ONCE) continue
+    if (batch.ids.length < RENEW_BATCH_SIZE) continue
     full.push({ ...batch })
     batch.ids = []
   }
@@ -156,17 +161,20 @@ const batches = (leases: ReadonlyArray<Lease>) => {
 }
 
 /**
- * Releases in the background. A first try goes down the connection that the acquire went down, so that Redis meets them in this
- * order even when it wakes up from a stall with both in its queue.
+ * Releases leases in the background. The first try uses the connection that the acquire used, so
+ * Redis sees the two in this order, even if it stalls with both in its queue.
  */
-const givingBack = (scope: Scope.Scope, remove: (lease: Lease) => Effect.Effect<unknown, Redis.RedisError>) => {
+const makeBackgroundRelease = (
+  scope: Scope.Scope,
+  remove: (lease: Lease) => Effect.Effect<unknown, Redis.RedisError>
+) => {
   let running = 0
   return (lease: Lease): Effect.Effect<void> =>
     Effect.suspend(() => {
-      if (running >= maxGivingBack) return Effect.void
+      if (running >= maxPendingReleases) return Effect.void
       running++
       return remove(lease).pipe(
-        Effect.retry(GIVE_BACK),
+        Effect.retry(RELEASE_RETRY),
         Effect.ignore,
         Effect.ensuring(Effect.sync(() => void running--)),
         Effect.forkIn(scope, { startImmediately: true }),

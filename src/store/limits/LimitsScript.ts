@@ -1,14 +1,16 @@
 /**
- * The Redis side of limits: the arithmetic of LimitVerdict, said again in Lua. A holder (a key, or an owner of keys) has two Redis
- * keys: a hash `at, ru, rl, tu, tl` (moment, requests used and their limit, tokens used and their limit) and a sorted set of
- * leases scored by their expiry. Both expire by themselves. A key and its owner share a hash tag, so that a cluster keeps them
- * together.
+ * The Lua scripts of the Redis limit store. They repeat the arithmetic of LimitVerdict.
+ *
+ * A holder (a key, or an owner of keys) has two Redis keys: a hash with the fields `at, ru, rl, tu,
+ * tl` (time, requests used and their limit, tokens used and their limit), and a sorted set of
+ * leases scored by their expiry. Both expire by themselves. A key and its owner share a hash tag,
+ * so that a Redis cluster keeps them on one node.
  */
 import { concurrencyRetryMs, tolerance, windowMs } from "./LimitVerdict.ts"
 
 /**
- * Whose clock the scripts read. `server`: Redis' own, one for all processes. `request`: the caller's `nowMs`, for replays whose
- * arithmetic has to be exact.
+ * The clock that the scripts read. `server` is Redis' own, the same for all processes. `request` is
+ * the caller's `nowMs`, for replays that need exact arithmetic.
  */
 export type LimitClock = "server" | "request"
 
@@ -24,9 +26,9 @@ const now = (clock: LimitClock): string =>
 local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)`
 
 /**
- * Reads each holder's buckets as they are now, as `holders[1]` (the key) and `holders[2]` (its owner, if any).
- * KEYS: buckets and leases of each. ARGV: nowMs, four figures of the script's own, then requests limit, tokens limit and
- * concurrency of each.
+ * Reads the current buckets of each holder into `holders[1]` (the key) and `holders[2]` (its owner,
+ * if any). KEYS: buckets and leases of each holder. ARGV: nowMs, four values that the script
+ * defines, then requests limit, tokens limit and concurrency of each holder.
  */
 const read = (clock: LimitClock): string => `
 ${now(clock)}
@@ -56,7 +58,7 @@ end
 local function remaining(used, limit)
   return math.max(0, math.floor(limit - used + ${tolerance}))
 end
--- The figures of the bucket that has less left: whose, how much, and when it is full.
+-- The tighter bucket: its holder, what remains, and the time until it is full.
 local function tighter(used, limit)
   local i = 1
   if holders[2] and remaining(holders[2][used], holders[2][limit]) < remaining(holders[1][used], holders[1][limit]) then
@@ -64,8 +66,8 @@ local function tighter(used, limit)
   end
   return i, remaining(holders[i][used], holders[i][limit]), reset(holders[i][used], holders[i][limit])
 end
--- Numbers are written with 17 digits, which is what a double needs. One more window of life keeps a bucket that is about to
--- be full from vanishing under a slow reader; an absent bucket is a full one.
+-- Numbers are written with 17 digits, as a double needs. One extra window of life keeps a bucket
+-- that is about to be full from expiring under a slow reader. An absent bucket equals a full one.
 local function write(h)
   local f = "%.17g"
   redis.call("HSET", h.buckets, "at", f:format(h.at), "ru", f:format(h.ru), "rl", f:format(h.rl),
@@ -74,7 +76,7 @@ local function write(h)
 end
 `
 
-/** Sets a lease that ends `lease_ms` from now. */
+/** Defines `set_lease`, which sets a lease that ends `lease_ms` from now. */
 const setLease = `
 local function set_lease(leases, lease, lease_ms)
   redis.call("ZADD", leases, ("%.17g"):format(now + lease_ms), lease)
@@ -84,9 +86,12 @@ end
 `
 
 /**
- * Takes requests and tokens, and a lease unless its id is empty. ARGV: as `read`, with requests (0 or 1), tokens, lease id, lease ms.
- * Answers `{refused, holder, retryAfterMs, requests: holder, remaining, reset ms, tokens: holder, remaining, reset ms}`; refused is
- * 0 granted, 1 requests, 2 tokens, 3 concurrency; a holder is 1, the key, or 2, its owner.
+ * Takes requests and tokens, and a lease unless its id is empty. ARGV: as `read`, with requests (0
+ * or 1), tokens, lease id, lease ms.
+ *
+ * Returns `{refused, holder, retryAfterMs, requests: holder, remaining, reset ms, tokens: holder,
+ * remaining, reset ms}`. `refused` is 0 for granted, 1 requests, 2 tokens, 3 concurrency. A holder
+ * is 1 for the key, 2 for its owner.
  */
 export const takeScript = (clock: LimitClock): string => `${read(clock)}${setLease}
 local requests, tokens, lease, lease_ms = tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4], tonumber(ARGV[5])
@@ -128,7 +133,10 @@ end
 return answer(0, 0, 0)
 `
 
-/** ARGV: as `read`, with the tokens to take in second place. Answers the tighter tokens bucket: `{holder, remaining, reset ms}`. */
+/**
+ * Corrects the tokens used. ARGV: as `read`, with the tokens to take as the third value. Returns
+ * the tighter tokens bucket: `{holder, remaining, reset ms}`.
+ */
 export const correctScript = (clock: LimitClock): string => `${read(clock)}
 local delta = tonumber(ARGV[3])
 for _, h in ipairs(holders) do
@@ -138,7 +146,7 @@ end
 return { tighter("tu", "tl") }
 `
 
-/** KEYS: sets of leases. ARGV: nowMs, lease ms, lease ids. */
+/** Renews leases. KEYS: sets of leases. ARGV: nowMs, lease ms, lease ids. */
 export const renewScript = (clock: LimitClock): string => `
 ${now(clock)}${setLease}
 for i = 3, #ARGV do
