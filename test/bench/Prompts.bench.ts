@@ -12,6 +12,7 @@ import { makeScanner } from "../../src/gateway/privacy/Scanner.ts"
 import { Counting, CountMemory, textsOf } from "../../src/gateway/tokens/TokenCounter.ts"
 import { countPrompt, loadTables } from "../../src/gateway/tokens/Tokens.ts"
 import { JsonShape } from "../../src/http/body/JsonShape.ts"
+import { oneTurn } from "../support/turns.ts"
 import { growth } from "./growth.ts"
 
 const decode = Schema.decodeUnknownSync(Schema.toCodecJson(ChatRequest))
@@ -57,7 +58,7 @@ for (const [kind, text] of Object.entries(texts)) {
     it("canonical key", async ({ bench }) => {
       const found = await growth(bench, (size) => {
         const asked = request(text(size))
-        return () => cacheKey("key_bench", "bench/model", asked)
+        return () => Effect.runSync(cacheKey("key_bench", "bench/model", asked, oneTurn))
       })
       assert.strictEqual(found, "linear")
     })
@@ -134,7 +135,7 @@ describe("many messages", () => {
   it("canonical key", async ({ bench }) => {
     const found = await growth(bench, (size) => {
       const asked = conversation(size)
-      return () => cacheKey("key_bench", "bench/model", asked)
+      return () => Effect.runSync(cacheKey("key_bench", "bench/model", asked, oneTurn))
     })
     assert.strictEqual(found, "linear")
   })

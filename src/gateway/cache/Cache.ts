@@ -7,6 +7,7 @@ import { Clock, Context, Deferred, Duration, Effect, Layer, Option, Predicate, t
 import { type ChatReply, type ChatRequest } from "../../domain/Chat.ts"
 import { parseJson } from "../../domain/Json.ts"
 import { onClose } from "../../domain/OnClose.ts"
+import { makeTurns } from "../../domain/Turns.ts"
 import { CacheStore } from "../../store/cache/CacheStore.ts"
 import { cacheKey } from "./CacheKey.ts"
 import { asksAfresh, type CacheControl, type Order } from "../request/Order.ts"
@@ -57,7 +58,7 @@ export class Cache extends Context.Service<
   Cache,
   {
     /** The answer, if this process has it at hand: nobody is asked, and nobody is told that it is missing. */
-    readonly peek: (order: Order<ChatRequest>, control: CacheControl) => CacheEntry | null
+    readonly peek: (order: Order<ChatRequest>, control: CacheControl) => Effect.Effect<CacheEntry | null>
     /**
      * Waits while another request for the same answer is under way, for ten seconds at most and no longer than the client does. The
      * scope is the request's.
@@ -72,6 +73,7 @@ export class Cache extends Context.Service<
       Effect.gen(function* () {
         const store = yield* CacheStore
         const flights = new Map<string, Deferred.Deferred<Landing>>()
+        const turns = yield* makeTurns
 
         const clock = yield* Clock.Clock
 
@@ -129,22 +131,27 @@ export class Cache extends Context.Service<
           )
         }
 
-        const nameOf = (order: Order<ChatRequest>): string => {
+        const nameOf = (order: Order<ChatRequest>): Effect.Effect<string> => {
+          if (order.cacheName !== null) return Effect.succeed(order.cacheName)
           const { key } = order.caller
           const tenant = options.scope === "owner" ? (key.ownerId ?? key.id) : key.id
-          return (order.cacheName ??= cacheKey(tenant, order.model, order.request))
+          return Effect.map(cacheKey(tenant, order.model, order.request, turns), (name) => (order.cacheName = name))
         }
 
-        const peek = (order: Order<ChatRequest>, control: CacheControl): CacheEntry | null => {
-          if (!applies(order, control) || asksAfresh(control)) return null
-          const text = store.peek(nameOf(order), clock.currentTimeMillisUnsafe())
+        const atHand = (name: string, control: CacheControl): CacheEntry | null => {
+          const text = store.peek(name, clock.currentTimeMillisUnsafe())
           const entry = text === undefined ? null : Option.getOrNull(decodeEntry(text))
           return entry !== null && isYoung(entry, control) ? entry : null
         }
 
+        const peek = (order: Order<ChatRequest>, control: CacheControl): Effect.Effect<CacheEntry | null> =>
+          applies(order, control) && !asksAfresh(control)
+            ? Effect.map(nameOf(order), (name) => atHand(name, control))
+            : Effect.succeed(null)
+
         const lookup = Effect.fnUntraced(function* (order: Order<ChatRequest>, control: CacheControl) {
           if (!applies(order, control)) return bypass
-          const name = nameOf(order)
+          const name = yield* nameOf(order)
           if (asksAfresh(control)) return alone(name)
           while (true) {
             const flight = flights.get(name)

@@ -4,32 +4,31 @@
  * `metadata` but for the mock provider's directives. A temperature of 1 is the default, and as if it were not there. Members that we
  * do not know are part of the key.
  */
-import { hash } from "node:crypto"
+import { createHash, hash } from "node:crypto"
+import { Effect } from "effect"
+import { canonicalPieces, feed } from "../../domain/CanonicalJson.ts"
 import { type ChatRequest } from "../../domain/Chat.ts"
+import { type Turns } from "../../domain/Turns.ts"
 
 const formOnly = new Set(["stream", "stream_options", "user", "metadata"])
 
-/** JSON that is the same whatever the order of members; members without a value are as if they were not there. */
-export const canonical = (value: unknown): string => {
-  if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "null"
-  if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`
-  let text = ""
-  for (const name of Object.keys(value).sort()) {
-    const member: unknown = Reflect.get(value, name)
-    if (member === undefined || member === null) continue
-    text += `${text === "" ? "" : ","}${JSON.stringify(name)}:${canonical(member)}`
-  }
-  return `{${text}}`
-}
-
-/** `tenant`: the key's id or its owner's; two tenants never share an entry. `model` is the full id. */
-export const cacheKey = (tenant: string, model: string, request: ChatRequest): string => {
-  const members: Record<string, unknown> = { model }
-  for (const [name, value] of Object.entries(request)) {
-    if (name === "model" || formOnly.has(name) || (name === "temperature" && value === 1)) continue
-    members[name] = value
-  }
+/**
+ * `tenant`: the key's id or its owner's; two tenants never share an entry. `model` is the full id. A short request is hashed at once, a
+ * long one in turns.
+ */
+export const cacheKey = (tenant: string, model: string, request: ChatRequest, turns: Turns): Effect.Effect<string> => {
+  const members = Object.entries(request).filter(
+    ([name, value]) => name !== "model" && !formOnly.has(name) && (name !== "temperature" || value !== 1)
+  )
+  members.push(["model", model])
   const mock = request.metadata?.["mock"]
-  if (mock !== undefined) members["metadata"] = { mock }
-  return hash("sha256", `${tenant}\n${canonical(members)}`, "hex")
+  if (mock !== undefined) members.push(["metadata", { mock }])
+
+  const named = Object.fromEntries(members)
+  const first = canonicalPieces(named).next()
+  if (first.done === true) return Effect.succeed(hash("sha256", `${tenant}\n${first.value}`, "hex"))
+  return Effect.suspend(() => {
+    const long = createHash("sha256").update(`${tenant}\n`)
+    return Effect.map(feed(canonicalPieces(named), long, turns), () => long.digest("hex"))
+  })
 }

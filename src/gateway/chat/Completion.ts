@@ -140,15 +140,16 @@ export class Completion extends Context.Service<
               const { key } = order.caller
               if (order.streamed || order.unroutable !== null || veil.isRefused()) return next
               if (!allowsModel(key.allowedModels, order.model)) return next
-              const entry = cache.peek(order, control)
-              const candidate = entry === null ? undefined : rankedAs(order, entry.provider, entry.model)
-              if (entry === null || candidate === undefined) return next
-              const written = staged(order.facts.trace, BUDGET, settlement.replay(order, candidate, entry.reply))
-              return Effect.flatMap(written, (generation) => {
-                if (generation === null) return next
-                const answer = Effect.succeed(replayed(order, candidate, entry.reply))
-                // Neither has anything left to say, but to a trace.
-                return policy.whitelist(order)(looked(order, answer, () => "Hit"))
+              return Effect.flatMap(cache.peek(order, control), (entry) => {
+                const candidate = entry === null ? undefined : rankedAs(order, entry.provider, entry.model)
+                if (entry === null || candidate === undefined) return next
+                const written = staged(order.facts.trace, BUDGET, settlement.replay(order, candidate, entry.reply))
+                return Effect.flatMap(written, (generation) => {
+                  if (generation === null) return next
+                  const answer = Effect.succeed(replayed(order, candidate, entry.reply))
+                  // Neither has anything left to say, but to a trace.
+                  return policy.whitelist(order)(looked(order, answer, () => "Hit"))
+                })
               })
             })
 

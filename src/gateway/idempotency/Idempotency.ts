@@ -6,11 +6,12 @@
  * fails the request: it might be a second one.
  */
 import { Clock, Context, Duration, Effect, Layer, type Redacted, Schedule, type Scope } from "effect"
+import { canonicalPieces, feed } from "../../domain/CanonicalJson.ts"
 import { DependencyUnavailable, gatewayError, type GatewayError, IdempotencyConflict } from "../../domain/Errors.ts"
 import { acquired } from "../../domain/OnClose.ts"
+import { makeTurns } from "../../domain/Turns.ts"
 import { IdempotencyStore } from "../../store/idempotency/IdempotencyStore.ts"
 import { type StoreError } from "../../store/StoreError.ts"
-import { canonical } from "../cache/CacheKey.ts"
 import { Meter } from "../billing/Meter.ts"
 import { type Order } from "../request/Order.ts"
 import { type Seal, sealOf } from "./SealedReply.ts"
@@ -77,6 +78,7 @@ export class Idempotency extends Context.Service<
         const store = yield* IdempotencyStore
         const meter = yield* Meter
         const scope = yield* Effect.scope
+        const turns = yield* makeTurns
         /** Who of this process holds which key. */
         const running = new Map<string, string>()
 
@@ -140,8 +142,9 @@ export class Idempotency extends Context.Service<
           <A, Kept extends KeptReply>(order: Order, sent: SentKey, form: ReplyForm<A, Kept>) =>
           <R>(next: Effect.Effect<A, GatewayError, R>) =>
             Effect.gen(function* () {
-              const request = `${form.kind}\n${canonical(order.request)}`
-              const seal = sealOf(order.caller.key.id, sent.name, sent.secret, request)
+              const seal = yield* sealOf(order.caller.key.id, sent.name, sent.secret, (hmac) =>
+                feed(canonicalPieces(order.request), hmac.update(`${form.kind}\n`), turns)
+              )
               const { result, turn } = yield* claim(order, seal)
               if (result._tag === "Claimed") {
                 const reply = yield* Effect.onError(next, () => turn.free)

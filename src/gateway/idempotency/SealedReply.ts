@@ -3,7 +3,7 @@
  * secret only while it answers the caller, so nobody else, whoever holds the database, can read what is kept. The same secret makes
  * the fingerprint by which a retry is told from another request, so that a prompt cannot be guessed by its hash.
  */
-import { createCipheriv, createDecipheriv, createHmac, hash, hkdfSync, randomBytes } from "node:crypto"
+import { createCipheriv, createDecipheriv, createHmac, hash, hkdfSync, type Hmac, randomBytes } from "node:crypto"
 import { deflateRaw, inflateRaw } from "node:zlib"
 import { Effect, Redacted } from "effect"
 
@@ -23,13 +23,22 @@ export interface Seal {
   readonly open: (sealed: Uint8Array) => Effect.Effect<string>
 }
 
-/** `name`: the client's. `request`: says all that the request is. */
-export const sealOf = (keyId: string, name: string, secret: Redacted.Redacted, request: string): Seal => {
-  const id = hash("sha256", `${keyId}\n${name}`, "hex")
-  const material = Buffer.from(hkdfSync("sha256", Redacted.value(secret), id, FORM, KEY_BYTES * 2))
-  const [cipherKey, macKey] = [material.subarray(0, KEY_BYTES), material.subarray(KEY_BYTES)]
-  const fingerprint = createHmac("sha256", macKey).update(request).digest("hex")
+/** `name`: the client's. `feed`: gives a hash all that the request says. */
+export const sealOf = (
+  keyId: string,
+  name: string,
+  secret: Redacted.Redacted,
+  feed: (hash: Hmac) => Effect.Effect<void>
+): Effect.Effect<Seal> =>
+  Effect.suspend(() => {
+    const id = hash("sha256", `${keyId}\n${name}`, "hex")
+    const material = Buffer.from(hkdfSync("sha256", Redacted.value(secret), id, FORM, KEY_BYTES * 2))
+    const [cipherKey, macKey] = [material.subarray(0, KEY_BYTES), material.subarray(KEY_BYTES)]
+    const hmac = createHmac("sha256", macKey)
+    return Effect.map(feed(hmac), () => makeSeal(id, hmac.digest("hex"), cipherKey))
+  })
 
+const makeSeal = (id: string, fingerprint: string, cipherKey: Uint8Array): Seal => {
   const encrypt = (data: Uint8Array): Uint8Array => {
     const nonce = randomBytes(NONCE_BYTES)
     const cipher = createCipheriv(CIPHER, cipherKey, nonce).setAAD(Buffer.from(fingerprint))

@@ -42,6 +42,18 @@ it.effect("an answer that was stored is given again, whatever the order of membe
   }).pipe(Effect.provide(layerWith()))
 )
 
+it.effect("so is that of a long request, whose name is hashed in turns", () =>
+  Effect.gen(function* () {
+    const long = (text: string) => ({ request: requestWith({ messages: [{ role: "user", content: text }] }) })
+    const text = "word ".repeat(100_000)
+    assert.strictEqual(yield* asked(long(text)), "Miss")
+    assert.strictEqual(yield* asked(long(text)), "Hello")
+    const peeked = yield* Effect.flatMap(Cache, (cache) => cache.peek(orderWith(long(text)), "use"))
+    assert.strictEqual(peeked?.provider, "alpha")
+    assert.strictEqual(yield* asked(long(`${text}.`)), "Miss")
+  }).pipe(Effect.provide(layerWith()))
+)
+
 it.effect("by key: no other key sees it, not even its owner's", () =>
   Effect.gen(function* () {
     assert.strictEqual(yield* asked({ key: { id: "key_1", ownerId: "usr_1" } }), "Miss")
@@ -98,7 +110,8 @@ it.effect("by default it is for what is meant to be repeatable: a temperature of
 it.effect("a max-age asks for it, takes what is younger, and stores; 0 takes nothing; never stays never", () =>
   Effect.gen(function* () {
     const within = (maxAgeSeconds: number) => ({ maxAgeSeconds })
-    const peeked = (control: CacheControl) => Effect.map(Cache, (cache) => cache.peek(orderWith(), control) !== null)
+    const peeked = (control: CacheControl) =>
+      Effect.flatMap(Cache, (cache) => Effect.map(cache.peek(orderWith(), control), (entry) => entry !== null))
     assert.strictEqual(yield* asked({}, within(60), "old"), "Miss")
     yield* TestClock.adjust("30 seconds")
     assert.strictEqual(yield* asked({}, within(31)), "old")
@@ -155,20 +168,20 @@ it.effect("a peek shows what is at hand: to its tenant, while it lives, to who w
   Effect.gen(function* () {
     const cache = yield* Cache
     const seen = (options: OrderOptions = {}, control: CacheControl = "use") =>
-      cache.peek(orderWith(options), control)?.reply.choices[0]?.message.content
-    assert.isUndefined(seen())
+      Effect.map(cache.peek(orderWith(options), control), (entry) => entry?.reply.choices[0]?.message.content)
+    assert.isUndefined(yield* seen())
     const leader = yield* look()
-    assert.isUndefined(seen(), "it is under way")
+    assert.isUndefined(yield* seen(), "it is under way")
     yield* storing(leader)
     assert.deepStrictEqual(
-      [seen(), seen({ key: { id: "key_2" } }), seen({ request: requestWith({ seed: 1 }) })],
+      [yield* seen(), yield* seen({ key: { id: "key_2" } }), yield* seen({ request: requestWith({ seed: 1 }) })],
       ["Hello", undefined, undefined]
     )
-    assert.deepStrictEqual([seen({}, "no-cache"), seen({}, "no-store")], [undefined, undefined])
+    assert.deepStrictEqual([yield* seen({}, "no-cache"), yield* seen({}, "no-store")], [undefined, undefined])
     yield* TestClock.adjust(300_000)
-    assert.isUndefined(seen())
+    assert.isUndefined(yield* seen())
     yield* Effect.gen(function* () {
-      assert.isNull((yield* Cache).peek(orderWith(), "use"))
+      assert.isNull(yield* (yield* Cache).peek(orderWith(), "use"))
     }).pipe(Effect.provide(Layer.fresh(layerWith({ enabled: false }))))
   }).pipe(Effect.scoped, Effect.provide(layerWith()))
 )
@@ -193,7 +206,7 @@ it.effect("what another version wrote is a miss", () =>
       const [name = ""] = written
       for (const value of ["", "not JSON", "[]", "{}", '{"provider":"alpha","model":"m","reply":{}}']) {
         yield* store.set(name, value, 1_000, 0)
-        assert.isNull((yield* Cache).peek(orderWith(), "use"), value)
+        assert.isNull(yield* (yield* Cache).peek(orderWith(), "use"), value)
         assert.strictEqual(yield* asked({}, "use", null), "Miss", value)
       }
     }).pipe(Effect.provide(layer))

@@ -1,16 +1,21 @@
 import { assert, it } from "@effect/vitest"
-import { Schema } from "effect"
+import { Effect, Schema } from "effect"
 import { type ChatRequest } from "../../../src/domain/Chat.ts"
-import { cacheKey, canonical } from "../../../src/gateway/cache/CacheKey.ts"
+import { cacheKey } from "../../../src/gateway/cache/CacheKey.ts"
+import { reordered } from "../../support/reordered.ts"
+import { oneTurn, shortTurns } from "../../support/turns.ts"
 import { requestWith } from "../orders.ts"
 
+const keyOf = (tenant: string, model: string, request: ChatRequest) =>
+  Effect.runSync(cacheKey(tenant, model, request, oneTurn))
+
 const key = (request: Partial<ChatRequest> = {}, tenant = "key_1", model = "test/small") =>
-  cacheKey(tenant, model, requestWith(request))
+  keyOf(tenant, model, requestWith(request))
 
 it("two tenants and two models never share a name", () => {
   assert.notStrictEqual(key({}, "key_1"), key({}, "key_2"))
   assert.notStrictEqual(key({}, "key_1", "a/b"), key({}, "key_1", "a/c"))
-  assert.notStrictEqual(cacheKey("a\nb", "m", requestWith()), cacheKey("a", "b\nm", requestWith()))
+  assert.notStrictEqual(keyOf("a\nb", "m", requestWith()), keyOf("a", "b\nm", requestWith()))
 })
 
 it("a model's bare slug and its full id are one", () => {
@@ -93,37 +98,43 @@ it("a temperature of 1 is the default: the same as none", () => {
   assert.notStrictEqual(key({ temperature: 0.99 }), key())
 })
 
-/** The same value, the members of every object in the opposite order and one more without a value. */
-const turned = (value: Schema.Json): Schema.Json => {
-  if (Array.isArray(value)) return value.map(turned)
-  if (typeof value !== "object" || value === null) return value
-  const members = Object.entries(value).map(([name, member]) => [name, turned(member)] as const)
-  return Object.fromEntries([["absent", null], ...members.toReversed()])
-}
-
-/** Without members that have no value. */
-const withoutNulls = (value: Schema.Json): Schema.Json => {
-  if (Array.isArray(value)) return value.map(withoutNulls)
-  if (typeof value !== "object" || value === null) return value
-  const members = Object.entries(value).filter(([, member]) => member !== null)
-  return Object.fromEntries(members.map(([name, member]) => [name, withoutNulls(member)]))
-}
-
-it.prop(
-  "any value has one canonical text, whatever the order of its members, that says all of it",
-  { value: Schema.Json },
-  ({ value }) => {
-    assert.strictEqual(canonical(turned(value)), canonical(value))
-    assert.deepStrictEqual(JSON.parse(canonical(value)), JSON.parse(JSON.stringify(withoutNulls(value))))
-  }
+it.effect("a long request has the same name in one turn and in many, and another one than its neighbours", () =>
+  Effect.gen(function* () {
+    const content = "word ".repeat(40_000)
+    const named = (messages: ChatRequest["messages"]) => {
+      const { taken, turns } = shortTurns()
+      const request = requestWith({ messages })
+      return Effect.map(cacheKey("key_1", "test/small", request, turns), (name) => {
+        assert.isAbove(taken.turns, 1)
+        assert.strictEqual(name, key({ messages }))
+        return name
+      })
+    }
+    const many = Array.from({ length: 40_000 }, () => ({ role: "user" as const, content: "Hi" }))
+    const names = [
+      yield* named([{ role: "user", content }]),
+      yield* named([{ role: "user", content: `${content} ` }]),
+      yield* named([{ role: "user", content: `${content.slice(0, 100_000)}.${content.slice(100_001)}` }]),
+      yield* named(many),
+      yield* named(many.toSpliced(20_000, 1)),
+      yield* named(many.with(20_000, { role: "user", content: "hi" }))
+    ]
+    assert.strictEqual(new Set(names).size, names.length)
+  })
 )
+
+it("a member by the name of a prototype is part of the name", () => {
+  const more = (text: string) => key(JSON.parse(text))
+  assert.notStrictEqual(more('{"__proto__":{"a":1}}'), more("{}"))
+  assert.notStrictEqual(more('{"__proto__":{"a":1}}'), more('{"__proto__":{"a":2}}'))
+})
 
 it.prop(
   "any unknown member is part of the name, whatever the order of its members",
   { value: Schema.Json },
   ({ value }) => {
     const named = (member: Schema.Json) => key({ unknown: member } as Partial<ChatRequest>)
-    assert.strictEqual(named(turned(value)), named(value))
+    assert.strictEqual(named(reordered(value)), named(value))
     assert.notStrictEqual(named([value]), named(value))
   }
 )

@@ -3,8 +3,8 @@ import { assert, it } from "@effect/vitest"
 import { Effect, Exit, Fiber, Layer, Redacted, Scope, Stream } from "effect"
 import { TestClock } from "effect/testing"
 import { type ChatRequest } from "../../../src/domain/Chat.ts"
+import { canonicalPieces, feed } from "../../../src/domain/CanonicalJson.ts"
 import { Ids } from "../../../src/domain/Ids.ts"
-import { canonical } from "../../../src/gateway/cache/CacheKey.ts"
 import { Completion } from "../../../src/gateway/chat/Completion.ts"
 import { MAX_KEPT_CHARACTERS } from "../../../src/gateway/idempotency/Idempotency.ts"
 import { emptyResponseMetadata } from "../../../src/gateway/request/Order.ts"
@@ -20,6 +20,7 @@ import { Ledger } from "../../../src/store/ledger/Ledger.ts"
 import { Limits } from "../../../src/store/limits/Limits.ts"
 import { StoreError } from "../../../src/store/StoreError.ts"
 import { makeGeneration } from "../../store/ledger/makeGeneration.ts"
+import { oneTurn } from "../../support/turns.ts"
 import { keyWith, requestWith } from "../orders.ts"
 import { ending, piece, saying, scripted, stop } from "../scripts.ts"
 
@@ -76,7 +77,11 @@ const conflict = Effect.map(Effect.flip(asked()), ({ reason }) =>
   reason._tag === "IdempotencyConflict" ? reason.kind : reason._tag
 )
 
-const seal = sealOf(keyWith().id, "order-7", secret, `chat\n${canonical(requestWith())}`)
+const seal = Effect.runSync(
+  sealOf(keyWith().id, "order-7", secret, (hmac) =>
+    feed(canonicalPieces(requestWith()), hmac.update("chat\n"), oneTurn)
+  )
+)
 
 it.effect("what a dead process held is free when its lease is over", () => {
   const { heard, layer } = gatewayOn({ reply: saying("Hello") })
@@ -183,6 +188,20 @@ it.effect("a defect frees the key", () => {
   return Effect.gen(function* () {
     assert.isTrue(Exit.hasDies(yield* Effect.exit(asked())))
     assert.isFalse((yield* asked()).replayed)
+  }).pipe(Effect.provide(layer))
+})
+
+it.effect("a long request is known again as well, and told from another one", () => {
+  const { heard, layer } = gatewayOn({ reply: saying("Hello") })
+  const long = (end: string) =>
+    asked({
+      messages: Array.from({ length: 20_001 }, (_, at) => ({ role: "user", content: at < 20_000 ? "Hi" : end }))
+    })
+  return Effect.gen(function* () {
+    assert.isFalse((yield* long("a")).replayed)
+    assert.isTrue((yield* long("a")).replayed)
+    assert.strictEqual((yield* Effect.flip(long("b"))).reason._tag, "IdempotencyConflict")
+    assert.lengthOf(heard.calls, 1)
   }).pipe(Effect.provide(layer))
 })
 

@@ -1,6 +1,9 @@
 import { assert, it } from "@effect/vitest"
 import { Effect, Exit, Redacted } from "effect"
-import { sealOf } from "../../../src/gateway/idempotency/SealedReply.ts"
+import { sealOf as sealFor } from "../../../src/gateway/idempotency/SealedReply.ts"
+
+const sealOf = (keyId: string, name: string, secret: Redacted.Redacted, request: string) =>
+  Effect.runSync(sealFor(keyId, name, secret, (hash) => Effect.sync(() => void hash.update(request))))
 
 const secret = Redacted.make("tg-0123456789abcdef-secret")
 const reply = `{"text":"${"words that nobody may read ".repeat(40)}"}`

@@ -5,27 +5,13 @@ import { PrivacyPreviewRequest } from "../../../src/api/Privacy.ts"
 import { strict } from "../../../src/api/Strictness.ts"
 import { ChatRequest } from "../../../src/domain/Chat.ts"
 import { EmbeddingRequest } from "../../../src/domain/Embedding.ts"
-import { type Turns } from "../../../src/domain/Turns.ts"
 import { makeDecode, SHORT_CHARACTERS } from "../../../src/http/body/Payload.ts"
 import { pausing } from "../../../src/http/body/PausingCodec.ts"
 import { validationFaults } from "../../../src/http/body/ValidationFaults.ts"
+import { shortTurns } from "../../support/turns.ts"
 
 // The same cases in every run.
 Arbitrary.configureGlobal({ check: { seed: "tollgate" } })
-
-/** Turns that are over at once: a pause before each entry. */
-const shortest = () => {
-  const taken = { turns: 0 }
-  const turns: Turns = {
-    begin: () => {},
-    isOver: () => true,
-    next: Effect.andThen(
-      Effect.yieldNow,
-      Effect.sync(() => void taken.turns++)
-    )
-  }
-  return { taken, turns }
-}
 
 const told = (value: unknown, result: Result.Result<unknown, Parameters<typeof validationFaults>[0]>) =>
   Result.isSuccess(result) ? { value: result.success } : { faults: validationFaults(result.failure, "body", value) }
@@ -36,7 +22,7 @@ const manners: ReadonlyArray<SchemaAST.ParseOptions> = [{ errors: "first" }, { .
 const isAlike = Effect.fnUntraced(function* (value: unknown) {
   for (const schema of Object.values(codecs)) {
     const codec = Schema.toCodecJson<Schema.Codec<unknown, unknown>>(schema)
-    const { turns } = shortest()
+    const { turns } = shortTurns()
     for (const options of manners) {
       const whole = SchemaParser.decodeUnknownResult(codec, options)(value)
       const parts = yield* Effect.result(SchemaParser.decodeUnknownEffect(pausing(codec, turns), options)(value))
@@ -117,7 +103,7 @@ describe("A codec that pauses", () => {
 
   it.effect("lets others run before each entry of a list whose turn is over, however deep the list is", () =>
     Effect.gen(function* () {
-      const { taken, turns } = shortest()
+      const { taken, turns } = shortTurns()
       const decode = SchemaParser.decodeUnknownEffect(pausing(Schema.toCodecJson(ChatRequest), turns))
       yield* decode({ model: "m", messages: Array.from({ length: 50 }, () => message) })
       assert.strictEqual(taken.turns, 50)
@@ -127,7 +113,7 @@ describe("A codec that pauses", () => {
   )
 
   it("does not pause while its turn lasts", () => {
-    const { turns } = shortest()
+    const { turns } = shortTurns()
     const decode = SchemaParser.decodeUnknownEffect(
       pausing(Schema.toCodecJson(ChatRequest), { ...turns, isOver: () => false })
     )

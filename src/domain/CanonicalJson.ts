@@ -1,0 +1,120 @@
+/**
+ * JSON that is the same whatever the order of members, and another text for any other difference between two values. Members without a
+ * value are as if they were not there. It comes in pieces, so that a large value is neither written nor hashed in one go.
+ */
+import { Effect } from "effect"
+import { isRawNumber } from "./Json.ts"
+import { type Turns } from "./Turns.ts"
+
+/** About how many characters a piece has: a fraction of a millisecond's work. A longer string is cut. */
+export const PIECE_CHARACTERS = 65_536
+
+/** A list's entry or a member counts as so many characters more: one without a value is work as well. */
+const PART_CHARACTERS = 8
+
+/** The piece that is being written. */
+class Piece {
+  text = ""
+  parts = 0
+
+  isFull(): boolean {
+    return this.text.length + this.parts * PART_CHARACTERS >= PIECE_CHARACTERS
+  }
+
+  /** What was written; the next piece begins. */
+  take(): string {
+    const { text } = this
+    this.text = ""
+    this.parts = 0
+    return text
+  }
+}
+
+/** The text of a value that has no parts and is not long, else null. */
+const shortText = (value: unknown): string | null => {
+  if (typeof value === "string") return value.length < PIECE_CHARACTERS ? JSON.stringify(value) : null
+  if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "null"
+  return isRawNumber(value) ? value.rawJSON : null
+}
+
+/** Writes a value that has no short text. */
+const written = (value: unknown, piece: Piece): Generator<string, void> => {
+  if (typeof value === "string") return writtenString(value, piece)
+  return Array.isArray(value) ? writtenList(value, piece) : writtenMembers(Object(value), piece)
+}
+
+function* writtenString(value: string, piece: Piece): Generator<string, void> {
+  piece.text += '"'
+  for (let from = 0; from < value.length; from += PIECE_CHARACTERS) {
+    // The two halves of a character that is cut are written as escapes, and read as the character again.
+    piece.text += JSON.stringify(value.slice(from, from + PIECE_CHARACTERS)).slice(1, -1)
+    yield piece.take()
+  }
+  piece.text += '"'
+}
+
+function* writtenList(list: ReadonlyArray<unknown>, piece: Piece): Generator<string, void> {
+  piece.text += "["
+  let separator = ""
+  for (const entry of list) {
+    const text = shortText(entry)
+    piece.text += `${separator}${text ?? ""}`
+    if (text === null) yield* written(entry, piece)
+    separator = ","
+    piece.parts++
+    if (piece.isFull()) yield piece.take()
+  }
+  piece.text += "]"
+}
+
+function* writtenMembers(members: object, piece: Piece): Generator<string, void> {
+  piece.text += "{"
+  let separator = ""
+  for (const name of Object.keys(members).sort()) {
+    const value: unknown = Reflect.get(members, name)
+    piece.parts++
+    if (value !== undefined && value !== null) {
+      const text = shortText(value)
+      piece.text += `${separator}${JSON.stringify(name)}:${text ?? ""}`
+      if (text === null) yield* written(value, piece)
+      separator = ","
+    }
+    if (piece.isFull()) yield piece.take()
+  }
+  piece.text += "}"
+}
+
+/** Yields all pieces but the last, and returns that one. */
+export function* canonicalPieces(value: unknown): Generator<string, string> {
+  const text = shortText(value)
+  if (text !== null) return text
+  const piece = new Piece()
+  yield* written(value, piece)
+  return piece.text
+}
+
+/** Feeds pieces to a hash: a value of one piece at once, any other in turns. */
+export const feed = (
+  pieces: Iterator<string, string>,
+  hash: { readonly update: (text: string) => unknown },
+  turns: Turns
+): Effect.Effect<void> =>
+  Effect.suspend(() => {
+    const first = pieces.next()
+    hash.update(first.value)
+    return first.done === true ? Effect.void : feedInTurns(pieces, hash, turns)
+  })
+
+const feedInTurns = Effect.fnUntraced(function* (
+  pieces: Iterator<string, string>,
+  hash: { readonly update: (text: string) => unknown },
+  turns: Turns
+) {
+  yield* turns.next
+  for (;;) {
+    const { done, value } = pieces.next()
+    hash.update(value)
+    if (done === true) return
+    if (turns.isOver()) yield* turns.next
+  }
+})

@@ -1,0 +1,20 @@
+/** Turns that take no time: one that never ends, and ones that are over at once. */
+import { Effect } from "effect"
+import { type Turns } from "../../src/domain/Turns.ts"
+
+/** For synchronous tests: nothing waits. */
+export const oneTurn: Turns = { begin: () => {}, isOver: () => false, next: Effect.void }
+
+/** A pause at every look, counted. */
+export const shortTurns = () => {
+  const taken = { turns: 0 }
+  const turns: Turns = {
+    begin: () => {},
+    isOver: () => true,
+    next: Effect.andThen(
+      Effect.yieldNow,
+      Effect.sync(() => void taken.turns++)
+    )
+  }
+  return { taken, turns }
+}
