@@ -1,19 +1,24 @@
 /**
- * The port to one provider: what every dialect implements and the router calls, and the errors that it may answer with. A
- * provider makes one attempt; retries, fallback and the total time limit are the router's.
+ * The port to one provider: the interface that every dialect implements and the router calls, and
+ * the errors of a call.
+ *
+ * A provider makes one attempt. Retries, fallback and the total deadline belong to the router.
  */
 import { Data, type Effect, type Scope, type Stream } from "effect"
 import { type ModelOffer, type ProviderConfig } from "../domain/Catalog.ts"
 import { type ChatEvent, type ChatReply, type ChatRequest } from "../domain/Chat.ts"
 import { type EmbeddingReply, type EmbeddingRequest } from "../domain/Embedding.ts"
 
-/** No connection: refused, DNS, TLS, reset before any byte of an answer. */
+/** No connection: refused, DNS, TLS, or reset before the first byte of a response. */
 export class Unreachable extends Data.TaggedClass("Unreachable")<{ readonly detail: string }> {}
-/** A time limit ran out: connecting, before the first token, between tokens. */
+/** A time limit expired: connecting, before the first token, between tokens, or in total. */
 export class TimedOut extends Data.TaggedClass("TimedOut")<{
   readonly phase: "connect" | "first_token" | "idle" | "total"
 }> {}
-/** The provider asks for patience: 429, or 503 with `Retry-After`. `retryAfterMs: null`: it did not say how long. */
+/**
+ * The provider limits the rate: 429, or 503 with `Retry-After`. `retryAfterMs` is null if it names
+ * no delay.
+ */
 export class Throttled extends Data.TaggedClass("Throttled")<{
   readonly status: number
   readonly retryAfterMs: number | null
@@ -23,24 +28,29 @@ export class ServerFault extends Data.TaggedClass("ServerFault")<{
   readonly status: number
   readonly retryAfterMs: number | null
 }> {}
-/** The provider refuses our credentials (401, 403): the operator's problem, never the client's. */
+/**
+ * The provider rejects our credentials (401, 403). The operator must repair this, not the client.
+ */
 export class CredentialsRefused extends Data.TaggedClass("CredentialsRefused")<{ readonly status: number }> {}
-/** The provider refuses the request: as its own fault (400, 413, 422, content policy), or because it does not know the model (404). */
+/**
+ * The provider rejects the request: the request is at fault (400, 413, 422, content policy), or the
+ * provider does not know the model (404).
+ */
 export class Rejected extends Data.TaggedClass("Rejected")<{
   readonly status: number
-  /** The provider's own words, without anything secret. */
+  /** The provider's own message, without secrets. */
   readonly message: string
   readonly param: string | null
   readonly code: string | null
   readonly contextLength: boolean
 }> {}
-/** An answer that is none: HTML, malformed JSON, an error object inside a 200, an empty completion. */
+/** An invalid response: HTML, malformed JSON, an error object inside a 200, an empty completion. */
 export class Malformed extends Data.TaggedClass("Malformed")<{ readonly detail: string }> {}
-/** More than is read of a reply, or of one event of a stream: nothing that a second try would make smaller. */
+/** A reply, or one event of a stream, exceeds its size limit. A retry would not make it smaller. */
 export class TooLarge extends Data.TaggedClass("TooLarge")<{ readonly limitBytes: number }> {}
 /** The stream ended or broke before its terminator. */
 export class Cut extends Data.TaggedClass("Cut")<{ readonly detail: string }> {}
-/** What the dialect cannot express. `param` names it. */
+/** The dialect cannot express a parameter of the request. `param` names it. */
 export class Unsupported extends Data.TaggedClass("Unsupported")<{
   readonly param: string
   readonly message: string
@@ -68,8 +78,8 @@ export class ProviderError extends Data.TaggedError("ProviderError")<{
     return `${this.provider}: ${this.reason._tag}`
   }
   /**
-   * Whether no other provider would take the request better. One that does not know the model is out of date or set up
-   * wrongly; another one may well know it.
+   * True if every other provider would reject the request too. An unknown model (404) does not
+   * count: another provider may know it.
    */
   get isRequestsFault(): boolean {
     const { reason } = this
@@ -83,11 +93,14 @@ export class ProviderError extends Data.TaggedError("ProviderError")<{
   }
 }
 
-/** One chat call. `offer` is the model at this provider; `request` is the client's, gateway-only members included. */
+/**
+ * One chat call. `offer` is the model at this provider. `request` is the client's request, with the
+ * members that only the gateway reads.
+ */
 export interface ChatCall {
   readonly request: ChatRequest
   readonly offer: ModelOffer
-  /** How long a whole reply may take; the config's total unless given. */
+  /** Time limit of a whole reply, in ms. Defaults to the total limit of the provider's config. */
   readonly limitMs?: number
 }
 
@@ -99,15 +112,16 @@ export interface EmbedCall {
 export interface Provider {
   readonly config: ProviderConfig
   /**
-   * Its chat calls end by themselves when a time limit is over: a whole reply at `limitMs`, a stream at the config's limits to the first
-   * token and between events. Where it does not, the router sets timers of its own, at the price of a fiber for each.
+   * True if the provider enforces its time limits itself: `limitMs` for a whole reply, the config's
+   * limits to the first token and between events for a stream. Otherwise the router sets timers,
+   * which cost a fiber each.
    */
   readonly keepsLimits?: boolean
-  /** A whole reply. */
+  /** Requests a whole reply. */
   readonly chat: (call: ChatCall) => Effect.Effect<ChatReply, ProviderError>
   /**
-   * Opens a stream. Succeeds once the provider answered with a good status; the stream then yields its events and fails when it
-   * breaks. Closing the scope aborts the upstream call.
+   * Opens a stream. Succeeds when the provider has sent a 2xx status. The stream then yields
+   * events, and fails if the connection breaks. Closing the scope aborts the upstream call.
    */
   readonly chatStream: (
     call: ChatCall

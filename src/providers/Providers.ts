@@ -1,4 +1,7 @@
-/** The providers of this deployment, by slug. Each is built by its dialect when the layer is; dialects that nobody speaks are not loaded. */
+/**
+ * The providers of this deployment, by slug. The layer builds each with its dialect, and loads a
+ * dialect's module only if a provider uses it.
+ */
 import { Context, Effect, Layer } from "effect"
 import { type DialectName, type ProviderConfig } from "../domain/Catalog.ts"
 import { type Provider } from "./Provider.ts"
@@ -12,7 +15,7 @@ export class Providers extends Context.Service<
     readonly all: ReadonlyArray<Provider>
   }
 >()("tollgate/providers/Providers") {
-  /** One provider a config. */
+  /** Builds one provider per config. */
   static readonly layer = (configs: ReadonlyArray<ProviderConfig>): Layer.Layer<Providers, never, Transport> =>
     Layer.effect(
       Providers,
@@ -29,7 +32,7 @@ export class Providers extends Context.Service<
     )
 }
 
-/** The service over providers that are there already, in their order. */
+/** The service over existing providers, in their order. */
 export const bySlug = (all: ReadonlyArray<Provider>): Providers["Service"] => {
   const slugs = new Map(all.map((provider) => [provider.config.slug, provider]))
   return { get: (slug) => slugs.get(slug), all }

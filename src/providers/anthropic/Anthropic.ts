@@ -1,16 +1,18 @@
 /**
- * The Anthropic dialect: the Messages API, whole and streamed. It promises what the OpenAI dialect does of its streams,
- * and refuses with `Unsupported` what the API cannot express (see `anthropicParameters`), embeddings among it.
- * AnthropicRequest lowers requests; AnthropicReply and AnthropicStream read what comes back.
+ * The Anthropic dialect: the Messages API, whole and streamed. Its streams give the same guarantees
+ * as the OpenAI dialect's. Features that the API lacks, such as embeddings, fail with `Unsupported`
+ * (see `anthropicParameters`).
+ *
+ * Request.ts lowers requests. Reply.ts and Stream.ts read responses.
  */
 import { Effect, Redacted } from "effect"
 import { type ProviderConfig } from "../../domain/Catalog.ts"
 import { decodeChat } from "../wire/Decode.ts"
 import { openStream } from "../wire/EventStream.ts"
 import { type Provider, ProviderError, type ProviderReason, Unsupported } from "../Provider.ts"
-import { presentable } from "../wire/ErrorMapping.ts"
+import { redactReason } from "../wire/ErrorMapping.ts"
 import { type Transport } from "../transport/Transport.ts"
-import { refined } from "./Errors.ts"
+import { refineReason } from "./Errors.ts"
 import { readReply } from "./Reply.ts"
 import { lowerRequest } from "./Request.ts"
 import { makeReader } from "./Stream.ts"
@@ -19,8 +21,9 @@ import { callIds } from "../wire/CallIds.ts"
 const API_VERSION = "2023-06-01"
 
 /**
- * A key without a header of its own goes into `x-api-key`, and a configured header wins over ours. The base URL may end
- * before or after the version: the vendor's own libraries take it without.
+ * Sends a key without a configured header in `x-api-key`. Configured headers override
+ * `anthropic-version`. The base URL may end before or after the version, because the vendor's
+ * libraries take it without.
  */
 export const makeAnthropic = (config: ProviderConfig, transport: Transport["Service"]): Provider => {
   const messages = transport.endpoint(
@@ -33,7 +36,7 @@ export const makeAnthropic = (config: ProviderConfig, transport: Transport["Serv
   )
   const key = config.apiKey === null ? null : Redacted.value(config.apiKey)
   const fault = (reason: ProviderReason) =>
-    new ProviderError({ provider: config.slug, reason: presentable(refined(reason), key) })
+    new ProviderError({ provider: config.slug, reason: redactReason(refineReason(reason), key) })
 
   return {
     config,

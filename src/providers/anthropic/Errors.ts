@@ -1,12 +1,12 @@
 /**
- * What this vendor's errors say beyond their status and type: that our account is out of money, which comes as a fault
- * of the request, and which member of the request is at fault, which stands in front of the message.
+ * Refines this vendor's errors beyond status and type: an account without credit is reported as a
+ * fault of the request, and the message starts with the faulty member of the request.
  */
 import { CredentialsRefused, type ProviderReason, Rejected } from "../Provider.ts"
 
 const accountMessages = /credit balance is too low|reached your specified .*usage limits|spend limit/i
 
-/** Members of the Messages API and the clients' members that they come from. */
+/** Members of the Messages API, with the client's members that they come from. */
 const members: Readonly<Record<string, string>> = {
   model: "model",
   messages: "messages",
@@ -23,7 +23,7 @@ const members: Readonly<Record<string, string>> = {
   service_tier: "service_tier"
 }
 
-export const refined = (reason: ProviderReason): ProviderReason => {
+export const refineReason = (reason: ProviderReason): ProviderReason => {
   if (reason._tag !== "Rejected") return reason
   const { code, contextLength, message, status } = reason
   if (accountMessages.test(message)) return new CredentialsRefused({ status })

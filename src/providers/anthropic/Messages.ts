@@ -1,8 +1,9 @@
 /**
- * A conversation in the Messages API's terms: instructions apart from it, turns that alternate, contents in blocks. All
- * system messages become instructions, wherever they stand, as the vendor's own compatibility layer has it. Neighbours
- * of one role are one turn, so that the results of parallel calls come together. Empty texts are left out because the
- * API refuses them. Contents that it has no block for are `Unsupported`.
+ * Lowers a conversation to the Messages API: separate instructions, alternating turns, content in
+ * blocks. All system messages become instructions, wherever they are, as in the vendor's
+ * compatibility layer. Adjacent messages of one role form one turn, so results of parallel calls
+ * stay together. Empty texts are dropped, because the API rejects them. Content without a matching
+ * block is `Unsupported`.
  */
 import { Result } from "effect"
 import { type ChatMessage } from "../../domain/Chat.ts"
@@ -19,9 +20,9 @@ export interface Turn {
 export interface Conversation {
   readonly system: ReadonlyArray<Block>
   readonly turns: ReadonlyArray<Turn>
-  /** Ends with an assistant's text, to be continued. */
+  /** True if it ends with assistant text that the model must continue. */
   readonly isPrefilled: boolean
-  /** The last assistant turn called tools; the thoughts that led there are not known here. */
+  /** True if the last assistant turn called tools. Its thinking blocks are not available here. */
   readonly lastCalledTools: boolean
 }
 
@@ -33,7 +34,7 @@ export const lowerMessages = (messages: ReadonlyArray<ChatMessage>): Lowered<Con
   Result.gen(function* () {
     const system: Array<Block> = []
     const turns: Array<Turn> = []
-    const say = (role: Turn["role"], blocks: ReadonlyArray<Block>): void => {
+    const addTurn = (role: Turn["role"], blocks: ReadonlyArray<Block>): void => {
       const last = turns.at(-1)
       if (blocks.length === 0) return
       if (last?.role === role) last.content.push(...blocks)
@@ -45,17 +46,17 @@ export const lowerMessages = (messages: ReadonlyArray<ChatMessage>): Lowered<Con
           system.push(...(yield* blocksOf(message)))
           break
         case "user":
-          say("user", yield* blocksOf(message))
+          addTurn("user", yield* blocksOf(message))
           break
         case "assistant":
-          say("assistant", [...(yield* blocksOf(message)), ...refusalOf(message), ...(yield* callsOf(message))])
+          addTurn("assistant", [...(yield* blocksOf(message)), ...refusalOf(message), ...(yield* callsOf(message))])
           break
         case "tool":
-          say("user", [yield* resultOf(message)])
+          addTurn("user", [yield* resultOf(message)])
       }
     }
-    // The API wants at least one turn: instructions alone are what the user says.
-    if (turns.length === 0) say("user", system.splice(0))
+    // The API requires a turn: a conversation of instructions alone becomes a user turn.
+    if (turns.length === 0) addTurn("user", system.splice(0))
     const last = turns.at(-1)
     const isPrefilled = last?.role === "assistant" && last.content.every((block) => block["type"] === "text")
     if (isPrefilled) trimEnd(last.content)
@@ -92,13 +93,13 @@ const resultOf = (message: ChatMessage): Lowered<Block> => {
   }))
 }
 
-/** Other vendors' ids have characters that the API refuses. */
+/** The API rejects some characters in other vendors' ids. */
 const callId = (id: string): string => id.replaceAll(/[^\w-]/g, "_")
 
 const callsTools = (turns: ReadonlyArray<Turn>): boolean =>
   turns.findLast(({ role }) => role === "assistant")?.content.some((block) => block["type"] === "tool_use") ?? false
 
-/** The API refuses a text to be continued that ends with white space. */
+/** The API rejects a prefill that ends with whitespace. */
 const trimEnd = (content: Array<Block>): void => {
   const text = stringOf(content.at(-1)?.["text"])
   if (text !== null) content.push({ ...content.pop(), text: text.trimEnd() })

@@ -1,22 +1,25 @@
 /**
- * What one Claude model takes, told from its name: each generation dropped members that the one before it took, and a
- * request that still has them is refused with a 400. A Claude of an unknown name counts as a recent one, any other
- * model behind a server of this dialect as one from before these changes. After the vendor's migration guides, read on
+ * The abilities of a Claude model, derived from its name. Each generation rejects members that
+ * earlier ones took, with a 400. An unknown Claude counts as recent. Any other model on a server of
+ * this dialect counts as older than these changes. Source: the vendor's migration guides, read on
  * 2026-11-21.
  */
 
 export interface ClaudeModel {
   /** How many of `temperature` and `top_p` a request may have. */
   readonly sampling: 0 | 1 | 2
-  /** Not at all, for a number of tokens that the request sets, or as the model sees fit. */
+  /** "budget": the request sets a number of tokens. "adaptive": the model decides. */
   readonly thinking: "none" | "budget" | "adaptive"
-  /** What keeps it from thinking: asking for nothing, a type of `thinking`, or nothing does. */
+  /**
+   * How to turn thinking off: by not asking, by `thinking` of type "disabled" (after tool calls:
+   * "between_tools"), or not at all.
+   */
   readonly thinkingOff: "unasked" | "disabled" | "between_tools" | "never"
-  /** Shows its thoughts only when the request asks for a summary. */
+  /** True if thoughts are shown only when the request asks for a summary. */
   readonly hidesThoughts: boolean
-  /** Knows the effort between `high` and `max`. */
+  /** Supports the effort `xhigh`, between `high` and `max`. */
   readonly extraHighEffort: boolean
-  /** Takes a JSON schema for the whole answer. */
+  /** Supports a JSON schema for the whole answer. */
   readonly jsonSchema: boolean
   /** Lets a request force a tool. */
   readonly forcedTools: boolean
@@ -27,7 +30,7 @@ export interface ClaudeModel {
 const current = /claude-(opus|sonnet|haiku|fable|mythos)-(\d)(?:[-.](\d{1,2}))?(?!\d)/
 const former = /claude-(\d)(?:[-.](\d{1,2}))?-(opus|sonnet|haiku)/
 
-/** `upstream`: what the provider calls the model, dated or not. */
+/** `upstream`: the provider's name of the model, with or without a date. */
 export const claudeModel = (upstream: string): ClaudeModel => {
   const name = upstream.toLowerCase()
   const [, family, major, minor] = current.exec(name) ?? []
@@ -38,7 +41,7 @@ export const claudeModel = (upstream: string): ClaudeModel => {
   return name.includes("claude") ? ofVersion("sonnet", 500) : ofVersion("sonnet", 400)
 }
 
-/** 4.5 is 405. */
+/** 4.5 becomes 405. */
 const versionOf = (major: string | undefined, minor: string | undefined): number =>
   Number(major) * 100 + Number(minor ?? 0)
 

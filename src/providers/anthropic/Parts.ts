@@ -1,6 +1,7 @@
 /**
- * Parts of a content as blocks of the Messages API: text, images and documents, by address or inside the request. A
- * part's `cache_control` goes along. Refuses media that the API has no block for, and files kept at another vendor.
+ * Lowers content parts to blocks of the Messages API: text, images and documents, by URL or inline.
+ * A part's `cache_control` is kept. Other media, and files stored at another vendor, are
+ * `Unsupported`.
  */
 import { Result } from "effect"
 import { type Role } from "../../domain/Chat.ts"
@@ -14,7 +15,7 @@ const dataUrl = /^data:([^;,]+)(?:;[^;,]+)*?(;base64)?,(.*)$/s
 
 const unsupported = (message: string) => Result.fail(new Unsupported({ param: "messages", message }))
 
-/** One block, or none: the API refuses texts of white space alone. */
+/** One block, or none: the API rejects texts of whitespace alone. */
 export const textBlock = (text: string): ReadonlyArray<Block> => (text.trim() === "" ? [] : [{ type: "text", text }])
 
 export const blockOf = (part: JsonRecord, role: Role): Result.Result<ReadonlyArray<Block>, Unsupported> => {
@@ -39,7 +40,7 @@ const imageOf = ({ image_url }: JsonRecord): Result.Result<Block, Unsupported> =
   if (base64 === undefined) return unsupported("an image is an http address or a base64 data URL")
   return imageTypes.has(media_type)
     ? Result.succeed({ type: "image", source: { type: "base64", media_type, data } })
-    : unsupported(`an image of type ${media_type}: JPEG, PNG, GIF and WebP are taken`)
+    : unsupported(`an image of type ${media_type}: JPEG, PNG, GIF and WebP are supported`)
 }
 
 const documentOf = ({ file }: JsonRecord): Result.Result<Block, Unsupported> => {
@@ -53,7 +54,7 @@ const documentOf = ({ file }: JsonRecord): Result.Result<Block, Unsupported> => 
   if (base64 !== undefined && media_type === "text/plain") {
     return document({ type: "text", media_type, data: Buffer.from(data, "base64").toString("utf8") })
   }
-  return unsupported(`a file of type ${media_type ?? "unknown"}: PDF and plain text are taken`)
+  return unsupported(`a file of type ${media_type ?? "unknown"}: PDF and plain text are supported`)
 }
 
 const isAddress = (url: string): boolean => /^https?:\/\//i.test(url)

@@ -1,6 +1,6 @@
 /**
- * The Messages API's whole replies, read leniently into the domain's: blocks of text are the content, of thinking the
- * reasoning, of tool use the tool calls. Blocks of the vendor's own tools are left out.
+ * Reads whole replies of the Messages API leniently. Text blocks become content, thinking blocks
+ * reasoning, tool use tool calls. Blocks of the vendor's own tools are dropped.
  */
 import { type ChatReply } from "../../domain/Chat.ts"
 import { type TokenUsage } from "../../domain/Money.ts"
@@ -20,15 +20,17 @@ const finishReasons: Readonly<Record<string, string>> = {
   refusal: "content_filter"
 }
 
-/** `called`: whether a tool of the client's was called. An answer by our own tool is no call. */
+/**
+ * `called`: a tool of the client was called. A call of the gateway's answer tool does not count.
+ */
 export const finishReason = (stopReason: string, called: boolean): string => {
   const reason = finishReasons[stopReason] ?? "stop"
   return reason === "tool_calls" && !called ? "stop" : reason
 }
 
 /**
- * Prompt tokens are those read anew, those written to the cache and those read from it, which the vendor counts apart.
- * Usage without `input_tokens` or `output_tokens` is none.
+ * Prompt tokens are the sum of uncached tokens, tokens written to the cache and tokens read from
+ * it, which the vendor counts separately. Null without `input_tokens` or `output_tokens`.
  */
 export const readUsage = (usage: unknown): TokenUsage | null => {
   const input = isJsonRecord(usage) ? countOf(usage["input_tokens"]) : null
@@ -38,11 +40,14 @@ export const readUsage = (usage: unknown): TokenUsage | null => {
   return reportedUsage({ prompt, completion: countOf(usage["output_tokens"]), cached })
 }
 
-/** What the provider says of its own refusal; null when it says nothing. */
+/** The provider's explanation of its refusal, or null. */
 export const explanationOf = (details: unknown): string | null =>
   isJsonRecord(details) ? stringOf(details["explanation"]) : null
 
-/** `answersByTool`: the content comes as the arguments of a tool. `Malformed` without blocks or a reason to stop. */
+/**
+ * `answersByTool`: the content comes as the arguments of a tool. `Malformed` if there are no blocks
+ * and no stop reason.
+ */
 export const readReply = (body: JsonRecord, answersByTool: boolean, ids: CallIds): ChatReply | Malformed => {
   const stopReason = stringOf(body["stop_reason"])
   if (!Array.isArray(body["content"])) return new Malformed({ detail: "no content" })

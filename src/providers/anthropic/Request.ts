@@ -1,6 +1,6 @@
 /**
- * A chat request as the Messages API takes it. What its models take differs from one to the next; members that a model
- * would refuse and that only tune its sampling are left out, others are `Unsupported`.
+ * Lowers a chat request to the Messages API. The models differ in what they accept. Members that a
+ * model would reject are dropped if they only tune sampling; others are `Unsupported`.
  */
 import { Result } from "effect"
 import { type ModelOffer } from "../../domain/Catalog.ts"
@@ -44,7 +44,10 @@ export const anthropicParameters: Parameters = {
   service_tier: "mapped"
 }
 
-/** The API wants a limit. The meter reserves as much for a request that sets none. */
+/**
+ * The API requires a limit. For a request without one, the gateway reserves the cost of this many
+ * tokens.
+ */
 const DEFAULT_MAX_TOKENS = 4_096
 const MAX_TEMPERATURE = 1
 
@@ -94,14 +97,14 @@ export const lowerRequest = (
 
 const unsupported = (param: string, message: string) => Result.fail(new Unsupported({ param, message }))
 
-/** Members that ask for what no model of this API does. */
+/** Rejects members that no model of this API supports. */
 const refusals = (request: ChatRequest): Result.Result<void, Unsupported> => {
   const { logit_bias, logprobs, modalities, n, top_logprobs } = request
-  if ((n ?? 1) > 1) return unsupported("n", "one choice a request is given")
-  if (logprobs === true) return unsupported("logprobs", "log probabilities are not given")
-  if ((top_logprobs ?? 0) > 0) return unsupported("top_logprobs", "log probabilities are not given")
-  if (Object.keys(logit_bias ?? {}).length > 0) return unsupported("logit_bias", "tokens cannot be biased")
-  if (modalities?.some((modality) => modality !== "text")) return unsupported("modalities", "answers are text")
+  if ((n ?? 1) > 1) return unsupported("n", "only one choice per request is supported")
+  if (logprobs === true) return unsupported("logprobs", "log probabilities are not supported")
+  if ((top_logprobs ?? 0) > 0) return unsupported("top_logprobs", "log probabilities are not supported")
+  if (Object.keys(logit_bias ?? {}).length > 0) return unsupported("logit_bias", "token biases are not supported")
+  if (modalities?.some((modality) => modality !== "text")) return unsupported("modalities", "only text is supported")
   return Result.succeed(undefined)
 }
 
@@ -112,11 +115,15 @@ const outputConfig = ({ effort }: Thinking, { schema }: Tooling) => {
 }
 
 const samplingOf = ({ temperature, top_p }: ChatRequest, { sampling }: ClaudeModel) => {
-  const heat = temperature ?? null
-  const nucleus = top_p ?? null
+  const givenTemperature = temperature ?? null
+  const givenTopP = top_p ?? null
   return {
-    ...(sampling === 0 || heat === null ? {} : { temperature: Math.min(heat, MAX_TEMPERATURE) }),
-    ...(nucleus !== null && (sampling === 2 || (sampling === 1 && heat === null)) ? { top_p: nucleus } : {})
+    ...(sampling === 0 || givenTemperature === null
+      ? {}
+      : { temperature: Math.min(givenTemperature, MAX_TEMPERATURE) }),
+    ...(givenTopP !== null && (sampling === 2 || (sampling === 1 && givenTemperature === null))
+      ? { top_p: givenTopP }
+      : {})
   }
 }
 
@@ -124,7 +131,7 @@ const stopsOf = ({ stop }: ChatRequest): Result.Result<ReadonlyArray<string>, Un
   const stops = typeof stop === "string" ? [stop] : (stop ?? [])
   return stops.every((each) => each.trim() !== "")
     ? Result.succeed(stops)
-    : unsupported("stop", "a stop sequence of white space alone is not taken")
+    : unsupported("stop", "a stop sequence of whitespace alone is not supported")
 }
 
 const tierOf = ({ service_tier }: ChatRequest) => {

@@ -1,6 +1,7 @@
 /**
- * A JSON schema as the Messages API takes one for a whole answer: objects closed, constraints that it refuses left out
- * (numbers' and strings' bounds, lengths of lists, unknown formats), as the vendor's own libraries do.
+ * Adapts a JSON schema for a whole answer to the Messages API. Objects are closed. Constraints that
+ * the API rejects (bounds of numbers and strings, lengths of lists, unknown formats) are removed,
+ * as the vendor's libraries do.
  */
 import { isJsonRecord, type JsonRecord } from "../wire/Json.ts"
 

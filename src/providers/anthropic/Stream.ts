@@ -1,7 +1,7 @@
 /**
- * The Messages API's stream: named events in, normalised deltas out. A tool call's index counts tool calls alone, and
- * its arguments are JSON even when the model gave none. Usage comes in two parts, the prompt's first. Pings and events
- * of kinds not known here are passed over.
+ * Reads the Messages API's stream: named events in, normalised deltas out. The index of a tool call
+ * counts only tool calls. Arguments are always JSON, also when the model gave none. Usage comes in
+ * two parts, the prompt's first. Pings and unknown events are ignored.
  */
 import { type ChatEvent, type Delta } from "../../domain/Chat.ts"
 import { type StreamReader } from "../wire/EventStream.ts"
@@ -12,8 +12,10 @@ import { explanationOf, finishReason, readUsage } from "./Reply.ts"
 import { ANSWER_TOOL } from "./Tools.ts"
 import { type CallIds } from "../wire/CallIds.ts"
 
-/** Where deltas of each kind have their text; they come for nothing else. */
-const told: Readonly<Record<string, "text" | "thinking" | "partial_json">> = {
+/**
+ * The member that holds the text of a delta, by the delta's type. A delta without it is malformed.
+ */
+const textMembers: Readonly<Record<string, "text" | "thinking" | "partial_json">> = {
   text_delta: "text",
   thinking_delta: "thinking",
   input_json_delta: "partial_json"
@@ -21,7 +23,7 @@ const told: Readonly<Record<string, "text" | "thinking" | "partial_json">> = {
 
 // state
 
-/** A block under way: a tool call by its index, or the answer that comes by a tool. */
+/** An open block: a tool call, by its index, or the answer that comes as a tool's arguments. */
 interface OpenBlock {
   readonly call: number | "answer"
   hasArguments: boolean
@@ -35,11 +37,11 @@ interface StreamState {
   calls: number
   usage: JsonRecord | null
   started: boolean
-  /** Content came. */
-  said: boolean
-  /** Why it stopped, once that was said; held back until the usage is known. */
+  /** Content has arrived. */
+  hasContent: boolean
+  /** The stop reason, once received. It is held back until the usage is known. */
   last: { readonly stopReason: string; readonly delta: Delta } | null
-  /** `message_stop` came. */
+  /** `message_stop` has arrived. */
   done: boolean
 }
 
@@ -54,11 +56,11 @@ const step = (state: StreamState, data: string, out: Array<ChatEvent>): Provider
       start(state, event, out)
       break
     case "content_block_start":
-      state.said = true
+      state.hasContent = true
       openBlock(state, event, out)
       break
     case "content_block_delta":
-      state.said = true
+      state.hasContent = true
       return continueBlock(state, event, out)
     case "content_block_stop":
       closeBlock(state, event, out)
@@ -77,17 +79,17 @@ const step = (state: StreamState, data: string, out: Array<ChatEvent>): Provider
 
 const start = (state: StreamState, event: JsonRecord, out: Array<ChatEvent>): void => {
   const message = isJsonRecord(event["message"]) ? event["message"] : {}
-  // What it says of the output is a beginning; the whole comes with the reason to stop.
+  // Its output tokens are preliminary: the final count comes with the stop reason.
   mergeUsage(state, isJsonRecord(message["usage"]) ? { ...message["usage"], output_tokens: null } : null)
   state.responseId ??= message["id"]
-  if (!state.started) say(out, { role: "assistant", content: "" })
+  if (!state.started) emit(out, { role: "assistant", content: "" })
   state.started = true
 }
 
 const openBlock = (state: StreamState, event: JsonRecord, out: Array<ChatEvent>): void => {
   const block = isJsonRecord(event["content_block"]) ? event["content_block"] : {}
-  if (block["type"] === "text") return sayText(out, "content", block["text"])
-  if (block["type"] === "thinking") return sayText(out, "reasoning", block["thinking"])
+  if (block["type"] === "text") return emitText(out, "content", block["text"])
+  if (block["type"] === "thinking") return emitText(out, "reasoning", block["thinking"])
   if (block["type"] !== "tool_use") return
   const name = stringOf(block["name"]) ?? ""
   const isAnswer = state.answersByTool && name === ANSWER_TOOL
@@ -96,26 +98,26 @@ const openBlock = (state: StreamState, event: JsonRecord, out: Array<ChatEvent>)
   if (open.call !== "answer") {
     state.calls++
     const id = state.ids(block["id"], state.responseId, open.call)
-    say(out, { tool_calls: [{ index: open.call, id, type: "function", function: { name, arguments: "" } }] })
+    emit(out, { tool_calls: [{ index: open.call, id, type: "function", function: { name, arguments: "" } }] })
   }
-  // Some servers of this dialect give the whole input at once.
+  // Some servers of this dialect send the whole input at once.
   if (isJsonRecord(block["input"]) && Object.keys(block["input"]).length > 0) {
-    sayArguments(open, JSON.stringify(block["input"]), out)
+    emitArguments(open, JSON.stringify(block["input"]), out)
   }
 }
 
 const continueBlock = (state: StreamState, event: JsonRecord, out: Array<ChatEvent>): Malformed | null => {
   const delta = event["delta"]
   if (!isJsonRecord(delta)) return new Malformed({ detail: "an event without its delta" })
-  const member = told[stringOf(delta["type"]) ?? ""]
+  const member = textMembers[stringOf(delta["type"]) ?? ""]
   if (member !== undefined && typeof delta[member] !== "string")
     return new Malformed({ detail: "a delta without its text" })
-  if (member === "text") sayText(out, "content", delta[member])
-  if (member === "thinking") sayText(out, "reasoning", delta[member])
+  if (member === "text") emitText(out, "content", delta[member])
+  if (member === "thinking") emitText(out, "reasoning", delta[member])
   const open = state.blocks.get(event["index"])
   const piece = stringOf(delta["partial_json"])
   if (delta["type"] === "input_json_delta" && open !== undefined && piece !== null && piece !== "") {
-    sayArguments(open, piece, out)
+    emitArguments(open, piece, out)
   }
   return null
 }
@@ -124,7 +126,7 @@ const closeBlock = (state: StreamState, event: JsonRecord, out: Array<ChatEvent>
   const open = state.blocks.get(event["index"])
   if (open === undefined) return
   state.blocks.delete(event["index"])
-  if (!open.hasArguments) sayArguments(open, "{}", out)
+  if (!open.hasArguments) emitArguments(open, "{}", out)
 }
 
 const finish = (state: StreamState, event: JsonRecord): void => {
@@ -136,34 +138,35 @@ const finish = (state: StreamState, event: JsonRecord): void => {
   state.last = { stopReason, delta: refusal === null ? {} : { refusal } }
 }
 
-/** Counts are running totals; a later event repeats those that it knows. */
+/** Counts are running totals: a later event replaces the counts that it names. */
 const mergeUsage = (state: StreamState, usage: unknown): void => {
   if (!isJsonRecord(usage)) return
-  const told = Object.fromEntries(Object.entries(usage).filter(([, count]) => typeof count === "number"))
-  state.usage = { ...state.usage, ...told }
+  const counts = Object.fromEntries(Object.entries(usage).filter(([, count]) => typeof count === "number"))
+  state.usage = { ...state.usage, ...counts }
 }
 
 const close = (state: StreamState): ReadonlyArray<ChatEvent> | Malformed => {
-  if (!state.said && state.last === null) return new Malformed({ detail: "empty completion" })
+  if (!state.hasContent && state.last === null) return new Malformed({ detail: "empty completion" })
   const out: Array<ChatEvent> = []
-  // One that stopped without saying why was done.
+  // Without a stop reason: `tool_use`, which becomes "tool_calls" if there were calls and "stop"
+  // otherwise.
   const { delta, stopReason } = state.last ?? { delta: {}, stopReason: "tool_use" }
-  say(out, delta, finishReason(stopReason, state.calls > 0))
+  emit(out, delta, finishReason(stopReason, state.calls > 0))
   return [...out, { _tag: "End", usage: readUsage(state.usage), systemFingerprint: null }]
 }
 
-const say = (out: Array<ChatEvent>, delta: Delta, finish_reason: string | null = null): void => {
+const emit = (out: Array<ChatEvent>, delta: Delta, finish_reason: string | null = null): void => {
   out.push({ _tag: "Choices", choices: [{ index: 0, delta, finish_reason }] })
 }
 
-const sayText = (out: Array<ChatEvent>, member: "content" | "reasoning", text: unknown): void => {
-  if (typeof text === "string" && text !== "") say(out, { [member]: text })
+const emitText = (out: Array<ChatEvent>, member: "content" | "reasoning", text: unknown): void => {
+  if (typeof text === "string" && text !== "") emit(out, { [member]: text })
 }
 
-const sayArguments = (open: OpenBlock, piece: string, out: Array<ChatEvent>): void => {
+const emitArguments = (open: OpenBlock, piece: string, out: Array<ChatEvent>): void => {
   open.hasArguments = true
-  if (open.call === "answer") say(out, { content: piece })
-  else say(out, { tool_calls: [{ index: open.call, function: { arguments: piece } }] })
+  if (open.call === "answer") emit(out, { content: piece })
+  else emit(out, { tool_calls: [{ index: open.call, function: { arguments: piece } }] })
 }
 
 // export
@@ -178,14 +181,14 @@ export const makeReader = (answersByTool: boolean, ids: CallIds): StreamReader =
     calls: 0,
     usage: null,
     started: false,
-    said: false,
+    hasContent: false,
     last: null,
     done: false
   }
   return {
     step: (event, out) => step(state, event, out),
     isDone: () => state.done,
-    // The event that says why it stopped brings the usage too.
+    // The event with the stop reason brings the usage too.
     isComplete: () => state.last !== null,
     close: () => close(state)
   }

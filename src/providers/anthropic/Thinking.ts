@@ -1,7 +1,7 @@
 /**
- * `reasoning_effort` in the Messages API's terms: an effort where the model thinks as it sees fit, a share of the output
- * limit where it wants a number of tokens, nothing where it does not think or cannot now: a forced tool, a text to be
- * continued and, with a number of tokens, tools that it called before leave no room for thoughts.
+ * Lowers `reasoning_effort`. A model with adaptive thinking gets an effort; a model with a thinking
+ * budget gets a share of the output limit. Thinking stays off for models without it, with a forced
+ * tool, and, for a budget, with a prefill or after tool calls.
  */
 import { Result } from "effect"
 import { Unsupported } from "../Provider.ts"
@@ -10,18 +10,18 @@ import { type ClaudeModel } from "./Model.ts"
 export interface Thinking {
   readonly thinking: Readonly<Record<string, unknown>> | null
   readonly effort: string | null
-  /** The model thinks because it was asked to, which takes sampling out of the request's hands. */
+  /** The request turned thinking on. The API then rejects sampling parameters. */
   readonly isAsked: boolean
 }
 
-/** What keeps a model from thinking first. */
+/** Circumstances in which a model cannot think first. */
 export interface Hindrance {
   readonly isForced: boolean
   readonly isPrefilled: boolean
   readonly lastCalledTools: boolean
 }
 
-/** Shares of the output limit; the rest is for the answer. */
+/** Shares of the output limit. The rest is for the answer. */
 const shares: Readonly<Record<string, number>> = {
   minimal: 0.1,
   low: 0.2,
@@ -34,7 +34,7 @@ const BUDGET_MIN_TOKENS = 1_024
 
 const unasked: Thinking = { thinking: null, effort: null, isAsked: false }
 
-/** `limitTokens`: the output limit, thoughts included. */
+/** `limitTokens`: the output limit, thinking included. */
 export const lowerEffort = (
   effort: string | null | undefined,
   claude: ClaudeModel,
@@ -45,7 +45,7 @@ export const lowerEffort = (
   if (effort === "none") return Result.succeed(off(claude))
   const share = shares[effort]
   if (share === undefined) {
-    const message = `none, ${Object.keys(shares).join(", ")} are taken`
+    const message = `none, ${Object.keys(shares).join(", ")} are supported`
     return Result.fail(new Unsupported({ param: "reasoning_effort", message }))
   }
   if (claude.thinking === "none") return Result.succeed(unasked)

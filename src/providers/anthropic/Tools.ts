@@ -1,8 +1,8 @@
 /**
- * Tools, the choice among them and the form of the answer, in the Messages API's terms. An answer in JSON is asked for
- * by the API's own schema where the model and the schema allow it, else by a tool of ours that must be called and whose
- * arguments become the content, and where a model lets nothing be forced by an instruction. Refuses tools that are no
- * functions, and a forced choice on a model that takes none.
+ * Lowers tools, the tool choice and the response format. A JSON answer is requested with the API's
+ * own schema if the model and the schema allow it; otherwise with a forced tool of the gateway,
+ * whose arguments become the content; and with an instruction if the model allows no forced tools.
+ * Tools other than functions, and a forced choice on a model without it, are `Unsupported`.
  */
 import { Result } from "effect"
 import { type ChatRequest } from "../../domain/Chat.ts"
@@ -19,9 +19,9 @@ export interface Tooling {
   readonly choice: JsonRecord | null
   /** The schema of the whole answer. */
   readonly schema: JsonRecord | null
-  /** Added to the instructions. */
+  /** Appended to the instructions. */
   readonly instruction: string | null
-  /** Some tool must be called, which keeps a model from thinking first. */
+  /** A tool must be called, so the model cannot think first. */
   readonly isForced: boolean
 }
 
@@ -37,7 +37,7 @@ export const lowerTools = (request: ChatRequest, claude: ClaudeModel, isPrefille
     const tools = allowed === null ? all : all.filter((tool) => allowed.has(stringOf(tool["name"]) ?? ""))
     const mustCall = tools.length > 0 && (choice.type === "any" || choice.type === "tool")
     if (mustCall && !claude.forcedTools) {
-      return yield* unsupported("tool_choice", "this model cannot be made to call a tool")
+      return yield* unsupported("tool_choice", "this model does not support a forced tool call")
     }
     const oneAtATime = request.parallel_tool_calls === false && choice.type !== "none"
     const single = oneAtATime ? { disable_parallel_tool_use: true } : {}
@@ -49,7 +49,7 @@ export const lowerTools = (request: ChatRequest, claude: ClaudeModel, isPrefille
       isForced: mustCall
     }
     const format = yield* formatOf(request.response_format)
-    // A text to be continued has its form already, a tool that must be called leaves the form to the next answer.
+    // A prefill has fixed its format already. A forced call leaves the format to the next answer.
     if (format === null || isPrefilled || mustCall) return plain
     if (format.schema !== null && claude.jsonSchema && (format.isStrict || !claude.forcedTools)) {
       return { ...plain, schema: answerSchema(format.schema) }
@@ -68,7 +68,7 @@ export const lowerTools = (request: ChatRequest, claude: ClaudeModel, isPrefille
 const toolOf = (tool: JsonRecord): Lowered<JsonRecord> => {
   const { function: called } = tool
   const name = isJsonRecord(called) ? stringOf(called["name"]) : null
-  if (!isJsonRecord(called) || name === null) return unsupported("tools", "only tools of type function are taken")
+  if (!isJsonRecord(called) || name === null) return unsupported("tools", "only tools of type function are supported")
   const description = stringOf(called["description"])
   return Result.succeed({
     name,
@@ -77,7 +77,7 @@ const toolOf = (tool: JsonRecord): Lowered<JsonRecord> => {
   })
 }
 
-/** The API wants an object. */
+/** The API requires an object. */
 const inputSchema = (parameters: unknown): JsonRecord =>
   isJsonRecord(parameters) && Object.keys(parameters).length > 0
     ? { type: "object", ...parameters }
@@ -99,7 +99,7 @@ const choiceOf = (
       return chosen({ type: allowed["mode"] === "required" ? "any" : "auto" }, names)
     }
   }
-  return unsupported("tool_choice", "auto, none, required, a function or allowed tools are taken")
+  return unsupported("tool_choice", "auto, none, required, a function or allowed tools are supported")
 }
 
 const functionName = ({ function: called }: JsonRecord): string | null =>
@@ -118,7 +118,7 @@ const formatOf = (format: ChatRequest["response_format"]): Lowered<Format | null
   if (type === "json_object") return Result.succeed({ schema: null, isStrict: false, description: null })
   const asked = format["json_schema"]
   if (type !== "json_schema" || !isJsonRecord(asked)) {
-    return unsupported("response_format", "text, json_object and json_schema are taken")
+    return unsupported("response_format", "text, json_object and json_schema are supported")
   }
   return Result.succeed({
     schema: isJsonRecord(asked["schema"]) ? asked["schema"] : null,
@@ -129,7 +129,7 @@ const formatOf = (format: ChatRequest["response_format"]): Lowered<Format | null
 
 const answerTool = ({ description, schema }: Format): Lowered<JsonRecord> => {
   if (schema !== null && "type" in schema && schema["type"] !== "object") {
-    return unsupported("response_format", "the schema of an answer describes an object")
+    return unsupported("response_format", "the schema must describe an object")
   }
   return Result.succeed({
     name: ANSWER_TOOL,

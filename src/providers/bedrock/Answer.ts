@@ -1,7 +1,8 @@
 /**
- * How an answer in JSON is had on Bedrock: by Converse's own text format where the model is held to schemas, by a tool
- * that must be called and whose arguments become the content, or, of models that take neither, by an instruction. Claude
- * takes the tool unless the request wants the schema strictly, because the format is closed to many schemas.
+ * How a JSON answer is requested on Bedrock: with Converse's text format if the model enforces
+ * schemas, with a forced tool whose arguments become the content, or with an instruction if the
+ * model supports neither. Claude gets the tool unless the request asks for strict adherence,
+ * because the text format rejects many schemas.
  */
 import { Result } from "effect"
 import { type ChatRequest } from "../../domain/Chat.ts"
@@ -14,7 +15,7 @@ export interface AnswerForm {
   /** For `outputConfig`. */
   readonly outputConfig: JsonRecord | null
   readonly tool: { readonly name: string; readonly description: string | null; readonly schema: JsonRecord } | null
-  /** Added to the system prompt. */
+  /** Appended to the system prompt. */
   readonly instruction: string | null
 }
 
@@ -30,14 +31,14 @@ export const lowerAnswer = (
 ): Result.Result<AnswerForm, Unsupported> => {
   const type = format?.["type"] ?? "text"
   if (type === "text") return Result.succeed(text)
-  // A tool that must be called leaves the form to the next answer.
+  // A forced tool call leaves the format to the next answer.
   if (choice === "required" || isJsonRecord(choice)) return Result.succeed(text)
   if (type === "json_object") return Result.succeed(formOf(DEFAULT_NAME, null, null, false, model))
   const given = format?.["json_schema"]
   if (type !== "json_schema" || !isJsonRecord(given) || !isJsonRecord(given["schema"]))
     return unsupported("must be text, json_object or json_schema with a schema")
   const { schema } = given
-  if ("type" in schema && schema["type"] !== "object") return unsupported("the schema of an answer must be an object's")
+  if ("type" in schema && schema["type"] !== "object") return unsupported("the schema must describe an object")
   const name = stringOf(given["name"]) || DEFAULT_NAME
   return Result.succeed(formOf(name, stringOf(given["description"]), schema, given["strict"] === true, model))
 }

@@ -1,14 +1,15 @@
 /**
- * The dialect of Amazon Bedrock: chat through Converse and ConverseStream, the one form for all models there, embeddings
- * through InvokeModel. The model stands in the address. The provider's key is a pair of AWS keys, which sign each call, or
- * a Bedrock API key. What a request may hold is in `bedrockParameters`.
+ * The Amazon Bedrock dialect: chat through Converse and ConverseStream, which are the same for all
+ * models, and embeddings through InvokeModel. The model is part of the path. The provider's key is
+ * a pair of AWS keys, which sign each call, or a Bedrock API key. `bedrockParameters` lists the
+ * supported parameters.
  */
 import { Effect, Redacted } from "effect"
 import { type ProviderConfig } from "../../domain/Catalog.ts"
 import { decodeChat } from "../wire/Decode.ts"
 import { openStream } from "../wire/EventStream.ts"
 import { type Provider, ProviderError, type ProviderReason } from "../Provider.ts"
-import { presentable } from "../wire/ErrorMapping.ts"
+import { redactReason } from "../wire/ErrorMapping.ts"
 import { type Endpoint, type Transport } from "../transport/Transport.ts"
 import { embed } from "./Embedding.ts"
 import { bedrockEndpoints } from "./Endpoint.ts"
@@ -29,7 +30,7 @@ export const makeBedrock = (config: ProviderConfig, transport: Transport["Servic
   }
   const key = config.apiKey === null ? null : Redacted.value(config.apiKey)
   const fault = (reason: ProviderReason) =>
-    new ProviderError({ provider: config.slug, reason: presentable(reason, key) })
+    new ProviderError({ provider: config.slug, reason: redactReason(reason, key) })
 
   return {
     config,

@@ -1,7 +1,8 @@
 /**
- * Embeddings on Bedrock, which has no common form for them: Amazon's Titan takes one text a call, Cohere's models up to 96,
- * both through InvokeModel. One request of a client may so become several calls, at most four at once; one that fails
- * fails them all. Refuses other families, and dimensions where the model has but one size.
+ * Embeddings on Bedrock, through InvokeModel. Amazon's Titan takes one text per call, Cohere's
+ * models up to 96, so one request may become several calls, at most four at a time. If one call
+ * fails, the request fails. Other families, and dimensions for a model with a fixed size, are
+ * `Unsupported`.
  */
 import { Effect, Result } from "effect"
 import { type ModelOffer } from "../../domain/Catalog.ts"
@@ -19,7 +20,7 @@ const cohereTypes = new Set(["search_document", "search_query", "classification"
 
 type Vector = ReadonlyArray<number>
 
-/** How a family of models embeds. */
+/** The request and reply format of a model family. */
 interface Family {
   readonly textsPerCall: number
   readonly body: (texts: ReadonlyArray<string>, request: EmbeddingRequest) => JsonRecord
@@ -43,7 +44,7 @@ const cohere: Family = {
       ...(dimensions ? { output_dimension: dimensions } : {})
     }
   },
-  // By type since types can be asked for; a bare list before that.
+  // Grouped by type; a plain list from models without `embedding_types`.
   vectors: ({ embeddings }) => {
     const list = isJsonRecord(embeddings) ? embeddings["float"] : embeddings
     return Array.isArray(list) ? list : []
@@ -56,11 +57,11 @@ const familyOf = (upstream: string, request: EmbeddingRequest): Result.Result<Fa
     return Result.fail(new Unsupported({ param: "model", message: "only Titan and Cohere models embed text here" }))
   const fixed = /titan-embed-text-v1|titan-embed-g1|cohere\.embed-(english|multilingual)/.test(upstream)
   return fixed && request.dimensions
-    ? Result.fail(new Unsupported({ param: "dimensions", message: "this model has one size of vectors" }))
+    ? Result.fail(new Unsupported({ param: "dimensions", message: "this model has a fixed vector size" }))
     : Result.succeed(family)
 }
 
-/** Each call may take `limitMs` until its first byte. */
+/** `limitMs`: time limit of each call to its first byte. */
 export const embed = Effect.fnUntraced(function* (
   endpoint: Endpoint,
   request: EmbeddingRequest,
@@ -88,7 +89,7 @@ export const embed = Effect.fnUntraced(function* (
   }
 })
 
-/** The tokens stand in the body (Titan) or in a header (all). */
+/** The token count is in the body (Titan) or in a header (all). */
 const readVectors = (
   family: Family,
   body: JsonRecord,

@@ -1,7 +1,7 @@
 /**
- * Endpoints of Bedrock: each call is signed with Signature Version 4, or carries a bearer token (a Bedrock API key),
- * whichever the provider's key is. A signature covers the address, the time and the body, so each call gets its own. What
- * an error's name says better than its status becomes the status.
+ * Bedrock endpoints. Depending on the provider's key, each call is signed with Signature Version 4
+ * or carries a bearer token (a Bedrock API key). A signature covers the address, the time and the
+ * body, so each call has its own. The status is replaced if the error's name is more precise.
  */
 import { AwsV4Signer } from "aws4fetch"
 import { Clock, Effect, Redacted } from "effect"
@@ -11,10 +11,10 @@ import { awsKeys, bedrockRegion } from "../presets/BedrockRegion.ts"
 import { headerOf } from "../transport/Headers.ts"
 import { type CallHeaders, type Endpoint, type Transport } from "../transport/Transport.ts"
 
-/** Where a region is needed and nothing names one. */
+/** Used if the region is not configured. */
 const FALLBACK_REGION = "us-east-1"
 
-/** Makes the endpoint of a path below the provider's address. */
+/** Returns a function that makes the endpoint of a path below the provider's base URL. */
 export const bedrockEndpoints = (
   config: ProviderConfig,
   transport: Transport["Service"]
@@ -23,11 +23,11 @@ export const bedrockEndpoints = (
   const { region: _inQuery, ...query } = config.query
   const { region: _inHeaders, ...headers } = config.headers
   const sent: ProviderConfig = { ...config, query, headers, ...(keys === null ? {} : { auth: { type: "none" } }) }
-  // Kept between calls: the key that a day's signatures are made with.
+  // aws4fetch caches the signing key of the day here.
   const cache = new Map<string, ArrayBuffer>()
   const region = bedrockRegion(config) ?? FALLBACK_REGION
 
-  const signed = (path: string): ((body: string) => Effect.Effect<CallHeaders>) => {
+  const signerOf = (path: string): ((body: string) => Effect.Effect<CallHeaders>) => {
     if (keys === null) return () => Effect.succeed({})
     const url = new URL(sent.baseUrl + path)
     for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value)
@@ -51,7 +51,7 @@ export const bedrockEndpoints = (
 
   return (path) => {
     const endpoint = transport.endpoint(sent, path)
-    const headersFor = signed(path)
+    const headersFor = signerOf(path)
     return {
       post: (body, limit) =>
         Effect.flatMap(headersFor(body), (headers) => endpoint.post(body, limit, headers)).pipe(
@@ -65,8 +65,8 @@ export const bedrockEndpoints = (
   }
 }
 
-/** Errors whose status (400) would blame the request for what is not its fault. */
-const meant: Readonly<Record<string, number>> = {
+/** Errors whose status (400) would wrongly blame the request. */
+const statusByError: Readonly<Record<string, number>> = {
   ServiceQuotaExceededException: 429,
   ThrottlingException: 429,
   IncompleteSignatureException: 403,
@@ -75,8 +75,10 @@ const meant: Readonly<Record<string, number>> = {
   ExpiredTokenException: 403
 }
 
-/** `x-amzn-errortype` is a name that an address may follow: `ValidationException:http://…`. */
+/**
+ * `x-amzn-errortype` is a name, optionally followed by an address: `ValidationException:http://…`.
+ */
 const statusOf = ({ headers, status }: { readonly headers: IncomingHttpHeaders; readonly status: number }): number => {
   const [name = ""] = (headerOf(headers, "x-amzn-errortype") ?? "").split(":")
-  return status < 300 ? status : (meant[name] ?? status)
+  return status < 300 ? status : (statusByError[name] ?? status)
 }

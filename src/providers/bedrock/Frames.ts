@@ -1,11 +1,13 @@
 /**
- * Amazon's binary event stream (`application/vnd.amazon.eventstream`) out of packets: bytes in, whole events out, each as
- * the JSON text `{"<event's type>": <payload>}`, which is how Amazon's clients show them. Exceptions come out the same
- * way under their own type. Both checksums of every message are verified; a message above 1 MiB or with a wrong checksum
- * is refused, because nothing after it can be trusted. A message that the stream's end cut short is left out.
+ * Parses Amazon's binary event stream (`application/vnd.amazon.eventstream`): takes packets,
+ * returns each whole event as the JSON text `{"<event type>": <payload>}`, as Amazon's clients show
+ * them. Exceptions have the same form under their own type. Both checksums of every message are
+ * verified. A message above 1 MiB or with a wrong checksum fails the stream, because the data after
+ * it cannot be trusted. A message cut by the end of the stream is dropped.
  *
- * A message: total length, length of the headers and checksum of these eight bytes, the headers, the payload, checksum of
- * all before it; integers are unsigned, 32 bits, big-endian; checksums are CRC-32.
+ * Format of a message: total length, length of the headers, checksum of these eight bytes, headers,
+ * payload, checksum of everything before. Integers are unsigned, 32 bits, big-endian. Checksums are
+ * CRC-32.
  */
 import { crc32 } from "node:zlib"
 import { Malformed, TooLarge } from "../Provider.ts"
@@ -13,7 +15,7 @@ import { Malformed, TooLarge } from "../Provider.ts"
 const MESSAGE_LIMIT_BYTES = 1024 * 1024
 const PRELUDE_BYTES = 12
 const CHECKSUM_BYTES = 4
-/** Bytes of a header's value by the type that stands before it; texts and blobs (7, 6) bring their length. */
+/** Length of a header's value, by its type. Texts and blobs (7, 6) carry their length. */
 const fixedBytes: Readonly<Record<number, number>> = { 0: 0, 1: 0, 2: 1, 3: 2, 4: 4, 5: 8, 8: 8, 9: 16 }
 const BLOB = 6
 const TEXT = 7
@@ -21,7 +23,7 @@ const TEXT = 7
 export class BedrockFrames {
   #pieces: Array<Buffer> = []
   #bytes = 0
-  /** How many bytes the next message needs, as far as is known. */
+  /** Bytes needed to continue with the next message, as far as known. */
   #needed = PRELUDE_BYTES
 
   /** The events that `chunk` completes. */
@@ -62,7 +64,7 @@ const lengthOf = (bytes: Buffer): number | Malformed | TooLarge => {
   return length < PRELUDE_BYTES + headers + CHECKSUM_BYTES ? new Malformed({ detail: "bad message length" }) : length
 }
 
-/** Null: a message that is no event, such as an initial response. */
+/** Null for a message that is not an event, such as an initial response. */
 const eventOf = (message: Buffer): string | Malformed | null => {
   const end = message.length - CHECKSUM_BYTES
   if (crc32(message.subarray(0, end)) !== message.readUInt32BE(end))
@@ -81,7 +83,7 @@ const eventOf = (message: Buffer): string | Malformed | null => {
     : `{${JSON.stringify(type)}:${message.toString("utf8", start, end) || "{}"}}`
 }
 
-/** The headers that hold text; null when they do not add up. */
+/** The text headers, or null if the lengths are inconsistent. */
 const headersOf = (bytes: Buffer): ReadonlyMap<string, string> | null => {
   const headers = new Map<string, string>()
   let at = 0

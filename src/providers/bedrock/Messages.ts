@@ -1,8 +1,8 @@
 /**
- * A conversation as Bedrock's Converse takes it: system prompts apart from it and in their order, turns of user and
- * assistant by turns (neighbours of one role become one turn, tool results are the user's), content as blocks. Blank texts
- * are left out, because Bedrock refuses them. Refuses what has no block: images that are not in the request itself,
- * audio, arguments that are no JSON object.
+ * Lowers a conversation to Bedrock's Converse: separate system prompts in their order, alternating
+ * turns of user and assistant, content as blocks. Adjacent messages of one role form one turn, and
+ * tool results belong to the user. Blank texts are dropped, because Bedrock rejects them. Content
+ * without a block is `Unsupported`: images by URL, audio, arguments that are not a JSON object.
  */
 import { Result } from "effect"
 import { type ChatMessage, type ChatRequest } from "../../domain/Chat.ts"
@@ -37,8 +37,8 @@ const unsupported = (message: string): Result.Result<never, Unsupported> =>
   Result.fail(new Unsupported({ param: "messages", message }))
 
 /**
- * The conversation. With `asText` tool calls and their results are told in words: Bedrock takes their blocks only beside
- * tools that the model may call.
+ * Lowers the conversation. `asText` writes tool calls and results as text: Bedrock accepts their
+ * blocks only in requests with tools.
  */
 export const lowerMessages = (
   messages: ChatRequest["messages"],
@@ -87,13 +87,16 @@ const assistantOf = (message: ChatMessage, asText: boolean): Blocks =>
     return [...reasoningOf(message), ...content, ...text(message.refusal ?? ""), ...calls]
   })
 
-/** Reasoning that its model signed or sealed comes back with its seal; bare reasoning would be refused and is left out. */
+/**
+ * Reasoning that its model signed or encrypted is returned to it. Bedrock rejects unsigned
+ * reasoning, so it is dropped.
+ */
 const reasoningOf = (message: ChatMessage): ReadonlyArray<Block> =>
   jsonRecordsOf(message["reasoning_details"]).flatMap((detail): ReadonlyArray<Block> => {
-    const [said, signature, data] = [detail["text"], detail["signature"], detail["data"]]
+    const [thought, signature, data] = [detail["text"], detail["signature"], detail["data"]]
     if (typeof data === "string") return [{ reasoningContent: { redactedContent: data } }]
-    return typeof said === "string" && typeof signature === "string"
-      ? [{ reasoningContent: { reasoningText: { text: said, signature } } }]
+    return typeof thought === "string" && typeof signature === "string"
+      ? [{ reasoningContent: { reasoningText: { text: thought, signature } } }]
       : []
   })
 
@@ -121,9 +124,12 @@ const contentOf = (content: ChatMessage["content"]): Blocks => {
   return Result.map(Result.all(content.map(partOf)), (blocks) => blocks.flat())
 }
 
-const text = (said: string): ReadonlyArray<Block> => (said.trim() === "" ? [] : [{ text: said }])
+const text = (content: string): ReadonlyArray<Block> => (content.trim() === "" ? [] : [{ text: content }])
 
-/** One part. `cache_control` beside it, as Anthropic's and OpenRouter's clients write it, becomes a cache point after it. */
+/**
+ * Lowers one part. Its `cache_control`, as clients of Anthropic and OpenRouter write it, becomes a
+ * cache point after it.
+ */
 const partOf = (part: Readonly<Record<string, unknown>>): Blocks =>
   Result.map(partBlock(part), (blocks) =>
     blocks.length > 0 && isJsonRecord(part["cache_control"]) ? [...blocks, { cachePoint: { type: "default" } }] : blocks
@@ -153,7 +159,7 @@ const imageOf = (image: unknown): Blocks => {
     : Result.succeed([{ image: { format, source: { bytes: data.base64 } } }])
 }
 
-/** A document's name may hold letters, digits, single spaces and a few marks. */
+/** Document names may contain letters, digits, single spaces and a few punctuation marks. */
 const documentOf = (file: JsonRecord): Blocks => {
   const data = dataUrl(file["file_data"])
   if (data === null) return unsupported("files must be data: URLs in base64")
@@ -168,10 +174,13 @@ const dataUrl = (url: unknown): { readonly type: string; readonly base64: string
   return type === undefined || base64 === undefined ? null : { type: type.toLowerCase(), base64 }
 }
 
-/** A last turn of the assistant is there to be continued, and must not end in blanks. */
+/** Trims a trailing assistant turn (a prefill), which must not end with whitespace. */
 const withoutTrailingBlank = (turns: BedrockConversation["messages"]): BedrockConversation["messages"] => {
   const last = turns.at(-1)
-  const said = last?.content.at(-1)?.["text"]
-  if (last?.role !== "assistant" || typeof said !== "string") return turns
-  return [...turns.slice(0, -1), { role: last.role, content: [...last.content.slice(0, -1), { text: said.trimEnd() }] }]
+  const trailing = last?.content.at(-1)?.["text"]
+  if (last?.role !== "assistant" || typeof trailing !== "string") return turns
+  return [
+    ...turns.slice(0, -1),
+    { role: last.role, content: [...last.content.slice(0, -1), { text: trailing.trimEnd() }] }
+  ]
 }

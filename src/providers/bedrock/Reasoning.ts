@@ -1,8 +1,8 @@
 /**
- * `reasoning_effort` in the terms of each family of models on Bedrock: Claude's thinking, with a budget of tokens or
- * adaptive; the effort of OpenAI's open models; that of Nova 2. Models without such a switch are left alone. A switch that
- * would make the rest of the request impossible is not thrown: tools that must be called, thoughts that are missing
- * before the last calls, too few tokens to think and answer.
+ * Lowers `reasoning_effort` for each model family on Bedrock: Claude's thinking, adaptive or with a
+ * token budget; the effort of OpenAI's open models; the effort of Nova 2. Other models get unchanged.
+ * Thinking stays off where Claude would reject the request: with a forced tool, without the
+ * thinking that led to the last tool calls, or with too few tokens to think and answer.
  */
 import { type ModelOffer } from "../../domain/Catalog.ts"
 import { type ChatRequest, outputLimit } from "../../domain/Chat.ts"
@@ -13,15 +13,15 @@ import { type BedrockModel } from "./Model.ts"
 export interface Reasoning {
   /** For `additionalModelRequestFields`. */
   readonly fields: JsonRecord
-  /** The output limit that leaves room for an answer; null: as it was. */
+  /** An output limit that leaves room for the answer. Null: unchanged. */
   readonly maxTokens: number | null
-  /** Whether temperature and top_p must stay away. */
+  /** True if temperature and top_p must not be sent. */
   readonly fixesSampling: boolean
 }
 
-const nothing: Reasoning = { fields: {}, maxTokens: null, fixesSampling: false }
+const unchanged: Reasoning = { fields: {}, maxTokens: null, fixesSampling: false }
 
-/** Tokens. Claude takes no budget below 1,024. */
+/** Budgets in tokens. Claude accepts none below 1,024. */
 const budgets: Readonly<Record<string, number>> = {
   minimal: 1_024,
   low: 2_048,
@@ -30,7 +30,7 @@ const budgets: Readonly<Record<string, number>> = {
   xhigh: 32_768
 }
 const SMALLEST_BUDGET = 1_024
-/** Left for the answer where the request sets no limit. */
+/** Reserved for the answer if the request sets no limit. */
 const ANSWER_TOKENS = 4_096
 
 const levels: Readonly<Record<string, "low" | "medium" | "high">> = {
@@ -41,7 +41,7 @@ const levels: Readonly<Record<string, "low" | "medium" | "high">> = {
   xhigh: "high"
 }
 
-/** `forced`: the model must call a tool. An effort of another name counts as none given. */
+/** `forced`: the model must call a tool. An unknown effort is ignored. */
 export const lowerReasoning = (
   request: ChatRequest,
   offer: ModelOffer,
@@ -51,15 +51,16 @@ export const lowerReasoning = (
   const effort = request.reasoning_effort ?? ""
   const level = levels[effort]
   if (claude !== null && effort === "none" && claude.thinkingOff === "disabled")
-    return { ...nothing, fields: { thinking: { type: "disabled" } } }
-  if (level === undefined) return nothing
-  if (reasoning === "effort") return { ...nothing, fields: { reasoning_effort: level } }
+    return { ...unchanged, fields: { thinking: { type: "disabled" } } }
+  if (level === undefined) return unchanged
+  if (reasoning === "effort") return { ...unchanged, fields: { reasoning_effort: level } }
   if (reasoning === "nova") {
-    // Nova's high effort takes neither sampling nor an output limit, and budgets stand on a limit.
+    // Nova's high effort allows no sampling parameters and no output limit, and budgets of money
+    // depend on the limit.
     const maxReasoningEffort = level === "high" ? "medium" : level
-    return { ...nothing, fields: { reasoningConfig: { type: "enabled", maxReasoningEffort } } }
+    return { ...unchanged, fields: { reasoningConfig: { type: "enabled", maxReasoningEffort } } }
   }
-  return claude === null || forced ? nothing : thinking(effort, level, request, offer, claude)
+  return claude === null || forced ? unchanged : thinking(effort, level, request, offer, claude)
 }
 
 const thinking = (
@@ -69,7 +70,7 @@ const thinking = (
   offer: ModelOffer,
   claude: ClaudeModel
 ): Reasoning => {
-  if (claude.thinking === "none") return nothing
+  if (claude.thinking === "none") return unchanged
   if (claude.thinking === "adaptive") {
     const display = claude.hidesThoughts ? { display: "summarized" } : {}
     const asked = effort === "xhigh" && claude.extraHighEffort ? effort : level
@@ -80,7 +81,7 @@ const thinking = (
   const wanted = budgets[effort] ?? SMALLEST_BUDGET
   const most = Math.min(wanted + ANSWER_TOKENS, offer.maxCompletionTokens ?? Number.POSITIVE_INFINITY)
   const budget = Math.min(wanted, Math.floor((limit ?? most) * 0.8))
-  if (budget < SMALLEST_BUDGET || lacksThoughts(request)) return nothing
+  if (budget < SMALLEST_BUDGET || lacksThoughts(request)) return unchanged
   return {
     fields: { thinking: { type: "enabled", budget_tokens: budget } },
     maxTokens: limit === null ? most : null,
@@ -88,7 +89,9 @@ const thinking = (
   }
 }
 
-/** Claude wants the thoughts that came before a tool call, and the last round of calls comes without. */
+/**
+ * Claude requires the thinking that preceded a tool call. True if the last round of calls lacks it.
+ */
 const lacksThoughts = ({ messages }: ChatRequest): boolean => {
   const last = messages.findLast(({ role }) => role === "assistant" || role === "user")
   return last?.role === "assistant" && (last.tool_calls?.length ?? 0) > 0 && !Array.isArray(last["reasoning_details"])

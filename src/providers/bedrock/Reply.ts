@@ -1,7 +1,7 @@
 /**
- * Whole replies of Bedrock's Converse, and what they share with streams: usage, finish reasons, the form in which sealed
- * thoughts travel. `reasoning_details` holds thoughts with their signatures, as OpenRouter's clients know it; a client that
- * sends it back with the message lets the model go on thinking where it was.
+ * Reads whole replies of Bedrock's Converse, and the parts that streams share: usage, finish
+ * reasons, signed reasoning. `reasoning_details` holds signed reasoning in OpenRouter's form. If
+ * the client sends it back with the message, the model can continue its thinking.
  */
 import { type ChatReply } from "../../domain/Chat.ts"
 import { type TokenUsage } from "../../domain/Money.ts"
@@ -11,8 +11,8 @@ import { type CallIds } from "../wire/CallIds.ts"
 import { countOf, isJsonRecord, stringOf, type JsonRecord, jsonRecordsOf } from "../wire/Json.ts"
 
 /**
- * Bedrock counts what it read from its cache, and what it wrote there, beside the input tokens; here they are part of the
- * prompt. Usage without `inputTokens` or `outputTokens` is none.
+ * Bedrock counts tokens read from and written to its cache separately from the input tokens; here
+ * they are part of the prompt. Null without `inputTokens` or `outputTokens`.
  */
 export const readUsage = (usage: unknown): TokenUsage | null => {
   if (!isJsonRecord(usage)) return null
@@ -33,7 +33,10 @@ const reasons: Readonly<Record<string, string>> = {
   content_filtered: "content_filter"
 }
 
-/** `answered`: the tool that was called was the answer. `Malformed` where the model's own words could not be read. */
+/**
+ * `answered`: the called tool was the answer tool. `Malformed` if Bedrock could not parse the
+ * model's output.
+ */
 export const readFinish = (stopReason: unknown, answered: boolean): string | Malformed => {
   if (stopReason === "malformed_model_output" || stopReason === "malformed_tool_use")
     return new Malformed({ detail: stopReason })
@@ -41,7 +44,7 @@ export const readFinish = (stopReason: unknown, answered: boolean): string | Mal
   return answered && reason === "tool_calls" ? "stop" : reason
 }
 
-/** Thoughts that their model signed. */
+/** Reasoning signed by its model. */
 export const signedThought = (
   index: number,
   members: { readonly text?: string; readonly signature?: string }
@@ -51,10 +54,17 @@ export const signedThought = (
   index
 })
 
-/** Thoughts that nobody but their model may read, in base64. */
-export const sealedThought = (index: number, data: string): JsonRecord => ({ type: "reasoning.encrypted", data, index })
+/** Reasoning encrypted by its model, in base64. */
+export const encryptedThought = (index: number, data: string): JsonRecord => ({
+  type: "reasoning.encrypted",
+  data,
+  index
+})
 
-/** A whole reply. `Malformed` when it says nothing at all. `answerTool`: the tool whose arguments are the content. */
+/**
+ * Reads a whole reply. `Malformed` if it is empty. `answerTool`: the tool whose arguments are the
+ * content.
+ */
 export const readReply =
   (answerTool: string | null, ids: CallIds) =>
   (body: JsonRecord): ChatReply | Malformed => {
@@ -62,7 +72,7 @@ export const readReply =
     const blocks = isJsonRecord(message) ? jsonRecordsOf(message["content"]) : []
     if (blocks.length === 0 && stringOf(body["stopReason"]) === null)
       return new Malformed({ detail: "empty completion" })
-    const said = blocks.map((block) => textOf(block, answerTool)).filter((text) => text !== null)
+    const texts = blocks.map((block) => textOf(block, answerTool)).filter((text) => text !== null)
     const calls = blocks
       .flatMap((block) => callOf(block, answerTool))
       .map((call, at) => ({ ...call, id: ids(call["id"], null, at) }))
@@ -70,17 +80,17 @@ export const readReply =
     const finish = readFinish(body["stopReason"], calls.length === 0)
     if (finish instanceof Malformed) return finish
     const reasoning = thoughts.map(({ text }) => stringOf(text) ?? "").join("")
-    const isSealed = thoughts.some((thought) => "signature" in thought || "data" in thought)
+    const hasDetails = thoughts.some((thought) => "signature" in thought || "data" in thought)
     return {
       choices: [
         {
           index: 0,
           message: {
             role: "assistant",
-            content: said.length === 0 && calls.length > 0 ? null : said.join(""),
+            content: texts.length === 0 && calls.length > 0 ? null : texts.join(""),
             ...(calls.length > 0 ? { tool_calls: calls } : {}),
             ...(reasoning === "" ? {} : { reasoning }),
-            ...(isSealed ? { reasoning_details: thoughts } : {})
+            ...(hasDetails ? { reasoning_details: thoughts } : {})
           },
           finish_reason: finish
         }
@@ -93,7 +103,7 @@ export const readReply =
 const isAnswer = (toolUse: JsonRecord, answerTool: string | null): boolean =>
   answerTool !== null && toolUse["name"] === answerTool
 
-/** What a block adds to the content; null: nothing. Text with its sources comes in pieces. */
+/** The text that a block adds to the content, or null. Text with citations comes in pieces. */
 const textOf = ({ citationsContent, text, toolUse }: JsonRecord, answerTool: string | null): string | null => {
   if (isJsonRecord(toolUse)) return isAnswer(toolUse, answerTool) ? JSON.stringify(toolUse["input"] ?? {}) : null
   if (!isJsonRecord(citationsContent)) return stringOf(text)
@@ -111,7 +121,7 @@ const callOf = ({ toolUse }: JsonRecord, answerTool: string | null): ReadonlyArr
 const thoughtOf = ({ reasoningContent: thought }: JsonRecord, index: number): ReadonlyArray<JsonRecord> => {
   if (!isJsonRecord(thought)) return []
   const { reasoningText, redactedContent } = thought
-  if (typeof redactedContent === "string") return [sealedThought(index, redactedContent)]
+  if (typeof redactedContent === "string") return [encryptedThought(index, redactedContent)]
   if (!isJsonRecord(reasoningText)) return []
   const [text, signature] = [stringOf(reasoningText["text"]), stringOf(reasoningText["signature"])]
   return [signedThought(index, { text: text ?? "", ...(signature === null ? {} : { signature }) })]

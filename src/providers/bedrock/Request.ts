@@ -1,6 +1,6 @@
 /**
- * A chat request as the body of Bedrock's Converse and ConverseStream, which take the same one. `bedrockParameters` says of
- * every member of the request what becomes of it.
+ * Lowers a chat request to the body of Bedrock's Converse and ConverseStream, which is the same for
+ * both. `bedrockParameters` gives the support for every member.
  */
 import { Result } from "effect"
 import { type ModelOffer } from "../../domain/Catalog.ts"
@@ -44,18 +44,18 @@ export const bedrockParameters: Parameters = {
   service_tier: "mapped"
 }
 
-/** Above it Converse refuses; OpenAI's scale goes to 2. */
-const HOTTEST = 1
+/** Converse rejects a higher temperature. OpenAI's scale goes to 2. */
+const MAX_TEMPERATURE = 1
 
 export interface BedrockBody {
   readonly body: string
-  /** The tool whose arguments are the answer; null: the answer is text. */
+  /** The tool whose arguments are the answer. Null if the answer is text. */
   readonly answerTool: string | null
 }
 
 export const lowerChat = (request: ChatRequest, offer: ModelOffer): Result.Result<BedrockBody, Unsupported> =>
   Result.gen(function* () {
-    yield* expressible(request)
+    yield* checkSupport(request)
     const model = bedrockModel(offer.upstream)
     const answer = yield* lowerAnswer(request, model)
     const { fields, forced, toolConfig } = yield* lowerTools(request, model, answer)
@@ -79,9 +79,9 @@ export const lowerChat = (request: ChatRequest, offer: ModelOffer): Result.Resul
     return { body, answerTool: answer.tool?.name ?? null }
   })
 
-const expressible = (request: ChatRequest): Result.Result<void, Unsupported> => {
+const checkSupport = (request: ChatRequest): Result.Result<void, Unsupported> => {
   const refusals: ReadonlyArray<readonly [param: string, asked: boolean, message: string]> = [
-    ["n", (request.n ?? 1) > 1, "only one choice a request is supported"],
+    ["n", (request.n ?? 1) > 1, "only one choice per request is supported"],
     ["logprobs", request.logprobs === true, "log probabilities are not available"],
     ["top_logprobs", (request.top_logprobs ?? 0) > 0, "log probabilities are not available"],
     ["logit_bias", Object.keys(request.logit_bias ?? {}).length > 0, "a bias on tokens is not available"],
@@ -99,15 +99,18 @@ const limitsOf = (request: ChatRequest, reasoningLimit: number | null) => {
   return { ...(maxTokens === null ? {} : { maxTokens }), ...(stopSequences.length > 0 ? { stopSequences } : {}) }
 }
 
-/** `most`: how many of temperature and top_p the model takes; of two where it takes one, the temperature. */
+/** `most`: how many of temperature and top_p the model accepts. With one, temperature wins. */
 const samplingOf = ({ temperature, top_p: topP }: ChatRequest, most: number) => {
   const given = [
-    ...(typeof temperature === "number" ? [["temperature", Math.min(temperature, HOTTEST)] as const] : []),
+    ...(typeof temperature === "number" ? [["temperature", Math.min(temperature, MAX_TEMPERATURE)] as const] : []),
     ...(typeof topP === "number" ? [["topP", topP] as const] : [])
   ]
   return Object.fromEntries(given.slice(0, most))
 }
 
-/** The dearer tiers stay away: their prices are not the price list's, and budgets stand on those. */
+/**
+ * More expensive tiers are dropped: the price list does not have their prices, and budgets depend
+ * on it.
+ */
 const tierOf = ({ service_tier: tier }: ChatRequest) =>
   tier === "flex" || tier === "default" ? { serviceTier: { type: tier } } : {}

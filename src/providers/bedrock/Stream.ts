@@ -1,9 +1,11 @@
 /**
- * Streams of Bedrock's ConverseStream: events in, normalised deltas out. Blocks are numbered by their place among all
- * blocks; calls of tools are numbered anew among themselves, as OpenAI's clients expect. A call without arguments gets an
- * empty object. Events of unknown kinds say nothing; an exception among them ends the stream with what it means.
+ * Reads Bedrock's ConverseStream: events in, normalised deltas out. Blocks are numbered among all
+ * blocks; tool calls get numbers among themselves, as OpenAI's clients expect. A call without
+ * arguments gets an empty object. Unknown events are ignored; an exception ends the stream with its
+ * reason.
  *
- * The message's end brings the finish reason, `metadata` after it the usage: that is the terminator.
+ * `messageStop` brings the finish reason. `metadata` after it brings the usage and is the
+ * terminator.
  */
 import { type ChatEvent, type Delta } from "../../domain/Chat.ts"
 import { type TokenUsage } from "../../domain/Money.ts"
@@ -12,11 +14,11 @@ import { Malformed, type ProviderReason } from "../Provider.ts"
 import { reasonOfStatus } from "../wire/ErrorMapping.ts"
 import { isJsonRecord, parseJsonRecord, stringOf, type JsonRecord } from "../wire/Json.ts"
 import { type CallIds } from "../wire/CallIds.ts"
-import { readFinish, readUsage, sealedThought, signedThought } from "./Reply.ts"
+import { readFinish, readUsage, encryptedThought, signedThought } from "./Reply.ts"
 
 // event schema
 
-/** Exceptions in a stream, and the status that each has outside of one. */
+/** Exceptions in a stream, with the status that each has outside a stream. */
 const exceptions: Readonly<Record<string, number>> = {
   throttlingException: 429,
   modelNotReadyException: 429,
@@ -36,7 +38,7 @@ const exceptions: Readonly<Record<string, number>> = {
 interface StreamState {
   readonly answerTool: string | null
   readonly ids: CallIds
-  /** Tools that are being called, by the place of their block; null as number: the answer itself. */
+  /** Tool calls by the index of their block. `number` is null for the answer tool. */
   readonly tools: Map<number, { readonly number: number | null; hasArguments: boolean }>
   calls: number
   roleSent: boolean
@@ -54,7 +56,7 @@ const step = (state: StreamState, frame: string, out: Array<ChatEvent>): Provide
   for (const [kind, payload] of Object.entries(event)) {
     const status = exceptions[kind] ?? (/exception$|error$/i.test(kind) ? 500 : null)
     if (status !== null) return reasonOfStatus(status, {}, JSON.stringify(payload), 0)
-    if (!isJsonRecord(payload)) return new Malformed({ detail: "an event that is no object" })
+    if (!isJsonRecord(payload)) return new Malformed({ detail: "an event that is not an object" })
     if (kind === "metadata") {
       if (isJsonRecord(payload["usage"])) state.usage = readUsage(payload["usage"])
       state.done = state.finishReason !== null
@@ -62,7 +64,7 @@ const step = (state: StreamState, frame: string, out: Array<ChatEvent>): Provide
     else if (state.finishReason === null) {
       const delta = deltaOf(state, kind, payload)
       if (delta instanceof Malformed) return delta
-      say(state, delta, out)
+      emit(state, delta, out)
     }
   }
   return null
@@ -76,12 +78,12 @@ const finish = (state: StreamState, stopReason: unknown): Malformed | null => {
   return null
 }
 
-const say = (state: StreamState, delta: Delta | null, out: Array<ChatEvent>): void => {
+const emit = (state: StreamState, delta: Delta | null, out: Array<ChatEvent>): void => {
   if (delta === null) return
   out.push({ _tag: "Choices", choices: [{ index: 0, delta: withRole(state, delta), finish_reason: null }] })
 }
 
-/** The role comes with the first delta. */
+/** Adds the role to the first delta. */
 const withRole = (state: StreamState, delta: Delta): Delta => {
   if (state.roleSent) return delta
   state.roleSent = true
@@ -94,17 +96,17 @@ const deltaOf = (state: StreamState, kind: string, payload: JsonRecord): Delta |
     case "messageStart":
       return state.roleSent ? null : { content: "" }
     case "contentBlockStart":
-      return isJsonRecord(payload["start"]) ? begun(state, place, payload["start"]["toolUse"]) : null
+      return isJsonRecord(payload["start"]) ? beginBlock(state, place, payload["start"]["toolUse"]) : null
     case "contentBlockDelta":
-      return isJsonRecord(payload["delta"]) ? continued(state, place, payload["delta"]) : null
+      return isJsonRecord(payload["delta"]) ? continueBlock(state, place, payload["delta"]) : null
     case "contentBlockStop":
-      return ended(state, place)
+      return endBlock(state, place)
     default:
       return null
   }
 }
 
-const begun = (state: StreamState, place: number, toolUse: unknown): Delta | null => {
+const beginBlock = (state: StreamState, place: number, toolUse: unknown): Delta | null => {
   if (!isJsonRecord(toolUse)) return null
   const name = stringOf(toolUse["name"]) ?? ""
   if (name === state.answerTool) {
@@ -117,19 +119,19 @@ const begun = (state: StreamState, place: number, toolUse: unknown): Delta | nul
   return { tool_calls: [{ index, id, type: "function", function: { name, arguments: "" } }] }
 }
 
-const continued = (state: StreamState, place: number, delta: JsonRecord): Delta | Malformed | null => {
+const continueBlock = (state: StreamState, place: number, delta: JsonRecord): Delta | Malformed | null => {
   if ("text" in delta && typeof delta["text"] !== "string") return new Malformed({ detail: "a delta without its text" })
   if (typeof delta["text"] === "string") return { content: delta["text"] }
-  if (isJsonRecord(delta["toolUse"])) return argued(state, place, stringOf(delta["toolUse"]["input"]) ?? "")
+  if (isJsonRecord(delta["toolUse"])) return addArguments(state, place, stringOf(delta["toolUse"]["input"]) ?? "")
   const thought = delta["reasoningContent"]
   if (!isJsonRecord(thought)) return null
   const { redactedContent, signature, text } = thought
   if (typeof text === "string") return { reasoning: text, reasoning_details: [signedThought(place, { text })] }
   if (typeof signature === "string") return { reasoning_details: [signedThought(place, { signature })] }
-  return typeof redactedContent === "string" ? { reasoning_details: [sealedThought(place, redactedContent)] } : null
+  return typeof redactedContent === "string" ? { reasoning_details: [encryptedThought(place, redactedContent)] } : null
 }
 
-const argued = (state: StreamState, place: number, piece: string): Delta | null => {
+const addArguments = (state: StreamState, place: number, piece: string): Delta | null => {
   const tool = state.tools.get(place)
   if (tool === undefined || piece === "") return null
   tool.hasArguments = true
@@ -138,8 +140,8 @@ const argued = (state: StreamState, place: number, piece: string): Delta | null 
     : { tool_calls: [{ index: tool.number, function: { arguments: piece } }] }
 }
 
-const ended = (state: StreamState, place: number): Delta | null =>
-  state.tools.get(place)?.hasArguments === false ? argued(state, place, "{}") : null
+const endBlock = (state: StreamState, place: number): Delta | null =>
+  state.tools.get(place)?.hasArguments === false ? addArguments(state, place, "{}") : null
 
 const close = (state: StreamState): ReadonlyArray<ChatEvent> => [
   {

@@ -1,7 +1,7 @@
 /**
- * Tools and the choice among them as Bedrock's Converse takes them, the tool that gives an answer in JSON among them.
- * Converse knows no choice of none: then no tools are sent. Refuses tools that are not functions, and
- * `parallel_tool_calls: false` where the model has no switch for it.
+ * Lowers tools and the tool choice to Bedrock's Converse, including the gateway's tool for JSON
+ * answers. Converse has no choice "none": then no tools are sent. Tools other than functions, and
+ * `parallel_tool_calls: false` for models without that switch, are `Unsupported`.
  */
 import { Result } from "effect"
 import { type ChatRequest } from "../../domain/Chat.ts"
@@ -14,7 +14,7 @@ export interface BedrockTools {
   readonly toolConfig: JsonRecord | null
   /** For `additionalModelRequestFields`. */
   readonly fields: JsonRecord
-  /** Whether the model must call a tool. */
+  /** True if the model must call a tool. */
   readonly forced: boolean
 }
 
@@ -23,7 +23,7 @@ type Choice = { readonly type: "auto" | "any" } | { readonly type: "tool"; reado
 const unsupported = (param: string, message: string): Result.Result<never, Unsupported> =>
   Result.fail(new Unsupported({ param, message }))
 
-/** `answer.tool` joins the request's own tools, and one of them all must be called then. */
+/** `answer.tool` is added to the request's tools, and then one of them must be called. */
 export const lowerTools = (
   request: ChatRequest,
   model: BedrockModel,
@@ -38,7 +38,7 @@ export const lowerTools = (
     const forced = choice !== null && choice.type !== "auto"
     if (request.parallel_tool_calls === false && own.length > 0) {
       if (model.claude === null)
-        return yield* unsupported("parallel_tool_calls", "this model cannot be kept from calling tools in parallel")
+        return yield* unsupported("parallel_tool_calls", "this model does not support turning parallel tool calls off")
       const fields = { tool_choice: { ...choice, disable_parallel_tool_use: true } }
       return { toolConfig: { tools }, fields, forced }
     }
@@ -52,7 +52,7 @@ const named = (name: string): Choice => ({ type: "tool", name })
 const converseChoice = (choice: Choice | null): JsonRecord =>
   choice?.type === "tool" ? { tool: { name: choice.name } } : { [choice?.type ?? "auto"]: {} }
 
-/** Null: no tool may be called. */
+/** Null if no tool may be called. */
 const choiceOf = (choice: ChatRequest["tool_choice"]): Result.Result<Choice | null, Unsupported> => {
   if (choice === "none") return Result.succeed(null)
   if (choice === "required") return Result.succeed(any)
@@ -72,7 +72,7 @@ const specOf = (tool: Readonly<Record<string, unknown>>): Result.Result<JsonReco
   return Result.succeed(specification({ name, description: stringOf(given["description"]), schema: parameters }))
 }
 
-/** The schema must be an object's, and a description, if any, not empty. */
+/** The schema must be of type object. A description must not be empty. */
 const specification = ({
   description,
   name,

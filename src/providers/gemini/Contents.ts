@@ -1,7 +1,8 @@
 /**
- * OpenAI's messages as Gemini's turns. System prompts, wherever they stand, become the one system instruction. Messages of one side
- * in a row are one turn; so are tool results, put in the order of the calls that they answer, because Gemini tells results of one
- * function apart by their order. Refuses a tool result that answers no call and arguments that are no JSON object.
+ * Lowers messages to Gemini's turns. System messages, wherever they are, become the one system
+ * instruction. Adjacent messages of one side form one turn. Adjacent tool results form a turn too,
+ * sorted by the calls that they answer, because Gemini matches results of one function by their
+ * order. A tool result without a call, and arguments that are not a JSON object, are `Unsupported`.
  */
 import { Result } from "effect"
 import { type ChatMessage } from "../../domain/Chat.ts"
@@ -11,9 +12,12 @@ import { isJsonRecord, stringOf, type JsonRecord, jsonRecordsOf } from "../wire/
 import { demandsSignatures } from "./Model.ts"
 import { partsOf, textOf } from "./Parts.ts"
 
-/** Google's own words for a call whose signature is not at hand: made by another model, or by a client that did not keep it. */
+/**
+ * Google's placeholder for a call without a signature, because another model made the call or the
+ * client dropped the signature.
+ */
 const UNSIGNED = "skip_thought_signature_validator"
-/** The ids that this dialect makes up, and OpenAI's: Gemini knows none of them. */
+/** Prefix of ids that this dialect generates, and of OpenAI's. Gemini knows neither. */
 const FOREIGN_ID = "call_"
 
 interface Turn {
@@ -21,7 +25,7 @@ interface Turn {
   readonly parts: Array<JsonRecord>
 }
 
-/** A call that a tool result may answer: its function and its place in the turn. */
+/** A call that a tool result may answer: its function and its position in the turn. */
 interface Call {
   readonly name: string
   readonly at: number
@@ -71,7 +75,7 @@ export const contentsOf = (
       role: side === "model" ? "model" : "user",
       parts: side === "tool" ? parts.toSorted((a, b) => (places.get(a) ?? 0) - (places.get(b) ?? 0)) : parts
     }))
-    // Gemini wants a turn to answer: a system prompt that stands alone is the question.
+    // Gemini requires a turn to answer: a system prompt alone becomes the user's turn.
     if (contents.length === 0) return { contents: [{ role: "user", parts: system }] }
     return system.length === 0 ? { contents } : { contents, systemInstruction: { parts: system } }
   })
@@ -83,7 +87,7 @@ const add = (turns: Array<Turn>, side: Turn["side"], parts: ReadonlyArray<JsonRe
   else turns.push({ side, parts: [...parts] })
 }
 
-/** The calls of one message; of parallel calls only the first bears a signature. */
+/** The calls of one message. Only the first of parallel calls has a signature. */
 const callParts = (toolCalls: ReadonlyArray<JsonRecord>, calls: Map<string, Call>, signed: boolean) =>
   Result.gen(function* () {
     const parts: Array<JsonRecord> = []
@@ -105,7 +109,7 @@ const callParts = (toolCalls: ReadonlyArray<JsonRecord>, calls: Map<string, Call
     return parts
   })
 
-/** Where Google's own OpenAI endpoint puts it, and this dialect's replies do. */
+/** Where Google's OpenAI-compatible endpoint and this dialect's replies put the signature. */
 const signatureOf = ({ extra_content }: JsonRecord): string | null => {
   const google = isJsonRecord(extra_content) ? extra_content["google"] : undefined
   return isJsonRecord(google) ? stringOf(google["thought_signature"]) : null

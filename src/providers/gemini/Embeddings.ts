@@ -1,6 +1,7 @@
 /**
- * Embeddings at Gemini: batches of at most a hundred texts, asked for one after the other. Vectors of a length that the client chose
- * are brought to unit length, as OpenAI's are, because Gemini's shortened ones are not.
+ * Embeddings at Gemini, in sequential batches of at most a hundred texts. Vectors of a requested
+ * dimension are scaled to unit length, as OpenAI's are, because Gemini does not normalise shortened
+ * ones.
  */
 import { type EmbeddingReply, type EmbeddingRequest } from "../../domain/Embedding.ts"
 import { Malformed } from "../Provider.ts"
@@ -14,7 +15,7 @@ interface Batch {
   readonly size: number
 }
 
-/** `resource` is the model's, e.g. `models/gemini-embedding-001`. */
+/** `resource`: the model's resource name, such as `models/gemini-embedding-001`. */
 export const batchesOf = ({ dimensions, input }: EmbeddingRequest, resource: string): ReadonlyArray<Batch> => {
   const texts = typeof input === "string" ? [input] : input
   return Array.from({ length: Math.ceil(texts.length / BATCH) }, (_, at) => {
@@ -27,7 +28,7 @@ export const batchesOf = ({ dimensions, input }: EmbeddingRequest, resource: str
   })
 }
 
-/** `expected`: how many texts the batch had. */
+/** `expected`: the number of texts in the batch. */
 export const readEmbeddings = (body: JsonRecord, expected: number, normalize: boolean): EmbeddingReply | Malformed => {
   const vectors: Array<ReadonlyArray<number>> = []
   for (const { values } of jsonRecordsOf(body["embeddings"])) {
@@ -40,8 +41,8 @@ export const readEmbeddings = (body: JsonRecord, expected: number, normalize: bo
   return { vectors, usage: promptUsage(isJsonRecord(usage) ? countOf(usage["promptTokenCount"]) : null) }
 }
 
-/** The replies of all batches as one. Usage counts only where every batch told it. */
-export const joined = (replies: ReadonlyArray<EmbeddingReply>): EmbeddingReply => {
+/** Joins the replies of all batches. Usage is known only if every batch reported it. */
+export const joinReplies = (replies: ReadonlyArray<EmbeddingReply>): EmbeddingReply => {
   const usages = replies.flatMap(({ usage }) => usage ?? [])
   const promptTokens = usages.reduce((sum, usage) => sum + usage.promptTokens, 0)
   return {

@@ -1,7 +1,8 @@
 /**
- * What Google's error objects mean: `{error: {code, message, status, details}}`, also alone in a list. A bad key comes as a 400 and
- * an account that may not call as `FAILED_PRECONDITION`, both of which are the operator's affair; the time to wait stands in the
- * details rather than in a header; the member at fault is named in Google's words, which are turned into the client's.
+ * Maps Google's error objects: `{error: {code, message, status, details}}`, also wrapped in a list.
+ * A bad key comes as a 400 and an account without permission as `FAILED_PRECONDITION`; both are for
+ * the operator. The retry delay is in the details instead of a header. The faulty member has
+ * Google's name, which is translated to the client's.
  */
 import { type IncomingHttpHeaders } from "node:http"
 import { type Refusals } from "../wire/Decode.ts"
@@ -10,7 +11,7 @@ import { errorInBody, reasonOfStatus } from "../wire/ErrorMapping.ts"
 import { parseJson } from "../../domain/Json.ts"
 import { countOf, isJsonRecord, stringOf, type JsonRecord, jsonRecordsOf } from "../wire/Json.ts"
 
-/** Which member of the client's request a path in Google's stands for, by its first name that tells. */
+/** Members of the client's request, by patterns of Google's field paths. The first match wins. */
 const members: ReadonlyArray<readonly [RegExp, string]> = [
   [/system_?instruction|contents/i, "messages"],
   [/tool_?config|function_?calling_?config/i, "tool_choice"],
@@ -29,7 +30,7 @@ const members: ReadonlyArray<readonly [RegExp, string]> = [
 ]
 const tooLong = /token count .*exceeds the maximum number of tokens|exceeds the maximum (input )?token/i
 
-/** The reason of a reply whose status is not 2xx. */
+/** The reason for a reply whose status is not 2xx. */
 const googleRefusal = (status: number, headers: IncomingHttpHeaders, text: string, nowMs: number): ProviderReason => {
   const body = parseJson(text)
   const [first] = Array.isArray(body) ? jsonRecordsOf(body) : [body]
@@ -38,11 +39,13 @@ const googleRefusal = (status: number, headers: IncomingHttpHeaders, text: strin
   const details = jsonRecordsOf(error["details"])
   const message = stringOf(error["message"])
   const delay = delayOf(details)
-  const told = JSON.stringify({ error: { message, param: paramOf(details, message), code: codeOf(error, details) } })
-  return reasonOfStatus(status, delay === null ? headers : { "retry-after": delay, ...headers }, told, nowMs)
+  const normalized = JSON.stringify({
+    error: { message, param: paramOf(details, message), code: codeOf(error, details) }
+  })
+  return reasonOfStatus(status, delay === null ? headers : { "retry-after": delay, ...headers }, normalized, nowMs)
 }
 
-/** The reason of an error object inside a 200 or a stream event; null when there is none. */
+/** The reason for an error object inside a 200 or a stream event, or null. */
 export const googleRefusalInside = (body: JsonRecord): ProviderReason | null => {
   const error = body["error"]
   if (!isJsonRecord(error)) return errorInBody(body)
@@ -51,7 +54,10 @@ export const googleRefusalInside = (body: JsonRecord): ProviderReason | null => 
 
 export const googleRefusals: Refusals = { of: googleRefusal, inside: googleRefusalInside }
 
-/** A code that tells the kind of failure where the status alone would mislead; else Google's own. */
+/**
+ * A code that names the kind of failure where the status alone would mislead, otherwise Google's
+ * own.
+ */
 const codeOf = (error: JsonRecord, details: ReadonlyArray<JsonRecord>): string | null => {
   const reason = details.map((detail) => stringOf(detail["reason"])).find((found) => found !== null)
   if (reason === "API_KEY_INVALID" || reason === "API_KEY_EXPIRED") return "invalid_api_key"
@@ -68,7 +74,10 @@ const delayOf = (details: ReadonlyArray<JsonRecord>): string | null => {
   return Number.isFinite(seconds) ? String(seconds) : null
 }
 
-/** From a violated field, or from the path that Google's messages begin with: `* GenerateContentRequest.tools[0]…: …`. */
+/**
+ * Finds the path in a violated field, or at the beginning of the message: `*
+ * GenerateContentRequest.tools[0]…: …`.
+ */
 const paramOf = (details: ReadonlyArray<JsonRecord>, message: string | null): string | null => {
   const violations = details.flatMap((detail) => jsonRecordsOf(detail["fieldViolations"]))
   const fields = violations.flatMap((violation) => stringOf(violation["field"]) ?? [])

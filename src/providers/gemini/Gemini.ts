@@ -1,8 +1,9 @@
 /**
- * The Gemini dialect: `generateContent`, whole and streamed, and `batchEmbedContents` of Google's generative language API. Requests
- * are lowered by GeminiRequest, answers read by GeminiReply and GeminiStream. It promises ids for calls that come without, reasoning
- * apart from content, and usage that counts thoughts as completion; it refuses what Gemini cannot express (`geminiParameters`)
- * before anything is sent.
+ * The Gemini dialect: `generateContent`, whole and streamed, and `batchEmbedContents` of Google's
+ * generative language API. Request.ts lowers requests; Reply.ts and Stream.ts read answers. Calls
+ * without an id get one, reasoning is separate from content, and usage counts thinking as
+ * completion. Features that Gemini lacks (see `geminiParameters`) are rejected before anything is
+ * sent.
  */
 import { Effect, Redacted } from "effect"
 import { type ModelOffer, type ProviderConfig } from "../../domain/Catalog.ts"
@@ -10,35 +11,38 @@ import { type ChatRequest } from "../../domain/Chat.ts"
 import { decodeChat, decodeReply } from "../wire/Decode.ts"
 import { openStream } from "../wire/EventStream.ts"
 import { type Provider, ProviderError, type ProviderReason } from "../Provider.ts"
-import { presentable } from "../wire/ErrorMapping.ts"
+import { redactReason } from "../wire/ErrorMapping.ts"
 import { type Endpoint, type Transport } from "../transport/Transport.ts"
 import { callsBefore } from "../wire/CallIds.ts"
-import { batchesOf, joined, readEmbeddings } from "./Embeddings.ts"
+import { batchesOf, joinReplies, readEmbeddings } from "./Embeddings.ts"
 import { googleRefusals } from "./Errors.ts"
-import { type Asked, readReply } from "./Reply.ts"
+import { type RequestFacts, readReply } from "./Reply.ts"
 import { chatBody } from "./Request.ts"
 import { makeReader } from "./Stream.ts"
 
-/** A tuned model is known by its whole name. */
+/** A tuned model has a full resource name already. */
 const resourceOf = ({ upstream }: ModelOffer): string => (upstream.includes("/") ? upstream : `models/${upstream}`)
 
-const askedOf = ({ messages, n, parallel_tool_calls }: ChatRequest): Asked => ({
+const askedOf = ({ messages, n, parallel_tool_calls }: ChatRequest): RequestFacts => ({
   candidates: n ?? 1,
   parallelCalls: parallel_tool_calls !== false,
   callsBefore: callsBefore(messages)
 })
 
-/** A key without a header of its own goes into `x-goog-api-key`: in `authorization` Google takes only tokens. */
+/**
+ * Sends a key without a configured header in `x-goog-api-key`: Google accepts only OAuth tokens in
+ * `authorization`.
+ */
 export const makeGemini = (config: ProviderConfig, transport: Transport["Service"]): Provider => {
   const key = config.apiKey === null ? null : Redacted.value(config.apiKey)
   const fault = (reason: ProviderReason) =>
-    new ProviderError({ provider: config.slug, reason: presentable(reason, key) })
+    new ProviderError({ provider: config.slug, reason: redactReason(reason, key) })
 
   const sent: ProviderConfig =
     config.auth.type === "bearer" ? { ...config, auth: { type: "header", name: "x-goog-api-key" } } : config
   const root = /\/v\d\w*$/.test(config.baseUrl) ? "" : "/v1beta"
 
-  // The model is part of the path, so a method has one endpoint a model.
+  // The model is part of the path, so each method has one endpoint per model.
   const endpoints = new Map<string, Endpoint>()
   const endpointOf = (offer: ModelOffer, method: string): Endpoint => {
     const path = `${root}/${resourceOf(offer).split("/").map(encodeURIComponent).join("/")}:${method}`
@@ -49,7 +53,8 @@ export const makeGemini = (config: ProviderConfig, transport: Transport["Service
 
   return {
     config,
-    // The reply's first byte comes after its last token: the router sets the tighter limit.
+    // A whole reply's first byte comes after its last token, so `post` enforces the tighter limit
+    // of the router.
     keepsLimits: true,
     chat: ({ limitMs, offer, request }) =>
       Effect.fromResult(chatBody(request, offer)).pipe(
@@ -84,6 +89,6 @@ export const makeGemini = (config: ProviderConfig, transport: Transport["Service
               )
             )
           )
-      ).pipe(Effect.map(joined), Effect.mapError(fault))
+      ).pipe(Effect.map(joinReplies), Effect.mapError(fault))
   }
 }

@@ -1,25 +1,29 @@
 /**
- * What a Gemini model's name tells about it: its generation, and from it how its thinking is asked for. Generation 2.5 takes a budget
- * in tokens, later ones a level; older ones do not think. A name without a number (`gemini-flash-latest`) is of the newest
- * generation; a name that is not a Gemini's tells nothing, and nothing is asked of it.
+ * Derives a Gemini model's generation, and with it the form of its thinking switch, from its name.
+ * Generation 2.5 takes a budget in tokens, later ones a level; older ones do not think. A name
+ * without a number (`gemini-flash-latest`) is of the newest generation. For other names nothing is
+ * sent.
  */
 import { Result } from "effect"
 import { Unsupported } from "../Provider.ts"
 
-/** `2.5` of `gemini-2.5-flash`; null where the name is not a Gemini's. */
+/** `2.5` for `gemini-2.5-flash`. Null if the model is not a Gemini. */
 const generationOf = (upstream: string): number | null => {
   const found = /gemini-(\d+(?:\.\d+)?)/.exec(upstream)
   if (found !== null) return Number(found[1])
   return upstream.includes("gemini") ? Number.POSITIVE_INFINITY : null
 }
 
-/** Whether calls of functions in the history must bear a signature: from generation 3 on. */
+/** True if function calls in the history need a signature: from generation 3 on. */
 export const demandsSignatures = (upstream: string): boolean => (generationOf(upstream) ?? 0) >= 3
 
-/** Before generation 3, JSON was not to be had beside functions. */
+/** Before generation 3, JSON answers cannot be combined with functions. */
 export const separatesJsonFromTools = (upstream: string): boolean => (generationOf(upstream) ?? 3) < 3
 
-/** Tokens of thought for generation 2.5, as Google's own OpenAI endpoint has them; `minimal` is what the smallest model takes. */
+/**
+ * Thinking budgets of generation 2.5, in tokens, as in Google's OpenAI-compatible endpoint.
+ * `minimal` is the smallest model's minimum.
+ */
 const budgets: Readonly<Record<string, number>> = {
   none: 0,
   minimal: 512,
@@ -28,10 +32,12 @@ const budgets: Readonly<Record<string, number>> = {
   high: 24_576,
   xhigh: 24_576
 }
-/** The least that 2.5 Pro thinks: it cannot stop. */
+/** Minimum of 2.5 Pro, whose thinking cannot be turned off. */
 const PRO_MINIMUM = 128
 
-/** What the models without all levels take instead: only Flash goes below `low`, and the first Pro knew two levels. */
+/**
+ * The nearest supported level: only Flash goes below `low`, and the first Pro has only two levels.
+ */
 const levelOf = (upstream: string, effort: string): string => {
   const flash = upstream.includes("flash")
   if (effort === "none" || effort === "minimal") return flash ? "minimal" : "low"
@@ -40,8 +46,9 @@ const levelOf = (upstream: string, effort: string): string => {
 }
 
 /**
- * The `thinkingConfig` for a `reasoning_effort`; null where nothing is to be said. Thoughts are asked for wherever the model thinks,
- * so that a long thought is no silence; except of the small models that think only when told to.
+ * The `thinkingConfig` for a `reasoning_effort`, or null for none. Thoughts are requested from
+ * every model that thinks, so that long thinking does not look like silence. Lite models think only
+ * on request.
  */
 export const thinkingConfig = (
   upstream: string,

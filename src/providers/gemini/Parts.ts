@@ -1,6 +1,6 @@
 /**
- * Contents of OpenAI's messages as Gemini's parts: text, images, audio, video and files, inline from `data:` URLs or by address.
- * Refuses files known by an id of another vendor and kinds that it does not know.
+ * Lowers message contents to Gemini's parts: text, images, audio, video and files, inline from
+ * `data:` URLs or by address. Files stored at another vendor and unknown kinds are `Unsupported`.
  */
 import { Result } from "effect"
 import { type ChatMessage } from "../../domain/Chat.ts"
@@ -13,7 +13,7 @@ type Refused<A> = Result.Result<A, Unsupported>
 const refuse = (message: string): Result.Result<never, Unsupported> =>
   Result.fail(new Unsupported({ param: "messages", message }))
 
-/** What an address says of its content by its ending. */
+/** Media types by the file extension of an address. */
 const mediaTypes: Readonly<Record<string, string>> = {
   png: "image/png",
   jpg: "image/jpeg",
@@ -30,18 +30,18 @@ const mediaTypes: Readonly<Record<string, string>> = {
   wav: "audio/wav"
 }
 
-/** Parts in their order; empty texts are left out, because Gemini refuses them. */
+/** Parts in their order. Empty texts are dropped, because Gemini rejects them. */
 export const partsOf = (content: Content): Refused<ReadonlyArray<JsonRecord>> => {
   if (content === undefined || content === null || content === "") return Result.succeed([])
   if (typeof content === "string") return Result.succeed([{ text: content }])
   return Result.map(Result.all(content.map(partOf)), (parts) => parts.filter((part) => part["text"] !== ""))
 }
 
-/** The text of a content that can be nothing else: a system prompt, or what a tool answered. */
+/** The text of content that can only be text: a system prompt or a tool result. */
 export const textOf = (content: Content, of: string): Refused<string> =>
   Result.flatMap(partsOf(content), (parts) => {
     const texts = parts.map((part) => stringOf(part["text"]))
-    return texts.includes(null) ? refuse(`${of} takes text only here`) : Result.succeed(texts.join(""))
+    return texts.includes(null) ? refuse(`${of} supports text only here`) : Result.succeed(texts.join(""))
   })
 
 const partOf = (part: JsonRecord): Refused<JsonRecord> => {
@@ -76,7 +76,7 @@ const mediaAt = (address: string | null): Refused<JsonRecord> => {
   return Result.succeed({ fileData: { ...(mimeType === undefined ? {} : { mimeType }), fileUri: address } })
 }
 
-/** `data:<type>;base64,<data>`; percent-encoded data is encoded anew. */
+/** `data:<type>;base64,<data>`. Percent-encoded data is re-encoded to base64. */
 const inline = (address: string): Refused<JsonRecord> => {
   const comma = address.indexOf(",")
   if (comma < 0) return refuse("a data: URL has no data")
@@ -87,7 +87,7 @@ const inline = (address: string): Refused<JsonRecord> => {
   return Result.match(
     Result.try(() => decodeURIComponent(data)),
     {
-      onFailure: () => refuse("a data: URL is not encoded well"),
+      onFailure: () => refuse("the encoding of a data: URL is invalid"),
       onSuccess: (text) =>
         Result.succeed({ inlineData: { mimeType, data: Buffer.from(text, "utf8").toString("base64") } })
     }

@@ -1,7 +1,7 @@
 /**
- * Gemini's answers, read leniently into the domain's: what candidates say, why they ended, what was used. A stream's events have the
- * shape of whole replies, so both are read here. An answer that ended in a fault of the model is no answer; a blocked prompt is
- * the request's fault.
+ * Reads Gemini's answers leniently: content of the candidates, finish reasons, usage. A stream's
+ * events have the shape of whole replies, so both are read here. An answer that ended in a model
+ * fault is `Malformed`. A blocked prompt is the request's fault.
  */
 import { type ChatReply, type ReplyChoice, type ToolCallDelta } from "../../domain/Chat.ts"
 import { type TokenUsage } from "../../domain/Money.ts"
@@ -9,19 +9,20 @@ import { Malformed, Rejected } from "../Provider.ts"
 import { remainder, reportedUsage } from "../wire/Usage.ts"
 import { countOf, isJsonRecord, stringOf, type JsonRecord, jsonRecordsOf } from "../wire/Json.ts"
 
-/** What the reading of an answer has to know of its request. */
-export interface Asked {
-  /** How many candidates. */
+/** Facts of the request that the readers need. */
+export interface RequestFacts {
+  /** Number of candidates requested. */
   readonly candidates: number
-  /** `parallel_tool_calls` was not false. */
+  /** False if `parallel_tool_calls` was false. */
   readonly parallelCalls: boolean
-  /** How many calls the conversation held already: made-up ids count on from there. */
+  /** Number of calls already in the conversation: generated ids continue from it. */
   readonly callsBefore: number
 }
 
 /**
- * Cached tokens are part of the prompt's; thoughts are paid as completion, and are no part of the candidates'. The API leaves out a
- * count of zero: output that is not told is the rest of the total, and usage without either is none.
+ * Cached tokens are part of the prompt. Thinking is billed as completion, but not part of the
+ * candidates' count. The API omits counts of zero: a missing output count is the rest of the total.
+ * Null if neither is known.
  */
 export const readUsage = (usage: unknown): TokenUsage | null => {
   if (!isJsonRecord(usage)) return null
@@ -51,14 +52,17 @@ const withheld = new Set([
   "IMAGE_RECITATION"
 ])
 
-/** A finish reason in OpenAI's words; `Malformed` for faults of the model such as `MALFORMED_FUNCTION_CALL`. */
+/**
+ * A finish reason in OpenAI's terms. `Malformed` for model faults such as
+ * `MALFORMED_FUNCTION_CALL`.
+ */
 export const finishOf = (native: string, called: boolean): string | Malformed => {
   if (native === "STOP" || native === "FUNCTION_CALL") return called ? "tool_calls" : "stop"
   if (native === "MAX_TOKENS") return "length"
   return withheld.has(native) ? "content_filter" : new Malformed({ detail: `the model ended with ${native}` })
 }
 
-/** Why the prompt was not answered; null when it was not blocked. */
+/** The rejection of a blocked prompt, or null. */
 export const blockOf = (body: JsonRecord): Rejected | null => {
   const feedback = body["promptFeedback"]
   const reason = isJsonRecord(feedback) ? stringOf(feedback["blockReason"]) : null
@@ -68,8 +72,8 @@ export const blockOf = (body: JsonRecord): Rejected | null => {
   return new Rejected({ status: 400, message, param: "messages", code: "content_filter", contextLength: false })
 }
 
-/** What the parts of one candidate say. Calls are numbered on from `calls`. */
-interface Said {
+/** The content of one candidate's parts. Call indexes start at `calls`. */
+interface CandidateParts {
   readonly content: string
   readonly reasoning: string
   readonly calls: ReadonlyArray<ToolCallDelta>
@@ -79,8 +83,8 @@ export const readParts = (
   candidate: JsonRecord,
   responseId: string | null,
   calls: number,
-  asked: Asked
-): Said | Malformed => {
+  asked: RequestFacts
+): CandidateParts | Malformed => {
   const turn = candidate["content"]
   let content = ""
   let reasoning = ""
@@ -98,8 +102,17 @@ export const readParts = (
   return { content, reasoning, calls: called }
 }
 
-/** A call as OpenAI writes it. The signature lies where Google's own OpenAI endpoint puts it, for the client to send back. */
-const readCall = (call: JsonRecord, signature: unknown, index: number, responseId: string | null, asked: Asked) => {
+/**
+ * A call in OpenAI's form. The signature is where Google's OpenAI-compatible endpoint puts it, for
+ * the client to send back.
+ */
+const readCall = (
+  call: JsonRecord,
+  signature: unknown,
+  index: number,
+  responseId: string | null,
+  asked: RequestFacts
+) => {
   const made = responseId === null ? `call_${asked.callsBefore + index}` : `call_${responseId}_${index}`
   return {
     index,
@@ -113,7 +126,7 @@ const readCall = (call: JsonRecord, signature: unknown, index: number, responseI
   }
 }
 
-/** Log probabilities in OpenAI's shape; null where none came. */
+/** Log probabilities in OpenAI's form, or null. */
 export const readLogprobs = ({ logprobsResult }: JsonRecord): JsonRecord | null => {
   if (!isJsonRecord(logprobsResult)) return null
   const top = jsonRecordsOf(logprobsResult["topCandidates"])
@@ -133,16 +146,19 @@ const readLogprob = (candidate: JsonRecord) => {
 export const indexOf = (candidate: JsonRecord, at: number): number =>
   typeof candidate["index"] === "number" ? candidate["index"] : at
 
-/** A whole reply. `Rejected` when the prompt was blocked, `Malformed` when nothing or nonsense came. */
-export const readReply = (body: JsonRecord, asked: Asked): ChatReply | Malformed | Rejected => {
+/**
+ * Reads a whole reply. `Rejected` if the prompt was blocked, `Malformed` if the reply is empty or
+ * invalid.
+ */
+export const readReply = (body: JsonRecord, asked: RequestFacts): ChatReply | Malformed | Rejected => {
   const responseId = stringOf(body["responseId"])
   const candidates = jsonRecordsOf(body["candidates"])
   if (candidates.length === 0) return blockOf(body) ?? new Malformed({ detail: "empty completion" })
   const choices: Array<ReplyChoice> = []
   for (const [at, candidate] of candidates.entries()) {
-    const said = readParts(candidate, responseId, 0, asked)
-    if (said instanceof Malformed) return said
-    const { calls, content, reasoning } = said
+    const read = readParts(candidate, responseId, 0, asked)
+    if (read instanceof Malformed) return read
+    const { calls, content, reasoning } = read
     const native = stringOf(candidate["finishReason"])
     const finish = native === null ? null : finishOf(native, calls.length > 0)
     if (finish instanceof Malformed) return finish

@@ -1,6 +1,7 @@
 /**
- * Chat requests in Gemini's words, and what becomes of each member of a request. Members that only steer cost or bookkeeping are
- * dropped; those that would change the answer and cannot be said are refused, so that another provider may take them.
+ * Lowers chat requests to Gemini, and lists the support for each member. Members that only steer
+ * cost or bookkeeping are dropped. Members that would change the answer and cannot be expressed are
+ * `Unsupported`, so that another provider can serve the request.
  */
 import { Result } from "effect"
 import { type ModelOffer } from "../../domain/Catalog.ts"
@@ -30,7 +31,7 @@ export const geminiParameters: Parameters = {
   top_p: "mapped",
   stop: "mapped",
   seed: "mapped",
-  // Generations 1.5 and 2.0 took them; the ones since answer that penalties are not enabled.
+  // Supported by generations 1.5 and 2.0 only; later ones answer that penalties are not enabled.
   presence_penalty: "dropped",
   frequency_penalty: "dropped",
   logprobs: "mapped",
@@ -38,7 +39,7 @@ export const geminiParameters: Parameters = {
   logit_bias: "refused",
   tools: "mapped",
   tool_choice: "mapped",
-  // Kept to all the same: of several calls in an answer only the first is passed on.
+  // Honoured nevertheless: only the first call of an answer is passed on.
   parallel_tool_calls: "dropped",
   reasoning_effort: "mapped",
   modalities: "refused",
@@ -46,7 +47,7 @@ export const geminiParameters: Parameters = {
   service_tier: "dropped"
 }
 
-/** The JSON body of a call; the model is part of the path. */
+/** The JSON body of a call. The model is part of the path. */
 export const chatBody = (request: ChatRequest, offer: ModelOffer): Result.Result<string, Unsupported> =>
   Result.gen(function* () {
     const inexpressible = refusalOf(request)
@@ -71,7 +72,7 @@ export const chatBody = (request: ChatRequest, offer: ModelOffer): Result.Result
     })
   })
 
-/** The sampling members that have a value. Temperature has the same range at both ends. */
+/** The sampling members with a value. Temperature has the same range in both APIs. */
 const samplingOf = (request: ChatRequest): JsonRecord => {
   const { logprobs, n, seed, stop, temperature, top_logprobs, top_p } = request
   const stops = typeof stop === "string" ? [stop] : (stop ?? [])
@@ -81,7 +82,7 @@ const samplingOf = (request: ChatRequest): JsonRecord => {
     maxOutputTokens: outputLimit(request),
     stopSequences: stops.length === 0 ? null : stops,
     candidateCount: n === 1 ? null : n,
-    // 32 bits there; larger ones are folded, so that one seed stays one seed.
+    // Gemini's seed has 32 bits. Larger seeds are truncated, so that equal seeds stay equal.
     seed: seedOf(seed),
     responseLogprobs: logprobs === true ? true : null,
     logprobs: top_logprobs === 0 ? null : top_logprobs
@@ -110,15 +111,15 @@ const formatOf = (format: JsonRecord | null): Result.Result<JsonRecord, Unsuppor
       return Result.succeed(isJsonRecord(schema) ? { ...json, responseJsonSchema: schema } : json)
     }
     default:
-      return Result.fail(new Unsupported({ param: "response_format", message: "an unknown response_format" }))
+      return Result.fail(new Unsupported({ param: "response_format", message: "unknown response_format" }))
   }
 }
 
-/** The first member that asks for what no current model does. */
+/** The first member that no current model supports, or null. */
 const refusalOf = (request: ChatRequest): Unsupported | null => {
   if (Object.keys(request.logit_bias ?? {}).length > 0)
-    return new Unsupported({ param: "logit_bias", message: "Gemini models take no logit_bias" })
+    return new Unsupported({ param: "logit_bias", message: "Gemini models do not support logit_bias" })
   if (request.modalities?.some((modality) => modality !== "text") === true)
-    return new Unsupported({ param: "modalities", message: "only text is served from here" })
+    return new Unsupported({ param: "modalities", message: "only text is supported here" })
   return null
 }

@@ -1,6 +1,7 @@
 /**
- * Gemini's stream: each event is a reply in itself that says a little more. There is no terminator but the end of the body, which
- * counts once every candidate has said why it ended; some models say so early and go on, so finish reasons are held back until then.
+ * Reads Gemini's stream, in which each event is a reply with a little more content. The end of the
+ * body is the only terminator. It counts as complete once every candidate has a finish reason. Some
+ * models send the reason early and continue, so it is held back until the end.
  */
 import { type ChatEvent, type ChoiceDelta, type Delta } from "../../domain/Chat.ts"
 import { type TokenUsage } from "../../domain/Money.ts"
@@ -8,7 +9,7 @@ import { type StreamReader } from "../wire/EventStream.ts"
 import { Malformed, type ProviderReason } from "../Provider.ts"
 import { isJsonRecord, parseJsonRecord, stringOf, type JsonRecord, jsonRecordsOf } from "../wire/Json.ts"
 import { googleRefusalInside } from "./Errors.ts"
-import { type Asked, blockOf, finishOf, indexOf, readLogprobs, readParts, readUsage } from "./Reply.ts"
+import { type RequestFacts, blockOf, finishOf, indexOf, readLogprobs, readParts, readUsage } from "./Reply.ts"
 
 // state
 
@@ -19,7 +20,7 @@ interface ChoiceState {
 }
 
 interface StreamState {
-  readonly asked: Asked
+  readonly asked: RequestFacts
   readonly choices: Map<number, ChoiceState>
   responseId: string | null
   modelVersion: string | null
@@ -29,7 +30,7 @@ interface StreamState {
 // step
 
 const step = (state: StreamState, data: string, out: Array<ChatEvent>): ProviderReason | null => {
-  // OpenAI's terminator, as some proxies add it.
+  // Some proxies add OpenAI's terminator.
   if (data === "[DONE]") return null
   const body = parseJsonRecord(data)
   if (body instanceof Malformed) return body
@@ -39,7 +40,7 @@ const step = (state: StreamState, data: string, out: Array<ChatEvent>): Provider
   state.modelVersion ??= stringOf(body["modelVersion"])
   if (isJsonRecord(body["usageMetadata"])) state.usage = readUsage(body["usageMetadata"])
   const candidates = jsonRecordsOf(body["candidates"])
-  if (candidates.length === 0) return blocked(state, body)
+  if (candidates.length === 0) return onBlock(state, body)
   const choices: Array<ChoiceDelta> = []
   for (const [at, candidate] of candidates.entries()) {
     const read = readCandidate(state, candidate, at)
@@ -50,8 +51,8 @@ const step = (state: StreamState, data: string, out: Array<ChatEvent>): Provider
   return null
 }
 
-/** A block refuses the prompt, or ends what was being said. */
-const blocked = (state: StreamState, body: JsonRecord): ProviderReason | null => {
+/** A block rejects the prompt, or ends an answer that has begun with "content_filter". */
+const onBlock = (state: StreamState, body: JsonRecord): ProviderReason | null => {
   const block = blockOf(body)
   if (block === null) return null
   if (state.choices.size === 0) return block
@@ -59,14 +60,14 @@ const blocked = (state: StreamState, body: JsonRecord): ProviderReason | null =>
   return null
 }
 
-/** What a candidate says that is new; null when it says nothing. */
+/** The new content of a candidate, or null. */
 const readCandidate = (state: StreamState, candidate: JsonRecord, at: number): ChoiceDelta | Malformed | null => {
   const index = indexOf(candidate, at)
   const choice = state.choices.get(index) ?? { roleSent: false, calls: 0, finish: null }
   state.choices.set(index, choice)
-  const said = readParts(candidate, state.responseId, choice.calls, state.asked)
-  if (said instanceof Malformed) return said
-  const { calls, content, reasoning } = said
+  const read = readParts(candidate, state.responseId, choice.calls, state.asked)
+  if (read instanceof Malformed) return read
+  const { calls, content, reasoning } = read
   choice.calls += calls.length
   const native = stringOf(candidate["finishReason"])
   const finish = native === null ? null : finishOf(native, choice.calls > 0)
@@ -104,7 +105,7 @@ const close = ({ choices, modelVersion, usage }: StreamState): ReadonlyArray<Cha
 
 // export
 
-export const makeReader = (asked: Asked): StreamReader => {
+export const makeReader = (asked: RequestFacts): StreamReader => {
   const state: StreamState = {
     asked,
     choices: new Map(),

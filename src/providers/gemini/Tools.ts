@@ -1,4 +1,7 @@
-/** OpenAI's tools and tool choice as Gemini's. Refuses tools that are no functions and choices that it does not know. */
+/**
+ * Lowers tools and the tool choice to Gemini. Tools other than functions and unknown choices are
+ * `Unsupported`.
+ */
 import { Result } from "effect"
 import { type ChatRequest } from "../../domain/Chat.ts"
 import { Unsupported } from "../Provider.ts"
@@ -7,7 +10,7 @@ import { isJsonRecord, stringOf, type JsonRecord, jsonRecordsOf } from "../wire/
 const refuse = (param: string, message: string): Result.Result<never, Unsupported> =>
   Result.fail(new Unsupported({ param, message }))
 
-/** `tools` and `toolConfig`; neither where the request has no tools. */
+/** `tools` and `toolConfig`, or neither if the request has no tools. */
 export const toolsOf = ({ tool_choice, tools }: ChatRequest): Result.Result<JsonRecord, Unsupported> => {
   if (tools === undefined || tools === null || tools.length === 0) return Result.succeed({})
   return Result.gen(function* () {
@@ -39,12 +42,12 @@ const choiceOf = (choice: string | JsonRecord | null): Result.Result<JsonRecord 
   if (choice === null) return Result.succeed(null)
   if (typeof choice === "string") {
     const mode = modes[choice]
-    return mode === undefined ? refuse("tool_choice", "an unknown tool_choice") : Result.succeed({ mode })
+    return mode === undefined ? refuse("tool_choice", "unknown tool_choice") : Result.succeed({ mode })
   }
   if (choice["type"] === "allowed_tools" && isJsonRecord(choice["allowed_tools"])) {
     const { mode, tools } = choice["allowed_tools"]
     const allowedFunctionNames = jsonRecordsOf(tools).flatMap((tool) => nameOf(tool) ?? [])
-    // `AUTO` takes no names; `VALIDATED` is its sibling that does.
+    // `AUTO` allows no names; `VALIDATED` is the same with names.
     return Result.succeed({ mode: mode === "required" ? "ANY" : "VALIDATED", allowedFunctionNames })
   }
   const name = nameOf(choice)

@@ -1,14 +1,14 @@
 /**
- * The mock's embeddings: a unit vector that depends on the text alone, in float32 precision so that base64 loses
- * nothing.
+ * The mock's embeddings: unit vectors that depend only on the text. Numbers have float32 precision,
+ * so that base64 is lossless.
  */
 
 import { Effect } from "effect"
 
-/** How many numbers are made in one go. */
+/** Numbers computed before yielding to other fibers. */
 const TURN_NUMBERS = 32_768
 
-/** A vector for each text; others run in between. */
+/** One vector per text. Yields to other fibers in between. */
 export const embedTexts = Effect.fnUntraced(function* (texts: ReadonlyArray<string>, dimensions: number) {
   const vectors: Array<ReadonlyArray<number>> = []
   let made = 0
@@ -22,7 +22,10 @@ export const embedTexts = Effect.fnUntraced(function* (texts: ReadonlyArray<stri
   return vectors
 })
 
-/** The same text gives the same vector, and a longer vector is no extension of a shorter one's direction. */
+/**
+ * Deterministic. A longer vector of a text does not start with the numbers of a shorter one,
+ * because each is scaled to length 1.
+ */
 const embedText = (text: string, dimensions: number): ReadonlyArray<number> => {
   const next = randomFrom(hash(text))
   const raw = Array.from({ length: dimensions }, () => next() * 2 - 1)

@@ -1,9 +1,11 @@
 /**
- * The mock provider: deterministic models that need no key and no network, for trying the gateway out and for
- * rehearsing failures. `echo` repeats the last user message, `lorem` writes as many words as the output limit says,
- * `embed` makes unit vectors out of a hash of the text. It counts tokens with `o200k_base`, word by word, so that its
- * limits and its usage agree with what anyone would count, and obeys the directives in `metadata.mock` (contract §13).
- * Time passes on `Clock`.
+ * The mock provider: deterministic models without a key or a network, to try the gateway and to
+ * rehearse failures.
+ *
+ * `echo` repeats the last user message. `lorem` writes as many words as the output limit allows.
+ * `embed` derives unit vectors from a hash of the text. Tokens are counted with `o200k_base`, word
+ * by word, so limits and usage can be checked by hand. `metadata.mock` gives latency, speed and
+ * failures. Time is taken from `Clock`.
  */
 import { type NonEmptyReadonlyArray } from "effect/Array"
 import { Cause, Duration, Effect, Option, type Pull, Schema, Stream } from "effect"
@@ -27,18 +29,18 @@ import {
 } from "../Provider.ts"
 
 const EMBEDDING_DIMENSIONS = 256
-/** More than any real model has. */
+/** Above the dimensions of any real model. */
 const MOST_DIMENSIONS = 16_384
-/** Of one reply, over all its vectors: 2,048 texts of 1,024 dimensions. */
+/** Numbers in one reply, over all its vectors: 2,048 texts of 1,024 dimensions. */
 const MOST_NUMBERS = 2_097_152
 const CUT_AFTER_TOKENS = 3
 
 const Directives = Schema.Struct({
-  /** Before the first token. */
+  /** Delay before the first token, in ms. */
   latency_ms: Schema.optionalKey(Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 3_600_000 }))),
   tokens_per_second: Schema.optionalKey(Schema.Finite.check(Schema.isGreaterThan(0))),
   fail: Schema.optionalKey(Schema.Literals([429, 500, "429", "500", "timeout", "cut", "malformed"])),
-  /** How many tokens come before the failure; without it a failure comes at once, and a cut after three tokens. */
+  /** Tokens sent before the failure. Default: 0, and 3 for `cut`. */
   after_tokens: Schema.optionalKey(Schema.Int.check(Schema.isGreaterThanOrEqualTo(0)))
 })
 type Directives = typeof Directives.Type
@@ -69,7 +71,7 @@ export const makeMock = (config: ProviderConfig): Provider => {
     }
   }
 
-  /** What the call will say, once its latency is over. */
+  /** Composes the reply, after the latency asked for. */
   const begin = Effect.fnUntraced(function* ({ offer, request }: ChatCall) {
     const directives = yield* directivesOf(request)
     if (offer.upstream !== "echo" && offer.upstream !== "lorem") {
@@ -104,7 +106,7 @@ export const makeMock = (config: ProviderConfig): Provider => {
     let over = false
     const pull = Effect.suspend((): Pull.Pull<NonEmptyReadonlyArray<ChatEvent>, ProviderReason> => {
       if (over) return Cause.done()
-      // A text that ends before the failure's moment fails at its end: the directive is always obeyed.
+      // A text that ends before `failsAfter` fails at its end: the directive always takes effect.
       if (fail !== undefined && (produced >= failsAfter || at >= words.length)) return failureOf(fail, produced)
       const word = words[at]
       if (word === undefined) {
@@ -188,7 +190,7 @@ const choicesOf = (
   choices: Array.from({ length: count }, (_, index) => ({ index, delta, finish_reason }))
 })
 
-/** Directives that cannot be understood are the request's fault, or a rehearsal would silently rehearse nothing. */
+/** Invalid directives reject the request. Ignoring them would silently rehearse nothing. */
 const directivesOf = ({ metadata }: ChatRequest): Effect.Effect<Directives, ProviderReason> => {
   const mock = metadata?.["mock"]
   if (mock === undefined || mock === null) return Effect.succeed({})

@@ -1,10 +1,10 @@
-/** What the mock's chat models say, word by word, and how many tokens that is. */
+/** The texts of the mock's chat models, word by word, with their token counts. */
 import { Effect } from "effect"
 import type * as Tables from "gpt-tokenizer/encoding/o200k_base"
 import { createRequire } from "node:module"
 import { type ChatRequest, outputLimit } from "../../domain/Chat.ts"
 
-/** A piece of text with the blanks before it, and its tokens. */
+/** A word with the whitespace before it, and its tokens. */
 export interface Word {
   readonly text: string
   readonly tokens: number
@@ -17,32 +17,42 @@ export interface Composition {
 }
 
 const LOREM_DEFAULT_WORDS = 64
-/** What the mock's models may produce at most, in tokens. */
+/** Output limit of the mock's models, in tokens. */
 export const MOCK_OUTPUT_LIMIT = 16_384
-/** What is repeated at most, in UTF-16 code units: more than the output limit takes of any text with words in it. */
+/**
+ * Longest echoed text, in UTF-16 code units. Text with words reaches the output limit before it.
+ */
 const ECHO_CHARACTERS = 131_072
-/** What is counted exactly of one request; what lies beyond counts in proportion. */
+/** UTF-16 code units counted exactly in one request. The rest is extrapolated. */
 const COUNTED_CHARACTERS = 1_048_576
-/** Words of one token each, so that as many words as the limit says are as many tokens. */
+/** Words of one token each, so that a limit of n tokens gives n words. */
 const LOREM = (
   "lorem ipsum dolor sit amet consectetur adipiscing elit sed do eiusmod tempor incididunt ut labore et dolore magna aliqua ut " +
   "enim ad minim veniam quis exercitation laboris nisi ut ex ea commodo consequat aute dolor in reprehenderit in voluptate velit"
 ).split(" ")
 
-/** One long run makes every exact tokenizer quadratic, so text is counted in slices. */
+/**
+ * Exact tokenizers take quadratic time on one long run of characters, so text is counted in slices.
+ */
 const SLICE_CHARACTERS = 512
-/** What is counted in one go: of letters without a blank this takes milliseconds. */
+/**
+ * UTF-16 code units counted before yielding to other fibers: milliseconds, for letters without a
+ * blank.
+ */
 const TURN_CHARACTERS = 1_024
 const options = { disallowedSpecial: new Set<string>() }
 const TOKENS_PER_MESSAGE = 3
 const TOKENS_PER_PROMPT = 3
 
-/** Counts a text of any length; others run in between. */
+/** Counts the tokens of a text of any length. Yields to other fibers in between. */
 type Count = (text: string) => Effect.Effect<number>
 
 const require = createRequire(import.meta.url)
 
-/** The tokenizer is a table of megabytes: it is loaded with the first call, once. Required, as the gateway does that has it already. */
+/**
+ * Loads the tokenizer, a table of megabytes, on the first call. `require` shares the module with
+ * the gateway, which has usually loaded it already.
+ */
 const tokenizer: Effect.Effect<Count> = Effect.map(
   Effect.sync((): typeof Tables => require("gpt-tokenizer/encoding/o200k_base")),
   ({ countTokens }) => {
@@ -62,15 +72,15 @@ const tokenizer: Effect.Effect<Count> = Effect.map(
   }
 )
 
-/** What `model` says to `request`, with `stop` and the output limit honoured. */
+/** The reply of `model` to `request`. Honours `stop` and the output limit. */
 export const compose: (model: "echo" | "lorem", request: ChatRequest) => Effect.Effect<Composition> = Effect.fnUntraced(
   function* (model, request) {
     const count = yield* tokenizer
     const limit = Math.min(outputLimit(request) ?? MOCK_OUTPUT_LIMIT, MOCK_OUTPUT_LIMIT)
     const loremWords = outputLimit(request) === null ? LOREM_DEFAULT_WORDS : limit
     const whole = model === "echo" ? echo(request) : lorem(loremWords)
-    const said = whole.slice(0, ECHO_CHARACTERS)
-    const text = untilStop(said, [request.stop ?? []].flat())
+    const repeated = whole.slice(0, ECHO_CHARACTERS)
+    const text = untilStop(repeated, [request.stop ?? []].flat())
     const words: Array<Word> = []
     let tokens = 0
     for (const piece of text.match(/\s*\S+|\s+$/gu) ?? []) {
@@ -79,14 +89,14 @@ export const compose: (model: "echo" | "lorem", request: ChatRequest) => Effect.
       words.push(word)
       tokens += word.tokens
     }
-    // Lorem ipsum never ends by itself: what ends it is the limit, unless nobody set one.
-    const isCut = model === "lorem" ? outputLimit(request) !== null : whole.length > said.length
-    const cutByLimit = isCut && text === said
+    // Lorem ipsum has no end of its own: with an output limit it ends by "length".
+    const isCut = model === "lorem" ? outputLimit(request) !== null : whole.length > repeated.length
+    const cutByLimit = isCut && text === repeated
     return { words, tokens, finishReason: cutByLimit ? "length" : "stop" }
   }
 )
 
-/** The prompt's tokens: text, and what the chat format adds to each message. */
+/** Tokens of the prompt: its text, and the overhead of the chat format for each message. */
 export const countPrompt = (request: ChatRequest): Effect.Effect<number> =>
   Effect.map(
     countInputs(request.messages.map(({ content }) => textOf(content))),
@@ -110,7 +120,10 @@ export const countInputs: (inputs: ReadonlyArray<string>) => Effect.Effect<numbe
 const lorem = (words: number): string =>
   Array.from({ length: words }, (_, at) => (at === 0 ? "Lorem" : LOREM[at % LOREM.length])).join(" ")
 
-/** The last user message; where an assistant message that begins like it comes last, what is still missing of it. */
+/**
+ * The last user message. If the last message is an assistant message that is a prefix of it, the
+ * rest after that prefix.
+ */
 const echo = ({ messages }: ChatRequest): string => {
   const text = textOf((messages.findLast((message) => message.role === "user") ?? messages.at(-1))?.content)
   const last = messages.at(-1)

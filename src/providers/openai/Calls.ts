@@ -1,25 +1,26 @@
 /**
- * The tool calls of the OpenAI dialect, put right in place: an id for each, arguments as text, and in a stream a number that tells
- * parallel calls apart. A new id with a name begins a new call, even at a number that another one has; a new id alone does not,
- * because some vendors make one up for every piece.
+ * Normalises tool calls of the OpenAI dialect in place: each gets an id and arguments as text, and
+ * in a stream an index that separates parallel calls. A new id with a name begins a new call, even
+ * at the index of another. A new id alone does not, because some vendors generate one for every
+ * piece.
  */
 import { isJsonRecord, stringOf, type JsonRecord } from "../wire/Json.ts"
 import { type CallIds } from "../wire/CallIds.ts"
 
-/** A call under way. */
+/** A call that has begun. */
 interface OpenCall {
-  /** As the vendor numbers it; null where it does not. */
+  /** The vendor's index, or null. */
   readonly at: number | null
-  /** As the vendor names it; null where it does not. */
+  /** The vendor's id, or null. */
   readonly sentId: string | null
   readonly id: string
   readonly index: number
 }
 
-/** As many calls an answer may number; a number beyond them is none. */
+/** Largest number of calls in an answer. A greater index is ignored. */
 const MOST_CALLS = 1_024
 
-/** Some vendors send arguments as the object that they are. */
+/** Some vendors send arguments as an object: they become text. */
 export const withArguments = (call: JsonRecord): JsonRecord => {
   const called = call["function"]
   if (isJsonRecord(called) && typeof called["arguments"] === "object" && called["arguments"] !== null) {
@@ -40,14 +41,14 @@ export class OpenAiCalls {
     return this.#calls.length === 0
   }
 
-  /** A piece of a call, numbered. */
+  /** Sets the index and the id of a piece of a call. */
   number(piece: JsonRecord, responseId: unknown): JsonRecord {
     const at = placeOf(piece["index"])
     const sentId = stringOf(piece["id"]) || null
     const known = this.#find(at, sentId, isNamed(piece))
     const call = known ?? this.#begin(at, sentId, responseId)
     piece["index"] = call.index
-    // A call is named once, or with the same name each time.
+    // The id comes once, or is the same each time.
     if (known === undefined || sentId !== null) piece["id"] = call.id
     return withArguments(piece)
   }

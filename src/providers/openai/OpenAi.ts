@@ -1,9 +1,10 @@
 /**
- * The OpenAI dialect, which most vendors speak: chat completions whole and streamed, and embeddings. The request goes
- * out as the client sent it, unknown members included, but for the model's name and what only the gateway understands.
- * It promises one `End` a complete stream, one finish reason and one role a choice, and indexes that tell parallel tool
- * calls apart; it refuses to pass a cut, empty or erroneous answer off as a good one. OpenAiStream and OpenAiReply read
- * what comes back.
+ * The OpenAI dialect, which most vendors speak: chat completions, whole and streamed, and
+ * embeddings. The request is sent as received, unknown members included, except for the model's
+ * name and the members that only the gateway understands.
+ *
+ * A complete stream has one `End`, one finish reason and one role per choice, and an index per
+ * parallel tool call. Cut, empty and erroneous answers fail. Stream.ts and Reply.ts read responses.
  */
 import { Effect, Redacted } from "effect"
 import { type ModelOffer, type ProviderConfig } from "../../domain/Catalog.ts"
@@ -12,14 +13,14 @@ import { type EmbeddingRequest } from "../../domain/Embedding.ts"
 import { decodeChat, decodeReply } from "../wire/Decode.ts"
 import { openStream } from "../wire/EventStream.ts"
 import { type Provider, ProviderError, type ProviderReason } from "../Provider.ts"
-import { presentable } from "../wire/ErrorMapping.ts"
+import { redactReason } from "../wire/ErrorMapping.ts"
 import { type Transport } from "../transport/Transport.ts"
 import { callIds } from "../wire/CallIds.ts"
 import { type Parameters } from "../wire/Parameters.ts"
 import { readEmbeddings, readReply } from "./Reply.ts"
 import { makeReader } from "./Stream.ts"
 
-/** Members that this list does not name go out unchanged too. */
+/** Members that are not in this list are sent unchanged too. */
 export const openAiParameters: Parameters = {
   model: "mapped",
   messages: "mapped",
@@ -73,8 +74,8 @@ const chatBody = (request: ChatRequest, offer: ModelOffer, config: ProviderConfi
 }
 
 /**
- * What the output limit is called: `max_tokens` at most servers, `max_completion_tokens` at OpenAI's, whose models that think refuse
- * the former wherever they are served under their own name.
+ * Name of the output limit: `max_completion_tokens` at OpenAI, because its reasoning models reject
+ * `max_tokens` wherever they are served under their own name; `max_tokens` at other servers.
  */
 const limitName = ({ hidesReasoning, upstream }: ModelOffer, { baseUrl }: ProviderConfig) =>
   baseUrl.startsWith("https://api.openai.com/") ||
@@ -82,7 +83,7 @@ const limitName = ({ hidesReasoning, upstream }: ModelOffer, { baseUrl }: Provid
     ? "max_completion_tokens"
     : "max_tokens"
 
-/** Floats, because not every vendor knows base64; a base64 answer is understood all the same. */
+/** Asks for floats, because some vendors do not support base64. A base64 answer is read too. */
 const embeddingBody = (request: EmbeddingRequest, offer: ModelOffer): string =>
   JSON.stringify({ ...request, model: offer.upstream, encoding_format: "float" })
 
@@ -93,7 +94,7 @@ export const makeOpenAi = (config: ProviderConfig, transport: Transport["Service
   const embeddings = transport.endpoint(config, "/embeddings")
   const key = config.apiKey === null ? null : Redacted.value(config.apiKey)
   const fault = (reason: ProviderReason) =>
-    new ProviderError({ provider: config.slug, reason: presentable(reason, key) })
+    new ProviderError({ provider: config.slug, reason: redactReason(reason, key) })
 
   return {
     config,

@@ -1,6 +1,6 @@
 /**
- * The OpenAI dialect's whole replies: completions and embeddings as vendors write them, read leniently into the
- * domain's.
+ * Reads whole replies of the OpenAI dialect leniently: completions and embeddings in every vendor's
+ * variant.
  */
 import { type ChatReply, type ReplyChoice } from "../../domain/Chat.ts"
 import { type EmbeddingReply } from "../../domain/Embedding.ts"
@@ -12,9 +12,10 @@ import { withArguments } from "./Calls.ts"
 import { countOf, isJsonRecord, stringOf, type JsonRecord, jsonRecordsOf } from "../wire/Json.ts"
 
 /**
- * Cached tokens are where OpenAI, DeepSeek or Moonshot put them. Reasoning is part of the completion, also of a vendor
- * that counts it apart, as xAI does: its total says so. A count of zero is a count. Output that is not told is the rest of the total;
- * usage without `prompt_tokens`, or without both of the others, is none.
+ * Reads usage. Cached tokens are found where OpenAI, DeepSeek or Moonshot put them. Reasoning is
+ * part of the completion, also if a vendor counts it separately, as xAI does: then the total shows
+ * it. Zero is a valid count. A missing output count is the total minus the prompt. Null without
+ * `prompt_tokens`, or without both of the others.
  */
 export const readUsage = (usage: unknown): TokenUsage | null => {
   if (!isJsonRecord(usage)) return null
@@ -27,8 +28,8 @@ export const readUsage = (usage: unknown): TokenUsage | null => {
     countOf(usage["cached_tokens"]) ??
     0
   const completion = countOf(usage["completion_tokens"]) ?? remainder(total, prompt)
-  const told = usage["completion_tokens_details"]
-  const reasoning = (isJsonRecord(told) ? countOf(told["reasoning_tokens"]) : null) ?? 0
+  const outputDetails = usage["completion_tokens_details"]
+  const reasoning = (isJsonRecord(outputDetails) ? countOf(outputDetails["reasoning_tokens"]) : null) ?? 0
   const isApart = reasoning > 0 && remainder(total, prompt, completion, reasoning) === 0
   return reportedUsage({
     prompt,
@@ -39,8 +40,8 @@ export const readUsage = (usage: unknown): TokenUsage | null => {
 }
 
 /**
- * Puts the text members of a message or delta right, in place: `reasoning_content` is reasoning, content in parts is
- * joined. Content that is no text in any form makes no sense.
+ * Normalises the text members of a message or delta in place: `reasoning_content` becomes
+ * `reasoning`, and content in parts is joined. `Malformed` if the content is not text in any form.
  */
 export const readText = (message: JsonRecord): Malformed | null => {
   const reasoning = message["reasoning_content"]
@@ -60,7 +61,7 @@ export const readText = (message: JsonRecord): Malformed | null => {
 
 const joined = (parts: ReadonlyArray<JsonRecord>): string => parts.map((part) => stringOf(part["text"]) ?? "").join("")
 
-/** A completion. `Malformed` when it has no choice, or none that says anything. */
+/** A completion. `Malformed` if no choice has content. */
 export const readReply = (body: JsonRecord, ids: CallIds): ChatReply | Malformed => {
   const choices: Array<ReplyChoice> = []
   for (const [at, choice] of jsonRecordsOf(body["choices"]).entries()) {
@@ -72,7 +73,7 @@ export const readReply = (body: JsonRecord, ids: CallIds): ChatReply | Malformed
   return { choices, usage: readUsage(body["usage"]), systemFingerprint: stringOf(body["system_fingerprint"]) }
 }
 
-/** What a choice says: in a message, or in what other forms of reply have in its place, a delta or a bare text. */
+/** The message of a choice. Some replies have a delta or a bare text instead. */
 export const messageOf = ({ delta, message, text }: JsonRecord): JsonRecord =>
   isJsonRecord(message) ? message : isJsonRecord(delta) ? delta : typeof text === "string" ? { content: text } : {}
 
@@ -115,8 +116,8 @@ const isEmpty = ({ finish_reason, message }: ReplyChoice): boolean =>
   message["function_call"] === undefined
 
 /**
- * Vectors in the order of the inputs, from arrays of numbers or base64 of little-endian float32. `expected`: how many
- * inputs there were.
+ * Vectors in the order of the inputs, from arrays of numbers or base64 of little-endian float32.
+ * `expected`: the number of inputs.
  */
 export const readEmbeddings = (body: JsonRecord, expected: number): EmbeddingReply | Malformed => {
   const vectors: Array<ReadonlyArray<number> | undefined> = Array.from({ length: expected })

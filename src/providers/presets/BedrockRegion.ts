@@ -1,14 +1,15 @@
 /**
- * Which AWS region a Bedrock provider is in. The host of its address says so (`bedrock-runtime.eu-west-1.amazonaws.com`,
- * its FIPS and VPC forms too); at another host, such as a proxy's, the member `region` of the provider's `query` or
- * `headers` does. That member is meant for the gateway and is never sent.
+ * The AWS region of a Bedrock provider. It is part of the host name
+ * (`bedrock-runtime.eu-west-1.amazonaws.com`, also in the FIPS and VPC forms). For another host,
+ * such as a proxy, it is the member `region` of the provider's `query` or `headers`. That member is
+ * for the gateway only and is never sent.
  */
 import { type ProviderConfig } from "../../domain/Catalog.ts"
 
 const hostPattern =
   /(?:^|\.)bedrock-runtime(?:-fips)?\.([a-z]{2}(?:-[a-z]+)+-\d+)\.(?:vpce\.)?(?:amazonaws\.com|api\.aws)/
 
-/** Null: nothing names the region. */
+/** Null if the region is not configured. */
 export const bedrockRegion = ({
   baseUrl,
   headers,
@@ -16,7 +17,10 @@ export const bedrockRegion = ({
 }: Pick<ProviderConfig, "baseUrl" | "headers" | "query">): string | null =>
   query["region"] ?? headers["region"] ?? hostPattern.exec(URL.parse(baseUrl)?.hostname ?? "")?.[1] ?? null
 
-/** The pair of keys in a provider's key, `ACCESS_KEY_ID:SECRET_ACCESS_KEY[:SESSION_TOKEN]`; null: it is a bearer token. */
+/**
+ * The key pair in a provider's key, `ACCESS_KEY_ID:SECRET_ACCESS_KEY[:SESSION_TOKEN]`. Null if the
+ * key is a bearer token.
+ */
 export const awsKeys = (
   key: string
 ): { readonly accessKeyId: string; readonly secretAccessKey: string; readonly sessionToken?: string } | null => {

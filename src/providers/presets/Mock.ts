@@ -1,4 +1,4 @@
-/** The mock provider as data: on by default when no vendor's key is set. */
+/** The mock provider as data. It is on by default if no vendor's key is set. */
 import { defaultTimeouts, type ModelOffer, type ProviderConfig } from "../../domain/Catalog.ts"
 import { picoFromUsdPerMillion } from "../../domain/Money.ts"
 import { MOCK_OUTPUT_LIMIT } from "../mock/Text.ts"
@@ -14,7 +14,7 @@ const chatModel = (upstream: string, prefill: boolean): ModelOffer => ({
   hidesReasoning: false
 })
 
-/** Nothing leaves the process. */
+/** Prompts do not leave the process. */
 export const mockProvider: ProviderConfig = {
   slug: "mock",
   name: "Mock",

@@ -1,8 +1,8 @@
 /**
- * What a vendor offers at which price, out of the pinned price list: the tiers of long prompts, the price in force on a
- * given day, and of prices that change with the hour the dearest, so that a cap holds at any hour; fees a request, a search
- * or an image are not part of it. Models without a price a token, deprecated ones, and those that neither chat nor
- * embed are left out.
+ * A vendor's models and prices, from the pinned price list. Covers tiers for long prompts and
+ * prices dated for a given day. Of prices that vary with the hour the highest is used, so that a
+ * cap holds at any hour. Fees per request, search or image are not covered. Models without a price
+ * per token, deprecated models, and models that neither chat nor embed are left out.
  */
 import { findProvider, type ModelInfo, type ModelPrice } from "@pydantic/genai-prices"
 import { type ModelOffer } from "../../domain/Catalog.ts"
@@ -13,16 +13,18 @@ import { modelId } from "./ModelId.ts"
 import { type Preset } from "./Vendors.ts"
 
 /**
- * Moving aliases, fine-tuned families, retired completion models, other trades than text: by name, the list does not
- * tell.
+ * Moving aliases, fine-tuned families, retired completion models and models for media other than
+ * text. They are recognised by name, because the list does not mark them.
  */
 const notServed =
   /^(~|ft:|ada$|babbage|curie|davinci|text-davinci|gpt-3\.5-0301|gpt-3\.5-turbo-instruct)|\.ft-|:extended$|-online$|transcribe|-tts|realtime|whisper|moderation|-ocr|voxtral|voice|-image|audio|computer-use|deep-research/
-/** Open weights stand in their author's price list, but not in its API; retired models do too. */
+/**
+ * Models in an author's price list that its API does not serve: open weights and retired models.
+ */
 const notSoldBy: Readonly<Record<string, RegExp>> = {
   openai: /^gpt-oss/,
   azure: /^gpt-oss/,
-  // Google's list has what its cloud resells, too.
+  // Google's list includes models that its cloud resells.
   gemini: /^(?!gemini-(2\.5|[3-9]|embedding))|2\.5-flash-preview|live|omni/,
   anthropic: /^claude-(?:v?[12]|3|(?:opus|sonnet)-4-0)/
 }
@@ -60,8 +62,8 @@ const offerOf = (preset: Preset, model: ModelInfo, nowMs: number): ModelOffer | 
 }
 
 /**
- * The list's entries are patterns: the entry's own id where the vendor knows it, else the first name that it matches
- * exactly.
+ * The price list's entries are patterns. Takes the entry's own id if the pattern matches it,
+ * otherwise the first exact name in the pattern.
  */
 const upstreamOf = (model: ModelInfo): string => {
   const names = exactNames(model.match)
@@ -73,13 +75,16 @@ const upstreamOf = (model: ModelInfo): string => {
 const exactNames = (match: ModelInfo["match"]): ReadonlyArray<string> => {
   if ("equals" in match) return [match.equals]
   if ("or" in match) return match.or.flatMap(exactNames)
-  // A pattern that admits its own prefix as a whole name; `magistral-small-` does not.
+  // A prefix is a model name itself, unless it ends with "-", such as `magistral-small-`.
   return "starts_with" in match
     ? [match.starts_with.endsWith("-") ? `${match.starts_with}latest` : match.starts_with]
     : []
 }
 
-/** The prices of the day: the last dated ones that have begun, and any that hold for hours of the day only. */
+/**
+ * The prices of the day: the last dated entry that has begun, and all entries for certain hours of
+ * the day.
+ */
 const inForce = ({ prices }: ModelInfo, nowMs: number): ReadonlyArray<ModelPrice> => {
   if (!Array.isArray(prices)) return [prices]
   const dated = prices.filter(({ constraint }) => constraint?.type !== "time_of_date")
@@ -90,7 +95,7 @@ const inForce = ({ prices }: ModelInfo, nowMs: number): ReadonlyArray<ModelPrice
   return [...begun.slice(-1), ...hourly].map((entry) => entry.prices)
 }
 
-/** Null where the list has no price for a prompt's tokens. */
+/** Null if the list has no price for prompt tokens. */
 const pricingOf = (prices: ReadonlyArray<ModelPrice>): Pricing | null => {
   const at = (promptTokens: number) => ({
     prompt: dearest(prices, "input_mtok", promptTokens),
@@ -112,7 +117,7 @@ const pricingOf = (prices: ReadonlyArray<ModelPrice>): Pricing | null => {
   return { prompt, ...base, ...(tiers.length === 0 ? {} : { tiers }) }
 }
 
-/** The dearest of the prices that hold for a prompt of this length. */
+/** The highest price for a prompt of this length. */
 const dearest = (prices: ReadonlyArray<ModelPrice>, unit: string, promptTokens: number): PicoUsdPerToken | null => {
   const usd = prices.flatMap((price) => {
     const value = price[unit]

@@ -1,8 +1,8 @@
 /**
- * Vendors as data: a new one that speaks a known dialect is a row. `policy` is what the vendor's own pages promise
- * to every API customer without a contract of their own, read at `source` on `checked`; where they promise nothing that
- * can be relied on, it is `unknownPolicy`, which counts as training and retaining. An operator who has better terms
- * says so in the settings.
+ * Vendors as data: a new vendor of a known dialect is one row. `policy` is what the vendor's own
+ * pages promise to every API customer without a special contract, read at `source` on `checked`.
+ * Vendors without a reliable promise have `unknownPolicy`, which counts as training and retaining.
+ * Operators with better terms override it in the settings.
  */
 import { type DataPolicy, type DialectName, type ProviderConfig, unknownPolicy } from "../../domain/Catalog.ts"
 
@@ -11,11 +11,12 @@ export interface Preset {
   readonly name: string
   readonly dialect: DialectName
   /**
-   * The variable whose presence switches the preset on: it holds the key, or for a server of one's own its base URL.
+   * The variable that turns the preset on. It holds the key, or the base URL of a self-hosted
+   * server.
    */
   readonly env: string
   readonly envHolds: "api_key" | "base_url"
-  /** The variable that replaces `baseUrl`; required where `baseUrl` is null. */
+  /** The variable that replaces `baseUrl`. Required if `baseUrl` is null. */
   readonly baseUrlEnv: string | null
   readonly baseUrl: string | null
   readonly auth: ProviderConfig["auth"]
@@ -23,10 +24,11 @@ export interface Preset {
   readonly policy: DataPolicy
   readonly policySource: { readonly source: string; readonly checked: string } | null
   /**
-   * The price list's names for the vendor, the first one's models winning; none: it lists no models, the settings do.
+   * The vendor's names in the price list; models of the first win. Empty if the settings list the
+   * models.
    */
   readonly priceLists: ReadonlyArray<string>
-  /** Whose models they are where a model's name does not tell: the first half of its id. */
+  /** Author of models whose name does not tell it: the first half of the model id. */
   readonly author: string
 }
 
@@ -50,7 +52,9 @@ const hosted = (
   ...row
 })
 
-/** Servers that an operator runs: no key, no price, nothing leaves the operator's machines. */
+/**
+ * Servers that the operator runs: no key, no price, and prompts stay on the operator's machines.
+ */
 const selfHosted = (slug: string, name: string, env: string): Preset => ({
   slug,
   name,
@@ -84,12 +88,12 @@ export const presets: ReadonlyArray<Preset> = [
     dialect: "openai",
     env: "AZURE_OPENAI_API_KEY",
     envHolds: "api_key",
-    // https://<resource>.openai.azure.com/openai/v1; a deployment is expected to bear its model's name.
+    // https://<resource>.openai.azure.com/openai/v1. A deployment must have its model's name.
     baseUrlEnv: "AZURE_OPENAI_BASE_URL",
     baseUrl: null,
     auth: { type: "header", name: "api-key" },
     query: { "api-version": "v1" },
-    // No training; prompts that are flagged for abuse are stored for a time that the page does not name.
+    // No training. Prompts flagged for abuse are stored for a time that the page does not state.
     policy: { training: false, retainsPrompts: true, retentionDays: null, zdr: false },
     policySource: {
       source: "https://learn.microsoft.com/en-us/azure/ai-foundry/responsible-ai/openai/data-privacy",
@@ -118,8 +122,8 @@ export const presets: ReadonlyArray<Preset> = [
     name: "Groq",
     env: "GROQ_API_KEY",
     baseUrl: "https://api.groq.com/openai/v1",
-    // Not retained by default, but for up to 30 days where abuse or a fault is looked into; zero retention is a setting
-    // of the account.
+    // Not retained by default, but for up to 30 days to investigate abuse or faults. Zero retention
+    // is a setting of the account.
     policy: keepsThirtyDays,
     policySource: { source: "https://console.groq.com/docs/your-data", checked: CHECKED },
     priceLists: ["groq"],
@@ -146,7 +150,8 @@ export const presets: ReadonlyArray<Preset> = [
     name: "Together AI",
     env: "TOGETHER_API_KEY",
     baseUrl: "https://api.together.xyz/v1",
-    // Stored until deleted unless the organisation turns storage off; training only where the customer opted in.
+    // Stored until deleted, unless the organisation turns storage off. Training only if the
+    // customer opted in.
     policy: { training: false, retainsPrompts: true, retentionDays: null, zdr: false },
     policySource: { source: "https://docs.together.ai/docs/zero-data-retention", checked: CHECKED },
     priceLists: ["together"],
@@ -185,7 +190,7 @@ export const presets: ReadonlyArray<Preset> = [
     name: "OpenRouter",
     env: "OPENROUTER_API_KEY",
     baseUrl: "https://openrouter.ai/api/v1",
-    // Keeps nothing itself; what happens to a prompt is up to the provider that it routes to.
+    // OpenRouter stores nothing itself. The provider that it routes to may.
     priceLists: ["openrouter"],
     author: "openrouter"
   }),
@@ -206,7 +211,8 @@ export const presets: ReadonlyArray<Preset> = [
     env: "GEMINI_API_KEY",
     baseUrl: "https://generativelanguage.googleapis.com/v1beta",
     auth: { type: "header", name: "x-goog-api-key" },
-    // A key does not tell whether its project pays: unpaid, prompts improve Google's products; paid, they are logged.
+    // A key does not tell whether its project pays. Unpaid, prompts improve Google's products;
+    // paid, they are logged.
     policySource: { source: "https://ai.google.dev/gemini-api/terms", checked: CHECKED },
     priceLists: ["google"],
     author: "google"

@@ -1,18 +1,21 @@
 /**
- * Provider configs for well-known vendors: everything but the key. The list of vendors is in presets/Vendors, their
- * models and prices come from the pinned price list; the mock's config is in presets/Mock.
+ * Provider configs of well-known vendors, complete except for the key. The vendors are in
+ * Vendors.ts, their models and prices come from the pinned price list, and the mock is in Mock.ts.
  */
 import { type Redacted } from "effect"
 import { defaultTimeouts, type ProviderConfig } from "../../domain/Catalog.ts"
 import { offersOf } from "./Offers.ts"
 import { type Preset } from "./Vendors.ts"
 
-/** The day the price list was pinned; prices announced for later days count from their day on when `nowMs` is given. */
+/**
+ * The day on which the price list was pinned. With `nowMs`, prices announced for later days apply
+ * from their day on.
+ */
 const PRICES_AS_OF_MS = Date.UTC(2026, 10, 1)
 
 /**
- * The config of a preset. `baseUrl` replaces the vendor's own and is required where the vendor has none (Azure, servers
- * of one's own); a trailing slash is dropped. `nowMs` picks the prices in force.
+ * The config of a preset. `baseUrl` replaces the vendor's and is required if the vendor has none
+ * (Azure, self-hosted servers). Trailing slashes are removed. `nowMs` selects the prices in force.
  */
 export const presetProvider = (
   preset: Preset,

@@ -1,6 +1,7 @@
 /**
- * Connections to providers, as undici makes them; an error that ends one says how much was read from it, as undici's own errors do. So a
- * kept connection that the other side has closed meanwhile is told from a provider that cannot be reached.
+ * undici's connector for provider connections. An error that ends a socket carries the bytes read
+ * from it, as undici's own errors do. This tells a kept connection that the server has closed from
+ * an unreachable provider.
  */
 import { type buildConnector } from "undici"
 import { undici } from "./Undici.ts"

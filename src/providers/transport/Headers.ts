@@ -1,10 +1,12 @@
-/** Headers of a reply as undici hands them over: one value as a text, the values of a header that came more than once as a list. */
+/**
+ * Reads response headers in undici's form: a single value is a string, repeated headers are a list.
+ */
 import { type IncomingHttpHeaders } from "node:http"
 
-/** All values of a header, in the order in which they came. */
+/** All values of a header, in the order received. */
 export const headerValues = (headers: IncomingHttpHeaders, name: string): ReadonlyArray<string> =>
   [headers[name] ?? []].flat()
 
-/** The first value of a header; null: there is none. */
+/** The first value of a header, or null. */
 export const headerOf = (headers: IncomingHttpHeaders, name: string): string | null =>
   headerValues(headers, name)[0] ?? null

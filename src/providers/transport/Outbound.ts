@@ -1,7 +1,10 @@
 /**
- * Plain outbound HTTP for what is no language-model provider: the SMS service and identity providers. One request, its whole reply. It
- * follows no redirect, so that an answer cannot send credentials, or the gateway itself, elsewhere; it retries nothing, holds no
- * more than a bound in memory, and closes the socket when its caller is interrupted. Failures carry no address and no content.
+ * Plain outbound HTTP for services other than model providers: the SMS service and identity
+ * providers. One request, one whole reply.
+ *
+ * It follows no redirects, so a response cannot send credentials or the gateway elsewhere. It does
+ * not retry, bounds the reply in memory, and closes the socket when its caller is interrupted.
+ * Failures carry no addresses and no content.
  */
 import { Context, Effect, Layer } from "effect"
 import { type Agent } from "undici"
@@ -18,7 +21,7 @@ export interface OutboundCall {
   readonly url: URL
   readonly headers: CallHeaders
   readonly body: string | null
-  /** Until the first byte, and between packets. */
+  /** Time limit to the first byte and between packets, in ms. */
   readonly timeoutMs: number
 }
 

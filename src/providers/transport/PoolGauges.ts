@@ -1,4 +1,7 @@
-/** How the connections to providers are used, over all of them together; read when somebody looks at the metrics. */
+/**
+ * Gauges of the provider connections, summed over all pools. They are read when metrics are
+ * collected.
+ */
 import { Effect, Metric } from "effect"
 import { type Pool } from "undici"
 
@@ -7,7 +10,7 @@ type State = "busy" | "idle" | "waiting"
 const read: Readonly<Record<State, (pool: Pool) => number>> = {
   busy: ({ stats }) => stats.running,
   idle: ({ stats }) => stats.free,
-  // Requests for which there is no connection yet.
+  // Requests that wait for a connection.
   waiting: ({ stats }) => stats.queued
 }
 

@@ -1,11 +1,13 @@
 /**
- * The only outbound HTTP. It posts JSON to an endpoint of a provider and answers the reply whole or as a stream that is
- * pulled. It follows no redirects (credentials would travel with them), retries nothing but a request that met a kept connection
- * as it was closed, never holds more than a reply's bound in memory, and gives the call up the moment its caller is interrupted. Failures are data and carry no
- * key, address or content.
+ * All outbound HTTP to model providers. It posts JSON to an endpoint and returns the reply whole,
+ * or as a pulled stream.
  *
- * Built on undici's dispatch interface: a chat-shaped POST measured 73 µs of this process's time, `Pool.request` 117
- * µs, the platform's HttpClient over undici 186 µs.
+ * It follows no redirects, because credentials would travel with them. It retries only a request
+ * whose kept connection was closed as it was sent. Memory is bounded per reply, and interruption of
+ * the caller aborts the call. Failures are data, without keys, addresses or content.
+ *
+ * It uses undici's dispatch interface: a chat-shaped POST takes 73 µs of this process's time,
+ * against 117 µs with `Pool.request` and 186 µs with the platform's HttpClient over undici.
  */
 import { type IncomingHttpHeaders } from "node:http"
 import { Context, Effect, Layer, Redacted, type Scope } from "effect"
@@ -19,16 +21,22 @@ import { gaugePools } from "./PoolGauges.ts"
 import { TimedOut } from "../Provider.ts"
 import { undici } from "./Undici.ts"
 
-/** The most that a whole JSON reply may have, in bytes, after decompression. */
+/** Size limit of a whole JSON reply, in bytes, after decompression. */
 export const WHOLE_LIMIT_BYTES = 32 * 1024 * 1024
-/** A stream keeps its connection for as long as it lasts; who finds none free waits, and may time out, for no fault of the provider. */
+/**
+ * A stream occupies its connection until its end. Further requests queue, and may time out through
+ * no fault of the provider.
+ */
 const CONNECTIONS_PER_ORIGIN = 4_096
 /**
- * Shorter than the 5 s after which Node's and uvicorn's servers drop idle connections, so that a request rarely meets a
- * closing one; a server's own `Keep-Alive` hint overrides it.
+ * Shorter than the 5 s after which Node's and uvicorn's servers close idle connections, so that a
+ * request rarely meets a closing one. A `Keep-Alive` header of the server overrides it.
  */
 const KEEP_ALIVE_MS = 4_000
-/** How long a stream that is complete but for its terminator may take to end, whatever comes meanwhile. */
+/**
+ * Time in which a stream that is complete but for its terminator must end, even if packets keep
+ * arriving.
+ */
 const TAIL_MS = 2_000
 
 export interface WholeReply {
@@ -38,7 +46,8 @@ export interface WholeReply {
 }
 
 /**
- * `chunks` answers what arrived since the last call, and null at the end. It fails `Cut` when the connection breaks.
+ * A reply whose headers have arrived. `chunks` yields the bytes received since the last call, and
+ * null at the end. It fails with `Cut` when the connection breaks.
  */
 export interface OpenReply {
   readonly status: number
@@ -47,38 +56,47 @@ export interface OpenReply {
   /** The rest of the body as text. */
   readonly text: (limitBytes: number) => Effect.Effect<string, HttpExchangeFailure>
   /**
-   * What the last chunks said, to a reader that understands them. From its first word on packets that say nothing do not
-   * count, neither before the first token nor between events, and events without a token count for `totalMs` at most.
+   * Reports what the last chunks contained. After the first report, packets without an event extend
+   * no limit, neither to the first token nor between events. Events without a token extend the idle
+   * limit for at most `totalMs`.
    */
-  readonly progress: (said: "nothing" | "event" | "token") => void
-  /** All that counts has been said: the end may take two more seconds, counted from the first time. */
+  readonly progress: (seen: "nothing" | "event" | "token") => void
+  /** The content is complete: the end must come within 2 s of the first such call. */
   readonly hurry: Effect.Effect<void>
-  /** Nothing more is wanted though the body has not ended yet: its connection is kept if it ends soon. */
+  /** Discards the rest of the body. The connection is reused if the body ends soon. */
   readonly drain: Effect.Effect<void>
 }
 
-/** Headers of one call, their names in lower case. */
+/** Headers of one call, with names in lower case. */
 export type CallHeaders = Readonly<Record<string, string>>
 
-/** One path of one provider, with its credentials inside. */
+/** One path of one provider, with its credentials. */
 export interface Endpoint {
   /**
-   * The whole reply, whatever its status. The limit runs from the request on, to the first byte or to the last; after
-   * the first byte the provider's idle limit holds between packets. `headers` are this call's own, such as a signature; they win over the provider's.
+   * Posts and returns the whole reply, whatever its status. `limit` runs from the request to the
+   * first byte (number) or to the last byte (`wholeMs`). After the first byte the provider's idle
+   * limit holds between packets. `headers` belong to this call, such as a signature, and override
+   * the provider's.
    */
   readonly post: (
     body: string,
     limit: number | { readonly wholeMs: number },
     headers?: CallHeaders
   ) => Effect.Effect<WholeReply, HttpExchangeFailure>
-  /** The reply once its headers are there. Closing the scope before its end closes the socket. */
+  /**
+   * Posts and succeeds once the headers are there. Closing the scope before the end of the body
+   * closes the socket.
+   */
   readonly open: (body: string, headers?: CallHeaders) => Effect.Effect<OpenReply, HttpExchangeFailure, Scope.Scope>
 }
 
 export class Transport extends Context.Service<
   Transport,
   {
-    /** `path` starts with a slash and is appended to the provider's base URL. Dies when the base URL is none. */
+    /**
+     * `path` starts with a slash and is appended to the provider's base URL. Dies if the base URL
+     * is invalid.
+     */
     readonly endpoint: (config: ProviderConfig, path: string) => Endpoint
   }
 >()("tollgate/providers/transport/Transport") {
@@ -92,7 +110,7 @@ export class Transport extends Context.Service<
 
       yield* gaugePools(pools)
 
-      /** `fresh`: whose connections serve one request each. */
+      /** Connections of a `fresh` pool serve one request each. */
       const poolFor = (origin: string, connectMs: number, http2: boolean, use: "kept" | "fresh"): Pool => {
         const key = `${origin} ${connectMs} ${http2} ${use}`
         const known = pools.get(key)
@@ -104,8 +122,9 @@ export class Transport extends Context.Service<
           keepAliveTimeout: KEEP_ALIVE_MS,
           headersTimeout: 0,
           bodyTimeout: 0,
-          // With HTTP/1.1 there is one request a connection: giving a request up then closes its socket, which every
-          // provider understands. With HTTP/2 it resets its stream, and the connection stays for the others.
+          // HTTP/1.1 has one request per connection, so aborting a request closes its socket, which
+          // every provider understands. With HTTP/2 an abort resets the stream and keeps the
+          // connection for others.
           allowH2: http2
         })
         pools.set(key, pool)
@@ -119,7 +138,7 @@ export class Transport extends Context.Service<
           const { connectMs } = config.timeouts
           const http2 = config.http2 === true
           const pool = poolFor(url.origin, connectMs, http2, "kept")
-          /** Where a kept connection was stale, a fresh one is asked at once. */
+          /** A request that met a stale connection is sent again on a fresh one. */
           const dispatch = (options: Dispatcher.DispatchOptions, exchange: HttpExchange, isFresh: boolean): void => {
             if (isFresh) poolFor(url.origin, connectMs, http2, "fresh").dispatch({ ...options, reset: true }, exchange)
             else pool.dispatch(options, exchange)
@@ -138,7 +157,7 @@ export class Transport extends Context.Service<
                   let exchange = new HttpExchange()
                   const wholeMs = typeof limit === "number" ? Number.POSITIVE_INFINITY : limit.wholeMs
                   const firstByteMs = typeof limit === "number" ? limit : limit.wholeMs
-                  const options = { ...withHeaders(whole, traced(headers, trace)), body }
+                  const options = { ...withHeaders(whole, withTrace(headers, trace)), body }
                   const answer = () =>
                     resume(
                       exchange.failure !== null
@@ -163,14 +182,14 @@ export class Transport extends Context.Service<
                 acquired(
                   Effect.map(OutgoingTrace, (trace) => {
                     const exchange = new HttpExchange()
-                    dispatch({ ...withHeaders(streamed, traced(headers, trace)), body }, exchange, isFresh)
+                    dispatch({ ...withHeaders(streamed, withTrace(headers, trace)), body }, exchange, isFresh)
                     return { exchange, deadlineMs: performance.now() + firstTokenMs }
                   }),
                   ({ exchange }) => Effect.sync(() => exchange.abort())
                 ).pipe(
                   Effect.flatMap(({ deadlineMs, exchange }) =>
                     Effect.catchIf(
-                      opened(exchange, deadlineMs, idleMs, totalMs),
+                      openReply(exchange, deadlineMs, idleMs, totalMs),
                       () => exchange.isStale && !isFresh,
                       () => open(true)
                     )
@@ -186,10 +205,11 @@ export class Transport extends Context.Service<
 }
 
 /**
- * Waits for the headers; the first bytes of the body must come before `deadlineMs` too, later ones `idleMs` apart. With
- * `progress` it is tokens and events that must, and tokens `totalMs` apart. Only time in which somebody waits counts.
+ * Waits for the headers. Headers and first bytes must come by `deadlineMs`, later bytes `idleMs`
+ * apart. After the first `progress` call, the first token must come by `deadlineMs`, later events
+ * `idleMs` apart and tokens `totalMs` apart. Only time in which the reader waits counts.
  */
-const opened = (
+const openReply = (
   exchange: HttpExchange,
   deadlineMs: number,
   idleMs: number,
@@ -197,9 +217,11 @@ const opened = (
 ): Effect.Effect<OpenReply, HttpExchangeFailure> => {
   let silentMs = 0
   let wordlessMs = 0
-  /** Until when the end is waited for, once all that counts was said. */
+  /** Deadline of the end, once the content is complete. */
   let tailUntilMs = Number.POSITIVE_INFINITY
-  /** Reads after that: what lies there already, because a slow reader asks late. */
+  /**
+   * Reads allowed after that deadline: a slow reader may still take the bytes that have arrived.
+   */
   let lateReads = 1
   let phase: "first_token" | "idle" = "first_token"
   let isPaced = false
@@ -211,15 +233,18 @@ const opened = (
         phase === "first_token" ? deadlineMs - nowMs : Math.min(idleMs - silentMs, totalMs - wordlessMs)
       )
     )
-  const awaiting = <A>(awaited: "head" | "data", answer: (waitedMs: number) => Effect.Effect<A, HttpExchangeFailure>) =>
+  const awaitReply = <A>(
+    awaited: "head" | "data",
+    answer: (waitedMs: number) => Effect.Effect<A, HttpExchangeFailure>
+  ) =>
     Effect.callback<A, HttpExchangeFailure>((resume) => {
       const nowMs = performance.now()
       exchange.await(awaited, limitMs(nowMs), phase, () =>
-        // Who is not waiting any more takes nothing: it is there for the next.
+        // Suspended: an interrupted reader takes nothing, so the bytes stay for the next reader.
         resume(Effect.suspend(() => answer(performance.now() - nowMs)))
       )
     })
-  const arrived = awaiting("data", (waitedMs) => {
+  const arrived = awaitReply("data", (waitedMs) => {
     if (isPaced) {
       silentMs += waitedMs
       wordlessMs += waitedMs
@@ -239,10 +264,10 @@ const opened = (
       const byMs = phase === "first_token" ? deadlineMs : Number.POSITIVE_INFINITY
       exchange.collect(limitBytes, limitMs(performance.now()), phase, idleMs, answer, byMs)
     })
-  const progress = (said: "nothing" | "event" | "token") => {
+  const progress = (seen: "nothing" | "event" | "token") => {
     isPaced = true
-    if (said !== "nothing") silentMs = 0
-    if (said !== "token") return
+    if (seen !== "nothing") silentMs = 0
+    if (seen !== "token") return
     wordlessMs = 0
     phase = "idle"
   }
@@ -250,7 +275,7 @@ const opened = (
     if (tailUntilMs === Number.POSITIVE_INFINITY) tailUntilMs = performance.now() + TAIL_MS
   })
   const drain = Effect.sync(() => exchange.drain())
-  return awaiting("head", () => {
+  return awaitReply("head", () => {
     if (exchange.failure !== null) return Effect.fail(exchange.failure)
     return Effect.succeed({ status: exchange.status, headers: exchange.headers, chunks, text, progress, hurry, drain })
   })
@@ -259,8 +284,8 @@ const opened = (
 const withHeaders = <A extends { readonly headers: CallHeaders }>(request: A, headers: CallHeaders | undefined): A =>
   headers === undefined ? request : { ...request, headers: { ...request.headers, ...headers } }
 
-/** The headers of a call, and the context of its trace, if it has one. */
-const traced = (headers: CallHeaders | undefined, trace: TraceHeaders | null): CallHeaders | undefined =>
+/** The call's headers, with the trace context if there is one. */
+const withTrace = (headers: CallHeaders | undefined, trace: TraceHeaders | null): CallHeaders | undefined =>
   trace === null
     ? headers
     : {

@@ -1,4 +1,7 @@
-/** undici, loaded when the first connection is made: it has a hundred modules, and a gateway without real providers starts without them. */
+/**
+ * Loads undici when the first connection is made. It has a hundred modules, and a gateway without
+ * real providers does not need it.
+ */
 import { createRequire } from "node:module"
 import type * as Undici from "undici"
 

@@ -1,11 +1,19 @@
-/** Ids of tool calls that came without one: a client cannot answer a call that it cannot name, and takes two without a name for one. */
+/**
+ * Ids for tool calls that come without one. A client needs an id to answer a call, and would take
+ * two calls without ids for one.
+ */
 import { type ChatRequest } from "../../domain/Chat.ts"
 import { stringOf, jsonRecordsOf } from "./Json.ts"
 
-/** The id of the call at `index` of an answer: the provider's own, else one that no other call of the conversation has. */
+/**
+ * Returns the id of the call at `index` of a response: the provider's, or one that is unique in the
+ * conversation.
+ */
 export type CallIds = (id: unknown, responseId: unknown, index: number) => string
 
-/** In UTF-16 code units: what an id of ours takes over of the provider's. */
+/**
+ * Longest part of the provider's response id that goes into a generated id, in UTF-16 code units.
+ */
 const LONGEST_PART = 64
 
 export const callIds =
@@ -16,6 +24,6 @@ export const callIds =
       ? `call_${responseId.slice(0, LONGEST_PART)}_${index}`
       : `call_${callsBefore(messages) + index}`)
 
-/** How many calls the conversation held already. */
+/** Number of tool calls already in the conversation. */
 export const callsBefore = (messages: ChatRequest["messages"]): number =>
   messages.reduce((count, message) => count + jsonRecordsOf(message.tool_calls).length, 0)

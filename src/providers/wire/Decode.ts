@@ -1,6 +1,6 @@
 /**
- * Whole replies, whatever the dialect: a good status with a JSON object that holds no error and makes sense, or the reason
- * why there is none.
+ * Decodes whole replies of every dialect. A valid reply has a 2xx status and a JSON object without
+ * an error; anything else becomes a provider reason.
  */
 import { Clock, Effect } from "effect"
 import { type ChatReply } from "../../domain/Chat.ts"
@@ -8,9 +8,9 @@ import { Malformed, type ProviderReason, Rejected } from "../Provider.ts"
 import { errorInBody, reasonOfStatus } from "./ErrorMapping.ts"
 import { type WholeReply } from "../transport/Transport.ts"
 import { parseJsonRecord, type JsonRecord } from "./Json.ts"
-import { withWords } from "./Words.ts"
+import { rejectEmpty } from "./Words.ts"
 
-/** How a vendor says no: by a status, and by an error object inside a 200. */
+/** How a vendor reports errors: by status, and by an error object inside a 200. */
 export interface Refusals {
   readonly of: typeof reasonOfStatus
   readonly inside: typeof errorInBody
@@ -18,20 +18,20 @@ export interface Refusals {
 
 const commonRefusals: Refusals = { of: reasonOfStatus, inside: errorInBody }
 
-/** Fails with what a reply means whose status is not 2xx. */
-export const refused = (
+/** Fails with the reason for a reply whose status is not 2xx. */
+export const failForStatus = (
   { headers, status, text }: WholeReply,
   refusals = commonRefusals
 ): Effect.Effect<never, ProviderReason> =>
   Effect.flatMap(Clock.currentTimeMillis, (nowMs) => Effect.fail(refusals.of(status, headers, text, nowMs)))
 
-/** The body of a good reply: a JSON object without an error inside, that `read` can make sense of. */
+/** Decodes the body of a 2xx reply: a JSON object without an error, which `read` accepts. */
 export const decodeReply = <A>(
   reply: WholeReply,
   read: (body: JsonRecord) => A | Malformed | Rejected,
   refusals = commonRefusals
 ): Effect.Effect<A, ProviderReason> => {
-  if (reply.status < 200 || reply.status > 299) return refused(reply, refusals)
+  if (reply.status < 200 || reply.status > 299) return failForStatus(reply, refusals)
   const body = parseJsonRecord(reply.text)
   if (body instanceof Malformed) return Effect.fail(body)
   const refusal = refusals.inside(body)
@@ -40,7 +40,7 @@ export const decodeReply = <A>(
   return answer instanceof Malformed || answer instanceof Rejected ? Effect.fail(answer) : Effect.succeed(answer)
 }
 
-/** The same for a completion, which says something. */
+/** Like `decodeReply`, for a chat reply. Rejects an empty one. */
 export const decodeChat = (
   reply: WholeReply,
   read: (body: JsonRecord) => ChatReply | Malformed | Rejected,
@@ -50,7 +50,7 @@ export const decodeChat = (
     reply,
     (body) => {
       const answer = read(body)
-      return answer instanceof Malformed || answer instanceof Rejected ? answer : withWords(answer)
+      return answer instanceof Malformed || answer instanceof Rejected ? answer : rejectEmpty(answer)
     },
     refusals
   )

@@ -1,7 +1,7 @@
 /**
- * What a provider means when it does not answer: a status, headers and an error object, or an error object inside a
- * 200, as a reason. The status decides unless the error's own code knows better. The provider's words go on only where
- * the request itself is at fault; a body that cannot be read changes nothing but the message.
+ * Maps provider errors to reasons: a status with headers and an error object, or an error object
+ * inside a 200. The status decides, unless the error's code is more precise. The provider's message
+ * is passed on only if the request is at fault. An unreadable body changes only the message.
  */
 import { type IncomingHttpHeaders } from "node:http"
 import { headerValues } from "../transport/Headers.ts"
@@ -9,14 +9,14 @@ import { CredentialsRefused, type ProviderReason, Rejected, ServerFault, Throttl
 import { parseJson } from "../../domain/Json.ts"
 import { isJsonRecord, stringOf, type JsonRecord, jsonRecordsOf } from "./Json.ts"
 
-/** In UTF-16 code units. */
+/** Longest message that is passed on, in UTF-16 code units. */
 const MESSAGE_LIMIT = 500
-/** Whoever asks for more patience than a day gets a day. */
+/** Upper bound of `Retry-After`: a day. */
 const LONGEST_WAIT_MS = 86_400_000
-/** How much of an error's words is looked at, in UTF-16 code units. */
+/** Length of an error message that is examined, in UTF-16 code units. */
 const READ_LIMIT = 4_096
 const rejections = new Set([400, 404, 413, 415, 422])
-/** Codes and types by which an error object names its kind, and the status each stands for. */
+/** Codes and types of error objects, with the status that each stands for. */
 const kinds: Readonly<Record<string, number>> = {
   authentication_error: 401,
   invalid_api_key: 401,
@@ -40,25 +40,28 @@ const kinds: Readonly<Record<string, number>> = {
   request_too_large: 413,
   timeout_error: 504
 }
-/** Finish reasons by which OpenRouter, DeepSeek, GLM and vLLM say that the provider failed. */
+/** Finish reasons with which OpenRouter, DeepSeek, GLM and vLLM report a provider failure. */
 const failures = new Set<unknown>(["error", "insufficient_system_resource", "network_error", "abort"])
-/** What an error object says of itself that counts more than the reply's status. */
+/** Statuses in an error object that override the reply's status. */
 const overriding = new Set<number | null>([401, 402, 429])
 const contextMessages =
   /maximum (context|prompt) length|context[ _](length|window|limit|size)|prompt is too long|input is too long|too many (input )?tokens|reduce the length of|exceeds the maximum (number of |input )?token/i
 
-/** An error object as vendors write it, its members read leniently. */
+/** An error object of any vendor, read leniently. */
 interface ErrorFields {
   readonly message: string | null
   readonly param: string | null
   readonly code: string | null
-  /** The status that the object itself names, by number or by kind. */
+  /** Status named by the object itself, by number or by kind. */
   readonly status: number | null
-  /** The member of the request that is at fault, though the status blames our account. */
-  readonly own: "messages" | "max_tokens" | null
+  /** Member of the request that is at fault, although the status blames our account. */
+  readonly faultyMember: "messages" | "max_tokens" | null
 }
 
-/** The reason of a reply whose status is not 2xx. `nowMs` is what a `Retry-After` date is measured against. */
+/**
+ * The reason for a reply whose status is not 2xx. `nowMs` is the reference for a `Retry-After`
+ * date.
+ */
 export const reasonOfStatus = (
   status: number,
   headers: IncomingHttpHeaders,
@@ -71,7 +74,10 @@ export const reasonOfStatus = (
   return reasonOf(overriding.has(fields.status) ? fields.status : status, status, fields, retryAfterOf(headers, nowMs))
 }
 
-/** The reason of an error object inside a 200 or a stream event, or inside a choice of it; null when there is none in `body`. */
+/**
+ * The reason for an error object inside a 200, a stream event or one of its choices. Null if `body`
+ * contains no error.
+ */
 export const errorInBody = (body: JsonRecord): ProviderReason | null => {
   if (isError(body["error"]) || body["object"] === "error") return reasonInside(body)
   const choices = body["choices"]
@@ -92,8 +98,11 @@ const reasonInside = (body: JsonRecord): ProviderReason => {
   return reasonOf(status, status, fields, null)
 }
 
-/** What may leave the dialect: the provider's words without our key, should it repeat it, and cut to 500 characters. */
-export const presentable = (reason: ProviderReason, key: string | null): ProviderReason => {
+/**
+ * The reason as it may leave the dialect: the message has our key removed and is cut to 500
+ * characters.
+ */
+export const redactReason = (reason: ProviderReason, key: string | null): ProviderReason => {
   if (reason._tag !== "Rejected") return reason
   const message = key === null || key === "" ? reason.message : reason.message.replaceAll(key, "[key]")
   const { code, contextLength, param, status } = reason
@@ -106,7 +115,7 @@ const reasonOf = (
   fields: ErrorFields,
   retryAfterMs: number | null
 ): ProviderReason => {
-  const own = meant === 402 || meant === 403 ? fields.own : null
+  const own = meant === 402 || meant === 403 ? fields.faultyMember : null
   if (own !== null) {
     const message = fields.message ?? `the provider answered ${status}`
     return new Rejected({ status, message, param: own, code: fields.code, contextLength: false })
@@ -119,59 +128,63 @@ const reasonOf = (
   return new Rejected({ status, message, param: fields.param, code: fields.code, contextLength })
 }
 
-/** An error object in any of the forms that vendors give it: see `wordsOf`. */
+/** Reads an error object in any vendor's form: see `messageOf`. */
 const fieldsOf = (body: unknown): ErrorFields => {
   const [first] = Array.isArray(body) ? jsonRecordsOf(body) : [body]
-  if (!isJsonRecord(first)) return { message: wordsOf(body), param: null, code: null, status: null, own: null }
+  if (!isJsonRecord(first))
+    return { message: messageOf(body), param: null, code: null, status: null, faultyMember: null }
   const [listed] = jsonRecordsOf(first["errors"])
   const error = isJsonRecord(first["error"]) ? first["error"] : (listed ?? first)
   const code = typeof error["code"] === "number" ? String(error["code"]) : stringOf(error["code"])
-  // AWS names the kind behind its namespace.
+  // AWS puts a namespace and "#" before the kind.
   const type = stringOf(error["type"]) ?? stringOf(error["__type"])?.split("#").at(-1) ?? null
   const metadata = isJsonRecord(error["metadata"]) ? error["metadata"] : {}
-  const said = wordsOf(error) ?? wordsOf(first)
-  const raw = wordsOf(metadata["raw"])
-  const message = said === null || raw === null ? (said ?? raw) : `${said}: ${raw}`
+  const stated = messageOf(error) ?? messageOf(first)
+  const raw = messageOf(metadata["raw"])
+  const message = stated === null || raw === null ? (stated ?? raw) : `${stated}: ${raw}`
   return {
     message,
     param: stringOf(error["param"]),
     code: code ?? type,
     status: numericStatus(code) ?? kinds[code ?? ""] ?? kinds[type ?? ""] ?? null,
-    own: ownFault(metadata, message ?? "")
+    faultyMember: faultyMemberOf(metadata, message ?? "")
   }
 }
 
-/** Where vendors have their words: `{error: {message}}`, `{error: "…"}`, `{errors: […]}`, FastAPI's `{detail: [{msg}]}`, Mistral's mixture of these. */
-const wordMembers = ["message", "Message", "detail", "msg", "error", "errors"]
+/**
+ * Members in which vendors put a message: `{error: {message}}`, `{error: "…"}`, `{errors: […]}`,
+ * FastAPI's `{detail: [{msg}]}`, Mistral's mixture of these.
+ */
+const messageMembers = ["message", "Message", "detail", "msg", "error", "errors"]
 
-/** The first text of all that; null where there is none within four levels. */
-const wordsOf = (value: unknown, levels = 4): string | null => {
-  if (typeof value === "string") return worded(value)
+/** The first message found within four levels, or null. */
+const messageOf = (value: unknown, levels = 4): string | null => {
+  if (typeof value === "string") return oneLine(value)
   if (levels === 0) return null
-  if (Array.isArray(value)) return wordsOf(value[0], levels - 1)
+  if (Array.isArray(value)) return messageOf(value[0], levels - 1)
   if (!isJsonRecord(value)) return null
-  for (const member of wordMembers) {
-    const words = wordsOf(value[member], levels - 1)
-    if (words !== null) return words
+  for (const member of messageMembers) {
+    const message = messageOf(value[member], levels - 1)
+    if (message !== null) return message
   }
   return null
 }
 
-/** Its beginning in one line. */
-const worded = (text: string): string | null =>
+/** The beginning of a text, in one line. */
+const oneLine = (text: string): string | null =>
   text
     .slice(0, READ_LIMIT)
     .replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, " ")
     .trim() || null
 
-/** A body that is no JSON and no page. */
+/** A body that is neither JSON nor an HTML page. */
 const plainText = (text: string): string => (text.trimStart().startsWith("<") ? "" : text)
 
 /**
- * Which member of the request a 402 or 403 is about: a text that was flagged, or an output limit that costs more than our credit is
- * worth (OpenRouter has both). Null: it is about us.
+ * The member of the request that a 402 or 403 is about: a flagged text, or an output limit that our
+ * credit does not cover (OpenRouter reports both). Null if it is about our account.
  */
-const ownFault = (metadata: JsonRecord, message: string): "messages" | "max_tokens" | null => {
+const faultyMemberOf = (metadata: JsonRecord, message: string): "messages" | "max_tokens" | null => {
   if (Array.isArray(metadata["reasons"]) || "flagged_input" in metadata) return "messages"
   return /max_(?:completion_|output_)?tokens/i.test(message) ? "max_tokens" : null
 }
@@ -182,8 +195,8 @@ const numericStatus = (code: string | null): number | null => {
 }
 
 /**
- * `retry-after-ms`, or `retry-after` in seconds or as an HTTP date; of several that make sense the longest, and a day at most. Null
- * when there is none.
+ * Reads `retry-after-ms`, or `retry-after` in seconds or as an HTTP date. Takes the longest of
+ * several valid values, at most a day. Null if there is none.
  */
 export const retryAfterOf = (headers: IncomingHttpHeaders, nowMs: number): number | null => {
   const longest = (name: string, waitOf: (value: string) => number | null): number | null => {
@@ -201,8 +214,8 @@ export const retryAfterOf = (headers: IncomingHttpHeaders, nowMs: number): numbe
   )
 }
 
-/** Dates begin with the day of the week; `Date.parse` makes a date of `-5` too. */
+/** HTTP dates start with a weekday. `Date.parse` would accept `-5` too. */
 const httpDate = /^[A-Za-z]{3,9},? /
 
-/** Digits with or without a fraction: no sign, no exponent. */
+/** Digits with an optional fraction: no sign, no exponent. */
 const decimalOf = (value: string): number | null => (/^\d+(?:\.\d+)?$/.test(value) ? Number(value) : null)

@@ -1,34 +1,41 @@
 /**
- * A provider's reply as a stream of chat events, whatever the dialect: packets are framed, a reader makes events of the
- * frames, and what a packet said before the stream broke goes out before the failure does. It promises one `End` as the
- * last event of a whole stream and none of one that ended early.
+ * Turns a provider's reply into a stream of chat events, for every dialect. Packets become frames,
+ * and the dialect's reader turns frames into events. Events received before a failure are emitted
+ * before the failure. A complete stream ends with exactly one `End` event; a stream that breaks has
+ * none.
  */
 import { type NonEmptyReadonlyArray, isReadonlyArrayNonEmpty } from "effect/Array"
 import { Cause, Effect, type Pull, type Scope, Stream } from "effect"
 import { carriesToken, type ChatEvent, type ChatReply } from "../../domain/Chat.ts"
-import { decodeChat, type Refusals, refused } from "./Decode.ts"
+import { decodeChat, type Refusals, failForStatus } from "./Decode.ts"
 import { SseFrames } from "./SseFrames.ts"
 import { headerOf } from "../transport/Headers.ts"
 import { Cut, Malformed, type ProviderError, type ProviderReason, type Rejected, TooLarge } from "../Provider.ts"
 import { type Endpoint, type OpenReply, WHOLE_LIMIT_BYTES } from "../transport/Transport.ts"
 import { type JsonRecord } from "./Json.ts"
-import { saysWords, wordless } from "./Words.ts"
+import { bringsContent, emptyAnswer } from "./Words.ts"
 
 const ERROR_LIMIT_BYTES = 64 * 1024
 
-/** What a dialect makes of one stream, frame after frame. */
+/** A dialect's reader of one stream, fed frame by frame. */
 export interface StreamReader {
-  /** What one frame says, appended to `out`; a reason when it says that the provider failed, `Malformed` when it makes no sense. */
+  /**
+   * Appends the events of one frame to `out`. Returns a reason if the frame reports a provider
+   * error, `Malformed` if it is invalid.
+   */
   readonly step: (frame: string, out: Array<ChatEvent>) => ProviderReason | null
-  /** Whether the terminator came. */
+  /** True once the terminator has come. */
   readonly isDone: () => boolean
-  /** Whether a stream without its terminator said all that counts: it ended by itself, or its connection `broke`. */
+  /**
+   * True if a stream without its terminator is complete in content. `broke`: the connection broke,
+   * instead of ending regularly.
+   */
   readonly isComplete: (broke: boolean) => boolean
-  /** The last events of a whole stream. */
+  /** The last events of a complete stream. */
   readonly close: () => ReadonlyArray<ChatEvent> | Malformed
 }
 
-/** Packets to frames; what is left comes out at the end. */
+/** Splits packets into frames. `end` returns the rest. */
 export interface Frames {
   readonly feed: (chunk: Buffer) => ReadonlyArray<string> | Malformed | TooLarge
   readonly end: () => ReadonlyArray<string> | Malformed | TooLarge
@@ -36,17 +43,20 @@ export interface Frames {
 
 export interface Streaming {
   readonly makeReader: () => StreamReader
-  /** How to read a whole reply that comes instead of a stream. */
+  /** Reads a whole reply that comes instead of a stream. */
   readonly readWhole: (body: JsonRecord) => ChatReply | Malformed | Rejected
-  /** What a stream fails with that breaks. */
+  /** Builds the error of a stream that breaks. */
   readonly fault: (reason: ProviderReason) => ProviderError
-  /** Server-sent events unless given. */
+  /** Default: server-sent events. */
   readonly makeFrames?: () => Frames
-  /** The common ones unless given. */
+  /** Default: the common error mapping. */
   readonly refusals?: Refusals
 }
 
-/** Posts `body` and answers its stream once the status is good. Closing the scope aborts the call. */
+/**
+ * Posts `body` and returns the event stream once the status is 2xx. Closing the scope aborts the
+ * call.
+ */
 export const openStream = Effect.fnUntraced(function* (
   endpoint: Endpoint,
   body: string,
@@ -57,7 +67,7 @@ export const openStream = Effect.fnUntraced(function* (
   const type = headerOf(headers, "content-type") ?? ""
   if (status < 200 || status > 299) {
     const text = yield* Effect.orElseSucceed(reply.text(ERROR_LIMIT_BYTES), () => "")
-    return yield* refused({ status, headers, text }, refusals)
+    return yield* failForStatus({ status, headers, text }, refusals)
   }
   if (type.includes("html")) return yield* Effect.fail(new Malformed({ detail: "HTML" }))
   if (type.includes("json")) {
@@ -75,24 +85,24 @@ const eventsOf = (
 ): Pull.Pull<NonEmptyReadonlyArray<ChatEvent>, ProviderError> => {
   let failure: ProviderReason | null = null
   let over = false
-  let said = false
+  let hasContent = false
   reply.progress("nothing")
 
-  /** Tells the transport what came of what the provider is waited for: its tokens, and other events between them. */
-  const progressed = (out: ReadonlyArray<ChatEvent>): void => {
-    const says = out.some(saysWords)
-    said ||= says
-    reply.progress(out.length === 0 ? "nothing" : says || out.some(carriesToken) ? "token" : "event")
+  /** Tells the transport what arrived, for its time limits: tokens, other events, or neither. */
+  const reportProgress = (out: ReadonlyArray<ChatEvent>): void => {
+    const isContent = out.some(bringsContent)
+    hasContent ||= isContent
+    reply.progress(out.length === 0 ? "nothing" : isContent || out.some(carriesToken) ? "token" : "event")
   }
 
   const take = (framed: ReadonlyArray<string> | Malformed | TooLarge, out: Array<ChatEvent>): void => {
     if (framed instanceof Malformed || framed instanceof TooLarge) failure ??= framed
-    // Data without a character is a sign of life.
+    // An event with empty data is a keep-alive.
     else for (const frame of framed) if (frame !== "") failure ??= reader.step(frame, out)
   }
   const finish = (out: Array<ChatEvent>): void => {
     const last = reader.close()
-    failure = last instanceof Malformed ? last : said || out.some(saysWords) ? null : wordlessEnd(last)
+    failure = last instanceof Malformed ? last : hasContent || out.some(bringsContent) ? null : emptyEnd(last)
     if (!(last instanceof Malformed) && failure === null) out.push(...last)
     over = true
   }
@@ -105,13 +115,13 @@ const eventsOf = (
         take(frames.end(), out)
         if (failure instanceof Malformed) failure = new Cut({ detail: "ended in the middle of an event" })
       } else for (const chunk of chunks) take(frames.feed(chunk), out)
-      // Every choice asked for is whole: what cannot be read is usage or the terminator.
+      // All requested choices are complete: the unreadable part is usage or the terminator.
       if ((failure instanceof Malformed || failure instanceof Cut) && reader.isComplete(true)) finish(out)
       else if (failure === null) {
         if (reader.isDone() || (chunks === null && reader.isComplete(false))) finish(out)
         else if (chunks === null) failure = new Cut({ detail: "ended before its terminator" })
       }
-      progressed(out)
+      reportProgress(out)
       return reader.isDone()
         ? Effect.andThen(reply.drain, answer(out))
         : reader.isComplete(true)
@@ -120,7 +130,7 @@ const eventsOf = (
     },
     onFailure: (reason) => {
       const out: Array<ChatEvent> = []
-      // Every choice asked for is whole; only usage or the terminator is missing.
+      // All requested choices are complete: only usage or the terminator is missing.
       if (reader.isComplete(true)) finish(out)
       else failure = reason
       return answer(out)
@@ -133,16 +143,16 @@ const eventsOf = (
   return pull
 }
 
-/** What is wrong with a stream that said nothing before its last events. */
-const wordlessEnd = (last: ReadonlyArray<ChatEvent>): Malformed | null =>
-  last.some(saysWords)
+/** The failure of a stream without content before its last events, or null. */
+const emptyEnd = (last: ReadonlyArray<ChatEvent>): Malformed | null =>
+  last.some(bringsContent)
     ? null
-    : wordless(
+    : emptyAnswer(
         last.flatMap((event) => (event._tag === "End" ? [] : event.choices.map((choice) => choice.finish_reason))),
         last.find((event) => event._tag === "End")?.usage
       )
 
-/** A whole reply as the stream that was asked for. */
+/** A whole reply as the events of the stream that was asked for. */
 const asStream = ({ choices, systemFingerprint, usage }: ChatReply): ReadonlyArray<ChatEvent> => [
   {
     _tag: "Choices",

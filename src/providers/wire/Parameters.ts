@@ -1,11 +1,13 @@
 /**
- * What a dialect does with each member of a chat request, as data: docs/reference/dialects.md shows it and a test holds the code to it.
+ * A dialect's support for each member of a chat request, as data. docs/reference/dialects.md shows
+ * it, and a test checks the code against it.
  */
 import { type ChatRequest } from "../../domain/Chat.ts"
 
 /**
- * `mapped`: it reaches the provider in the provider's own terms. `dropped`: the answer is as good without it.
- * `refused`: the provider cannot do it, and a value that asks for it fails with `Unsupported`.
+ * `mapped`: sent in the provider's own terms. `dropped`: left out, because the answer is as good
+ * without it. `refused`: the provider cannot do it, and a value that asks for it fails with
+ * `Unsupported`.
  */
 export type ParameterSupport = "mapped" | "dropped" | "refused"
 

@@ -1,21 +1,21 @@
 /**
- * Usage as a provider reports it. It is read as a whole or not at all: where the prompt's or the output's count is missing or makes no
- * sense, nobody reported usage, and the gateway counts for itself. Cached tokens never exceed the prompt, reasoning tokens never
- * the output.
+ * Usage as a provider reports it. It is read as a whole or not at all: if the count of the prompt
+ * or of the output is missing or invalid, the result is null and the gateway counts itself. Cached
+ * tokens never exceed the prompt, and reasoning tokens never exceed the output.
  */
 import { type TokenUsage } from "../../domain/Money.ts"
 import { MAX_COUNT } from "./Json.ts"
 
 export interface Reported {
   readonly prompt: number | null
-  /** Reasoning included. */
+  /** Includes reasoning tokens. */
   readonly completion: number | null
   readonly cached: number
-  /** Told where it is not zero. */
+  /** Present only if not zero. */
   readonly reasoning?: number
 }
 
-/** Null where the prompt or the output is not known, or a sum of counts is beyond what one count may be. */
+/** Null if the prompt or the output count is unknown, or a count exceeds `MAX_COUNT`. */
 export const reportedUsage = ({ cached, completion, prompt, reasoning = 0 }: Reported): TokenUsage | null => {
   if (prompt === null || completion === null || prompt > MAX_COUNT || completion > MAX_COUNT) return null
   return {
@@ -26,11 +26,11 @@ export const reportedUsage = ({ cached, completion, prompt, reasoning = 0 }: Rep
   }
 }
 
-/** Of an embedding, which has no output. */
+/** Usage of an embedding, which has no output. */
 export const promptUsage = (promptTokens: number | null): TokenUsage | null =>
   reportedUsage({ prompt: promptTokens, completion: 0, cached: 0 })
 
-/** The part of a total that is not told apart; null where the total is missing or smaller than the parts that are. */
+/** The total minus the given parts. Null if the total is missing or smaller than the parts. */
 export const remainder = (total: number | null, ...parts: ReadonlyArray<number | null>): number | null => {
   if (total === null) return null
   const rest = parts.reduce((left: number, part) => left - (part ?? 0), total)

@@ -1,16 +1,16 @@
 /**
- * Whether an answer says anything. One that ends well without a word, though the provider counted words, is none: what it said was
- * lost on the way, and nobody should pay for it.
+ * Detects empty answers. An answer that ends normally without text, although the provider counted
+ * output tokens, is invalid: its text was lost on the way, and the client must not pay for it.
  */
 import { type ChatEvent, type ChatReply } from "../../domain/Chat.ts"
 import { type TokenUsage } from "../../domain/Money.ts"
 import { Malformed } from "../Provider.ts"
 
-/** A model that has nothing to say ends its turn, and providers count the tokens of that. */
+/** Tokens that providers count for a model that ends its turn without text. */
 const END_OF_TURN_TOKENS = 3
 
-/** Any member but the role that is neither null nor empty. */
-export const saysSomething = (message: Readonly<Record<string, unknown>>): boolean => {
+/** True if any member except the role is neither null nor empty. */
+export const hasContent = (message: Readonly<Record<string, unknown>>): boolean => {
   for (const name in message) {
     const value = message[name]
     if (name === "role" || value === null || value === undefined || value === "") continue
@@ -19,11 +19,11 @@ export const saysSomething = (message: Readonly<Record<string, unknown>>): boole
   return false
 }
 
-export const saysWords = (event: ChatEvent): boolean =>
-  event._tag === "Choices" && event.choices.some(({ delta }) => saysSomething(delta))
+export const bringsContent = (event: ChatEvent): boolean =>
+  event._tag === "Choices" && event.choices.some(({ delta }) => hasContent(delta))
 
-/** What is wrong with an answer that said nothing; null: that may be. */
-export const wordless = (
+/** The failure of an answer without content, or null if an empty answer is plausible. */
+export const emptyAnswer = (
   finishReasons: ReadonlyArray<string | null>,
   usage: TokenUsage | null | undefined
 ): Malformed | null =>
@@ -35,11 +35,11 @@ export const wordless = (
     ? new Malformed({ detail: "an answer without the words that it counts" })
     : null
 
-/** A whole reply, if it says something or may say nothing. */
-export const withWords = (reply: ChatReply): ChatReply | Malformed => {
-  if (reply.choices.some(({ message }) => saysSomething(message))) return reply
+/** The reply, or `Malformed` if its content is missing. */
+export const rejectEmpty = (reply: ChatReply): ChatReply | Malformed => {
+  if (reply.choices.some(({ message }) => hasContent(message))) return reply
   return (
-    wordless(
+    emptyAnswer(
       reply.choices.map(({ finish_reason: reason }) => reason),
       reply.usage
     ) ?? reply

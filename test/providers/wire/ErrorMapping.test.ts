@@ -6,7 +6,7 @@ import {
   ServerFault,
   Throttled
 } from "../../../src/providers/Provider.ts"
-import { presentable, errorInBody, reasonOfStatus, retryAfterOf } from "../../../src/providers/wire/ErrorMapping.ts"
+import { redactReason, errorInBody, reasonOfStatus, retryAfterOf } from "../../../src/providers/wire/ErrorMapping.ts"
 import { errorBody } from "../../support/upstream/Bodies.ts"
 
 const nowMs = Date.UTC(2026, 10, 21, 12)
@@ -268,9 +268,9 @@ describe("retryAfterOf", () => {
   })
 })
 
-describe("presentable", () => {
+describe("redactReason", () => {
   it("takes our key out of the provider's words and cuts them to 500 characters", () => {
-    const reason = presentable(rejected(400, `key sk-secret is odd ${"x".repeat(600)}`), "sk-secret")
+    const reason = redactReason(rejected(400, `key sk-secret is odd ${"x".repeat(600)}`), "sk-secret")
     assert.instanceOf(reason, Rejected)
     if (reason._tag === "Rejected") {
       assert.strictEqual(reason.message.length, 500)
@@ -280,6 +280,6 @@ describe("presentable", () => {
 
   it("leaves other reasons alone", () => {
     const reason = new ServerFault({ status: 500, retryAfterMs: null })
-    assert.strictEqual(presentable(reason, "sk-secret"), reason)
+    assert.strictEqual(redactReason(reason, "sk-secret"), reason)
   })
 })
