@@ -1,4 +1,4 @@
-/** `GET /v1/admin/overview`: an operational snapshot without secrets, prompts or hashes (contract §10). */
+/** `GET /v1/admin/overview`: an operational snapshot without secrets, prompts or hashes. */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { AdminAuthorization } from "./Authorization.ts"
@@ -15,9 +15,9 @@ export const Overview = Schema.Struct({
   requests: Schema.Struct({
     last_5m: Count,
     last_24h: Count,
-    /** Share of the generations of the last 24 hours that ended in an error, 0 to 1. */
+    /** Share of the last 24 hours' generations that failed, 0 to 1. */
     error_rate: Schema.Finite,
-    /** Answers of this process since its start. */
+    /** Responses of this process since its start. */
     by_status: Schema.Record(Schema.String, Count)
   }),
   latency_ms: Schema.Struct({

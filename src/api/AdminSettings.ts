@@ -7,7 +7,7 @@ import { refusesUnknownQuery } from "./Strictness.ts"
 
 export const SettingsReport = Schema.Struct({
   object: Schema.Literal("settings"),
-  /** In snake case, as the settings file has them. A secret that is set is `(hidden)`, one that is not is null. */
+  /** In snake case, as in the settings file. A secret is `(hidden)` if set, otherwise null. */
   settings: Schema.Record(Schema.String, Schema.Unknown)
 }).annotate({ identifier: "SettingsReport" })
 

@@ -1,4 +1,7 @@
-/** The whole contract: every group of endpoints. Safe for a client to import: no server code behind it. */
+/**
+ * The whole contract: every group of endpoints. It imports no server code, so clients can import
+ * it.
+ */
 import { Predicate } from "effect"
 import { HttpApi, OpenApi } from "effect/http-api"
 import { AdminGroup } from "./Admin.ts"
@@ -21,13 +24,16 @@ import { SignInMethodsGroup } from "./SignInMethods.ts"
 import { strict } from "./Strictness.ts"
 import { AdminWebhooksGroup } from "./Webhooks.ts"
 
-/** The interface version of spec.md. */
+/** The version of the interface. */
 export const version = "0.1.0"
 
-/** Every fault of a request is listed, not just the first. */
+/** All faults of a request are reported, not just the first. */
 export const parseOptions = { errors: "all" } as const
 
-/** A query's values are texts; the document shows what they say where a schema tells: a whole number, a day or a moment. */
+/**
+ * Query values are strings. The document shows the type that a string must contain where a schema
+ * declares it (`contentSchema`): a whole number, a day or a moment.
+ */
 const showTexts = (document: Record<string, unknown>): Record<string, unknown> =>
   Object(
     JSON.parse(
@@ -37,7 +43,7 @@ const showTexts = (document: Record<string, unknown>): Record<string, unknown> =
     )
   )
 
-/** What the API builder serves. */
+/** The endpoints that HttpApiBuilder serves. */
 export class BuiltApi extends HttpApi.make("tollgate")
   .add(RouteGroup)
   .add(ModelsGroup)
@@ -64,7 +70,7 @@ export class BuiltApi extends HttpApi.make("tollgate")
   .annotate(HttpApi.ParseOptions, parseOptions)
   .annotate(HttpApi.PayloadParseOptions, strict) {}
 
-/** The whole contract. Chat and embeddings, which have to be fast, are served by http/edge/AuthenticatedPost. */
+/** All endpoints. Chat and embeddings are served by http/edge/AuthenticatedPost, for speed. */
 export class Api extends HttpApi.make("tollgate")
   .add(ChatGroup)
   .add(EmbeddingsGroup)

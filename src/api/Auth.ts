@@ -1,6 +1,6 @@
 /**
- * Signing in (spec.md, contract §12): codes by channel, OAuth by provider, refresh and logout, and what a signed-in person sees of
- * itself. Refresh tokens travel in bodies for programs, and in a cookie that no script can read for browsers.
+ * Sign-in: codes by channel, OAuth by provider, refresh and logout, and the signed-in user's own
+ * account. Refresh tokens are sent in bodies for programs and in an HttpOnly cookie for browsers.
  */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
@@ -17,7 +17,7 @@ const Text = text(320)
 const Token = text(512)
 const nullable = <S extends Schema.Top>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
 
-/** The member that the channel asks for; the other is not looked at. */
+/** The member of the channel is required. The other is ignored. */
 const StartRequest = Schema.Struct({ email: nullable(Text), phone: nullable(Text) }).annotate({
   identifier: "StartSignInRequest"
 })
@@ -25,7 +25,7 @@ const StartRequest = Schema.Struct({ email: nullable(Text), phone: nullable(Text
 export const Challenge = Schema.Struct({
   challenge_id: Schema.String,
   channel: Channel,
-  /** Seconds. */
+  /** In seconds. */
   expires_in: Schema.Int,
   resend_after: Schema.Int,
   masked_destination: Schema.String
@@ -34,7 +34,7 @@ export const Challenge = Schema.Struct({
 const VerifyRequest = Schema.Struct({
   challenge_id: Text,
   code: Text,
-  /** Where the refresh token goes: only into the cookie, only into the body; absent: both. */
+  /** Where the refresh token is sent: only in the cookie or only in the body. Absent: both. */
   refresh_token_in: Schema.optionalKey(Schema.Literals(["body", "cookie"]))
 }).annotate({ identifier: "VerifySignInRequest" })
 
@@ -59,9 +59,9 @@ export type User = typeof User.Type
 export const Tokens = Schema.Struct({
   access_token: Schema.String,
   token_type: Schema.Literal("bearer"),
-  /** Seconds. */
+  /** In seconds. */
   expires_in: Schema.Int,
-  /** Null when it is in the cookie only. */
+  /** Null if it is only in the cookie. */
   refresh_token: Schema.NullOr(Schema.String),
   user: User
 }).annotate({ identifier: "SignInTokens" })
@@ -82,7 +82,7 @@ const Session = Schema.Struct({
   expires_at: Moment,
   signed_in_by: Schema.String,
   user_agent: Schema.NullOr(Schema.String),
-  /** Whether the request came in it. */
+  /** True for the session of this request. */
   current: Schema.Boolean
 }).annotate({ identifier: "Session" })
 
@@ -109,50 +109,50 @@ export class AuthGroup extends HttpApiGroup.make("auth")
       payload: StartRequest,
       success: Challenge,
       error: errors(403, 429, 500, 503)
-    }).annotateMerge(title("Send a code; the answer does not tell whether there is an account")),
+    }).annotateMerge(title("Send a code. The answer is the same with and without an account")),
     HttpApiEndpoint.post("verify", "/auth/register/:channel/verify", {
       params: channel,
       payload: VerifyRequest,
       success: Tokens,
       error: errors(401, 403, 429, 500, 503)
-    }).annotateMerge(title("Trade a code for tokens; makes the account when it is the first time")),
+    }).annotateMerge(title("Exchange a code for tokens. The first sign-in creates the account")),
     HttpApiEndpoint.post("refresh", "/auth/refresh", {
       payload: [TokenRequest, Schema.Null],
       success: Tokens,
       error: errors(401, 403, 429, 500, 503)
     })
-      .annotateMerge(title("Trade a refresh token, of the body or the cookie, for the next tokens"))
+      .annotateMerge(title("Exchange a refresh token, in the body or the cookie, for new tokens"))
       .annotateMerge(bodyOptional),
     HttpApiEndpoint.post("logout", "/auth/logout", {
       payload: [TokenRequest, Schema.Null],
       success: Done,
       error: errors(403, 500, 503)
     })
-      .annotateMerge(title("End the session of a refresh token; nothing happens a second time"))
+      .annotateMerge(title("End the session of a refresh token. Idempotent"))
       .annotateMerge(bodyOptional),
     HttpApiEndpoint.get("authorize", "/auth/oauth/:provider/start", {
       params: provider,
       query: { redirect_to: Schema.optionalKey(text(2_048)) },
       success: [AuthorizationLocation, Redirect],
       error: errors(400, 429, 500, 503)
-    }).annotateMerge(title("Go to an identity provider; with Accept: application/json, be told where that is")),
+    }).annotateMerge(title("Redirect to an identity provider. With Accept: application/json, return its address")),
     HttpApiEndpoint.get("callback", "/auth/oauth/:provider/callback", {
       params: provider,
       // Identity providers add members of their own, and some repeat one.
       query: Schema.Record(Schema.String, Schema.Union([Schema.String, Schema.Array(Schema.String)])),
       success: [Tokens, Redirect],
       error: errors(400, 403, 429, 500, 503)
-    }).annotateMerge(title("Come back from an identity provider")),
+    }).annotateMerge(title("The redirect target for identity providers")),
     HttpApiEndpoint.get("mailbox", "/auth/dev/mailbox", {
       success: list(Letter),
       error: errors(404)
-    }).annotateMerge(title("Codes that nobody could send: in development, on this machine")),
+    }).annotateMerge(title("Undelivered codes, for development on this machine only")),
     HttpApiEndpoint.get("keySet", "/.well-known/jwks.json", {
       success: JsonWebKeySet,
       error: errors(500, 503)
     }).annotateMerge(title("The public keys of access tokens"))
   )
-  // Anybody may send these.
+  // Unauthenticated endpoints have a small limit.
   .annotateEndpoints(BodyBytes, 16_384)
   .middleware(Validation)
   .annotateMerge(OpenApi.annotations({ title: "Sign-in" })) {}
@@ -160,18 +160,18 @@ export class AuthGroup extends HttpApiGroup.make("auth")
 export class MeGroup extends HttpApiGroup.make("me")
   .add(
     HttpApiEndpoint.get("read", "/auth/me", { success: User, error: errors(500, 503) }).annotateMerge(
-      title("Who is signed in")
+      title("Read the signed-in user")
     ),
     HttpApiEndpoint.get("sessions", "/auth/sessions", {
       success: list(Session),
       error: errors(500, 503)
-    }).annotateMerge(title("One's own sessions, newest first")),
+    }).annotateMerge(title("List your sessions, newest first")),
     HttpApiEndpoint.delete("revoke", "/auth/sessions/:session_id", {
       params: { session_id: Schema.String },
       success: Done,
       error: errors(404, 500, 503)
-    }).annotateMerge(title("End one of one's own sessions"))
+    }).annotateMerge(title("End one of your sessions"))
   )
   .middleware(Validation)
   .middleware(SessionAuthorization)
-  .annotateMerge(OpenApi.annotations({ title: "Oneself" })) {}
+  .annotateMerge(OpenApi.annotations({ title: "Signed-in user" })) {}

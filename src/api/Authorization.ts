@@ -1,19 +1,28 @@
-/** Who may call: an API key by either carrier, a signed-in user, or an admin. The middleware are implemented in http/auth/Authorization. */
+/**
+ * Authentication middleware: an API key in either header, a signed-in user, or an admin.
+ * http/auth/Authorization implements it.
+ */
 import { Context } from "effect"
 import { HttpApiMiddleware, HttpApiSecurity } from "effect/http-api"
 import { type KeyRecord, type RateLimits, type Scope } from "../domain/Key.ts"
 import { type SessionRecord, type UserRecord } from "../domain/User.ts"
 import { errors } from "./Failure.ts"
 
-/** The key that the request came with, and its limits. */
+/** The request's key and its limits. */
 export class CurrentKey extends Context.Service<CurrentKey, { readonly key: KeyRecord; readonly limits: RateLimits }>()(
   "tollgate/api/CurrentKey"
 ) {}
 
-/** The scope that a key must have before the body of its request is read; null: the endpoint asks for one itself, or for none. */
+/**
+ * The scope that a key needs before its request's body is read. Null: the endpoint checks scopes
+ * itself, or needs none.
+ */
 export const RequiredScope = Context.Reference<Scope | null>("tollgate/api/RequiredScope", { defaultValue: () => null })
 
-/** An API key: `authorization: Bearer <key>`, or `x-api-key`. The bearer wins where both are sent. */
+/**
+ * An API key: `authorization: Bearer <key>`, or `x-api-key`. If both are sent, the bearer token
+ * wins.
+ */
 export class Authorization extends HttpApiMiddleware.Service<Authorization, { provides: CurrentKey }>()(
   "tollgate/api/Authorization",
   {
@@ -25,13 +34,13 @@ export class Authorization extends HttpApiMiddleware.Service<Authorization, { pr
   }
 ) {}
 
-/** The user whom an access token names, and the session that it came in. */
+/** The user of the access token, and its session. */
 export class CurrentUser extends Context.Service<
   CurrentUser,
   { readonly user: UserRecord; readonly session: SessionRecord }
 >()("tollgate/api/CurrentUser") {}
 
-/** An access token of a signed-in user: `authorization: Bearer <token>`. */
+/** A user's access token: `authorization: Bearer <token>`. */
 export class SessionAuthorization extends HttpApiMiddleware.Service<SessionAuthorization, { provides: CurrentUser }>()(
   "tollgate/api/SessionAuthorization",
   {
@@ -40,7 +49,9 @@ export class SessionAuthorization extends HttpApiMiddleware.Service<SessionAutho
   }
 ) {}
 
-/** The admin key, in `x-admin-key`, or an access token of a user who is an admin. The key counts where both are sent. */
+/**
+ * The admin key in `x-admin-key`, or the access token of an admin. If both are sent, the key wins.
+ */
 export class AdminAuthorization extends HttpApiMiddleware.Service<AdminAuthorization>()(
   "tollgate/api/AdminAuthorization",
   {

@@ -1,4 +1,4 @@
-/** `POST /v1/chat/completions`: one endpoint, answered whole or as Server-Sent Events. */
+/** `POST /v1/chat/completions`: one endpoint, answered whole or as server-sent events. */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { ChatChunk, ChatRequest, ChatResponse } from "../domain/Chat.ts"
@@ -17,7 +17,7 @@ export class ChatGroup extends HttpApiGroup.make("chat")
       OpenApi.annotations({
         title: "Create a chat completion",
         description:
-          "Checks rate limit, monthly budget and model whitelist in this order, looks in the prompt cache, then routes to a provider. By default the prompt cache answers requests with a `temperature` of 0 or a `seed`, and those with `Cache-Control: max-age=N`. `X-Generation-Id` carries the generation's id. With `stream: true` the reply is a stream of `chat.completion.chunk` events that ends with `[DONE]`. With `Idempotency-Key` a request that is sent again gets the first one's reply."
+          "Checks the rate limit, the monthly budget and the model whitelist in this order, then the prompt cache, then routes to a provider. By default the prompt cache answers requests with a `temperature` of 0 or a `seed`, and those with `Cache-Control: max-age=N`. `X-Generation-Id` carries the generation's id. With `stream: true` the reply is a stream of `chat.completion.chunk` events that ends with `[DONE]`. With `Idempotency-Key` a repeated request gets the first request's reply."
       })
     )
   )

@@ -1,4 +1,4 @@
-/** `POST /v1/embeddings`: vectors in the encoding that was asked for, in the order of the inputs. */
+/** `POST /v1/embeddings`: vectors in the requested encoding, in the order of the inputs. */
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { EmbeddingRequest, EmbeddingResponse } from "../domain/Embedding.ts"
 import { Authorization } from "./Authorization.ts"

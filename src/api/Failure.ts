@@ -1,11 +1,15 @@
 /**
- * The errors of the wire (contract §2): one envelope for everything, and spec.md's `detail` beside it where a request does not
- * validate. `Errors` declares which statuses an endpoint may answer with, for the OpenAPI document and for typed clients.
+ * Wire errors: one envelope for all errors, and FastAPI's `detail` in addition for requests that
+ * fail validation. `errors` declares an endpoint's error statuses for the OpenAPI document and
+ * typed clients.
  */
 import { Context, Schema } from "effect"
 import { HttpApiMiddleware, HttpApiSchema } from "effect/http-api"
 
-/** `retry_after`: whole seconds, the same as the `Retry-After` header. `retryable`: whether the same request may succeed later. */
+/**
+ * `retry_after`: whole seconds, equal to the `Retry-After` header. `retryable`: the same request
+ * may succeed later.
+ */
 export const ErrorBody = Schema.Struct({
   type: Schema.String,
   code: Schema.NullOr(Schema.String),
@@ -21,7 +25,7 @@ export type ErrorBody = typeof ErrorBody.Type
 export const ErrorEnvelope = Schema.Struct({ error: ErrorBody }).annotate({ identifier: "ErrorEnvelope" })
 export type ErrorEnvelope = typeof ErrorEnvelope.Type
 
-/** One fault of a request, as FastAPI and Pydantic v2 name them. */
+/** One fault of a request, in the form of FastAPI and Pydantic v2. */
 export const ValidationError = Schema.Struct({
   loc: Schema.Array(Schema.Union([Schema.String, Schema.Int])),
   msg: Schema.String,
@@ -39,16 +43,18 @@ export type HTTPValidationError = typeof HTTPValidationError.Type
 
 type Status = 400 | 401 | 402 | 403 | 404 | 408 | 409 | 413 | 415 | 429 | 500 | 502 | 503 | 504
 
-/** The envelope at each of the statuses. */
+/** The error envelope at each of the statuses. */
 export const errors = <const Statuses extends ReadonlyArray<Status>>(...statuses: Statuses) =>
   statuses.map((status) => ErrorEnvelope.pipe(HttpApiSchema.status(status)))
 
-/** How large the body of an endpoint may be, in bytes; `null`: as large as the settings let the body of a model request be. */
+/**
+ * Size limit of an endpoint's body, in bytes. `null`: the limit for model requests in the settings.
+ */
 export const BodyBytes = Context.Reference<number | null>("tollgate/api/BodyBytes", { defaultValue: () => 65_536 })
 
 /**
- * Reads the body within its limits and turns what does not validate into the 422 that lists every fault. It stands inside the
- * authorization: who may not come in learns nothing of the form.
+ * Reads the body within its limits. An invalid body is a 422 that lists every fault. It runs after
+ * authorization, so that unauthorized callers learn nothing about the schema.
  */
 export class Validation extends HttpApiMiddleware.Service<Validation>()("tollgate/api/Validation", {
   error: [HTTPValidationError.pipe(HttpApiSchema.status(422)), ...errors(400, 408, 413, 415, 503)]

@@ -1,4 +1,7 @@
-/** Reading generations back, a key its own, a user those of its keys and the admin any: spec.md's record and, beyond it, the receipt of contract §7. */
+/**
+ * Reads generations: a key its own, a user those of the user's keys, an admin all. A record
+ * includes the receipt: attempts, prices, reservation.
+ */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { UsageInfo } from "../domain/Chat.ts"
@@ -28,7 +31,10 @@ const Attempt = Schema.Struct({
   latency_ms: Schema.Finite,
   error_type: Schema.NullOr(Schema.String),
   http_status: Schema.NullOr(Schema.Int),
-  /** What it is charged although another call ended the request; part of the record's usage and cost, without the markup. */
+  /**
+   * Charge of an attempt that was not the final one. It is included in the record's usage and cost,
+   * and excludes the markup.
+   */
   charged: Schema.optionalKey(
     Schema.Struct({ prompt_tokens: Schema.Int, completion_tokens: Schema.Int, total_cost_usd: Usd })
   )
@@ -58,10 +64,10 @@ export const GenerationRecord = Schema.Struct({
 }).annotate({ identifier: "GenerationRecord" })
 export type GenerationRecord = typeof GenerationRecord.Type
 
-/** Model ids, slugs and ids of keys are compared as they are. */
+/** Model ids, slugs and key ids are compared exactly. */
 const Word = text(256)
 
-/** An error type; `any`: those that failed; `none`: those that did not. */
+/** An error type, `any` (failed) or `none` (not failed). */
 const FailedBy = Schema.optionalKey(Schema.Literals(["any", "none", ...generationErrors]))
 
 const page = {
@@ -98,7 +104,7 @@ export class GenerationsGroup extends HttpApiGroup.make("generations")
   .annotateMerge(refusesUnknownQuery)
   .annotateMerge(OpenApi.annotations({ title: "Generations" })) {}
 
-/** The record with the key that made it and the user whom that key belongs to. */
+/** The record with its key and the key's owner. */
 export const AdminGenerationRecord = Schema.Struct({
   ...GenerationRecord.fields,
   key_id: Schema.String,
@@ -128,7 +134,7 @@ export class AdminGenerationsGroup extends HttpApiGroup.make("adminGenerations")
   .annotateMerge(refusesUnknownQuery)
   .annotateMerge(OpenApi.annotations({ title: "Administration: generations" })) {}
 
-/** The record with the key that made it. */
+/** The record with its key. */
 export const OwnedGenerationRecord = Schema.Struct({ ...GenerationRecord.fields, key_id: Schema.String }).annotate({
   identifier: "OwnedGenerationRecord"
 })
@@ -139,12 +145,12 @@ export class OwnedGenerationsGroup extends HttpApiGroup.make("ownedGenerations")
       params: { generation_id: Schema.String },
       success: OwnedGenerationRecord,
       error: errors(404, 409, 500, 503)
-    }).annotateMerge(OpenApi.annotations({ title: "Read a generation of one of one's keys" })),
+    }).annotateMerge(OpenApi.annotations({ title: "Read a generation of one of your keys" })),
     HttpApiEndpoint.get("list", "/v1/portal/generations", {
       query: { ...page, key: Schema.optionalKey(Word), error: FailedBy },
       success: listOf(OwnedGenerationRecord),
       error: errors(500, 503)
-    }).annotateMerge(OpenApi.annotations({ title: "List the generations of one's keys, newest first" }))
+    }).annotateMerge(OpenApi.annotations({ title: "List the generations of your keys, newest first" }))
   )
   .middleware(Validation)
   .middleware(SessionAuthorization)

@@ -1,4 +1,7 @@
-/** API keys: issued, listed, changed, revoked and rotated by the admin (contract §5); `GET /v1/key` tells a caller about its own. */
+/**
+ * API keys. Admins issue, list, change, revoke and rotate them. `GET /v1/key` describes the
+ * caller's own key.
+ */
 import { Effect, Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { allScopes, Scope, Tier } from "../domain/Key.ts"
@@ -14,9 +17,9 @@ const nullable = <S extends Schema.Top>(schema: S) => Schema.optionalKey(Schema.
 const Name = name(200)
 const MOST_USD = 1_000_000
 const ONE_NANO_USD = 1e-9
-/** A cap below a billionth of a dollar lets nothing through. */
+/** A smaller cap would be below one nano-USD, the unit of the ledger. */
 const Budget = Schema.Finite.check(Schema.isBetween({ minimum: ONE_NANO_USD, maximum: MOST_USD }))
-/** A cap of zero stops a key that there is. */
+/** Zero stops an existing key. */
 const ChangedBudget = Schema.Finite.check(
   Schema.isBetween({ minimum: 0, maximum: MOST_USD }),
   Schema.makeFilter((usd: number) => usd === 0 || usd >= ONE_NANO_USD, {
@@ -25,7 +28,7 @@ const ChangedBudget = Schema.Finite.check(
   })
 )
 const AllowedModels = Schema.Array(name(256)).check(Schema.isMinLength(1), Schema.isMaxLength(1_000))
-/** Takes `allowed_models` that match nothing of the catalogue today. */
+/** Accepts `allowed_models` entries without a match in the current catalogue. */
 const Force = Schema.optionalKey(Schema.Boolean)
 const Scopes = Schema.Array(Scope).check(Schema.isMinLength(1), Schema.isMaxLength(allScopes.length))
 
@@ -34,13 +37,13 @@ export const CreateKeyRequest = Schema.Struct({
   tier: Tier.annotate({ identifier: undefined, default: "free" }).pipe(
     Schema.withDecodingDefaultKey(Effect.succeed("free" as const))
   ),
-  /** Monthly cap in USD; absent: the tier's, null: none. */
+  /** Monthly cap in USD. Absent: the tier's default. Null: no cap. */
   monthly_budget_usd: nullable(Budget),
-  /** Model ids and `author/*`; null or absent: every model. */
+  /** Model ids and `author/*`. Null or absent: every model. */
   allowed_models: nullable(AllowedModels),
-  /** Stricter than the deployment's mode; null or absent: the deployment's. */
+  /** A mode stricter than the deployment's. Null or absent: the deployment's mode. */
   privacy: nullable(KeyPrivacy),
-  /** Null or absent: all of them. */
+  /** Null or absent: all scopes. */
   scopes: nullable(Scopes),
   expires_at: nullable(Moment),
   force: Force
@@ -55,14 +58,14 @@ export const UpdateKeyRequest = Schema.Struct({
   scopes: Schema.optionalKey(Scopes),
   expires_at: nullable(Moment),
   force: Force,
-  /** Revoking is `DELETE`, and final. */
+  /** A key is revoked with `DELETE`, for good. */
   status: Schema.optionalKey(Schema.Literals(["active", "disabled"]))
 })
   .check(Schema.isMinProperties(1))
   .annotate({ identifier: "UpdateKeyRequest" })
 
 export const RotateKeyRequest = Schema.Struct({
-  /** How long the old secret stays valid, in seconds; at most 30 days. */
+  /** Time for which the old secret stays valid, in seconds; at most 30 days. */
   grace_seconds: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 2_592_000 })).pipe(
     Schema.withDecodingDefaultKey(Effect.succeed(0))
   )
@@ -102,14 +105,14 @@ export const ApiKey = Schema.Struct(keyFields).annotate({ identifier: "ApiKey" }
 export type ApiKey = typeof ApiKey.Type
 
 const { object, id, ...rest } = keyFields
-/** The record and, this once, the secret. */
+/** The record with the secret, which is shown only once. */
 export const IssuedApiKey = Schema.Struct({ object, id, key: Schema.String, ...rest }).annotate({
   identifier: "IssuedApiKey"
 })
 
 const keyId = { key_id: Schema.String }
 
-/** Which page of a list of keys. */
+/** The page of a key list. */
 export const keyListQuery = { limit: limit(1_000, 100), cursor: cursor("key") }
 
 export const ApiKeyList = Schema.Struct({
@@ -125,7 +128,7 @@ export class KeysGroup extends HttpApiGroup.make("keys")
       payload: CreateKeyRequest,
       success: IssuedApiKey,
       error: errors(500, 503)
-    }).annotateMerge(OpenApi.annotations({ title: "Issue a key; the secret is shown this once" })),
+    }).annotateMerge(OpenApi.annotations({ title: "Issue a key. The secret is shown only once" })),
     HttpApiEndpoint.get("list", "/v1/keys", {
       query: keyListQuery,
       success: ApiKeyList,
@@ -158,7 +161,7 @@ export class KeysGroup extends HttpApiGroup.make("keys")
 export class OwnKeyGroup extends HttpApiGroup.make("ownKey")
   .add(
     HttpApiEndpoint.get("get", "/v1/key", { success: ApiKey, error: errors(500, 503) }).annotateMerge(
-      OpenApi.annotations({ title: "What the caller's own key is and has left" })
+      OpenApi.annotations({ title: "Read the caller's own key and its remaining budget" })
     )
   )
   .middleware(Validation)

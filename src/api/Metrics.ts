@@ -1,4 +1,4 @@
-/** `GET /metrics`: what the process counts and reads, in Prometheus's text format. */
+/** `GET /metrics`: counters and gauges of this process, in Prometheus's text format. */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { AdminAuthorization } from "./Authorization.ts"

@@ -1,4 +1,7 @@
-/** `GET /v1/models`: OpenAI's list with OpenRouter's fields and, for each model, its providers with their data policies (contract §8). */
+/**
+ * `GET /v1/models`: OpenAI's list with OpenRouter's fields, and for each model its providers with
+ * their data policies.
+ */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { AdminAuthorization, Authorization } from "./Authorization.ts"
@@ -14,7 +17,7 @@ const Prices = Schema.Struct({
 
 const TieredPrices = Schema.Struct({
   ...Prices.fields,
-  /** What a request costs once its prompt is longer than so many tokens. */
+  /** Prices of a request whose prompt is longer than `above_prompt_tokens`. */
   tiers: Schema.optionalKey(Schema.Array(Schema.Struct({ above_prompt_tokens: Schema.Int, ...Prices.fields })))
 })
 
@@ -31,9 +34,9 @@ const ProviderEntry = Schema.Struct({
     zdr: Schema.Boolean
   }),
   tags: Schema.Array(Schema.String),
-  /** `ok`, or `down` while the circuit is open. */
+  /** `down` while the circuit is open. */
   status: Schema.Literals(["ok", "down"]),
-  /** Share of the last calls that were answered, 0 to 1; null when there were none. */
+  /** Share of recent calls that were answered, 0 to 1. Null without calls. */
   uptime: Schema.NullOr(Schema.Finite),
   latency_ms: Schema.NullOr(Schema.Struct({ p50: Schema.Finite, p99: Schema.Finite })),
   throughput_tps: Schema.NullOr(Schema.Finite)
@@ -59,7 +62,7 @@ export const ModelEntry = Schema.Struct({
   supported_parameters: Schema.Array(Schema.String),
   default_parameters: Schema.NullOr(Schema.Record(Schema.String, Schema.Unknown)),
   per_request_limits: Schema.NullOr(Schema.Record(Schema.String, Schema.Unknown)),
-  /** Clients of OpenRouter insist on the member. */
+  /** OpenRouter's clients require this member. */
   supported_voices: Schema.Null,
   links: Schema.Struct({ details: Schema.String }),
   top_provider: Schema.Struct({
@@ -70,7 +73,7 @@ export const ModelEntry = Schema.Struct({
   providers: Schema.Array(ProviderEntry)
 }).annotate({ identifier: "Model" })
 
-/** All of them, in one page: `links.next` is null. */
+/** All models in one page: `links.next` is null. */
 export const ModelList = Schema.Struct({
   object: Schema.Literal("list"),
   data: Schema.Array(ModelEntry),

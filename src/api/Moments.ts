@@ -1,6 +1,6 @@
 /**
- * Moments as clients send them: RFC 3339 with a zone and a day that the calendar has, in years of four digits. What `Date` would make of
- * anything else is a guess, so it is refused.
+ * Moments in requests: RFC 3339 with a time zone, a day that exists, and a year of four digits.
+ * Other forms are rejected, because `Date` would guess their meaning.
  */
 import { DateTime, Effect, Schema, SchemaIssue, SchemaTransformation } from "effect"
 
@@ -8,7 +8,7 @@ const rfc3339 =
   /^(\d{4}-\d{2}-\d{2})[Tt](?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,9})?(?:[Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/
 const plainDay = /^\d{4}-\d{2}-\d{2}$/
 
-/** Whether the calendar has the day: `Date` reads 30 February as 2 March. */
+/** True if the day exists: `Date` reads 30 February as 2 March. */
 const isDay = (day: string): boolean => {
   const ms = Date.parse(`${day}T00:00:00Z`)
   return !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(day)
@@ -34,7 +34,7 @@ const momentFrom = (msFrom: (text: string) => number | null, expected: string) =
     encode: (moment) => Effect.succeed(DateTime.formatIso(moment))
   })
 
-/** `2026-11-22T08:00:00Z`. */
+/** Such as `2026-11-22T08:00:00Z`. */
 export const Moment = Schema.String.annotate({ format: "date-time" }).pipe(
   Schema.decodeTo(
     Schema.DateTimeUtc,
@@ -42,7 +42,7 @@ export const Moment = Schema.String.annotate({ format: "date-time" }).pipe(
   )
 )
 
-/** Of a report: a moment, or a day by itself (`2026-11-22`), which is its first instant in UTC. */
+/** A moment, or a day (`2026-11-22`), which means its first instant in UTC. For reports. */
 export const DayOrMoment = Schema.String.annotate({
   contentSchema: {
     anyOf: [
@@ -60,5 +60,5 @@ export const DayOrMoment = Schema.String.annotate({
   )
 )
 
-/** A moment of an answer. */
+/** A moment in a response. */
 export const AnsweredMoment = Schema.String.annotate({ format: "date-time" })

@@ -1,9 +1,10 @@
-/** Which page of a list: how many of its entries, and after which one. */
+/** Paging of lists: the number of entries and the entry to continue after. */
 import { Effect, Schema, SchemaIssue, SchemaTransformation } from "effect"
 
 /**
- * A whole number of a query string, in plain decimal digits: what `Number` reads besides (`0x10`, `1e1`, blanks) nobody means. The document
- * shows `contentSchema`: a query's values are texts, and this is what the text says.
+ * A whole number in a query string, in decimal digits. Other forms that `Number` accepts (`0x10`,
+ * `1e1`, blanks) are rejected. `contentSchema` is the type that the OpenAPI document shows for the
+ * string.
  */
 export const limit = (maximum: number, standard: number) =>
   Schema.String.annotate({ contentSchema: { type: "integer", minimum: 1, maximum, default: standard } }).pipe(
@@ -20,6 +21,6 @@ export const limit = (maximum: number, standard: number) =>
     Schema.withDecodingDefaultKey(Effect.succeed(String(standard)))
   )
 
-/** The id that the page before it ended with. */
+/** The last id of the previous page. */
 export const cursor = (prefix: string) =>
   Schema.optionalKey(Schema.String.check(Schema.isPattern(new RegExp(`^${prefix}_[0-9a-f]{32}$`, "u"))))

@@ -1,4 +1,4 @@
-/** What signed-in users do for themselves (contract §12): keys within what they were granted, and what these have used. */
+/** Self-service of signed-in users: keys within their grants, and the usage of these keys. */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { Scope, Tier } from "../domain/Key.ts"
@@ -18,7 +18,7 @@ import {
 
 const { tier: _, ...wanted } = CreateKeyRequest.fields
 
-/** What is absent is as much as was granted. */
+/** Absent members default to the grant. */
 export const CreateOwnKeyRequest = Schema.Struct({ ...wanted, tier: Schema.optionalKey(Tier) }).annotate({
   identifier: "CreateOwnKeyRequest"
 })
@@ -35,23 +35,23 @@ export const OwnUsage = Schema.Struct({
   from: Schema.String.annotate({ format: "date-time" }),
   to: Schema.String.annotate({ format: "date-time" }),
   total: Schema.Struct(figures),
-  /** UTC days that have any, oldest first. */
+  /** UTC days with usage, oldest first. */
   by_day: Schema.Array(Schema.Struct({ date: Schema.String, ...figures })),
-  /** Dearest first. */
+  /** Most expensive first. */
   by_model: Schema.Array(Schema.Struct({ model: Schema.String, ...figures })),
   by_key: Schema.Array(Schema.Struct({ key_id: Schema.String, name: Schema.NullOr(Schema.String), ...figures }))
 }).annotate({ identifier: "OwnUsage" })
 export type OwnUsage = typeof OwnUsage.Type
 
-/** What an admin granted to the user, and what of it is left to give to keys. */
+/** The user's grants, and the part that can still be assigned to keys. */
 export const OwnGrants = Schema.Struct({
   object: Schema.Literal("grants"),
   tier: Tier,
   scopes: Schema.Array(Scope),
-  /** For all keys of the user together; null: no cap. */
+  /** For all keys of the user together. Null: no cap. */
   monthly_budget_usd: Schema.NullOr(Schema.Finite),
   available_usd: Schema.NullOr(Schema.Finite),
-  /** Keys that are not revoked. */
+  /** Number of keys that are not revoked. */
   keys: Schema.Int,
   most_keys: Schema.Int
 }).annotate({ identifier: "OwnGrants" })
@@ -65,12 +65,12 @@ export class PortalGroup extends HttpApiGroup.make("portal")
       query: keyListQuery,
       success: ApiKeyList,
       error: errors(500, 503)
-    }).annotateMerge(OpenApi.annotations({ title: "List one's own keys, newest first" })),
+    }).annotateMerge(OpenApi.annotations({ title: "List your keys, newest first" })),
     HttpApiEndpoint.post("create", "/v1/portal/keys", {
       payload: CreateOwnKeyRequest,
       success: IssuedApiKey,
       error: errors(403, 429, 500, 503)
-    }).annotateMerge(OpenApi.annotations({ title: "Make a key; the secret is shown this once" })),
+    }).annotateMerge(OpenApi.annotations({ title: "Create a key. The secret is shown only once" })),
     HttpApiEndpoint.patch("update", "/v1/portal/keys/:key_id", {
       params: keyId,
       payload: UpdateKeyRequest,
@@ -91,14 +91,14 @@ export class PortalGroup extends HttpApiGroup.make("portal")
     HttpApiEndpoint.get("grants", "/v1/portal/grants", {
       success: OwnGrants,
       error: errors(500, 503)
-    }).annotateMerge(OpenApi.annotations({ title: "What one was granted, and what of it is left to give to keys" })),
+    }).annotateMerge(
+      OpenApi.annotations({ title: "Read your grants, and the part that can still be assigned to keys" })
+    ),
     HttpApiEndpoint.get("usage", "/v1/portal/usage", {
       query: { from: Schema.optionalKey(DayOrMoment), to: Schema.optionalKey(DayOrMoment) },
       success: OwnUsage,
       error: errors(400, 500, 503)
-    }).annotateMerge(
-      OpenApi.annotations({ title: "What one's keys have used, by day, model and key; this month unless told" })
-    )
+    }).annotateMerge(OpenApi.annotations({ title: "Usage of your keys by day, model and key. Default: this month" }))
   )
   .middleware(Validation)
   .middleware(SessionAuthorization)

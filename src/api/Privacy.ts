@@ -1,4 +1,7 @@
-/** `POST /v1/privacy/preview`: what masking would make of a text or of messages (contract §11). It answers no value that it found. */
+/**
+ * `POST /v1/privacy/preview`: the masked form of a text or of messages. It never returns a value
+ * that it found.
+ */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { ChatMessage } from "../domain/Chat.ts"
@@ -8,7 +11,7 @@ import { BodyBytes, errors, Validation } from "./Failure.ts"
 
 const nullable = <S extends Schema.Top>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
 
-/** `text` or `messages`, or both. `entities` are names of built-in entities or of the operator's patterns. */
+/** `text`, `messages` or both. `entities`: built-in entities or the operator's patterns. */
 export const PrivacyPreviewRequest = Schema.Struct({
   text: nullable(Schema.String),
   messages: nullable(Schema.Array(ChatMessage).check(Schema.isMinLength(1))),
@@ -26,8 +29,9 @@ export const PrivacyPreviewRequest = Schema.Struct({
 export type PrivacyPreviewRequest = typeof PrivacyPreviewRequest.Type
 
 /**
- * One value that was found. `start` and `end` are UTF-16 units of the original text; `message_index` and `path` name that text: null and
- * `text`, or the message's index and the place within it, such as `content` or `content[0].text`.
+ * One value that was found. `start` and `end` count UTF-16 units of the original text.
+ * `message_index` and `path` locate that text: null and `text`, or the message's index and a path
+ * in it such as `content` or `content[0].text`.
  */
 export const PrivacyFinding = Schema.Struct({
   type: Schema.String,
@@ -39,12 +43,12 @@ export const PrivacyFinding = Schema.Struct({
 }).annotate({ identifier: "PrivacyFinding" })
 
 export const PrivacyPreview = Schema.Struct({
-  /** There when `text` was sent. */
+  /** Present if `text` was sent. */
   masked_text: Schema.optionalKey(Schema.String),
-  /** There when `messages` were sent. */
+  /** Present if `messages` were sent. */
   messages: Schema.optionalKey(Schema.Array(ChatMessage)),
   entities: Schema.Array(PrivacyFinding),
-  /** How many values of each type. */
+  /** Number of values by type. */
   counts: Schema.Record(Schema.String, Schema.Int),
   would_block: Schema.Boolean,
   policy_version: Schema.String
@@ -64,7 +68,7 @@ export class PrivacyGroup extends HttpApiGroup.make("privacy")
         OpenApi.annotations({
           title: "Preview masking",
           description:
-            "Masks a text or messages by the code that masks prompts, and tells what it found by type and place, never by value."
+            "Masks a text or messages with the code that masks prompts. Reports each value found by type and position, never the value itself."
         })
       )
   )

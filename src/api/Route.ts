@@ -1,4 +1,6 @@
-/** `POST /v1/route/preview`: a chat request's way through the router, told without calling anyone. */
+/**
+ * `POST /v1/route/preview`: the routing decision for a chat request, without calling a provider.
+ */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { ChatRequest } from "../domain/Chat.ts"
@@ -10,15 +12,15 @@ const Usd = Schema.Finite
 export const RouteCandidate = Schema.Struct({
   provider: Schema.String,
   model: Schema.String,
-  /** Whether it serves a fallback model. */
+  /** True if it serves a fallback model. */
   fallback_model: Schema.Boolean,
-  /** A likely answer's cost, without the markup. */
+  /** Cost of a likely answer, without the markup. */
   expected_cost_usd: Usd,
   /** USD per million tokens, for a prompt of this length. */
   price: Schema.Struct({ prompt: Usd, completion: Usd, cached_prompt: Schema.NullOr(Usd) }),
   /** A candidate with an open circuit is skipped. */
   circuit: Schema.Literals(["closed", "open", "half_open"]),
-  /** Share of the calls measured lately that were answered, 0 to 1; null when there were none. */
+  /** Share of recently measured calls that were answered, 0 to 1. Null without calls. */
   success_rate: Schema.NullOr(Schema.Finite),
   latency_ms: Schema.NullOr(Schema.Struct({ p50: Schema.Finite, p99: Schema.Finite })),
   throughput_tps: Schema.NullOr(Schema.Finite)
@@ -30,7 +32,7 @@ export const RoutePreview = Schema.Struct({
   sort: Schema.Literals(["price", "throughput", "latency"]),
   prompt_tokens: Schema.Int,
   likely_completion_tokens: Schema.Int,
-  /** In the order in which they would be called. */
+  /** In the order of the calls. */
   candidates: Schema.Array(RouteCandidate),
   excluded: Schema.Array(
     Schema.Struct({
@@ -40,7 +42,7 @@ export const RoutePreview = Schema.Struct({
       expected_cost_usd: Schema.NullOr(Usd)
     })
   ),
-  /** What the request would be answered with when no candidate is left. */
+  /** The error that the request would get if no candidate is left. */
   error: Schema.NullOr(ErrorBody)
 }).annotate({ identifier: "RoutePreview" })
 export type RoutePreview = typeof RoutePreview.Type
@@ -58,7 +60,7 @@ export class RouteGroup extends HttpApiGroup.make("route")
         OpenApi.annotations({
           title: "Preview the route of a chat completion",
           description:
-            "Ranks the providers for a chat request as a live call would, and calls none: candidates in order, those left out with the reason, the expected cost of each. Leaves no generation and takes nothing from a budget; it counts as a request under the key's rate limit."
+            "Ranks the providers for a chat request like a live call, without calling one. Returns the candidates in order, the excluded ones with the reason, and the expected cost of each. Records no generation and charges no budget. Counts as a request under the key's rate limit."
         })
       )
   )

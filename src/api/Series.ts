@@ -1,18 +1,21 @@
-/** `GET /v1/admin/timeseries`: the ledger's generations of the last hour by minute, or of the last day by hour. */
+/**
+ * `GET /v1/admin/timeseries`: the ledger's generations of the last hour by minute, or of the last
+ * day by hour.
+ */
 import { Effect, Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { AdminAuthorization } from "./Authorization.ts"
 import { errors, Validation } from "./Failure.ts"
 import { refusesUnknownQuery } from "./Strictness.ts"
 
-/** In milliseconds; null when no generation of the bucket has one. */
+/** In milliseconds. Null if no generation of the bucket has a value. */
 const Quantiles = Schema.NullOr(Schema.Struct({ p50: Schema.Finite, p95: Schema.Finite, p99: Schema.Finite }))
 
 export const SeriesBucket = Schema.Struct({
   /** The first instant of the bucket. */
   start: Schema.String.annotate({ format: "date-time" }),
   requests: Schema.Int,
-  /** How many failed, by error type. */
+  /** Number of failures by error type. */
   errors: Schema.Record(Schema.String, Schema.Int),
   cache_hits: Schema.Int,
   prompt_tokens: Schema.Int,
@@ -28,7 +31,7 @@ export const Timeseries = Schema.Struct({
   range: Schema.Literals(["hour", "day"]),
   generated_at: Schema.String.annotate({ format: "date-time" }),
   bucket_s: Schema.Int,
-  /** Oldest first, without gaps; the last one is still under way. */
+  /** Oldest first, without gaps. The last bucket is still running. */
   data: Schema.Array(SeriesBucket)
 }).annotate({ identifier: "Timeseries" })
 export type Timeseries = typeof Timeseries.Type
@@ -42,7 +45,9 @@ export class SeriesGroup extends HttpApiGroup.make("series")
       success: Timeseries,
       error: errors(500, 503)
     }).annotateMerge(
-      OpenApi.annotations({ title: "Requests, errors, latencies and money of the last hour by minute, or day by hour" })
+      OpenApi.annotations({
+        title: "Requests, errors, latencies and spending of the last hour by minute, or of the last day by hour"
+      })
     )
   )
   .middleware(Validation)

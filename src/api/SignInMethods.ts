@@ -1,4 +1,4 @@
-/** `GET /auth/methods`: the ways of signing in that this gateway offers, for pages that have to ask. Anyone may. */
+/** `GET /auth/methods`: the sign-in methods of this gateway, for sign-in pages. Public. */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { Channel } from "../domain/User.ts"
@@ -6,9 +6,9 @@ import { errors } from "./Failure.ts"
 
 export const SignInMethods = Schema.Struct({
   channels: Schema.Array(Channel),
-  /** By the name that stands in `/auth/oauth/{provider}`. */
+  /** Names as used in `/auth/oauth/{provider}`. */
   providers: Schema.Array(Schema.String),
-  /** Whether the caller may read codes that nobody could send, at `/auth/dev/mailbox`. */
+  /** True if the caller may read undelivered codes at `/auth/dev/mailbox`. */
   development_mailbox: Schema.Boolean
 }).annotate({ identifier: "SignInMethods" })
 export type SignInMethods = typeof SignInMethods.Type
@@ -16,7 +16,7 @@ export type SignInMethods = typeof SignInMethods.Type
 export class SignInMethodsGroup extends HttpApiGroup.make("signInMethods")
   .add(
     HttpApiEndpoint.get("read", "/auth/methods", { success: SignInMethods, error: errors(500) }).annotateMerge(
-      OpenApi.annotations({ title: "The ways of signing in that there are" })
+      OpenApi.annotations({ title: "List the sign-in methods" })
     )
   )
-  .annotateMerge(OpenApi.annotations({ title: "Ways of signing in" })) {}
+  .annotateMerge(OpenApi.annotations({ title: "Sign-in methods" })) {}

@@ -1,17 +1,21 @@
 /**
- * What the gateway's own endpoints refuse: members of bodies and of query strings that nobody knows, because a misspelt limit is no limit.
- * Bodies of models stay open by their schemas: providers know more members than the gateway.
+ * Rejects unknown members in bodies and query strings of the gateway's own endpoints, because a
+ * misspelt limit would be no limit. Bodies for models stay open: providers know more members than
+ * the gateway.
  */
 import { Context } from "effect"
 import { HttpApi, OpenApi } from "effect/http-api"
 
-/** Every fault of a request is listed, unknown members included. */
+/** All faults of a request are reported, unknown members included. */
 export const strict = { errors: "all", onExcessProperty: "error" } as const
 
-/** For a group of endpoints, those without a query of their own included: see http/body/Validation. */
+/** For a group of endpoints, including those without a query: see http/body/Validation. */
 export const refusesUnknownQuery = Context.make(HttpApi.QueryParseOptions, strict)
 
-/** The document's word for an endpoint whose payload may be null: it may be sent no body. */
+/**
+ * Marks the request body as optional in the OpenAPI document, for endpoints whose payload may be
+ * null.
+ */
 export const bodyOptional = OpenApi.annotations({
   transform: (operation) => ({
     ...operation,

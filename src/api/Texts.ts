@@ -1,6 +1,7 @@
 /**
- * Names and labels of the gateway's own: no control characters, no lone surrogates, and lengths counted in characters. The patterns need no
- * flag, so that every validator of JSON Schema reads them; that surrogates come in pairs no pattern says everywhere.
+ * Names and labels in the gateway's own requests: no control characters, no lone surrogates,
+ * lengths in characters. The patterns need no flags, so every JSON Schema validator can use them.
+ * The check for surrogates is not in the document, because a portable pattern cannot express it.
  */
 import { Schema } from "effect"
 
@@ -12,11 +13,11 @@ const isPaired = Schema.makeFilter((text: string) => text.isWellFormed(), {
 // oxlint-disable-next-line no-control-regex -- control characters are what it refuses
 const printable = /^[^\u0000-\u001f\u007f-\u009f]*$/u
 
-/** At most so many characters. */
+/** At most `most` characters. */
 export const text = (most: number) =>
   Schema.String.check(Schema.isMaxCodePoints(most), Schema.isPattern(printable), isPaired)
 
-/** A text that says something. */
+/** A text that is not blank. */
 export const name = (most: number) =>
   text(most).check(
     Schema.isMinLength(1),

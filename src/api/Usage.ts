@@ -1,4 +1,6 @@
-/** `GET /v1/usage` and `GET /v1/admin/usage`: what was used and what it cost, by day, model, key, owner or provider. */
+/**
+ * `GET /v1/usage` and `GET /v1/admin/usage`: usage and cost by day, model, key, owner or provider.
+ */
 import { Effect, Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { AdminAuthorization, Authorization } from "./Authorization.ts"
@@ -6,7 +8,7 @@ import { errors, Validation } from "./Failure.ts"
 import { DayOrMoment } from "./Moments.ts"
 import { refusesUnknownQuery } from "./Strictness.ts"
 
-/** A day (`2026-11-01`), or any moment within it. */
+/** A day (`2026-11-01`), or any moment in it. */
 const span = { from: Schema.optionalKey(DayOrMoment), to: Schema.optionalKey(DayOrMoment) }
 
 const own = ["day", "model", "key"] as const
@@ -16,7 +18,7 @@ const groupBy = <const Groups extends ReadonlyArray<string>>(groups: Groups) =>
 
 const figures = {
   requests: Schema.Int,
-  /** Those of the requests that ended in an error. */
+  /** Number of the requests that failed. */
   failed: Schema.Int,
   cache_hits: Schema.Int,
   prompt_tokens: Schema.Int,
@@ -25,30 +27,33 @@ const figures = {
   total_cost_usd: Schema.Finite,
   markup_usd: Schema.Finite,
   billed_usd: Schema.Finite,
-  /** What cache hits would have cost. */
+  /** The cost that cache hits avoided. */
   saved_usd: Schema.Finite
 }
 
 export const UsageReport = Schema.Struct({
   object: Schema.Literal("usage"),
-  /** First instants of UTC days: from inclusive, to exclusive. */
+  /** First instants of UTC days: `from` is inclusive, `to` exclusive. */
   from: Schema.String.annotate({ format: "date-time" }),
   to: Schema.String.annotate({ format: "date-time" }),
   group_by: Schema.Literals(all),
-  /** Days in their order, anything else dearest first; each names its group by the member that `group_by` says. */
+  /**
+   * Days in order, other groups most expensive first. Each row has the member that `group_by`
+   * names.
+   */
   data: Schema.Array(
     Schema.Struct({
       day: Schema.optionalKey(Schema.String),
       model: Schema.optionalKey(Schema.String),
       /** A key's id. */
       key: Schema.optionalKey(Schema.String),
-      /** Null: keys that belong to nobody. */
+      /** Null: keys without an owner. */
       owner: Schema.optionalKey(Schema.NullOr(Schema.String)),
       provider: Schema.optionalKey(Schema.String),
       ...figures
     })
   ),
-  /** Of all groups, also of those that `data` has no room for. */
+  /** Sum of all groups, including those that `data` omits. */
   total: Schema.Struct(figures),
   has_more: Schema.Boolean
 }).annotate({ identifier: "UsageReport" })
@@ -60,7 +65,7 @@ export class UsageGroup extends HttpApiGroup.make("usage")
       query: { ...span, group_by: groupBy(own) },
       success: UsageReport,
       error: errors(400, 403, 500, 503)
-    }).annotateMerge(OpenApi.annotations({ title: "What the key has used and spent; this month by day unless told" }))
+    }).annotateMerge(OpenApi.annotations({ title: "Usage and cost of the key. Default: this month by day" }))
   )
   .middleware(Validation)
   .middleware(Authorization)
@@ -73,7 +78,7 @@ export class AdminUsageGroup extends HttpApiGroup.make("adminUsage")
       query: { ...span, group_by: groupBy(all) },
       success: UsageReport,
       error: errors(400, 500, 503)
-    }).annotateMerge(OpenApi.annotations({ title: "What everyone has used and spent; this month by day unless told" }))
+    }).annotateMerge(OpenApi.annotations({ title: "Usage and cost of all keys. Default: this month by day" }))
   )
   .middleware(Validation)
   .middleware(AdminAuthorization)

@@ -1,4 +1,4 @@
-/** Users as an admin sees them: who there is, what each may have, and who is suspended. */
+/** Users for admins: list them, change grants and roles, suspend them. */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { allScopes, Scope, Tier } from "../domain/Key.ts"
@@ -15,7 +15,7 @@ const Status = Schema.Literals(["active", "suspended"])
 
 export const Grants = Schema.Struct({
   tier: Tier,
-  /** For all keys of the user together; null: no cap. */
+  /** For all keys of the user together. Null: no cap. */
   monthly_budget_usd: Schema.NullOr(Schema.Finite),
   scopes: Schema.Array(Scope)
 }).annotate({ identifier: "Grants" })
@@ -36,9 +36,12 @@ export type Account = typeof Account.Type
 
 export const UpdateUserRequest = Schema.Struct({
   role: Schema.optionalKey(Role),
-  /** Suspended: sessions end and keys stop, everywhere within a second. Nobody changes their own. */
+  /**
+   * Suspension ends sessions and rejects keys, in all processes within a second. Admins cannot
+   * change their own status.
+   */
   status: Schema.optionalKey(Status),
-  /** Keys that have more than this afterwards are cut down to it. */
+  /** Keys that exceed the new grants are reduced to them. */
   grants: Schema.optionalKey(
     Schema.Struct({
       tier: Schema.optionalKey(Tier),
@@ -50,7 +53,7 @@ export const UpdateUserRequest = Schema.Struct({
   .check(Schema.isMinProperties(1))
   .annotate({ identifier: "UpdateUserRequest" })
 
-/** `role`: an admin is all that one can be made by an address. */
+/** `admin` is the only role that can be granted by address. */
 export const GrantRoleRequest = Schema.Struct({ email: Words, role: Schema.Literals(["admin"]) }).annotate({
   identifier: "GrantRoleRequest"
 })
@@ -74,7 +77,7 @@ export class UsersGroup extends HttpApiGroup.make("users")
       error: errors(500, 503)
     }).annotateMerge(
       OpenApi.annotations({
-        title: "List users, newest first: all, those that a search finds, or the one with an address"
+        title: "List users, newest first: all, those that match a search, or the one with an address"
       })
     ),
     HttpApiEndpoint.post("grant", "/v1/admin/users", {
@@ -83,9 +86,9 @@ export class UsersGroup extends HttpApiGroup.make("users")
       error: errors(500, 503)
     }).annotateMerge(
       OpenApi.annotations({
-        title: "Make whoever has an address an admin, also somebody who has never signed in",
+        title: "Make the owner of an e-mail address an admin, also before the first sign-in",
         description:
-          "Makes the user at once, before any sign-in. The account belongs to the person who proves the address."
+          "Creates the user at once, before any sign-in. The account belongs to the person who proves to own the address."
       })
     ),
     HttpApiEndpoint.patch("update", "/v1/admin/users/:user_id", {

@@ -1,4 +1,7 @@
-/** `GET /v1/admin/webhooks/dead-letters`: events that no webhook took, newest first, with the body to send them again. */
+/**
+ * `GET /v1/admin/webhooks/dead-letters`: events that no webhook accepted, newest first, with the
+ * body to send them again.
+ */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { eventTypes } from "../domain/Events.ts"
@@ -13,10 +16,10 @@ export const DeadLetterRecord = Schema.Struct({
   event_id: Schema.String,
   type: Schema.Literals(eventTypes),
   url: Schema.String,
-  /** What was posted. */
+  /** The posted body. */
   body: Schema.String,
   attempts: Schema.Int,
-  /** `status 500`, `Unreachable`. */
+  /** Such as `status 500` or `Unreachable`. */
   last_error: Schema.String,
   created_at: Moment,
   failed_at: Moment
@@ -37,7 +40,7 @@ export class AdminWebhooksGroup extends HttpApiGroup.make("adminWebhooks")
         next_cursor: Schema.NullOr(Schema.String)
       }),
       error: errors(500, 503)
-    }).annotateMerge(OpenApi.annotations({ title: "Events that no webhook took, newest first" }))
+    }).annotateMerge(OpenApi.annotations({ title: "Undelivered events, newest first" }))
   )
   .middleware(Validation)
   .middleware(AdminAuthorization)

@@ -1,12 +1,15 @@
-/** Who acts, as the request that is being answered has it: for what depends on it, and for the audit trail. */
+/** The caller of the current request, for permission checks and the audit trail. */
 import { Context } from "effect"
 
 export interface Actor {
-  /** `nobody`: not signed in (yet). `gateway`: no request at all, such as the first key of a start. */
+  /**
+   * `nobody`: not signed in (yet). `gateway`: outside of a request, such as the first key at
+   * start-up.
+   */
   readonly kind: "admin_key" | "admin" | "user" | "api_key" | "nobody" | "gateway"
-  /** The user's or the key's; `null`: there is none. */
+  /** The id of the user or key, or null. */
   readonly id: string | null
-  /** The network address that the request came from. */
+  /** The network address of the caller. */
   readonly address: string | null
   readonly requestId: string | null
 }

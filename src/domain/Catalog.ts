@@ -1,17 +1,18 @@
 /**
- * What there is to route to: providers with their address, data policy and time limits, and the models that each of them
- * offers at its price. Settings and presets produce these records; routing, pricing and the model list read them.
+ * The catalogue: providers with their address, data policy and time limits, and the models that
+ * each offers with prices. Settings and presets produce these records. Routing, pricing and the
+ * model list read them.
  */
 import { type Redacted } from "effect"
 import { type Pricing } from "./Money.ts"
 
 export type DialectName = "openai" | "anthropic" | "gemini" | "bedrock" | "mock"
 
-/** What a provider does with prompts. An unknown policy counts as training and retaining (contract §8). */
+/** A provider's handling of prompts. An unknown policy counts as training and retaining. */
 export interface DataPolicy {
   readonly training: boolean
   readonly retainsPrompts: boolean
-  /** `null`: not known. */
+  /** `null`: unknown. */
   readonly retentionDays: number | null
   /** Zero data retention. */
   readonly zdr: boolean
@@ -19,11 +20,17 @@ export interface DataPolicy {
 
 export const unknownPolicy: DataPolicy = { training: true, retainsPrompts: true, retentionDays: null, zdr: false }
 
-/** `data_collection: "deny"` keeps only providers that neither train on prompts nor retain them. */
+/**
+ * True for providers that `data_collection: "deny"` allows: no training, no retention of prompts,
+ * and zero data retention.
+ */
 export const deniesCollection = (policy: DataPolicy): boolean =>
   !policy.training && !policy.retainsPrompts && policy.zdr
 
-/** All in milliseconds. `firstTokenMs` runs from the request to the first token; `idleMs` between tokens. */
+/**
+ * All in milliseconds. `firstTokenMs` runs from the request to the first token, `idleMs` between
+ * tokens.
+ */
 export interface Timeouts {
   readonly connectMs: number
   readonly firstTokenMs: number
@@ -35,44 +42,53 @@ export const defaultTimeouts: Timeouts = { connectMs: 5_000, firstTokenMs: 15_00
 
 /** One model at one provider. */
 export interface ModelOffer {
-  /** What clients name: `author/slug`. */
+  /** The clients' name: `author/slug`. */
   readonly id: string
-  /** What the provider calls it. */
+  /** The provider's name. */
   readonly upstream: string
-  /** In tokens; `null`: not known. */
+  /** In tokens. `null`: unknown. */
   readonly contextLength: number | null
   readonly maxCompletionTokens: number | null
   readonly pricing: Pricing
   readonly embeddings: boolean
-  /** Continues from a trailing assistant message, so that a cut stream can go on here. */
+  /**
+   * True if the model continues from a trailing assistant message. Such an offer can continue an
+   * interrupted stream.
+   */
   readonly prefill: boolean
-  /** Thinks in tokens that are paid for and not shown: what it used is known at the end only. */
+  /**
+   * True if the model bills reasoning tokens that it does not show, so usage is known only at the
+   * end.
+   */
   readonly hidesReasoning: boolean
 }
 
 export interface ProviderConfig {
-  /** What `provider.order` names. */
+  /** The name used in `provider.order`. */
   readonly slug: string
   readonly name: string
   readonly dialect: DialectName
-  /** Without a trailing slash; empty for the mock. */
+  /** Without a trailing slash. Empty for the mock. */
   readonly baseUrl: string
   readonly apiKey: Redacted.Redacted | null
-  /** How the key travels; `bearer` unless the vendor has a header of its own (Azure: `api-key`). */
+  /** How the key is sent: `bearer`, unless the vendor has its own header (Azure: `api-key`). */
   readonly auth:
     { readonly type: "bearer" } | { readonly type: "header"; readonly name: string } | { readonly type: "none" }
-  /** Sent with every call, e.g. a vendor's version header. */
+  /** Sent with every call, such as a vendor's version header. */
   readonly headers: Readonly<Record<string, string>>
-  /** Appended to every call's address, e.g. Azure's `api-version`. */
+  /** Added to the query of every call, such as Azure's `api-version`. */
   readonly query: Readonly<Record<string, string>>
-  /** Offers HTTP/2 to a server behind TLS, which then carries many calls on one connection; HTTP/1.1 by default. */
+  /**
+   * Offers HTTP/2 to a server behind TLS, so that one connection carries many calls. Default:
+   * HTTP/1.1.
+   */
   readonly http2?: boolean
   readonly dataPolicy: DataPolicy
   readonly timeouts: Timeouts
   readonly models: ReadonlyArray<ModelOffer>
 }
 
-/** A model of a provider: what the router ranks. */
+/** A model at a provider: the unit that the router ranks. */
 export interface Candidate {
   readonly provider: ProviderConfig
   readonly offer: ModelOffer
@@ -80,7 +96,7 @@ export interface Candidate {
 
 export type SortAxis = "price" | "throughput" | "latency"
 
-/** Why a provider was left out of a request's candidates. */
+/** The reason why a provider was left out of a request's candidates. */
 export interface Exclusion {
   readonly slug: string
   readonly model: string

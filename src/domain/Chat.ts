@@ -1,7 +1,7 @@
 /**
- * Chat completions: the request as clients send it and the reply as they read it, with the wire's own field names (spec.md
- * and OpenAI's convention, contract §1 and §4), and what a provider produces in between. Unknown members are kept, because an
- * OpenAI-dialect provider gets them unchanged.
+ * Chat completions: the client's request and reply with the field names of OpenAI's convention, and
+ * the events and replies that providers produce. Unknown members are kept, because OpenAI-dialect
+ * providers receive them unchanged.
  */
 import { Effect, Schema, SchemaIssue } from "effect"
 import { isRawNumber } from "./Json.ts"
@@ -10,7 +10,10 @@ import { type TokenUsage } from "./Money.ts"
 const Free = Schema.Record(Schema.String, Schema.Unknown)
 const open = <const Fields extends Schema.Struct.Fields>(fields: Fields) =>
   Schema.StructWithRest(Schema.Struct(fields), [Free])
-/** Takes no other members. A filter, because looking for them everywhere costs each request. */
+/**
+ * Rejects unknown members. A filter, because the parse option would check every part of every
+ * request.
+ */
 const closed = <const Fields extends Schema.Struct.Fields>(fields: Fields) => {
   const { ast } = Schema.Struct(fields)
   const isKnown = (name: string) => Object.hasOwn(fields, name)
@@ -30,15 +33,15 @@ const nullable = <S extends Schema.Top>(schema: S) => Schema.optionalKey(Schema.
 const NumberIn = (minimum: number, maximum: number) => Schema.Finite.check(Schema.isBetween({ minimum, maximum }))
 const PositiveInt = Schema.Int.check(Schema.isGreaterThan(0))
 
-/** The name of a model, as much of it as anybody keeps. */
+/** A model's name. The length limit equals that of stored names. */
 export const ModelName = Schema.String.check(Schema.isMinLength(1), Schema.isMaxCodePoints(256))
-/** Names that are looked for one by one. None at all is a mistake: who means "any" leaves the member out. */
+/** A list of names. Empty lists are rejected: a client that means "any" leaves the member out. */
 const names = (most: number) =>
   Schema.Array(Schema.String.check(Schema.isMaxCodePoints(256))).check(Schema.isMinLength(1), Schema.isMaxLength(most))
 const list = <S extends Schema.Top>(entry: S, most: number) => Schema.Array(entry).check(Schema.isMaxLength(most))
 const map = (most: number) => Free.check(Schema.isMaxProperties(most))
 
-/** 64 bits, with or without a sign; beyond 2^53 it is a `RawNumber`. */
+/** 64 bits, signed or unsigned. Integers beyond 2^53 are a `RawNumber`. */
 const isInteger64 = (seed: unknown): boolean => {
   if (typeof seed === "number") return Number.isInteger(seed) && seed >= -(2 ** 63) && seed < 2 ** 64
   if (!isRawNumber(seed) || seed.rawJSON.length > 20) return false
@@ -54,7 +57,10 @@ const Seed = Schema.optionalKey(
 export const Role = Schema.Literals(["system", "user", "assistant", "tool"])
 export type Role = typeof Role.Type
 
-/** A part of a multi-part content: text, image, audio, file. Its members are free-form; dialects read the kinds they know. */
+/**
+ * A part of a multi-part content: text, image, audio, file. Its members are open; dialects read the
+ * kinds they support.
+ */
 export const ContentPart = Free
 
 export const ChatMessage = open({
@@ -84,7 +90,7 @@ const MaxPrice = closed({
   completion: nullable(Schema.Finite.check(Schema.isGreaterThanOrEqualTo(0)))
 })
 
-/** How one request wants to be routed: spec.md's four fields and contract §1's `only`, `ignore`, `max_price`. */
+/** The routing preferences of one request. */
 export const ProviderPreferences = closed({
   sort: nullable(Schema.Literals(["price", "throughput", "latency"])),
   order: nullable(names(64)),
@@ -99,7 +105,7 @@ export type ProviderPreferences = typeof ProviderPreferences.Type
 export const ChatRequest = open({
   model: ModelName,
   messages: Schema.Array(ChatMessage).check(Schema.isMinLength(1)),
-  /** OpenAI's default is 1.0 and providers apply it; it is forwarded only when the client sent it. */
+  /** Providers apply OpenAI's default of 1.0. Forwarded only if the client sent it. */
   temperature: Schema.optionalKey(Schema.NullOr(NumberIn(0, 2)).annotate({ default: 1 })),
   max_tokens: nullable(PositiveInt),
   stream: Schema.NullOr(Schema.Boolean)
@@ -132,8 +138,8 @@ export const ChatRequest = open({
 export type ChatRequest = typeof ChatRequest.Type
 
 /**
- * How many completion tokens the request lets the model produce for one choice; `null`: it did not say. The two members are one limit: of
- * two values the smaller one holds.
+ * The limit of completion tokens for one choice, or null. If both members are set, the smaller one
+ * holds.
  */
 export const outputLimit = ({
   max_completion_tokens,
@@ -160,7 +166,10 @@ export const UsageInfo = Schema.Struct({
   cached_tokens: Tokens,
   cache_discount_usd: Schema.optionalKey(Usd),
   cache_hit: CacheHit,
-  /** What OpenAI's clients read of a provider's prompt cache and of reasoning; absent where there was none. */
+  /**
+   * Members that OpenAI's clients read: tokens from the provider's prompt cache, and reasoning
+   * tokens. Absent if zero.
+   */
   prompt_tokens_details: Schema.optionalKey(Schema.Struct({ cached_tokens: Schema.Int })),
   completion_tokens_details: Schema.optionalKey(Schema.Struct({ reasoning_tokens: Schema.Int }))
 }).annotate({ identifier: "UsageInfo" })
@@ -213,10 +222,13 @@ export const ChatChunk = open({
   error: Schema.optionalKey(Free)
 }).annotate({ identifier: "ChatCompletionChunk" })
 
-// What providers produce. Everything a provider may say about a choice beyond the members named here (logprobs,
-// annotations, reasoning details, …) rides along untouched.
+// Provider events and replies. Members of a choice that are not named here (logprobs, annotations,
+// reasoning details, …) are passed through unchanged.
 
-/** One piece of a tool call in a stream. `index` tells parallel calls apart; `id` and the name come with the first piece. */
+/**
+ * One piece of a tool call in a stream. `index` separates parallel calls. The id and the name come
+ * with the first piece.
+ */
 export interface ToolCallDelta {
   readonly index: number
   readonly id?: string
@@ -233,7 +245,10 @@ export interface Delta {
   readonly [member: string]: unknown
 }
 
-/** What one stream event says of one choice. `finish_reason` is set exactly once a choice, on its last delta. */
+/**
+ * One choice's part of a stream event. `finish_reason` is set exactly once per choice, on its last
+ * delta.
+ */
 export interface ChoiceDelta {
   readonly index: number
   readonly delta: Delta
@@ -242,14 +257,15 @@ export interface ChoiceDelta {
 }
 
 /**
- * A provider's stream, normalised: any number of `Choices`, then exactly one `End` as the last event. A provider whose stream
- * breaks before its own terminator never yields `End`: the stream fails instead. `usage: null`: the provider reported none.
+ * A provider's stream, normalised: any number of `Choices`, then exactly one `End`. A stream that
+ * breaks before its terminator fails and has no `End`. `usage` is null if the provider reported
+ * none.
  */
 export type ChatEvent =
   | { readonly _tag: "Choices"; readonly choices: ReadonlyArray<ChoiceDelta> }
   | { readonly _tag: "End"; readonly usage: TokenUsage | null; readonly systemFingerprint: string | null }
 
-/** Whether the answer has begun, for whoever waits for its first token: roles and the like do not count. */
+/** True if the event ends the wait for the first token. Roles and empty deltas do not. */
 export const carriesToken = (event: ChatEvent): boolean =>
   event._tag === "End" ||
   event.choices.some(

@@ -1,4 +1,4 @@
-/** Embeddings: the request as clients send it, the reply as they read it, and what a provider produces in between. */
+/** Embeddings: the client's request and reply, and the provider's reply. */
 import { Schema } from "effect"
 import { ModelName, UsageInfo } from "./Chat.ts"
 import { type TokenUsage } from "./Money.ts"
@@ -20,7 +20,10 @@ export const EmbeddingRequest = Schema.StructWithRest(
 ).annotate({ identifier: "EmbeddingRequest" })
 export type EmbeddingRequest = typeof EmbeddingRequest.Type
 
-/** `embedding` is an array of numbers, or with `encoding_format: "base64"` the little-endian float32 bytes in base64. */
+/**
+ * `embedding`: an array of numbers, or with `encoding_format: "base64"` the little-endian float32
+ * bytes in base64.
+ */
 export const EmbeddingVector = Schema.Struct({
   object: Schema.Literal("embedding").annotate({ default: "embedding" }),
   index: Schema.Int,

@@ -1,6 +1,6 @@
 /**
- * What can go wrong with a request, as data: one `GatewayError` with a reason. http/errors/ErrorResponse alone turns a reason into a wire
- * error (contract §2); nothing here knows of statuses. A bug of ours is a defect and no reason.
+ * Failures of a request as data: one `GatewayError` with a reason. Only http/errors/ErrorResponse
+ * maps reasons to wire errors; this module knows no statuses. Bugs are defects, not reasons.
  */
 import { Data } from "effect"
 import { type Exclusion } from "./Catalog.ts"
@@ -8,36 +8,39 @@ import { type Attempt } from "./Generation.ts"
 import { type Scope } from "./Key.ts"
 import { type NanoUsd } from "./Money.ts"
 
-/** Missing, unknown, revoked, disabled or expired key: one answer for all of them. */
+/** A missing, unknown, revoked, disabled or expired key. The answer is the same for all. */
 export class Unauthenticated extends Data.TaggedClass("Unauthenticated")<{}> {}
 export class AdminUnauthenticated extends Data.TaggedClass("AdminUnauthenticated")<{}> {}
 export class ScopeMissing extends Data.TaggedClass("ScopeMissing")<{ readonly scope: Scope }> {}
-/** `holder`: whose limit it is, the key's or that of all keys of its owner. */
+/** `holder`: the limit belongs to the key, or to all keys of its owner together. */
 export class RateLimited extends Data.TaggedClass("RateLimited")<{
   readonly limit: "requests" | "tokens" | "concurrency"
   readonly holder: "key" | "owner"
   readonly allowed: number
-  /** Tokens of a prompt that exceeds the limit by itself; it is counted no further than that. Null: the limit is used up. */
+  /**
+   * Tokens of a prompt that exceeds the limit by itself, counted only as far as needed. Null: the
+   * limit is used up.
+   */
   readonly needed: number | null
-  /** Null: waiting is in vain. */
+  /** Null: a retry cannot succeed. */
   readonly retryAfterMs: number | null
 }> {}
 export class BudgetExceeded extends Data.TaggedClass("BudgetExceeded")<{
   readonly capNano: NanoUsd
   readonly spentNano: NanoUsd
   readonly reservedNano: NanoUsd
-  /** What the request would have to reserve. */
+  /** The amount that the request needs to reserve. */
   readonly neededNano: NanoUsd
   readonly resetsAtMs: number
 }> {}
 export class ModelNotAllowed extends Data.TaggedClass("ModelNotAllowed")<{ readonly model: string }> {}
 export class PrivacyBlocked extends Data.TaggedClass("PrivacyBlocked")<{
-  /** How many values of each type. */
+  /** Number of values found, by type. */
   readonly counts: Readonly<Record<string, number>>
-  /** `unsearched`: the search was not finished in its time, so nothing is known to be safe. */
+  /** `unsearched`: the search exceeded its time limit, so the prompt cannot be declared safe. */
   readonly cause: "found" | "unsearched"
 }> {}
-/** `ambiguous`: the ids that a bare slug could mean. */
+/** `ambiguous`: the ids that a bare slug matches. */
 export class ModelNotFound extends Data.TaggedClass("ModelNotFound")<{
   readonly model: string
   readonly ambiguous: ReadonlyArray<string>
@@ -58,51 +61,57 @@ export class ContextLengthExceeded extends Data.TaggedClass("ContextLengthExceed
   /** The member that is too long. */
   readonly param: "messages" | "input"
 }> {}
-/** Nothing changes a key that was revoked. */
+/** A revoked key cannot be changed. */
 export class KeyRevoked extends Data.TaggedClass("KeyRevoked")<{}> {}
-/** The request's own fault, found by us or by the provider. `param` names the member at fault. */
+/**
+ * The request is invalid, according to the gateway or the provider. `param` names the faulty
+ * member.
+ */
 export class InvalidRequest extends Data.TaggedClass("InvalidRequest")<{
   readonly message: string
   readonly param: string | null
   readonly code: string | null
   readonly provider: string | null
 }> {}
-/** Another rotation of the key came in between. */
+/** A concurrent rotation of the key won. */
 export class KeyRotated extends Data.TaggedClass("KeyRotated")<{}> {}
 export class IdempotencyConflict extends Data.TaggedClass("IdempotencyConflict")<{
   readonly kind: "running" | "other_body"
 }> {}
-/** A generation whose request is still under way: its record comes with its end. */
+/** The generation is still running. Its record is written at its end. */
 export class GenerationRunning extends Data.TaggedClass("GenerationRunning")<{ readonly retryAfterMs: number }> {}
 export class BodyTooLarge extends Data.TaggedClass("BodyTooLarge")<{ readonly limitBytes: number }> {}
-/** A request whose head cannot be read, or that has a header twice that may be there once. */
+/** The head of the request is unreadable, or repeats a header that may occur only once. */
 export class RequestUnreadable extends Data.TaggedClass("RequestUnreadable")<{
   readonly fault: "headers_too_large" | "malformed" | "too_slow"
 }> {}
-/** A `content-encoding` that is not read. */
+/** Unsupported `content-encoding`. */
 export class EncodingUnsupported extends Data.TaggedClass("EncodingUnsupported")<{ readonly encoding: string }> {}
 export class BodyTooSlow extends Data.TaggedClass("BodyTooSlow")<{ readonly limitMs: number }> {}
-/** Every provider that was tried failed. `retryAfterMs`: as the last of them asked for; null: it did not say. */
+/** All providers tried failed. `retryAfterMs`: what the last one asked for, or null. */
 export class ProvidersFailed extends Data.TaggedClass("ProvidersFailed")<{
   readonly attempts: ReadonlyArray<Attempt>
   readonly retryAfterMs: number | null
 }> {}
-/** Every provider that was tried ran into a time limit. */
+/** All providers tried exceeded a time limit. */
 export class ProvidersTimedOut extends Data.TaggedClass("ProvidersTimedOut")<{
   readonly attempts: ReadonlyArray<Attempt>
 }> {}
-/** The only provider allowed is down, or none is available now. */
+/** The only allowed provider is down, or none is available at present. */
 export class ProviderUnavailable extends Data.TaggedClass("ProviderUnavailable")<{
   readonly attempts: ReadonlyArray<Attempt>
   readonly retryAfterMs: number | null
 }> {}
-/** The provider's own limit, and nobody else could answer. `retryAfterMs`: as it asked for; null: it did not say. */
+/**
+ * The provider's rate limit, with no other provider left. `retryAfterMs`: what it asked for, or
+ * null.
+ */
 export class ProviderRateLimited extends Data.TaggedClass("ProviderRateLimited")<{
   readonly provider: string
   readonly attempts: ReadonlyArray<Attempt>
   readonly retryAfterMs: number | null
 }> {}
-/** Every provider that was tried says that it does not know the model. */
+/** All providers tried answered that they do not know the model. */
 export class ProviderLacksModel extends Data.TaggedClass("ProviderLacksModel")<{
   readonly model: string
   readonly attempts: ReadonlyArray<Attempt>
@@ -110,43 +119,52 @@ export class ProviderLacksModel extends Data.TaggedClass("ProviderLacksModel")<{
 export class DependencyUnavailable extends Data.TaggedClass("DependencyUnavailable")<{
   readonly dependency: "database" | "limit_store" | "cache" | "identity_provider"
 }> {}
-/** A token or a code that does not open anything: one answer for wrong, used, over and unknown. */
+/** An invalid token or code. The answer is the same for wrong, used, expired and unknown ones. */
 export class SignInRefused extends Data.TaggedClass("SignInRefused")<{
   readonly what: "session" | "code" | "refresh_token"
 }> {}
-/** Of somebody who proved who it is: suspended by an admin. */
+/** The caller proved an identity whose user is suspended. */
 export class UserSuspended extends Data.TaggedClass("UserSuspended")<{}> {}
-/** Of somebody who proved who it is and has no account: `domain`: not of those that may make one; `day`: there are enough new ones. */
+/**
+ * The caller proved an identity without an account and may not create one. `domain`: its e-mail
+ * domain is not allowed. `day`: the daily limit of new accounts is reached.
+ */
 export class SignUpRefused extends Data.TaggedClass("SignUpRefused")<{ readonly fault: "domain" | "day" }> {}
 export class SignInLimited extends Data.TaggedClass("SignInLimited")<{ readonly retryAfterMs: number }> {}
-/** A channel or a provider that is not offered. */
+/** An unknown or disabled sign-in channel or provider. */
 export class WayUnknown extends Data.TaggedClass("WayUnknown")<{
   readonly param: "channel" | "provider"
   readonly sent: string
   readonly known: ReadonlyArray<string>
 }> {}
-/** `country`: no codes go to this number's country. */
+/** `country`: codes are not sent to this number's country. */
 export class SignInInputInvalid extends Data.TaggedClass("SignInInputInvalid")<{
   readonly param: "email" | "phone"
   readonly fault: "missing" | "malformed" | "country"
 }> {}
-/** An OAuth flow that leads to nobody. `invalid_state`: it is over, used, or another's; `not_proved`: the provider's word failed a check;
- * `admin_session_required`: it would be a new way into an admin's account. */
+/**
+ * A failed OAuth flow. `invalid_state`: the state is expired, used or another session's.
+ * `not_proved`: the provider's answer failed verification. `admin_session_required`: the flow would
+ * add a sign-in method to an admin's account.
+ */
 export class OAuthRefused extends Data.TaggedClass("OAuthRefused")<{
   readonly fault: "invalid_state" | "redirect_not_allowed" | "denied" | "not_proved" | "admin_session_required"
 }> {}
-/** Signed in, and no admin. */
+/** Signed in, but not an admin. */
 export class AdminRequired extends Data.TaggedClass("AdminRequired")<{}> {}
-/** An admin wanted to change his own role or status. */
+/** Admins cannot change their own role or status. */
 export class OwnAccount extends Data.TaggedClass("OwnAccount")<{}> {}
-/** More than an admin granted. `availableNano`: what may still be given to keys; null where it is not about money. */
+/**
+ * More than an admin granted. `availableNano`: the amount that can still be assigned to keys. Null
+ * if the grant is not about money.
+ */
 export class GrantExceeded extends Data.TaggedClass("GrantExceeded")<{
   readonly param: "monthly_budget_usd" | "tier" | "scopes" | "keys"
   readonly availableNano: NanoUsd | null
-  /** There is no budget at all. */
+  /** True if the user has no budget at all. */
   readonly isNothingGranted?: boolean
 }> {}
-/** A browser sent a request for another site. */
+/** A cross-site browser request. */
 export class ForeignSite extends Data.TaggedClass("ForeignSite")<{}> {}
 export class Overloaded extends Data.TaggedClass("Overloaded")<{}> {}
 
@@ -197,5 +215,5 @@ export class GatewayError extends Data.TaggedError("GatewayError")<{ readonly re
   }
 }
 
-/** Shorthand: `fail(new Overloaded())`. */
+/** Shorthand for `new GatewayError({ reason })`. */
 export const gatewayError = (reason: Reason): GatewayError => new GatewayError({ reason })

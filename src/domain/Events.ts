@@ -1,6 +1,6 @@
 /**
- * What happens now and then and somebody outside wants to hear of: keys, budgets, circuits, providers. The port through which the gateway says it. By
- * default nobody listens, and saying it costs nothing.
+ * The port for events that webhooks deliver: keys, budgets, circuits, providers. By default there
+ * is no subscriber, and publishing costs nothing.
  */
 import { Context, Effect } from "effect"
 
@@ -16,11 +16,11 @@ export const eventTypes = [
 ] as const
 export type EventType = (typeof eventTypes)[number]
 
-/** Names, figures and ids, in snake case; never a secret, a prompt, or a provider's words. */
+/** Names, numbers and ids, in snake case. Never a secret, a prompt or a provider's message. */
 export type EventData = Readonly<Record<string, string | number | boolean | null>>
 
 export interface GatewayEvent {
-  /** `evt_…`, the same however often it is sent. */
+  /** `evt_…`, the same for every delivery of the event. */
   readonly id: string
   readonly type: EventType
   readonly createdAtMs: number
@@ -28,7 +28,7 @@ export interface GatewayEvent {
 }
 
 export interface EventsShape {
-  /** Returns at once; who listens hears of it later. */
+  /** Returns at once. Delivery happens later. */
   readonly publish: (type: EventType, data: EventData) => Effect.Effect<void>
 }
 

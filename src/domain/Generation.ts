@@ -1,11 +1,11 @@
 /**
- * A generation: the record that every chat completion leaves (spec.md) and, beyond it, the receipt that says how it came about
- * (contract §7). Prompts and completions are no part of it.
+ * A generation: the record that every chat completion leaves, with a receipt of its attempts,
+ * prices and reservation. It contains no prompts and no completions.
  */
 import { type Exclusion } from "./Catalog.ts"
 import { type Cost, type NanoUsd, type Prices, type TokenUsage } from "./Money.ts"
 
-/** How a generation names the error that ended it. */
+/** The error types of failed generations. */
 export const generationErrors = [
   "provider_error",
   "provider_timeout",
@@ -24,22 +24,25 @@ export type GenerationError = (typeof generationErrors)[number]
 export interface Attempt {
   readonly provider: string
   readonly model: string
-  /** `ok`, `error`, `timeout`, `cancelled`, or `skipped` (its circuit was open). */
+  /** `skipped`: its circuit was open. */
   readonly status: "ok" | "error" | "timeout" | "cancelled" | "skipped"
   readonly latencyMs: number
   readonly errorType: string | null
-  /** The provider's HTTP status, if it answered at all. */
+  /** The provider's HTTP status, or null without an answer. */
   readonly httpStatus: number | null
-  /** What it is charged although another call ended the request; `totalNano`: without the markup. */
+  /** Charge of an attempt that was not the final one. `totalNano` excludes the markup. */
   readonly charge?: { readonly usage: TokenUsage; readonly totalNano: NanoUsd }
 }
 
-/** `provider`: as the provider reported; `counted`: counted here; `estimated`: settled by recovery after a crash; `cache`: replayed. */
+/**
+ * `provider`: reported by the provider. `counted`: counted by the gateway. `estimated`: settled by
+ * recovery after a crash. `cache`: replayed.
+ */
 export type UsageSource = "provider" | "counted" | "estimated" | "cache"
 
 export interface ReservationReceipt {
   readonly reservedNano: NanoUsd
-  /** What was added while the stream ran. */
+  /** Added while the stream ran. */
   readonly extendedNano: NanoUsd
   readonly settledNano: NanoUsd
 }
@@ -56,7 +59,7 @@ export interface Generation {
   readonly usageSource: UsageSource
   readonly cost: Cost
   readonly latencyMs: number
-  /** `null` when no token came. */
+  /** `null` without a token. */
   readonly timeToFirstTokenMs: number | null
   readonly fallbackUsed: boolean
   readonly cacheHit: boolean
@@ -64,16 +67,19 @@ export interface Generation {
   /** The client left before the end. */
   readonly cancelled: boolean
   readonly finishReason: string | null
-  /** The error type that ended it, for a generation that did not complete. */
+  /** The error type of a generation that did not complete. */
   readonly errorType: string | null
   readonly attempts: ReadonlyArray<Attempt>
   readonly excluded: ReadonlyArray<Exclusion>
-  /** Of the prompt's tier. */
+  /** The prices of the tier that the prompt falls into. */
   readonly price: Prices
   readonly reservation: ReservationReceipt
 }
 
-/** Why it ended, in the convention's own words; null: it did not, or in a provider's words, which are its own text. */
+/**
+ * The finish reason, if it is one of OpenAI's. A provider's own reason is free text, so it becomes
+ * null.
+ */
 export const knownFinishReason = ({ finishReason }: Generation): string | null =>
   finishReason !== null && finishReasons.has(finishReason) ? finishReason : null
 

@@ -1,6 +1,7 @@
 /**
- * Identifiers. Each is a prefix that says what it names and 32 hexadecimal digits: 12 of the Unix time in milliseconds,
- * 20 of randomness. They sort by time of birth, which keeps database indexes compact; they are names, never secrets.
+ * Identifiers: a prefix that names the kind, and 32 hexadecimal digits, 12 of the Unix time in
+ * milliseconds and 20 random. They sort by creation time, which keeps database indexes compact.
+ * They are names, not secrets.
  */
 import { Context, Layer } from "effect"
 
@@ -9,7 +10,7 @@ export type IdPrefix = "prv" | "gen" | "key" | "req" | "chatcmpl" | "prc" | "usr
 export class Ids extends Context.Service<
   Ids,
   {
-    /** A new identifier, e.g. `gen_019a5b3c…`. `nowMs`: Unix time in milliseconds. */
+    /** A new identifier, such as `gen_019a5b3c…`. `nowMs`: Unix time in milliseconds. */
     readonly next: (prefix: IdPrefix, nowMs: number) => string
   }
 >()("tollgate/domain/Ids") {
@@ -17,7 +18,7 @@ export class Ids extends Context.Service<
     next: (prefix, nowMs) => `${prefix}_${timeDigits(nowMs)}${randomDigits()}`
   })
 
-  /** Counts up instead of drawing randomness, so that tests can assert whole bytes. */
+  /** Counts instead of drawing random digits, so that tests can assert exact values. */
   static readonly layerSequence = Layer.sync(Ids, () => {
     let count = 0
     return {
@@ -26,7 +27,7 @@ export class Ids extends Context.Service<
   })
 }
 
-/** 20 digits: those parts of a UUID that are random throughout. */
+/** 20 digits: the parts of a UUID that are entirely random. */
 const randomDigits = (): string => {
   const uuid = globalThis.crypto.randomUUID()
   return `${uuid.slice(0, 8)}${uuid.slice(24)}`
@@ -36,14 +37,14 @@ const timeDigits = (nowMs: number): string => Math.trunc(nowMs).toString(16).pad
 
 const LAST_TIME_MS = 0xffffffffffff
 
-/** What every identifier born at `ms` or later is not below, and every earlier one is. */
+/** The lower bound of identifiers created at `ms` or later. Earlier ones are below it. */
 export const idBound = (prefix: IdPrefix, ms: number): string =>
   `${prefix}_${timeDigits(Math.min(Math.max(0, Math.ceil(ms)), LAST_TIME_MS))}`
 
-/** When an identifier was born, as it says itself: Unix milliseconds. */
+/** The creation time inside an identifier, in Unix milliseconds. */
 export const idTimeMs = (id: string): number => parseInt(id.slice(id.indexOf("_") + 1, id.indexOf("_") + 13), 16)
 
-/** Whether a text has the form of an identifier of this kind; what has not names nothing. */
+/** True if a text has the form of an identifier of this kind. */
 export const isId = (prefix: IdPrefix, text: string): boolean => text.startsWith(`${prefix}_`) && idForm.test(text)
 
 const idForm = /^[a-z]+_[0-9a-f]{32}$/

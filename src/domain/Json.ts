@@ -1,31 +1,34 @@
-/** JSON that may be none, and texts of it that nobody parses. */
+/** Lenient JSON parsing, and helpers that scan JSON text without parsing it. */
 import { Option } from "effect"
 
 const BACKSLASH = 92
 
 const parse = Option.liftThrowable((text: string): unknown => JSON.parse(text))
 
-/** The value of a JSON text; undefined when it is none, which no schema takes. */
+/** The value of a JSON text. Undefined if it is invalid, which every schema rejects. */
 export const parseJson = (text: string): unknown => Option.getOrUndefined(parse(text))
 
-/** Deeper JSON than this is refused, from clients and from providers: nothing needs it, and it overflows the stack of recursive code. */
+/**
+ * Largest nesting depth accepted from clients and providers. Deeper JSON is never needed and can
+ * overflow the stack of recursive code.
+ */
 export const MAX_DEPTH = 128
 
-/** Whether a value is nested deeper than `levels`. It looks no deeper itself. */
+/** True if a value is nested deeper than `levels`. Recurses no deeper than that. */
 export const isDeeper = (value: unknown, levels: number = MAX_DEPTH): boolean => {
   if (typeof value !== "object" || value === null) return false
   if (levels === 0) return true
   const parts: ReadonlyArray<unknown> = Array.isArray(value) ? value : Object.values(value)
-  // A list of numbers may be very long: none of them is worth a call.
+  // Avoids a call per number in long lists of numbers.
   return parts.some((part) => typeof part === "object" && isDeeper(part, levels - 1))
 }
 
-/** A number by its digits, which `JSON.stringify` writes as they are. */
+/** A number in its original digits, which `JSON.stringify` writes unchanged. */
 export interface RawNumber {
   readonly rawJSON: string
 }
 
-// What TypeScript's library does not know yet.
+// Missing in TypeScript's library.
 declare global {
   interface JSON {
     rawJSON(text: string): RawNumber
@@ -35,7 +38,7 @@ declare global {
 
 export const isRawNumber = (value: unknown): value is RawNumber => JSON.isRawJSON(value)
 
-/** `context.source`: how a number was written. */
+/** `context.source`: the number as written. */
 const keepDigits = (_: string, value: unknown, context?: { readonly source?: string }): unknown => {
   const written = context?.source ?? ""
   return Number.isInteger(value) && !Number.isSafeInteger(value) && /^-?\d+$/.test(written)
@@ -45,10 +48,16 @@ const keepDigits = (_: string, value: unknown, context?: { readonly source?: str
 
 const parseKeeping = Option.liftThrowable((text: string): unknown => JSON.parse(text, keepDigits))
 
-/** As `parseJson`, but an integer beyond 2^53 is a `RawNumber`, so that it goes out with all its digits. Takes ten times as long. */
+/**
+ * Like `parseJson`, but an integer beyond 2^53 becomes a `RawNumber`, so that it is sent with all
+ * its digits. Takes ten times as long.
+ */
 export const parseExactly = (text: string): unknown => Option.getOrUndefined(parseKeeping(text))
 
-/** Where the JSON string ends whose text begins at `from`, behind its quote: the first quote with an even number of backslashes before it; -1: nowhere. */
+/**
+ * The end of a JSON string whose content begins at `from`: the index of the first quote with an
+ * even number of backslashes before it, or -1.
+ */
 export const closingQuote = (text: string, from: number): number => {
   for (let quote = text.indexOf('"', from); quote !== -1; quote = text.indexOf('"', quote + 1)) {
     let before = quote

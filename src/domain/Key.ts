@@ -1,6 +1,6 @@
 /**
- * API keys: tiers, scopes, and the record that the store keeps. A secret is `tg-<public id>-<secret>`; the record holds only
- * a hash of it (contract §5).
+ * API keys: tiers, scopes, and the stored record. A secret is `tg-<public id>-<secret>`; the record
+ * holds only its hash.
  */
 import { Schema } from "effect"
 import { nanoFromUsd, type NanoUsd } from "./Money.ts"
@@ -19,38 +19,41 @@ export const Scope = Schema.Literals([
 export type Scope = typeof Scope.Type
 export const allScopes: ReadonlyArray<Scope> = Scope.literals
 
-/** Limits of one key: requests and tokens a minute, and requests under way at once. */
+/** Limits of one key: requests and tokens per minute, and concurrent requests. */
 export interface RateLimits {
   readonly requestsPerMinute: number
   readonly tokensPerMinute: number
   readonly concurrency: number
 }
 
-/** Tier defaults of contract §5; settings may override them. */
+/** Default limits of the tiers. Settings may override them. */
 export const defaultTiers: Readonly<Record<Tier, RateLimits>> = {
   free: { requestsPerMinute: 20, tokensPerMinute: 40_000, concurrency: 4 },
   pro: { requestsPerMinute: 300, tokensPerMinute: 400_000, concurrency: 32 },
   enterprise: { requestsPerMinute: 3_000, tokensPerMinute: 4_000_000, concurrency: 256 }
 }
 
-/** What keys of a tier may spend in a month, where they are issued without a budget of their own; `null`: no cap. */
+/** Default monthly budget of a tier's keys; `null`: no cap. */
 export const defaultBudgets: Readonly<Record<Tier, NanoUsd | null>> = {
   free: nanoFromUsd(5),
   pro: nanoFromUsd(100),
   enterprise: null
 }
 
-/** What an operator can set; expiry is derived from `expiresAtMs`. */
+/** States that an operator can set. Expiry is derived from `expiresAtMs`. */
 export type KeyState = "active" | "disabled" | "revoked"
 export type KeyStatus = KeyState | "expired"
 
 export interface KeyRecord {
   readonly id: string
-  /** The part of the secret that is not secret, and by which a key is looked up. */
+  /** The public part of the secret, by which a key is looked up. */
   readonly publicId: string
-  /** SHA-256 of the whole secret, lower-case hex. Secrets carry 256 bits of randomness, so no slow hash is needed. */
+  /**
+   * SHA-256 of the whole secret, in lower-case hex. Secrets have 256 random bits, so a slow hash is
+   * not needed.
+   */
   readonly secretHash: string
-  /** The hash that a rotation replaced, valid until `previousValidUntilMs`. */
+  /** The hash before the last rotation, valid until `previousValidUntilMs`. */
   readonly previousSecretHash: string | null
   readonly previousValidUntilMs: number | null
   /** The first characters, safe to show: `tg-ab12…`. */
@@ -63,9 +66,9 @@ export interface KeyRecord {
   readonly monthlyBudgetNano: NanoUsd | null
   /** Model ids and `author/*`; `null`: every model. */
   readonly allowedModels: ReadonlyArray<string> | null
-  /** What it asks of the privacy guard beyond the deployment's mode; `null`: nothing. */
+  /** The key's privacy mode, if stricter than the deployment's; `null`: the deployment's. */
   readonly privacy: KeyPrivacy | null
-  /** The user whom the key belongs to; `null`: made by an admin for nobody in particular. */
+  /** The user who owns the key; `null`: a key issued by an admin. */
   readonly ownerId: string | null
   readonly createdAtMs: number
   readonly updatedAtMs: number
@@ -77,7 +80,7 @@ export interface KeyRecord {
 export const statusOf = (key: KeyRecord, nowMs: number): KeyStatus =>
   key.state === "active" && key.expiresAtMs !== null && key.expiresAtMs <= nowMs ? "expired" : key.state
 
-/** Whether a whitelist admits a model: by its id, or by `author/*`. */
+/** True if a whitelist contains a model, by its id or by `author/*`. */
 export const allowsModel = (allowed: ReadonlyArray<string> | null, modelId: string): boolean =>
   allowed === null ||
   allowed.some(

@@ -1,10 +1,10 @@
 /**
- * The mailbox that an address leads to, as far as that can be known: without what stands behind a plus, and at Gmail without dots. By it
- * one person's addresses are told from those of several people.
+ * The mailbox behind an e-mail address, as far as it can be known: without the part after a plus,
+ * and at Gmail without dots. It identifies addresses of one person.
  */
 const GMAIL = ["gmail.com", "googlemail.com"]
 
-/** `address`: in lower case. The function `mailbox_of` of the database says the same in SQL. */
+/** `address`: in lower case. The SQL function `mailbox_of` does the same. */
 export const mailboxOf = (address: string): string => {
   const at = address.lastIndexOf("@")
   const [local, domain] = [address.slice(0, at), address.slice(at + 1)]

@@ -1,48 +1,49 @@
 /**
- * Money. Inside, amounts are integer nano-USD (1e-9 USD) and prices integer pico-USD a token (1 USD per million tokens is
- * 1,000,000 pico-USD a token); on the wire they are USD numbers. Nothing here rounds twice: a cost is rounded once, half up,
- * when tokens meet a price. A JavaScript number holds nano-USD exactly up to nine million dollars.
+ * Money. Amounts are integer nano-USD (1e-9 USD), prices are integer pico-USD per token (1 USD per
+ * million tokens is 1,000,000 pico-USD per token). On the wire both are USD numbers. A cost is
+ * rounded once, half up, when tokens are multiplied by a price. A JavaScript number holds nano-USD
+ * exactly up to nine million dollars.
  */
 
 /** Integer nano-USD. */
 export type NanoUsd = number
-/** Integer pico-USD for one token. */
+/** Integer pico-USD per token. */
 export type PicoUsdPerToken = number
 
 const NANO_PER_USD = 1e9
 const PICO_PER_TOKEN_FOR_USD_PER_MILLION = 1e6
 
-/** USD, as people and settings write it, to integer nano-USD. */
+/** USD, as in settings, to integer nano-USD. */
 export const nanoFromUsd = (usd: number): NanoUsd => Math.round(usd * NANO_PER_USD)
-/** Integer nano-USD to the USD number that goes on the wire. */
+/** Integer nano-USD to the USD number on the wire. */
 export const usdFromNano = (nano: NanoUsd): number => nano / NANO_PER_USD
-/** USD per million tokens, as price lists write it, to integer pico-USD a token. */
+/** USD per million tokens, as in price lists, to integer pico-USD per token. */
 export const picoFromUsdPerMillion = (usd: number): PicoUsdPerToken =>
   Math.round(usd * PICO_PER_TOKEN_FOR_USD_PER_MILLION)
 export const usdPerMillionFromPico = (pico: PicoUsdPerToken): number => pico / PICO_PER_TOKEN_FOR_USD_PER_MILLION
 
-/** What `tokens` cost at `price`. */
+/** The cost of `tokens` at `price`. */
 export const costOf = (tokens: number, price: PicoUsdPerToken): NanoUsd => Math.round((tokens * price) / 1000)
 
-/** What tokens cost. `cachedPrompt`: what the provider asks for tokens that it read from its own prompt cache. */
+/** Prices per token. `cachedPrompt`: price of tokens read from the provider's prompt cache. */
 export interface Prices {
   readonly prompt: PicoUsdPerToken
   readonly completion: PicoUsdPerToken
-  /** `null`: the provider gives no discount, cached tokens cost what prompt tokens cost. */
+  /** `null`: no discount; cached tokens have the prompt price. */
   readonly cachedPrompt: PicoUsdPerToken | null
 }
 
-/** What a request costs, all its tokens, once its prompt is longer than `abovePromptTokens`. */
+/** Prices of all tokens of a request whose prompt is longer than `abovePromptTokens`. */
 export interface PriceTier extends Prices {
   readonly abovePromptTokens: number
 }
 
-/** Prices of one model at one provider: those of any prompt, and of long ones, by rising length. */
+/** Prices of one model at one provider. `tiers` for long prompts, in ascending order. */
 export interface Pricing extends Prices {
   readonly tiers?: ReadonlyArray<PriceTier>
 }
 
-/** The prices that hold for a prompt of this length. */
+/** The prices for a prompt of this length. */
 export const pricesFor = (pricing: Pricing, promptTokens: number): Prices => {
   if (pricing.tiers === undefined) return pricing
   const tier = pricing.tiers.findLast(({ abovePromptTokens }) => promptTokens > abovePromptTokens)
@@ -51,8 +52,9 @@ export const pricesFor = (pricing: Pricing, promptTokens: number): Prices => {
 }
 
 /**
- * Tokens as a provider reported them, or as they were counted here. `cachedTokens` are part of `promptTokens`, `reasoningTokens` of
- * `completionTokens`; these are told where the provider told of some.
+ * Tokens as reported by the provider or counted by the gateway. `cachedTokens` are part of
+ * `promptTokens`, `reasoningTokens` part of `completionTokens`. `reasoningTokens` is absent if the
+ * provider reported none.
  */
 export interface TokenUsage {
   readonly promptTokens: number
@@ -61,7 +63,9 @@ export interface TokenUsage {
   readonly reasoningTokens?: number
 }
 
-/** Cost of one generation (contract §6): `prompt + completion - cacheDiscount = total`, `billed = total + markup`. */
+/**
+ * Cost of one generation: `prompt + completion - cacheDiscount = total`, `billed = total + markup`.
+ */
 export interface Cost {
   readonly promptNano: NanoUsd
   readonly completionNano: NanoUsd
@@ -90,8 +94,9 @@ export const addCosts = (a: Cost, b: Cost): Cost => ({
 })
 
 /**
- * The cost of `usage` at the prices of its tier. Every prompt token is priced once at the prompt price; those that the provider read from
- * its cache get the difference to the cache price back as `cacheDiscount`, so that they are never paid twice.
+ * The cost of `usage` at the prices of its tier. Every prompt token is priced at the prompt price.
+ * For tokens that the provider read from its cache, `cacheDiscount` is the difference to the cache
+ * price.
  */
 export const priceUsage = (usage: TokenUsage, pricing: Pricing, markup: number): Cost => {
   const { cachedPrompt, completion, prompt } = pricesFor(pricing, usage.promptTokens)
@@ -105,21 +110,26 @@ export const priceUsage = (usage: TokenUsage, pricing: Pricing, markup: number):
   return { promptNano, completionNano, cacheDiscountNano, totalNano, markupNano, billedNano: totalNano + markupNano }
 }
 
-/** The cost of an answer out of the gateway's own cache: it bills nothing and shows as discount what it saved. */
+/**
+ * The cost of an answer from the gateway's cache: bills nothing and shows the saved amount as
+ * discount.
+ */
 export const savedCost = (usage: TokenUsage, pricing: Pricing): Cost => {
   const full = priceUsage({ ...usage, cachedTokens: 0 }, pricing, 0)
   return { ...full, cacheDiscountNano: full.totalNano, totalNano: 0, markupNano: 0, billedNano: 0 }
 }
 
-/** The UTC calendar month of a moment, `2026-11`: what budgets are counted by. */
+/** The UTC calendar month of a moment, such as `2026-11`. Budgets are counted by it. */
 export const monthOf = (nowMs: number): string => new Date(nowMs).toISOString().slice(0, 7)
 
 export const DAY_MS = 86_400_000
 
-/** When a month such as `2026-11` begins, in Unix milliseconds. */
+/** The start of a month such as `2026-11`, in Unix milliseconds. */
 export const monthStartMs = (month: string): number => Date.parse(`${month}-01T00:00:00Z`)
 
-/** When the month of `nowMs` ends, in Unix milliseconds: the first instant of the next UTC month. */
+/**
+ * The end of the month of `nowMs`, in Unix milliseconds: the first instant of the next UTC month.
+ */
 export const monthEndMs = (nowMs: number): number => {
   const date = new Date(nowMs)
   return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 1)

@@ -1,9 +1,10 @@
 /**
- * "Did you mean …?": the known name that a misspelt one is nearest to, by edits (insert, delete, replace, swap of neighbours).
- * Offers nothing when even the nearest is too far to be a slip of the hand.
+ * "Did you mean …?": finds the known name nearest to a misspelt one, by edits (insert, delete,
+ * replace, swap of neighbours). Returns null if even the nearest is too different to be a typing
+ * mistake.
  */
 
-/** A longer name is no slip of the hand; comparing it would cost the product of the lengths. */
+/** Longer names are not compared: the cost is the product of the lengths. */
 const LONGEST = 100
 
 /** The nearest of `known` to `name`, or `null`. */

@@ -1,10 +1,10 @@
 /**
- * What the privacy guard looks for and what it does about it, as data. The three modes are ordered by strictness: a deployment has one,
- * a key may have a stricter one, and the stricter of the two holds.
+ * The entities that the privacy guard finds, and its modes. The modes are ordered by strictness.
+ * The stricter of the deployment's and the key's mode holds.
  */
 import { Schema } from "effect"
 
-/** The built-in entities. An operator's own patterns stand beside them under names of their own. */
+/** The built-in entities. Operators can add patterns under other names. */
 export const Entity = Schema.Literals([
   "email",
   "phone",
@@ -17,15 +17,21 @@ export const Entity = Schema.Literals([
 export type Entity = typeof Entity.Type
 export const allEntities: ReadonlyArray<Entity> = Entity.literals
 
-/** `mask`: values are replaced on their way out and restored in the reply. `block`: a request that holds any is refused. */
+/**
+ * `mask`: values are replaced in the request and restored in the reply. `block`: a request with
+ * such a value is rejected.
+ */
 export const PrivacyMode = Schema.Literals(["off", "mask", "block"])
 export type PrivacyMode = typeof PrivacyMode.Type
 
-/** What a key may ask for beyond its deployment. */
+/** Modes that a key can set. */
 export const KeyPrivacy = Schema.Literals(["mask", "block"]).annotate({ identifier: "KeyPrivacy" })
 export type KeyPrivacy = typeof KeyPrivacy.Type
 
-/** An operator's own pattern, in RE2's syntax. `name` is lower-case letters, digits and `_`, and no built-in entity's. */
+/**
+ * An operator's pattern, in RE2 syntax. `name`: lower-case letters, digits and `_`, and not a
+ * built-in entity.
+ */
 export interface OwnPattern {
   readonly name: string
   readonly pattern: string

@@ -1,7 +1,7 @@
-/** A whole reply played back as a stream. */
+/** Replays a whole reply as a stream. */
 import { type ChatEvent, type ChatReply, type Delta } from "./Chat.ts"
 
-/** A whole reply as the events that a stream of it would have had: one delta a choice, its finish reason, the end. */
+/** The events of a whole reply: per choice one delta and its finish reason, then the end. */
 export const replayEvents = (reply: ChatReply): ReadonlyArray<ChatEvent> => [
   ...reply.choices.map((choice): ChatEvent => {
     const { finish_reason: finishReason, index, message, ...rest } = choice

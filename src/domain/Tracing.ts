@@ -1,6 +1,7 @@
 /**
- * The port to traces: who decides whether a request is traced, and what goes on to the next hop. By default nothing is recorded, and the
- * context that a client sent is passed on to the provider. Contexts travel as W3C Trace Context has them.
+ * The port for traces: decides whether a request is traced, and which trace context goes to the
+ * next hop. By default nothing is recorded and the client's context is passed to the provider.
+ * Contexts follow W3C Trace Context.
  */
 import { Context, Exit, Option, Tracer } from "effect"
 
@@ -11,17 +12,17 @@ export interface TraceHeaders {
 
 /** A request as it arrives. */
 export interface Arrival {
-  /** As sent, whatever it is. */
+  /** As sent, unvalidated. */
   readonly traceparent: string | undefined
   readonly tracestate: string | undefined
-  /** `POST /v1/chat/completions`; asked for only when the request is traced. */
+  /** Span name, such as `POST /v1/chat/completions`. Called only if the request is traced. */
   readonly name: () => string
   readonly startedAtNanos: bigint
 }
 
 /**
- * `Sampled`: the request has a span of its own. `Passing`: it is not recorded here, and the context that it came with goes on to
- * the next hop as it is.
+ * `Sampled`: the request has a span. `Passing`: it is not recorded, and its context goes to the
+ * next hop unchanged.
  */
 export type Trace =
   | {
@@ -33,24 +34,24 @@ export type Trace =
   | { readonly _tag: "Passing"; readonly traceId: string; readonly headers: TraceHeaders }
 
 export interface TracingShape {
-  /** Decides, and begins the request's span. Null: there is nothing to trace and nothing to pass on. */
+  /** Decides, and begins the request's span. Null: nothing to record and nothing to pass on. */
   readonly begin: (arrival: Arrival) => Trace | null
-  /** Whether prompts and answers are recorded, masked. */
+  /** True if prompts and answers are recorded, masked. */
   readonly capturesContent: boolean
 }
 
-/** What a `tracestate` may look like: of a bounded length, printable, one line. */
+/** Accepts a `tracestate` of bounded length, printable, on one line. */
 const isTraceState = (text: string | undefined): text is string =>
   text !== undefined && /^[\x20-\x7e]{1,512}$/.test(text)
 
-/** The `tracestate` that goes on with a context: as it came, or none. */
+/** The `tracestate` to pass on: unchanged if valid, otherwise null. */
 export const passedState = (tracestate: string | undefined): string | null =>
   isTraceState(tracestate) ? tracestate : null
 
 const traceIdOf = (traceparent: string | undefined): string | undefined =>
   traceparent === undefined ? undefined : /^00-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}$/.exec(traceparent)?.[1]
 
-/** The context goes on as it came, and nothing is recorded here. Null: there is none. */
+/** Passes the context on unchanged, without recording. Null if there is none. */
 const passing = ({ traceparent, tracestate }: Arrival): Trace | null => {
   const traceId = traceIdOf(traceparent)
   return traceId === undefined || traceparent === undefined
@@ -62,7 +63,7 @@ export const Tracing = Context.Reference<TracingShape>("tollgate/domain/Tracing"
   defaultValue: () => ({ begin: passing, capturesContent: false })
 })
 
-/** The one span of everything that is not recorded. */
+/** The shared span of everything that is not recorded. */
 const inertSpan: Tracer.Span = {
   _tag: "Span",
   name: "",
@@ -81,7 +82,7 @@ const inertSpan: Tracer.Span = {
   addLinks: () => undefined
 }
 
-/** Makes spans below those that are recorded, and none elsewhere; `null`: none at all. */
+/** Makes spans only below recorded ones. With `null`: no spans at all. */
 export const gatedTracer = (tracer: Tracer.Tracer | null): Tracer.Tracer =>
   Tracer.make({
     span: (options) =>
@@ -90,7 +91,7 @@ export const gatedTracer = (tracer: Tracer.Tracer | null): Tracer.Tracer =>
         : inertSpan
   })
 
-/** What a call to a provider takes along; null: nothing. */
+/** Trace headers for calls to providers, or null. */
 export const OutgoingTrace = Context.Reference<TraceHeaders | null>("tollgate/domain/OutgoingTrace", {
   defaultValue: () => null
 })

@@ -1,28 +1,31 @@
 /**
- * Long work in turns: who has run for some milliseconds lets everybody else run before it goes on, so that no request holds the process.
- * Of all who stand in one line, one goes on each time the event loop goes round: however much long work there is, others wait
- * for one turn of it at most.
+ * Divides long synchronous work into turns. After some milliseconds the work yields, so that no
+ * request blocks the process. All work that shares a queue resumes one at a time, once per round of
+ * the event loop: other requests wait for one turn at most, however much long work is queued.
  */
 import { Clock, Effect, Semaphore } from "effect"
 
-/** How long a turn lasts. */
+/** Length of a turn. */
 export const TURN_MS = 4
 
 const TURN_NANOS = BigInt(TURN_MS) * 1_000_000n
 
-/** One line. Its turns do not overlap, as nothing runs beside them on the thread: the time of the one under way is all it knows. */
+/**
+ * One queue. Turns do not overlap, because JavaScript has one thread, so the end of the current
+ * turn is the only state.
+ */
 export interface Turns {
   /** Begins the first turn of a piece of work. */
   readonly begin: () => void
-  /** Whether the turn under way has lasted long enough. */
+  /** True if the current turn has lasted long enough. */
   readonly isOver: () => boolean
-  /** Lets others run, and begins the next turn. */
+  /** Yields, then begins the next turn. */
   readonly next: Effect.Effect<void>
 }
 
 export const makeTurns: Effect.Effect<Turns> = Effect.gen(function* () {
   const clock = yield* Clock.Clock
-  const line = yield* Semaphore.make(1)
+  const queue = yield* Semaphore.make(1)
   let endNanos = 0n
   const begin = () => {
     endNanos = clock.monotonicTimeNanosUnsafe() + TURN_NANOS
@@ -30,6 +33,6 @@ export const makeTurns: Effect.Effect<Turns> = Effect.gen(function* () {
   return {
     begin,
     isOver: () => clock.monotonicTimeNanosUnsafe() >= endNanos,
-    next: Effect.andThen(line.withPermits(1)(Effect.yieldNow), Effect.sync(begin))
+    next: Effect.andThen(queue.withPermits(1)(Effect.yieldNow), Effect.sync(begin))
   }
 })

@@ -84,12 +84,12 @@ export const makeWrite =
       const body = new StreamedBody(NodeHttpServerRequest.toServerResponse(request))
       const silence = silences.begin(() => {
         if (!body.isFull) body.write(keepAlive)
-        silence.again()
+        silence.restart()
       })
       const writing: Pull.Pull<never> = Effect.flatMap(pull, (events) => {
         let text = ""
         for (const event of events) text += chunks.write(event)
-        silence.again()
+        silence.restart()
         const hasRoom = events[events.length - 1]?._tag === "Usage" ? body.writeTogether(text) : body.write(text)
         if (hasRoom) return writing
         const stall = stalls.begin(() => body.cut())

@@ -1,7 +1,7 @@
 /**
- * The OpenAI dialect's stream: events in, normalised deltas out, with the state that this takes. Objects that
- * JSON.parse made belong to this module and are put right in place; a chunk that is right already is passed on as it
- * is. A finish reason is held back until the stream ends, because some vendors send text after it, or send it twice.
+ * Reads the OpenAI dialect's stream: events in, normalised deltas out. Parsed objects belong to
+ * this module and are corrected in place; a correct chunk is passed on as it is. The finish reason
+ * is held back until the stream ends, because some vendors send text after it, or send it twice.
  */
 import { type ChatEvent, type ChoiceDelta, type Delta } from "../../domain/Chat.ts"
 import { type TokenUsage } from "../../domain/Money.ts"
@@ -9,7 +9,7 @@ import { type StreamReader } from "../wire/EventStream.ts"
 import { Malformed, type ProviderReason } from "../Provider.ts"
 import { errorInBody } from "../wire/ErrorMapping.ts"
 import { isJsonRecord, parseJsonRecord, stringOf, type JsonRecord, jsonRecordsOf } from "../wire/Json.ts"
-import { saysSomething } from "../wire/Words.ts"
+import { hasContent } from "../wire/Words.ts"
 import { type CallIds } from "../wire/CallIds.ts"
 import { OpenAiCalls } from "./Calls.ts"
 import { messageOf, readText, readUsage } from "./Reply.ts"
@@ -19,25 +19,25 @@ import { messageOf, readText, readUsage } from "./Reply.ts"
 interface ChoiceState {
   readonly index: number
   roleSent: boolean
-  /** The chunk with the finish reason, once it came. */
+  /** The chunk with the finish reason, once received. */
   last: ChoiceDelta | null
-  /** Its delta said something. */
-  said: boolean
+  /** A delta with content has arrived. */
+  hasContent: boolean
   readonly calls: OpenAiCalls
 }
 
 interface StreamState {
-  /** How many choices the request asked for. */
+  /** Number of choices in the request. */
   readonly asked: number
   readonly ids: CallIds
   readonly choices: Map<number, ChoiceState>
   responseId: unknown
   usage: TokenUsage | null
   systemFingerprint: string | null
-  /** `[DONE]` came, or usage after the last finish reason, which nothing follows. */
+  /** `[DONE]` has arrived, or usage after the last finish reason, which is final too. */
   done: boolean
-  /** Something that counts came: text, a call, a finish reason. */
-  said: boolean
+  /** Content or a finish reason has arrived. */
+  hasContent: boolean
 }
 
 const makeState = (asked: number, ids: CallIds): StreamState => ({
@@ -48,19 +48,21 @@ const makeState = (asked: number, ids: CallIds): StreamState => ({
   usage: null,
   systemFingerprint: null,
   done: false,
-  said: false
+  hasContent: false
 })
 
-/** Whether every choice seen is finished; with `all`, whether every choice asked for is. */
+/** True if every choice seen is finished; with `all`, every choice requested. */
 const isComplete = ({ asked, choices }: StreamState, all: boolean): boolean => {
-  // Asked after each packet: without an array of them.
+  // Runs after each packet, so it builds no array.
   for (const choice of choices.values()) if (choice.last === null) return false
   return choices.size >= (all ? asked : 1)
 }
 
 // step
 
-/** What one event says, appended to `out`; a reason when it says that the provider failed. */
+/**
+ * Appends the events of one chunk to `out`. Returns a reason if the chunk reports a provider error.
+ */
 const step = (state: StreamState, data: string, out: Array<ChatEvent>): ProviderReason | null => {
   if (state.done) return null
   if (data === "[DONE]") {
@@ -89,12 +91,12 @@ const step = (state: StreamState, data: string, out: Array<ChatEvent>): Provider
 }
 
 /**
- * The last events of a stream that ended by itself with `[DONE]` or with every choice finished. Where no choice has a
- * finish reason before `[DONE]` the provider writes none, and it said that it was done: they get `stop`, or `tool_calls`.
- * Where another choice has one, the missing one is lost.
+ * The last events of a stream that ended with `[DONE]` or with every choice finished. If no choice
+ * has a finish reason before `[DONE]`, the provider sends none: they get `stop` or `tool_calls`. If
+ * only some have one, the others were lost: `Malformed`.
  */
 const close = (state: StreamState): ReadonlyArray<ChatEvent> | Malformed => {
-  if (!state.said) return new Malformed({ detail: "empty completion" })
+  if (!state.hasContent) return new Malformed({ detail: "empty completion" })
   const all = [...state.choices.values()]
   if (all.some(({ last }) => last === null) && all.some(({ last }) => last !== null))
     return new Malformed({ detail: "a choice without a finish reason" })
@@ -108,37 +110,38 @@ const close = (state: StreamState): ReadonlyArray<ChatEvent> | Malformed => {
   ]
 }
 
-/** One choice of one chunk; null when there is nothing to pass on yet. */
+/** One choice of a chunk, or null if there is nothing to pass on yet. */
 const readChoice = (state: StreamState, wire: JsonRecord, at: number): ChoiceDelta | Malformed | null => {
   const index = typeof wire["index"] === "number" ? wire["index"] : at
   let choice = state.choices.get(index)
   if (choice === undefined) {
-    choice = { index, roleSent: false, last: null, said: false, calls: new OpenAiCalls(state.ids) }
+    choice = { index, roleSent: false, last: null, hasContent: false, calls: new OpenAiCalls(state.ids) }
     state.choices.set(index, choice)
   }
   const delta = readDelta(deltaOf(wire, choice), choice, state.responseId)
   if (delta instanceof Malformed) return delta
   const reason = stringOf(wire["finish_reason"]) || null
-  choice.said ||= saysSomething(delta)
-  state.said ||= reason !== null || choice.said
+  choice.hasContent ||= hasContent(delta)
+  state.hasContent ||= reason !== null || choice.hasContent
   if (reason === null && choice.last === null) return Object.assign(wire, { index, delta, finish_reason: null })
-  const isSilent = !saysSomething(delta)
+  const isSilent = !hasContent(delta)
   if (choice.last === null)
     choice.last = Object.assign(isSilent ? wire : {}, { index, delta: isSilent ? delta : {}, finish_reason: reason })
   return isSilent ? null : Object.assign(wire, { index, delta, finish_reason: null })
 }
 
 /**
- * The delta of a choice, taken out of its other forms: some vendors write a message beside each delta, and some the whole
- * reply as the only chunk. What stands beside a delta that says something, or after one that did, says it again.
+ * The delta of a choice. Some vendors add a message to each delta, and some send the whole reply as
+ * the only chunk. A message repeats the content if it comes with a delta that has content, or after
+ * one.
  */
-const deltaOf = (wire: JsonRecord, { said }: ChoiceState): JsonRecord => {
+const deltaOf = (wire: JsonRecord, { hasContent: hadContent }: ChoiceState): JsonRecord => {
   const { delta, message, text } = wire
   if (message === undefined && text === undefined) return isJsonRecord(delta) ? delta : {}
   delete wire["message"]
   delete wire["text"]
-  if (isJsonRecord(delta) && (said || saysSomething(delta))) return delta
-  return said ? {} : messageOf({ message, text, delta })
+  if (isJsonRecord(delta) && (hadContent || hasContent(delta))) return delta
+  return hadContent ? {} : messageOf({ message, text, delta })
 }
 
 const readDelta = (delta: JsonRecord, choice: ChoiceState, responseId: unknown): Delta | Malformed => {
@@ -158,7 +161,7 @@ const readDelta = (delta: JsonRecord, choice: ChoiceState, responseId: unknown):
 
 // export
 
-/** Reads a stream of which `asked` choices were asked. */
+/** Reads a stream of a request for `asked` choices. */
 export const makeReader = (asked: number, ids: CallIds): StreamReader => {
   const state = makeState(asked, ids)
   return {

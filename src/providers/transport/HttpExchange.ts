@@ -1,11 +1,11 @@
 /**
- * One HTTP exchange, as a state machine fed by undici: what arrived and was not read yet, who waits for more, which
- * time limit is running. It stops reading from the socket while more than `HIGH_WATER_BYTES` lie unread, undoes content
- * encodings on the fly and keeps Node's errors to itself: what comes out is a provider reason without addresses, keys
- * or content.
+ * One HTTP exchange, as a state machine fed by undici. It holds the unread bytes, the one waiting
+ * reader and the running time limit. It stops reading from the socket while more than
+ * `HIGH_WATER_BYTES` are unread, decodes content encodings on the fly, and reports failures as
+ * provider reasons without addresses, keys or content.
  *
- * Its time limits run on the machine's timers rather than on `Clock`: they guard real sockets, and `Effect.timeout`
- * measured 6 µs a packet.
+ * Its time limits use Node's timers instead of `Clock`: they guard real sockets, and
+ * `Effect.timeout` costs 6 µs a packet.
  */
 // @effect-diagnostics globalTimers:off -- limits of real sockets: see above
 import { type IncomingHttpHeaders } from "node:http"
@@ -17,14 +17,19 @@ import { Cut, Malformed, TimedOut, TooLarge, Unreachable } from "../Provider.ts"
 
 export type HttpExchangeFailure = Unreachable | TimedOut | Malformed | TooLarge | Cut
 
-/** What a reader waits for: the status line and headers, any unread bytes (or the end), the end. */
+/** What a reader waits for: status line and headers; unread bytes or the end; the end. */
 type Awaited = "head" | "data" | "end"
 type Phase = TimedOut["phase"]
 
 const HIGH_WATER_BYTES = 65_536
-/** How long a reply that said all it had to say may take to end, so that its connection can be used again. */
+/**
+ * Time in which a reply that is complete but for its end must end for its connection to be reused.
+ */
 const DRAIN_MS = 1_000
-/** A connection that was closed before the request came shows it within this time; what is closed later may be at work. */
+/**
+ * A connection closed before the request was sent fails within this time. After it, the provider
+ * may already be processing the request.
+ */
 const STALE_MS = 1_000
 const decoders: Readonly<Record<string, () => Transform>> = {
   gzip: createGunzip,
@@ -39,7 +44,10 @@ export class HttpExchange implements Dispatcher.DispatchHandler {
   headers: IncomingHttpHeaders = {}
   failure: HttpExchangeFailure | null = null
   ended = false
-  /** It failed because its connection, kept from an earlier exchange, was closed by the other side as the request went out. */
+  /**
+   * True if the kept connection was closed by the server just as the request was sent. Such a
+   * request can be sent again.
+   */
   isStale = false
 
   #controller: Dispatcher.DispatchController | null = null
@@ -61,8 +69,9 @@ export class HttpExchange implements Dispatcher.DispatchHandler {
   #byMs = Number.POSITIVE_INFINITY
 
   /**
-   * Calls `wake` once, when what is awaited is there or the exchange failed; at once if it is already. `limitMs` runs
-   * out as `TimedOut` of `phase`. One waiter at a time.
+   * Calls `wake` once, when the awaited data is there or the exchange failed; immediately if it
+   * already is. When `limitMs` expires, the exchange fails with `TimedOut` of `phase`. Only one
+   * waiter at a time.
    */
   await(awaited: Awaited, limitMs: number, phase: Phase, wake: () => void): void {
     if (this.failure !== null || this.#isThere(awaited)) {
@@ -77,8 +86,8 @@ export class HttpExchange implements Dispatcher.DispatchHandler {
   }
 
   /**
-   * Wait for the whole body, of at most `limitBytes`: `idleMs` between packets once it began, and all of it by `byMs` of
-   * `performance.now()`.
+   * Waits for the whole body, of at most `limitBytes`. Packets may be `idleMs` apart. The end must
+   * come by `byMs`, in the time of `performance.now()`.
    */
   collect(
     limitBytes: number,
@@ -94,7 +103,10 @@ export class HttpExchange implements Dispatcher.DispatchHandler {
     this.await("end", limitMs, phase, wake)
   }
 
-  /** The bytes that arrived since the last call; those that came before a failure are still there after it. */
+  /**
+   * The bytes received since the last call. Bytes received before a failure can still be taken
+   * after it.
+   */
   take(): ReadonlyArray<Buffer> {
     const taken = this.#unread
     this.#unread = []
@@ -104,7 +116,8 @@ export class HttpExchange implements Dispatcher.DispatchHandler {
   }
 
   /**
-   * Nothing more is wanted and the end is near: reads on without keeping anything. `abort` changes nothing after this.
+   * Discards the rest of a body whose end is near, so that its connection can be reused. `abort`
+   * does nothing after this.
    */
   drain(): void {
     if (this.ended || this.failure !== null) return
@@ -114,7 +127,9 @@ export class HttpExchange implements Dispatcher.DispatchHandler {
     this.#drainTimer = setTimeout(() => this.#controller?.abort(new Error("given up")), DRAIN_MS).unref()
   }
 
-  /** Gives the exchange up: the socket is closed unless the reply is complete. Safe to call at any time. */
+  /**
+   * Aborts the exchange: closes the socket unless the reply is complete. Safe to call at any time.
+   */
   abort(): void {
     if (this.#draining) return
     this.#aborted = true
@@ -195,8 +210,8 @@ export class HttpExchange implements Dispatcher.DispatchHandler {
   }
 
   /**
-   * Once for all that came together: of what one read of the socket brought, undici hands each HTTP chunk over by itself, and a provider makes
-   * one of each token.
+   * Wakes the reader once per tick. undici emits each HTTP chunk separately, and providers send one
+   * chunk per token, so one read of the socket can bring many.
    */
   #wakeForData(): void {
     if (this.#wakesSoon || this.#awaited !== "data") return
@@ -207,7 +222,7 @@ export class HttpExchange implements Dispatcher.DispatchHandler {
     })
   }
 
-  /** The limit of the wait that begins. */
+  /** Starts the time limit of a wait. */
   #startTimer(limitMs: number): void {
     clearTimeout(this.#timer)
     this.#timer = setTimeout(() => this.#fail(new TimedOut({ phase: this.#phase })), limitMs)
@@ -245,17 +260,20 @@ export class HttpExchange implements Dispatcher.DispatchHandler {
   }
 }
 
-/** Whether something was ever read from the connection that was closed: see Connector.ts. */
+/** True if bytes were read from the closed connection before: see Connector.ts. */
 const wasUsed = (error: Error): boolean =>
   "socket" in error &&
   typeof error.socket === "object" &&
   error.socket !== null &&
   "bytesRead" in error.socket &&
   error.socket.bytesRead !== 0 &&
-  // What it read may be what it could not bear.
+  // With "bad response" the bytes read may be the very ones that undici could not parse.
   error.message !== "bad response"
 
-/** Node's and undici's errors as reasons: only their code goes on, their messages name addresses. */
+/**
+ * Maps errors of Node and undici to reasons. Only their code is kept, because their messages
+ * contain addresses.
+ */
 const reasonOf = (error: Error, answered: boolean): HttpExchangeFailure => {
   const code = "code" in error && typeof error.code === "string" ? error.code : error.name
   if (code === "UND_ERR_CONNECT_TIMEOUT") return new TimedOut({ phase: "connect" })

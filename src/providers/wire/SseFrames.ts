@@ -1,9 +1,9 @@
 /**
- * Server-sent events out of packets: bytes in, the data of whole events out. It takes every line ending, a byte order
- * mark, comments, `retry:` lines, data over several lines and characters split between packets, and refuses an event
- * above 1 MiB. A last event that lacks its blank line still counts, because some servers close right after `data:
- * [DONE]`. An event that is named `error` comes out as an error object, whatever its data looks like: the name alone
- * tells it from others.
+ * Parses server-sent events: takes packets, returns the data of whole events. It accepts every line
+ * ending, a byte order mark, comments, `retry:` lines, data over several lines, and characters
+ * split between packets. It rejects an event above 1 MiB. A last event without its blank line still
+ * counts, because some servers close right after `data: [DONE]`. An event named `error` is returned
+ * as an error object whatever its data, because only the name marks it as an error.
  */
 import { StringDecoder } from "node:string_decoder"
 import { makeParser } from "effect/encoding/Sse"
@@ -32,7 +32,7 @@ export class SseFrames {
     return this.#parse(this.#decoder.write(chunk))
   }
 
-  /** What is left when the stream ended. */
+  /** The data of the rest, at the end of the stream. */
   end(): ReadonlyArray<string> | TooLarge {
     return this.#parse(`${this.#decoder.end()}\n\n`)
   }
@@ -47,8 +47,8 @@ export class SseFrames {
 }
 
 const errorOf = (data: string): string => {
-  const said = parseJson(data)
-  return isJsonRecord(said) && said["error"]
+  const body = parseJson(data)
+  return isJsonRecord(body) && body["error"]
     ? data
-    : JSON.stringify({ error: isJsonRecord(said) ? said : { message: data } })
+    : JSON.stringify({ error: isJsonRecord(body) ? body : { message: data } })
 }
