@@ -1,9 +1,8 @@
 /**
- * Builds the console's page out of src/console into dist/console: hashed files that load nothing from elsewhere, each beside its
- * gzip. Refuses a page of more than 60 kB over the wire, all its parts together. The new page takes the old one's place only when it is
+ * Builds the console's page out of src/console into dist/console: hashed files that load nothing from elsewhere. Refuses a page of more than 60 kB over the wire, all its parts together. The new page takes the old one's place only when it is
  * whole, so that a gateway that runs meanwhile serves one or the other.
  */
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { gzipSync } from "node:zlib"
@@ -52,13 +51,10 @@ await build({
 })
 
 const files = readdirSync(fresh, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
-let total = 0
-for (const { name, parentPath } of files) {
-  const path = join(parentPath, name)
-  const zipped = gzipSync(readFileSync(path), { level: 9 })
-  total += zipped.length
-  writeFileSync(`${path}.gz`, zipped)
-}
+const total = files.reduce(
+  (bytes, { name, parentPath }) => bytes + gzipSync(readFileSync(join(parentPath, name)), { level: 9 }).length,
+  0
+)
 if (total > LIMIT_BYTES) {
   rmSync(fresh, { recursive: true })
   console.error(`the console is ${total} bytes gzipped, more than ${LIMIT_BYTES}`)
