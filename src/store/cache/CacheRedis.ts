@@ -1,7 +1,11 @@
 /**
- * The prompt cache in Redis: one string a key under `tollgate:cache:`, expired by Redis' own clock, so that every `nowMs` is
- * ignored. Entries are sealed; one that does not open is none. How many entries there are is counted by a bounded walk through the key space: exact while that is small, an
- * extrapolation from the part walked beyond it. `DBSIZE` alone would count what others keep in the same database.
+ * The prompt cache in Redis: one string per key under `tollgate:cache:`. Redis' clock expires the
+ * entries, so every `nowMs` is ignored. Entries are encrypted, and one that cannot be decrypted
+ * counts as absent.
+ *
+ * The number of entries is counted by a bounded scan of the key space. It is exact for a small key
+ * space and extrapolated from the scanned part for a large one. `DBSIZE` alone would include keys
+ * of other programs in the same database.
  */
 import { Effect, Option } from "effect"
 import { Redis } from "effect/persistence"
@@ -11,33 +15,33 @@ import { makeInFlightRedis } from "./InFlightRedis.ts"
 import { StoreError } from "../StoreError.ts"
 
 const prefix = "tollgate:cache:"
-const walkSteps = 10
-const keysAStep = 1_000
+const maxScanSteps = 10
+const keysPerStep = 1_000
 
-/** The service over the `Redis` of the context; failures are `StoreError`s of the cache. */
+/** The service, over the `Redis` of the context. Failures are `StoreError`s of the cache. */
 export const makeCacheRedis = Effect.gen(function* () {
   const redis = yield* Redis.Redis
-  const flights = makeInFlightRedis(redis, prefix)
+  const inFlight = makeInFlightRedis(redis, prefix)
   const seal = yield* makeCacheSeal
 
   const size = Effect.gen(function* () {
     let cursor = "0"
     let found = 0
-    for (let step = 1; step <= walkSteps; step++) {
+    for (let step = 1; step <= maxScanSteps; step++) {
       const [next, keys] = yield* redis.send<readonly [cursor: string, keys: ReadonlyArray<string>]>(
         "SCAN",
         cursor,
         "MATCH",
         `${prefix}*`,
         "COUNT",
-        String(keysAStep)
+        String(keysPerStep)
       )
       found += keys.length
       cursor = next
       if (cursor === "0") return found
     }
     const all = yield* redis.send<number>("DBSIZE")
-    return Math.round((found / (walkSteps * keysAStep)) * all)
+    return Math.round((found / (maxScanSteps * keysPerStep)) * all)
   })
 
   return {
@@ -50,15 +54,15 @@ export const makeCacheRedis = Effect.gen(function* () {
     peek: () => undefined,
 
     join: (key: string, _nowMs: number, longestMs: number): Effect.Effect<Option.Option<string>, StoreError> =>
-      Effect.flatMap(Effect.mapError(flights.join(key, longestMs), unavailable), (sealed) => seal.open(key, sealed)),
+      Effect.flatMap(Effect.mapError(inFlight.join(key, longestMs), unavailable), (sealed) => seal.open(key, sealed)),
 
-    leave: flights.leave,
+    leave: inFlight.leave,
 
     set: (key: string, value: string, ttlMs: number): Effect.Effect<void, StoreError> =>
       ttlMs <= 0 || cachedBytes(key, value) > maxEntryBytes
         ? Effect.asVoid(Effect.mapError(redis.send("DEL", prefix + key), unavailable))
         : Effect.flatMap(seal.close(key, value), (sealed) =>
-            Effect.asVoid(Effect.mapError(flights.set(key, sealed, Math.ceil(ttlMs)), unavailable))
+            Effect.asVoid(Effect.mapError(inFlight.set(key, sealed, Math.ceil(ttlMs)), unavailable))
           ),
 
     size: size.pipe(Effect.mapError(unavailable)),

@@ -1,6 +1,7 @@
 /**
- * Seals what the prompt cache keeps outside of the process, with a key that the processes share by their vault: who reads the cache
- * without the vault reads no answer. An entry opens under its own name only. The key is read when it is first needed.
+ * Encrypts cache entries that leave the process, with a key that all processes share through the
+ * SecretStore. Access to the cache without that key reveals no reply. An entry decrypts only under
+ * its own name. The key is read on first use.
  */
 import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto"
 import { Effect, Option, Redacted } from "effect"
@@ -18,7 +19,7 @@ export const makeCacheSeal = Effect.gen(function* () {
   const sealKey = Effect.suspend(() =>
     known === null
       ? Effect.map(
-          secretStore.keep("prompt-cache", make),
+          secretStore.getOrCreate("prompt-cache", make),
           (kept) => (known = Buffer.from(Redacted.value(kept), "base64url"))
         )
       : Effect.succeed(known)
@@ -41,7 +42,10 @@ export const makeCacheSeal = Effect.gen(function* () {
 
   return {
     close: (name: string, text: string) => Effect.map(sealKey, (key) => encrypt(key, name, text)),
-    /** None: it was not sealed by this key under this name, such as an entry of a version that did not seal. */
+    /**
+     * None when the entry was not encrypted by this key under this name, such as one from a version
+     * that did not encrypt.
+     */
     open: (name: string, sealed: Option.Option<string>) =>
       Option.isNone(sealed)
         ? Effect.succeedNone

@@ -1,4 +1,7 @@
-/** A bounded store of strings with a time to live: what the prompt cache keeps its entries in. It may forget anything at any time. */
+/**
+ * A bounded store of strings with a time to live, which holds the entries of the prompt cache. It
+ * may drop an entry at any time.
+ */
 import { Context, Effect, Layer, Option } from "effect"
 import { maxMemoryBytes } from "./CacheBounds.ts"
 import { makeCacheRedis } from "./CacheRedis.ts"
@@ -9,23 +12,30 @@ export class CacheStore extends Context.Service<
   CacheStore,
   {
     readonly get: (key: string, nowMs: number) => Effect.Effect<Option.Option<string>, StoreError>
-    /** What `get` would answer, where that needs nobody to be asked; else undefined. */
+    /** The result of `get` when it can be had synchronously, from memory; else undefined. */
     readonly peek: (key: string, nowMs: number) => string | undefined
     /**
-     * The same as `get` for somebody who will make the entry if there is none. Until that one sets or leaves it, others that join from
-     * other processes wait for it, for `longestMs` and for ten seconds at most; within a process nobody waits.
+     * Like `get`, for a caller that will create the entry when it is absent. Until that caller sets
+     * or leaves the entry, other processes that join wait for it, for `longestMs` and at most ten
+     * seconds. Callers of one process are expected to coalesce before they join.
      */
     readonly join: (key: string, nowMs: number, longestMs: number) => Effect.Effect<Option.Option<string>, StoreError>
-    /** Ends the wait of those that have joined, if it was for this process; where it was not, it does nothing. */
+    /** Ends the wait of processes that joined. Does nothing unless they waited for this process. */
     readonly leave: (key: string) => Effect.Effect<void>
-    /** Entries above 2 MiB and those without a time to live are not kept; what the key held before goes all the same. */
+    /**
+     * Entries above 2 MiB and entries without a time to live are not stored. The previous value of
+     * the key is removed in any case.
+     */
     readonly set: (key: string, value: string, ttlMs: number, nowMs: number) => Effect.Effect<void, StoreError>
-    /** How many entries there are, for the operator; may be approximate. */
+    /** Number of entries, for the operator. May be approximate. */
     readonly size: Effect.Effect<number, StoreError>
     readonly ping: Effect.Effect<void, StoreError>
   }
 >()("tollgate/store/cache/CacheStore") {
-  /** Entries of this process alone: at most `maxEntries`, at most 256 MiB; expired ones go first, then the least recently used. */
+  /**
+   * Entries of this process alone: at most `maxEntries` and 256 MiB. Expired entries are evicted
+   * first, then the least recently used.
+   */
   static readonly layerMemory = (options: { readonly maxEntries: number }) =>
     Layer.sync(CacheStore, () => {
       const table = new CacheTable(options.maxEntries, maxMemoryBytes)
@@ -41,6 +51,9 @@ export class CacheStore extends Context.Service<
       }
     })
 
-  /** Entries that all processes share, sealed with a key of their vault, bounded by their time to live and by Redis' own `maxmemory` policy. */
+  /**
+   * Entries shared by all processes, encrypted with a key of their SecretStore. They are bounded by
+   * their time to live and by Redis' own `maxmemory` policy.
+   */
   static readonly layerRedis = Layer.effect(CacheStore, makeCacheRedis)
 }

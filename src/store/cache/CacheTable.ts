@@ -1,7 +1,7 @@
 /**
- * A map of strings with a time to live and two bounds, entries and bytes. What exceeds a bound goes out: expired entries first
- * (looked for at most once a second, so that a full table stays cheap), then the least recently used, a few at once. Every call is
- * O(1), amortized.
+ * A map of strings with a time to live, bounded in entries and bytes. When a bound is exceeded,
+ * expired entries are evicted first (searched at most once a second, so that a full table stays
+ * cheap), then the least recently used, a batch at once. Every call is O(1) amortized.
  */
 import { cachedBytes, maxEntryBytes } from "./CacheBounds.ts"
 
@@ -12,11 +12,17 @@ interface Entry {
 }
 
 const sweepEveryMs = 1_000
-/** Which part goes out beyond what has to: a map walks to its oldest entry over all that was deleted before, too far to go each time. */
+/**
+ * Share of the entries that is evicted in addition to what the bound needs. Finding a map's oldest
+ * entry skips all slots deleted before it, which is too slow to do for each insertion.
+ */
 const SPARE = 1 / 128
 
 export class CacheTable {
-  /** Least recently used first: a map iterates in the order of insertion, and a read inserts again. */
+  /**
+   * Ordered by last use, oldest first: a map iterates in insertion order, and a read inserts the
+   * entry again.
+   */
   readonly #entries = new Map<string, Entry>()
   readonly #maxEntries: number
   readonly #maxBytes: number
@@ -48,7 +54,10 @@ export class CacheTable {
     return entry.value
   }
 
-  /** Replaces what the key held, also when the new value is not kept because it is too large or has no time to live. */
+  /**
+   * Replaces the value of the key. A value that is too large or has no time to live is not stored,
+   * but the old one is still removed.
+   */
   set(key: string, value: string, ttlMs: number, nowMs: number): void {
     this.#remove(key)
     const bytes = cachedBytes(key, value)

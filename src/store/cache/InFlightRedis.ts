@@ -1,7 +1,8 @@
 /**
- * One flight for all processes: who asks for an entry that is not there is the one to make it, and what Redis keeps under
- * `tollgate:flight:` tells the others to wait for it. A flight holds for ten seconds, which is also the longest that anybody waits: a process
- * that died, or an answer that takes its time, delays nobody by more.
+ * Coalesces requests in flight across processes. The first process that asks for an absent entry
+ * becomes its leader, and a lock in Redis under `tollgate:flight:` makes the others wait for the
+ * entry. The lock lasts ten seconds, which also bounds the wait: a leader that died, or a slow
+ * reply, delays the others by no more than that.
  */
 import { Clock, Duration, Effect, Option } from "effect"
 import { type Redis } from "effect/persistence"
@@ -9,10 +10,13 @@ import { randomUUID } from "node:crypto"
 import { redisScript } from "../redis/RedisScript.ts"
 
 const prefix = "tollgate:flight:"
-const HOLDS_MS = 10_000
-const LOOK_AGAIN = Duration.millis(50)
+const LOCK_MS = 10_000
+const POLL_INTERVAL = Duration.millis(50)
 
-/** Answers the entry; else 1: the flight is the caller's, 2: somebody else's, 0: there is none. */
+/**
+ * Returns the entry if there is one. Else 1: the caller leads; 2: another caller leads; 0: there is
+ * no leader.
+ */
 const joinScript = `
 local entry = redis.call("GET", KEYS[1])
 if entry then return entry end
@@ -28,41 +32,42 @@ redis.call("SET", KEYS[1], ARGV[2], "PX", ARGV[3])
 if redis.call("GET", KEYS[2]) == ARGV[1] then redis.call("DEL", KEYS[2]) end
 return 1`
 
-/** `entryPrefix`: under which entries are kept. */
+/** `entryPrefix`: the prefix of the keys that hold entries. */
 export const makeInFlightRedis = (redis: Redis.Redis["Service"], entryPrefix: string) => {
   const holder = randomUUID()
-  /** Flights that are this process's, or may be. */
-  const mine = new Set<string>()
+  /** Keys that this process leads, or may lead while the reply is pending. */
+  const led = new Set<string>()
   const runJoin = redisScript<string | number>(redis, joinScript)
   const runLeave = redisScript<number>(redis, leaveScript)
   const runSet = redisScript<number>(redis, setScript)
 
-  const look = (key: string, mayTakeOff: boolean) =>
-    runJoin([entryPrefix + key, prefix + key], [holder, String(HOLDS_MS), mayTakeOff ? "1" : "0"])
+  const look = (key: string, mayLead: boolean) =>
+    runJoin([entryPrefix + key, prefix + key], [holder, String(LOCK_MS), mayLead ? "1" : "0"])
 
   return {
     /** `longestMs`: how long the caller waits for another process. */
     join: Effect.fnUntraced(function* (key: string, longestMs: number) {
-      mine.add(key)
+      led.add(key)
       let found = yield* look(key, true)
       if (found === 1) return Option.none<string>()
-      mine.delete(key)
-      const untilMs = (yield* Clock.currentTimeMillis) + Math.min(HOLDS_MS, longestMs)
+      led.delete(key)
+      const untilMs = (yield* Clock.currentTimeMillis) + Math.min(LOCK_MS, longestMs)
       while (found === 2 && (yield* Clock.currentTimeMillis) < untilMs) {
-        yield* Effect.sleep(LOOK_AGAIN)
-        // Who has waited in vain asks for itself, and makes nobody wait again.
+        yield* Effect.sleep(POLL_INTERVAL)
+        // A caller that waited in vain makes its own call and does not become the leader, so that
+        // the others do not wait again.
         found = yield* look(key, false)
       }
       return typeof found === "string" ? Option.some(found) : Option.none<string>()
     }),
 
     leave: (key: string): Effect.Effect<void> =>
-      Effect.suspend(() => (mine.delete(key) ? Effect.ignore(runLeave([prefix + key], [holder])) : Effect.void)),
+      Effect.suspend(() => (led.delete(key) ? Effect.ignore(runLeave([prefix + key], [holder])) : Effect.void)),
 
-    /** Keeps the entry, and ends the flight with it. */
+    /** Stores the entry and removes the lock in one step. */
     set: (key: string, value: string, ttlMs: number): Effect.Effect<unknown, Redis.RedisError> =>
       Effect.suspend(() =>
-        mine.delete(key)
+        led.delete(key)
           ? runSet([entryPrefix + key, prefix + key], [holder, value, String(ttlMs)])
           : redis.send("SET", entryPrefix + key, value, "PX", String(ttlMs))
       )
