@@ -1,4 +1,6 @@
-/** Why a command was not sent: there is no connection to Redis at the moment. It cannot have had an effect. */
+/**
+ * Cause of a command that was not sent because Redis is disconnected. Such a command had no effect.
+ */
 export class RedisOffline extends Error {
   override readonly name = "RedisOffline"
 

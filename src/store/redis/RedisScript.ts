@@ -1,13 +1,13 @@
 /**
- * Lua scripts on Redis: one round trip by the script's hash, and one more that carries its text when Redis does not know it (the
- * first call ever, after a restart, after `SCRIPT FLUSH`). Nothing is shared between calls, so that one which is interrupted
- * takes no other with it.
+ * Lua scripts on Redis. A call takes one round trip by the script's hash. When Redis does not know
+ * the hash (first call, restart, `SCRIPT FLUSH`), a second one sends the text. Calls share no
+ * state, so interrupting one does not affect another.
  */
 import { Effect } from "effect"
 import { type Redis } from "effect/persistence"
 import { createHash } from "node:crypto"
 
-/** Runs `lua` with its keys and arguments; `A` is what the script answers, which the caller vouches for. */
+/** Runs `lua` with its keys and arguments. The caller vouches for `A`, the type of the reply. */
 export const redisScript = <A>(redis: Redis.Redis["Service"], lua: string) => {
   const hash = createHash("sha1").update(lua).digest("hex")
   return (keys: ReadonlyArray<string>, args: ReadonlyArray<string>): Effect.Effect<A, Redis.RedisError> =>

@@ -69,7 +69,7 @@ describe("RedisConnection", () => {
     })
   )
 
-  it.live("says once that the connection is lost, in a line that says why, and once that it is there again", () =>
+  it.live("logs once that the connection was lost, with the reason, and once that it is back", () =>
     Effect.gen(function* () {
       const said: Array<unknown> = []
       const logger = Logger.make(({ message }) => void said.push(message))
@@ -82,8 +82,8 @@ describe("RedisConnection", () => {
       yield* ownRedis({ port: first.port })
       yield* untilItWorks(redis.send("PING"))
       const [lost, back, ...more] = said.flat()
-      assert.match(String(lost), /^the connection to Redis is lost \(.+\); it is being renewed$/)
-      assert.deepStrictEqual([back, ...more], ["the connection to Redis is there again"])
+      assert.match(String(lost), /^lost the connection to Redis \(.+\); reconnecting$/)
+      assert.deepStrictEqual([back, ...more], ["reconnected to Redis"])
     })
   )
 
