@@ -1,19 +1,25 @@
 /**
- * A look at a Postgres or a Redis from outside, before anything relies on it: who answers there, and what its clock says. Nothing is
- * written and nothing migrated; whoever is silent for five seconds does not answer.
+ * Checks a Postgres or a Redis server before it is used: that it answers, its version and its
+ * clock. It writes and migrates nothing. A server that is silent for five seconds counts as
+ * unreachable.
  */
 import { PgClient } from "@effect/sql-pg"
 import { Context, Data, Duration, Effect, Layer, Redacted, type Scope } from "effect"
 
 const LIMIT = Duration.seconds(5)
 
-/** What a server says of itself. `clockMs`: Unix milliseconds, at some moment of the look. */
+/**
+ * The version and the clock of a server. `clockMs` is in Unix milliseconds, read during the check.
+ */
 export interface Probed {
   readonly version: string
   readonly clockMs: number
 }
 
-/** It does not answer, or refuses. `message` is the innermost reason and holds no credential. */
+/**
+ * The server does not answer, or refuses. `message` is the innermost reason and holds no
+ * credential.
+ */
 export class ProbeFailed extends Data.TaggedError("ProbeFailed")<{ readonly message: string }> {}
 
 const reasonOf = (cause: unknown): string => {
@@ -70,11 +76,10 @@ export const probeRedis = (url: Redacted.Redacted): Effect.Effect<Probed, ProbeF
         (client) => Effect.ignore(Effect.sync(() => client.destroy()))
       )
       yield* Effect.tryPromise({ try: () => client.connect(), catch: failed })
-      const told = yield* Effect.tryPromise({
+      const [time, info] = yield* Effect.tryPromise({
         try: () => Promise.all([client.sendCommand(["TIME"]), client.sendCommand(["INFO", "server"])]),
         catch: failed
       })
-      const [time, info] = told
       const [seconds, microseconds] = Array.isArray(time) ? time.map(Number) : []
       return {
         version: /^redis_version:(\S+)/m.exec(typeof info === "string" ? info : "")?.[1] ?? "unknown",

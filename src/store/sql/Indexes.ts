@@ -1,16 +1,20 @@
 /**
- * Indexes that come to tables which may be large by then. Postgres builds one while others write only outside of a transaction, so they are
- * no migrations: they are built after the start, and nothing may need them for its answer to be right. Of several processes one
- * builds. What a build that broke off left behind is built anew.
+ * Builds indexes on tables that may be large. Postgres can build one without blocking writes only
+ * outside of a transaction, so these indexes are not migrations. They are built after the start,
+ * and correctness must never depend on them. Only one of several processes builds. An index that an
+ * interrupted build left invalid is dropped and built again.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { type SqlError } from "effect/sql/SqlError"
 
-/** By name, what it is on, such as `generations (provider)`. An index that was released never changes. */
+/**
+ * From an index's name to what it covers, such as `generations (provider)`. A released index never
+ * changes.
+ */
 export type Indexes = Readonly<Record<string, string>>
 
-/** Names the lock among all advisory locks of the database: the bytes of `toli`. */
+/** Identifies the lock among all advisory locks of the database: the bytes of `toli`. */
 const LOCK_ID = 0x746f6c69
 
 export const buildIndexes = (indexes: Indexes): Effect.Effect<void, SqlError, SqlClient.SqlClient> =>
@@ -19,7 +23,7 @@ export const buildIndexes = (indexes: Indexes): Effect.Effect<void, SqlError, Sq
       const names = Object.keys(indexes)
       if (names.length === 0) return
       const sql = yield* SqlClient.SqlClient
-      // The lock and the time limit are the session's.
+      // The lock and the time limit belong to the session.
       const connection = yield* sql.reserve
       const run = (statement: string) => connection.executeUnprepared(statement, [], undefined)
       const [lock] = yield* run(`SELECT pg_try_advisory_lock(${LOCK_ID}) AS taken`)
@@ -32,7 +36,7 @@ export const buildIndexes = (indexes: Indexes): Effect.Effect<void, SqlError, Sq
         if (found?.valid === true) continue
         yield* run(`DROP INDEX CONCURRENTLY IF EXISTS ${name}`)
         yield* run(`CREATE INDEX CONCURRENTLY ${name} ON ${indexes[name]}`)
-        yield* Effect.logInfo(`the index ${name} is built`)
+        yield* Effect.logInfo(`built the index ${name}`)
       }
     })
   )

@@ -1,7 +1,10 @@
 /**
- * The migrations, in order, and how they run: forward only, all pending ones in one transaction under an advisory lock, so
- * that processes that start at once migrate once and the others wait. A migration that was released never changes; the next
- * one has the next number. An index of a table that may be large comes by Indexes.ts: built here, it would stop what writes to the table.
+ * The migrations, in order, and the code that runs them. They only go forward. All pending ones run
+ * in one transaction under an advisory lock, so of several processes that start together one
+ * migrates and the others wait.
+ *
+ * A released migration never changes, and the next one has the next number. Indexes.ts adds indexes
+ * to tables that may be large, because creating one here would block writes to its table.
  */
 import { Effect } from "effect"
 import { Migrator, SqlClient } from "effect/sql"
@@ -10,20 +13,21 @@ import schema from "../migrations/0001_schema.ts"
 import { databaseError, isUnavailable } from "./SqlErrors.ts"
 import { type StoreError } from "../StoreError.ts"
 
-/** By number and name, as `0001_schema`. */
+/** From number and name, such as `0001_schema`, to the migration. */
 export type Migrations = Readonly<Record<string, Effect.Effect<void, unknown, SqlClient.SqlClient>>>
 
-/** Names the lock among all advisory locks of the database: the bytes of `toll`. */
+/** Identifies the lock among all advisory locks of the database: the bytes of `toll`. */
 const LOCK_ID = 0x746f6c6c
 
 const TABLE = "tollgate_migrations"
 
 /**
- * Only what is newer than the newest applied migration is ever run. So each older one must have been applied, under its name:
- * a database that lacks one was made by something else, and what it holds is not known. Newer ones that this version does not
- * know are no fault: it may run beside a newer version, or after one.
+ * Refuses a database that another lineage of migrations made. The migrator only runs what is newer
+ * than the newest applied migration, so each older one must have been applied under its name;
+ * otherwise the contents of the database are unknown. Newer migrations that this version does not
+ * know are accepted: it may run next to a newer version, or after one.
  */
-const refuseOthers = Effect.fnUntraced(function* (migrations: Migrations) {
+const refuseForeignSchema = Effect.fnUntraced(function* (migrations: Migrations) {
   const sql = yield* SqlClient.SqlClient
   const [table] = yield* sql<{ readonly exists: boolean }>`SELECT to_regclass(${TABLE}) IS NOT NULL AS exists`
   if (table?.exists !== true) return
@@ -44,7 +48,7 @@ const refuseOthers = Effect.fnUntraced(function* (migrations: Migrations) {
   })
 })
 
-/** Brings the database up to `migrations`. A `MigrationError` names the migration that failed. */
+/** Migrates the database up to `migrations`. A `MigrationError` names the migration that failed. */
 export const migrateTo = (
   migrations: Migrations
 ): Effect.Effect<void, StoreError | Migrator.MigrationError, SqlClient.SqlClient> =>
@@ -52,11 +56,12 @@ export const migrateTo = (
     const sql = yield* SqlClient.SqlClient
     yield* sql.withTransaction(
       Effect.gen(function* () {
-        // Migrations may run long, and another process's migrations are waited for; neither without an end.
+        // A migration may run long, and may wait for another process' migrations. Both times are
+        // bounded.
         yield* sql`SET LOCAL statement_timeout = '600s'`
         yield* sql`SET LOCAL lock_timeout = '120s'`
         yield* sql`SELECT 1 FROM (SELECT pg_advisory_xact_lock(${LOCK_ID}::bigint)) AS locked`
-        yield* refuseOthers(migrations)
+        yield* refuseForeignSchema(migrations)
         yield* Migrator.make({})({ loader: Migrator.fromRecord(migrations), table: TABLE })
       })
     )
@@ -66,5 +71,5 @@ export const migrateTo = (
     )
   )
 
-/** Brings the database up to date. */
+/** Migrates the database to the newest version. */
 export const migrate = migrateTo({ "0001_schema": schema })

@@ -1,10 +1,10 @@
 /**
- * Rows of our own tables: a column for each member of a record, in snake case. A row that does not decode was not written by us as
- * the schema says, so it is a defect, and dies saying which table it is of.
+ * Rows of our own tables: one column per member of a record, in snake case. A row that does not
+ * decode is a defect, because only this program writes them. The defect names the table.
  */
 import { Effect, Schema, String as Str } from "effect"
 
-/** `struct`: the record. Its members must be encoded as they are, as JSON is. */
+/** `struct` is the record. Its members must be encoded the way JSON encodes them. */
 export const tableOf = <A extends object>(
   name: string,
   struct: Schema.Codec<A, unknown> & { readonly fields: { readonly [Member in keyof A]: unknown } }
@@ -15,14 +15,17 @@ export const tableOf = <A extends object>(
     Object.fromEntries([...columns].map(([member, column]) => [member, row[column]]))
 
   return {
-    /** Every column, in order. */
+    /** The names of all columns, in order. */
     columns: [...columns.values()] as ReadonlyArray<string>,
-    /** Decodes rows that hold at least every column. */
+    /** Decodes rows that have at least every column. */
     decode: (rows: ReadonlyArray<object>): Effect.Effect<ReadonlyArray<A>> =>
       Effect.catchTag(decode(rows.map((row) => recordOf({ ...row }))), "SchemaError", (error) =>
         Effect.die(new Error(`a row of ${name} cannot be read, which is impossible: ${error.message}`))
       ),
-    /** A row, or a part of one, as JSON for `jsonb_populate_record`; members that are absent stay absent. */
+    /**
+     * Encodes a record, or a part of one, as JSON for `jsonb_populate_record`. Absent members stay
+     * absent.
+     */
     encode: (record: Partial<A>): Readonly<Record<string, unknown>> =>
       Object.fromEntries(
         Object.entries(record).flatMap(([member, value]) => {
@@ -33,6 +36,6 @@ export const tableOf = <A extends object>(
   }
 }
 
-/** `a, b, c` as SQL text; with an alias, `x.a, x.b, x.c`. */
+/** `a, b, c` as SQL text, or `x.a, x.b, x.c` with an alias. */
 export const columnList = (columns: ReadonlyArray<string>, alias?: string): string =>
   columns.map((column) => (alias === undefined ? column : `${alias}.${column}`)).join(", ")

@@ -1,8 +1,12 @@
 /**
- * The database, as one migrated `SqlClient` (and its `PgClient`, for jsonb parameters) over two engines: a Postgres server, or the
- * embedded one in a data directory. Both speak the same protocol, so every store has one SQL text. A layer that is built is migrated;
- * a database that is down, or stays silent, fails the layer and never hangs it. A `bigint` is read as a number; one beyond 2^53, which
- * only a fault can have written, as the nearest number that is exact: one figure never keeps a list from being read.
+ * The database as one migrated `SqlClient` (and its `PgClient`, for jsonb parameters), over two
+ * engines: a Postgres server, or the embedded one in a data directory. Both speak the Postgres
+ * protocol, so every store has one SQL text.
+ *
+ * A layer that was built is migrated. A database that is down or silent fails the layer and never
+ * hangs it. A `bigint` is read as a number. A value beyond 2^53, which only a fault can have
+ * written, is clamped to the nearest safe integer, so that one bad value never makes a list
+ * unreadable.
  */
 import { PgClient, PgTypes } from "@effect/sql-pg"
 import { Duration, Effect, Layer, type Redacted, Result } from "effect"
@@ -15,14 +19,16 @@ import { databaseError } from "./SqlErrors.ts"
 import { type StoreError } from "../StoreError.ts"
 
 export interface PostgresOptions {
-  /** `postgres://user:password@host:port/database`, with libpq's parameters (`sslmode` and others). */
+  /**
+   * `postgres://user:password@host:port/database`, with libpq's parameters (`sslmode` and others).
+   */
   readonly url: Redacted.Redacted
-  /** Upper bound of the pool; 10 unless told. */
+  /** Upper bound of the pool. Default 10. */
   readonly maxConnections?: number
 }
 
 export interface EmbeddedOptions {
-  /** Made with mode 0700 when absent; the database is in its `db`. */
+  /** Created with mode 0700 when absent. The database is in its subdirectory `db`. */
   readonly dataDir: string
 }
 
@@ -30,7 +36,10 @@ type Client = PgClient.PgClient | SqlClient.SqlClient
 type BootError = StoreError | Migrator.MigrationError
 
 const CONNECT_TIMEOUT = Duration.seconds(3)
-/** The server gives up on a statement before the client does (SqlFault), so that a connection survives a slow statement. */
+/**
+ * Shorter than the client's limit (SqlErrors.ts): the server ends a slow statement first, and the
+ * connection survives.
+ */
 const STATEMENT_TIMEOUT_MS = 4_000
 
 const int64AsNumber: PgTypes.Codec<number | bigint> = {
@@ -51,10 +60,10 @@ const makeTypes = (): PgTypes.Registry => {
   return types
 }
 
-/** Those that came after the schema; so far there is none. */
+/** Indexes added after the schema. There are none yet. */
 const indexes: Indexes = {}
 
-/** Beside the work; what fails is built by the next start. */
+/** Runs in the background. The next start retries what failed. */
 const indexed = buildIndexes(indexes).pipe(
   Effect.catchCause((cause) => Effect.logWarning("an index could not be built; the next start tries again", cause)),
   Effect.forkScoped
@@ -80,7 +89,10 @@ const layerPostgres = (options: PostgresOptions): Layer.Layer<Client, BootError>
     ).pipe(Layer.catchTag("SqlError", (error) => Layer.effectContext(Effect.fail(databaseError(error)))))
   )
 
-/** Survives the death of the process, not a loss of power: the engine never fsyncs. One process at a time. */
+/**
+ * Survives the death of the process but not a loss of power, because the engine never fsyncs. Only
+ * one process at a time can use it.
+ */
 const layerEmbedded = (options: EmbeddedOptions): Layer.Layer<Client, BootError | DataDirError> =>
   migrated(
     PgClient.layerFrom(
@@ -91,7 +103,7 @@ const layerEmbedded = (options: EmbeddedOptions): Layer.Layer<Client, BootError 
           database: "postgres",
           applicationName: "tollgate",
           maxConnections: 1,
-          // A replacement of a crashed engine opens the database again, which takes a moment.
+          // Restarting a crashed engine opens the database again, which takes a moment.
           connectTimeout: Duration.seconds(10),
           types: makeTypes()
         }).pipe(Effect.mapError(databaseError))

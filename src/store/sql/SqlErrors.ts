@@ -1,7 +1,7 @@
 /**
- * What the failure of a statement means to a store. A database that cannot be reached, is shutting down, refuses more work or does
- * not answer in time is a `StoreError`; anything else (a broken constraint, a wrong statement, a row that cannot be read) is a
- * defect of ours and dies.
+ * Maps the failures of SQL statements. A database that cannot be reached, is shutting down, refuses
+ * more work or does not answer in time is a `StoreError`. Anything else (a broken constraint, a
+ * wrong statement, a row that cannot be read) is a defect.
  */
 import { Duration, Effect, Fiber } from "effect"
 import { type SqlClient } from "effect/sql/SqlClient"
@@ -10,7 +10,7 @@ import { makeDeadlines } from "../../domain/Deadlines.ts"
 import { type GatewayError } from "../../domain/Errors.ts"
 import { StoreError } from "../StoreError.ts"
 
-/** No statement of a store may take longer, waiting for a connection included. */
+/** Time limit of each statement of a store, waiting for a connection included. */
 const STATEMENT_LIMIT = Duration.seconds(5)
 
 const unavailableReasons: ReadonlySet<string> = new Set([
@@ -22,10 +22,13 @@ const unavailableReasons: ReadonlySet<string> = new Set([
   "StatementTimeoutError"
 ])
 
-/** SQLSTATE: it does not know us (28), no such database (3D), no right to what we need (42501). */
+/** SQLSTATE: invalid authorization (28), no such database (3D), insufficient privilege (42501). */
 const isRefusalCode = (code: string): boolean => /^(28|3D)/.test(code) || code === "42501"
 
-/** SQLSTATE classes: resources exhausted (53), operator intervention (57), system error (58); a replica that only reads (25006). */
+/**
+ * SQLSTATE classes: insufficient resources (53), operator intervention (57), system error (58), and
+ * a read-only replica (25006).
+ */
 const isUnavailableCode = (code: string): boolean => /^(53|57|58)/.test(code) || code === "25006" || isRefusalCode(code)
 
 const codeOf = (cause: unknown): string =>
@@ -36,15 +39,15 @@ export const databaseError = (cause: unknown): StoreError => new StoreError({ de
 export const isUnavailable = (error: SqlError): boolean =>
   unavailableReasons.has(error.reason._tag) || isUnavailableCode(codeOf(error.reason.cause))
 
-/** The database is there and refuses us: waiting for it does not help. */
+/** True when the database is up and refuses access, so that retrying does not help. */
 export const isRefusal = ({ cause }: StoreError): boolean =>
   cause instanceof SqlError && isRefusalCode(codeOf(cause.reason.cause))
 
 const outOfTime = (): StoreError => databaseError(new Error("the database did not answer in time"))
 
 /**
- * Runs a statement within its time limit. The statement is given up in the background, because cancelling it on a server that
- * does not answer takes seconds of its own.
+ * Runs a statement within its time limit. A late statement is interrupted in the background,
+ * because cancelling it on a server that does not answer takes seconds.
  */
 const bounded = <A, E, R>(statement: Effect.Effect<A, E, R>): Effect.Effect<A, E | StoreError, R> =>
   Effect.flatMap(Effect.forkDetach(statement, { startImmediately: true }), (fiber) => {
@@ -58,7 +61,7 @@ const bounded = <A, E, R>(statement: Effect.Effect<A, E, R>): Effect.Effect<A, E
     )
   })
 
-/** Turns a statement's failures into `StoreError` or defects, within the time limit. */
+/** Runs a statement within the time limit, and turns its failures into `StoreError` or defects. */
 export const guard = <A, R>(statement: Effect.Effect<A, SqlError | StoreError, R>): Effect.Effect<A, StoreError, R> =>
   judged(bounded(statement))
 
@@ -67,7 +70,10 @@ const judged = <A, R>(statement: Effect.Effect<A, SqlError | StoreError, R>): Ef
     isUnavailable(error) ? Effect.fail(databaseError(error)) : Effect.die(error)
   )
 
-/** Runs stores' statements as one transaction: all of them count, or, when it fails, none. */
+/**
+ * Runs statements of several stores in one transaction: all of them apply, or, after a failure,
+ * none.
+ */
 export const transacted = <A, R>(
   sql: SqlClient,
   statements: Effect.Effect<A, GatewayError | StoreError, R>
@@ -77,8 +83,9 @@ export const transacted = <A, R>(
   )
 
 /**
- * A `guard` for statements that many requests wait for: one fiber each and no timer, because all are looked after together, so that one that
- * is late is noticed up to a second later. The scope is that of who makes such statements.
+ * Makes a `guard` for statements that many requests wait for. It costs one fiber per statement and
+ * no timer: one shared check covers all statements, so a late one is noticed up to a second later.
+ * The shared check lives in the current scope.
  */
 export const makeGuard = Effect.gen(function* () {
   const deadlines = yield* makeDeadlines(Duration.toMillis(STATEMENT_LIMIT))
@@ -86,7 +93,7 @@ export const makeGuard = Effect.gen(function* () {
     judged(
       Effect.withFiber(({ context }) =>
         Effect.callback<A, SqlError | StoreError>((resume) => {
-          // In what the caller is in: a transaction, a trace.
+          // The statement runs in the caller's context, which holds its transaction and trace.
           const fiber = Effect.runForkWith(context)(statement)
           const limit = deadlines.begin(() => {
             resume(Effect.fail(outOfTime()))

@@ -1,9 +1,13 @@
 /**
- * JSON that Postgres takes. Its texts hold neither NUL nor lone surrogates, and a client or a provider may write both: a NUL is left out, a
- * lone surrogate becomes U+FFFD. Every text that goes to the database inside JSON goes through here.
+ * JSON that Postgres accepts. Postgres stores neither NUL nor lone surrogates in JSON, and clients
+ * and providers may send both. A NUL is removed and a lone surrogate becomes U+FFFD. All JSON that
+ * goes to the database passes through here.
  */
 
-/** The escapes that JSON.stringify writes for them. An escaped backslash is passed over, so that what follows it stays text. */
+/**
+ * The escapes that JSON.stringify writes for both. Escaped backslashes match too, so that the text
+ * after them is left alone.
+ */
 const escapes = /(\\\\)|\\u0000|\\ud[89a-f][0-9a-f]{2}/g
 
 export const storableJson = (value: unknown): string => {
