@@ -1,7 +1,8 @@
 /**
- * Makes the files of a new embedded database. Making them from nothing takes seconds, so the first one is kept as a template that
- * later ones are copied from. They are made beside their place and moved there whole: a process that dies on the way leaves
- * nothing behind that looks like a database.
+ * Creates the files of a new embedded database. Creating them from scratch takes seconds, so the
+ * first database is kept as a template that later ones are copied from. The files are written to a
+ * temporary directory that is then renamed, so a process that dies midway leaves nothing that looks
+ * like a database.
  */
 import { PGlite } from "@electric-sql/pglite"
 import { existsSync, mkdirSync } from "node:fs"
@@ -15,14 +16,15 @@ const isCluster = (directory: string): boolean => existsSync(join(directory, "PG
 
 const initialize = (directory: string): Promise<void> => PGlite.create({ dataDir: directory }).then((db) => db.close())
 
-/** Best effort: where the template cannot be kept, the next database is made from nothing again. */
+/** Best effort: if the template cannot be stored, the next database is created from scratch too. */
 const keepAsTemplate = (directory: string, template: string): Promise<void> => {
   const partial = `${template}.${process.pid}-${threadId}.partial`
   return (
     Promise.resolve()
       .then(() => mkdirSync(dirname(template), { recursive: true }))
       .then(() => cp(directory, partial, { recursive: true }))
-      // The files are writable by everyone, and what is copied from here becomes somebody's database.
+      // Protects the template, from which other databases are copied: its files are writable by
+      // everyone.
       .then(() => chmod(partial, 0o700))
       .then(() => rename(partial, template))
       .catch(() => rm(partial, { recursive: true, force: true }))
@@ -30,7 +32,7 @@ const keepAsTemplate = (directory: string, template: string): Promise<void> => {
   )
 }
 
-/** A database depends on the engine's version, so each has a template of its own. */
+/** Files depend on the engine's version, so each version has its own template. */
 const templatePath = (): string => {
   const engine: { readonly version: string } = createRequire(import.meta.url)(
     fileURLToPath(new URL("../package.json", import.meta.resolve("@electric-sql/pglite")))
@@ -38,7 +40,10 @@ const templatePath = (): string => {
   return fileURLToPath(new URL(`../../node_modules/.cache/tollgate/pglite-${engine.version}`, import.meta.url))
 }
 
-/** Sees to it that `directory` holds a database, mode 0700. Rejects when the file system refuses, or other files are there. */
+/**
+ * Ensures that `directory` holds a database, with mode 0700. Rejects when the file system refuses,
+ * or when other files are there.
+ */
 export const prepareCluster = (directory: string): Promise<void> => {
   if (isCluster(directory)) return chmod(directory, 0o700)
   const template = templatePath()

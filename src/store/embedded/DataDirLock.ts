@@ -1,13 +1,19 @@
 /**
- * One process per data directory: two that write the embedded database at once would silently lose rows. The lock is the operating
- * system's own lock on a file, taken through SQLite's exclusive transaction, so it is atomic and ends with the process however it
- * dies. The file stays, empty; its presence means nothing.
+ * Ensures that one process at a time uses a data directory: two writers of the embedded database
+ * would silently lose rows.
+ *
+ * The lock is the operating system's own lock on a file, taken by an exclusive transaction of
+ * SQLite. It is atomic and ends with the process, however that dies. The file itself stays and
+ * means nothing.
  */
 import { Data, Effect, type Scope } from "effect"
 import { type DatabaseSync } from "node:sqlite"
 import { lock, openLockFile } from "./DataDirFile.ts"
 
-/** `in_use`: another process holds the directory. `unusable`: it cannot be made or written; `cause` says why. */
+/**
+ * `in_use`: another process holds the directory. `unusable`: it cannot be created or written, and
+ * `cause` says why.
+ */
 export class DataDirError extends Data.TaggedError("DataDirError")<{
   readonly directory: string
   readonly reason: "in_use" | "unusable"
@@ -31,7 +37,10 @@ const attempt = <A>(directory: string, evaluate: () => A): Effect.Effect<A, Data
     catch: (cause) => new DataDirError({ directory, reason: isBusy(cause) ? "in_use" : "unusable", cause })
   })
 
-/** Makes the directory when it is absent (mode 0700) and holds it until the scope closes. `held`: its file, if this process has the lock already. */
+/**
+ * Creates the directory when it is absent (mode 0700) and locks it until the scope closes. `held`
+ * is its file, if this process already has the lock.
+ */
 export const lockDataDir = (directory: string, held?: DatabaseSync): Effect.Effect<void, DataDirError, Scope.Scope> =>
   Effect.acquireRelease(
     held === undefined ? attempt(directory, () => openLockFile(directory)) : Effect.succeed(held),

@@ -1,7 +1,8 @@
 /**
- * The embedded database as the main thread sees it: a locked data directory, the thread that runs the engine, and connections to
- * it for the Postgres client. Closing the scope lets running statements finish, closes the database and frees the directory. An
- * engine that crashes breaks its connections; the next connection starts another.
+ * The main thread's side of the embedded database: a locked data directory, the thread that runs
+ * the engine, and connections to it for the Postgres client. Closing the scope lets running
+ * statements finish, closes the database and unlocks the directory. An engine that crashes breaks
+ * its connections, and the next connection starts a new engine.
  */
 import { Effect, type Scope } from "effect"
 import { type Duplex } from "node:stream"
@@ -11,10 +12,13 @@ import { startThread, takeAhead } from "./OpenAhead.ts"
 import { type FromWorker, type ToWorker } from "./Protocol.ts"
 import { PgliteDuplex } from "./PgliteDuplex.ts"
 
-/** How long closing waits for running statements. */
+/** Longest wait for running statements when closing. */
 const CLOSE_TIMEOUT_MS = 10_000
 
-/** The running thread and its connections, by number. Foreign to Effect because sql-pg asks for its streams synchronously. */
+/**
+ * The running thread and its connections, by number. It is a plain class because sql-pg requests
+ * streams synchronously.
+ */
 class Engine {
   readonly #dataDir: string
   readonly #sessions = new Map<number, PgliteDuplex>()
@@ -26,7 +30,10 @@ class Engine {
     this.#dataDir = dataDir
   }
 
-  /** Calls back once with `null` when the database is open, else with the reason. `ahead`: a thread that has begun to open it. */
+  /**
+   * Calls back once: with `null` when the database is open, else with the reason. `ahead` is a
+   * thread that is already opening it.
+   */
   open(ahead: Worker | undefined, onOpen: (failure: string | null) => void): void {
     this.#onOpen = onOpen
     this.#start(ahead)
@@ -83,7 +90,10 @@ class Engine {
     }
   }
 
-  /** A crash is told twice, as an error and as an exit; by then another thread may be running. */
+  /**
+   * A crash is reported twice, as an error and as an exit. By the second report a new thread may be
+   * running.
+   */
   #stopped(worker: Worker, why: string): void {
     if (this.#worker !== worker) return
     this.#worker = null
@@ -92,7 +102,9 @@ class Engine {
   }
 }
 
-/** Opens the database of a data directory; each call of the function that it answers is one more connection. */
+/**
+ * Opens the database of a data directory. Each call of the returned function makes one connection.
+ */
 export const embeddedStreams = (dataDir: string): Effect.Effect<() => Duplex, DataDirError, Scope.Scope> =>
   Effect.gen(function* () {
     const ahead = takeAhead(dataDir)

@@ -1,6 +1,7 @@
 /**
- * Opens an embedded database that exists while the rest of the program is still being loaded, which shortens a start. What is opened waits
- * for the layer of its directory. A failure is silent here: that layer then tries all of it again, and tells. Plain Node,
+ * Opens an existing embedded database while the rest of the program is still loading, which
+ * shortens the start. The layer of the same directory takes over the open database. Failures are
+ * silent here, because that layer then retries everything and reports them. It is plain Node,
  * because it runs before Effect is loaded.
  */
 import { existsSync } from "node:fs"
@@ -10,7 +11,10 @@ import { Worker } from "node:worker_threads"
 import { lock, openLockFile } from "./DataDirFile.ts"
 import { type WorkerInput } from "./Protocol.ts"
 
-/** A directory that this process has locked, and the thread that opens its database. */
+/**
+ * The lock file of a directory that this process has locked, and the thread that opens its
+ * database.
+ */
 interface Ahead {
   readonly file: DatabaseSync
   readonly thread: Worker
@@ -20,7 +24,10 @@ const opened = new Map<string, Ahead>()
 
 const databaseOf = (directory: string): string => join(directory, "db")
 
-/** A thread that opens, or makes, the database of a locked directory; it says how that went when it is sent `Open`. */
+/**
+ * Starts a thread that opens or creates the database of a locked directory. It reports the result
+ * when it receives `Open`.
+ */
 export const startThread = (dataDir: string): Worker =>
   new Worker(new URL("./Worker.ts", import.meta.url), {
     workerData: { directory: databaseOf(dataDir) } satisfies WorkerInput
@@ -38,7 +45,10 @@ const open = (dataDir: string): void => {
   thread.once("exit", forget)
 }
 
-/** Begins to open the database of `dataDir`, if there is one that nobody uses; done when the thread runs, not when the database is open. */
+/**
+ * Starts to open the database of `dataDir`, if there is one and it is unlocked. Resolves when the
+ * thread runs, not when the database is open.
+ */
 export const openAhead = (dataDir: string): Promise<void> =>
   existsSync(join(databaseOf(dataDir), "PG_VERSION"))
     ? Promise.resolve(dataDir)
@@ -46,7 +56,10 @@ export const openAhead = (dataDir: string): Promise<void> =>
         .catch(() => undefined)
     : Promise.resolve()
 
-/** What was opened ahead for `dataDir`, once: it is the caller's from then on. */
+/**
+ * Hands over the database that was opened ahead for `dataDir`, once. The caller owns it from then
+ * on.
+ */
 export const takeAhead = (dataDir: string): Ahead | null => {
   const ahead = opened.get(dataDir) ?? null
   opened.delete(dataDir)

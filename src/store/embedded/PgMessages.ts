@@ -1,12 +1,16 @@
 /**
- * Cuts what a Postgres client sends into whole protocol messages: the first of a session has a length and no type, each later one
- * a type byte and a length. Bytes of an unfinished message are kept until the rest comes.
+ * Splits the bytes of a Postgres client into whole protocol messages. The first message of a
+ * session has a length and no type, each later one a type byte and a length. The bytes of an
+ * incomplete message are kept until the rest arrives.
  */
 const CANCEL_REQUEST = 80_877_102
 const SSL_REQUEST = 80_877_103
 const TERMINATE = 0x58
 
-/** What a run of whole messages asks for. `startup` opens a session; `cancel` and `ssl` are no part of one. */
+/**
+ * What a chunk of whole messages asks for. `Startup` opens a session. `Cancel` and `Ssl` are not
+ * part of one.
+ */
 export type ClientMessages =
   | { readonly _tag: "None" }
   | { readonly _tag: "Startup" | "Messages"; readonly bytes: Uint8Array }
@@ -16,7 +20,7 @@ export class PgMessages {
   #rest: Buffer = Buffer.alloc(0)
   #started = false
 
-  /** The whole messages among all bytes so far that were not answered yet. A startup packet is answered alone. */
+  /** Adds a chunk and returns the whole messages available. A startup packet is returned alone. */
   push(chunk: Uint8Array): ClientMessages {
     this.#rest = this.#rest.length === 0 ? Buffer.from(chunk) : Buffer.concat([this.#rest, chunk])
     return this.#started ? this.#takeMessages() : this.#takeFirst()

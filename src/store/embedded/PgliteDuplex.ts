@@ -1,6 +1,7 @@
 /**
- * One connection to the embedded database, as the byte stream that a Postgres client expects. A write ends when its statements have
- * run, so that the client feels the engine's pace.
+ * One connection to the embedded database, as the byte stream that a Postgres client expects. A
+ * write completes when its statements have run, which applies the engine's backpressure to the
+ * client.
  */
 import { Duplex } from "node:stream"
 
@@ -9,14 +10,17 @@ export class PgliteDuplex extends Duplex {
   readonly #release: () => void
   #onWritten: (() => void) | null = null
 
-  /** `send` passes bytes to the engine, which answers with `written`; `release` is called once, when the connection is over. */
+  /**
+   * `send` passes bytes to the engine, which then calls `written`. `release` is called once, when
+   * the connection is closed.
+   */
   constructor(send: (bytes: Uint8Array) => void, release: () => void) {
     super()
     this.#send = send
     this.#release = release
   }
 
-  /** The engine has dealt with the bytes of the last write. */
+  /** Completes the last write: the engine has processed its bytes. */
   written(): void {
     const done = this.#onWritten
     this.#onWritten = null
@@ -24,7 +28,7 @@ export class PgliteDuplex extends Duplex {
   }
 
   override _read(): void {
-    // Replies come when they come; they are as large as the rows that a statement asks for.
+    // Replies are pushed as they arrive. Their size is that of the rows that a statement asks for.
   }
 
   override _write(chunk: Uint8Array, _encoding: BufferEncoding, done: () => void): void {

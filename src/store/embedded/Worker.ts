@@ -1,7 +1,7 @@
 /**
- * The embedded database, in a thread of its own because every statement blocks the thread that runs it. It serves sessions of the
- * Postgres protocol over messages, one after the other in the order of arrival. Written without Effect: loading it would take
- * longer than opening the database.
+ * The embedded database, in its own thread because each statement blocks the thread that runs it.
+ * It serves sessions of the Postgres protocol over messages, in order of arrival. It does not use
+ * Effect, because loading Effect takes longer than opening the database.
  */
 import { PGlite } from "@electric-sql/pglite"
 import { parentPort, workerData } from "node:worker_threads"
@@ -19,7 +19,8 @@ const serve = (db: PGlite): ((message: Exclude<ToWorker, { readonly _tag: "Open"
       onRawData: (data) => post({ _tag: "Data", session, bytes: Uint8Array.from(data) })
     })
 
-  // There is one backend for all sessions: what a session before left behind (a transaction, statements) ends first.
+  // All sessions share one backend, so what the previous session left (a transaction, statements)
+  // is ended first.
   const reset = (): Promise<unknown> => db.exec("ROLLBACK").then(() => db.exec("DISCARD ALL"))
 
   const end = (session: number): Promise<void> => {
@@ -68,7 +69,8 @@ const input: WorkerInput = workerData
 const opening = prepareCluster(input.directory)
   .then(() => PGlite.create({ dataDir: input.directory }))
   .then(serve)
-// Told when it is asked for, and until then nobody listens.
+// A failure is reported in reply to `Open`. This handler prevents an unhandled rejection until
+// then.
 opening.catch(() => undefined)
 parentPort?.on("message", (message: ToWorker) => {
   void opening.then(
