@@ -1,24 +1,25 @@
 /**
- * The processes that live on one database, so that a process which counts limits for itself finds out that it is not alone. A process
- * lives as long as it renews its entry; all times are the store's.
+ * The processes that use one database. A process that counts limits for itself learns from it
+ * whether it is alone. An entry lives as long as its process renews it, and all times are the
+ * store's.
  */
 import { Context, type Effect, Layer, type Option } from "effect"
 import { makeLiveProcessesMemory } from "./LiveProcessesMemory.ts"
 import { makeLiveProcessesSql } from "./LiveProcessesSql.ts"
 import { type StoreError } from "../StoreError.ts"
 
-/** A process that has not renewed its entry for so long is dead. */
+/** A process that has not renewed its entry for this long counts as dead. */
 export const LIFE_MS = 15_000
 
 export interface ProcessEntry {
   readonly id: string
   readonly host: string
   readonly pid: number
-  /** Limits are counted in Redis, together with the others that do so. */
+  /** True when the process counts limits in Redis, together with the others that do. */
   readonly sharesLimits: boolean
 }
 
-/** A living process that limits are not shared with. */
+/** A live process that does not share its limits with this one. */
 export interface Rival {
   readonly host: string
   readonly pid: number
@@ -28,9 +29,15 @@ export interface Rival {
 export class LiveProcesses extends Context.Service<
   LiveProcesses,
   {
-    /** Adds a process, unless it does not share limits and has a rival, which is answered. Of several at once, one gets in. */
+    /**
+     * Adds a process. A process that does not share limits is refused while there is a rival, which
+     * is returned. Of several that enter at once, one succeeds.
+     */
     readonly enter: (entry: ProcessEntry) => Effect.Effect<Option.Option<Rival>, StoreError>
-    /** Keeps a process alive, and answers the rival that it has got since, if it does not share limits. */
+    /**
+     * Renews a process' entry. For a process that does not share limits, returns a rival that has
+     * appeared since.
+     */
     readonly renew: (entry: ProcessEntry) => Effect.Effect<Option.Option<Rival>, StoreError>
     readonly leave: (id: string) => Effect.Effect<void, StoreError>
   }

@@ -1,4 +1,4 @@
-/** Live processes in memory, for tests: the same promises as the table. */
+/** Live processes in memory, for tests. Same guarantees as the table. */
 import { Clock, Effect, Option } from "effect"
 import type { LiveProcesses, ProcessEntry, Rival } from "./LiveProcesses.ts"
 

@@ -1,4 +1,7 @@
-/** Live processes in the table `live_processes`, by the database's clock: the clocks of the processes do not matter. */
+/**
+ * Live processes in the table `live_processes`. Times are those of the database's clock, so the
+ * processes' clocks need not agree.
+ */
 import { PgClient } from "@effect/sql-pg"
 import { Effect, Option } from "effect"
 import type { LiveProcesses, ProcessEntry, Rival } from "./LiveProcesses.ts"
@@ -30,7 +33,7 @@ export const makeLiveProcessesSql = (
         guard(
           sql.withTransaction(
             Effect.gen(function* () {
-              // Of two that enter at once, the second one sees the first.
+              // Of two processes that enter at once, the second sees the first.
               yield* sql`LOCK TABLE live_processes IN SHARE ROW EXCLUSIVE MODE`
               yield* sql`DELETE FROM live_processes WHERE heartbeat_at_ms <= ledger_now() - ${lifeMs}::bigint`
               const rival = yield* rivalOf(entry)

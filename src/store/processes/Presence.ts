@@ -1,7 +1,8 @@
 /**
- * This process among those that live on the same database. One that counts limits for itself starts only alone: with a second one, what a
- * key may do would double. It waits as long as a process that died still counts as alive, then it gives up. One that counts them in Redis starts
- * beside any other.
+ * Registers this process among those that use the same database. A process that counts limits for
+ * itself starts only when it is alone, because a second one would double what each key may do. It
+ * waits until a dead process would have expired, then fails. A process that counts limits in Redis
+ * starts next to any other.
  */
 import { Data, Effect, Layer, Option, Schedule } from "effect"
 import { randomUUID } from "node:crypto"
@@ -11,17 +12,17 @@ import { LIFE_MS, LiveProcesses, type ProcessEntry, type Rival } from "./LivePro
 const TRY_EVERY_MS = 1_000
 const RENEW_EVERY_MS = 3_000
 
-/** Another process lives on this database, and limits are not shared with it. */
+/** Another process uses this database, and the two do not share limits. */
 export class NotAlone extends Data.TaggedError("NotAlone")<{ readonly rival: Rival }> {
   override get message(): string {
-    return `${describe(this.rival)}, and limits that each process counts for itself would multiply; set REDIS_URL for every process, or stop the other one`
+    return `${describe(this.rival)}. Each process would count limits for itself, which multiplies them: set REDIS_URL for every process, or stop the other one`
   }
 }
 
 const describe = ({ host, pid, startedAtMs }: Rival): string =>
-  `process ${pid} on ${host} uses the same database since ${new Date(startedAtMs).toISOString()}`
+  `process ${pid} on ${host} has used the same database since ${new Date(startedAtMs).toISOString()}`
 
-/** Enters when it is built, renews its entry, and leaves with the scope. */
+/** Enters when built, renews its entry in the background, and leaves when the scope closes. */
 export const layer = ({ sharesLimits }: Pick<ProcessEntry, "sharesLimits">) =>
   Layer.effectDiscard(
     Effect.gen(function* () {
@@ -32,11 +33,11 @@ export const layer = ({ sharesLimits }: Pick<ProcessEntry, "sharesLimits">) =>
         Option.match({ onNone: () => Effect.void, onSome: (rival) => Effect.fail(new NotAlone({ rival })) })
       )
 
-      // First, so that an interruption leaves nothing behind.
+      // Registered before entering, so that an interruption leaves no entry behind.
       yield* Effect.addFinalizer(() => Effect.ignore(processes.leave(entry.id)))
       yield* Effect.catchTag(enter, "NotAlone", ({ rival }) =>
         Effect.andThen(
-          Effect.logWarning(`${describe(rival)}; waiting for its end`),
+          Effect.logWarning(`${describe(rival)}; waiting until it ends`),
           Effect.retry(Effect.delay(enter, TRY_EVERY_MS), {
             times: LIFE_MS / TRY_EVERY_MS - 1,
             while: ({ _tag }) => _tag === "NotAlone"
@@ -44,11 +45,11 @@ export const layer = ({ sharesLimits }: Pick<ProcessEntry, "sharesLimits">) =>
         )
       )
 
-      let told = false
+      let reported = false
       const renew = Effect.gen(function* () {
         const rival = yield* processes.renew(entry)
-        if (Option.isSome(rival) && !told) yield* Effect.logError(new NotAlone({ rival: rival.value }).message)
-        told = Option.isSome(rival)
+        if (Option.isSome(rival) && !reported) yield* Effect.logError(new NotAlone({ rival: rival.value }).message)
+        reported = Option.isSome(rival)
       })
       yield* Effect.forkScoped(Effect.repeat(Effect.ignore(renew), Schedule.spaced(RENEW_EVERY_MS)))
     })
