@@ -89,7 +89,7 @@ export class AccountLinking extends Context.Service<
             createdSinceMs: nowMs - DAY_MS,
             ...(arrival.sessionOf === undefined ? {} : { provenId: arrival.sessionOf })
           })
-          const adopted = yield* Effect.catchTag(admitted, "ArrivalRefused", ({ fault }) =>
+          const adopted = yield* Effect.catchTag(admitted, "LinkingRefused", ({ fault }) =>
             Effect.andThen(
               audit({
                 action: fault === "unproven" ? "user.link" : "user.create",

@@ -1,6 +1,7 @@
 /**
- * What is under way for a few minutes while somebody signs in: codes that were sent, and OAuth flows that were begun. Each can be used
- * once, by whoever comes first, and a code can be tried a few times only.
+ * Pending sign-ins, which last a few minutes: codes that were sent, and OAuth flows that were
+ * started. Each can be used once, by the first caller, and each code allows a limited number of
+ * attempts.
  */
 import { Context, type Effect, Layer, type Option } from "effect"
 import { type Channel } from "../../domain/User.ts"
@@ -11,24 +12,24 @@ import { type StoreError } from "../StoreError.ts"
 export interface CodeChallenge {
   readonly id: string
   readonly channel: Channel
-  /** An address, or a number in E.164. */
+  /** An e-mail address, or a phone number in E.164. */
   readonly destination: string
   readonly codeHash: string
-  /** A keyed hash of the network that asked for it. */
+  /** A keyed hash of the network that requested the code. */
   readonly networkHash: string
-  /** How many attempts it is short of, from the beginning. */
+  /** Attempts that count as used from the start. */
   readonly attemptsTaken: number
   readonly createdAtMs: number
   readonly expiresAtMs: number
 }
 
-/** What a flow has to be finished with. State and browser are known by their hashes. */
+/** What is needed to finish a flow. State and browser are stored as hashes. */
 export interface OAuthFlow {
   readonly stateHash: string
   readonly browserHash: string
   readonly provider: string
   readonly nonce: string
-  /** PKCE's. */
+  /** The verifier of PKCE. */
   readonly verifier: string
   readonly redirectTo: string | null
   readonly expiresAtMs: number
@@ -38,25 +39,30 @@ export class Challenges extends Context.Service<
   Challenges,
   {
     readonly open: (challenge: CodeChallenge) => Effect.Effect<void, StoreError>
-    /** How many codes were made for a destination since a moment: by everybody, and by one network. */
+    /**
+     * How many codes were made for a destination since a time: by all networks, and by this one.
+     */
     readonly countSince: (
       destination: string,
       networkHash: string,
       sinceMs: number
     ) => Effect.Effect<{ readonly all: number; readonly ofNetwork: number }, StoreError>
-    /** Takes one of a challenge's attempts. None when there is none left, or no such challenge, or it is over or used. */
+    /**
+     * Uses one attempt of a challenge. None when no attempt is left, or when the challenge is
+     * absent, expired or consumed.
+     */
     readonly attempt: (options: {
       readonly id: string
       readonly channel: Channel
       readonly maxAttempts: number
       readonly nowMs: number
     }) => Effect.Effect<Option.Option<Pick<CodeChallenge, "destination" | "codeHash">>, StoreError>
-    /** Uses a challenge up; whether it was this call that did. */
+    /** Consumes a challenge. True when this call did so. */
     readonly consume: (id: string, nowMs: number) => Effect.Effect<boolean, StoreError>
     readonly openFlow: (flow: OAuthFlow) => Effect.Effect<void, StoreError>
-    /** The flow, and it is gone; none when it is over. */
+    /** Removes a flow and returns it; none when it is absent or expired. */
     readonly takeFlow: (stateHash: string, nowMs: number) => Effect.Effect<Option.Option<OAuthFlow>, StoreError>
-    /** Forgets codes made before a moment, and flows that were over by then. */
+    /** Deletes codes made before a time, and flows that had expired by then. */
     readonly forget: (beforeMs: number) => Effect.Effect<void, StoreError>
   }
 >()("tollgate/store/people/Challenges") {

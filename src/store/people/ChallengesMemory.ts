@@ -1,4 +1,7 @@
-/** Codes and flows in memory, for tests and for trying things out: the same promises as the tables, and forgotten with the process. */
+/**
+ * Codes and flows in memory, for tests and trials. Same guarantees as the tables, until the process
+ * ends.
+ */
 import { Effect, Option } from "effect"
 import type { Challenges, CodeChallenge, OAuthFlow } from "./Challenges.ts"
 

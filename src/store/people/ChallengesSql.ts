@@ -1,4 +1,4 @@
-/** Codes and flows in the tables `sign_in_codes` and `oauth_flows`: one statement for each operation. */
+/** Codes and flows in the tables `sign_in_codes` and `oauth_flows`: one statement per operation. */
 import { PgClient } from "@effect/sql-pg"
 import { Effect, Option, Schema } from "effect"
 import type { Challenges, OAuthFlow } from "./Challenges.ts"

@@ -1,18 +1,27 @@
-/** What an identity that is new has to keep to before it leads to a user. */
+/** The rules for linking a new identity to a user. */
 import { Data } from "effect"
 
-/** What an arrival has to keep to. A second account of one mailbox (see domain/Mailbox) is granted a budget of 0. */
+/**
+ * The rules for a new identity. A second account of one mailbox (see domain/Mailbox) is granted a
+ * budget of 0.
+ */
 export interface LinkingRules {
-  /** Whether there may be a new user. */
+  /** Whether a new user may be created. */
   readonly mayCreate: boolean
-  /** At most so many users are made after `createdSinceMs`. */
+  /** Most users that may be created after `createdSinceMs`. */
   readonly maxCreated: number
   readonly createdSinceMs: number
-  /** The account of an admin who has signed in before gets a new identity only if it is this one. Absent: nobody asks. */
+  /**
+   * The user that the caller has proved to be. An admin who has signed in before gets a new
+   * identity only if this is their id. Absent: not checked.
+   */
   readonly provenId?: string | null
 }
 
-/** `closed`: there may be no new user; `full`: there were enough of late; `unproven`: the account is an admin's. Nothing was written. */
-export class LinkingRefused extends Data.TaggedError("ArrivalRefused")<{
+/**
+ * `closed`: no new users are allowed. `full`: too many were created recently. `unproven`: the
+ * account belongs to an admin. Nothing was written.
+ */
+export class LinkingRefused extends Data.TaggedError("LinkingRefused")<{
   readonly fault: "closed" | "full" | "unproven"
 }> {}

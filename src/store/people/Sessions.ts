@@ -1,7 +1,8 @@
 /**
- * Sessions and the refresh tokens of each, as hashes. A token is traded once for its successor; who trades it again is told the same
- * successor while that is unused and the grace lasts, and ends the session otherwise, because then one of the two is a thief.
- * What ended stays ended.
+ * Sessions and their refresh tokens, stored as hashes. A token is exchanged once for its successor.
+ * A second exchange returns the same successor while that is unused and the grace period lasts.
+ * After that it ends the session, because one of the two callers must be a thief. An ended session
+ * stays ended.
  */
 import { Context, type Effect, Layer, type Option } from "effect"
 import { type SessionRecord } from "../../domain/User.ts"
@@ -11,17 +12,21 @@ import { type StoreError } from "../StoreError.ts"
 
 export interface Rotation {
   readonly tokenHash: string
-  /** The successor's; the same for the same token, so that a repeated trade finds it. */
+  /**
+   * Hash of the successor. The same token always has the same successor, so that a repeated
+   * exchange finds it.
+   */
   readonly nextHash: string
   readonly nowMs: number
   readonly graceMs: number
-  /** The session's new end. */
+  /** The session's new expiry. */
   readonly expiresAtMs: number
 }
 
 /**
- * `rotated`: traded; `repeated`: traded a moment ago, and nobody has used the successor; `reused`: the session is revoked by this;
- * `ended`: it was revoked or had expired before. With the session as it is now.
+ * `rotated`: exchanged now. `repeated`: exchanged a moment ago, and the successor is unused.
+ * `reused`: this call has revoked the session. `ended`: the session was revoked or had expired
+ * before. `session` is its current state.
  */
 export interface Rotated {
   readonly outcome: "rotated" | "repeated" | "reused" | "ended"
@@ -32,19 +37,25 @@ export class Sessions extends Context.Service<
   Sessions,
   {
     readonly insert: (session: SessionRecord, tokenHash: string) => Effect.Effect<void, StoreError>
-    /** None: nobody ever gave out this token. */
+    /** Exchanges a refresh token. None when the token was never issued. */
     readonly rotate: (rotation: Rotation) => Effect.Effect<Option.Option<Rotated>, StoreError>
     readonly get: (id: string) => Effect.Effect<Option.Option<SessionRecord>, StoreError>
     /** The session that a token belongs or belonged to. */
     readonly findByToken: (tokenHash: string) => Effect.Effect<Option.Option<SessionRecord>, StoreError>
-    /** Whose session a token opens now: it is the last of its session, which is neither revoked nor over. */
+    /**
+     * The user of the session that a token opens now: the token is the newest of its session, which
+     * is neither revoked nor expired.
+     */
     readonly holder: (tokenHash: string, nowMs: number) => Effect.Effect<Option.Option<string>, StoreError>
-    /** A user's sessions that are neither revoked nor over, newest first. */
+    /** A user's sessions that are neither revoked nor expired, newest first. */
     readonly live: (userId: string, nowMs: number) => Effect.Effect<ReadonlyArray<SessionRecord>, StoreError>
-    /** Ends a session, if it is this user's; whether there is such a session. A second call changes nothing. */
+    /**
+     * Ends a session if it belongs to this user. Idempotent. Returns whether there is such a
+     * session.
+     */
     readonly revoke: (id: string, userId: string, nowMs: number) => Effect.Effect<boolean, StoreError>
     readonly revokeAll: (userId: string, nowMs: number) => Effect.Effect<void, StoreError>
-    /** Forgets sessions that were over before a moment, tokens included. */
+    /** Deletes sessions that expired before a time, and their tokens. */
     readonly forget: (beforeMs: number) => Effect.Effect<void, StoreError>
   }
 >()("tollgate/store/people/Sessions") {

@@ -1,4 +1,6 @@
-/** Sessions in memory, for tests and for trying things out: the same promises as the tables, and forgotten with the process. */
+/**
+ * Sessions in memory, for tests and trials. Same guarantees as the tables, until the process ends.
+ */
 import { Effect, Option } from "effect"
 import { type SessionRecord } from "../../domain/User.ts"
 import type { Rotated, Sessions } from "./Sessions.ts"

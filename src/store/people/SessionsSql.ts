@@ -1,4 +1,7 @@
-/** Sessions in the tables `sessions` and `refresh_tokens`; a trade is one call of `session_rotate`. */
+/**
+ * Sessions in the tables `sessions` and `refresh_tokens`. An exchange is one call of
+ * `session_rotate`.
+ */
 import { PgClient } from "@effect/sql-pg"
 import { Effect, Option, Schema } from "effect"
 import { type SessionRecord } from "../../domain/User.ts"
@@ -30,7 +33,7 @@ export const makeSessionsSql: Effect.Effect<Sessions["Service"], never, PgClient
     insert: Effect.fn("Sessions.insert")(function* (session, tokenHash) {
       const row = sql.json(sessionTable.encode(session))
       yield* guard(
-        // The token refers to the session, which is checked when the statement has ended.
+        // The foreign key of the token is checked at the end of the statement.
         sql`WITH made AS (
               INSERT INTO sessions (${columns}) SELECT ${columns} FROM jsonb_populate_record(null::sessions, ${row}) RETURNING id
             )

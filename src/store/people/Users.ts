@@ -1,6 +1,7 @@
 /**
- * Where users live, with the identities that lead to them. Business code makes ids and timestamps; the store writes what it is given,
- * atomically. One identity leads to one user, and one proved address or number belongs to one user, however many sign in at once.
+ * Stores users and the identities that lead to them. The caller makes ids and timestamps, and the
+ * store writes them atomically. An identity leads to one user, and a verified address or number
+ * belongs to one user, even under concurrent sign-ins.
  */
 import { Context, type Effect, Layer, type Option } from "effect"
 import { type Grants, type Identity, type UserRecord } from "../../domain/User.ts"
@@ -9,13 +10,16 @@ import { type StoreError } from "../StoreError.ts"
 import { makeUsersMemory } from "./UsersMemory.ts"
 import { makeUsersSql } from "./UsersSql.ts"
 
-/** `known`: the identity had its user; `linked`: it was added to the user who has its address or number; `created`: a new user. */
+/**
+ * `known`: the identity already had a user. `linked`: it was added to the user who has its address
+ * or number. `created`: a new user was created.
+ */
 export interface Adopted {
   readonly user: UserRecord
   readonly outcome: "known" | "linked" | "created"
 }
 
-/** Members to change; an absent member stays as it is. */
+/** Members to change. An absent member stays as it is. */
 export type UserPatch = Partial<Pick<UserRecord, "role" | "state" | "lastSignInAtMs">> & {
   readonly grants?: Partial<Grants>
 }
@@ -24,15 +28,15 @@ export interface UserQuery {
   /** 1 to 1,000. */
   readonly limit: number
   readonly cursor: string | null
-  /** The one user with this address. */
+  /** Finds the one user with this address. */
   readonly email?: string
-  /** A part of the address or of the number, in lower case, or the id. */
+  /** A part of the address or number, in lower case, or the whole id. */
   readonly search?: string
 }
 
 export interface UserPage {
   readonly users: ReadonlyArray<UserRecord>
-  /** The id to pass as `cursor` for the next page; `null`: this was the last. */
+  /** The id to pass as `cursor` for the next page; null on the last page. */
   readonly nextCursor: string | null
 }
 
@@ -40,11 +44,12 @@ export class Users extends Context.Service<
   Users,
   {
     /**
-     * The user whom an identity leads to. An identity that is new is linked to the user who has `newUser`'s address or number,
-     * which must be proved; else `newUser` is made and gets it.
+     * The user that an identity leads to. A new identity is linked to the user who has the address
+     * or number of `newUser`, which must be verified. If there is no such user, `newUser` is
+     * created and linked.
      */
     readonly adopt: (identity: Identity, newUser: UserRecord) => Effect.Effect<Adopted, StoreError>
-    /** The same within rules. */
+    /** Like `adopt`, but a new identity must meet the rules. */
     readonly admit: (
       identity: Identity,
       newUser: UserRecord,
@@ -54,7 +59,7 @@ export class Users extends Context.Service<
     readonly identities: (userId: string) => Effect.Effect<ReadonlyArray<Identity>, StoreError>
     /** Newest first (by id, descending). */
     readonly list: (options: UserQuery) => Effect.Effect<UserPage, StoreError>
-    /** Applies a patch and answers the record as it is then; none when there is no such user. */
+    /** Applies a patch and returns the new record, or none when there is no such user. */
     readonly update: (
       id: string,
       patch: UserPatch,

@@ -1,4 +1,4 @@
-/** Users in memory, for tests and for trying things out: the same promises as the tables, and forgotten with the process. */
+/** Users in memory, for tests and trials. Same guarantees as the tables, until the process ends. */
 import { Effect, Option } from "effect"
 import { mailboxOf } from "../../domain/Mailbox.ts"
 import { type Identity, type UserRecord } from "../../domain/User.ts"
@@ -12,7 +12,7 @@ const matches = ({ email, id, phone }: UserRecord, search: string): boolean =>
 
 export const makeUsersMemory = (): Users["Service"] => {
   const users = new Map<string, UserRecord>()
-  /** By provider and subject. */
+  /** Keyed by provider and subject. */
   const identities = new Map<string, { readonly identity: Identity; readonly userId: string }>()
 
   const nameOf = ({ provider, subject }: Identity): string => JSON.stringify([provider, subject])
@@ -33,7 +33,7 @@ export const makeUsersMemory = (): Users["Service"] => {
     return { user, outcome: owner === undefined ? "created" : "linked" }
   }
 
-  /** What the rules have against a new identity; null: nothing. */
+  /** The rule that a new identity breaks, or null. */
   const faultOf = (owner: UserRecord | undefined, rules: LinkingRules): LinkingRefused["fault"] | null => {
     if (owner !== undefined) {
       const isAsked = rules.provenId !== undefined && owner.role === "admin" && owner.lastSignInAtMs !== null

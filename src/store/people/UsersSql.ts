@@ -1,6 +1,6 @@
 /**
- * Users in the tables `users` and `identities`: one statement for each operation. Adoption is a function of the database
- * (migrations/0001/people.ts).
+ * Users in the tables `users` and `identities`: one statement per operation. Adoption is a function
+ * of the database (migrations/0001/people.ts).
  */
 import { PgClient } from "@effect/sql-pg"
 import { Effect, Option, Schema } from "effect"
@@ -11,7 +11,7 @@ import { columnList, tableOf } from "../sql/Rows.ts"
 import { guard } from "../sql/SqlErrors.ts"
 import type { Adopted, UserPatch, Users } from "./Users.ts"
 
-/** A user as a row: grants are columns of their own. */
+/** The row of a user: each grant has its own column. */
 const Row = Schema.Struct({
   id: Schema.String,
   email: Schema.NullOr(Schema.String),
@@ -79,7 +79,7 @@ export const makeUsersSql: Effect.Effect<Users["Service"], never, PgClient.PgCli
       guard(
         sql<{ readonly outcome: Outcome }>`
           SELECT outcome, (member).* FROM user_adopt(${sql.json(identityTable.encode(identity))}, ${sql.json(userTable.encode(rowOf(newUser)))})`
-      ).pipe(Effect.flatMap(adopted), Effect.catchTag("ArrivalRefused", Effect.die))
+      ).pipe(Effect.flatMap(adopted), Effect.catchTag("LinkingRefused", Effect.die))
     ),
 
     admit: Effect.fn("Users.admit")((identity, newUser, { createdSinceMs, maxCreated, mayCreate, provenId }) => {

@@ -22,15 +22,15 @@ const vaultSuite = (it: Vitest.MethodsNonLive<SecretStore>): void => {
         const vault = yield* SecretStore
         let made = 0
         const make = Effect.sync(() => `secret ${++made}`)
-        const kept = yield* Effect.forEach(Array.from({ length: 12 }), () => vault.keep("pepper", make), {
+        const kept = yield* Effect.forEach(Array.from({ length: 12 }), () => vault.getOrCreate("pepper", make), {
           concurrency: "unbounded"
         })
         assert.strictEqual(new Set(kept.map(Redacted.value)).size, 1)
-        assert.strictEqual(Redacted.value(yield* vault.keep("other", Effect.succeed("else"))), "else")
+        assert.strictEqual(Redacted.value(yield* vault.getOrCreate("other", Effect.succeed("else"))), "else")
         yield* vault.forget("pepper")
         yield* vault.forget("never-there")
-        assert.strictEqual(Redacted.value(yield* vault.keep("pepper", Effect.succeed("new"))), "new")
-        assert.strictEqual(Redacted.value(yield* vault.keep("pepper", Effect.die("it is there"))), "new")
+        assert.strictEqual(Redacted.value(yield* vault.getOrCreate("pepper", Effect.succeed("new"))), "new")
+        assert.strictEqual(Redacted.value(yield* vault.getOrCreate("pepper", Effect.die("it is there"))), "new")
       })
     )
   })
@@ -60,13 +60,13 @@ layer(Layer.unwrap(Effect.map(temporaryDataDir, (directory) => SecretStore.layer
 it.effect("files of the vault are their owner's alone; a disk that fails is a database that is not there", () =>
   Effect.gen(function* () {
     const directory = join(yield* temporaryDataDir, "secrets")
-    yield* Effect.flatMap(SecretStore, (vault) => vault.keep("pepper", Effect.succeed("s"))).pipe(
+    yield* Effect.flatMap(SecretStore, (vault) => vault.getOrCreate("pepper", Effect.succeed("s"))).pipe(
       Effect.provide(SecretStore.layerFiles(directory))
     )
     assert.deepStrictEqual(readdirSync(directory), ["pepper"])
     assert.strictEqual(statSync(join(directory, "pepper")).mode & 0o777, 0o600)
     assert.strictEqual(statSync(directory).mode & 0o777, 0o700)
-    const error = yield* Effect.flatMap(SecretStore, (vault) => vault.keep("x", Effect.succeed("s"))).pipe(
+    const error = yield* Effect.flatMap(SecretStore, (vault) => vault.getOrCreate("x", Effect.succeed("s"))).pipe(
       Effect.provide(SecretStore.layerFiles(join(directory, "pepper"))),
       Effect.flip
     )

@@ -79,7 +79,7 @@ export const usersSuite = (it: Vitest.MethodsNonLive<Users>): void => {
         const bea = makeUser({ email: "bea@example.com" })
         const mail = identity("email", "bea@example.com")
         const refused = yield* Effect.flip(users.admit(mail, bea, closed))
-        assert.deepInclude(refused, { _tag: "ArrivalRefused", fault: "closed" })
+        assert.deepInclude(refused, { _tag: "LinkingRefused", fault: "closed" })
         assert.isTrue(Option.isNone(yield* users.get(bea.id)))
         assert.strictEqual((yield* users.admit(mail, bea, open)).outcome, "created")
         assert.deepStrictEqual(yield* users.admit(mail, makeUser(), closed), { user: bea, outcome: "known" })
@@ -104,7 +104,7 @@ export const usersSuite = (it: Vitest.MethodsNonLive<Users>): void => {
           5
         )
         assert.lengthOf(
-          outcomes.filter((outcome) => outcome === "ArrivalRefused"),
+          outcomes.filter((outcome) => outcome === "LinkingRefused"),
           7
         )
         const later = { ...open, maxCreated: 5, createdSinceMs: createdAtMs }
@@ -155,7 +155,7 @@ export const usersSuite = (it: Vitest.MethodsNonLive<Users>): void => {
           yield* users.update(chief.id, { lastSignInAtMs: T0 }, T0)
           for (const provenId of [null, "usr_another"]) {
             assert.deepInclude(yield* come("evil", { ...open, provenId }), {
-              _tag: "ArrivalRefused",
+              _tag: "LinkingRefused",
               fault: "unproven"
             })
           }
