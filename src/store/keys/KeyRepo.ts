@@ -1,6 +1,6 @@
 /**
- * Where API keys live. Business code makes ids, hashes and timestamps; the store writes what it is given, atomically, and
- * reads it back. A key is never deleted: revoking keeps the row, so that generations keep their owner.
+ * Stores API keys. The caller makes ids, hashes and timestamps, and the store writes them
+ * atomically. A key is never deleted: revoking keeps the row, so that generations keep their owner.
  */
 import { Context, type Effect, Layer, type Option } from "effect"
 import { type GatewayError } from "../../domain/Errors.ts"
@@ -10,7 +10,7 @@ import { makeKeyRepoMemory } from "./KeyRepoMemory.ts"
 import { makeKeyRepoSql } from "./KeyRepoSql.ts"
 import { type StoreError } from "../StoreError.ts"
 
-/** Members to change; an absent member stays as it is. */
+/** Members to change. An absent member stays as it is. */
 export type KeyPatch = Partial<
   Pick<
     KeyRecord,
@@ -33,17 +33,17 @@ export type KeyPatch = Partial<
 
 export interface SecretRotation {
   readonly id: string
-  /** What the key's hash is, or nothing is changed. */
+  /** The hash that the key must have now; otherwise the rotation changes nothing. */
   readonly oldHash: string
   readonly newHash: string
-  /** How long the old secret goes on opening; `null`: it stops now. */
+  /** When the old secret stops working; null means at once. */
   readonly oldUntilMs: number | null
   readonly nowMs: number
 }
 
 export interface KeyPage {
   readonly keys: ReadonlyArray<KeyRecord>
-  /** The id to pass as `cursor` for the next page; `null`: this was the last. */
+  /** The id to pass as `cursor` for the next page; null on the last page. */
   readonly nextCursor: string | null
 }
 
@@ -61,34 +61,47 @@ export class KeyRepo extends Context.Service<
   KeyRepo,
   {
     readonly insert: (key: KeyRecord) => Effect.Effect<void, StoreError>
-    /** The key that a secret names; none while its owner is suspended. */
+    /** The key with this public id. None while its owner is suspended. */
     readonly findByPublicId: (publicId: string) => Effect.Effect<Option.Option<KeyRecord>, StoreError>
-    /** The tier that an admin granted to a key's owner; null: nobody did. */
+    /** The tier that an admin granted to a key's owner, or null. */
     readonly ownerTier: (ownerId: string) => Effect.Effect<Tier | null, StoreError>
     readonly get: (id: string) => Effect.Effect<Option.Option<KeyRecord>, StoreError>
-    /** Newest first (by id, descending). `ownerId` undefined: everyone's. `limit` is 1 to 1,000. */
+    /**
+     * Newest first (by id, descending). Without `ownerId`, the keys of all owners. `limit` is 1 to
+     * 1,000.
+     */
     readonly list: (options: {
       readonly limit: number
       readonly cursor: string | null
       readonly ownerId?: string
     }) => Effect.Effect<KeyPage, StoreError>
-    /** Applies a patch and answers the record as it is then; none when there is no such key. A revoked key stays revoked. */
+    /**
+     * Applies a patch and returns the new record, or none when there is no such key. A revoked key
+     * stays revoked.
+     */
     readonly update: (id: string, patch: KeyPatch, nowMs: number) => Effect.Effect<Option.Option<KeyRecord>, StoreError>
-    /** Replaces a key's secret. None: it is another one by now, or the key is revoked, or there is none. */
+    /**
+     * Replaces a key's secret. None when the secret has changed since, or the key is revoked or
+     * absent.
+     */
     readonly rotate: (rotation: SecretRotation) => Effect.Effect<Option.Option<KeyRecord>, StoreError>
     /**
-     * Runs a decision about an owner's keys while no other one runs, in any process. What it writes by the stores of this database holds
-     * all at once when it is over, or not at all when it failed. It waits for nothing but stores.
+     * Runs a decision about an owner's keys, one at a time across all processes. Its writes to the
+     * stores of this database apply together when it succeeds, and not at all when it fails. The
+     * decision must wait for stores only.
      */
     readonly exclusively: <A, R>(
       ownerId: string,
       decision: Effect.Effect<A, GatewayError | StoreError, R>
     ) => Effect.Effect<A, GatewayError | StoreError, R>
-    /** Suspends an owner, or lifts that: no key of a suspended owner, present or to come, is found by its public id. */
+    /**
+     * Suspends an owner or lifts the suspension. While it lasts, `findByPublicId` finds no key of
+     * the owner, including keys made later.
+     */
     readonly suspendOwner: (ownerId: string, suspended: boolean) => Effect.Effect<void, StoreError>
-    /** Records the last use of several keys at once; never moves a time backwards. */
+    /** Records the last use of several keys at once. A time never moves backwards. */
     readonly touch: (uses: ReadonlyMap<string, number>) => Effect.Effect<void, StoreError>
-    /** The active keys that have a cap, in the order of their ids. `limit` is 1 to 1,000. */
+    /** The active keys that have a cap, ordered by id. `limit` is 1 to 1,000. */
     readonly capped: (options: {
       readonly limit: number
       readonly afterId: string | null

@@ -1,4 +1,4 @@
-/** Keys in memory, for tests and for trying things out: the same promises as the table, and forgotten with the process. */
+/** Keys in memory, for tests and trials. Same guarantees as the table, until the process ends. */
 import { Effect, Option, Semaphore } from "effect"
 import { type KeyRecord, type KeyStatus, statusOf, type Tier } from "../../domain/Key.ts"
 import type { KeyPatch, KeyRepo } from "./KeyRepo.ts"
@@ -30,7 +30,7 @@ export const makeKeyRepoMemory = (): KeyRepo["Service"] => {
         )
       ),
 
-    // The users are elsewhere.
+    // This store does not know users.
     ownerTier: () => Effect.succeed(null),
 
     get: (id) => Effect.sync(() => Option.fromUndefinedOr(keys.get(id))),

@@ -1,4 +1,4 @@
-/** Keys in the table `api_keys`: one statement for each operation, and one transaction for a decision. */
+/** Keys in the table `api_keys`: one statement per operation, and one transaction per decision. */
 import { PgClient } from "@effect/sql-pg"
 import { Effect, Option } from "effect"
 import { type KeyStatus, type Tier } from "../../domain/Key.ts"
@@ -7,10 +7,10 @@ import { keyTable } from "./KeyRow.ts"
 import { columnList } from "../sql/Rows.ts"
 import { guard, transacted } from "../sql/SqlErrors.ts"
 
-/** Names the locks of owners among all advisory locks of the database: the bytes of `ownr`. */
+/** Identifies the locks of owners among all advisory locks of the database: the bytes of `ownr`. */
 const OWNER_LOCK_ID = 0x6f776e72
 
-/** What `update` may change besides the state, which has a rule of its own. */
+/** The columns that `update` may change, except the state, which has a rule of its own. */
 const patchable = [
   "name",
   "tier",
@@ -76,7 +76,7 @@ export const makeKeyRepoSql: Effect.Effect<KeyRepo["Service"], never, PgClient.P
     update: Effect.fn("KeyRepo.update")((id, patch, nowMs) =>
       first(
         guard(
-          // Members that the patch lacks keep the row's own value, that of the moment in which the row is locked.
+          // A member absent from the patch keeps the value that the row has when it is locked.
           sql`UPDATE api_keys AS k
               SET (${members}) = (SELECT ${memberOf} FROM jsonb_populate_record(k, ${sql.json(keyTable.encode(patch))}) AS patched),
                   state = CASE WHEN k.state = 'revoked' THEN k.state
@@ -128,7 +128,8 @@ export const makeKeyRepoSql: Effect.Effect<KeyRepo["Service"], never, PgClient.P
         ? Effect.void
         : Effect.asVoid(
             guard(
-              // Rows are locked in the order of their ids, so that processes that touch the same keys never deadlock.
+              // Locks rows in the order of their ids, so that processes that touch the same keys
+              // never deadlock.
               sql`WITH used AS (SELECT key AS id, value::bigint AS at_ms FROM jsonb_each_text(${sql.json(Object.fromEntries(uses))})),
                     locked AS (SELECT k.id, used.at_ms FROM api_keys AS k JOIN used ON used.id = k.id
                                ORDER BY k.id FOR NO KEY UPDATE OF k)

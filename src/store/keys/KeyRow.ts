@@ -1,4 +1,4 @@
-/** How a key's record lies in the table `api_keys`: a column for each member. */
+/** The rows of the table `api_keys`: one column per member of a key's record. */
 import { Schema } from "effect"
 import { type KeyRecord, Scope, Tier } from "../../domain/Key.ts"
 import { KeyPrivacy } from "../../domain/Privacy.ts"
