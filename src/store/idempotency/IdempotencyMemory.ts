@@ -1,4 +1,7 @@
-/** Idempotency keys in memory, for tests and for trying things out: the same promises as the table, and forgotten with the process. */
+/**
+ * Idempotency keys in memory, for tests and trials. Same guarantees as the table, until the process
+ * ends.
+ */
 import { Effect } from "effect"
 import type { Claim, Held, IdempotencyStore } from "./IdempotencyStore.ts"
 
@@ -8,7 +11,7 @@ interface Entry extends Claim {
 
 export const makeIdempotencyMemory = (): IdempotencyStore["Service"] => {
   const entries = new Map<string, Entry>()
-  /** What a holder has not ended yet. */
+  /** The entry that this holder still holds, if any. */
   const heldBy = ({ holder, id }: Held): Entry | undefined => {
     const entry = entries.get(id)
     return entry?.holder === holder && entry.reply === null ? entry : undefined

@@ -1,4 +1,6 @@
-/** Idempotency keys in the table `idempotency_keys`: one row a key, one statement for each operation. */
+/**
+ * Idempotency keys in the table `idempotency_keys`: one row per key, one statement per operation.
+ */
 import { PgClient } from "@effect/sql-pg"
 import { Effect } from "effect"
 import type { ClaimResult, IdempotencyStore } from "./IdempotencyStore.ts"
@@ -34,7 +36,7 @@ export const makeIdempotencySql: Effect.Effect<IdempotencyStore["Service"], neve
               SELECT false, fingerprint, reply FROM idempotency_keys
               WHERE id = ${id} AND NOT EXISTS (SELECT FROM claimed)`
           )
-          // Neither ours nor anybody's: it was taken or freed after this statement had looked.
+          // Another request took or freed the key while this statement ran: retry.
           if (row === undefined) continue
           if (row.claimed) return { _tag: "Claimed" }
           const found: ClaimResult =
@@ -48,7 +50,8 @@ export const makeIdempotencySql: Effect.Effect<IdempotencyStore["Service"], neve
       renew: Effect.fn("IdempotencyStore.renew")((held, leaseUntilMs) =>
         Effect.asVoid(
           guard(
-            // Rows are locked in the order of their ids, so that processes that move leases at once never deadlock.
+            // Locks rows in the order of their ids, so that processes that renew leases
+            // concurrently never deadlock.
             sql`WITH held AS (
                   SELECT k.id FROM idempotency_keys AS k
                   JOIN unnest(${held.map(({ id }) => id)}::text[], ${held.map(({ holder }) => holder)}::text[]) AS one(id, holder)

@@ -1,47 +1,54 @@
 /**
- * Which requests with an `Idempotency-Key` run, and what those answered that have run. A key is claimed by one request at a time, which
- * holds it under a lease: a holder that is never heard of again loses it. Whoever holds a key ends it once: with a reply, which is
- * kept until it expires, or by freeing it. Replies are opaque bytes here.
+ * The state of requests with an `Idempotency-Key`: running, or finished with a stored reply. One
+ * request at a time claims a key and holds it under a lease. A holder that stops renewing loses the
+ * key. The holder ends its claim once: with a reply, which is stored until it expires, or by
+ * freeing the key. Replies are opaque bytes here.
  */
 import { Context, type Effect, Layer } from "effect"
 import { makeIdempotencyMemory } from "./IdempotencyMemory.ts"
 import { makeIdempotencySql } from "./IdempotencySql.ts"
 import { type StoreError } from "../StoreError.ts"
 
-/** What a request asks of its key. */
+/** A request's claim of its key. */
 export interface Claim {
   readonly id: string
-  /** Who asks: differs for every request. */
+  /** Identifies the request; unique per request. */
   readonly holder: string
-  /** Says what the request is, without telling it. */
+  /** A digest that identifies the content of the request without revealing it. */
   readonly fingerprint: string
   readonly nowMs: number
   readonly leaseUntilMs: number
-  /** When the key is forgotten, whatever became of it. */
+  /** When the key is deleted, whatever its state. */
   readonly expiresAtMs: number
 }
 
-/** `Claimed`: the caller holds it now. Else who was first, by its fingerprint: it runs, or its reply is kept. */
+/**
+ * `Claimed`: the caller now holds the key. `Running` and `Kept` carry the fingerprint of the
+ * request that came first: it still runs, or its reply is stored.
+ */
 export type ClaimResult =
   | { readonly _tag: "Claimed" }
   | { readonly _tag: "Running"; readonly fingerprint: string }
   | { readonly _tag: "Kept"; readonly fingerprint: string; readonly reply: Uint8Array }
 
-/** A key and who holds it. */
+/** A key and its holder. */
 export type Held = Pick<Claim, "id" | "holder">
 
 export class IdempotencyStore extends Context.Service<
   IdempotencyStore,
   {
-    /** Of many that ask for a free key at once, one gets it. A key is free when nobody has it, its lease is over or it has expired. */
+    /**
+     * Claims a free key for one of the callers that ask at once. A key is free when it is absent,
+     * or when its lease or the key itself has expired.
+     */
     readonly claim: (claim: Claim) => Effect.Effect<ClaimResult, StoreError>
-    /** Moves the leases of what is still held by these. */
+    /** Renews the leases of those claims that are still held. */
     readonly renew: (held: ReadonlyArray<Held>, leaseUntilMs: number) => Effect.Effect<void, StoreError>
-    /** Keeps the reply of a key's holder; of anybody else nothing. */
+    /** Stores the reply of the key's holder. A call by anyone else has no effect. */
     readonly keep: (held: Held, reply: Uint8Array, expiresAtMs: number) => Effect.Effect<void, StoreError>
-    /** Forgets a key that its holder has not ended; of anybody else nothing. */
+    /** Frees a key whose holder has not ended its claim. A call by anyone else has no effect. */
     readonly free: (held: Held) => Effect.Effect<void, StoreError>
-    /** Deletes at most `limit` expired keys; answers how many. */
+    /** Deletes at most `limit` expired keys and returns how many. */
     readonly forget: (nowMs: number, limit: number) => Effect.Effect<number, StoreError>
   }
 >()("tollgate/store/idempotency/IdempotencyStore") {
