@@ -4,6 +4,6 @@ import { hash } from "node:crypto"
 import { SecretStore } from "../../src/store/secrets/SecretStore.ts"
 
 export const sharedVault = Layer.succeed(SecretStore, {
-  keep: (name) => Effect.succeed(Redacted.make(hash("sha256", `a test's ${name}`, "base64url"))),
+  getOrCreate: (name) => Effect.succeed(Redacted.make(hash("sha256", `a test's ${name}`, "base64url"))),
   forget: () => Effect.void
 })

@@ -30,7 +30,7 @@ export class HmacKey extends Context.Service<
           ? Effect.succeed(known)
           : Effect.map(
               orUnavailable(
-                secretStore.keep(
+                secretStore.getOrCreate(
                   "sign-in-pepper",
                   Effect.sync(() => randomBytes(32).toString("base64url"))
                 )

@@ -62,7 +62,7 @@ export class SigningKeys extends Context.Service<
       })
 
       const keys = yield* Cache.makeWith(
-        (span: number) => Effect.flatMap(orUnavailable(secretStore.keep(`signing-key-${span}`, make)), read),
+        (span: number) => Effect.flatMap(orUnavailable(secretStore.getOrCreate(`signing-key-${span}`, make)), read),
         { capacity: 4, timeToLive: (exit) => (exit._tag === "Success" ? Duration.infinity : Duration.zero) }
       )
 

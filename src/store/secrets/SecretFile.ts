@@ -1,13 +1,13 @@
 /**
- * A secret that lives in a file of the data directory: made when it is first asked for, readable by its owner only, the same at
- * every later start. Two processes that start at once agree on one.
+ * A secret in a file of the data directory. It is created on first use, readable by its owner only,
+ * and the same at every later start. Two processes that start at once agree on one secret.
  */
 import { Data, Effect, Redacted } from "effect"
 import { mkdir, open, readFile } from "node:fs/promises"
 import { dirname } from "node:path"
 
-/** The file cannot be read or written; `cause` says why. */
-export class SecretFileError extends Data.TaggedError("KeptSecretError")<{
+/** The file cannot be read or written. `cause` says why. */
+export class SecretFileError extends Data.TaggedError("SecretFileError")<{
   readonly path: string
   readonly cause: unknown
 }> {
@@ -19,7 +19,7 @@ export class SecretFileError extends Data.TaggedError("KeptSecretError")<{
 export interface SecretFile {
   readonly value: Redacted.Redacted
   readonly path: string
-  /** Made just now. */
+  /** True when this call created it. */
   readonly fresh: boolean
 }
 
@@ -35,7 +35,9 @@ const read = (path: string): Effect.Effect<SecretFile, SecretFileError> =>
     (text) => ({ value: Redacted.make(text.trim()), path, fresh: false })
   )
 
-/** Written in one piece to a file that must not exist yet: whoever comes second reads what the first wrote. */
+/**
+ * Writes a file that must not exist yet. A process that loses the race reads the winner's secret.
+ */
 const write = (path: string, value: string): Effect.Effect<SecretFile, SecretFileError> =>
   Effect.gen(function* () {
     yield* attempt(path, () => mkdir(dirname(path), { recursive: true, mode: 0o700 }))
@@ -47,11 +49,11 @@ const write = (path: string, value: string): Effect.Effect<SecretFile, SecretFil
     return { value: Redacted.make(value), path, fresh: true }
   })
 
-/** The secret that is kept at `path`; none if there is none. */
+/** The secret at `path`, or null when there is no file. */
 export const findSecret = (path: string): Effect.Effect<SecretFile | null, SecretFileError> =>
   Effect.catch(read(path), (error) => (hasCode(error, "ENOENT") ? Effect.succeed(null) : Effect.fail(error)))
 
-/** The secret at `path`, made by `make` when there is none. */
+/** The secret at `path`, created by `make` when there is none. */
 export const readOrMakeSecret = <E, R>(
   path: string,
   make: Effect.Effect<Redacted.Redacted, E, R>

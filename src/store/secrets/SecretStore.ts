@@ -1,6 +1,7 @@
 /**
- * Secrets that the gateway makes for itself, by name: made by whoever asks first, the same for all who share the vault, readable by the
- * operator only. In files of the data directory for one process; in the table `kept_secrets` for several.
+ * Secrets that the gateway generates, by name. The first request creates a secret, and all
+ * processes that share the store get the same one. Only the operator can read them elsewhere. One
+ * process keeps them in files of the data directory, several keep them in the table `kept_secrets`.
  */
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer, Redacted } from "effect"
@@ -13,8 +14,11 @@ import { type StoreError } from "../StoreError.ts"
 export class SecretStore extends Context.Service<
   SecretStore,
   {
-    /** The secret of this name, made by `make` if there is none. Two that ask at once get the same. `name` is lower case, digits and `-`. */
-    readonly keep: (name: string, make: Effect.Effect<string>) => Effect.Effect<Redacted.Redacted, StoreError>
+    /**
+     * The secret of this name, created by `make` when there is none. Concurrent callers get the
+     * same one. `name` consists of lower-case letters, digits and `-`.
+     */
+    readonly getOrCreate: (name: string, make: Effect.Effect<string>) => Effect.Effect<Redacted.Redacted, StoreError>
     readonly forget: (name: string) => Effect.Effect<void, StoreError>
   }
 >()("tollgate/store/secrets/SecretStore") {
@@ -29,14 +33,14 @@ export class SecretStore extends Context.Service<
           (rows) => rows[0]?.value
         )
       return {
-        keep: Effect.fn("SecretStore.keep")(function* (name, make) {
+        getOrCreate: Effect.fn("SecretStore.getOrCreate")(function* (name, make) {
           const known = yield* find(name)
           if (known !== undefined) return Redacted.make(known)
           const made = yield* make
           yield* guard(
             sql`INSERT INTO kept_secrets (name, value) VALUES (${name}, ${made}) ON CONFLICT (name) DO NOTHING`
           )
-          // Somebody else may have been first, or have forgotten it again at this very moment.
+          // Another process may have inserted it first, or removed it again in the meantime.
           return Redacted.make((yield* find(name)) ?? made)
         }),
         forget: Effect.fn("SecretStore.forget")((name) =>
@@ -46,10 +50,13 @@ export class SecretStore extends Context.Service<
     })
   )
 
-  /** Files of mode 0600 in a directory of mode 0700; a disk that fails counts as the database that failed. */
+  /**
+   * Files of mode 0600 in a directory of mode 0700. A disk failure is reported as a failure of the
+   * database.
+   */
   static readonly layerFiles = (directory: string) =>
     Layer.sync(SecretStore, () => ({
-      keep: (name, make) =>
+      getOrCreate: (name, make) =>
         readOrMakeSecret(join(directory, name), Effect.map(make, Redacted.make)).pipe(
           Effect.mapBoth({ onFailure: databaseError, onSuccess: ({ value }) => value })
         ),
@@ -61,7 +68,7 @@ export class SecretStore extends Context.Service<
   static readonly layerMemory = Layer.sync(SecretStore, () => {
     const secrets = new Map<string, string>()
     return {
-      keep: (name, make) =>
+      getOrCreate: (name, make) =>
         Effect.gen(function* () {
           const value = secrets.get(name) ?? (yield* make)
           const kept = secrets.get(name) ?? value

@@ -104,6 +104,6 @@ it.effect("processes that share a vault verify each other's tokens; keys of old 
     yield* TestClock.adjust("60 days")
     yield* issued
     const vault = yield* SecretStore
-    assert.strictEqual(Redacted.value(yield* vault.keep("signing-key-1", Effect.succeed("gone"))), "gone")
+    assert.strictEqual(Redacted.value(yield* vault.getOrCreate("signing-key-1", Effect.succeed("gone"))), "gone")
   }).pipe(Effect.provide(layer))
 )
