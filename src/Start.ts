@@ -13,7 +13,7 @@ import { Challenges } from "./store/people/Challenges.ts"
 import { IdempotencyStore } from "./store/idempotency/IdempotencyStore.ts"
 import { readOrMakeSecret, type SecretFileError } from "./store/secrets/SecretFile.ts"
 import { KeyRepo } from "./store/keys/KeyRepo.ts"
-import { Ledger } from "./store/ledger/Ledger.ts"
+import * as LedgerSql from "./store/ledger/Sql.ts"
 import { Limits } from "./store/limits/Limits.ts"
 import { LiveProcesses } from "./store/processes/LiveProcesses.ts"
 import { LockoutStore } from "./store/providerState/LockoutStore.ts"
@@ -33,7 +33,7 @@ import * as Workers from "./Workers.ts"
 const database = (settings: SettingsShape) =>
   Layer.mergeAll(
     KeyRepo.layer,
-    Ledger.layer,
+    LedgerSql.layer,
     IdempotencyStore.layer,
     Users.layer,
     Sessions.layer,

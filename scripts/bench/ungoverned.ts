@@ -10,6 +10,7 @@ import { Settings } from "../../src/Settings.ts"
 import { CacheStore } from "../../src/store/cache/CacheStore.ts"
 import { KeyRepo } from "../../src/store/keys/KeyRepo.ts"
 import { Ledger } from "../../src/store/ledger/Ledger.ts"
+import * as LedgerMemory from "../../src/store/ledger/Memory.ts"
 import { type LimitHolder, Limits, type LimitVerdict } from "../../src/store/limits/Limits.ts"
 
 const unrecorded = Layer.effect(
@@ -24,7 +25,7 @@ const unrecorded = Layer.effect(
       void: () => Effect.void
     })
   )
-).pipe(Layer.provide(Ledger.layerMemory))
+).pipe(Layer.provide(LedgerMemory.layer))
 
 const granted = ({ limits: { requestsPerMinute, tokensPerMinute } }: LimitHolder): LimitVerdict => ({
   refusedBy: null,

@@ -8,6 +8,7 @@ import { gateway, memory } from "../../src/Server.ts"
 import { CacheStore } from "../../src/store/cache/CacheStore.ts"
 import { KeyRepo } from "../../src/store/keys/KeyRepo.ts"
 import { Ledger } from "../../src/store/ledger/Ledger.ts"
+import * as LedgerMemory from "../../src/store/ledger/Memory.ts"
 import { Limits } from "../../src/store/limits/Limits.ts"
 import { StoreError } from "../../src/store/StoreError.ts"
 import { TestApp } from "../support/TestApp.ts"
@@ -46,7 +47,7 @@ const app = (broken: Broken) => {
         Layer.effect(
           Ledger,
           Effect.map(Ledger, (whole) => ({ ...whole, ...broken.ledger }))
-        ).pipe(Layer.provide(Ledger.layerMemory)),
+        ).pipe(Layer.provideMerge(LedgerMemory.layer)),
         Layer.effect(
           Limits,
           Effect.map(Limits, (whole) => ({ ...whole, ...broken.limits }))

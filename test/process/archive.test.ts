@@ -5,6 +5,7 @@ import { Context, Effect, Layer, Redacted } from "effect"
 import { idBound } from "../../src/domain/Ids.ts"
 import { monthOf } from "../../src/domain/Money.ts"
 import { Ledger } from "../../src/store/ledger/Ledger.ts"
+import * as LedgerSql from "../../src/store/ledger/Sql.ts"
 import { Sql } from "../../src/store/sql/Sql.ts"
 import { makeGeneration } from "../store/ledger/makeGeneration.ts"
 import { eventually, promptMarker, startGateway } from "../support/Gateway.ts"
@@ -34,7 +35,7 @@ it.live("move by archive_days, are read as before, and are gone for readers by r
     yield* first.stop
 
     const stores = yield* Layer.build(
-      Ledger.layer.pipe(Layer.provideMerge(Sql.layerPostgres({ url: Redacted.make(env.DATABASE_URL) })))
+      LedgerSql.layer.pipe(Layer.provideMerge(Sql.layerPostgres({ url: Redacted.make(env.DATABASE_URL) })))
     )
     const [ledger, sql] = [Context.get(stores, Ledger), Context.get(stores, PgClient.PgClient)]
     const settled = Effect.fnUntraced(function* (daysAgo: number) {

@@ -7,6 +7,8 @@ import { UserAdmin } from "../../src/gateway/signin/UserAdmin.ts"
 import { Portal, type WantedKey } from "../../src/gateway/signin/Portal.ts"
 import { KeyRepo } from "../../src/store/keys/KeyRepo.ts"
 import { Ledger } from "../../src/store/ledger/Ledger.ts"
+import * as LedgerMemory from "../../src/store/ledger/Memory.ts"
+import * as LedgerSql from "../../src/store/ledger/Sql.ts"
 import { Users } from "../../src/store/people/Users.ts"
 import { makeUser } from "../store/people/usersSuite.ts"
 import { layerPglite } from "../support/Pglite.ts"
@@ -90,8 +92,8 @@ const suite = <E>(name: string, stores: Layer.Layer<KeyRepo | Ledger, E>) =>
     )
   })
 
-const inSql = Layer.merge(KeyRepo.layer, Ledger.layer)
+const inSql = Layer.merge(KeyRepo.layer, LedgerSql.layer)
 
-suite("in memory", Layer.merge(KeyRepo.layerMemory, Ledger.layerMemory))
+suite("in memory", Layer.merge(KeyRepo.layerMemory, LedgerMemory.layer))
 suite("in the embedded database", inSql.pipe(Layer.provide(layerPglite)))
 suite("in Postgres", inSql.pipe(Layer.provide(layerPostgres)))

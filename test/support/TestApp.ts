@@ -20,6 +20,7 @@ import { type SettingsShape } from "../../src/Settings.ts"
 import { CacheStore } from "../../src/store/cache/CacheStore.ts"
 import { KeyRepo } from "../../src/store/keys/KeyRepo.ts"
 import { Ledger } from "../../src/store/ledger/Ledger.ts"
+import * as LedgerMemory from "../../src/store/ledger/Memory.ts"
 import { Limits } from "../../src/store/limits/Limits.ts"
 import { testSettings } from "./testSettings.ts"
 
@@ -76,7 +77,7 @@ export class TestApp extends Context.Service<
       Layer.provideMerge(
         Layer.mergeAll(
           options.stores === undefined
-            ? Layer.merge(KeyRepo.layerMemory, Ledger.layerMemory)
+            ? Layer.merge(KeyRepo.layerMemory, LedgerMemory.layer)
             : Layer.orDie(options.stores),
           Limits.layerMemory,
           CacheStore.layerMemory(settings.cache),

@@ -4,11 +4,9 @@
  * they sum up, and a key with a cap never has spent + reserved above it. What one process writes for one id is written in the order in
  * which it was asked for, also when nobody waited for it; an interrupted call was either written or not.
  */
-import { Context, type Effect, Layer, type Option } from "effect"
+import { Context, type Effect, type Option } from "effect"
 import { type Generation } from "../../domain/Generation.ts"
 import { type NanoUsd, type Prices } from "../../domain/Money.ts"
-import { makeLedgerMemory } from "./Memory.ts"
-import { makeLedgerSql } from "./Sql.ts"
 import { type StoreError } from "../StoreError.ts"
 
 /** The intent of one request. `month`: `2026-11`, that in which the request began. */
@@ -271,9 +269,4 @@ export class Ledger extends Context.Service<
     /** Writes something of no consequence, for health checks: what cannot be written to serves nobody. */
     readonly ping: Effect.Effect<void, StoreError>
   }
->()("tollgate/store/ledger/Ledger") {
-  static readonly layer = Layer.effect(Ledger, makeLedgerSql)
-
-  /** Each build starts empty. */
-  static readonly layerMemory = Layer.sync(Ledger, makeLedgerMemory)
-}
+>()("tollgate/store/ledger/Ledger") {}

@@ -1,9 +1,9 @@
 /** The ledger in memory, for tests and for trying things out: the same promises as the tables, and forgotten with the process. */
-import { Clock, Effect, Option } from "effect"
+import { Clock, Effect, Layer, Option } from "effect"
 import { type Generation } from "../../domain/Generation.ts"
 import { monthEndMs, type NanoUsd } from "../../domain/Money.ts"
 import { estimatedGeneration } from "./EstimatedGeneration.ts"
-import type { Balance, GenerationState, Ledger, Progress, Reservation } from "./Ledger.ts"
+import { type Balance, type GenerationState, Ledger, type Progress, type Reservation } from "./Ledger.ts"
 import { overviewOf } from "./OverviewMemory.ts"
 import { addUsage, reportOf, type UsageDay } from "./ReportMemory.ts"
 import { seriesOf } from "./SeriesMemory.ts"
@@ -40,7 +40,7 @@ const endedIn = ({ errorType }: Generation, error: string): boolean =>
 const nothing: Balance = { spentNano: 0, reservedNano: 0 }
 const counterOf = (keyId: string, month: string): string => `${keyId} ${month}`
 
-export const makeLedgerMemory = (): Ledger["Service"] => {
+const make = (): Ledger["Service"] => {
   const state: LedgerState = {
     reservations: new Map(),
     generations: new Map(),
@@ -238,3 +238,6 @@ export const makeLedgerMemory = (): Ledger["Service"] => {
     ping: Effect.void
   }
 }
+
+/** Each build starts empty. */
+export const layer = Layer.sync(Ledger, make)

@@ -4,9 +4,9 @@
  * lock of a key and month's counter, never by what an earlier statement has seen.
  */
 import { PgClient } from "@effect/sql-pg"
-import { Effect, type Scope } from "effect"
+import { Effect, Layer, type Scope } from "effect"
 import { makeWriteBatcher } from "./WriteBatcher.ts"
-import type { Balance, Ledger, ReserveResult } from "./Ledger.ts"
+import { type Balance, Ledger, type ReserveResult } from "./Ledger.ts"
 import { makeArchive } from "./ArchiveSql.ts"
 import { sparingArchived } from "./ArchivedSql.ts"
 import { groupParameters, idOf, type LedgerEntry } from "./Entry.ts"
@@ -33,115 +33,115 @@ interface Refusal {
 
 const reserved: ReserveResult = { _tag: "Reserved" }
 
-export const makeLedgerSql: Effect.Effect<Ledger["Service"], never, PgClient.PgClient | Scope.Scope> = Effect.gen(
-  function* () {
-    const sql = yield* PgClient.PgClient
-    const isEmbedded = sql.config.stream !== undefined
+const make: Effect.Effect<Ledger["Service"], never, PgClient.PgClient | Scope.Scope> = Effect.gen(function* () {
+  const sql = yield* PgClient.PgClient
+  const isEmbedded = sql.config.stream !== undefined
 
-    const guardWrite = yield* makeGuard
+  const guardWrite = yield* makeGuard
 
-    const writeEntries = Effect.fnUntraced(function* (entries: ReadonlyArray<LedgerEntry>) {
-      const { settled, voided, asked, checked } = groupParameters(entries)
-      const statement = sql<Refusal>`
+  const writeEntries = Effect.fnUntraced(function* (entries: ReadonlyArray<LedgerEntry>) {
+    const { settled, voided, asked, checked } = groupParameters(entries)
+    const statement = sql<Refusal>`
         SELECT * FROM ledger_write(${settled}::jsonb, ${voided}::text[], ${asked}::jsonb, ${checked}::jsonb)`
-      const refusals = yield* guardWrite(
-        // Two keys that reserve one id at the same moment: the later one fails on the entry, and finds it when it looks again.
-        Effect.catchIf(
-          statement,
-          (error) => error.reason._tag === "UniqueViolation",
-          () => statement
-        )
+    const refusals = yield* guardWrite(
+      // Two keys that reserve one id at the same moment: the later one fails on the entry, and finds it when it looks again.
+      Effect.catchIf(
+        statement,
+        (error) => error.reason._tag === "UniqueViolation",
+        () => statement
       )
-      if (refusals.length === 0) return entries.map(() => reserved)
-      const results = new Map(
-        refusals.map(({ refused, reserved_nano, spent_nano }): [string, ReserveResult] => [
-          refused,
-          { _tag: "Refused", balance: { spentNano: spent_nano ?? 0, reservedNano: reserved_nano ?? 0 } }
-        ])
-      )
-      const missing = entries.flatMap((entry) => (entry._tag === "Void" && results.has(entry.id) ? [entry.id] : []))
-      // Recovery may have estimated them.
-      if (missing.length > 0) yield* guardWrite(sql`SELECT ledger_undo(${missing}::text[])`)
-      return entries.map((entry) => results.get(idOf(entry)) ?? reserved)
-    })
-    /** Writes all or nothing; the results in the order of the entries. */
-    const writeGroup = sparingArchived(sql, writeEntries)
-    const { lagMs, write } = yield* makeWriteBatcher({
-      writeGroup,
-      lanes: isEmbedded ? 1 : POSTGRES_LANES,
-      groupSize: GROUP_SIZE
-    })
+    )
+    if (refusals.length === 0) return entries.map(() => reserved)
+    const results = new Map(
+      refusals.map(({ refused, reserved_nano, spent_nano }): [string, ReserveResult] => [
+        refused,
+        { _tag: "Refused", balance: { spentNano: spent_nano ?? 0, reservedNano: reserved_nano ?? 0 } }
+      ])
+    )
+    const missing = entries.flatMap((entry) => (entry._tag === "Void" && results.has(entry.id) ? [entry.id] : []))
+    // Recovery may have estimated them.
+    if (missing.length > 0) yield* guardWrite(sql`SELECT ledger_undo(${missing}::text[])`)
+    return entries.map((entry) => results.get(idOf(entry)) ?? reserved)
+  })
+  /** Writes all or nothing; the results in the order of the entries. */
+  const writeGroup = sparingArchived(sql, writeEntries)
+  const { lagMs, write } = yield* makeWriteBatcher({
+    writeGroup,
+    lanes: isEmbedded ? 1 : POSTGRES_LANES,
+    groupSize: GROUP_SIZE
+  })
 
-    const report = makeReport(sql)
+  const report = makeReport(sql)
 
-    const balances = Effect.fn("Ledger.balances")(function* (keyIds: ReadonlyArray<string>, month: string) {
-      const rows = yield* guard(
-        sql<{ readonly key_id: string; readonly spent_nano: number; readonly reserved_nano: number }>`
+  const balances = Effect.fn("Ledger.balances")(function* (keyIds: ReadonlyArray<string>, month: string) {
+    const rows = yield* guard(
+      sql<{ readonly key_id: string; readonly spent_nano: number; readonly reserved_nano: number }>`
         SELECT key_id, spent_nano, reserved_nano FROM budget_counters WHERE month = ${month} AND key_id = ANY(${keyIds}::text[])`
-      )
-      const found = new Map<string, Balance>(keyIds.map((id) => [id, { spentNano: 0, reservedNano: 0 }]))
-      for (const row of rows) found.set(row.key_id, { spentNano: row.spent_nano, reservedNano: row.reserved_nano })
-      return found
-    })
+    )
+    const found = new Map<string, Balance>(keyIds.map((id) => [id, { spentNano: 0, reservedNano: 0 }]))
+    for (const row of rows) found.set(row.key_id, { spentNano: row.spent_nano, reservedNano: row.reserved_nano })
+    return found
+  })
 
-    return {
-      balances,
+  return {
+    balances,
 
-      // Of every request: no spans of their own.
-      reserve: (reservation) => write(reservation.generationId, { _tag: "Reserve", reservation }),
+    // Of every request: no spans of their own.
+    reserve: (reservation) => write(reservation.generationId, { _tag: "Reserve", reservation }),
 
-      extend: (id, amountNano, capNano) => write(id, { _tag: "Extend", id, amountNano, capNano }),
+    extend: (id, amountNano, capNano) => write(id, { _tag: "Extend", id, amountNano, capNano }),
 
-      settle: (generation, month) => Effect.asVoid(write(generation.id, { _tag: "Settle", generation, month })),
+    settle: (generation, month) => Effect.asVoid(write(generation.id, { _tag: "Settle", generation, month })),
 
-      replay: (generation, month, amountNano, capNano) =>
-        write(
-          generation.id,
-          capNano === null
-            ? { _tag: "Settle", generation, month }
-            : { _tag: "Replay", generation, month, amountNano, capNano }
-        ),
+    replay: (generation, month, amountNano, capNano) =>
+      write(
+        generation.id,
+        capNano === null
+          ? { _tag: "Settle", generation, month }
+          : { _tag: "Replay", generation, month, amountNano, capNano }
+      ),
 
-      void: (id) => Effect.asVoid(write(id, { _tag: "Void", id })),
+    void: (id) => Effect.asVoid(write(id, { _tag: "Void", id })),
 
-      renew: (running, leaseMs) => {
-        const named = running.map(({ generationId, progress }) => [generationId, progressValue(progress)])
-        return Effect.asVoid(guard(sql`SELECT ledger_beat(${storableJson(named)}::jsonb, ${leaseMs}::bigint)`))
-      },
+    renew: (running, leaseMs) => {
+      const named = running.map(({ generationId, progress }) => [generationId, progressValue(progress)])
+      return Effect.asVoid(guard(sql`SELECT ledger_beat(${storableJson(named)}::jsonb, ${leaseMs}::bigint)`))
+    },
 
-      ...makeReading(sql),
+    ...makeReading(sql),
 
-      series: makeSeries(sql),
+    series: makeSeries(sql),
 
-      report,
+    report,
 
-      forget: Effect.fn("Ledger.forget")(function* (beforeMs, limit) {
-        const rows = yield* guard(
-          sql`DELETE FROM generations WHERE id = ANY(ARRAY(
+    forget: Effect.fn("Ledger.forget")(function* (beforeMs, limit) {
+      const rows = yield* guard(
+        sql`DELETE FROM generations WHERE id = ANY(ARRAY(
                 SELECT id FROM generations WHERE created_at_ms < ${beforeMs}::bigint
                 ORDER BY created_at_ms LIMIT ${limit} FOR UPDATE SKIP LOCKED
               )) RETURNING 1`
-        )
-        return rows.length
-      }),
+      )
+      return rows.length
+    }),
 
-      ...makeArchive(sql),
+    ...makeArchive(sql),
 
-      overview: makeOverview(sql, report, lagMs),
+    overview: makeOverview(sql, report, lagMs),
 
-      backlog: Effect.fn("Ledger.backlog")(function* (nowMs) {
-        const [row] = yield* guard(
-          sql<{ readonly pending: number; readonly oldest_ms: number | null }>`
+    backlog: Effect.fn("Ledger.backlog")(function* (nowMs) {
+      const [row] = yield* guard(
+        sql<{ readonly pending: number; readonly oldest_ms: number | null }>`
             SELECT count(*) AS pending, min(created_at_ms) AS oldest_ms FROM reservations`
-        )
-        const oldestPendingMs = Math.max(0, nowMs - (row?.oldest_ms ?? nowMs))
-        return { pending: row?.pending ?? 0, oldestPendingMs, flushLagMs: yield* lagMs }
-      }),
+      )
+      const oldestPendingMs = Math.max(0, nowMs - (row?.oldest_ms ?? nowMs))
+      return { pending: row?.pending ?? 0, oldestPendingMs, flushLagMs: yield* lagMs }
+    }),
 
-      settleExpired: makeRecovery(sql, writeGroup),
+    settleExpired: makeRecovery(sql, writeGroup),
 
-      // A full disk of a server is not for one of its clients to find out.
-      ping: Effect.asVoid(guard(sql`SELECT health_write(${isEmbedded})`))
-    }
+    // A full disk of a server is not for one of its clients to find out.
+    ping: Effect.asVoid(guard(sql`SELECT health_write(${isEmbedded})`))
   }
-)
+})
+
+export const layer = Layer.effect(Ledger, make)

@@ -10,6 +10,7 @@ import { type Outcome } from "../../../src/gateway/billing/Outcome.ts"
 import { Meter } from "../../../src/gateway/billing/Meter.ts"
 import { type Order } from "../../../src/gateway/request/Order.ts"
 import { Ledger } from "../../../src/store/ledger/Ledger.ts"
+import * as LedgerMemory from "../../../src/store/ledger/Memory.ts"
 import { Limits } from "../../../src/store/limits/Limits.ts"
 import { StoreError } from "../../../src/store/StoreError.ts"
 import { noAttempts } from "../../../src/gateway/request/AttemptRecord.ts"
@@ -32,7 +33,7 @@ const troubled = () => {
         }
       })
     )
-  ).pipe(Layer.provide(Ledger.layerMemory))
+  ).pipe(Layer.provideMerge(LedgerMemory.layer))
   return { trouble, layer }
 }
 
@@ -40,7 +41,7 @@ const meterOn = (ledger: Layer.Layer<Ledger>) =>
   Meter.layer({ markup: 0, ledger: { leaseMs: 150_000 } }).pipe(
     Layer.provideMerge(Layer.mergeAll(ledger, Limits.layerMemory, Ids.layerSequence))
   )
-const meter = meterOn(Ledger.layerMemory)
+const meter = meterOn(LedgerMemory.layer)
 
 /** 1,000 nano-USD a prompt token and 2,000 a completion token. */
 const alpha = candidateWith("alpha")
@@ -398,7 +399,7 @@ describe("settling", () => {
               }
             })
           )
-        ).pipe(Layer.provide(Ledger.layerMemory))
+        ).pipe(Layer.provideMerge(LedgerMemory.layer))
       const held = { spentNano: 0, reservedNano: 30_000 }
       const nothing = { spentNano: 0, reservedNano: 0 }
       const order = () => capped(nanoFromUsd(1), { outputTokens: 10 })

@@ -4,6 +4,7 @@ import { Effect, Layer } from "effect"
 import { ask, helloReply } from "../../contract/wire.ts"
 import { KeyRepo } from "../../../src/store/keys/KeyRepo.ts"
 import { Ledger } from "../../../src/store/ledger/Ledger.ts"
+import * as LedgerSql from "../../../src/store/ledger/Sql.ts"
 import { layerPostgres } from "../../support/Postgres.ts"
 import { TestApp } from "../../support/TestApp.ts"
 
@@ -34,7 +35,7 @@ const watchedLedger = (held: Array<number>) =>
 const appWith = (held: Array<number>) =>
   TestApp.layer({
     providers: [{ slug: "alpha", models: { "test/small": { reply: helloReply } } }],
-    stores: Layer.merge(watchedLedger(held).pipe(Layer.provide(Ledger.layer)), KeyRepo.layer).pipe(
+    stores: Layer.merge(watchedLedger(held).pipe(Layer.provideMerge(LedgerSql.layer)), KeyRepo.layer).pipe(
       Layer.provide(layerPostgres)
     )
   })

@@ -3,10 +3,11 @@ import { Effect, Fiber, Layer, Option } from "effect"
 import { TestClock } from "effect/testing"
 import { Generations } from "../../../src/gateway/billing/Generations.ts"
 import { Ledger, type Reservation } from "../../../src/store/ledger/Ledger.ts"
+import * as LedgerMemory from "../../../src/store/ledger/Memory.ts"
 import { StoreError } from "../../../src/store/StoreError.ts"
 import { makeGeneration } from "../../store/ledger/makeGeneration.ts"
 
-const layer = Generations.layer({ retentionDays: null }).pipe(Layer.provideMerge(Ledger.layerMemory))
+const layer = Generations.layer({ retentionDays: null }).pipe(Layer.provideMerge(LedgerMemory.layer))
 
 const id = (count: number) => `gen_${String(count).padStart(32, "0")}`
 const KEY = "key_mine"
@@ -55,7 +56,7 @@ it.effect("for two seconds; then it is said to be running, and the database is l
       ...ledger,
       find: (...parameters) => Effect.suspend(() => (looks++, ledger.find(...parameters)))
     }))
-  ).pipe(Layer.provide(Ledger.layerMemory))
+  ).pipe(Layer.provideMerge(LedgerMemory.layer))
   return Effect.gen(function* () {
     const generations = yield* Generations
     yield* reserved({ ownerId: "usr_1" })
@@ -131,7 +132,7 @@ it.effect("what is older than it is kept cannot be read, whether it is deleted y
     assert.deepStrictEqual(yield* list(3), [id(3)])
     assert.strictEqual((yield* generations.get(id(2), KEY)).id, id(2))
     assert.deepInclude((yield* Effect.flip(generations.get(id(1), KEY))).reason, { _tag: "NotFound", id: id(1) })
-  }).pipe(Effect.provide(Generations.layer({ retentionDays: 1 }).pipe(Layer.provideMerge(Ledger.layerMemory))))
+  }).pipe(Effect.provide(Generations.layer({ retentionDays: 1 }).pipe(Layer.provideMerge(LedgerMemory.layer))))
 )
 
 it.effect("a database that is down is said to be down", () =>
@@ -149,7 +150,7 @@ it.effect("a database that is down is said to be down", () =>
         assert.strictEqual((yield* Effect.flip(error)).reason._tag, "DependencyUnavailable")
       }
     }).pipe(Effect.provide(Generations.layer({ retentionDays: null }).pipe(Layer.provide(broken))))
-  }).pipe(Effect.provide(Ledger.layerMemory))
+  }).pipe(Effect.provide(LedgerMemory.layer))
 )
 
 it.effect(
@@ -173,5 +174,5 @@ it.effect(
       yield* reserved({ generationId: id(3), leaseMs: 0 })
       yield* TestClock.adjust("1 seconds")
       assert.strictEqual(yield* state(3), "Settled")
-    }).pipe(Effect.scoped, Effect.provide(Ledger.layerMemory))
+    }).pipe(Effect.scoped, Effect.provide(LedgerMemory.layer))
 )

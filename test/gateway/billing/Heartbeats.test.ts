@@ -4,6 +4,7 @@ import { Effect, Layer, Option } from "effect"
 import { TestClock } from "effect/testing"
 import { KeyRepo } from "../../../src/store/keys/KeyRepo.ts"
 import { Ledger, type Running } from "../../../src/store/ledger/Ledger.ts"
+import * as LedgerMemory from "../../../src/store/ledger/Memory.ts"
 import { open } from "../../contract/client.ts"
 import { until } from "../../contract/clock.ts"
 import { ask, delta, end } from "../../contract/wire.ts"
@@ -24,7 +25,7 @@ const mortal = Layer.effect(
       return ledger.renew(running, leaseMs)
     }
   }))
-).pipe(Layer.provide(Ledger.layerMemory))
+).pipe(Layer.provideMerge(LedgerMemory.layer))
 
 it.effect("a crash costs the prompt and the output that the last heartbeat knew", () =>
   Effect.gen(function* () {

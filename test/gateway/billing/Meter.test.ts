@@ -7,12 +7,13 @@ import { nanoFromUsd } from "../../../src/domain/Money.ts"
 import { type Outcome } from "../../../src/gateway/billing/Outcome.ts"
 import { Meter } from "../../../src/gateway/billing/Meter.ts"
 import { Ledger } from "../../../src/store/ledger/Ledger.ts"
+import * as LedgerMemory from "../../../src/store/ledger/Memory.ts"
 import { Limits } from "../../../src/store/limits/Limits.ts"
 import { StoreError } from "../../../src/store/StoreError.ts"
 import { type AttemptRecord, noAttempts } from "../../../src/gateway/request/AttemptRecord.ts"
 import { candidateWith, orderWith } from "../orders.ts"
 
-const stores = Layer.mergeAll(Ledger.layerMemory, Limits.layerMemory, Ids.layerSequence)
+const stores = Layer.mergeAll(LedgerMemory.layer, Limits.layerMemory, Ids.layerSequence)
 const meterWith = (markup = 0) => Meter.layer({ markup, ledger: { leaseMs: 150_000 } }).pipe(Layer.provideMerge(stores))
 
 /** 1 USD a million prompt tokens and 2 USD a million completion tokens: 1,000 and 2,000 nano-USD each. */
@@ -249,7 +250,7 @@ it.effect(
         ...ledger,
         reserve: () => Effect.fail(new StoreError({ dependency: "database", cause: null }))
       }))
-    ).pipe(Layer.provide(Ledger.layerMemory))
+    ).pipe(Layer.provideMerge(LedgerMemory.layer))
     return Effect.gen(function* () {
       const meter = yield* Meter
       const order = orderWith()
@@ -277,7 +278,7 @@ const refusing = (refuses: (generation: Generation) => boolean) =>
       settle: (generation, month) =>
         refuses(generation) ? Effect.die(new Error("refused")) : ledger.settle(generation, month)
     }))
-  ).pipe(Layer.provide(Ledger.layerMemory))
+  ).pipe(Layer.provideMerge(LedgerMemory.layer))
 
 const meterOn = (ledger: Layer.Layer<Ledger>) =>
   Meter.layer({ markup: 0, ledger: { leaseMs: 150_000 } }).pipe(

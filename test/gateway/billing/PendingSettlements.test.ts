@@ -8,6 +8,7 @@ import * as PendingSettlements from "../../../src/gateway/billing/PendingSettlem
 import { Lifecycle } from "../../../src/gateway/process/Lifecycle.ts"
 import { Meter } from "../../../src/gateway/billing/Meter.ts"
 import { Ledger } from "../../../src/store/ledger/Ledger.ts"
+import * as LedgerMemory from "../../../src/store/ledger/Memory.ts"
 import { Limits } from "../../../src/store/limits/Limits.ts"
 import { StoreError } from "../../../src/store/StoreError.ts"
 import { noAttempts } from "../../../src/gateway/request/AttemptRecord.ts"
@@ -25,7 +26,7 @@ const processWith = Effect.gen(function* () {
       renew: (...parameters) => Effect.suspend(() => (trouble.isAway ? away : ledger.renew(...parameters))),
       void: (id) => Effect.suspend(() => (trouble.isAway ? away : ledger.void(id)))
     }))
-  ).pipe(Layer.provide(Ledger.layerMemory))
+  ).pipe(Layer.provideMerge(LedgerMemory.layer))
   const scope = yield* Scope.make()
   const services = yield* Layer.buildWithScope(
     PendingSettlements.layer({ drainTimeoutMs: 30_000 }).pipe(

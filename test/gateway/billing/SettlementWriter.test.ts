@@ -12,6 +12,7 @@ import { defaultSettings } from "../../../src/Settings.ts"
 import { CacheStore } from "../../../src/store/cache/CacheStore.ts"
 import { KeyRepo } from "../../../src/store/keys/KeyRepo.ts"
 import { Ledger } from "../../../src/store/ledger/Ledger.ts"
+import * as LedgerMemory from "../../../src/store/ledger/Memory.ts"
 import { Limits } from "../../../src/store/limits/Limits.ts"
 import { StoreError } from "../../../src/store/StoreError.ts"
 import { keyWith, requestWith } from "../orders.ts"
@@ -40,7 +41,7 @@ const gatewayWith = (trouble: { isAway: boolean }, kind: Kind) => {
       ...ledger,
       settle: (generation, month) => Effect.suspend(() => (trouble.isAway ? away : ledger.settle(generation, month)))
     }))
-  ).pipe(Layer.provide(Ledger.layerMemory))
+  ).pipe(Layer.provideMerge(LedgerMemory.layer))
   return gateway(defaultSettings).pipe(
     Layer.provideMerge(Layer.mergeAll(providers, memory)),
     Layer.provideMerge(

@@ -3,6 +3,7 @@ import { assert, it } from "@effect/vitest"
 import { Effect, Fiber, Layer } from "effect"
 import { UsageReports } from "../../../src/gateway/billing/UsageReports.ts"
 import { Ledger } from "../../../src/store/ledger/Ledger.ts"
+import * as LedgerMemory from "../../../src/store/ledger/Memory.ts"
 
 it.effect("of sixty reports that are asked for at once two read the ledger at a time, and all are answered", () =>
   Effect.gen(function* () {
@@ -29,5 +30,5 @@ it.effect("of sixty reports that are asked for at once two read the ledger at a 
       assert.lengthOf(yield* Fiber.joinAll(asked), 60)
       assert.strictEqual(most, 2)
     }).pipe(Effect.provide(Layer.provide(UsageReports.layer, slow)))
-  }).pipe(Effect.provide(Ledger.layerMemory))
+  }).pipe(Effect.provide(LedgerMemory.layer))
 )

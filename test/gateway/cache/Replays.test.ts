@@ -17,6 +17,7 @@ import { gateway, memory } from "../../../src/Server.ts"
 import { CacheStore } from "../../../src/store/cache/CacheStore.ts"
 import { KeyRepo } from "../../../src/store/keys/KeyRepo.ts"
 import { Ledger } from "../../../src/store/ledger/Ledger.ts"
+import * as LedgerMemory from "../../../src/store/ledger/Memory.ts"
 import { Limits } from "../../../src/store/limits/Limits.ts"
 import { StoreError } from "../../../src/store/StoreError.ts"
 import { testSettings } from "../../support/testSettings.ts"
@@ -49,7 +50,7 @@ const app = (cache: Partial<CacheStore["Service"]> = {}) => {
         void: (id) => noted("void", one.void(id))
       })
     )
-  ).pipe(Layer.provide(Ledger.layerMemory))
+  ).pipe(Layer.provideMerge(LedgerMemory.layer))
   const store = Layer.effect(
     CacheStore,
     Effect.map(CacheStore, (one) => ({ ...one, ...cache }))

@@ -17,6 +17,7 @@ import { type SettingsShape } from "../../../src/Settings.ts"
 import { CacheStore } from "../../../src/store/cache/CacheStore.ts"
 import { KeyRepo } from "../../../src/store/keys/KeyRepo.ts"
 import { Ledger } from "../../../src/store/ledger/Ledger.ts"
+import * as LedgerMemory from "../../../src/store/ledger/Memory.ts"
 import { Limits } from "../../../src/store/limits/Limits.ts"
 import { testSettings } from "../../support/testSettings.ts"
 import { keyWith, requestWith } from "../orders.ts"
@@ -35,7 +36,7 @@ const gatewayOn = (
     Layer.provideMerge(
       Layer.mergeAll(
         KeyRepo.layerMemory,
-        Ledger.layerMemory,
+        LedgerMemory.layer,
         Limits.layerMemory,
         CacheStore.layerMemory(whole.cache),
         Ids.layerSequence

@@ -6,12 +6,13 @@ import { Meter } from "../../../src/gateway/billing/Meter.ts"
 import { type Caller } from "../../../src/gateway/request/Order.ts"
 import { Policy } from "../../../src/gateway/chat/Policy.ts"
 import { Ledger } from "../../../src/store/ledger/Ledger.ts"
+import * as LedgerMemory from "../../../src/store/ledger/Memory.ts"
 import { Limits } from "../../../src/store/limits/Limits.ts"
 import { type OrderOptions, keyWith, orderWith } from "../orders.ts"
 
 const layer = Layer.provideMerge(
   Layer.provideMerge(Policy.layer, Meter.layer({ markup: 0, ledger: { leaseMs: 150_000 } })),
-  Layer.mergeAll(Ledger.layerMemory, Limits.layerMemory, Ids.layerSequence)
+  Layer.mergeAll(LedgerMemory.layer, Limits.layerMemory, Ids.layerSequence)
 )
 
 interface Passing extends OrderOptions {

@@ -17,6 +17,7 @@ import { CacheStore } from "../../../src/store/cache/CacheStore.ts"
 import { IdempotencyStore } from "../../../src/store/idempotency/IdempotencyStore.ts"
 import { KeyRepo } from "../../../src/store/keys/KeyRepo.ts"
 import { Ledger } from "../../../src/store/ledger/Ledger.ts"
+import * as LedgerMemory from "../../../src/store/ledger/Memory.ts"
 import { Limits } from "../../../src/store/limits/Limits.ts"
 import { StoreError } from "../../../src/store/StoreError.ts"
 import { makeGeneration } from "../../store/ledger/makeGeneration.ts"
@@ -46,7 +47,7 @@ const gatewayOn = (script: Script | ReadonlyArray<Script>, store = storeWith(() 
     Layer.provideMerge(
       Layer.mergeAll(
         KeyRepo.layerMemory,
-        Ledger.layerMemory,
+        LedgerMemory.layer,
         Limits.layerMemory,
         CacheStore.layerMemory(settings.cache),
         Ids.layerSequence
@@ -227,7 +228,7 @@ it.effect("expired keys are cleared away piece by piece", () => {
     assert.deepStrictEqual(pieces, [0])
     yield* TestClock.adjust("2 seconds")
     assert.deepStrictEqual(pieces, [0, 500, 500, 100])
-  }).pipe(Effect.provide(Layer.merge(store, Ledger.layerMemory)))
+  }).pipe(Effect.provide(Layer.merge(store, LedgerMemory.layer)))
 })
 
 it.effect("generations go once they are older than they shall be kept, and only where that is set", () =>
@@ -256,5 +257,5 @@ it.effect("generations go once they are older than they shall be kept, and only 
       spentNano: 8_400,
       reservedNano: 0
     })
-  }).pipe(Effect.provide(Layer.merge(IdempotencyStore.layerMemory, Ledger.layerMemory)))
+  }).pipe(Effect.provide(Layer.merge(IdempotencyStore.layerMemory, LedgerMemory.layer)))
 )

@@ -5,9 +5,9 @@ import { Ids } from "../../../src/domain/Ids.ts"
 import { allScopes, defaultBudgets, defaultTiers } from "../../../src/domain/Key.ts"
 import { ApiKeys, type NewKey } from "../../../src/gateway/keys/ApiKeys.ts"
 import { KeyRepo } from "../../../src/store/keys/KeyRepo.ts"
-import { Ledger } from "../../../src/store/ledger/Ledger.ts"
+import * as LedgerMemory from "../../../src/store/ledger/Memory.ts"
 
-const stores = Layer.mergeAll(KeyRepo.layerMemory, Ledger.layerMemory, Ids.layerSequence)
+const stores = Layer.mergeAll(KeyRepo.layerMemory, LedgerMemory.layer, Ids.layerSequence)
 const layer = ApiKeys.layer({ tiers: defaultTiers, tierBudgets: defaultBudgets }).pipe(Layer.provideMerge(stores))
 
 const newKey: NewKey = {
@@ -112,7 +112,7 @@ it.effect("of rotations at once one is made, whose secret opens; the others are 
     }).pipe(
       Effect.provide(
         ApiKeys.layer({ tiers: defaultTiers, tierBudgets: defaultBudgets }).pipe(
-          Layer.provide(Layer.mergeAll(slow, Ledger.layerMemory, Ids.layerSequence))
+          Layer.provide(Layer.mergeAll(slow, LedgerMemory.layer, Ids.layerSequence))
         )
       )
     )
@@ -159,7 +159,7 @@ it.effect("a key revoked elsewhere stops within a second; look-ups between are s
     }).pipe(
       Effect.provide(
         ApiKeys.layer({ tiers: defaultTiers, tierBudgets: defaultBudgets }).pipe(
-          Layer.provide(Layer.mergeAll(counting, Ledger.layerMemory, Ids.layerSequence))
+          Layer.provide(Layer.mergeAll(counting, LedgerMemory.layer, Ids.layerSequence))
         )
       )
     )

@@ -15,7 +15,7 @@ import { gateway, memory } from "../../../src/Server.ts"
 import { noPrivacy } from "../../../src/settings/PrivacySection.ts"
 import { CacheStore } from "../../../src/store/cache/CacheStore.ts"
 import { KeyRepo } from "../../../src/store/keys/KeyRepo.ts"
-import { Ledger } from "../../../src/store/ledger/Ledger.ts"
+import * as LedgerMemory from "../../../src/store/ledger/Memory.ts"
 import { Limits } from "../../../src/store/limits/Limits.ts"
 import { testSettings } from "../../support/testSettings.ts"
 import { keyWith, orderWith, requestWith } from "../orders.ts"
@@ -44,7 +44,7 @@ const guarded = (
     Layer.provideMerge(
       Layer.mergeAll(
         KeyRepo.layerMemory,
-        Ledger.layerMemory,
+        LedgerMemory.layer,
         Limits.layerMemory,
         watched.pipe(Layer.provide(CacheStore.layerMemory(settings.cache))),
         Ids.layerSequence

@@ -8,6 +8,7 @@ import * as CircuitEvents from "../../../src/gateway/health/CircuitEvents.ts"
 import { Circuits } from "../../../src/gateway/health/Circuits.ts"
 import { CredentialsRefused, ProviderError, ServerFault } from "../../../src/providers/Provider.ts"
 import { type Balance, Ledger } from "../../../src/store/ledger/Ledger.ts"
+import * as LedgerMemory from "../../../src/store/ledger/Memory.ts"
 import { Notices } from "../../../src/store/notices/Notices.ts"
 import { databaseError } from "../../../src/store/sql/SqlErrors.ts"
 import { type StoreError } from "../../../src/store/StoreError.ts"
@@ -131,7 +132,7 @@ it.effect("of budgets: four fifths and the end, once each, after the requests th
     Effect.provide(
       app.pipe(
         Layer.provideMerge(BudgetAlerts.layer),
-        Layer.provideMerge(Layer.mergeAll(Ledger.layerMemory, Notices.layerMemory, listening))
+        Layer.provideMerge(Layer.mergeAll(LedgerMemory.layer, Notices.layerMemory, listening))
       )
     )
   )

@@ -5,6 +5,7 @@ import { ask, helloReply, id } from "../../contract/wire.ts"
 import { ServerFault } from "../../../src/providers/Provider.ts"
 import { KeyRepo } from "../../../src/store/keys/KeyRepo.ts"
 import { Ledger } from "../../../src/store/ledger/Ledger.ts"
+import * as LedgerSql from "../../../src/store/ledger/Sql.ts"
 import { layerPglite } from "../../support/Pglite.ts"
 import { TestApp } from "../../support/TestApp.ts"
 
@@ -129,7 +130,7 @@ it.effect("names that no database stores keep no request from being settled, who
     Effect.provide(
       TestApp.layer({
         providers: [{ slug: "alpha", models: { "test/small": { reply: helloReply } } }],
-        stores: Layer.merge(KeyRepo.layer, Ledger.layer).pipe(Layer.provide(layerPglite))
+        stores: Layer.merge(KeyRepo.layer, LedgerSql.layer).pipe(Layer.provide(layerPglite))
       })
     )
   )

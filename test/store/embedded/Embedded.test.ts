@@ -14,6 +14,7 @@ import { lockDataDir } from "../../../src/store/embedded/DataDirLock.ts"
 import { openAhead, takeAhead } from "../../../src/store/embedded/OpenAhead.ts"
 import { embeddedStreams } from "../../../src/store/embedded/Embedded.ts"
 import { Ledger } from "../../../src/store/ledger/Ledger.ts"
+import * as LedgerSql from "../../../src/store/ledger/Sql.ts"
 import { Sql } from "../../../src/store/sql/Sql.ts"
 import { temporaryDataDir } from "../../support/Pglite.ts"
 import { makeGeneration } from "../ledger/makeGeneration.ts"
@@ -53,7 +54,7 @@ const writing = (dataDir: string, lines: number) =>
     ({ child }) => Effect.promise(() => kill(child))
   )
 
-const ledgerOf = (dataDir: string) => Ledger.layer.pipe(Layer.provide(Sql.layerEmbedded({ dataDir })))
+const ledgerOf = (dataDir: string) => LedgerSql.layer.pipe(Layer.provide(Sql.layerEmbedded({ dataDir })))
 
 it.effect("has every acknowledged row after the process was killed, three times over", () =>
   Effect.gen(function* () {

@@ -4,6 +4,7 @@
  */
 import { Console, Effect, Layer } from "effect"
 import { Ledger } from "../../../src/store/ledger/Ledger.ts"
+import * as LedgerSql from "../../../src/store/ledger/Sql.ts"
 import { Sql } from "../../../src/store/sql/Sql.ts"
 import { makeGeneration } from "../ledger/makeGeneration.ts"
 
@@ -22,7 +23,7 @@ const write = Effect.gen(function* () {
 
 await Effect.runPromise(
   write.pipe(
-    Effect.provide(Ledger.layer.pipe(Layer.provide(Sql.layerEmbedded({ dataDir })))),
+    Effect.provide(LedgerSql.layer.pipe(Layer.provide(Sql.layerEmbedded({ dataDir })))),
     Effect.catchTag("DataDirError", (error) => Console.log(`refused: ${error.reason}: ${error.message}`))
   )
 )

@@ -5,6 +5,8 @@ import { type Generation } from "../../../src/domain/Generation.ts"
 import { idBound } from "../../../src/domain/Ids.ts"
 import { zeroCost } from "../../../src/domain/Money.ts"
 import { type GenerationQuery, Ledger, type LedgerBucket } from "../../../src/store/ledger/Ledger.ts"
+import * as LedgerMemory from "../../../src/store/ledger/Memory.ts"
+import * as LedgerSql from "../../../src/store/ledger/Sql.ts"
 import { layerPglite } from "../../support/Pglite.ts"
 import { layerPostgres } from "../../support/Postgres.ts"
 import { makeGeneration } from "./makeGeneration.ts"
@@ -143,6 +145,6 @@ const on = <E>(name: string, ledger: Layer.Layer<Ledger, E>) => {
   })
 }
 
-on("Memory", Layer.fresh(Ledger.layerMemory))
-on("The embedded database", Layer.fresh(Ledger.layer).pipe(Layer.provide(Layer.fresh(layerPglite))))
-on("Postgres", Layer.fresh(Ledger.layer).pipe(Layer.provide(Layer.fresh(layerPostgres))))
+on("Memory", Layer.fresh(LedgerMemory.layer))
+on("The embedded database", Layer.fresh(LedgerSql.layer).pipe(Layer.provide(Layer.fresh(layerPglite))))
+on("Postgres", Layer.fresh(LedgerSql.layer).pipe(Layer.provide(Layer.fresh(layerPostgres))))

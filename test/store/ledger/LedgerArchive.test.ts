@@ -7,6 +7,8 @@ import { type Generation } from "../../../src/domain/Generation.ts"
 import { idBound } from "../../../src/domain/Ids.ts"
 import { monthOf } from "../../../src/domain/Money.ts"
 import { type GenerationQuery, Ledger } from "../../../src/store/ledger/Ledger.ts"
+import * as LedgerMemory from "../../../src/store/ledger/Memory.ts"
+import * as LedgerSql from "../../../src/store/ledger/Sql.ts"
 import { Sql } from "../../../src/store/sql/Sql.ts"
 import { layerPglite } from "../../support/Pglite.ts"
 import { freshDatabase, layerPostgres } from "../../support/Postgres.ts"
@@ -226,8 +228,8 @@ const on = <E>(name: string, stores: Layer.Layer<Ledger | Audit, E>) => {
   })
 }
 
-const stored = Layer.merge(Ledger.layer, Audit.layer)
-on("Memory", Layer.merge(Ledger.layerMemory, Audit.layerNone))
+const stored = Layer.merge(LedgerSql.layer, Audit.layer)
+on("Memory", Layer.merge(LedgerMemory.layer, Audit.layerNone))
 on("The embedded database", stored.pipe(Layer.provide(Layer.fresh(layerPglite))))
 on("Postgres", stored.pipe(Layer.provide(Layer.fresh(layerPostgres))))
 

@@ -4,6 +4,7 @@ import { Effect, Layer } from "effect"
 import { idBound } from "../../../src/domain/Ids.ts"
 import { KeyRepo } from "../../../src/store/keys/KeyRepo.ts"
 import { Ledger, type Reservation } from "../../../src/store/ledger/Ledger.ts"
+import * as LedgerSql from "../../../src/store/ledger/Sql.ts"
 import { keyWith } from "../../gateway/orders.ts"
 import { layerPglite } from "../../support/Pglite.ts"
 import { layerPostgres } from "../../support/Postgres.ts"
@@ -100,7 +101,7 @@ const on = <E>(name: string, stores: Layer.Layer<Ledger | KeyRepo | Audit, E>) =
     )
   })
 
-const stores = Layer.mergeAll(Ledger.layer, KeyRepo.layer, Audit.layer)
+const stores = Layer.mergeAll(LedgerSql.layer, KeyRepo.layer, Audit.layer)
 
 on("Caps in the embedded database", stores.pipe(Layer.provide(layerPglite)))
 on("Caps in Postgres", stores.pipe(Layer.provide(layerPostgres)))

@@ -3,6 +3,8 @@ import { assert, layer } from "@effect/vitest"
 import { Effect, Layer, Option, Schema } from "effect"
 import { type Generation } from "../../../src/domain/Generation.ts"
 import { Ledger } from "../../../src/store/ledger/Ledger.ts"
+import * as LedgerMemory from "../../../src/store/ledger/Memory.ts"
+import * as LedgerSql from "../../../src/store/ledger/Sql.ts"
 import { layerPglite } from "../../support/Pglite.ts"
 import { layerPostgres } from "../../support/Postgres.ts"
 import { makeGeneration } from "./makeGeneration.ts"
@@ -138,6 +140,6 @@ const hostileSuite = <E>(name: string, ledgerLayer: Layer.Layer<Ledger, E>) =>
     )
   })
 
-hostileSuite("Hostile texts in memory", Ledger.layerMemory)
-hostileSuite("Hostile texts in the embedded database", Ledger.layer.pipe(Layer.provide(layerPglite)))
-hostileSuite("Hostile texts in Postgres", Ledger.layer.pipe(Layer.provide(layerPostgres)))
+hostileSuite("Hostile texts in memory", LedgerMemory.layer)
+hostileSuite("Hostile texts in the embedded database", LedgerSql.layer.pipe(Layer.provide(layerPglite)))
+hostileSuite("Hostile texts in Postgres", LedgerSql.layer.pipe(Layer.provide(layerPostgres)))

@@ -10,6 +10,7 @@ import { TestClock } from "effect/testing"
 import { idBound } from "../../../src/domain/Ids.ts"
 import { monthEndMs, monthOf } from "../../../src/domain/Money.ts"
 import { Ledger } from "../../../src/store/ledger/Ledger.ts"
+import * as LedgerSql from "../../../src/store/ledger/Sql.ts"
 import { Sql } from "../../../src/store/sql/Sql.ts"
 import { freshDatabase } from "../../support/Postgres.ts"
 import { Audit } from "./LedgerAudit.ts"
@@ -34,7 +35,9 @@ class Cluster extends Context.Service<
       const url = yield* freshDatabase
       const one = Layer.build(
         Layer.fresh(
-          Layer.merge(Ledger.layer, Audit.layer).pipe(Layer.provideMerge(Sql.layerPostgres({ url, maxConnections: 1 })))
+          Layer.merge(LedgerSql.layer, Audit.layer).pipe(
+            Layer.provideMerge(Sql.layerPostgres({ url, maxConnections: 1 }))
+          )
         )
       )
       const first = yield* one

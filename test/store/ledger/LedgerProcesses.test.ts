@@ -8,6 +8,7 @@ import { Context, Deferred, Effect, Fiber, Layer, Option, Ref, Schema } from "ef
 import { idBound } from "../../../src/domain/Ids.ts"
 import { type Generation } from "../../../src/domain/Generation.ts"
 import { Ledger, type Reservation } from "../../../src/store/ledger/Ledger.ts"
+import * as LedgerSql from "../../../src/store/ledger/Sql.ts"
 import { Sql } from "../../../src/store/sql/Sql.ts"
 import { freshDatabase } from "../../support/Postgres.ts"
 import { Audit } from "./LedgerAudit.ts"
@@ -31,7 +32,7 @@ class Processes extends Context.Service<Processes, readonly [Process, Process, P
     Effect.gen(function* () {
       const url = yield* freshDatabase
       const one = Effect.gen(function* () {
-        const stores = Layer.merge(Ledger.layer, Audit.layer).pipe(
+        const stores = Layer.merge(LedgerSql.layer, Audit.layer).pipe(
           Layer.provideMerge(Sql.layerPostgres({ url, maxConnections: 4 }))
         )
         const built = yield* Layer.build(Layer.fresh(stores))

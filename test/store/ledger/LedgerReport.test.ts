@@ -6,6 +6,8 @@ import { type Generation } from "../../../src/domain/Generation.ts"
 import { idBound } from "../../../src/domain/Ids.ts"
 import { monthOf, zeroCost } from "../../../src/domain/Money.ts"
 import { Ledger, type ReportGroup, type ReportQuery } from "../../../src/store/ledger/Ledger.ts"
+import * as LedgerMemory from "../../../src/store/ledger/Memory.ts"
+import * as LedgerSql from "../../../src/store/ledger/Sql.ts"
 import { layerPglite } from "../../support/Pglite.ts"
 import { layerPostgres } from "../../support/Postgres.ts"
 import { makeGeneration } from "./makeGeneration.ts"
@@ -183,9 +185,9 @@ const on = <E>(name: string, ledger: Layer.Layer<Ledger, E>) => {
   })
 }
 
-on("Memory", Layer.fresh(Ledger.layerMemory))
-on("The embedded database", Layer.fresh(Ledger.layer).pipe(Layer.provide(Layer.fresh(layerPglite))))
-on("Postgres", Layer.fresh(Ledger.layer).pipe(Layer.provide(Layer.fresh(layerPostgres))))
+on("Memory", Layer.fresh(LedgerMemory.layer))
+on("The embedded database", Layer.fresh(LedgerSql.layer).pipe(Layer.provide(Layer.fresh(layerPglite))))
+on("Postgres", Layer.fresh(LedgerSql.layer).pipe(Layer.provide(Layer.fresh(layerPostgres))))
 
 it.effect(
   "while a piece is being deleted nobody waits: requests begin and end, lists and reports answer, another piece goes",
@@ -228,5 +230,5 @@ it.effect(
       yield* Fiber.join(deleting)
       assert.strictEqual((yield* ledger.list({ keyId, limit: 10, cursor: null })).generations.length, 4)
       assert.strictEqual((yield* ledger.balances([keyId], "2026-11")).get(keyId)?.spentNano, 70)
-    }).pipe(Effect.provide(Layer.fresh(Ledger.layer).pipe(Layer.provideMerge(Layer.fresh(layerPostgres)))))
+    }).pipe(Effect.provide(Layer.fresh(LedgerSql.layer).pipe(Layer.provideMerge(Layer.fresh(layerPostgres)))))
 )

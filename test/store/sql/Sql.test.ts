@@ -5,6 +5,7 @@ import { Context, Deferred, Effect, Exit, Fiber, Layer, Redacted } from "effect"
 import { TestClock } from "effect/testing"
 import { SqlClient } from "effect/sql"
 import { Ledger } from "../../../src/store/ledger/Ledger.ts"
+import * as LedgerSql from "../../../src/store/ledger/Sql.ts"
 import { Sql } from "../../../src/store/sql/Sql.ts"
 import { guard, makeGuard } from "../../../src/store/sql/SqlErrors.ts"
 import { temporaryDataDir } from "../../support/Pglite.ts"
@@ -66,7 +67,7 @@ it.effect("reads a bigint as a number, and one that a number cannot hold as the 
 
 it.effect("reads reports and figures over sums that no bigint holds", () =>
   Effect.gen(function* () {
-    const built = yield* Layer.build(Ledger.layer.pipe(Layer.provideMerge(layerAt(yield* freshDatabase))))
+    const built = yield* Layer.build(LedgerSql.layer.pipe(Layer.provideMerge(layerAt(yield* freshDatabase))))
     const sql = Context.get(built, SqlClient.SqlClient)
     const ledger = Context.get(built, Ledger)
     for (const day of [0, 1]) {
@@ -113,7 +114,7 @@ it.effect("fails to build on a database that is down or unknown, and shows no pa
 it.effect("fails at once while the database is away, and recovers by itself", () =>
   Effect.gen(function* () {
     const { proxy, url } = yield* proxied
-    const ledger = Context.get(yield* Layer.build(Ledger.layer.pipe(Layer.provide(layerAt(url)))), Ledger)
+    const ledger = Context.get(yield* Layer.build(LedgerSql.layer.pipe(Layer.provide(layerAt(url)))), Ledger)
     yield* ledger.ping
     for (const _ of [1, 2]) {
       yield* proxy.down
@@ -132,7 +133,7 @@ it.effect("fails at once while the database is away, and recovers by itself", ()
 )
 
 const writable = Effect.fnUntraced(function* (layer: Layer.Layer<PgClient.PgClient | SqlClient.SqlClient, unknown>) {
-  const built = yield* Layer.build(Ledger.layer.pipe(Layer.provideMerge(Layer.fresh(layer))))
+  const built = yield* Layer.build(LedgerSql.layer.pipe(Layer.provideMerge(Layer.fresh(layer))))
   const sql = Context.get(built, SqlClient.SqlClient)
   const { ping } = Context.get(built, Ledger)
   yield* ping
@@ -154,7 +155,7 @@ it.effect("a database that can be read and not written is not there", () =>
 it.effect("gives up on a database that does not answer, and recovers when it does", () =>
   Effect.gen(function* () {
     const { proxy, url } = yield* proxied
-    const ledger = Context.get(yield* Layer.build(Ledger.layer.pipe(Layer.provide(layerAt(url)))), Ledger)
+    const ledger = Context.get(yield* Layer.build(LedgerSql.layer.pipe(Layer.provide(layerAt(url)))), Ledger)
     yield* ledger.ping
     const silent = proxy.freeze()
     const waiting = yield* Effect.forkChild(Effect.flip(ledger.ping))
@@ -173,7 +174,7 @@ it.effect("gives up on a database that does not answer, and recovers when it doe
 it.effect("gives up on a group of writes that the database does not answer, and recovers when it does", () =>
   Effect.gen(function* () {
     const { proxy, url } = yield* proxied
-    const ledger = Context.get(yield* Layer.build(Ledger.layer.pipe(Layer.provide(layerAt(url)))), Ledger)
+    const ledger = Context.get(yield* Layer.build(LedgerSql.layer.pipe(Layer.provide(layerAt(url)))), Ledger)
     const write = ledger.void(`gen_${"0".repeat(32)}`)
     yield* write
     const silent = proxy.freeze()
