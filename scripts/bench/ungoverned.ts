@@ -25,7 +25,7 @@ const unrecorded = Layer.effect(
       void: () => Effect.void
     })
   )
-).pipe(Layer.provide(LedgerMemory.layer))
+).pipe(Layer.provideMerge(LedgerMemory.layer))
 
 const granted = ({ limits: { requestsPerMinute, tokensPerMinute } }: LimitHolder): LimitVerdict => ({
   refusedBy: null,

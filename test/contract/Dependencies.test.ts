@@ -7,6 +7,7 @@ import { layerScripted } from "../../src/testing/ScriptedProvider.ts"
 import { gateway, memory } from "../../src/Server.ts"
 import { CacheStore } from "../../src/store/cache/CacheStore.ts"
 import { KeyRepo } from "../../src/store/keys/KeyRepo.ts"
+import { GenerationStore } from "../../src/store/ledger/GenerationStore.ts"
 import { Ledger } from "../../src/store/ledger/Ledger.ts"
 import * as LedgerMemory from "../../src/store/ledger/Memory.ts"
 import { Limits } from "../../src/store/limits/Limits.ts"
@@ -22,6 +23,7 @@ const down = (dependency: "database" | "limit_store" | "cache") =>
 interface Broken {
   readonly keys?: Partial<KeyRepo["Service"]>
   readonly ledger?: Partial<Ledger["Service"]>
+  readonly generations?: Partial<GenerationStore["Service"]>
   readonly limits?: Partial<Limits["Service"]>
   readonly cache?: Partial<CacheStore["Service"]>
 }
@@ -44,9 +46,15 @@ const app = (broken: Broken) => {
           KeyRepo,
           Effect.map(KeyRepo, (whole) => ({ ...whole, ...broken.keys }))
         ).pipe(Layer.provide(KeyRepo.layerMemory)),
-        Layer.effect(
-          Ledger,
-          Effect.map(Ledger, (whole) => ({ ...whole, ...broken.ledger }))
+        Layer.mergeAll(
+          Layer.effect(
+            Ledger,
+            Effect.map(Ledger, (whole) => ({ ...whole, ...broken.ledger }))
+          ),
+          Layer.effect(
+            GenerationStore,
+            Effect.map(GenerationStore, (whole) => ({ ...whole, ...broken.generations }))
+          )
         ).pipe(Layer.provideMerge(LedgerMemory.layer)),
         Layer.effect(
           Limits,
@@ -137,7 +145,8 @@ it.effect("a cache that is down is a miss", () => {
 it.effect("reading back while the database is down: 503 with nothing of the cause", () => {
   const { layer } = app({
     keys: { list: () => down("database") },
-    ledger: { find: () => down("database"), list: () => down("database"), overview: () => down("database") }
+    ledger: { overview: () => down("database") },
+    generations: { find: () => down("database"), list: () => down("database") }
   })
   return Effect.gen(function* () {
     const { adminKey, issueKey, send } = yield* TestApp

@@ -13,7 +13,7 @@ import { gateway, memory } from "../../src/Server.ts"
 import { type SettingsShape } from "../../src/Settings.ts"
 import { CacheStore } from "../../src/store/cache/CacheStore.ts"
 import { KeyRepo } from "../../src/store/keys/KeyRepo.ts"
-import { Ledger } from "../../src/store/ledger/Ledger.ts"
+import { GenerationStore } from "../../src/store/ledger/GenerationStore.ts"
 import * as LedgerMemory from "../../src/store/ledger/Memory.ts"
 import { Limits } from "../../src/store/limits/Limits.ts"
 import { testSettings } from "../support/testSettings.ts"
@@ -103,7 +103,7 @@ export const begun = (given: Asked) =>
 
 export const recordOf = (generationId: string | null) =>
   Effect.gen(function* () {
-    const found = yield* (yield* Ledger).find(generationId ?? "", keyWith().id)
+    const found = yield* (yield* GenerationStore).find(generationId ?? "", keyWith().id)
     return Option.isSome(found) && found.value._tag === "Settled" ? found.value.generation : assert.fail("not settled")
   })
 

@@ -19,7 +19,8 @@ import { gateway, memory, routes, signIn, signInMemory } from "../../src/Server.
 import { type SettingsShape } from "../../src/Settings.ts"
 import { CacheStore } from "../../src/store/cache/CacheStore.ts"
 import { KeyRepo } from "../../src/store/keys/KeyRepo.ts"
-import { Ledger } from "../../src/store/ledger/Ledger.ts"
+import { type GenerationStore } from "../../src/store/ledger/GenerationStore.ts"
+import { type Ledger } from "../../src/store/ledger/Ledger.ts"
 import * as LedgerMemory from "../../src/store/ledger/Memory.ts"
 import { Limits } from "../../src/store/limits/Limits.ts"
 import { testSettings } from "./testSettings.ts"
@@ -31,7 +32,7 @@ export interface TestAppOptions {
   /** What the process has to do; counted as it comes unless told otherwise. */
   readonly load?: Layer.Layer<Load>
   /** Keys and ledger; in memory by default. */
-  readonly stores?: Layer.Layer<KeyRepo | Ledger, unknown>
+  readonly stores?: Layer.Layer<KeyRepo | Ledger | GenerationStore, unknown>
 }
 
 export interface SentRequest {

@@ -13,7 +13,8 @@ import {
 import { isId } from "../../domain/Ids.ts"
 import { DAY_MS } from "../../domain/Money.ts"
 import { type Generation } from "../../domain/Generation.ts"
-import { type GenerationPage, Ledger } from "../../store/ledger/Ledger.ts"
+import { Ledger } from "../../store/ledger/Ledger.ts"
+import { type GenerationPage, GenerationStore } from "../../store/ledger/GenerationStore.ts"
 import { type StoreError } from "../../store/StoreError.ts"
 
 export interface GenerationFilter {
@@ -53,12 +54,13 @@ export class Generations extends Context.Service<
       Generations,
       Effect.gen(function* () {
         const ledger = yield* Ledger
+        const generations = yield* GenerationStore
         /** When the oldest began that may still be read. */
         const oldestMs = (nowMs: number) => (retentionDays === null ? -Infinity : nowMs - retentionDays * DAY_MS)
 
         /** The generation, or null while it is under way. */
         const look = Effect.fnUntraced(function* (id: string, keyId: string | null, ownerId: string | null) {
-          const find = orUnavailable(ledger.find(id, keyId, ownerId))
+          const find = orUnavailable(generations.find(id, keyId, ownerId))
           let found = yield* find
           if (Option.exists(found, (state) => state._tag === "Pending" && state.isOver)) {
             // None: another process is settling it.
@@ -98,7 +100,7 @@ export class Generations extends Context.Service<
           list: (keyId, filter) =>
             Effect.flatMap(Clock.currentTimeMillis, (nowMs) => {
               const fromMs = Math.max(oldestMs(nowMs), filter.fromMs ?? -Infinity)
-              return orUnavailable(ledger.list({ keyId, ...filter, ...(fromMs === -Infinity ? {} : { fromMs }) }))
+              return orUnavailable(generations.list({ keyId, ...filter, ...(fromMs === -Infinity ? {} : { fromMs }) }))
             })
         })
       })

@@ -6,7 +6,7 @@
 import { Clock, Duration, Effect, Layer, Schedule } from "effect"
 import { DAY_MS } from "../../domain/Money.ts"
 import { IdempotencyStore } from "../../store/idempotency/IdempotencyStore.ts"
-import { Ledger } from "../../store/ledger/Ledger.ts"
+import { GenerationStore } from "../../store/ledger/GenerationStore.ts"
 import { type StoreError } from "../../store/StoreError.ts"
 
 export interface RetentionOptions {
@@ -33,19 +33,19 @@ export const layer = ({ archiveDays, retentionDays }: RetentionOptions) =>
   Layer.effectDiscard(
     Effect.gen(function* () {
       const replies = yield* IdempotencyStore
-      const ledger = yield* Ledger
+      const generations = yield* GenerationStore
       const every = (work: Effect.Effect<void>) => Effect.forkScoped(Effect.repeat(work, Schedule.spaced(EVERY)))
       yield* every(cleared((nowMs) => replies.forget(nowMs, PIECE), PIECE))
       const moving =
         archiveDays === null
           ? Effect.void
-          : cleared((nowMs) => ledger.archive(nowMs - archiveDays * DAY_MS, MOVED_PIECE), MOVED_PIECE)
+          : cleared((nowMs) => generations.archive(nowMs - archiveDays * DAY_MS, MOVED_PIECE), MOVED_PIECE)
       if (retentionDays === null) return archiveDays === null ? undefined : yield* every(moving)
       const dropping = Effect.flatMap(Clock.currentTimeMillis, (nowMs) =>
-        Effect.ignore(ledger.forgetArchived(nowMs - retentionDays * DAY_MS))
+        Effect.ignore(generations.forgetArchived(nowMs - retentionDays * DAY_MS))
       )
       // One after the other, because either would be in the other's way. Also where nothing is archived any more: something may have been.
       yield* every(Effect.andThen(moving, dropping))
-      yield* every(cleared((nowMs) => ledger.forget(nowMs - retentionDays * DAY_MS, PIECE), PIECE))
+      yield* every(cleared((nowMs) => generations.forget(nowMs - retentionDays * DAY_MS, PIECE), PIECE))
     })
   )

@@ -82,7 +82,7 @@ export const makeArchive = (sql: PgClient.PgClient) => {
   })
 
   return {
-    archive: Effect.fn("Ledger.archive")(function* (beforeMs: number, limit: number) {
+    archive: Effect.fn("GenerationStore.archive")(function* (beforeMs: number, limit: number) {
       let [moved, fromMs] = [0, 0]
       while (moved < limit) {
         const [oldest] = yield* guard(
@@ -100,7 +100,7 @@ export const makeArchive = (sql: PgClient.PgClient) => {
       return moved
     }),
 
-    forgetArchived: Effect.fn("Ledger.forgetArchived")(function* (beforeMs: number) {
+    forgetArchived: Effect.fn("GenerationStore.forgetArchived")(function* (beforeMs: number) {
       const over = Effect.map(months, (all) => all.filter((month) => monthEndMs(monthStartMs(month)) <= beforeMs))
       const dropOldest = Effect.gen(function* () {
         const [oldest] = yield* over

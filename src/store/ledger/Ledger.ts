@@ -1,10 +1,11 @@
 /**
- * The ledger: what each key has spent and reserved in each UTC month, and the generations that spent it. Every request is
- * reserved, then settled or voided, once; an answer given again is checked and settled in one. The counters of a key and month change in the same transaction as the entries that
- * they sum up, and a key with a cap never has spent + reserved above it. What one process writes for one id is written in the order in
- * which it was asked for, also when nobody waited for it; an interrupted call was either written or not.
+ * The ledger: what each key has spent and reserved in each UTC month. Every request is reserved, then settled or voided,
+ * once; an answer given again is checked and settled in one. The counters of a key and month change in the same transaction
+ * as the entries that they sum up, and a key with a cap never has spent + reserved above it. What one process writes for one
+ * id is written in the order in which it was asked for, also when nobody waited for it; an interrupted call was either
+ * written or not. The generations that it settles are read by way of the `GenerationStore`.
  */
-import { Context, type Effect, type Option } from "effect"
+import { Context, type Effect } from "effect"
 import { type Generation } from "../../domain/Generation.ts"
 import { type NanoUsd, type Prices } from "../../domain/Money.ts"
 import { type StoreError } from "../StoreError.ts"
@@ -56,31 +57,6 @@ export interface Balance {
 
 /** `Refused`: what was asked for would have taken the key over its cap; nothing was written. */
 export type ReserveResult = { readonly _tag: "Reserved" } | { readonly _tag: "Refused"; readonly balance: Balance }
-
-/** `Pending`: reserved and not settled yet. `isOver`: its lease has run out. */
-export type GenerationState =
-  { readonly _tag: "Settled"; readonly generation: Generation } | { readonly _tag: "Pending"; readonly isOver: boolean }
-
-export interface GenerationPage {
-  readonly generations: ReadonlyArray<Generation>
-  readonly nextCursor: string | null
-}
-
-/** `fromMs` inclusive, `toMs` exclusive. */
-export interface GenerationQuery {
-  /** `null`: every key's. */
-  readonly keyId: string | null
-  /** Only those of this user's keys. */
-  readonly ownerId?: string
-  readonly limit: number
-  readonly cursor: string | null
-  readonly fromMs?: number
-  readonly toMs?: number
-  readonly model?: string
-  readonly provider?: string
-  /** An error type; `any`: those that failed; `none`: those that did not. */
-  readonly error?: string
-}
 
 /** `fromMs` inclusive, `toMs` exclusive. Buckets begin at multiples of `bucketMs` since 1970. */
 export interface SeriesSpan {
@@ -230,30 +206,10 @@ export class Ledger extends Context.Service<
     ) => Effect.Effect<ReserveResult, StoreError>
     /** Ends a reservation that came to nothing: releases what it held and removes the intent, or what recovery made of it. Once. */
     readonly void: (generationId: string) => Effect.Effect<void, StoreError>
-    /** The generation, if it is this key's, and this owner's; another's answers none. `null`: whosever it is. */
-    readonly find: (
-      id: string,
-      keyId: string | null,
-      ownerId?: string | null
-    ) => Effect.Effect<Option.Option<GenerationState>, StoreError>
-    /** Settled generations, newest first (by id, descending). */
-    readonly list: (query: GenerationQuery) => Effect.Effect<GenerationPage, StoreError>
     /** What happened in each stretch of `bucketMs` that has a generation, oldest first, over all keys. */
     readonly series: (span: SeriesSpan) => Effect.Effect<ReadonlyArray<LedgerBucket>, StoreError>
     /** What was settled, summed up by day as it was settled: deleting generations changes nothing of it. */
     readonly report: (query: ReportQuery) => Effect.Effect<Report, StoreError>
-    /**
-     * Deletes at most `limit` generations that began before a moment and are not archived, and waits for nobody; answers how many. What
-     * they cost stays.
-     */
-    readonly forget: (beforeMs: number, limit: number) => Effect.Effect<number, StoreError>
-    /**
-     * Moves at most `limit` generations that began before a moment, at least a day ago, out of the way of the requests, and waits for
-     * nobody; answers how many: none where another process is at it. Whoever reads finds them as before.
-     */
-    readonly archive: (beforeMs: number, limit: number) => Effect.Effect<number, StoreError>
-    /** Deletes the archived generations of each UTC month that was over before a moment, a month as a whole. What they cost stays. */
-    readonly forgetArchived: (beforeMs: number) => Effect.Effect<void, StoreError>
     /** A balance for each key asked for; zeros for one that neither spent nor reserved. */
     readonly balances: (
       keyIds: ReadonlyArray<string>,

@@ -1,54 +1,21 @@
 /** The ledger in memory, for tests and for trying things out: the same promises as the tables, and forgotten with the process. */
-import { Clock, Effect, Layer, Option } from "effect"
+import { Clock, Context, Effect, Layer } from "effect"
 import { type Generation } from "../../domain/Generation.ts"
-import { monthEndMs, type NanoUsd } from "../../domain/Money.ts"
+import { type NanoUsd } from "../../domain/Money.ts"
 import { estimatedGeneration } from "./EstimatedGeneration.ts"
-import { type Balance, type GenerationState, Ledger, type Progress, type Reservation } from "./Ledger.ts"
+import { GenerationStore } from "./GenerationStore.ts"
+import { makeGenerationStore } from "./GenerationStoreMemory.ts"
+import { type Balance, Ledger } from "./Ledger.ts"
+import { emptyState, type Held, type LedgerState } from "./MemoryState.ts"
 import { overviewOf } from "./OverviewMemory.ts"
-import { addUsage, reportOf, type UsageDay } from "./ReportMemory.ts"
+import { addUsage, reportOf } from "./ReportMemory.ts"
 import { seriesOf } from "./SeriesMemory.ts"
 import { storableGeneration, storableNano } from "./StorableGeneration.ts"
-
-/** A generation and the month that it is charged to. */
-export interface Entry {
-  readonly generation: Generation
-  readonly month: string
-}
-
-/** `amountNano`: all that is held, `extendedNano` of it added later. */
-export interface Held extends Reservation {
-  readonly extendedNano: NanoUsd
-  readonly leaseUntilMs: number
-  readonly progress: Progress | null
-}
-
-export interface LedgerState {
-  readonly reservations: Map<string, Held>
-  readonly generations: Map<string, Entry>
-  /** The ids of those that were archived. */
-  readonly archived: Set<string>
-  /** By `key month`. */
-  readonly counters: Map<string, Balance>
-  /** What was used by day; stays when generations go. */
-  readonly usageDays: Map<string, UsageDay>
-}
-
-/** Whether a generation ended in an error of this type; `any` and `none` as in a query. */
-const endedIn = ({ errorType }: Generation, error: string): boolean =>
-  error === "any" ? errorType !== null : error === "none" ? errorType === null : errorType === error
 
 const nothing: Balance = { spentNano: 0, reservedNano: 0 }
 const counterOf = (keyId: string, month: string): string => `${keyId} ${month}`
 
-const make = (): Ledger["Service"] => {
-  const state: LedgerState = {
-    reservations: new Map(),
-    generations: new Map(),
-    archived: new Set(),
-    counters: new Map(),
-    usageDays: new Map()
-  }
-
+const make = (state: LedgerState): Ledger["Service"] => {
   const balance = (keyId: string, month: string): Balance => state.counters.get(counterOf(keyId, month)) ?? nothing
   const add = (keyId: string, month: string, spentNano: NanoUsd, reservedNano: NanoUsd): void => {
     const before = balance(keyId, month)
@@ -85,14 +52,6 @@ const make = (): Ledger["Service"] => {
     addUsage(state.usageDays, known.generation, -1)
     return true
   }
-
-  /** Those that are not archived, oldest first. */
-  const oldOnes = (beforeMs: number, limit: number): ReadonlyArray<Generation> =>
-    [...state.generations.values()]
-      .map(({ generation }) => generation)
-      .filter(({ createdAtMs, id }) => createdAtMs < beforeMs && !state.archived.has(id))
-      .sort((a, b) => a.createdAtMs - b.createdAtMs)
-      .slice(0, limit)
 
   return {
     reserve: (given) =>
@@ -163,61 +122,9 @@ const make = (): Ledger["Service"] => {
 
     void: (generationId) => Effect.sync(() => void (release(generationId) ?? undo(generationId))),
 
-    find: (id, keyId, ownerId = null) =>
-      Effect.map(Clock.currentTimeMillis, (nowMs) => {
-        const isTheirs = (one: Pick<Generation, "keyId" | "ownerId">) =>
-          (keyId ?? one.keyId) === one.keyId && (ownerId ?? one.ownerId) === one.ownerId
-        const settled = state.generations.get(id)?.generation
-        if (settled !== undefined && isTheirs(settled))
-          return Option.some<GenerationState>({ _tag: "Settled", generation: settled })
-        const held = state.reservations.get(id)
-        return held !== undefined && isTheirs(held)
-          ? Option.some<GenerationState>({ _tag: "Pending", isOver: held.leaseUntilMs <= nowMs })
-          : Option.none()
-      }),
-
-    list: ({ keyId, limit, cursor, fromMs = -Infinity, toMs = Infinity, model, ownerId, provider, error }) =>
-      Effect.sync(() => {
-        const found = [...state.generations.values()]
-          .map((entry) => entry.generation)
-          .filter((one) => (keyId === null || one.keyId === keyId) && (cursor === null || one.id < cursor))
-          .filter((one) => one.createdAtMs >= fromMs && one.createdAtMs < toMs)
-          .filter((one) => model === undefined || one.model === model)
-          .filter((one) => ownerId === undefined || one.ownerId === ownerId)
-          .filter((one) => provider === undefined || one.provider === provider)
-          .filter((one) => error === undefined || endedIn(one, error))
-          .sort((a, b) => (a.id < b.id ? 1 : -1))
-        const page = found.slice(0, limit)
-        return { generations: page, nextCursor: found.length > limit ? (page.at(-1)?.id ?? null) : null }
-      }),
-
     series: (span) => Effect.sync(() => seriesOf(state, span)),
 
     report: (query) => Effect.sync(() => reportOf(state.usageDays, query)),
-
-    forget: (beforeMs, limit) =>
-      Effect.sync(() => {
-        const gone = oldOnes(beforeMs, limit)
-        for (const { id } of gone) state.generations.delete(id)
-        return gone.length
-      }),
-
-    archive: (beforeMs, limit) =>
-      Effect.sync(() => {
-        const moved = oldOnes(beforeMs, limit)
-        for (const { id } of moved) state.archived.add(id)
-        return moved.length
-      }),
-
-    forgetArchived: (beforeMs) =>
-      Effect.sync(() => {
-        for (const id of state.archived) {
-          const createdAtMs = state.generations.get(id)?.generation.createdAtMs ?? 0
-          if (monthEndMs(createdAtMs) > beforeMs) continue
-          state.generations.delete(id)
-          state.archived.delete(id)
-        }
-      }),
 
     balances: (keyIds, month) => Effect.sync(() => new Map(keyIds.map((id) => [id, balance(id, month)]))),
 
@@ -239,5 +146,10 @@ const make = (): Ledger["Service"] => {
   }
 }
 
-/** Each build starts empty. */
-export const layer = Layer.sync(Ledger, make)
+/** The ledger and its generations. Each build starts empty. */
+export const layer = Layer.effectContext(
+  Effect.sync(() => {
+    const state = emptyState()
+    return Context.make(Ledger, make(state)).pipe(Context.add(GenerationStore, makeGenerationStore(state)))
+  })
+)

@@ -7,7 +7,7 @@ import { type PgClient } from "@effect/sql-pg"
 import { Clock, Effect, Option } from "effect"
 import { idBound } from "../../domain/Ids.ts"
 import { decodeGenerations, generationColumns } from "./GenerationRow.ts"
-import type { GenerationPage, GenerationQuery, GenerationState, Ledger } from "./Ledger.ts"
+import type { GenerationPage, GenerationQuery, GenerationState, GenerationStore } from "./GenerationStore.ts"
 import { youngestArchived } from "./ArchiveSql.ts"
 import { columnList } from "../sql/Rows.ts"
 import { guard } from "../sql/SqlErrors.ts"
@@ -17,7 +17,7 @@ interface Listed {
   readonly has_archive: boolean
 }
 
-export const makeReading = (sql: PgClient.PgClient): Pick<Ledger["Service"], "find" | "list"> => {
+export const makeReading = (sql: PgClient.PgClient): Pick<GenerationStore["Service"], "find" | "list"> => {
   const columns = sql.literal(columnList(generationColumns))
   const mayBeArchived = (id: string) => Effect.map(Clock.currentTimeMillis, (nowMs) => id < youngestArchived(nowMs))
 
@@ -29,7 +29,7 @@ export const makeReading = (sql: PgClient.PgClient): Pick<Ledger["Service"], "fi
     )
 
   return {
-    find: Effect.fn("Ledger.find")(function* (id, keyId, ownerId = null) {
+    find: Effect.fn("GenerationStore.find")(function* (id, keyId, ownerId = null) {
       const rows = yield* guard(
         sql<{ readonly id: string | null; readonly is_over: boolean | null }>`
           SELECT g.*, r.lease_until_ms <= ledger_now() AS is_over FROM (SELECT 1) AS one
@@ -52,7 +52,7 @@ export const makeReading = (sql: PgClient.PgClient): Pick<Ledger["Service"], "fi
       )
     }),
 
-    list: Effect.fn("Ledger.list")(function* (query) {
+    list: Effect.fn("GenerationStore.list")(function* (query) {
       const { limit } = query
       const conditions = conditionsOf(sql, query)
       const recent = yield* guard(

@@ -4,14 +4,14 @@
  * lock of a key and month's counter, never by what an earlier statement has seen.
  */
 import { PgClient } from "@effect/sql-pg"
-import { Effect, Layer, type Scope } from "effect"
+import { Context, Effect, Layer, type Scope } from "effect"
 import { makeWriteBatcher } from "./WriteBatcher.ts"
 import { type Balance, Ledger, type ReserveResult } from "./Ledger.ts"
-import { makeArchive } from "./ArchiveSql.ts"
+import { GenerationStore } from "./GenerationStore.ts"
+import { makeGenerationStore } from "./GenerationStoreSql.ts"
 import { sparingArchived } from "./ArchivedSql.ts"
 import { groupParameters, idOf, type LedgerEntry } from "./Entry.ts"
 import { makeOverview } from "./OverviewSql.ts"
-import { makeReading } from "./ReadSql.ts"
 import { makeRecovery } from "./RecoverySql.ts"
 import { makeReport } from "./ReportSql.ts"
 import { makeSeries } from "./SeriesSql.ts"
@@ -108,23 +108,9 @@ const make: Effect.Effect<Ledger["Service"], never, PgClient.PgClient | Scope.Sc
       return Effect.asVoid(guard(sql`SELECT ledger_beat(${storableJson(named)}::jsonb, ${leaseMs}::bigint)`))
     },
 
-    ...makeReading(sql),
-
     series: makeSeries(sql),
 
     report,
-
-    forget: Effect.fn("Ledger.forget")(function* (beforeMs, limit) {
-      const rows = yield* guard(
-        sql`DELETE FROM generations WHERE id = ANY(ARRAY(
-                SELECT id FROM generations WHERE created_at_ms < ${beforeMs}::bigint
-                ORDER BY created_at_ms LIMIT ${limit} FOR UPDATE SKIP LOCKED
-              )) RETURNING 1`
-      )
-      return rows.length
-    }),
-
-    ...makeArchive(sql),
 
     overview: makeOverview(sql, report, lagMs),
 
@@ -144,4 +130,11 @@ const make: Effect.Effect<Ledger["Service"], never, PgClient.PgClient | Scope.Sc
   }
 })
 
-export const layer = Layer.effect(Ledger, make)
+/** The ledger and its generations. */
+export const layer = Layer.effectContext(
+  Effect.gen(function* () {
+    const ledger = yield* make
+    const generations = makeGenerationStore(yield* PgClient.PgClient)
+    return Context.make(Ledger, ledger).pipe(Context.add(GenerationStore, generations))
+  })
+)

@@ -3,6 +3,7 @@ import { assert, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { ask, helloReply } from "../../contract/wire.ts"
 import { KeyRepo } from "../../../src/store/keys/KeyRepo.ts"
+import { GenerationStore } from "../../../src/store/ledger/GenerationStore.ts"
 import { Ledger } from "../../../src/store/ledger/Ledger.ts"
 import * as LedgerSql from "../../../src/store/ledger/Sql.ts"
 import { layerPostgres } from "../../support/Postgres.ts"
@@ -45,6 +46,7 @@ it.effect("200 requests at once on a budget for 50, half of them streams", () =>
   return Effect.gen(function* () {
     const { chat, issueKey } = yield* TestApp
     const ledger = yield* Ledger
+    const generationStore = yield* GenerationStore
     const { id, secret: key } = yield* issueKey({ monthlyBudgetNano: CAP_NANO })
 
     const answers = yield* Effect.forEach(
@@ -72,7 +74,7 @@ it.effect("200 requests at once on a budget for 50, half of them streams", () =>
       spentNano: PAID * PRICE_NANO,
       reservedNano: 0
     })
-    const { generations } = yield* ledger.list({ keyId: id, limit: REQUESTS, cursor: null })
+    const { generations } = yield* generationStore.list({ keyId: id, limit: REQUESTS, cursor: null })
     assert.deepStrictEqual(
       generations.map(({ cost, id }) => [id, cost.billedNano]),
       paid

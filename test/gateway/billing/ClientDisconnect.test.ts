@@ -5,6 +5,7 @@ import { TestClock } from "effect/testing"
 import { nanoFromUsd } from "../../../src/domain/Money.ts"
 import { ServerFault } from "../../../src/providers/Provider.ts"
 import { type Script } from "../../../src/testing/ScriptedProvider.ts"
+import { GenerationStore } from "../../../src/store/ledger/GenerationStore.ts"
 import { Ledger } from "../../../src/store/ledger/Ledger.ts"
 import { keyWith } from "../orders.ts"
 import { ending, piece, saying, stop } from "../scripts.ts"
@@ -15,7 +16,7 @@ const capped = { monthlyBudgetNano: nanoFromUsd(1) }
 
 /** What is in the ledger, once there is one. */
 const record = Effect.gen(function* () {
-  const { generations } = yield* (yield* Ledger).list({ keyId: keyWith().id, limit: 2, cursor: null })
+  const { generations } = yield* (yield* GenerationStore).list({ keyId: keyWith().id, limit: 2, cursor: null })
   const [one, ...others] = generations
   assert.isEmpty(others)
   if (one === undefined) return assert.fail("not settled")

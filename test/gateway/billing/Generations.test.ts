@@ -2,6 +2,7 @@ import { assert, it } from "@effect/vitest"
 import { Effect, Fiber, Layer, Option } from "effect"
 import { TestClock } from "effect/testing"
 import { Generations } from "../../../src/gateway/billing/Generations.ts"
+import { GenerationStore } from "../../../src/store/ledger/GenerationStore.ts"
 import { Ledger, type Reservation } from "../../../src/store/ledger/Ledger.ts"
 import * as LedgerMemory from "../../../src/store/ledger/Memory.ts"
 import { StoreError } from "../../../src/store/StoreError.ts"
@@ -51,10 +52,10 @@ it.effect("a generation under way is waited for, and answered once it is settled
 it.effect("for two seconds; then it is said to be running, and the database is left alone", () => {
   let looks = 0
   const counting = Layer.effect(
-    Ledger,
-    Effect.map(Ledger, (ledger) => ({
-      ...ledger,
-      find: (...parameters) => Effect.suspend(() => (looks++, ledger.find(...parameters)))
+    GenerationStore,
+    Effect.map(GenerationStore, (store) => ({
+      ...store,
+      find: (...parameters) => Effect.suspend(() => (looks++, store.find(...parameters)))
     }))
   ).pipe(Layer.provideMerge(LedgerMemory.layer))
   return Effect.gen(function* () {
@@ -137,9 +138,9 @@ it.effect("what is older than it is kept cannot be read, whether it is deleted y
 
 it.effect("a database that is down is said to be down", () =>
   Effect.gen(function* () {
-    const ledger = yield* Ledger
+    const store = yield* GenerationStore
     const down = Effect.fail(new StoreError({ dependency: "database", cause: null }))
-    const broken = Layer.succeed(Ledger, { ...ledger, find: () => down, list: () => down })
+    const broken = Layer.succeed(GenerationStore, { ...store, find: () => down, list: () => down })
     yield* Effect.gen(function* () {
       const generations = yield* Generations
       const errors = [
@@ -157,13 +158,13 @@ it.effect(
   "the reconciler settles what dead processes left, at once and every half minute, with a short lease more often",
   () =>
     Effect.gen(function* () {
-      const ledger = yield* Ledger
+      const generationStore = yield* GenerationStore
       yield* reserved({ leaseMs: 0 })
       yield* reserved({ generationId: id(2), leaseMs: 10_000 })
       yield* Layer.build(Generations.layerReconciler({ leaseMs: 600_000 }))
       yield* TestClock.adjust(0)
       const state = (count: number) =>
-        Effect.map(ledger.find(id(count), KEY), (found) => Option.getOrUndefined(found)?._tag)
+        Effect.map(generationStore.find(id(count), KEY), (found) => Option.getOrUndefined(found)?._tag)
       assert.deepStrictEqual([yield* state(1), yield* state(2)], ["Settled", "Pending"])
       yield* TestClock.adjust("29 seconds")
       assert.strictEqual(yield* state(2), "Pending")

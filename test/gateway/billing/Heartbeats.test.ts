@@ -3,6 +3,7 @@ import { assert, it } from "@effect/vitest"
 import { Effect, Layer, Option } from "effect"
 import { TestClock } from "effect/testing"
 import { KeyRepo } from "../../../src/store/keys/KeyRepo.ts"
+import { GenerationStore } from "../../../src/store/ledger/GenerationStore.ts"
 import { Ledger, type Running } from "../../../src/store/ledger/Ledger.ts"
 import * as LedgerMemory from "../../../src/store/ledger/Memory.ts"
 import { open } from "../../contract/client.ts"
@@ -31,6 +32,7 @@ it.effect("a crash costs the prompt and the output that the last heartbeat knew"
   Effect.gen(function* () {
     const { issueKey, url } = yield* TestApp
     const ledger = yield* Ledger
+    const generationStore = yield* GenerationStore
     const { id: keyId, secret } = yield* issueKey({ monthlyBudgetNano: 1_000_000_000 })
     const stream = open(`${url}/v1/chat/completions`, secret, ask("Hi", { stream: true, max_tokens: 500 }))
     yield* until(() => stream.text().includes("three"))
@@ -44,7 +46,7 @@ it.effect("a crash costs the prompt and the output that the last heartbeat knew"
     silence.isOver = true
     yield* TestClock.adjust("190 seconds")
     assert.strictEqual(yield* ledger.settleExpired, 1)
-    const found = Option.getOrThrow(yield* ledger.find(generationId, null))
+    const found = Option.getOrThrow(yield* generationStore.find(generationId, null))
     const { generation } = found._tag === "Settled" ? found : assert.fail(found._tag)
     assert.deepInclude(generation, {
       usageSource: "estimated",

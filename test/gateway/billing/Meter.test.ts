@@ -6,6 +6,7 @@ import { Ids } from "../../../src/domain/Ids.ts"
 import { nanoFromUsd } from "../../../src/domain/Money.ts"
 import { type Outcome } from "../../../src/gateway/billing/Outcome.ts"
 import { Meter } from "../../../src/gateway/billing/Meter.ts"
+import { GenerationStore } from "../../../src/store/ledger/GenerationStore.ts"
 import { Ledger } from "../../../src/store/ledger/Ledger.ts"
 import * as LedgerMemory from "../../../src/store/ledger/Memory.ts"
 import { Limits } from "../../../src/store/limits/Limits.ts"
@@ -151,12 +152,12 @@ it.effect("settles once: a second ending changes nothing", () =>
 it.effect("a void order leaves no trace", () =>
   Effect.gen(function* () {
     const meter = yield* Meter
-    const ledger = yield* Ledger
+    const generationStore = yield* GenerationStore
     for (const monthlyBudgetNano of [null, nanoFromUsd(1)]) {
       const order = orderWith({ key: { monthlyBudgetNano } })
       yield* meter.reserve(order)
       yield* meter.void(order)
-      assert.isTrue(Option.isNone(yield* ledger.find(order.generationId, KEY)))
+      assert.isTrue(Option.isNone(yield* generationStore.find(order.generationId, KEY)))
     }
     assert.deepStrictEqual(yield* balance, { spentNano: 0, reservedNano: 0 })
   }).pipe(Effect.provide(meterWith()))
@@ -236,7 +237,7 @@ it.effect("an order that nobody answered costs nothing and is recorded all the s
     yield* meter.reserve(order)
     const generation = yield* meter.settle(order, endingWith({ candidate: null, errorType: "provider_error" }))
     assert.strictEqual(generation.cost.billedNano, 0)
-    const found = yield* (yield* Ledger).find(order.generationId, KEY)
+    const found = yield* (yield* GenerationStore).find(order.generationId, KEY)
     assert.isTrue(Option.isSome(found) && found.value._tag === "Settled")
   }).pipe(Effect.provide(meterWith()))
 )
@@ -280,7 +281,7 @@ const refusing = (refuses: (generation: Generation) => boolean) =>
     }))
   ).pipe(Layer.provideMerge(LedgerMemory.layer))
 
-const meterOn = (ledger: Layer.Layer<Ledger>) =>
+const meterOn = (ledger: Layer.Layer<Ledger | GenerationStore>) =>
   Meter.layer({ markup: 0, ledger: { leaseMs: 150_000 } }).pipe(
     Layer.provideMerge(Layer.mergeAll(ledger, Limits.layerMemory, Ids.layerSequence))
   )
@@ -292,7 +293,7 @@ it.effect("a receipt that the ledger cannot take is left out, and the cost is ch
       const order = orderWith({ key: { monthlyBudgetNano } })
       yield* meter.reserve(order)
       yield* meter.settle(order, endingWith({ record: once }))
-      const found = Option.getOrThrow(yield* (yield* Ledger).find(order.generationId, KEY))
+      const found = Option.getOrThrow(yield* (yield* GenerationStore).find(order.generationId, KEY))
       const { generation } = found._tag === "Settled" ? found : assert.fail(found._tag)
       assert.deepStrictEqual([generation.cost.billedNano, generation.attempts], [20_000, []])
     }

@@ -2,6 +2,7 @@
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
+import { GenerationStore } from "../../../src/store/ledger/GenerationStore.ts"
 import { Ledger } from "../../../src/store/ledger/Ledger.ts"
 import { advanceThrough } from "../../contract/clock.ts"
 import { ask } from "../../contract/wire.ts"
@@ -24,6 +25,7 @@ it.effect("a stream over midnight is billed to the month in which it began", () 
   Effect.gen(function* () {
     const { chat, issueKey } = yield* TestApp
     const ledger = yield* Ledger
+    const generationStore = yield* GenerationStore
     const { id, secret: key } = yield* issueKey({ monthlyBudgetNano: PRICE_NANO + 500_000 })
     const of = (month: string) => Effect.map(ledger.balances([id], month), (balances) => balances.get(id))
     const request = (content: string) => chat(ask(content, { stream: true, max_tokens: 4_000 }), { key })
@@ -32,7 +34,7 @@ it.effect("a stream over midnight is billed to the month in which it began", () 
     const { headers, text } = yield* advanceThrough(first)
     assert.include(text, "data: [DONE]")
     assert.notInclude(text, `"error"`)
-    const settled = yield* ledger.list({ keyId: id, limit: 10, cursor: null })
+    const settled = yield* generationStore.list({ keyId: id, limit: 10, cursor: null })
     assert.deepStrictEqual(
       settled.generations.map(({ cost, id, createdAtMs, latencyMs, reservation }) => ({
         id,

@@ -7,6 +7,7 @@ import { nanoFromUsd } from "../../../src/domain/Money.ts"
 import * as PendingSettlements from "../../../src/gateway/billing/PendingSettlements.ts"
 import { Lifecycle } from "../../../src/gateway/process/Lifecycle.ts"
 import { Meter } from "../../../src/gateway/billing/Meter.ts"
+import { GenerationStore } from "../../../src/store/ledger/GenerationStore.ts"
 import { Ledger } from "../../../src/store/ledger/Ledger.ts"
 import * as LedgerMemory from "../../../src/store/ledger/Memory.ts"
 import { Limits } from "../../../src/store/limits/Limits.ts"
@@ -86,7 +87,7 @@ it.effect("are written once it is back, however long it was away, though their s
       yield* TestClock.adjust("2 seconds")
       assert.strictEqual(waiting(), 0)
       assert.deepStrictEqual(yield* balance, { spentNano: 30_000, reservedNano: 0 })
-      const found = Option.getOrThrow(yield* (yield* Ledger).find(generationId, null))
+      const found = Option.getOrThrow(yield* (yield* GenerationStore).find(generationId, null))
       assert.strictEqual(found._tag === "Settled" ? found.generation.usageSource : found._tag, "provider")
     }).pipe(Effect.provideContext(services))
   })
@@ -99,13 +100,14 @@ it.effect("take the place of what another process estimated meanwhile", () =>
       const { generationId } = yield* answered(trouble)
       yield* TestClock.adjust("10 minutes")
       const ledger = yield* Ledger
+      const generationStore = yield* GenerationStore
       assert.strictEqual(yield* ledger.settleExpired, 1)
       // The prompt, which was known when it began.
       assert.deepStrictEqual(yield* balance, { spentNano: 10_000, reservedNano: 0 })
       trouble.isAway = false
       yield* TestClock.adjust("2 seconds")
       assert.deepStrictEqual(yield* balance, { spentNano: 30_000, reservedNano: 0 })
-      const found = Option.getOrThrow(yield* ledger.find(generationId, null))
+      const found = Option.getOrThrow(yield* generationStore.find(generationId, null))
       assert.strictEqual(found._tag === "Settled" ? found.generation.usageSource : found._tag, "provider")
     }).pipe(Effect.provideContext(services))
   })

@@ -4,7 +4,7 @@ import { Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import * as Retention from "../../../src/gateway/billing/Retention.ts"
 import { IdempotencyStore } from "../../../src/store/idempotency/IdempotencyStore.ts"
-import { Ledger } from "../../../src/store/ledger/Ledger.ts"
+import { GenerationStore } from "../../../src/store/ledger/GenerationStore.ts"
 import { StoreError } from "../../../src/store/StoreError.ts"
 
 const DAY = 86_400_000
@@ -22,13 +22,15 @@ const upkeepWith = (options: Retention.RetentionOptions, left: number) =>
         left -= moved
         return Effect.succeed(moved)
       })
-    const ledger = Layer.mock(Ledger, {
+    const generations = Layer.mock(GenerationStore, {
       archive: piece("archive"),
       forget: piece("forget"),
       forgetArchived: (beforeMs) => Effect.sync(() => void asked.push(`months before day ${beforeMs / DAY}`))
     })
     yield* TestClock.setTime(100 * DAY)
-    yield* Layer.build(Retention.layer(options)).pipe(Effect.provide(Layer.merge(ledger, IdempotencyStore.layerMemory)))
+    yield* Layer.build(Retention.layer(options)).pipe(
+      Effect.provide(Layer.merge(generations, IdempotencyStore.layerMemory))
+    )
     yield* TestClock.adjust(0)
     return asked
   })

@@ -11,6 +11,7 @@ import { gateway, memory } from "../../../src/Server.ts"
 import { defaultSettings } from "../../../src/Settings.ts"
 import { CacheStore } from "../../../src/store/cache/CacheStore.ts"
 import { KeyRepo } from "../../../src/store/keys/KeyRepo.ts"
+import { GenerationStore } from "../../../src/store/ledger/GenerationStore.ts"
 import { Ledger } from "../../../src/store/ledger/Ledger.ts"
 import * as LedgerMemory from "../../../src/store/ledger/Memory.ts"
 import { Limits } from "../../../src/store/limits/Limits.ts"
@@ -121,7 +122,7 @@ for (const kind of ["whole", "stream", "embeddings"] as const) {
       assert.notProperty(told.usage, "cache_discount_usd")
       trouble.isAway = false
       yield* TestClock.adjust("1 seconds")
-      const found = Option.getOrThrow(yield* (yield* Ledger).find(generationId ?? "", null))
+      const found = Option.getOrThrow(yield* (yield* GenerationStore).find(generationId ?? "", null))
       assert.isTrue(found._tag === "Settled" && found.generation.cost.billedNano > 0)
     }).pipe(Effect.provide(gatewayWith(trouble, kind)))
   })

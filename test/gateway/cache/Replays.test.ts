@@ -16,6 +16,7 @@ import { type CacheControl, emptyResponseMetadata } from "../../../src/gateway/r
 import { gateway, memory } from "../../../src/Server.ts"
 import { CacheStore } from "../../../src/store/cache/CacheStore.ts"
 import { KeyRepo } from "../../../src/store/keys/KeyRepo.ts"
+import { GenerationStore } from "../../../src/store/ledger/GenerationStore.ts"
 import { Ledger } from "../../../src/store/ledger/Ledger.ts"
 import * as LedgerMemory from "../../../src/store/ledger/Memory.ts"
 import { Limits } from "../../../src/store/limits/Limits.ts"
@@ -124,7 +125,7 @@ const balance = Effect.gen(function* () {
 
 const recordOf = (generationId: string | null) =>
   Effect.gen(function* () {
-    const found = yield* (yield* Ledger).find(generationId ?? "", KEY)
+    const found = yield* (yield* GenerationStore).find(generationId ?? "", KEY)
     return Option.isSome(found) && found.value._tag === "Settled" ? found.value.generation : assert.fail("not settled")
   })
 
@@ -225,7 +226,10 @@ it.effect("402 where the budget has no room, before 403 by the whitelist; nothin
     const listed = { key: { ...capped, allowedModels } }
     assert.deepStrictEqual(yield* refused(one, listed), ["ModelNotAllowed", ["reserve", "void"]])
     assert.deepStrictEqual(yield* balance, before)
-    assert.strictEqual((yield* (yield* Ledger).list({ keyId: KEY, limit: 10, cursor: null })).generations.length, 1)
+    assert.strictEqual(
+      (yield* (yield* GenerationStore).list({ keyId: KEY, limit: 10, cursor: null })).generations.length,
+      1
+    )
   }).pipe(Effect.provide(one.layer))
 })
 
@@ -310,7 +314,7 @@ it.effect("a client that leaves while the write is under way leaves a record, an
     const leaving = yield* Effect.forkChild(Fiber.interrupt(hit), { startImmediately: true })
     yield* Deferred.succeed(isOpen, undefined)
     yield* Fiber.join(leaving)
-    const { generations } = yield* (yield* Ledger).list({ keyId: KEY, limit: 10, cursor: null })
+    const { generations } = yield* (yield* GenerationStore).list({ keyId: KEY, limit: 10, cursor: null })
     assert.deepStrictEqual(
       generations.map(({ cacheHit }) => cacheHit),
       [true, false]

@@ -16,6 +16,7 @@ import { gateway, memory } from "../../../src/Server.ts"
 import { type SettingsShape } from "../../../src/Settings.ts"
 import { CacheStore } from "../../../src/store/cache/CacheStore.ts"
 import { KeyRepo } from "../../../src/store/keys/KeyRepo.ts"
+import { GenerationStore } from "../../../src/store/ledger/GenerationStore.ts"
 import { Ledger } from "../../../src/store/ledger/Ledger.ts"
 import * as LedgerMemory from "../../../src/store/ledger/Memory.ts"
 import { Limits } from "../../../src/store/limits/Limits.ts"
@@ -85,7 +86,7 @@ const KEY = keyWith().id
 
 const recordOf = (generationId: string | null) =>
   Effect.gen(function* () {
-    const found = yield* (yield* Ledger).find(generationId ?? "", KEY)
+    const found = yield* (yield* GenerationStore).find(generationId ?? "", KEY)
     return Option.isSome(found) && found.value._tag === "Settled" ? found.value.generation : assert.fail("not settled")
   })
 
@@ -284,9 +285,10 @@ it.effect("a failed request is recorded at no charge; one that reached nobody le
   const { layer } = gatewayOn({ alpha: { failure: new Cut({ detail: "reset" }) } })
   return Effect.gen(function* () {
     const ledger = yield* Ledger
+    const generationStore = yield* GenerationStore
     yield* Effect.flip(asked({ key: capped }))
     yield* Effect.flip(asked({ key: capped, request: { model: "no/such" } }))
-    const { generations } = yield* ledger.list({ keyId: KEY, limit: 10, cursor: null })
+    const { generations } = yield* generationStore.list({ keyId: KEY, limit: 10, cursor: null })
     assert.deepStrictEqual(
       generations.map(({ cost, errorType, provider }) => [errorType, provider, cost.billedNano]),
       [["provider_error", "alpha", 0]]

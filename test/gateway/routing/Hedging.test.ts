@@ -9,6 +9,7 @@ import { Router } from "../../../src/gateway/routing/Router.ts"
 import { Rejected, ServerFault } from "../../../src/providers/Provider.ts"
 import { type Script } from "../../../src/testing/ScriptedProvider.ts"
 import { defaultSettings } from "../../../src/Settings.ts"
+import { GenerationStore } from "../../../src/store/ledger/GenerationStore.ts"
 import { Ledger } from "../../../src/store/ledger/Ledger.ts"
 import { keyWith } from "../orders.ts"
 import { ending, orderFor, piece, saying, scripted, stop } from "../scripts.ts"
@@ -36,7 +37,7 @@ const told = ({ record }: Pick<Effect.Success<ReturnType<typeof streamed>>, "rec
 
 /** Of an order whose answer nobody got. */
 const lastRecord = Effect.gen(function* () {
-  const { generations } = yield* (yield* Ledger).list({ keyId: keyWith().id, limit: 1, cursor: null })
+  const { generations } = yield* (yield* GenerationStore).list({ keyId: keyWith().id, limit: 1, cursor: null })
   return yield* recordOf(generations[0]?.id ?? "")
 })
 

@@ -15,7 +15,7 @@ import {
   TooLarge
 } from "../../../src/providers/Provider.ts"
 import { layerScripted, type Script, scriptedOffer } from "../../../src/testing/ScriptedProvider.ts"
-import { Ledger } from "../../../src/store/ledger/Ledger.ts"
+import { GenerationStore } from "../../../src/store/ledger/GenerationStore.ts"
 import { keyWith, type OrderOptions, requestWith } from "../orders.ts"
 import { ending, orderFor, piece, saying, stop } from "../scripts.ts"
 import { gatewayOn, ran, recordOf } from "../streams.ts"
@@ -197,7 +197,7 @@ const leftAfter = (ms: number) =>
     yield* TestClock.adjust(ms)
     yield* Fiber.interrupt(fiber)
     yield* Scope.close(scope, Exit.void)
-    const { generations } = yield* (yield* Ledger).list({ keyId: keyWith().id, limit: 1, cursor: null })
+    const { generations } = yield* (yield* GenerationStore).list({ keyId: keyWith().id, limit: 1, cursor: null })
     return yield* recordOf(generations[0]?.id ?? "")
   })
 

@@ -4,7 +4,7 @@ import { TestClock } from "effect/testing"
 import { ask, helloReply, id } from "../../contract/wire.ts"
 import { ServerFault } from "../../../src/providers/Provider.ts"
 import { KeyRepo } from "../../../src/store/keys/KeyRepo.ts"
-import { Ledger } from "../../../src/store/ledger/Ledger.ts"
+import { GenerationStore } from "../../../src/store/ledger/GenerationStore.ts"
 import * as LedgerSql from "../../../src/store/ledger/Sql.ts"
 import { layerPglite } from "../../support/Pglite.ts"
 import { TestApp } from "../../support/TestApp.ts"
@@ -142,7 +142,7 @@ it.effect("of a request that still runs: 409 with Retry-After, for the key and t
     const { secret } = yield* issueKey()
     const running = yield* Effect.forkChild(chat(ask("Hi", { stream: true }), { key: secret }))
     const generation = id("gen", 4)
-    const known = Effect.flatMap(Ledger, (ledger) => ledger.find(generation, null))
+    const known = Effect.flatMap(GenerationStore, (store) => store.find(generation, null))
     yield* Effect.repeat(Effect.andThen(Effect.yieldNow, known), { until: Option.isSome })
     for (const [path, sent] of [
       [`/v1/generations/${generation}`, { key: secret }],

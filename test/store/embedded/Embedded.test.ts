@@ -13,6 +13,7 @@ import { fileURLToPath } from "node:url"
 import { lockDataDir } from "../../../src/store/embedded/DataDirLock.ts"
 import { openAhead, takeAhead } from "../../../src/store/embedded/OpenAhead.ts"
 import { embeddedStreams } from "../../../src/store/embedded/Embedded.ts"
+import { GenerationStore } from "../../../src/store/ledger/GenerationStore.ts"
 import { Ledger } from "../../../src/store/ledger/Ledger.ts"
 import * as LedgerSql from "../../../src/store/ledger/Sql.ts"
 import { Sql } from "../../../src/store/sql/Sql.ts"
@@ -68,7 +69,8 @@ it.effect("has every acknowledged row after the process was killed, three times 
 
       yield* Effect.gen(function* () {
         const ledger = yield* Ledger
-        const found = yield* Effect.forEach(acknowledged, (id) => ledger.find(id, "key_writer"))
+        const generationStore = yield* GenerationStore
+        const found = yield* Effect.forEach(acknowledged, (id) => generationStore.find(id, "key_writer"))
         assert.deepStrictEqual(
           acknowledged.filter((_, index) => Option.isNone(found[index] ?? Option.none())),
           []
@@ -248,7 +250,7 @@ it.effect("closes cleanly with statements under way: what was acknowledged is th
     assert.isTrue(Exit.isFailure(yield* Effect.exit(ledger.ping)))
 
     yield* Effect.gen(function* () {
-      const reopened = yield* Ledger
+      const reopened = yield* GenerationStore
       const found = yield* Effect.forEach(acknowledged, (id) => reopened.find(id, "key_closing"))
       assert.isTrue(acknowledged.length > 0 && found.every(Option.isSome))
     }).pipe(Effect.provide(Layer.fresh(ledgerOf(dataDir))))

@@ -4,7 +4,9 @@ import { Effect, Layer, Option } from "effect"
 import { type Generation } from "../../../src/domain/Generation.ts"
 import { idBound } from "../../../src/domain/Ids.ts"
 import { zeroCost } from "../../../src/domain/Money.ts"
-import { type GenerationQuery, Ledger, type LedgerBucket } from "../../../src/store/ledger/Ledger.ts"
+import { GenerationStore } from "../../../src/store/ledger/GenerationStore.ts"
+import { Ledger, type LedgerBucket } from "../../../src/store/ledger/Ledger.ts"
+import { type GenerationQuery } from "../../../src/store/ledger/GenerationStore.ts"
 import * as LedgerMemory from "../../../src/store/ledger/Memory.ts"
 import * as LedgerSql from "../../../src/store/ledger/Sql.ts"
 import { layerPglite } from "../../support/Pglite.ts"
@@ -18,11 +20,12 @@ const settle = (id: string, overrides: Partial<Generation> = {}, billedNano = 40
   Effect.flatMap(Ledger, (ledger) => ledger.settle(makeGeneration({ id, ...overrides }, billedNano), "2026-11"))
 
 /** Both tests of a store look at everything in it, so each has one of its own. */
-const on = <E>(name: string, ledger: Layer.Layer<Ledger, E>) => {
+const on = <E>(name: string, ledger: Layer.Layer<Ledger | GenerationStore, E>) => {
   layer(ledger, { timeout: "60 seconds" })(`${name}: generations`, (it) => {
     it.effect("of every key, by key, model, provider, error and time; and any one of them", () =>
       Effect.gen(function* () {
         const ledger = yield* Ledger
+        const generationStore = yield* GenerationStore
         // As real ones are: the time is in the id.
         const id = (nth: number) => `${idBound("gen", T0 + nth - 1)}${String(nth).padStart(20, "0")}`
         const [one, two, three, four] = [id(1), id(2), id(3), id(4)]
@@ -31,10 +34,13 @@ const on = <E>(name: string, ledger: Layer.Layer<Ledger, E>) => {
         yield* settle(three, { keyId: "key_b", model: "m/two", errorType: "provider_error", createdAtMs: T0 + 2 })
         yield* settle(four, { keyId: "key_a", errorType: "timeout", createdAtMs: T0 + 3 })
         const ids = (query: Partial<GenerationQuery>) =>
-          Effect.map(ledger.list({ keyId: null, limit: 10, cursor: null, ...query }), ({ generations, nextCursor }) => [
-            ...generations.map(({ id }) => id),
-            ...(nextCursor === null ? [] : [`next ${nextCursor}`])
-          ])
+          Effect.map(
+            generationStore.list({ keyId: null, limit: 10, cursor: null, ...query }),
+            ({ generations, nextCursor }) => [
+              ...generations.map(({ id }) => id),
+              ...(nextCursor === null ? [] : [`next ${nextCursor}`])
+            ]
+          )
         assert.deepStrictEqual(yield* ids({}), [four, three, two, one])
         assert.deepStrictEqual(yield* ids({ limit: 3 }), [four, three, two, `next ${two}`])
         assert.deepStrictEqual(yield* ids({ cursor: two }), [one])
@@ -51,11 +57,13 @@ const on = <E>(name: string, ledger: Layer.Layer<Ledger, E>) => {
         assert.deepStrictEqual(yield* ids({ ownerId: "usr_1", keyId: "key_a" }), [])
         assert.deepStrictEqual(yield* ids({ error: "'; DROP TABLE generations; --" }), [])
 
-        const found = yield* ledger.find(three, null)
+        const found = yield* generationStore.find(three, null)
         assert.isTrue(Option.isSome(found) && found.value._tag === "Settled")
-        assert.isTrue(Option.isNone(yield* ledger.find("gen_9", null)))
+        assert.isTrue(Option.isNone(yield* generationStore.find("gen_9", null)))
         const state = (id: string, ownerId: string) =>
-          Effect.map(ledger.find(id, null, ownerId), (found) => (Option.isSome(found) ? found.value._tag : "none"))
+          Effect.map(generationStore.find(id, null, ownerId), (found) =>
+            Option.isSome(found) ? found.value._tag : "none"
+          )
         assert.deepStrictEqual(yield* state(own, "usr_1"), "Settled")
         assert.deepStrictEqual(yield* state(own, "usr_2"), "none")
         assert.deepStrictEqual(yield* state(three, "usr_1"), "none")
@@ -71,7 +79,10 @@ const on = <E>(name: string, ledger: Layer.Layer<Ledger, E>) => {
           leaseMs: MINUTE,
           processId: "process"
         })
-        assert.deepStrictEqual(yield* ledger.find("gen_5", null), Option.some({ _tag: "Pending", isOver: false }))
+        assert.deepStrictEqual(
+          yield* generationStore.find("gen_5", null),
+          Option.some({ _tag: "Pending", isOver: false })
+        )
         assert.deepStrictEqual(yield* state("gen_5", "usr_2"), "Pending")
         assert.deepStrictEqual(yield* state("gen_5", "usr_1"), "none")
       })

@@ -6,7 +6,9 @@ import { TestClock } from "effect/testing"
 import { type Generation } from "../../../src/domain/Generation.ts"
 import { idBound } from "../../../src/domain/Ids.ts"
 import { monthOf } from "../../../src/domain/Money.ts"
-import { type GenerationQuery, Ledger } from "../../../src/store/ledger/Ledger.ts"
+import { GenerationStore } from "../../../src/store/ledger/GenerationStore.ts"
+import { Ledger } from "../../../src/store/ledger/Ledger.ts"
+import { type GenerationQuery } from "../../../src/store/ledger/GenerationStore.ts"
 import * as LedgerMemory from "../../../src/store/ledger/Memory.ts"
 import * as LedgerSql from "../../../src/store/ledger/Sql.ts"
 import { Sql } from "../../../src/store/sql/Sql.ts"
@@ -32,12 +34,12 @@ const settle = (createdAtMs: number, overrides: Partial<Generation> = {}, billed
 /** Every page of a list, one after the other. */
 const listed = (query: Partial<GenerationQuery>, limit = 3) =>
   Effect.gen(function* () {
-    const ledger = yield* Ledger
+    const generationStore = yield* GenerationStore
     const all: Array<Generation> = []
     let cursor: string | null = null
     do {
       const { generations, nextCursor }: { generations: ReadonlyArray<Generation>; nextCursor: string | null } =
-        yield* ledger.list({ keyId: null, limit, cursor, ...query })
+        yield* generationStore.list({ keyId: null, limit, cursor, ...query })
       all.push(...generations)
       cursor = nextCursor
     } while (cursor !== null)
@@ -45,7 +47,7 @@ const listed = (query: Partial<GenerationQuery>, limit = 3) =>
   })
 
 const archiveAll = (beforeMs: number, limit = 500) =>
-  Effect.flatMap(Ledger, (ledger) => ledger.archive(beforeMs, limit)).pipe(
+  Effect.flatMap(GenerationStore, (store) => store.archive(beforeMs, limit)).pipe(
     Effect.repeat({ while: (moved) => moved > 0 }),
     Effect.asVoid
   )
@@ -54,12 +56,13 @@ const archiveAll = (beforeMs: number, limit = 500) =>
 const answers = (made: ReadonlyArray<Generation>) =>
   Effect.gen(function* () {
     const ledger = yield* Ledger
+    const generationStore = yield* GenerationStore
     const span = { fromMs: JANUARY, toMs: MARCH + 31 * DAY, bucketMs: 7 * DAY }
     const days = { fromDay: JANUARY / DAY, toDay: MARCH / DAY + 31, limit: 100 }
     return {
-      found: yield* Effect.forEach(made, ({ id, keyId }) => ledger.find(id, keyId)),
-      byOwner: yield* Effect.forEach(made.slice(0, 4), ({ id }) => ledger.find(id, null, "usr_1")),
-      byOther: yield* Effect.forEach(made.slice(0, 4), ({ id }) => ledger.find(id, "key_other")),
+      found: yield* Effect.forEach(made, ({ id, keyId }) => generationStore.find(id, keyId)),
+      byOwner: yield* Effect.forEach(made.slice(0, 4), ({ id }) => generationStore.find(id, null, "usr_1")),
+      byOther: yield* Effect.forEach(made.slice(0, 4), ({ id }) => generationStore.find(id, "key_other")),
       all: yield* listed({}),
       whole: yield* listed({}, 1_000),
       ofKey: yield* listed({ keyId: "key_a" }),
@@ -81,11 +84,11 @@ const answers = (made: ReadonlyArray<Generation>) =>
 const later = <A, E>(stores: Layer.Layer<A, E>) =>
   Layer.unwrap(Effect.as(TestClock.setTime(MARCH + 40 * DAY), Layer.fresh(stores)))
 
-const on = <E>(name: string, stores: Layer.Layer<Ledger | Audit, E>) => {
+const on = <E>(name: string, stores: Layer.Layer<Ledger | GenerationStore | Audit, E>) => {
   layer(later(stores), { timeout: "60 seconds" })(name, (it) => {
     it.effect("what is archived is read as before, by id, in lists across the boundary, in series and sums", () =>
       Effect.gen(function* () {
-        const ledger = yield* Ledger
+        const generationStore = yield* GenerationStore
         const made = yield* Effect.forEach(Array.from({ length: 16 }), (_, nth) =>
           settle(JANUARY + nth * 5.5 * DAY, {
             keyId: nth % 2 === 0 ? "key_a" : "key_b",
@@ -101,11 +104,11 @@ const on = <E>(name: string, stores: Layer.Layer<Ledger | Audit, E>) => {
           before.all.map(({ id }) => id),
           made.map(({ id }) => id).toReversed()
         )
-        assert.strictEqual(yield* ledger.archive(JANUARY, 3), 0)
-        assert.strictEqual(yield* ledger.archive(FEBRUARY + 15 * DAY, 3), 3)
+        assert.strictEqual(yield* generationStore.archive(JANUARY, 3), 0)
+        assert.strictEqual(yield* generationStore.archive(FEBRUARY + 15 * DAY, 3), 3)
         assert.deepStrictEqual(yield* answers(made), before)
         yield* archiveAll(FEBRUARY + 15 * DAY, 3)
-        assert.strictEqual(yield* ledger.archive(FEBRUARY + 15 * DAY, 3), 0)
+        assert.strictEqual(yield* generationStore.archive(FEBRUARY + 15 * DAY, 3), 0)
         assert.deepStrictEqual(yield* answers(made), before)
         // One that began long ago and ends only now is younger than nothing that is archived.
         const late = yield* settle(JANUARY + DAY, { keyId: "key_a" })
@@ -120,6 +123,7 @@ const on = <E>(name: string, stores: Layer.Layer<Ledger | Audit, E>) => {
     it.effect("what is archived is settled, reserved and extended no more, and another of its group is", () =>
       Effect.gen(function* () {
         const ledger = yield* Ledger
+        const generationStore = yield* GenerationStore
         const keyId = `key_again_${++count}`
         const old = yield* settle(JANUARY + DAY, { keyId })
         yield* archiveAll(FEBRUARY)
@@ -160,7 +164,10 @@ const on = <E>(name: string, stores: Layer.Layer<Ledger | Audit, E>) => {
           spentNano: 10,
           reservedNano: 105
         })
-        assert.deepStrictEqual(yield* ledger.find(old.id, keyId), Option.some({ _tag: "Settled", generation: old }))
+        assert.deepStrictEqual(
+          yield* generationStore.find(old.id, keyId),
+          Option.some({ _tag: "Settled", generation: old })
+        )
         yield* ledger.settle(makeGeneration({ id: other, keyId, createdAtMs: JANUARY + DAY }, 7), "2024-01")
         assert.strictEqual((yield* listed({ keyId })).length, 2)
         assert.deepStrictEqual(yield* (yield* Audit).differences, [])
@@ -170,6 +177,7 @@ const on = <E>(name: string, stores: Layer.Layer<Ledger | Audit, E>) => {
     it.effect("an archived answer is not stored again, and one of its group that has no room is refused", () =>
       Effect.gen(function* () {
         const ledger = yield* Ledger
+        const generationStore = yield* GenerationStore
         const keyId = `key_replayed_${++count}`
         const old = yield* settle(JANUARY + DAY, { keyId, cacheHit: true }, 0)
         yield* archiveAll(FEBRUARY)
@@ -187,7 +195,10 @@ const on = <E>(name: string, stores: Layer.Layer<Ledger | Audit, E>) => {
           { _tag: "Refused", balance: { spentNano: 0, reservedNano: 0 } },
           { _tag: "Reserved" }
         ])
-        assert.deepStrictEqual(yield* ledger.find(old.id, keyId), Option.some({ _tag: "Settled", generation: old }))
+        assert.deepStrictEqual(
+          yield* generationStore.find(old.id, keyId),
+          Option.some({ _tag: "Settled", generation: old })
+        )
         assert.strictEqual((yield* listed({ keyId })).length, 2)
         assert.deepStrictEqual(yield* (yield* Audit).differences, [])
       })
@@ -196,6 +207,7 @@ const on = <E>(name: string, stores: Layer.Layer<Ledger | Audit, E>) => {
     it.effect("archived ones go by whole months, once these are over; sums and counters stay", () =>
       Effect.gen(function* () {
         const ledger = yield* Ledger
+        const generationStore = yield* GenerationStore
         const keyId = `key_gone_${++count}`
         const made = yield* Effect.forEach([0, 30, 31, 59, 60, 61], (day) => settle(JANUARY + day * DAY, { keyId }))
         const ids = Effect.map(listed({ keyId }), (all) => all.map(({ id }) => id))
@@ -206,17 +218,17 @@ const on = <E>(name: string, stores: Layer.Layer<Ledger | Audit, E>) => {
             .toReversed()
         const counters = yield* ledger.balances([keyId], "2024-01")
         // Of several months at once.
-        assert.isAtLeast(yield* ledger.archive(MARCH, 100), 4)
-        assert.strictEqual(yield* ledger.archive(MARCH, 100), 0)
+        assert.isAtLeast(yield* generationStore.archive(MARCH, 100), 4)
+        assert.strictEqual(yield* generationStore.archive(MARCH, 100), 0)
         // Not archived: this one goes the usual way.
-        assert.strictEqual(yield* ledger.forget(MARCH + 1, 100), 1)
+        assert.strictEqual(yield* generationStore.forget(MARCH + 1, 100), 1)
         assert.deepStrictEqual(yield* ids, [...left(5), ...left(0).slice(2)])
-        yield* ledger.forgetArchived(FEBRUARY - 1)
+        yield* generationStore.forgetArchived(FEBRUARY - 1)
         assert.strictEqual((yield* ids).length, 5)
-        yield* ledger.forgetArchived(FEBRUARY)
+        yield* generationStore.forgetArchived(FEBRUARY)
         assert.deepStrictEqual(yield* ids, [...left(5), ...left(2).slice(2)])
-        assert.isTrue(Option.isNone(yield* ledger.find(made[0]?.id ?? "", keyId)))
-        yield* ledger.forgetArchived(MARCH)
+        assert.isTrue(Option.isNone(yield* generationStore.find(made[0]?.id ?? "", keyId)))
+        yield* generationStore.forgetArchived(MARCH)
         assert.deepStrictEqual(yield* ids, left(5))
         assert.deepStrictEqual(yield* ledger.balances([keyId], "2024-01"), counters)
         // A month that is gone can come again.
@@ -254,6 +266,7 @@ const onPostgres = later(stored.pipe(Layer.provideMerge(Layer.fresh(layerPostgre
 it.effect("while a piece moves nobody waits, and each of it is there once", () =>
   Effect.gen(function* () {
     const ledger = yield* Ledger
+    const generationStore = yield* GenerationStore
     const sql = yield* PgClient.PgClient
     const keyId = "key_busy"
     const made = yield* Effect.forEach([0, 1, 2, 3], (day) => settle(JANUARY + day * DAY, { keyId }))
@@ -262,7 +275,7 @@ it.effect("while a piece moves nobody waits, and each of it is there once", () =
     // The transaction stays open, with its partitions made and its rows moved.
     const moving = yield* Effect.forkChild(
       sql.withTransaction(
-        ledger.archive(FEBRUARY, 2).pipe(
+        generationStore.archive(FEBRUARY, 2).pipe(
           Effect.tap((rows) => Deferred.succeed(moved, rows)),
           Effect.andThen(Deferred.await(isEnough))
         )
@@ -285,32 +298,32 @@ it.effect("while a piece moves nobody waits, and each of it is there once", () =
     })
     yield* ledger.settle(makeGeneration({ id: generationId, keyId, createdAtMs: now }, 10), monthOf(now))
     assert.strictEqual((yield* listed({ keyId })).length, 5)
-    assert.isTrue(Option.isSome(yield* ledger.find(made[0]?.id ?? "", keyId)))
-    assert.strictEqual(yield* ledger.archive(FEBRUARY, 2), 0)
-    yield* ledger.forgetArchived(FEBRUARY)
+    assert.isTrue(Option.isSome(yield* generationStore.find(made[0]?.id ?? "", keyId)))
+    assert.strictEqual(yield* generationStore.archive(FEBRUARY, 2), 0)
+    yield* generationStore.forgetArchived(FEBRUARY)
     // What is moving is passed over by what deletes.
-    assert.strictEqual(yield* ledger.forget(JANUARY + 3 * DAY, 10), 1)
+    assert.strictEqual(yield* generationStore.forget(JANUARY + 3 * DAY, 10), 1)
     yield* Deferred.succeed(isEnough, undefined)
     yield* Fiber.join(moving)
     assert.deepStrictEqual(
       (yield* listed({ keyId })).map(({ createdAtMs }) => createdAtMs),
       [now, JANUARY + 3 * DAY, JANUARY + DAY, JANUARY]
     )
-    assert.strictEqual(yield* ledger.archive(FEBRUARY, 10), 1)
+    assert.strictEqual(yield* generationStore.archive(FEBRUARY, 10), 1)
   }).pipe(Effect.provide(onPostgres))
 )
 
 it.effect("a process that dies in the middle has moved nothing", () =>
   Effect.gen(function* () {
     const sql = yield* PgClient.PgClient
-    const ledger = yield* Ledger
+    const generationStore = yield* GenerationStore
     const made = yield* settle(JANUARY)
     const moved = yield* Deferred.make<number>()
     const dying = yield* Effect.forkChild(
       Effect.exit(
         sql.withTransaction(
           Effect.gen(function* () {
-            assert.strictEqual(yield* ledger.archive(FEBRUARY, 10), 1)
+            assert.strictEqual(yield* generationStore.archive(FEBRUARY, 10), 1)
             const [row] = yield* sql<{ readonly pid: number }>`SELECT pg_backend_pid() AS pid`
             yield* Deferred.succeed(moved, row?.pid ?? 0)
             return yield* Effect.never
@@ -324,7 +337,7 @@ it.effect("a process that dies in the middle has moved nothing", () =>
     assert.deepStrictEqual([yield* isHot(made.id), yield* partitions], [true, []])
     assert.deepStrictEqual(yield* listed({}), [made])
     // The lock went with it.
-    assert.strictEqual(yield* ledger.archive(FEBRUARY, 10), 1)
+    assert.strictEqual(yield* generationStore.archive(FEBRUARY, 10), 1)
     assert.isFalse(yield* isHot(made.id))
     assert.deepStrictEqual(yield* listed({}), [made])
   }).pipe(Effect.provide(onPostgres))
@@ -333,7 +346,7 @@ it.effect("a process that dies in the middle has moved nothing", () =>
 it.effect("a month that somebody reads stays for the time being, and nobody queues behind its going", () =>
   Effect.gen(function* () {
     const sql = yield* PgClient.PgClient
-    const ledger = yield* Ledger
+    const generationStore = yield* GenerationStore
     const [january, february] = [yield* settle(JANUARY), yield* settle(FEBRUARY)]
     yield* archiveAll(MARCH - DAY)
     assert.deepStrictEqual(yield* partitions, ["generations_2024_01", "generations_2024_02", "generations_2024_03"])
@@ -349,7 +362,7 @@ it.effect("a month that somebody reads stays for the time being, and nobody queu
       )
     )
     yield* Deferred.await(reads)
-    yield* ledger.forgetArchived(MARCH)
+    yield* generationStore.forgetArchived(MARCH)
     assert.deepStrictEqual(yield* listed({}), [february, january])
     // Neither does a new month wait.
     const older = yield* settle(JANUARY - 1)
@@ -357,7 +370,7 @@ it.effect("a month that somebody reads stays for the time being, and nobody queu
     assert.isFalse(yield* isHot(older.id))
     yield* Deferred.succeed(isEnough, undefined)
     yield* Fiber.join(reading)
-    yield* ledger.forgetArchived(FEBRUARY)
+    yield* generationStore.forgetArchived(FEBRUARY)
     assert.deepStrictEqual(yield* partitions, ["generations_2024_02", "generations_2024_03"])
     assert.deepStrictEqual(yield* listed({}), [february])
   }).pipe(Effect.provide(onPostgres))
@@ -409,11 +422,11 @@ it.effect("several processes at once move each generation once, while others rea
       processes,
       (one) =>
         Effect.gen(function* () {
-          const ledger = Context.get(one, Ledger)
+          const generations = Context.get(one, GenerationStore)
           const sql = Context.get(one, PgClient.PgClient)
           let total = 0
           const left = sql`SELECT 1 FROM generations WHERE created_at_ms < ${MARCH + 31 * DAY} LIMIT 1`
-          while ((yield* left).length > 0) total += yield* ledger.archive(MARCH + 31 * DAY, 20)
+          while ((yield* left).length > 0) total += yield* generations.archive(MARCH + 31 * DAY, 20)
           return total
         }),
       { concurrency: "unbounded" }
@@ -426,7 +439,9 @@ it.effect("several processes at once move each generation once, while others rea
     assert.isAbove(looks, 0)
     assert.isAbove(writes, 0)
     const gone = yield* Effect.exit(
-      Effect.forEach(processes, (one) => Context.get(one, Ledger).forgetArchived(MARCH), { concurrency: "unbounded" })
+      Effect.forEach(processes, (one) => Context.get(one, GenerationStore).forgetArchived(MARCH), {
+        concurrency: "unbounded"
+      })
     )
     assert.isTrue(Exit.isSuccess(gone))
     assert.deepStrictEqual(

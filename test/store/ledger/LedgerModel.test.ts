@@ -9,6 +9,7 @@ import { Context, Effect, Layer, Schema } from "effect"
 import { TestClock } from "effect/testing"
 import { idBound } from "../../../src/domain/Ids.ts"
 import { monthEndMs, monthOf } from "../../../src/domain/Money.ts"
+import { GenerationStore } from "../../../src/store/ledger/GenerationStore.ts"
 import { Ledger } from "../../../src/store/ledger/Ledger.ts"
 import * as LedgerSql from "../../../src/store/ledger/Sql.ts"
 import { Sql } from "../../../src/store/sql/Sql.ts"
@@ -25,6 +26,7 @@ class Cluster extends Context.Service<
   Cluster,
   {
     readonly ledgers: readonly [Ledger["Service"], ...ReadonlyArray<Ledger["Service"]>]
+    readonly generations: ReadonlyArray<GenerationStore["Service"]>
     readonly audit: Audit["Service"]
     readonly sql: PgClient.PgClient
   }
@@ -50,6 +52,7 @@ class Cluster extends Context.Service<
       )
       return {
         ledgers: [Context.get(first, Ledger), ...others.map((built) => Context.get(built, Ledger))] as const,
+        generations: [first, ...others].map((built) => Context.get(built, GenerationStore)),
         audit: Context.get(first, Audit),
         sql
       }
@@ -308,8 +311,8 @@ on("The ledger and a plain model of it", Cluster.layer, { meanwhile: Effect.void
 
 /** All that these tests make is old then, and each of the processes has its turn at a little of it. */
 const archiving = Effect.gen(function* () {
-  const { ledgers } = yield* Cluster
-  yield* ledgers[++count % ledgers.length]?.archive(T0 + 1, 2) ?? Effect.void
+  const { generations } = yield* Cluster
+  yield* generations[++count % generations.length]?.archive(T0 + 1, 2) ?? Effect.void
 })
 on(
   "The ledger and a plain model of it, while the settled are archived",

@@ -7,6 +7,7 @@ import { assert, layer } from "@effect/vitest"
 import { Context, Deferred, Effect, Fiber, Layer, Option, Ref, Schema } from "effect"
 import { idBound } from "../../../src/domain/Ids.ts"
 import { type Generation } from "../../../src/domain/Generation.ts"
+import { GenerationStore } from "../../../src/store/ledger/GenerationStore.ts"
 import { Ledger, type Reservation } from "../../../src/store/ledger/Ledger.ts"
 import * as LedgerSql from "../../../src/store/ledger/Sql.ts"
 import { Sql } from "../../../src/store/sql/Sql.ts"
@@ -20,6 +21,7 @@ const CAP = 300
 
 interface Process {
   readonly ledger: Ledger["Service"]
+  readonly generations: GenerationStore["Service"]
   readonly audit: Audit["Service"]
   readonly sql: PgClient.PgClient
 }
@@ -38,6 +40,7 @@ class Processes extends Context.Service<Processes, readonly [Process, Process, P
         const built = yield* Layer.build(Layer.fresh(stores))
         return {
           ledger: Context.get(built, Ledger),
+          generations: Context.get(built, GenerationStore),
           audit: Context.get(built, Audit),
           sql: Context.get(built, PgClient.PgClient)
         } satisfies Process as Process
@@ -170,13 +173,13 @@ layer(Processes.layer, { timeout: "60 seconds" })("Four processes on one ledger"
         )
         assert.isAbove(yield* Fiber.join(watching), 0)
 
-        const [{ audit, ledger }] = processes
+        const [{ audit, generations, ledger }] = processes
         // What is left is what was lost while another process was at it.
         yield* ledger.settleExpired
         assert.deepStrictEqual(yield* audit.differences, [])
         const spent = new Map<string, number>()
         for (const { counter, id, mayBill } of outcomes) {
-          const found = yield* ledger.find(id, null)
+          const found = yield* generations.find(id, null)
           const billed = billedOf(Option.map(found, (state) => (state._tag === "Settled" ? state.generation : null)))
           assert.include(mayBill, billed, id)
           spent.set(counter, (spent.get(counter) ?? 0) + (billed ?? 0))

@@ -5,6 +5,7 @@ import { Deferred, Effect, Fiber, Layer, Option } from "effect"
 import { type Generation } from "../../../src/domain/Generation.ts"
 import { idBound } from "../../../src/domain/Ids.ts"
 import { monthOf, zeroCost } from "../../../src/domain/Money.ts"
+import { GenerationStore } from "../../../src/store/ledger/GenerationStore.ts"
 import { Ledger, type ReportGroup, type ReportQuery } from "../../../src/store/ledger/Ledger.ts"
 import * as LedgerMemory from "../../../src/store/ledger/Memory.ts"
 import * as LedgerSql from "../../../src/store/ledger/Sql.ts"
@@ -41,7 +42,7 @@ const report = ({
 const groups = (query: Parameters<typeof report>[0]) =>
   Effect.map(report(query), ({ rows }) => rows.map(({ billedNano, group }) => [group, billedNano]))
 
-const on = <E>(name: string, ledger: Layer.Layer<Ledger, E>) => {
+const on = <E>(name: string, ledger: Layer.Layer<Ledger | GenerationStore, E>) => {
   layer(ledger, { timeout: "60 seconds" })(name, (it) => {
     it.effect("sums up by day, model, key, owner and provider", () =>
       Effect.gen(function* () {
@@ -148,18 +149,19 @@ const on = <E>(name: string, ledger: Layer.Layer<Ledger, E>) => {
       () =>
         Effect.gen(function* () {
           const ledger = yield* Ledger
+          const generationStore = yield* GenerationStore
           const keyId = "key_kept"
           const made = yield* Effect.forEach([40, 41, 42, 43, 44], (day) => settle({ keyId, createdAtMs: at(day) }, 10))
           const before = yield* report({ keyId, toDay: FIRST + 60 })
           const counters = yield* ledger.balances([keyId], monthOf(at(40)))
           // What the test before made is older still.
-          while ((yield* ledger.forget(at(40), 1)) > 0);
-          assert.strictEqual(yield* ledger.forget(at(43), 2), 2)
-          assert.strictEqual(yield* ledger.forget(at(43), 2), 1)
-          assert.strictEqual(yield* ledger.forget(at(43), 2), 0)
-          const { generations } = yield* ledger.list({ keyId, limit: 10, cursor: null })
+          while ((yield* generationStore.forget(at(40), 1)) > 0);
+          assert.strictEqual(yield* generationStore.forget(at(43), 2), 2)
+          assert.strictEqual(yield* generationStore.forget(at(43), 2), 1)
+          assert.strictEqual(yield* generationStore.forget(at(43), 2), 0)
+          const { generations } = yield* generationStore.list({ keyId, limit: 10, cursor: null })
           assert.deepStrictEqual(generations, made.slice(3).toReversed())
-          assert.isTrue(Option.isNone(yield* ledger.find(made[0]?.id ?? "", keyId)))
+          assert.isTrue(Option.isNone(yield* generationStore.find(made[0]?.id ?? "", keyId)))
           assert.deepStrictEqual(yield* report({ keyId, toDay: FIRST + 60 }), before)
           assert.deepStrictEqual(yield* ledger.balances([keyId], monthOf(at(40))), counters)
         })
@@ -167,11 +169,11 @@ const on = <E>(name: string, ledger: Layer.Layer<Ledger, E>) => {
 
     it.effect("finds what a model or a provider did in a time that is long over", () =>
       Effect.gen(function* () {
-        const ledger = yield* Ledger
+        const generationStore = yield* GenerationStore
         const old = yield* settle({ keyId: "key_old", createdAtMs: at(50), model: "m/rare", provider: "gamma" }, 1)
         yield* settle({ keyId: "key_old", createdAtMs: at(51) }, 1)
         const ids = (query: object) =>
-          Effect.map(ledger.list({ keyId: null, limit: 10, cursor: null, ...query }), ({ generations }) =>
+          Effect.map(generationStore.list({ keyId: null, limit: 10, cursor: null, ...query }), ({ generations }) =>
             generations.map(({ id }) => id)
           )
         assert.deepStrictEqual(yield* ids({ model: "m/rare" }), [old.id])
@@ -194,6 +196,7 @@ it.effect(
   () =>
     Effect.gen(function* () {
       const ledger = yield* Ledger
+      const generationStore = yield* GenerationStore
       const sql = yield* PgClient.PgClient
       const keyId = "key_busy"
       for (let day = 0; day < 6; day++) yield* settle({ keyId, createdAtMs: at(day) }, 10)
@@ -202,7 +205,7 @@ it.effect(
       // The transaction stays open with its rows deleted and not yet gone.
       const deleting = yield* Effect.forkChild(
         sql.withTransaction(
-          ledger.forget(at(3), 2).pipe(
+          generationStore.forget(at(3), 2).pipe(
             Effect.tap((gone) => Deferred.succeed(deleted, gone)),
             Effect.andThen(Deferred.await(isEnough))
           )
@@ -223,12 +226,12 @@ it.effect(
         processId: "process"
       })
       yield* settle({ id: generationId, keyId, createdAtMs: at(6) }, 10)
-      assert.strictEqual((yield* ledger.list({ keyId, limit: 10, cursor: null })).generations.length, 7)
+      assert.strictEqual((yield* generationStore.list({ keyId, limit: 10, cursor: null })).generations.length, 7)
       assert.strictEqual((yield* report({ keyId })).total.billedNano, 70)
-      assert.strictEqual(yield* ledger.forget(at(3), 2), 1)
+      assert.strictEqual(yield* generationStore.forget(at(3), 2), 1)
       yield* Deferred.succeed(isEnough, undefined)
       yield* Fiber.join(deleting)
-      assert.strictEqual((yield* ledger.list({ keyId, limit: 10, cursor: null })).generations.length, 4)
+      assert.strictEqual((yield* generationStore.list({ keyId, limit: 10, cursor: null })).generations.length, 4)
       assert.strictEqual((yield* ledger.balances([keyId], "2026-11")).get(keyId)?.spentNano, 70)
     }).pipe(Effect.provide(Layer.fresh(LedgerSql.layer).pipe(Layer.provideMerge(Layer.fresh(layerPostgres)))))
 )

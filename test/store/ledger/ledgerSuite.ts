@@ -4,6 +4,7 @@ import { Effect, type Layer, Option } from "effect"
 import { type Generation } from "../../../src/domain/Generation.ts"
 import { idBound } from "../../../src/domain/Ids.ts"
 import { zeroCost } from "../../../src/domain/Money.ts"
+import { GenerationStore } from "../../../src/store/ledger/GenerationStore.ts"
 import { Ledger, type Progress, type Reservation } from "../../../src/store/ledger/Ledger.ts"
 import { type StoreError } from "../../../src/store/StoreError.ts"
 import { Audit } from "./LedgerAudit.ts"
@@ -77,14 +78,14 @@ const all = <A, E, R>(effects: ReadonlyArray<Effect.Effect<A, E, R>>) =>
 /** The state of a generation, without what it holds. */
 const stateOf = (id: string, keyId: string) =>
   Effect.gen(function* () {
-    const ledger = yield* Ledger
-    return Option.match(yield* ledger.find(id, keyId), { onNone: () => "none", onSome: (state) => state._tag })
+    const generationStore = yield* GenerationStore
+    return Option.match(yield* generationStore.find(id, keyId), { onNone: () => "none", onSome: (state) => state._tag })
   })
 
-export const ledgerSuite = <E>(name: string, ledgerLayer: Layer.Layer<Ledger | Audit, E>) =>
+export const ledgerSuite = <E>(name: string, ledgerLayer: Layer.Layer<Ledger | GenerationStore | Audit, E>) =>
   layer(ledgerLayer, { timeout: "60 seconds" })(name, (it) => {
     /** Afterwards the counters must be what the entries sum up to. */
-    const audited = <A, E2>(title: string, test: Effect.Effect<A, E2, Ledger | Audit>) =>
+    const audited = <A, E2>(title: string, test: Effect.Effect<A, E2, Ledger | GenerationStore | Audit>) =>
       it.effect(title, () =>
         Effect.gen(function* () {
           yield* test
@@ -96,12 +97,13 @@ export const ledgerSuite = <E>(name: string, ledgerLayer: Layer.Layer<Ledger | A
       "holds what is reserved, and charges what is billed in its place",
       Effect.gen(function* () {
         const ledger = yield* Ledger
+        const generationStore = yield* GenerationStore
         const keyId = fresh("key")
         const reservation = makeReservation({ keyId, ownerId: "usr_1", capNano: 1_000 })
         assert.deepStrictEqual(yield* ledger.reserve(reservation), { _tag: "Reserved" })
         assert.deepStrictEqual(yield* balanceOf(keyId), { spentNano: 0, reservedNano: 100 })
         assert.deepStrictEqual(
-          yield* ledger.find(reservation.generationId, keyId),
+          yield* generationStore.find(reservation.generationId, keyId),
           Option.some({ _tag: "Pending" as const, isOver: false })
         )
 
@@ -131,7 +133,7 @@ export const ledgerSuite = <E>(name: string, ledgerLayer: Layer.Layer<Ledger | A
         yield* ledger.settle(generation, MONTH)
         assert.deepStrictEqual(yield* balanceOf(keyId), { spentNano: 40, reservedNano: 0 })
         assert.deepStrictEqual(
-          yield* ledger.find(generation.id, keyId),
+          yield* generationStore.find(generation.id, keyId),
           Option.some({ _tag: "Settled" as const, generation })
         )
       })
@@ -259,13 +261,14 @@ export const ledgerSuite = <E>(name: string, ledgerLayer: Layer.Layer<Ledger | A
       "settles once, and what was never reserved as well",
       Effect.gen(function* () {
         const ledger = yield* Ledger
+        const generationStore = yield* GenerationStore
         const keyId = fresh("key")
         const generation = makeGeneration({ keyId })
         yield* all(Array.from({ length: 10 }, () => ledger.settle(generation, MONTH)))
         yield* ledger.settle({ ...generation, model: "mock/other" }, MONTH)
         assert.deepStrictEqual(yield* balanceOf(keyId), { spentNano: 40, reservedNano: 0 })
         assert.deepStrictEqual(
-          yield* ledger.find(generation.id, keyId),
+          yield* generationStore.find(generation.id, keyId),
           Option.some({ _tag: "Settled" as const, generation })
         )
         yield* ledger.void(generation.id)
@@ -277,6 +280,7 @@ export const ledgerSuite = <E>(name: string, ledgerLayer: Layer.Layer<Ledger | A
       "stores an answer given again only where what it would have held fits below the cap, and holds nothing of it",
       Effect.gen(function* () {
         const ledger = yield* Ledger
+        const generationStore = yield* GenerationStore
         const keyId = fresh("key")
         const held = makeReservation({ keyId, capNano: 250 })
         yield* ledger.reserve(held)
@@ -291,7 +295,7 @@ export const ledgerSuite = <E>(name: string, ledgerLayer: Layer.Layer<Ledger | A
         const fits = makeReplay({ keyId })
         assert.deepStrictEqual(yield* ledger.replay(fits, MONTH, 90, 250), { _tag: "Reserved" })
         assert.deepStrictEqual(
-          yield* ledger.find(fits.id, keyId),
+          yield* generationStore.find(fits.id, keyId),
           Option.some({ _tag: "Settled" as const, generation: fits })
         )
         assert.deepStrictEqual(yield* balanceOf(keyId), { spentNano: 60, reservedNano: 100 })
@@ -299,7 +303,7 @@ export const ledgerSuite = <E>(name: string, ledgerLayer: Layer.Layer<Ledger | A
         assert.deepStrictEqual((yield* ledger.replay(makeReplay({ keyId }), "2026-12", 250, 250))._tag, "Reserved")
         assert.deepStrictEqual((yield* ledger.replay(makeReplay({ keyId }), "2026-12", 251, 250))._tag, "Refused")
         assert.deepStrictEqual((yield* ledger.replay(makeReplay({ keyId }), MONTH, 9_999, null))._tag, "Reserved")
-        assert.deepStrictEqual((yield* ledger.list({ keyId, limit: 10, cursor: null })).generations.length, 4)
+        assert.deepStrictEqual((yield* generationStore.list({ keyId, limit: 10, cursor: null })).generations.length, 4)
         // Nobody has spent or reserved anything of this key.
         const unused = fresh("key")
         assert.deepStrictEqual(yield* ledger.replay(makeReplay({ keyId: unused }), MONTH, 1, 0), {
@@ -313,6 +317,7 @@ export const ledgerSuite = <E>(name: string, ledgerLayer: Layer.Layer<Ledger | A
       "stores an answer given again once, and asks for no room where it is known already",
       Effect.gen(function* () {
         const ledger = yield* Ledger
+        const generationStore = yield* GenerationStore
         const keyId = fresh("key")
         const generation = makeReplay({ keyId })
         const results = yield* all(Array.from({ length: 10 }, () => ledger.replay(generation, MONTH, 100, 150)))
@@ -328,7 +333,7 @@ export const ledgerSuite = <E>(name: string, ledgerLayer: Layer.Layer<Ledger | A
           [{ _tag: "Reserved" }, { _tag: "Reserved" }]
         )
         assert.deepStrictEqual(
-          yield* ledger.find(generation.id, keyId),
+          yield* generationStore.find(generation.id, keyId),
           Option.some({ _tag: "Settled" as const, generation })
         )
         assert.deepStrictEqual(yield* stateOf(pending.generationId, keyId), "Settled")
@@ -409,6 +414,7 @@ export const ledgerSuite = <E>(name: string, ledgerLayer: Layer.Layer<Ledger | A
       "ends a reservation once when settle, void and recovery want it at the same moment",
       Effect.gen(function* () {
         const ledger = yield* Ledger
+        const generationStore = yield* GenerationStore
         const keyId = fresh("key")
         const held = Array.from({ length: 30 }, () => makeReservation({ keyId, leaseMs: -1 }))
         yield* all(held.map(ledger.reserve))
@@ -426,7 +432,7 @@ export const ledgerSuite = <E>(name: string, ledgerLayer: Layer.Layer<Ledger | A
           30
         )
         // A generation that came after its reservation was voided is stored all the same, one that came after recovery takes the estimate's place.
-        const { generations } = yield* ledger.list({ keyId, limit: 100, cursor: null })
+        const { generations } = yield* generationStore.list({ keyId, limit: 100, cursor: null })
         assert.deepStrictEqual(
           generations.filter((one) => one.usageSource === "estimated"),
           []
@@ -439,13 +445,14 @@ export const ledgerSuite = <E>(name: string, ledgerLayer: Layer.Layer<Ledger | A
       "settles what a crashed process held as estimated, at what it reserved, and leaves live leases alone",
       Effect.gen(function* () {
         const ledger = yield* Ledger
+        const generationStore = yield* GenerationStore
         const keyId = fresh("key")
         const lost = makeReservation({ keyId, ownerId: "usr_9", capNano: 500, leaseMs: -1 })
         const live = makeReservation({ keyId, capNano: 500, leaseMs: MINUTE })
         yield* ledger.reserve(lost)
         yield* ledger.reserve(live)
         assert.deepStrictEqual(
-          yield* ledger.find(lost.generationId, keyId),
+          yield* generationStore.find(lost.generationId, keyId),
           Option.some({ _tag: "Pending" as const, isOver: true })
         )
         const counts = yield* all(Array.from({ length: 4 }, () => ledger.settleExpired))
@@ -454,7 +461,7 @@ export const ledgerSuite = <E>(name: string, ledgerLayer: Layer.Layer<Ledger | A
           1
         )
         assert.deepStrictEqual(yield* balanceOf(keyId), { spentNano: 100, reservedNano: 100 })
-        const found = Option.getOrThrow(yield* ledger.find(lost.generationId, keyId))
+        const found = Option.getOrThrow(yield* generationStore.find(lost.generationId, keyId))
         assert.isTrue(found._tag === "Settled")
         if (found._tag === "Settled") {
           const { usageSource, cost, ownerId, createdAtMs, reservation } = found.generation
@@ -472,6 +479,7 @@ export const ledgerSuite = <E>(name: string, ledgerLayer: Layer.Layer<Ledger | A
       "charges what the last sign of life knew, and says so",
       Effect.gen(function* () {
         const ledger = yield* Ledger
+        const generationStore = yield* GenerationStore
         const keyId = fresh("key")
         const begun = makeReservation({ keyId, amountNano: 1_000, leaseMs: -1, progress: progressWith() })
         const told = makeReservation({ keyId, amountNano: 1_000, progress: progressWith() })
@@ -488,7 +496,7 @@ export const ledgerSuite = <E>(name: string, ledgerLayer: Layer.Layer<Ledger | A
         )
         assert.strictEqual(yield* ledger.settleExpired, 3)
         assert.deepStrictEqual(yield* balanceOf(keyId), { spentNano: 20 + 93 + 20, reservedNano: 0 })
-        const settled = Option.getOrThrow(yield* ledger.find(told.generationId, keyId))
+        const settled = Option.getOrThrow(yield* generationStore.find(told.generationId, keyId))
         const { generation } = settled._tag === "Settled" ? settled : assert.fail(settled._tag)
         assert.deepInclude(generation, {
           usageSource: "estimated",
@@ -517,6 +525,7 @@ export const ledgerSuite = <E>(name: string, ledgerLayer: Layer.Layer<Ledger | A
       "a settlement that comes late takes the place of the estimate, in all books, once",
       Effect.gen(function* () {
         const ledger = yield* Ledger
+        const generationStore = yield* GenerationStore
         const keyId = fresh("key")
         const slow = makeReservation({ keyId, leaseMs: -1 })
         const undone = makeReservation({ keyId, leaseMs: -1, progress: progressWith() })
@@ -531,7 +540,7 @@ export const ledgerSuite = <E>(name: string, ledgerLayer: Layer.Layer<Ledger | A
         yield* all([ledger.void(undone.generationId), ledger.void(slow.generationId)])
         assert.deepStrictEqual(yield* balanceOf(keyId), { spentNano: 140, reservedNano: 0 })
         assert.deepStrictEqual(
-          yield* ledger.find(slow.generationId, keyId),
+          yield* generationStore.find(slow.generationId, keyId),
           Option.some({ _tag: "Settled" as const, generation: truth })
         )
         assert.strictEqual(yield* stateOf(undone.generationId, keyId), "none")
@@ -572,6 +581,7 @@ export const ledgerSuite = <E>(name: string, ledgerLayer: Layer.Layer<Ledger | A
       "shows a generation to the key that made it and to no other",
       Effect.gen(function* () {
         const ledger = yield* Ledger
+        const generationStore = yield* GenerationStore
         const [mine, other] = [fresh("key"), fresh("key")]
         const settled = makeGeneration({ keyId: mine })
         const pending = makeReservation({ keyId: mine })
@@ -582,7 +592,7 @@ export const ledgerSuite = <E>(name: string, ledgerLayer: Layer.Layer<Ledger | A
         assert.deepStrictEqual(yield* stateOf(settled.id, other), "none")
         assert.deepStrictEqual(yield* stateOf(pending.generationId, other), "none")
         assert.deepStrictEqual(yield* stateOf("gen_none", mine), "none")
-        assert.deepStrictEqual(yield* ledger.list({ keyId: other, limit: 10, cursor: null }), {
+        assert.deepStrictEqual(yield* generationStore.list({ keyId: other, limit: 10, cursor: null }), {
           generations: [],
           nextCursor: null
         })
@@ -593,6 +603,7 @@ export const ledgerSuite = <E>(name: string, ledgerLayer: Layer.Layer<Ledger | A
       "pages through a key's generations, newest first, within a time and a model",
       Effect.gen(function* () {
         const ledger = yield* Ledger
+        const generationStore = yield* GenerationStore
         const keyId = fresh("key")
         const made = Array.from({ length: 9 }, (_, n) =>
           makeGeneration({ keyId, createdAtMs: T0 + n, model: n % 2 === 0 ? "a/even" : "a/odd" })
@@ -603,17 +614,18 @@ export const ledgerSuite = <E>(name: string, ledgerLayer: Layer.Layer<Ledger | A
         const seen: Array<Generation> = []
         let cursor: string | null = null
         do {
-          const page: { generations: ReadonlyArray<Generation>; nextCursor: string | null } = yield* ledger.list({
-            keyId,
-            limit: 4,
-            cursor
-          })
+          const page: { generations: ReadonlyArray<Generation>; nextCursor: string | null } =
+            yield* generationStore.list({
+              keyId,
+              limit: 4,
+              cursor
+            })
           seen.push(...page.generations)
           cursor = page.nextCursor
         } while (cursor !== null)
         assert.deepStrictEqual(seen, made.toReversed())
 
-        const some = yield* ledger.list({
+        const some = yield* generationStore.list({
           keyId,
           limit: 2,
           cursor: null,
@@ -625,7 +637,7 @@ export const ledgerSuite = <E>(name: string, ledgerLayer: Layer.Layer<Ledger | A
           some.generations.map((one) => one.createdAtMs - T0),
           [6, 4]
         )
-        const rest = yield* ledger.list({
+        const rest = yield* generationStore.list({
           keyId,
           limit: 2,
           cursor: some.nextCursor,
@@ -656,7 +668,7 @@ export const ledgerSuite = <E>(name: string, ledgerLayer: Layer.Layer<Ledger | A
   })
 
 /** The overview counts everyone's generations, so this needs a ledger of its own. */
-export const overviewSuite = <E>(name: string, ledgerLayer: Layer.Layer<Ledger, E>) =>
+export const overviewSuite = <E>(name: string, ledgerLayer: Layer.Layer<Ledger | GenerationStore, E>) =>
   layer(ledgerLayer, { timeout: "60 seconds" })(name, (it) => {
     it.effect("sums up nothing as zeros and nulls, then what is there", () =>
       Effect.gen(function* () {

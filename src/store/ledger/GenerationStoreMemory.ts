@@ -1,0 +1,74 @@
+/** The generations of the ledger in memory. */
+import { Clock, Effect, Option } from "effect"
+import { type Generation } from "../../domain/Generation.ts"
+import { monthEndMs } from "../../domain/Money.ts"
+import type { GenerationState, GenerationStore } from "./GenerationStore.ts"
+import type { LedgerState } from "./MemoryState.ts"
+
+/** Whether a generation ended in an error of this type; `any` and `none` as in a query. */
+const endedIn = ({ errorType }: Generation, error: string): boolean =>
+  error === "any" ? errorType !== null : error === "none" ? errorType === null : errorType === error
+
+export const makeGenerationStore = (state: LedgerState): GenerationStore["Service"] => {
+  /** Those that are not archived, oldest first. */
+  const oldOnes = (beforeMs: number, limit: number): ReadonlyArray<Generation> =>
+    [...state.generations.values()]
+      .map(({ generation }) => generation)
+      .filter(({ createdAtMs, id }) => createdAtMs < beforeMs && !state.archived.has(id))
+      .sort((a, b) => a.createdAtMs - b.createdAtMs)
+      .slice(0, limit)
+
+  return {
+    find: (id, keyId, ownerId = null) =>
+      Effect.map(Clock.currentTimeMillis, (nowMs) => {
+        const isTheirs = (one: Pick<Generation, "keyId" | "ownerId">) =>
+          (keyId ?? one.keyId) === one.keyId && (ownerId ?? one.ownerId) === one.ownerId
+        const settled = state.generations.get(id)?.generation
+        if (settled !== undefined && isTheirs(settled))
+          return Option.some<GenerationState>({ _tag: "Settled", generation: settled })
+        const held = state.reservations.get(id)
+        return held !== undefined && isTheirs(held)
+          ? Option.some<GenerationState>({ _tag: "Pending", isOver: held.leaseUntilMs <= nowMs })
+          : Option.none()
+      }),
+
+    list: ({ keyId, limit, cursor, fromMs = -Infinity, toMs = Infinity, model, ownerId, provider, error }) =>
+      Effect.sync(() => {
+        const found = [...state.generations.values()]
+          .map((entry) => entry.generation)
+          .filter((one) => (keyId === null || one.keyId === keyId) && (cursor === null || one.id < cursor))
+          .filter((one) => one.createdAtMs >= fromMs && one.createdAtMs < toMs)
+          .filter((one) => model === undefined || one.model === model)
+          .filter((one) => ownerId === undefined || one.ownerId === ownerId)
+          .filter((one) => provider === undefined || one.provider === provider)
+          .filter((one) => error === undefined || endedIn(one, error))
+          .sort((a, b) => (a.id < b.id ? 1 : -1))
+        const page = found.slice(0, limit)
+        return { generations: page, nextCursor: found.length > limit ? (page.at(-1)?.id ?? null) : null }
+      }),
+
+    forget: (beforeMs, limit) =>
+      Effect.sync(() => {
+        const gone = oldOnes(beforeMs, limit)
+        for (const { id } of gone) state.generations.delete(id)
+        return gone.length
+      }),
+
+    archive: (beforeMs, limit) =>
+      Effect.sync(() => {
+        const moved = oldOnes(beforeMs, limit)
+        for (const { id } of moved) state.archived.add(id)
+        return moved.length
+      }),
+
+    forgetArchived: (beforeMs) =>
+      Effect.sync(() => {
+        for (const id of state.archived) {
+          const createdAtMs = state.generations.get(id)?.generation.createdAtMs ?? 0
+          if (monthEndMs(createdAtMs) > beforeMs) continue
+          state.generations.delete(id)
+          state.archived.delete(id)
+        }
+      })
+  }
+}

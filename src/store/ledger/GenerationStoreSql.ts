@@ -1,0 +1,23 @@
+/** The generations of the ledger in Postgres: read, moved to the archive, and deleted. `ledger_write` writes them. */
+import { type PgClient } from "@effect/sql-pg"
+import { Effect } from "effect"
+import { guard } from "../sql/SqlErrors.ts"
+import { makeArchive } from "./ArchiveSql.ts"
+import type { GenerationStore } from "./GenerationStore.ts"
+import { makeReading } from "./ReadSql.ts"
+
+export const makeGenerationStore = (sql: PgClient.PgClient): GenerationStore["Service"] => ({
+  ...makeReading(sql),
+
+  forget: Effect.fn("GenerationStore.forget")(function* (beforeMs, limit) {
+    const rows = yield* guard(
+      sql`DELETE FROM generations WHERE id = ANY(ARRAY(
+              SELECT id FROM generations WHERE created_at_ms < ${beforeMs}::bigint
+              ORDER BY created_at_ms LIMIT ${limit} FOR UPDATE SKIP LOCKED
+            )) RETURNING 1`
+    )
+    return rows.length
+  }),
+
+  ...makeArchive(sql)
+})
