@@ -25,7 +25,7 @@ const effectCore = String.raw`effect(?:/[A-Z]\w*)?$`
 
 /** What the gateway and the ports speak of: service classes and their errors, never an implementation. */
 const providerPorts = String.raw`providers/(?:Provider|Providers)\.ts`
-const storePorts = String.raw`store/(?:cache/CacheStore|idempotency/IdempotencyStore|keys/KeyRepo|ledger/(?:GenerationStore|Ledger)|limits/Limits|notices/Notices|people/(?:Users|Sessions|Challenges)|providerState/(?:LockoutStore|StatsStore)|secrets/SecretStore|StoreError)\.ts`
+const storePorts = String.raw`store/(?:cache/CacheStore|idempotency/IdempotencyStore|keys/KeyRepo|ledger/(?:GenerationStore|Ledger|LedgerReports)|limits/Limits|notices/Notices|people/(?:Users|Sessions|Challenges)|providerState/(?:LockoutStore|StatsStore)|secrets/SecretStore|StoreError)\.ts`
 const identityPorts = String.raw`identity/(?:CodeMessage|Delivery|ExternalIdentity|IdentityProviders)\.ts`
 const settings = String.raw`Settings\.ts`
 

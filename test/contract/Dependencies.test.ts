@@ -9,6 +9,7 @@ import { CacheStore } from "../../src/store/cache/CacheStore.ts"
 import { KeyRepo } from "../../src/store/keys/KeyRepo.ts"
 import { GenerationStore } from "../../src/store/ledger/GenerationStore.ts"
 import { Ledger } from "../../src/store/ledger/Ledger.ts"
+import { LedgerReports } from "../../src/store/ledger/LedgerReports.ts"
 import * as LedgerMemory from "../../src/store/ledger/Memory.ts"
 import { Limits } from "../../src/store/limits/Limits.ts"
 import { StoreError } from "../../src/store/StoreError.ts"
@@ -24,6 +25,7 @@ interface Broken {
   readonly keys?: Partial<KeyRepo["Service"]>
   readonly ledger?: Partial<Ledger["Service"]>
   readonly generations?: Partial<GenerationStore["Service"]>
+  readonly reports?: Partial<LedgerReports["Service"]>
   readonly limits?: Partial<Limits["Service"]>
   readonly cache?: Partial<CacheStore["Service"]>
 }
@@ -54,6 +56,10 @@ const app = (broken: Broken) => {
           Layer.effect(
             GenerationStore,
             Effect.map(GenerationStore, (whole) => ({ ...whole, ...broken.generations }))
+          ),
+          Layer.effect(
+            LedgerReports,
+            Effect.map(LedgerReports, (whole) => ({ ...whole, ...broken.reports }))
           )
         ).pipe(Layer.provideMerge(LedgerMemory.layer)),
         Layer.effect(
@@ -145,8 +151,8 @@ it.effect("a cache that is down is a miss", () => {
 it.effect("reading back while the database is down: 503 with nothing of the cause", () => {
   const { layer } = app({
     keys: { list: () => down("database") },
-    ledger: { overview: () => down("database") },
-    generations: { find: () => down("database"), list: () => down("database") }
+    generations: { find: () => down("database"), list: () => down("database") },
+    reports: { overview: () => down("database") }
   })
   return Effect.gen(function* () {
     const { adminKey, issueKey, send } = yield* TestApp

@@ -8,6 +8,7 @@ import { Portal, type WantedKey } from "../../src/gateway/signin/Portal.ts"
 import { KeyRepo } from "../../src/store/keys/KeyRepo.ts"
 import { type GenerationStore } from "../../src/store/ledger/GenerationStore.ts"
 import { type Ledger } from "../../src/store/ledger/Ledger.ts"
+import { type LedgerReports } from "../../src/store/ledger/LedgerReports.ts"
 import * as LedgerMemory from "../../src/store/ledger/Memory.ts"
 import * as LedgerSql from "../../src/store/ledger/Sql.ts"
 import { Users } from "../../src/store/people/Users.ts"
@@ -46,7 +47,7 @@ const sum = (budgets: ReadonlyArray<number>): number => budgets.reduce((total, b
 const Budget = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 1_200 }))
 const Budgets = Schema.Array(Budget).check(Schema.isMinLength(1), Schema.isMaxLength(6))
 
-const suite = <E>(name: string, stores: Layer.Layer<KeyRepo | Ledger | GenerationStore, E>) =>
+const suite = <E>(name: string, stores: Layer.Layer<KeyRepo | Ledger | GenerationStore | LedgerReports, E>) =>
   layer(TestApp.layer({ providers: [], stores }), { timeout: "120 seconds" })(name, (it) => {
     it.effect.prop(
       "creations and raises at once stay within the grant, and the first that fits is made",

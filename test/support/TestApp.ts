@@ -21,6 +21,7 @@ import { CacheStore } from "../../src/store/cache/CacheStore.ts"
 import { KeyRepo } from "../../src/store/keys/KeyRepo.ts"
 import { type GenerationStore } from "../../src/store/ledger/GenerationStore.ts"
 import { type Ledger } from "../../src/store/ledger/Ledger.ts"
+import { type LedgerReports } from "../../src/store/ledger/LedgerReports.ts"
 import * as LedgerMemory from "../../src/store/ledger/Memory.ts"
 import { Limits } from "../../src/store/limits/Limits.ts"
 import { testSettings } from "./testSettings.ts"
@@ -32,7 +33,7 @@ export interface TestAppOptions {
   /** What the process has to do; counted as it comes unless told otherwise. */
   readonly load?: Layer.Layer<Load>
   /** Keys and ledger; in memory by default. */
-  readonly stores?: Layer.Layer<KeyRepo | Ledger | GenerationStore, unknown>
+  readonly stores?: Layer.Layer<KeyRepo | Ledger | GenerationStore | LedgerReports, unknown>
 }
 
 export interface SentRequest {

@@ -2,7 +2,7 @@
 import { Clock, Context, Effect, Layer } from "effect"
 import { DependencyUnavailable, gatewayError, type GatewayError } from "../../domain/Errors.ts"
 import { type KeyCounts, KeyRepo } from "../../store/keys/KeyRepo.ts"
-import { Ledger, type LedgerOverview } from "../../store/ledger/Ledger.ts"
+import { type LedgerOverview, LedgerReports } from "../../store/ledger/LedgerReports.ts"
 import { Cache } from "../cache/Cache.ts"
 import { Health, type ProviderHealth } from "./Health.ts"
 import { ProviderStats } from "../health/ProviderStats.ts"
@@ -25,7 +25,7 @@ export class Overview extends Context.Service<
   static readonly layer = Layer.effect(
     Overview,
     Effect.gen(function* () {
-      const ledger = yield* Ledger
+      const reports = yield* LedgerReports
       const keys = yield* KeyRepo
       const cache = yield* Cache
       const health = yield* Health
@@ -33,7 +33,7 @@ export class Overview extends Context.Service<
       const requestCounters = yield* RequestCounters
       const read = Effect.gen(function* () {
         const nowMs = yield* Clock.currentTimeMillis
-        const [figures, counts] = yield* Effect.all([ledger.overview(nowMs), keys.counts(nowMs)], { concurrency: 2 })
+        const [figures, counts] = yield* Effect.all([reports.overview(nowMs), keys.counts(nowMs)], { concurrency: 2 })
         const providers = yield* health.providers
         return {
           uptimeSeconds: yield* health.uptimeSeconds,

@@ -5,7 +5,7 @@
  */
 import { Clock, Context, Duration, Effect, Layer } from "effect"
 import { DependencyUnavailable, gatewayError, type GatewayError } from "../../domain/Errors.ts"
-import { Ledger, type LedgerBucket } from "../../store/ledger/Ledger.ts"
+import { type LedgerBucket, LedgerReports } from "../../store/ledger/LedgerReports.ts"
 
 export type SeriesRange = "hour" | "day"
 
@@ -28,14 +28,14 @@ export class Series extends Context.Service<
   static readonly layer = Layer.effect(
     Series,
     Effect.gen(function* () {
-      const ledger = yield* Ledger
+      const reports = yield* LedgerReports
 
       const readNow = Effect.fnUntraced(function* (range: SeriesRange) {
         const { bucketMs, count } = ranges[range]
         const nowMs = yield* Clock.currentTimeMillis
         const lastMs = Math.floor(nowMs / bucketMs) * bucketMs
         const fromMs = lastMs - (count - 1) * bucketMs
-        const found = yield* ledger.series({ fromMs, toMs: lastMs + bucketMs, bucketMs })
+        const found = yield* reports.series({ fromMs, toMs: lastMs + bucketMs, bucketMs })
         const byStart = new Map(found.map((bucket) => [bucket.startMs, bucket]))
         const buckets = Array.from({ length: count }, (_, index) => {
           const startMs = fromMs + index * bucketMs

@@ -7,7 +7,7 @@
 import { Clock, Context, Effect, Layer, Semaphore } from "effect"
 import { gatewayError, type GatewayError, InvalidRequest } from "../../domain/Errors.ts"
 import { DAY_MS, monthOf, monthStartMs } from "../../domain/Money.ts"
-import { Ledger, type Report, type ReportQuery } from "../../store/ledger/Ledger.ts"
+import { LedgerReports, type Report, type ReportQuery } from "../../store/ledger/LedgerReports.ts"
 import { orUnavailable } from "../StoreUnavailable.ts"
 
 export type UsageQuery = Pick<ReportQuery, "keyId" | "ownerId" | "groupBy"> & {
@@ -36,7 +36,7 @@ export class UsageReports extends Context.Service<
   static readonly layer = Layer.effect(
     UsageReports,
     Effect.gen(function* () {
-      const ledger = yield* Ledger
+      const reports = yield* LedgerReports
       const turns = yield* Semaphore.make(AT_ONCE)
 
       const read = Effect.fn("UsageReports.read")(function* ({ fromMs, toMs, ...of }: UsageQuery) {
@@ -49,7 +49,7 @@ export class UsageReports extends Context.Service<
             new InvalidRequest({ message, param: "from", code: "invalid_span", provider: null })
           )
         }
-        const report = yield* Semaphore.withPermit(turns, ledger.report({ ...of, fromDay, toDay, limit: MOST_GROUPS }))
+        const report = yield* Semaphore.withPermit(turns, reports.report({ ...of, fromDay, toDay, limit: MOST_GROUPS }))
         return { ...report, fromMs: fromDay * DAY_MS, toMs: toDay * DAY_MS } satisfies UsageFigures as UsageFigures
       }, orUnavailable)
 

@@ -8,6 +8,7 @@ import { monthOf } from "../../domain/Money.ts"
 import { Providers } from "../../providers/Providers.ts"
 import { KeyRepo } from "../../store/keys/KeyRepo.ts"
 import { Ledger } from "../../store/ledger/Ledger.ts"
+import { LedgerReports } from "../../store/ledger/LedgerReports.ts"
 import { Cache } from "../cache/Cache.ts"
 import { Circuits, type CircuitState } from "../health/Circuits.ts"
 import { GaugeFamily, type Reading } from "./GaugeFamily.ts"
@@ -35,6 +36,7 @@ export const layer = Layer.effectDiscard(
     const { all } = yield* Providers
     const circuits = yield* Circuits
     const ledger = yield* Ledger
+    const reports = yield* LedgerReports
     const keys = yield* KeyRepo
     const cache = yield* Cache
     const { uptimeSeconds } = yield* Lifecycle
@@ -73,7 +75,7 @@ export const layer = Layer.effectDiscard(
     })
 
     const readLedger = Effect.fnUntraced(function* (nowMs: number) {
-      const backlog = yield* ledger.backlog(nowMs)
+      const backlog = yield* reports.backlog(nowMs)
       pending.set([{ value: backlog.pending }])
       oldest.set([{ value: backlog.oldestPendingMs / 1000 }])
       lag.set([{ value: backlog.flushLagMs / 1000 }])

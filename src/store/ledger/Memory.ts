@@ -6,10 +6,10 @@ import { estimatedGeneration } from "./EstimatedGeneration.ts"
 import { GenerationStore } from "./GenerationStore.ts"
 import { makeGenerationStore } from "./GenerationStoreMemory.ts"
 import { type Balance, Ledger } from "./Ledger.ts"
+import { LedgerReports } from "./LedgerReports.ts"
+import { makeLedgerReports } from "./LedgerReportsMemory.ts"
 import { emptyState, type Held, type LedgerState } from "./MemoryState.ts"
-import { overviewOf } from "./OverviewMemory.ts"
-import { addUsage, reportOf } from "./ReportMemory.ts"
-import { seriesOf } from "./SeriesMemory.ts"
+import { addUsage } from "./ReportMemory.ts"
 import { storableGeneration, storableNano } from "./StorableGeneration.ts"
 
 const nothing: Balance = { spentNano: 0, reservedNano: 0 }
@@ -122,19 +122,7 @@ const make = (state: LedgerState): Ledger["Service"] => {
 
     void: (generationId) => Effect.sync(() => void (release(generationId) ?? undo(generationId))),
 
-    series: (span) => Effect.sync(() => seriesOf(state, span)),
-
-    report: (query) => Effect.sync(() => reportOf(state.usageDays, query)),
-
     balances: (keyIds, month) => Effect.sync(() => new Map(keyIds.map((id) => [id, balance(id, month)]))),
-
-    overview: (nowMs) => Effect.sync(() => overviewOf(state, nowMs)),
-
-    backlog: (nowMs) =>
-      Effect.sync(() => {
-        const { flushLagMs, oldestPendingMs, pending } = overviewOf(state, nowMs)
-        return { pending, oldestPendingMs: oldestPendingMs ?? 0, flushLagMs }
-      }),
 
     settleExpired: Effect.map(Clock.currentTimeMillis, (nowMs) => {
       const expired = [...state.reservations.values()].filter((held) => held.leaseUntilMs <= nowMs)
@@ -146,10 +134,13 @@ const make = (state: LedgerState): Ledger["Service"] => {
   }
 }
 
-/** The ledger and its generations. Each build starts empty. */
+/** The ledger, its generations and its reports. Each build starts empty. */
 export const layer = Layer.effectContext(
   Effect.sync(() => {
     const state = emptyState()
-    return Context.make(Ledger, make(state)).pipe(Context.add(GenerationStore, makeGenerationStore(state)))
+    return Context.make(Ledger, make(state)).pipe(
+      Context.add(GenerationStore, makeGenerationStore(state)),
+      Context.add(LedgerReports, makeLedgerReports(state))
+    )
   })
 )

@@ -1,7 +1,7 @@
 /** The admin overview's figures out of Postgres: three aggregate statements, each over an index. */
 import { type PgClient } from "@effect/sql-pg"
 import { Effect } from "effect"
-import type { Ledger, LedgerOverview } from "./Ledger.ts"
+import type { LedgerOverview, LedgerReports } from "./LedgerReports.ts"
 import { modelSpendOf, monthByModel, periodsOf } from "./Periods.ts"
 import { guard } from "../sql/SqlErrors.ts"
 
@@ -26,10 +26,10 @@ interface Balances {
 /** `flushLagMs`: of this process's writes. */
 export const makeOverview = (
   sql: PgClient.PgClient,
-  report: Ledger["Service"]["report"],
+  report: LedgerReports["Service"]["report"],
   flushLagMs: Effect.Effect<number>
 ) =>
-  Effect.fn("Ledger.overview")(function* (nowMs: number) {
+  Effect.fn("LedgerReports.overview")(function* (nowMs: number) {
     const { last5mMs, last24hMs, todayMs, month } = periodsOf(nowMs)
 
     const recent = yield* guard(

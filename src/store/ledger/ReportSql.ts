@@ -1,7 +1,7 @@
 /** What was used by day, out of Postgres: one statement over the table `usage_days`, by the index of its keys, owners or days. */
 import { type PgClient } from "@effect/sql-pg"
 import { Effect } from "effect"
-import type { Report, ReportFigures, ReportGroup, ReportPart, ReportQuery } from "./Ledger.ts"
+import type { Report, ReportFigures, ReportGroup, ReportPart, ReportQuery } from "./LedgerReports.ts"
 import { guard } from "../sql/SqlErrors.ts"
 
 interface Row {
@@ -47,7 +47,7 @@ const summed = [
   .join(", ")
 
 export const makeReport = (sql: PgClient.PgClient) =>
-  Effect.fn("Ledger.report")(function* ({ fromDay, groupBy, keyId, limit, ownerId, toDay }: ReportQuery) {
+  Effect.fn("LedgerReports.report")(function* ({ fromDay, groupBy, keyId, limit, ownerId, toDay }: ReportQuery) {
     const kinds = groupBy.map((by) => `WHEN grouping(${columns[by]}) = 0 THEN '${by}'`).join(" ")
     const names = groupBy.map((by) => (by === "day" ? date : columns[by])).join(", ")
     const sets = groupBy.map((by) => `(${columns[by]}), `).join("")

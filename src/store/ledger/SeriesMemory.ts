@@ -1,6 +1,6 @@
 /** The series of the ledger in memory, counted as Postgres counts it. */
 import { type Generation } from "../../domain/Generation.ts"
-import type { LedgerBucket, SeriesSpan } from "./Ledger.ts"
+import type { LedgerBucket, SeriesSpan } from "./LedgerReports.ts"
 import type { LedgerState } from "./MemoryState.ts"
 import { latencies, quantilesOf, sum } from "./OverviewMemory.ts"
 

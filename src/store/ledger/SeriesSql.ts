@@ -5,7 +5,7 @@
 import { type PgClient } from "@effect/sql-pg"
 import { Effect } from "effect"
 import { idBound } from "../../domain/Ids.ts"
-import type { LedgerBucket, Quantiles, SeriesSpan } from "./Ledger.ts"
+import type { LedgerBucket, Quantiles, SeriesSpan } from "./LedgerReports.ts"
 import { guard } from "../sql/SqlErrors.ts"
 
 interface Bucket {
@@ -23,7 +23,7 @@ interface Bucket {
 }
 
 export const makeSeries = (sql: PgClient.PgClient) =>
-  Effect.fn("Ledger.series")(function* ({ fromMs, toMs, bucketMs }: SeriesSpan) {
+  Effect.fn("LedgerReports.series")(function* ({ fromMs, toMs, bucketMs }: SeriesSpan) {
     const rows = yield* guard(
       // A generation that was settled by recovery has no latency of its own.
       sql<Bucket>`

@@ -4,17 +4,16 @@
  * lock of a key and month's counter, never by what an earlier statement has seen.
  */
 import { PgClient } from "@effect/sql-pg"
-import { Context, Effect, Layer, type Scope } from "effect"
+import { Context, Effect, Layer } from "effect"
 import { makeWriteBatcher } from "./WriteBatcher.ts"
 import { type Balance, Ledger, type ReserveResult } from "./Ledger.ts"
 import { GenerationStore } from "./GenerationStore.ts"
 import { makeGenerationStore } from "./GenerationStoreSql.ts"
+import { LedgerReports } from "./LedgerReports.ts"
+import { makeLedgerReports } from "./LedgerReportsSql.ts"
 import { sparingArchived } from "./ArchivedSql.ts"
 import { groupParameters, idOf, type LedgerEntry } from "./Entry.ts"
-import { makeOverview } from "./OverviewSql.ts"
 import { makeRecovery } from "./RecoverySql.ts"
-import { makeReport } from "./ReportSql.ts"
-import { makeSeries } from "./SeriesSql.ts"
 import { progressValue } from "./ProgressRow.ts"
 import { guard, makeGuard } from "../sql/SqlErrors.ts"
 import { storableJson } from "../sql/StorableJson.ts"
@@ -33,7 +32,7 @@ interface Refusal {
 
 const reserved: ReserveResult = { _tag: "Reserved" }
 
-const make: Effect.Effect<Ledger["Service"], never, PgClient.PgClient | Scope.Scope> = Effect.gen(function* () {
+const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
   const isEmbedded = sql.config.stream !== undefined
 
@@ -71,8 +70,6 @@ const make: Effect.Effect<Ledger["Service"], never, PgClient.PgClient | Scope.Sc
     groupSize: GROUP_SIZE
   })
 
-  const report = makeReport(sql)
-
   const balances = Effect.fn("Ledger.balances")(function* (keyIds: ReadonlyArray<string>, month: string) {
     const rows = yield* guard(
       sql<{ readonly key_id: string; readonly spent_nano: number; readonly reserved_nano: number }>`
@@ -83,7 +80,7 @@ const make: Effect.Effect<Ledger["Service"], never, PgClient.PgClient | Scope.Sc
     return found
   })
 
-  return {
+  const ledger = Ledger.of({
     balances,
 
     // Of every request: no spans of their own.
@@ -108,33 +105,24 @@ const make: Effect.Effect<Ledger["Service"], never, PgClient.PgClient | Scope.Sc
       return Effect.asVoid(guard(sql`SELECT ledger_beat(${storableJson(named)}::jsonb, ${leaseMs}::bigint)`))
     },
 
-    series: makeSeries(sql),
-
-    report,
-
-    overview: makeOverview(sql, report, lagMs),
-
-    backlog: Effect.fn("Ledger.backlog")(function* (nowMs) {
-      const [row] = yield* guard(
-        sql<{ readonly pending: number; readonly oldest_ms: number | null }>`
-            SELECT count(*) AS pending, min(created_at_ms) AS oldest_ms FROM reservations`
-      )
-      const oldestPendingMs = Math.max(0, nowMs - (row?.oldest_ms ?? nowMs))
-      return { pending: row?.pending ?? 0, oldestPendingMs, flushLagMs: yield* lagMs }
-    }),
-
     settleExpired: makeRecovery(sql, writeGroup),
 
     // A full disk of a server is not for one of its clients to find out.
     ping: Effect.asVoid(guard(sql`SELECT health_write(${isEmbedded})`))
-  }
+  })
+
+  // `lagMs`: for how long the oldest entry of this process waits that is not written yet.
+  return { ledger, lagMs }
 })
 
-/** The ledger and its generations. */
+/** The ledger, its generations and its reports. */
 export const layer = Layer.effectContext(
   Effect.gen(function* () {
-    const ledger = yield* make
-    const generations = makeGenerationStore(yield* PgClient.PgClient)
-    return Context.make(Ledger, ledger).pipe(Context.add(GenerationStore, generations))
+    const sql = yield* PgClient.PgClient
+    const { lagMs, ledger } = yield* make
+    return Context.make(Ledger, ledger).pipe(
+      Context.add(GenerationStore, makeGenerationStore(sql)),
+      Context.add(LedgerReports, makeLedgerReports(sql, lagMs))
+    )
   })
 )

@@ -2,22 +2,22 @@
 import { assert, it } from "@effect/vitest"
 import { Effect, Fiber, Layer } from "effect"
 import { UsageReports } from "../../../src/gateway/billing/UsageReports.ts"
-import { Ledger } from "../../../src/store/ledger/Ledger.ts"
+import { LedgerReports } from "../../../src/store/ledger/LedgerReports.ts"
 import * as LedgerMemory from "../../../src/store/ledger/Memory.ts"
 
 it.effect("of sixty reports that are asked for at once two read the ledger at a time, and all are answered", () =>
   Effect.gen(function* () {
-    const ledger = yield* Ledger
+    const ledgerReports = yield* LedgerReports
     let running = 0
     let most = 0
-    const slow = Layer.succeed(Ledger, {
-      ...ledger,
+    const slow = Layer.succeed(LedgerReports, {
+      ...ledgerReports,
       report: (query) =>
         Effect.gen(function* () {
           most = Math.max(most, ++running)
           yield* Effect.yieldNow
           running--
-          return yield* ledger.report(query)
+          return yield* ledgerReports.report(query)
         })
     })
     yield* Effect.gen(function* () {

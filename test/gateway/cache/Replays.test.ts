@@ -16,6 +16,7 @@ import { type CacheControl, emptyResponseMetadata } from "../../../src/gateway/r
 import { gateway, memory } from "../../../src/Server.ts"
 import { CacheStore } from "../../../src/store/cache/CacheStore.ts"
 import { KeyRepo } from "../../../src/store/keys/KeyRepo.ts"
+import { LedgerReports } from "../../../src/store/ledger/LedgerReports.ts"
 import { GenerationStore } from "../../../src/store/ledger/GenerationStore.ts"
 import { Ledger } from "../../../src/store/ledger/Ledger.ts"
 import * as LedgerMemory from "../../../src/store/ledger/Memory.ts"
@@ -159,7 +160,7 @@ for (const [name, key] of [
       assert.deepStrictEqual({ ...record, id: "" }, { ...reserved, id: "" })
       assert.isAbove(record.reservation.reservedNano, 0)
       assert.deepStrictEqual(one.notes.alerts, far.notes.alerts)
-      assert.strictEqual((yield* (yield* Ledger).overview(0)).pending, 0)
+      assert.strictEqual((yield* (yield* LedgerReports).overview(0)).pending, 0)
     }).pipe(Effect.provide(one.layer))
   })
 }

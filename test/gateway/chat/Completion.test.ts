@@ -16,6 +16,7 @@ import { gateway, memory } from "../../../src/Server.ts"
 import { type SettingsShape } from "../../../src/Settings.ts"
 import { CacheStore } from "../../../src/store/cache/CacheStore.ts"
 import { KeyRepo } from "../../../src/store/keys/KeyRepo.ts"
+import { LedgerReports } from "../../../src/store/ledger/LedgerReports.ts"
 import { GenerationStore } from "../../../src/store/ledger/GenerationStore.ts"
 import { Ledger } from "../../../src/store/ledger/Ledger.ts"
 import * as LedgerMemory from "../../../src/store/ledger/Memory.ts"
@@ -284,7 +285,7 @@ it.effect("a provider that may not serve any more does not answer out of the cac
 it.effect("a failed request is recorded at no charge; one that reached nobody leaves no trace", () => {
   const { layer } = gatewayOn({ alpha: { failure: new Cut({ detail: "reset" }) } })
   return Effect.gen(function* () {
-    const ledger = yield* Ledger
+    const ledgerReports = yield* LedgerReports
     const generationStore = yield* GenerationStore
     yield* Effect.flip(asked({ key: capped }))
     yield* Effect.flip(asked({ key: capped, request: { model: "no/such" } }))
@@ -294,7 +295,7 @@ it.effect("a failed request is recorded at no charge; one that reached nobody le
       [["provider_error", "alpha", 0]]
     )
     assert.deepStrictEqual(yield* balance, { spentNano: 0, reservedNano: 0 })
-    assert.strictEqual((yield* ledger.overview(0)).pending, 0)
+    assert.strictEqual((yield* ledgerReports.overview(0)).pending, 0)
   }).pipe(Effect.provide(layer))
 })
 

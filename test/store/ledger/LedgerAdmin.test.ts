@@ -4,8 +4,10 @@ import { Effect, Layer, Option } from "effect"
 import { type Generation } from "../../../src/domain/Generation.ts"
 import { idBound } from "../../../src/domain/Ids.ts"
 import { zeroCost } from "../../../src/domain/Money.ts"
+import { LedgerReports } from "../../../src/store/ledger/LedgerReports.ts"
 import { GenerationStore } from "../../../src/store/ledger/GenerationStore.ts"
-import { Ledger, type LedgerBucket } from "../../../src/store/ledger/Ledger.ts"
+import { Ledger } from "../../../src/store/ledger/Ledger.ts"
+import { type LedgerBucket } from "../../../src/store/ledger/LedgerReports.ts"
 import { type GenerationQuery } from "../../../src/store/ledger/GenerationStore.ts"
 import * as LedgerMemory from "../../../src/store/ledger/Memory.ts"
 import * as LedgerSql from "../../../src/store/ledger/Sql.ts"
@@ -20,7 +22,7 @@ const settle = (id: string, overrides: Partial<Generation> = {}, billedNano = 40
   Effect.flatMap(Ledger, (ledger) => ledger.settle(makeGeneration({ id, ...overrides }, billedNano), "2026-11"))
 
 /** Both tests of a store look at everything in it, so each has one of its own. */
-const on = <E>(name: string, ledger: Layer.Layer<Ledger | GenerationStore, E>) => {
+const on = <E>(name: string, ledger: Layer.Layer<Ledger | LedgerReports | GenerationStore, E>) => {
   layer(ledger, { timeout: "60 seconds" })(`${name}: generations`, (it) => {
     it.effect("of every key, by key, model, provider, error and time; and any one of them", () =>
       Effect.gen(function* () {
@@ -92,9 +94,9 @@ const on = <E>(name: string, ledger: Layer.Layer<Ledger | GenerationStore, E>) =
   layer(ledger, { timeout: "60 seconds" })(`${name}: series`, (it) => {
     it.effect("sums up each stretch of time that has a generation", () =>
       Effect.gen(function* () {
-        const ledger = yield* Ledger
+        const ledgerReports = yield* LedgerReports
         const span = { fromMs: T0, toMs: T0 + 3 * MINUTE, bucketMs: MINUTE }
-        assert.deepStrictEqual(yield* ledger.series(span), [])
+        assert.deepStrictEqual(yield* ledgerReports.series(span), [])
         yield* settle("gen_0", { createdAtMs: T0 - 1 })
         yield* settle("gen_1", { createdAtMs: T0, latencyMs: 10, timeToFirstTokenMs: 4 }, 5)
         yield* settle(
@@ -121,7 +123,7 @@ const on = <E>(name: string, ledger: Layer.Layer<Ledger | GenerationStore, E>) =
           0
         )
         yield* settle("gen_6", { createdAtMs: T0 + 3 * MINUTE })
-        const [first, second, ...more] = yield* ledger.series(span)
+        const [first, second, ...more] = yield* ledgerReports.series(span)
         assert.deepStrictEqual(more, [])
         const figures = (bucket: LedgerBucket | undefined) => ({ ...bucket, latencyMs: null, timeToFirstTokenMs: null })
         assert.deepStrictEqual(figures(first), {

@@ -6,6 +6,7 @@ import { TestClock } from "effect/testing"
 import { type Generation } from "../../../src/domain/Generation.ts"
 import { idBound } from "../../../src/domain/Ids.ts"
 import { monthOf } from "../../../src/domain/Money.ts"
+import { LedgerReports } from "../../../src/store/ledger/LedgerReports.ts"
 import { GenerationStore } from "../../../src/store/ledger/GenerationStore.ts"
 import { Ledger } from "../../../src/store/ledger/Ledger.ts"
 import { type GenerationQuery } from "../../../src/store/ledger/GenerationStore.ts"
@@ -56,6 +57,7 @@ const archiveAll = (beforeMs: number, limit = 500) =>
 const answers = (made: ReadonlyArray<Generation>) =>
   Effect.gen(function* () {
     const ledger = yield* Ledger
+    const ledgerReports = yield* LedgerReports
     const generationStore = yield* GenerationStore
     const span = { fromMs: JANUARY, toMs: MARCH + 31 * DAY, bucketMs: 7 * DAY }
     const days = { fromDay: JANUARY / DAY, toDay: MARCH / DAY + 31, limit: 100 }
@@ -72,8 +74,13 @@ const answers = (made: ReadonlyArray<Generation>) =>
       failed: yield* listed({ error: "any" }),
       timedOut: yield* listed({ error: "timeout", keyId: "key_b" }),
       ofTime: yield* listed({ fromMs: JANUARY + 20 * DAY, toMs: FEBRUARY + 10 * DAY }),
-      series: yield* ledger.series(span),
-      report: yield* ledger.report({ keyId: null, ownerId: null, groupBy: ["day", "model", "key", "owner"], ...days }),
+      series: yield* ledgerReports.series(span),
+      report: yield* ledgerReports.report({
+        keyId: null,
+        ownerId: null,
+        groupBy: ["day", "model", "key", "owner"],
+        ...days
+      }),
       balances: yield* Effect.forEach(["2024-01", "2024-02", "2024-03"], (month) =>
         ledger.balances(["key_a", "key_b"], month)
       )
@@ -84,7 +91,7 @@ const answers = (made: ReadonlyArray<Generation>) =>
 const later = <A, E>(stores: Layer.Layer<A, E>) =>
   Layer.unwrap(Effect.as(TestClock.setTime(MARCH + 40 * DAY), Layer.fresh(stores)))
 
-const on = <E>(name: string, stores: Layer.Layer<Ledger | GenerationStore | Audit, E>) => {
+const on = <E>(name: string, stores: Layer.Layer<Ledger | LedgerReports | GenerationStore | Audit, E>) => {
   layer(later(stores), { timeout: "60 seconds" })(name, (it) => {
     it.effect("what is archived is read as before, by id, in lists across the boundary, in series and sums", () =>
       Effect.gen(function* () {

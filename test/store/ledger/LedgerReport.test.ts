@@ -5,8 +5,10 @@ import { Deferred, Effect, Fiber, Layer, Option } from "effect"
 import { type Generation } from "../../../src/domain/Generation.ts"
 import { idBound } from "../../../src/domain/Ids.ts"
 import { monthOf, zeroCost } from "../../../src/domain/Money.ts"
+import { LedgerReports } from "../../../src/store/ledger/LedgerReports.ts"
 import { GenerationStore } from "../../../src/store/ledger/GenerationStore.ts"
-import { Ledger, type ReportGroup, type ReportQuery } from "../../../src/store/ledger/Ledger.ts"
+import { Ledger } from "../../../src/store/ledger/Ledger.ts"
+import { type ReportGroup, type ReportQuery } from "../../../src/store/ledger/LedgerReports.ts"
 import * as LedgerMemory from "../../../src/store/ledger/Memory.ts"
 import * as LedgerSql from "../../../src/store/ledger/Sql.ts"
 import { layerPglite } from "../../support/Pglite.ts"
@@ -34,7 +36,7 @@ const report = ({
 }: Partial<Omit<ReportQuery, "groupBy">> & { groupBy?: ReportGroup } = {}) =>
   Effect.gen(function* () {
     const span = { keyId: null, ownerId: null, fromDay: FIRST, toDay: FIRST + 30, limit: 100 }
-    const { parts, total } = yield* (yield* Ledger).report({ ...span, ...query, groupBy: [groupBy] })
+    const { parts, total } = yield* (yield* LedgerReports).report({ ...span, ...query, groupBy: [groupBy] })
     return { total, rows: parts.get(groupBy)?.rows ?? [], hasMore: parts.get(groupBy)?.hasMore }
   })
 
@@ -42,7 +44,7 @@ const report = ({
 const groups = (query: Parameters<typeof report>[0]) =>
   Effect.map(report(query), ({ rows }) => rows.map(({ billedNano, group }) => [group, billedNano]))
 
-const on = <E>(name: string, ledger: Layer.Layer<Ledger | GenerationStore, E>) => {
+const on = <E>(name: string, ledger: Layer.Layer<Ledger | LedgerReports | GenerationStore, E>) => {
   layer(ledger, { timeout: "60 seconds" })(name, (it) => {
     it.effect("sums up by day, model, key, owner and provider", () =>
       Effect.gen(function* () {
@@ -123,7 +125,7 @@ const on = <E>(name: string, ledger: Layer.Layer<Ledger | GenerationStore, E>) =
         ])
         assert.deepStrictEqual(yield* groups({ ownerId: "usr_2" }), [])
         assert.deepStrictEqual(yield* groups({ ownerId: "usr_1", keyId: "key_b" }), [])
-        const several = yield* (yield* Ledger).report({
+        const several = yield* (yield* LedgerReports).report({
           keyId: null,
           ownerId: null,
           fromDay: FIRST,

@@ -4,6 +4,7 @@ import { Effect, type Layer, Option } from "effect"
 import { type Generation } from "../../../src/domain/Generation.ts"
 import { idBound } from "../../../src/domain/Ids.ts"
 import { zeroCost } from "../../../src/domain/Money.ts"
+import { LedgerReports } from "../../../src/store/ledger/LedgerReports.ts"
 import { GenerationStore } from "../../../src/store/ledger/GenerationStore.ts"
 import { Ledger, type Progress, type Reservation } from "../../../src/store/ledger/Ledger.ts"
 import { type StoreError } from "../../../src/store/StoreError.ts"
@@ -82,10 +83,16 @@ const stateOf = (id: string, keyId: string) =>
     return Option.match(yield* generationStore.find(id, keyId), { onNone: () => "none", onSome: (state) => state._tag })
   })
 
-export const ledgerSuite = <E>(name: string, ledgerLayer: Layer.Layer<Ledger | GenerationStore | Audit, E>) =>
+export const ledgerSuite = <E>(
+  name: string,
+  ledgerLayer: Layer.Layer<Ledger | LedgerReports | GenerationStore | Audit, E>
+) =>
   layer(ledgerLayer, { timeout: "60 seconds" })(name, (it) => {
     /** Afterwards the counters must be what the entries sum up to. */
-    const audited = <A, E2>(title: string, test: Effect.Effect<A, E2, Ledger | GenerationStore | Audit>) =>
+    const audited = <A, E2>(
+      title: string,
+      test: Effect.Effect<A, E2, Ledger | LedgerReports | GenerationStore | Audit>
+    ) =>
       it.effect(title, () =>
         Effect.gen(function* () {
           yield* test
@@ -347,6 +354,7 @@ export const ledgerSuite = <E>(name: string, ledgerLayer: Layer.Layer<Ledger | G
       "carries answers given again with all else, each by its own key's cap, and counts them by day",
       Effect.gen(function* () {
         const ledger = yield* Ledger
+        const ledgerReports = yield* LedgerReports
         const [a, b] = [fresh("key"), fresh("key")]
         const [settled, voided, extended] = [
           makeReservation({ keyId: a, capNano: 400 }),
@@ -382,7 +390,7 @@ export const ledgerSuite = <E>(name: string, ledgerLayer: Layer.Layer<Ledger | G
         const day = Math.floor(T0 / 86_400_000)
         const used = (keyId: string) =>
           Effect.map(
-            ledger.report({ keyId, ownerId: null, fromDay: day, toDay: day + 1, groupBy: ["day"], limit: 1 }),
+            ledgerReports.report({ keyId, ownerId: null, fromDay: day, toDay: day + 1, groupBy: ["day"], limit: 1 }),
             ({ total }) => [total.requests, total.cacheHits, total.billedNano, total.savedNano]
           )
         assert.deepStrictEqual(
@@ -525,6 +533,7 @@ export const ledgerSuite = <E>(name: string, ledgerLayer: Layer.Layer<Ledger | G
       "a settlement that comes late takes the place of the estimate, in all books, once",
       Effect.gen(function* () {
         const ledger = yield* Ledger
+        const ledgerReports = yield* LedgerReports
         const generationStore = yield* GenerationStore
         const keyId = fresh("key")
         const slow = makeReservation({ keyId, leaseMs: -1 })
@@ -545,7 +554,7 @@ export const ledgerSuite = <E>(name: string, ledgerLayer: Layer.Layer<Ledger | G
         )
         assert.strictEqual(yield* stateOf(undone.generationId, keyId), "none")
         const day = Math.floor(T0 / 86_400_000)
-        const { parts, total } = yield* ledger.report({
+        const { parts, total } = yield* ledgerReports.report({
           keyId,
           ownerId: null,
           fromDay: day,
@@ -668,12 +677,13 @@ export const ledgerSuite = <E>(name: string, ledgerLayer: Layer.Layer<Ledger | G
   })
 
 /** The overview counts everyone's generations, so this needs a ledger of its own. */
-export const overviewSuite = <E>(name: string, ledgerLayer: Layer.Layer<Ledger | GenerationStore, E>) =>
+export const overviewSuite = <E>(name: string, ledgerLayer: Layer.Layer<Ledger | LedgerReports | GenerationStore, E>) =>
   layer(ledgerLayer, { timeout: "60 seconds" })(name, (it) => {
     it.effect("sums up nothing as zeros and nulls, then what is there", () =>
       Effect.gen(function* () {
         const ledger = yield* Ledger
-        assert.deepStrictEqual(yield* ledger.overview(T0), {
+        const ledgerReports = yield* LedgerReports
+        assert.deepStrictEqual(yield* ledgerReports.overview(T0), {
           last5m: 0,
           last24h: 0,
           failed24h: 0,
@@ -689,7 +699,7 @@ export const overviewSuite = <E>(name: string, ledgerLayer: Layer.Layer<Ledger |
           flushLagMs: 0
         })
 
-        assert.deepStrictEqual(yield* ledger.backlog(T0), { pending: 0, oldestPendingMs: 0, flushLagMs: 0 })
+        assert.deepStrictEqual(yield* ledgerReports.backlog(T0), { pending: 0, oldestPendingMs: 0, flushLagMs: 0 })
 
         const [a, b] = [fresh("key"), fresh("key")]
         const hour = 60 * MINUTE
@@ -725,8 +735,8 @@ export const overviewSuite = <E>(name: string, ledgerLayer: Layer.Layer<Ledger |
         yield* ledger.reserve(makeReservation({ keyId: a, amountNano: 100, createdAtMs: T0 - 30_000 }))
         yield* ledger.reserve(makeReservation({ keyId: b, amountNano: 23, createdAtMs: T0 - 10_000 }))
 
-        assert.deepStrictEqual(yield* ledger.backlog(T0), { pending: 2, oldestPendingMs: 30_000, flushLagMs: 0 })
-        const overview = yield* ledger.overview(T0)
+        assert.deepStrictEqual(yield* ledgerReports.backlog(T0), { pending: 2, oldestPendingMs: 30_000, flushLagMs: 0 })
+        const overview = yield* ledgerReports.overview(T0)
         assert.deepStrictEqual(
           { ...overview, latencyMs: null },
           {
