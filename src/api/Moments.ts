@@ -28,7 +28,12 @@ const momentFrom = (msFrom: (text: string) => number | null, expected: string) =
     decode: (text) => {
       const ms = msFrom(text)
       return ms === null
-        ? Effect.fail(new SchemaIssue.InvalidValue({ message: "moment", expected }))
+        ? Effect.fail(
+            new SchemaIssue.InvalidValue({
+              type: "datetime_parsing",
+              message: `Input should be a valid datetime, in ${expected}`
+            })
+          )
         : Effect.succeed(DateTime.makeUnsafe(ms))
     },
     encode: (moment) => Effect.succeed(DateTime.formatIso(moment))

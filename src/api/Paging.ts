@@ -1,6 +1,11 @@
 /** Paging of lists: the number of entries and the entry to continue after. */
 import { Effect, Schema, SchemaIssue, SchemaTransformation } from "effect"
 
+const notAnInteger = new SchemaIssue.InvalidValue({
+  type: "int_parsing",
+  message: "Input should be a valid integer, unable to parse string as an integer"
+})
+
 /**
  * A whole number in a query string, in decimal digits. Other forms that `Number` accepts (`0x10`,
  * `1e1`, blanks) are rejected. `contentSchema` is the type that the OpenAPI document shows for the
@@ -11,10 +16,7 @@ export const limit = (maximum: number, standard: number) =>
     Schema.decodeTo(
       Schema.Finite.check(Schema.isBetween({ minimum: 1, maximum })),
       SchemaTransformation.transformEffect<number, string>({
-        decode: (text) =>
-          /^-?\d+$/.test(text)
-            ? Effect.succeed(Number(text))
-            : Effect.fail(new SchemaIssue.InvalidValue({ message: "whole number" })),
+        decode: (text) => (/^-?\d+$/.test(text) ? Effect.succeed(Number(text)) : Effect.fail(notAnInteger)),
         encode: (count) => Effect.succeed(String(count))
       })
     ),

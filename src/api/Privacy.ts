@@ -2,7 +2,7 @@
  * `POST /v1/privacy/preview`: the masked form of a text or of messages. It never returns a value
  * that it found.
  */
-import { Schema } from "effect"
+import { Schema, SchemaIssue } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { ChatMessage } from "../domain/Chat.ts"
 import { KeyPrivacy } from "../domain/Privacy.ts"
@@ -21,7 +21,9 @@ export const PrivacyPreviewRequest = Schema.Struct({
   .check(
     Schema.makeFilter(
       ({ messages, text }: { readonly messages?: unknown; readonly text?: unknown }) =>
-        (text ?? messages ?? null) === null ? { path: ["text"], issue: "missing" } : undefined,
+        (text ?? messages ?? null) === null
+          ? { path: ["text"], issue: new SchemaIssue.MissingKey(undefined) }
+          : undefined,
       { ofAnyObject: true }
     )
   )

@@ -63,6 +63,11 @@ export type Role = typeof Role.Type
  */
 export const ContentPart = Free
 
+const nullContent = new SchemaIssue.InvalidValue({
+  type: "string_type",
+  message: "Input should be a valid string or list; null is accepted only beside tool_calls"
+})
+
 export const ChatMessage = open({
   role: Role,
   content: Schema.optionalKey(Schema.NullOr(Schema.Union([Schema.String, Schema.Array(ContentPart)]))),
@@ -78,7 +83,10 @@ export const ChatMessage = open({
         (message.content !== undefined && message.content !== null) ||
         (Array.isArray(message.tool_calls) && message.tool_calls.length > 0)
           ? undefined
-          : { path: ["content"], issue: message.content === null ? "null beside no tool_calls" : "missing" },
+          : {
+              path: ["content"],
+              issue: message.content === null ? nullContent : new SchemaIssue.MissingKey(undefined)
+            },
       { ofAnyObject: true }
     )
   )

@@ -100,132 +100,79 @@ const representationOf = (filter: {
   return Predicate.hasProperty(found, "id") && Predicate.hasProperty(found, "payload") ? found : undefined
 }
 
-/** A check that failed: bounds, lengths, integers. */
-export const ofCheck = (issue: SchemaIssue.Filter, value: unknown, text: boolean): Found => {
-  const representation = representationOf(issue.filter)
-  const bound = (name: string): number | undefined => {
-    const payload = representation?.payload
-    const found = Predicate.hasProperty(payload, name) ? payload[name] : undefined
-    return typeof found === "number" ? found : undefined
+const orders = { gt: "greater than", ge: "greater than or equal to", le: "less than or equal to" }
+
+const compared = (name: keyof typeof orders, bound: number): Found => ({
+  type: orders[name].replace(" or equal to", " equal").replaceAll(" ", "_"),
+  msg: `Input should be ${orders[name]} ${bound}`,
+  ctx: { [name]: bound }
+})
+
+const several = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`
+
+/** A text, list or object that is too short or too long. */
+const sized = (limit: "min" | "max", bound: number, value: unknown): Found => {
+  const type = limit === "min" ? "too_short" : "too_long"
+  const words = limit === "min" ? "at least" : "at most"
+  const context = { [`${limit}_length`]: bound }
+  if (typeof value !== "object" || value === null) {
+    return { type: `string_${type}`, msg: `String should have ${words} ${several(bound, "character")}`, ctx: context }
   }
-  switch (representation?.id) {
-    case "effect/schema/isFinite":
-      return text ? integerParsing : notFinite
-    case "effect/schema/isInt":
-      return text ? integerParsing : noSafeInteger(Number(value))
-    case "effect/schema/isMinLength":
-      return tooShort(value, bound("minLength") ?? 1)
-    case "effect/schema/isMinProperties":
-      return tooFewMembers(bound("minProperties") ?? 1)
-    case "effect/schema/isMaxCodePoints":
-      return tooLong(value, bound("maxCodePoints") ?? 0)
-    case "effect/schema/isPattern":
-      return { type: "string_pattern_mismatch", msg: "String should have the expected form" }
-    case "effect/schema/isMaxLength":
-      return tooLong(value, bound("maxLength") ?? 0)
-    case "effect/schema/isGreaterThan":
-      return compared("greater_than", "gt", "greater than", bound("exclusiveMinimum") ?? 0)
-    case "effect/schema/isGreaterThanOrEqualTo":
-      return compared("greater_than_equal", "ge", "greater than or equal to", bound("minimum") ?? 0)
-    case "effect/schema/isLessThanOrEqualTo":
-      return atMost(bound("maximum") ?? 0)
-    case "effect/schema/isBetween": {
-      const minimum = bound("minimum") ?? 0
-      return Number(value) < minimum ? atLeast(minimum) : atMost(bound("maximum") ?? 0)
-    }
-    case "effect/schema/isMaxProperties":
-      return tooManyMembers(bound("maxProperties") ?? 0)
-    default:
-      if (issue.filter.annotations?.expected === "an integer of 64 bits") return noInteger64(value)
-      return issue.filter.annotations?.expected === undefined
-        ? invalid
-        : { type: "value_error", msg: `Value error, expected ${issue.filter.annotations.expected}` }
+  const [kind, length] = Array.isArray(value) ? ["List", value.length] : ["Dictionary", Object.keys(value).length]
+  return {
+    type,
+    msg: `${kind} should have ${words} ${several(bound, "item")} after validation, not ${length}`,
+    ctx: { field_type: kind, ...context, actual_length: length }
   }
 }
 
 const notFinite: Found = { type: "finite_number", msg: "Input should be a finite number" }
+const notInteger: Found = { type: "int_type", msg: "Input should be a valid integer" }
 
-/** `1e400` is read as infinity; a whole number beyond 2^53 - 1 is too large before it is anything else. */
-const noSafeInteger = (value: number): Found => {
+/** `1e400` is read as infinity; a whole number beyond the bounds is too large before it is anything else. */
+const notIntegerWithin = (value: number, minimum: number, maximum: number): Found => {
   if (!Number.isFinite(value)) return notFinite
-  if (!Number.isInteger(value)) {
-    return { type: "int_type", msg: "Input should be a valid integer, got a number with a fractional part" }
-  }
-  return value < 0 ? atLeast(Number.MIN_SAFE_INTEGER) : atMost(Number.MAX_SAFE_INTEGER)
+  if (!Number.isInteger(value)) return { ...notInteger, msg: `${notInteger.msg}, got a number with a fractional part` }
+  return value < 0 ? compared("ge", minimum) : compared("le", maximum)
 }
 
-const noInteger64 = (value: unknown): Found =>
-  typeof value !== "number"
-    ? { type: "int_type", msg: "Input should be a valid integer" }
-    : Number.isInteger(value)
-      ? value < 0
-        ? atLeast(-(2 ** 63))
-        : atMost(2 ** 64)
-      : noSafeInteger(value)
+/** `bound`: one of the check's bounds by its name. */
+type Check = (bound: (name: string) => number, value: unknown, text: boolean) => Found
 
-const compared = (type: string, name: string, words: string, bound: number): Found => ({
-  type,
-  msg: `Input should be ${words} ${bound}`,
-  ctx: { [name]: bound }
-})
+/** The checks of effect by the names that they give themselves. */
+const checks: Readonly<Record<string, Check>> = {
+  isFinite: (_, __, text) => (text ? integerParsing : notFinite),
+  isInt: (_, value, text) =>
+    text ? integerParsing : notIntegerWithin(Number(value), Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER),
+  isMinLength: (bound, value) => sized("min", bound("minLength"), value),
+  isMaxLength: (bound, value) => sized("max", bound("maxLength"), value),
+  isMaxCodePoints: (bound, value) => sized("max", bound("maxCodePoints"), value),
+  isMinProperties: (bound, value) => sized("min", bound("minProperties"), value),
+  isMaxProperties: (bound, value) => sized("max", bound("maxProperties"), value),
+  isPattern: () => ({ type: "string_pattern_mismatch", msg: "String should have the expected form" }),
+  isGreaterThan: (bound) => compared("gt", bound("exclusiveMinimum")),
+  isGreaterThanOrEqualTo: (bound) => compared("ge", bound("minimum")),
+  isLessThanOrEqualTo: (bound) => compared("le", bound("maximum")),
+  isBetween: (bound, value) =>
+    Number(value) < bound("minimum") ? compared("ge", bound("minimum")) : compared("le", bound("maximum"))
+}
 
-const atLeast = (bound: number): Found => compared("greater_than_equal", "ge", "greater than or equal to", bound)
-const atMost = (bound: number): Found => compared("less_than_equal", "le", "less than or equal to", bound)
-
-const items = (count: number): string => `${count} item${count === 1 ? "" : "s"}`
-const characters = (count: number): string => `${count} character${count === 1 ? "" : "s"}`
-
-const tooShort = (value: unknown, minimum: number): Found =>
-  Array.isArray(value)
-    ? {
-        type: "too_short",
-        msg: `List should have at least ${items(minimum)} after validation, not ${value.length}`,
-        ctx: { field_type: "List", min_length: minimum, actual_length: value.length }
-      }
-    : {
-        type: "string_too_short",
-        msg: `String should have at least ${characters(minimum)}`,
-        ctx: { min_length: minimum }
-      }
-
-const tooFewMembers = (minimum: number): Found => ({
-  type: "too_short",
-  msg: `Dictionary should have at least ${items(minimum)} after validation, not 0`,
-  ctx: { field_type: "Dictionary", min_length: minimum, actual_length: 0 }
-})
-
-const tooManyMembers = (maximum: number): Found => ({
-  type: "too_long",
-  msg: `Dictionary should have at most ${items(maximum)} after validation`,
-  ctx: { field_type: "Dictionary", max_length: maximum }
-})
-
-const tooLong = (value: unknown, maximum: number): Found =>
-  Array.isArray(value)
-    ? {
-        type: "too_long",
-        msg: `List should have at most ${items(maximum)} after validation, not ${value.length}`,
-        ctx: { field_type: "List", max_length: maximum, actual_length: value.length }
-      }
-    : {
-        type: "string_too_long",
-        msg: `String should have at most ${characters(maximum)}`,
-        ctx: { max_length: maximum }
-      }
-
-/** A value that a check or a transformation of our own refused; its message is one of these words. */
-export const ofValue = (issue: SchemaIssue.InvalidValue): Found => {
-  const annotations: { readonly message?: unknown; readonly expected?: unknown } | undefined = issue.annotations
-  if (annotations?.message === "missing") return missing
-  if (annotations?.message === "null beside no tool_calls") {
-    return {
-      type: "string_type",
-      msg: "Input should be a valid string or list; null is accepted only beside tool_calls"
-    }
+/** A check that failed: bounds, lengths, integers. */
+export const ofCheck = ({ filter }: SchemaIssue.Filter, value: unknown, text: boolean): Found => {
+  const { id, payload } = representationOf(filter) ?? { id: null, payload: null }
+  const check = checks[String(id).replace("effect/schema/", "")]
+  if (check !== undefined) {
+    return check((name) => Number(Predicate.hasProperty(payload, name) ? payload[name] : 0), value, text)
   }
-  if (annotations?.message === "whole number") return integerParsing
-  if (annotations?.message === "moment") {
-    return { type: "datetime_parsing", msg: `Input should be a valid datetime, in ${String(annotations.expected)}` }
+  const expected = filter.annotations?.expected
+  if (expected === "an integer of 64 bits") {
+    return typeof value === "number" ? notIntegerWithin(value, -(2 ** 63), 2 ** 64) : notInteger
   }
-  return invalid
+  return expected === undefined ? invalid : { type: "value_error", msg: `Value error, expected ${expected}` }
+}
+
+/** A value that a check or a transformation of our own refused. Its annotations are the words, if there are any. */
+export const ofValue = ({ annotations }: SchemaIssue.InvalidValue): Found => {
+  const type: unknown = annotations?.["type"]
+  return typeof type === "string" && annotations?.message !== undefined ? { type, msg: annotations.message } : invalid
 }

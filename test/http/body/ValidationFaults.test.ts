@@ -58,3 +58,49 @@ it("a number is told what it is: infinite, too large for an integer, or no integ
     "int_type: Input should be a valid integer, got a number with a fractional part"
   ])
 })
+
+it("a bound or a length is told in Pydantic's words, with its context", () => {
+  const told = (schema: Schema.Codec<unknown, unknown>, value: unknown) => {
+    const [fault] = faultsOf(Schema.Struct({ it: schema }), { it: value })
+    return [fault?.type, fault?.msg, fault?.ctx]
+  }
+  const words = [
+    [
+      told(Schema.String.check(Schema.isMinLength(1)), ""),
+      ["string_too_short", "String should have at least 1 character", { min_length: 1 }]
+    ],
+    [
+      told(Schema.String.check(Schema.isMaxCodePoints(2)), "abc"),
+      ["string_too_long", "String should have at most 2 characters", { max_length: 2 }]
+    ],
+    [
+      told(Schema.Array(Schema.String).check(Schema.isMinLength(2)), ["a"]),
+      [
+        "too_short",
+        "List should have at least 2 items after validation, not 1",
+        { field_type: "List", min_length: 2, actual_length: 1 }
+      ]
+    ],
+    [
+      told(Schema.Record(Schema.String, Schema.String).check(Schema.isMaxProperties(1)), { a: "", b: "" }),
+      [
+        "too_long",
+        "Dictionary should have at most 1 item after validation, not 2",
+        { field_type: "Dictionary", max_length: 1, actual_length: 2 }
+      ]
+    ],
+    [
+      told(Schema.Finite.check(Schema.isGreaterThan(0)), 0),
+      ["greater_than", "Input should be greater than 0", { gt: 0 }]
+    ],
+    [
+      told(Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 2 })), -1),
+      ["greater_than_equal", "Input should be greater than or equal to 0", { ge: 0 }]
+    ],
+    [
+      told(Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 2 })), 3),
+      ["less_than_equal", "Input should be less than or equal to 2", { le: 2 }]
+    ]
+  ]
+  for (const [found, expected] of words) assert.deepStrictEqual(found, expected)
+})
