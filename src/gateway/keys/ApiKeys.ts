@@ -1,6 +1,6 @@
 /**
- * API keys: issuing, changing, revoking and rotating them, and telling whose a secret is. A look-up is kept for at most a
- * second, so a revoked key and a changed cap hold within that time on every replica, and at once on the one that revoked it.
+ * API keys: issues, changes, rotates, revokes and authenticates them. Look-ups are cached for at
+ * most one second, so a change takes effect within that time on every replica, and at once here.
  */
 import { Clock, Context, Duration, Effect, Layer, Option, type Redacted, Schedule } from "effect"
 import {
@@ -25,7 +25,7 @@ import { isOpenedBy, makeSecret, readSecret } from "./KeySecret.ts"
 import { orUnavailable } from "../StoreUnavailable.ts"
 import { type Caller } from "../request/Order.ts"
 
-/** A key, the limits of its tier, and what it has spent this month. */
+/** A key, the rate limits of its tier, and its balance this month. */
 export interface KeyView {
   readonly key: KeyRecord
   readonly limits: RateLimits
@@ -37,7 +37,7 @@ export interface NewKey {
   readonly name: string
   readonly tier: Tier
   readonly scopes: ReadonlyArray<Scope>
-  /** Absent: the tier's; null: no cap. */
+  /** Absent: the tier's budget. Null: no cap. */
   readonly monthlyBudgetNano?: NanoUsd | null
   readonly allowedModels: ReadonlyArray<string> | null
   /** Absent or null: the deployment's mode. */
@@ -53,7 +53,7 @@ export interface IssuedKey {
 
 export interface ApiKeysOptions {
   readonly tiers: Readonly<Record<Tier, RateLimits>>
-  /** Of keys that are issued without one. */
+  /** Budgets of keys that are issued without one. */
   readonly tierBudgets: Readonly<Record<Tier, NanoUsd | null>>
 }
 
@@ -62,19 +62,22 @@ const TOUCH_EVERY = Duration.seconds(10)
 export class ApiKeys extends Context.Service<
   ApiKeys,
   {
-    /** Whose key this is. One error for a key that is missing, unknown, revoked, disabled or expired. */
+    /**
+     * The caller of a secret. A missing, unknown, revoked, disabled or expired key fails with the
+     * same error.
+     */
     readonly authenticate: (secret: string) => Effect.Effect<Caller, GatewayError>
-    /** Whether a secret opens a key, which is not a use of it. */
+    /** Whether a secret is valid. Does not count as a use of the key. */
     readonly opens: (secret: string) => Effect.Effect<boolean, GatewayError>
-    /** Makes what was changed of a key's owner hold at once in this process. */
-    readonly forgetAll: Effect.Effect<void>
+    /** Clears the cache, so that changes to a key's owner take effect at once in this process. */
+    readonly invalidateAll: Effect.Effect<void>
     readonly issue: (key: NewKey) => Effect.Effect<IssuedKey, GatewayError>
-    /** The same for a key that is decided on while nobody else decides about keys of this owner. */
+    /** Like `issue`, for a key decided on while no other decision about this owner's keys runs. */
     readonly issueWithin: (
       ownerId: string,
       decide: Effect.Effect<NewKey, GatewayError>
     ) => Effect.Effect<IssuedKey, GatewayError>
-    /** Changes keys of an owner, decided on in the same way: all of them or none. */
+    /** Changes keys of an owner, decided on like in `issueWithin`: all of them or none. */
     readonly changeWithin: (
       ownerId: string,
       decide: Effect.Effect<ReadonlyArray<readonly [id: string, patch: KeyPatch]>, GatewayError>
@@ -82,17 +85,14 @@ export class ApiKeys extends Context.Service<
     readonly list: (options: {
       readonly limit: number
       readonly cursor: string | null
-      /** Absent: everyone's. */
+      /** Absent: keys of all owners. */
       readonly ownerId?: string
     }) => Effect.Effect<{ readonly keys: ReadonlyArray<KeyView>; readonly nextCursor: string | null }, GatewayError>
     readonly get: (id: string) => Effect.Effect<KeyView, GatewayError>
     /** Refuses a revoked key. */
     readonly change: (id: string, patch: KeyPatch) => Effect.Effect<KeyView, GatewayError>
     readonly revoke: (id: string) => Effect.Effect<KeyView, GatewayError>
-    /**
-     * A new secret; the old one stays valid for `graceSeconds`. Refuses a revoked key, which no secret would open, and the later one of two
-     * rotations at once, whose secret would never open anything.
-     */
+    /** The old secret stays valid for `graceSeconds`. Refuses revoked and just rotated keys. */
     readonly rotate: (id: string, graceSeconds: number) => Effect.Effect<IssuedKey, GatewayError>
   }
 >()("tollgate/gateway/keys/ApiKeys") {
@@ -105,7 +105,7 @@ export class ApiKeys extends Context.Service<
         const ids = yield* Ids
         const events = yield* Events
         const clock = yield* Clock.Clock
-        const say = (type: EventType, { key }: KeyView) =>
+        const publish = (type: EventType, { key }: KeyView) =>
           events.publish(type, {
             key_id: key.id,
             key_name: key.name,
@@ -115,7 +115,7 @@ export class ApiKeys extends Context.Service<
           })
 
         const lookups = yield* makeKeyCache(callerFinder(repo, options.tiers))
-        const forget = (key: KeyRecord) => lookups.forget(key.publicId)
+        const forget = (key: KeyRecord) => lookups.invalidate(key.publicId)
 
         let uses = new Map<string, number>()
         const flushUses = Effect.suspend(() => {
@@ -160,7 +160,7 @@ export class ApiKeys extends Context.Service<
           return yield* write(id, patch)
         }, orUnavailable)
 
-        const stored = Effect.fnUntraced(function* (key: NewKey) {
+        const insert = Effect.fnUntraced(function* (key: NewKey) {
           const nowMs = yield* Clock.currentTimeMillis
           const { hash, prefix, publicId, secret } = makeSecret()
           const record: KeyRecord = {
@@ -184,17 +184,17 @@ export class ApiKeys extends Context.Service<
           return { record, secret }
         })
 
-        const issued = Effect.fnUntraced(function* ({ record, secret }: Effect.Success<ReturnType<typeof stored>>) {
+        const issued = Effect.fnUntraced(function* ({ record, secret }: Effect.Success<ReturnType<typeof insert>>) {
           const view = yield* viewOf(record.id, Option.some(record))
-          yield* say("key.created", view)
+          yield* publish("key.created", view)
           return { view, secret } satisfies IssuedKey
         })
 
-        const issue = Effect.fn("ApiKeys.issue")((key: NewKey) => Effect.flatMap(stored(key), issued), orUnavailable)
+        const issue = Effect.fn("ApiKeys.issue")((key: NewKey) => Effect.flatMap(insert(key), issued), orUnavailable)
 
         const issueWithin = Effect.fn("ApiKeys.issueWithin")(
           (ownerId: string, decide: Effect.Effect<NewKey, GatewayError>) =>
-            Effect.flatMap(repo.exclusively(ownerId, Effect.flatMap(decide, stored)), issued),
+            Effect.flatMap(repo.exclusively(ownerId, Effect.flatMap(decide, insert)), issued),
           orUnavailable
         )
 
@@ -210,7 +210,7 @@ export class ApiKeys extends Context.Service<
               Effect.forEach(([id, patch]) => repo.update(id, patch, nowMs))
             )
           )
-          // Not before the change is there for everybody, or a look-up would bring back what was.
+          // After the transaction: an earlier look-up would cache the old record again.
           for (const key of changed) if (Option.isSome(key)) yield* forget(key.value)
           return changed.flatMap(Option.toArray)
         }, orUnavailable)
@@ -236,7 +236,7 @@ export class ApiKeys extends Context.Service<
             previousSecretHash: null,
             previousValidUntilMs: null
           })
-          yield* say("key.revoked", view)
+          yield* publish("key.revoked", view)
           return view
         })
 
@@ -255,7 +255,7 @@ export class ApiKeys extends Context.Service<
           if (Option.isNone(rotated)) return yield* gatewayError(new KeyRotated())
           yield* forget(rotated.value)
           const view = yield* viewOf(id, rotated)
-          yield* say("key.rotated", view)
+          yield* publish("key.rotated", view)
           return { view, secret: fresh.secret } satisfies IssuedKey
         }, orUnavailable)
 
@@ -278,7 +278,7 @@ export class ApiKeys extends Context.Service<
           authenticate: (secret) => callerOf(secret, true),
           opens: (secret) =>
             Effect.catchIf(Effect.as(callerOf(secret, false), true), isUnauthenticated, () => Effect.succeed(false)),
-          forgetAll: lookups.forgetAll,
+          invalidateAll: lookups.invalidateAll,
           list,
           get,
           issue: (key) => audited("key.create", idOf, issue(key)),

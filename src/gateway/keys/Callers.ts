@@ -1,11 +1,14 @@
-/** Whose key a request comes with: the key, the limits of its tier, and those of its owner, which all keys of the owner share. */
+/**
+ * Finds the caller of a request: the key, the limits of its tier, and those of its owner, which all
+ * keys of the owner share.
+ */
 import { Effect, Option } from "effect"
 import { type KeyRecord, type RateLimits, type Tier } from "../../domain/Key.ts"
 import { type KeyRepo } from "../../store/keys/KeyRepo.ts"
 import { type StoreError } from "../../store/StoreError.ts"
 import { type Caller } from "../request/Order.ts"
 
-/** By the part of the secret that is not secret. An owner whom nobody granted anything has the limits of the key. */
+/** Finds by the public id. An owner without a granted tier has the limits of the key's tier. */
 export const callerFinder =
   (repo: KeyRepo["Service"], tiers: Readonly<Record<Tier, RateLimits>>) =>
   (publicId: string): Effect.Effect<Option.Option<Caller>, StoreError> =>

@@ -1,7 +1,7 @@
 /**
- * What was looked up of API keys, for a moment. Keys that exist and ids that nobody has are remembered apart: whoever sends made-up ids
- * pushes out no key. What was looked up before a key was forgotten is not remembered after it. Keys are remembered by monotonic time: a
- * machine's clock that is set back keeps no revoked key alive.
+ * A short-lived cache of API key look-ups. Known keys and unknown ids are stored separately, so
+ * made-up ids never evict a key. A look-up that began before its key was invalidated is not stored.
+ * Expiry uses monotonic time, so a clock that is set back does not keep a revoked key alive.
  */
 import { Cache, Clock, Duration, Effect, Option } from "effect"
 import { type StoreError } from "../../store/StoreError.ts"
@@ -16,35 +16,35 @@ type Found = Option.Option<Caller>
 
 export interface KeyCache {
   readonly get: (publicId: string) => Effect.Effect<Found, StoreError>
-  readonly forget: (publicId: string) => Effect.Effect<void>
-  readonly forgetAll: Effect.Effect<void>
+  readonly invalidate: (publicId: string) => Effect.Effect<void>
+  readonly invalidateAll: Effect.Effect<void>
 }
 
 export const makeKeyCache = (find: (publicId: string) => Effect.Effect<Found, StoreError>) =>
   Effect.gen(function* () {
     const clock = yield* Clock.Clock
-    /** The oldest first. */
+    /** In insertion order, oldest first. */
     const known = new Map<string, { readonly found: Found; readonly untilNanos: bigint }>()
-    let forgets = 0
+    let invalidations = 0
 
-    const remember = (publicId: string, found: Found, untilNanos: bigint) => {
+    const add = (publicId: string, found: Found, untilNanos: bigint) => {
       known.delete(publicId)
       known.set(publicId, { found, untilNanos })
       const [oldest] = known.size > KEYS ? known.keys() : []
       if (oldest !== undefined) known.delete(oldest)
     }
 
-    const look = Effect.fnUntraced(function* (publicId: string) {
-      const before = forgets
-      // From before it is read: a slow look-up brings what was.
+    const lookUp = Effect.fnUntraced(function* (publicId: string) {
+      const before = invalidations
+      // Measured from before the read: a slow look-up returns old data.
       const untilNanos = clock.monotonicTimeNanosUnsafe() + LIFE_NANOS
       const found = yield* find(publicId)
-      if (Option.isSome(found) && before === forgets) remember(publicId, found, untilNanos)
+      if (Option.isSome(found) && before === invalidations) add(publicId, found, untilNanos)
       return found
     })
 
-    /** Look-ups under way, which requests at once share, and ids that nobody has. */
-    const others = yield* Cache.makeWith(look, {
+    /** Look-ups in flight, shared by concurrent requests, and unknown ids. */
+    const others = yield* Cache.makeWith(lookUp, {
       capacity: UNKNOWN_IDS,
       timeToLive: (exit) => (exit._tag === "Success" && Option.isNone(exit.value) ? LIFE_MS : Duration.zero)
     })
@@ -56,14 +56,14 @@ export const makeKeyCache = (find: (publicId: string) => Effect.Effect<Found, St
           ? Effect.succeed(kept.found)
           : Cache.get(others, publicId)
       },
-      forget: (publicId) =>
+      invalidate: (publicId) =>
         Effect.suspend(() => {
-          forgets++
+          invalidations++
           known.delete(publicId)
           return Cache.invalidate(others, publicId)
         }),
-      forgetAll: Effect.suspend(() => {
-        forgets++
+      invalidateAll: Effect.suspend(() => {
+        invalidations++
         known.clear()
         return Cache.invalidateAll(others)
       })

@@ -1,7 +1,7 @@
 /**
- * The secrets of API keys: `tg-<public id>-<secret>`. The secret has 256 bits from the CSPRNG and is shown once; the record keeps the
- * SHA-256 of the whole string, which at that entropy needs neither salt nor a slow hash. Comparison takes the same time
- * wherever two hashes differ.
+ * The secrets of API keys: `tg-<public id>-<secret>`. The secret has 256 bits from the CSPRNG and
+ * is shown once. The record stores the SHA-256 of the whole string, which at that entropy needs
+ * neither salt nor a slow hash. Hashes are compared in constant time.
  */
 import { hash, randomBytes, timingSafeEqual } from "node:crypto"
 import { Option, Redacted } from "effect"
@@ -22,7 +22,10 @@ const form = /^tg-([0-9a-f]{16})-[A-Za-z0-9_-]{43}$/
 
 const digest = (secret: string): string => hash("sha256", secret, "hex")
 
-/** A new secret. A rotation keeps the key's public id, so that the old secret and the new one find the same record. */
+/**
+ * Generates a secret. A rotation keeps the key's public id, so that the old and the new secret find
+ * the same record.
+ */
 export const makeSecret = (publicId = randomBytes(PUBLIC_ID_BYTES).toString("hex")): KeySecret => {
   const secret = `tg-${publicId}-${randomBytes(SECRET_BYTES).toString("base64url")}`
   return {
@@ -33,7 +36,9 @@ export const makeSecret = (publicId = randomBytes(PUBLIC_ID_BYTES).toString("hex
   }
 }
 
-/** The public id and the hash of what a client sent; none when it has not the form of a key. */
+/**
+ * The public id and the hash of a client's secret; none when it does not have the form of a key.
+ */
 export const readSecret = (sent: string): Option.Option<{ readonly publicId: string; readonly hash: string }> => {
   const publicId = form.exec(sent)?.[1]
   return publicId === undefined ? Option.none() : Option.some({ publicId, hash: digest(sent) })
@@ -43,10 +48,16 @@ export const readSecret = (sent: string): Option.Option<{ readonly publicId: str
 export const sameHash = (a: string, b: string): boolean =>
   a.length === b.length && timingSafeEqual(Buffer.from(a), Buffer.from(b))
 
-/** Whether two secrets are equal, in a time that tells nothing of where they differ, or of their lengths. */
+/**
+ * Whether two secrets are equal, in a time that reveals neither where they differ nor their
+ * lengths.
+ */
 export const sameSecret = (a: string, b: string): boolean => sameHash(digest(a), digest(b))
 
-/** Whether a hash opens a key: its own, or the one that a rotation replaced, during its grace. */
+/**
+ * Whether a hash is the key's current one, or its previous one within the grace period of a
+ * rotation.
+ */
 export const isOpenedBy = (key: KeyRecord, hash: string, nowMs: number): boolean => {
   const current = sameHash(key.secretHash, hash)
   const previous =

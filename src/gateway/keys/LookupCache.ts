@@ -1,13 +1,14 @@
 /**
- * Look-ups whose results are kept for a short time. The time is monotonic: a machine's clock that is set back keeps nothing alive. Those who
- * ask for the same at once wait for one look-up; a failure is not kept.
+ * A cache of look-ups with a short time to live. Expiry uses monotonic time, so a clock that is set
+ * back does not keep an entry alive. Concurrent look-ups of one key share one call. Failures are
+ * not cached.
  */
 import { Cache, Clock, Duration, Effect } from "effect"
 
 export interface LookupCache<Key, A, E> {
   readonly get: (key: Key) => Effect.Effect<A, E>
-  readonly forget: (key: Key) => Effect.Effect<void>
-  readonly forgetAll: Effect.Effect<void>
+  readonly invalidate: (key: Key) => Effect.Effect<void>
+  readonly invalidateAll: Effect.Effect<void>
 }
 
 interface Found<A> {
@@ -16,16 +17,16 @@ interface Found<A> {
 }
 
 export const makeLookupCache = Effect.fnUntraced(function* <Key, A, E>(
-  look: (key: Key) => Effect.Effect<A, E>,
+  lookUp: (key: Key) => Effect.Effect<A, E>,
   options: { readonly capacity: number; readonly kept: Duration.Duration }
 ) {
   const clock = yield* Clock.Clock
   const keptNanos = BigInt(Duration.toMillis(options.kept)) * 1_000_000n
   const find = (key: Key) =>
     Effect.suspend(() => {
-      // From before it is read: a slow look-up brings what was.
+      // Measured from before the read: a slow look-up returns old data.
       const untilNanos = clock.monotonicTimeNanosUnsafe() + keptNanos
-      return Effect.map(look(key), (value): Found<A> => ({ value, untilNanos }))
+      return Effect.map(lookUp(key), (value): Found<A> => ({ value, untilNanos }))
     })
   const found = yield* Cache.makeWith(find, {
     capacity: options.capacity,
@@ -40,8 +41,8 @@ export const makeLookupCache = Effect.fnUntraced(function* <Key, A, E>(
           ? Effect.map(Effect.andThen(Cache.invalidateWhen(found, key, isOver), Cache.get(found, key)), valueOf)
           : Effect.succeed(one.value)
       ),
-    forget: (key) => Cache.invalidate(found, key),
-    forgetAll: Cache.invalidateAll(found)
+    invalidate: (key) => Cache.invalidate(found, key),
+    invalidateAll: Cache.invalidateAll(found)
   } satisfies LookupCache<Key, A, E> as LookupCache<Key, A, E>
 })
 

@@ -1,7 +1,8 @@
 /**
- * Users as an admin sees and changes them. What changes holds at once in this process, and within a second in every other. A suspended
- * user has no session, and no key of his opens anything; nothing else of him changes, so that lifting it restores what was. Nobody
- * changes his own role or status.
+ * Users as an admin sees and changes them. A change takes effect at once in this process, and
+ * within a second in every other. Suspending a user ends their sessions and disables their keys,
+ * and changes nothing else, so lifting it restores the previous state. Admins cannot change their
+ * own role or status.
  */
 import { Clock, Context, Effect, Layer, Option } from "effect"
 import { CurrentActor } from "../../domain/Actor.ts"
@@ -36,7 +37,10 @@ export class UserAdmin extends Context.Service<
     readonly get: (id: string) => Effect.Effect<UserView, GatewayError>
     readonly list: (options: UserQuery) => Effect.Effect<UserPage, GatewayError>
     readonly change: (id: string, change: UserChange) => Effect.Effect<UserView, GatewayError>
-    /** Makes whoever has, or will prove to have, this address an admin. Makes the user when there is none; refuses what is no address. */
+    /**
+     * Makes the user with this address an admin, and creates the user when there is none. Whoever
+     * later verifies the address signs in as this user. Refuses an invalid address.
+     */
     readonly grantAdmin: (email: string) => Effect.Effect<UserView, GatewayError>
   }
 >()("tollgate/gateway/signin/UserAdmin") {
@@ -66,7 +70,8 @@ export class UserAdmin extends Context.Service<
         const isOther = (role ?? user.role) !== user.role || (state ?? user.state) !== user.state
         if (isOther && (yield* CurrentActor).id === id) return yield* gatewayError(new OwnAccount())
         const nowMs = yield* Clock.currentTimeMillis
-        // What has to stop stops first: should the rest fail, the user is at worst suspended without being shown as it.
+        // Restrict first: if a later step fails, the user is at worst suspended without being shown
+        // as suspended.
         if (state !== undefined) yield* keys.suspendOwner(id, state === "suspended")
         const updated = yield* users.update(
           id,
@@ -78,7 +83,7 @@ export class UserAdmin extends Context.Service<
           nowMs
         )
         if (state === "suspended") yield* sessions.revokeAll(id, nowMs)
-        yield* Effect.andThen(apiKeys.forgetAll, tokens.forgetAll)
+        yield* Effect.andThen(apiKeys.invalidateAll, tokens.invalidateAll)
         return yield* memberOf(id, updated)
       }, orUnavailable)
 
@@ -88,7 +93,12 @@ export class UserAdmin extends Context.Service<
           return yield* gatewayError(new SignInInputInvalid({ param: "email", fault: "malformed" }))
         }
         const { value } = address
-        const { id } = yield* accountLinking.name({ provider: "email", subject: value, email: value, phone: null })
+        const { id } = yield* accountLinking.linkOrCreateNamed({
+          provider: "email",
+          subject: value,
+          email: value,
+          phone: null
+        })
         return yield* change(id, { role: "admin" })
       })
 

@@ -48,7 +48,11 @@ it.effect("the time of a look-up counts: what is kept was read when it began", (
 
 it.effect("a failure is not kept, and what is forgotten is looked up again", () =>
   Effect.gen(function* () {
-    const { forget, forgetAll, get } = yield* counting((n) => (n === 1 ? Effect.fail("away") : Effect.succeed(n)))
+    const {
+      invalidate: forget,
+      invalidateAll: forgetAll,
+      get
+    } = yield* counting((n) => (n === 1 ? Effect.fail("away") : Effect.succeed(n)))
     assert.strictEqual(yield* Effect.flip(get("it")), "away")
     assert.strictEqual(yield* get("it"), 2)
     yield* forget("it")
