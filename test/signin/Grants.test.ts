@@ -85,7 +85,10 @@ const suite = <E>(name: string, stores: Layer.Layer<KeyRepo | Ledger | Generatio
         yield* Effect.all(
           [
             ...Array.from({ length: 6 }, () => Effect.ignore(portal.create(user, wanted(150)))),
-            Effect.andThen(members.change(user.id, { grants: { monthlyBudgetNano: 200 } }), portal.conform(user.id))
+            Effect.andThen(
+              members.change(user.id, { grants: { monthlyBudgetNano: 200 } }),
+              portal.enforceGrants(user.id)
+            )
           ],
           { concurrency: "unbounded" }
         )

@@ -1,6 +1,6 @@
 /**
- * Access tokens: JWTs that name a user and a session, for some minutes. A token proves only that it was given out; whether its session
- * still lives is asked elsewhere, each time.
+ * Access tokens: JWTs that name a user and a session, valid for some minutes. A token only proves
+ * that it was issued. SessionTokens checks on each use that its session is still live.
  */
 import { Clock, Context, Effect, Layer, Option, Redacted } from "effect"
 import type { JWK } from "jose"
@@ -19,7 +19,10 @@ export interface AccessClaims {
   readonly sessionId: string
 }
 
-/** So that nothing else that these keys may ever sign passes for an access token (RFC 9068). */
+/**
+ * The type of RFC 9068, so that any other JWT that these keys may sign is not accepted as an access
+ * token.
+ */
 const TYPE = "at+jwt"
 const ALGORITHM = "EdDSA"
 
@@ -27,9 +30,12 @@ export class AccessTokens extends Context.Service<
   AccessTokens,
   {
     readonly issue: (claims: AccessClaims) => Effect.Effect<Redacted.Redacted, GatewayError>
-    /** What a token says, if it is one of ours and not over; none otherwise, whatever is wrong with it. */
+    /**
+     * The claims of a token if it was issued here and has not expired; none otherwise, for any
+     * reason.
+     */
     readonly verify: (token: string) => Effect.Effect<Option.Option<AccessClaims>, GatewayError>
-    /** The public keys, for others who verify. */
+    /** The public keys, for other verifiers. */
     readonly keySet: Effect.Effect<{ readonly keys: ReadonlyArray<JWK> }, GatewayError>
     readonly lifetimeSeconds: number
   }

@@ -1,7 +1,10 @@
 /**
- * From a proved identity to its user: the one who has it, the one whose proved address or number it shares, or a new one with what new
- * users are granted. Nothing that was not proved gets in here, so nobody can lie in wait in an account for its later owner. Who may make an
- * account, and how many of them there are in a day, is the settings'; whom an admin names is free of that.
+ * Finds or creates the user of a verified identity: the user who has it, else the user who has its
+ * verified address or number, else a new user with the default grants. Linking only verified
+ * identities prevents account pre-hijacking.
+ *
+ * The settings decide who may create an account, and how many accounts a day may be created. Both
+ * limits do not apply to users that an admin names.
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import { gatewayError, type GatewayError, OAuthRefused, SignUpRefused } from "../../domain/Errors.ts"
@@ -11,33 +14,41 @@ import { type Adopted, Users } from "../../store/people/Users.ts"
 import { audit } from "../telemetry/Audit.ts"
 import { orUnavailable } from "../StoreUnavailable.ts"
 
-/** `email` and `phone`: proved. */
-export interface Arrival {
+/** A verified identity that signs in. `email` and `phone` are verified. */
+export interface VerifiedIdentity {
   readonly provider: string
   readonly subject: string
   readonly email: string | null
   readonly phone: string | null
-  /** For a way in that proves an address by somebody else's word: the user whose session the browser has, null without one. */
+  /**
+   * For a method that relies on a third party to verify the address: the user of the browser's
+   * session, or null without a session. Absent for other methods.
+   */
   readonly sessionOf?: string | null
 }
 
 const DAY_MS = 86_400_000
 
 export interface AccountLinkingOptions {
-  /** E-mail domains that may make an account; `null`: all may, and phone numbers too. */
+  /** E-mail domains that may create an account. Null: all may, and phone numbers too. */
   readonly allowedDomains: ReadonlyArray<string> | null
-  /** What a new user is granted. */
+  /** The grants of a new user. */
   readonly newUsers: Grants
-  /** `newAccountsDay`: accounts that may be made within 24 hours, without those that an admin makes. */
+  /**
+   * `newAccountsDay`: most accounts created within 24 hours, except those that an admin creates.
+   */
   readonly limits: { readonly newAccountsDay: number }
 }
 
 export class AccountLinking extends Context.Service<
   AccountLinking,
   {
-    readonly linkOrCreateUser: (arrival: Arrival) => Effect.Effect<UserRecord, GatewayError>
-    /** The same for somebody whom an admin names. */
-    readonly name: (arrival: Arrival) => Effect.Effect<UserRecord, GatewayError>
+    readonly linkOrCreateUser: (arrival: VerifiedIdentity) => Effect.Effect<UserRecord, GatewayError>
+    /**
+     * Like `linkOrCreateUser`, for a user that an admin names: the limits on new accounts do not
+     * apply.
+     */
+    readonly linkOrCreateNamed: (arrival: VerifiedIdentity) => Effect.Effect<UserRecord, GatewayError>
   }
 >()("tollgate/gateway/signin/AccountLinking") {
   static readonly layer = ({ allowedDomains, limits, newUsers }: AccountLinkingOptions) =>
@@ -51,7 +62,7 @@ export class AccountLinking extends Context.Service<
           allowedDomains === null ||
           (email !== null && allowedDomains.includes(email.slice(email.lastIndexOf("@") + 1)))
 
-        const recordsOf = Effect.fnUntraced(function* ({ email, phone, provider, subject }: Arrival) {
+        const recordsOf = Effect.fnUntraced(function* ({ email, phone, provider, subject }: VerifiedIdentity) {
           const nowMs = yield* Clock.currentTimeMillis
           const identity: Identity = { provider, subject, email, createdAtMs: nowMs }
           const newUser: UserRecord = {
@@ -68,7 +79,7 @@ export class AccountLinking extends Context.Service<
           return { identity, newUser, nowMs }
         })
 
-        const written = ({ outcome, user }: Adopted, { provider }: Arrival) =>
+        const auditChange = ({ outcome, user }: Adopted, { provider }: VerifiedIdentity) =>
           outcome === "known"
             ? Effect.succeed(user)
             : Effect.as(
@@ -81,7 +92,7 @@ export class AccountLinking extends Context.Service<
                 user
               )
 
-        const linkOrCreateUser = Effect.fn("AccountLinking.welcome")(function* (arrival: Arrival) {
+        const linkOrCreateUser = Effect.fn("AccountLinking.linkOrCreateUser")(function* (arrival: VerifiedIdentity) {
           const { identity, newUser, nowMs } = yield* recordsOf(arrival)
           const admitted = users.admit(identity, newUser, {
             mayCreate: isAllowed(arrival.email),
@@ -100,15 +111,15 @@ export class AccountLinking extends Context.Service<
               refusals[fault]
             )
           )
-          return yield* written(adopted, arrival)
+          return yield* auditChange(adopted, arrival)
         }, orUnavailable)
 
-        const name = Effect.fn("AccountLinking.name")(function* (arrival: Arrival) {
+        const linkOrCreateNamed = Effect.fn("AccountLinking.linkOrCreateNamed")(function* (arrival: VerifiedIdentity) {
           const { identity, newUser } = yield* recordsOf(arrival)
-          return yield* written(yield* users.adopt(identity, newUser), arrival)
+          return yield* auditChange(yield* users.adopt(identity, newUser), arrival)
         }, orUnavailable)
 
-        return { linkOrCreateUser, name }
+        return { linkOrCreateUser, linkOrCreateNamed }
       })
     )
 }

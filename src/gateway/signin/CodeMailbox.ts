@@ -1,4 +1,4 @@
-/** The development mailbox as the edge may read it; `null` where there is none, which is always so in production. */
+/** Read access to the development mailbox; null when there is none, as in production. */
 import { Context, type Effect, Layer } from "effect"
 import { type Letter } from "../../identity/CodeMessage.ts"
 import { Delivery } from "../../identity/Delivery.ts"

@@ -1,7 +1,10 @@
 /**
- * Signing in with a code that was sent. Asking for one never looks at who has an account: the answer, and what it costs to make it, are
- * the same for everybody, and the code goes out after it. A code has six digits, ten minutes, five attempts and one use; what is wrong
- * with a code that does not work is not said.
+ * Sign-in by a code that is sent to an e-mail address or a phone number. Requesting a code never
+ * reveals whether an account exists: the response and its cost are the same in every case, and the
+ * code is sent after the response.
+ *
+ * A code has six digits, ten minutes, five attempts and one use. The error for a code that fails
+ * does not say why.
  */
 import { Clock, Context, Duration, Effect, FiberSet, Layer, Option, Semaphore } from "effect"
 import { randomInt } from "node:crypto"
@@ -40,13 +43,13 @@ const RESEND_AFTER_SECONDS = 60
 const ATTEMPTS = 5
 const VERIFIES_PER_ADDRESS_MINUTE = 30
 const HOUR_MS = 3_600_000
-/** How many networks' measures of codes there are for one destination in all. */
-const OTHER_NETWORKS = 10
-/** Codes that are on their way at the same time. */
-const SENDERS = 16
-/** How long a stop waits for codes that are on their way. */
-const LAST_POST = Duration.seconds(10)
-/** Compared with where there is nothing to compare with, so that this takes as long. */
+/** Limit per destination over all networks, in multiples of the limit of one network. */
+const ALL_NETWORKS_FACTOR = 10
+/** Most codes being sent at the same time. */
+const MAX_SENDING = 16
+/** Longest wait for codes that are still being sent when the gateway stops. */
+const DRAIN_TIMEOUT = Duration.seconds(10)
+/** Compared when there is no challenge, so that the time of the response does not reveal it. */
 const NO_HASH = "0".repeat(64)
 
 export interface CodeSignInOptions {
@@ -63,7 +66,10 @@ export interface CodeSignInOptions {
 export class CodeSignIn extends Context.Service<
   CodeSignIn,
   {
-    /** Sends a code. `destination` as it was typed, `address` the network address of who asks. */
+    /**
+     * Sends a code. `destination` is the user's raw input, and `address` the caller's network
+     * address.
+     */
     readonly start: (options: {
       readonly channel: Channel
       readonly destination: string | undefined
@@ -90,12 +96,12 @@ export class CodeSignIn extends Context.Service<
         const hmacKey = yield* HmacKey
         const ids = yield* Ids
 
-        const senders = yield* Semaphore.make(SENDERS)
-        const underWay = yield* FiberSet.make()
-        yield* Effect.addFinalizer(() => Effect.ignore(Effect.timeout(FiberSet.awaitEmpty(underWay), LAST_POST)))
-        const post = (message: CodeMessage) =>
+        const senders = yield* Semaphore.make(MAX_SENDING)
+        const sending = yield* FiberSet.make()
+        yield* Effect.addFinalizer(() => Effect.ignore(Effect.timeout(FiberSet.awaitEmpty(sending), DRAIN_TIMEOUT)))
+        const sendInBackground = (message: CodeMessage) =>
           FiberSet.run(
-            underWay,
+            sending,
             Semaphore.withPermit(
               senders,
               Effect.catch(delivery.send(message), (error) => Effect.logError(error.message))
@@ -122,20 +128,22 @@ export class CodeSignIn extends Context.Service<
         })
 
         /**
-         * Cheapest to exhaust comes last: who is refused for himself takes nothing from the others. What other networks ask for a destination
-         * hardly counts: beyond a network's own measure their codes have one attempt each, and only ten times the measure is too much.
+         * Checks the caller's own limits before shared ones, so that one caller cannot exhaust the
+         * global limit. Requests of other networks hardly affect a destination: when all networks
+         * together pass the destination's limit, further codes have one attempt each, and only ten
+         * times the limit refuses them.
          */
         const limit = Effect.fnUntraced(function* (destination: string, address: string, nowMs: number) {
           yield* rates.byAddress("start", address, limits.perAddressMinute)
           yield* rates.byDestination(destination, address, 60 / RESEND_AFTER_SECONDS)
           const networkHash = yield* hmacKey.hash("network", widestNetworkOf(address))
           const sent = yield* orUnavailable(challenges.countSince(destination, networkHash, nowMs - HOUR_MS))
-          const measure = limits.perDestinationHour
-          if (sent.ofNetwork >= measure || sent.all >= measure * OTHER_NETWORKS) {
-            return yield* gatewayError(new SignInLimited({ retryAfterMs: HOUR_MS / measure }))
+          const hourly = limits.perDestinationHour
+          if (sent.ofNetwork >= hourly || sent.all >= hourly * ALL_NETWORKS_FACTOR) {
+            return yield* gatewayError(new SignInLimited({ retryAfterMs: HOUR_MS / hourly }))
           }
           yield* rates.global("start", address, limits.globalMinute)
-          return { networkHash, attemptsTaken: sent.all >= measure ? ATTEMPTS - 1 : 0 }
+          return { networkHash, attemptsTaken: sent.all >= hourly ? ATTEMPTS - 1 : 0 }
         })
 
         const start = Effect.fn("CodeSignIn.start")(function* ({
@@ -162,7 +170,7 @@ export class CodeSignIn extends Context.Service<
             expiresAtMs: nowMs + LIFETIME_SECONDS * 1000
           }
           yield* orUnavailable(challenges.open(challenge))
-          yield* post({ channel, destination, code, expiresInMinutes: LIFETIME_SECONDS / 60 })
+          yield* sendInBackground({ channel, destination, code, expiresInMinutes: LIFETIME_SECONDS / 60 })
           return {
             challengeId: id,
             channel,
@@ -172,7 +180,7 @@ export class CodeSignIn extends Context.Service<
           } satisfies Started
         })
 
-        const prove = Effect.fnUntraced(function* (channel: Channel, challengeId: string, code: string) {
+        const checkCode = Effect.fnUntraced(function* (channel: Channel, challengeId: string, code: string) {
           const nowMs = yield* Clock.currentTimeMillis
           const attempt = isId("chl", challengeId)
             ? yield* orUnavailable(challenges.attempt({ id: challengeId, channel, maxAttempts: ATTEMPTS, nowMs }))
@@ -202,7 +210,7 @@ export class CodeSignIn extends Context.Service<
             return yield* gatewayError(new WayUnknown({ param: "channel", sent: channel, known: delivery.channels }))
           }
           yield* rates.byAddress("verify", address, VERIFIES_PER_ADDRESS_MINUTE)
-          const destination = yield* refusedCredential("code")(prove(channel, challengeId, code.trim()))
+          const destination = yield* refusedCredential("code")(checkCode(channel, challengeId, code.trim()))
           const user = yield* accountLinking.linkOrCreateUser({
             provider: channel,
             subject: destination,

@@ -1,6 +1,7 @@
 /**
- * Keyed hashes of short-lived secrets: codes, states, refresh tokens. The key, the pepper, is made once and kept in the vault, so that a
- * copy of the tables alone cannot be searched for six-digit codes. It is read when it is first needed.
+ * Keyed hashes of short-lived secrets: codes, states, refresh tokens. The key (the pepper) is
+ * generated once and stored in the SecretStore, so a copy of the tables alone does not allow a
+ * search for six-digit codes. It is read on first use.
  */
 import { Context, Effect, Layer, Redacted } from "effect"
 import { createHmac, randomBytes } from "node:crypto"
@@ -8,15 +9,15 @@ import { type GatewayError } from "../../domain/Errors.ts"
 import { SecretStore } from "../../store/secrets/SecretStore.ts"
 import { orUnavailable } from "../StoreUnavailable.ts"
 
-/** What a hash is of; the same text hashes to something else for another purpose. */
+/** What is hashed. The same text has a different hash for each purpose. */
 export type Purpose = "code" | "state" | "browser" | "refresh" | "refresh-successor" | "destination" | "network"
 
 export class HmacKey extends Context.Service<
   HmacKey,
   {
-    /** HMAC-SHA256 as 32 bytes. */
+    /** HMAC-SHA256, 32 bytes. */
     readonly digest: (purpose: Purpose, text: string) => Effect.Effect<Buffer, GatewayError>
-    /** The same in lower-case hex. */
+    /** The digest in lower-case hex. */
     readonly hash: (purpose: Purpose, text: string) => Effect.Effect<string, GatewayError>
   }
 >()("tollgate/gateway/signin/HmacKey") {

@@ -1,7 +1,8 @@
 /**
- * Signing in by an identity provider. A flow belongs to one provider and one browser, ends at the first return, whatever comes of it, and
- * lasts ten minutes; its state, nonce and PKCE verifier never leave together. Afterwards a browser is sent to one of the places
- * that the settings name, and to no other.
+ * Sign-in by an identity provider. A flow belongs to one provider and one browser, lasts ten
+ * minutes, and ends at the first return, whatever the result. Its state, nonce and PKCE verifier
+ * never leave together. Afterwards the browser is only redirected to targets that the settings
+ * allow.
  */
 import { Clock, Context, Effect, Layer, Option, type Result } from "effect"
 import { randomBytes } from "node:crypto"
@@ -26,15 +27,18 @@ import { SignInLimits } from "./SignInLimits.ts"
 export interface FlowStarted {
   readonly authorizationUrl: string
   readonly state: string
-  /** To be kept by the browser that began, and shown at the return. */
+  /** Stored by the browser that started the flow, and required at the return. */
   readonly browserSecret: string
   readonly expiresInSeconds: number
 }
 
 export interface FlowEnded {
-  /** Where the browser wants to go; `null`: it did not say. */
+  /** The redirect target of the flow, or null when the browser named none. */
   readonly redirectTo: string | null
-  /** A failure is here when the flow itself was good, and so is the place to go. */
+  /**
+   * Contains the failure of a sign-in whose flow was valid, because its redirect target is then
+   * still valid.
+   */
   readonly result: Result.Result<TokenPair, GatewayError>
 }
 
@@ -44,14 +48,14 @@ const STARTS_PER_ADDRESS_MINUTE = 30
 const random = (): string => randomBytes(32).toString("base64url")
 
 export interface OAuthSignInOptions {
-  /** The only targets of a redirect after a sign-in: addresses, or paths on this gateway. */
+  /** The allowed redirect targets after a sign-in: URLs, or paths on this gateway. */
   readonly redirects: ReadonlyArray<string>
 }
 
 export class OAuthSignIn extends Context.Service<
   OAuthSignIn,
   {
-    /** `returnUrl`: where the provider sends the browser back to, one for each provider. */
+    /** `returnUrl` is where the provider sends the browser back to; it differs per provider. */
     readonly start: (options: {
       readonly provider: string
       readonly redirectTo: string | null
@@ -59,8 +63,10 @@ export class OAuthSignIn extends Context.Service<
       readonly address: string
     }) => Effect.Effect<FlowStarted, GatewayError>
     /**
-     * `returned`: `returnUrl` with what the provider put into the query. `browserSecrets`: all that the browser keeps. `refreshToken`: the
-     * session that the browser has; a provider that is new to an admin who has signed in before opens that account only beside it.
+     * Completes a flow. `returned` is `returnUrl` with the query that the provider added, and
+     * `browserSecrets` are all secrets that the browser holds. `refreshToken` is the browser's
+     * session: linking a new provider to an admin who has signed in before requires that admin's
+     * own session.
      */
     readonly finish: (options: {
       readonly provider: string
@@ -82,7 +88,7 @@ export class OAuthSignIn extends Context.Service<
         const rates = yield* SignInLimits
         const hmacKey = yield* HmacKey
 
-        const known = Effect.fnUntraced(function* (provider: string) {
+        const requireKnown = Effect.fnUntraced(function* (provider: string) {
           if (!providers.names.includes(provider)) {
             return yield* gatewayError(new WayUnknown({ param: "provider", sent: provider, known: providers.names }))
           }
@@ -99,7 +105,7 @@ export class OAuthSignIn extends Context.Service<
           readonly returnUrl: string
           readonly address: string
         }) {
-          yield* known(provider)
+          yield* requireKnown(provider)
           if (redirectTo !== null && !redirects.includes(redirectTo)) {
             return yield* gatewayError(new OAuthRefused({ fault: "redirect_not_allowed" }))
           }
@@ -124,7 +130,9 @@ export class OAuthSignIn extends Context.Service<
           return { authorizationUrl, state, browserSecret, expiresInSeconds: LIFETIME_SECONDS } satisfies FlowStarted
         })
 
-        /** The flow that a return belongs to. A state of another provider or another browser is no state. */
+        /**
+         * Takes the flow of a return. A state of another provider or another browser is invalid.
+         */
         const take = Effect.fnUntraced(function* (
           provider: string,
           state: string,
@@ -154,7 +162,8 @@ export class OAuthSignIn extends Context.Service<
                 error.kind === "unavailable" ? unavailable : gatewayError(new OAuthRefused({ fault: "not_proved" }))
               )
             )
-          // In the form that codes are sent to, or not at all: one that merely looks like somebody's leads to nobody.
+          // Normalised like the destinations of codes, or dropped: an address that only looks like
+          // another user's is never linked.
           const email = verified === null ? null : Option.getOrNull(destinationOf("email", verified))
           const sessionOf = refreshToken === null ? null : Option.getOrNull(yield* sessions.holder(refreshToken))
           const user = yield* accountLinking.linkOrCreateUser({ provider, subject, email, phone: null, sessionOf })
@@ -174,7 +183,7 @@ export class OAuthSignIn extends Context.Service<
           readonly refreshToken: string | null
           readonly userAgent: string | null
         }) {
-          yield* known(provider)
+          yield* requireKnown(provider)
           const state = returned.searchParams.get("state") ?? ""
           const seen = refusedCredential("identity_provider")
           const flow = yield* seen(take(provider, state, browserSecrets))

@@ -1,7 +1,7 @@
 /**
- * What users do for themselves: keys within what an admin granted them, and what these have used. Who asks for more than is granted, or
- * for another's key, changes nothing. Requests of one user at once are decided one after the other, so that together they never go too
- * far, and the first that fits gets what it asked for.
+ * Self-service of users: they manage their own keys within their grants, and read the usage of
+ * these keys. A request beyond the grants, or for another user's key, changes nothing. Concurrent
+ * requests of one user are decided one at a time, so that together they stay within the grants.
  */
 import { Context, Effect, Layer } from "effect"
 import { gatewayError, type GatewayError, GrantExceeded, KeyRevoked, NotFound } from "../../domain/Errors.ts"
@@ -9,13 +9,13 @@ import { type Grants, type UserRecord } from "../../domain/User.ts"
 import { type KeyPatch } from "../../store/keys/KeyRepo.ts"
 import { type NanoUsd } from "../../domain/Money.ts"
 import { ApiKeys, type IssuedKey, type KeyView, type NewKey } from "../keys/ApiKeys.ts"
-import { areScopesWithin, corrections, isTierWithin, type KeyBook, remainingOf } from "./Grants.ts"
+import { areScopesWithin, corrections, isTierWithin, type KeyUsage, remainingOf } from "./Grants.ts"
 import { audit } from "../telemetry/Audit.ts"
 import { UserAdmin } from "./UserAdmin.ts"
 import { SignInLimits } from "./SignInLimits.ts"
 import { type UsageFigures, type UsageQuery, UsageReports } from "../billing/UsageReports.ts"
 
-/** What a user asks for; what is absent or null is as much as may be. */
+/** A key that a user requests. An absent or null member means as much as the grants allow. */
 export type WantedKey = Pick<NewKey, "name" | "allowedModels" | "privacy" | "expiresAtMs"> & {
   readonly tier: NewKey["tier"] | null
   readonly scopes: NewKey["scopes"] | null
@@ -23,21 +23,21 @@ export type WantedKey = Pick<NewKey, "name" | "allowedModels" | "privacy" | "exp
 }
 
 export interface Usage extends UsageFigures {
-  /** Names of the user's keys, by id. */
+  /** Names of the user's keys, by key id. */
   readonly names: ReadonlyMap<string, string>
 }
 
 export interface Allowed {
   readonly grants: Grants
-  /** What a key may still get of the budget; `null`: there is no cap. */
+  /** Budget that is left for a new key; null when there is no cap. */
   readonly availableNano: number | null
-  /** Keys that are not revoked, and how many there may be. */
+  /** Number of keys that are not revoked, and its limit. */
   readonly keys: number
-  readonly mostKeys: number
+  readonly maxKeys: number
 }
 
-/** Keys of one user that are not revoked. */
-const MOST_KEYS = 20
+/** Most keys of one user that are not revoked. */
+const MAX_KEYS = 20
 const CREATIONS_PER_MINUTE = 10
 const PAGE = 1_000
 
@@ -49,15 +49,15 @@ export class Portal extends Context.Service<
       page: { readonly limit: number; readonly cursor: string | null }
     ) => Effect.Effect<{ readonly keys: ReadonlyArray<KeyView>; readonly nextCursor: string | null }, GatewayError>
     readonly create: (user: UserRecord, wanted: WantedKey) => Effect.Effect<IssuedKey, GatewayError>
-    /** A budget of `null` is as much as may be. */
+    /** A budget of null means as much as the grants allow. */
     readonly change: (user: UserRecord, keyId: string, patch: KeyPatch) => Effect.Effect<KeyView, GatewayError>
     readonly rotate: (user: UserRecord, keyId: string, graceSeconds: number) => Effect.Effect<IssuedKey, GatewayError>
     readonly revoke: (user: UserRecord, keyId: string) => Effect.Effect<KeyView, GatewayError>
     readonly grants: (user: UserRecord) => Effect.Effect<Allowed, GatewayError>
-    /** By day, model and key. */
+    /** Usage by day, model and key. */
     readonly usage: (user: UserRecord, span: Pick<UsageQuery, "fromMs" | "toMs">) => Effect.Effect<Usage, GatewayError>
-    /** Takes back from a user's keys what is no longer granted. */
-    readonly conform: (userId: string) => Effect.Effect<void, GatewayError>
+    /** Reduces the user's keys to what is still granted. */
+    readonly enforceGrants: (userId: string) => Effect.Effect<void, GatewayError>
   }
 >()("tollgate/gateway/signin/Portal") {
   static readonly layer = Layer.effect(
@@ -77,24 +77,30 @@ export class Portal extends Context.Service<
           keys.push(...page.keys)
           cursor = page.nextCursor
         } while (cursor !== null)
-        return keys.map(({ balance, key }): KeyBook => ({ key, usedNano: balance.spentNano + balance.reservedNano }))
+        return keys.map(({ balance, key }): KeyUsage => ({ key, usedNano: balance.spentNano + balance.reservedNano }))
       })
 
-      /** Everything about the user as it is now, not as it was when the token was looked up. */
-      const situation = Effect.fnUntraced(function* ({ id }: UserRecord) {
+      /**
+       * Reads the user's current grants and keys. The `user` of the request may be up to a second
+       * old.
+       */
+      const currentState = Effect.fnUntraced(function* ({ id }: UserRecord) {
         const { user } = yield* userAdmin.get(id)
         return { grants: user.grants, books: yield* allKeys(id) }
       })
 
-      const own = Effect.fnUntraced(function* ({ id }: UserRecord, keyId: string) {
+      const ownKey = Effect.fnUntraced(function* ({ id }: UserRecord, keyId: string) {
         const view = yield* apiKeys.get(keyId)
         return view.key.ownerId === id ? view : yield* gatewayError(new NotFound({ what: "key", id: keyId }))
       })
 
-      /** The budget that a key gets of what the others leave: what is asked for, or all of it; never nothing. */
+      /**
+       * The budget for a key from what the other keys leave: the requested amount, or all that is
+       * left. Fails if that is 0 or if the request exceeds it.
+       */
       const budgetWithin = Effect.fnUntraced(function* (
         grants: Grants,
-        others: ReadonlyArray<KeyBook>,
+        others: ReadonlyArray<KeyUsage>,
         wantedNano: number | null
       ) {
         const remaining = remainingOf(grants, others)
@@ -110,7 +116,10 @@ export class Portal extends Context.Service<
         )
       })
 
-      const allow = Effect.fnUntraced(function* (grants: Grants, { scopes, tier }: Pick<KeyPatch, "scopes" | "tier">) {
+      const requireGranted = Effect.fnUntraced(function* (
+        grants: Grants,
+        { scopes, tier }: Pick<KeyPatch, "scopes" | "tier">
+      ) {
         if (tier !== undefined && !isTierWithin(tier, grants.tier)) {
           return yield* gatewayError(new GrantExceeded({ param: "tier", availableNano: null }))
         }
@@ -122,11 +131,11 @@ export class Portal extends Context.Service<
       const create = Effect.fn("Portal.create")(function* (user: UserRecord, wanted: WantedKey) {
         yield* rates.byUser("key", user.id, CREATIONS_PER_MINUTE)
         const decide = Effect.gen(function* () {
-          const { books, grants } = yield* situation(user)
+          const { books, grants } = yield* currentState(user)
           const tier = wanted.tier ?? grants.tier
           const scopes = wanted.scopes ?? grants.scopes
-          yield* allow(grants, { tier, scopes })
-          if (liveOf(books) >= MOST_KEYS) {
+          yield* requireGranted(grants, { tier, scopes })
+          if (liveOf(books) >= MAX_KEYS) {
             return yield* gatewayError(new GrantExceeded({ param: "keys", availableNano: null }))
           }
           const monthlyBudgetNano = yield* budgetWithin(grants, books, wanted.monthlyBudgetNano)
@@ -140,10 +149,10 @@ export class Portal extends Context.Service<
 
       const change = Effect.fn("Portal.change")(function* (user: UserRecord, keyId: string, patch: KeyPatch) {
         const decide = Effect.gen(function* () {
-          const { key } = yield* own(user, keyId)
+          const { key } = yield* ownKey(user, keyId)
           if (key.state === "revoked") return yield* gatewayError(new KeyRevoked())
-          const { books, grants } = yield* situation(user)
-          yield* allow(grants, patch)
+          const { books, grants } = yield* currentState(user)
+          yield* requireGranted(grants, patch)
           const { monthlyBudgetNano: wanted } = patch
           const isLowered = typeof wanted === "number" && wanted <= (key.monthlyBudgetNano ?? Infinity)
           if (wanted === undefined || isLowered) return [[keyId, patch] as const]
@@ -157,10 +166,10 @@ export class Portal extends Context.Service<
       })
 
       const grants = Effect.fn("Portal.grants")(function* (user: UserRecord) {
-        const { books, grants } = yield* situation(user)
+        const { books, grants } = yield* currentState(user)
         const remaining = remainingOf(grants, books)
         const availableNano = remaining === null ? null : Math.max(0, remaining)
-        return { grants, availableNano, keys: liveOf(books), mostKeys: MOST_KEYS } satisfies Allowed
+        return { grants, availableNano, keys: liveOf(books), maxKeys: MAX_KEYS } satisfies Allowed
       })
 
       const usage = Effect.fn("Portal.usage")(function* (
@@ -172,9 +181,9 @@ export class Portal extends Context.Service<
         return { ...figures, names: new Map(books.map(({ key }) => [key.id, key.name])) } satisfies Usage as Usage
       })
 
-      const conform = Effect.fn("Portal.conform")(function* (userId: string) {
+      const conform = Effect.fn("Portal.enforceGrants")(function* (userId: string) {
         const { user } = yield* userAdmin.get(userId)
-        const decide = Effect.map(situation(user), ({ books, grants }) =>
+        const decide = Effect.map(currentState(user), ({ books, grants }) =>
           corrections(grants, books).map(({ keyId, ...patch }) => [keyId, patch] as const)
         )
         yield* apiKeys.changeWithin(userId, decide)
@@ -185,13 +194,13 @@ export class Portal extends Context.Service<
         change,
         grants,
         usage,
-        conform,
+        enforceGrants: conform,
         list: (user, page) => apiKeys.list({ ...page, ownerId: user.id }),
-        rotate: (user, keyId, graceSeconds) => Effect.andThen(own(user, keyId), apiKeys.rotate(keyId, graceSeconds)),
-        revoke: (user, keyId) => Effect.andThen(own(user, keyId), apiKeys.revoke(keyId))
+        rotate: (user, keyId, graceSeconds) => Effect.andThen(ownKey(user, keyId), apiKeys.rotate(keyId, graceSeconds)),
+        revoke: (user, keyId) => Effect.andThen(ownKey(user, keyId), apiKeys.revoke(keyId))
       })
     })
   )
 }
 
-const liveOf = (books: ReadonlyArray<KeyBook>): number => books.filter(({ key }) => key.state !== "revoked").length
+const liveOf = (books: ReadonlyArray<KeyUsage>): number => books.filter(({ key }) => key.state !== "revoked").length

@@ -1,8 +1,13 @@
 /**
- * Sessions as their owner holds them: an access token for some minutes, and a refresh token that is traded for the next pair. The
- * successor of a refresh token follows from it and the pepper, so that a trade whose answer was lost can be repeated for ten seconds
- * and yields the very same; any other second use of a token ends the session. Whether a session still lives, and what its user is,
- * is looked up at least every second; what changes in this process holds at once.
+ * The tokens of a session: an access token valid for some minutes, and a refresh token that is
+ * exchanged for the next pair.
+ *
+ * The successor of a refresh token is derived from the token and the pepper. So an exchange whose
+ * response was lost can be repeated within ten seconds and returns the same successor. Any other
+ * second use of a token ends the session.
+ *
+ * The state of a session and its user is looked up at least once a second. Changes in this process
+ * take effect at once.
  */
 import { Clock, Context, Duration, Effect, Layer, Option, Redacted } from "effect"
 import { randomBytes } from "node:crypto"
@@ -18,17 +23,17 @@ import { orUnavailable } from "../StoreUnavailable.ts"
 import { HmacKey } from "./HmacKey.ts"
 
 export interface SessionTokensOptions {
-  /** How long a session lasts that nobody uses. */
+  /** A session expires after this many days without use. */
   readonly sessionDays: number
 }
 
-/** A signed-in person, as of the last second. */
-export interface Presence {
+/** A session and its user, at most one second old. */
+export interface ActiveSession {
   readonly user: UserRecord
   readonly session: SessionRecord
 }
 
-export interface TokenPair extends Presence {
+export interface TokenPair extends ActiveSession {
   readonly accessToken: Redacted.Redacted
   readonly expiresInSeconds: number
   readonly refreshToken: Redacted.Redacted
@@ -44,26 +49,34 @@ const USER_AGENT_CHARACTERS = 200
 export class SessionTokens extends Context.Service<
   SessionTokens,
   {
-    /** A new session of a user who has just proved to be that. Refuses a suspended one. */
+    /** Starts a session for a user who has just proved their identity. Refuses a suspended user. */
     readonly begin: (options: {
       readonly user: UserRecord
       readonly signedInBy: string
       readonly userAgent: string | null
     }) => Effect.Effect<TokenPair, GatewayError>
-    /** Trades a refresh token. One error for every token that is not good, or not good any more. */
+    /** Exchanges a refresh token. All invalid tokens fail with the same error. */
     readonly refresh: (token: string) => Effect.Effect<TokenPair, GatewayError>
-    /** Ends the session of a refresh token, whatever became of the token; no error when there is none. */
+    /**
+     * Ends the session of a refresh token, even if the token was already exchanged. Succeeds when
+     * there is no session.
+     */
     readonly end: (token: string) => Effect.Effect<void, GatewayError>
-    /** The user whose session a refresh token opens now, without trading it; none when it opens nothing. */
+    /**
+     * The user whose session a refresh token opens now, without exchanging it; none when it opens
+     * none.
+     */
     readonly holder: (token: string) => Effect.Effect<Option.Option<string>, GatewayError>
-    /** Whose access token this is. One error for every token that is not good. */
-    readonly authenticate: (accessToken: string) => Effect.Effect<Presence, GatewayError>
-    /** The same, looked up now: for what an admin does. */
-    readonly authenticateNow: (accessToken: string) => Effect.Effect<Presence, GatewayError>
-    /** Makes what was changed of a user or of sessions hold at once in this process. */
-    readonly forgetAll: Effect.Effect<void>
+    /** The session of an access token. All invalid tokens fail with the same error. */
+    readonly authenticate: (accessToken: string) => Effect.Effect<ActiveSession, GatewayError>
+    /** Like `authenticate`, without the one-second cache; for requests of admins. */
+    readonly authenticateNow: (accessToken: string) => Effect.Effect<ActiveSession, GatewayError>
+    /**
+     * Clears the cache, so that changes to users or sessions take effect at once in this process.
+     */
+    readonly invalidateAll: Effect.Effect<void>
     readonly list: (userId: string) => Effect.Effect<ReadonlyArray<SessionRecord>, GatewayError>
-    /** Ends one of a user's own sessions. */
+    /** Ends one of the user's own sessions. */
     readonly revoke: (userId: string, sessionId: string) => Effect.Effect<void, GatewayError>
   }
 >()("tollgate/gateway/signin/SessionTokens") {
@@ -78,19 +91,19 @@ export class SessionTokens extends Context.Service<
         const ids = yield* Ids
         const lifetimeMs = options.sessionDays * 86_400_000
 
-        const look = Effect.fnUntraced(function* (sessionId: string) {
+        const lookUp = Effect.fnUntraced(function* (sessionId: string) {
           const session = yield* orUnavailable(sessions.get(sessionId))
-          if (Option.isNone(session)) return Option.none<Presence>()
+          if (Option.isNone(session)) return Option.none<ActiveSession>()
           const user = yield* orUnavailable(users.get(session.value.userId))
-          return Option.map(user, (user): Presence => ({ user, session: session.value }))
+          return Option.map(user, (user): ActiveSession => ({ user, session: session.value }))
         })
         const {
-          forget,
-          forgetAll,
+          invalidate,
+          invalidateAll,
           get: presenceOf
-        } = yield* makeLookupCache(look, { capacity: LOOKUPS, kept: LOOKUP_TTL })
+        } = yield* makeLookupCache(lookUp, { capacity: LOOKUPS, kept: LOOKUP_TTL })
 
-        const pair = Effect.fnUntraced(function* (presence: Presence, refreshToken: string) {
+        const pair = Effect.fnUntraced(function* (presence: ActiveSession, refreshToken: string) {
           const accessToken = yield* tokens.issue({ userId: presence.user.id, sessionId: presence.session.id })
           return {
             ...presence,
@@ -142,7 +155,7 @@ export class SessionTokens extends Context.Service<
           )
           if (Option.isNone(rotated)) return yield* refused
           const { outcome, session } = rotated.value
-          yield* forget(session.id)
+          yield* invalidate(session.id)
           if (outcome === "reused") {
             yield* audit({
               action: "session.reuse",
@@ -160,7 +173,7 @@ export class SessionTokens extends Context.Service<
 
         const endSession = Effect.fnUntraced(function* (session: SessionRecord) {
           yield* orUnavailable(sessions.revoke(session.id, session.userId, yield* Clock.currentTimeMillis))
-          yield* forget(session.id)
+          yield* invalidate(session.id)
           yield* audit({
             action: "session.end",
             target: session.id,
@@ -181,12 +194,12 @@ export class SessionTokens extends Context.Service<
           return yield* orUnavailable(sessions.holder(yield* hmacKey.hash("refresh", token), nowMs))
         })
 
-        const authenticateBy = Effect.fnUntraced(function* (find: typeof look, accessToken: string) {
+        const authenticateBy = Effect.fnUntraced(function* (find: typeof lookUp, accessToken: string) {
           const claims = yield* tokens.verify(accessToken)
           if (Option.isNone(claims)) return yield* noSession
           const presence = yield* find(claims.value.sessionId)
           const nowMs = yield* Clock.currentTimeMillis
-          return Option.isSome(presence) && isHere(presence.value, claims.value.userId, nowMs)
+          return Option.isSome(presence) && isActive(presence.value, claims.value.userId, nowMs)
             ? presence.value
             : yield* noSession
         })
@@ -196,7 +209,7 @@ export class SessionTokens extends Context.Service<
         )
 
         const authenticateNow = Effect.fn("SessionTokens.authenticateNow")((accessToken: string) =>
-          authenticateBy(look, accessToken)
+          authenticateBy(lookUp, accessToken)
         )
 
         const list = Effect.fn("SessionTokens.list")(function* (userId: string) {
@@ -207,7 +220,7 @@ export class SessionTokens extends Context.Service<
           const nowMs = yield* Clock.currentTimeMillis
           const found = isId("ses", sessionId) && (yield* orUnavailable(sessions.revoke(sessionId, userId, nowMs)))
           if (!found) return yield* gatewayError(new NotFound({ what: "session", id: sessionId }))
-          yield* forget(sessionId)
+          yield* invalidate(sessionId)
         })
 
         return SessionTokens.of({
@@ -221,7 +234,7 @@ export class SessionTokens extends Context.Service<
           holder,
           authenticate,
           authenticateNow,
-          forgetAll,
+          invalidateAll,
           list
         })
       })
@@ -231,5 +244,5 @@ export class SessionTokens extends Context.Service<
 const refused = Effect.fail(gatewayError(new SignInRefused({ what: "refresh_token" })))
 const noSession = Effect.fail(gatewayError(new SignInRefused({ what: "session" })))
 
-const isHere = ({ session, user }: Presence, userId: string, nowMs: number): boolean =>
+const isActive = ({ session, user }: ActiveSession, userId: string, nowMs: number): boolean =>
   session.userId === userId && session.revokedAtMs === null && session.expiresAtMs > nowMs && user.state === "active"

@@ -1,6 +1,7 @@
 /**
- * How often somebody may try to sign in, counted in the limit store and so for all processes together. Who asks is known by network
- * address, who is asked for by a keyed hash: no address or number gets into the limit store. The limit store failing fails the request.
+ * Rate limits of sign-in attempts, counted in the limit store and hence across all processes.
+ * Callers are identified by network address, and destinations by a keyed hash, so no e-mail address
+ * or phone number reaches the limit store. A failure of the limit store fails the request.
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import { isIPv6 } from "node:net"
@@ -10,19 +11,20 @@ import { orUnavailable } from "../StoreUnavailable.ts"
 import { HmacKey } from "./HmacKey.ts"
 
 const WRONG_ADMIN_KEYS_PER_MINUTE = 10
-/** How many networks are remembered as shut, by each process. */
-const SHUT_NETWORKS = 10_000
+/** Most blocked networks that a process stores. */
+const MAX_BLOCKED_NETWORKS = 10_000
 const UNBOUNDED = 1_000_000_000
 
 export class SignInLimits extends Context.Service<
   SignInLimits,
   {
     /**
-     * One more of `kind` from a network address. An IPv6 address counts by its /64, which a subscriber has, and more widely by its /56 and /48,
-     * which some have.
+     * Counts one attempt of `kind` from a network address. An IPv6 address counts against its /64,
+     * the usual size of a subscriber's network, and with higher limits against its /56 and /48,
+     * which some subscribers have.
      */
     readonly byAddress: (kind: string, address: string, perMinute: number) => Effect.Effect<void, GatewayError>
-    /** One more for a destination from a network, which is an IPv4 address or a /48. */
+    /** Counts one attempt for a destination from a network: an IPv4 address or a /48. */
     readonly byDestination: (
       destination: string,
       address: string,
@@ -30,13 +32,15 @@ export class SignInLimits extends Context.Service<
     ) => Effect.Effect<void, GatewayError>
     readonly byUser: (kind: string, userId: string, perMinute: number) => Effect.Effect<void, GatewayError>
     /**
-     * One more of all. A fifth of it is kept for networks that come for the first time in a minute, so that a few of them cannot use up
-     * everybody's.
+     * Counts one attempt against the global limit. A fifth of the limit is reserved for networks
+     * with no other attempt in the last minute, so that a few networks cannot exhaust it.
      */
     readonly global: (kind: string, address: string, perMinute: number) => Effect.Effect<void, GatewayError>
-    /** Refuses a network address from which too many wrong admin keys came. */
+    /** Refuses a network address that sent too many wrong admin keys. */
     readonly mayTryAdminKey: (address: string) => Effect.Effect<void, GatewayError>
-    /** One more wrong admin key from a network address; refuses it when it was one too many. */
+    /**
+     * Counts one wrong admin key from a network address. Refuses the one that exceeds the limit.
+     */
     readonly wrongAdminKey: (address: string) => Effect.Effect<void, GatewayError>
   }
 >()("tollgate/gateway/signin/SignInLimits") {
@@ -62,11 +66,14 @@ export class SignInLimits extends Context.Service<
         }
       })
 
-      /** Networks whose admin keys are not looked at, until when; the oldest leave first. */
-      const shut = new Map<string, number>()
+      /**
+       * Networks whose admin keys are refused unchecked, with the end of the block. The oldest
+       * block is dropped first.
+       */
+      const blocked = new Map<string, number>()
 
       const mayTryAdminKey = Effect.fnUntraced(function* (address: string) {
-        const leftMs = (shut.get(networkOf(address)) ?? 0) - (yield* Clock.currentTimeMillis)
+        const leftMs = (blocked.get(networkOf(address)) ?? 0) - (yield* Clock.currentTimeMillis)
         if (leftMs > 0) return yield* gatewayError(new SignInLimited({ retryAfterMs: leftMs }))
       })
 
@@ -76,10 +83,10 @@ export class SignInLimits extends Context.Service<
         yield* Effect.tapError(take(`admin:address:${network}`, WRONG_ADMIN_KEYS_PER_MINUTE), ({ reason }) =>
           Effect.sync(() => {
             if (reason._tag !== "SignInLimited") return
-            shut.delete(network)
-            shut.set(network, nowMs + reason.retryAfterMs)
-            const [oldest] = shut.size > SHUT_NETWORKS ? shut.keys() : []
-            if (oldest !== undefined) shut.delete(oldest)
+            blocked.delete(network)
+            blocked.set(network, nowMs + reason.retryAfterMs)
+            const [oldest] = blocked.size > MAX_BLOCKED_NETWORKS ? blocked.keys() : []
+            if (oldest !== undefined) blocked.delete(oldest)
           })
         )
       })
@@ -110,13 +117,16 @@ export class SignInLimits extends Context.Service<
   )
 }
 
-/** An IPv6 address as its first four groups, an IPv4 address as it is, also where it is written inside an IPv6 one. */
+/**
+ * The first four groups of an IPv6 address, or the IPv4 address, also when it is embedded in an
+ * IPv6 one.
+ */
 export const networkOf = (address: string): string => {
   const groups = groupsOf(address)
   return typeof groups === "string" ? groups : groups.join(":")
 }
 
-/** The same, and of an IPv6 address its /56 and its /48 too. */
+/** Like `networkOf`, and for an IPv6 address also its /56 and its /48. */
 export const networksOf = (address: string): ReadonlyArray<string> => {
   const groups = groupsOf(address)
   if (typeof groups === "string") return [groups]
@@ -127,7 +137,7 @@ export const networksOf = (address: string): ReadonlyArray<string> => {
 
 export const widestNetworkOf = (address: string): string => networksOf(address).at(-1) ?? address
 
-/** The first four groups of an IPv6 address; an address of another kind as it is. */
+/** The first four groups of an IPv6 address. Any other address is returned as it is. */
 const groupsOf = (address: string): string | ReadonlyArray<string> => {
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1]
   if (mapped !== undefined) return mapped

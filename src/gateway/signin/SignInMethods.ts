@@ -1,4 +1,7 @@
-/** Which ways of signing in this gateway offers, for pages that have to ask. Names only: no client id, no address. */
+/**
+ * The sign-in methods that this gateway offers, for pages that present them. Names only: no client
+ * ids, no addresses.
+ */
 import { Context, Effect, Layer } from "effect"
 import { type Channel } from "../../domain/User.ts"
 import { Delivery } from "../../identity/Delivery.ts"
@@ -7,11 +10,11 @@ import { IdentityProviders } from "../../identity/IdentityProviders.ts"
 export class SignInMethods extends Context.Service<
   SignInMethods,
   {
-    /** How codes are sent. */
+    /** The channels that codes are sent by. */
     readonly channels: ReadonlyArray<Channel>
-    /** OAuth providers, by the name that stands in `/auth/oauth/{provider}`. */
+    /** OAuth providers, by their name in `/auth/oauth/{provider}`. */
     readonly providers: ReadonlyArray<string>
-    /** Whether codes that nobody could send are shown in the development mailbox. */
+    /** True when codes are shown in the development mailbox because no delivery is configured. */
     readonly hasMailbox: boolean
   }
 >()("tollgate/gateway/signin/SignInMethods") {

@@ -1,4 +1,7 @@
-/** Forgets what signing in left behind: codes and flows after a day, sessions a day after they ended. Any number of processes may run it. */
+/**
+ * Deletes old sign-in data: codes a day after they were made, flows and sessions a day after they
+ * expired. Any number of processes may run it.
+ */
 import { Clock, Effect, Layer, Schedule } from "effect"
 import { Challenges } from "../../store/people/Challenges.ts"
 import { Sessions } from "../../store/people/Sessions.ts"
@@ -16,7 +19,7 @@ export const SignInSweeper = {
         yield* challenges.forget(beforeMs)
         yield* sessions.forget(beforeMs)
       })
-      // The first sweep waits: a start has better things to do.
+      // The first sweep runs after one interval, so that it does not slow the start.
       yield* Effect.forkScoped(Effect.repeat(Effect.delay(Effect.ignore(sweep), EVERY), Schedule.forever))
     })
   )

@@ -1,7 +1,8 @@
 /**
- * The keys that sign access tokens (EdDSA), a new one every 30 days. A key belongs to a span of time by its name in the vault, so that
- * all processes agree on it without a word: whoever needs it first makes it. It is published a span before it signs, and for two
- * hours after, which outlives every token; then it is forgotten.
+ * The keys that sign access tokens (EdDSA). There is a new key every 30 days. The name of a key in
+ * the SecretStore contains its period, so all processes agree on it without communicating: the
+ * first that needs it creates it. A key is published one period before it signs, and for two hours
+ * after, which is longer than any token lives. Then it is deleted.
  */
 import { Cache, Clock, Context, Duration, Effect, Layer, Redacted, Schema } from "effect"
 import type { CryptoKey, JWK } from "jose"
@@ -12,14 +13,14 @@ import { orUnavailable } from "../StoreUnavailable.ts"
 const SPAN_MS = Duration.toMillis("30 days")
 const OVERLAP_MS = Duration.toMillis("2 hours")
 
-/** The library, loaded when somebody first signs in. */
+/** The `jose` library, loaded at the first sign-in. */
 export const jose = Effect.promise(() => import("jose"))
 
 export interface SigningKey {
   readonly kid: string
   readonly privateKey: CryptoKey
   readonly publicKey: CryptoKey
-  /** The public part, as it is published. */
+  /** The public part, as published. */
   readonly publicJwk: JWK
 }
 
@@ -31,7 +32,7 @@ export class SigningKeys extends Context.Service<
   SigningKeys,
   {
     readonly current: Effect.Effect<SigningKey, GatewayError>
-    /** Those that tokens may be signed with now or soon. */
+    /** The keys that tokens may be signed with now or soon. */
     readonly published: Effect.Effect<ReadonlyArray<SigningKey>, GatewayError>
   }
 >()("tollgate/gateway/signin/SigningKeys") {

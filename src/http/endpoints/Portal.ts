@@ -66,7 +66,7 @@ export const layer = HttpApiBuilder.group(
         asUser((user) => Effect.map(portal.rotate(user, params.key_id, payload?.grace_seconds ?? 0), issuedWire)),
       grants: () =>
         asUser((user) =>
-          Effect.map(portal.grants(user), ({ availableNano, grants, keys, mostKeys }) => ({
+          Effect.map(portal.grants(user), ({ availableNano, grants, keys, maxKeys: mostKeys }) => ({
             object: "grants" as const,
             tier: grants.tier,
             scopes: grants.scopes,

@@ -72,7 +72,7 @@ export const layer = HttpApiBuilder.group(
                     }
                   })
             })
-            if (grants !== undefined) yield* portal.conform(user.id)
+            if (grants !== undefined) yield* portal.enforceGrants(user.id)
             return accountWire(user)
           })
         )

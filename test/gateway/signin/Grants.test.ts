@@ -6,7 +6,7 @@ import {
   areScopesWithin,
   corrections,
   isTierWithin,
-  type KeyBook,
+  type KeyUsage,
   remainingOf
 } from "../../../src/gateway/signin/Grants.ts"
 
@@ -18,7 +18,7 @@ const grants = (overrides: Partial<Grants> = {}): Grants => ({
 })
 
 let count = 0
-const book = (overrides: Partial<KeyRecord> = {}, usedNano = 0): KeyBook => ({
+const book = (overrides: Partial<KeyRecord> = {}, usedNano = 0): KeyUsage => ({
   usedNano,
   key: {
     id: `key_${String(++count).padStart(32, "0")}`,
@@ -145,16 +145,16 @@ describe("corrections of any keys", () => {
     const after = before.map(({ key, usedNano }) => ({ key: { ...key, ...changes.get(key.id) }, usedNano }))
     return { before, after, changes }
   }
-  const isLive = ({ key }: KeyBook) => key.state !== "revoked"
+  const isLive = ({ key }: KeyUsage) => key.state !== "revoked"
   const sum = (amounts: ReadonlyArray<number>) => amounts.reduce((total, amount) => total + amount, 0)
 
   /** What keys may still spend this month, over their budgets in all. */
-  const openOf = (books: ReadonlyArray<KeyBook>) =>
+  const openOf = (books: ReadonlyArray<KeyUsage>) =>
     sum(books.filter(isLive).map(({ key, usedNano }) => Math.max(0, (key.monthlyBudgetNano ?? Infinity) - usedNano)))
-  const budgetsOf = (books: ReadonlyArray<KeyBook>) =>
+  const budgetsOf = (books: ReadonlyArray<KeyUsage>) =>
     sum(books.filter(isLive).map(({ key }) => key.monthlyBudgetNano ?? Infinity))
   /** What the grant leaves this month beside what was used. */
-  const unused = (cap: number, books: ReadonlyArray<KeyBook>) =>
+  const unused = (cap: number, books: ReadonlyArray<KeyUsage>) =>
     Math.max(0, cap - sum(books.map(({ usedNano }) => usedNano)))
 
   it.prop(
