@@ -135,7 +135,7 @@ export const answering = (mode: Mode, text = "Hello from the other side", usage:
   ({
     JSON: { json: chatBody({ content: text, usage }) },
     stream: { chunks: streamChunks([text.slice(0, 4), text.slice(4, 9), text.slice(9)], usage) }
-  })[mode] satisfies Behaviour as Behaviour
+  })[mode] satisfies Behaviour
 
 /** What `answering` reports. */
 export const healthy = { prompt_tokens: 11, completion_tokens: 7 }

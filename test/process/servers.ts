@@ -23,13 +23,13 @@ export interface Removable {
 export const removablePostgres = Effect.gen(function* () {
   if ((process.env["TOLLGATE_TEST_DATABASE_URL"] ?? "") !== "") {
     const { down, up, url } = yield* proxyTo(new URL(inject("postgresUrl")))
-    return { url: url.href, down, up } satisfies Removable as Removable
+    return { url: url.href, down, up } satisfies Removable
   }
   const { down, up, url } = yield* Effect.acquireRelease(
     Effect.promise(() => spawnPostgres()),
     (server) => Effect.promise(() => server.stop())
   )
-  return { url, down: Effect.promise(down), up: Effect.promise(up) } satisfies Removable as Removable
+  return { url, down: Effect.promise(down), up: Effect.promise(up) } satisfies Removable
 })
 
 /** A Redis that is killed and started again, empty, on its port. */
@@ -49,7 +49,7 @@ export const removableRedis = Effect.gen(function* () {
     url,
     down: Effect.promise(async () => running?.stop()),
     up: Effect.asVoid(start({ port }))
-  } satisfies Removable as Removable
+  } satisfies Removable
 })
 
 /** A model provider that is not there yet. Its port is reserved for it; once `up`, it answers every chat with `Hello there!`. */
@@ -79,7 +79,7 @@ export const absentProvider = Effect.gen(function* () {
     url: `http://127.0.0.1:${port}/v1`,
     down: Effect.promise(close),
     up: Effect.promise(async () => void (await listen(port)))
-  } satisfies Removable as Removable
+  } satisfies Removable
 })
 
 /** The scripted upstream, as long as the scope. */

@@ -103,7 +103,7 @@ export class Health extends Context.Service<
             limitStore,
             cache: cacheHealth,
             providers: states
-          } satisfies HealthReport as HealthReport
+          } satisfies HealthReport
         })
 
         return Health.of({

@@ -41,7 +41,7 @@ export class Series extends Context.Service<
           const startMs = fromMs + index * bucketMs
           return byStart.get(startMs) ?? emptyBucket(startMs)
         })
-        return { nowMs, bucketMs, buckets } satisfies SeriesFigures as SeriesFigures
+        return { nowMs, bucketMs, buckets } satisfies SeriesFigures
       })
 
       const kept = {

@@ -172,7 +172,7 @@ export class Cache extends Context.Service<
                   }),
                 fail: land({ _tag: "Failed" }),
                 abandon: land({ _tag: "Abandoned" })
-              } satisfies Lookup as Lookup
+              } satisfies Lookup
             }
             const landing = yield* Effect.timeoutOption(Deferred.await(flight), Duration.millis(longestWaitMs(order)))
             if (Option.isNone(landing) || landing.value._tag === "Failed") return alone(name)

@@ -178,7 +178,7 @@ export class Portal extends Context.Service<
       ) {
         const figures = yield* reports.read({ ...span, keyId: null, ownerId: id, groupBy: ["day", "model", "key"] })
         const books = yield* allKeys(id)
-        return { ...figures, names: new Map(books.map(({ key }) => [key.id, key.name])) } satisfies Usage as Usage
+        return { ...figures, names: new Map(books.map(({ key }) => [key.id, key.name])) } satisfies Usage
       })
 
       const conform = Effect.fn("Portal.enforceGrants")(function* (userId: string) {

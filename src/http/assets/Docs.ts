@@ -42,7 +42,7 @@ const page = Effect.gen(function* () {
         "connect-src": "'self'"
       })
     }
-  } satisfies Page as Page
+  } satisfies Page
 })
 
 const scriptsOf = (html: string): ReadonlyArray<string> =>
