@@ -1,6 +1,7 @@
 /**
- * E-mail addresses. Anchored at each `@`, the characters around it are taken as far as an address may reach, then the library judges.
- * What only looks like one is left: `git@host:path`, `logo@2x.png`, `package@1.2.3`, a user in a URL.
+ * Recognises e-mail addresses. From each `@` the candidate is extended as far as an address may
+ * reach, then the library validates it. Lookalikes are left: `git@host:path`, `logo@2x.png`,
+ * `package@1.2.3`, the user in a URL.
  */
 import { type Steps } from "./TimeBudget.ts"
 import { isDigit, isEscape, isLetter } from "./Characters.ts"
@@ -9,15 +10,18 @@ import { type Span } from "./Span.ts"
 
 const MAX_LOCAL = 64
 const MAX_DOMAIN = 253
-const TRIES = 6
+const MAX_TRIES = 6
 
-/** Latin, Greek and Cyrillic letters beyond ASCII: internationalised addresses, but not the Chinese text beside one. */
+/**
+ * Latin, Greek and Cyrillic letters beyond ASCII, for internationalised addresses. Chinese text
+ * next to an address is not included.
+ */
 const isForeignLetter = (code: number): boolean => (code >= 0xc0 && code <= 0x24f) || (code >= 0x370 && code <= 0x52f)
 const isLabel = (code: number): boolean => isLetter(code) || isDigit(code) || isForeignLetter(code)
 // . _ % + -
 const localMarks = new Set([46, 95, 37, 43, 45])
 
-/** What a domain that anybody gets mail under ends with. */
+/** The form of a top-level domain. */
 const topLevel = /\.(?:xn--[A-Za-z0-9-]{2,59}|[^\d.-]{2,63})$/
 
 const localStart = (text: string, at: number): number => {
@@ -57,13 +61,13 @@ export function* findEmails(text: string, { isEmail }: Libraries, add: (span: Sp
     const end = domainEnd(text, at + 1)
     if (start === at || isLookalike(text, start, at, end)) continue
     let domain = text.slice(at + 1, end)
-    for (let tries = 0; tries < TRIES && domain !== ""; tries++) {
+    for (let tries = 0; tries < MAX_TRIES && domain !== ""; tries++) {
       const found = at + 1 + domain.length
       if (topLevel.test(domain) && isEmail(text.slice(start, found))) {
         add({ start, end: found, type: "email" })
         break
       }
-      // What follows the domain may have grown onto it: `a@b.com-` or `a@b.com.2024`.
+      // Characters after the domain may have been included, as in `a@b.com-` or `a@b.com.2024`.
       domain = domain.slice(0, Math.max(0, domain.lastIndexOf("."), domain.lastIndexOf("-")))
     }
   }

@@ -1,6 +1,6 @@
 /**
- * IBANs: a country's code, two check digits and as many characters as that country's have, in one or in groups. The library judges
- * the checksum and the country's form.
+ * Recognises IBANs: a country code, two check digits and as many further characters as the country
+ * uses, together or in groups. The library validates the checksum and the country's form.
  */
 import { type Steps } from "./TimeBudget.ts"
 import { endsWord, isDigit, isLetter } from "./Characters.ts"

@@ -1,4 +1,7 @@
-/** IPv6 addresses, with or without an IPv4 tail. The platform judges; times, MAC addresses and `a::b` in code are left. */
+/**
+ * Recognises IPv6 addresses, with or without an IPv4 tail. Node's `isIPv6` validates them. Times,
+ * MAC addresses and `a::b` in code are left.
+ */
 import { isIPv6 } from "node:net"
 import { type Steps } from "./TimeBudget.ts"
 import { matchesIn } from "./Matches.ts"
@@ -12,7 +15,7 @@ export function* findIpv6(text: string, add: (span: Span) => void): Steps<void> 
     yield
     if (match === null) continue
     const { 0: found, index: start } = match
-    // A colon behind an address is punctuation, two are part of it.
+    // One colon after an address is punctuation. Two belong to it.
     const address = /[^:]:$/.test(found) ? found.slice(0, -1) : found
     if (/\d/.test(address) && isIPv6(address)) add({ start, end: start + address.length, type: "ip_address" })
   }

@@ -1,24 +1,25 @@
 /**
- * A text that is JSON, in the pieces that are searched one by one: each string decoded, and what stands between strings as it is. Pieces
- * know where they are in the text, so that a placeholder replaces just the value and all else keeps its bytes. A text that only looks
- * like JSON comes apart all the same: what is no string is searched as it stands.
+ * Splits a JSON text into pieces that are searched one by one: each string decoded, and the text
+ * between strings as it is. A piece maps its offsets to the text, so that a placeholder replaces
+ * only the value and all other bytes stay. Text that only looks like JSON is split too, and
+ * whatever is not a string is searched as it is.
  */
 import { Result } from "effect"
 import { closingQuote } from "../../domain/Json.ts"
 
 export interface Piece {
-  /** Where the piece begins in the text: behind the quote of a string. */
+  /** Where the piece begins in the text. A string begins after its quote. */
   readonly start: number
-  /** As it is searched. */
+  /** The text to search. */
   readonly text: string
-  /** Where a character of `text` begins in the whole; also for the end of `text`. */
+  /** Maps an offset in `text`, including its end, to an offset in the whole text. */
   readonly offset: (at: number) => number
   readonly isString: boolean
 }
 
 const BACKSLASH = 92
 
-/** One after the other, as they are asked for: who has found enough, or has no more time, makes no more of them. */
+/** Pieces are made lazily, so that a search that ends early makes no more of them. */
 export function* jsonPieces(text: string): Generator<Piece, void> {
   const between = (start: number, end: number): Piece => ({
     start,
@@ -46,7 +47,9 @@ const stringPiece = (text: string, start: number, end: number): Piece => {
   return { start, text: decoded.success, offset: offsetIn(raw, start), isString: true }
 }
 
-/** Escapes are two characters for one, or six. The places are counted once, when the first is asked for. */
+/**
+ * An escape of two or six characters decodes to one. The offsets are computed once, on first use.
+ */
 const offsetIn = (raw: string, start: number): ((at: number) => number) => {
   let places: Array<number> | undefined
   return (at) => {
@@ -61,9 +64,9 @@ const offsetIn = (raw: string, start: number): ((at: number) => number) => {
 
 const width = (raw: string, at: number): number => (raw.charCodeAt(at) !== BACKSLASH ? 1 : raw[at + 1] === "u" ? 6 : 2)
 
-/** Whether a text is searched as JSON: it begins and ends as an object or a list does. */
+/** Whether a text is searched as JSON: it begins and ends like an object or a list. */
 export const looksLikeJson = (text: string): boolean =>
   /^\s{0,64}[{[]/.test(text) && /[}\]]\s{0,64}$/.test(text.slice(-65))
 
-/** A value as it stands inside a JSON string. */
+/** A value as it is written inside a JSON string. */
 export const escapedForJson = (value: string): string => JSON.stringify(value).slice(1, -1)

@@ -1,19 +1,24 @@
 /**
- * The whole list of what the guard leaves as it is although it leaves the gateway. Each row names places of a request, the form that a
- * value there must have, and why. A value in such a place that has another form is searched like any text. Everything that no row names
- * is searched: unknown members, unknown kinds of parts, numbers, names of members. docs/reference/privacy.md shows this table.
+ * The complete list of values that the guard sends unsearched. Each row gives places in a request,
+ * the form that a value there must have, and the reason. A value in such a place that has another
+ * form is searched like any text. Everything else is searched: unknown members, unknown kinds of
+ * parts, numbers, names of members. docs/reference/privacy.md shows this table.
  */
 
 /**
- * `any`: everything below. `word`: a kind's name, such as `image_url`. `id`: an identifier without blanks and `@`. `bytes`: base64, alone
- * or in a data URL. `number`: a JSON number. `bounds`: numbers below it that bound something in
- * a JSON schema, such as `maxLength`. `weights`: numbers below it, and names of up to eight digits.
+ * `any`: everything below. `word`: the name of a kind, such as `image_url`. `id`: an identifier
+ * without blanks and `@`. `bytes`: base64, alone or in a data URL. `number`: a JSON number.
+ * `bounds`: numbers below it that are limits in a JSON schema, such as `maxLength`. `weights`:
+ * numbers below it, and member names of up to eight digits.
  */
 export type KeptForm = "any" | "word" | "id" | "bytes" | "number" | "bounds" | "weights"
 
 export interface KeptPlace {
   readonly form: KeptForm
-  /** `[]` is each item of a list, or what stands there if it is none. A part inside of a part counts as a part. */
+  /**
+   * `[]` stands for each item of a list, or for the value itself if it is not a list. A part inside
+   * a part counts as a part.
+   */
   readonly paths: ReadonlyArray<string>
   readonly why: string
 }
@@ -27,7 +32,7 @@ export const keptPlaces: ReadonlyArray<KeptPlace> = [
   {
     form: "any",
     paths: ["model", "models", "provider", "messages[].role"],
-    why: "they choose the model, the route and the speaker"
+    why: "they choose the model, the route and the role"
   },
   {
     form: "word",
@@ -42,7 +47,7 @@ export const keptPlaces: ReadonlyArray<KeptPlace> = [
       "response_format.type",
       "prediction.type"
     ],
-    why: "the protocol's own words; a provider knows no others"
+    why: "words of the protocol; a provider accepts no others"
   },
   {
     form: "id",
@@ -68,7 +73,7 @@ export const keptPlaces: ReadonlyArray<KeptPlace> = [
       `${part}.file.file_data`,
       `${part}.source.data`
     ],
-    why: "pictures, sounds and files are no text"
+    why: "images, audio and files are not text"
   },
   {
     form: "bytes",
@@ -86,7 +91,7 @@ export const keptPlaces: ReadonlyArray<KeptPlace> = [
       `${call}.extra_content.google.thought_signature`,
       "messages[].extra_content.google.thought_signature"
     ],
-    why: "signatures and encrypted thoughts are checked byte by byte by the provider that made them"
+    why: "signatures and encrypted reasoning are checked byte by byte by the provider that made them"
   },
   {
     form: "number",
@@ -108,10 +113,10 @@ export const keptPlaces: ReadonlyArray<KeptPlace> = [
       "reasoning.max_tokens",
       "thinking.budget_tokens"
     ],
-    why: "parameters that the protocol wants as numbers"
+    why: "numeric parameters of the protocol"
   },
-  { form: "weights", paths: ["logit_bias"], why: "numbers of tokens and what they weigh" },
-  { form: "number", paths: ["input[]", "input[][]"], why: "numbers of tokens; send text to have it searched" },
+  { form: "weights", paths: ["logit_bias"], why: "token numbers and their weights" },
+  { form: "number", paths: ["input[]", "input[][]"], why: "token numbers; send text to have it searched" },
   {
     form: "bounds",
     paths: [
@@ -124,7 +129,10 @@ export const keptPlaces: ReadonlyArray<KeptPlace> = [
   }
 ]
 
-/** Names of tools: providers allow letters, digits, `_` and `-` there, so a placeholder stands in them without its brackets. */
+/**
+ * Names of tools. Providers only allow letters, digits, `_` and `-` in them, so a placeholder in a
+ * name has no brackets.
+ */
 export const toolNames: ReadonlyArray<string> = [
   "tools[].function.name",
   "tools[].custom.name",
@@ -142,5 +150,5 @@ export const toolNames: ReadonlyArray<string> = [
 
 /** Texts that are JSON. */
 export const jsonTexts: ReadonlyArray<string> = [`${call}.function.arguments`, "messages[].function_call.arguments"]
-/** Texts that are searched as JSON if they look like it, beside all that a tool's message says. */
+/** Texts that are searched as JSON if they look like it. So are all texts of a tool's message. */
 export const likelyJsonTexts: ReadonlyArray<string> = [`${part}.content`, `${call}.custom.input`]

@@ -1,5 +1,6 @@
 /**
- * The libraries that check candidates. They are large, so nothing is loaded before the first text is searched; after that they stay.
+ * The libraries that validate candidates. They are large, so they are loaded at the first search,
+ * and then stay loaded.
  */
 import { Effect, Result } from "effect"
 import type { parsePhoneNumberFromString } from "libphonenumber-js/max"
@@ -8,11 +9,11 @@ import { type TimeBudget } from "./TimeBudget.ts"
 import { TimedText } from "./TimedText.ts"
 
 export interface Libraries {
-  /** libphonenumber, with the metadata of every kind of number. */
+  /** libphonenumber, with the metadata of all kinds of numbers. */
   readonly parsePhone: typeof parsePhoneNumberFromString
-  /** Mod 97 and the country's own form; upper-case, without spaces. */
+  /** Checks mod 97 and the country's form. The input is upper-case, without spaces. */
   readonly isIban: (iban: string) => boolean
-  /** Characters of an IBAN by country code; undefined for a country without. */
+  /** Length of an IBAN by country code; undefined for a country without IBANs. */
   readonly ibanLength: (country: string) => number | undefined
   readonly isLuhn: (digits: string) => boolean
   readonly isEmail: (address: string) => boolean
@@ -27,7 +28,7 @@ const load = Effect.promise(() =>
   ])
 )
 
-/** Loads once for the whole process: a second call finds the modules where the first left them. */
+/** Loads once per process: a second call gets the cached modules. */
 export const loadLibraries: Effect.Effect<Libraries> = Effect.map(load, ([phone, iban, luhn, email]): Libraries => {
   const countries = iban.getCountrySpecifications()
   const isLuhn = luhn.default.default
@@ -41,20 +42,29 @@ export const loadLibraries: Effect.Effect<Libraries> = Effect.map(load, ([phone,
   }
 })
 
-/** An operator's pattern, ready to be looked for. */
+/** An operator's pattern, compiled. */
 export interface CompiledPattern {
   readonly name: string
-  /** Each match, empty ones too; null after each window. Ends the budget if the engine fails. */
+  /**
+   * Yields each match, including empty ones, and null after each window. Ends the budget if the
+   * engine fails.
+   */
   readonly matches: (
     text: string,
     budget: TimeBudget
   ) => Generator<{ readonly start: number; readonly end: number } | null, void>
 }
 
-/** Characters in which matches of one window begin, and the length up to which each match is found whole at once. */
+/**
+ * Length of one window, in which matches begin. A match up to this length is found whole at the
+ * first try.
+ */
 const WINDOW = 8_192
 
-/** Compiles with RE2's engine, which never backtracks. Dies on a pattern that the settings should have refused. */
+/**
+ * Compiles with RE2's engine, which never backtracks. Dies on an invalid pattern, because the
+ * settings refuse those.
+ */
 export const compilePatterns = (patterns: ReadonlyArray<OwnPattern>): Effect.Effect<ReadonlyArray<CompiledPattern>> =>
   patterns.length === 0
     ? Effect.succeed([])
@@ -65,13 +75,14 @@ export const compilePatterns = (patterns: ReadonlyArray<OwnPattern>): Effect.Eff
             const compiled = RE2JS.compile(pattern)
             return {
               name,
-              // A window at a time, each with as much again behind it. A match that reaches the end of what is seen is searched again with more.
+              // Searches one window at a time, and sees as much again behind it. A match that
+              // reaches the end of the visible text is searched again with more text.
               *matches(text, budget) {
                 let ahead = WINDOW
                 for (let from = 0; from < text.length;) {
                   const next = Math.min(text.length, from + WINDOW)
-                  const seenTo = Math.min(text.length, next + ahead)
-                  const matcher = compiled.matcher(MatcherInput.utf16(new TimedText(text.slice(0, seenTo), budget)))
+                  const visibleTo = Math.min(text.length, next + ahead)
+                  const matcher = compiled.matcher(MatcherInput.utf16(new TimedText(text.slice(0, visibleTo), budget)))
                   let at = from
                   from = next
                   while (at < next) {
@@ -79,7 +90,7 @@ export const compilePatterns = (patterns: ReadonlyArray<OwnPattern>): Effect.Eff
                     if (Result.isFailure(found)) return budget.end()
                     if (!found.success || matcher.start() >= next) break
                     const [start, end] = [matcher.start(), matcher.end()]
-                    if (end === seenTo && seenTo < text.length) {
+                    if (end === visibleTo && visibleTo < text.length) {
                       from = start
                       ahead *= 2
                       break

@@ -1,17 +1,20 @@
 /**
- * Masks what leaves: finds every value, gives each a placeholder, puts the placeholders in. First all is searched and nothing changed,
- * so that a search that fails leaves nothing half masked, and so that no placeholder is given out that another text of the
- * request already has.
+ * Masks a request: finds all values, assigns a placeholder to each, and inserts the placeholders.
+ * The search finishes before anything is changed. So a search that fails leaves nothing half
+ * masked, and no placeholder is used that some text of the request already contains.
  */
 import { allEntities } from "../../domain/Privacy.ts"
 import { type TimeBudget, type Steps } from "./TimeBudget.ts"
 import { jsonPieces, looksLikeJson } from "./JsonText.ts"
 import { type Scanner } from "./Scanner.ts"
 import { foreign } from "./Shapes.ts"
-import { isTelling, type Members, type Place, placeOf, rebuilt, type Text, textsOf } from "./TextWalker.ts"
+import { isLabel, type Members, type Place, placeOf, rebuilt, type Text, textsOf } from "./TextWalker.ts"
 import { PlaceholderMap } from "./PlaceholderMap.ts"
 
-/** A value in a text: where, in UTF-16 units of the text as it was sent, of which type, and behind which placeholder. */
+/**
+ * A value found in a text: its position in UTF-16 units of the original text, its type, and its
+ * placeholder.
+ */
 export interface Finding extends Place {
   readonly type: string
   readonly placeholder: string
@@ -20,10 +23,10 @@ export interface Finding extends Place {
 }
 
 export interface Masked<A> {
-  /** The same object as was given when there was nothing to mask. */
+  /** The original object when there was nothing to mask. */
   readonly value: A
   readonly findings: ReadonlyArray<Finding>
-  readonly vault: PlaceholderMap
+  readonly placeholders: PlaceholderMap
 }
 
 interface Value {
@@ -31,14 +34,14 @@ interface Value {
   readonly end: number
   readonly type: string
   readonly value: string
-  /** A bare number of JSON: its placeholder needs quotes. */
+  /** The value is a bare JSON number, so its placeholder needs quotes. */
   readonly isNumber: boolean
 }
 
 const none: ReadonlyArray<Value> = []
 const builtIn: ReadonlySet<string> = new Set(allEntities)
 
-/** Masks a request, a part of one, or anything else that is made like one. Yields where it may pause. */
+/** Masks a request, a part of one, or any object of the same form. Yields where it may pause. */
 export function* mask<A extends Members>(
   target: A,
   scan: Scanner,
@@ -48,15 +51,15 @@ export function* mask<A extends Members>(
   const hasOwn = [...wanted].some((type) => !builtIn.has(type))
   const { holders, texts } = yield* textsOf(target, hasOwn)
   const search = searcher(scan, wanted, budget)
-  const vault = new PlaceholderMap()
+  const placeholders = new PlaceholderMap()
   const found: Array<readonly [Text, ReadonlyArray<Value>]> = []
   for (const text of texts) {
     const values = yield* search(text)
     if (values.length > 0) found.push([text, values])
     yield
   }
-  if (found.length === 0) return { value: target, findings: [], vault }
-  for (const { is, text } of texts) yield* vault.reserve(text, is === "tool name")
+  if (found.length === 0) return { value: target, findings: [], placeholders }
+  for (const { is, text } of texts) yield* placeholders.reserve(text, is === "tool name")
   const findings: Array<Finding> = []
   for (const [text, values] of found) {
     const { holder, is, key } = text
@@ -64,7 +67,7 @@ export function* mask<A extends Members>(
     let from = 0
     const placed: Array<Omit<Finding, keyof Place>> = []
     for (const { end, isNumber, start, type, value } of values) {
-      const placeholder = vault.placeholder(type, value)
+      const placeholder = placeholders.placeholder(type, value)
       const shown = is === "tool name" ? placeholder.slice(1, -1) : isNumber ? `"${placeholder}"` : placeholder
       placed.push({ type, placeholder, start, end })
       masked += text.text.slice(from, start) + shown
@@ -74,18 +77,21 @@ export function* mask<A extends Members>(
     masked += text.text.slice(from)
     if (is === "name") (holder.names ??= new Map()).set(String(key), masked)
     else (holder.values ??= new Map()).set(key, masked)
-    if (is === "tool name") vault.rename(masked, text.text)
+    if (is === "tool name") placeholders.rename(masked, text.text)
     const place = placeOf(text)
     for (const finding of placed) findings.push({ ...finding, ...place })
   }
-  return { value: yield* rebuilt(target, holders), findings, vault }
+  return { value: yield* rebuilt(target, holders), findings, placeholders }
 }
 
-/** Searches one text; a name that stands in many places is searched once. */
+/** Makes the search of one text. A member name that occurs in many places is searched once. */
 const searcher = (scan: Scanner, wanted: ReadonlySet<string>, budget: TimeBudget) => {
   const names = new Map<string, ReadonlyArray<Value>>()
 
-  /** `label`: what the text is said to be; a finding may need it, and none begins in it. */
+  /**
+   * `label` is the name of the member that holds the text. A recogniser may need it, and a finding
+   * never begins in it.
+   */
   function* plain(text: string, label: string | null, isJson = false): Steps<ReadonlyArray<Value>> {
     const before = label === null || text.length > LONGEST_LABELLED ? "" : `${label}: `
     const spans = yield* scan(before + text, wanted, budget)
@@ -99,12 +105,12 @@ const searcher = (scan: Scanner, wanted: ReadonlySet<string>, budget: TimeBudget
 
   function* json(text: string): Steps<ReadonlyArray<Value>> {
     const values: Array<Value> = []
-    // `"password": "…"`: a name, a colon, what it is the name of.
+    // Matches `"password": "…"`: a name, a colon, and its value.
     let before: string | null = null
     let label: string | null = null
     for (const piece of jsonPieces(text)) {
       yield
-      if (!piece.isString) label = before !== null && /^\s{0,64}:/.test(piece.text) && isTelling(before) ? before : null
+      if (!piece.isString) label = before !== null && /^\s{0,64}:/.test(piece.text) && isLabel(before) ? before : null
       for (const value of yield* plain(piece.text, piece.isString ? label : null, !piece.isString)) {
         values.push({ ...value, start: piece.offset(value.start), end: piece.offset(value.end) })
       }
@@ -125,7 +131,7 @@ const searcher = (scan: Scanner, wanted: ReadonlySet<string>, budget: TimeBudget
   }
 }
 
-/** Longer texts say themselves what they hold. */
+/** A longer text contains enough context of its own. */
 const LONGEST_LABELLED = 4_096
 const WINDOW = 65_536
 
@@ -137,7 +143,7 @@ function* isBase64(text: string, from: number): Steps<boolean> {
   return true
 }
 
-/** How many values of each type. */
+/** Number of findings per type. */
 export const countsOf = (findings: ReadonlyArray<Finding>): Readonly<Record<string, number>> => {
   const counts: Record<string, number> = {}
   for (const { type } of findings) counts[type] = (counts[type] ?? 0) + 1

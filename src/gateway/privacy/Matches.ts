@@ -1,34 +1,35 @@
 /**
- * Where a regular expression matches in a text of any length, a window at a time, so that a search can pause. What is found is what one
- * search through the whole text would find.
+ * Finds the matches of a regular expression in a text of any length, one window at a time, so that
+ * a search can pause. The result equals that of one search through the whole text.
  */
 
-/** Characters in which matches of one window begin. */
+/** Characters of one window, in which matches begin. */
 const WINDOW = 16_384
-/** Characters that are seen behind a window. No pattern of ours needs more than this to match at all. */
+/** Characters visible after a window. All our patterns can match within fewer. */
 const AHEAD = 512
-/** Characters that are seen before it, for what a pattern looks back at. */
+/** Characters visible before a window, for lookbehinds. */
 const BEHIND = 32
-/** Characters that a pattern may look at behind its match. */
+/** Characters that a pattern may look at after its match. */
 const LOOK_AHEAD = 4
 
 /**
- * Each match of a global pattern, its `index` counted in the whole text; null after each window. The pattern's shortest match has at most
- * `AHEAD` characters; a longer match that reaches the end of what is seen is searched again with more.
+ * Yields each match of a global pattern, with its `index` in the whole text, and null after each
+ * window. The pattern's shortest match must have at most `AHEAD` characters. A longer match that
+ * reaches the end of the visible text is searched again with more text.
  */
 export function* matchesIn(text: string, pattern: RegExp): Generator<RegExpExecArray | null, void> {
-  // A copy: a global pattern remembers where it was.
+  // A copy, because a global pattern stores its position.
   const own = new RegExp(pattern)
   let ahead = AHEAD
   for (let from = 0; from < text.length;) {
     const start = Math.max(0, from - BEHIND)
     const next = Math.min(text.length, from + WINDOW)
     const end = Math.min(text.length, next + ahead)
-    const seen = text.slice(start, end)
+    const visible = text.slice(start, end)
     own.lastIndex = from - start
     from = next
-    for (let found = own.exec(seen); found !== null && start + found.index < next; found = own.exec(seen)) {
-      if (end < text.length && own.lastIndex > seen.length - LOOK_AHEAD) {
+    for (let found = own.exec(visible); found !== null && start + found.index < next; found = own.exec(visible)) {
+      if (end < text.length && own.lastIndex > visible.length - LOOK_AHEAD) {
         from = start + found.index
         ahead *= 2
         break
@@ -41,16 +42,16 @@ export function* matchesIn(text: string, pattern: RegExp): Generator<RegExpExecA
   }
 }
 
-/** Characters that are read between two pauses. */
+/** Characters read between two pauses. */
 const RUN = 16_384
 
-/** By character code, below 128: whether it is in the alphabet. */
+/** For each character code below 128, whether it belongs to the alphabet. */
 export type Table = ReadonlyArray<boolean>
 
 export const tableOf = (alphabet: RegExp): Table =>
   Array.from({ length: 128 }, (_, code) => alphabet.test(String.fromCharCode(code)))
 
-/** Where the run of characters of an alphabet that starts at `from` ends. */
+/** Returns the end of the run of alphabet characters that starts at `from`. */
 export function* runEnd(text: string, from: number, table: Table): Generator<void, number> {
   let end = from
   for (;;) {

@@ -1,6 +1,7 @@
 /**
- * What is made of groups of digits: payment cards (issuer's range, length, grouping, Luhn), US social security numbers and IPv4
- * addresses. One pass finds the groups; each kind then looks at the few groups that follow one.
+ * Recognises values made of groups of digits: payment cards (issuer's range, length, grouping,
+ * Luhn), US social security numbers and IPv4 addresses. One pass finds the groups. Each recogniser
+ * then reads the few groups that follow.
  */
 import { isIPv4 } from "node:net"
 import { type Steps } from "./TimeBudget.ts"
@@ -11,7 +12,7 @@ import { type Span } from "./Span.ts"
 
 const SHORTEST_CARD = 14
 const LONGEST_CARD = 19
-/** Longer groups are in no finding. */
+/** Longer groups are never part of a finding. */
 const groupStart = /(?<!\d)\d{1,19}(?!\d)/g
 
 interface Group {
@@ -19,14 +20,14 @@ interface Group {
   readonly end: number
 }
 
-/** Which kinds are wanted. */
+/** The kinds to look for. */
 export interface NumberKinds {
   readonly cards: boolean
   readonly ssns: boolean
   readonly addresses: boolean
 }
 
-/** Lengths of an issuer's card numbers; none for digits that no issuer begins with. */
+/** Lengths of an issuer's card numbers; empty when the digits belong to no issuer. */
 const lengthsOf = (digits: string): ReadonlyArray<number> => {
   const four = Number(digits.slice(0, 4))
   const two = Math.floor(four / 100)
@@ -38,17 +39,17 @@ const lengthsOf = (digits: string): ReadonlyArray<number> => {
   return two === 62 || two === 67 || two === 50 || (two >= 56 && two <= 58) || two === 63 ? [16, 17, 18, 19] : []
 }
 
-/** As cards are written: in one, in fours, or as on American Express and Diners cards. */
+/** The ways cards are written: ungrouped, in fours, or like American Express and Diners cards. */
 const groupings = /^(?:1[4-9]|4,4,4,4(?:,[1-3])?|4,6,[45])$/
 
-/** Areas, groups and serials that were never given out are none. */
+/** Excludes areas, groups and serials that were never issued. */
 const isSsn = (text: string): boolean => /^(?!000|666|9)\d{3}\D?(?!00)\d{2}\D?(?!0000)\d{4}$/.test(text)
-/** Without dashes a number is one only where it is called so. */
+/** Without dashes, a number counts only when the text calls it a social security number. */
 const namedSsn = /(?<![A-Za-z0-9])(?:SSN|social[ _-]?security)[^\d\n]{0,24}(\d{3}[ \u00a0]?\d{2}[ \u00a0]?\d{4})/gi
 const versionWords =
   /(?:\b(?:version|ver|release|build|firmware|section|sec|chapter|clause|article|figure|table|step)s?\.?|§)[ :=#(]{0,3}$/i
 const CONTEXT = 40
-/** `Chrome/120.0.0.0`: a product and its version, as browsers name themselves. */
+/** `Chrome/120.0.0.0`: a product and its version, as in a browser's user agent. */
 const isProduct = (text: string, start: number, address: string): boolean =>
   text[start - 1] === "/" && isLetter(text.charCodeAt(start - 2)) && address.endsWith(".0.0")
 
@@ -113,14 +114,14 @@ export function* findNumbers(
   }
 }
 
-const MOST_GROUPS = 5
+const MAX_GROUPS = 5
 
-/** A group and those that `mark` joins to it, one after the other; no more than any kind has. */
+/** A group and the following groups joined to it by `mark`, at most as many as any kind has. */
 const groupsFrom = (
   text: string,
   first: Group,
   mark: string | undefined,
-  most: number = MOST_GROUPS
+  most: number = MAX_GROUPS
 ): ReadonlyArray<Group> => {
   const groups = [first]
   if (mark === undefined || !marks.has(mark)) return groups
@@ -140,6 +141,9 @@ const isJoined = (text: string, start: number, end: number, mark: string): boole
   (text[start - 1] === mark && isDigit(text.charCodeAt(start - 2))) ||
   (text[end] === mark && isDigit(text.charCodeAt(end + 1)))
 
-/** Whether a number stands for itself: no letter touches it, other groups are a blank away. */
+/**
+ * Whether a number is separate: no letter touches it, and only blanks separate it from other
+ * groups.
+ */
 const standsAlone = (text: string, start: number, end: number): boolean =>
   beginsWord(text, start) && endsWord(text, end) && !isJoined(text, start, end, ".") && !isJoined(text, start, end, "-")

@@ -1,7 +1,8 @@
 /**
- * Phone numbers in international form: `+` or `00` and the country's code, with the usual punctuation. libphonenumber decides how far
- * one reaches. After a `+` a number of a possible length is enough, because nobody else writes so; after `00` it has to be valid.
- * North American numbers are also found without the country's code, in their own punctuation.
+ * Recognises phone numbers in international form: `+` or `00` and the country code, with the usual
+ * punctuation. libphonenumber decides where a number ends. After a `+` a possible length suffices,
+ * because little else is written that way. After `00` the number must be valid. North American
+ * numbers are also found without the country code, in their own punctuation.
  */
 import { type Steps } from "./TimeBudget.ts"
 import { beginsWord, endsWord, isDigit } from "./Characters.ts"
@@ -9,19 +10,22 @@ import { type Libraries } from "./Libraries.ts"
 import { matchesIn } from "./Matches.ts"
 import { type Span } from "./Span.ts"
 
-const TRIES = 6
+const MAX_TRIES = 6
 const MIN_DIGITS = 7
 
 const plus = /[+＋][ (]{0,2}\d(?:[ \u00a0\u202f.()/\u2010-\u2013-]{0,3}\d){6,16}/g
-// A number that something else reaches into is no number: a decimal, a path, a longer number.
+// A candidate adjacent to other text is not a phone number: a decimal, a path, a longer number.
 const zeros = /(?:(?<![\w.,/+-])|(?<=\\[nrt]))(?:00|011 ?)[1-9](?:[ \u00a0\u202f.()/\u2010-\u2013-]{0,3}\d){6,16}/g
 const american = /(?:(?<![\w.,/+-])|(?<=\\[nrt]))(?:1[ .-])?(?:\(\d{3}\) ?|\d{3}([.-]))\d{3}[.-]\d{4}/g
 
-/** Said before a number, they make one of a possible length enough. */
+/** With one of these words before it, a number only needs a possible length. */
 const phoneWords = /\b(?:phone|tel|telephone|cell|mobile|fax|call|text|number)\b[^\d\n]{0,16}$/i
 const CONTEXT = 32
 
-/** Ends of the leading parts of a candidate, the longest first, each after a digit and before punctuation or the end. */
+/**
+ * Ends of the prefixes of a candidate, longest first. Each end follows a digit and precedes
+ * punctuation or the end.
+ */
 const endsOf = (text: string, start: number, end: number): ReadonlyArray<number> => {
   const ends = [end]
   let digits = 0
@@ -29,7 +33,7 @@ const endsOf = (text: string, start: number, end: number): ReadonlyArray<number>
     if (isDigit(text.charCodeAt(at))) digits++
     if (digits >= MIN_DIGITS && isDigit(text.charCodeAt(at)) && !isDigit(text.charCodeAt(at + 1))) ends.push(at + 1)
   }
-  return ends.sort((a, b) => b - a).slice(0, TRIES)
+  return ends.sort((a, b) => b - a).slice(0, MAX_TRIES)
 }
 
 export function* findPhones(text: string, { parsePhone }: Libraries, add: (span: Span) => void): Steps<void> {
@@ -72,7 +76,7 @@ export function* findPhones(text: string, { parsePhone }: Libraries, add: (span:
     const end = start + candidate.length
     if (!endsWord(text, end) || /^[-.]\d/.test(text.slice(end, end + 2))) continue
     const verdict = judge(candidate, "US")
-    const isCalledSo = candidate.includes("(") || phoneWords.test(text.slice(Math.max(0, start - CONTEXT), start))
-    if (verdict === "valid" || (verdict === "possible" && isCalledSo)) add({ start, end, type: "phone" })
+    const isLabelled = candidate.includes("(") || phoneWords.test(text.slice(Math.max(0, start - CONTEXT), start))
+    if (verdict === "valid" || (verdict === "possible" && isLabelled)) add({ start, end, type: "phone" })
   }
 }

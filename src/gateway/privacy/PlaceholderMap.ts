@@ -1,7 +1,8 @@
 /**
- * What one request gave away for safekeeping: each value under its placeholder. The same value of the same type has the same placeholder
- * throughout the request. A placeholder that the prompt already has as a text is never given out, so that what comes back is never
- * mistaken. It lives as long as its request and is written nowhere.
+ * The values of one request by placeholder. The same value of the same type has the same
+ * placeholder throughout the request. A placeholder that the prompt already contains as text is
+ * never assigned, so restoring is unambiguous. The map lives as long as its request and is never
+ * written anywhere.
  */
 
 import { type Steps } from "./TimeBudget.ts"
@@ -10,31 +11,34 @@ import { matchesIn } from "./Matches.ts"
 /** `email` becomes `EMAIL`. */
 const labelOf = (type: string): string => type.toUpperCase()
 
-/** Whatever has the form of a placeholder, in any case, and with the backslashes of Markdown. */
+/** Everything that has the form of a placeholder, in any case, and with Markdown's backslashes. */
 const form = /\[[a-z](?:[a-z0-9]|\\{0,2}_){0,48}\\{0,2}_\d{1,9}\\{0,2}\]/gi
-/** The same without brackets, as a tool's name has it. */
+/** The same without brackets, as in the name of a tool. */
 const bareForm = /[a-z][a-z0-9_]{0,48}_\d{1,9}/gi
 
 export class PlaceholderMap {
   readonly #taken = new Set<string>()
   readonly #placeholders = new Map<string, string>()
-  /** By upper-case placeholder. */
+  /** Keyed by the upper-case placeholder. */
   readonly #values = new Map<string, string>()
   readonly #counts = new Map<string, number>()
-  /** Names of tools by what they are called while they are masked. */
+  /** Original names of tools, by their masked names. */
   readonly #names = new Map<string, string>()
 
-  /** Notes what a tool is called while its name is masked. */
+  /** Records the masked name of a tool. */
   rename(masked: string, name: string): void {
     this.#names.set(masked, name)
   }
 
-  /** The tool's own name behind what a model calls it. */
+  /** The original name of a tool that a model calls by its masked name. */
   toolName(called: string): string {
     return this.#names.get(called) ?? called
   }
 
-  /** Notes the placeholders that a text of the prompt already has. Comes before the first `placeholder`. */
+  /**
+   * Records the placeholders that a text of the prompt already contains. Must precede the first
+   * call of `placeholder`.
+   */
   *reserve(text: string, isToolName: boolean): Steps<void> {
     if (isToolName) for (const [found] of text.matchAll(bareForm)) this.#taken.add(`[${found.toUpperCase()}]`)
     if (!text.includes("[")) return
@@ -59,7 +63,9 @@ export class PlaceholderMap {
     return placeholder
   }
 
-  /** The value behind what a model made of a placeholder; undefined when it is none of this request's. */
+  /**
+   * The value of a placeholder as a model wrote it; undefined when it is not one of this request.
+   */
   value(placeholder: string): string | undefined {
     return this.#values.get(placeholder.replaceAll("\\", "").toUpperCase())
   }
@@ -68,7 +74,7 @@ export class PlaceholderMap {
     return this.#values.size === 0
   }
 
-  /** In upper case, without number: `EMAIL`. */
+  /** In upper case, without numbers: `EMAIL`. */
   get labels(): ReadonlyArray<string> {
     return [...this.#counts.keys()]
   }

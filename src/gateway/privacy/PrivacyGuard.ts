@@ -1,7 +1,10 @@
 /**
- * The privacy guard. Masks a request before the budget counts it, the cache names it and a provider sees it, and puts the values back into
- * the reply; or refuses a request that holds any. Which of the two is the stricter of what the deployment and the key ask. It fails
- * closed: a request that could not be searched to its end within the time is refused. Off, it is not in the way at all.
+ * The privacy guard. It masks a request before the budget counts it, the cache looks it up and a
+ * provider sees it, and restores the values in the reply. Or it refuses a request that contains
+ * any. The stricter of the deployment's and the key's mode applies.
+ *
+ * It fails closed: a request that could not be searched completely within its time is refused. When
+ * it is off, it adds no work to a request.
  */
 import { Clock, Context, Effect, Layer, type Scope, type Stream } from "effect"
 import { hash } from "node:crypto"
@@ -25,17 +28,20 @@ import { type PlaceholderMap } from "./PlaceholderMap.ts"
 import { type PromptTexts, TokenCounter, textsOf } from "../tokens/TokenCounter.ts"
 import { countInputs } from "../tokens/Tokens.ts"
 
-/** Changes when the search does, so that a stored preview can be told from a fresh one. */
+/** Changes with the search, so that a client can tell whether a stored preview is outdated. */
 const ENGINE = "1"
 
-/** What one request's way has of the guard. The two steps stand apart: a request is masked before it is counted, and refused in its turn. */
+/**
+ * The privacy steps of one request. Masking and refusing are separate: a request is masked before
+ * its tokens are counted, and refused after the other policies.
+ */
 export interface PrivacyFilter {
   readonly mask: Step
-  /** Fails with `PrivacyBlocked` when the mode says so, or when the search was not finished. */
+  /** Fails with `PrivacyBlocked` when the mode requires it, or when the search was not finished. */
   readonly refuse: Step
-  /** Whether it would, once the request is masked. */
+  /** Whether `refuse` would fail, once the request is masked. */
   readonly isRefused: () => boolean
-  /** Whether the request, as it is now, was searched for everything and holds nothing. */
+  /** Whether the request was searched for all entities and contains none in its current form. */
   readonly isClear: () => boolean
   readonly reply: (reply: ChatReply) => ChatReply
   readonly events: (events: Stream.Stream<CompletionEvent>) => Stream.Stream<CompletionEvent>
@@ -46,7 +52,7 @@ export interface PreviewQuery {
   readonly messages: ReadonlyArray<ChatMessage> | null
   /** Names of entities and of the operator's patterns; null: those of the deployment. */
   readonly entities: ReadonlyArray<string> | null
-  /** Null: the mode that holds for the key. */
+  /** Null: the mode that applies to the key. */
   readonly mode: KeyPrivacy | null
   readonly caller: Caller
   readonly facts: ResponseMetadata
@@ -65,11 +71,14 @@ export class PrivacyGuard extends Context.Service<
   PrivacyGuard,
   {
     readonly chat: (order: Order<ChatRequest>) => PrivacyFilter
-    /** Vectors cannot be restored, so there is nothing to put back. */
+    /** Vectors cannot be restored, so nothing is restored here. */
     readonly embedding: (order: Order<EmbeddingRequest>) => PrivacyFilter
-    /** What masking would do, by the very code that does it. Counts as a request under the key's rate limit. */
+    /**
+     * Shows what masking would do, with the same code. Counts as a request under the key's rate
+     * limit.
+     */
     readonly preview: (query: PreviewQuery) => Effect.Effect<Preview, GatewayError, Scope.Scope>
-    /** The names that `entities` of a preview may have. */
+    /** The names that `entities` of a preview may contain. */
     readonly types: ReadonlyArray<string>
   }
 >()("tollgate/gateway/privacy/PrivacyGuard") {
@@ -83,7 +92,8 @@ export class PrivacyGuard extends Context.Service<
         const own = rules.patterns.map(({ name }) => name)
         const wanted: ReadonlySet<string> = new Set([...rules.entities, ...own])
         const searchesAll = allEntities.every((entity) => wanted.has(entity))
-        // The libraries are large: they load when the first request needs them, or beside the start where every request will.
+        // The libraries are large. They load at the first request that needs them, or in the
+        // background of the start when every request will.
         const scanner = yield* Effect.cached(Effect.uninterruptible(makeScanner(rules.patterns)))
         if (rules.mode !== "off") yield* Effect.forkScoped(scanner)
 
@@ -92,22 +102,22 @@ export class PrivacyGuard extends Context.Service<
         const masked = <A extends Members>(target: A, types: ReadonlySet<string>) =>
           Effect.flatMap(scanner, (scan) => inTurns((budget) => mask(target, scan, types, budget)))
 
-        const veil = <Request extends Members>(
+        const filterFor = <Request extends Members>(
           order: Order<Request>,
           textsIn: (request: Request) => PromptTexts
         ): PrivacyFilter => {
           const mode = stricter(rules.mode, order.caller.key.privacy)
-          if (mode === "off") return unveiled
+          if (mode === "off") return noFilter
           let refusal: GatewayError | null = null
-          let vault: PlaceholderMap | null = null
+          let placeholders: PlaceholderMap | null = null
           let isMasked = false
 
           const take = (result: Masked<Request> | null): Effect.Effect<void> => {
             isMasked = true
             if (result === null) refusal = unsearched
             else if (mode === "block") refusal = refusalOf(result.findings)
-            else if (!result.vault.isEmpty) {
-              vault = result.vault
+            else if (!result.placeholders.isEmpty) {
+              placeholders = result.placeholders
               order.request = result.value
               return Effect.map(tokenCounter.count(order.caller.key.id, textsIn(result.value)), (tokens) => {
                 order.promptTokens = tokens
@@ -125,8 +135,8 @@ export class PrivacyGuard extends Context.Service<
             refuse: (next) => Effect.suspend(() => (refusal === null ? next : Effect.fail(refusal))),
             isRefused: () => refusal !== null,
             isClear: () => searchesAll && isMasked && refusal === null,
-            reply: (reply) => (vault === null ? reply : restoredReply(reply, makeRestorer(vault))),
-            events: (events) => (vault === null ? events : restoredStream(events, makeRestorer(vault)))
+            reply: (reply) => (placeholders === null ? reply : restoredReply(reply, makeRestorer(placeholders))),
+            events: (events) => (placeholders === null ? events : restoredStream(events, makeRestorer(placeholders)))
           }
         }
 
@@ -155,8 +165,8 @@ export class PrivacyGuard extends Context.Service<
         })
 
         return PrivacyGuard.of({
-          chat: (order) => veil(order, chatTexts),
-          embedding: (order) => veil(order, ({ input }) => textsOf((count) => countInputs(input, count))),
+          chat: (order) => filterFor(order, chatTexts),
+          embedding: (order) => filterFor(order, ({ input }) => textsOf((count) => countInputs(input, count))),
           preview,
           types: [...allEntities, ...own]
         })
@@ -164,7 +174,7 @@ export class PrivacyGuard extends Context.Service<
     )
 }
 
-const unveiled: PrivacyFilter = {
+const noFilter: PrivacyFilter = {
   mask: (next) => next,
   refuse: (next) => next,
   isRefused: () => false,

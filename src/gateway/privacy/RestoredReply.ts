@@ -1,4 +1,7 @@
-/** A whole reply with the values back in: its texts, and the arguments of its tool calls. Log probabilities stay as the model had them. */
+/**
+ * Restores the values in a whole reply: in its texts and in the arguments of its tool calls. Log
+ * probabilities are left as the model returned them.
+ */
 import { Predicate } from "effect"
 import { type ChatReply, type ReplyChoice } from "../../domain/Chat.ts"
 import { restoreCall, restoreCalled, type Restorer, restoreMembers } from "./Restoring.ts"

@@ -1,7 +1,7 @@
 /**
- * A stream with the values back in. A placeholder may come in pieces, one of them at the end of one chunk and the rest chunks later: the
- * end of a text that could be the beginning of one is held back until it is clear, at most some tens of characters. What is
- * held goes out with the choice's finish reason, and before a failure or the usage.
+ * Restores the values in a streamed reply. A placeholder may be split between chunks, so the end of
+ * a text that could begin one is held back until it is complete: some tens of characters at most.
+ * Held text is sent with the choice's finish reason, and before a failure or the usage.
  */
 import { Predicate, Stream } from "effect"
 import { type ChoiceDelta, type Delta, type ToolCallDelta } from "../../domain/Chat.ts"
@@ -12,11 +12,11 @@ const texts = ["content", "reasoning", "reasoning_content", "refusal"] as const
 type TextMember = (typeof texts)[number]
 type Members = Readonly<Record<string, unknown>>
 
-/** The index of `function_call`, the one call of the older convention. */
+/** The index of `function_call`, the single call of the older convention. */
 const ONLY = -1
 
-/** One text that comes in pieces. */
-class Held {
+/** One text that arrives in pieces. */
+class TextBuffer {
   readonly #restorer: Restorer
   readonly #restore: (text: string) => string
   #rest = ""
@@ -26,7 +26,7 @@ class Held {
     this.#restore = restore
   }
 
-  /** Takes a piece and answers what is clear by now. */
+  /** Adds a piece and returns the text that is complete now. */
   push(piece: string): string {
     const text = this.#rest + piece
     const clear = text.length - this.#restorer.openEnd(text)
@@ -41,10 +41,10 @@ class Held {
   }
 }
 
-class HeldChoice {
+class ChoiceBuffer {
   readonly #restorer: Restorer
-  readonly #texts = new Map<TextMember, Held>()
-  readonly #calls = new Map<number, Held>()
+  readonly #texts = new Map<TextMember, TextBuffer>()
+  readonly #calls = new Map<number, TextBuffer>()
 
   constructor(restorer: Restorer) {
     this.#restorer = restorer
@@ -74,7 +74,7 @@ class HeldChoice {
     return { ...choice, delta: { ...delta, ...(pieces.length > 0 ? { tool_calls: pieces } : {}) } }
   }
 
-  /** What is still held, as a delta; null when nothing is. */
+  /** The text that is still held, as a delta; null when there is none. */
   flush(index: number): ChoiceDelta | null {
     const delta: Record<string, unknown> = {}
     const pieces: Array<ToolCallDelta> = []
@@ -102,18 +102,18 @@ class HeldChoice {
     }
   }
 
-  #text(member: TextMember): Held {
+  #text(member: TextMember): TextBuffer {
     let held = this.#texts.get(member)
-    if (held === undefined) this.#texts.set(member, (held = new Held(this.#restorer, this.#restorer.text)))
+    if (held === undefined) this.#texts.set(member, (held = new TextBuffer(this.#restorer, this.#restorer.text)))
     return held
   }
 
-  /** A piece of what is called: its name comes whole, its arguments in pieces. */
+  /** Restores a piece of a call: its name arrives whole, its arguments in pieces. */
   #called<A extends Members>(called: A, index: number): A {
     const { arguments: given, ...rest } = called
     if (typeof given !== "string") return { ...called, ...restoreCalled(called, this.#restorer) }
     let held = this.#calls.get(index)
-    if (held === undefined) this.#calls.set(index, (held = new Held(this.#restorer, this.#restorer.json)))
+    if (held === undefined) this.#calls.set(index, (held = new TextBuffer(this.#restorer, this.#restorer.json)))
     return { ...called, ...restoreCalled(rest, this.#restorer), arguments: held.push(given) }
   }
 
@@ -128,11 +128,11 @@ export const restoredStream = (
   events: Stream.Stream<CompletionEvent>,
   restorer: Restorer
 ): Stream.Stream<CompletionEvent> => {
-  const choices = new Map<number, HeldChoice>()
+  const choices = new Map<number, ChoiceBuffer>()
 
-  const choiceOf = (index: number): HeldChoice => {
+  const choiceOf = (index: number): ChoiceBuffer => {
     let choice = choices.get(index)
-    if (choice === undefined) choices.set(index, (choice = new HeldChoice(restorer)))
+    if (choice === undefined) choices.set(index, (choice = new ChoiceBuffer(restorer)))
     return choice
   }
 
@@ -149,7 +149,7 @@ export const restoredStream = (
     const out: Array<CompletionEvent> = []
     for (const event of chunk) out.push(...restored(event))
     const [first, ...rest] = out
-    // Every event becomes at least one, so there is a first.
+    // Each event yields at least one, so there is a first.
     return first === undefined ? chunk : [first, ...rest]
   })
 }

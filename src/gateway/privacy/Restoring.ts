@@ -1,6 +1,7 @@
 /**
- * Puts values back where a reply has their placeholders: exactly, in another case, or with the backslashes of Markdown. Inside of a tool
- * call's arguments a value is written as JSON has it. A placeholder that this request did not give out stays as it is.
+ * Replaces the placeholders in a reply by their values: exact, in another case, or with Markdown's
+ * backslashes. In the arguments of a tool call a value is escaped for JSON. Placeholders that this
+ * request did not assign are left.
  */
 import { Predicate } from "effect"
 import { escapedForJson } from "./JsonText.ts"
@@ -9,19 +10,23 @@ import { type PlaceholderMap } from "./PlaceholderMap.ts"
 export interface Restorer {
   readonly text: (text: string) => string
   readonly json: (text: string) => string
-  /** The tool's own name. A model that calls no tool of the request may call it what it likes. */
+  /**
+   * The original name of a tool. A name that is not one of the request's tools is treated as text.
+   */
   readonly toolName: (called: string) => string
-  /** How much of the end of a text may be the beginning of a placeholder: what to hold back until more comes. */
+  /**
+   * Length of the end of a text that may begin a placeholder, to be held back until more arrives.
+   */
   readonly openEnd: (text: string) => number
 }
 
 const MAX_DIGITS = 9
 
-/** The label as Markdown may have it: `CREDIT\_CARD`. */
+/** The label as Markdown may escape it: `CREDIT\_CARD`. */
 const marked = (label: string): string => label.replaceAll("_", "\\\\?_")
 
-export const makeRestorer = (vault: PlaceholderMap): Restorer => {
-  const { labels } = vault
+export const makeRestorer = (placeholders: PlaceholderMap): Restorer => {
+  const { labels } = placeholders
   const alternatives = labels.map(marked).join("|")
   const inText = new RegExp(`\\\\?\\[(?:${alternatives})\\\\?_\\d{1,${MAX_DIGITS}}\\\\?\\]`, "gi")
   const inJson = new RegExp(`\\[(?:${labels.join("|")})_\\d{1,${MAX_DIGITS}}\\]`, "gi")
@@ -37,15 +42,15 @@ export const makeRestorer = (vault: PlaceholderMap): Restorer => {
   }
 
   const text = (text: string): string =>
-    text.includes("[") ? text.replaceAll(inText, (found) => vault.value(found) ?? found) : text
+    text.includes("[") ? text.replaceAll(inText, (found) => placeholders.value(found) ?? found) : text
 
   return {
     text,
-    toolName: (called) => text(vault.toolName(called)),
+    toolName: (called) => text(placeholders.toolName(called)),
     json: (text) =>
       text.includes("[")
         ? text.replaceAll(inJson, (found) => {
-            const value = vault.value(found)
+            const value = placeholders.value(found)
             return value === undefined ? found : escapedForJson(value)
           })
         : text,
@@ -63,12 +68,15 @@ export const makeRestorer = (vault: PlaceholderMap): Restorer => {
 const isNumbered = (plain: string, head: string): boolean =>
   plain.startsWith(head) && plain.length - head.length <= MAX_DIGITS && /^\d+$/.test(plain.slice(head.length))
 
-/** What has to stay byte by byte as the provider sent it. */
+/** Members whose bytes must stay as the provider sent them. */
 const opaque = new Set(["id", "signature", "data", "encrypted_content"])
 
 type Members = Readonly<Record<string, unknown>>
 
-/** A call of a tool, or what is said of one in a piece of a stream: its name, its arguments as JSON, all else as text. */
+/**
+ * Restores a tool call or a streamed piece of one: its name, its arguments as JSON, and everything
+ * else as text.
+ */
 export const restoreCalled = (called: Members, { json, text, toolName }: Restorer): Members => {
   const { arguments: given, name, ...rest } = called
   return {
@@ -78,7 +86,7 @@ export const restoreCalled = (called: Members, { json, text, toolName }: Restore
   }
 }
 
-/** A tool call with whichever kind of tool it calls. */
+/** Restores a tool call of any kind of tool. */
 export const restoreCall = (call: Members, restorer: Restorer): Members => {
   const { custom, function: called, ...rest } = call
   return {
@@ -90,7 +98,10 @@ export const restoreCall = (call: Members, restorer: Restorer): Members => {
   }
 }
 
-/** Every string below the members of a message or of a delta, names of members too, but for opaque ones. */
+/**
+ * Restores every string below the members of a message or delta, including member names, except
+ * opaque ones.
+ */
 export const restoreMembers = (members: Members, restore: (text: string) => string): Members =>
   Object.fromEntries(
     Object.entries(members).map(([name, member]) => [

@@ -1,6 +1,7 @@
 /**
- * The one search for personal data: every recogniser that is wanted over one text. What it answers is in the order of the text and
- * does not overlap. It may pause wherever it yields; a search that was broken off has cleared nothing.
+ * Searches a text for personal data with all wanted recognisers. Findings are in the order of the
+ * text and do not overlap. The search may pause wherever it yields. An aborted search says nothing
+ * about the text.
  */
 import { Effect } from "effect"
 import { type OwnPattern } from "../../domain/Privacy.ts"
@@ -14,10 +15,10 @@ import { findPhones } from "./Phones.ts"
 import { findSecrets } from "./Secrets.ts"
 import { type Span, withoutOverlaps } from "./Span.ts"
 
-/** Searches a text for the wanted types. What it answers once the budget is over is worth nothing. */
+/** Searches a text for the wanted types. The result is meaningless once the budget is over. */
 export type Scanner = (text: string, wanted: ReadonlySet<string>, budget: TimeBudget) => Steps<ReadonlyArray<Span>>
 
-/** The shortest of all: an address `1.1.1.1`, or `a@b.co`. */
+/** Length of the shortest finding, such as `a@b.co`. */
 const SHORTEST = 6
 
 /** Loads the libraries and compiles the operator's patterns. */
@@ -48,7 +49,7 @@ export const makeScanner = (patterns: ReadonlyArray<OwnPattern>): Effect.Effect<
     }
   })
 
-/** An empty match names nothing and is passed over. */
+/** Empty matches are skipped. */
 function* findOwn(
   text: string,
   { matches, name }: CompiledPattern,

@@ -1,6 +1,7 @@
 /**
- * The forms of vendors' keys and tokens: a beginning that nobody else uses, then characters of one alphabet. `min` counts what follows
- * the beginning and is less than the vendor's own length, so that an older or a shortened key is still found.
+ * The formats of vendors' keys and tokens: a distinctive beginning, then characters of one
+ * alphabet. `min` is the length after the beginning. It is less than the vendor's own length, so
+ * that older and shortened keys are found too.
  */
 
 /** The characters that may follow a beginning. */
@@ -20,9 +21,9 @@ export interface SecretFormat {
   readonly beginnings: ReadonlyArray<string>
   readonly alphabet: Alphabet
   readonly min: number
-  /** What is longer is something else. */
+  /** A longer text is not a key of this vendor. */
   readonly max?: number
-  /** The beginning is weak: what follows must hold a digit. */
+  /** The beginning is not distinctive, so a digit must follow. */
   readonly needsDigit?: true
 }
 

@@ -1,6 +1,7 @@
 /**
- * Secrets: vendors' keys by their form, JSON web tokens, private keys in PEM, passwords in URLs, and what a name such as `api_key` or
- * `password` is given. Each is anchored at a fixed beginning and read forward once, so the time is linear in the text.
+ * Recognises secrets: vendors' keys by format, JSON web tokens, private keys in PEM, passwords in
+ * URLs, and values assigned to names such as `api_key` or `password`. Each search starts at a fixed
+ * beginning and reads forward once, so its time is linear in the text.
  */
 import { type Steps } from "./TimeBudget.ts"
 import { beginsWord, endsWord } from "./Characters.ts"
@@ -46,7 +47,7 @@ function* vendorKeys(text: string, add: Add): Steps<void> {
     // A full stop ends a sentence, not a key.
     while (end > from && (text[end - 1] === "." || text[end - 1] === "-")) end--
     if (!fits(format, text.slice(from, end))) {
-      // Nothing of what was read is read again: another beginning in there is part of the same word.
+      // Skips what was read: another beginning in it is part of the same word.
       if (end - from > format.min) free = end
       continue
     }
@@ -56,10 +57,10 @@ function* vendorKeys(text: string, add: Add): Steps<void> {
   }
 }
 
-/** A header says its algorithm within this. */
+/** The algorithm is in the first characters of a header. */
 const MAX_HEADER = 8_192
 
-/** Three parts in base64url, of which the first says `alg`; five for an encrypted one. */
+/** Three parts in base64url, or five for an encrypted token. The first contains `alg`. */
 function* webTokens(text: string, add: Add): Steps<void> {
   let free = 0
   for (let start = text.indexOf("eyJ"); start !== -1; start = text.indexOf("eyJ", Math.max(start + 3, free))) {
@@ -87,7 +88,10 @@ const MAX_PEM = 32_768
 const MAX_PEM_LINE = 64
 const MIN_PEM = 32
 
-/** From the first line to the last, whatever is between; without a last line, as far as what follows can be a key. */
+/**
+ * From the first line to the last, including everything between. Without a last line, as far as the
+ * characters can belong to a key.
+ */
 function* privateKeys(text: string, add: Add): Steps<void> {
   let free = 0
   let last = -1
@@ -96,7 +100,7 @@ function* privateKeys(text: string, add: Add): Steps<void> {
     if (found === null || found.index < free) continue
     const { 0: beginning, index: start } = found
     const from = start + beginning.length
-    // Looked for once for all the beginnings before it.
+    // Searched once for all beginnings before it.
     if (last < from) last = indexOrEnd(text, pemEnding, from)
     const line = last + pemEnding.length
     const closing = last - from <= MAX_PEM ? text.slice(line, line + MAX_PEM_LINE).indexOf("-----") : -1
@@ -112,7 +116,7 @@ const indexOrEnd = (text: string, part: string, from: number): number => {
   return found === -1 ? text.length : found
 }
 
-/** Base64, its line ends, also as escapes, and the headers of an encrypted key. */
+/** Base64, line ends (also escaped ones), and the headers of an encrypted key. */
 const pemCharacters = tableOf(/[A-Za-z0-9+/=\s\\:,]/)
 const trimmed = (text: string, end: number): number => {
   let last = end
@@ -146,7 +150,10 @@ const punctuation = tableOf(/[.!?:]/)
 const MIN_KEY = 16
 const MIN_PASSWORD = 6
 
-/** What a name that promises a secret is given, when it looks like one: long enough, with a digit, no reference to somewhere else. */
+/**
+ * The value assigned to a name that suggests a secret, if it looks like one: long enough, with a
+ * digit, and not a reference.
+ */
 function* assigned(text: string, add: Add): Steps<void> {
   let free = 0
   for (const found of matchesIn(text, names)) {
@@ -154,7 +161,7 @@ function* assigned(text: string, add: Add): Steps<void> {
     if (found === null) continue
     const { 0: named, index } = found
     const start = index + named.length
-    // `bearer xyz` needs no sign between; `the token count` is no assignment.
+    // `bearer xyz` needs no sign in between. `the token count` is not an assignment.
     if (start < free || (!/[:=]/.test(named) && !/^bearer[ \t]/i.test(named))) continue
     let end = yield* runEnd(text, start, valueCharacters)
     free = end
@@ -168,7 +175,10 @@ function* assigned(text: string, add: Add): Steps<void> {
 
 const MAX_REFERENCE = 1_024
 
-/** A variable, a path through an object or a placeholder, which stands for a secret without being one. */
+/**
+ * A variable, a path through an object, or a dummy value, which stands for a secret without being
+ * one.
+ */
 const isReference = (given: string): boolean =>
   given.length <= MAX_REFERENCE &&
   (/^[$%*]|^(?:process\.env|os\.environ|env\.|import\.meta|https?:\/\/|\.{0,2}\/)/i.test(given) ||

@@ -1,5 +1,6 @@
 /**
- * The lists of KeptPlaces.ts as a tree that is walked beside a request: what is known of a member, and of the members below it.
+ * The lists of KeptPlaces.ts as a tree that is walked together with a request. A node describes a
+ * member and the members below it.
  */
 import { jsonTexts, type KeptForm, keptPlaces, likelyJsonTexts, toolNames } from "./KeptPlaces.ts"
 
@@ -54,7 +55,7 @@ const build = (): Shape => {
 }
 
 export const requestShape: Shape = build()
-/** Lowercase words; no key of a vendor, no number that means anything. */
+/** Lower-case words. No vendor's key and no meaningful number has this form. */
 const word = /^[a-z]{1,20}(?:_[a-z0-9]{1,12}){0,5}$/
 const id = /^[\w.:|/+=-]{1,512}$/
 
@@ -77,18 +78,18 @@ const bounds = new Set([
   "maxContains"
 ])
 
-/** Whether a number of this name bounds something in a schema. */
+/** Whether a number of this name is a limit in a schema. */
 export const isBound = (name: string): boolean => bounds.has(name)
 
 const dataUrl = /^data:[\w.+-]{1,64}\/[\w.+-]{1,96}(?:;[\w.+=-]{1,64}){0,4};base64,/i
-/** What is shorter may be a number or a word, and is searched. */
+/** A shorter text may be a number or a word, and is searched. */
 const SHORTEST_BYTES = 64
 
-/** Where base64 has to begin for a text to be bytes; null: it is none. */
+/** Where the base64 of a text begins if the text may be bytes; null if it is not. */
 export const bytesFrom = (text: string): number | null => {
   const head = dataUrl.exec(text.slice(0, 512))?.[0]
   return head !== undefined ? head.length : text.length < SHORTEST_BYTES ? null : 0
 }
 
-/** What no base64 has, in either alphabet. */
+/** A character that occurs in neither alphabet of base64. */
 export const foreign = /[^A-Za-z0-9+/=_\r\n-]/

@@ -1,6 +1,7 @@
 /**
- * All that may hold personal data in something that leaves, each with its place: every text, every number, every name of a member, but
- * for what KeptPlaces.ts lists. The walk has no recursion, so the depth of a request does not matter, and it can pause anywhere.
+ * Collects everything in an outgoing request that may contain personal data, with its place: all
+ * texts, numbers and member names, except those that KeptPlaces.ts lists. The walk is not
+ * recursive, so the depth of a request does not matter, and it can pause anywhere.
  */
 import { Predicate } from "effect"
 import { isRawNumber } from "../../domain/Json.ts"
@@ -9,13 +10,13 @@ import { bytesFrom, isBound, isId, isWord, requestShape, type Shape } from "./Sh
 
 type Key = string | number
 
-/** What is searched at once. */
+/** The root object of one search. */
 export type Members = Readonly<Record<string, unknown>>
 
-/** An object or a list on the way, and what is to stand in it instead. */
+/** An object or a list on the path, with its replacement values. */
 export interface Holder {
   readonly parent: Holder | null
-  /** In the parent. */
+  /** Key in the parent. */
   readonly key: Key
   readonly value: object
   values: Map<Key, unknown> | null
@@ -27,17 +28,19 @@ export interface Text {
   readonly holder: Holder
   readonly key: Key
   readonly is: "text" | "number" | "name" | "tool name"
-  /** The text is JSON, or is to be taken for it if it looks so. */
+  /** Whether the text is JSON, or is treated as JSON if it looks like it. */
   readonly json: "yes" | "maybe" | "no"
-  /** Where base64 has to begin for the text to be left alone; null: it is searched whatever it holds. */
+  /** Where base64 must begin for the text to be left alone; null: the text is always searched. */
   readonly bytesFrom: number | null
-  /** The name of the member that holds it, where that may say what it is, as `password` does. */
+  /**
+   * Name of the member that holds the text, if the name hints at its content, such as `password`.
+   */
   readonly label: string | null
 }
 
 export interface Texts {
   readonly texts: ReadonlyArray<Text>
-  /** Parents before what they hold. */
+  /** Parents precede their children. */
   readonly holders: ReadonlyArray<Holder>
 }
 
@@ -48,27 +51,30 @@ interface Frame {
   readonly size: number
   readonly shape: Shape | undefined
   readonly json: "maybe" | "no"
-  /** What the list says of the numbers in here. */
+  /** What KeptPlaces.ts says about the numbers in here. */
   readonly numbers: "bounds" | "weights" | null
   readonly label: string
   at: number
 }
 
-/** No finding is as short as a name of letters, but for an operator's own. */
+/** A finding is always longer than such a name, except one of an operator's pattern. */
 const plainName = /^[A-Za-z_]{1,20}$/
-/** The number of a token, as a name. */
+/** A token number as a member name. */
 const token = /^\d{1,8}$/
-/** No finding has fewer digits than a social security number. */
+/** A social security number, with nine digits, is the shortest number that is a finding. */
 const SHORTEST_NUMBER = 1e8
 const telling =
   /key|secret|token|passw|pwd|passphrase|credential|authorization|bearer|ssn|social|phone|tel|mobile|fax|cell/i
-/** Whether a name says what it is the name of. */
-export const isTelling = (name: string): boolean => name.length <= 64 && telling.test(name)
+/** Whether a name hints at the content of its member. */
+export const isLabel = (name: string): boolean => name.length <= 64 && telling.test(name)
 
 /** Steps between two pauses: far less than a millisecond. */
 const STEPS = 256
 
-/** `hasOwn`: an operator's own patterns are looked for, which may be found in any name and any number. Yields where it may pause. */
+/**
+ * `hasOwn`: the operator has patterns of their own, which may match any name and any number. Yields
+ * where it may pause.
+ */
 export function* textsOf(target: Members, hasOwn: boolean): Steps<Texts> {
   const texts: Array<Text> = []
   const holders: Array<Holder> = []
@@ -108,7 +114,7 @@ export function* textsOf(target: Members, hasOwn: boolean): Steps<Texts> {
         is,
         json: is === "text" ? (shape?.json ?? json) : "no",
         bytesFrom: from,
-        label: is !== "name" && isTelling(named) ? named : null
+        label: is !== "name" && isLabel(named) ? named : null
       })
     }
     const keeps = shape?.keeps
@@ -137,20 +143,23 @@ export function* textsOf(target: Members, hasOwn: boolean): Steps<Texts> {
   return { texts, holders }
 }
 
-/** Whether a list is that of a request's messages. */
+/** Whether a list is the request's `messages`. */
 const isMessage = (list: Holder): boolean => list.key === "messages" && list.parent?.parent === null
 const isTool = (message: object): boolean =>
   "role" in message && (message.role === "tool" || message.role === "function")
 const isToolMessage = ({ holder }: Frame): boolean =>
   holder.parent !== null && isMessage(holder.parent) && isTool(holder.value)
 
-/** Where a text stands: the index of its message, and the path from there; from the request where `message` is null. */
+/**
+ * Place of a text: the index of its message and the path from there, or the path from the request
+ * when `message` is null.
+ */
 export interface Place {
   readonly message: number | null
   readonly path: string
 }
 
-/** Names of members that were masked are told masked. */
+/** Masked member names appear masked. */
 export const placeOf = ({ holder, key }: Text): Place => {
   let path = ""
   let message: number | null = null
@@ -166,9 +175,9 @@ export const placeOf = ({ holder, key }: Text): Place => {
   return { message, path }
 }
 
-/** The target with everything in it that was to stand there instead. Yields where it may pause. */
+/** The target with all replacements applied. Yields where it may pause. */
 export function* rebuilt<A extends Members>(target: A, holders: ReadonlyArray<Holder>): Steps<A> {
-  // What is held comes before its holder.
+  // Children precede their parents.
   for (let at = holders.length - 1; at > 0; at--) {
     if (at % STEPS === 0) yield
     const holder = holders[at]

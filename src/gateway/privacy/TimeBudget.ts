@@ -1,13 +1,16 @@
 /**
- * How long the search through one request may take, and how long of it in one go. Every pattern here is linear and every candidate's
- * check is bounded, but there may be very many candidates: a megabyte of nearly-numbers. A search is a generator that yields wherever
- * it may pause; once a turn has lasted long enough, others run. Once all of its turns together took too long, the search has failed,
- * and what was not searched does not leave.
+ * Limits the time that the search of one request may take, in total and per turn. All patterns are
+ * linear and each candidate's check is bounded, but there may be very many candidates, such as a
+ * megabyte of near-numbers.
+ *
+ * A search is a generator that yields wherever it may pause. After a turn has lasted long enough,
+ * other work runs. If all turns together take too long, the search fails, and unsearched text is
+ * not sent.
  */
 import { Clock, Effect } from "effect"
 import { makeTurns, TURN_MS } from "../../domain/Turns.ts"
 
-/** What all turns of one search may take. */
+/** Limit of all turns of one search together. */
 export const LIMIT_MS = 700
 
 const NANOS_A_MS = 1_000_000n
@@ -19,45 +22,45 @@ export class TimeBudget {
   readonly #nowNanos: () => bigint
   readonly #turnNanos: bigint
   #leftNanos: bigint
-  #begunNanos: bigint
+  #startedNanos: bigint
   #over = false
 
-  /** `nowNanos` is a monotonic clock. The first turn begins. */
+  /** `nowNanos` is a monotonic clock. Starts the first turn. */
   constructor(nowNanos: () => bigint, limitMs: number = LIMIT_MS, turnMs: number = TURN_MS) {
     this.#nowNanos = nowNanos
     this.#leftNanos = BigInt(limitMs) * NANOS_A_MS
     this.#turnNanos = BigInt(turnMs) * NANOS_A_MS
-    this.#begunNanos = nowNanos()
+    this.#startedNanos = nowNanos()
   }
 
-  /** Between turns no time is taken from the limit. */
+  /** Time between turns does not count. */
   beginTurn(): void {
-    this.#begunNanos = this.#nowNanos()
+    this.#startedNanos = this.#nowNanos()
   }
 
-  /** `over`: there is no time left, and never will be. `turn`: it is others' turn. */
-  look(): "on" | "turn" | "over" {
+  /** `over`: the time is used up, permanently. `turn`: other work should run now. */
+  check(): "on" | "turn" | "over" {
     if (this.#over) return "over"
-    const taken = this.#nowNanos() - this.#begunNanos
+    const taken = this.#nowNanos() - this.#startedNanos
     this.#over = taken > this.#leftNanos
     return this.#over ? "over" : taken > this.#turnNanos ? "turn" : "on"
   }
 
   endTurn(): void {
-    this.#leftNanos -= this.#nowNanos() - this.#begunNanos
+    this.#leftNanos -= this.#nowNanos() - this.#startedNanos
   }
 
   isOver(): boolean {
-    return this.look() === "over"
+    return this.check() === "over"
   }
 
-  /** The search cannot be finished, whatever time is left. */
+  /** Ends the search early: it cannot be finished, whatever time is left. */
   end(): void {
     this.#over = true
   }
 }
 
-/** Runs to the end without a pause; null: the time was over. */
+/** Runs a search without a pause; null when the time was over. */
 export const atOnce = <A>(steps: Steps<A>, budget: TimeBudget): A | null => {
   for (;;) {
     const step = steps.next()
@@ -66,18 +69,16 @@ export const atOnce = <A>(steps: Steps<A>, budget: TimeBudget): A | null => {
   }
 }
 
-/** Runs a search in turns; null: the time was over. */
+/** Runs a search in turns; null when the time was over. */
 export type InTurns = <A>(search: (budget: TimeBudget) => Steps<A>) => Effect.Effect<A | null>
 
-/** What a turn ended with. */
+/** The result of a turn. */
 interface Turn<A> {
   readonly isLast: boolean
   readonly value: A | null
 }
 
-/**
- * The first turn runs at once; for another one a search stands in line (Turns.ts).
- */
+/** The first turn runs at once. For each further turn the search waits in a queue (Turns.ts). */
 export const makeInTurns: Effect.Effect<InTurns> = Effect.map(makeTurns, (turns): InTurns => {
   return <A>(search: (budget: TimeBudget) => Steps<A>) =>
     Clock.clockWith((clock) =>
@@ -99,7 +100,7 @@ const turnOf = <A>(steps: Steps<A>, budget: TimeBudget): Turn<A> => {
   budget.beginTurn()
   for (;;) {
     const step = steps.next()
-    const verdict = budget.look()
+    const verdict = budget.check()
     if (verdict === "over") return { isLast: true, value: null }
     if (step.done === true) return { isLast: true, value: step.value }
     if (verdict === "on") continue

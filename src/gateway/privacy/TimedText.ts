@@ -1,12 +1,16 @@
 /**
- * A text that can be read while there is time. RE2's engine takes as many steps for a character as the pattern has states, and a search
- * for one match may go through the whole text, so it has to be stopped from inside: once the time is over, the next reading throws,
- * and whoever began the search catches it.
+ * A string that can only be read while the budget lasts. RE2's engine takes as many steps per
+ * character as the pattern has states, and searching one match may read the whole text, so a search
+ * must be stopped from inside: once the time is over, the next read throws, and the caller of the
+ * search catches it.
  */
 import { Result } from "effect"
 import { type TimeBudget } from "./TimeBudget.ts"
 
-/** Characters that are read between two looks at the clock; with the largest patterns this takes a few milliseconds. */
+/**
+ * Characters read between two checks of the clock. With the largest patterns this takes a few
+ * milliseconds.
+ */
 const READS = 64
 
 export class TimedText extends String {

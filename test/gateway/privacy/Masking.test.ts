@@ -23,7 +23,7 @@ const maskedChat = (request: Partial<ChatRequest>) => masked(requestWith(request
 
 /** One text, as the content of a message. */
 const maskedText = (text: string) => {
-  const { findings, value, vault } = masked({ messages: [{ role: "user", content: text }] })
+  const { findings, value, placeholders: vault } = masked({ messages: [{ role: "user", content: text }] })
   return { findings, value: value.messages[0]?.content ?? "", vault }
 }
 
@@ -47,7 +47,7 @@ describe("placeholders", () => {
   })
 
   it("that a text has already are never given out, whatever their case", () => {
-    const { value, vault } = maskedChat({
+    const { value, placeholders: vault } = maskedChat({
       messages: [
         { role: "system", content: "Write [EMAIL_1] or [email_3] for an address." },
         { role: "user", content: "ann@x.com bob@x.com" }
@@ -63,7 +63,7 @@ describe("placeholders", () => {
 
   it("that a text has as Markdown writes them are never given out either", () => {
     const document = "Fill in \\[EMAIL\\_1\\] and \\[CREDIT\\_CARD\\_1\\]."
-    const { value, vault } = maskedChat({
+    const { value, placeholders: vault } = maskedChat({
       messages: [
         { role: "user", content: `${document} ann@x.com 4111 1111 1111 1111` },
         { role: "tool", content: JSON.stringify({ form: "\\[EMAIL\\_2\\]" }) }
@@ -312,7 +312,7 @@ describe("the texts of a chat", () => {
 
   it("have the names of tools masked without brackets, the same wherever a tool is named, and restored in a reply", () => {
     const name = "ask-123-45-6789"
-    const { value, vault } = maskedChat({
+    const { value, placeholders: vault } = maskedChat({
       tools: [
         { type: "function", function: { name } },
         { type: "function", function: { name: "us_ssn_1" } }
@@ -451,7 +451,7 @@ it.prop(
         { role: "assistant" as const, tool_calls: [{ function: { name: "f", arguments: JSON.stringify(given) } }] }
       ]
     }
-    const { value, vault } = maskedChat(request)
+    const { value, placeholders: vault } = maskedChat(request)
     const call = value.messages[0]?.tool_calls?.[0] as { readonly function: { readonly arguments: string } }
     JSON.parse(call.function.arguments)
     assert.deepStrictEqual(JSON.parse(makeRestorer(vault).json(call.function.arguments)), given)
