@@ -1,22 +1,25 @@
 /**
- * What of a request is part of its prompt beside plain text, and how many tokens it may be. Whatever goes to a provider counts, also what
- * nobody here knows: as the text that it is sent as. Images, sound and files are not text: they count by what vendors take at
- * most, or by their length.
+ * Counts the parts of a prompt that are not plain text, in tokens. Everything sent to a provider
+ * counts. Members unknown to the gateway count as the JSON they are sent as. Images, audio and
+ * files count by the most that vendors charge, or by their length.
  */
 import { Predicate } from "effect"
 import { type CountText } from "./Tokens.ts"
 
-/** OpenAI's tile formula: of an image in low detail, and the most that any other one takes. */
+/** OpenAI's tile formula: an image in low detail, and the most for any other image. */
 const LOW_IMAGE_TOKENS = 85
 const IMAGE_TOKENS = 1_445
-/** Characters of base64 a token: of sound in a dense format, of a file such as a PDF, of a file that is text. */
+/**
+ * Characters of base64 per token: of audio in a dense format, of a file such as a PDF, of a text
+ * file.
+ */
 const SOUND_CHARACTERS = 128
 const FILE_CHARACTERS = 32
 const TEXT_FILE_CHARACTERS = 4
-/** In characters; shorter ones are text. */
+/** In characters. Shorter texts count as text. */
 const SHORTEST_DATA = 1_024
 
-/** Members of a request that steer the gateway or the sampling, and are no words of the prompt. */
+/** Members of a request that control the gateway or the sampling and are not part of the prompt. */
 const notPrompt = new Set([
   "model",
   "messages",
@@ -36,13 +39,18 @@ const notPrompt = new Set([
   "prompt_cache_key"
 ])
 
-/** Members of a message or a part that only name it, or are counted apart. */
+/** Members of a message or a part that only label it, or are counted elsewhere. */
 const marks = new Set(["role", "type", "content", "text", "tool_calls", "tool_call_id", "cache_control"])
 
-/** All that a request says beside its messages and tools: `functions`, `response_format`, `prediction`, members unknown here. */
+/**
+ * Counts a request except its messages and tools: `functions`, `response_format`, `prediction`,
+ * unknown members.
+ */
 export const countMembers = (request: object, count: CountText): number => countOthers(request, notPrompt, count)
 
-/** What a message says beside its content and its calls: a name, thoughts, a refusal, members unknown here. */
+/**
+ * Counts a message except its content and its calls: a name, reasoning, a refusal, unknown members.
+ */
 export const countMarks = (message: object, count: CountText): number => countOthers(message, marks, count)
 
 export const countPart = (part: unknown, count: CountText): number => {
@@ -79,7 +87,7 @@ const countValue = (value: unknown, count: CountText): number => {
   return data + count(text)
 }
 
-/** An address of the kind `data:`, or base64 as such. */
+/** A `data:` URL, or plain base64. */
 const isData = (text: string): boolean =>
   text.length >= SHORTEST_DATA && (text.startsWith("data:") || /^[\w+/=-]+$/.test(text.slice(0, SHORTEST_DATA)))
 

@@ -1,38 +1,46 @@
 /**
- * Counts the tokens of prompts without holding the process. A short prompt is counted at once; a long one in turns, between which
- * others get theirs, and no further than anybody needs to know. Counts are remembered: a conversation comes whole with each of its
- * turns, and an application says the same instructions each time. No text is kept, and an owner's counts answer nobody else: how
- * fast a count is there would tell that a text was seen before.
+ * Counts the tokens of prompts without blocking the process. A short prompt is counted at once. A
+ * long one is counted in turns with other prompts, and only as far as the caller needs.
+ *
+ * Counts are cached, because a conversation is sent whole with each turn, and an application sends
+ * the same instructions each time. The cache holds digests instead of texts, and is separate per
+ * owner: a fast count would otherwise reveal that another owner had sent the text.
  */
 import { Clock, Context, Effect, Layer, Semaphore } from "effect"
 import { hash } from "node:crypto"
 import { countSlice, type CountText, countText, nextSlice } from "./Tokens.ts"
 
-/** In characters; what is shorter is counted as fast as it is looked up. */
+/** In characters. Counting a shorter text is as fast as the look-up. */
 const WORTHWHILE_CHARACTERS = 32
-/** Texts from here on are remembered apart: short ones, which are seldom sent again, do not push them out. */
+/**
+ * Texts of at least this length are cached separately, so that short texts, which seldom repeat, do
+ * not evict them.
+ */
 const LONG_CHARACTERS = 128
-/** Longer texts are not remembered: their digest alone would take milliseconds. */
+/** Longer texts are not cached: the digest alone would take milliseconds. */
 const HUGE_CHARACTERS = 524_288
-export const MOST_REMEMBERED = 20_000
+export const MAX_CACHED = 20_000
 
-/** A prompt of no more characters is counted at once. */
+/** Prompts up to this length are counted at once. */
 const SHORT_CHARACTERS = 4_096
-/** The most that is counted in one turn. */
+/** Most characters counted in one turn. */
 export const TURN_CHARACTERS = 16_384
 const TURN_NANOS = 4_000_000n
-/** What a text costs beside its length, and by how much a digest is cheaper than a count: in characters. */
+/**
+ * Fixed cost of a text, and how many characters are hashed in the time of counting one; in
+ * characters.
+ */
 const TEXT_CHARACTERS = 32
 const DIGEST_CHARACTERS = 16
 
-/** What a prompt consists of. `flat`: the tokens of what is no text. */
+/** The content of a prompt. `flat` is the number of tokens of everything that is not text. */
 export interface PromptTexts {
   readonly flat: number
   readonly texts: ReadonlyArray<string>
   readonly characters: number
 }
 
-/** The texts that a walk through a request would count. */
+/** Collects the texts that a walk through a request would count. */
 export const textsOf = (walk: (count: CountText) => number): PromptTexts => {
   const texts: Array<string> = []
   let characters = 0
@@ -47,9 +55,12 @@ export const textsOf = (walk: (count: CountText) => number): PromptTexts => {
 export class TokenCounter extends Context.Service<
   TokenCounter,
   {
-    /** The tokens of a short prompt; null: it is long. */
+    /** The tokens of a short prompt, or null for a long one. */
     readonly atOnce: (owner: string, prompt: PromptTexts) => number | null
-    /** The tokens of a prompt. Stops counting beyond `most`: then it is more than `most`, and less than the truth. */
+    /**
+     * The tokens of a prompt. Counting stops beyond `most`; the result is then more than `most` and
+     * less than the true count.
+     */
     readonly count: (owner: string, prompt: PromptTexts, most?: number) => Effect.Effect<number>
   }
 >()("tollgate/gateway/tokens/TokenCounter") {
@@ -58,7 +69,7 @@ export class TokenCounter extends Context.Service<
     Effect.gen(function* () {
       const memory = new CountMemory()
       const clock = yield* Clock.Clock
-      /** One turn at a time, in the order in which they were asked for. */
+      /** One turn at a time, in the order of requests. */
       const turns = yield* Semaphore.make(1)
 
       const atOnce = (owner: string, prompt: PromptTexts): number | null =>
@@ -89,16 +100,16 @@ export class TokenCounter extends Context.Service<
   )
 }
 
-/** A long prompt on its way to a number. */
+/** The state of counting a long prompt. */
 export class Counting {
   tokens: number
-  /** Characters counted in the last turn, digests and texts by what they cost. */
+  /** Characters counted in the last turn, including the costs of digests and texts. */
   spent = 0
   readonly #memory: CountMemory
   readonly #owner: string
   readonly #texts: ReadonlyArray<string>
   readonly #most: number
-  /** The text under way: which, how far, and its tokens so far; null: it is not begun. */
+  /** The current text: its index, and its position and tokens so far; null before it is begun. */
   #text = 0
   #begun: { at: number; tokens: number; readonly digest: string | null } | null = null
 
@@ -110,14 +121,17 @@ export class Counting {
     this.#most = most
   }
 
-  /** Counts until the turn's characters are spent, or `isLate`. Answers whether nothing is left to count. */
+  /**
+   * Counts until the turn's characters are spent or `isLate` is true. Returns whether counting is
+   * finished.
+   */
   turn(isLate: () => boolean): boolean {
     this.spent = 0
     while (this.#text < this.#texts.length && this.tokens + (this.#begun?.tokens ?? 0) <= this.#most) {
       if (this.spent >= TURN_CHARACTERS || (this.spent > 0 && isLate())) return false
       this.#step(this.#texts[this.#text] ?? "")
     }
-    // The text that was not counted to its end.
+    // The tokens of a text that was not counted to its end.
     this.tokens += this.#begun?.tokens ?? 0
     this.#begun = null
     return true
@@ -150,24 +164,24 @@ export class Counting {
   }
 }
 
-/** Null: the text is not worth remembering, or too long for it. */
+/** Null for a text that is too short or too long to be cached. */
 const digestOf = (owner: string, text: string): string | null =>
   text.length < WORTHWHILE_CHARACTERS || text.length > HUGE_CHARACTERS
     ? null
     : hash("sha256", `${owner}\n${text}`, "base64")
 
-/** The counts of texts by their digests, short and long ones apart. */
+/** Cached counts of texts by digest, in separate caches for short and long texts. */
 export class CountMemory {
-  readonly #short = new Remembered()
-  readonly #long = new Remembered()
+  readonly #short = new TwoGenerationCache()
+  readonly #long = new TwoGenerationCache()
 
-  /** The tokens of a text of the owner's, such as a key by its id. */
-  count(owner: string, text: string, countAnew: CountText = countText): number {
+  /** The tokens of a text, cached for `owner`, such as the id of a key. */
+  count(owner: string, text: string, countWith: CountText = countText): number {
     const digest = digestOf(owner, text)
-    if (digest === null) return countAnew(text)
+    if (digest === null) return countWith(text)
     const known = this.get(text, digest)
     if (known !== undefined) return known
-    const tokens = countAnew(text)
+    const tokens = countWith(text)
     this.set(text, digest, tokens)
     return tokens
   }
@@ -180,16 +194,17 @@ export class CountMemory {
     this.#for(text).set(digest, tokens)
   }
 
-  #for(text: string): Remembered {
+  #for(text: string): TwoGenerationCache {
     return text.length < LONG_CHARACTERS ? this.#short : this.#long
   }
 }
 
 /**
- * Counts by digest, in two halves: what is asked for goes into the young one, and when that is full the old one is forgotten as a
- * whole. Nothing is deleted from a map, which would have to be walked over again and again to find what is oldest.
+ * A cache of counts with two generations. Entries that are read move to the young generation. When
+ * that is full it becomes the old one, and the previous old one is dropped. Single entries are
+ * never deleted, because finding a map's oldest entry after many deletions is slow.
  */
-class Remembered {
+class TwoGenerationCache {
   #young = new Map<string, number>()
   #old = new Map<string, number>()
 
@@ -202,7 +217,7 @@ class Remembered {
   }
 
   set(digest: string, tokens: number): void {
-    if (this.#young.size >= MOST_REMEMBERED / 2) {
+    if (this.#young.size >= MAX_CACHED / 2) {
       this.#old = this.#young
       this.#young = new Map()
     }

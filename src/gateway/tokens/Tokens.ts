@@ -1,9 +1,12 @@
 /**
- * Counting tokens where no provider did: to estimate a prompt before it is sent, and to price a reply whose provider reported
- * no usage. The encoding is `o200k_base`; other models' counts differ by some per cent, which is why the record says `counted`.
- * Text is counted in slices of 512 characters, and runs of letters or symbols in smaller pieces, because byte-pair encoding goes
- * quadratic on one long run: no text costs more than some microseconds a character. A slice ends between two words where it can,
- * so that a text counts the same in whatever pieces it came; where it cannot, it counts up to three per cent too much.
+ * Counts tokens when no provider did: to estimate a prompt before it is sent, and to price a reply
+ * without reported usage. The encoding is `o200k_base`. Counts of other models differ by some per
+ * cent, so records mark such usage as `counted`.
+ *
+ * Text is counted in slices of 512 characters, and long runs of letters or symbols in smaller
+ * pieces, because byte-pair encoding takes quadratic time on one long run. So a text takes at most
+ * some microseconds per character. A slice ends between two words if possible, which makes the
+ * count independent of how a stream is split. Otherwise it is up to three per cent too high.
  */
 import { Effect } from "effect"
 import type * as Tables from "gpt-tokenizer/encoding/o200k_base"
@@ -15,23 +18,26 @@ const require = createRequire(import.meta.url)
 
 let loaded: typeof Tables | null = null
 const load = (): typeof Tables => {
-  // Required, not imported: whoever counts first must not wait for a promise.
+  // `require` instead of `import`, because the first count must not wait for a promise.
   const tables: typeof Tables = require("gpt-tokenizer/encoding/o200k_base")
   return (loaded = tables)
 }
 
-/** Loads the tables, which takes a tenth of a second or two, before the first count has to. */
+/** Loads the tables before the first count, which takes 0.1 to 0.2 s. */
 export const loadTables: Effect.Effect<void> = Effect.sync(() => void (loaded ?? load()))
 
-/** Characters counted since the library's memory of words was emptied. */
+/** Characters counted since the library's cache was cleared. */
 let counted = 0
-/** The library remembers up to 100,000 words and gets slow when it has to forget single ones: it is emptied before. */
-const FORGET_CHARACTERS = 65_536
+/**
+ * The library caches up to 100,000 words and becomes slow when it evicts single ones, so its cache
+ * is cleared earlier.
+ */
+const CLEAR_CHARACTERS = 65_536
 
 const countTokens = (text: string): number => {
   const tables = loaded ?? load()
   counted += text.length
-  if (counted > FORGET_CHARACTERS) {
+  if (counted > CLEAR_CHARACTERS) {
     counted = text.length
     tables.clearMergeCache()
   }
@@ -41,7 +47,7 @@ const countTokens = (text: string): number => {
 const SLICE_CHARACTERS = 512
 const HELD_CHARACTERS = 8_192
 const options = { disallowedSpecial: new Set<string>() }
-/** What the chat format adds to each message, and to the prompt. */
+/** Overhead of the chat format, per message and per prompt. */
 const TOKENS_PER_MESSAGE = 3
 const TOKENS_PER_PROMPT = 3
 
@@ -55,7 +61,10 @@ export const countText = (text: string): number => {
   return count
 }
 
-/** Ends where the last word ends that is whole: a token may begin with a blank, and none goes on beyond one. */
+/**
+ * A slice ends after the last whole word. A token may begin with a blank, and none extends beyond
+ * one.
+ */
 export const nextSlice = (text: string, at: number): string => {
   if (at === 0 && text.length <= SLICE_CHARACTERS) return text
   const slice = text.slice(at, at + SLICE_CHARACTERS)
@@ -63,15 +72,18 @@ export const nextSlice = (text: string, at: number): string => {
   return blank > SLICE_CHARACTERS / 2 && slice[blank - 1] !== " " ? slice.slice(0, blank) : slice
 }
 
-/** Longer runs of letters, or of symbols, are cut. Lines drawn with one symbol are one token up to 128 of them. */
+/**
+ * Longer runs of letters or symbols are split. A line drawn with one symbol is one token up to 128
+ * symbols.
+ */
 const LETTERS = 64
 const SYMBOLS = 128
 const mayHaveLongRun = new RegExp(`\\S{${LETTERS + 1}}`)
 const longRun = new RegExp(`[\\p{L}\\p{M}]{${LETTERS + 1},}|[^\\s\\p{L}\\p{M}\\p{N}]{${SYMBOLS + 1},}`, "gu")
-/** By code points: no character is cut in two. */
+/** Matches code points, so that no character is split. */
 const pieceOfRun = new RegExp(`[^]{1,${LETTERS}}`, "gu")
 
-/** Counts at most 512 characters. */
+/** Counts a slice of at most 512 characters. */
 export const countSlice = (slice: string): number => {
   if (slice === "") return 0
   if (slice.length <= LETTERS || !mayHaveLongRun.test(slice)) return countTokens(slice)
@@ -86,7 +98,10 @@ export const countSlice = (slice: string): number => {
 
 export type CountText = (text: string) => number
 
-/** The tokens of a prompt: all that goes to the provider, and the format's own overhead. `count` is `countText`, or one that remembers. */
+/**
+ * The tokens of a prompt: everything sent to the provider, and the overhead of the format. `count`
+ * is `countText` or a cached version of it.
+ */
 export const countPrompt = (request: ChatRequest, count: CountText = countText): number => {
   let sum = TOKENS_PER_PROMPT
   for (const message of request.messages) {
@@ -104,8 +119,8 @@ export const countInputs = (input: string | ReadonlyArray<string>, count: CountT
   typeof input === "string" ? count(input) : input.reduce((sum, text) => sum + count(text), 0)
 
 /**
- * Gathers what a stream produced, so that it can be counted when the provider reports nothing, or when it breaks. It holds at
- * most `HELD_CHARACTERS`: beyond that it counts as it goes.
+ * Collects the output of a stream, so that it can be counted when the provider reports no usage or
+ * the stream breaks. It buffers at most `HELD_CHARACTERS` and counts the rest as it arrives.
  */
 export class OutputCounter {
   #text: Array<string> = []
@@ -129,12 +144,12 @@ export class OutputCounter {
     return this.#counted
   }
 
-  /** What `count` would say, without changing how it goes on. */
+  /** The result of `count` without changing the state. */
   peek(): number {
     return this.#counted + countText(this.#text.join(""))
   }
 
-  /** No less than `count` would say, and cheaper: a token is at least a byte. */
+  /** An upper bound of `count` that is cheaper: a token has at least one byte. */
   bound(): number {
     return this.#counted + 3 * this.#held
   }
@@ -152,7 +167,7 @@ export class OutputCounter {
   }
 }
 
-/** Of a text that comes all at once more is not counted: the rest has as many tokens for its length. */
+/** Of a long whole text, only this much is counted; the rest is extrapolated by length. */
 const COUNTED_CHARACTERS = 131_072
 
 const countLong = (text: string): number =>

@@ -4,7 +4,7 @@ import { beforeAll } from "vitest"
 import {
   Counting,
   CountMemory,
-  MOST_REMEMBERED,
+  MAX_CACHED,
   TokenCounter,
   textsOf,
   TURN_CHARACTERS
@@ -164,11 +164,11 @@ it("what is asked for from time to time is remembered, what is not is forgotten"
   }
   ask(longText(0))
   for (let round = 0; round < 5; round++) {
-    askOthers(MOST_REMEMBERED / 2 - 1)
+    askOthers(MAX_CACHED / 2 - 1)
     ask(longText(0))
     assert.strictEqual(asked.times, others + 1)
   }
-  askOthers(MOST_REMEMBERED)
+  askOthers(MAX_CACHED)
   ask(longText(0))
   assert.strictEqual(asked.times, others + 2)
 })
@@ -176,10 +176,10 @@ it("what is asked for from time to time is remembered, what is not is forgotten"
 it("short texts that are never sent again push no long one out", () => {
   const { ask, asked } = counting()
   ask(longText(0))
-  for (let at = 0; at <= MOST_REMEMBERED; at++) ask(`once, and never again: ${at}`.padEnd(40, "."))
-  assert.strictEqual(asked.times, MOST_REMEMBERED + 2)
+  for (let at = 0; at <= MAX_CACHED; at++) ask(`once, and never again: ${at}`.padEnd(40, "."))
+  assert.strictEqual(asked.times, MAX_CACHED + 2)
   ask(longText(0))
-  assert.strictEqual(asked.times, MOST_REMEMBERED + 2)
+  assert.strictEqual(asked.times, MAX_CACHED + 2)
   ask("once, and never again: 0".padEnd(40, "."))
-  assert.strictEqual(asked.times, MOST_REMEMBERED + 3)
+  assert.strictEqual(asked.times, MAX_CACHED + 3)
 })
