@@ -1,7 +1,8 @@
 /**
- * The audit trail: one line of log (`event: audit`) for each change of keys, users, grants and sessions, made or refused, and for each
- * credential that opened nothing. It says who acted, from which network address, in which request, on what, and how it ended; never a
- * secret, and nothing that a client wrote.
+ * The audit trail: one log line (`event: audit`) for each change of keys, users, grants and
+ * sessions, successful or refused, and for each refused credential. It contains the actor, their
+ * network address, the request, the target and the outcome. It never contains a secret or text that
+ * a client sent.
  */
 import { Effect } from "effect"
 import { CurrentActor } from "../../domain/Actor.ts"
@@ -23,7 +24,7 @@ export type AuditAction =
 
 export interface AuditEntry {
   readonly action: AuditAction
-  /** The id of what was acted on; `null`: there is none. */
+  /** The id of the target, or null when there is none. */
   readonly target: string | null
   /** `refused`: it was not allowed. `failed`: it could not be done. */
   readonly outcome: "done" | "refused" | "failed"
@@ -47,7 +48,10 @@ export const audit = Effect.fnUntraced(function* ({ action, details, outcome, ta
 
 const idForm = /^[a-z]{3}_[0-9a-f]{32}$/
 
-/** Writes a change down when it ended, well or not. `target`: its id as it was asked for, or what it is in what was made. */
+/**
+ * Audits a change when it ends, successfully or not. `target` is the id from the request, or a
+ * function that takes it from the result.
+ */
 export const audited = <A, R>(
   action: AuditAction,
   target: string | ((made: A) => string),
@@ -61,7 +65,7 @@ export const audited = <A, R>(
     Effect.tapError(({ reason }) =>
       audit({
         action,
-        // What is no id may be anything that a client wrote.
+        // A target that does not have the form of an id may be any text of a client.
         target: typeof target === "string" && idForm.test(target) ? target : null,
         outcome: reason._tag === "DependencyUnavailable" ? "failed" : "refused",
         details: { ...details, cause: reason._tag }
@@ -69,7 +73,7 @@ export const audited = <A, R>(
     )
   )
 
-/** Writes a credential down that opened nothing. */
+/** Audits a credential that is refused. */
 export const refusedCredential =
   (credential: string) =>
   <A, R>(opening: Effect.Effect<A, GatewayError, R>): Effect.Effect<A, GatewayError, R> =>

@@ -1,4 +1,7 @@
-/** A gauge with all its series, which are set together: one that is not named any more is gone from the registry. */
+/**
+ * A gauge with all its series, which are set together. A series that is no longer set is removed
+ * from the registry.
+ */
 import { type Context, Metric } from "effect"
 
 export interface Reading {
@@ -11,7 +14,7 @@ export class GaugeFamily {
   readonly #context: Context.Context<never>
   #series = new Map<string, Metric.Gauge<number>>()
 
-  /** `context`: its `MetricRegistry` counts. */
+  /** `context` provides the `MetricRegistry`. */
   constructor(context: Context.Context<never>, id: string, unit: string, description: string) {
     this.#context = context
     this.#make = (attributes) => Metric.gauge(id, { description, attributes: { ...attributes, unit } })

@@ -1,7 +1,7 @@
 /**
- * The figures that are read rather than counted: circuits, the ledger's backlog, how full budgets are, keys, cache. They are read when
- * somebody looks, at most once in five seconds, budgets once in a minute; nobody pays for them otherwise. A store that does not
- * answer leaves the last figures as they were.
+ * The metrics that are read instead of counted: circuits, the ledger's backlog, budget usage, keys,
+ * cache. They are read on demand, at most once in five seconds, budgets once a minute, so they cost
+ * nothing otherwise. When a store does not answer, its last values stay.
  */
 import { Clock, Effect, Layer } from "effect"
 import { monthOf } from "../../domain/Money.ts"
@@ -18,11 +18,11 @@ import { Lifecycle } from "../process/Lifecycle.ts"
 
 const FRESH_MS = 5_000
 const BUDGETS_FRESH_MS = 60_000
-const KEYS_A_PAGE = 1_000
+const KEYS_PER_PAGE = 1_000
 
 const circuitValues: Readonly<Record<CircuitState["state"], number>> = { closed: 0, half_open: 1, open: 2 }
 
-/** Shares of a budget that are spent or held, by the lower bound of the band. */
+/** Bands of budget usage (spent and reserved), by lower bound. */
 const bands = [
   { band: "exhausted", from: 1 },
   { band: "80-100", from: 0.8 },
@@ -43,18 +43,18 @@ export const layer = Layer.effectDiscard(
 
     const gauge = (id: string, unit: string, description: string) => new GaugeFamily(context, id, unit, description)
     const circuit = gauge("tollgate.circuit.state", "1", "Circuits: 0 closed, 1 half open, 2 open")
-    const pending = gauge("tollgate.ledger.pending", "{request}", "Requests that are reserved and not settled")
-    const oldest = gauge("tollgate.ledger.oldest_pending", "s", "Age of the oldest request that is not settled")
-    const lag = gauge("tollgate.ledger.flush_lag", "s", "Age of this process's oldest ledger entry that is not written")
+    const pending = gauge("tollgate.ledger.pending", "{request}", "Reserved requests that are not settled")
+    const oldest = gauge("tollgate.ledger.oldest_pending", "s", "Age of the oldest unsettled request")
+    const lag = gauge("tollgate.ledger.flush_lag", "s", "Age of this process's oldest unwritten ledger entry")
     const unwritten = gauge(
       "tollgate.ledger.unwritten",
-      "{ending}",
-      "Endings of this process that wait for the database"
+      "{settlement}",
+      "Settlements of this process that wait for the database"
     )
     const pendingSettlements = yield* PendingSettlements
-    const budgets = gauge("tollgate.budget.keys", "{key}", "Active keys with a budget, by the share of it that is used")
+    const budgets = gauge("tollgate.budget.keys", "{key}", "Active keys with a budget, by the share used")
     const counts = gauge("tollgate.keys", "{key}", "API keys by status")
-    const entries = gauge("tollgate.cache.entries", "{entry}", "Answers in the prompt cache")
+    const entries = gauge("tollgate.cache.entries", "{entry}", "Entries in the prompt cache")
     const uptime = gauge("tollgate.uptime", "s", "Time since the process started")
     yield* Effect.addFinalizer(() =>
       Effect.sync(() => {
@@ -88,7 +88,7 @@ export const layer = Layer.effectDiscard(
       let afterId: string | null = null
       while (true) {
         const page: ReadonlyArray<{ readonly id: string; readonly capNano: number }> = yield* keys.capped({
-          limit: KEYS_A_PAGE,
+          limit: KEYS_PER_PAGE,
           afterId,
           nowMs
         })
@@ -101,7 +101,7 @@ export const layer = Layer.effectDiscard(
           const band = bandOf(spentNano + reservedNano, capNano)
           found.set(band, (found.get(band) ?? 0) + 1)
         }
-        if (page.length < KEYS_A_PAGE) break
+        if (page.length < KEYS_PER_PAGE) break
         afterId = page.at(-1)?.id ?? null
       }
       budgets.set([...found].map(([band, value]) => ({ value, attributes: { used_percent: band } })))
@@ -126,7 +126,7 @@ export const layer = Layer.effectDiscard(
   })
 )
 
-/** A cap of nothing is exhausted from the start. */
+/** A cap of 0 counts as exhausted. */
 const bandOf = (usedNano: number, capNano: number): string => {
   const share = capNano === 0 ? 1 : usedNano / capNano
   return (bands.find(({ from }) => share >= from) ?? bands[3]).band

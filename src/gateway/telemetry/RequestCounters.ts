@@ -1,17 +1,20 @@
 /**
- * Counts of what the edge answered lately: statuses, rejections by policy, and the gateway's own share of the time. It lives in
- * memory and describes this process; money and history are the ledger's.
+ * Counters of recent responses: statuses, rejections by policy, and the time that the gateway
+ * itself took. They are in memory and describe this process. Money and history are in the ledger.
  */
 import { Context, Effect, Layer } from "effect"
 
 export type Rejection = "rate_limit" | "budget" | "model" | "privacy"
 
 export interface RequestCounts {
-  /** Answers since the start, by status. */
+  /** Responses since the start, by status. */
   readonly byStatus: Readonly<Record<string, number>>
   /** Since the start. */
   readonly rejections: Readonly<Record<Rejection, number>>
-  /** The 99th percentile of the time that the gateway added to its last 1,024 provider answers; null: none yet. */
+  /**
+   * The 99th percentile of the time that the gateway added to its last 1,024 provider responses;
+   * null before the first.
+   */
   readonly overheadP99Ms: number | null
 }
 

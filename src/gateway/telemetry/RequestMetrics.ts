@@ -1,7 +1,8 @@
 /**
- * What the gateway counts of its requests, once each, at their end: statuses, rejections, cache, provider calls, tokens, times, money.
- * Labels are few and of our own making: routes as they are declared, statuses, providers and models of the settings. Never a key, an id,
- * or a text of the client's.
+ * Metrics of requests, recorded once per request when it ends: statuses, rejections, cache,
+ * provider calls, tokens, times, money. Labels have few values, all of them from the code or the
+ * settings: declared routes, statuses, configured providers and models. Keys, ids and client text
+ * are never labels.
  */
 import { Context, Effect, Layer, Metric, Schedule, type Scope } from "effect"
 import { type Attempt, type Generation } from "../../domain/Generation.ts"
@@ -11,11 +12,11 @@ import { type Rejection, RequestCounters } from "./RequestCounters.ts"
 
 export interface EndedRequest {
   readonly method: string
-  /** As it is declared, such as `/v1/keys/:key_id`; `unmatched`: there is no such route. */
+  /** As declared, such as `/v1/keys/:key_id`; `unmatched` when there is no such route. */
   readonly route: string
-  /** 499: the client left before there was one. */
+  /** 499: the client left before there was a response. */
   readonly status: number
-  /** From its arrival to the last byte of its answer. */
+  /** From the request's arrival to the last byte of the response. */
   readonly durationMs: number
   readonly rejection: Rejection | null
   readonly facts: ResponseMetadata
@@ -36,21 +37,24 @@ export class RequestMetrics extends Context.Service<
   {
     readonly began: () => void
     readonly ended: (request: EndedRequest) => void
-    /** Registers what brings gauges up to date, until the scope closes. */
+    /** Registers an effect that updates gauges, until the scope closes. */
     readonly beforeReading: (refresh: Effect.Effect<void>) => Effect.Effect<void, never, Scope.Scope>
-    /** Brings the gauges up to date. */
+    /** Updates the gauges. */
     readonly refresh: Effect.Effect<void>
-    /** Whose `MetricRegistry` holds it all. */
+    /** Provides the `MetricRegistry` that holds all metrics. */
     readonly context: Context.Context<never>
   }
 >()("tollgate/gateway/telemetry/RequestMetrics") {
-  /** Counts into the `MetricRegistry` of the context in which it is built. */
+  /** Records into the `MetricRegistry` of the context in which it is built. */
   static readonly layer = Layer.effect(
     RequestMetrics,
     Effect.gen(function* () {
       const context = yield* Effect.context()
       const requestCounters = yield* RequestCounters
-      /** One series for each combination of the labels' values, made when it is first needed; an empty value is no label. */
+      /**
+       * One series per combination of label values, created on first use. An empty value omits the
+       * label.
+       */
       const family = <State>(
         names: ReadonlyArray<string>,
         unit: string,
@@ -114,7 +118,7 @@ export class RequestMetrics extends Context.Service<
         "http.server.request.duration",
         ["http.request.method", "http.route", "http.response.status_code"],
         "s",
-        "Time from a request's arrival to the last byte of its answer",
+        "Time from a request's arrival to the last byte of its response",
         requestSeconds
       )
       const requests = counter(
@@ -123,8 +127,8 @@ export class RequestMetrics extends Context.Service<
         "{request}",
         "Requests by status"
       )
-      const rejections = counter("tollgate.rejections", ["policy"], "{request}", "Requests that a policy refused")
-      const lookups = counter("tollgate.cache.lookups", ["result"], "{request}", "Chat requests by what the cache said")
+      const rejections = counter("tollgate.rejections", ["policy"], "{request}", "Requests refused by a policy")
+      const lookups = counter("tollgate.cache.lookups", ["result"], "{request}", "Chat requests by cache result")
       const attempts = counter(
         "tollgate.provider.attempts",
         ["gen_ai.provider.name", "gen_ai.response.model", "status", "error.type"],
@@ -135,19 +139,19 @@ export class RequestMetrics extends Context.Service<
         "tollgate.fallbacks",
         ["gen_ai.provider.name"],
         "{request}",
-        "Requests that another provider than the first had to answer"
+        "Requests answered by a fallback provider"
       )
-      const cost = counter("tollgate.cost", ofModel.slice(1), "USD", "What generations were billed")
-      const saved = counter("tollgate.cache.saved", ofModel.slice(1), "USD", "What cache hits would have cost")
+      const cost = counter("tollgate.cost", ofModel.slice(1), "USD", "Billed cost of generations")
+      const saved = counter("tollgate.cache.saved", ofModel.slice(1), "USD", "Cost saved by cache hits")
       const overhead = histogram(
         "tollgate.gateway.overhead",
         [],
         "s",
-        "Time of a whole answer that was not a provider's",
+        "Time that the gateway added to a whole response",
         requestSeconds.map((seconds) => seconds / 10)
       )
       const active = Metric.gauge("tollgate.requests.active", {
-        description: "Requests under way",
+        description: "Requests in progress",
         attributes: { unit: "{request}" }
       })
 
@@ -155,7 +159,7 @@ export class RequestMetrics extends Context.Service<
         for (const { errorType, model, provider, status } of one.attempts) {
           attempts(1, provider, model, status, errorType ?? "")
         }
-        // Nobody was called: its names may be the client's own text.
+        // No provider was called, so the model's name may be client text.
         if (one.provider === "") return
         if (one.cost.billedNano > 0) cost(usdFromNano(one.cost.billedNano), one.provider, one.model)
         if (one.cacheHit) return saved(usdFromNano(one.cost.cacheDiscountNano), one.provider, one.model)
@@ -201,7 +205,7 @@ export class RequestMetrics extends Context.Service<
     })
   )
 
-  /** Gauges are read for whoever metrics are sent to. */
+  /** Updates the gauges in the interval in which metrics are exported. */
   static readonly layerRefreshing = ({ metrics }: { readonly metrics: { readonly intervalMs: number } | null }) =>
     metrics === null
       ? Layer.empty

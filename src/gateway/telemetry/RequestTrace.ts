@@ -1,7 +1,8 @@
 /**
- * The spans of one traced request: its own, one for each stage of its way, one for each call to a provider. What they say is of our
- * own making, as in the log: names of the settings, figures, kinds of errors; never a prompt, a key, a header, or a provider's words.
- * A request that is not traced has none of this, and its stages are what they would be without.
+ * The spans of a sampled request: its own, one for each stage, one for each call to a provider. As
+ * in the log, attributes contain only names from the settings, figures and kinds of errors; never a
+ * prompt, a key, a header or a provider's text. Without sampling there is no RequestTrace, and
+ * stages run unchanged.
  */
 import { Cause, type Clock, Context, Data, Effect, Exit, Option, String as Str, type Tracer } from "effect"
 import { type Candidate } from "../../domain/Catalog.ts"
@@ -11,7 +12,7 @@ import { headersOfSpan, OutgoingTrace, type Trace } from "../../domain/Tracing.t
 
 export type SpanAttributes = Readonly<Record<string, string | number | boolean | ReadonlyArray<string> | null>>
 
-/** Stands for the error that a span ended with: its kind, none of its words. */
+/** The error recorded on a span: its kind without its message. */
 class SpanFailure extends Data.TaggedError("SpanFailure")<{ readonly message: string }> {}
 
 export class RequestTrace {
@@ -19,9 +20,9 @@ export class RequestTrace {
   readonly #tracer: Tracer.Tracer
   readonly #tracestate: string | null
   readonly #clock: Clock.Clock
-  /** The parent of calls, once there is a router at work. */
+  /** Parent of the calls, once the router runs. */
   #route: Tracer.Span | null = null
-  /** Calls whose streams are read, by their place among the attempts. */
+  /** Spans of calls whose streams are still read, by index of the attempt. */
   readonly #open = new Map<number, Tracer.Span>()
 
   constructor({ span, tracer, tracestate }: Extract<Trace, { readonly _tag: "Sampled" }>, clock: Clock.Clock) {
@@ -31,7 +32,7 @@ export class RequestTrace {
     this.#clock = clock
   }
 
-  /** A span around `self`; `after` says more of what it answered. */
+  /** Runs `self` in a span. `after` makes attributes from its result. */
   stage<A, E, R>(
     name: string,
     self: Effect.Effect<A, E, R>,
@@ -49,7 +50,7 @@ export class RequestTrace {
     })
   }
 
-  /** The span of a call to a provider, which `called` ends. */
+  /** Starts the span of a call to a provider; `called` ends it. */
   beginCall(operation: string, { offer, provider }: Candidate, number: number, more: SpanAttributes): Tracer.Span {
     const span = this.#begin(`${operation} ${offer.id}`, this.#route ?? this.span, "client")
     annotate(span, {
@@ -63,12 +64,15 @@ export class RequestTrace {
     return span
   }
 
-  /** Lets the provider know under which span it is called. */
+  /** Passes the span to the provider in the trace headers of the call. */
   within<A, E, R>(span: Tracer.Span, call: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> {
     return Effect.provideService(call, OutgoingTrace, headersOfSpan(span, this.#tracestate))
   }
 
-  /** Ends the span of a call; that of a stream which has begun stays open until `endCall`, or the end of the request. */
+  /**
+   * Ends the span of a call. The span of a stream that has started stays open until `endCall` or
+   * the end of the request.
+   */
   called(span: Tracer.Span, at: number, attempt: Attempt, isStream: boolean): void {
     if (attempt.status !== "ok" || !isStream) return this.#endCall(span, attempt, {})
     annotate(span, { "gen_ai.response.time_to_first_chunk": attempt.latencyMs / 1000 })
@@ -76,7 +80,7 @@ export class RequestTrace {
     this.#open.set(at, span)
   }
 
-  /** The stream of the call at this place among the attempts is over. */
+  /** Ends the span of the stream at this index of the attempts. */
   endCall(at: number, attempt: Attempt | undefined): void {
     const span = this.#open.get(at)
     if (span === undefined || attempt === undefined) return
@@ -84,7 +88,10 @@ export class RequestTrace {
     this.#endCall(span, attempt, {})
   }
 
-  /** Ends what is still open, then the request's own span. `failure`: the kind of error that the request ended with. */
+  /**
+   * Ends all open spans, then the request's own. `failure` is the kind of error that the request
+   * ended with.
+   */
   end(attributes: SpanAttributes, generation: Generation | null, failure: string | null): void {
     const last = Math.max(...this.#open.keys())
     for (const [at, span] of this.#open) {
@@ -141,12 +148,12 @@ export class RequestTrace {
   }
 }
 
-/** The stage under which calls to providers hang. */
+/** The stage that is the parent of calls to providers. */
 export const ROUTE = "tollgate.route"
-/** The stage that asks whether the budget has room. */
+/** The stage that checks the budget. */
 export const BUDGET = "tollgate.policy.budget"
 
-/** A stage of a request that is traced, or `self` as it is. */
+/** Runs a stage of a traced request, or `self` alone when there is no trace. */
 export const staged = <A, E, R>(
   trace: RequestTrace | null,
   name: string,
@@ -166,7 +173,7 @@ const kindOf = (cause: Cause.Cause<unknown>): string => {
   return reason.error instanceof GatewayError ? Str.pascalToSnake(reason.error.reason._tag) : "error"
 }
 
-/** What a call used and how it ended, for the one that ended the request. */
+/** Usage and finish reason of the call that ended the request. */
 const usageOf = (generation: Generation): SpanAttributes => {
   const { usage } = generation
   const finishReason = knownFinishReason(generation)

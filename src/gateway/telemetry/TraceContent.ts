@@ -1,6 +1,7 @@
 /**
- * Prompts and answers in traces, for those who ask for them by a setting: masked like a request that leaves, whatever the privacy mode says,
- * and cut off at a bound before it is searched. Text that could not be searched in time is left out. By default there is none of this.
+ * Records prompts and replies in traces. Off unless a setting enables it. The text is masked like
+ * an outgoing request, whatever the privacy mode, and truncated before it is searched. Text that
+ * could not be searched in time is left out.
  */
 import { Effect, Stream } from "effect"
 import { type ChatMessage, type ChatReply } from "../../domain/Chat.ts"
@@ -14,20 +15,23 @@ import { ReplyAssembler } from "../reply/ReplyAssembler.ts"
 import { type RequestTrace } from "./RequestTrace.ts"
 
 const LONGEST_CHARACTERS = 65_536
-/** No value that a cut goes through begins earlier before it, unless enough of it is left to be found. */
+/**
+ * A value that the truncation cuts begins at most this far before the cut, unless enough of it is
+ * left to be found.
+ */
 const CUT_CHARACTERS = 512
 const wanted: ReadonlySet<string> = new Set(allEntities)
 
-/** What is recorded of one request. */
+/** Records the content of one request. */
 export interface TraceContent {
-  /** `isClear`: the guard has searched it for everything, so it is not searched again. */
+  /** `isClear`: the guard has searched it for all entities, so it is not searched again. */
   readonly prompt: (messages: ReadonlyArray<ChatMessage>, isClear: boolean) => Effect.Effect<void>
   readonly reply: (reply: ChatReply) => Effect.Effect<void>
-  /** The events as they are; the answer is recorded when they end. */
+  /** Passes the events on unchanged and records the reply when they end. */
   readonly events: (events: Stream.Stream<CompletionEvent>) => Stream.Stream<CompletionEvent>
 }
 
-/** Null: nothing is recorded. The libraries of the search load when the first prompt is. */
+/** Null: recording is off. The libraries of the search are loaded at the first prompt. */
 export const makeTraceContent: Effect.Effect<((trace: RequestTrace) => TraceContent) | null> = Effect.gen(function* () {
   if (!(yield* Tracing).capturesContent) return null
   const scanner = yield* Effect.cached(Effect.uninterruptible(makeScanner([])))
@@ -84,7 +88,10 @@ interface Part {
 }
 type Said = ReadonlyArray<{ readonly role: string; readonly parts: ReadonlyArray<Part> }>
 
-/** What is recorded of messages: at most `LONGEST_CHARACTERS` of their texts. Parts that are no text (pictures, sounds) are named only. */
+/**
+ * The recorded form of messages: at most `LONGEST_CHARACTERS` of their texts. Parts that are not
+ * text (images, audio) are only named.
+ */
 const cutOff = (messages: ReadonlyArray<ChatMessage>): { readonly said: Said; readonly isCut: boolean } => {
   const said: Array<Said[number]> = []
   let left = LONGEST_CHARACTERS
@@ -109,10 +116,12 @@ const cutOff = (messages: ReadonlyArray<ChatMessage>): { readonly said: Said; re
 }
 
 const LONGEST_TYPE = 64
-/** What a part takes at least. */
+/** Least size that a part counts as. */
 const PART_CHARACTERS = 16
 
-/** Without the end of the last text, in which half a value may stand that nothing finds. */
+/**
+ * Drops the end of the last text, where a truncated value may be that the search cannot recognise.
+ */
 const withoutCut = (said: Said): Said =>
   said.map((message, at) =>
     at < said.length - 1
