@@ -1,4 +1,4 @@
-/** Events that no webhook took, for an operator to read. */
+/** Events that no webhook accepted, listed for the operator. */
 import { Context, Effect, Layer } from "effect"
 import { type GatewayError } from "../../domain/Errors.ts"
 import { type DeadLetterPage, Notices } from "../../store/notices/Notices.ts"
@@ -7,7 +7,7 @@ import { orUnavailable } from "../StoreUnavailable.ts"
 export class DeadLetters extends Context.Service<
   DeadLetters,
   {
-    /** Newest first. `limit`: at least 1. */
+    /** Newest first. `limit` is at least 1. */
     readonly list: (page: {
       readonly limit: number
       readonly cursor: string | null

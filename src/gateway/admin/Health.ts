@@ -1,7 +1,8 @@
 /**
- * Whether the gateway can serve: its dependencies asked for a round trip, its providers by their circuits. It tells the truth about
- * the database and the limit store, without which nothing is served; a cache that does not answer only degrades. Whoever asks within a second
- * gets the same answer of the dependencies, so asking often costs them nothing.
+ * Whether the gateway can serve. The database, the limit store and the cache are pinged, and
+ * providers are judged by their circuits. Nothing is served without the database and the limit
+ * store. A cache that does not answer only degrades the service. Results of pings are cached for
+ * one second, so frequent checks cost the dependencies nothing.
  */
 import { Clock, Context, Duration, Effect, Exit, Layer } from "effect"
 import { Providers } from "../../providers/Providers.ts"
@@ -21,10 +22,10 @@ export interface DependencyHealth {
 
 export interface ProviderHealth {
   readonly slug: string
-  /** `ok`: every model can be called; `degraded`: some cannot; `down`: none can. */
+  /** `ok`: every model can be called. `degraded`: some cannot. `down`: none can. */
   readonly status: "ok" | "degraded" | "down"
   readonly circuit: CircuitState["state"]
-  /** Milliseconds until an open circuit is tried again. */
+  /** Milliseconds until an open circuit is retried. */
   readonly openForMs: number | null
 }
 
@@ -38,8 +39,8 @@ export interface HealthReport {
 }
 
 const PING_LIMIT = Duration.seconds(2)
-/** How long what the dependencies answered is told again. */
-const TOLD_AGAIN = Duration.seconds(1)
+/** How long the results of pings are cached. */
+const PING_TTL = Duration.seconds(1)
 
 export class Health extends Context.Service<
   Health,
@@ -47,7 +48,7 @@ export class Health extends Context.Service<
     readonly report: Effect.Effect<HealthReport>
     readonly providers: Effect.Effect<ReadonlyArray<ProviderHealth>>
     readonly uptimeSeconds: Effect.Effect<number>
-    /** Serving: database and limit store answer, and no drain has begun. */
+    /** True when the database and the limit store answer and no drain has begun. */
     readonly ready: Effect.Effect<boolean>
   }
 >()("tollgate/gateway/admin/Health") {
@@ -82,15 +83,15 @@ export class Health extends Context.Service<
           )
         )
 
-        const askDependencies = Effect.gen(function* () {
+        const pingDependencies = Effect.gen(function* () {
           const [database, limitStore, cacheHealth] = yield* Effect.all(
             [ping(ledger.ping), ping(limitStorage.ping), ping(cache.ping)],
             { concurrency: "unbounded" }
           )
           return { database, limitStore, cacheHealth, serving: database.status === "ok" && limitStore.status === "ok" }
         })
-        const answers = yield* makeLookupCache(() => askDependencies, { capacity: 1, kept: TOLD_AGAIN })
-        const dependencies = answers.get("all")
+        const pings = yield* makeLookupCache(() => pingDependencies, { capacity: 1, kept: PING_TTL })
+        const dependencies = pings.get("all")
 
         const report = Effect.gen(function* () {
           const { cacheHealth, database, limitStore, serving } = yield* dependencies

@@ -1,4 +1,7 @@
-/** What an operator sees at a glance: the ledger's figures, the keys, the providers, the traffic of this process. No secret, no prompt. */
+/**
+ * The figures of the operator's overview: ledger, keys, providers, and the traffic of this process.
+ * No secret, no prompt.
+ */
 import { Clock, Context, Effect, Layer } from "effect"
 import { DependencyUnavailable, gatewayError, type GatewayError } from "../../domain/Errors.ts"
 import { type KeyCounts, KeyRepo } from "../../store/keys/KeyRepo.ts"

@@ -1,7 +1,8 @@
 /**
- * What happened lately, in equal stretches of time: the last hour by minute, or the last day by hour. Stretches in which nothing
- * happened are there, with zeros, and the last one is still under way. However many people watch, the ledger is asked once in two seconds for the hour and
- * once in twenty for the day.
+ * Recent activity in equal buckets of time: the last hour by minute, or the last day by hour. Empty
+ * buckets are included with zeros, and the last one is still in progress. The result is cached, so
+ * the ledger is read at most once in two seconds for the hour and once in twenty for the day,
+ * whatever the number of readers.
  */
 import { Clock, Context, Duration, Effect, Layer } from "effect"
 import { DependencyUnavailable, gatewayError, type GatewayError } from "../../domain/Errors.ts"
