@@ -1,13 +1,16 @@
-/** How late the event loop of this process is: what a request has to wait for before anything looks at it. */
+/** The delay of this process' event loop: how long a request waits before any code handles it. */
 import { Clock, Context, Effect, Layer } from "effect"
 
-const LOOK_EVERY_MS = 500
-const LOOKS = 3
+const SAMPLE_EVERY_MS = 500
+const SAMPLES = 3
 
 export class EventLoopDelay extends Context.Service<
   EventLoopDelay,
   {
-    /** The least of the last three looks, which span a second and a half: one long turn is no overload. */
+    /**
+     * The least of the last three samples, which span 1.5 seconds, so that one long turn does not
+     * count as overload.
+     */
     readonly recentMs: () => number
   }
 >()("tollgate/gateway/process/EventLoopDelay") {
@@ -15,14 +18,14 @@ export class EventLoopDelay extends Context.Service<
     EventLoopDelay,
     Effect.gen(function* () {
       const clock = yield* Clock.Clock
-      const delaysMs = Array.from({ length: LOOKS }, () => 0)
-      const look = Effect.gen(function* () {
-        const dueAtMs = Number(clock.currentTimeNanosUnsafe()) / 1e6 + LOOK_EVERY_MS
-        yield* Effect.sleep(LOOK_EVERY_MS)
+      const delaysMs = Array.from({ length: SAMPLES }, () => 0)
+      const sample = Effect.gen(function* () {
+        const dueAtMs = Number(clock.currentTimeNanosUnsafe()) / 1e6 + SAMPLE_EVERY_MS
+        yield* Effect.sleep(SAMPLE_EVERY_MS)
         delaysMs.shift()
         delaysMs.push(Math.max(0, Number(clock.currentTimeNanosUnsafe()) / 1e6 - dueAtMs))
       })
-      yield* Effect.forkScoped(Effect.forever(look))
+      yield* Effect.forkScoped(Effect.forever(sample))
       return { recentMs: () => Math.min(...delaysMs) }
     })
   )

@@ -1,4 +1,4 @@
-/** The life of the process, as the rest of the house asks about it: how long it has been up, and whether it is on its way out. */
+/** The state of the process: its uptime, and whether it is draining. */
 import { Clock, Context, Effect, Layer, Ref } from "effect"
 
 export class Lifecycle extends Context.Service<
@@ -6,9 +6,9 @@ export class Lifecycle extends Context.Service<
   {
     readonly uptimeSeconds: Effect.Effect<number>
     readonly draining: Effect.Effect<boolean>
-    /** When the drain began; null: it has not. */
+    /** When the drain began; null before. */
     readonly drainingSinceMs: Effect.Effect<number | null>
-    /** From now on the process takes no new work. */
+    /** Starts the drain: from now on the process accepts no new work. */
     readonly drain: Effect.Effect<void>
   }
 >()("tollgate/gateway/process/Lifecycle") {

@@ -1,6 +1,7 @@
 /**
- * How much this process has to do at once: requests to models, bytes of bodies, and how late its event loop is. Beyond the limits it
- * is overloaded, and whoever lets requests in refuses new ones. It outlives a reload.
+ * The current load of this process: requests to models, bytes of bodies, and event loop delay.
+ * Beyond the limits the process is overloaded, and new requests to models are refused. The counts
+ * survive a reload of the settings.
  */
 import { Context, Effect, Layer } from "effect"
 import { getHeapStatistics } from "node:v8"
@@ -8,12 +9,12 @@ import { EventLoopDelay } from "./EventLoopDelay.ts"
 
 export interface LoadLimits {
   readonly maxRequests: number
-  /** `null`: a quarter of the memory that JavaScript may use. */
+  /** Null: a quarter of the JavaScript heap limit. */
   readonly maxBodiesBytes: number | null
   readonly maxLoopDelayMs: number
 }
 
-/** What a request takes, from when it is let in until it ended. */
+/** What one request holds, from its admission to its end. */
 export interface Share {
   isCounted: boolean
   bodyBytes: number
@@ -22,13 +23,13 @@ export interface Share {
 export class Load extends Context.Service<
   Load,
   {
-    /** Whether a further request to a model is too much. */
+    /** Whether another request to a model would be too much. */
     readonly isOver: (limits: LoadLimits) => boolean
     /** Counts a request to a model. */
     readonly count: (share: Share) => void
-    /** Takes room for more of a body; false: there is none. */
+    /** Reserves room for more bytes of a body. False when there is none. */
     readonly hold: (share: Share, bytes: number, limits: LoadLimits) => boolean
-    /** The request has ended: what it took is free. */
+    /** Releases all that an ended request held. */
     readonly release: (share: Share) => void
   }
 >()("tollgate/gateway/process/Load") {
