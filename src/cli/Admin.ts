@@ -1,4 +1,4 @@
-/** `tollgate admin`: who may administer, by their address. The admin key makes the first of them an admin. */
+/** `tollgate admin`: makes users admins, by e-mail address. The admin key makes the first one. */
 import { Effect } from "effect"
 import { Argument, Command } from "effect/cli"
 import { connect } from "./Connection.ts"
@@ -6,7 +6,7 @@ import { CommandFailed } from "./Failure.ts"
 import { answer } from "./Output.ts"
 import { withProgress } from "./Progress.ts"
 
-const email = Argument.String("email").pipe(Argument.withDescription("The address that they sign in with"))
+const email = Argument.String("email").pipe(Argument.withDescription("The e-mail address that the user signs in with"))
 
 const grant = Command.make(
   "grant",
@@ -16,7 +16,7 @@ const grant = Command.make(
     const user = yield* users.grant({ payload: { email, role: "admin" } }).pipe(withProgress("changing the user"))
     yield* answer(user, `${user.email ?? email} (${user.id}) is an admin.`)
   })
-).pipe(Command.withDescription("Make whoever has an address an admin, also before they sign in"))
+).pipe(Command.withDescription("Make the owner of an e-mail address an admin, also before the first sign-in"))
 
 const revoke = Command.make(
   "revoke",
@@ -31,11 +31,11 @@ const revoke = Command.make(
     const changed = yield* users
       .update({ params: { user_id: user.id }, payload: { role: "user" } })
       .pipe(withProgress("changing the user"))
-    yield* answer(changed, `${changed.email ?? email} (${changed.id}) is no admin any more.`)
+    yield* answer(changed, `${changed.email ?? email} (${changed.id}) is no longer an admin.`)
   })
 ).pipe(Command.withDescription("Make an admin a user again"))
 
 export const admin = Command.make("admin").pipe(
-  Command.withDescription("Say who may administer"),
+  Command.withDescription("Manage admins"),
   Command.withSubcommands([grant, revoke])
 )

@@ -1,6 +1,6 @@
 /**
- * `tollgate chat`: one answer, its text on stdout as it comes, and what it was and cost on stderr. With `--json`, the chunks, one a
- * line. An answer that breaks off fails after what there was of it.
+ * `tollgate chat`: one answer. Prints its text on stdout as it arrives, and its model and cost on
+ * stderr. With `--json` it prints one chunk a line. A broken stream fails after the text received.
  */
 import { Effect, Stdio, Stream } from "effect"
 import { Command } from "effect/cli"
@@ -8,7 +8,7 @@ import { type Chunk } from "../client/Client.ts"
 import { connect } from "./Connection.ts"
 import { count, usd } from "./Figures.ts"
 import { Json } from "./Globals.ts"
-import { cleaned, oneLine, remark, write } from "./Output.ts"
+import { withoutControls, oneLine, writeError, write } from "./Output.ts"
 import { progress } from "./Progress.ts"
 import { payloadOf, question } from "./Question.ts"
 
@@ -17,7 +17,7 @@ const textOf = ({ choices }: Chunk): string => {
   return typeof content === "string" ? content : ""
 }
 
-interface Seen {
+interface Progressed {
   readonly model: string
   readonly provider: string
   readonly generation: string | null
@@ -25,7 +25,7 @@ interface Seen {
   readonly usage: Chunk["usage"]
 }
 
-const seenAfter = (before: Seen | null, chunk: Chunk): Seen => ({
+const seenAfter = (before: Progressed | null, chunk: Chunk): Progressed => ({
   model: chunk.model,
   provider: chunk.provider,
   generation: chunk.generation_id ?? before?.generation ?? null,
@@ -33,14 +33,14 @@ const seenAfter = (before: Seen | null, chunk: Chunk): Seen => ({
   usage: chunk.usage ?? before?.usage ?? null
 })
 
-const summary = ({ finish, generation, model, provider, usage }: Seen): string => {
+const summary = ({ finish, generation, model, provider, usage }: Progressed): string => {
   const parts = [
     `${model} by ${provider}`,
     ...(usage ? [`${count(usage.prompt_tokens ?? 0)} + ${count(usage.completion_tokens ?? 0)} tokens`] : []),
     ...(usage?.cache_hit ? ["from the cache"] : []),
-    // Left out while the ledger could not write it.
+    // Absent if the ledger could not record the cost.
     ...(usage?.cache_hit !== true && usage?.estimated_cost_usd !== undefined ? [usd(usage.estimated_cost_usd)] : []),
-    ...(finish === null || finish === "stop" ? [] : [`ended by ${finish}`]),
+    ...(finish === null || finish === "stop" ? [] : [`finish reason ${finish}`]),
     ...(generation === null ? [] : [generation])
   ]
   return oneLine(parts.join(", "))
@@ -49,14 +49,14 @@ const summary = ({ finish, generation, model, provider, usage }: Seen): string =
 export const chat = Command.make(
   "chat",
   question,
-  Effect.fnUntraced(function* (asked) {
+  Effect.fnUntraced(function* (given) {
     const client = yield* connect("apiKey")
     const isJson = yield* Json
     const stdio = yield* Stdio.Stdio
     const isTerminal = yield* stdio.stdoutIsTerminal
-    const payload = yield* payloadOf(asked, client)
+    const payload = yield* payloadOf(given, client)
     const { done } = yield* progress(`waiting for ${payload.model}`)
-    let seen: Seen | null = null
+    let seen: Progressed | null = null
     let isMidLine = false
 
     const shown = (chunk: Chunk): string => {
@@ -64,7 +64,7 @@ export const chat = Command.make(
       if (isJson) return `${JSON.stringify(chunk)}\n`
       const text = textOf(chunk)
       if (text !== "") isMidLine = !text.endsWith("\n")
-      return isTerminal ? cleaned(text) : text
+      return isTerminal ? withoutControls(text) : text
     }
     const ended = Effect.suspend(() =>
       Effect.andThen(done, Effect.ignore(isMidLine && !isJson ? write("\n") : Effect.void))
@@ -76,10 +76,10 @@ export const chat = Command.make(
       Stream.run(stdio.stdout()),
       Effect.ensuring(ended)
     )
-    if (seen !== null && !isJson) yield* remark(`${summary(seen)}\n`)
+    if (seen !== null && !isJson) yield* writeError(`${summary(seen)}\n`)
   }, Effect.scoped)
 ).pipe(
-  Command.withDescription("Ask a model and show its answer as it comes"),
+  Command.withDescription("Send a prompt to a model and stream its answer"),
   Command.withExamples([
     { command: "tollgate chat --model mock/echo 'Hello, tollgate'" },
     { command: "tollgate chat --max-tokens 200 < question.txt", description: "The prompt from a file" }

@@ -1,13 +1,16 @@
-/** `tollgate check`: whether the settings are in order, without a start; if not, everything that is wrong with them. */
+/** `tollgate check`: validates the settings without starting a gateway, and prints every fault. */
 import { Effect, Result } from "effect"
 import { Command } from "effect/cli"
 import { type SettingsShape } from "../Settings.ts"
-import { Unwell } from "./Failure.ts"
+import { NegativeResult } from "./Failure.ts"
 import { count } from "./Figures.ts"
 import { answer } from "./Output.ts"
 import { facts } from "./Table.ts"
 
-/** This process's settings, read as a start reads them. Loaded when it is asked for: most commands need none of it. */
+/**
+ * This process's settings, read as at start-up. Loaded on demand, because most commands do not need
+ * them.
+ */
 export const settings = Effect.flatMap(
   Effect.promise(() => import("../Settings.ts")),
   ({ Settings }) => Settings.reload
@@ -29,18 +32,18 @@ export const check = Command.make(
     const read = yield* Effect.result(settings)
     if (Result.isFailure(read)) {
       yield* answer({ object: "settings.check", ok: false, faults: read.failure.faults }, read.failure.message)
-      return yield* new Unwell()
+      return yield* new NegativeResult()
     }
-    const told = summary(read.success)
+    const summarized = summary(read.success)
     const text = facts([
-      ["settings", "in order"],
-      ["listens", told.listens],
-      ["environment", told.environment],
-      ["database", told.database],
-      ["limits, cache", told.limits_and_cache],
-      ["workers", count(told.workers)],
-      ["providers", told.providers.map(({ models, slug }) => `${slug} (${models} models)`).join(", ")]
+      ["settings", "valid"],
+      ["listens", summarized.listens],
+      ["environment", summarized.environment],
+      ["database", summarized.database],
+      ["limits, cache", summarized.limits_and_cache],
+      ["workers", count(summarized.workers)],
+      ["providers", summarized.providers.map(({ models, slug }) => `${slug} (${models} models)`).join(", ")]
     ])
-    yield* answer({ object: "settings.check", ok: true, faults: [], ...told }, text)
+    yield* answer({ object: "settings.check", ok: true, faults: [], ...summarized }, text)
   })
-).pipe(Command.withDescription("Validate the settings without a start, and print every fault"))
+).pipe(Command.withDescription("Validate the settings without starting a gateway, and print every fault"))

@@ -1,6 +1,7 @@
 /**
- * Which gateway a command speaks to and with which credentials: flags first, then the environment, then, for a gateway on this very
- * machine, the files that its start left in the data directory. Those are never sent anywhere else.
+ * Selects the gateway and the credentials of a command: from flags, then the environment, then, for
+ * a gateway on this machine, the files that its start left in the data directory. Credentials from
+ * those files are never sent to another machine.
  */
 import { Effect, FileSystem, Option, Path, Redacted } from "effect"
 import { FetchHttpClient } from "effect/http"
@@ -20,7 +21,7 @@ const credentials = {
 
 export type Needs = keyof typeof credentials
 
-/** Where the gateway is, without a slash at the end. */
+/** The gateway's address, without a trailing slash. */
 export const address = Effect.gen(function* () {
   const flag = yield* Url
   const { url } = yield* commandLineVariables
@@ -28,19 +29,19 @@ export const address = Effect.gen(function* () {
   if (!URL.canParse(text) || !/^https?:$/.test(new URL(text).protocol)) {
     return yield* new CommandFailed({
       code: "usage",
-      message: `"${text}" is no address of a gateway: it has the form ${defaultUrl}`
+      message: `"${text}" is not a gateway's address: use the form ${defaultUrl}`
     })
   }
   return text.replace(/\/+$/, "")
 })
 
-/** The gateway's data directory, as the flag or the environment names it. */
+/** The gateway's data directory, from the flag or the environment. */
 export const dataDirectory = Effect.gen(function* () {
   const flag = yield* DataDir
   return Option.getOrNull(flag) ?? (yield* commandLineVariables).dataDir
 })
 
-/** The text of a file of the data directory; `null` when it cannot be read. */
+/** The content of a file in the data directory, or `null` if it cannot be read. */
 const keptIn = Effect.fnUntraced(function* (file: string) {
   const files = yield* FileSystem.FileSystem
   const path = yield* Path.Path
@@ -48,7 +49,7 @@ const keptIn = Effect.fnUntraced(function* (file: string) {
   return Option.isSome(text) ? Redacted.make(text.value.trim()) : null
 })
 
-/** The credential, wherever it is found first; `null` when there is none. */
+/** The first credential found, or `null`. */
 export const findCredential = Effect.fnUntraced(function* (needs: Needs, url: string) {
   const flag = yield* needs === "apiKey" ? ApiKey : AdminKey
   if (Option.isSome(flag)) return flag.value
@@ -57,12 +58,12 @@ export const findCredential = Effect.fnUntraced(function* (needs: Needs, url: st
   return loopback.test(new URL(url).hostname) ? yield* keptIn(credentials[needs].file) : null
 })
 
-/** The gateway's client over `fetch`, with what credentials there are given. */
+/** The gateway's client over `fetch`, with the given credentials. */
 export const clientOf = (options: Parameters<typeof Tollgate.make>[0]): Effect.Effect<TollgateShape> =>
   // @effect-diagnostics-next-line strictEffectProvide:off -- the client's `fetch` is built once for each command, of which there is one
   Tollgate.make(options).pipe(Effect.provide(FetchHttpClient.layer))
 
-/** A client with the credential that the command needs. Fails as wrong usage when there is none. */
+/** A client with the credential that the command needs. Fails as a usage error if there is none. */
 export const connect = Effect.fnUntraced(function* (needs: Needs) {
   const url = yield* address
   const credential = yield* findCredential(needs, url)
@@ -70,8 +71,8 @@ export const connect = Effect.fnUntraced(function* (needs: Needs) {
     const { file, flag, name, variable } = credentials[needs]
     return yield* new CommandFailed({
       code: "usage",
-      message: `There is no ${name} for ${url}.`,
-      remedy: `Give it with ${flag} or ${variable}; a gateway on this machine keeps one in ${yield* dataDirectory}/${file}.`
+      message: `No ${name} found for ${url}.`,
+      remedy: `Set ${flag} or ${variable}; a gateway on this machine keeps one in ${yield* dataDirectory}/${file}.`
     })
   }
   return yield* clientOf({ url, [needs]: credential })

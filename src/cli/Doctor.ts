@@ -1,12 +1,13 @@
 /**
- * `tollgate doctor`: examines what a gateway here would stand on and the gateway that runs, each with what to do about it. It changes
- * nothing and generates nothing. Something that failed makes it end with 1; a warning does not.
+ * `tollgate doctor`: checks the dependencies of a gateway on this machine, and the running gateway,
+ * and prints remedies. It changes and generates nothing. A failed check makes it exit with 1; a
+ * warning does not.
  */
 import { Effect, Result } from "effect"
 import { Command } from "effect/cli"
 import { FetchHttpClient } from "effect/http"
 import { settings } from "./Check.ts"
-import { Unwell } from "./Failure.ts"
+import { NegativeResult } from "./Failure.ts"
 import { failed, type Finding, ok } from "./Finding.ts"
 import { checkGateway } from "./GatewayCheck.ts"
 import { DataDir } from "./Globals.ts"
@@ -16,12 +17,12 @@ import { withProgress } from "./Progress.ts"
 import { checkProvider } from "./ProviderCheck.ts"
 import { table } from "./Table.ts"
 
-/** The settings, and what stands and falls with them. */
+/** Checks the settings, and everything that depends on them. */
 const checkSettings = Effect.gen(function* () {
   const read = yield* Effect.result(settings)
   if (Result.isFailure(read)) {
     return read.failure.faults.map(({ expected, problem, setting }) =>
-      failed("settings", `${setting} ${problem}`, `Expected is ${expected}.`)
+      failed("settings", `${setting} ${problem}`, `Expected ${expected}.`)
     )
   }
   const dataDir = yield* DataDir
@@ -29,7 +30,7 @@ const checkSettings = Effect.gen(function* () {
     [checkMachine(read.success, dataDir), Effect.forEach(read.success.providers, checkProvider, { concurrency: 8 })],
     { concurrency: "unbounded" }
   )
-  return [ok("settings", "in order"), ...machine, ...providers]
+  return [ok("settings", "valid"), ...machine, ...providers]
 })
 
 const examination = Effect.gen(function* () {
@@ -38,12 +39,12 @@ const examination = Effect.gen(function* () {
   // @effect-diagnostics-next-line strictEffectProvide:off -- the one place of a command that looks at providers
 }).pipe(Effect.provide(FetchHttpClient.layer))
 
-const told = (findings: ReadonlyArray<Finding>): string =>
+const rendered = (findings: ReadonlyArray<Finding>): string =>
   [
     table(
       ["", "PART", "FOUND"],
       findings.map(({ found, part, status }) => [status, part, found]),
-      "nothing was looked at"
+      "no findings"
     ),
     "",
     ...findings.flatMap(({ part, remedy, status }) =>
@@ -57,13 +58,13 @@ export const doctor = Command.make(
   "doctor",
   {},
   Effect.fnUntraced(function* () {
-    const findings = yield* examination.pipe(withProgress("examining"))
+    const findings = yield* examination.pipe(withProgress("checking"))
     const isHealthy = findings.every(({ status }) => status !== "failed")
-    yield* answer({ object: "doctor", healthy: isHealthy, findings }, told(findings))
-    if (!isHealthy) return yield* new Unwell()
+    yield* answer({ object: "doctor", healthy: isHealthy, findings }, rendered(findings))
+    if (!isHealthy) return yield* new NegativeResult()
   })
 ).pipe(
   Command.withDescription(
-    "Examine settings, Node, database, Redis, providers, clocks and the running gateway, with remedies"
+    "Check settings, Node, database, Redis, providers, clocks and the running gateway, with remedies"
   )
 )

@@ -1,25 +1,25 @@
 /**
- * How a command fails: an exit code that a script can branch on, words for people on stderr, or the same as one JSON object. Nothing of
- * a credential is in either.
+ * The failure of a command: an exit code for scripts, and a message on stderr as text or as one
+ * JSON object. Neither contains a credential.
  */
 import { Cause, Data, Exit, PlatformError } from "effect"
 import { CliError } from "effect/cli"
 import { TollgateError } from "../client/Client.ts"
 
-/** 0 is well done; 130 is asked to stop. */
+/** 0 is success, 130 is interrupted. */
 export const exitCodes = { refused: 1, usage: 2, unreachable: 3, interrupted: 130 } as const
 
 type FailureCode = Exclude<keyof typeof exitCodes, "interrupted">
 
-/** A command's own failure. `remedy`: what to do about it. */
+/** A command's own failure. `remedy`: what the user can do. */
 export class CommandFailed extends Data.TaggedError("CommandFailed")<{
   readonly code: FailureCode
   readonly message: string
   readonly remedy?: string
 }> {}
 
-/** A command that has said all in its answer, and what it said is not good. */
-export class Unwell extends Data.TaggedError("Unwell")<{}> {}
+/** A command whose result has been printed and is negative. */
+export class NegativeResult extends Data.TaggedError("NegativeResult")<{}> {}
 
 const codeOf = (error: unknown): FailureCode => {
   if (error instanceof CommandFailed) return error.code
@@ -29,14 +29,14 @@ const codeOf = (error: unknown): FailureCode => {
   return error.reason._tag === "Refused" || error.reason._tag === "BrokenOff" ? "refused" : "unreachable"
 }
 
-/** Nobody reads what is written any more, as behind `| head`. */
+/** The reader of the output has gone, as with `| head`. */
 const isUnread = (error: unknown): boolean =>
   error instanceof PlatformError.PlatformError && error.reason.module === "Stdio"
 
 const failureOf = <E>(cause: Cause.Cause<E>): unknown =>
   cause.reasons.find((reason) => reason._tag === "Fail")?.error ?? Cause.squash(cause)
 
-/** `mayStop`: to be stopped is a good end. */
+/** `mayStop`: being stopped counts as success. */
 export const exitCodeOf = <A, E>(exit: Exit.Exit<A, E>, mayStop = false): number => {
   if (Exit.isSuccess(exit)) return 0
   if (Cause.hasInterruptsOnly(exit.cause)) return mayStop ? 0 : exitCodes.interrupted
@@ -47,11 +47,11 @@ export const exitCodeOf = <A, E>(exit: Exit.Exit<A, E>, mayStop = false): number
 const remedyOf = (error: unknown): string | undefined => {
   if (error instanceof CommandFailed) return error.remedy
   if (!(error instanceof TollgateError)) return undefined
-  if (error.reason._tag === "Unsendable") return "Is the key whole, and is there nothing between its characters?"
-  if (error.reason._tag === "Unreachable") return "Start a gateway with `tollgate start`, or name another with --url."
-  if (error.reason._tag === "Unexpected") return "Is a gateway behind this address, and of this version?"
-  if (error.status === 401) return "See `tollgate --help` for where keys are taken from."
-  return error.retryAfterSeconds === null ? undefined : `It may be worth another try in ${error.retryAfterSeconds} s.`
+  if (error.reason._tag === "Unsendable") return "Check that the key is complete and contains no spaces or line breaks."
+  if (error.reason._tag === "Unreachable") return "Start a gateway with `tollgate start`, or set another with --url."
+  if (error.reason._tag === "Unexpected") return "Check that the address belongs to a gateway of this version."
+  if (error.status === 401) return "See `tollgate --help` for where keys are read from."
+  return error.retryAfterSeconds === null ? undefined : `Try again in ${error.retryAfterSeconds} s.`
 }
 
 const typeOf = (error: unknown): string => {
@@ -61,22 +61,22 @@ const typeOf = (error: unknown): string => {
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
-/** What stderr says of a failure; `null`: nothing more than was said already. */
-export const complaint = <E>(cause: Cause.Cause<E>, isJson: boolean): string | null => {
+/** The message for stderr. `null` if everything has been printed already. */
+export const errorText = <E>(cause: Cause.Cause<E>, isJson: boolean): string | null => {
   const error = failureOf(cause)
-  // Wrong usage has been explained where the line was read.
+  // Usage errors have been printed by the parser.
   if (Cause.hasInterruptsOnly(cause) || isUnread(error)) return null
-  if (error instanceof Unwell || CliError.isCliError(error)) return null
+  if (error instanceof NegativeResult || CliError.isCliError(error)) return null
   const remedy = remedyOf(error)
   if (isJson) {
-    const told = error instanceof TollgateError ? error : null
+    const gatewayError = error instanceof TollgateError ? error : null
     return JSON.stringify({
       error: {
-        ...told?.body,
+        ...gatewayError?.body,
         type: typeOf(error),
         message: messageOf(error),
-        status: told?.status ?? null,
-        retryable: told?.isRetryable ?? false,
+        status: gatewayError?.status ?? null,
+        retryable: gatewayError?.isRetryable ?? false,
         ...(remedy === undefined ? {} : { remedy })
       }
     })
@@ -85,6 +85,6 @@ export const complaint = <E>(cause: Cause.Cause<E>, isJson: boolean): string | n
   return [
     `tollgate: ${isBug ? Cause.pretty(cause) : messageOf(error)}`,
     ...(remedy === undefined ? [] : [`  ${remedy}`]),
-    ...(error instanceof TollgateError && error.requestId !== null ? [`  The request was ${error.requestId}.`] : [])
+    ...(error instanceof TollgateError && error.requestId !== null ? [`  Request id: ${error.requestId}`] : [])
   ].join("\n")
 }

@@ -1,8 +1,8 @@
-/** What an examination finds: of each part how it is, what was seen, and what to do about it. */
+/** A finding of `tollgate doctor`: the part examined, its status, what was found, and a remedy. */
 
 export interface Finding {
   readonly part: string
-  /** `warning`: it works, or may be meant so. Only `failed` is an illness. */
+  /** `warning`: it works, or may be intended. Only `failed` makes the command fail. */
   readonly status: "ok" | "warning" | "failed"
   readonly found: string
   readonly remedy: string | null
@@ -24,10 +24,10 @@ export const failed = (part: string, found: string, remedy: string): Finding => 
   remedy
 })
 
-/** Clocks of several machines that differ by more end sessions and leases at the wrong time. */
+/** Clocks that differ by more end sessions and leases at the wrong time. */
 const MOST_DRIFT_MS = 2_000
 
-/** A finding on the clock of another machine, `driftMs` ahead of this one's. */
+/** The finding on another machine's clock, which is `driftMs` ahead of this one's. */
 export const clockFinding = (whose: string, driftMs: number): Finding => {
   const seconds = (Math.abs(driftMs) / 1000).toFixed(1)
   return Math.abs(driftMs) <= MOST_DRIFT_MS
@@ -35,6 +35,6 @@ export const clockFinding = (whose: string, driftMs: number): Finding => {
     : failed(
         "clock",
         `${whose} is ${seconds} s ${driftMs > 0 ? "ahead of" : "behind"} this machine`,
-        "Let both machines follow a time server (NTP): leases, codes and tokens count on their clocks."
+        "Synchronise both machines with a time server (NTP): leases, codes and tokens depend on their clocks."
       )
 }

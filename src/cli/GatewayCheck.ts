@@ -1,4 +1,7 @@
-/** How a running gateway is, by its own word: health, circuits, version and clock, and whether it takes the API key that commands find. */
+/**
+ * Checks a running gateway by its own reports: health, circuits, version, clock, and whether it
+ * accepts the API key that commands find.
+ */
 import { Clock, Effect, Result } from "effect"
 import { version } from "../api/Api.ts"
 import { type HealthReport } from "../api/Health.ts"
@@ -13,27 +16,23 @@ const health = ({ dependencies, providers, status }: HealthReport, url: string):
   return [
     broken.length === 0
       ? ok("gateway", `${url} is ${status}`)
-      : failed("gateway", `${url}: no answer from ${broken.join(", ")}`, "See what is said of the database and Redis."),
+      : failed("gateway", `${url}: no answer from ${broken.join(", ")}`, "See the findings on the database and Redis."),
     ...(down.length === 0
       ? []
-      : [warning("circuits", down.join(", "), "It is tried again by itself; the gateway's log says why calls failed.")])
+      : [warning("circuits", down.join(", "), "The gateway retries by itself. Its log tells why calls failed.")])
   ]
 }
 
 const credential = Effect.fnUntraced(function* (url: string) {
   const apiKey = yield* findCredential("apiKey", url)
   if (apiKey === null) {
-    return warning(
-      "API key",
-      "there is none",
-      "Make one with `tollgate keys create`, and put it into TOLLGATE_API_KEY."
-    )
+    return warning("API key", "not found", "Create one with `tollgate keys create`, and put it into TOLLGATE_API_KEY.")
   }
   const { ownKey } = yield* clientOf({ url, apiKey })
-  const told = yield* Effect.result(ownKey.get())
-  return Result.isSuccess(told)
-    ? ok("API key", `${told.success.name}, tier ${told.success.tier}`)
-    : failed("API key", told.failure.message, "Make another with `tollgate keys create`.")
+  const ownKeyResult = yield* Effect.result(ownKey.get())
+  return Result.isSuccess(ownKeyResult)
+    ? ok("API key", `${ownKeyResult.success.name}, tier ${ownKeyResult.success.tier}`)
+    : failed("API key", ownKeyResult.failure.message, "Create another with `tollgate keys create`.")
 })
 
 export const checkGateway = Effect.fnUntraced(function* () {
@@ -43,18 +42,18 @@ export const checkGateway = Effect.fnUntraced(function* () {
   const onHead = ({ headers }: { readonly headers: Readonly<Record<string, string>> }) => {
     date = headers["date"] ?? null
   }
-  const asked = yield* client.health.report({}, { onHead }).pipe(Effect.timeout(LIMIT), Effect.result)
-  if (Result.isFailure(asked)) {
-    return [warning("gateway", asked.failure.message, "Start one with `tollgate start`, or name another with --url.")]
+  const reported = yield* client.health.report({}, { onHead }).pipe(Effect.timeout(LIMIT), Effect.result)
+  if (Result.isFailure(reported)) {
+    return [warning("gateway", reported.failure.message, "Start one with `tollgate start`, or set another with --url.")]
   }
   const nowMs = yield* Clock.currentTimeMillis
-  // The header has no fractions: half a second is what it leaves out on average.
+  // The header has whole seconds, so it is half a second behind on average.
   const driftMs = date === null ? null : Date.parse(date) + 500 - nowMs
-  const report = asked.success
+  const report = reported.success
   return [
     ...health(report, url),
     report.version === version
-      ? ok("version", `${version}, as the gateway's`)
+      ? ok("version", `${version}, the same as the gateway's`)
       : warning(
           "version",
           `${version} here, ${report.version} there`,

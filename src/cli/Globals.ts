@@ -1,10 +1,10 @@
-/** The flags that every command understands, wherever on the line they stand. */
+/** The flags that every command accepts, anywhere on the command line. */
 import { Flag, GlobalFlag } from "effect/cli"
 
 export const Url = GlobalFlag.Setting("url")({
   flag: Flag.String("url").pipe(
     Flag.withMetavar("<address>"),
-    Flag.withDescription("Where the gateway is; else TOLLGATE_URL, else http://127.0.0.1:8787"),
+    Flag.withDescription("The gateway's address. Default: TOLLGATE_URL, then http://127.0.0.1:8787"),
     Flag.optional
   )
 })
@@ -12,7 +12,7 @@ export const Url = GlobalFlag.Setting("url")({
 export const ApiKey = GlobalFlag.Setting("key")({
   flag: Flag.Redacted("key").pipe(
     Flag.withMetavar("<api key>"),
-    Flag.withDescription("Else TOLLGATE_API_KEY, else the first API key in the data directory"),
+    Flag.withDescription("Default: TOLLGATE_API_KEY, then the first API key in the data directory"),
     Flag.optional
   )
 })
@@ -20,7 +20,7 @@ export const ApiKey = GlobalFlag.Setting("key")({
 export const AdminKey = GlobalFlag.Setting("admin-key")({
   flag: Flag.Redacted("admin-key").pipe(
     Flag.withMetavar("<admin key>"),
-    Flag.withDescription("Else TOLLGATE_ADMIN_KEY, else the admin key in the data directory"),
+    Flag.withDescription("Default: TOLLGATE_ADMIN_KEY, then the admin key in the data directory"),
     Flag.optional
   )
 })
@@ -28,14 +28,14 @@ export const AdminKey = GlobalFlag.Setting("admin-key")({
 export const DataDir = GlobalFlag.Setting("data-dir")({
   flag: Flag.String("data-dir").pipe(
     Flag.withMetavar("<directory>"),
-    Flag.withDescription("The gateway's data directory; else TOLLGATE_DATA_DIR, else ./.tollgate"),
+    Flag.withDescription("The gateway's data directory. Default: TOLLGATE_DATA_DIR, then ./.tollgate"),
     Flag.optional
   )
 })
 
 export const Json = GlobalFlag.Setting("json")({
   flag: Flag.Boolean("json").pipe(
-    Flag.withDescription("Answer as JSON on stdout, and complain as JSON on stderr"),
+    Flag.withDescription("Print results as JSON on stdout, and errors as JSON on stderr"),
     Flag.withoutNegation,
     Flag.withDefault(false)
   )

@@ -1,4 +1,7 @@
-/** `tollgate keys`: API keys, by the admin key. A secret is printed once, when it is made. */
+/**
+ * `tollgate keys`: manages API keys, with the admin key. A secret is printed only when it is
+ * created.
+ */
 import { Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { type ApiKey } from "../api/Keys.ts"
@@ -16,11 +19,11 @@ const budgetOf = ({ monthly_budget_usd, usage }: ApiKey): string =>
     ? `${usd(usage.month_spent_usd)} this month, no cap`
     : `${usd(usage.month_spent_usd)} of ${usd(monthly_budget_usd)} this month`
 
-/** A key for people; `secret` where it was made just now. */
-export const described = (key: ApiKey, secret: string | null): string =>
+/** Describes a key as text. `secret`: present if it was just created. */
+export const describeKey = (key: ApiKey, secret: string | null): string =>
   facts([
     ["id", key.id],
-    ["key", secret === null ? key.prefix : `${secret}   (shown this once)`],
+    ["key", secret === null ? key.prefix : `${secret}   (shown only once)`],
     ["name", key.name],
     ["status", key.status],
     ["tier", key.tier],
@@ -36,36 +39,36 @@ export const described = (key: ApiKey, secret: string | null): string =>
     ["last used", key.last_used_at === null ? null : moment(key.last_used_at)]
   ])
 
-const id = Argument.String("id").pipe(Argument.withDescription("The key's id, `key_...`; never the secret"))
+const id = Argument.String("id").pipe(Argument.withDescription("The key's id, `key_...`, not its secret"))
 
 const create = Command.make(
   "create",
   {
-    name: Argument.String("name").pipe(Argument.withDescription("What to call it")),
+    name: Argument.String("name").pipe(Argument.withDescription("A name for the key")),
     tier: Flag.Literals("tier", Tier.literals).pipe(
       Flag.withDescription("Its rate limits"),
       Flag.withDefault("free" as const)
     ),
     budget: Flag.Finite("budget").pipe(
       Flag.withMetavar("<usd>"),
-      Flag.withDescription("Cap of a month in USD; the tier's unless told"),
+      Flag.withDescription("Monthly cap in USD. Default: the tier's"),
       Flag.optional
     ),
     models: Flag.String("model").pipe(
       Flag.withMetavar("<id>"),
-      Flag.withDescription("A model it may use, or `author/*`; repeatable; all unless told"),
+      Flag.withDescription("An allowed model, or `author/*`. Repeatable. Default: all"),
       Flag.atLeast(0)
     ),
     force: Flag.Boolean("force").pipe(
-      Flag.withDescription("Take models that this gateway does not know yet"),
+      Flag.withDescription("Accept models that this gateway does not know yet"),
       Flag.withoutNegation,
       Flag.withDefault(false)
     ),
     scopes: Flag.Literals("scope", Scope.literals).pipe(
-      Flag.withDescription("What it may do; repeatable; all unless told"),
+      Flag.withDescription("A scope of the key. Repeatable. Default: all"),
       Flag.atLeast(0)
     ),
-    expires: Flag.Date("expires").pipe(Flag.withDescription("When it ends, in ISO 8601"), Flag.optional)
+    expires: Flag.Date("expires").pipe(Flag.withDescription("Expiry, in ISO 8601"), Flag.optional)
   },
   Effect.fnUntraced(function* ({ budget, expires, force, models, name, scopes, tier }) {
     const { keys } = yield* connect("adminKey")
@@ -81,11 +84,11 @@ const create = Command.make(
           ...(Option.isSome(expires) ? { expires_at: expires.value.toISOString() } : {})
         }
       })
-      .pipe(withProgress("making a key"))
-    yield* answer(issued, described(issued, issued.key))
+      .pipe(withProgress("creating a key"))
+    yield* answer(issued, describeKey(issued, issued.key))
   })
 ).pipe(
-  Command.withDescription("Make a key and print its secret, this once"),
+  Command.withDescription("Create a key and print its secret, which is shown only once"),
   Command.withExamples([{ command: "tollgate keys create ci --tier pro --budget 25 --model 'openai/*'" }])
 )
 
@@ -128,7 +131,7 @@ const rotate = Command.make(
     id,
     grace: Flag.Int("grace").pipe(
       Flag.withMetavar("<seconds>"),
-      Flag.withDescription("How long the old secret stays valid; 0 unless told"),
+      Flag.withDescription("How long the old secret stays valid. Default: 0"),
       Flag.withDefault(0)
     )
   },
@@ -137,9 +140,9 @@ const rotate = Command.make(
     const issued = yield* keys
       .rotate({ params: { key_id: id }, payload: { grace_seconds: grace } })
       .pipe(withProgress("rotating the key"))
-    yield* answer(issued, described(issued, issued.key))
+    yield* answer(issued, describeKey(issued, issued.key))
   })
-).pipe(Command.withDescription("Give a key a new secret and print it, this once"))
+).pipe(Command.withDescription("Give a key a new secret and print it, which is shown only once"))
 
 const revoke = Command.make(
   "revoke",
@@ -147,11 +150,11 @@ const revoke = Command.make(
   Effect.fnUntraced(function* ({ id }) {
     const { keys } = yield* connect("adminKey")
     const revoked = yield* keys.revoke({ params: { key_id: id } }).pipe(withProgress("revoking the key"))
-    yield* answer(revoked, `${revoked.id} (${revoked.name}) is revoked, for good.`)
+    yield* answer(revoked, `${revoked.id} (${revoked.name}) is revoked permanently.`)
   })
-).pipe(Command.withDescription("Revoke a key, for good"))
+).pipe(Command.withDescription("Revoke a key permanently"))
 
 export const keys = Command.make("keys").pipe(
-  Command.withDescription("Make, list, rotate and revoke API keys"),
+  Command.withDescription("Create, list, rotate and revoke API keys"),
   Command.withSubcommands([create, list, rotate, revoke])
 )

@@ -1,4 +1,4 @@
-/** `tollgate models`: what the key may use, at which price and from whom. */
+/** `tollgate models`: the models that the key may use, with prices and providers. */
 import { Effect } from "effect"
 import { Command } from "effect/cli"
 import { connect } from "./Connection.ts"
@@ -9,7 +9,7 @@ import { table } from "./Table.ts"
 
 const TOKENS_OF_A_PRICE = 1_000_000
 
-/** Of a price for a token, as the API has it; free of what the multiplication adds beyond a nano-USD. */
+/** Converts a price per token. Rounds away errors below a nano-USD. */
 const perMillion = (price: string): string => usd(Math.round(Number(price) * TOKENS_OF_A_PRICE * 1e9) / 1e9)
 
 export const models = Command.make(
@@ -26,6 +26,6 @@ export const models = Command.make(
       providers.map(({ slug, status }) => (status === "ok" ? slug : `${slug} (${status})`)).join(" ")
     ])
     const head = ["MODEL", "CONTEXT", "PROMPT/1M", "COMPLETION/1M", "PROVIDERS"]
-    yield* answer(list, table(head, rows, "The key may use no model that is served."))
+    yield* answer(list, table(head, rows, "No available model is allowed for this key."))
   })
 ).pipe(Command.withDescription("List the models that the key may use"))

@@ -1,15 +1,21 @@
-/** A line on a terminal for what takes longer than a second: what it is and since when. Gone when it is done; files never see it. */
+/**
+ * A progress line on a terminal for tasks longer than a second: what runs, and for how long. It is
+ * removed at the end and never written to files.
+ */
 import { Effect, type Scope, Stdio } from "effect"
-import { remark } from "./Output.ts"
+import { writeError } from "./Output.ts"
 
 const CLEAR = "\r\u001b[K"
 
 export interface Progress {
-  /** Takes the line away before the scope does. */
+  /** Removes the line before the scope closes. */
   readonly done: Effect.Effect<void>
 }
 
-/** Shows the line after a second, anew each second, until the scope closes. It costs nothing where stderr is not a terminal. */
+/**
+ * Shows the line after a second and updates it each second, until the scope closes. Does nothing if
+ * stderr is not a terminal.
+ */
 export const progress = Effect.fnUntraced(function* (
   what: string
 ): Effect.fn.Return<Progress, never, Scope.Scope | Stdio.Stdio> {
@@ -17,21 +23,21 @@ export const progress = Effect.fnUntraced(function* (
   if (!(yield* stdio.stderrIsTerminal)) return { done: Effect.void }
   let seconds = 0
   let isOver = false
-  const say = (text: string) => Effect.provideService(Effect.ignore(remark(text)), Stdio.Stdio, stdio)
+  const show = (text: string) => Effect.provideService(Effect.ignore(writeError(text)), Stdio.Stdio, stdio)
   const tick = Effect.sleep("1 second").pipe(
-    Effect.andThen(Effect.suspend(() => (isOver ? Effect.void : say(`${CLEAR}${what} ... ${++seconds} s`))))
+    Effect.andThen(Effect.suspend(() => (isOver ? Effect.void : show(`${CLEAR}${what} ... ${++seconds} s`))))
   )
   const done = Effect.suspend(() => {
     const wasShown = !isOver && seconds > 0
     isOver = true
-    return wasShown ? say(CLEAR) : Effect.void
+    return wasShown ? show(CLEAR) : Effect.void
   })
   yield* Effect.forkScoped(Effect.forever(tick))
   yield* Effect.addFinalizer(() => done)
   return { done }
 })
 
-/** With the line while it runs. */
+/** Shows the progress line while an effect runs. */
 export const withProgress =
   (what: string) =>
   <A, E, R>(self: Effect.Effect<A, E, R>) =>

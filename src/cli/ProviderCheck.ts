@@ -1,6 +1,7 @@
 /**
- * Whether a provider can be reached, and whether it takes our key where a list of models tells: nothing is generated and nothing costs.
- * Redirects are not followed, so that a key goes to the address of the settings and nowhere else.
+ * Checks that a provider can be reached and, if it lists models, that it accepts our key. It
+ * generates nothing and costs nothing. Redirects are not followed, so a key is sent only to the
+ * address in the settings.
  */
 import { Effect, Redacted, Result } from "effect"
 import { FetchHttpClient, HttpClient, HttpClientError } from "effect/http"
@@ -9,7 +10,7 @@ import { failed, type Finding, ok, warning } from "./Finding.ts"
 
 const LIMIT = "5 seconds"
 
-/** The OpenAI dialect lists models at an address that is the same everywhere, by the key that generations take. */
+/** The OpenAI dialect lists models at a fixed path, with the same key as for generations. */
 const listsModels = ({ dialect }: ProviderConfig): boolean => dialect === "openai"
 
 const headersOf = (provider: ProviderConfig): Readonly<Record<string, string>> => {
@@ -38,32 +39,36 @@ export const checkProvider = Effect.fnUntraced(function* (
   if (provider.dialect === "mock") {
     return warning(
       part,
-      "the mock answers, and no model",
-      "Set a vendor's key, or list providers in the settings file, when there is one."
+      "the mock answers instead of a model",
+      "To use a real model, set a vendor's key or list providers in the settings file."
     )
   }
-  const asked = yield* HttpClient.get(addressOf(provider), { headers: headersOf(provider) }).pipe(
+  const answered = yield* HttpClient.get(addressOf(provider), { headers: headersOf(provider) }).pipe(
     Effect.provideService(FetchHttpClient.RequestInit, { redirect: "manual" }),
     Effect.timeout(LIMIT),
     Effect.result
   )
   const { host } = new URL(provider.baseUrl)
-  if (Result.isFailure(asked)) {
+  if (Result.isFailure(answered)) {
     return failed(
       part,
-      `${host}: ${reasonOf(asked.failure)}`,
-      "Is its base URL right, and may this machine go there (DNS, firewall, proxy)?"
+      `${host}: ${reasonOf(answered.failure)}`,
+      "Check its base URL, and whether this machine can reach it (DNS, firewall, proxy)."
     )
   }
-  const { status } = asked.success
+  const { status } = answered.success
   if (listsModels(provider) && (status === 401 || status === 403)) {
-    return failed(part, `${host} refuses the key (status ${status})`, "Is its API key right, and still valid?")
+    return failed(
+      part,
+      `${host} rejects the key (status ${status})`,
+      "Check that its API key is correct and still valid."
+    )
   }
   if (status >= 500) {
     return warning(
       part,
       `${host} answers with status ${status}`,
-      "See the vendor's status page; requests go elsewhere meanwhile."
+      "See the vendor's status page. Requests go to other providers meanwhile."
     )
   }
   const models = provider.models.length

@@ -1,4 +1,4 @@
-/** A chat request as the command line writes it: what `chat` sends and what `route` previews. */
+/** A chat request on the command line: `chat` sends it, `route` previews it. */
 import { Effect, Option, Stdio, Stream } from "effect"
 import { Argument, Flag } from "effect/cli"
 import { type ChatRequest, type TollgateShape } from "../client/Client.ts"
@@ -6,33 +6,31 @@ import { CommandFailed } from "./Failure.ts"
 import { withProgress } from "./Progress.ts"
 
 export const question = {
-  words: Argument.variadic(
-    Argument.String("prompt").pipe(Argument.withDescription("The prompt; stdin where there is none"))
-  ),
+  words: Argument.variadic(Argument.String("prompt").pipe(Argument.withDescription("The prompt. Default: stdin"))),
   model: Flag.String("model").pipe(
     Flag.withAlias("m"),
     Flag.withMetavar("<id>"),
-    Flag.withDescription("Else the first one that the key may use"),
+    Flag.withDescription("Default: the first chat model that the key may use"),
     Flag.optional
   ),
   system: Flag.String("system").pipe(Flag.withDescription("A system message before the prompt"), Flag.optional),
-  maxTokens: Flag.Int("max-tokens").pipe(Flag.withDescription("The longest answer, in tokens"), Flag.optional),
+  maxTokens: Flag.Int("max-tokens").pipe(Flag.withDescription("Limit of the answer, in tokens"), Flag.optional),
   temperature: Flag.Finite("temperature").pipe(Flag.withDescription("0 to 2"), Flag.optional),
   sort: Flag.Literals("sort", ["price", "throughput", "latency"]).pipe(
-    Flag.withDescription("What providers are ranked by"),
+    Flag.withDescription("Ranking of the providers"),
     Flag.optional
   ),
   order: Flag.String("provider").pipe(
     Flag.withMetavar("<slug>"),
-    Flag.withDescription("To be tried first; repeatable"),
+    Flag.withDescription("A provider to try first. Repeatable"),
     Flag.atLeast(0)
   ),
   fallbacks: Flag.Boolean("fallbacks").pipe(
-    Flag.withDescription("Whether others may be tried after the first"),
+    Flag.withDescription("Try other providers after the first"),
     Flag.withDefault(true)
   ),
   deny: Flag.Boolean("no-collection").pipe(
-    Flag.withDescription("Only providers that neither train on prompts nor keep them"),
+    Flag.withDescription("Only providers that neither train on prompts nor store them"),
     Flag.withoutNegation,
     Flag.withDefault(false)
   )
@@ -50,7 +48,7 @@ export interface Question {
   readonly deny: boolean
 }
 
-/** The words of the line, or all of stdin unless somebody would have to type it. */
+/** The prompt from the arguments, or from stdin unless it is a terminal. */
 const promptOf = Effect.fnUntraced(function* (words: ReadonlyArray<string>) {
   if (words.length > 0) return words.join(" ")
   const stdio = yield* Stdio.Stdio
@@ -58,8 +56,8 @@ const promptOf = Effect.fnUntraced(function* (words: ReadonlyArray<string>) {
   if (text.trim() !== "") return text
   return yield* new CommandFailed({
     code: "usage",
-    message: "There is no prompt.",
-    remedy: "Write it behind the command, or send it to stdin."
+    message: "The prompt is empty.",
+    remedy: "Write it after the command, or send it to stdin."
   })
 })
 
@@ -67,11 +65,11 @@ const firstModel = Effect.fnUntraced(function* ({ models }: TollgateShape) {
   const { data } = yield* models.list().pipe(withProgress("reading models"))
   const first = data.find(({ architecture }) => architecture.output_modalities.includes("text"))
   return first === undefined
-    ? yield* new CommandFailed({ code: "refused", message: "The key may use no model that chats." })
+    ? yield* new CommandFailed({ code: "refused", message: "No chat model is allowed for this key." })
     : first.id
 })
 
-/** The body of the request. */
+/** The request's body. */
 export const payloadOf = Effect.fnUntraced(function* (
   { deny, fallbacks, maxTokens, model, order, sort, system, temperature, words }: Question,
   client: TollgateShape

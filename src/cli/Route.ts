@@ -1,4 +1,7 @@
-/** `tollgate route`: whom a chat request would be sent to, in which order, and who is left out and why. Nobody is called. */
+/**
+ * `tollgate route`: the providers that a chat request would go to, in order, and the excluded ones
+ * with the reason. No provider is called.
+ */
 import { Effect } from "effect"
 import { Command } from "effect/cli"
 import { type RoutePreview } from "../api/Route.ts"
@@ -9,9 +12,16 @@ import { withProgress } from "./Progress.ts"
 import { payloadOf, question } from "./Question.ts"
 import { table } from "./Table.ts"
 
-const told = ({ candidates, error, excluded, likely_completion_tokens, prompt_tokens, sort }: RoutePreview): string =>
+const rendered = ({
+  candidates,
+  error,
+  excluded,
+  likely_completion_tokens,
+  prompt_tokens,
+  sort
+}: RoutePreview): string =>
   [
-    `By ${sort}, for ${count(prompt_tokens)} tokens of prompt and a likely ${count(likely_completion_tokens)} of answer:`,
+    `By ${sort}, for ${count(prompt_tokens)} prompt tokens and an estimated ${count(likely_completion_tokens)} completion tokens:`,
     table(
       ["", "PROVIDER", "MODEL", "EXPECTED", "SUCCESS", "LATENCY", "CIRCUIT"],
       candidates.map(({ circuit, expected_cost_usd, latency_ms, model, provider, success_rate }, index) => [
@@ -23,19 +33,19 @@ const told = ({ candidates, error, excluded, likely_completion_tokens, prompt_to
         milliseconds(latency_ms?.p50 ?? null),
         circuit
       ]),
-      "nobody"
+      "no provider"
     ),
-    ...excluded.map(({ model, reason, slug }) => `Left out: ${slug} (${model}), ${reason}`),
-    ...(error === null ? [] : [`The request would be refused: ${error.message}`])
+    ...excluded.map(({ model, reason, slug }) => `Excluded: ${slug} (${model}), ${reason}`),
+    ...(error === null ? [] : [`The request would fail: ${error.message}`])
   ].join("\n")
 
 export const route = Command.make(
   "route",
   question,
-  Effect.fnUntraced(function* (asked) {
+  Effect.fnUntraced(function* (given) {
     const client = yield* connect("apiKey")
-    const payload = yield* payloadOf(asked, client)
-    const preview = yield* client.route.preview({ payload }).pipe(withProgress("asking for the route"))
-    yield* answer(preview, told(preview))
+    const payload = yield* payloadOf(given, client)
+    const preview = yield* client.route.preview({ payload }).pipe(withProgress("reading the route"))
+    yield* answer(preview, rendered(preview))
   })
-).pipe(Command.withDescription("Preview whom a chat request would be sent to, without a call"))
+).pipe(Command.withDescription("Preview the providers of a chat request, without calling one"))

@@ -1,7 +1,7 @@
-/** `tollgate start`: the gateway itself, in this process, as scripts/start runs it. */
+/** `tollgate start`: runs the gateway in this process, like scripts/start. */
 import { Cause, Effect, Option } from "effect"
 import { Command } from "effect/cli"
-import { CommandFailed, Unwell } from "./Failure.ts"
+import { CommandFailed, NegativeResult } from "./Failure.ts"
 import { AdminKey, DataDir, Url } from "./Globals.ts"
 
 export const start = Command.make(
@@ -16,13 +16,13 @@ export const start = Command.make(
     if (given !== undefined) {
       return yield* new CommandFailed({
         code: "usage",
-        message: `A gateway takes its settings from the environment: ${given.variable}, not ${given.flag}.`
+        message: `The gateway reads its settings from the environment: set ${given.variable} instead of ${given.flag}.`
       })
     }
     const { gateway } = yield* Effect.promise(() => import("../Launch.ts"))
-    // It has said itself why it ends.
+    // The gateway has already printed why it failed.
     return yield* Effect.catchCause(gateway, (cause) =>
-      Cause.hasInterruptsOnly(cause) ? Effect.interrupt : Effect.fail(new Unwell())
+      Cause.hasInterruptsOnly(cause) ? Effect.interrupt : Effect.fail(new NegativeResult())
     )
   })
-).pipe(Command.withDescription("Run a gateway here, with the settings of the environment and the settings file"))
+).pipe(Command.withDescription("Run a gateway with the settings of the environment and the settings file"))

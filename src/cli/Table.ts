@@ -1,4 +1,4 @@
-/** Columns for people: as wide as their widest cell, the last one as long as it is. */
+/** Aligned columns: each as wide as its widest cell. The last column is not padded. */
 import { CliOutput } from "effect/cli"
 import { oneLine } from "./Output.ts"
 
@@ -20,13 +20,13 @@ const aligned = (rows: ReadonlyArray<ReadonlyArray<string>>): string => {
     .join("\n")
 }
 
-/** `head` above the rows; `empty` where there are none. */
+/** Puts `head` above the rows. Returns `empty` without rows. */
 export const table = (
   head: ReadonlyArray<string>,
   rows: ReadonlyArray<ReadonlyArray<string>>,
   empty: string
 ): string => (rows.length === 0 ? empty : aligned([head, ...rows.map((row) => row.map(oneLine))]))
 
-/** A name and its value on each line; what has no value is left out. */
+/** A name and its value per line. Names without a value are left out. */
 export const facts = (rows: ReadonlyArray<readonly [name: string, value: string | null]>): string =>
   aligned(rows.flatMap(([name, value]) => (value === null ? [] : [[name, oneLine(value)]])))

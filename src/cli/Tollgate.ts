@@ -1,4 +1,4 @@
-/** The command `tollgate` and all below it. */
+/** The `tollgate` command with its subcommands. */
 import { Command } from "effect/cli"
 import { admin } from "./Admin.ts"
 import { chat } from "./Chat.ts"
@@ -12,7 +12,9 @@ import { start } from "./Start.ts"
 import { key, usage } from "./Usage.ts"
 
 export const tollgate = Command.make("tollgate").pipe(
-  Command.withDescription("The gateway's command line: runs a gateway, checks it, and speaks to one that runs."),
+  Command.withDescription(
+    "The gateway's command line: runs a gateway, checks it, and sends requests to a running one."
+  ),
   Command.withSubcommands([start, check, doctor, chat, models, route, key, usage, keys, admin]),
   Command.withGlobalFlags(globals)
 )

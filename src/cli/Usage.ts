@@ -1,11 +1,14 @@
-/** `tollgate usage`: what a key has used and spent; with `--all`, what everybody has. `tollgate key`: what the key is and has left. */
+/**
+ * `tollgate usage`: usage and cost of a key, or of all keys with `--all`. `tollgate key`: the key
+ * itself and its remaining budget.
+ */
 import { Effect, Option } from "effect"
 import { Command, Flag } from "effect/cli"
 import { type UsageReport } from "../api/Usage.ts"
 import { connect } from "./Connection.ts"
 import { CommandFailed } from "./Failure.ts"
 import { count, usd } from "./Figures.ts"
-import { described } from "./Keys.ts"
+import { describeKey } from "./Keys.ts"
 import { answer } from "./Output.ts"
 import { withProgress } from "./Progress.ts"
 import { table } from "./Table.ts"
@@ -15,7 +18,7 @@ const moment = (name: string, description: string) =>
 
 type Group = UsageReport["data"][number]
 
-const nameOf = (group: Group, by: UsageReport["group_by"]): string => group[by] ?? "nobody"
+const nameOf = (group: Group, by: UsageReport["group_by"]): string => group[by] ?? "(no owner)"
 
 const row = (name: string, figures: UsageReport["total"]): ReadonlyArray<string> => [
   name,
@@ -27,7 +30,7 @@ const row = (name: string, figures: UsageReport["total"]): ReadonlyArray<string>
   usd(figures.billed_usd)
 ]
 
-const told = ({ data, from, group_by, has_more, to, total }: UsageReport): string =>
+const rendered = ({ data, from, group_by, has_more, to, total }: UsageReport): string =>
   [
     `From ${from.slice(0, 10)} to before ${to.slice(0, 10)}, UTC:`,
     table(
@@ -36,9 +39,9 @@ const told = ({ data, from, group_by, has_more, to, total }: UsageReport): strin
         ? []
         : [
             ...data.map((group) => row(nameOf(group, group_by), group)),
-            row(has_more ? "total, with others" : "total", total)
+            row(has_more ? "total, with groups not shown" : "total", total)
           ],
-      "nothing"
+      "no usage"
     )
   ].join("\n")
 
@@ -46,16 +49,16 @@ export const usage = Command.make(
   "usage",
   {
     all: Flag.Boolean("all").pipe(
-      Flag.withDescription("Everybody's, by the admin key"),
+      Flag.withDescription("Usage of all keys; needs the admin key"),
       Flag.withoutNegation,
       Flag.withDefault(false)
     ),
     by: Flag.Literals("by", ["day", "model", "key", "owner", "provider"]).pipe(
-      Flag.withDescription("What to sum up by; owner and provider with --all only"),
+      Flag.withDescription("What to group by; owner and provider only with --all"),
       Flag.withDefault("day" as const)
     ),
-    from: moment("from", "The first day, such as 2026-11-01; else the first of this month"),
-    to: moment("to", "The day before which it ends; else tomorrow")
+    from: moment("from", "The first day, such as 2026-11-01. Default: the first of this month"),
+    to: moment("to", "The end, exclusive. Default: tomorrow")
   },
   Effect.fnUntraced(function* ({ all, by, from, to }) {
     const span = {
@@ -64,20 +67,20 @@ export const usage = Command.make(
     }
     if (all) {
       const { adminUsage } = yield* connect("adminKey")
-      const report = yield* adminUsage.read({ query: { ...span, group_by: by } }).pipe(withProgress("summing up"))
-      return yield* answer(report, told(report))
+      const report = yield* adminUsage.read({ query: { ...span, group_by: by } }).pipe(withProgress("reading usage"))
+      return yield* answer(report, rendered(report))
     }
     if (by === "owner" || by === "provider") {
       return yield* new CommandFailed({
         code: "usage",
-        message: `By ${by} there is everybody's usage only: add --all.`
+        message: `Grouping by ${by} is only available for all keys: add --all.`
       })
     }
     const { usage } = yield* connect("apiKey")
-    const report = yield* usage.read({ query: { ...span, group_by: by } }).pipe(withProgress("summing up"))
-    yield* answer(report, told(report))
+    const report = yield* usage.read({ query: { ...span, group_by: by } }).pipe(withProgress("reading usage"))
+    yield* answer(report, rendered(report))
   })
-).pipe(Command.withDescription("Show what the key has used and spent, this month by day unless told"))
+).pipe(Command.withDescription("Show the usage and cost of the key. Default: this month by day"))
 
 export const key = Command.make(
   "key",
@@ -85,6 +88,6 @@ export const key = Command.make(
   Effect.fnUntraced(function* () {
     const { ownKey } = yield* connect("apiKey")
     const key = yield* ownKey.get().pipe(withProgress("reading the key"))
-    yield* answer(key, described(key, null))
+    yield* answer(key, describeKey(key, null))
   })
-).pipe(Command.withDescription("Show what the key is, may do and has left"))
+).pipe(Command.withDescription("Show the key, its scopes and its remaining budget"))

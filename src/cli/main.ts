@@ -1,11 +1,11 @@
-/** The process of one command line: its arguments, its end, its exit code; nothing else. */
+/** The process of one command line: arguments, run, exit code. */
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import { Effect, Stdio } from "effect"
 import { exitCodeOf } from "./Failure.ts"
 import { run } from "./Run.ts"
 
-/** A gateway that is told to stop ends well; a command that is told to stop does not. */
+/** Stopping a gateway is a success; stopping a command is not. */
 const isGateway = process.argv[2] === "start"
 
 Stdio.Stdio.use(({ args }) => Effect.flatMap(args, run)).pipe(

@@ -1,4 +1,7 @@
-/** The calls of one connection before they are typed: any endpoint's, and the streamed chat. They need nothing more to run. */
+/**
+ * The untyped calls of one connection: any endpoint, and the streamed chat. They need no further
+ * services.
+ */
 import { Effect, Stream } from "effect"
 import { HttpClient } from "effect/http"
 import { type Chunk, chunks } from "./Chunks.ts"

@@ -1,6 +1,7 @@
 /**
- * The chunks of a streamed answer out of its bytes. A stream that ends well has been whole: one without its `[DONE]` fails as cut off, and
- * one with an error in it fails with that error once its last chunk, the usage, has passed.
+ * Decodes the chunks of a streamed answer. A stream that succeeds was complete: without `[DONE]` it
+ * fails with `CutOff`. A stream with an error in it emits its remaining chunks, which include the
+ * usage, and then fails with that error.
  */
 import { Effect, Schema, Stream } from "effect"
 import { makeParser } from "effect/encoding/Sse"
@@ -26,7 +27,7 @@ export const chunks = <E>(bytes: Stream.Stream<Uint8Array, E>): Stream.Stream<Ch
       if (event._tag === "Event") data.push(event.data)
     })
 
-    const taken = (text: string) => {
+    const decodeText = (text: string) => {
       const tooLarge = parser.feed(text)
       if (tooLarge !== undefined) return Effect.fail(unexpected(tooLarge))
       const events = data
@@ -52,7 +53,7 @@ export const chunks = <E>(bytes: Stream.Stream<Uint8Array, E>): Stream.Stream<Ch
     return bytes.pipe(
       Stream.mapError(cutOff),
       Stream.decodeText,
-      Stream.mapEffect(taken),
+      Stream.mapEffect(decodeText),
       Stream.flatMap((read) => Stream.fromIterable(read.flat())),
       Stream.concat(Stream.drain(Stream.fromEffect(ending)))
     )

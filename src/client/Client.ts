@@ -1,6 +1,7 @@
 /**
- * The client package, `tollgate/client`. `connect` gives the gateway's endpoints as promises and chat streams as async iterables;
- * `Tollgate` gives them as effects and streams. Both fail with a `TollgateError`, both run wherever there is a `fetch`.
+ * The client package, `tollgate/client`. `connect` offers the gateway's endpoints as promises and
+ * chat streams as async iterables. `Tollgate` offers them as effects and streams. Both fail with a
+ * `TollgateError` and run wherever `fetch` exists.
  */
 import { Context, Data, Effect, Stream } from "effect"
 import { FetchHttpClient, HttpClient } from "effect/http"
@@ -17,12 +18,12 @@ export { type ChatAnswer, type ChatRequest, Tollgate, type TollgateShape } from 
 export { BrokenOff, CutOff, Refused, TollgateError, Unexpected, Unreachable, Unsendable } from "./TollgateError.ts"
 
 export interface ClientOptions extends ConnectionOptions {
-  /** In place of the global one. */
+  /** Replaces the global `fetch`. */
   readonly fetch?: typeof globalThis.fetch | undefined
 }
 
 export interface CallOptions extends EffectCallOptions {
-  /** Ends the call; it then fails with the signal's reason. */
+  /** Aborts the call, which then fails with the signal's reason. */
   readonly signal?: AbortSignal | undefined
 }
 
@@ -35,12 +36,15 @@ export type Client = {
 } & {
   readonly chat: {
     readonly complete: Call<ChatRequest, ChatAnswer>
-    /** Sent at the first `next`; leaving the loop ends the call, at the gateway and at the provider. */
+    /**
+     * The request is sent at the first `next`. Leaving the loop cancels the call, at the gateway
+     * and at the provider.
+     */
     readonly stream: (request: ChatRequest, options?: CallOptions) => AsyncIterable<Chunk>
   }
 }
 
-/** A client of one gateway. Nothing is sent before the first call, and there is nothing to close. */
+/** A client of one gateway. It connects on the first call and does not need to be closed. */
 export const connect = (options: ClientOptions): Client => {
   const services = Context.make(HttpClient.TracerPropagationEnabled, false).pipe(
     options.fetch === undefined ? (context) => context : Context.add(FetchHttpClient.Fetch, options.fetch)
@@ -56,10 +60,10 @@ export const connect = (options: ClientOptions): Client => {
   )
 }
 
-/** The signal was given. */
+/** The signal was aborted. */
 class Aborted extends Data.TaggedError("Aborted")<{}> {}
 
-/** Rejects with the error itself, or with the reason of the signal that ended the call. */
+/** Rejects with the error itself, or with the reason of the signal that aborted the call. */
 const reasonOf =
   (signal: AbortSignal | undefined) =>
   (error: unknown): Promise<never> =>

@@ -1,6 +1,6 @@
 /**
- * The contract as a client sees it: for every endpoint of the HTTP API its method, path, credential, and what its answers decode to; and
- * the types of the calls. All of it is derived from `Api`, so that client and gateway cannot come to differ.
+ * The contract for clients: method, path, credential and decoder of every endpoint, and the types
+ * of the calls. All of it is derived from `Api`, so client and gateway cannot differ.
  */
 import { Effect, type Schema } from "effect"
 import { type HttpClientError, type HttpClientResponse } from "effect/http"
@@ -9,17 +9,17 @@ import { Api } from "../api/Api.ts"
 import { AdminAuthorization, Authorization, SessionAuthorization } from "../api/Authorization.ts"
 import { type ErrorEnvelope } from "../api/Failure.ts"
 
-/** Which credential an endpoint asks for; an endpoint that asks for none is sent none. */
+/** The credential that an endpoint requires. Endpoints without one get none. */
 export type Credential = "apiKey" | "admin" | "session" | null
 
 export interface Endpoint {
   readonly group: string
   readonly name: string
   readonly method: HttpApiEndpoint.Top["method"]
-  /** With `:name` where a parameter stands. */
+  /** With `:name` for parameters. */
   readonly path: string
   readonly credential: Credential
-  /** The statuses of an answer that is no error. */
+  /** The success statuses. */
   readonly successes: ReadonlySet<number>
   readonly decode: (
     response: HttpClientResponse.HttpClientResponse
@@ -32,7 +32,7 @@ const credentialOf = (middleware: ReadonlySet<string>): Credential => {
   return middleware.has(SessionAuthorization.key) ? "session" : null
 }
 
-// The contract tells its types where a name is known beforehand; here names are data, so they are asked for.
+// The contract's types require literal names. Names are data here, so they are checked at run time.
 const isGroup = (name: string): name is GroupNames => Object.hasOwn(Api.groups, name)
 const isEndpoint = (group: GroupNames, name: string): name is EndpointsOf<GroupNames>["identifier"] =>
   Object.hasOwn(Api.groups[group].endpoints, name)
@@ -76,7 +76,7 @@ export function grouped(call: (endpoint: Endpoint) => unknown, stream: unknown):
 type Groups = typeof Api extends HttpApi.HttpApi<infer _, infer All> ? All : never
 type AnyEndpoint = HttpApiEndpoint.ConstraintRequest
 
-/** A query as it is written in code: numbers are numbers, moments are ISO 8601. */
+/** Query values in code: numbers are numbers, moments are ISO 8601. */
 type QueryOf<S extends Schema.Constraint> = {
   readonly [K in keyof S["Encoded"]]: K extends keyof S["Type"]
     ? Exclude<S["Type"][K], undefined> extends number
@@ -87,19 +87,19 @@ type QueryOf<S extends Schema.Constraint> = {
 
 type Part<Name extends string, Whole, Value> = [Whole] extends [never] ? unknown : { readonly [K in Name]: Value }
 
-/** A query whose members may all be left out may be left out itself. */
+/** The query is optional if all its members are. */
 type QueryPart<S extends Schema.Constraint> = [S["Encoded"]] extends [never]
   ? unknown
   : {} extends S["Encoded"]
     ? { readonly query?: QueryOf<S> }
     : { readonly query: QueryOf<S> }
 
-/** What a call is given: the parameters of its path, its query, and its body as JSON has it. */
+/** The input of a call: path parameters, query, and the body as JSON. */
 export type RequestOf<E extends AnyEndpoint> = Part<"params", E["~Params"]["Encoded"], E["~Params"]["Encoded"]> &
   QueryPart<E["~Query"]> &
   Part<"payload", E["~Payload"]["Encoded"], E["~Payload"]["Encoded"]>
 
-/** What a call answers. */
+/** The result of a call. */
 export type AnswerOf<E extends AnyEndpoint> = HttpApiClient.SuccessType<E["~Success"]>
 
 export type GroupNames = Groups["identifier"]

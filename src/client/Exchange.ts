@@ -1,6 +1,7 @@
 /**
- * One request and its answer: the credential that the endpoint asks for and no other, JSON both ways, and every ending that is not the
- * declared one as a `TollgateError`. Nothing is sent twice unless retries are asked for, and then only what was refused as retryable.
+ * One request and its answer: sends only the credential that the endpoint needs, encodes and
+ * decodes JSON, and turns every undeclared outcome into a `TollgateError`. It retries only if asked
+ * to, and only requests that were rejected as retryable.
  */
 import { Duration, Effect, Option, Redacted, Schedule, Schema } from "effect"
 import { HttpClient, HttpClientError, HttpClientRequest, type HttpClientResponse } from "effect/http"
@@ -11,24 +12,27 @@ import { CutOff, Refused, TollgateError, Unexpected, Unreachable, Unsendable, wi
 type Secret = string | Redacted.Redacted
 
 export interface ConnectionOptions {
-  /** Where the gateway is: `http://127.0.0.1:8787`. A path before `/v1` is kept. */
+  /** The gateway's address: `http://127.0.0.1:8787`. A path before `/v1` is kept. */
   readonly url: string | URL
-  /** For chat, embeddings, models, one's own generations, privacy and route previews. */
+  /** For chat, embeddings, models, the key's own generations, privacy and route previews. */
   readonly apiKey?: Secret | undefined
   /** For keys and administration. */
   readonly adminKey?: Secret | undefined
-  /** A signed-in user's; it opens administration too when the user is an admin and there is no admin key. */
+  /**
+   * A user's access token. It also serves for administration if the user is an admin and there is
+   * no admin key.
+   */
   readonly accessToken?: Secret | undefined
   /** Sent with every request. */
   readonly headers?: Readonly<Record<string, string>> | undefined
   /**
-   * How often a request that was refused as retryable is sent again, after the time that the gateway names, else after half a second,
-   * doubled each time. 0 unless told.
+   * Number of retries of a request that was rejected as retryable. The delay is the one that the
+   * gateway gives, otherwise half a second, doubled each time. Default: 0.
    */
   readonly retries?: number | undefined
 }
 
-/** What an answer says beside its body. */
+/** Status and headers of an answer. */
 export interface Head {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
@@ -37,11 +41,11 @@ export interface Head {
 export interface CallOptions {
   /** Such as `idempotency-key` or `cache-control`. */
   readonly headers?: Readonly<Record<string, string>> | undefined
-  /** Told of the answer's status and headers before its body is read; of refusals too. */
+  /** Called with the status and headers before the body is read, also for errors. */
   readonly onHead?: ((head: Head) => void) | undefined
 }
 
-/** A request's parts, as `RequestOf` types them. */
+/** The parts of a request, typed by `RequestOf`. */
 export interface Parts {
   readonly params?: Readonly<Record<string, string>>
   readonly query?: Readonly<Record<string, unknown>>
@@ -54,12 +58,18 @@ export type Send = (
   options: CallOptions
 ) => Effect.Effect<HttpClientResponse.HttpClientResponse, TollgateError, HttpClient.HttpClient>
 
-/** What `fetch` takes as a header's value; what it does not it would repeat in its error, credentials too. It strips the ends itself. */
+/**
+ * Header values that `fetch` accepts. For others its error would contain the value, credentials
+ * included. It trims the ends itself.
+ */
 const sendable = /^[\t\n\r ]*[\t\x20-\x7e\x80-\xff]*[\t\n\r ]*$/
 
 const FIRST_PAUSE = Duration.millis(500)
 
-/** Sends requests over a connection. An answer that is there is a declared one; its body is yet to be read. */
+/**
+ * Makes the function that sends requests. It succeeds with a declared success status; the body is
+ * not read yet.
+ */
 export const makeSend = (connection: ConnectionOptions): Send => {
   const base = String(connection.url).replace(/\/+$/, "")
   const retries = connection.retries ?? 0
@@ -112,20 +122,21 @@ const Envelope = Schema.fromJsonString(
   Schema.Struct({ error: ErrorBody, detail: Schema.optionalKey(Schema.Array(ValidationError)) })
 )
 
-/** What the gateway says, or that it was not the gateway. */
+/** Fails with the gateway's error, or with `Unexpected` if the body is not the gateway's. */
 const refusal = Effect.fnUntraced(function* (response: HttpClientResponse.HttpClientResponse) {
   const { status } = response
   const text = yield* Effect.mapError(response.text, cutOff)
-  const said = Schema.decodeUnknownOption(Envelope)(text)
-  if (Option.isNone(said)) {
+  const envelope = Schema.decodeUnknownOption(Envelope)(text)
+  if (Option.isNone(envelope)) {
     return yield* unexpected(response, new Error(text === "" ? "an empty body" : text.slice(0, 200)))
   }
-  const { detail = [], error } = said.value
+  const { detail = [], error } = envelope.value
   return yield* new TollgateError({ reason: new Refused({ status, error, faults: detail }) })
 })
 
-const open = (secret: Secret): string => (Redacted.isRedacted(secret) ? Redacted.value(secret) : secret)
-const bearer = (secret: Secret | undefined) => (secret === undefined ? {} : { authorization: `Bearer ${open(secret)}` })
+const reveal = (secret: Secret): string => (Redacted.isRedacted(secret) ? Redacted.value(secret) : secret)
+const bearer = (secret: Secret | undefined) =>
+  secret === undefined ? {} : { authorization: `Bearer ${reveal(secret)}` }
 
 const credentials = (
   { credential }: Endpoint,
@@ -135,7 +146,7 @@ const credentials = (
     case "apiKey":
       return bearer(apiKey)
     case "admin":
-      return adminKey === undefined ? bearer(accessToken) : { "x-admin-key": open(adminKey) }
+      return adminKey === undefined ? bearer(accessToken) : { "x-admin-key": reveal(adminKey) }
     case "session":
       return bearer(accessToken)
     case null:

@@ -1,6 +1,6 @@
 /**
- * The gateway as a service of an Effect program: every endpoint of the contract by its group and name, and chat completions also as a
- * stream of chunks. It needs a `fetch` and nothing of Node.
+ * The gateway as a service for Effect programs: every endpoint of the contract by group and name,
+ * and chat completions as a stream of chunks. It needs `fetch` but not Node.
  */
 import { Context, Effect, Layer, type Stream } from "effect"
 import { FetchHttpClient, HttpClient } from "effect/http"
@@ -11,11 +11,11 @@ import { type CallOptions, type ConnectionOptions } from "./Exchange.ts"
 import { type TollgateError } from "./TollgateError.ts"
 
 type ChatEndpoint = EndpointsOf<"chat">
-/** `stream` is the call's to say. */
+/** `stream` is absent: the method decides. */
 export type ChatRequest = RequestOf<ChatEndpoint> & { readonly payload: { readonly stream?: never } }
 export type ChatAnswer = Exclude<AnswerOf<ChatEndpoint>, Stream.Stream<unknown, unknown>>
 
-/** Without a request where the endpoint takes none. */
+/** The request is optional if the endpoint takes none. */
 export type Arguments<Request, Options> = {} extends Request
   ? [request?: Request, options?: Options]
   : [request: Request, options?: Options]
@@ -30,13 +30,16 @@ export type TollgateShape = {
   readonly chat: {
     /** The whole answer. */
     readonly complete: Call<ChatRequest, ChatAnswer>
-    /** The answer as it comes. What is refused fails before the first chunk; what breaks fails after the last. */
+    /**
+     * Streams the answer. A rejected request fails before the first chunk; a broken stream fails
+     * after the last one.
+     */
     readonly stream: (request: ChatRequest, options?: CallOptions) => Stream.Stream<Chunk, TollgateError>
   }
 }
 
 export class Tollgate extends Context.Service<Tollgate, TollgateShape>()("tollgate/client/Tollgate") {
-  /** Over an `HttpClient` of the caller's. */
+  /** Uses the caller's `HttpClient`. */
   static readonly make = Effect.fnUntraced(function* (
     options: ConnectionOptions
   ): Effect.fn.Return<TollgateShape, never, HttpClient.HttpClient> {
@@ -45,7 +48,7 @@ export class Tollgate extends Context.Service<Tollgate, TollgateShape>()("tollga
     return grouped<TollgateShape>(calls.call, calls.stream)
   })
 
-  /** Over `fetch`. */
+  /** Uses `fetch`. */
   static readonly layer = (options: ConnectionOptions): Layer.Layer<Tollgate> =>
     Layer.effect(Tollgate, Tollgate.make(options)).pipe(Layer.provide(FetchHttpClient.layer))
 }

@@ -1,17 +1,18 @@
 /**
- * Logs: pretty on a terminal, one JSON object a line elsewhere. The lines of requests of one turn of the event loop are written at once;
- * any other line is written when it is said, in order. What warns may quote an error and goes through the redaction.
+ * Logs: pretty on a terminal, otherwise one JSON object per line. Request lines of one turn of the
+ * event loop are written together. Other lines are written immediately, in order. Lines of level
+ * Warn and above may quote an error, so they are redacted.
  */
 import { Effect, Logger, LogLevel } from "effect"
 import { type SettingsShape } from "../Settings.ts"
 import { redactor } from "./Redaction.ts"
 
-/** Where lines go: standard output, unless a test looks. */
+/** The output: stdout, except in tests. */
 export type Write = (text: string) => void
 
 const toStandardOutput: Write = (text) => void process.stdout.write(text)
 
-/** One JSON object a line. Closing the scope writes what is left. */
+/** One JSON object per line. Closing the scope writes buffered lines. */
 export const jsonLogger = (settings: SettingsShape, write: Write = toStandardOutput) =>
   Effect.gen(function* () {
     const redact = redactor(settings)

@@ -1,4 +1,7 @@
-/** Sends the metrics of the process by OTLP, again and again, as protobuf. A collector that is away is tried again a minute later. Loaded only where it is on. */
+/**
+ * Sends the process's metrics by OTLP at intervals, as protobuf. After a failure it tries again a
+ * minute later. Loaded only if metrics export is on.
+ */
 // @effect-diagnostics globalFetch:off -- it is what the client of the exporter stands on, and gets a time limit here
 import { Effect, Layer, Redacted, type Scope } from "effect"
 import * as FetchHttpClient from "effect/http/FetchHttpClient"
@@ -13,7 +16,7 @@ export const exportMetrics = (
   instanceId: string,
   { gzip, headers, intervalMs, temporality, timeoutMs, url }: NonNullable<SettingsShape["telemetry"]["metrics"]>
 ): Effect.Effect<void, never, Scope.Scope> => {
-  // A collector that takes a connection and says nothing must not stop all later ones.
+  // A collector that accepts the connection and never answers must not block later exports.
   const bounded: typeof fetch = (input, init) =>
     fetch(input, {
       ...init,

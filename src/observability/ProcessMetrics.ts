@@ -1,14 +1,14 @@
 /**
- * Metrics of the process itself, read when somebody looks: how late its event loop is, how busy, and its memory. The delay is over the
- * time since it was last read.
+ * Metrics of the process, read on collection: event loop delay, event loop utilization, memory. The
+ * delay covers the time since the last read.
  */
 import { Effect, Metric } from "effect"
 import { monitorEventLoopDelay, performance } from "node:perf_hooks"
 
-/** How often the event loop is asked, in milliseconds: what is shorter is not seen. */
+/** Sampling interval of the event loop delay, in ms. Shorter delays are not seen. */
 const RESOLUTION_MS = 20
 
-/** Registers them in the `MetricRegistry` of the context, until the scope closes. */
+/** Registers the gauges in the `MetricRegistry` of the context, until the scope closes. */
 export const registerProcessMetrics = Effect.gen(function* () {
   const context = yield* Effect.context()
   const gauge = (id: string, unit: string, description: string, read: () => number) =>
@@ -30,7 +30,7 @@ export const registerProcessMetrics = Effect.gen(function* () {
     }),
     (histogram) => Effect.sync(() => void histogram.disable())
   )
-  const about = "Delay of the event loop since it was last read"
+  const about = "Delay of the event loop since the last read"
   yield* gauge("nodejs.eventloop.delay.p50", "s", `${about}: median`, () => lateness(delay, delay.percentile(50)))
   yield* gauge("nodejs.eventloop.delay.p99", "s", `${about}: 99th percentile`, () =>
     lateness(delay, delay.percentile(99))
@@ -47,15 +47,15 @@ export const registerProcessMetrics = Effect.gen(function* () {
     last = now
     return utilization
   })
-  yield* gauge("process.memory.usage", "By", "Memory of the process that is resident", () => process.memoryUsage.rss())
+  yield* gauge("process.memory.usage", "By", "Resident memory of the process", () => process.memoryUsage.rss())
   yield* gauge(
     "v8js.memory.heap.used",
     "By",
-    "Memory of the JavaScript heap that is used",
+    "Used memory of the JavaScript heap",
     () => process.memoryUsage().heapUsed
   )
 })
 
-/** Seconds beyond the interval at which the loop is asked. */
+/** Seconds beyond the sampling interval. */
 const lateness = ({ count }: ReturnType<typeof monitorEventLoopDelay>, nanos: number): number =>
   count === 0 ? 0 : Math.max(0, nanos / 1e9 - RESOLUTION_MS / 1000)

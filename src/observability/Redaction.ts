@@ -1,6 +1,7 @@
 /**
- * The last line of defence of what is printed: takes out the secrets of the settings, and whatever has the form of a credential. What is
- * printed should hold none in the first place; an error's own words sometimes do.
+ * Redacts log output as a last line of defence: removes the secrets of the settings, and everything
+ * that has the form of a credential. Log lines should not contain any, but error messages sometimes
+ * do.
  */
 import { Redacted } from "effect"
 import { type SettingsShape } from "../Settings.ts"
@@ -15,7 +16,7 @@ const forms: ReadonlyArray<readonly [RegExp, string]> = [
   [/\b([a-z][a-z0-9+.-]*:\/\/)[^\s/?#@"'\\]*@/gi, `$1${HIDDEN}@`]
 ]
 
-/** Shorter ones would blank out words. */
+/** Replacing shorter secrets would remove ordinary words. */
 const SHORTEST = 6
 
 export const redactor = (settings: SettingsShape): ((text: string) => string) => {
@@ -28,7 +29,7 @@ export const redactor = (settings: SettingsShape): ((text: string) => string) =>
   }
 }
 
-/** Every secret among the settings, wherever it stands. */
+/** All secrets in the settings, at any depth. */
 const secretsOf = (value: unknown): ReadonlyArray<string> => {
   if (Redacted.isRedacted(value)) {
     const secret = Redacted.value(value)

@@ -1,4 +1,4 @@
-/** Says once when the collector stops taking spans, and once when it takes them again: what is lost in between is no request's concern. */
+/** Logs once when the collector stops accepting spans, and once when it accepts them again. */
 import { type ReadableSpan, type SpanExporter } from "@opentelemetry/sdk-trace-base"
 
 type Done = Parameters<SpanExporter["export"]>[1]

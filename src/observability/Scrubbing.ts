@@ -1,11 +1,14 @@
 /**
- * Takes out of a span what an error said before it goes on: messages and stacks may quote a prompt, an address or a key. The kind of the error
- * stays.
+ * Removes error messages and stacks from spans before export, because they may quote a prompt, an
+ * address or a key. The error type stays.
  */
 import { type ReadableSpan, type Span, type SpanProcessor } from "@opentelemetry/sdk-trace-base"
 import { type Context } from "@opentelemetry/api"
 
-/** Of a span that is ended by the gateway itself: it says its kind of error by itself. */
+/**
+ * Type of errors with which the gateway itself ends a span. Such a span names its error type as
+ * status message.
+ */
 const OURS = "SpanFailure"
 
 export class Scrubbing implements SpanProcessor {

@@ -1,7 +1,7 @@
 /**
- * Traces by OpenTelemetry: whether a request is sampled is decided when it arrives, before it costs anything, and its spans are sent in batches
- * by OTLP. What an error said is taken out of them before they leave; only its kind stays. A collector that is away costs
- * spans, never requests. Loaded only where traces are on.
+ * OpenTelemetry traces. Sampling is decided when a request arrives, before it costs anything. Spans
+ * are sent in batches by OTLP. Error messages are removed from spans; only the error type stays. An
+ * unavailable collector loses spans, never requests. Loaded only if traces are on.
  */
 import * as OtelTracer from "@effect/opentelemetry/OtelTracer"
 import { ROOT_CONTEXT, SpanKind, trace as traceApi, TraceFlags } from "@opentelemetry/api"
@@ -28,7 +28,7 @@ import { Scrubbing } from "./Scrubbing.ts"
 
 type TraceSettings = NonNullable<SettingsShape["telemetry"]["traces"]>
 
-/** How long the end of the process waits for the last spans to leave. */
+/** How long shutdown waits for the last spans to be sent. */
 const SHUTDOWN_LIMIT = "3 seconds"
 
 const samplers: Readonly<Record<TraceSettings["sampler"], (ratio: number) => Sampler>> = {
@@ -41,7 +41,7 @@ const samplers: Readonly<Record<TraceSettings["sampler"], (ratio: number) => Sam
 }
 
 const exporterOf = ({ gzip, headers, timeoutMs, url }: TraceSettings): SpanExporter => {
-  // The exporter's own name for it is in a package of its inner workings.
+  // The exporter's enum is in an internal package.
   const compression: object = gzip ? { compression: "gzip" } : {}
   return new OTLPTraceExporter({
     url,
@@ -51,7 +51,7 @@ const exporterOf = ({ gzip, headers, timeoutMs, url }: TraceSettings): SpanExpor
   })
 }
 
-/** Closing the scope sends what is left. */
+/** Closing the scope sends the remaining spans. */
 export const makeTracing = Effect.fnUntraced(function* (
   { attributes, serviceName }: SettingsShape["telemetry"],
   instanceId: string,
@@ -59,7 +59,7 @@ export const makeTracing = Effect.fnUntraced(function* (
 ): Effect.fn.Return<{ readonly tracing: TracingShape; readonly tracer: Tracer.Tracer }, never, Scope.Scope> {
   const random = new RandomIdGenerator()
   const sampler = samplers[traces.sampler](traces.ratio)
-  /** The id by which a request was sampled is that of its trace. */
+  /** The trace id that was sampled, for the span that begins next. */
   let chosen: string | null = null
   const takeTraceId = (): string => {
     const id = chosen ?? random.generateTraceId()
@@ -71,8 +71,8 @@ export const makeTracing = Effect.fnUntraced(function* (
   const report = (isFailing: boolean): void =>
     void run(
       isFailing
-        ? Effect.logWarning("the collector takes no spans; they are lost until it does")
-        : Effect.logInfo("the collector takes spans again")
+        ? Effect.logWarning("the collector does not accept spans; spans are lost until it does")
+        : Effect.logInfo("the collector accepts spans again")
     )
 
   const provider = yield* Effect.acquireRelease(
@@ -102,7 +102,7 @@ export const makeTracing = Effect.fnUntraced(function* (
     { interruptible: true }
   )
   const otel = yield* Effect.provideService(OtelTracer.make, OtelTracer.OtelTracer, provider.getTracer("tollgate"))
-  // Without its hook into every step of a fiber: nothing here looks for OpenTelemetry's own current span.
+  // Leaves out Effect's per-step hook for OpenTelemetry's current span, which is not used here.
   const tracer = Tracer.make({ span: (options) => otel.span(options) })
 
   const tracing: TracingShape = {

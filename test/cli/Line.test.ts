@@ -96,7 +96,7 @@ describe("a gateway that fails", () => {
 
       const broken = yield* chat("broken")
       assert.deepStrictEqual([broken.code, broken.stdout], [1, "Hel\n"])
-      assert.match(broken.stderr, /^tollgate: It broke\.\n {2}The request was req_1\.\n$/)
+      assert.match(broken.stderr, /^tollgate: It broke\.\n {2}Request id: req_1\n$/)
 
       yield* Effect.promise(stop)
       const nobody = yield* chat("cut")
