@@ -1,4 +1,7 @@
-/** The gateway as one effect that runs until it is told to end: what main.ts launches, and `tollgate start`. It says why it fails. */
+/**
+ * The gateway as one effect that runs until it is stopped. main.ts and `tollgate start` launch it.
+ * It prints the reason if it fails.
+ */
 import { Layer } from "effect"
 import * as Observability from "./Observability.ts"
 import * as Start from "./Start.ts"

@@ -1,4 +1,7 @@
-/** What the process says of itself: logs from the level that is set, metrics of the process, and the last words of one that cannot go on. */
+/**
+ * Logs at the configured level, metrics of the process, telemetry export, and the message of a
+ * process that cannot continue.
+ */
 import { Cause, Context, Console, Effect, Exit, Layer, Logger, type LogLevel, References, Tracer } from "effect"
 import { randomUUID } from "node:crypto"
 import { gatedTracer, Tracing } from "./domain/Tracing.ts"
@@ -26,10 +29,10 @@ export const layer = Layer.unwrap(
   )
 )
 
-/** What goes to a collector: what is not set is not even loaded. */
+/** Export to a collector. Modules of disabled signals are not loaded. */
 const telemetry = (settings: SettingsShape["telemetry"]) => {
   const { metrics, traces } = settings
-  // A name for this process among others of the service.
+  // Identifies this process among others of the service.
   const instanceId = randomUUID()
   return Layer.mergeAll(
     traces === null
@@ -51,19 +54,24 @@ const telemetry = (settings: SettingsShape["telemetry"]) => {
   )
 }
 
-/** The process' exit code: a process that was asked to end and ended well has not failed. */
+/** The exit code: 0 if the process was stopped and ended cleanly. */
 export const teardown = <E, A>(exit: Exit.Exit<A, E>, onExit: (code: number) => void): void =>
   onExit(Exit.isSuccess(exit) || Cause.hasInterruptsOnly(exit.cause) ? 0 : 1)
 
-/** Says on stderr why the process ends: an expected fault by its message alone, a bug with all that is known of it. */
+/**
+ * Prints on stderr why the process ends: for an expected failure its message, for a bug the full
+ * cause.
+ */
 export const reportFailure = <A, E extends Error, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
   Effect.tapCause(self, (cause) => {
     if (Cause.hasInterruptsOnly(cause)) return Effect.void
     const expected = cause.reasons.find((reason) => reason._tag === "Fail")?.error
-    return Console.error(`tollgate cannot go on: ${expected === undefined ? Cause.pretty(cause) : explain(expected)}`)
+    return Console.error(
+      `tollgate cannot continue: ${expected === undefined ? Cause.pretty(cause) : explain(expected)}`
+    )
   })
 
-/** An error's message and those of what caused it, which say where and why. */
+/** An error's message followed by those of its causes. */
 const explain = (error: Error): string => {
   const messages: Array<string> = []
   for (let at: unknown = error; at instanceof Error && messages.length < 5; at = at.cause) messages.push(at.message)

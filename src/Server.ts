@@ -1,7 +1,8 @@
 /**
- * The composition of the gateway, the same in every mode; Start.ts brings the stores. `gateway` and `routes` are the parts that a test or
- * another program puts on layers of its own. On SIGHUP the settings file is read again and the gateway's services are built
- * anew, while stores, circuits, statistics and the port stay.
+ * Composes the gateway's layers, for every mode. Start.ts supplies the stores. Tests and other
+ * programs can use `gateway` and `routes` with their own layers. On SIGHUP the settings file is
+ * read again and the gateway's services are rebuilt; stores, circuits, statistics and the port
+ * stay.
  */
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { Context, Effect, Layer, type Redacted, Scope } from "effect"
@@ -98,9 +99,9 @@ import { Users } from "./store/people/Users.ts"
 import { Notices } from "./store/notices/Notices.ts"
 import { SecretStore } from "./store/secrets/SecretStore.ts"
 import * as Webhooks from "./webhooks/Webhooks.ts"
-import { type AdminKey, makeFirstKey, welcome } from "./StartupBanner.ts"
+import { type AdminKey, makeFirstKey, startupBanner } from "./StartupBanner.ts"
 
-/** The gateway's services, on stores and providers of the caller's choice. */
+/** The gateway's services. Needs stores and providers. */
 export const gateway = (settings: SettingsShape) =>
   Layer.mergeAll(
     Completion.layer(settings.routing),
@@ -134,14 +135,14 @@ export const gateway = (settings: SettingsShape) =>
     Layer.provideMerge(Layer.mergeAll(Catalog.layer, TokenCounter.layer))
   )
 
-/** What the gateway remembers of its providers and of itself; it outlives a reload. */
+/** State about providers and the process itself. It survives a reload. */
 const recollection = Layer.mergeAll(
   Layer.provideMerge(RequestMetrics.layer, RequestCounters.layer),
   Lifecycle.layer,
   Layer.provideMerge(Load.layer, EventLoopDelay.layer)
 )
 
-/** The same with circuits, figures and kept replies of this process alone. */
+/** The same, with circuits, statistics and stored replies in this process only. */
 export const memory = Layer.mergeAll(
   recollection,
   Circuits.layerMemory,
@@ -150,7 +151,10 @@ export const memory = Layer.mergeAll(
   Notices.layerMemory
 )
 
-/** Who signs in, and what becomes of it. Needs the gateway with its stores, `Outbound`, and those of users, sessions, challenges and secrets. */
+/**
+ * Sign-in services. Needs the gateway with its stores, `Outbound`, and the stores of users,
+ * sessions, challenges and secrets.
+ */
 export const signIn = (settings: Pick<SettingsShape, "auth" | "environment">) => {
   const { auth } = settings
   const issuer = auth.issuer ?? "tollgate"
@@ -164,7 +168,7 @@ export const signIn = (settings: Pick<SettingsShape, "auth" | "environment">) =>
   )
 }
 
-/** What `signIn` stands on beside the gateway's stores, forgotten with the process. */
+/** In-memory stores that `signIn` needs in addition to the gateway's. */
 export const signInMemory = Layer.mergeAll(
   Users.layerMemory,
   Sessions.layerMemory,
@@ -173,7 +177,10 @@ export const signInMemory = Layer.mergeAll(
   Outbound.layer
 )
 
-/** Every route, with its middleware and the edge around all. Needs the gateway's services, those of signing in, and a router. */
+/**
+ * All routes with their middleware, and the edge around them. Needs the gateway's services, those
+ * of sign-in, and a router.
+ */
 export const routes = (settings: SettingsShape, adminKey: Redacted.Redacted) =>
   Layer.mergeAll(
     HttpApiBuilder.layer(BuiltApi),
@@ -220,7 +227,7 @@ export const routes = (settings: SettingsShape, adminKey: Redacted.Redacted) =>
     Layer.provide(BodyReader.layer(settings))
   )
 
-/** The whole application for one reading of the settings. */
+/** The whole application, for one set of settings. */
 const application = (settings: SettingsShape, admin: AdminKey) =>
   HttpRouter.toHttpEffect(
     routes(settings, admin.value).pipe(
@@ -238,22 +245,22 @@ const serve = Effect.fnUntraced(function* (started: SettingsShape, admin: AdminK
   const services = Context.omit(Scope.Scope)(yield* Effect.context<Needs>())
   const build = (settings: SettingsShape) => Effect.provideContext(application(settings, admin), services)
   const { app, swap } = yield* Swappable.make(build(started))
-  // The edge makes the span of a request, once it is sampled.
+  // The edge makes the request's span, once sampling is decided.
   yield* Effect.provideService(HttpServer.serveEffect(app), HttpMiddleware.TracerDisabledWhen, () => true)
   yield* Effect.addFinalizer(() => Effect.andThen(drain, letGo))
   yield* Swappable.onHangup(
     Effect.gen(function* () {
       yield* swap(build(reloaded(started, yield* Settings.reload)))
-      yield* Effect.logInfo("the settings file was read again")
+      yield* Effect.logInfo("the settings file was reloaded")
     }).pipe(
       Effect.catchTag("SettingsError", (error) =>
-        Effect.logError(`the settings file was not taken over, the running settings stay: ${error.message}`)
+        Effect.logError(`the settings file was not reloaded, the current settings stay in force: ${error.message}`)
       )
     )
   )
 })
 
-/** Who hears of events; without webhooks nobody, and nothing looks for any. */
+/** Subscribers of events. Without webhooks nothing is subscribed and nothing checked. */
 const listeners = (settings: SettingsShape) =>
   settings.webhooks.length === 0
     ? Layer.empty
@@ -261,25 +268,25 @@ const listeners = (settings: SettingsShape) =>
         Layer.provideMerge(Webhooks.layer(settings.webhooks))
       )
 
-/** `TOLLGATE_ADMIN_PORT`: what only operators may reach. */
+/** `TOLLGATE_ADMIN_PORT`: a port for operators only. */
 const operatorsPort = (settings: SettingsShape) =>
   settings.adminPort === null
     ? Layer.empty
-    : Layer.effectDiscard(Effect.andThen(HttpServer.serveEffect(MetricsRoutes.open), saysItsAddress)).pipe(
+    : Layer.effectDiscard(Effect.andThen(HttpServer.serveEffect(MetricsRoutes.open), logAddress)).pipe(
         Layer.provide(NodeHttpServer.layer(() => createServer(), { host: settings.host, port: settings.adminPort }))
       )
 
-const saysItsAddress = Effect.flatMap(HttpServer.HttpServer, ({ address }) =>
+const logAddress = Effect.flatMap(HttpServer.HttpServer, ({ address }) =>
   Effect.annotateLogs(Effect.logInfo("metrics are open"), { url: `${HttpServer.formatAddress(address)}/metrics` })
 )
 
-/** Before anything is served. */
+/** Runs before the first request is served. */
 const firstKeyMade = (settings: SettingsShape) =>
   Layer.provide(Layer.effectDiscard(makeFirstKey(settings)), ApiKeys.layer(settings))
 
-/** Everything but the stores, and the first words when all of it is up. */
+/** Everything except the stores, and the startup banner once all is running. */
 export const serving = (settings: SettingsShape, admin: AdminKey) =>
-  Layer.effectDiscard(Effect.andThen(welcome(settings, admin), loadTables)).pipe(
+  Layer.effectDiscard(Effect.andThen(startupBanner(settings, admin), loadTables)).pipe(
     Layer.provide(
       Layer.mergeAll(
         ApiKeys.layer(settings),

@@ -1,7 +1,8 @@
 /**
- * Every setting of the gateway (contract §13), and the only place that reads the environment or the settings file. Everything is
- * decoded when the process starts; a wrong or unknown setting stops the start with a message that names it, what is wrong with
- * its value and the accepted form, all faults at once. Secrets are `Redacted` and never print.
+ * Every setting of the gateway. Only this module reads the environment and the settings file.
+ * Everything is decoded at start-up. Wrong or unknown settings stop the start with one message that
+ * lists all faults: the setting, the problem and the accepted form. Secrets are `Redacted` and
+ * never printed.
  */
 import { Context, Effect, Layer, type Redacted, Result } from "effect"
 import { type ProviderConfig, type SortAxis } from "./domain/Catalog.ts"
@@ -34,93 +35,107 @@ import { vendorProviders } from "./settings/VendorKeys.ts"
 import { type WebhookSettings } from "./settings/Webhooks.ts"
 
 export interface SettingsShape {
-  /** `TOLLGATE_HOST`: the address to listen on. */
+  /** `TOLLGATE_HOST`: the listening address. */
   readonly host: string
   /** `TOLLGATE_PORT`; 0: the system chooses. */
   readonly port: number
-  /** `TOLLGATE_ADMIN_PORT`: where metrics are open, without a key. `null`: nowhere. */
+  /** `TOLLGATE_ADMIN_PORT`: serves metrics without a key. `null`: off. */
   readonly adminPort: number | null
-  /** `TOLLGATE_ADMIN_KEY`, at least 16 characters, in production 32. `null`: made at first start and kept in the data directory. */
+  /**
+   * `TOLLGATE_ADMIN_KEY`, at least 16 characters, in production 32. `null`: generated at the first
+   * start and stored in the data directory.
+   */
   readonly adminKey: Redacted.Redacted | null
   /** `TOLLGATE_DATA_DIR`: the embedded database and generated secrets. */
   readonly dataDir: string
   /** `DATABASE_URL`. `null`: the embedded database in `dataDir`. */
   readonly databaseUrl: Redacted.Redacted | null
-  /** `TOLLGATE_DATABASE_POOL`: connections to `databaseUrl`, for each process. */
+  /** `TOLLGATE_DATABASE_POOL`: connections to `databaseUrl`, per process. */
   readonly databasePool: number
-  /** `REDIS_URL`. `null`: limits and cache in memory. */
+  /** `REDIS_URL`. `null`: limits and cache are in memory. */
   readonly redisUrl: Redacted.Redacted | null
-  /** `TOLLGATE_WORKERS`: processes on this machine; more than one needs `databaseUrl` and `redisUrl`. */
+  /**
+   * `TOLLGATE_WORKERS`: processes on this machine. More than one needs `databaseUrl` and
+   * `redisUrl`.
+   */
   readonly workers: number
-  /** `TOLLGATE_ENV`: production refuses what only development may do, such as showing sign-in codes. */
+  /**
+   * `TOLLGATE_ENV`: production rejects settings that are meant for development, such as showing
+   * sign-in codes.
+   */
   readonly environment: "development" | "production"
   /** `TOLLGATE_LOG_LEVEL` */
   readonly logLevel: "trace" | "debug" | "info" | "warn" | "error" | "none"
-  /** `TOLLGATE_LOG_FORMAT`: by default pretty on a terminal, JSON elsewhere. */
+  /** `TOLLGATE_LOG_FORMAT`: by default pretty on a terminal, otherwise JSON. */
   readonly logFormat: "pretty" | "json"
-  /** `TOLLGATE_MAX_BODY_BYTES`: the largest request body that is read. */
+  /** `TOLLGATE_MAX_BODY_BYTES`: size limit of request bodies. */
   readonly maxBodyBytes: number
-  /** `TOLLGATE_BODY_TIMEOUT_MS`: how long a client may take to send its body. */
+  /** `TOLLGATE_BODY_TIMEOUT_MS`: time limit for receiving a body. */
   readonly bodyTimeoutMs: number
   /** `TOLLGATE_DRAIN_TIMEOUT_MS`: how long a drain waits for running requests. */
   readonly drainTimeoutMs: number
-  /** `TOLLGATE_SHUTDOWN_GRACE_MS`: how long a stop still takes requests, so that balancers notice. */
+  /**
+   * `TOLLGATE_SHUTDOWN_GRACE_MS`: how long requests are still accepted after the stop signal, so
+   * that load balancers notice.
+   */
   readonly shutdownGraceMs: number
   /**
-   * `providers` of the file, and the preset of every vendor whose key is in the environment, unless the file has a provider of its
-   * slug; the mock provider when there is neither. Never empty.
+   * The file's `providers`, and the preset of every vendor whose key is in the environment, unless
+   * the file has a provider with its slug. The mock provider if there are none. Never empty.
    */
   readonly providers: ReadonlyArray<ProviderConfig>
-  /** `routing` of the file. */
+  /** `routing` in the file. */
   readonly routing: {
     readonly defaultSort: SortAxis
-    /** Further tries at the same provider. */
+    /** Further attempts at the same provider. */
     readonly retries: number
-    /** `null`: never a second call beside a slow one. */
+    /** `null`: no hedging. */
     readonly hedgeAfterMs: number | null
-    /** Whether a cut stream goes on at another provider. */
+    /** True if an interrupted stream continues at another provider. */
     readonly continueStreams: boolean
-    /** Models tried in order once the requested one has no provider left. */
+    /** Models tried in order when the requested model has no provider left. */
     readonly modelsFallback: ReadonlyArray<string>
   }
-  /** `tiers` of the file over the tiers' defaults. */
+  /** `tiers` in the file, with defaults for the rest. */
   readonly tiers: Readonly<Record<Tier, RateLimits>>
-  /** The monthly budget of a key that an admin issues without one. */
+  /** Monthly budget of a key that an admin issues without one. */
   readonly tierBudgets: Readonly<Record<Tier, NanoUsd | null>>
-  /** `cache` of the file. */
+  /** `cache` in the file. */
   readonly cache: {
     readonly enabled: boolean
-    /** Which requests it is for: those meant to be repeatable, all or none. */
+    /** Requests that use the cache: `deterministic` means a temperature of 0 or a seed. */
     readonly when: "deterministic" | "always" | "never"
     readonly ttlSeconds: number
     readonly scope: "key" | "owner"
     readonly maxEntries: number
   }
-  /** `idempotency` of the file: what requests with an `Idempotency-Key` may rely on. */
+  /** `idempotency` in the file. */
   readonly idempotency: {
     readonly enabled: boolean
-    /** How long a reply is kept for those that come again. */
+    /** How long a reply is stored for repeated requests. */
     readonly ttlSeconds: number
   }
-  /** `generations` of the file. */
+  /** `generations` in the file. */
   readonly generations: GenerationsSettings
-  /** `markup` of the file. A fraction: 0.05 adds five per cent. */
+  /** `markup` in the file. A fraction: 0.05 adds five per cent. */
   readonly markup: number
-  /** `ledger` of the file. `leaseMs`: how long a process's reservations are its own without a sign of life. */
+  /**
+   * `ledger` in the file. `leaseMs`: how long a process owns its reservations without a heartbeat.
+   */
   readonly ledger: { readonly leaseMs: number }
-  /** `privacy` of the file. */
+  /** `privacy` in the file. */
   readonly privacy: PrivacyRules
-  /** `webhooks` of the file. */
+  /** `webhooks` in the file. */
   readonly webhooks: ReadonlyArray<WebhookSettings>
-  /** `OTEL_*`: traces and metrics, and where they go. */
+  /** `OTEL_*`: export of traces and metrics. */
   readonly telemetry: TelemetrySettings
-  /** `auth` of the file. */
+  /** `auth` in the file. */
   readonly auth: SignInSettings
-  /** `server` of the file. */
+  /** `server` in the file. */
   readonly server: ServerSettings
 }
 
-/** What holds when nothing is set. */
+/** The settings if nothing is configured. */
 export const defaultSettings: SettingsShape = {
   host: "127.0.0.1",
   port: 8787,
@@ -155,7 +170,7 @@ export const defaultSettings: SettingsShape = {
 }
 
 export class Settings extends Context.Service<Settings, SettingsShape>()("tollgate/Settings") {
-  /** Settings of a given source: nothing but it is read. Fails with every fault at once. */
+  /** Loads settings from a source, and reads nothing else. Fails with all faults. */
   static readonly load = Effect.fn("Settings.load")(function* (
     source: SettingsSource
   ): Effect.fn.Return<SettingsShape, SettingsError> {
@@ -181,8 +196,8 @@ export class Settings extends Context.Service<Settings, SettingsShape>()("tollga
   })
 
   /**
-   * This process's settings, read anew each time: what a start takes, what a reload takes once the file has changed, and what
-   * tells whether the file is in order without a start.
+   * This process's settings, read again on each run: for the start, for a reload, and for checking
+   * the file without a start.
    */
   static readonly reload: Effect.Effect<SettingsShape, SettingsError> = Effect.suspend(() =>
     Settings.load({ env: process.env, readFile, isTerminal: process.stdout.isTTY })
@@ -190,14 +205,14 @@ export class Settings extends Context.Service<Settings, SettingsShape>()("tollga
 
   static readonly layer: Layer.Layer<Settings, SettingsError> = Layer.effect(Settings, Settings.reload)
 
-  /** The defaults with the mock provider, `overrides` over them; reads nothing. */
+  /** The defaults with the mock provider, and `overrides`. Reads nothing. */
   static readonly layerTest = (overrides: Partial<SettingsShape> = {}): Layer.Layer<Settings> =>
     Layer.succeed(Settings, { ...defaultSettings, ...overrides })
 }
 
 const defaultFile = "./tollgate.yaml"
 
-/** A file that is named must be there; the default one may be absent. */
+/** A file named by `TOLLGATE_CONFIG` must exist. The default file is optional. */
 const readConfig = (source: SettingsSource): Effect.Effect<ReadConfig> => {
   const env = presentVariables(source.env)
   const named = env.TOLLGATE_CONFIG

@@ -1,6 +1,7 @@
 /**
- * The beginning: settings decide which database, which limits and which cache; they open while the rest of the program is still being
- * loaded, which halves the time until the first answer. The first of several processes only keeps the others.
+ * The start of the gateway: the settings select the database, the limits and the cache. These open
+ * while the rest of the program is still loading, which halves the time to the first answer. With
+ * `TOLLGATE_WORKERS` above 1, the primary process only supervises the workers.
  */
 import { Effect, Layer, Redacted, Schedule } from "effect"
 import { randomBytes } from "node:crypto"
@@ -39,45 +40,57 @@ const database = (settings: SettingsShape) =>
     Sessions.layer,
     Challenges.layer,
     Notices.layer,
-    vault(settings)
+    secretStore(settings)
   ).pipe(
     Layer.provide(presence(settings)),
     Layer.provide(
       settings.databaseUrl === null
         ? Sql.layerEmbedded({ dataDir: settings.dataDir })
-        : patiently(Sql.layerPostgres({ url: settings.databaseUrl, maxConnections: settings.databasePool }))
+        : waitForStore(Sql.layerPostgres({ url: settings.databaseUrl, maxConnections: settings.databasePool }))
     )
   )
 
-/** Of several processes on one Postgres, all count limits in Redis. The embedded database is one process's anyway. */
+/**
+ * Processes on one Postgres must agree on sharing limits in Redis. The embedded database allows
+ * only one process.
+ */
 const presence = ({ databaseUrl, redisUrl }: SettingsShape) =>
   databaseUrl === null
     ? Layer.empty
     : Layer.provide(Presence.layer({ sharesLimits: redisUrl !== null }), LiveProcesses.layer)
 
-/** Secrets that are made here: in files beside the embedded database, in the database when there may be several processes. */
-const vault = (settings: SettingsShape) =>
+/**
+ * Generated secrets: in files with the embedded database, otherwise in the database, because
+ * several processes may share them.
+ */
+const secretStore = (settings: SettingsShape) =>
   settings.databaseUrl === null ? SecretStore.layerFiles(join(settings.dataDir, "secrets")) : SecretStore.layer
 
-/** Gives a database or Redis that is still starting a minute to answer, before the start is given up. One that refuses us is not asked twice. */
-const patiently = <A, E>(store: Layer.Layer<A, E | StoreError>) => {
-  const mayAnswerLater = (error: unknown) => error instanceof StoreError && !isRefusal(error)
+/**
+ * Waits up to a minute for a database or Redis that does not answer yet. A server that refuses the
+ * connection is not tried again.
+ */
+const waitForStore = <A, E>(store: Layer.Layer<A, E | StoreError>) => {
+  const isTransient = (error: unknown) => error instanceof StoreError && !isRefusal(error)
   return Layer.effectContext(
     Layer.build(Layer.fresh(store)).pipe(
       Effect.tapError((error) =>
-        error instanceof StoreError && mayAnswerLater(error) ? Effect.logWarning(notYet(error)) : Effect.void
+        error instanceof StoreError && isTransient(error) ? Effect.logWarning(notYet(error)) : Effect.void
       ),
-      Effect.retry({ schedule: Schedule.spaced("1 second"), times: 60, while: mayAnswerLater })
+      Effect.retry({ schedule: Schedule.spaced("1 second"), times: 60, while: isTransient })
     )
   )
 }
 
 const notYet = ({ cause, dependency }: StoreError): string =>
   dependency === "database"
-    ? "the database does not answer yet; trying again"
-    : `${cause instanceof Error ? cause.message : "Redis does not answer"}; trying again`
+    ? "the database does not answer yet; retrying"
+    : `${cause instanceof Error ? cause.message : "Redis does not answer"}; retrying`
 
-/** What processes share when there is a Redis: limits, circuits, figures of the providers and the prompt cache. */
+/**
+ * State that processes share through Redis: limits, circuits, provider statistics and the prompt
+ * cache.
+ */
 const shared = (settings: SettingsShape) =>
   settings.redisUrl === null
     ? Layer.mergeAll(
@@ -91,9 +104,9 @@ const shared = (settings: SettingsShape) =>
         CacheStore.layerRedis,
         Layer.provide(Circuits.layerRedis, LockoutStore.layerRedis),
         Layer.provide(ProviderStats.layerShared, StatsStore.layerRedis)
-      ).pipe(Layer.provide(patiently(RedisConnection.layer({ url: settings.redisUrl }))))
+      ).pipe(Layer.provide(waitForStore(RedisConnection.layer({ url: settings.redisUrl }))))
 
-/** The admin key of the settings, or the one that is kept in the data directory. */
+/** The admin key of the settings, or the one in the data directory. */
 const adminKey = (settings: SettingsShape): Effect.Effect<AdminKey, SecretFileError> =>
   settings.adminKey === null
     ? readOrMakeSecret(
@@ -104,7 +117,7 @@ const adminKey = (settings: SettingsShape): Effect.Effect<AdminKey, SecretFileEr
 
 export const settings = Settings.layer
 
-/** Starts loading the server at once; `stores` open meanwhile. */
+/** Starts loading the server at once, while `stores` open. */
 const serving = (settings: SettingsShape, admin: AdminKey) => {
   const server = import("./Server.ts")
   return Layer.unwrap(
@@ -120,7 +133,7 @@ export const layer = Layer.unwrap(
     const settings = yield* Settings
     const admin = yield* adminKey(settings)
     const stores = database(settings)
-    return Workers.keepsWorkers(settings)
+    return Workers.isSupervisor(settings)
       ? Workers.layer(settings)
       : Layer.provide(serving(settings, admin), Layer.mergeAll(stores, Layer.provide(shared(settings), stores)))
   })

@@ -1,26 +1,27 @@
 /**
- * Several processes on one port of one machine (`TOLLGATE_WORKERS`): the first process only keeps the others alive. One that dies is
- * started again, at once or, when it dies young, after a pause that grows; a signal to stop lets all of them drain; SIGHUP reaches all.
+ * Several processes on one port (`TOLLGATE_WORKERS`). The primary process only supervises the
+ * workers. It restarts a worker that exits: at once, or after a growing delay if the worker exited
+ * soon after its start. A stop signal drains all workers, and SIGHUP is forwarded to all.
  */
 import { Duration, Effect, Layer } from "effect"
 import cluster, { type Worker } from "node:cluster"
 
 export interface WorkersOptions {
   readonly workers: number
-  /** How long a drain may take, in milliseconds; what is left after it is killed. */
+  /** Time limit of a drain, in ms. Workers that exceed it are killed. */
   readonly drainTimeoutMs: number
-  /** How long a worker takes requests after it was told to stop. */
+  /** How long a worker accepts requests after the stop signal, in ms. */
   readonly shutdownGraceMs: number
 }
 
-/** Whether this process keeps others instead of serving. */
-export const keepsWorkers = ({ workers }: { readonly workers: number }): boolean => workers > 1 && cluster.isPrimary
+/** True if this process supervises workers instead of serving. */
+export const isSupervisor = ({ workers }: { readonly workers: number }): boolean => workers > 1 && cluster.isPrimary
 
-/** A worker that lived less has not started well. */
+/** A worker that exits sooner has failed to start. */
 const YOUNG_MS = 5_000
 const FIRST_PAUSE_MS = 200
 const LONGEST_PAUSE_MS = 10_000
-/** What a worker may need beyond its drain to close its database. */
+/** Additional time for a worker to close its database. */
 const CLOSING_MS = 5_000
 
 const exited = (worker: Worker): Effect.Effect<{ readonly code: number | null; readonly signal: string | null }> =>
@@ -42,7 +43,7 @@ const stop = (worker: Worker, { drainTimeoutMs, shutdownGraceMs }: WorkersOption
     })
   )
 
-/** Keeps one worker alive until the scope closes. */
+/** Keeps one worker running until the scope closes. */
 const keep = Effect.fnUntraced(function* (options: WorkersOptions) {
   let pauseMs = FIRST_PAUSE_MS
   while (true) {
@@ -54,7 +55,7 @@ const keep = Effect.fnUntraced(function* (options: WorkersOptions) {
       )
     )
     const young = Duration.toMillis(lifetime) < YOUNG_MS
-    yield* Effect.annotateLogs(Effect.logError("a worker ended; starting another"), { ...end })
+    yield* Effect.annotateLogs(Effect.logError("a worker exited; starting another"), { ...end })
     pauseMs = young ? Math.min(pauseMs * 2, LONGEST_PAUSE_MS) : FIRST_PAUSE_MS
     if (young) yield* Effect.sleep(Duration.millis(pauseMs))
   }
@@ -75,7 +76,7 @@ export const layer = (options: WorkersOptions) =>
   Layer.effectDiscard(
     Effect.gen(function* () {
       yield* forwardHangup
-      yield* Effect.logInfo(`keeping ${options.workers} workers`)
+      yield* Effect.logInfo(`supervising ${options.workers} workers`)
       for (let count = 0; count < options.workers; count++) yield* Effect.forkScoped(keep(options))
     })
   )

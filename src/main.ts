@@ -1,4 +1,7 @@
-/** The process of a gateway: launched until a signal; nothing else. The embedded database opens while the program is being loaded. */
+/**
+ * The process of a gateway: launches it and runs until a signal. The embedded database opens while
+ * the program is loading.
+ */
 import { rememberModules } from "./ModuleLookup.ts"
 import { embeddedDataDir } from "./settings/DataDir.ts"
 import { openAhead } from "./store/embedded/OpenAhead.ts"

@@ -1,8 +1,11 @@
-/** A sign-in code on its way to a person, and what may become of it. */
+/** A sign-in code to deliver, and its delivery error. */
 import { Data } from "effect"
 import { type Channel } from "../domain/User.ts"
 
-/** The service refused, or could not be reached. `cause` holds neither code nor destination. */
+/**
+ * The service rejected the message or was unreachable. `cause` contains neither code nor
+ * destination.
+ */
 export class DeliveryError extends Data.TaggedError("DeliveryError")<{
   readonly channel: Channel
   readonly cause: string
@@ -14,7 +17,7 @@ export class DeliveryError extends Data.TaggedError("DeliveryError")<{
 
 export interface CodeMessage {
   readonly channel: Channel
-  /** An address, or a number in E.164. */
+  /** An e-mail address, or a phone number in E.164. */
   readonly destination: string
   readonly code: string
   readonly expiresInMinutes: number

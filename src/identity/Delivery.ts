@@ -1,6 +1,6 @@
 /**
- * How a sign-in code reaches its person: by mail, by SMS, or, where neither is configured and this is no production, into a mailbox that
- * only this machine can read. What is not offered here is not sent.
+ * Delivers sign-in codes by e-mail or SMS. In development, a channel without a service puts its
+ * codes into a mailbox that only this machine can read. Channels that are not offered send nothing.
  */
 import { Clock, Context, Effect, Layer, type Scope } from "effect"
 import { type Channel } from "../domain/User.ts"
@@ -13,9 +13,9 @@ import { makeSms, type SmsOptions } from "./Sms.ts"
 export interface DeliveryOptions {
   readonly environment: "development" | "production"
   readonly auth: {
-    /** The address at which people reach this gateway; `null`: where it listens. */
+    /** The public address of this gateway; `null`: its listening address. */
     readonly issuer: string | null
-    /** `null`: those that are configured and, in development, both. */
+    /** Enabled channels; `null`: those configured and, in development, both. */
     readonly channels: ReadonlyArray<Channel> | null
     readonly email: MailOptions | null
     readonly sms: (SmsOptions & { readonly countries: ReadonlyArray<string> }) | null
@@ -26,10 +26,13 @@ export class Delivery extends Context.Service<
   Delivery,
   {
     readonly channels: ReadonlyArray<Channel>
-    /** ISO codes of the countries whose numbers get codes; `null`: all, for nothing is really sent. */
+    /**
+     * ISO codes of the countries to which codes are sent; `null`: all, because nothing is really
+     * sent.
+     */
     readonly smsCountries: ReadonlyArray<string> | null
     readonly send: (message: CodeMessage) => Effect.Effect<void, DeliveryError>
-    /** What the development mailbox holds, newest first; `null`: there is none. */
+    /** The content of the development mailbox, newest first; `null`: there is no mailbox. */
     readonly mailbox: Effect.Effect<ReadonlyArray<Letter>> | null
   }
 >()("tollgate/identity/Delivery") {

@@ -1,22 +1,31 @@
-/** Who a person is by an identity provider's word, what a flow is held together by, and how it fails. */
+/**
+ * Identities from OAuth providers: the client registration, the secrets of a flow, the resulting
+ * identity, and the failure.
+ */
 import { Data, type Redacted } from "effect"
 
-/** Our registration at an OAuth provider. */
+/** The gateway's registration at an OAuth provider. */
 export interface OAuthClient {
   readonly clientId: string
   readonly clientSecret: Redacted.Redacted
-  /** `null`: the provider's well-known one. For `github`: the address of a GitHub Enterprise Server. */
+  /**
+   * `null`: the provider's well-known address. For `github`: the address of a GitHub Enterprise
+   * Server.
+   */
   readonly issuer: string | null
 }
 
 /** By the provider's name in `/auth/oauth/{provider}`. */
 export type OAuthClients = Readonly<Record<string, OAuthClient>>
 
-/** `refused`: the provider, or a check of what it said, says no. `unavailable`: it does not answer as it should. */
+/**
+ * `refused`: the provider refused, or its answer failed a check. `unavailable`: it did not answer
+ * properly.
+ */
 export class IdentityError extends Data.TaggedError("IdentityError")<{
   readonly provider: string
   readonly kind: "refused" | "unavailable"
-  /** What is wrong, in a few words without anything private. */
+  /** A short description without private data. */
   readonly problem: string
 }> {
   override get message(): string {
@@ -24,17 +33,17 @@ export class IdentityError extends Data.TaggedError("IdentityError")<{
   }
 }
 
-/** What binds an answer to its question. */
+/** Secrets that bind an answer to its request. */
 export interface FlowSecrets {
   readonly state: string
   readonly nonce: string
-  /** PKCE's. */
+  /** The PKCE verifier. */
   readonly verifier: string
 }
 
 export interface ExternalIdentity {
-  /** Names the person at this provider, for good. */
+  /** Permanent id of the person at this provider. */
   readonly subject: string
-  /** Verified, as the provider writes it; `null`: there is none. */
+  /** The verified address as the provider writes it; `null`: none. */
   readonly email: string | null
 }

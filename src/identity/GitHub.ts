@@ -1,6 +1,6 @@
 /**
- * GitHub, which speaks OAuth but not OpenID Connect: its addresses are written down here, and who somebody is has to be asked of its
- * API. Of the person's addresses the primary one counts, if GitHub verified it.
+ * GitHub supports OAuth but not OpenID Connect, so its addresses are fixed here and the identity is
+ * read from its API. The e-mail address is the primary one, if GitHub verified it.
  */
 import { Effect, Schema } from "effect"
 import { type Outbound } from "../providers/transport/Outbound.ts"
@@ -8,7 +8,7 @@ import { type ExternalIdentity, IdentityError } from "./ExternalIdentity.ts"
 
 const TIMEOUT_MS = 10_000
 
-/** `base`: of a GitHub Enterprise Server; `null`: github.com. */
+/** `base`: address of a GitHub Enterprise Server; `null`: github.com. */
 export const githubServer = (base: string | null) => ({
   issuer: base ?? "https://github.com",
   authorization_endpoint: `${base ?? "https://github.com"}/login/oauth/authorize`,

@@ -1,6 +1,7 @@
 /**
- * People by the word of somebody else: an OAuth authorization code flow with PKCE, a nonce and a state, up to who the person is. What the
- * provider says is checked (signature, issuer, audience, nonce, times); an address counts only when the provider calls it verified.
+ * Sign-in with identity providers: the OAuth authorization code flow with PKCE, nonce and state, up
+ * to the person's identity. The provider's answer is verified (signature, issuer, audience, nonce,
+ * times). An e-mail address counts only if the provider marks it as verified.
  */
 import { Context, type Effect, Layer } from "effect"
 import { type Outbound } from "../providers/transport/Outbound.ts"
@@ -11,13 +12,16 @@ export class IdentityProviders extends Context.Service<
   IdentityProviders,
   {
     readonly names: ReadonlyArray<string>
-    /** Where the person has to go. Dies on a provider that there is not. */
+    /** The address to send the person to. Dies if the provider is not configured. */
     readonly authorizationUrl: (
       provider: string,
       redirectUri: string,
       secrets: FlowSecrets
     ) => Effect.Effect<string, IdentityError>
-    /** Who came back. `callbackUrl`: where the browser arrived, with all that the provider put into the query. */
+    /**
+     * The identity of the person who returned. `callbackUrl`: the callback address with the
+     * provider's query.
+     */
     readonly identify: (
       provider: string,
       callbackUrl: URL,

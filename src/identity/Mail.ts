@@ -1,6 +1,6 @@
 /**
- * Codes by mail, through an SMTP server. The connections are kept for a while and closed with the scope. What the server says goes
- * on without the address that it concerned.
+ * Sends codes by e-mail through an SMTP server. Connections are pooled and closed with the scope.
+ * Errors do not contain the recipient's address.
  */
 import { Effect, Redacted } from "effect"
 import { type CodeMessage, DeliveryError } from "./CodeMessage.ts"
@@ -12,16 +12,16 @@ export interface MailOptions {
   readonly smtpUrl: Redacted.Redacted
   /** The sender's address. */
   readonly from: string
-  /** Sends nothing to a server that does not offer STARTTLS. */
+  /** Sends nothing to a server without STARTTLS. */
   readonly isTlsNeeded?: boolean
 }
 
-/** `issuer`: what the mail says one signs in to. */
+/** `issuer`: the site that the mail names as the place to sign in. */
 export const makeMail = Effect.fnUntraced(function* (
   { from, isTlsNeeded = false, smtpUrl }: MailOptions,
   issuer: string | null
 ) {
-  // The library loads with the first mail.
+  // The library is loaded with the first mail.
   const transport = yield* Effect.cached(
     Effect.map(
       Effect.promise(() => import("nodemailer")),
@@ -29,7 +29,7 @@ export const makeMail = Effect.fnUntraced(function* (
         createTransport({
           url: Redacted.value(smtpUrl),
           pool: true,
-          // With smtp://: the server has to offer STARTTLS, or nothing is sent.
+          // For smtp://: the server must offer STARTTLS.
           requireTLS: isTlsNeeded,
           maxConnections: 4,
           connectionTimeout: CONNECT_TIMEOUT_MS,
@@ -51,7 +51,7 @@ export const makeMail = Effect.fnUntraced(function* (
       try: () =>
         opened.sendMail({
           from,
-          // As an object: the text of an address is never parsed for further ones.
+          // An object, because a string would be parsed as a list of addresses.
           to: { name: "", address: destination },
           subject: `${code} is your code for ${place}`,
           text:
@@ -64,7 +64,10 @@ export const makeMail = Effect.fnUntraced(function* (
   })
 })
 
-/** Node's or the server's code for what went wrong (`ECONNREFUSED`, `EENVELOPE 550`); its words may hold addresses. */
+/**
+ * The error code of Node or of the server (`ECONNREFUSED`, `EENVELOPE 550`). Messages may contain
+ * addresses.
+ */
 const codeOf = (cause: unknown): string => {
   if (typeof cause !== "object" || cause === null) return "unknown"
   const code = "code" in cause ? String(cause.code) : "unknown"

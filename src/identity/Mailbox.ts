@@ -1,4 +1,6 @@
-/** The development mailbox: the last codes that nobody could send. In memory, a few, gone with the process. */
+/**
+ * The development mailbox: the latest undelivered codes. In memory, bounded, lost with the process.
+ */
 import { Effect } from "effect"
 import { type Letter } from "./CodeMessage.ts"
 

@@ -1,7 +1,8 @@
 /**
- * OAuth clients over `openid-client`: OIDC issuers by discovery, GitHub by hand because it is none. A client is made when somebody first
- * needs it, so that an issuer that is down stops nobody else, and kept for an hour, so that its keys and addresses may change. An ID token
- * counts only with a good signature by a published key of the issuer, although it came straight from the issuer.
+ * OAuth clients based on `openid-client`: OIDC issuers by discovery, GitHub with fixed addresses. A
+ * client is created on first use, so that an unavailable issuer does not affect others, and cached
+ * for an hour, so that its keys and addresses may change. An ID token needs a valid signature by a
+ * published key of the issuer, even though it comes directly from the issuer.
  */
 import { Cache, Clock, Duration, Effect, Redacted, Schema } from "effect"
 import type { Configuration } from "openid-client"
@@ -14,7 +15,10 @@ import { makeFetch, OutboundFailed } from "./OutboundFetch.ts"
 const CLIENT_TTL = Duration.hours(1)
 const GOOGLE = "https://accounts.google.com"
 
-/** How far an ID token's time of issue may be from now; some issuers put it five minutes back, for clients whose clock is slow. */
+/**
+ * Accepted age of an ID token. Some issuers date it five minutes back, for clients with slow
+ * clocks.
+ */
 const ISSUED_WITHIN_MS = { past: 600_000, future: 300_000 }
 
 const IdToken = Schema.Struct({ iat: Schema.Finite, azp: Schema.optionalKey(Schema.Unknown) })
@@ -22,7 +26,7 @@ const IdToken = Schema.Struct({ iat: Schema.Finite, azp: Schema.optionalKey(Sche
 const Claims = Schema.Struct({
   sub: Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(255)),
   email: Schema.optionalKey(Schema.Unknown),
-  /** Some say it as text. */
+  /** Some providers send it as text. */
   email_verified: Schema.optionalKey(Schema.Unknown)
 })
 
@@ -59,7 +63,7 @@ export const makeIdentityProviders = Effect.fnUntraced(function* (
       openid.discovery(server, clientId, secret, undefined, {
         [openid.customFetch]: fetchOutbound,
         execute: [
-          // Refuses `none` and every HS algorithm, whatever the issuer's metadata lists.
+          // Rejects `none` and all HS algorithms, whatever the issuer's metadata lists.
           openid.enableNonRepudiationChecks,
           ...(server.protocol === "http:" ? [openid.allowInsecureRequests] : [])
         ]
@@ -71,7 +75,7 @@ export const makeIdentityProviders = Effect.fnUntraced(function* (
     timeToLive: (exit) => (exit._tag === "Success" ? CLIENT_TTL : Duration.zero)
   })
 
-  /** The claims of the ID token and, where that has no address, those that the provider tells when asked. */
+  /** The claims of the ID token. If it has no address, the claims of the userinfo endpoint. */
   const openIdIdentity = Effect.fnUntraced(function* (
     provider: string,
     configuration: Configuration,
@@ -82,20 +86,20 @@ export const makeIdentityProviders = Effect.fnUntraced(function* (
     const refused = (problem: string) => new IdentityError({ provider, kind: "refused", problem })
     const checked = <S extends Schema.ConstraintDecoder<unknown>>(schema: S, value: unknown) =>
       Effect.mapError(Schema.decodeUnknownEffect(schema)(value), () => refused("no usable claims"))
-    const told = yield* checked(Claims, claims)
+    const identityClaims = yield* checked(Claims, claims)
     const { azp, iat } = yield* checked(IdToken, claims)
     const ageMs = (yield* Clock.currentTimeMillis) - iat * 1000
     if (ageMs > ISSUED_WITHIN_MS.past || ageMs < -ISSUED_WITHIN_MS.future) {
-      return yield* refused("the ID token was not issued just now")
+      return yield* refused("the ID token was not issued recently")
     }
-    // The library looks at it only where there are several audiences.
+    // The library checks it only if there are several audiences.
     if (azp !== undefined && azp !== clients[provider]?.clientId)
       return yield* refused("the ID token is another client's")
-    if (told.email !== undefined || configuration.serverMetadata().userinfo_endpoint === undefined) {
-      return identityOf(told)
+    if (identityClaims.email !== undefined || configuration.serverMetadata().userinfo_endpoint === undefined) {
+      return identityOf(identityClaims)
     }
-    const asked = yield* attempt(provider, () => fetchUserInfo(configuration, accessToken, told.sub))
-    return identityOf(yield* checked(Claims, asked))
+    const userInfo = yield* attempt(provider, () => fetchUserInfo(configuration, accessToken, identityClaims.sub))
+    return identityOf(yield* checked(Claims, userInfo))
   })
 
   return {
@@ -120,7 +124,8 @@ export const makeIdentityProviders = Effect.fnUntraced(function* (
       const { authorizationCodeGrant } = yield* library
       const isGitHub = provider === "github"
       const returned = new URL(callbackUrl)
-      // What GitHub calls itself here is not where it answers; the flow already belongs to it alone.
+      // GitHub's `iss` differs from its configured address. The flow's state already ties the
+      // answer to GitHub.
       if (isGitHub) returned.searchParams.delete("iss")
       const tokens = yield* attempt(provider, () =>
         authorizationCodeGrant(configuration, returned, {
@@ -136,7 +141,10 @@ export const makeIdentityProviders = Effect.fnUntraced(function* (
   } satisfies IdentityProviders["Service"]
 })
 
-/** What the library threw. Only its code goes on: its words may hold what the provider said. */
+/**
+ * Maps an error of the library. Only its code is kept, because messages may contain the provider's
+ * answer.
+ */
 const errorOf = (provider: string, cause: unknown): IdentityError => {
   const failed = outboundFailure(cause)
   if (failed !== null) return new IdentityError({ provider, kind: "unavailable", problem: failed.problem })

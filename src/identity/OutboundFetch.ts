@@ -1,10 +1,13 @@
-/** The gateway's outbound HTTP in the shape of `fetch`, for libraries that call out by themselves. No redirect is followed. */
+/**
+ * The gateway's outbound HTTP as a `fetch`, for libraries that make their own requests. It follows
+ * no redirects.
+ */
 import { Data, Effect } from "effect"
 import { Outbound } from "../providers/transport/Outbound.ts"
 
 const TIMEOUT_MS = 10_000
 
-/** What a promise rejects with when there was no usable answer. */
+/** The rejection if there is no usable answer. */
 export class OutboundFailed extends Data.TaggedError("OutboundFailed")<{ readonly problem: string }> {}
 
 interface Options {
@@ -34,7 +37,7 @@ export const makeFetch = Effect.gen(function* () {
           })
           .pipe(Effect.mapError(({ _tag }) => new OutboundFailed({ problem: _tag })))
         if (status >= 500) return yield* new OutboundFailed({ problem: `status ${status}` })
-        // A header that came twice is a list.
+        // A repeated header is a list.
         const [type] = [answered["content-type"] ?? []].flat()
         return new Response(status === 204 ? null : text, {
           status,

@@ -1,4 +1,7 @@
-/** Codes by SMS, through a service that speaks Twilio's Messages resource. Its answers are read for their status alone. */
+/**
+ * Sends codes by SMS through a service with Twilio's Messages resource. Only the status of its
+ * answers is read.
+ */
 import { Effect, Redacted } from "effect"
 import { Outbound } from "../providers/transport/Outbound.ts"
 import { type CodeMessage, DeliveryError } from "./CodeMessage.ts"

@@ -1,8 +1,11 @@
-/** How hard the admin key of a production has to be to guess. One that the gateway makes itself is 256 random bits. */
+/**
+ * The required strength of the admin key in production. A key that the gateway generates has 256
+ * random bits.
+ */
 import { Redacted } from "effect"
 import { type Faults } from "./Faults.ts"
 
-/** An admin key that could be guessed, which opens everything. */
+/** The fault of an admin key that could be guessed. It gives access to everything. */
 export const weakAdminKey = (adminKey: Redacted.Redacted | null): Faults => {
   if (adminKey === null) return []
   const key = Redacted.value(adminKey)

@@ -1,25 +1,28 @@
 /**
- * What the command line takes from the environment where its flags say nothing. Nothing is checked here: the command that uses a value
- * says what is wrong with it. A gateway knows these variables and makes nothing of them, so that both can share an environment.
+ * The command line's environment variables, used where flags are absent. Values are not validated
+ * here; the command that uses one reports its faults. The gateway ignores these variables, so that
+ * both can share an environment.
  */
 import { Effect, Redacted } from "effect"
 import { defaultDataDir } from "./DataDir.ts"
 import { presentVariables } from "./Environment.ts"
 
 export interface CommandLineVariables {
-  /** `TOLLGATE_URL`: where the gateway is. */
+  /** `TOLLGATE_URL`: the gateway's address. */
   readonly url: string | null
   /** `TOLLGATE_API_KEY` */
   readonly apiKey: Redacted.Redacted | null
-  /** `TOLLGATE_ADMIN_KEY`, the gateway's own variable. */
+  /** `TOLLGATE_ADMIN_KEY`, shared with the gateway. */
   readonly adminKey: Redacted.Redacted | null
-  /** `TOLLGATE_DATA_DIR`, the gateway's own variable. */
+  /** `TOLLGATE_DATA_DIR`, shared with the gateway. */
   readonly dataDir: string
 }
 
 const secret = (value: string | undefined) => (value === undefined ? null : Redacted.make(value))
 
-/** As they are now. Unset and empty variables are `null`; `dataDir` is then the gateway's default. */
+/**
+ * The current values. Unset and empty variables are `null`; `dataDir` has the gateway's default.
+ */
 export const commandLineVariables: Effect.Effect<CommandLineVariables> = Effect.sync(() => {
   const env = presentVariables(process.env)
   return {

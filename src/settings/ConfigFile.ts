@@ -1,7 +1,7 @@
 /**
- * The settings file (contract §13): what is a list or a table and so has no place in environment variables. YAML; each section is
- * optional and decoded apart, so that the faults of all of them are found at once. A section or a file that holds nothing counts
- * as absent. Refuses members that it does not know.
+ * The settings file, for lists and tables, which environment variables cannot hold. YAML. Each
+ * section is optional and decoded separately, so that the faults of all are reported together. An
+ * empty section or file counts as absent. Unknown members are faults.
  */
 import { Predicate, Result, Schema } from "effect"
 import { parse } from "effect/encoding/Yaml"
@@ -79,7 +79,10 @@ const Ledger = Schema.Struct({
   lease_seconds: Schema.optionalKey(integer("a whole number of seconds from 10 to 86400", 10, 86_400))
 })
 
-/** What the file sets, as it sets it; `providers`, `generations`, `privacy`, `webhooks`, `auth` and `server` in their final shape. */
+/**
+ * The decoded file. `providers`, `generations`, `privacy`, `webhooks`, `auth` and `server` have
+ * their final shape; the rest has the file's.
+ */
 export interface ConfigFile {
   readonly providers: ReadonlyArray<ProviderConfig>
   readonly routing: typeof Routing.Type
@@ -99,11 +102,11 @@ export interface ReadConfig {
   readonly decoded: Result.Result<ConfigFile, Faults>
   /** Variables that the file refers to. */
   readonly referred: ReadonlySet<string>
-  /** Slugs of its providers, those of faulty entries included. */
+  /** Slugs of its providers, including those of faulty entries. */
   readonly slugs: ReadonlySet<string>
 }
 
-/** The file that is not there. */
+/** A file that does not exist. */
 export const emptyConfig: ReadConfig = {
   decoded: Result.succeed({
     providers: [],
@@ -123,18 +126,18 @@ export const emptyConfig: ReadConfig = {
   slugs: new Set()
 }
 
-/** Decodes the file's text. `file`: how to name it when it is no YAML at all. `env` fills `${NAME}`. */
+/** Decodes the file's text. `file`: its name in faults. `env` resolves `${NAME}`. */
 export const decodeConfig = (file: string, source: string, env: EnvironmentVariables): ReadConfig => {
   const { text, references } = hideReferences(source)
   const parsed = Result.try({ try: () => parse(text), catch: (cause) => cause })
   if (Result.isFailure(parsed)) {
-    const problem = `is no YAML that can be read (${positionOf(parsed.failure)})`
+    const problem = `is not valid YAML (${positionOf(parsed.failure)})`
     return failedConfig([{ setting: file, problem, expected: "one YAML mapping" }])
   }
   const { value, faults: unfilled, hidden, names } = fillReferences(parsed.success ?? {}, references, env)
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
     const expected = `a mapping of ${sections.join(", ")}`
-    return failedConfig([...unfilled, { setting: file, problem: "holds no mapping", expected }], names)
+    return failedConfig([...unfilled, { setting: file, problem: "is not a mapping", expected }], names)
   }
   const place = { value: withoutEmptySections(value), path: [], hidden }
   const decoded = decodeSections(place)
@@ -144,13 +147,13 @@ export const decodeConfig = (file: string, source: string, env: EnvironmentVaria
       .filter(Predicate.isString)
   )
   if (unfilled.length === 0) return { decoded, referred: names, slugs }
-  // A reference that could not be filled is one fault, not a second time that of the value that it left behind.
+  // A failed reference is one fault: the fault of the value that it left behind is dropped.
   const atReferences = new Set(unfilled.map(({ setting }) => setting))
   const others = Result.isFailure(decoded) ? decoded.failure.filter(({ setting }) => !atReferences.has(setting)) : []
   return failedConfig([...unfilled, ...others], names, slugs)
 }
 
-/** A file that cannot be used, with what is known of it all the same. */
+/** An invalid file, with the facts that are known anyway. */
 export const failedConfig = (
   faults: Faults,
   referred: ReadonlySet<string> = new Set(),
@@ -205,13 +208,13 @@ const SectionNames = Schema.Struct({
 const withoutEmptySections = (file: object): object =>
   Object.fromEntries(Object.entries(file).filter(([, section]) => section !== null))
 
-/** What the parser says without what it quotes, which may be a secret. */
+/** The parser's message without quoted text, which may be a secret. */
 const positionOf = (cause: unknown): string =>
   cause instanceof Error
     ? cause.message.replace(/'.*'/s, "…").replace(/ at flow offset \d+/, " inside { } or [ ]")
     : "unreadable"
 
-/** The limits of every tier: those of the file over `defaults`. */
+/** The limits of every tier: the file's, with `defaults` for the rest. */
 export const mergeTiers = (
   tiers: ConfigFile["tiers"],
   defaults: Readonly<Record<Tier, RateLimits>>
@@ -224,7 +227,7 @@ export const mergeTiers = (
   return { free: merged("free"), pro: merged("pro"), enterprise: merged("enterprise") }
 }
 
-/** The budget of every tier: those of the file over `defaults`. */
+/** The budget of every tier: the file's, with `defaults` for the rest. */
 export const mergeBudgets = (
   tiers: ConfigFile["tiers"],
   defaults: Readonly<Record<Tier, NanoUsd | null>>

@@ -1,9 +1,15 @@
-/** Which data directory the environment means. Without imports, because the first lines of a process ask it. */
+/**
+ * The data directory according to the environment. This module has no imports, because main.ts
+ * needs it first.
+ */
 
-/** Used when `TOLLGATE_DATA_DIR` is not set, as contract §13 has it. */
+/** The default of `TOLLGATE_DATA_DIR`. */
 export const defaultDataDir = "./.tollgate"
 
-/** The directory of the embedded database; `null` when `DATABASE_URL` names a server. A variable set to the empty text counts as unset. */
+/**
+ * The directory of the embedded database, or `null` if `DATABASE_URL` is set. An empty variable
+ * counts as unset.
+ */
 export const embeddedDataDir = (): string | null => {
   const { DATABASE_URL = "", TOLLGATE_DATA_DIR = "" } = process.env
   if (DATABASE_URL !== "") return null

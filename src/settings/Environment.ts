@@ -1,20 +1,20 @@
 /**
- * What is set by environment variables alone (contract §13), decoded from a given environment. A variable set to the empty text
- * counts as unset. `DATABASE_URL` and `REDIS_URL` carry passwords and are secret. Refuses an unknown `TOLLGATE_*`; everything
- * else belongs to others and passes; of that, Telemetry.ts reads `OTEL_*`.
+ * Settings that only environment variables can set. An empty variable counts as unset.
+ * `DATABASE_URL` and `REDIS_URL` are secret, because they contain passwords. Unknown `TOLLGATE_*`
+ * variables are faults. Other variables are ignored here; Telemetry.ts reads `OTEL_*`.
  */
 import { Result, Schema } from "effect"
 import { decodeAt, type Faults, unknownName } from "./Faults.ts"
 import { choice, host, integer, isUrlOf, secret, text } from "./Forms.ts"
 import { type SettingsFault } from "./SettingsError.ts"
 
-/** Variables by name, as `process.env` has them. */
+/** Variables by name, as in `process.env`. */
 export type EnvironmentVariables = Readonly<Record<string, string | undefined>>
 
 const postgresForm = "postgres://user:password@host:5432/name"
 const redisForm = "redis://host:6379 or rediss://host:6379"
 
-/** Every variable that the gateway itself reads, all of them optional. Times in milliseconds. */
+/** Every variable that the gateway reads, all optional. Times in milliseconds. */
 export const Environment = Schema.Struct({
   TOLLGATE_HOST: Schema.optionalKey(host()),
   TOLLGATE_PORT: Schema.optionalKey(integer("a whole number from 0 to 65535 (0: the system chooses)", 0, 65_535)),
@@ -42,13 +42,15 @@ export type Environment = typeof Environment.Type
 
 const names = Object.keys(Environment.fields)
 
-/** Variables of the project's own checks and measurements, which may stand beside a running gateway. */
+/** Variables of the project's tests and benchmarks, which may be set next to a running gateway. */
 const ofTheChecks = /^TOLLGATE_(TEST|BENCH)_/
 
-/** Variables of the command line (CommandLine.ts), which may share the gateway's environment. */
+/**
+ * Variables of the command line (CommandLine.ts), which may be set in the gateway's environment.
+ */
 const ofTheCommandLine: ReadonlyArray<string> = ["TOLLGATE_URL", "TOLLGATE_API_KEY"]
 
-/** How Kubernetes describes a Service whose name begins with `tollgate` to the containers beside it. */
+/** Variables by which Kubernetes describes a Service whose name begins with `tollgate`. */
 const serviceLinkName =
   /^TOLLGATE_(?:\w+_)?(?:SERVICE_(?:HOST|PORT(?:_\w+)?)|PORT_\d+_(?:TCP|UDP|SCTP)(?:_(?:PROTO|PORT|ADDR))?)$/
 const serviceLinkAddress = /^(?:tcp|udp|sctp):\/\//
@@ -56,7 +58,7 @@ const serviceLinkAddress = /^(?:tcp|udp|sctp):\/\//
 const isServiceLink = (name: string, value: string): boolean =>
   serviceLinkName.test(name) || (/^TOLLGATE_(?:\w+_)?PORT$/.test(name) && serviceLinkAddress.test(value))
 
-/** The variables that count: neither empty, nor, inside of Kubernetes, its description of a Service. */
+/** The variables without empty ones and, inside Kubernetes, without its Service descriptions. */
 export const presentVariables = (env: EnvironmentVariables): EnvironmentVariables => {
   const isCluster = env["KUBERNETES_SERVICE_HOST"] !== undefined
   return Object.fromEntries(
@@ -66,7 +68,7 @@ export const presentVariables = (env: EnvironmentVariables): EnvironmentVariable
   )
 }
 
-/** Decodes the gateway's own variables out of `env`, which holds no empty ones. */
+/** Decodes the gateway's variables. `env` has no empty ones. */
 export const decodeEnvironment = (env: EnvironmentVariables): Result.Result<Environment, Faults> => {
   const ours = Object.fromEntries(Object.entries(env).filter(([name]) => names.includes(name)))
   const decoded = decodeAt(Environment, { value: ours, path: [], hidden: new Set() })
@@ -74,7 +76,10 @@ export const decodeEnvironment = (env: EnvironmentVariables): Result.Result<Envi
   return faults.length === 0 ? decoded : Result.fail(faults)
 }
 
-/** Unknown `TOLLGATE_*` variables. `referred`: names that the settings file refers to, which are known by that. */
+/**
+ * Unknown `TOLLGATE_*` variables. `referred`: names that the settings file refers to, which are
+ * allowed.
+ */
 export const unknownVariables = (env: EnvironmentVariables, referred: ReadonlySet<string>): Faults =>
   Object.keys(env)
     .filter(
@@ -94,7 +99,7 @@ export const unknownVariables = (env: EnvironmentVariables, referred: ReadonlySe
       )
     )
 
-/** Several processes share their limits and their ledger, so they need both outside of themselves. */
+/** Several processes need a shared ledger and shared limits. */
 const missingForWorkers = (env: EnvironmentVariables): ReadonlyArray<SettingsFault> => {
   const workers = Number(env.TOLLGATE_WORKERS ?? 1)
   if (!(workers > 1)) return []

@@ -1,7 +1,7 @@
 /**
- * From a schema's issues to faults: each names its setting and says what is wrong and what is accepted, worded from the `expected`
- * and `shown` annotations of Forms. A value is printed only when its form says so, it is short, it cannot hold credentials and it
- * did not come out of the environment.
+ * Turns schema issues into faults. A fault names the setting, the problem and the accepted form,
+ * worded from the annotations of Forms.ts. A value is printed only if its form allows it, it is
+ * short, it cannot contain credentials and it does not come from the environment.
  */
 import { Predicate, Result, Schema, type SchemaAST, type SchemaIssue } from "effect"
 import { nearest } from "../domain/Nearest.ts"
@@ -10,22 +10,22 @@ import { type SettingsFault } from "./SettingsError.ts"
 export type Path = ReadonlyArray<PropertyKey>
 export type Faults = ReadonlyArray<SettingsFault>
 
-/** A value that was read, where it stands, and which places of the whole must not be printed. */
+/** A decoded value with its path, and the paths whose values must not be printed. */
 export interface Place {
   readonly value: unknown
   readonly path: Path
-  /** Paths, as `renderPath` writes them, whose values came out of the environment. */
+  /** Paths in `renderPath` form whose values come from the environment. */
   readonly hidden: ReadonlySet<string>
 }
 
-/** The member `key` of a place; its value is `undefined` where there is none. */
+/** The member `key` of a place. Its value is `undefined` if absent. */
 export const member = (place: Place, key: string | number): Place => ({
   ...place,
   value: valueAt(place.value, [key]),
   path: [...place.path, key]
 })
 
-/** Decodes the value at `place`; fails with all its faults at once, unknown members included. */
+/** Decodes the value at `place`. Fails with all faults, unknown members included. */
 export const decodeAt = <S extends Schema.ConstraintDecoder<unknown>>(
   schema: S,
   place: Place
@@ -35,7 +35,7 @@ export const decodeAt = <S extends Schema.ConstraintDecoder<unknown>>(
     (error) => faultsOf(error.issue, place, [])
   )
 
-/** `providers[0].pricing.prompt`; a key that is no plain word stands in brackets and quotes. */
+/** Such as `providers[0].pricing.prompt`. Keys other than plain words are quoted in brackets. */
 export const renderPath = (path: Path): string =>
   path.reduce<string>((rendered, key) => {
     if (typeof key === "number") return `${rendered}[${key}]`
@@ -76,7 +76,10 @@ const faultsOf = (issue: SchemaIssue.Issue, place: Place, path: Path): Faults =>
   }
 }
 
-/** The fault of a name that nobody knows. `name` is the last part of `setting`; `prefix` is what all of `known` begin with. */
+/**
+ * The fault of an unknown name. `name`: the last part of `setting`. `prefix`: the common prefix of
+ * `known`.
+ */
 export const unknownName = (
   setting: string,
   name: string,
@@ -117,7 +120,10 @@ const wrongValue = (ast: SchemaAST.AST, place: Place, path: Path): SettingsFault
 
 const longestPrinted = 60
 
-/** How a value prints; `null`: not at all, for it is long, or holds what an address with a password or a key in its query holds. */
+/**
+ * A value for printing, or `null` if it is long or contains characters of an address with
+ * credentials.
+ */
 const printedForm = (value: unknown): string | null => {
   if (typeof value === "number" || typeof value === "boolean") return String(value)
   return typeof value === "string" && value.length <= longestPrinted && !/[@?=]/.test(value)

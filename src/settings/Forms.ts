@@ -1,12 +1,12 @@
 /**
- * The forms that a single setting may have, as schemas. Each carries two annotations that faults are worded from: `expected`, the
- * accepted form in words, and `shown`, whether a wrong value may be printed. Numbers and switches are also read from their text,
- * because that is what an environment variable, or a `${NAME}` in the file, yields.
+ * Schemas for the forms of a single setting. Two annotations word the faults: `expected` describes
+ * the accepted form, `shown` tells whether a wrong value may be printed. Numbers and booleans are
+ * also read from text, because environment variables and `${NAME}` in the file yield text.
  */
 import { isIP } from "node:net"
 import { Schema, SchemaGetter } from "effect"
 
-/** A number from `minimum` to `maximum`, both accepted. */
+/** A number from `minimum` to `maximum`, inclusive. */
 export const number = (expected: string, minimum: number, maximum: number) =>
   Schema.Union([Schema.Finite, NumberFromNumeral])
     .annotate({ expected, shown: true })
@@ -36,11 +36,11 @@ export const boolean = () =>
 export const choice = <const L extends ReadonlyArray<string>>(literals: L) =>
   Schema.Literals(literals).annotate({ expected: `one of ${literals.join(", ")}`, shown: true })
 
-/** Text that `accepts` takes; without it any but the empty. */
+/** Text that satisfies `accepts`. Default: not blank. */
 export const text = (expected: string, accepts: (text: string) => boolean = isPresent) =>
   Schema.String.annotate({ expected, shown: true }).check(Schema.makeFilter(accepts))
 
-/** Text that never prints, `Redacted` from here on. */
+/** Text that is never printed: `Redacted`. */
 export const secret = (expected: string, accepts: (text: string) => boolean = isPresent) =>
   Schema.RedactedFromValue(Schema.String.check(Schema.makeFilter(accepts))).annotate({ expected, shown: false })
 
@@ -48,13 +48,13 @@ export const secret = (expected: string, accepts: (text: string) => boolean = is
 export const orNull = <S extends Schema.Constraint>(form: S, expected: string) =>
   Schema.NullOr(form).annotate({ expected: `${expected}, or null`, shown: true })
 
-/** Texts by name whose values may be private, and so never print. */
+/** A record of texts whose values may be private, so they are never printed. */
 export const privateTexts = (expected: string, accepts: (text: string) => boolean) =>
   Schema.Record(Schema.String, Schema.String.annotate({ expected, shown: false }).check(Schema.makeFilter(accepts)))
 
 const isPresent = (value: string): boolean => value.trim() !== ""
 
-/** Whether `value` is an address with a host, of one of `protocols` (`["http:", "https:"]`). */
+/** True for an address with a host and one of `protocols` (`["http:", "https:"]`). */
 export const isUrlOf =
   (protocols: ReadonlyArray<string>) =>
   (value: string): boolean => {
@@ -67,7 +67,7 @@ export const isUrlOf =
     )
   }
 
-/** An http(s) address that holds nothing private and to which a path can be appended. */
+/** An http(s) address without credentials, to which a path can be appended. */
 const isPlainHttpUrl = (value: string): boolean => {
   const url = URL.parse(value)
   return (
@@ -82,18 +82,21 @@ const isPlainHttpUrl = (value: string): boolean => {
 export const httpUrl = (example: string) =>
   text(`an http:// or https:// address without credentials, query or fragment, such as ${example}`, isPlainHttpUrl)
 
-/** An address without its trailing slashes, so that a path can be appended. */
+/** Removes trailing slashes, so that a path can be appended. */
 export const withoutTrailingSlash = (url: string): string => url.replace(/\/+$/, "")
 
 const hostName = /^(?=.{1,253}$)([a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?)(\.[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?)*$/i
 
-/** An address to listen on. What has only digits and dots must be an IPv4 address, not merely look like a name. */
+/**
+ * A listening address. Text of digits and dots must be an IPv4 address; it does not count as a host
+ * name.
+ */
 export const host = () =>
   text(
     "an IP address or host name without port, such as 127.0.0.1, 0.0.0.0 or ::",
     (value) => isIP(value) !== 0 || (hostName.test(value) && !/^[\d.]+$/.test(value))
   )
 
-/** What clients name a model by. */
+/** The clients' name of a model. */
 export const modelId = () =>
   text("author/slug, such as openai/gpt-4o-mini", (value) => /^[a-z0-9][\w.-]*\/[\w.:@+-]+$/i.test(value))

@@ -1,6 +1,6 @@
 /**
- * The settings file's section `generations`: when they are archived, and when they are deleted. Refuses an archive for what is deleted
- * before it would get there.
+ * The `generations` section of the settings file: when generations are archived and deleted. An
+ * archive date after deletion is a fault.
  */
 import { Result, Schema } from "effect"
 import { decodeAt, type Faults, type Place } from "./Faults.ts"
@@ -8,9 +8,9 @@ import { integer, orNull } from "./Forms.ts"
 
 /** In days; `null`: never. */
 export interface GenerationsSettings {
-  /** When they move to the archive, always before they go. */
+  /** Age at which they move to the archive. Must be below `retentionDays`. */
   readonly archiveDays: number | null
-  /** How long they are kept. */
+  /** Age at which they are deleted. */
   readonly retentionDays: number | null
 }
 
@@ -19,7 +19,10 @@ const days = (from: number) => {
   return Schema.optionalKey(orNull(integer(form, from, 36_500), form))
 }
 
-/** Figures of the last 24 hours are read of what is not archived. */
+/**
+ * At least 2 days to the archive, because the figures of the last 24 hours read only unarchived
+ * generations.
+ */
 const Section = Schema.Struct({ archive_days: days(2), retention_days: days(1) })
 
 export const keptForEver: GenerationsSettings = { archiveDays: null, retentionDays: null }
@@ -33,7 +36,7 @@ export const decodeGenerations = (place: Place): Result.Result<GenerationsSettin
         : Result.fail([
             {
               setting: "generations.archive_days",
-              problem: "is later than they are deleted",
+              problem: "is not before their deletion",
               expected: "fewer days than generations.retention_days"
             }
           ])

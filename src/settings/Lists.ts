@@ -1,15 +1,18 @@
 /**
- * Lists in the settings file: their entries are decoded one by one, so that the faults of every entry are found at once, and an
- * entry that repeats the name of an earlier one is a fault.
+ * Lists in the settings file. Entries are decoded one by one, so that the faults of all are
+ * reported together. An entry that repeats an earlier entry's name is a fault.
  */
 import { Result } from "effect"
 import { type Faults, member, type Place, renderPath } from "./Faults.ts"
 
-/** The places of a list's entries; none when it is no list. */
+/** The places of a list's entries. Empty if the value is not a list. */
 export const entriesOf = (list: Place): ReadonlyArray<Place> =>
   Array.isArray(list.value) ? list.value.map((_, index) => member(list, index)) : []
 
-/** Entries of `list` that repeat an earlier entry's member `name`, looked up before decoding, so that none goes unseen. */
+/**
+ * Entries of `list` that repeat an earlier entry's member `name`. Works on undecoded values, so
+ * that faulty entries count too.
+ */
 export const duplicates = (list: Place, name: string, expected: string): Faults => {
   const names = entriesOf(list).map((entry) => member(entry, name))
   return names.flatMap(({ value, path }, index) => {

@@ -1,6 +1,7 @@
 /**
- * One model of a provider in the settings file, to the domain's record: USD per million tokens become integer pico-USD a token.
- * A price that is left out would be a hole in every budget, so prices are required, even where they are 0.
+ * Decodes one model of a provider in the settings file. USD per million tokens become integer
+ * pico-USD per token. Prices are required, even if they are 0, because a missing price would exempt
+ * the model from every budget.
  */
 import { Result, Schema } from "effect"
 import { type ModelOffer } from "../domain/Catalog.ts"
@@ -16,7 +17,7 @@ const price = () => number(usdPerMillion, 0, 1_000_000)
 
 const prices = {
   prompt: price(),
-  /** Only an embeddings model can do without. */
+  /** Optional only for embeddings models. */
   completion: Schema.optionalKey(price()),
   cached_prompt: Schema.optionalKey(orNull(price(), usdPerMillion))
 }
@@ -28,12 +29,12 @@ const ModelEntry = Schema.Struct({
   max_completion_tokens: Schema.optionalKey(tokens()),
   pricing: Schema.Struct({
     ...prices,
-    /** What longer prompts cost. */
+    /** Prices for longer prompts. */
     tiers: Schema.optionalKey(Schema.Array(Schema.Struct({ above_prompt_tokens: tokens(), ...prices })))
   }),
   embeddings: Schema.optionalKey(boolean()),
   prefill: Schema.optionalKey(boolean()),
-  /** Absent: told from the names. */
+  /** Default: derived from the names. */
   hides_reasoning: Schema.optionalKey(boolean())
 })
 
@@ -49,7 +50,7 @@ const missingPrices = ({ embeddings, pricing }: typeof ModelEntry.Type, { path }
   const fault = (...at: ReadonlyArray<string | number>) => ({
     setting: renderPath([...path, "pricing", ...at, "completion"]),
     problem: "is missing",
-    expected: `${usdPerMillion} (only a model with embeddings: true can do without)`
+    expected: `${usdPerMillion} (optional only for a model with embeddings: true)`
   })
   const tiers = (pricing.tiers ?? []).flatMap(({ completion }, at) =>
     completion === undefined ? [fault("tiers", at)] : []

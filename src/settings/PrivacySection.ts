@@ -1,6 +1,7 @@
 /**
- * The settings file's section `privacy`: the mode, the built-in entities that are looked for, and the operator's own patterns. Patterns
- * run on RE2's engine, which is linear in the text whatever the pattern; one that this engine cannot run stops the start.
+ * The `privacy` section of the settings file: mode, built-in entities, and the operator's patterns.
+ * Patterns run on an RE2 engine, whose time is linear in the text. A pattern that the engine does
+ * not support stops the start.
  */
 import { Effect, Result, Schema } from "effect"
 import { allEntities, type OwnPattern, type PrivacyRules } from "../domain/Privacy.ts"
@@ -41,7 +42,10 @@ export const decodePrivacy = (place: Place): Result.Result<PrivacyRules, Faults>
         })
   })
 
-/** Faults of patterns that the engine cannot run. The engine is loaded only when there are patterns. */
+/**
+ * Faults of patterns that the engine does not support. The engine is loaded only if there are
+ * patterns.
+ */
 export const unusablePatterns = (patterns: ReadonlyArray<OwnPattern>): Effect.Effect<Faults> =>
   patterns.length === 0
     ? Effect.succeed([])
@@ -54,7 +58,7 @@ export const unusablePatterns = (patterns: ReadonlyArray<OwnPattern>): Effect.Ef
               : [
                   {
                     setting: `privacy.patterns[${index}].pattern`,
-                    problem: "cannot be run",
+                    problem: "is not a valid RE2 pattern",
                     expected: expectedPattern
                   }
                 ]

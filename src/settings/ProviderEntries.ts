@@ -1,7 +1,7 @@
 /**
- * The `providers` section of the settings file, to the domain's records; what is left out gets the careful default (an unknown
- * data policy counts as training and retaining). Credentials have one place, `api_key`; headers and query are printed with the
- * record and refuse them.
+ * Decodes the `providers` section of the settings file. Defaults are conservative: an unknown data
+ * policy counts as training and retaining. Credentials are allowed only in `api_key`. Headers and
+ * query reject them, because these are printed with the provider.
  */
 import { Redacted, Result, Schema } from "effect"
 import {
@@ -30,7 +30,7 @@ const ProviderEntry = Schema.Struct({
   name: Schema.optionalKey(text("a name for people")),
   dialect: choice(dialects),
   base_url: Schema.optionalKey(httpUrl("https://api.example.com/v1")),
-  /** Empty: the provider takes no key. */
+  /** Empty: the provider needs no key. */
   api_key: Schema.optionalKey(
     secret("the provider's key on one line, such as ${ALPHA_KEY}", (key) => !/[\r\n]/.test(key))
   ),
@@ -56,11 +56,11 @@ const ProviderEntry = Schema.Struct({
       total_ms: milliseconds()
     })
   ),
-  /** Decoded one by one, so that the faults of every model are found. */
+  /** Decoded one by one, so that the faults of every model are reported. */
   models: Schema.Array(Schema.Unknown)
 })
 
-/** Decodes the list at `place`. Fails with the faults of every provider and every model in it. */
+/** Decodes the list at `place`. Fails with the faults of every provider and every model. */
 export const decodeProviders = (place: Place): Result.Result<ReadonlyArray<ProviderConfig>, Faults> =>
   Result.flatMap(decodeAt(Schema.Array(Schema.Unknown), place), () =>
     collect(entriesOf(place).map(decodeProvider), duplicates(place, "slug", "a slug that no other provider has"))
@@ -115,7 +115,10 @@ const providerOf = (entry: typeof ProviderEntry.Type, models: ReadonlyArray<Mode
   }
 }
 
-/** What no single member shows: an address that the dialect needs, a list without models, credentials where they would print. */
+/**
+ * Faults that involve several members: a missing address, a list without models, credentials in
+ * members that are printed.
+ */
 const entryFaults = (entry: typeof ProviderEntry.Type, place: Place): Faults => {
   const at = (...path: ReadonlyArray<string>) => renderPath([...place.path, ...path])
   const credentials = [

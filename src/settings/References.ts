@@ -1,13 +1,14 @@
 /**
- * `${NAME}` and `${NAME:-default}` in the settings file: the environment, anywhere in a text value; `$$` is a dollar sign. The
- * references are hidden from the YAML parser and filled in afterwards, so that they need no quotes inside `{ }` and what the
- * environment holds can never turn into structure. A variable that is unset or empty, without a default, is a fault.
+ * Resolves `${NAME}` and `${NAME:-default}` in text values of the settings file from the
+ * environment. `$$` is a dollar sign. References are replaced by marks before YAML parsing and
+ * resolved afterwards, so that they need no quotes inside `{ }` and the environment's content
+ * cannot become YAML structure. A variable that is unset or empty, without a default, is a fault.
  */
 import { Predicate } from "effect"
 import { type Faults, type Path, renderPath } from "./Faults.ts"
 import { type SettingsFault } from "./SettingsError.ts"
 
-/** Source text whose references are replaced by marks; `references[n]` is what mark `n` stands for. */
+/** Source text with marks in place of references. `references[n]` belongs to mark `n`. */
 export interface Hidden {
   readonly text: string
   readonly references: ReadonlyArray<string>
@@ -16,13 +17,13 @@ export interface Hidden {
 export interface Filled {
   readonly value: unknown
   readonly faults: Faults
-  /** Paths whose values hold something out of the environment. */
+  /** Paths whose values come from the environment. */
   readonly hidden: ReadonlySet<string>
-  /** Names that the values refer to. */
+  /** Names of the variables that the values refer to. */
   readonly names: ReadonlySet<string>
 }
 
-/** What is no well-formed reference stays in the text, where its `${` tells of it. */
+/** Malformed references stay in the text, where their `${` is reported as a fault. */
 const reference = /\$\$|\$\{[A-Za-z_]\w*(?::-(?:(?!\$\{)[^}\n])*)?\}/g
 const parts = /^\$\{(\w+)(?::-(.*))?\}$/
 const mark = /\uE000(\d+)\uE001/g
@@ -33,7 +34,7 @@ export const hideReferences = (source: string): Hidden => {
   return { text, references }
 }
 
-/** Fills `value`, parsed from a hidden text, from `env`. All faults are reported, none of them shows a value. */
+/** Resolves the marks in `value` from `env`. All faults are reported, without values. */
 export const fillReferences = (
   value: unknown,
   references: ReadonlyArray<string>,

@@ -1,7 +1,9 @@
-/** What a reload changes: members of the settings file that no open store and no listening port depends on. */
+/**
+ * The settings that a reload changes: those that no open store and no listening port depends on.
+ */
 import { type SettingsShape } from "../Settings.ts"
 
-/** What a reload takes from the file; the rest is the start's. */
+/** The settings after a reload: reloadable members from the file, the rest from the start. */
 export const reloaded = (started: SettingsShape, fresh: SettingsShape): SettingsShape => ({
   ...started,
   providers: fresh.providers,

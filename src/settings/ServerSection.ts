@@ -1,20 +1,29 @@
-/** `server` of the settings file: what one process takes on, and when it says that it is at its limit. */
+/**
+ * The `server` section of the settings file: what one process accepts, and when it reports
+ * overload.
+ */
 import { Result, Schema } from "effect"
 import { decodeAt, type Faults, type Place } from "./Faults.ts"
 import { choice, integer } from "./Forms.ts"
 
 export interface ServerSettings {
-  /** `strict-transport-security`: `auto` sends it where a trusted proxy says that the client came by https. */
+  /**
+   * `strict-transport-security`: `auto` sends it if a trusted proxy reports that the client used
+   * https.
+   */
   readonly hsts: "auto" | "always" | "never"
-  /** More connections are closed at once. */
+  /** Further connections are closed at once. */
   readonly maxConnections: number
-  /** Model requests under way, from which on new ones are refused. */
+  /** With this many model requests running, new ones are rejected. */
   readonly maxRequests: number
-  /** Bytes of the bodies of requests under way, all together. `null`: a quarter of the memory that JavaScript may use. */
+  /**
+   * Total size of the bodies of running requests, in bytes. `null`: a quarter of the JavaScript
+   * heap limit.
+   */
   readonly maxBodiesBytes: number | null
-  /** How late the event loop may be for a second and a half, until new model requests are refused. */
+  /** Event loop delay, sustained for 1.5 s, above which new model requests are rejected. */
   readonly maxLoopDelayMs: number
-  /** How long a client may take nothing of an answer, until its connection is cut. */
+  /** Time without progress after which a client that does not read its answer is disconnected. */
   readonly stalledReaderMs: number
 }
 

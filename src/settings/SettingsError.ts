@@ -1,13 +1,17 @@
 /**
- * What is wrong with the settings, as data: every fault of a load at once, each naming the setting, what is wrong with its value
- * and the accepted form. A fault never holds a secret, nor a value that came out of the environment through `${NAME}`.
+ * Faults of the settings, as data: all faults of a load, each with the setting, the problem and the
+ * accepted form. A fault contains no secrets, and no values that came from the environment through
+ * `${NAME}`.
  */
 import { Data } from "effect"
 
 export interface SettingsFault {
-  /** An environment variable (`TOLLGATE_PORT`), a path into the settings file (`providers[0].slug`), or the file itself. */
+  /**
+   * An environment variable (`TOLLGATE_PORT`), a path in the settings file (`providers[0].slug`),
+   * or the file itself.
+   */
   readonly setting: string
-  /** Reads on after the setting's name: `is missing`, `is -1`. */
+  /** Follows the setting's name: `is missing`, `is -1`. */
   readonly problem: string
   /** The accepted form: `a whole number from 1 to 64`. */
   readonly expected: string

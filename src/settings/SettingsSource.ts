@@ -1,22 +1,22 @@
 /**
- * Where settings come from: an environment, files and whether logs go to a terminal. Given as a value, so that a load is a function
- * of it; Settings supplies the process's own.
+ * The input of a settings load: environment, files, and whether logs go to a terminal. It is a
+ * value, so that a load is a function of it. Settings.ts supplies the process's own.
  */
 import { Data, Effect, Predicate } from "effect"
 import { readFileSync } from "node:fs"
 import { type EnvironmentVariables } from "./Environment.ts"
 
-/** A file that is there and cannot be read. `code`: the system's word for it, such as `EACCES`. */
+/** A file that exists but cannot be read. `code`: the system's error code, such as `EACCES`. */
 export class FileUnreadable extends Data.TaggedError("FileUnreadable")<{ readonly code: string }> {}
 
 export interface SettingsSource {
   readonly env: EnvironmentVariables
-  /** The text of a file; `null` when there is none. */
+  /** The text of a file, or `null` if it does not exist. */
   readonly readFile: (path: string) => Effect.Effect<string | null, FileUnreadable>
   readonly isTerminal: boolean
 }
 
-/** Reads a file of this machine; relative paths start at the working directory. */
+/** Reads a file. Relative paths start at the working directory. */
 export const readFile: SettingsSource["readFile"] = (path) =>
   Effect.try({
     try: (): string | null => readFileSync(path, "utf8"),

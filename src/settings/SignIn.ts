@@ -1,6 +1,7 @@
 /**
- * The `auth` section of the settings file: how people sign in (contract §12). `google` and `github` are known by name; any other
- * OAuth provider is an OIDC issuer and has to say which. Plain http is for issuers on this machine only. Secrets are `Redacted`.
+ * The `auth` section of the settings file: sign-in. `google` and `github` have well-known
+ * addresses. Any other OAuth provider is an OIDC issuer and must be configured with its address.
+ * Plain http is accepted only for issuers on this machine. Secrets are `Redacted`.
  */
 import { Effect, Redacted, Result, Schema } from "effect"
 import { fromString } from "effect/net/IpNetwork"
@@ -13,7 +14,10 @@ import { choice, httpUrl, integer, isUrlOf, number, orNull, secret, text, withou
 export interface OAuthClient {
   readonly clientId: string
   readonly clientSecret: Redacted.Redacted
-  /** `null`: the provider's well-known one. For `github`: the address of a GitHub Enterprise Server. */
+  /**
+   * `null`: the provider's well-known address. For `github`: the address of a GitHub Enterprise
+   * Server.
+   */
   readonly issuer: string | null
 }
 
@@ -22,47 +26,50 @@ export interface SmsSettings {
   readonly account: string
   readonly token: Redacted.Redacted
   readonly from: string
-  /** ISO 3166 codes of the countries whose numbers get codes. */
+  /** ISO 3166 codes of the countries to which codes are sent. */
   readonly countries: ReadonlyArray<string>
 }
 
 export interface SignInSettings {
-  /** The address under which people reach this gateway, named in its tokens; `null`: where it listens. */
+  /** The public address of this gateway, named in its tokens; `null`: its listening address. */
   readonly issuer: string | null
-  /** Ways of sending codes that are offered; `null`: those that are configured and, in development, both. */
+  /** Enabled channels for codes; `null`: those configured and, in development, both. */
   readonly channels: ReadonlyArray<Channel> | null
-  /** By the name that stands in `/auth/oauth/{provider}`. */
+  /** By the name in `/auth/oauth/{provider}`. */
   readonly oauth: Readonly<Record<string, OAuthClient>>
-  /** `null`: no codes by mail. */
+  /** `null`: no codes by e-mail. */
   readonly email: {
     readonly smtpUrl: Redacted.Redacted
     readonly from: string
-    /** Whether nothing is sent to a server that does not offer STARTTLS: codes and the password would be in the clear. */
+    /**
+     * Requires STARTTLS of an smtp:// server: otherwise codes and the password would be sent in the
+     * clear.
+     */
     readonly isTlsNeeded?: boolean
   } | null
-  /** A Twilio-shaped service; `null`: no codes by SMS. */
+  /** A service with Twilio's API; `null`: no codes by SMS. */
   readonly sms: SmsSettings | null
-  /** Where a browser may be sent after an OAuth sign-in: addresses, or paths on this gateway. Nothing but these. */
+  /** Allowed redirect targets after an OAuth sign-in: addresses, or paths of this gateway. */
   readonly redirects: ReadonlyArray<string>
-  /** Networks of the proxies whose `X-Forwarded-For` is believed. */
+  /** Networks of proxies whose `X-Forwarded-For` is trusted. */
   readonly trustedProxies: ReadonlyArray<string>
   readonly accessTokenSeconds: number
-  /** How long a session lasts that nobody uses. */
+  /** Lifetime of an unused session. */
   readonly sessionDays: number
-  /** Domains whose addresses may make an account; `null`: all may, and numbers too. */
+  /** E-mail domains that may create accounts; `null`: all, and phone numbers too. */
   readonly allowedDomains: ReadonlyArray<string> | null
-  /** What a user has before an admin says otherwise. */
+  /** Grants of new users. */
   readonly newUsers: Grants
-  /** Whether their budget was set: where it was not, production grants none. */
+  /** False if the budget of new users was not set: then it is 0 in production. */
   readonly isBudgetSet?: boolean
   readonly limits: {
     /** Codes sent to one destination. */
     readonly perDestinationHour: number
-    /** Codes asked for by one network address. */
+    /** Codes requested by one network address. */
     readonly perAddressMinute: number
-    /** Codes sent at all. */
+    /** Codes sent in total. */
     readonly globalMinute: number
-    /** Accounts that come into being within any 24 hours, but for those that an admin makes. */
+    /** Accounts created within any 24 hours, not counting those that admins create. */
     readonly newAccountsDay: number
   }
 }
@@ -84,7 +91,7 @@ export const noSignIn: SignInSettings = {
 
 const issuer = httpUrl("https://gateway.example.com")
 
-/** A path of this gateway, or an address with nothing hidden in it. */
+/** A path of this gateway, or an address without credentials. */
 const isRedirect = (target: string): boolean => {
   if (/^\/(?![/\\])[\w\-./~%?=&#]*$/.test(target)) return true
   const url = URL.parse(target)
@@ -214,7 +221,10 @@ const grantsOf = (section: NonNullable<SignInSection["new_users"]>): Grants => (
   scopes: section.scopes ?? noSignIn.newUsers.scopes
 })
 
-/** Providers whose name cannot stand in a path, or means something else, and issuers that are missing or not safe to ask. */
+/**
+ * Faults of OAuth providers: names that cannot be part of a path or that mean a channel, and
+ * issuers that are missing or use plain http.
+ */
 const providerFaults = (section: SignInSection, place: Place): Faults =>
   Object.entries(section.oauth ?? {}).flatMap(([name, client]) => {
     const setting = renderPath(member(member(place, "oauth"), name).path)
@@ -231,20 +241,26 @@ const providerFaults = (section: SignInSection, place: Place): Faults =>
       const url = new URL(client.issuer)
       const safe = url.protocol === "https:" || isLoopback(url.hostname)
       const expected = "an https:// address; http:// only on this machine"
-      return safe ? [] : [{ setting: `${setting}.issuer`, problem: "is not safe to ask", expected }]
+      return safe ? [] : [{ setting: `${setting}.issuer`, problem: "is not safe", expected }]
     }
     if (knownProviders.includes(name)) return []
-    const expected = `the OIDC issuer's address, which only ${knownProviders.join(" and ")} can do without`
+    const expected = `the OIDC issuer's address (optional only for ${knownProviders.join(" and ")})`
     return [{ setting: `${setting}.issuer`, problem: "is missing", expected }]
   })
 
-/** Whoever can receive a mail can sign up: in production they get nobody's money unless the settings say how much. */
+/**
+ * Anyone with an e-mail address can sign up, so in production new users get a budget of 0 unless
+ * the settings give one.
+ */
 export const inProduction = (auth: SignInSettings): SignInSettings =>
   auth.isBudgetSet === true ? auth : { ...auth, newUsers: { ...auth.newUsers, monthlyBudgetNano: 0 } }
 
 const isLoopback = (hostname: string): boolean => /^(127(\.\d+){3}|localhost|\[::1\])$/.test(hostname)
 
-/** What production cannot do with: channels without a service that sends, which in development a mailbox stands in for. */
+/**
+ * Faults in production: channels without a configured service, which in development are replaced by
+ * a mailbox, and OAuth without the gateway's public address.
+ */
 export const unsafeInProduction = ({ channels, email, issuer, oauth, sms }: SignInSettings): Faults => {
   const configured = { email: email !== null, sms: sms !== null }
   const expected = "an SMTP or SMS service in auth.email or auth.sms, or `channels: []` to send no codes"

@@ -1,6 +1,7 @@
 /**
- * What OpenTelemetry's own variables set: where traces and metrics go, and how many. Those that the gateway understands are checked; all other
- * `OTEL_*` are left alone. Nothing is exported unless an endpoint is set.
+ * OpenTelemetry's standard variables: targets of traces and metrics, and sampling. Variables that
+ * the gateway supports are validated, other `OTEL_*` are ignored. Without an endpoint nothing is
+ * exported.
  */
 import { Redacted, Result, Schema } from "effect"
 import { type EnvironmentVariables } from "./Environment.ts"
@@ -26,29 +27,29 @@ export interface ExportTarget {
 
 export interface TelemetrySettings {
   readonly serviceName: string
-  /** Attributes of the resource. */
+  /** Resource attributes. */
   readonly attributes: Readonly<Record<string, string>>
   /** `null`: traces are off. */
   readonly traces:
     | (ExportTarget & {
         readonly sampler: (typeof samplers)[number]
-        /** Of the samplers with a ratio: the share of traces, 0 to 1. */
+        /** For samplers with a ratio: share of traces, 0 to 1. */
         readonly ratio: number
         readonly delayMs: number
         readonly queueSize: number
         readonly batchSize: number
-        /** Whether prompts and answers are recorded, masked. */
+        /** True if prompts and answers are recorded, masked. */
         readonly capturesContent: boolean
       })
     | null
-  /** `null`: metrics are not sent. */
+  /** `null`: metrics are not exported. */
   readonly metrics:
     (ExportTarget & { readonly intervalMs: number; readonly temporality: "cumulative" | "delta" }) | null
 }
 
 export const noTelemetry: TelemetrySettings = { serviceName: "tollgate", attributes: {}, traces: null, metrics: null }
 
-/** `name=value,name=value`, percent-encoded, as W3C Baggage has it. */
+/** `name=value,name=value`, percent-encoded, as in W3C Baggage. */
 const isPairs = (value: string): boolean => pairsOf(value) !== null
 
 const pairsOf = (value: string): Readonly<Record<string, string>> | null => {
@@ -103,7 +104,7 @@ export const TelemetryEnvironment = Schema.Struct({
 
 const names = Object.keys(TelemetryEnvironment.fields)
 
-/** Decodes them out of `env`, which holds no empty ones. */
+/** Decodes the OpenTelemetry variables. `env` has no empty ones. */
 export const decodeTelemetry = (env: EnvironmentVariables): Result.Result<TelemetrySettings, Faults> => {
   const ours = Object.fromEntries(Object.entries(env).filter(([name]) => names.includes(name)))
   return Result.map(decodeAt(TelemetryEnvironment, { value: ours, path: [], hidden: new Set() }), settingsOf)
@@ -120,7 +121,7 @@ const settingsOf = (env: typeof TelemetryEnvironment.Type): TelemetrySettings =>
     const sent = env[`OTEL_EXPORTER_OTLP_${signal}_HEADERS`] ?? env.OTEL_EXPORTER_OTLP_HEADERS
     const pairs = sent === undefined ? {} : (pairsOf(Redacted.value(sent)) ?? {})
     return {
-      // An endpoint of one signal is taken as it is; the common one is where its path begins.
+      // A signal's own endpoint is used unchanged. The common endpoint gets the signal's path.
       url: own ?? `${withoutTrailingSlash(common ?? "")}/v1/${signal.toLowerCase()}`,
       headers: Object.fromEntries(Object.entries(pairs).map(([name, value]) => [name, Redacted.make(value)])),
       timeoutMs: env[`OTEL_EXPORTER_OTLP_${signal}_TIMEOUT`] ?? env.OTEL_EXPORTER_OTLP_TIMEOUT ?? 10_000,

@@ -1,8 +1,8 @@
-/** A check of the settings as a whole: that every fallback model can be served. */
+/** Checks that every fallback model has a provider. */
 import { type ProviderConfig } from "../domain/Catalog.ts"
 import { type Faults } from "./Faults.ts"
 
-/** Fallback models that no provider serves: a fallback that can never happen. */
+/** Fallback models without a provider. */
 export const unservedFallbacks = ({
   providers,
   routing

@@ -1,7 +1,7 @@
 /**
- * Vendors by their keys: each variable of a preset that is set (`OPENAI_API_KEY`, …) switches the preset's provider on. A preset
- * whose slug the settings file uses is left to the file. Refuses a preset without an address of its own when none is given, and
- * one whose models only the file could name.
+ * Vendors enabled by their keys: each preset variable that is set (`OPENAI_API_KEY`, …) enables the
+ * preset's provider. A preset whose slug the settings file uses is left to the file. A preset
+ * without a known address needs one, and a preset without known models needs the file.
  */
 import { type Redacted, Result } from "effect"
 import { type ProviderConfig } from "../domain/Catalog.ts"
@@ -14,7 +14,10 @@ import { collect } from "./Lists.ts"
 
 const key = secret("the vendor's key, without spaces or line breaks", (value) => /^\S+$/.test(value))
 
-/** Providers of the presets that `env` switches on, without those of the slugs in `replaced`. `env` holds no empty variables. */
+/**
+ * Providers of the presets that `env` enables, without those whose slug is in `replaced`. `env` has
+ * no empty variables.
+ */
 export const vendorProviders = (
   env: EnvironmentVariables,
   replaced: ReadonlySet<string>
@@ -40,7 +43,7 @@ const switchOn = (preset: Preset, env: EnvironmentVariables): Result.Result<Prov
   return Result.flatMap(Result.all(parts), ({ apiKey, baseUrl }) => {
     const provider = presetProvider(preset, baseUrl === null ? { apiKey } : { apiKey, baseUrl })
     if (provider.models.length > 0) return Result.succeed(provider)
-    const problem = `switches ${preset.name} on, whose models are not known here`
+    const problem = `enables ${preset.name}, whose models are unknown`
     const expected = `a provider with the slug ${preset.slug} and its models in the settings file`
     return Result.fail([{ setting: preset.env, problem, expected }])
   })
@@ -54,7 +57,7 @@ const addressOf = (preset: Preset, env: EnvironmentVariables): Result.Result<str
   if (env[name] !== undefined) return decodeAt(form, { value: env[name], path: [name], hidden: nothing })
   if (preset.baseUrl !== null) return Result.succeed(null)
   const problem = `is missing though ${preset.env} is set`
-  return Result.fail([{ setting: name, problem, expected: `the address of ${preset.name}, which has no common one` }])
+  return Result.fail([{ setting: name, problem, expected: `the address of ${preset.name}, which has no default` }])
 }
 
 const nothing: ReadonlySet<string> = new Set()

@@ -1,4 +1,7 @@
-/** The settings file's section `webhooks`: who is told of which events, and the secret that each is signed with. */
+/**
+ * Decodes the `webhooks` section of the settings file: receivers, their events, and the secret that
+ * signs the deliveries.
+ */
 import { type Redacted, Result, Schema } from "effect"
 import { type EventType, eventTypes } from "../domain/Events.ts"
 import { decodeAt, type Faults, type Place } from "./Faults.ts"

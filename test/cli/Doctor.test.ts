@@ -67,7 +67,7 @@ describe("a look", () => {
       yield* Effect.promise(() => script("", { status: 401, json: {} }))
       const refused = yield* look()
       assert.strictEqual(refused.status, "failed")
-      assert.match(refused.found, /refuses the key \(status 401\)/)
+      assert.match(refused.found, /rejects the key \(status 401\)/)
       // Where no list tells, nobody is shown the key, and a refusal means nothing.
       assert.strictEqual((yield* look({ dialect: "anthropic" })).status, "ok")
       assert.isUndefined((yield* Effect.promise(requests)).at(-1)?.headers["authorization"])

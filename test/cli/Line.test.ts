@@ -22,7 +22,7 @@ describe("a line", () => {
         [["keys", "create"], /Missing required argument: name\n {2}See tollgate keys create --help\./],
         [["keys", "create", "ci", "--tier", "gold"], /gold/],
         [["models", "--colour"], /--colour/],
-        [["models", "--url", "gateway"], /"gateway" is no address of a gateway/],
+        [["models", "--url", "gateway"], /"gateway" is not a gateway's address/],
         [["keys"], /SUBCOMMANDS/]
       ] as const) {
         const { code, stderr, stdout } = yield* line(args)
@@ -88,7 +88,7 @@ describe("a gateway that fails", () => {
 
       const cut = yield* chat("cut")
       assert.deepStrictEqual([cut.code, cut.stdout], [3, "Hel\n"])
-      assert.match(cut.stderr, /^tollgate: The connection ended before the answer did\.\n$/)
+      assert.match(cut.stderr, /^tollgate: The connection ended before the answer was complete\.\n$/)
 
       const stranger = yield* chat("proxy")
       assert.strictEqual(stranger.code, 3)

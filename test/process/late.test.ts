@@ -68,7 +68,7 @@ it.live("are settled exactly: over a reload of the settings, and over the end of
       assert.strictEqual(record.cost.billed_usd, 0.000058)
     })
 
-    const reloaded = Effect.andThen(gateway.signal("SIGHUP"), gateway.printed("the settings file was read again"))
+    const reloaded = Effect.andThen(gateway.signal("SIGHUP"), gateway.printed("the settings file was reloaded"))
     const first = yield* answered("first", reloaded)
     yield* database.up
     yield* assertExact(gateway, first)

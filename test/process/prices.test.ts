@@ -41,7 +41,7 @@ it.live("a stream that runs while prices change costs what it cost when it began
     yield* eventually(
       Effect.filterOrFail(
         Effect.sync(() => gateway.output()),
-        (said) => said.includes("the settings file was read again")
+        (said) => said.includes("the settings file was reloaded")
       ),
       20_000,
       "new prices"

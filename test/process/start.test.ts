@@ -8,7 +8,7 @@ import { type AddressInfo, createServer } from "node:net"
 import { hostname } from "node:os"
 import { join } from "node:path"
 import { inject } from "vitest"
-import { welcomeText } from "../../src/StartupBanner.ts"
+import { bannerText } from "../../src/StartupBanner.ts"
 import { type Ended, type GatewayOptions, launchGateway, startGateway, temporaryDirectory } from "../support/Gateway.ts"
 import { postgresEnv } from "./servers.ts"
 
@@ -84,7 +84,7 @@ describe("a start without settings", () => {
       const firstKeyFile = join(directory, ".tollgate/first-api-key")
       const shown = { url, model: "mock/echo", adminKeyFile: "admin.key", adminKey: null, mailbox: false }
       for (const firstKey of [null, keysIn(directory).firstKey]) {
-        const text = welcomeText({ ...shown, firstKeyFile, firstKey })
+        const text = bannerText({ ...shown, firstKeyFile, firstKey })
         assert.strictEqual(text.includes(keysIn(directory).firstKey), firstKey !== null)
         const lines = curlLines(text)
         assert.lengthOf(lines, 3)
@@ -212,7 +212,7 @@ describe("a start that cannot succeed", () => {
     Effect.gen(function* () {
       const url = "redis://:a-password-of-redis@127.0.0.1:1"
       const starting = yield* launchGateway({ env: { ...(yield* postgresEnv), REDIS_URL: url } })
-      const said = yield* starting.printed("trying again")
+      const said = yield* starting.printed("retrying")
       assert.include(said, "Redis at 127.0.0.1:1 does not answer")
       assert.deepStrictEqual(yield* starting.stop, { code: 0, signal: null })
     })

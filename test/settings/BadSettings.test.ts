@@ -112,7 +112,7 @@ describe("a wrong environment", () => {
     ],
     [
       { OLLAMA_BASE_URL: "http://127.0.0.1:11434/v1" },
-      "OLLAMA_BASE_URL switches Ollama on, whose models are not known here; expected a provider with the slug ollama and its " +
+      "OLLAMA_BASE_URL enables Ollama, whose models are unknown; expected a provider with the slug ollama and its " +
         "models in the settings file"
     ]
   ]
@@ -138,14 +138,11 @@ const patternForm = "a regular expression of RE2: no look-around, no back-refere
 
 describe("a wrong settings file", () => {
   const cases: ReadonlyArray<readonly [string, ...ReadonlyArray<string>]> = [
-    [
-      "a: 'x",
-      "./tollgate.yaml is no YAML that can be read (Unterminated quoted YAML scalar); expected one YAML mapping"
-    ],
-    ["a: *hunter2", "./tollgate.yaml is no YAML that can be read (Unknown YAML alias …); expected one YAML mapping"],
+    ["a: 'x", "./tollgate.yaml is not valid YAML (Unterminated quoted YAML scalar); expected one YAML mapping"],
+    ["a: *hunter2", "./tollgate.yaml is not valid YAML (Unknown YAML alias …); expected one YAML mapping"],
     [
       "- 1",
-      "./tollgate.yaml holds no mapping; expected a mapping of providers, routing, tiers, cache, idempotency, generations, markup, ledger, privacy, webhooks, auth, server"
+      "./tollgate.yaml is not a mapping; expected a mapping of providers, routing, tiers, cache, idempotency, generations, markup, ledger, privacy, webhooks, auth, server"
     ],
     [
       "cahe: {}",
@@ -220,7 +217,7 @@ describe("a wrong settings file", () => {
     ],
     [
       provider("", "[{ id: a/b, upstream: b, pricing: { prompt: 1 } }, { id: a/c, upstream: c }]"),
-      `providers[0].models[0].pricing.completion is missing; expected ${usd} (only a model with embeddings: true can do without)`,
+      `providers[0].models[0].pricing.completion is missing; expected ${usd} (optional only for a model with embeddings: true)`,
       "providers[0].models[1].pricing is missing; expected a mapping of prompt, completion, cached_prompt, tiers"
     ],
     [
@@ -234,7 +231,7 @@ describe("a wrong settings file", () => {
         "",
         "[{ id: a/b, upstream: b, pricing: { prompt: 1, completion: 1, tiers: [{ above_prompt_tokens: 9, prompt: 2, completion: 2 }, { above_prompt_tokens: 9, prompt: 3 }] } }]"
       ),
-      `providers[0].models[0].pricing.tiers[1].completion is missing; expected ${usd} (only a model with embeddings: true can do without)`,
+      `providers[0].models[0].pricing.tiers[1].completion is missing; expected ${usd} (optional only for a model with embeddings: true)`,
       "providers[0].models[0].pricing.tiers[1].above_prompt_tokens repeats providers[0].models[0].pricing.tiers[0].above_prompt_tokens; expected a length that no other tier begins at"
     ],
     [
@@ -281,7 +278,7 @@ describe("a wrong settings file", () => {
     ],
     [
       "generations: { archive_days: 30, retention_days: 30 }",
-      "generations.archive_days is later than they are deleted; expected fewer days than generations.retention_days"
+      "generations.archive_days is not before their deletion; expected fewer days than generations.retention_days"
     ],
     ["markup: -0.1", "markup is -0.1; expected a fraction from 0 to 10 (0.05 adds five per cent)"],
     ["privacy: mask", "privacy is a text; expected a mapping of mode, entities, patterns"],
@@ -298,8 +295,8 @@ describe("a wrong settings file", () => {
     ],
     [
       'privacy: { patterns: [{ name: a, pattern: "(a+)+$" }, { name: b, pattern: "(?<=a)b" }, { name: c, pattern: "(" }] }',
-      `privacy.patterns[1].pattern cannot be run; expected ${patternForm}`,
-      `privacy.patterns[2].pattern cannot be run; expected ${patternForm}`
+      `privacy.patterns[1].pattern is not a valid RE2 pattern; expected ${patternForm}`,
+      `privacy.patterns[2].pattern is not a valid RE2 pattern; expected ${patternForm}`
     ],
     [
       'webhooks: [{ url: "https://u:hunter2@h/", secret: hunter2, events: [key.lost] }]',
@@ -314,13 +311,13 @@ describe("a wrong settings file", () => {
     ["privacy: { mode: hide }", 'privacy.mode is "hide"; expected one of off, mask, block'],
     [
       "auth: { oauth: { okta: { client_id: a, client_secret: b }, A_B: { client_id: a, client_secret: b } } }",
-      "auth.oauth.okta.issuer is missing; expected the OIDC issuer's address, which only google and github can do without",
+      "auth.oauth.okta.issuer is missing; expected the OIDC issuer's address (optional only for google and github)",
       "auth.oauth.A_B is not a provider's name; expected lower-case letters, digits and dashes; not a channel"
     ],
     [
       "auth: { oauth: { sms: { client_id: a, client_secret: b }, okta: { client_id: a, client_secret: b, issuer: http://okta.example.com } } }",
       "auth.oauth.sms is not a provider's name; expected lower-case letters, digits and dashes; not a channel",
-      "auth.oauth.okta.issuer is not safe to ask; expected an https:// address; http:// only on this machine"
+      "auth.oauth.okta.issuer is not safe; expected an https:// address; http:// only on this machine"
     ],
     [
       "auth: { redirects: [//evil.example, '/\\evil.example', 'javascript:alert(1)'], trusted_proxies: [10.0.0.1/8, x], channels: [fax], allowed_domains: [localhost, Example.com] }",
