@@ -1,4 +1,6 @@
-/** The console as a whole: the door, or the frame with navigation and the page that the address names. */
+/**
+ * The console: the sign-in page, or the frame with navigation and the page of the current address.
+ */
 import { type ComponentChildren, Fragment } from "preact"
 import { useEffect, useRef, useState } from "preact/hooks"
 import { notice } from "./notices.ts"
@@ -12,7 +14,7 @@ import { Choice } from "./parts/Field.tsx"
 import { Empty } from "./parts/States.tsx"
 import { Link, usePath } from "./router.tsx"
 import { leave, session, type Session } from "./session.ts"
-import { comeBack, signOut } from "./signIn.ts"
+import { resumeSession, signOut } from "./signIn.ts"
 import { useStore } from "./store.ts"
 import { choose, type Theme, theme } from "./theme.ts"
 
@@ -20,7 +22,7 @@ export const App = () => {
   const current = useStore(session)
   const [ready, setReady] = useState(session.get().kind !== "none")
   useEffect(() => {
-    void comeBack().then(() => setReady(true))
+    void resumeSession().then(() => setReady(true))
   }, [])
   return (
     <>
@@ -45,7 +47,7 @@ const Inside = ({ current }: { readonly current: Session }) => {
   const page = pages.find(({ to }) => to === path) ?? pages.find(({ to }) => to !== "/" && path.startsWith(`${to}/`))
   const main = useRef<HTMLElement>(null)
   const before = useRef(path)
-  // A new page is announced by its heading.
+  // Focuses the heading of a new page, so that screen readers announce it.
   useEffect(() => {
     if (before.current === path) return
     before.current = path

@@ -1,6 +1,7 @@
 /**
- * Calls of the gateway. A call either answers what the endpoint's schema says, or throws a `Failure` with the gateway's own words.
- * Credentials travel in headers only. Where a session has ended, the console returns to its first page.
+ * Calls of the gateway. A call returns the endpoint's response or throws a `Failure` with the
+ * gateway's message. Credentials are sent in headers only. When the session has ended, the console
+ * returns to the sign-in page.
  */
 import { type ErrorBody, type HTTPValidationError } from "../api/Failure.ts"
 import { leave, session } from "./session.ts"
@@ -17,12 +18,12 @@ export class Failure extends Error {
     this.detail = detail
   }
 
-  /** This gateway has no such endpoint: an older one, or one with the feature switched off. */
+  /** True if this gateway lacks the endpoint, because it is older or the feature is disabled. */
   get isMissing(): boolean {
     return this.status === 405 || (this.status === 404 && this.body.code === "route_not_found")
   }
 
-  /** What is wrong with a member of the body, if anything is. */
+  /** The fault of a member of the body, if any. */
   faultOf(member: string): string | undefined {
     if (this.body.param === member) return this.message
     return this.detail.find(({ loc }) => loc[1] === member)?.msg
@@ -33,10 +34,10 @@ export interface Call {
   readonly method?: string
   readonly body?: unknown
   readonly signal?: AbortSignal
-  /** An API key to call with, in place of the session's credential. */
+  /** An API key that replaces the session's credential. */
   readonly key?: string
   readonly headers?: Readonly<Record<string, string>>
-  /** By the refresh cookie: a refusal is the answer, and no reason to renew anything. */
+  /** Authenticated by the refresh cookie: a 401 is final and starts no renewal. */
   readonly isSignIn?: boolean
 }
 
@@ -47,7 +48,7 @@ const credential = (key: string | undefined): Readonly<Record<string, string>> =
   return current.kind === "user" ? { authorization: `Bearer ${current.accessToken}` } : {}
 }
 
-/** The answer itself, whatever its status. Throws a `Failure` of status 0 when there is none. */
+/** The response, whatever its status. Throws a `Failure` with status 0 if there is none. */
 export const send = async (path: string, { body, headers, key, method, signal }: Call = {}): Promise<Response> => {
   try {
     return await fetch(path, {
@@ -78,7 +79,7 @@ export const failureOf = async (response: Response): Promise<Failure> => {
   }
 }
 
-/** How a session that has run out is renewed; sign-in puts it in place. Answers whether it was. */
+/** Renews an expired session. Set by the sign-in module. Resolves to whether it succeeded. */
 export const renewal: { renew: () => Promise<boolean> } = { renew: () => Promise.resolve(false) }
 
 export const call = async <A>(path: string, options: Call = {}): Promise<A> => {
@@ -92,14 +93,14 @@ export const call = async <A>(path: string, options: Call = {}): Promise<A> => {
     const { kind } = session.get()
     if (kind === "user" && (await renewal.renew())) response = await send(path, options)
     if (response.status === 401) {
-      leave(kind === "admin" ? "That admin key does not open this gateway." : "The session has ended. Sign in again.")
+      leave(kind === "admin" ? "This is not the admin key of this gateway." : "The session has ended. Sign in again.")
     }
   }
   if (!response.ok) throw await failureOf(response)
   return (await response.json()) as A
 }
 
-/** `path` with those of the members that are set, as a query. */
+/** `path` with the members that are set, as a query. */
 export const withQuery = (
   path: string,
   members: Readonly<Record<string, string | number | null | undefined>>

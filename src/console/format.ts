@@ -1,4 +1,4 @@
-/** Numbers, money, times and names as people read them. What is not known is a dash. */
+/** Formats numbers, money, times and names. Unknown values are a dash. */
 
 export const NONE = "–"
 
@@ -10,7 +10,7 @@ const digits = new Intl.NumberFormat("en", { maximumSignificantDigits: 3 })
 
 export const count = (value: number): string => (Math.abs(value) < 100_000 ? whole.format(value) : short.format(value))
 
-/** Whole cents from a dollar on, more digits of whatever is less: a single call costs millionths. */
+/** Cents from one dollar on, more digits below: a single call costs millionths. */
 export const usd = (value: number | null | undefined): string => {
   if (value === null || value === undefined) return NONE
   if (value === 0) return "$0"
@@ -59,7 +59,7 @@ const steps: ReadonlyArray<readonly [string, number]> = [
   ["s", 1]
 ]
 
-/** A length of time in its largest unit. */
+/** A duration in its largest unit. */
 export const duration = (totalSeconds: number): string => {
   const [unit, size] = steps.find(([, size]) => totalSeconds >= size) ?? ["s", 1]
   return `${Math.floor(totalSeconds / size)}\u00a0${unit}`
@@ -73,5 +73,5 @@ export const relative = (iso: string | null | undefined, nowMs = Date.now()): st
   return away > 0 ? `in ${duration(away)}` : `${duration(-away)} ago`
 }
 
-/** `provider_error` as `provider error`. */
+/** `provider_error` becomes `provider error`. */
 export const words = (name: string): string => name.replaceAll("_", " ")

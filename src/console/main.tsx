@@ -1,4 +1,4 @@
-/** The console: a page of its own that talks to the gateway's API as any client does. */
+/** The entry point of the console, a page that uses the gateway's API like any other client. */
 import { render } from "preact"
 import { App } from "./App.tsx"
 

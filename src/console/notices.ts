@@ -1,4 +1,4 @@
-/** Short news that passes: shown for some seconds, and read out by screen readers. */
+/** Short notices, shown for some seconds and announced by screen readers. */
 import { createStore } from "./store.ts"
 
 export interface Notice {

@@ -1,4 +1,6 @@
-/** Which page is shown, out of the address: real paths below /console, so that a page can be bookmarked and the back button works. */
+/**
+ * Routing by real paths below /console, so that pages can be bookmarked and the back button works.
+ */
 import { type ComponentChildren } from "preact"
 import { createStore, useStore } from "./store.ts"
 
@@ -18,8 +20,8 @@ export const go = (to: string): void => {
   scrollTo(0, 0)
 }
 
-/** Goes to a page by its whole address, in place of the present one. */
-export const goBackTo = (pathname: string): void => {
+/** Replaces the current page by its full path. */
+export const replacePage = (pathname: string): void => {
   if (pathname !== BASE && !pathname.startsWith(`${BASE}/`)) return
   history.replaceState(null, "", pathname)
   path.set(here())
@@ -39,7 +41,7 @@ export const Link = ({ children, class: className, current, onGo, to }: LinkProp
     class={className}
     aria-current={current === true ? "page" : undefined}
     onClick={(event) => {
-      // A new tab is the browser's business.
+      // Leaves new tabs to the browser.
       if (event.metaKey || event.ctrlKey || event.shiftKey || event.button !== 0) return
       event.preventDefault()
       onGo?.()

@@ -1,4 +1,4 @@
-/** Every page with its place in the navigation, and who sees it. */
+/** All pages with their place in the navigation and their audience. */
 import { type ComponentChildren } from "preact"
 import { Account } from "./signin/Account.tsx"
 import { AllUsage } from "./usage/AllUsage.tsx"
@@ -17,16 +17,16 @@ import { type IconName } from "./parts/Icon.tsx"
 import { isOperator, type Session } from "./session.ts"
 
 export interface PageEntry {
-  /** Where it is; `/` begins everything. */
+  /** Its path; `/` is a prefix of all. */
   readonly to: string
   readonly title: string
   readonly group: string
   readonly icon: IconName
-  /** `rest`: what follows `to` in the address. */
+  /** `rest`: the path after `to`. */
   readonly show: (rest: string) => ComponentChildren
 }
 
-/** The pages that an operator has of everyone's, and a user of what is its own. */
+/** Pages that operators have for all keys, and users for their own. */
 const keysOf = (source: Source, group: string): PageEntry => ({
   to: "/keys",
   title: "Keys",

@@ -1,6 +1,7 @@
 /**
- * Who sits in front of the console. The admin key stays in this tab's memory, or, when asked to, in its session storage, which ends with the
- * tab; it is never part of an address. A user's access token stays in memory; the refresh token is the gateway's cookie, which no script can read.
+ * The console's session. The admin key is kept in memory or, on request, in session storage, which
+ * ends with the tab. It is never part of an address. A user's access token is kept in memory; the
+ * refresh token is the gateway's HttpOnly cookie.
  */
 import { type User } from "../api/Auth.ts"
 import { createStore } from "./store.ts"
@@ -11,7 +12,7 @@ export type Session =
   | { readonly kind: "user"; readonly user: User; readonly accessToken: string }
 
 const NAME = "tollgate.admin-key"
-/** Whether a refresh cookie may be there. It says nothing of whose; without it the gateway need not be asked. */
+/** Set if a refresh cookie may exist. It avoids a request where there is certainly none. */
 const SIGNED_IN = "tollgate.signed-in"
 const WANTED = "tollgate.wanted-page"
 
@@ -34,20 +35,23 @@ export const enterAsUser = (user: User, accessToken: string): void => {
 
 export const mayBeSignedIn = (): boolean => localStorage.getItem(SIGNED_IN) !== null
 
-/** Before an identity provider is visited: whoever comes back may be signed in, and wants the page that was asked for. */
+/**
+ * Before visiting an identity provider: remembers that a session may exist afterwards, and the
+ * requested page.
+ */
 export const expectSignIn = (): void => {
   localStorage.setItem(SIGNED_IN, "perhaps")
   sessionStorage.setItem(WANTED, location.pathname)
 }
 
-/** The page that was asked for before an identity provider was visited; it is told once. */
+/** The page requested before visiting an identity provider. Returned only once. */
 export const takeWanted = (): string | null => {
   const wanted = sessionStorage.getItem(WANTED)
   sessionStorage.removeItem(WANTED)
   return wanted
 }
 
-/** Forgets every credential that this tab holds. */
+/** Forgets all credentials in this tab. */
 export const leave = (notice?: string): void => {
   sessionStorage.removeItem(NAME)
   localStorage.removeItem(SIGNED_IN)
@@ -58,11 +62,11 @@ export const leave = (notice?: string): void => {
 export const isOperator = (current: Session): boolean =>
   current.kind === "admin" || (current.kind === "user" && current.user.role === "admin")
 
-/** The API key that the playground and the privacy preview call with. In memory only. */
+/** The API key of the playground and the privacy preview. In memory only. */
 export interface PlayKey {
   readonly secret: string
   readonly label: string
-  /** Where it is revoked, if it was made here: nobody else ever saw its secret. */
+  /** The address that revokes it, if the console created it. */
   readonly path: string | null
 }
 

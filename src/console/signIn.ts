@@ -1,17 +1,17 @@
 /**
- * Signing in by code or by an identity provider. The refresh token stays in the gateway's cookie, which no script reads; what is kept here is
- * an access token of a few minutes, and a new one is fetched when it has run out.
+ * Sign-in by code or identity provider. The refresh token stays in an HttpOnly cookie. The console
+ * holds only an access token of a few minutes, and fetches a new one when it expires.
  */
 import { type Challenge, type Tokens } from "../api/Auth.ts"
 import { asFailure, call, renewal } from "./client.ts"
-import { goBackTo } from "./router.tsx"
+import { replacePage } from "./router.tsx"
 import { enterAsUser, leave, mayBeSignedIn, session, takeWanted } from "./session.ts"
 
 export type Channel = "email" | "sms"
 
 const names: Readonly<Record<string, string>> = { google: "Google", github: "GitHub" }
 
-/** What an identity provider is called by people. */
+/** Display name of an identity provider. */
 export const providerName = (provider: string): string => names[provider] ?? provider
 
 export const sendCode = (channel: Channel, destination: string): Promise<typeof Challenge.Type> =>
@@ -34,24 +34,24 @@ const renewOnce = async (): Promise<boolean> => {
     return true
   } catch (thrown) {
     const failure = asFailure(thrown)
-    // A gateway that does not answer now has not ended the session.
+    // A temporary failure does not end the session.
     if (failure.status === 401 || failure.isMissing) leave()
     return false
   }
 }
 
-/** Calls that run out of time together are renewed once: a refresh token works a single time. */
+/** Concurrent calls share one renewal, because a refresh token works only once. */
 const renew = (): Promise<boolean> => {
   renewing ??= renewOnce().finally(() => (renewing = undefined))
   return renewing
 }
 renewal.renew = renew
 
-/** Comes back into a session that an earlier visit left open, if there is one. */
-export const comeBack = async (): Promise<void> => {
+/** Resumes the session of an earlier visit, if there is one. */
+export const resumeSession = async (): Promise<void> => {
   if (session.get().kind !== "none" || !mayBeSignedIn()) return
   const wanted = takeWanted()
-  if ((await renew()) && wanted !== null) goBackTo(wanted)
+  if ((await renew()) && wanted !== null) replacePage(wanted)
 }
 
 export const signOut = async (): Promise<void> => {

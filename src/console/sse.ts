@@ -1,6 +1,6 @@
-/** The events of a streamed answer, as they come. Comments and unknown fields are passed over. */
+/** Reads the events of a streamed answer. Ignores comments and unknown fields. */
 
-/** Calls `onData` with each event's data, until the stream ends. */
+/** Calls `onData` with each event's data until the stream ends. */
 export const readEvents = async (body: ReadableStream<Uint8Array>, onData: (data: string) => void): Promise<void> => {
   const reader = body.pipeThrough(new TextDecoderStream() as ReadableWritablePair<string, Uint8Array>).getReader()
   let rest = ""

@@ -1,4 +1,7 @@
-/** A value that components share: read with `useStore`, written with `set`. Whoever reads it renders again when it changes. */
+/**
+ * A value that components share: read with `useStore`, written with `set`. Readers render again
+ * when it changes.
+ */
 import { useEffect, useState } from "preact/hooks"
 
 export interface Store<A> {

@@ -1,4 +1,4 @@
-/** Light, dark, or as the system has it. The choice is kept in this browser; it is no secret. */
+/** The colour theme: light, dark or the system's. Stored in this browser. */
 import { createStore } from "./store.ts"
 
 export type Theme = "system" | "light" | "dark"
@@ -12,7 +12,7 @@ const kept = (): Theme => {
 
 export const theme = createStore<Theme>(kept())
 
-/** Counts up whenever the colours change, whoever changed them; what is drawn is drawn anew. */
+/** A counter that changes with the colours, so that canvases are redrawn. */
 export const palette = createStore(0)
 
 const apply = (): void => {
@@ -32,7 +32,7 @@ theme.watch(apply)
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", apply)
 apply()
 
-/** A colour of the stylesheet as a canvas takes it. */
+/** A colour of the stylesheet in a form for canvases. */
 export const colorOf = (name: string): string => {
   const probe = document.createElement("i")
   probe.style.color = `var(--${name})`

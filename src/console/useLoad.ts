@@ -1,6 +1,6 @@
 /**
- * Loads something and keeps what it has while it loads again, so that a page never jumps. With `everyMs` it looks again for as long
- * as the tab is visible. What comes too late is dropped.
+ * Loads data and keeps the current data while reloading, so that the page does not jump. With
+ * `everyMs` it reloads at intervals while the tab is visible. Outdated responses are dropped.
  */
 import { useCallback, useEffect, useRef, useState } from "preact/hooks"
 import { asFailure, type Failure } from "./client.ts"
@@ -14,11 +14,11 @@ export interface Loading<A> {
 
 interface LoadOptions {
   readonly everyMs?: number
-  /** The old thing stays in view until the new one is there. */
+  /** Keeps showing the old data until the new data arrives. */
   readonly isSteady?: boolean
 }
 
-/** `what` names what is loaded: another name is another thing, and the old one is forgotten. */
+/** `what` identifies the data. When it changes, the old data is dropped. */
 export const useLoad = <A>(
   what: string,
   load: (signal: AbortSignal) => Promise<A>,
@@ -44,7 +44,7 @@ export const useLoad = <A>(
       (thrown: unknown) => {
         if (controller.signal.aborted) return
         const failure = asFailure(thrown)
-        // What was there stays, beside the news that it could not be renewed.
+        // Keeps the data, together with the failure to renew it.
         setState((before) => ({ ...(before.what === what ? before : { what }), failure, isLoading: false }))
       }
     )

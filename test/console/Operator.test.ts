@@ -20,7 +20,7 @@ layer(Console.layer(), { timeout: "90 seconds" })("the console, for an operator"
       await page.goto("/console/keys")
       await (await adminKeyField(page)).fill("not-the-key-of-this-gateway")
       await page.getByRole("button", { name: "Open the console" }).click()
-      await page.getByText("This key does not open this gateway.").first().waitFor()
+      await page.getByText("This is not the admin key of this gateway.").first().waitFor()
       assert.deepStrictEqual(await barriers(page), [])
       await page.getByLabel("Admin key").fill(gateway.adminKey)
       await page.getByRole("button", { name: "Open the console" }).click()

@@ -1,4 +1,4 @@
-/** One generation, as an operator or the user whose key made it reads it. */
+/** One generation, for operators and for the user whose key made it. */
 import { type AdminGenerationRecord, type OwnedGenerationRecord } from "../../api/Generations.ts"
 import { call } from "../client.ts"
 import { moment } from "../format.ts"
@@ -11,7 +11,7 @@ import { useLoad } from "../useLoad.ts"
 import { Receipt } from "./Receipt.tsx"
 import { type Source } from "../keys/source.ts"
 
-/** Only operators are told whose key it was. */
+/** Only operators see the key's owner. */
 type Record = typeof OwnedGenerationRecord.Type & Partial<Pick<typeof AdminGenerationRecord.Type, "owner">>
 
 export const Generation = ({ id, source }: { readonly id: string; readonly source: Source }) => {

@@ -1,4 +1,4 @@
-/** Every generation, or those of a user's own keys, filtered, page by page; each leads to its receipt. */
+/** Generations of all keys or of a user's own, filtered and paged. Each links to its receipt. */
 import { useEffect, useState } from "preact/hooks"
 import { type OwnedGenerationRecord } from "../../api/Generations.ts"
 import { type ApiKey } from "../../api/Keys.ts"
@@ -45,7 +45,7 @@ interface Offers {
   readonly data: ReadonlyArray<{ readonly id: string; readonly providers: ReadonlyArray<{ readonly slug: string }> }>
 }
 
-/** Every model that an operator may ask for; users have the field alone. */
+/** All models, for operators. Users enter a model as text. */
 const useOffers = ({ isOwn }: Source): Offers["data"] => {
   const offers = useLoad("models", async (signal) =>
     isOwn ? { data: [] } : await call<Offers>("/v1/admin/models", { signal })
@@ -218,7 +218,7 @@ const GenerationTable = ({ names, rows }: GenerationTableProps) => (
 
 type Ended = Pick<Record, "attempts" | "cache_hit" | "cancelled" | "error_type" | "fallback_used" | "finish_reason">
 
-/** How it ended, and what was out of the ordinary. */
+/** The outcome of a generation, with its peculiarities. */
 export const End = ({ of }: { readonly of: Ended }) => (
   <span class="badges">
     {of.error_type !== null ? (

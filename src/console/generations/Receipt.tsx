@@ -1,6 +1,6 @@
 /**
- * A generation's receipt: the attempts on one time axis with what each cost, how the cost came about, what was reserved for it, and who
- * was left out.
+ * The receipt of a generation: attempts on one time axis with their costs, the calculation of the
+ * cost, the reservation, and the excluded providers.
  */
 import { type GenerationRecord } from "../../api/Generations.ts"
 import { count, ms, usd, words } from "../format.ts"
@@ -49,7 +49,10 @@ const sources = {
   cache: "replayed from the cache"
 } as const
 
-/** What an attempt cost: its own charge, or, for the one that answered, what the others left of the whole. */
+/**
+ * Costs of the attempts: the charge of a lost attempt, and for the one that answered the rest of
+ * the total.
+ */
 const costsOf = ({ attempts, cost }: GenerationRecord): ReadonlyArray<number | null> => {
   const lost = attempts.reduce((sum, { charged }) => sum + (charged?.total_cost_usd ?? 0), 0)
   const answered = attempts.findLastIndex(
@@ -65,7 +68,7 @@ const Timeline = ({ of }: { readonly of: GenerationRecord }) => {
   if (attempts.length === 0) {
     return (
       <Panel title="Attempts">
-        <p class="quiet">{of.cache_hit ? "None: the answer came out of the cache." : "None: nobody was called."}</p>
+        <p class="quiet">{of.cache_hit ? "None: the answer came from the cache." : "None: no provider was called."}</p>
       </Panel>
     )
   }
@@ -78,7 +81,7 @@ const Timeline = ({ of }: { readonly of: GenerationRecord }) => {
   let at = 0
   const rows = attempts.map((attempt, index) => {
     const isLast = index === attempts.length - 1
-    // A stream's attempt is over at its first token; the answer comes after it.
+    // A stream's attempt ends at its first token.
     const firstToken = isLast ? of.time_to_first_token_ms : null
     const start = firstToken === null ? at : Math.max(at, firstToken - attempt.latency_ms)
     at = start + attempt.latency_ms

@@ -1,4 +1,4 @@
-/** The form of a key, new or known; a user's own within what was granted. */
+/** The form for creating or editing a key. A user's keys are limited by the grants. */
 import { useState } from "preact/hooks"
 import { type ApiKey } from "../../api/Keys.ts"
 import { type OwnGrants } from "../../api/Portal.ts"
@@ -25,7 +25,7 @@ const lifetimes: ReadonlyArray<readonly [string, string]> = [
 interface KeyFormProps {
   readonly source: Source
   readonly of?: ApiKey
-  /** Of the user whose key it is; absent: an operator, who may give anything. */
+  /** Grants of the key's user. Absent for operators, who have no limits. */
   readonly grants: OwnGrants | undefined
   readonly onIssued?: (secret: string, name: string) => void
   readonly onSaved?: () => void
@@ -34,7 +34,7 @@ interface KeyFormProps {
 
 const listOf = (text: string): ReadonlyArray<string> => text.split(/[\s,]+/).filter((entry) => entry !== "")
 
-/** What an empty budget means. */
+/** Explains an empty budget. */
 const budgetHint = (grants: OwnGrants | undefined, of: ApiKey | undefined): string =>
   grants === undefined || grants.available_usd === null
     ? "Empty: no cap"

@@ -1,4 +1,4 @@
-/** A secret, shown this once. */
+/** A new secret, which is shown only once. */
 import { Copy } from "../parts/Copy.tsx"
 import { Dialog } from "../parts/Dialog.tsx"
 

@@ -1,4 +1,7 @@
-/** API keys, everyone's or a user's own: what each may and has spent; issued, changed, rotated and revoked here. */
+/**
+ * API keys, of all users or a user's own: create, edit, rotate and revoke them, and see their
+ * spending.
+ */
 import { useState } from "preact/hooks"
 import { type ApiKey } from "../../api/Keys.ts"
 import { type OwnGrants } from "../../api/Portal.ts"
@@ -19,7 +22,7 @@ import { useLoad } from "../useLoad.ts"
 import { Granted } from "../users/Granted.tsx"
 import { KeyForm } from "./KeyForm.tsx"
 import { KeySecret } from "./KeySecret.tsx"
-import { playKeyGivenBack } from "../playground/playKeys.ts"
+import { playKeyRevoked } from "../playground/playKeys.ts"
 import { type Source } from "./source.ts"
 
 export interface KeyList {
@@ -28,7 +31,7 @@ export interface KeyList {
   readonly next_cursor: string | null
 }
 
-/** What a dialog is about. */
+/** The open dialog. */
 type Task =
   | { readonly kind: "create" }
   | { readonly kind: "edit"; readonly key: ApiKey }
@@ -44,13 +47,13 @@ export const Keys = ({ source }: { readonly source: Source }) => {
   const keys = useLoad(
     `keys ${limit}`,
     async (signal) => {
-      await playKeyGivenBack()
+      await playKeyRevoked()
       return await call<KeyList>(withQuery(source.keys, { limit }), { signal })
     },
     { isSteady: true }
   )
   const grants = useLoad("grants", async (signal) => {
-    await playKeyGivenBack()
+    await playKeyRevoked()
     return source.isOwn ? await call<OwnGrants>("/v1/portal/grants", { signal }) : undefined
   })
   const reload = () => {

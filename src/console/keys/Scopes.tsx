@@ -1,4 +1,4 @@
-/** What a key may do, as boxes to tick. */
+/** The scopes of a key, as checkboxes. */
 import { type Scope } from "../../domain/Key.ts"
 import { CheckField } from "../parts/Field.tsx"
 
@@ -14,7 +14,7 @@ export const allScopes = Object.keys(words) as ReadonlyArray<Scope>
 
 interface ScopesProps {
   readonly legend: string
-  /** Those that there are to choose from. */
+  /** The scopes to choose from. */
   readonly of: ReadonlyArray<Scope>
   readonly chosen: ReadonlyArray<Scope>
   readonly onChosen: (chosen: ReadonlyArray<Scope>) => void

@@ -1,4 +1,4 @@
-/** Whose keys and generations a page is about: everyone's, for an operator, or a user's own. */
+/** The endpoints of a page: those for all keys (operators) or for a user's own. */
 
 export interface Source {
   readonly keys: string

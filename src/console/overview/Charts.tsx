@@ -1,16 +1,18 @@
-/** The overview's charts: traffic, failures, latencies, money, cache, tokens, and how far the ledger's writing is behind. */
+/**
+ * The charts of the overview: traffic, errors, latencies, spending, cache, tokens and ledger lag.
+ */
 import { useMemo } from "preact/hooks"
 import { type Timeseries } from "../../api/Series.ts"
 import { count, ms, usd, words } from "../format.ts"
 import { Chart } from "../parts/Chart.tsx"
-import { type Line } from "../parts/course.ts"
+import { type Line } from "../parts/chartData.ts"
 import { type LagSample } from "./Overview.tsx"
 
 type Bucket = Timeseries["data"][number]
 
 const errorColors = ["c3", "c2", "c5", "c4"]
 
-/** The most frequent types have a colour of their own, the others share one. */
+/** The most frequent error types have their own colours. The others share one. */
 const errorLines = (buckets: ReadonlyArray<Bucket>): ReadonlyArray<Line> => {
   const totals = new Map<string, number>()
   for (const { errors } of buckets) {
@@ -37,12 +39,12 @@ const quantileLines = (buckets: ReadonlyArray<Bucket>, of: "latency_ms" | "time_
     values: buckets.map((bucket) => bucket[of]?.[quantile] ?? null)
   }))
 
-interface CoursesProps {
+interface OverviewChartsProps {
   readonly series: Timeseries
   readonly lag: ReadonlyArray<LagSample>
 }
 
-export const Courses = ({ lag, series }: CoursesProps) => {
+export const OverviewCharts = ({ lag, series }: OverviewChartsProps) => {
   const each = series.bucket_s === 60 ? "per minute" : "per hour"
   const charts = useMemo(() => {
     const { data } = series

@@ -1,4 +1,7 @@
-/** What happens now and what happened lately: figures, courses over time, spending by model, providers, refusals. It renews itself. */
+/**
+ * The overview: current figures, charts over time, spending by model, providers, rejections. It
+ * refreshes itself.
+ */
 import { useEffect, useState } from "preact/hooks"
 import { type Overview as Figures } from "../../api/Admin.ts"
 import { type HealthReport } from "../../api/Health.ts"
@@ -13,7 +16,7 @@ import { Empty, Loaded, Skeleton } from "../parts/States.tsx"
 import { Table } from "../parts/Table.tsx"
 import { Link } from "../router.tsx"
 import { type Loading, useLoad } from "../useLoad.ts"
-import { Courses } from "./Charts.tsx"
+import { OverviewCharts } from "./Charts.tsx"
 
 type Range = "hour" | "day"
 export interface LagSample {
@@ -24,7 +27,7 @@ export interface LagSample {
 
 const SAMPLES = 120
 
-/** The ledger keeps no history of its own delay, so the page does, for as long as it is open. */
+/** Samples of the ledger's lag since the page was opened. The gateway keeps no history of it. */
 const useLag = (figures: Figures | undefined): ReadonlyArray<LagSample> => {
   const [samples, setSamples] = useState<ReadonlyArray<LagSample>>([])
   useEffect(() => {
@@ -72,15 +75,15 @@ export const Overview = () => {
       }
     >
       {isAwaited(figures) || isAwaited(series) ? (
-        // All at once, or what comes first would be pushed down by what comes above it.
+        // Waits for both, so that the layout does not shift when the second arrives.
         <Skeleton rows={20} />
       ) : (
         <div class="stack">
           <Loaded of={figures} what="The overview">
             {(data) => <Totals figures={data} />}
           </Loaded>
-          <Loaded of={series} what="The course over time">
-            {(data) => <Courses series={data} lag={lag} />}
+          <Loaded of={series} what="The charts">
+            {(data) => <OverviewCharts series={data} lag={lag} />}
           </Loaded>
           {figures.data === undefined ? null : <Lists figures={figures.data} />}
         </div>
@@ -90,7 +93,7 @@ export const Overview = () => {
 }
 
 const Health = ({ report }: { readonly report: HealthReport | undefined }) => {
-  if (report === undefined) return <span class="health">Asking for its health</span>
+  if (report === undefined) return <span class="health">Reading the health</span>
   const down = Object.entries(report.dependencies).filter(([, { status }]) => status !== "ok")
   return (
     <span class="health">
@@ -123,7 +126,7 @@ const Totals = ({ figures }: { readonly figures: Figures }) => {
         [
           "Ledger",
           count(ledger.pending),
-          `under way; oldest ${ledger.oldest_pending_s === null ? NONE : ms(ledger.oldest_pending_s * 1_000)}`
+          `pending; oldest ${ledger.oldest_pending_s === null ? NONE : ms(ledger.oldest_pending_s * 1_000)}`
         ]
       ]}
     />
@@ -172,7 +175,7 @@ const Lists = ({ figures: { providers, rejections, requests, spend_usd } }: { re
           ]}
         />
       </Panel>
-      <Panel title="Refused by policy" note="this process, since its start">
+      <Panel title="Rejected by policy" note="this process, since its start">
         <dl class="pairs">
           <dt>Rate limit</dt>
           <dd>{count(rejections.rate_limit)}</dd>

@@ -1,4 +1,4 @@
-/** A word with a colour. The word alone says it all; the colour helps those who see it. */
+/** A coloured word. The word alone is sufficient; the colour is an aid. */
 
 export type Tone = "good" | "warn" | "bad" | "calm"
 

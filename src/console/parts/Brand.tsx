@@ -1,4 +1,4 @@
-/** The name and its sign: a barrier that is open. */
+/** The name and the logo: an open barrier. */
 
 export const Brand = () => (
   <span class="brand">

@@ -1,15 +1,15 @@
 /**
- * A small chart over time. Its head always tells the figures in words: those at the pointer, or the last ones; so nothing is said by
- * the drawing alone, and where the drawing does not load, nothing is missing. The arrow keys go from time to time as the pointer does. It has its
- * height before there is anything to draw.
+ * A small chart over time. Its head gives the values at the pointer, or the last ones, as text, so
+ * the chart is usable without the drawing. Arrow keys move along the times like the pointer. Its
+ * height is reserved before the drawing is loaded.
  */
 import { useEffect, useRef, useState } from "preact/hooks"
 import { useStore } from "../store.ts"
 import { palette } from "../theme.ts"
-import { clockOf, type Course } from "./course.ts"
+import { type ChartData, clockOf } from "./chartData.ts"
 import { type plot, type Plot } from "./plot.ts"
 
-interface ChartProps extends Course {
+interface ChartProps extends ChartData {
   readonly title: string
 }
 
@@ -17,7 +17,7 @@ interface Drawing {
   readonly plot: typeof plot
 }
 
-/** Loaded once, when the first chart is shown; asked for again after it failed. */
+/** Loaded once, with the first chart. A failed load is tried again. */
 let loading: Promise<Drawing> | undefined
 const load = (): Promise<Drawing> =>
   (loading ??= import("./plot.ts").catch((thrown: unknown) => {
@@ -55,7 +55,7 @@ export const Chart = ({ title, ...course }: ChartProps) => {
   const drawing = useDrawing()
   const colors = useStore(palette)
 
-  // Other lines or other colours are another drawing; other values are not.
+  // Other lines or colours need a new drawing; other values do not.
   const shape = [kind, ...lines.map(({ color, label }) => `${color} ${label}`)].join("\n")
   useEffect(() => {
     if (home.current === null || drawing === undefined || drawing === "missing") return

@@ -1,4 +1,4 @@
-/** Copies a text by a click, also where the page does not come over TLS and the browser keeps its clipboard to itself. */
+/** Copies a text on click. Works without TLS too, where browsers block the clipboard API. */
 import { useState } from "preact/hooks"
 import { say } from "../notices.ts"
 import { Icon } from "./Icon.tsx"
@@ -7,7 +7,7 @@ const copyOldWay = (text: string): boolean => {
   const area = document.createElement("textarea")
   area.value = text
   area.className = "unseen"
-  // In front of a dialog, whose focus nothing outside may take.
+  // Inside an open dialog, because focus cannot leave it.
   const home = document.querySelector("dialog[open]") ?? document.body
   home.append(area)
   area.select()
@@ -27,7 +27,7 @@ const copy = async (text: string): Promise<boolean> => {
 
 interface CopyProps {
   readonly text: string
-  /** What is copied: `Copy the key`. */
+  /** Describes what is copied: `Copy the key`. */
   readonly label: string
   readonly words?: string
 }

@@ -1,4 +1,4 @@
-/** A dialog in front of the page: the browser's own, which keeps the focus inside, closes at Escape and gives the focus back. */
+/** A dialog. Uses the browser's element, which traps focus, closes on Escape and restores focus. */
 import { type ComponentChildren } from "preact"
 import { useEffect, useRef } from "preact/hooks"
 import { Icon } from "./Icon.tsx"
@@ -7,7 +7,7 @@ interface DialogProps {
   readonly title: string
   readonly onClose: () => void
   readonly children: ComponentChildren
-  /** Nothing but its own buttons closes it: what it shows is shown once. */
+  /** Closes only by its own buttons, because its content is shown only once. */
   readonly insistent?: boolean
 }
 

@@ -1,4 +1,4 @@
-/** A row of figures: what, how much, and what goes with it. */
+/** A row of figures: name, value and note. */
 import { type ComponentChildren } from "preact"
 
 interface FactsProps {

@@ -1,4 +1,4 @@
-/** Fields of a form: a label, the control, a hint, and what the gateway found wrong with the value. */
+/** Form fields: label, control, hint, and the gateway's fault with the value. */
 import { type ComponentChildren } from "preact"
 import { useId } from "preact/hooks"
 
@@ -52,7 +52,7 @@ export const TextField = (props: TextProps) => {
     <Frame id={id} {...props}>
       <input
         id={id}
-        // What an attribute may go with depends on the type; the browser ignores what does not fit.
+        // The type limits the other attributes; the browser ignores those that do not fit.
         type={type as "text"}
         value={value}
         required={props.required}
@@ -113,7 +113,7 @@ export const AreaField = (props: AreaProps) => {
 interface SelectProps extends Around {
   readonly value: string
   readonly onValue: (value: string) => void
-  /** Value and words; a single word is both. */
+  /** Value and label, or one string for both. */
   readonly options: ReadonlyArray<readonly [value: string, words: string] | string>
 }
 
@@ -167,7 +167,7 @@ interface ChoiceProps {
   readonly options: ReadonlyArray<readonly [value: string, words: string]>
 }
 
-/** A few choices side by side. */
+/** A group of toggle buttons. */
 export const Choice = ({ legend, onValue, options, value }: ChoiceProps) => (
   <div class="choice" role="group" aria-label={legend}>
     {options.map(([of, words]) => (

@@ -1,4 +1,4 @@
-/** A form that calls the gateway: it is busy while it does, and shows what the gateway refused. */
+/** A form that calls the gateway. It is busy during the call, and shows the gateway's errors. */
 import { type ComponentChildren } from "preact"
 import { useState } from "preact/hooks"
 import { asFailure, type Failure } from "../client.ts"

@@ -1,4 +1,4 @@
-/** The console's few pictures, drawn with the text's colour. They say nothing that the words beside them do not. */
+/** The console's icons, in the text's colour. They repeat the words next to them. */
 
 const paths = {
   overview: "M3 12h3l2-6 4 12 2.500-8 1.500 2h5",

@@ -1,4 +1,4 @@
-/** How much of something is used up. The words beside it say it too. */
+/** A bar that shows the used share. The words next to it give the same value. */
 
 export const Meter = ({ label, share }: { readonly label: string; readonly share: number }) => {
   const filled = Math.max(0, Math.min(1, share)) * 100

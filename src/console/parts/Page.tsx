@@ -1,4 +1,4 @@
-/** The frame of a page: its title, which the tab bears too, what can be done here, and the content. */
+/** The frame of a page: title, which is the tab's title too, actions and content. */
 import { type ComponentChildren } from "preact"
 import { useEffect } from "preact/hooks"
 

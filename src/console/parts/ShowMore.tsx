@@ -1,4 +1,6 @@
-/** The foot of a list that goes on: twice as many rows at a click, up to what one answer of the API holds. */
+/**
+ * The button at the end of a longer list: doubles the rows, up to the limit of one API response.
+ */
 const MOST = 1_000
 
 interface ShowMoreProps {

@@ -1,9 +1,9 @@
-/** What a page shows in place of its content: that it loads, that there is nothing yet, that it failed, that this gateway has it not. */
+/** States of a page without its content: loading, empty, failed, not available at this gateway. */
 import { type ComponentChildren } from "preact"
 import { type Failure } from "../client.ts"
 import { type Loading } from "../useLoad.ts"
 
-/** Grey lines, as high as what will come. */
+/** Grey lines with the height of the expected content. */
 export const Skeleton = ({ rows = 5 }: { readonly rows?: number }) => (
   <div class="skeleton" role="status">
     <span class="unseen">Loading</span>
@@ -33,7 +33,7 @@ export const Missing = ({ what }: { readonly what: string }) => (
   </Empty>
 )
 
-/** The gateway's own words, and the id under which its log has the rest. */
+/** The gateway's message, and the request id under which its log has details. */
 export const Broken = ({ failure, onRetry }: { readonly failure: Failure; readonly onRetry?: () => void }) => (
   <div class="broken" role="alert">
     <p>
@@ -54,7 +54,7 @@ export const Broken = ({ failure, onRetry }: { readonly failure: Failure; readon
 
 interface LoadedProps<A> {
   readonly of: Loading<A>
-  /** What it is, for the case that this gateway has it not. */
+  /** The name of the feature, for gateways without it. */
   readonly what: string
   readonly rows?: number
   readonly children: (data: A) => ComponentChildren

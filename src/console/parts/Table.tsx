@@ -1,6 +1,6 @@
 /**
- * A table that becomes a list of cards where there is no room for columns. Its roles are spelled out, because a browser forgets them once
- * rows are laid out as blocks.
+ * A table that turns into a list of cards where columns do not fit. Its roles are explicit, because
+ * browsers drop them from rows laid out as blocks.
  */
 import { type ComponentChildren } from "preact"
 import { useLayoutEffect, useRef } from "preact/hooks"
@@ -8,14 +8,14 @@ import { useLayoutEffect, useRef } from "preact/hooks"
 export interface Column<Row> {
   readonly head: string
   readonly cell: (row: Row) => ComponentChildren
-  /** Numbers stand at the right, in figures of one width. */
+  /** Numbers are right-aligned, in digits of equal width. */
   readonly numeric?: boolean
   /** The heading is for screen readers only. */
   readonly bare?: boolean
 }
 
 interface TableProps<Row> {
-  /** What the table is of, for screen readers. */
+  /** The content of the table, for screen readers. */
   readonly caption: string
   readonly columns: ReadonlyArray<Column<Row>>
   readonly rows: ReadonlyArray<Row>
@@ -23,10 +23,10 @@ interface TableProps<Row> {
   readonly quiet?: (row: Row) => boolean
 }
 
-/** About as much as a column needs, in rem. */
+/** Approximate width of a column, in rem. */
 const COLUMN = 6
 
-/** Turns the table into cards while it has less room than its columns need. */
+/** Shows cards while the columns do not fit. */
 const useCards = (columns: number) => {
   const frame = useRef<HTMLDivElement>(null)
   useLayoutEffect(() => {

@@ -1,58 +1,64 @@
 /**
- * Draws a course with uPlot, in the colours that the stylesheet has at the moment. It and the library are a part of the page by
- * themselves, which only those load who look at charts: see `Chart`. The library's style is the page's.
+ * Draws a chart with uPlot in the stylesheet's current colours. This module and the library are
+ * loaded only with the first chart: see `Chart`. The library's style is part of the page's.
  */
 import uPlot from "uplot"
 import { colorOf } from "../theme.ts"
-import { clockOf, type Course, type Line } from "./course.ts"
+import { type ChartData, clockOf, type Line } from "./chartData.ts"
 
 export interface Plot {
   /** Draws other values of the same lines. */
-  readonly show: (course: Course) => void
-  /** Marks a time by its place among the times, as the pointer does. */
+  readonly show: (course: ChartData) => void
+  /** Marks a time by its index, like the pointer. */
   readonly point: (index: number) => void
   readonly destroy: () => void
 }
 
-/** Of a bar: its share of the step, and the most pixels. The library draws no gap of less than a pixel: 60 bars shall have gaps. */
+/**
+ * Share of the step and largest width of a bar, in pixels. uPlot draws no gap below one pixel, and
+ * 60 bars must have gaps.
+ */
 const BAR: [share: number, most: number] = [0.6, 48]
 const AXIS_HEIGHT = 22
 
 const powers = Array.from({ length: 22 }, (_, index) => 10 ** (index - 9))
 const steps = powers.flatMap((power) => [1, 2, 2.5, 5].map((times) => times * power))
 const wholeSteps = steps.filter(Number.isInteger)
-const isWhole = ({ lines }: Course): boolean =>
+const isWhole = ({ lines }: ChartData): boolean =>
   lines.every(({ values }) => values.every((value) => value === null || Number.isInteger(value)))
 
-const isFlat = ({ lines }: Course): boolean => lines.every(({ values }) => values.every((value) => !value))
+const isFlat = ({ lines }: ChartData): boolean => lines.every(({ values }) => values.every((value) => !value))
 
-/** Each line on top of those before it. */
+/** Stacks each line on those before it. */
 const stacked = (lines: ReadonlyArray<Line>): Array<Array<number>> => {
   const sums: Array<number> = []
   return lines.map(({ values }) => values.map((value, index) => (sums[index] = (sums[index] ?? 0) + (value ?? 0))))
 }
 
-const stepOf = ({ kind, times }: Course): number => (kind === "bars" ? (times[1] ?? 0) - (times[0] ?? 0) : 0)
+const stepOf = ({ kind, times }: ChartData): number => (kind === "bars" ? (times[1] ?? 0) - (times[0] ?? 0) : 0)
 
-/** A bar stands in the middle of its step. The highest are drawn first, the lower ones over them. */
-const dataOf = (course: Course): uPlot.AlignedData => [
+/** A bar is centred in its step. Higher ones are drawn first, behind the lower ones. */
+const dataOf = (course: ChartData): uPlot.AlignedData => [
   course.times.map((time) => time + stepOf(course) / 2),
   ...(course.kind === "bars" ? stacked(course.lines).toReversed() : course.lines.map(({ values }) => [...values]))
 ]
 
-/** From the first step's begin to the last one's end; one moment alone is the end of a minute. */
-const rangeOf = (course: Course): [number, number] => {
+/**
+ * From the start of the first step to the end of the last one. A single moment is the end of a
+ * minute.
+ */
+const rangeOf = (course: ChartData): [number, number] => {
   const end = (course.times.at(-1) ?? 0) + stepOf(course)
   return [course.times.length > 1 ? (course.times[0] ?? 0) : end - 60, end]
 }
 
-/** A value between two gaps is no line, but a dot. */
+/** Values between two gaps are drawn as dots, because a line needs two. */
 const alone = (values: Line["values"]): Array<number> =>
   values.flatMap((value, index) =>
     value !== null && typeof values[index - 1] !== "number" && typeof values[index + 1] !== "number" ? [index] : []
   )
 
-const seriesOf = ({ kind, lines }: Course): ReadonlyArray<uPlot.Series> => {
+const seriesOf = ({ kind, lines }: ChartData): ReadonlyArray<uPlot.Series> => {
   const bars = uPlot.paths.bars?.({ size: BAR })
   if (kind === "bars") {
     return lines.toReversed().map(({ color, label }) => ({
@@ -70,7 +76,7 @@ const seriesOf = ({ kind, lines }: Course): ReadonlyArray<uPlot.Series> => {
   })
 }
 
-const axesOf = (current: () => Course): Array<uPlot.Axis> => {
+const axesOf = (current: () => ChartData): Array<uPlot.Axis> => {
   const axis: uPlot.Axis = {
     stroke: colorOf("muted"),
     font: `11px ${getComputedStyle(document.body).fontFamily}`,
@@ -93,21 +99,24 @@ const axesOf = (current: () => Course): Array<uPlot.Axis> => {
         Math.max(28, ...(labels ?? []).map((label) => chart.ctx.measureText(label).width / devicePixelRatio + 10)),
       space: 34,
       incrs: () => (isWhole(current()) ? wholeSteps : steps),
-      // Where there is nothing, nothing says how high it would be.
+      // Without values, the axis has no labels.
       values: (_chart, splits) => splits.map((split) => (split > 0 && isFlat(current()) ? "" : current().format(split)))
     }
   ]
 }
 
-/** Fills `home`, and follows its width. `onPoint` hears at which place among the times the pointer is, and that it went away. */
-export const plot = (home: HTMLElement, first: Course, onPoint: (index: number | null) => void): Plot => {
+/**
+ * Fills `home` and follows its width. `onPoint` receives the index under the pointer, and null when
+ * the pointer leaves.
+ */
+export const plot = (home: HTMLElement, first: ChartData, onPoint: (index: number | null) => void): Plot => {
   let course = first
   const size = () => ({ width: home.clientWidth, height: home.clientHeight })
   const chart = new uPlot(
     {
       ...size(),
       legend: { show: false },
-      // On the right there is room for half of the last label.
+      // Padding on the right for half of the last label.
       padding: [10, 24, 0, 0],
       cursor: { y: false, points: { show: first.kind === "lines", size: 6 }, drag: { x: false, y: false } },
       scales: {

@@ -1,4 +1,7 @@
-/** The API key that the playground and the preview call with: pasted, or made by a click for an hour. It stays in memory. */
+/**
+ * The API key of the playground and the preview: pasted, or created for an hour by a click. It
+ * stays in memory.
+ */
 import { useState } from "preact/hooks"
 import { call } from "../client.ts"
 import { TextField } from "../parts/Field.tsx"

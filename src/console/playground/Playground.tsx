@@ -1,4 +1,7 @@
-/** Chats with a model, as a program would: choose it and the providers' order, see the answer come, and what became of the request. */
+/**
+ * The playground: chats with a model like a program. Select the model and the providers, watch the
+ * answer arrive, and inspect the request.
+ */
 import { useRef, useState } from "preact/hooks"
 import { type ModelEntry } from "../../api/Models.ts"
 import { call } from "../client.ts"

@@ -1,4 +1,7 @@
-/** What is behind an answer: the route that a request would take, the headers that came, the receipt, and the request as code. */
+/**
+ * Details of an answer: the route of the request, the response headers, the receipt, and the
+ * request as code.
+ */
 import { useState } from "preact/hooks"
 import { type GenerationRecord } from "../../api/Generations.ts"
 import { type RoutePreview } from "../../api/Route.ts"
@@ -26,7 +29,7 @@ export const RouteView = ({ body, secret }: { readonly body: Body; readonly secr
         <div class="stack">
           <p class="quiet">
             For {count(prompt_tokens)} prompt tokens and some {count(likely_completion_tokens)} of answer, sorted by{" "}
-            {sort}. Nobody is called.
+            {sort}. No provider is called.
           </p>
           {error === null ? null : <p class="alert">{error.message}</p>}
           {candidates.length === 0 ? null : (

@@ -1,4 +1,4 @@
-/** A chat request as the playground's form holds it, and as it goes over the wire. */
+/** A chat request as the playground's form, and as a request body. */
 
 export interface Turn {
   readonly role: "user" | "assistant"
@@ -60,7 +60,7 @@ const preferences = (draft: Draft): Members => {
   }
 }
 
-/** The request's body. `before`: what was said so far. */
+/** The request's body. `before`: the earlier turns. */
 export const bodyOf = (draft: Draft, before: ReadonlyArray<Turn>): Members => {
   const provider = preferences(draft)
   return {

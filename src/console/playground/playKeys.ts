@@ -1,7 +1,7 @@
 /**
- * Keys that the console makes for itself, good for an hour. Their secrets never leave the tab, so that a key is revoked when it is not used
- * any longer. A tab that was closed leaves its key behind, with the share of the budget that a user's key takes: making one anew
- * clears such remains away.
+ * Keys that the console creates for itself, valid for an hour. Their secrets never leave the tab,
+ * so a key is revoked when it is no longer used. A closed tab leaves its key behind, with its part
+ * of the user's budget; creating a new key removes such keys.
  */
 import { type ApiKey } from "../../api/Keys.ts"
 import { type OwnGrants } from "../../api/Portal.ts"
@@ -11,7 +11,7 @@ import { everyone, own } from "../keys/source.ts"
 
 const NAME = "console playground"
 const LIFETIME_MS = 3_600_000
-/** Of a user's whole budget, so that it lasts for other keys too. */
+/** Share of the user's budget, so that something is left for other keys. */
 const SHARE = 0.25
 
 type Issued = ApiKey & { readonly key: string }
@@ -24,13 +24,16 @@ const isLeftBehind = ({ created_at, expires_at, name, status }: ApiKey): boolean
 
 const revoke = (path: string): Promise<unknown> => call(path, { method: "DELETE" })
 
-/** Pending while a key is given back. It never fails. */
-let givenBack: Promise<unknown> = Promise.resolve()
+/** Pending while a key is being revoked. It never fails. */
+let revocations: Promise<unknown> = Promise.resolve()
 
-/** Resolves once no key is being given back: what lists keys or what is left of a budget asks after that, or it would still show that key. */
-export const playKeyGivenBack = (): Promise<unknown> => givenBack
+/**
+ * Resolves when no key is being revoked. Lists of keys and budgets wait for it, because they would
+ * still include that key.
+ */
+export const playKeyRevoked = (): Promise<unknown> => revocations
 
-/** What a key of a user's may have: a share of the budget, or what is left of it. */
+/** The budget of a user's key: a share of the whole, or the rest of it. */
 const budgetOf = ({ available_usd, monthly_budget_usd }: OwnGrants): number | null =>
   monthly_budget_usd === null || available_usd === null ? null : Math.min(available_usd, monthly_budget_usd * SHARE)
 
@@ -49,12 +52,12 @@ export const makePlayKey = async (): Promise<void> => {
   playKey.set({ secret: key, label: `${prefix}, for an hour`, path: `${source.keys}/${id}` })
 }
 
-/** Forgets the key; one that was made here is revoked. */
+/** Forgets the key, and revokes it if it was created here. */
 export const dropPlayKey = (): void => {
   const current: PlayKey | null = playKey.get()
   playKey.set(null)
   if (current === null || current.path === null) return
-  // Should it fail, the key ends by itself.
+  // If revoking fails, the key expires anyway.
   const revoked = revoke(current.path).catch(() => undefined)
-  givenBack = Promise.all([givenBack, revoked])
+  revocations = Promise.all([revocations, revoked])
 }

@@ -1,4 +1,7 @@
-/** Sends a chat request and reports what comes, piece by piece. A failure in mid-stream is reported beside what came before it. */
+/**
+ * Sends a chat request and reports its progress. A failure during the stream is reported together
+ * with the text before it.
+ */
 import { type ErrorBody } from "../../api/Failure.ts"
 import { type UsageInfo } from "../../domain/Chat.ts"
 import { asFailure, Failure, failureOf, send } from "../client.ts"
@@ -14,7 +17,7 @@ export interface Answer {
   readonly finishReason: string | null
   readonly failure: Failure | null
   readonly generationId: string | null
-  /** By the clock of this page, in milliseconds. */
+  /** By this page's clock, in milliseconds. */
   readonly firstTokenMs: number | null
   readonly totalMs: number | null
 }
@@ -38,7 +41,7 @@ interface Said {
   readonly reasoning?: string | null
 }
 
-/** A chunk of a stream, or a whole reply: what the playground reads of them. */
+/** The parts of a chunk or of a whole reply that the playground reads. */
 interface Piece {
   readonly choices?: ReadonlyArray<{
     readonly delta?: Said

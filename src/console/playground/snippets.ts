@@ -1,8 +1,8 @@
-/** A request as programs make it. The key is a variable of the environment, never the secret itself. */
+/** A request as code. The key is an environment variable, never the secret itself. */
 
 type Members = Readonly<Record<string, unknown>>
 
-/** A JSON value as Python writes it. */
+/** A JSON value as a Python literal. */
 const python = (value: unknown, by = ""): string => {
   if (value === null) return "None"
   if (typeof value === "boolean") return value ? "True" : "False"

@@ -1,4 +1,7 @@
-/** What masking would find in a text: the values marked where they stand, and the text as a provider would see it. */
+/**
+ * Previews masking: marks the values found in a text, and shows the text as a provider would see
+ * it.
+ */
 import { type ComponentChildren } from "preact"
 import { useState } from "preact/hooks"
 import { type PrivacyPreview } from "../../api/Privacy.ts"
@@ -122,7 +125,7 @@ const Findings = ({ of }: { readonly of: Seen | null }) => {
   )
 }
 
-/** The text with its findings marked, from the first to the last. */
+/** The text with its findings marked, in order. */
 const marked = ({ preview, text }: Seen): ReadonlyArray<ComponentChildren> => {
   const found = preview.entities.toSorted((a, b) => a.start - b.start)
   let at = 0

@@ -1,4 +1,7 @@
-/** Who serves what: providers with their health, circuits and data policies, and every model with each provider's price and pace. */
+/**
+ * The providers page: health, circuits and data policies, and every model's price and speed at each
+ * provider.
+ */
 import { useState } from "preact/hooks"
 import { type Overview } from "../../api/Admin.ts"
 import { type ModelEntry } from "../../api/Models.ts"
@@ -14,7 +17,7 @@ import { useLoad } from "../useLoad.ts"
 type Model = typeof ModelEntry.Type
 type Offer = Model["providers"][number] & { readonly model: string }
 
-/** USD a token, as the list has it, to USD a million. */
+/** Converts USD per token, as in the list, to USD per million tokens. */
 const million = (price: string): string => usd(Number((Number(price) * 1e6).toPrecision(6)))
 
 export const policyOf = ({ retains_prompts, retention_days, training, zdr }: Offer["data_policy"]): string =>

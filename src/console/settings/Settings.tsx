@@ -1,4 +1,7 @@
-/** The settings in force, secrets hidden, in the names of the settings file. They are changed in the file and the environment, not here. */
+/**
+ * The settings in force, with secrets hidden and the names of the settings file. They cannot be
+ * changed here.
+ */
 import { type ComponentChildren } from "preact"
 import { type SettingsReport } from "../../api/AdminSettings.ts"
 import { call } from "../client.ts"

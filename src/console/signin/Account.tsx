@@ -1,4 +1,4 @@
-/** Who is signed in, and in which browsers and programs; each session can be ended. */
+/** The signed-in user, and the user's sessions, which can be ended. */
 import { type User } from "../../api/Auth.ts"
 import { call } from "../client.ts"
 import { moment, relative } from "../format.ts"
@@ -110,7 +110,7 @@ export const Account = () => {
 const wayOf = (provider: string): string =>
   provider === "email" ? "code by mail" : provider === "sms" ? "code by SMS" : providerName(provider)
 
-/** The name of the browser or program, out of what it says of itself. */
+/** The name of a browser or program, from its user agent. */
 const device = (agent: string | null): string => {
   if (agent === null) return "unknown"
   const browser = /(Firefox|Edg|OPR|Chrome|Safari)\//.exec(agent)?.[1]

@@ -1,4 +1,4 @@
-/** The door: in by a code, by an identity provider, or with the admin key. */
+/** The sign-in page: by code, by identity provider, or with the admin key. */
 import { useEffect, useState } from "preact/hooks"
 import { type SignInMethods } from "../../api/SignInMethods.ts"
 import { call, failureOf, send } from "../client.ts"
@@ -11,7 +11,7 @@ import { useLoad } from "../useLoad.ts"
 import { providerName } from "../signIn.ts"
 import { SignInByCode } from "./SignInByCode.tsx"
 
-/** What an identity provider's refusal leaves in the address. */
+/** True if an identity provider's refusal is in the address. */
 const refused = (): boolean => new URLSearchParams(location.search).has("error")
 
 export const SignIn = ({ notice }: { readonly notice?: string | undefined }) => {
@@ -21,7 +21,7 @@ export const SignIn = ({ notice }: { readonly notice?: string | undefined }) => 
     document.title = "Sign in · tollgate"
     if (failed) history.replaceState(null, "", location.pathname)
   }, [failed])
-  const news = notice ?? (failed ? "Signing in there did not work. Try again, or another way." : undefined)
+  const news = notice ?? (failed ? "Signing in with the provider failed. Try again, or use another method." : undefined)
   const ways = methods.data
   const hasWays = ways !== undefined && ways.channels.length + ways.providers.length > 0
   return (
@@ -88,7 +88,7 @@ const AdminKey = () => {
         value={key}
         onValue={setKey}
         required
-        fault={submitting.failure?.status === 401 ? "This key does not open this gateway." : undefined}
+        fault={submitting.failure?.status === 401 ? "This is not the admin key of this gateway." : undefined}
         hint={
           <>
             The first start printed it and keeps it in <code>.tollgate/admin.key</code>.

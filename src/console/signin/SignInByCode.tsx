@@ -1,4 +1,4 @@
-/** Signing in by a code of six digits, sent by mail or SMS. */
+/** Sign-in by a six-digit code, sent by e-mail or SMS. */
 import { useEffect, useState } from "preact/hooks"
 import { type Challenge } from "../../api/Auth.ts"
 import { call } from "../client.ts"
@@ -11,7 +11,7 @@ type Sent = typeof Challenge.Type
 
 interface SignInByCodeProps {
   readonly channels: ReadonlyArray<Channel>
-  /** In development nobody sends codes; the gateway shows them. */
+  /** True in development, where the gateway shows the codes instead of sending them. */
   readonly hasMailbox: boolean
 }
 

@@ -1,4 +1,4 @@
-/** What everyone has used, by model, provider, user and key. */
+/** Usage of all keys, by model, provider, user and key. */
 import { type ApiKey } from "../../api/Keys.ts"
 import { type UsageReport } from "../../api/Usage.ts"
 import { type Account } from "../../api/Users.ts"

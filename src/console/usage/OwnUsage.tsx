@@ -1,4 +1,4 @@
-/** What a user's keys have used, by model and by key. */
+/** Usage of a user's keys, by model and key. */
 import { type OwnUsage as Answer } from "../../api/Portal.ts"
 import { call, withQuery } from "../client.ts"
 import { Link } from "../router.tsx"

@@ -1,4 +1,4 @@
-/** What was used and what it cost over some days, whoever's it is: figures, by day, and by whatever else it is told by. */
+/** The usage page, for all keys or a user's own: totals, charts by day, and further groupings. */
 import { type ComponentChildren } from "preact"
 import { useMemo, useState } from "preact/hooks"
 import { count, usd } from "../format.ts"
@@ -23,10 +23,10 @@ export interface Usage {
   readonly from: string
   readonly to: string
   readonly total: Figures
-  /** More figures of the whole, with what goes with each. */
+  /** Additional totals, each with a note. */
   readonly facts: ReadonlyArray<readonly [name: string, figure: string, aside: string]>
   readonly byDay: ReadonlyArray<Day>
-  /** Dearest first. */
+  /** Most expensive first. */
   readonly parts: ReadonlyArray<{
     readonly title: string
     readonly rows: ReadonlyArray<Figures & { readonly name: string }>
@@ -34,17 +34,17 @@ export interface Usage {
 }
 
 const DAY = 86_400_000
-/** Of each part. */
+/** In each group. */
 const MOST_ROWS = 10
 const nothing: Figures = { requests: 0, prompt_tokens: 0, completion_tokens: 0, billed_usd: 0 }
 
-/** The first moment of the UTC day `days - 1` days ago: so many days, today among them. */
+/** The start of a UTC day, so that the span covers `days` days including today. */
 const since = (days: string): string => new Date(Math.floor(Date.now() / DAY - Number(days) + 1) * DAY).toISOString()
 
 interface UsagePageProps {
   readonly lead: string
   readonly load: (from: string, signal: AbortSignal) => Promise<Usage>
-  /** What to do where nothing was used. */
+  /** Shown if there was no usage. */
   readonly empty: ComponentChildren
 }
 
@@ -100,7 +100,7 @@ const Report = ({ empty, of }: { readonly of: Usage; readonly empty: ComponentCh
               <Panel
                 key={title}
                 title={title}
-                note={rows.length > MOST_ROWS ? `the dearest ${MOST_ROWS} of ${rows.length}` : undefined}
+                note={rows.length > MOST_ROWS ? `the most expensive ${MOST_ROWS} of ${rows.length}` : undefined}
                 class="flush"
               >
                 <Share caption={title} rows={rows.slice(0, MOST_ROWS)} />
@@ -113,7 +113,7 @@ const Report = ({ empty, of }: { readonly of: Usage; readonly empty: ComponentCh
   )
 }
 
-/** Every day of the time, those without a call too. */
+/** All days of the span, including those without requests. */
 const daysOf = ({ byDay, from, to }: Usage): ReadonlyArray<Day> => {
   const known = new Map(byDay.map((day) => [day.date, day]))
   const first = Math.floor(Date.parse(from) / DAY)
@@ -133,7 +133,7 @@ const ByDay = ({ of }: { readonly of: Usage }) => {
       values: days.map((day) => day[member])
     })
     return {
-      // Midnight here, so that the day has the same name as in UTC.
+      // Local midnight, so that the day has the same name as in UTC.
       times: days.map(({ date }) => Date.parse(`${date}T00:00`) / 1_000),
       charts: [
         { title: "Billed a day", format: usd, lines: [line("billed", "c4", "billed_usd")] },
@@ -163,7 +163,7 @@ interface ShareProps {
 const Share = ({ caption, rows }: ShareProps) => (
   <Table
     caption={caption}
-    // Two keys may have one name.
+    // Two keys may have the same name.
     rows={rows.map((row, index) => ({ ...row, index }))}
     keyOf={({ index }) => String(index)}
     columns={[

@@ -1,4 +1,4 @@
-/** What a user may: the role, and the most that all keys of the user together may have. */
+/** The dialog for a user's role and grants. */
 import { useState } from "preact/hooks"
 import { type Account } from "../../api/Users.ts"
 import { type Scope } from "../../domain/Key.ts"

@@ -1,11 +1,11 @@
-/** What an admin granted to a user, and how much of it the keys have taken. */
+/** A user's grants, and the part that is left. */
 import { type OwnGrants } from "../../api/Portal.ts"
 import { count, NONE, usd } from "../format.ts"
 import { Facts } from "../parts/Facts.tsx"
 
 const capped = (cap: number | null | undefined): string => (cap === null ? "no cap" : usd(cap))
 
-/** As high without the figures as with them. */
+/** Has the same height while loading. */
 export const Granted = ({ of }: { readonly of: OwnGrants | undefined }) => (
   <div class="above">
     <Facts

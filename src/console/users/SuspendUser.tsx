@@ -1,4 +1,4 @@
-/** Asks before a user is suspended, or let in again. */
+/** The dialog that confirms suspending or reinstating a user. */
 import { type Account } from "../../api/Users.ts"
 import { call } from "../client.ts"
 import { Dialog } from "../parts/Dialog.tsx"

@@ -1,4 +1,4 @@
-/** Who signs in here: found by address, number or id; made an admin, given more or less, suspended and let in again. */
+/** The users page: search by address, number or id; edit, suspend and reinstate. */
 import { useEffect, useState } from "preact/hooks"
 import { type Account } from "../../api/Users.ts"
 import { call, withQuery } from "../client.ts"
@@ -28,7 +28,7 @@ interface Task {
 
 const SETTLE_MS = 250
 
-/** What was typed, once nothing more is typed for a moment. */
+/** The text, once typing has paused. */
 const useSettled = (text: string): string => {
   const [settled, setSettled] = useState(text)
   useEffect(() => {

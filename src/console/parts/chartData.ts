@@ -1,23 +1,25 @@
-/** What a chart tells: lines over the same times, how their values are written, and how the times are. */
+/** The data of a chart: lines over common times, and the formats of values and times. */
 
 export interface Line {
   readonly label: string
-  /** The name of a colour of the stylesheet. */
+  /** A colour name of the stylesheet. */
   readonly color: string
-  /** As many as there are times; `null` where nothing is known. */
+  /** One per time; `null` if unknown. */
   readonly values: ReadonlyArray<number | null>
 }
 
-export interface Course {
-  /** Seconds since 1970, ascending; of bars, when their steps begin, which are equally long. */
+export interface ChartData {
+  /**
+   * Seconds since 1970, ascending. For bars: the starts of their steps, which have equal length.
+   */
   readonly times: ReadonlyArray<number>
   readonly lines: ReadonlyArray<Line>
   readonly format: (value: number) => string
-  /** Bars stand on each other; lines do not. */
+  /** Bars are stacked, lines are not. */
   readonly kind: "bars" | "lines"
 }
 
-/** With days where a step is one, with seconds where minutes tell too little. */
+/** Shows days if a step is a day, and seconds if minutes are too coarse. */
 export const clockOf = (times: ReadonlyArray<number>): ((time: number) => string) => {
   const whole = (times.at(-1) ?? 0) - (times[0] ?? 0)
   const options: Intl.DateTimeFormatOptions =
