@@ -1,8 +1,7 @@
 /**
- * Composes the gateway's layers, for every mode. Start.ts supplies the stores. Tests and other
- * programs can use `gateway` and `routes` with their own layers. On SIGHUP the settings file is
- * read again and the gateway's services are rebuilt; stores, circuits, statistics and the port
- * stay.
+ * Composes the gateway's layers. Start.ts supplies the stores. Tests and other programs can use
+ * `gateway` and `routes` with their own layers. On SIGHUP the settings file is read again and the
+ * services are rebuilt; stores, circuits, statistics and the port stay.
  */
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { Context, Effect, Layer, type Redacted, Scope } from "effect"
@@ -151,10 +150,7 @@ export const memory = Layer.mergeAll(
   Notices.layerMemory
 )
 
-/**
- * Sign-in services. Needs the gateway with its stores, `Outbound`, and the stores of users,
- * sessions, challenges and secrets.
- */
+/** Sign-in. Needs the gateway, `Outbound`, and stores of users, sessions, challenges, secrets. */
 export const signIn = (settings: Pick<SettingsShape, "auth" | "environment">) => {
   const { auth } = settings
   const issuer = auth.issuer ?? "tollgate"
@@ -177,10 +173,7 @@ export const signInMemory = Layer.mergeAll(
   Outbound.layer
 )
 
-/**
- * All routes with their middleware, and the edge around them. Needs the gateway's services, those
- * of sign-in, and a router.
- */
+/** All routes with their middleware. Needs the gateway, sign-in and a router. */
 export const routes = (settings: SettingsShape, adminKey: Redacted.Redacted) =>
   Layer.mergeAll(
     HttpApiBuilder.layer(BuiltApi),
@@ -260,7 +253,7 @@ const serve = Effect.fnUntraced(function* (started: SettingsShape, admin: AdminK
   )
 })
 
-/** Subscribers of events. Without webhooks nothing is subscribed and nothing checked. */
+/** Subscribers of events. Without webhooks there are none. */
 const listeners = (settings: SettingsShape) =>
   settings.webhooks.length === 0
     ? Layer.empty

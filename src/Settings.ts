@@ -1,8 +1,7 @@
 /**
- * Every setting of the gateway. Only this module reads the environment and the settings file.
- * Everything is decoded at start-up. Wrong or unknown settings stop the start with one message that
- * lists all faults: the setting, the problem and the accepted form. Secrets are `Redacted` and
- * never printed.
+ * Every setting of the gateway. Only this module reads the environment and the settings file. Wrong
+ * or unknown settings stop the start with one message that lists all faults. Secrets are `Redacted`
+ * and never printed.
  */
 import { Context, Effect, Layer, type Redacted, Result } from "effect"
 import { type ProviderConfig, type SortAxis } from "./domain/Catalog.ts"
@@ -41,10 +40,7 @@ export interface SettingsShape {
   readonly port: number
   /** `TOLLGATE_ADMIN_PORT`: serves metrics without a key. `null`: off. */
   readonly adminPort: number | null
-  /**
-   * `TOLLGATE_ADMIN_KEY`, at least 16 characters, in production 32. `null`: generated at the first
-   * start and stored in the data directory.
-   */
+  /** `TOLLGATE_ADMIN_KEY`. `null`: generated at the first start and kept in the data directory. */
   readonly adminKey: Redacted.Redacted | null
   /** `TOLLGATE_DATA_DIR`: the embedded database and generated secrets. */
   readonly dataDir: string
@@ -54,15 +50,9 @@ export interface SettingsShape {
   readonly databasePool: number
   /** `REDIS_URL`. `null`: limits and cache are in memory. */
   readonly redisUrl: Redacted.Redacted | null
-  /**
-   * `TOLLGATE_WORKERS`: processes on this machine. More than one needs `databaseUrl` and
-   * `redisUrl`.
-   */
+  /** `TOLLGATE_WORKERS`: processes. More than one needs `databaseUrl` and `redisUrl`. */
   readonly workers: number
-  /**
-   * `TOLLGATE_ENV`: production rejects settings that are meant for development, such as showing
-   * sign-in codes.
-   */
+  /** `TOLLGATE_ENV`: production rejects development settings, such as showing codes. */
   readonly environment: "development" | "production"
   /** `TOLLGATE_LOG_LEVEL` */
   readonly logLevel: "trace" | "debug" | "info" | "warn" | "error" | "none"
@@ -74,14 +64,11 @@ export interface SettingsShape {
   readonly bodyTimeoutMs: number
   /** `TOLLGATE_DRAIN_TIMEOUT_MS`: how long a drain waits for running requests. */
   readonly drainTimeoutMs: number
-  /**
-   * `TOLLGATE_SHUTDOWN_GRACE_MS`: how long requests are still accepted after the stop signal, so
-   * that load balancers notice.
-   */
+  /** `TOLLGATE_SHUTDOWN_GRACE_MS`: how long requests are accepted after the stop signal. */
   readonly shutdownGraceMs: number
   /**
-   * The file's `providers`, and the preset of every vendor whose key is in the environment, unless
-   * the file has a provider with its slug. The mock provider if there are none. Never empty.
+   * The file's `providers`, and presets of vendors whose key is in the environment. Never empty:
+   * without either, the mock provider.
    */
   readonly providers: ReadonlyArray<ProviderConfig>
   /** `routing` in the file. */
@@ -119,9 +106,7 @@ export interface SettingsShape {
   readonly generations: GenerationsSettings
   /** `markup` in the file. A fraction: 0.05 adds five per cent. */
   readonly markup: number
-  /**
-   * `ledger` in the file. `leaseMs`: how long a process owns its reservations without a heartbeat.
-   */
+  /** `ledger` in the file. `leaseMs`: how long reservations last without a heartbeat. */
   readonly ledger: { readonly leaseMs: number }
   /** `privacy` in the file. */
   readonly privacy: PrivacyRules
@@ -195,10 +180,7 @@ export class Settings extends Context.Service<Settings, SettingsShape>()("tollga
     return refused.length === 0 ? settings : yield* new SettingsError({ faults: refused })
   })
 
-  /**
-   * This process's settings, read again on each run: for the start, for a reload, and for checking
-   * the file without a start.
-   */
+  /** This process's settings, read on each run: for start, reload and check. */
   static readonly reload: Effect.Effect<SettingsShape, SettingsError> = Effect.suspend(() =>
     Settings.load({ env: process.env, readFile, isTerminal: process.stdout.isTTY })
   )

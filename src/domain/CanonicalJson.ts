@@ -1,18 +1,22 @@
 /**
- * JSON that is the same whatever the order of members, and another text for any other difference between two values. Members without a
- * value are as if they were not there. It comes in pieces, so that a large value is neither written nor hashed in one go.
+ * Canonical JSON: the same text for every order of members, and different texts for all other
+ * differences. Members without a value are left out. It is generated in pieces, so that a large
+ * value is not written or hashed in one go.
  */
 import { Effect } from "effect"
 import { isRawNumber } from "./Json.ts"
 import { type Turns } from "./Turns.ts"
 
-/** About how many characters a piece has: a fraction of a millisecond's work. A longer string is cut. */
+/** Approximate length of a piece, a fraction of a millisecond's work. Longer strings are split. */
 export const PIECE_CHARACTERS = 65_536
 
-/** A list's entry or a member counts as so many characters more: one without a value is work as well. */
+/**
+ * Each entry and member counts as this many additional characters, because empty ones cost time
+ * too.
+ */
 const PART_CHARACTERS = 8
 
-/** The piece that is being written. */
+/** The piece being written. */
 class Piece {
   text = ""
   parts = 0
@@ -21,7 +25,7 @@ class Piece {
     return this.text.length + this.parts * PART_CHARACTERS >= PIECE_CHARACTERS
   }
 
-  /** What was written; the next piece begins. */
+  /** Returns the text and begins the next piece. */
   take(): string {
     const { text } = this
     this.text = ""
@@ -30,14 +34,14 @@ class Piece {
   }
 }
 
-/** The text of a value that has no parts and is not long, else null. */
+/** The text of a short value without parts, or null. */
 const shortText = (value: unknown): string | null => {
   if (typeof value === "string") return value.length < PIECE_CHARACTERS ? JSON.stringify(value) : null
   if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "null"
   return isRawNumber(value) ? value.rawJSON : null
 }
 
-/** Writes a value that has no short text. */
+/** Writes a value that `shortText` does not cover. */
 const written = (value: unknown, piece: Piece): Generator<string, void> => {
   if (typeof value === "string") return writtenString(value, piece)
   return Array.isArray(value) ? writtenList(value, piece) : writtenMembers(Object(value), piece)
@@ -46,7 +50,7 @@ const written = (value: unknown, piece: Piece): Generator<string, void> => {
 function* writtenString(value: string, piece: Piece): Generator<string, void> {
   piece.text += '"'
   for (let from = 0; from < value.length; from += PIECE_CHARACTERS) {
-    // The two halves of a character that is cut are written as escapes, and read as the character again.
+    // A split surrogate pair is written as two escapes, which parse to the same character.
     piece.text += JSON.stringify(value.slice(from, from + PIECE_CHARACTERS)).slice(1, -1)
     yield piece.take()
   }
@@ -84,7 +88,7 @@ function* writtenMembers(members: object, piece: Piece): Generator<string, void>
   piece.text += "}"
 }
 
-/** Yields all pieces but the last, and returns that one. */
+/** Yields all pieces except the last, which it returns. */
 export function* canonicalPieces(value: unknown): Generator<string, string> {
   const text = shortText(value)
   if (text !== null) return text
@@ -93,7 +97,7 @@ export function* canonicalPieces(value: unknown): Generator<string, string> {
   return piece.text
 }
 
-/** Feeds pieces to a hash: a value of one piece at once, any other in turns. */
+/** Feeds pieces to a hash: a single piece at once, more of them in turns. */
 export const feed = (
   pieces: Iterator<string, string>,
   hash: { readonly update: (text: string) => unknown },

@@ -1,6 +1,7 @@
 /**
- * A provider for tests: what it answers is data, one script a call, the last one for every call after. A model without
- * a script is a fault of the test and dies. Time passes on `Clock`.
+ * A provider for tests. Its answers are data: one script per call, and the last script for all
+ * later calls. A model without a script dies, because the test is wrong. Time is taken from
+ * `Clock`.
  */
 import { Duration, Effect, Layer, Stream } from "effect"
 import { defaultTimeouts, type ModelOffer, type ProviderConfig, unknownPolicy } from "../domain/Catalog.ts"
@@ -16,33 +17,33 @@ import {
 } from "../providers/Provider.ts"
 import { bySlug, Providers } from "../providers/Providers.ts"
 
-/** What one call is answered with. A member that the call needs and the script lacks makes the call die. */
+/** The answer to one call. The call dies if the script lacks the member that it needs. */
 export interface Script {
-  /** In milliseconds, before anything else. */
+  /** Initial delay, in milliseconds. */
   readonly delayMs?: number
-  /** Fails the call: a whole reply, an embedding, or the opening of a stream. */
+  /** Fails the call: a whole reply, an embedding, or opening a stream. */
   readonly failure?: ProviderReason
-  /** Played back as a stream where one is asked for and there are no `events`. */
+  /** Also replayed as a stream if there are no `events`. */
   readonly reply?: ChatReply
-  /** The events of a stream; a number waits that many milliseconds, a reason breaks the stream there. */
+  /** The events of a stream. A number waits that many milliseconds; a reason breaks the stream. */
   readonly events?: ReadonlyArray<ChatEvent | ProviderReason | number>
   readonly vectors?: EmbeddingReply
-  /** Never answers: waits until it is interrupted. */
+  /** Never answers: waits until interrupted. */
   readonly hangs?: boolean
 }
 
 export interface ScriptedProvider {
   readonly slug: string
   readonly config?: Partial<ProviderConfig>
-  /** By model id. A list answers call after call; its last script answers all that follow. */
+  /** By model id. A list answers successive calls; its last script answers all later ones. */
   readonly models: Readonly<Record<string, Script | ReadonlyArray<Script>>>
-  /** Hears of every call, when it is made. */
+  /** Called for every call, when it starts. */
   readonly onCall?: (call: ChatCall | EmbedCall, kind: "chat" | "chatStream" | "embed") => void
-  /** Hears of every call that was given up before its end: interrupted, or its scope closed early. */
+  /** Called for every call that ends early: interrupted, or its scope closed. */
   readonly onAbort?: (call: ChatCall | EmbedCall) => void
 }
 
-/** The offer that a scripted provider makes of `id` unless its `config` lists its models. */
+/** The offer for `id`, unless `config` lists models. */
 export const scriptedOffer = (id: string): ModelOffer => ({
   id,
   upstream: id.slice(id.indexOf("/") + 1),
@@ -54,7 +55,7 @@ export const scriptedOffer = (id: string): ModelOffer => ({
   hidesReasoning: false
 })
 
-/** `Providers` that answer what `scripts` tell them to. */
+/** `Providers` that answer according to `scripts`. */
 export const layerScripted = (scripts: ReadonlyArray<ScriptedProvider>): Layer.Layer<Providers> =>
   Layer.sync(Providers, () => bySlug(scripts.map(makeScripted)))
 

@@ -1,10 +1,11 @@
 /**
- * How a webhook knows that an event is the gateway's, and fresh: HMAC-SHA256 with the secret that both know, over the time of sending and
- * the body, `timestamp.body`. A receiver compares in constant time and refuses a timestamp that is minutes old.
+ * The signature of webhook deliveries: HMAC-SHA256 with the shared secret over `timestamp.body`. It
+ * proves origin and freshness. Receivers compare it in constant time and reject timestamps that are
+ * minutes old.
  */
 import { createHmac } from "node:crypto"
 import { Redacted } from "effect"
 
-/** `timestamp`: Unix seconds. The value of `x-tollgate-signature`. */
+/** The value of `x-tollgate-signature`. `timestamp`: Unix seconds. */
 export const signatureOf = (secret: Redacted.Redacted, timestamp: number, body: string): string =>
   `v1=${createHmac("sha256", Redacted.value(secret)).update(`${timestamp}.${body}`).digest("hex")}`

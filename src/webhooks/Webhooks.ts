@@ -1,7 +1,9 @@
 /**
- * Tells webhooks of events, beside all requests: each event is posted, signed, to every address that asked for its type, at least once
- * unless the process is killed. One that is not taken is sent again, ever less often, for about a quarter of an hour; then, or when the
- * process stops before, it is kept as a dead letter. Order is not promised. What an address answers is read for its status alone.
+ * Delivers events to webhooks, outside of requests. Each event is signed and posted to every
+ * address that subscribes to its type, at least once unless the process is killed. A failed
+ * delivery is retried at growing intervals for about a quarter of an hour. After that, or when the
+ * process stops, the event is stored as a dead letter. Order is not guaranteed. Only the status of
+ * a response is read.
  */
 import { Clock, Duration, Effect, Layer, Metric, Queue, Schedule } from "effect"
 import { Events, type GatewayEvent } from "../domain/Events.ts"
@@ -11,7 +13,7 @@ import { type SettingsShape } from "../Settings.ts"
 import { Notices } from "../store/notices/Notices.ts"
 import { signatureOf } from "./Signature.ts"
 
-/** Events that wait for one address, and how many are sent to it at once. */
+/** Events queued per address, and concurrent deliveries per address. */
 const WAITING = 1_000
 const AT_ONCE = 8
 const RETRIES = 10
@@ -23,7 +25,7 @@ const BURY_RETRIES = 5
 
 export type Webhook = SettingsShape["webhooks"][number]
 
-/** An event of one address, and what became of it so far. */
+/** An event for one address, with its attempts so far. */
 interface Delivery {
   readonly event: GatewayEvent
   readonly body: string
@@ -35,22 +37,22 @@ const pauses = Schedule.min([Schedule.exponential(FIRST_PAUSE), Schedule.spaced(
 
 const deliveries = (result: "delivered" | "failed" | "dead") =>
   Metric.counter("tollgate.webhooks.deliveries", {
-    description: "Events sent to webhooks: taken, not taken and tried again, given up",
+    description: "Webhook deliveries: delivered, failed and retried, given up",
     incremental: true,
     attributes: { result, unit: "{event}" }
   })
 const counters = { delivered: deliveries("delivered"), failed: deliveries("failed"), dead: deliveries("dead") }
 
-/** Not taken, for a reason of our own wording. */
-class NotTaken {
+/** A failed delivery. `why` is our own text. */
+class DeliveryFailed {
   readonly why: string
   constructor(why: string) {
     this.why = why
   }
 }
 
-/** Starts the senders of one address; answers what hands them an event. */
-const sending = Effect.fnUntraced(function* (webhook: Webhook) {
+/** Starts the senders of one address. Returns the function that queues an event. */
+const startSenders = Effect.fnUntraced(function* (webhook: Webhook) {
   const outbound = yield* Outbound
   const notices = yield* Notices
   const ids = yield* Ids
@@ -71,10 +73,10 @@ const sending = Effect.fnUntraced(function* (webhook: Webhook) {
     const { status } = yield* outbound
       .call({ method: "POST", url, headers, body: delivery.body, timeoutMs: CALL_TIMEOUT_MS })
       .pipe(
-        Effect.mapError(({ _tag }) => new NotTaken(_tag)),
-        Effect.timeoutOrElse({ duration: WHOLE_CALL, orElse: () => Effect.fail(new NotTaken("TimedOut")) })
+        Effect.mapError(({ _tag }) => new DeliveryFailed(_tag)),
+        Effect.timeoutOrElse({ duration: WHOLE_CALL, orElse: () => Effect.fail(new DeliveryFailed("TimedOut")) })
       )
-    if (status < 200 || status >= 300) return yield* Effect.fail(new NotTaken(`status ${status}`))
+    if (status < 200 || status >= 300) return yield* Effect.fail(new DeliveryFailed(`status ${status}`))
   })
 
   const tried = (delivery: Delivery) =>
@@ -100,13 +102,14 @@ const sending = Effect.fnUntraced(function* (webhook: Webhook) {
       })
       .pipe(
         Effect.retry({ times: BURY_RETRIES, schedule: pauses }),
-        Effect.andThen(Effect.logWarning("a webhook did not take an event; it is kept as a dead letter")),
-        Effect.catch(() => Effect.logError("a webhook did not take an event, and the database did not keep it")),
+        Effect.andThen(Effect.logWarning("a webhook delivery failed; the event is stored as a dead letter")),
+        Effect.catch(() => Effect.logError("a webhook delivery failed, and the database did not store the event")),
         Effect.annotateLogs({ event_id: event.id, event_type: event.type, webhook: webhook.url, reason: lastError })
       )
   })
 
-  // Between taking an event and sending it nothing can come in: it is waiting, or with a sender, or buried.
+  // Interruption cannot lose an event between the queue and a sender: it is queued, being sent, or
+  // buried.
   const sendNext = Effect.uninterruptibleMask((restore) =>
     Effect.flatMap(restore(Queue.take(waiting)), (delivery) =>
       restore(Effect.retry(tried(delivery), { times: RETRIES, schedule: pauses })).pipe(
@@ -131,22 +134,22 @@ const sending = Effect.fnUntraced(function* (webhook: Webhook) {
     return Effect.flatMap(Queue.offer(waiting, delivery), (isTaken) =>
       isTaken
         ? Effect.void
-        : Effect.asVoid(Effect.forkIn(bury({ ...delivery, lastError: "too many events wait" }), scope))
+        : Effect.asVoid(Effect.forkIn(bury({ ...delivery, lastError: "too many queued events" }), scope))
     )
   }
 })
 
-/** The body of an event, as every address gets it. */
+/** The body of an event, the same for every address. */
 const bodyOf = ({ createdAtMs, data, id, type }: GatewayEvent): string =>
   JSON.stringify({ id, type, created_at: new Date(createdAtMs).toISOString(), data })
 
-/** `Events` that are told to these addresses. Closing its scope keeps what was not taken yet. */
+/** `Events` that deliver to these addresses. Closing the scope stores undelivered events. */
 export const layer = (webhooks: ReadonlyArray<Webhook>) =>
   Layer.effect(
     Events,
     Effect.gen(function* () {
       const ids = yield* Ids
-      const senders = yield* Effect.forEach(webhooks, sending)
+      const senders = yield* Effect.forEach(webhooks, startSenders)
       return {
         publish: (type, data) =>
           Effect.flatMap(Clock.currentTimeMillis, (nowMs) => {

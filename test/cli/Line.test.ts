@@ -92,7 +92,7 @@ describe("a gateway that fails", () => {
 
       const stranger = yield* chat("proxy")
       assert.strictEqual(stranger.code, 3)
-      assert.match(stranger.stderr, /status 502.*\n {2}Is a gateway behind this address/)
+      assert.match(stranger.stderr, /status 502.*\n {2}Check that the address belongs to a gateway/)
 
       const broken = yield* chat("broken")
       assert.deepStrictEqual([broken.code, broken.stdout], [1, "Hel\n"])

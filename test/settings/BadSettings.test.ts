@@ -107,8 +107,7 @@ describe("a wrong environment", () => {
     ],
     [
       { AZURE_OPENAI_API_KEY: "hunter2" },
-      "AZURE_OPENAI_BASE_URL is missing though AZURE_OPENAI_API_KEY is set; expected the address of Azure OpenAI, which has no " +
-        "common one"
+      "AZURE_OPENAI_BASE_URL is missing though AZURE_OPENAI_API_KEY is set; expected the address of Azure OpenAI, which has no default"
     ],
     [
       { OLLAMA_BASE_URL: "http://127.0.0.1:11434/v1" },

@@ -157,7 +157,7 @@ describe("a webhook", () => {
       yield* settle
       const { letters } = yield* buried
       assert.isAtLeast(letters.length, 2)
-      for (const { lastError } of letters) assert.strictEqual(lastError, "too many events wait")
+      for (const { lastError } of letters) assert.strictEqual(lastError, "too many queued events")
     }).pipe(Effect.provide(layerOf(hook())))
   })
 })

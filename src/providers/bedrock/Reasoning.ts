@@ -1,6 +1,6 @@
 /**
  * Lowers `reasoning_effort` for each model family on Bedrock: Claude's thinking, adaptive or with a
- * token budget; the effort of OpenAI's open models; the effort of Nova 2. Other models get unchanged.
+ * token budget; the effort of OpenAI's open models; the effort of Nova 2. Other models get nothing.
  * Thinking stays off where Claude would reject the request: with a forced tool, without the
  * thinking that led to the last tool calls, or with too few tokens to think and answer.
  */

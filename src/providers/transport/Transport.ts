@@ -1,10 +1,10 @@
 /**
- * All outbound HTTP to model providers. It posts JSON to an endpoint and returns the reply whole,
- * or as a pulled stream.
+ * All outbound HTTP to model providers. It posts JSON and returns the reply whole, or as a pulled
+ * stream.
  *
  * It follows no redirects, because credentials would travel with them. It retries only a request
- * whose kept connection was closed as it was sent. Memory is bounded per reply, and interruption of
- * the caller aborts the call. Failures are data, without keys, addresses or content.
+ * whose kept connection was closed as it was sent. Interrupting the caller aborts the call.
+ * Failures are data, without keys, addresses or content.
  *
  * It uses undici's dispatch interface: a chat-shaped POST takes 73 µs of this process's time,
  * against 117 µs with `Pool.request` and 186 µs with the platform's HttpClient over undici.
@@ -23,20 +23,14 @@ import { undici } from "./Undici.ts"
 
 /** Size limit of a whole JSON reply, in bytes, after decompression. */
 export const WHOLE_LIMIT_BYTES = 32 * 1024 * 1024
-/**
- * A stream occupies its connection until its end. Further requests queue, and may time out through
- * no fault of the provider.
- */
+/** A stream occupies its connection to its end. Further requests queue, and may time out. */
 const CONNECTIONS_PER_ORIGIN = 4_096
 /**
- * Shorter than the 5 s after which Node's and uvicorn's servers close idle connections, so that a
- * request rarely meets a closing one. A `Keep-Alive` header of the server overrides it.
+ * Below the 5 s after which Node and uvicorn close idle connections, so that a request rarely meets
+ * a closing one. A server's `Keep-Alive` header overrides it.
  */
 const KEEP_ALIVE_MS = 4_000
-/**
- * Time in which a stream that is complete but for its terminator must end, even if packets keep
- * arriving.
- */
+/** Time in which a stream that lacks only its terminator must end, even if packets arrive. */
 const TAIL_MS = 2_000
 
 export interface WholeReply {
@@ -46,8 +40,8 @@ export interface WholeReply {
 }
 
 /**
- * A reply whose headers have arrived. `chunks` yields the bytes received since the last call, and
- * null at the end. It fails with `Cut` when the connection breaks.
+ * A reply with headers. `chunks` yields the bytes since the last call, null at the end, and fails
+ * with `Cut` when the connection breaks.
  */
 export interface OpenReply {
   readonly status: number
@@ -56,9 +50,8 @@ export interface OpenReply {
   /** The rest of the body as text. */
   readonly text: (limitBytes: number) => Effect.Effect<string, HttpExchangeFailure>
   /**
-   * Reports what the last chunks contained. After the first report, packets without an event extend
-   * no limit, neither to the first token nor between events. Events without a token extend the idle
-   * limit for at most `totalMs`.
+   * Reports the content of the last chunks. After the first report, packets without an event extend
+   * no limit, and events without a token extend the idle limit for at most `totalMs`.
    */
   readonly progress: (seen: "nothing" | "event" | "token") => void
   /** The content is complete: the end must come within 2 s of the first such call. */
@@ -74,29 +67,22 @@ export type CallHeaders = Readonly<Record<string, string>>
 export interface Endpoint {
   /**
    * Posts and returns the whole reply, whatever its status. `limit` runs from the request to the
-   * first byte (number) or to the last byte (`wholeMs`). After the first byte the provider's idle
-   * limit holds between packets. `headers` belong to this call, such as a signature, and override
-   * the provider's.
+   * first byte (number) or the last byte (`wholeMs`); after the first byte the idle limit holds
+   * too. `headers` belong to this call and override the provider's.
    */
   readonly post: (
     body: string,
     limit: number | { readonly wholeMs: number },
     headers?: CallHeaders
   ) => Effect.Effect<WholeReply, HttpExchangeFailure>
-  /**
-   * Posts and succeeds once the headers are there. Closing the scope before the end of the body
-   * closes the socket.
-   */
+  /** Succeeds once the headers are there. Closing the scope before the end closes the socket. */
   readonly open: (body: string, headers?: CallHeaders) => Effect.Effect<OpenReply, HttpExchangeFailure, Scope.Scope>
 }
 
 export class Transport extends Context.Service<
   Transport,
   {
-    /**
-     * `path` starts with a slash and is appended to the provider's base URL. Dies if the base URL
-     * is invalid.
-     */
+    /** `path` starts with a slash and follows the base URL. Dies if the base URL is invalid. */
     readonly endpoint: (config: ProviderConfig, path: string) => Endpoint
   }
 >()("tollgate/providers/transport/Transport") {
@@ -122,9 +108,8 @@ export class Transport extends Context.Service<
           keepAliveTimeout: KEEP_ALIVE_MS,
           headersTimeout: 0,
           bodyTimeout: 0,
-          // HTTP/1.1 has one request per connection, so aborting a request closes its socket, which
-          // every provider understands. With HTTP/2 an abort resets the stream and keeps the
-          // connection for others.
+          // With HTTP/1.1 an abort closes the socket, which every provider understands. With HTTP/2
+          // it resets the stream and keeps the connection for others.
           allowH2: http2
         })
         pools.set(key, pool)
