@@ -1,4 +1,4 @@
-/** Says who imports whom against the rules of the house (rooms.ts, importRules.ts). Exits 1 when someone does. */
+/** Checks the import rules of zones.ts and importRules.ts on src. Exits 1 if one is broken. */
 import { checkImports } from "./importRules.ts"
 import { readSources } from "./sourceFiles.ts"
 

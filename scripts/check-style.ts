@@ -1,4 +1,4 @@
-/** Checks the rules of style of styleRules.ts on src, test and scripts. Exits 1 when one is broken. */
+/** Checks the style rules of styleRules.ts on src, test and scripts. Exits 1 if one is broken. */
 import { existsSync } from "node:fs"
 import { join } from "node:path"
 import { readSources } from "./sourceFiles.ts"

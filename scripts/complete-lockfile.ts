@@ -1,9 +1,10 @@
 /**
- * Completes package-lock.json with the platform packages that npm left out. A package such as a native linter lists one binary a
- * platform in `optionalDependencies`; npm drops from the lock those that the registry in use does not carry, and `npm ci` then
- * refuses the lock ("Missing … from lock file"). An entry with version, os and cpu is all that `npm ci` asks for: it installs
- * only what fits the machine. Run after every change of a dependency (`npm run lock`). Optional dependencies that are not a
- * platform's are left as they are, and named.
+ * Completes package-lock.json with platform packages that npm left out. A package such as a native
+ * linter lists one binary per platform in `optionalDependencies`. npm drops those that the registry
+ * in use lacks, and `npm ci` then rejects the lock ("Missing … from lock file"). An entry with
+ * version, os and cpu satisfies `npm ci`, which installs only what fits the machine. Run it after
+ * every change of a dependency (`npm run lock`). Optional dependencies without a platform are left
+ * unchanged and printed.
  */
 import { readFileSync, writeFileSync } from "node:fs"
 
@@ -33,7 +34,7 @@ const systems: Readonly<Record<string, string>> = {
 }
 const processors = new Set("arm arm64 ia32 loong64 mips64el ppc64 riscv64 s390x wasm32 x64".split(" "))
 
-/** The platform that a package's name tells: `@scope/tool-linux-x64-musl`. */
+/** The platform in a package's name: `@scope/tool-linux-x64-musl`. */
 const platformOf = (name: string) => {
   const words = name.slice(name.lastIndexOf("/") + 1).split("-")
   const os = words.map((word) => systems[word]).find((system) => system !== undefined)

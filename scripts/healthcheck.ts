@@ -1,4 +1,7 @@
-/** The container's health check: exits 0 when the gateway on this machine answers that it is ready, 1 when not, with the reason. */
+/**
+ * The container's health check: exits 0 if the gateway on this machine is ready, otherwise 1 with
+ * the reason.
+ */
 const port = process.env["TOLLGATE_PORT"] ?? "8787"
 
 try {

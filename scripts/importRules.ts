@@ -1,27 +1,27 @@
 /**
- * The import rules of the house (rooms.ts) and the two that go with them: production layers are named by the composition alone,
- * and the environment is read by the settings alone. Pure: sources in, breaches out.
+ * The import rules: those of the zones (zones.ts), and two more. Only the composition names
+ * production layers, and only the settings read the environment. Pure: sources in, breaches out.
  */
 import { posix } from "node:path"
 import { Visitor } from "oxc-parser"
-import { outbound, type Room, rooms } from "./rooms.ts"
+import { outbound, type Zone, zones } from "./zones.ts"
 import { type ImportEdge, type SourceFile } from "./sourceFiles.ts"
 
 export interface Breach {
   readonly path: string
   readonly line: number
-  readonly rule: "room" | "package" | "missing" | "cycle" | "outbound" | "layers" | "environment"
+  readonly rule: "zone" | "package" | "missing" | "cycle" | "outbound" | "layers" | "environment"
   readonly message: string
 }
 
 const below = (path: string) => path.slice("src/".length)
-const roomOf = (path: string): Room | undefined => rooms.find((room) => room.files.test(below(path)))
+const zoneOf = (path: string): Zone | undefined => zones.find((zone) => zone.files.test(below(path)))
 
-/** The path that a relative specifier names; undefined for a package. */
+/** The path of a relative specifier. Undefined for a package. */
 const targetOf = (file: SourceFile, edge: ImportEdge): string | undefined =>
   edge.specifier.startsWith(".") ? posix.join(posix.dirname(file.path), edge.specifier) : undefined
 
-const checkEdge = (file: SourceFile, room: Room, edge: ImportEdge, known: ReadonlySet<string>): Array<Breach> => {
+const checkEdge = (file: SourceFile, zone: Zone, edge: ImportEdge, known: ReadonlySet<string>): Array<Breach> => {
   const breach = (rule: Breach["rule"], message: string): Breach => ({
     path: file.path,
     line: edge.line,
@@ -31,13 +31,14 @@ const checkEdge = (file: SourceFile, room: Room, edge: ImportEdge, known: Readon
   const target = targetOf(file, edge)
   if (target === undefined) {
     const { specifier } = edge
-    const banned = room.packages === undefined ? room.notPackages?.test(specifier) : !room.packages.test(specifier)
-    // A type costs nothing at run time, but in domain and api it would still tie the contract to a package.
-    if (banned === true && (room.packages !== undefined || !edge.typeOnly)) {
-      return [breach("package", `${room.name} must not import "${specifier}": ${room.because}`)]
+    const banned = zone.packages === undefined ? zone.notPackages?.test(specifier) : !zone.packages.test(specifier)
+    // A type import costs nothing at run time, but in domain and api it would tie the contract to a
+    // package.
+    if (banned === true && (zone.packages !== undefined || !edge.typeOnly)) {
+      return [breach("package", `${zone.name} must not import "${specifier}": ${zone.because}`)]
     }
     const calls = outbound.packages.test(specifier) || outbound.builtins.test(specifier)
-    if (room.name === "providers" && calls && !edge.typeOnly && !outbound.files.includes(below(file.path))) {
+    if (zone.name === "providers" && calls && !edge.typeOnly && !outbound.files.includes(below(file.path))) {
       return [
         breach(
           "outbound",
@@ -47,14 +48,14 @@ const checkEdge = (file: SourceFile, room: Room, edge: ImportEdge, known: Readon
     }
     return []
   }
-  if (!target.startsWith("src/")) return [breach("room", `src must not import ${target}: it ships without it`)]
+  if (!target.startsWith("src/")) return [breach("zone", `src must not import ${target}: it ships without it`)]
   if (!known.has(target)) return [breach("missing", `"${edge.specifier}" is no file (${target})`)]
-  if (room.files.test(below(target)) || room.mayImport.test(below(target))) return []
-  if (edge.typeOnly && room.mayImportTypes?.test(below(target)) === true) return []
-  return [breach("room", `${room.name} must not import ${target}: ${room.because}`)]
+  if (zone.files.test(below(target)) || zone.mayImport.test(below(target))) return []
+  if (edge.typeOnly && zone.mayImportTypes?.test(below(target)) === true) return []
+  return [breach("zone", `${zone.name} must not import ${target}: ${zone.because}`)]
 }
 
-/** Layers of other files that a file names: `KeyRepo.layer`, `import { layerPostgres }`. */
+/** Uses of other files' layers: `KeyRepo.layer`, `import { layerPostgres }`. */
 const checkLayers = (file: SourceFile): Array<Breach> => {
   const place = below(file.path)
   if (place === "Start.ts" || place === "Server.ts") return []
@@ -88,9 +89,9 @@ const checkLayers = (file: SourceFile): Array<Breach> => {
   return breaches
 }
 
-/** Reads of the environment, by `process.env`, `node:process` or effect's Config. */
-const checkEnvironment = (file: SourceFile, room: Room): Array<Breach> => {
-  if (room.name === "Settings") return []
+/** Reads of the environment, by `process.env`, `node:process` or Effect's Config. */
+const checkEnvironment = (file: SourceFile, zone: Zone): Array<Breach> => {
+  if (zone.name === "Settings") return []
   const breaches: Array<Breach> = []
   const report = (line: number, what: string) =>
     breaches.push({
@@ -118,7 +119,10 @@ const checkEnvironment = (file: SourceFile, room: Room): Array<Breach> => {
   return breaches
 }
 
-/** Cycles of imports that exist at run time, each once, from its first file in the alphabet. Type imports are erased. */
+/**
+ * Run-time import cycles, each reported once, from its alphabetically first file. Type imports are
+ * erased.
+ */
 const checkCycles = (files: ReadonlyArray<SourceFile>): Array<Breach> => {
   const graph = new Map(
     files.map((file) => [
@@ -153,18 +157,18 @@ const checkCycles = (files: ReadonlyArray<SourceFile>): Array<Breach> => {
   return [...breaches.values()]
 }
 
-/** All breaches in a tree of sources below `src/`, in the order of path and line. */
+/** All breaches in a tree of sources below `src/`, sorted by path and line. */
 export const checkImports = (files: ReadonlyArray<SourceFile>): ReadonlyArray<Breach> => {
   const known = new Set(files.map((file) => file.path))
   const breaches = files.flatMap((file): Array<Breach> => {
-    const room = roomOf(file.path)
-    if (room === undefined) {
-      return [{ path: file.path, line: 1, rule: "room", message: "in no room of the house: see scripts/rooms.ts" }]
+    const zone = zoneOf(file.path)
+    if (zone === undefined) {
+      return [{ path: file.path, line: 1, rule: "zone", message: "belongs to no zone: add it to scripts/zones.ts" }]
     }
     return [
-      ...file.imports.flatMap((edge) => checkEdge(file, room, edge, known)),
+      ...file.imports.flatMap((edge) => checkEdge(file, zone, edge, known)),
       ...checkLayers(file),
-      ...checkEnvironment(file, room)
+      ...checkEnvironment(file, zone)
     ]
   })
   return [...breaches, ...checkCycles(files)].toSorted((a, b) => a.path.localeCompare(b.path) || a.line - b.line)

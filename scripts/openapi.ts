@@ -1,6 +1,6 @@
 /**
- * Writes the OpenAPI document of the API to openapi.json, or with `--check` says whether the file is up to date. The document is made
- * from the same schemas that the server validates with.
+ * Writes the API's OpenAPI document to openapi.json. With `--check` it only compares. The document
+ * is generated from the schemas that the server validates with.
  */
 import { readFileSync, writeFileSync } from "node:fs"
 import { OpenApi } from "effect/http-api"

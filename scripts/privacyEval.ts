@@ -1,6 +1,7 @@
 /**
- * Measures the privacy guard on a corpus of its own making and prints the table of docs/reference/privacy.md. `--misses` also prints every value
- * that was missed or wrongly found. The same seed makes the same corpus.
+ * Measures the privacy guard on a generated corpus and prints the table of
+ * docs/reference/privacy.md. `--misses` also prints the values that were missed or wrongly found.
+ * The same seed gives the same corpus.
  */
 import { Effect } from "effect"
 import { makeCorpus, SEED, SENTENCES } from "./privacyEval/Corpus.ts"

@@ -1,9 +1,10 @@
 /**
- * Measures whether the time of an answer tells if there is an account: 1,000 starts of a sign-in, and 1,000 verifications that fail, half of
- * them for addresses with an account and half for addresses without, in random order, against a gateway started for it. Prints both
- * means and their difference in standard errors; fails when that is above 3.5, which chance alone does once in two thousand times.
+ * Measures whether response times reveal that an account exists: 1,000 sign-in starts and 1,000
+ * failing verifications, half for addresses with an account and half without, in random order,
+ * against a gateway started for the purpose. Prints both means and their difference in standard
+ * errors. Fails above 3.5, which chance exceeds once in two thousand runs.
  *
- *   node scripts/sign-in-timing.ts [tries]
+ * Usage: `node scripts/sign-in-timing.ts [tries]`
  */
 import { spawn } from "node:child_process"
 import { randomInt } from "node:crypto"
@@ -16,7 +17,7 @@ import { fileURLToPath } from "node:url"
 
 const tries = Number(process.argv[2] ?? 1_000)
 const half = Math.ceil(tries / 2)
-/** A destination gets a code a minute. */
+/** A destination gets at most one code a minute. */
 const RESEND_MS = 61_000
 const LIMIT = 3.5
 
@@ -51,7 +52,7 @@ interface Answer {
 }
 
 let addresses = 0
-/** Each request comes from a network address of its own, as far as the gateway can tell. */
+/** Each request appears to come from its own network address. */
 const post = async (path: string, body: object): Promise<Answer> => {
   const n = ++addresses
   const response = await fetch(url + path, {
@@ -81,7 +82,7 @@ const shuffled = <A>(items: ReadonlyArray<A>): ReadonlyArray<A> => {
 
 type Kind = "known" | "unknown"
 
-/** Milliseconds of each call, by kind. The slowest twentieth is left out: a pause of the machine is no secret. */
+/** Milliseconds of each call, by kind, in random order. */
 const measure = async (calls: ReadonlyArray<readonly [Kind, () => Promise<Answer>, number]>) => {
   const times: Record<Kind, Array<number>> = { known: [], unknown: [] }
   for (const [kind, call, status] of shuffled(calls)) {

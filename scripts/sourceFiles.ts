@@ -1,6 +1,6 @@
 /**
- * Reads and parses the TypeScript files below a directory, for the checks that look at the syntax of the sources. A file that does
- * not parse is an error of its own: no rule is silently skipped over it.
+ * Reads and parses the TypeScript files below a directory, for checks of the syntax. A file that
+ * does not parse is an error, so that no rule is skipped silently.
  */
 import { readdirSync, readFileSync } from "node:fs"
 import { join, relative, sep } from "node:path"
@@ -9,6 +9,7 @@ import { type Comment, parseSync, type Program, type StaticImport } from "oxc-pa
 export interface SourceFile {
   /** Relative to the root, with forward slashes: `src/domain/Key.ts`. */
   readonly path: string
+  readonly text: string
   readonly program: Program
   readonly comments: ReadonlyArray<Comment>
   readonly imports: ReadonlyArray<ImportEdge>
@@ -20,9 +21,9 @@ export interface SourceFile {
 export interface ImportEdge {
   readonly specifier: string
   readonly line: number
-  /** Nothing of it is there at run time. */
+  /** True if nothing of it remains at run time. */
   readonly typeOnly: boolean
-  /** Imported name and local name; a default or namespace import has `*`. */
+  /** Imported and local name. Default and namespace imports have `*`. */
   readonly names: ReadonlyArray<{ readonly imported: string; readonly local: string; readonly typeOnly: boolean }>
 }
 
@@ -70,10 +71,10 @@ export const parseSource = (path: string, text: string): SourceFile => {
       imports.push({ specifier: literal[1], line: lineAt(call.start), typeOnly: false, names: [] })
     }
   }
-  return { path, program, comments, imports, lineAt }
+  return { path, text, program, comments, imports, lineAt }
 }
 
-/** All `.ts` and `.tsx` files below `root/directory`, in the order of their paths. */
+/** All `.ts` and `.tsx` files below `root/directory`, sorted by path. */
 export const readSources = (root: string, directory: string): ReadonlyArray<SourceFile> =>
   readdirSync(join(root, directory), { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && /\.tsx?$/.test(entry.name))

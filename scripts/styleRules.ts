@@ -1,9 +1,8 @@
 /**
- * The rules of style that the linter has no words for, each with its reason. Some hold for every file, some not for
- * tests, most for `src` alone.
- * Pure: a source in, breaches out.
+ * Style rules that the linter does not have, each with its reason. Some apply to every file, some
+ * not to tests, most to `src` only. Pure: a source in, breaches out.
  */
-import { Visitor } from "oxc-parser"
+import { type Comment, Visitor } from "oxc-parser"
 import { type SourceFile } from "./sourceFiles.ts"
 
 export interface StyleBreach {
@@ -23,25 +22,48 @@ const reasons = {
   opening: "a module opens with a comment: what it is, what it promises, what it refuses",
   barrel: "a file that only passes exports on: import from where the thing is",
   length: "more than 300 lines: two ideas in one file",
+  width: "a comment line of more than 100 columns: wrap prose at 100",
   marker: "a marker of unfinished work: finish it or leave it out",
   muzzle: "a silenced check without a reason: say after `--` why it is wrong here"
 } as const
 
 const LINES = 300
+const COLUMNS = 100
+/** Folders whose comments are still to be wrapped. The list only shrinks. */
+const unwrapped = /^(?:src\/(?:gateway|http|store)|test)\//
 
-/** Every breach in one file, in the order of lines. */
+/** Directives of other tools must stay on one line. */
+const directive = /^[\s*]*(?:oxlint-|eslint-|@effect-diagnostics|@ts-)/
+
+/** Offsets of the lines that begin in a comment and are too wide. */
+const tooWide = ({ text }: SourceFile, { end, start, value }: Comment): ReadonlyArray<number> => {
+  if (directive.test(value)) return []
+  const from = text.lastIndexOf("\n", start) + 1
+  const isAlone = text.slice(from, start).trim() === ""
+  const lineEnd = text.indexOf("\n", end)
+  const lines = text.slice(from, lineEnd === -1 ? text.length : lineEnd).split("\n")
+  let at = from
+  return lines.flatMap((line, index) => {
+    const offset = at
+    at += line.length + 1
+    return line.length > COLUMNS && (index > 0 || isAlone) ? [offset] : []
+  })
+}
+
+/** All breaches of one file, sorted by line. */
 export const checkStyle = (file: SourceFile): ReadonlyArray<StyleBreach> => {
   const breaches: Array<StyleBreach> = []
   const report = (offset: number, reason: keyof typeof reasons) =>
     breaches.push({ path: file.path, line: file.lineAt(offset), message: reasons[reason] })
 
-  // Everywhere.
+  // All files.
   if (/(?:^|\/)(?:utils?|common|misc|helpers?)(?:\/|\.tsx?$)/i.test(file.path)) report(0, "name")
   for (const comment of file.comments) {
     if (/\b(?:TODO|FIXME|XXX|HACK)\b/.test(comment.value)) report(comment.start, "marker")
     if (/(?:oxlint|eslint)-disable/.test(comment.value) && !/ -- \S/.test(comment.value))
       report(comment.start, "muzzle")
     if (/@effect-diagnostics/.test(comment.value) && !/ -- \S/.test(comment.value)) report(comment.start, "muzzle")
+    if (!unwrapped.test(file.path)) for (const offset of tooWide(file, comment)) report(offset, "width")
   }
   const passedOn = (type: string) => type === "ExportAllDeclaration"
   if (
@@ -55,11 +77,11 @@ export const checkStyle = (file: SourceFile): ReadonlyArray<StyleBreach> => {
   }
   if (file.path.startsWith("test/")) return breaches
 
-  // In src and scripts.
+  // src and scripts.
   if (file.lineAt(file.program.end) > LINES + 1) report(file.program.end, "length")
   const first = file.program.body[0]
   if (first === undefined || !file.comments.some((comment) => comment.end <= first.start)) report(0, "opening")
-  // The console is a browser's program: it has no Effect to wrap promises and exceptions in.
+  // The console runs in a browser and does not use Effect.
   if (!file.path.startsWith("src/") || file.path.startsWith("src/console/")) return breaches
 
   const asyncFunction = (node: { readonly async: boolean; readonly start: number }) => {

@@ -1,12 +1,12 @@
 /**
- * A vitest reporter that writes the line `N passed, N failed`, after `N skipped` where there are any, to the file that
- * TEST_COUNT_FILE names. Exact also when things go wrong outside a test: a file that does not load, and an error that nobody
- * caught, each count as one failed.
+ * A vitest reporter that writes the line `N passed, N failed`, after `N skipped` if there are any,
+ * to the file named by TEST_COUNT_FILE. Errors outside of tests count too: a file that does not
+ * load, and an unhandled error, each count as one failure.
  */
 import { writeFileSync } from "node:fs"
 import { type Reporter, type SerializedError, type TestModule } from "vitest/node"
 
-/** The line for a run. `modules` are the test files; `unhandled` the errors outside any of them. */
+/** The line of a run. `modules`: the test files. `unhandled`: errors outside of them. */
 export const countLine = (modules: ReadonlyArray<TestModule>, unhandled: ReadonlyArray<SerializedError>): string => {
   const count = { passed: 0, failed: unhandled.length, skipped: 0, pending: 0 }
   for (const module of modules) {
@@ -14,7 +14,7 @@ export const countLine = (modules: ReadonlyArray<TestModule>, unhandled: Readonl
     for (const test of module.children.allTests()) count[test.result().state]++
     if (!module.ok() && count.failed === failedBefore) count.failed++
   }
-  // A test that never got to run is nobody's success.
+  // A test that did not run counts as failed.
   count.failed += count.pending
   return `${count.skipped === 0 ? "" : `${count.skipped} skipped\n`}${count.passed} passed, ${count.failed} failed`
 }

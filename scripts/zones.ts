@@ -1,20 +1,21 @@
 /**
- * The rooms of the house as data: which files make up each room of `src`, which rooms it may import, and which packages it must
- * not know. scripts/check-imports.ts enforces it. A file that is in no room is reported, so a new room is a decision made here.
+ * The zones of `src` as data: the files of each zone, the zones that it may import, and the
+ * packages that it may not. scripts/check-imports.ts enforces it. A file without a zone is a
+ * breach, so a new zone is a decision made here.
  */
 
-export interface Room {
+export interface Zone {
   readonly name: string
-  /** Paths below `src/` that belong to it. */
+  /** Its paths below `src/`. */
   readonly files: RegExp
-  /** Which paths below `src/` it may import, beside its own. */
+  /** Paths below `src/` that it may import, in addition to its own. */
   readonly mayImport: RegExp
-  /** Which paths below `src/` it may import types of: they are gone at run time. */
+  /** Paths below `src/` whose types it may import: these are erased at run time. */
   readonly mayImportTypes?: RegExp
-  /** Packages and built-ins it may import; undefined: all but `notPackages`. */
+  /** Packages and built-ins that it may import. Undefined: all except `notPackages`. */
   readonly packages?: RegExp
   readonly notPackages?: RegExp
-  /** Why, in one line: it is shown with every breach. */
+  /** The reason, in one line. It is printed with every breach. */
   readonly because: string
 }
 
@@ -23,13 +24,13 @@ const http = String.raw`effect/http|effect/http-api|@effect/platform-node|undici
 const package_ = (names: string) => new RegExp(`^(?:${names})(?:/|$)`)
 const effectCore = String.raw`effect(?:/[A-Z]\w*)?$`
 
-/** What the gateway and the ports speak of: service classes and their errors, never an implementation. */
+/** The ports: service classes and their errors, without implementations. */
 const providerPorts = String.raw`providers/(?:Provider|Providers)\.ts`
 const storePorts = String.raw`store/(?:cache/CacheStore|idempotency/IdempotencyStore|keys/KeyRepo|ledger/(?:GenerationStore|Ledger|LedgerReports)|limits/Limits|notices/Notices|people/(?:Users|Sessions|Challenges)|providerState/(?:LockoutStore|StatsStore)|secrets/SecretStore|StoreError)\.ts`
 const identityPorts = String.raw`identity/(?:CodeMessage|Delivery|ExternalIdentity|IdentityProviders)\.ts`
 const settings = String.raw`Settings\.ts`
 
-export const rooms: ReadonlyArray<Room> = [
+export const zones: ReadonlyArray<Zone> = [
   {
     name: "main",
     files: /^(?:main|Launch|ModuleLookup)\.ts$/,
@@ -40,7 +41,8 @@ export const rooms: ReadonlyArray<Room> = [
   {
     name: "Server",
     files: /^(?:Start|Server|StartupBanner)\.ts$/,
-    // StartupBanner is what Server says when all is up; the layers rule holds for it as for any other file.
+    // StartupBanner is part of Server's start-up. The layers rule applies to it as to any other
+    // file.
     mayImport:
       /^(?:Settings\.ts$|Server\.ts$|StartupBanner\.ts$|Workers\.ts$|settings\/|http\/|api\/|gateway\/|identity\/|providers\/|store\/|webhooks\/|domain\/)/,
     because: "Server puts the layers together; main is above it and Observability beside it"
@@ -162,7 +164,10 @@ export const rooms: ReadonlyArray<Room> = [
   }
 ]
 
-/** Packages that call out over HTTP, and the files that may: calls to providers, the few others, and what a collector is sent. */
+/**
+ * Packages for outbound HTTP, and the files that may use them: calls to providers, other outbound
+ * calls, and metrics export.
+ */
 export const outbound = {
   packages: package_("undici|effect/http/HttpClient|effect/http/FetchHttpClient|@effect/platform-node/NodeHttpClient"),
   builtins: package_("node:http|node:https|node:http2"),

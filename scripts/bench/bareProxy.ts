@@ -1,7 +1,8 @@
 /**
- * The floor that Node allows: node:http in front, an undici pool behind, and nothing between them. It reads a request, sends it on,
- * and passes the reply back as it comes, streams included. No keys, no limits, no parsing.
- * Arguments: its port, the upstream's origin, the path that begins `/stream` goes to the second origin.
+ * The floor that Node allows: node:http in front, an undici pool behind, and nothing between them.
+ * It reads a request, sends it on, and passes the reply back as it comes, streams included. No
+ * keys, no limits, no parsing. Arguments: its port, the upstream's origin, the path that begins
+ * `/stream` goes to the second origin.
  */
 import { createServer } from "node:http"
 import { Pool } from "undici"

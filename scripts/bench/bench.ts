@@ -1,4 +1,7 @@
-/** What a phase of the benchmark is: it measures some servers beside each other and answers with one table, or says why it could not. */
+/**
+ * What a phase of the benchmark is: it measures some servers beside each other and answers with one
+ * table, or says why it could not.
+ */
 import { type Closers } from "./closers.ts"
 import { type Options } from "./options.ts"
 import { type Table } from "./report.ts"

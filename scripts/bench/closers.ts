@@ -1,4 +1,7 @@
-/** What a measurement starts and has to stop: processes, directories, databases. All of it ends with what used it, also on a signal. */
+/**
+ * What a measurement starts and has to stop: processes, directories, databases. All of it ends with
+ * what used it, also on a signal.
+ */
 
 /** What has to be closed at the end, the last first. */
 export class Closers {
@@ -15,7 +18,9 @@ export class Closers {
 
 const open = new Set<Closers>()
 
-/** Closes all that it started when it is over, so that what comes next has the machine for itself. */
+/**
+ * Closes all that it started when it is over, so that what comes next has the machine for itself.
+ */
 export const closing = async <A>(use: (closers: Closers) => Promise<A>): Promise<A> => {
   const closers = new Closers()
   open.add(closers)

@@ -1,6 +1,6 @@
 /**
- * From the start of the process to its first ready answer, ten times each: as scripts/start runs it, on a Postgres that has its tables, and on an
- * embedded database that is there already.
+ * From the start of the process to its first ready answer, ten times each: as scripts/start runs
+ * it, on a Postgres that has its tables, and on an embedded database that is there already.
  */
 import { mkdirSync, writeFileSync } from "node:fs"
 import { get } from "node:http"

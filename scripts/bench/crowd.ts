@@ -1,4 +1,7 @@
-/** A crowd: very many long streams at once on one process, to the provider itself, the bare proxy and the gateway, each in turn. */
+/**
+ * A crowd: very many long streams at once on one process, to the provider itself, the bare proxy
+ * and the gateway, each in turn.
+ */
 import { type Measure } from "./bench.ts"
 import { type CrowdLoad, driveCrowd } from "./crowdLoad.ts"
 import { path, startGateway } from "./gateway.ts"
@@ -25,7 +28,9 @@ const rowOf = (load: CrowdLoad, base: CrowdLoad): Row => ({
   errors: load.broken
 })
 
-/** What is added is what the gateway adds to the bare proxy, and the proxy to the provider itself. */
+/**
+ * What is added is what the gateway adds to the bare proxy, and the proxy to the provider itself.
+ */
 export const measureCrowd: Measure = async ({ nginx, options }, closers) => {
   const { crowd, pace } = options
   const tokensPerStream = pace * LIFE_SECONDS

@@ -1,6 +1,7 @@
 /**
- * Holds many long streams open against one server, each begun at another moment, and measures while all of them run: from the request to
- * the first token, each token's way (crowdUpstream.ts writes the moment of sending into it), and what the server uses.
+ * Holds many long streams open against one server, each begun at another moment, and measures while
+ * all of them run: from the request to the first token, each token's way (crowdUpstream.ts writes
+ * the moment of sending into it), and what the server uses.
  */
 import { Pool } from "undici"
 import { setTimeout as pause } from "node:timers/promises"
@@ -24,7 +25,10 @@ export interface CrowdLoad {
   readonly firstTokenP99Ms: number
   readonly tokenDelayP50Ms: number
   readonly tokenDelayP99Ms: number
-  /** The most that a whole stream took from its first token to its last, as a multiple of what its upstream took. */
+  /**
+   * The most that a whole stream took from its first token to its last, as a multiple of what its
+   * upstream took.
+   */
   readonly slowest: number
   readonly cpuMsPerThousandTokens: number
   /** Processor time a second of time: 1 is one core. */

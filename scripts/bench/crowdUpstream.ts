@@ -1,7 +1,8 @@
 /**
- * An upstream for many long streams at once, which holds its pace and costs little: it speaks just enough HTTP over bare sockets, and all
- * streams share one timer. The first token comes 50 ms after the request; one that is late does not delay those after it. Each token is the
- * moment it was sent, as in streamUpstream.ts. Arguments: its port, tokens a stream, ms between tokens.
+ * An upstream for many long streams at once, which holds its pace and costs little: it speaks just
+ * enough HTTP over bare sockets, and all streams share one timer. The first token comes 50 ms after
+ * the request; one that is late does not delay those after it. Each token is the moment it was
+ * sent, as in streamUpstream.ts. Arguments: its port, tokens a stream, ms between tokens.
  */
 import { createServer, type Socket } from "node:net"
 

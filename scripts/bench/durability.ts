@@ -1,4 +1,7 @@
-/** What durability costs: misses with governance off, on the embedded database and on Postgres, with and without a cap on the key. */
+/**
+ * What durability costs: misses with governance off, on the embedded database and on Postgres, with
+ * and without a cap on the key.
+ */
 import { type Measure } from "./bench.ts"
 import { closing } from "./closers.ts"
 import { type Durability, path, startGateway } from "./gateway.ts"
@@ -17,7 +20,10 @@ const kinds: ReadonlyArray<{
   { name: "Postgres, capped", durability: "postgres", budgetUsd: 1_000_000 }
 ]
 
-/** One gateway after the other; `of off`: the share that is left of the requests a second with governance off. */
+/**
+ * One gateway after the other; `of off`: the share that is left of the requests a second with
+ * governance off.
+ */
 export const measureDurability: Measure = async ({ nginx, options, streaming }) => {
   const table = new Map<string, Row>()
   for (const { name, ...kind } of kinds) {

@@ -1,6 +1,7 @@
 /**
- * The gateway under measurement, as it is served: on a Postgres of its own that syncs every commit to disk unless told otherwise, with every
- * policy on, and a key whose limits and budget are checked and never used up.
+ * The gateway under measurement, as it is served: on a Postgres of its own that syncs every commit
+ * to disk unless told otherwise, with every policy on, and a key whose limits and budget are
+ * checked and never used up.
  */
 import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
@@ -36,14 +37,20 @@ cache: { when: always, ttl_seconds: 3600, scope: key, max_entries: 10000 }
 `
 }
 
-/** `off`: nothing is reserved, limited or recorded; else with every policy on, on the embedded database or on a Postgres of its own. */
+/**
+ * `off`: nothing is reserved, limited or recorded; else with every policy on, on the embedded
+ * database or on a Postgres of its own.
+ */
 export type Durability = "off" | "embedded" | "postgres"
 
 export interface GatewayOptions {
   readonly durability?: Durability
   /** What the key may spend in a month, in USD; null: there is no cap. */
   readonly budgetUsd?: number | null
-  /** Whether Postgres waits for the disk before it says that something is written. As it is served it does. */
+  /**
+   * Whether Postgres waits for the disk before it says that something is written. As it is served
+   * it does.
+   */
   readonly waitsForDisk?: boolean
   /** Added to the settings file. */
   readonly settings?: string
@@ -53,7 +60,10 @@ export interface GatewayOptions {
   readonly nodeFlags?: ReadonlyArray<string>
 }
 
-/** A Postgres that loses nothing when the machine's power fails, unless it does not wait for the disk. */
+/**
+ * A Postgres that loses nothing when the machine's power fails, unless it does not wait for the
+ * disk.
+ */
 export const durablePostgres = async (closers: Closers, waitsForDisk = true): Promise<string> => {
   const commit = `synchronous_commit=${waitsForDisk ? "on" : "off"}`
   const postgres = await startPostgres(["fsync=on", commit, "full_page_writes=on"])

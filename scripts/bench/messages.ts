@@ -3,7 +3,10 @@
 const text =
   "A toll gate stands where a road is paid for. It lets through who has paid, counts them, and keeps the book."
 
-/** A whole chat completion, as nginx answers it. Without single quotes: it stands in nginx's configuration. */
+/**
+ * A whole chat completion, as nginx answers it. Without single quotes: it stands in nginx's
+ * configuration.
+ */
 export const completion = JSON.stringify({
   id: "chatcmpl-bench",
   object: "chat.completion",

@@ -1,4 +1,7 @@
-/** A collector that takes whatever it is sent, and answers a GET with how many bytes that were. Argument: its port. */
+/**
+ * A collector that takes whatever it is sent, and answers a GET with how many bytes that were.
+ * Argument: its port.
+ */
 import { createServer } from "node:http"
 
 let bytes = 0

@@ -1,4 +1,7 @@
-/** Whole requests at a given rate, whatever the answers take: what waits is counted with its wait, and none is left out for a slow one. */
+/**
+ * Whole requests at a given rate, whatever the answers take: what waits is counted with its wait,
+ * and none is left out for a slow one.
+ */
 import { Pool } from "undici"
 import { setTimeout as pause } from "node:timers/promises"
 import { chatBody } from "./messages.ts"

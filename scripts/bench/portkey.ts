@@ -1,7 +1,8 @@
 /**
- * Portkey's gateway beside ours, in front of the same provider. It is installed into a directory of the user's cache, outside of this
- * repository, when it is first measured. It runs without anything to check: no guardrails, no cache, no log, no retries; the headers name the provider
- * and where it is.
+ * Portkey's gateway beside ours, in front of the same provider. It is installed into a directory of
+ * the user's cache, outside of this repository, when it is first measured. It runs without anything
+ * to check: no guardrails, no cache, no log, no retries; the headers name the provider and where it
+ * is.
  */
 import { execFile } from "node:child_process"
 import { existsSync, mkdirSync } from "node:fs"

@@ -1,6 +1,7 @@
 /**
- * Prompts of a kilobyte, ten, a hundred and a megabyte: to the bare proxy, to the gateway, and to a gateway whose privacy guard masks. What
- * counts is how the cost grows: a cost that is a square of the length shows as a growth of 2, one in step with it as 1.
+ * Prompts of a kilobyte, ten, a hundred and a megabyte: to the bare proxy, to the gateway, and to a
+ * gateway whose privacy guard masks. What counts is how the cost grows: a cost that is a square of
+ * the length shows as a growth of 2, one in step with it as 1.
  */
 import { type Measure } from "./bench.ts"
 import { path, startGateway } from "./gateway.ts"

@@ -1,4 +1,7 @@
-/** Texts of any length, the same every time: prose as a model reads it, and texts that bring out what is slow in a reader. */
+/**
+ * Texts of any length, the same every time: prose as a model reads it, and texts that bring out
+ * what is slow in a reader.
+ */
 
 const words = (
   "the of and a to in is you that it he was for on are as with his they I at be this have from or one had by word but not what all " +

@@ -1,4 +1,6 @@
-/** The figures as plain text: one row a server, and below them how one server's relate to another's. */
+/**
+ * The figures as plain text: one row a server, and below them how one server's relate to another's.
+ */
 
 export type Row = Readonly<Record<string, number>>
 
@@ -11,7 +13,9 @@ const figure = (value: number): string => {
   return value.toFixed(Math.abs(value) >= 10 ? 1 : 2)
 }
 
-/** How the figures of one row relate to another's: 0.5 is half of it. A figure of zero has no ratio. */
+/**
+ * How the figures of one row relate to another's: 0.5 is half of it. A figure of zero has no ratio.
+ */
 export const ratios = (table: Table, of: string, to: string): Row => {
   const base = table.get(to) ?? {}
   return Object.fromEntries(
@@ -19,7 +23,10 @@ export const ratios = (table: Table, of: string, to: string): Row => {
   )
 }
 
-/** The table as lines of equal columns. `related`: the rows whose figures the last line sets in relation. */
+/**
+ * The table as lines of equal columns. `related`: the rows whose figures the last line sets in
+ * relation.
+ */
 export const render = (title: string, table: Table, related?: readonly [of: string, to: string]): string => {
   const columns = Object.keys(table.values().next().value ?? {})
   const ratio: Row = related === undefined ? {} : ratios(table, ...related)

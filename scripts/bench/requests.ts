@@ -1,6 +1,6 @@
 /**
- * Whole requests, at 32 connections and at 1, to several servers in turn: two seconds each, again and again, and the medians of it. What
- * else the machine does then falls on all of them alike.
+ * Whole requests, at 32 connections and at 1, to several servers in turn: two seconds each, again
+ * and again, and the medians of it. What else the machine does then falls on all of them alike.
  */
 import { chatBody } from "./messages.ts"
 import { median } from "./quantile.ts"
@@ -8,7 +8,10 @@ import { type Row, type Table } from "./report.ts"
 import { type Target } from "./servers.ts"
 import { drive, type Load } from "./wrk.ts"
 
-/** Before a measurement, in seconds: a compiler that compiles what is hot needs some ten thousand requests to know it. */
+/**
+ * Before a measurement, in seconds: a compiler that compiles what is hot needs some ten thousand
+ * requests to know it.
+ */
 const WARM_SECONDS = 15
 /** Of one turn. */
 const TURN_SECONDS = 2

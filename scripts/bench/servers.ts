@@ -1,6 +1,7 @@
 /**
- * The processes beside the gateway, each on a free port of 127.0.0.1 and stopped at the end: nginx with one canned completion, and
- * programs of this directory. What a process says before it is ready is shown when it never gets there.
+ * The processes beside the gateway, each on a free port of 127.0.0.1 and stopped at the end: nginx
+ * with one canned completion, and programs of this directory. What a process says before it is
+ * ready is shown when it never gets there.
  */
 import { spawn, type ChildProcess } from "node:child_process"
 import { once } from "node:events"

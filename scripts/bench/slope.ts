@@ -3,7 +3,10 @@
 export interface Slope {
   /** Of y for one more x. */
   readonly slope: number
-  /** Standard error of the slope, from how far the points lie off the line; NaN for fewer than three points. */
+  /**
+   * Standard error of the slope, from how far the points lie off the line; NaN for fewer than three
+   * points.
+   */
   readonly error: number
 }
 

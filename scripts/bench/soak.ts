@@ -1,6 +1,7 @@
 /**
- * A soak: ten minutes of misses at half of the rate that the gateway can do, and whether its memory grows and its event loop keeps time
- * meanwhile. Memory and delay are what the gateway itself says in its metrics.
+ * A soak: ten minutes of misses at half of the rate that the gateway can do, and whether its memory
+ * grows and its event loop keeps time meanwhile. Memory and delay are what the gateway itself says
+ * in its metrics.
  */
 import { type Measure } from "./bench.ts"
 import { adminKey, path, startGateway } from "./gateway.ts"

@@ -1,7 +1,8 @@
 /**
- * Holds streams open against one server and measures each token's way: the upstream writes the moment of sending into it
- * (streamUpstream.ts), so the difference on arrival is what lies between, whatever the pace. A stream that does not end with
- * `[DONE]`, or brings another number of tokens than the upstream sent, is broken.
+ * Holds streams open against one server and measures each token's way: the upstream writes the
+ * moment of sending into it (streamUpstream.ts), so the difference on arrival is what lies between,
+ * whatever the pace. A stream that does not end with `[DONE]`, or brings another number of tokens
+ * than the upstream sent, is broken.
  */
 import { Pool } from "undici"
 import { chatBody } from "./messages.ts"

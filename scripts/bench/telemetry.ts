@@ -1,6 +1,6 @@
 /**
- * What telemetry costs: misses without traces, with tracing set up and no request traced, with one in ten, with all of them, and with the metrics
- * read each second.
+ * What telemetry costs: misses without traces, with tracing set up and no request traced, with one
+ * in ten, with all of them, and with the metrics read each second.
  */
 import { type Measure } from "./bench.ts"
 import { adminKey, path, startGateway } from "./gateway.ts"
@@ -14,7 +14,10 @@ const tracing = (sink: Server, share: number): Readonly<Record<string, string>> 
   OTEL_TRACES_SAMPLER_ARG: String(share)
 })
 
-/** Reads the metrics each second, fifteen times as often as Prometheus does unless told, until it is closed. */
+/**
+ * Reads the metrics each second, fifteen times as often as Prometheus does unless told, until it is
+ * closed.
+ */
 const scrape = (server: Server): (() => void) => {
   const timer = setInterval(() => {
     const headers = { "x-admin-key": adminKey }

@@ -1,8 +1,11 @@
 /**
- * How long the worst bodies hold the gateway's event loop, and how much memory they take: `npm run bench:worst`, on a quiet machine. A
- * gateway of its own, on the embedded database with the mock provider, measures itself (loopProbe.ts): one with masking on, and one that
- * refuses no body for its length, for those that are hashed. Each body goes to each endpoint that takes it; the largest are of the gateway's own limit, 32 MiB. A row that held the loop for more than 50 ms is
- * marked, 150 ms where the body is parsed as a whole. An argument chooses the rows whose name has it. Linux only.
+ * How long the worst bodies hold the gateway's event loop, and how much memory they take: `npm run
+ * bench:worst`, on a quiet machine. A gateway of its own, on the embedded database with the mock
+ * provider, measures itself (loopProbe.ts): one with masking on, and one that refuses no body for
+ * its length, for those that are hashed. Each body goes to each endpoint that takes it; the largest
+ * are of the gateway's own limit, 32 MiB. A row that held the loop for more than 50 ms is marked,
+ * 150 ms where the body is parsed as a whole. An argument chooses the rows whose name has it. Linux
+ * only.
  */
 import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"
@@ -96,7 +99,10 @@ interface Call {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** A request is hashed as a whole where the prompt cache may answer it, and where it has an `Idempotency-Key`. */
+/**
+ * A request is hashed as a whole where the prompt cache may answer it, and where it has an
+ * `Idempotency-Key`.
+ */
 const hashed = (path: string, [name, make]: readonly [string, () => string]): ReadonlyArray<Call> => {
   const idempotent = { path, make, name: `${name}, Idempotency-Key`, headers: { "idempotency-key": `"${name}"` } }
   const repeatable = { path, make: () => `${make().slice(0, -1)},"temperature":0}`, name: `${name}, temperature 0` }

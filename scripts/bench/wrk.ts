@@ -21,13 +21,19 @@ const run = promisify(execFile)
 
 export interface DriveOptions {
   readonly body: string
-  /** Every request has a body of its own, with a number in place of the `@@` in `body`; else all have the same. */
+  /**
+   * Every request has a body of its own, with a number in place of the `@@` in `body`; else all
+   * have the same.
+   */
   readonly unique: boolean
   readonly connections: number
   readonly seconds: number
 }
 
-/** What wrk printed. The body goes by file: no variable of the environment may be as long as the longest prompts. */
+/**
+ * What wrk printed. The body goes by file: no variable of the environment may be as long as the
+ * longest prompts.
+ */
 const runWrk = async ({ path, server }: Target, options: DriveOptions): Promise<string> => {
   const directory = await mkdtemp(join(tmpdir(), "tollgate-bench-"))
   try {

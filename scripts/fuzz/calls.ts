@@ -1,4 +1,7 @@
-/** One call of an operation: its address, its credential and its body, as chance and the document have it. */
+/**
+ * One call of an operation: its address, its credential and its body, as chance and the document
+ * have it.
+ */
 import { type Operation } from "./document.ts"
 import { type Random } from "./random.ts"
 import { hostileText, valueOf } from "./values.ts"

@@ -1,4 +1,7 @@
-/** What the fuzzer reads of openapi.json: the operations, and the JSON schemas behind their references. */
+/**
+ * What the fuzzer reads of openapi.json: the operations, and the JSON schemas behind their
+ * references.
+ */
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 
@@ -71,7 +74,10 @@ export const resolved = (schema: Schema): Schema => {
 const typeOf = (value: unknown): string =>
   value === null ? "null" : Array.isArray(value) ? "array" : typeof value === "object" ? "object" : typeof value
 
-/** Where a value breaks a schema, in words; undefined when it fits. Looks at types, members, enumerations and alternatives. */
+/**
+ * Where a value breaks a schema, in words; undefined when it fits. Looks at types, members,
+ * enumerations and alternatives.
+ */
 export const misfit = (schema: Schema, value: unknown, at = "$"): string | undefined => {
   const {
     additionalProperties,

@@ -1,4 +1,7 @@
-/** The gateway under test: a process of its own on the embedded database, with the mock provider and limits that hardly refuse. */
+/**
+ * The gateway under test: a process of its own on the embedded database, with the mock provider and
+ * limits that hardly refuse.
+ */
 import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { type Closers } from "../bench/closers.ts"
@@ -44,7 +47,10 @@ const post = async (url: string, body: unknown, headers: Readonly<Record<string,
 
 let visitors = 0
 
-/** A user who signed in by a code of the development mailbox, from an address that no call of the run has used up. */
+/**
+ * A user who signed in by a code of the development mailbox, from an address that no call of the
+ * run has used up.
+ */
 const signIn = async (url: string, email: string) => {
   const address = { "x-forwarded-for": `198.51.${Math.floor(visitors / 250)}.${(visitors++ % 250) + 1}` }
   const { challenge_id } = await post(`${url}/auth/register/email/start`, { email }, address)

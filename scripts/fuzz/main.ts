@@ -1,7 +1,9 @@
 /**
- * Sends requests that the OpenAPI document describes, and requests that it does not, to every operation for a while, and checks each
- * answer: a declared status and content type, a body of the declared schema, the envelope, never a 500. At the end the books
- * have to be right: nothing pending, and each key's spending equals the sum of its generations. Exits 1 when anything was wrong.
+ * Sends requests that the OpenAPI document describes, and requests that it does not, to every
+ * operation for a while, and checks each answer: a declared status and content type, a body of the
+ * declared schema, the envelope, never a 500. At the end the books have to be right: nothing
+ * pending, and each key's spending equals the sum of its generations. Exits 1 when anything was
+ * wrong.
  */
 import { parseArgs } from "node:util"
 import { setTimeout as pause } from "node:timers/promises"
@@ -41,7 +43,10 @@ const send = async (url: string, { body, headers, operation, path }: Call): Prom
   return { status: response.status, headers: response.headers, text, tookMs: performance.now() - began }
 }
 
-/** Identifiers in answers become path parameters of later calls; those of the run's own keys and sessions do not. */
+/**
+ * Identifiers in answers become path parameters of later calls; those of the run's own keys and
+ * sessions do not.
+ */
 const gather = (text: string, { ids }: Victims, own: ReadonlySet<string>): void => {
   for (const [id, kind] of text.matchAll(/\b(gen|key|usr)_[0-9a-f]{32}\b/g)) {
     if (own.has(id)) continue

@@ -102,7 +102,10 @@ const textOf = (random: Random, { format, pattern }: Schema): string => {
   return random.pick(words)
 }
 
-/** A value that mostly fits the schema. `wildness` is the chance, at each place, of one that does not care. */
+/**
+ * A value that mostly fits the schema. `wildness` is the chance, at each place, of one that does
+ * not care.
+ */
 export const valueOf = (random: Random, schema: Schema, wildness: number, depth = 0): unknown => {
   if (random.chance(wildness)) return hostile(random)
   const found = resolved(schema)

@@ -1,10 +1,10 @@
-/** The labelled corpus: sentences with none, one or two values in them and traps beside, made from a seed. */
+/** The labelled corpus: sentences with up to two values and with traps, generated from a seed. */
 import { allEntities, type Entity } from "../../src/domain/Privacy.ts"
 import { type Dice, makeDice } from "./Dice.ts"
 import { traps } from "./Traps.ts"
 import { valueOf } from "./Values.ts"
 
-/** Of the table in docs/reference/privacy.md. */
+/** The parameters of the table in docs/reference/privacy.md. */
 export const SENTENCES = 4_200
 export const SEED = 20_261
 
@@ -56,7 +56,7 @@ const makeSentence = (dice: Dice, entity: Entity): Sentence => {
   return { text, labels }
 }
 
-/** The entities take turns, so that each has its share. */
+/** Entities alternate, so that each has its share. */
 export const makeCorpus = (sentences: number, seed: number): ReadonlyArray<Sentence> => {
   const dice = makeDice(seed)
   return Array.from({ length: sentences }, (_, at) =>

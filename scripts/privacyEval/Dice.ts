@@ -1,12 +1,15 @@
-/** Chance that can be repeated: the same seed throws the same, on every machine. */
+/** Repeatable randomness: the same seed gives the same sequence on every machine. */
 
 export interface Dice {
-  /** A whole number from `low` to `high`, both included. */
+  /** An integer from `low` to `high`, inclusive. */
   readonly int: (low: number, high: number) => number
   readonly pick: <A>(from: ReadonlyArray<A>) => A
   /** `length` characters of an alphabet. */
   readonly chars: (alphabet: string, length: number) => string
-  /** `#` a digit, `%` a digit from 2 on, `@` an upper-case letter, `x` a hex digit; any other character is itself. */
+  /**
+   * `#` is a digit, `%` a digit from 2, `@` an upper-case letter, `x` a hex digit. Other characters
+   * stand for themselves.
+   */
   readonly form: (form: string) => string
   readonly chance: (probability: number) => boolean
 }

@@ -1,4 +1,7 @@
-/** Precision and recall of the gateway's own search over a corpus. A finding counts when its type and both its ends are right. */
+/**
+ * Precision and recall of the gateway's search over a corpus. A finding counts if its type and both
+ * ends are right.
+ */
 import { Effect } from "effect"
 import { allEntities, type Entity } from "../../src/domain/Privacy.ts"
 import { atOnce, TimeBudget } from "../../src/gateway/privacy/TimeBudget.ts"

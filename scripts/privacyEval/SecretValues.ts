@@ -1,4 +1,4 @@
-/** Keys and tokens in the forms of their vendors, passwords where they stand in URLs and assignments, and private keys. */
+/** Keys and tokens in their vendors' forms, passwords in URLs and assignments, and private keys. */
 import { BASE62, BASE64URL, type Dice, HEX, UPPER } from "./Dice.ts"
 
 interface SecretValue {

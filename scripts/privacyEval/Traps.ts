@@ -1,4 +1,4 @@
-/** What looks like personal data and is none: a guard that masks these takes the sense out of a prompt. */
+/** Texts that look like personal data but are not. Masking them would distort a prompt. */
 import { BASE62, type Dice, DIGITS, HEX } from "./Dice.ts"
 import { withLuhn } from "./Values.ts"
 

@@ -69,22 +69,22 @@ describe("checkImports", () => {
   })
 
   const broken: ReadonlyArray<readonly [title: string, path: string, text: string, expected: string]> = [
-    ["main imports a room", "src/main.ts", `import { Key } from "./domain/Key.ts"`, "src/main.ts:1 room"],
-    ["Server imports main", "src/Server.ts", `import { type run } from "./main.ts"`, "src/Server.ts:1 room"],
-    ["settings import a dialect", "src/Settings.ts", `import "./providers/Provider.ts"`, "src/Settings.ts:1 room"],
+    ["main imports a zone", "src/main.ts", `import { Key } from "./domain/Key.ts"`, "src/main.ts:1 zone"],
+    ["Server imports main", "src/Server.ts", `import { type run } from "./main.ts"`, "src/Server.ts:1 zone"],
+    ["settings import a dialect", "src/Settings.ts", `import "./providers/Provider.ts"`, "src/Settings.ts:1 zone"],
     [
       "settings import the store",
       "src/settings/File.ts",
       `import "../store/keys/KeyRepo.ts"`,
-      "src/settings/File.ts:1 room"
+      "src/settings/File.ts:1 zone"
     ],
     [
       "telemetry imports the gateway",
       "src/Observability.ts",
       `\nimport "./gateway/chat/Completion.ts"`,
-      "src/Observability.ts:2 room"
+      "src/Observability.ts:2 zone"
     ],
-    ["domain imports a room", "src/domain/Key.ts", `import "../api/Chat.ts"`, "src/domain/Key.ts:1 room"],
+    ["domain imports a zone", "src/domain/Key.ts", `import "../api/Chat.ts"`, "src/domain/Key.ts:1 zone"],
     ["domain imports effect/http", "src/domain/Key.ts", `import "effect/http"`, "src/domain/Key.ts:1 package"],
     [
       "domain imports a type of effect/sql",
@@ -97,14 +97,14 @@ describe("checkImports", () => {
       "api imports http",
       "src/api/Chat.ts",
       `import { type Chat } from "../http/endpoints/Chat.ts"`,
-      "src/api/Chat.ts:1 room"
+      "src/api/Chat.ts:1 zone"
     ],
     ["api imports a server package", "src/api/Chat.ts", `import "effect/http/HttpServer"`, "src/api/Chat.ts:1 package"],
     [
       "http imports the store",
       "src/http/endpoints/Chat.ts",
       `import { KeyRepo } from "../../store/keys/KeyRepo.ts"`,
-      "src/http/endpoints/Chat.ts:1 room"
+      "src/http/endpoints/Chat.ts:1 zone"
     ],
     [
       "http imports SQL",
@@ -116,7 +116,7 @@ describe("checkImports", () => {
       "gateway imports the settings",
       "src/gateway/chat/Completion.ts",
       `import { type Settings } from "../../Settings.ts"`,
-      "src/gateway/chat/Completion.ts:1 room"
+      "src/gateway/chat/Completion.ts:1 zone"
     ],
     [
       "gateway imports SQL",
@@ -134,31 +134,31 @@ describe("checkImports", () => {
       "gateway imports the contract",
       "src/gateway/chat/Completion.ts",
       `import "../../api/Chat.ts"`,
-      "src/gateway/chat/Completion.ts:1 room"
+      "src/gateway/chat/Completion.ts:1 zone"
     ],
     [
       "gateway imports a dialect",
       "src/gateway/chat/Completion.ts",
       `import { type OpenAi } from "../../providers/transport/Transport.ts"`,
-      "src/gateway/chat/Completion.ts:1 room"
+      "src/gateway/chat/Completion.ts:1 zone"
     ],
     [
       "gateway imports a store's inside",
       "src/gateway/chat/Completion.ts",
       `export * from "../../store/keys/KeyRepoMemory.ts"`,
-      "src/gateway/chat/Completion.ts:1 room"
+      "src/gateway/chat/Completion.ts:1 zone"
     ],
     [
       "providers import the store",
       "src/providers/Provider.ts",
       `import "../store/keys/KeyRepo.ts"`,
-      "src/providers/Provider.ts:1 room"
+      "src/providers/Provider.ts:1 zone"
     ],
     [
       "providers import the gateway",
       "src/providers/Provider.ts",
       `import { type Completion } from "../gateway/chat/Completion.ts"`,
-      "src/providers/Provider.ts:1 room"
+      "src/providers/Provider.ts:1 zone"
     ],
     [
       "a dialect calls out",
@@ -170,14 +170,14 @@ describe("checkImports", () => {
       "store imports providers",
       "src/store/keys/KeyRepo.ts",
       `import "../../providers/Provider.ts"`,
-      "src/store/keys/KeyRepo.ts:1 room"
+      "src/store/keys/KeyRepo.ts:1 zone"
     ],
     ["store imports HTTP", "src/store/keys/KeyRepo.ts", `import "effect/http"`, "src/store/keys/KeyRepo.ts:1 package"],
     [
       "src imports a test",
       "src/store/keys/KeyRepo.ts",
       `import "../../../test/support/Postgres.ts"`,
-      "src/store/keys/KeyRepo.ts:1 room"
+      "src/store/keys/KeyRepo.ts:1 zone"
     ],
     [
       "a file that is none",
@@ -185,12 +185,12 @@ describe("checkImports", () => {
       `import "../Nothing.ts"`,
       "src/store/keys/KeyRepo.ts:1 missing"
     ],
-    ["an unknown room", "src/shed/Tool.ts", "export const tool = 1", "src/shed/Tool.ts:1 room"],
+    ["an unknown zone", "src/shed/Tool.ts", "export const tool = 1", "src/shed/Tool.ts:1 zone"],
     [
       "a dynamic import",
       "src/providers/Provider.ts",
       `export const load = () => import("../store/keys/KeyRepo.ts")`,
-      "src/providers/Provider.ts:1 room"
+      "src/providers/Provider.ts:1 zone"
     ],
     [
       "another file's layer",
