@@ -1,6 +1,7 @@
 /**
- * Builds the console's page out of src/console into dist/console: hashed files that load nothing from elsewhere. Refuses a page of more than 60 kB over the wire, all its parts together. The new page takes the old one's place only when it is
- * whole, so that a gateway that runs meanwhile serves one or the other.
+ * Builds the console's page from src/console into dist/console: hashed files that load nothing from
+ * other sites. Rejects a page of more than 60 kB gzipped. The new page replaces the old one only
+ * when complete, so that a running gateway serves one or the other.
  */
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from "node:fs"
 import { join } from "node:path"
@@ -11,8 +12,8 @@ import { build, type Plugin } from "vite"
 const LIMIT_BYTES = 60_000
 
 /**
- * A part of the page that is loaded when it is needed has nothing that could be loaded ahead beside it: its style is the page's. So
- * `import()` is all it takes, without the thousand bytes by which vite makes more of it.
+ * Keeps `import()` plain: lazy parts have no style of their own, so vite's preload helper of a
+ * thousand bytes is not needed.
  */
 const plainImport: Plugin = {
   name: "plain-import",
@@ -20,7 +21,7 @@ const plainImport: Plugin = {
   load: (id) => (id.includes("vite/preload-helper") ? "export const __vitePreload = (load) => load()" : undefined)
 }
 
-// Whoever builds it, a test too, gets the page that is served.
+// Every build, also in tests, is the production page.
 process.env["NODE_ENV"] = "production"
 
 const root = fileURLToPath(new URL("../", import.meta.url))
@@ -34,7 +35,7 @@ await build({
   base: "/console/",
   logLevel: "warn",
   plugins: [plainImport],
-  // The older form of JSX says the same in less.
+  // The classic JSX form is smaller.
   oxc: {
     jsx: { runtime: "classic", pragma: "__h", pragmaFrag: "__F" },
     jsxInject: 'import { h as __h, Fragment as __F } from "preact"'
@@ -65,12 +66,12 @@ mkdirSync(join(root, "dist"), { recursive: true })
 try {
   renameSync(target, old)
 } catch {
-  // There was none.
+  // There was no old page.
 }
 try {
   renameSync(fresh, target)
 } catch {
-  // Another build was faster; its page is as good.
+  // Another build was faster. Its page is equivalent.
   rmSync(fresh, { recursive: true, force: true })
 }
 rmSync(old, { recursive: true, force: true })

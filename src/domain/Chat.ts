@@ -10,10 +10,7 @@ import { type TokenUsage } from "./Money.ts"
 const Free = Schema.Record(Schema.String, Schema.Unknown)
 const open = <const Fields extends Schema.Struct.Fields>(fields: Fields) =>
   Schema.StructWithRest(Schema.Struct(fields), [Free])
-/**
- * Rejects unknown members. A filter, because the parse option would check every part of every
- * request.
- */
+/** Rejects unknown members. A filter, because the parse option would check all nested parts. */
 const closed = <const Fields extends Schema.Struct.Fields>(fields: Fields) => {
   const { ast } = Schema.Struct(fields)
   const isKnown = (name: string) => Object.hasOwn(fields, name)
@@ -57,10 +54,7 @@ const Seed = Schema.optionalKey(
 export const Role = Schema.Literals(["system", "user", "assistant", "tool"])
 export type Role = typeof Role.Type
 
-/**
- * A part of a multi-part content: text, image, audio, file. Its members are open; dialects read the
- * kinds they support.
- */
+/** A part of a message: text, image, audio, file. Dialects read the kinds they support. */
 export const ContentPart = Free
 
 const nullContent = new SchemaIssue.InvalidValue({
@@ -145,10 +139,7 @@ export const ChatRequest = open({
 }).annotate({ identifier: "ChatCompletionRequest" })
 export type ChatRequest = typeof ChatRequest.Type
 
-/**
- * The limit of completion tokens for one choice, or null. If both members are set, the smaller one
- * holds.
- */
+/** The limit of completion tokens for one choice, or null. The smaller of both members holds. */
 export const outputLimit = ({
   max_completion_tokens,
   max_tokens
@@ -234,8 +225,7 @@ export const ChatChunk = open({
 // reasoning details, …) are passed through unchanged.
 
 /**
- * One piece of a tool call in a stream. `index` separates parallel calls. The id and the name come
- * with the first piece.
+ * One piece of a streamed tool call. `index` separates parallel calls; only the first has a name.
  */
 export interface ToolCallDelta {
   readonly index: number
@@ -253,10 +243,7 @@ export interface Delta {
   readonly [member: string]: unknown
 }
 
-/**
- * One choice's part of a stream event. `finish_reason` is set exactly once per choice, on its last
- * delta.
- */
+/** One choice's part of a stream event. `finish_reason` is set once, on its last delta. */
 export interface ChoiceDelta {
   readonly index: number
   readonly delta: Delta
