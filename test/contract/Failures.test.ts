@@ -203,7 +203,7 @@ it.effect.each<readonly [string, Script, Script, object]>([
       type: "model_not_found",
       retryable: false,
       message:
-        "The model 'test/small' is not to be had: alpha does not know the model 'test/small'; beta does not know the model 'test/small'."
+        "The model 'test/small' is not available: alpha does not know the model 'test/small'; beta does not know the model 'test/small'."
     }
   ],
   [

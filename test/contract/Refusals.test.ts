@@ -92,7 +92,7 @@ it.effect("403: the model is not on the key's whitelist; `author/*` admits an au
       body: envelope({
         type: "model_not_allowed",
         code: "model_not_allowed",
-        message: "This key may not use the model 'test/small'. GET /v1/models lists those that it may.",
+        message: "This key may not use the model 'test/small'. GET /v1/models lists those that it may use.",
         param: "model"
       })
     })
@@ -110,7 +110,7 @@ it.effect("404: no such route", () =>
       body: envelope({
         type: "not_found",
         code: "route_not_found",
-        message: `There is no ${route}. GET /openapi.json lists what there is.`
+        message: `There is no route ${route}. GET /openapi.json lists all routes.`
       })
     })
     assert.deepStrictEqual(seen(yield* send("/v1/nothing?secret=x", named())), missing("GET /v1/nothing"))
@@ -129,7 +129,7 @@ it.effect("404: unknown model, and a bare slug that two models bear", () =>
       body: envelope({
         type: "model_not_found",
         code: "model_not_found",
-        message: "The model 'no/such' does not exist. GET /v1/models lists those that do.",
+        message: "The model 'no/such' does not exist. GET /v1/models lists the models that exist.",
         param: "model"
       })
     })

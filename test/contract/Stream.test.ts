@@ -78,7 +78,7 @@ it.effect("a stream that breaks says so: an error chunk, what was produced, [DON
       errorOf({
         type: "provider_error",
         code: "provider_error",
-        message: "The provider's answer broke off before its end; details.attempts says how.",
+        message: "The provider's response was cut off; details.attempts says how.",
         retryable: true,
         details: {
           attempts: [
@@ -128,7 +128,7 @@ it.effect("a silence past the idle limit ends the stream as a timeout", () =>
     assert.strictEqual(chunks.at(-2)?.error?.type, "provider_timeout")
     assert.strictEqual(
       chunks.at(-2)?.error?.message,
-      "The provider's answer stopped short of its end, and nothing more came in time."
+      "The provider's response stopped before its end and did not continue in time."
     )
     assert.deepStrictEqual(chunks.at(-1)?.choices, [])
   }).pipe(Effect.provide(streaming(delta({ content: "Hel" }), 180_000, end)))

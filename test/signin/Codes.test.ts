@@ -189,14 +189,14 @@ it.effect("channels may be left out", () =>
       [status, body.detail[0].msg],
       [
         422,
-        "Input cannot be right: this gateway has no channel for codes configured. Its operator can configure one under `auth.channels`, `auth.email` and `auth.sms` of the settings; GET /auth/methods lists the ways of signing in"
+        "No input is valid: this gateway has no channel for codes configured. Its operator can configure one under `auth.channels`, `auth.email` and `auth.sms` of the settings; GET /auth/methods lists the sign-in methods"
       ]
     )
     const provider = (yield* ask("/auth/oauth/google/start")).body
     assert.deepStrictEqual(provider.detail, [
       {
         loc: ["path", "provider"],
-        msg: "Input cannot be right: this gateway has no OAuth provider configured. Its operator can configure one under `auth.oauth` of the settings; GET /auth/methods lists the ways of signing in",
+        msg: "No input is valid: this gateway has no OAuth provider configured. Its operator can configure one under `auth.oauth` of the settings; GET /auth/methods lists the sign-in methods",
         type: "literal_error",
         input: "google",
         ctx: { expected: "none" }

@@ -1,4 +1,6 @@
-/** What the reasons for refusing a request that cannot be read say on the wire: a part of the table of http/errors/WireErrors. */
+/**
+ * The wire errors of requests that cannot be read. A part of the table in http/errors/WireErrors.
+ */
 import {
   type BodyTooLarge,
   type BodyTooSlow,

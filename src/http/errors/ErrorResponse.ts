@@ -1,6 +1,6 @@
 /**
- * Makes responses of errors: the envelope of contract §2 by the table of http/errors/WireErrors, the 422 with every fault, and for a defect a
- * 500 that shows nothing of its cause.
+ * Makes error responses: the envelope from the table in http/errors/WireErrors, the 422 with every
+ * fault, and for a defect a 500 that reveals nothing about its cause.
  */
 import { Effect } from "effect"
 import { HttpServerResponse } from "effect/http"
@@ -43,7 +43,7 @@ const respond = (wire: Wire, requestId: string) => {
   )
 }
 
-/** The envelope as text, for whoever has no response to put it in. */
+/** The envelope as text, for callers that cannot send a response object. */
 export const textOf = (
   { reason }: GatewayError,
   requestId: string
@@ -52,16 +52,18 @@ export const textOf = (
   return { status: wire.status, body: JSON.stringify({ error: bodyOf(wire, requestId) }) }
 }
 
-/** The envelope's inside, for an error that is told within a stream: some of the answer has been sent by then. */
+/**
+ * The content of the envelope, for an error inside a stream, after a part of the reply was sent.
+ */
 export const errorBody = ({ reason }: GatewayError, requestId: string): ErrorBody =>
   bodyOf({ ...wireOf(reason), ...brokenOff(reason) }, requestId)
 
 const brokenOff = (reason: Reason): Pick<Wire, "message"> | undefined => {
   switch (reason._tag) {
     case "ProvidersFailed":
-      return { message: "The provider's answer broke off before its end; details.attempts says how." }
+      return { message: "The provider's response was cut off; details.attempts says how." }
     case "ProvidersTimedOut":
-      return { message: "The provider's answer stopped short of its end, and nothing more came in time." }
+      return { message: "The provider's response stopped before its end and did not continue in time." }
     default:
       return undefined
   }
@@ -71,7 +73,7 @@ export const errorResponse = (error: GatewayError, requestId: string) => respond
 
 export const internalErrorResponse = (requestId: string) => respond(internal, requestId)
 
-/** The 422: spec.md's `detail` with every fault, and the envelope for those who read only that. */
+/** The 422: `detail` with every fault, and the envelope with the first one. */
 export const validationResponse = (detail: ReadonlyArray<ValidationError>, requestId: string) => {
   const [first] = detail
   const isJson = first?.type !== "json_invalid"
@@ -93,11 +95,11 @@ export const validationResponse = (detail: ReadonlyArray<ValidationError>, reque
   return HttpServerResponse.jsonUnsafe({ detail, error: bodyOf(wire, requestId) }, { status: 422 })
 }
 
-/** Of a body that is no JSON, what is wrong and where: the place is a character of the text, no member. */
+/** For a body that is not valid JSON: what is wrong, and the offset of the character. */
 const jsonMessage = ({ ctx, loc, msg }: ValidationError): string =>
   `${loc[0]}: ${msg}${loc.length > 1 ? ` at character ${loc[1]}` : ""}${typeof ctx?.["error"] === "string" ? `: ${ctx["error"]}` : ""}`
 
-/** Which of the policies refused, for the operator's counts. */
+/** The policy that refused the request, for the operator's counters. */
 const rejectionOf = (reason: Reason): Rejection | null => {
   switch (reason._tag) {
     case "RateLimited":
@@ -113,13 +115,13 @@ const rejectionOf = (reason: Reason): Rejection | null => {
   }
 }
 
-/** Notes an error that is about to be answered. */
+/** Records the error that is about to be sent. */
 export const rejected = (state: RequestState, { reason }: GatewayError): void => {
   state.rejection = rejectionOf(reason)
   state.errorType = wireOf(reason).type
 }
 
-/** Turns a handler's expected errors into their wire form. */
+/** Turns the expected errors of a handler into responses. */
 export const guard = <A, R>(
   handler: Effect.Effect<A, GatewayError, R>
 ): Effect.Effect<A | HttpServerResponse.HttpServerResponse, never, R> =>

@@ -1,4 +1,7 @@
-/** What a client is told when no provider answered: each names the cause, attempt by attempt. The rows of http/errors/WireErrors about providers. */
+/**
+ * The wire errors for requests that no provider answered. Each names the cause of every failed
+ * attempt. A part of the table in http/errors/WireErrors.
+ */
 import {
   type ProviderLacksModel,
   type ProviderRateLimited,
@@ -9,9 +12,9 @@ import {
 import { type Attempt } from "../../domain/Generation.ts"
 import { type Wire } from "./WireErrors.ts"
 
-/** More causes than these are not told; `details.attempts` has them all. */
-const MOST_CAUSES = 4
-/** A client is told to wait for a provider by itself up to this time, in milliseconds. */
+/** Most causes in a message. `details.attempts` lists all of them. */
+const MAX_CAUSES = 4
+/** Longest wait for which a client is told to retry, in milliseconds. */
 const LONGEST_WAIT_MS = 60_000
 
 const attemptDetails = (attempts: ReadonlyArray<Attempt>) => ({
@@ -30,7 +33,7 @@ const seconds = (ms: number): string => {
   return count === 1 ? "a second" : `${count} seconds`
 }
 
-/** Why one attempt gave no answer, beginning with the provider's name. */
+/** Why one attempt failed, including the provider's name. */
 const causeOf = ({ errorType, httpStatus, model, provider }: Attempt): string => {
   switch (errorType) {
     case "credentials_refused":
@@ -42,12 +45,12 @@ const causeOf = ({ errorType, httpStatus, model, provider }: Attempt): string =>
     case "timeout":
       return `${provider} did not answer in time`
     case "client_timeout":
-      return `the client's deadline passed while ${provider} was at work`
+      return `the client's deadline passed during the call to ${provider}`
     case "malformed":
     case "too_large":
-      return `${provider} answered what cannot be read`
+      return `${provider} sent an unreadable response`
     case "stream_cut":
-      return `${provider} broke off`
+      return `${provider} cut its response off`
     case "circuit_open":
       return `${provider} was not called because it keeps failing`
     case "rejected":
@@ -59,10 +62,12 @@ const causeOf = ({ errorType, httpStatus, model, provider }: Attempt): string =>
   }
 }
 
-/** ": openai refused our key; beta did not answer in time", or nothing where nobody was asked. */
+/**
+ * ": openai refused our key; beta did not answer in time", or empty when no provider was called.
+ */
 const causes = (attempts: ReadonlyArray<Attempt>): string => {
-  const told = [...new Set(attempts.filter(({ status }) => status !== "ok").map(causeOf))].slice(0, MOST_CAUSES)
-  return told.length === 0 ? "" : `: ${told.join("; ")}`
+  const reasons = [...new Set(attempts.filter(({ status }) => status !== "ok").map(causeOf))].slice(0, MAX_CAUSES)
+  return reasons.length === 0 ? "" : `: ${reasons.join("; ")}`
 }
 
 export const providerWireOf = (
@@ -121,7 +126,7 @@ export const providerWireOf = (
         status: 404,
         type: "model_not_found",
         code: "model_not_found",
-        message: `The model '${reason.model}' is not to be had${causes(reason.attempts)}.`,
+        message: `The model '${reason.model}' is not available${causes(reason.attempts)}.`,
         param: "model",
         retryable: false,
         details

@@ -1,4 +1,7 @@
-/** What a refusal by a rate limit says on the wire: a limit that is used up, or a prompt that no minute has room for. */
+/**
+ * The wire error of a rate limit: a limit that is used up, or a prompt that is larger than a whole
+ * minute's limit.
+ */
 import { type RateLimited } from "../../domain/Errors.ts"
 import { type Wire } from "./WireErrors.ts"
 

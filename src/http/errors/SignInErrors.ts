@@ -1,4 +1,7 @@
-/** What the reasons of signing in say on the wire: the part of the table of http/errors/WireErrors that nobody else needs. */
+/**
+ * The wire errors of signing in and of user accounts. A part of the table in
+ * http/errors/WireErrors.
+ */
 import { type Reason } from "../../domain/Errors.ts"
 import { usdFromNano } from "../../domain/Money.ts"
 import { type Wire } from "./WireErrors.ts"
@@ -27,16 +30,16 @@ const refusals = {
     message: "No valid access token was sent. Send one as `Authorization: Bearer <token>`."
   },
   code: { code: "invalid_code", message: "The code is wrong, used or no longer valid. Ask for another." },
-  refresh_token: { code: "invalid_refresh_token", message: "The refresh token is not valid any more. Sign in again." }
+  refresh_token: { code: "invalid_refresh_token", message: "The refresh token is no longer valid. Sign in again." }
 } as const
 
 const flowFaults = {
-  invalid_state: "This sign-in was not begun here, or it is over. Begin it again.",
-  redirect_not_allowed: "redirect_to is not one of the places that auth.redirects names.",
-  denied: "The identity provider did not let the sign-in through.",
-  not_proved: "What the identity provider said could not be verified. Begin the sign-in again.",
+  invalid_state: "This sign-in was started in another browser, or it has ended. Start it again.",
+  redirect_not_allowed: "redirect_to is not one of the targets that auth.redirects allows.",
+  denied: "The identity provider refused the sign-in.",
+  not_proved: "The identity provider's response could not be verified. Start the sign-in again.",
   admin_session_required:
-    "This would be a new way into the account of an admin. Sign in there first in this browser, by a code or a way that the account has, then try again."
+    "This would link a new sign-in method to an admin's account. First sign in to that account in this browser, with a code or a method that it already has, then try again."
 } as const
 
 const inputFaults = {
@@ -51,10 +54,10 @@ const ways = {
 } as const
 
 const grantFaults = {
-  monthly_budget_usd: "This is more than is left of the budget that was granted to you for all your keys.",
-  tier: "This is a higher tier than was granted to you.",
+  monthly_budget_usd: "This is more than the rest of the budget that was granted to you for all your keys.",
+  tier: "This tier is higher than the one that was granted to you.",
   scopes: "Some of these scopes were not granted to you.",
-  keys: "You have as many keys as one may have. Revoke one first."
+  keys: "You have the maximum number of keys. Revoke one first."
 } as const
 
 const grantMessage = ({
@@ -63,8 +66,7 @@ const grantMessage = ({
   param
 }: Extract<Reason, { readonly _tag: "GrantExceeded" }>) => {
   if (isNothingGranted === true) return "You have no budget yet. Ask an admin of this gateway to grant you one."
-  if (availableNano === 0)
-    return "Your keys have all of the budget that was granted to you. Lower the budget of one first."
+  if (availableNano === 0) return "Your keys use up the budget that was granted to you. Lower the budget of one first."
   return grantFaults[param]
 }
 
@@ -83,7 +85,7 @@ export const signInWireOf = (reason: SignInReason): Wire => {
     case "AdminRequired":
       return denied("admin_required", "This needs the admin key, or the session of an admin.")
     case "OwnAccount":
-      return denied("own_account", "Nobody changes their own role or status. Another admin, or the admin key, can.")
+      return denied("own_account", "You cannot change your own role or status. Another admin, or the admin key, can.")
     case "GrantExceeded":
       return {
         ...denied("grant_exceeded", grantMessage(reason)),
@@ -91,7 +93,7 @@ export const signInWireOf = (reason: SignInReason): Wire => {
         details: reason.availableNano === null ? {} : { available_usd: usdFromNano(reason.availableNano) }
       }
     case "ForeignSite":
-      return denied("foreign_site", "A browser sent this request for another site.")
+      return denied("foreign_site", "A browser sent this request from another site.")
     case "SignInLimited":
       return {
         status: 429,
@@ -103,12 +105,12 @@ export const signInWireOf = (reason: SignInReason): Wire => {
       }
     case "SignUpRefused":
       return reason.fault === "domain"
-        ? denied("sign_up_refused", "New accounts are for addresses of some domains only. Ask an admin to make yours.")
+        ? denied("sign_up_refused", "New accounts are limited to some e-mail domains. Ask an admin to create yours.")
         : {
             status: 429,
             type: "rate_limit_exceeded",
             code: "sign_up_limit_exceeded",
-            message: "There are enough new accounts for today. Try again later, or ask an admin to make yours.",
+            message: "The daily limit of new accounts is reached. Try again later, or ask an admin to create yours.",
             retryable: true,
             retryAfterMs: 3_600_000
           }
@@ -128,7 +130,7 @@ export const signInWireOf = (reason: SignInReason): Wire => {
       const { setting, what } = ways[reason.param]
       const msg =
         quoted.length === 0
-          ? `Input cannot be right: this gateway has no ${what} configured. Its operator can configure one under ${setting}; GET /auth/methods lists the ways of signing in`
+          ? `No input is valid: this gateway has no ${what} configured. Its operator can configure one under ${setting}; GET /auth/methods lists the sign-in methods`
           : `Input should be ${expected}: no other ${what} is configured. The operator of this gateway can configure one under ${setting}`
       return invalid(["path", reason.param], msg, "literal_error", {
         input: reason.sent.slice(0, 64),

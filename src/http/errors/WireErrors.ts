@@ -1,6 +1,6 @@
 /**
- * The table of contract §2: what each reason says on the wire, exhaustively. http/errors/ErrorResponse alone makes responses of it, and nothing
- * else sets a status.
+ * The table that maps each reason to its wire error, exhaustively. Only this table and its parts
+ * set statuses, and http/errors/ErrorResponse makes the responses.
  */
 import { type ValidationError } from "../../api/Failure.ts"
 import { type Reason } from "../../domain/Errors.ts"
@@ -20,13 +20,13 @@ export interface Wire {
   readonly retryAfterMs?: number | null
   readonly details?: Readonly<Record<string, unknown>>
   readonly headers?: Readonly<Record<string, string>>
-  /** Of a 422: the faults, beside the envelope. */
+  /** The faults of a 422, sent in addition to the envelope. */
   readonly detail?: ReadonlyArray<ValidationError>
 }
 
 export const plural = (count: number, word: string): string => `${count} ${word}${count === 1 ? "" : "s"}`
 
-const usedOtherwise =
+const keyReused =
   "This Idempotency-Key was used with another body, or under another secret of this API key. Use a new one."
 
 export const wireOf = (reason: Reason): Wire => {
@@ -82,7 +82,7 @@ export const wireOf = (reason: Reason): Wire => {
         status: 403,
         type: "model_not_allowed",
         code: "model_not_allowed",
-        message: `This key may not use the model '${reason.model}'. GET /v1/models lists those that it may.`,
+        message: `This key may not use the model '${reason.model}'. GET /v1/models lists those that it may use.`,
         param: "model",
         retryable: false
       }
@@ -93,8 +93,8 @@ export const wireOf = (reason: Reason): Wire => {
         code: reason.cause === "found" ? "privacy_blocked" : "privacy_not_searched",
         message:
           reason.cause === "found"
-            ? "The request holds personal data or secrets that may not leave; details.counts says of which types."
-            : "The request could not be searched for personal data in the time there is for it, so it was not sent. Shorten it.",
+            ? "The request contains personal data or secrets, which the gateway does not send; details.counts lists their types."
+            : "The request could not be searched for personal data within the time limit, so it was not sent. Shorten it.",
         retryable: false,
         details: { counts: reason.counts }
       }
@@ -106,7 +106,7 @@ export const wireOf = (reason: Reason): Wire => {
         message:
           reason.ambiguous.length > 0
             ? `The model '${reason.model}' is ambiguous: name one of ${reason.ambiguous.join(", ")}.`
-            : `The model '${reason.model}' does not exist. GET /v1/models lists those that do.`,
+            : `The model '${reason.model}' does not exist. GET /v1/models lists the models that exist.`,
         param: "model",
         retryable: false,
         ...(reason.ambiguous.length > 0 ? { details: { candidates: reason.ambiguous } } : {})
@@ -118,7 +118,7 @@ export const wireOf = (reason: Reason): Wire => {
         code: `${reason.what}_not_found`,
         message:
           reason.what === "route"
-            ? `There is no ${reason.id}. GET /openapi.json lists what there is.`
+            ? `There is no route ${reason.id}. GET /openapi.json lists all routes.`
             : `There is no such ${reason.what}.`,
         retryable: false
       }
@@ -167,7 +167,7 @@ export const wireOf = (reason: Reason): Wire => {
         status: 409,
         type: "key_revoked",
         code: "key_revoked",
-        message: "This key is revoked, which is final. Make another key.",
+        message: "This key is revoked, which is final. Create another key.",
         retryable: false
       }
     case "KeyRotated":
@@ -176,7 +176,7 @@ export const wireOf = (reason: Reason): Wire => {
         type: "key_rotated",
         code: "key_rotated",
         message:
-          "The key was rotated by another request at the same moment. The secret of that one opens; nothing was changed by this one.",
+          "Another request rotated the key at the same moment. The secret of that request is valid. This request changed nothing.",
         retryable: false
       }
     case "IdempotencyConflict":
@@ -193,10 +193,10 @@ export const wireOf = (reason: Reason): Wire => {
             status: 422,
             type: "idempotency_conflict",
             code: "idempotency_key_reused",
-            message: usedOtherwise,
+            message: keyReused,
             param: "idempotency-key",
             retryable: false,
-            detail: [{ loc: ["header", "idempotency-key"], msg: `Value error, ${usedOtherwise}`, type: "value_error" }]
+            detail: [{ loc: ["header", "idempotency-key"], msg: `Value error, ${keyReused}`, type: "value_error" }]
           }
     case "GenerationRunning":
       return {
@@ -248,7 +248,7 @@ export const wireOf = (reason: Reason): Wire => {
         status: 503,
         type: "overloaded",
         code: "overloaded",
-        message: "The gateway is at its limit and took no work on. Retry shortly.",
+        message: "The gateway is overloaded and did not accept the request. Retry shortly.",
         retryable: true,
         retryAfterMs: 1_000
       }
