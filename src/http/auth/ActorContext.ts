@@ -1,4 +1,7 @@
-/** Names the actor of a request to all that runs for it, and the network address to its line of log. */
+/**
+ * Provides the actor of a request to everything that runs for it, and its network address to the
+ * request's log line.
+ */
 import { Effect } from "effect"
 import { HttpServerRequest } from "effect/http"
 import { type Actor, CurrentActor } from "../../domain/Actor.ts"

@@ -1,4 +1,7 @@
-/** Who is calling: turns the credential headers into `CurrentKey` or `CurrentUser`, or lets an admin through. */
+/**
+ * Authenticates requests: resolves the credential headers to `CurrentKey` or `CurrentUser`, or
+ * admits an admin.
+ */
 import { Context, Effect, identity, Layer, Redacted } from "effect"
 import { type Headers, HttpServerRequest, type HttpServerResponse } from "effect/http"
 import { type HttpApiEndpoint } from "effect/http-api"
@@ -29,12 +32,15 @@ import { clientAddress } from "./ClientAddress.ts"
 import { CurrentRequest } from "../edge/CurrentRequest.ts"
 import { errorResponse, rejected } from "../errors/ErrorResponse.ts"
 
-/** Answers that a credential opens nothing. What was no credential at all, or could not be looked up, is no news for the trail. */
+/**
+ * Responds to a refused credential and audits it. A request without a credential, and one whose
+ * look-up failed, are not audited.
+ */
 const refuse = Effect.fnUntraced(function* (error: GatewayError, credential: string, sent: string) {
   const state = yield* CurrentRequest
   rejected(state, error)
-  const isNews = sent !== "" && error.reason._tag !== "DependencyUnavailable"
-  if (isNews) yield* asActor(Effect.ignore(refusedCredential(credential)(Effect.fail(error))), "nobody", null)
+  const isAudited = sent !== "" && error.reason._tag !== "DependencyUnavailable"
+  if (isAudited) yield* asActor(Effect.ignore(refusedCredential(credential)(Effect.fail(error))), "nobody", null)
   return errorResponse(error, state.requestId)
 })
 
@@ -56,7 +62,7 @@ export const layer = Layer.effect(
       return yield* Effect.provideService(httpEffect, CurrentKey, found.success)
     })
 
-    // The schemes are tried in turn until one answers: the first looks at both carriers.
+    // HttpApi tries the schemes in order, so the first one reads both headers.
     return Authorization.of({
       bearer: (httpEffect, { endpoint }) =>
         Effect.flatMap(HttpServerRequest.HttpServerRequest, ({ headers }) =>
@@ -67,13 +73,16 @@ export const layer = Layer.effect(
   })
 )
 
-/** The bearer, or the other carrier where there is no `authorization`; empty when there is none of them. */
+/**
+ * The bearer token, or `x-api-key` when there is no `authorization` header; empty when there is
+ * neither.
+ */
 export const credentialOf = (headers: Headers.Headers): string => {
   const authorization = headers["authorization"]
   return authorization === undefined ? (headers["x-api-key"] ?? "") : (/^bearer +(.*)$/i.exec(authorization)?.[1] ?? "")
 }
 
-/** A signed-in user. */
+/** Authenticates a signed-in user. */
 export const layerSession = Layer.effect(
   SessionAuthorization,
   Effect.gen(function* () {
@@ -90,7 +99,10 @@ export const layerSession = Layer.effect(
   })
 )
 
-/** Lets through whoever sends the admin key, or an access token of an admin: who that is, is looked up each time. */
+/**
+ * Admits the admin key, or the access token of an admin. The admin's role is looked up for each
+ * request.
+ */
 export const layerAdmin = (adminKey: Redacted.Redacted) =>
   Layer.effect(
     AdminAuthorization,
@@ -105,8 +117,8 @@ export const layerAdmin = (adminKey: Redacted.Redacted) =>
         const sent = Redacted.value(credential)
         if (sent === "") return yield* refuse(gatewayError(new AdminUnauthenticated()), "admin_key", sent)
         const address = clientAddress(yield* HttpServerRequest.HttpServerRequest)
-        const shut = yield* Effect.result(rates.mayTryAdminKey(address))
-        if (shut._tag === "Failure") return yield* refuse(shut.failure, "admin_key", sent)
+        const allowed = yield* Effect.result(rates.mayTryAdminKey(address))
+        if (allowed._tag === "Failure") return yield* refuse(allowed.failure, "admin_key", sent)
         if (sameSecret(sent, Redacted.value(adminKey))) return yield* asActor(httpEffect, "admin_key", null)
         const counted = yield* Effect.result(rates.wrongAdminKey(address))
         const error = counted._tag === "Failure" ? counted.failure : gatewayError(new AdminUnauthenticated())
@@ -131,7 +143,8 @@ export const layerAdmin = (adminKey: Redacted.Redacted) =>
       })
 
       return AdminAuthorization.of({
-        // The schemes are tried in turn until one answers: a request without the key's header passes on to the other one.
+        // HttpApi tries the schemes in order, so a request without the admin key's header is passed
+        // to the session scheme.
         adminKey: (httpEffect, { credential }) =>
           Effect.flatMap(HttpServerRequest.HttpServerRequest, ({ headers }) => {
             const token = /^bearer +(\S+)$/i.exec(headers["authorization"] ?? "")?.[1]
@@ -144,10 +157,10 @@ export const layerAdmin = (adminKey: Redacted.Redacted) =>
     })
   )
 
-/** The caller, if its key has the scope. */
+/** The caller, or an error when its key lacks the scope. */
 export const withScope = (caller: Caller, scope: Scope): Effect.Effect<Caller, GatewayError> =>
   caller.key.scopes.includes(scope) ? Effect.succeed(caller) : Effect.fail(gatewayError(new ScopeMissing({ scope })))
 
-/** The caller of an endpoint of the API builder's. */
+/** Like `withScope`, for the caller of an HttpApi endpoint. */
 export const callerWith = (scope: Scope): Effect.Effect<Caller, GatewayError, CurrentKey> =>
   Effect.flatMap(CurrentKey, (caller) => withScope(caller, scope))

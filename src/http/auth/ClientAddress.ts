@@ -1,6 +1,7 @@
 /**
- * The network address of a request's client: the peer's address, or the address that trusted proxies report for it. Of the addresses in
- * `X-Forwarded-For` the last one counts that is not a trusted proxy's. A list with an entry that is no address does not count at all.
+ * The network address of a client: the peer's address, or the address that trusted proxies report.
+ * In `X-Forwarded-For` the last address that is not a trusted proxy's counts. A list with an
+ * invalid entry is ignored.
  */
 import { identity, Option, Result } from "effect"
 import { HttpMiddleware, type HttpServerRequest } from "effect/http"
@@ -8,13 +9,18 @@ import { contains, fromString } from "effect/net/IpNetwork"
 import { type IpAddress, ipFromString } from "effect/net/NetAddress"
 import { isIPv4 } from "node:net"
 
-/** The predicate for addresses within `trustedProxies`: networks such as `10.0.0.0/8`. */
+/**
+ * Makes a predicate for addresses within `trustedProxies`, which are networks such as `10.0.0.0/8`.
+ */
 const isWithin = (trustedProxies: ReadonlyArray<string>) => {
   const networks = trustedProxies.flatMap((network) => Option.toArray(Result.getSuccess(fromString(network))))
   return (ip: IpAddress): boolean => networks.some((network) => contains(network, ip))
 }
 
-/** Middleware that gives a request the client's address and host as a trusted proxy reports them. `peerAddress` stays the proxy's. */
+/**
+ * Middleware that sets the client's address and host of a request to those that a trusted proxy
+ * reports. `peerAddress` stays the proxy's.
+ */
 export const forwarded = (
   trustedProxies: ReadonlyArray<string>
 ): ReturnType<typeof HttpMiddleware.xForwardedHeaders> =>
@@ -22,7 +28,9 @@ export const forwarded = (
     ? identity
     : HttpMiddleware.xForwardedHeaders({ trustedProxies: isWithin(trustedProxies) })
 
-/** An IPv4 address inside an IPv6 one, as a socket for both shows it, is written as IPv4. Zones are left out. */
+/**
+ * Writes an IPv4 address embedded in IPv6, as dual-stack sockets report it, as IPv4. Removes zones.
+ */
 const plain = (address: Option.Option<string>): string => {
   const text = Option.getOrElse(address, () => "unknown")
   const inner = text.replace(/^::ffff:/i, "")
@@ -32,8 +40,9 @@ const plain = (address: Option.Option<string>): string => {
 export const clientAddress = ({ remoteAddress }: HttpServerRequest.HttpServerRequest): string => plain(remoteAddress)
 
 /**
- * Whether a trusted proxy says that its client came by https. Unlike the middleware this takes one `X-Forwarded-Proto` beside any number
- * of forwarded addresses, because most proxies send it so.
+ * Whether a trusted proxy reports that its client used https. Unlike the middleware it accepts a
+ * single `X-Forwarded-Proto` with any number of forwarded addresses, because most proxies send
+ * that.
  */
 export const cameByHttps = (
   trustedProxies: ReadonlyArray<string>
@@ -44,16 +53,19 @@ export const cameByHttps = (
     Option.exists(Result.getSuccess(ipFromString(plain(peerAddress))), isTrusted)
 }
 
-/** Whether a request was made on this machine, for this machine: by a loopback peer, under a loopback name, through no proxy. */
+/**
+ * Whether a request was made on this machine for this machine: from a loopback peer, under a
+ * loopback name, without a proxy.
+ */
 export const isLocal = ({ headers, peerAddress }: HttpServerRequest.HttpServerRequest): boolean => {
   const peer = plain(peerAddress)
   const host = (headers["host"] ?? "").replace(/:\d+$/, "").toLowerCase()
-  const proxied = marksOfProxies.some((name) => headers[name] !== undefined)
+  const proxied = proxyHeaders.some((name) => headers[name] !== undefined)
   return isLoopback(peer) && (host === "localhost" || isLoopback(host.replace(/^\[|\]$/g, ""))) && !proxied
 }
 
-/** What proxies add to a request, the ones or the others. */
-const marksOfProxies = [
+/** Headers that proxies add to a request. */
+const proxyHeaders = [
   "x-forwarded-for",
   "x-forwarded-host",
   "x-forwarded-proto",

@@ -1,11 +1,12 @@
 /**
- * Whether a browser sent a request for the gateway's own pages. Browsers say it in `Sec-Fetch-Site`, older ones in `Origin`; who says
- * neither is no browser, and carries no cookie that it was not given by hand. With `SameSite=Lax` on the cookie this is the second
- * lock on the door, and the one that also keeps others from signing a browser in to their own account.
+ * Whether a browser sent a request from the gateway's own pages. Browsers say so in
+ * `Sec-Fetch-Site`, older ones in `Origin`. A client that sends neither is not a browser, and only
+ * has the cookies that its user gave it. This complements `SameSite=Lax` on the cookie, and also
+ * prevents other sites from signing a browser in to their own account.
  */
 import { type HttpServerRequest } from "effect/http"
 
-/** `publicUrl`: where people reach the gateway. */
+/** `publicUrl` is the public address of the gateway. */
 export const isOwnSite = ({ headers }: HttpServerRequest.HttpServerRequest, publicUrl: string): boolean => {
   const site = headers["sec-fetch-site"]
   if (site !== undefined) return site === "same-origin" || site === "none"

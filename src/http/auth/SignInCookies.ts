@@ -1,12 +1,14 @@
 /**
- * The cookies of signing in, which no script can read and no other site can send: the refresh token, and for each OAuth flow the proof
- * that it was this browser that began it. Flows have a cookie each, so that two tabs do not undo each other's.
+ * The cookies of sign-in: the refresh token, and for each OAuth flow the secret of the browser that
+ * started it. Scripts cannot read them and other sites cannot send them. Each flow has its own
+ * cookie, so that two tabs do not interfere.
  */
 import { Duration } from "effect"
 import { type Cookies, HttpServerResponse } from "effect/http"
 import { createHash } from "node:crypto"
 
-// Browsers take cookies of such a name from secure pages only, so that no other page can put one in their place.
+// Browsers accept cookies with this prefix from secure pages only, so an insecure page cannot
+// replace them.
 const REFRESH = "__Secure-tollgate_refresh"
 const FLOW = "__Secure-tollgate_flow_"
 
@@ -36,7 +38,7 @@ export const clearRefreshCookie = (
 
 const flowCookie = (state: string): string => FLOW + createHash("sha256").update(state).digest("hex").slice(0, 16)
 
-/** Every flow's proof that a browser sent. */
+/** The secrets of all flows that the browser sent. */
 export const flowSecrets = (cookies: Sent): ReadonlyArray<string> =>
   Object.entries(cookies).flatMap(([name, value]) => (name.startsWith(FLOW) && value !== undefined ? [value] : []))
 
