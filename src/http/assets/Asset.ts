@@ -1,5 +1,6 @@
 /**
- * A file that is served from memory: zipped for those who take it, and not at all for those who have it already.
+ * A file served from memory, compressed for clients that accept gzip. Clients that already have it
+ * get a 304.
  */
 import { Effect } from "effect"
 import { type Headers, HttpServerResponse } from "effect/http"
@@ -23,7 +24,7 @@ export const makeAsset = (type: string, bytes: Uint8Array, zipped: Uint8Array | 
 
 const zip = promisify(gzip)
 
-/** An asset of a text, zipped here. */
+/** Makes an asset of a text and compresses it. */
 export const zippedAsset = (type: string, text: string): Effect.Effect<Asset> => {
   const bytes = Buffer.from(text)
   return Effect.map(
@@ -32,7 +33,10 @@ export const zippedAsset = (type: string, text: string): Effect.Effect<Asset> =>
   )
 }
 
-/** Answers `asked`, the headers of a request. `headers`: to be sent beside the asset's own. */
+/**
+ * Responds to a request with the headers `asked`. `headers` are sent in addition to the asset's
+ * own.
+ */
 export const respondWith = (
   { bytes, etag, type, zipped }: Asset,
   asked: Headers.Headers,

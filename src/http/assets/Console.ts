@@ -1,7 +1,8 @@
 /**
- * The console's page at `/console`, out of dist/console as scripts/console.ts built it, compressed for the clients that accept it. The
- * names of its files hold a hash, so browsers may keep them for ever. The page may load and call this gateway only. Where it was not
- * built, the answer says how to build it.
+ * The console's page at `/console`, from dist/console as scripts/console.ts built it, compressed
+ * for clients that accept it. File names contain a hash, so browsers may cache them forever. The
+ * page may load from and call this gateway only. If it was not built, the response says how to
+ * build it.
  */
 import { Effect, Layer } from "effect"
 import {
@@ -18,7 +19,7 @@ import { gatewayError, NotFound } from "../../domain/Errors.ts"
 import { guard } from "../errors/ErrorResponse.ts"
 import { guardedPage } from "./PageHeaders.ts"
 
-/** No code, style or connection from or to elsewhere, nothing inline. */
+/** Forbids code, styles and connections of other origins, and inline code. */
 const guarded = guardedPage({
   "script-src": "'self'",
   "style-src": "'self'",
@@ -28,7 +29,7 @@ const guarded = guardedPage({
 
 const built = fileURLToPath(new URL("../../../dist/console", import.meta.url))
 
-/** `directory`: where the built page lies. */
+/** `directory` contains the built page. */
 export const layer = (directory: string = built) =>
   Layer.effectDiscard(
     Effect.gen(function* () {
@@ -43,7 +44,7 @@ export const layer = (directory: string = built) =>
         guard(Effect.fail(gatewayError(new NotFound({ what: "route", id: `GET ${request.originalUrl}` }))))
       )
       const pages = yield* HttpStaticServer.make({ root: directory, cacheControl: "no-cache" })
-      // Every other address below /console is a page of the console, which finds its way by itself.
+      // All other paths below /console return the same page, whose script does the routing.
       const page = Effect.updateService(pages, HttpServerRequest.HttpServerRequest, (request) =>
         request.modify({ url: "/index.html" })
       ).pipe(Effect.catch(() => Effect.succeed(unbuilt)))
@@ -53,7 +54,7 @@ export const layer = (directory: string = built) =>
           Effect.provideService(HttpPlatform.HttpPlatform, platform)
         )
       yield* router.prefixed("/console/assets").add("GET", "/*", sent(file))
-      // It takes /console itself as well.
+      // Matches /console as well.
       yield* router.prefixed("/console").add("GET", "/*", sent(page))
     }).pipe(Effect.orDie)
   )

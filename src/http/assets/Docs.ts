@@ -1,6 +1,7 @@
 /**
- * The API page at `/docs` and the OpenAPI document. Each is made and zipped when it is first asked for, once, and served from memory: the
- * page's script is three megabytes. The page runs the two scripts that are in it and no other, and reaches nothing but this gateway.
+ * The API page at `/docs`, and the OpenAPI document. Each is made and compressed once, on first
+ * use, and served from memory; the page's script has three megabytes. The page can only run its own
+ * two scripts and only call this gateway.
  */
 import { Effect, Layer } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
@@ -35,7 +36,7 @@ const page = Effect.gen(function* () {
       ...revalidated,
       ...guardedPage({
         "script-src": scriptsOf(html).map(hashOf).join(" "),
-        // The page's script makes its styles as it goes.
+        // The page's script adds styles at run time.
         "style-src": "'unsafe-inline'",
         "img-src": "'self' data:",
         "font-src": "'self' data:",

@@ -1,6 +1,8 @@
-/** What a page that people look at may do: what its policy allows and no more, in nobody's frame. */
+/**
+ * Security headers of HTML pages: a page can only do what its policy allows, and cannot be framed.
+ */
 
-/** `policy`: directives beside those that hold for every page. */
+/** `policy`: directives in addition to those of every page. */
 export const guardedPage = (policy: Readonly<Record<string, string>>): Readonly<Record<string, string>> => ({
   "content-security-policy": Object.entries({ ...refused, ...policy })
     .map(([directive, sources]) => `${directive} ${sources}`)
