@@ -1,4 +1,7 @@
-/** The admin overview at the edge: figures of the ledger, the keys, the providers and this process. */
+/**
+ * The endpoint of the admin overview: figures of the ledger, the keys, the providers and this
+ * process.
+ */
 import { Clock, Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { Api, version } from "../../api/Api.ts"

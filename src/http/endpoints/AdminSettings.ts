@@ -1,12 +1,13 @@
 /**
- * The settings in force at the edge. What is hidden: every secret, the values of providers' headers and queries, and the user and
- * password inside an address. What is neither plain data nor a pattern is hidden too, so that a new kind of setting cannot leak by being forgotten here.
+ * The endpoint that shows the settings in force. It hides all secrets, the values of providers'
+ * headers and query parameters, and the user and password in a URL. A value that is neither plain
+ * data nor a regular expression is hidden too, so that a new kind of setting cannot leak.
  */
 import { Effect, Redacted, String as Str } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { Api } from "../../api/Api.ts"
 
-/** `settings`: the settings in force, whatever their members. */
+/** `settings`: the settings in force. */
 export const layer = (settings: object) =>
   HttpApiBuilder.group(Api, "adminSettings", (handlers) => {
     const report = { object: "settings" as const, settings: shownMembers({ ...settings }) }
@@ -15,7 +16,7 @@ export const layer = (settings: object) =>
 
 const HIDDEN = "(hidden)"
 
-/** Members whose values may hold credentials that nobody marked as such. */
+/** Members whose values may contain unmarked credentials. */
 const privateMembers = new Set(["headers", "query"])
 
 type Members = Readonly<Record<string, unknown>>
@@ -29,7 +30,7 @@ const shownMembers = (members: Members): Members =>
     )
   )
 
-/** Names that a person chose (slugs, models) stay as they are. */
+/** Names chosen by the operator (slugs, models) are left unchanged. */
 const nameOf = (name: string): string => (/^[a-z][A-Za-z0-9]*$/.test(name) ? Str.camelToSnake(name) : name)
 
 const shown = (value: unknown): unknown => {

@@ -1,6 +1,7 @@
 /**
- * Signing in at the edge. Tokens leave with `cache-control: no-store`; a refresh token that came in the cookie goes back in the cookie
- * only, so that no script ever sees it. What changes a session is refused when a browser sends it for another site.
+ * The endpoints of signing in. Tokens are sent with `cache-control: no-store`. A refresh token that
+ * came in the cookie is returned in the cookie only, so that scripts never see it. A browser's
+ * request from another site that would change a session is refused.
  */
 import { Effect, Redacted, Result } from "effect"
 import { HttpServer, HttpServerRequest, HttpServerResponse } from "effect/http"
@@ -24,14 +25,14 @@ import { wireOf } from "../errors/WireErrors.ts"
 
 const noStore = { "cache-control": "no-store" }
 
-/** Where the refresh token of an answer goes. */
+/** Where the refresh token is returned. */
 interface Carriers {
   readonly body: boolean
   readonly cookie: boolean
 }
 
 export interface AuthRoutesOptions {
-  /** The address at which people reach this gateway; `null`: where it listens. */
+  /** The public address of this gateway; null: the address it listens on. */
   readonly issuer: string | null
   /** Networks whose `X-Forwarded-For` is trusted, in CIDR notation. */
   readonly trustedProxies: ReadonlyArray<string>
@@ -71,7 +72,10 @@ export const layer = (auth: AuthRoutesOptions) =>
         return carriers.cookie ? SignInCookies.setRefreshCookie(response, refreshToken, cookieSeconds) : response
       })
 
-      /** The flow is over, well or not: on to where the browser wants to go, or the tokens, or what went wrong. */
+      /**
+       * Responds to an ended flow: redirects the browser to its target, or returns the tokens or
+       * the error.
+       */
       const ended = Effect.fnUntraced(function* (
         redirectTo: string | null,
         result: Result.Result<TokenPair, GatewayError>
@@ -130,7 +134,7 @@ export const layer = (auth: AuthRoutesOptions) =>
               const request = yield* ownRequest
               const [given, kept] = [payload?.refresh_token ?? null, SignInCookies.refreshCookie(request.cookies)]
               const pair = yield* sessions.refresh(given ?? kept ?? "")
-              // A client that sends the same token both ways goes on to have both.
+              // A client that sent the same token both ways gets the new one both ways.
               return yield* answer(pair, { body: given !== null, cookie: given === null || given === kept })
             })
           ),
@@ -212,10 +216,10 @@ export const layer = (auth: AuthRoutesOptions) =>
     })
   )
 
-/** The place with the news that it did not work, and the code of the error. */
+/** The redirect target with the code of the error. */
 const failedAt = (redirectTo: string, failure: GatewayError): string =>
   `${redirectTo}${redirectTo.includes("?") ? "&" : "?"}error=sign_in_failed&error_code=${wireOf(failure.reason).code}`
 
-/** Where a server that was told no name can be reached from its own machine. */
+/** The address of a server without a public address, as seen from its own machine. */
 const urlOf = ({ address }: HttpServer.HttpServer["Service"]): string =>
   HttpServer.formatAddress(address).replace(/\/\/(?:0\.0\.0\.0|\[::\])/, "//localhost")

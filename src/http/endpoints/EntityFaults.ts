@@ -1,8 +1,11 @@
-/** Names in `entities` of a privacy preview that this gateway does not look for. The operator's patterns are among the known names. */
+/**
+ * Faults of unknown names in `entities` of a privacy preview. The names of the operator's patterns
+ * are known.
+ */
 import { type ValidationError } from "../../api/Failure.ts"
 import { MOST_FAULTS } from "../body/ValidationFaults.ts"
 
-/** What is no text is left to the schema. */
+/** Entries that are not strings are left to the schema. */
 export const entityFaults = (
   entities: ReadonlyArray<unknown>,
   known: ReadonlyArray<string>

@@ -1,4 +1,4 @@
-/** Generations at the edge: spec.md's record with its receipt. */
+/** The endpoints of generations: the record of a generation with its receipt. */
 import { DateTime, Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { Api } from "../../api/Api.ts"
@@ -30,7 +30,7 @@ export const layer = HttpApiBuilder.group(
   })
 )
 
-/** The admin's view: every key's. */
+/** The admin's view: generations of all keys. */
 export const layerAdmin = HttpApiBuilder.group(
   Api,
   "adminGenerations",
@@ -53,7 +53,7 @@ export const layerAdmin = HttpApiBuilder.group(
   })
 )
 
-/** A signed-in user's view: those of its keys. */
+/** A signed-in user's view: generations of the user's own keys. */
 export const layerOwned = HttpApiBuilder.group(
   Api,
   "ownedGenerations",

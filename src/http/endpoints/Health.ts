@@ -1,4 +1,4 @@
-/** Health at the edge. */
+/** The endpoints of health, liveness and readiness. */
 import { Effect } from "effect"
 import { HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"

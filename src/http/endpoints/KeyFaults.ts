@@ -1,6 +1,7 @@
 /**
- * What a key may not be made or changed to, beyond its schema: over from its birth, or for models that nobody offers, unless the client
- * insists by `force`. A bare slug stands for the one model that bears it.
+ * Checks of a new or changed key that its schema cannot make: an expiry in the past, and models
+ * that do not exist unless the client sends `force`. A bare slug is resolved to the one model with
+ * that name.
  */
 import { Clock, DateTime, Effect, Result } from "effect"
 import { type HttpServerResponse } from "effect/http"
@@ -12,8 +13,8 @@ import { CurrentRequest } from "../edge/CurrentRequest.ts"
 import { validationResponse } from "../errors/ErrorResponse.ts"
 import { MOST_FAULTS } from "../body/ValidationFaults.ts"
 
-/** Looking for the nearest name takes time: only the first names are told what was meant. */
-const MOST_SUGGESTIONS = 10
+/** Finding the nearest name takes time, so only the first faults suggest one. */
+const MAX_SUGGESTIONS = 10
 
 interface Wanted {
   readonly allowed_models?: ReadonlyArray<string> | null
@@ -21,14 +22,14 @@ interface Wanted {
   readonly force?: boolean
 }
 
-/** `made`: whether the key comes to be by this. */
+/** `made`: whether the key is created or changed. */
 type Check = <P extends Wanted, A, R>(
   payload: P,
   made: "made" | "changed",
   run: (checked: P) => Effect.Effect<A, GatewayError, R>
 ) => Effect.Effect<A | HttpServerResponse.HttpServerResponse, GatewayError, R>
 
-/** Runs on what was checked, or answers the 422 with every fault. */
+/** Runs a handler with the checked payload, or responds with the 422 that lists every fault. */
 export const makeCheck: Effect.Effect<Check, never, Catalog> = Effect.map(Catalog, (catalog): Check =>
   Effect.fnUntraced(function* (payload, made, run) {
     const models = payload.allowed_models
@@ -43,7 +44,7 @@ export const makeCheck: Effect.Effect<Check, never, Catalog> = Effect.map(Catalo
   })
 )
 
-/** What is no text is left to the schema. */
+/** Entries that are not strings are left to the schema. */
 export const keyFaults = (
   catalog: Models,
   made: "made" | "changed",
@@ -65,7 +66,7 @@ export const keyFaults = (
     if (typeof entry !== "string" || knownAs(catalog, entry) !== null) continue
     faults.push({
       loc: ["body", "allowed_models", index],
-      msg: faultOf(catalog, entry, faults.length < MOST_SUGGESTIONS),
+      msg: faultOf(catalog, entry, faults.length < MAX_SUGGESTIONS),
       type: "value_error",
       input: entry.slice(0, 64)
     })
@@ -75,7 +76,7 @@ export const keyFaults = (
 
 type Models = Catalog["Service"]
 
-/** The entry as the whitelist compares it; null: it matches nothing. */
+/** The entry in the form that the whitelist compares; null when it matches no model. */
 const knownAs = ({ models, resolve }: Models, entry: string): string | null => {
   if (entry === "*") return entry
   if (entry.endsWith("/*")) return models.some(({ id }) => id.startsWith(entry.slice(0, -1))) ? entry : null

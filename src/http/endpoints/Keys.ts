@@ -1,4 +1,4 @@
-/** API keys at the edge. Secrets leave in two answers only: when a key is issued and when it is rotated. */
+/** The endpoints of API keys. Only the responses that issue or rotate a key contain its secret. */
 import { DateTime, Effect, Redacted } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { Api } from "../../api/Api.ts"
@@ -58,7 +58,7 @@ export const layer = HttpApiBuilder.group(
   })
 )
 
-/** `GET /v1/key`: any key may ask about itself. */
+/** `GET /v1/key`: the key that authenticates the request. */
 export const layerOwn = HttpApiBuilder.group(
   Api,
   "ownKey",
@@ -73,7 +73,7 @@ export const layerOwn = HttpApiBuilder.group(
 const budgetOf = (usd: number | null | undefined): number | null =>
   usd === null || usd === undefined ? null : nanoFromUsd(usd)
 
-/** The members of a request that are there. */
+/** The changes of a request: its members that are present. */
 export const changeOf = (payload: typeof UpdateKeyRequest.Type) => ({
   ...(payload.name === undefined ? {} : { name: payload.name }),
   ...(payload.tier === undefined ? {} : { tier: payload.tier }),

@@ -1,4 +1,4 @@
-/** What a signed-in person sees of itself at the edge: who it is, and its sessions. */
+/** The endpoints of a signed-in user's account: the user and their sessions. */
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { Api } from "../../api/Api.ts"

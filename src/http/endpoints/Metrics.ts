@@ -1,6 +1,7 @@
 /**
- * Metrics at the edge: `/metrics` behind the admin key, and the same without a key on a port that only operators reach. Names are
- * OpenTelemetry's, written as Prometheus has them: dots are underscores, units and counters say so at the end.
+ * The metrics endpoint: `/metrics` behind the admin key, and without a key on a separate port for
+ * operators. Names are those of OpenTelemetry in Prometheus' form: dots become underscores, and
+ * units and counters have suffixes.
  */
 import { Context, Effect, Metric } from "effect"
 import { HttpServerRequest, HttpServerResponse } from "effect/http"
@@ -19,7 +20,7 @@ export const layer = HttpApiBuilder.group(
   })
 )
 
-/** `/metrics` and nothing else, for whoever reaches the port that it is served on. */
+/** Serves only `/metrics`, to every client that reaches its port. */
 export const open = Effect.gen(function* () {
   const requestMetrics = yield* RequestMetrics
   const { method, url } = yield* HttpServerRequest.HttpServerRequest

@@ -1,4 +1,7 @@
-/** The model list at the edge: what the key may use, who offers it, at what price, under which data policy, and how it fares. */
+/**
+ * The endpoints that list models: the models that the key may use, with their providers, prices,
+ * data policies and current state.
+ */
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { Api } from "../../api/Api.ts"
@@ -27,7 +30,7 @@ export const layer = HttpApiBuilder.group(
   })
 )
 
-/** The admin's view: every model. */
+/** The admin's view: all models. */
 export const layerAdmin = HttpApiBuilder.group(
   Api,
   "adminModels",
@@ -37,7 +40,7 @@ export const layerAdmin = HttpApiBuilder.group(
   })
 )
 
-/** How a list of some of the models is made. */
+/** Makes a function that lists some of the models. */
 const listing = Effect.gen(function* () {
   const catalog = yield* Catalog
   const circuits = yield* Circuits
@@ -130,7 +133,7 @@ const chatParameters = [
 const longest = (lengths: ReadonlyArray<number | null>): number | null =>
   lengths.reduce<number | null>((found, length) => (length === null ? found : Math.max(found ?? 0, length)), null)
 
-/** Pico-USD to USD per token, as a plain decimal without an exponent. */
+/** Converts pico-USD to USD per token, as a plain decimal without an exponent. */
 const price = (pico: PicoUsdPerToken): string => {
   const digits = String(pico).padStart(13, "0")
   const decimal = `${digits.slice(0, -12)}.${digits.slice(-12)}`.replace(/0+$/, "").replace(/\.$/, "")

@@ -1,4 +1,4 @@
-/** The portal at the edge: a signed-in user's own keys and usage. */
+/** The self-service endpoints: a signed-in user's own keys and usage. */
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { Api } from "../../api/Api.ts"

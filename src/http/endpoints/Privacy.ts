@@ -1,4 +1,7 @@
-/** The privacy preview at the edge. No value that was found leaves in an answer, a fault or a line of log. */
+/**
+ * The endpoint of the privacy preview. Values that were found never appear in a response, a fault
+ * or a log line.
+ */
 import { Effect } from "effect"
 import { HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
@@ -24,7 +27,7 @@ export const layer = HttpApiBuilder.group(
 
     const preview = Effect.fnUntraced(function* (request: PrivacyPreviewRequest) {
       const { facts, requestId } = yield* CurrentRequest
-      // The operator's patterns are among the names, so the schema cannot know them.
+      // The names include the operator's patterns, which the schema cannot know.
       const unknown = entityFaults(request.entities ?? [], privacyGuard.types)
       if (unknown.length > 0) return validationResponse(unknown, requestId)
       const caller = yield* CurrentKey

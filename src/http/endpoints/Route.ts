@@ -1,4 +1,4 @@
-/** The route preview at the edge: the gateway's preview in the wire's words. */
+/** The endpoint of the route preview. */
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { Api } from "../../api/Api.ts"

@@ -1,4 +1,4 @@
-/** The time series at the edge. */
+/** The endpoint of the time series. */
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { Api } from "../../api/Api.ts"

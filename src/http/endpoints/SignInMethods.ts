@@ -1,4 +1,7 @@
-/** The ways of signing in at the edge. The development mailbox is offered to those who may read it: this machine. */
+/**
+ * The endpoint of sign-in methods. The development mailbox is only listed for requests from this
+ * machine, which may read it.
+ */
 import { Effect } from "effect"
 import { HttpServerRequest } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"

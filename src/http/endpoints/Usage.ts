@@ -1,4 +1,4 @@
-/** Usage reports at the edge: nano-USD to USD, groups by their names. */
+/** The endpoints of usage reports. Amounts are converted from nano-USD to USD. */
 import { DateTime, Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { Api } from "../../api/Api.ts"
@@ -26,7 +26,7 @@ export const layer = HttpApiBuilder.group(
   })
 )
 
-/** The admin's view: every key's. */
+/** The admin's view: usage of all keys. */
 export const layerAdmin = HttpApiBuilder.group(
   Api,
   "adminUsage",

@@ -1,4 +1,4 @@
-/** Users at the edge, for admins. */
+/** The admin's endpoints of users. */
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { Api } from "../../api/Api.ts"

@@ -1,4 +1,4 @@
-/** Dead letters of webhooks at the edge. */
+/** The admin's endpoint of webhooks' dead letters. */
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { Api } from "../../api/Api.ts"
