@@ -1,4 +1,7 @@
-/** Settings as a whole: defaults, which source wins, secrecy, the process's own source, and the example file. */
+/**
+ * Settings as a whole: defaults, precedence of sources, secrecy, the process's own source, and the
+ * example file.
+ */
 import { assert, describe, it } from "@effect/vitest"
 import { Cause, Effect, Layer, Redacted } from "effect"
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
@@ -470,7 +473,7 @@ auth:
   )
 })
 
-/** A file of its own, named by the process's environment until the scope closes. */
+/** A temporary settings file that `TOLLGATE_CONFIG` names until the scope closes. */
 const configFile = Effect.acquireRelease(
   Effect.sync(() => {
     const directory = mkdtempSync(join(tmpdir(), "tollgate-settings-"))

@@ -224,9 +224,7 @@ export const ChatChunk = open({
 // Provider events and replies. Members of a choice that are not named here (logprobs, annotations,
 // reasoning details, …) are passed through unchanged.
 
-/**
- * One piece of a streamed tool call. `index` separates parallel calls; only the first has a name.
- */
+/** One piece of a streamed tool call. `index` separates parallel calls. The first has the id. */
 export interface ToolCallDelta {
   readonly index: number
   readonly id?: string

@@ -1,4 +1,7 @@
-/** What reads a whole prompt: each function at a kilobyte, ten, a hundred, and a megabyte, on prose and on what readers are slow on. */
+/**
+ * What reads a whole prompt: each function at a kilobyte, ten, a hundred, and a megabyte, on prose
+ * and on what readers are slow on.
+ */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import { awkward, prose } from "../../scripts/bench/prose.ts"

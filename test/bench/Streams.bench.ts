@@ -1,4 +1,7 @@
-/** The way of a stream's bytes: from packets to events, from events to deltas, and from these to the events that go out. */
+/**
+ * The way of a stream's bytes: from packets to events, from events to deltas, and from these to the
+ * events that go out.
+ */
 import { assert, describe, it } from "@effect/vitest"
 import { type ChatEvent } from "../../src/domain/Chat.ts"
 import { type CompletionEvent } from "../../src/gateway/request/Answer.ts"

@@ -1,12 +1,21 @@
-/** Measures one function on texts of growing length beside each other, and says whether its time grows faster than they do. */
+/**
+ * Measures one function on texts of growing length beside each other, and says whether its time
+ * grows faster than they do.
+ */
 import { type TestContext } from "vitest"
 
 const sizes = [1_000, 10_000, 100_000, 1_000_000] as const
 
-/** Ten times the text may take so many times the time: what leaves the processor's caches is slower. A square would take a hundred. */
+/**
+ * Ten times the text may take so many times the time: what leaves the processor's caches is slower.
+ * A square would take a hundred.
+ */
 const TEN_TIMES = 30
 
-/** `linear`, or where it is not. `prepare` makes what is measured for one length; that itself is not measured. */
+/**
+ * `linear`, or where it is not. `prepare` makes what is measured for one length; that itself is not
+ * measured.
+ */
 export const growth = async (
   bench: TestContext["bench"],
   prepare: (characters: number) => () => unknown

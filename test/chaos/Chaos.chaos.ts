@@ -1,7 +1,9 @@
 /**
- * A minute of mishaps under load. Afterwards the books are right: no cap was exceeded at any instant that was looked at, counters are the sums
- * of their entries, every answer that a client holds is one generation with the amount that it was told, nothing stays reserved once a
- * lease is over and the reconciler has looked, and no limit of requests, tokens or concurrency let through more than it may.
+ * A minute of mishaps under load. Afterwards the books are right: no cap was exceeded at any
+ * instant that was looked at, counters are the sums of their entries, every answer that a client
+ * holds is one generation with the amount that it was told, nothing stays reserved once a lease is
+ * over and the reconciler has looked, and no limit of requests, tokens or concurrency let through
+ * more than it may.
  */
 import { assert, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
@@ -15,13 +17,22 @@ const SECONDS = Number(process.env["CHAOS_SECONDS"] ?? 60)
 const CLIENTS = Number(process.env["CHAOS_CLIENTS"] ?? 500)
 const GATEWAYS = 4
 const LEASE_SECONDS = 30
-/** One lease, one round of the reconciler, which looks five times a lease, and what a busy machine takes. */
+/**
+ * One lease, one round of the reconciler, which looks five times a lease, and what a busy machine
+ * takes.
+ */
 const SETTLED_LIMIT_MS = LEASE_SECONDS * 1_000 * 1.2 + 5_000
-/** So low that a whole run meets all of them, also on a slow machine; the last two are of the keys that are watched. */
+/**
+ * So low that a whole run meets all of them, also on a slow machine; the last two are of the keys
+ * that are watched.
+ */
 const REQUESTS_PER_MINUTE = 6
 const TOKENS_PER_MINUTE = 900
 const CONCURRENCY = Math.max(1, Math.floor(CLIENTS / 80))
-/** What a bucket of tokens may give back of requests that were granted before a stretch of time: their estimates. */
+/**
+ * What a bucket of tokens may give back of requests that were granted before a stretch of time:
+ * their estimates.
+ */
 const GIVEN_BACK = CONCURRENCY * 150
 /** Each client asks about twice in this time. */
 const THINK_MS = 4_000
@@ -127,7 +138,8 @@ it.live("a minute of mishaps", () =>
 
     for (const key of keys) {
       const grants = notes.granted.get(key.id) ?? []
-      // A request that is let through may find a part of a request in the bucket that is as good as one.
+      // A request that is let through may find a part of a request in the bucket that is as good as
+      // one.
       assert.isAtMost(
         mostBeyond(grants, key.requestsPerMinute, () => 1),
         1,

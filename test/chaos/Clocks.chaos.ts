@@ -1,4 +1,7 @@
-/** Time that passes otherwise for one process than for the others: it sleeps past its lease, or its clock is an hour off. */
+/**
+ * Time that passes otherwise for one process than for the others: it sleeps past its lease, or its
+ * clock is an hour off.
+ */
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { eventually } from "../support/Gateway.ts"

@@ -1,4 +1,7 @@
-/** A Postgres that is away for longer than two minutes, or takes no writes, while answers are under way. */
+/**
+ * A Postgres that is away for longer than two minutes, or takes no writes, while answers are under
+ * way.
+ */
 import { assert, it } from "@effect/vitest"
 import { PgClient } from "@effect/sql-pg"
 import { Effect, Layer, Redacted } from "effect"

@@ -1,4 +1,7 @@
-/** A rolling restart under clients that keep their connections and go on asking, behind a balancer that retries refused connections only. */
+/**
+ * A rolling restart under clients that keep their connections and go on asking, behind a balancer
+ * that retries refused connections only.
+ */
 import { assert, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { once } from "node:events"
@@ -22,7 +25,10 @@ const SLOW_MS = 250
 /** Answers between two restarts. */
 const ANSWERS = 80
 
-/** A balancer that keeps its connections to each gateway open. What took no connection is passed over; what was sent is never sent again. */
+/**
+ * A balancer that keeps its connections to each gateway open. What took no connection is passed
+ * over; what was sent is never sent again.
+ */
 const makeBalancer = (gateways: ReadonlyArray<{ readonly url: string }>) => {
   const agents = new Map<string, Agent>()
   let turn = 0

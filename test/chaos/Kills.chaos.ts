@@ -1,4 +1,7 @@
-/** `kill -9` under load, again and again, each process started anew. CHAOS_KILLS says how often; 200 is the long run. */
+/**
+ * `kill -9` under load, again and again, each process started anew. CHAOS_KILLS says how often; 200
+ * is the long run.
+ */
 import { assert, it } from "@effect/vitest"
 import { Console, Effect, Fiber, Random } from "effect"
 import { type Gateway } from "../support/Gateway.ts"
@@ -31,7 +34,8 @@ it.live(
       const gateways = new Map<number, Gateway>()
       for (const at of PAIRS.flat()) gateways.set(at, yield* start())
       const first = gateways.get(0) ?? assert.fail("no gateway")
-      // 40 tokens of output at 2 USD a million: 0.00008 USD a request. Some keys use up what they have.
+      // 40 tokens of output at 2 USD a million: 0.00008 USD a request. Some keys use up what they
+      // have.
       for (let at = 0; at < 10; at++) {
         yield* world.issue(first, { capUsd: at % 2 === 0 ? 0.0002 * KILLS * (at + 1) : null, mayLeave: at % 5 !== 3 })
       }

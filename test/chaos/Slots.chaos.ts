@@ -1,4 +1,7 @@
-/** The slots of the limit of requests at once, over the death of a process, a frozen Redis and a pause of the gateway itself. */
+/**
+ * The slots of the limit of requests at once, over the death of a process, a frozen Redis and a
+ * pause of the gateway itself.
+ */
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { eventually, type Gateway } from "../support/Gateway.ts"
@@ -23,7 +26,10 @@ const fill = (world: World, gateway: Gateway, key: TestKey, everyMs = 100) =>
     { concurrency: "unbounded" }
   )
 
-/** Whether all slots are free: as many streams as the key may have begin at once. How long that took, in milliseconds. */
+/**
+ * Whether all slots are free: as many streams as the key may have begin at once. How long that
+ * took, in milliseconds.
+ */
 const allFree = Effect.fnUntraced(function* (world: World, gateway: Gateway, key: TestKey, limitMs: number) {
   const fromMs = performance.now()
   return yield* eventually(

@@ -1,7 +1,8 @@
 /**
- * What must be true of the books whatever happened: counters and the sums of days are the sums of their entries, no cap is passed at
- * any look, no generation and no call is there twice, no call of a key with a cap is missing, what a client was told is what its
- * generation says, a generation that its provider reported has the tokens that the provider wrote, and in the end nothing is
+ * What must be true of the books whatever happened: counters and the sums of days are the sums of
+ * their entries, no cap is passed at any look, no generation and no call is there twice, no call of
+ * a key with a cap is missing, what a client was told is what its generation says, a generation
+ * that its provider reported has the tokens that the provider wrote, and in the end nothing is
  * reserved and no slot of a limit is taken.
  */
 import { PgClient } from "@effect/sql-pg"
@@ -32,7 +33,10 @@ export const differencesOf = ({ sql }: World) =>
     Effect.provide(Audit.layer.pipe(Layer.provide(Layer.succeed(PgClient.PgClient, sql))))
   )
 
-/** Looks at all balances, five times a second, until it is interrupted. `over`: caps that were passed. */
+/**
+ * Looks at all balances, five times a second, until it is interrupted. `over`: caps that were
+ * passed.
+ */
 export const watchCaps = Effect.fnUntraced(function* ({ keys, sql }: World) {
   const seen = { looks: 0, over: new Array<string>() }
   yield* Effect.forkScoped(
@@ -75,7 +79,10 @@ export const slotsFree = (world: World, limitMs: number) =>
     "no slot taken"
   )
 
-/** Waits until nothing is reserved, for so long at most, then checks everything and prints the scenario's line. */
+/**
+ * Waits until nothing is reserved, for so long at most, then checks everything and prints the
+ * scenario's line.
+ */
 export const auditBooks = Effect.fnUntraced(function* (
   world: World,
   options: {

@@ -1,6 +1,7 @@
 /**
- * The clients of the chaos run: each asks one thing after the other of any of the gateways, whatever happens to it, and notes what it was
- * told. Only what was told in full counts: a whole JSON reply, or a stream up to its `[DONE]`.
+ * The clients of the chaos run: each asks one thing after the other of any of the gateways,
+ * whatever happens to it, and notes what it was told. Only what was told in full counts: a whole
+ * JSON reply, or a stream up to its `[DONE]`.
  */
 import { Effect, Random } from "effect"
 import { type Gateway, promptMarker } from "../support/Gateway.ts"
@@ -32,7 +33,10 @@ export interface Notes {
   readonly told: Array<Told>
   /** Answers by status; 0: the connection broke. */
   readonly statuses: Map<number, number>
-  /** What the limits of a key let through, in milliseconds since the start. A client that leaves does not know its tokens. */
+  /**
+   * What the limits of a key let through, in milliseconds since the start. A client that leaves
+   * does not know its tokens.
+   */
   readonly granted: Map<string, Array<Grant>>
   /** By code, how many were refused by a limit. */
   readonly limited: Map<string, number>

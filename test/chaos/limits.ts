@@ -1,4 +1,7 @@
-/** Whether what was granted kept to a bucket: in any stretch of time no more than a whole bucket and what flowed back meanwhile. */
+/**
+ * Whether what was granted kept to a bucket: in any stretch of time no more than a whole bucket and
+ * what flowed back meanwhile.
+ */
 
 /** Something that was granted between these two moments, nobody knows when. Milliseconds. */
 export interface Grant {
@@ -8,8 +11,8 @@ export interface Grant {
 }
 
 /**
- * The stretch in which the most was granted beyond `perMinute`, and how much that was; 0 or less: the limit was kept to. Only what was
- * certainly granted within a stretch counts.
+ * The stretch in which the most was granted beyond `perMinute`, and how much that was; 0 or less:
+ * the limit was kept to. Only what was certainly granted within a stretch counts.
  */
 export const mostBeyond = (
   grants: ReadonlyArray<Grant>,

@@ -1,9 +1,11 @@
 /**
- * A provider that notes when it works for whom: from a call's arrival to the last thing that it writes. A gateway holds a slot of the
- * key's concurrency for longer than that at both ends, so slots that are kept to never overlap here more than they may. A call that
- * is broken off says nothing: nobody knows for how long the gateway was on it.
+ * A provider that notes when it works for whom: from a call's arrival to the last thing that it
+ * writes. A gateway holds a slot of the key's concurrency for longer than that at both ends, so
+ * slots that are kept to never overlap here more than they may. A call that is broken off says
+ * nothing: nobody knows for how long the gateway was on it.
  *
- * It also counts the tokens that it wrote for each call. The prompt says `call 17`, and, where it shall be slow, `every 500 ms`.
+ * It also counts the tokens that it wrote for each call. The prompt says `call 17`, and, where it
+ * shall be slow, `every 500 ms`.
  */
 import { createServer } from "node:http"
 import { type AddressInfo } from "node:net"
@@ -46,7 +48,10 @@ const numberIn = (text: string, pattern: RegExp): number | null => {
   return found === undefined ? null : Number(found)
 }
 
-/** With `namesCalls` it reports the number of the call as the length of its prompt: so a generation says which call it was. */
+/**
+ * With `namesCalls` it reports the number of the call as the length of its prompt: so a generation
+ * says which call it was.
+ */
 export const startProvider = async ({ namesCalls }: { readonly namesCalls: boolean }): Promise<WatchingProvider> => {
   const produced = new Map<number, Produced>()
   const spans = new Map<string, Array<Span>>()

@@ -1,6 +1,7 @@
 /**
- * What the scenarios of the chaos run share: a Postgres that keeps what it committed, a Redis, a provider that counts what it writes, and
- * gateways of one configuration on all three. Everything ends with the scope.
+ * What the scenarios of the chaos run share: a Postgres that keeps what it committed, a Redis, a
+ * provider that counts what it writes, and gateways of one configuration on all three. Everything
+ * ends with the scope.
  */
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer, Redacted } from "effect"
@@ -17,7 +18,10 @@ export interface WorldOptions {
   readonly leaseSeconds: number
   /** `tiers` of the settings; by default nothing but concurrency and money limits anybody. */
   readonly tiers?: unknown
-  /** Whether the length of a prompt, as the provider reports it, is the number of the call. Then prompts cost nothing. */
+  /**
+   * Whether the length of a prompt, as the provider reports it, is the number of the call. Then
+   * prompts cost nothing.
+   */
   readonly namesCalls?: boolean
 }
 

@@ -1,4 +1,4 @@
-/** The commands that speak to a gateway, against one in another process. */
+/** The commands that call a gateway, against one in another process. */
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { join } from "node:path"

@@ -1,4 +1,7 @@
-/** The commands that need no gateway, or are one: check, doctor and start, and the looks that a doctor takes. */
+/**
+ * The commands that need no gateway or run one: check, doctor and start, and the single checks of
+ * the doctor.
+ */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
 import { FetchHttpClient } from "effect/http"
@@ -68,7 +71,7 @@ describe("a look", () => {
       const refused = yield* look()
       assert.strictEqual(refused.status, "failed")
       assert.match(refused.found, /rejects the key \(status 401\)/)
-      // Where no list tells, nobody is shown the key, and a refusal means nothing.
+      // Without a list of models the key is not sent, and a 401 proves nothing.
       assert.strictEqual((yield* look({ dialect: "anthropic" })).status, "ok")
       assert.isUndefined((yield* Effect.promise(requests)).at(-1)?.headers["authorization"])
 

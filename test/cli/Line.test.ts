@@ -1,4 +1,7 @@
-/** What the command line does with lines that are wrong, gateways that are not there or fail, and in a process of its own. */
+/**
+ * The command line with invalid arguments, with unreachable or failing gateways, and in its own
+ * process.
+ */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"

@@ -1,4 +1,4 @@
-/** A command line, run in this process with its input and output in memory, or as a person runs it, in a process of its own. */
+/** Runs a command line in this process with input and output in memory, or in its own process. */
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import { Console, Effect, Layer, type Scope, Sink, Stdio, Stream } from "effect"
 import { type ChildProcess, spawn } from "node:child_process"
@@ -15,7 +15,7 @@ export interface Ended {
 
 export interface Around {
   readonly stdin?: string
-  /** Whether a person sits at it. */
+  /** True if stdin and stdout are terminals. */
   readonly isTerminal?: boolean
 }
 
@@ -38,11 +38,11 @@ export const memoryStdio = ({ isTerminal = false, stdin }: Around = {}) => {
   return { written, layer }
 }
 
-/** Runs a line in this process, to its end. */
+/** Runs a command line in this process to its end. */
 export const line = (args: ReadonlyArray<string>, around?: Around): Effect.Effect<Ended> =>
   Effect.suspend(() => {
     const { layer, written } = memoryStdio(around)
-    // Completions are written by effect/cli itself, to the console.
+    // effect/cli writes completions to the console by itself.
     const log = (text: string) => void (written.stdout += `${text}\n`)
     return run(args).pipe(
       Effect.provideService(Console.Console, Object.assign(Object.create(console) as Console.Console, { log })),
@@ -56,12 +56,14 @@ const launcher = fileURLToPath(new URL("../../scripts/tollgate", import.meta.url
 
 export interface Started {
   readonly ended: Effect.Effect<Ended>
-  /** Resolves once stdout matches, with what the first group found; the test's own time limit bounds the wait. */
+  /** Resolves once stdout matches, with the first group. The test's time limit bounds the wait. */
   readonly matched: (pattern: RegExp) => Effect.Effect<string>
   readonly child: ChildProcess
 }
 
-/** Starts a line with scripts/tollgate, with nothing of this process's environment but PATH and HOME. The scope ends it. */
+/**
+ * Starts scripts/tollgate with only PATH and HOME of this process's environment. The scope ends it.
+ */
 export const startLine = (
   args: ReadonlyArray<string>,
   options: { readonly cwd: string; readonly env?: Readonly<Record<string, string>> }

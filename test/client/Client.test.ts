@@ -1,4 +1,4 @@
-/** The client against a gateway in another process, in both its flavours, and what it makes of everything that goes wrong. */
+/** Both variants of the client against a gateway in another process, and their failures. */
 import { assert, describe, it as test, layer } from "@effect/vitest"
 import { Effect, Fiber, Layer, Result, Stream } from "effect"
 import { HttpClient, HttpClientResponse } from "effect/http"
@@ -271,7 +271,7 @@ describe("retries", () => {
       details: {}
     }
   })
-  /** A client of a server that refuses so many times, and how often that was asked. */
+  /** A client of a server that fails the first `times` requests, and the number of requests. */
   const refusing = Effect.fnUntraced(function* (times: number, retryable: boolean) {
     let count = 0
     const http = HttpClient.make((request) => {

@@ -1,4 +1,6 @@
-/** The client package by its front door, and where it can go: of the server it takes the contract alone, of Node nothing. */
+/**
+ * The client package through its public entry: it depends only on the contract, and not on Node.
+ */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { posix } from "node:path"
@@ -10,7 +12,7 @@ import { readSources } from "../../scripts/sourceFiles.ts"
 const root = fileURLToPath(new URL("../../", import.meta.url))
 const entry = "src/client/Client.ts"
 
-/** What a browser has and the language has not, as far as the client may need it. */
+/** Browser globals that the client may need and the language lacks. */
 const ofTheWeb = Object.fromEntries(
   [
     "AbortController AbortSignal Blob FormData Headers ReadableStream Request Response TextDecoder TextEncoder URL",

@@ -1,4 +1,6 @@
-/** One gateway in a process of its own for a whole file, with the mock provider and an API key that may do everything. */
+/**
+ * One gateway in its own process per file, with the mock provider and an API key with all scopes.
+ */
 import { Context, Effect, Layer } from "effect"
 import { type Gateway, promptMarker, startGateway } from "../support/Gateway.ts"
 
@@ -16,10 +18,10 @@ export class Served extends Context.Service<
   )
 }
 
-/** A prompt that would show if anything leaked it. */
+/** A prompt with the marker that would reveal a leak. */
 export const says = (content: string) => [{ role: "user" as const, content: `${content} ${promptMarker}` }]
 
-/** What a promise rejects with. Dies when it resolves. */
+/** The rejection of a promise. Dies if it resolves. */
 export const rejection = (run: () => PromiseLike<unknown>): Effect.Effect<unknown> =>
   Effect.promise(() =>
     run().then(
@@ -28,7 +30,7 @@ export const rejection = (run: () => PromiseLike<unknown>): Effect.Effect<unknow
     )
   )
 
-/** All that an iterable brings, and what it failed with, if it did. */
+/** All items of an iterable, and its failure if it fails. */
 export const drained = <A>(iterable: AsyncIterable<A>) =>
   Effect.promise(async () => {
     const items: Array<A> = []

@@ -1,6 +1,7 @@
 /**
- * What a client library is tried against: the gateway in a process of its own on a real Postgres and a real Redis, and behind it a model
- * provider that somebody else wrote. One for a whole file; every test asks for keys of its own.
+ * The environment for tests of client libraries: the gateway in its own process on a real Postgres
+ * and a real Redis, with a third-party mock of a model provider behind it. One per file; every test
+ * uses its own keys.
  */
 import { assert } from "@effect/vitest"
 import { Context, Effect, Layer, Redacted } from "effect"
@@ -10,7 +11,7 @@ import { eventually, type Gateway, promptMarker, startGateway } from "../support
 import { freshDatabase } from "../support/Postgres.ts"
 import { fixtures } from "./fixtures.ts"
 
-/** The members of a generation that clients compare with what they were told. */
+/** The members of a generation that clients compare with their responses. */
 export interface GenerationRecord {
   readonly id: string
   readonly model: string
@@ -21,7 +22,7 @@ export interface GenerationRecord {
   readonly usage_source: string
 }
 
-/** Prompts carry the marker by which a leak would show. */
+/** A prompt with the marker that would reveal a leak. */
 export const prompt = (text: string): string => `${text} (${promptMarker})`
 
 const providerKey = "sk-key-of-the-provider-0123456789"
@@ -33,15 +34,18 @@ export class Clients extends Context.Service<
   Clients,
   {
     readonly gateway: Gateway
-    /** Where clients point their base URL. */
+    /** The base URL for clients. */
     readonly baseUrl: string
     readonly aimock: Aimock
-    /** The body of the last request that the provider got. */
+    /** The body of the last request that reached the provider. */
     readonly lastBody: Effect.Effect<Readonly<Record<string, unknown>>>
     /** The secret of a new key. */
     readonly key: (body?: Readonly<Record<string, unknown>>) => Effect.Effect<string>
     readonly generation: (key: string, id: string) => Effect.Effect<GenerationRecord>
-    /** Spends a free key's requests of a minute, so that the next one is refused for about two seconds. */
+    /**
+     * Uses up a free key's requests of a minute, so that the next one is rejected for about two
+     * seconds.
+     */
     readonly exhaust: (key: string) => Effect.Effect<void>
   }
 >()("tollgate/test/Clients") {
@@ -113,7 +117,9 @@ export class Clients extends Context.Service<
   )
 }
 
-/** One request of a client, a retry perhaps, and the head of its answer. Times in milliseconds. */
+/**
+ * One request of a client, possibly a retry, and the head of its response. Times in milliseconds.
+ */
 export interface Exchange {
   readonly sentAtMs: number
   readonly answeredAtMs: number
@@ -121,7 +127,7 @@ export interface Exchange {
   readonly headers: Headers
 }
 
-/** A `fetch` for clients that takes note of every exchange, retries included. */
+/** A `fetch` that records every exchange, retries included. */
 export const recordingFetch = () => {
   const exchanges: Array<Exchange> = []
   const recording: typeof fetch = async (input, init) => {
@@ -133,7 +139,7 @@ export const recordingFetch = () => {
   return { fetch: recording, exchanges }
 }
 
-/** Fails unless there was a 429, a pause as long as its Retry-After said, and then an answer. */
+/** Fails unless there was a 429, a pause of its Retry-After, and then a response. */
 export const assertPatience = (exchanges: ReadonlyArray<Exchange>): void => {
   assert.deepStrictEqual(
     exchanges.map(({ status }) => status),
@@ -145,7 +151,7 @@ export const assertPatience = (exchanges: ReadonlyArray<Exchange>): void => {
   assert.isAtLeast((retried?.sentAtMs ?? 0) - (refused?.answeredAtMs ?? 0), askedMs - 20)
 }
 
-/** What a promise of a client rejects with. Dies when it resolves. */
+/** The rejection of a client's promise. Dies if it resolves. */
 export const rejection = (run: () => PromiseLike<unknown>): Effect.Effect<unknown> =>
   Effect.promise(async () => {
     try {

@@ -22,7 +22,7 @@ const weather = {
   description: weatherTool.description,
   inputSchema: jsonSchema<{ place: string }>(weatherTool.parameters as JSONSchema7)
 }
-/** The library's own types do not agree with `exactOptionalPropertyTypes`. */
+/** The library's types conflict with `exactOptionalPropertyTypes`. */
 const named = (weather: unknown) => ({ [weatherTool.name]: weather }) as ToolSet
 const tools = named(tool(weather))
 /** The library parses the arguments. */

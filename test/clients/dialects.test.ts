@@ -1,6 +1,6 @@
 /**
- * OpenAI's own library through each dialect, against a provider that somebody else wrote: what it asks for in OpenAI's terms comes back
- * in OpenAI's terms, whoever answered.
+ * OpenAI's library through each dialect, against a third-party mock of the vendors: requests and
+ * responses are in OpenAI's form, whatever the dialect.
  */
 import { assert, layer } from "@effect/vitest"
 import { Context, Effect, Layer, Redacted } from "effect"
@@ -11,7 +11,7 @@ import { freshDatabase } from "../support/Postgres.ts"
 import { prompt } from "./Clients.ts"
 import { fixtures, hello, parallelCalls, picture, structured, weatherTool } from "./fixtures.ts"
 
-/** A provider of each dialect: what it calls its model, where it is below the mock's origin, and what kind of key it takes. */
+/** A provider per dialect: its model name, its path at the mock, and its key. */
 const dialects = [
   { dialect: "openai", upstream: "chat-2026", path: "/v1", key: "sk-key-of-the-openai-provider" },
   { dialect: "anthropic", upstream: "claude-sonnet-4-5", path: "", key: "sk-key-of-the-anthropic-provider" },
@@ -24,11 +24,14 @@ const dialects = [
   }
 ] as const
 type Dialect = (typeof dialects)[number]["dialect"]
-/** Of Gemini's models the one of above thinks where nobody sees it. */
+/**
+ * Gemini's default model here hides its thinking, so another one is used where the stream is
+ * checked.
+ */
 const watchedUpstream = (dialect: Dialect, upstream: string) => (dialect === "gemini" ? "gemini-2.0-flash" : upstream)
 const cases = dialects.map(({ dialect }) => dialect)
 
-/** Where a dialect has the answer in JSON given by a tool that must be called, the model calls that tool. */
+/** Dialects that request a JSON answer with a forced tool need a mock model that calls the tool. */
 const answerTools = ["respond_with_json", "person"].map((toolName) => ({
   match: { userMessage: structured.prompt, toolName },
   response: { toolCalls: [{ name: toolName, arguments: structured.content }], usage: hello.usage }
@@ -61,7 +64,7 @@ class Deployment extends Context.Service<
           { id: `${dialect}/watched`, upstream: watchedUpstream(dialect, upstream) }
         ].map((model) => ({ ...model, pricing: { prompt: 2, completion: 8 }, max_completion_tokens: 1_000 }))
       }))
-      /** Could answer in the place of each, at a higher price. */
+      /** A more expensive provider that could answer instead of each. */
       const spare = {
         slug: "spare",
         dialect: "mock",
@@ -92,7 +95,7 @@ class Deployment extends Context.Service<
 
 type Asked = Omit<OpenAI.ChatCompletionCreateParamsNonStreaming, "model" | "stream">
 
-/** The header that each dialect's vendor reads its key from. */
+/** The header from which each dialect's vendor reads its key. */
 const carriers: Readonly<Record<Dialect, string>> = {
   openai: "authorization",
   anthropic: "x-api-key",
@@ -101,11 +104,11 @@ const carriers: Readonly<Record<Dialect, string>> = {
 }
 
 const user = (content: string) => ({ role: "user" as const, content: prompt(content) })
-/** A long reply of a provider that another could stand in for is had as a stream, and nobody sees it. */
+/** With a possible stand-in, a long reply is requested as a stream internally ("watched"). */
 const modes = ["JSON", "JSON, watched", "stream"] as const
 const each = cases.flatMap((dialect) => modes.map((mode) => ({ dialect, mode })))
 
-/** The completion, whole or put together by the library from its chunks, which trusts `index`. */
+/** The completion, whole or assembled from its chunks by the library, which relies on `index`. */
 const complete = (dialect: Dialect, mode: (typeof modes)[number], asked: Asked) =>
   Effect.gen(function* () {
     const { openai, providerOf } = yield* Deployment
@@ -198,14 +201,14 @@ layer(Deployment.layer, { excludeTestServices: true, timeout: 120_000 })("openai
       const { aimock } = yield* Deployment
       const text = { type: "text" as const, text: prompt(picture.prompt) }
       const image = { type: "image_url" as const, image_url: { url: picture.url } }
-      /** Asks, and answers how many bytes the provider was sent. */
+      /** Sends a request and returns the number of bytes that the provider received. */
       const sentBytes = (content: OpenAI.ChatCompletionContentPart[]) =>
         Effect.gen(function* () {
           const { choice } = yield* complete(dialect, mode, { messages: [{ role: "user", content }] })
           assert.strictEqual(choice.message.content, picture.content)
           return Number((yield* aimock.journal).at(-1)?.headers["content-length"])
         })
-      // Its journal keeps the texts of what it was sent, in OpenAI's terms, and no pictures but OpenAI's.
+      // The mock's journal keeps text in OpenAI's form, and no pictures except OpenAI's.
       const difference = (yield* sentBytes([text, image])) - (yield* sentBytes([text]))
       const [, base64 = ""] = picture.url.split(",")
       assert.isAtLeast(difference, base64.length)
@@ -236,7 +239,8 @@ layer(Deployment.layer, { excludeTestServices: true, timeout: 120_000 })("openai
       ]) {
         const seen = (mode: (typeof modes)[number]) =>
           Effect.map(complete(dialect, mode, asked), ({ choice, completion: { system_fingerprint: mark, usage } }) => ({
-            // A vendor makes a new id each time, lays arguments out as it likes, and may leave out in a stream that nothing was refused.
+            // Vendors differ in ids and in the layout of arguments, and omit a null refusal in
+            // streams.
             choice: {
               ...choice,
               message: {

@@ -1,4 +1,4 @@
-/** What the model provider of the client tests answers, by what the last user message says. */
+/** The answers of the client tests' model provider, by the last user message. */
 import { type FixtureFileEntry } from "@copilotkit/aimock"
 
 export const hello = {
@@ -7,7 +7,7 @@ export const hello = {
   usage: { prompt_tokens: 11, completion_tokens: 5, total_tokens: 16 }
 }
 
-/** Two calls of one function; the arguments are awkward on purpose. */
+/** Two calls of one function, with awkward arguments. */
 export const parallelCalls = {
   prompt: "weather in two places",
   calls: [
@@ -36,7 +36,7 @@ export const picture = {
   content: "One pixel."
 }
 
-/** Exact in 32 bits, so that base64 brings back the same numbers. */
+/** Exact in 32 bits, so that base64 returns the same numbers. */
 export const vector = [0.5, -0.25, 0.125, 1, -2]
 
 export const weatherTool = {

@@ -146,7 +146,7 @@ layer(Clients.layer, { excludeTestServices: true, timeout: 120_000 })("@langchai
 
 type Chunk = Awaited<ReturnType<ChatOpenAI["invoke"]>>
 
-/** A stream's chunks put together by the library itself. */
+/** A stream's chunks, assembled by the library. */
 const gather = async (model: Pick<ChatOpenAI, "stream">, question: string): Promise<Chunk> => {
   let whole: Chunk | undefined
   for await (const chunk of await model.stream(question)) whole = whole?.concat(chunk) ?? chunk

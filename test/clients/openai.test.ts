@@ -1,4 +1,4 @@
-/** OpenAI's own library against the gateway, every feature that its users lean on. */
+/** OpenAI's library against the gateway: every feature that its users depend on. */
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import OpenAI from "openai"
@@ -8,7 +8,7 @@ import { hello, parallelCalls, picture, structured, vector, weatherTool } from "
 const user = (content: string) => ({ role: "user" as const, content: prompt(content) })
 const tools = [{ type: "function" as const, function: weatherTool }]
 
-/** The library with a new key; it makes no second attempt unless it is told to. */
+/** The library with a new key. It does not retry unless `retries` is given. */
 const client = Effect.fnUntraced(function* (
   options: { readonly key?: Readonly<Record<string, unknown>>; readonly retries?: number } = {}
 ) {
@@ -19,7 +19,7 @@ const client = Effect.fnUntraced(function* (
   return { ...clients, key, openai, exchanges }
 })
 
-/** The error of a call that fails, as the library's own class. */
+/** The error of a failing call, as the library's own class. */
 const apiError = Effect.fnUntraced(function* (
   kind: abstract new (...args: never) => unknown,
   call: () => PromiseLike<unknown>
@@ -95,7 +95,7 @@ layer(Clients.layer, { excludeTestServices: true, timeout: 120_000 })("openai", 
       assert.deepStrictEqual(sent["tools"], tools)
       assert.deepInclude(sent, { tool_choice: "auto", parallel_tool_calls: true, model: "chat-2026" })
 
-      // The library's own assembler, which trusts `index`.
+      // The library's own assembler, which relies on `index`.
       const streamed = yield* Effect.promise(() =>
         openai.chat.completions
           .stream({ ...request, messages: [...request.messages], tools: [...tools] })
@@ -168,7 +168,7 @@ layer(Clients.layer, { excludeTestServices: true, timeout: 120_000 })("openai", 
           [0, 1].map((index) => ({ index, embedding: vector }))
         )
       }
-      // The provider says that it used nothing, and what it says counts.
+      // The provider reports zero usage, and its report counts.
       assert.deepInclude(decoded.usage, { prompt_tokens: 0, total_tokens: 0 })
     })
   )
@@ -212,7 +212,7 @@ layer(Clients.layer, { excludeTestServices: true, timeout: 120_000 })("openai", 
       assert.deepInclude(invalid, { status: 422, param: "temperature" })
       assert.include(invalid.message, "body.temperature")
       assert.match(invalid.requestID ?? "", /^req_/)
-      // The two of this client, each sent once.
+      // The two requests of this client, each sent once.
       assert.lengthOf(exchanges, 2)
     })
   )

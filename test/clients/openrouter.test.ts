@@ -1,4 +1,4 @@
-/** OpenRouter's library against the gateway: it checks every answer against a schema of its own, so what it accepts has all it needs. */
+/** OpenRouter's library against the gateway. It validates every response with its own schema. */
 import { assert, layer } from "@effect/vitest"
 import { HTTPClient, OpenRouter } from "@openrouter/sdk"
 import { OpenRouterError } from "@openrouter/sdk/models/errors"
@@ -11,7 +11,7 @@ const user = (content: string) => ({ role: "user" as const, content: prompt(cont
 const tools = [{ type: "function" as const, function: weatherTool }]
 const backoff = { initialInterval: 1, maxInterval: 60_000, exponent: 1, maxElapsedTime: 60_000 }
 
-/** The library with a new key; it makes no second attempt unless it is told to. */
+/** The library with a new key. It does not retry unless asked to. */
 const client = Effect.fnUntraced(function* (body?: Readonly<Record<string, unknown>>) {
   const clients = yield* Clients
   const key = yield* clients.key(body)
@@ -130,7 +130,7 @@ layer(Clients.layer, { excludeTestServices: true, timeout: 120_000 })("@openrout
         type: "json_schema",
         json_schema: { name: "person", strict: true, schema: structured.schema }
       })
-      // Where to route is the gateway's business, not the provider's.
+      // Routing preferences are for the gateway and are not sent to the provider.
       assert.notProperty(sent, "provider")
 
       const seen = yield* Effect.promise(() =>

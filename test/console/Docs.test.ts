@@ -1,4 +1,7 @@
-/** The API page in a real browser, under its content security policy: it works, and asks nobody but this gateway. */
+/**
+ * The API page in a real browser under its content security policy: it works, and loads nothing
+ * from other servers.
+ */
 import { layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { Console } from "./browser.ts"
@@ -9,7 +12,7 @@ layer(Console.layer(), { timeout: "90 seconds" })("the API page", (it) => {
     () =>
       Effect.flatMap(Console, ({ walk }) =>
         walk({ width: 1_440, theme: "light" }, async ({ expectError, page }) => {
-          // Browsers ask for an icon that there is none of.
+          // Browsers request an icon that does not exist.
           expectError("404")
           await page.goto("/docs")
           await page.getByRole("heading", { name: "tollgate" }).first().waitFor()

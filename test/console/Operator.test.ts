@@ -1,4 +1,4 @@
-/** The operator's way through the console: in by the admin key, the overview, and a key's whole life. */
+/** An operator in the console: sign-in with the admin key, the overview, and the life of a key. */
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { adminKeyField, barriers, Console, enter, isTooWide, openPage } from "./browser.ts"
@@ -24,7 +24,7 @@ layer(Console.layer(), { timeout: "90 seconds" })("the console, for an operator"
       assert.deepStrictEqual(await barriers(page), [])
       await page.getByLabel("Admin key").fill(gateway.adminKey)
       await page.getByRole("button", { name: "Open the console" }).click()
-      // The address that was asked for, not the first page.
+      // The requested page, not the first one.
       await page.getByRole("heading", { level: 1, name: "Keys" }).waitFor()
       assert.deepStrictEqual(await page.evaluate("[sessionStorage.length, localStorage.length]"), [0, 0])
       await page.reload()
@@ -46,7 +46,7 @@ layer(Console.layer(), { timeout: "90 seconds" })("the console, for an operator"
     await enter(page, gateway, "/console/keys")
     await page.getByRole("button", { name: "New key" }).click()
     const dialog = page.getByRole("dialog")
-    // What is wrong is said in the words of the gateway, at the field.
+    // Faults are shown in the gateway's words, at the field.
     await dialog.getByLabel("Name").fill("x".repeat(201))
     await dialog.getByRole("button", { name: "Create the key" }).click()
     await dialog.locator(".field.wrong").getByText(/200/).waitFor()
@@ -61,7 +61,7 @@ layer(Console.layer(), { timeout: "90 seconds" })("the console, for an operator"
     await dialog.getByRole("button", { name: "Create the key" }).click()
     const secret = (await dialog.locator("[data-secret]").textContent()) ?? ""
     assert.match(secret, /^tg-/)
-    // Escape does not close what is shown once.
+    // Escape does not close content that is shown only once.
     await page.keyboard.press("Escape")
     await dialog.getByRole("button", { name: "I have stored it" }).click()
     assert.notInclude(await page.content(), secret)
@@ -133,7 +133,7 @@ layer(Console.layer(), { timeout: "90 seconds" })("the console, for an operator"
     await openPage(page, "Usage")
     await openPage(page, "Overview")
     await chart.locator("canvas").waitFor()
-    // What draws them came with the first of them, once.
+    // The drawing code was loaded with the first chart, once.
     assert.lengthOf(parts, 2)
     // One call in this minute, none in the first of the hour.
     const { key } = await Effect.runPromise(gateway.issueKey())
@@ -191,14 +191,14 @@ layer(Console.layer(), { timeout: "90 seconds" })("the console, for an operator"
         assert.include(code, "one two three")
       }
 
-      // A conversation goes on from the answer, and the second call's request carries the first.
+      // A conversation continues from the answer: the second request contains the first.
       await show("Answer")
       await page.getByRole("button", { name: "Go on from here" }).click()
       await page.getByRole("textbox", { name: "Prompt" }).fill("four")
       await page.getByRole("button", { name: "Send" }).click()
       await page.getByText(/finish reason stop/).waitFor()
 
-      // The same generation, as the operator finds it.
+      // The same generation in the operator's list.
       await page.getByRole("link", { name: "Generations" }).click()
       await page.getByLabel("Model").fill("mock/echo")
       await page.locator(`a[href$="${id}"]`).click()
@@ -228,7 +228,7 @@ layer(Console.layer(), { timeout: "90 seconds" })("the console, for an operator"
         .waitFor()
       await page.getByRole("button", { name: "Route", exact: true }).click()
       await page.getByRole("table", { name: "Left out" }).getByText("mock").waitFor()
-      // Another tab, another visit: the key is gone.
+      // After a reload the key is gone.
       await page.reload()
       await adminKeyField(page)
     }
@@ -260,7 +260,7 @@ layer(Console.layer(), { timeout: "90 seconds" })("the console, for an operator"
       new PerformanceObserver((list) => {
         for (const { hadRecentInput, value } of list.getEntries()) if (!hadRecentInput) moved += value
       }).observe({ type: "layout-shift", buffered: true })`)
-    // The answers come when the placeholders have been drawn.
+    // Responses arrive after the placeholders have been drawn.
     let drawn: Promise<void> | undefined
     await page.route(/\/(?:v1\/admin\/.*|health)$/, async (route) => {
       await (drawn ??= page.locator(".skeleton").first().waitFor())
@@ -275,7 +275,7 @@ layer(Console.layer(), { timeout: "90 seconds" })("the console, for an operator"
     assert.isBelow(Number(await page.evaluate("moved")), 0.02)
   })
 
-  // Both themes and both widths, each once. What a page is made of does not depend on them; its colours do.
+  // Both themes and both widths, each once. Only colours depend on the theme.
   for (const { rules, theme, width } of [
     { width: 360, theme: "dark", rules: undefined },
     { width: 1_440, theme: "light", rules: ["color-contrast"] }

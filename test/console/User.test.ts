@@ -1,6 +1,6 @@
 /**
- * A user's way through the console: in by a code or an identity provider, a key by the keyboard alone, a chat, what it used, and out again. An
- * admin's way too, whose session opens what the admin key opens.
+ * A user in the console: sign-in by code or identity provider, a key by keyboard only, a chat, its
+ * usage, sign-out. And an admin, whose session gives the access of the admin key.
  */
 import { assert, layer } from "@effect/vitest"
 import { Context, Effect, Layer } from "effect"
@@ -15,7 +15,7 @@ class IdentityProvider extends Context.Service<IdentityProvider, Effect.Success<
   "tollgate/test/IdentityProvider"
 ) {}
 
-/** A gateway to which people come by mailbox and by an OIDC server. */
+/** A gateway with sign-in by mailbox and by an OIDC server. */
 const world = Layer.unwrap(
   Effect.map(startOidcServer, (provider) =>
     Layer.merge(
@@ -29,7 +29,7 @@ const world = Layer.unwrap(
   )
 )
 
-/** Signs in by the code that the development mailbox shows. */
+/** Signs in with the code in the development mailbox. */
 const signIn = async (page: Page, address: string): Promise<void> => {
   await page.getByLabel("E-mail address").fill(address)
   await page.getByRole("button", { name: "Send me a code" }).click()
@@ -39,7 +39,7 @@ const signIn = async (page: Page, address: string): Promise<void> => {
   await page.locator("main#content").waitFor()
 }
 
-/** Presses Tab until the focus is on what is called `name`. */
+/** Presses Tab until the element called `name` has the focus. */
 const tabTo = async (page: Page, name: string): Promise<void> => {
   for (let presses = 0; presses < 40; presses++) {
     await page.keyboard.press("Tab")
@@ -51,7 +51,7 @@ const tabTo = async (page: Page, name: string): Promise<void> => {
   throw new Error(`the keyboard does not lead to ${name}`)
 }
 
-/** A person's session in a program: it signs in by a code for the address. */
+/** A user's session in a program, signed in by a code for the address. */
 const programOf = (address: string) =>
   Effect.gen(function* () {
     const { gateway } = yield* Console
@@ -81,7 +81,7 @@ layer(world, { timeout: "90 seconds" })("the console, for a user", (it) => {
       await signIn(page, "walker@example.com")
       const kept = await page.evaluate("JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie])")
       assert.deepStrictEqual(JSON.parse(String(kept)), [{ "tollgate.signed-in": "yes" }, {}, ""])
-      // It comes back after a reload, to the page that was asked for.
+      // A reload returns to the requested page.
       await page.reload()
       await page.getByText("No keys yet").waitFor()
       await page.locator(".facts .figure", { hasText: "$1.00" }).first().waitFor()
@@ -131,7 +131,7 @@ layer(world, { timeout: "90 seconds" })("the console, for a user", (it) => {
       await page.locator("tbody a").click()
       await page.getByRole("heading", { name: "Attempts" }).waitFor()
 
-      // What the playground's key had is given back with it; the list waits for that, however long it takes.
+      // The playground key's budget is released with it. The list waits for that.
       const isShown = Promise.withResolvers<void>()
       await page.route("**/v1/portal/keys/*", async (route) => {
         await isShown.promise
@@ -231,7 +231,7 @@ layer(world, { timeout: "90 seconds" })("the console, for a user", (it) => {
       await page.getByRole("button", { name: "Let in berta@example.com" }).click()
       await dialog.getByRole("button", { name: "Let in" }).click()
       await row.getByText("active").waitFor()
-      // Nobody shuts the door behind oneself.
+      // Admins cannot suspend themselves.
       await page.getByLabel("Find").fill("root")
       await page.getByText("you", { exact: true }).waitFor()
       assert.strictEqual(await page.getByRole("button", { name: /Suspend/ }).count(), 0)

@@ -1,6 +1,7 @@
 /**
- * The console in a real browser against a real gateway. One gateway and one browser serve a file; every walk has a page of its own, and fails
- * when the page logs an error, breaks its content security policy, or loads anything from elsewhere.
+ * The console in a real browser against a real gateway. A file shares one gateway and one browser;
+ * every walk has its own page. A walk fails if the page logs an error, violates its content
+ * security policy, or loads anything from another server.
  */
 import axe from "axe-core"
 import { Context, Effect, Layer } from "effect"
@@ -19,7 +20,7 @@ const executable = (): string => {
   return found
 }
 
-/** Builds the console as the commands do: only when a source is newer. */
+/** Builds the console like the commands: only if a source is newer. */
 export const buildConsole = Effect.sync(() =>
   execFileSync("sh", ["-c", `root=$1 node=$2; . "$1/scripts/console.sh"; ensure_console`, "sh", root, process.execPath])
 )
@@ -32,15 +33,15 @@ export interface View {
 export interface Walker {
   readonly page: Page
   readonly gateway: Gateway
-  /** The page's own words are expected to hold this: a refusal that the walk provokes. */
+  /** Allows an error message with this text, which the walk provokes. */
   readonly expectError: (text: string) => void
-  /** The walk leads over another server: an identity provider's. */
+  /** Allows a visit to another server, such as an identity provider. */
   readonly expectVisit: (origin: string) => void
 }
 
 const everyRule = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"]
 
-/** What axe finds that keeps people out, in a line each; by all its rules, or by some. */
+/** The accessibility violations that axe finds, one per line, by all rules or some. */
 export const barriers = async (
   page: Page,
   rules: ReadonlyArray<string> = everyRule
@@ -128,7 +129,7 @@ const walkIn = async (
   if (faults.length > 0) throw new Error(faults.join("\n"))
 }
 
-/** Goes to a page by the navigation, and waits until it has what it shows. */
+/** Opens a page with the navigation and waits for its content. */
 export const openPage = async (page: Page, title: string): Promise<void> => {
   const menu = page.getByRole("button", { name: "Menu" })
   if (await menu.isVisible()) await menu.click()
@@ -138,17 +139,17 @@ export const openPage = async (page: Page, title: string): Promise<void> => {
   while ((await placeholders.count()) > 0) await placeholders.first().waitFor({ state: "detached" })
 }
 
-/** Whether there is something to scroll to at the right. */
+/** True if the page scrolls horizontally. */
 export const isTooWide = async (page: Page): Promise<boolean> =>
   (await page.evaluate("document.documentElement.scrollWidth > innerWidth")) === true
 
-/** The field for the admin key, which stands behind the ways of signing in. */
+/** The field for the admin key, below the sign-in methods. */
 export const adminKeyField = async (page: Page) => {
   await page.getByText("Operate this gateway with the admin key").click()
   return page.getByLabel("Admin key")
 }
 
-/** Comes in by the admin key. */
+/** Signs in with the admin key. */
 export const enter = async (page: Page, gateway: Gateway, path = "/console"): Promise<void> => {
   await page.goto(path)
   await (await adminKeyField(page)).fill(gateway.adminKey)

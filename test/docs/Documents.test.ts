@@ -1,4 +1,7 @@
-/** What the documents say that can be looked up: kinds of blocks, links, paths, and lists that have to be complete. */
+/**
+ * What the documents say that can be looked up: kinds of blocks, links, paths, and lists that have
+ * to be complete.
+ */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { existsSync, globSync, readFileSync } from "node:fs"

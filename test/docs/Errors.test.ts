@@ -1,4 +1,7 @@
-/** docs/reference/errors.md against the code: a row for every error that a client can get, and for no other. */
+/**
+ * docs/reference/errors.md against the code: a row for every error that a client can get, and for
+ * no other.
+ */
 import { assert, describe, it } from "@effect/vitest"
 import {
   AdminRequired,
@@ -58,7 +61,10 @@ const call = { attempts: [], retryAfterMs: null }
 const limited = { holder: "key", allowed: 1, needed: null, retryAfterMs: 1 } as const
 const invalid = (code: string | null) => new InvalidRequest({ message: "", param: null, code, provider: null })
 
-/** Every reason, in each form that says something else on the wire. The compiler asks for a reason that is not here. */
+/**
+ * Every reason, in each form that says something else on the wire. The compiler asks for a reason
+ * that is not here.
+ */
 const samples: { readonly [Tag in Reason["_tag"]]: ReadonlyArray<Extract<Reason, { readonly _tag: Tag }>> } = {
   Unauthenticated: [new Unauthenticated()],
   AdminUnauthenticated: [new AdminUnauthenticated()],

@@ -1,4 +1,7 @@
-/** The TypeScript blocks of the documents: type-checked together under the project's own rules, then each is run. */
+/**
+ * The TypeScript blocks of the documents: type-checked together under the project's own rules, then
+ * each is run.
+ */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, type Scope } from "effect"
 import { spawnSync } from "node:child_process"
@@ -20,7 +23,10 @@ const SLOW_MACHINE_MS = 120_000
 
 const gatewayAddress = "http://127.0.0.1:8787"
 
-/** The examples as files in a directory that has the repository's sources and packages, as the root has them. */
+/**
+ * The examples as files in a directory that has the repository's sources and packages, as the root
+ * has them.
+ */
 const written = (adapt: (block: Block) => string): Effect.Effect<string, never, Scope.Scope> =>
   Effect.map(temporaryDirectory, (directory) => {
     for (const name of ["node_modules", "src"]) symlinkSync(join(root, name), join(directory, name))

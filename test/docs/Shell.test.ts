@@ -1,4 +1,7 @@
-/** The shell blocks of each document, run in order in one shell against a started gateway, and the outputs shown behind them. */
+/**
+ * The shell blocks of each document, run in order in one shell against a started gateway, and the
+ * outputs shown behind them.
+ */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
 import { spawnSync } from "node:child_process"
@@ -38,7 +41,10 @@ const providerAnswer = {
   usage: { prompt_tokens: 13, completion_tokens: 8, total_tokens: 21 }
 }
 
-/** The settings of the document's start command, with servers of the tests in place of the ones that it names. */
+/**
+ * The settings of the document's start command, with servers of the tests in place of the ones that
+ * it names.
+ */
 const environmentOf = Effect.fnUntraced(function* (path: string) {
   const command = blocksOfKind(path, "sh start")[0]?.text ?? ""
   const env = Object.fromEntries(

@@ -1,6 +1,7 @@
 /**
- * The fenced code blocks of the documents. The words after the language say what the tests do with a block: see `kinds`. A block of
- * any other kind fails the tests, so that nothing stands in a document unproved and unmarked.
+ * The fenced code blocks of the documents. The words after the language say what the tests do with
+ * a block: see `kinds`. A block of any other kind fails the tests, so that nothing stands in a
+ * document unproved and unmarked.
  */
 import { globSync, readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"

@@ -1,6 +1,7 @@
 /**
- * Whether a document's output is an excerpt of the real one. Members may be left out, those that are there must agree: money, tokens
- * and words exactly; ids, moments and measured times in their type.
+ * Whether a document's output is an excerpt of the real one. Members may be left out, those that
+ * are there must agree: money, tokens and words exactly; ids, moments and measured times in their
+ * type.
  */
 
 const volatile = /^(?:[a-z]+_[0-9a-f]{32}$|tg-|\d{4}-\d{2}-\d{2}T)/

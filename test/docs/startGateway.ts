@@ -1,6 +1,7 @@
 /**
- * A gateway of its own process, started with scripts/start in an empty directory on a port of the system's choice, with nothing of this
- * process's environment but the path. The scope stops it and removes the directory.
+ * A gateway of its own process, started with scripts/start in an empty directory on a port of the
+ * system's choice, with nothing of this process's environment but the path. The scope stops it and
+ * removes the directory.
  */
 import { Data, Effect, type Scope } from "effect"
 import { type ChildProcess, spawn } from "node:child_process"
@@ -18,7 +19,10 @@ export interface StartedGateway {
 /** A program that ended before it said what was waited for. */
 class EndedEarly extends Data.TaggedError("EndedEarly")<{ readonly message: string }> {}
 
-/** What a program printed up to the first line that matches, and the match. Fails when it ends before. */
+/**
+ * What a program printed up to the first line that matches, and the match. Fails when it ends
+ * before.
+ */
 export const awaitLine = (child: ChildProcess, pattern: RegExp): Effect.Effect<RegExpExecArray, EndedEarly> =>
   Effect.callback((resume) => {
     let text = ""
@@ -58,7 +62,10 @@ export const temporaryDirectory: Effect.Effect<string, never, Scope.Scope> = Eff
   (directory) => Effect.sync(() => rmSync(directory, { recursive: true, force: true }))
 )
 
-/** `config`: the text of its `tollgate.yaml`, if it has one. `env`: settings in addition to a free port. */
+/**
+ * `config`: the text of its `tollgate.yaml`, if it has one. `env`: settings in addition to a free
+ * port.
+ */
 export const startGateway = Effect.fnUntraced(function* (config?: string, env: Readonly<Record<string, string>> = {}) {
   const directory = yield* temporaryDirectory
   if (config !== undefined) writeFileSync(join(directory, "tollgate.yaml"), config)

@@ -1,4 +1,7 @@
-/** Canonical JSON says all of a value and nothing of the order of its members; a large value comes in pieces of bounded size. */
+/**
+ * Canonical JSON represents the whole value and not the order of members. Large values come in
+ * pieces of bounded size.
+ */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import { canonicalPieces, feed, PIECE_CHARACTERS } from "../../src/domain/CanonicalJson.ts"
@@ -25,7 +28,7 @@ const withoutNulls = (value: Schema.Json): Schema.Json => {
   return Object.fromEntries(members.map(([name, member]) => [name, withoutNulls(member)]))
 }
 
-/** A value whose parts fall on either side of the end of a piece. */
+/** A value whose parts straddle the end of a piece. */
 const straddling = (value: Schema.Json, before: number): Schema.Json => [
   "a".repeat(PIECE_CHARACTERS - before),
   value,
@@ -40,7 +43,7 @@ describe("CanonicalJson", () => {
       for (const either of [value, straddling(value, before)]) {
         const text = textOf(either)
         assert.strictEqual(textOf(reordered(either)), text)
-        // What the text says is the whole value, so another value has another text.
+        // The text represents the whole value, so different values have different texts.
         assert.deepStrictEqual(JSON.parse(text), JSON.parse(JSON.stringify(withoutNulls(either))))
       }
     }

@@ -37,7 +37,7 @@ it.effect("a bound stands before all that is born then or later, and after all t
     assert.isTrue(idBound("gen", now) <= ids.next("gen", now))
     assert.isTrue(ids.next("gen", now - 1) < idBound("gen", now))
     assert.isTrue(ids.next("gen", now) < idBound("gen", now + 0.5))
-    // No identifier is that old, or that young.
+    // Bounds outside the range of identifiers are clamped.
     assert.strictEqual(idBound("gen", -1), "gen_000000000000")
     assert.strictEqual(idBound("gen", 8_640_000_000_000_000), "gen_ffffffffffff")
   }).pipe(Effect.provide(Ids.layer))

@@ -1,4 +1,7 @@
-/** What providers that send too much and clients that read too slowly may take of the gateway's memory. */
+/**
+ * What providers that send too much and clients that read too slowly may take of the gateway's
+ * memory.
+ */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { gzipSync } from "node:zlib"
@@ -53,7 +56,8 @@ describe("memory", () => {
 
   it.live("nothing is kept of a stream of 50 MB that passes", () =>
     Effect.gen(function* () {
-      // Most of it is a member that nobody here reads, because counting the tokens of so much text takes its time.
+      // Most of it is a member that nobody here reads, because counting the tokens of so much text
+      // takes its time.
       const { choices, ...chunk } = chunkBody({ content: "word " })
       const piece = sse({ ...chunk, choices: [{ ...choices[0], padding: "x".repeat(65_536) }] })
       const chunks = [{ repeat: piece, times: 800 }, sse(chunkBody({}, "stop")), DONE]

@@ -1,4 +1,7 @@
-/** The privacy guard on a megabyte of what readers are slow on: it is read in less than a second of the processor, or given up. */
+/**
+ * The privacy guard on a megabyte of what readers are slow on: it is read in less than a second of
+ * the processor, or given up.
+ */
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { makeScanner } from "../../src/gateway/privacy/Scanner.ts"

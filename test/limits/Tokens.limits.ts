@@ -1,4 +1,7 @@
-/** What counting tokens may cost: in proportion to a text, and no more than a bound for the longest reply. */
+/**
+ * What counting tokens may cost: in proportion to a text, and no more than a bound for the longest
+ * reply.
+ */
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { beforeAll } from "vitest"
@@ -16,7 +19,8 @@ it("a run of blanks costs time in proportion to its length", () => {
   const timed = (length: number) => cpuMicros(() => countText(" ".repeat(length)))
   timed(65_536)
   const small = timed(65_536)
-  // Sixteen times as long; quadratic would be 256 times. The margin is for the machine's own unrest.
+  // Sixteen times as long; quadratic would be 256 times. The margin is for the machine's own
+  // unrest.
   assert.isBelow(timed(1_048_576), 100 * (small + 5_000))
 })
 

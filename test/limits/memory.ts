@@ -1,4 +1,7 @@
-/** What this process keeps alive while something runs: the gateway under test is in it, the scripted upstream is not. */
+/**
+ * What this process keeps alive while something runs: the gateway under test is in it, the scripted
+ * upstream is not.
+ */
 import { Effect } from "effect"
 import { setFlagsFromString } from "node:v8"
 import { runInNewContext } from "node:vm"
@@ -11,7 +14,8 @@ const REST = 10
 /** Bytes in use by objects and buffers once the garbage is collected. */
 export const liveBytes = (): number => {
   collectGarbage()
-  // The buffers of the first collection are given back beside the program, and are counted until the next.
+  // The buffers of the first collection are given back beside the program, and are counted until
+  // the next.
   collectGarbage()
   const { external, heapUsed } = process.memoryUsage()
   return external + heapUsed

@@ -1,4 +1,4 @@
-/** Whole traces, as a collector gets them over a socket. */
+/** Whole traces, as a collector receives them over a socket. */
 import { assert, it } from "@effect/vitest"
 import { Context, Effect, Exit, Layer, Logger, Tracer } from "effect"
 import { HttpMiddleware } from "effect/http"
@@ -55,7 +55,7 @@ const tracing = (
     )
   )
 
-/** Runs `use` against an application that traces; its end sends what is left. */
+/** Runs `use` against an application with tracing. Its end sends the remaining spans. */
 const traced = <A, E>(use: Effect.Effect<A, E, TestApp>, options?: Sampling) =>
   Effect.gen(function* () {
     const collector = yield* startCollector()

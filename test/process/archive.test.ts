@@ -1,4 +1,7 @@
-/** Old generations in a running gateway: by its settings they move, stay readable by their key, and go in their time. */
+/**
+ * Old generations in a running gateway: they move to the archive, stay readable, and are deleted on
+ * time.
+ */
 import { PgClient } from "@effect/sql-pg"
 import { assert, it, vi } from "@effect/vitest"
 import { Context, Effect, Layer, Redacted } from "effect"

@@ -1,4 +1,7 @@
-/** Ends that were asked for: what runs is finished, nothing new is taken on, the database is closed, and the process says that all is well. */
+/**
+ * Graceful shutdown: running requests finish, new ones are rejected, the database is closed, and
+ * the exit code is 0.
+ */
 import { assert, describe, it, vi } from "@effect/vitest"
 import { Effect } from "effect"
 import { once } from "node:events"
@@ -40,7 +43,7 @@ describe("an end that was asked for", () => {
         const stream = yield* gateway.stream("/v1/chat/completions", { key, body })
         yield* Effect.promise(() => stream.until(`"slow"`))
 
-        // Leaves an idle connection behind, which must not hold the end up.
+        // Leaves an idle connection, which must not delay the end.
         yield* Effect.promise(async () => (await fetch(`${gateway.url}/health/live`)).text())
 
         yield* gateway.signal(signal)
@@ -91,7 +94,7 @@ describe("an end that was asked for", () => {
   it.live("within the grace new requests are still answered, and told that their connection closes; ready is not", () =>
     Effect.gen(function* () {
       const gateway = yield* startGateway({ env: { TOLLGATE_SHUTDOWN_GRACE_MS: "60000" } })
-      // Clients that go on asking on the connection that they have.
+      // Clients that keep sending requests on their open connection.
       const agent = new Agent({ keepAlive: true, maxSockets: 1 })
       const ask = (path: string) =>
         Effect.promise(async () => {
@@ -153,7 +156,7 @@ describe("an end that was asked for", () => {
             return text
           })
           assert.isTrue((yield* read).endsWith(DONE))
-          // It was not told that its connection ends.
+          // It was not told that its connection closes.
           if (asksAgain) {
             const again = request(`${gateway.url}/health/live`, { agent }).end()
             const [last] = (yield* Effect.promise(() => once(again, "response"))) as [IncomingMessage]

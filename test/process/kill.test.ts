@@ -1,6 +1,7 @@
 /**
- * `kill -9` under load: everything that a client was told is true after the next start. Keys whose creation was answered exist,
- * generations whose answer (or whose stream's `[DONE]`) was received are there, once, and the key's spending is their sum.
+ * `kill -9` under load: all responses that clients received hold after the next start. Keys whose
+ * creation was confirmed exist, generations whose response or `[DONE]` was received exist once, and
+ * the key's spending is their sum.
  */
 import { assert, describe, it, vi } from "@effect/vitest"
 import { Cause, Effect, Exit, Fiber } from "effect"
@@ -21,7 +22,7 @@ vi.setConfig({ testTimeout: 120_000 })
 
 const WORKERS = 6
 const KILLS = 2
-/** Answers to wait for before each kill. */
+/** Responses to wait for before each kill. */
 const ANSWERS = 60
 
 interface Told {
@@ -30,7 +31,7 @@ interface Told {
   readonly generations: Map<string, Array<string>>
 }
 
-/** Asks, one request after the other, until the connection breaks; notes what it was told. */
+/** Sends one request after another until the connection breaks, and records the responses. */
 const work = Effect.fnUntraced(function* (gateway: Gateway, key: string, worker: number, told: Told) {
   const note = (id: string): void => {
     const ids = told.generations.get(key) ?? []
@@ -66,7 +67,7 @@ interface Page {
   readonly next_cursor: string | null
 }
 
-/** All the generations of a key, as it lists them. */
+/** All generations of a key, from its list. */
 const listed = Effect.fnUntraced(function* (gateway: Gateway, key: string) {
   const found: Array<Page["data"][number]> = []
   let cursor: string | null = null
@@ -127,7 +128,7 @@ const underLoad = Effect.fnUntraced(function* (options: GatewayOptions) {
     )
     assert.deepStrictEqual(yield* gateway.kill, { code: null, signal: "SIGKILL" })
     const exits = yield* Fiber.join(load)
-    // They ended because the connection broke, not because an answer was wrong.
+    // They ended because the connection broke, not because a response was wrong.
     for (const exit of exits) assert.isTrue(Exit.isFailure(exit) && !Cause.hasDies(exit.cause), String(exit))
     gateway = yield* startGateway(options)
     yield* verify(gateway, told)

@@ -1,6 +1,6 @@
 /**
- * Answers that end while the database is away: each is charged what it cost once the database is back, also when the settings are read
- * anew or the process is told to end meanwhile.
+ * Responses that end while the database is away: each is charged its cost once the database is
+ * back, also if the settings are reloaded or the process is stopped meanwhile.
  */
 import { assert, it, vi } from "@effect/vitest"
 import { Effect } from "effect"
@@ -45,7 +45,7 @@ it.live("are settled exactly: over a reload of the settings, and over the end of
     const gateway = yield* startGateway(options)
     const { key } = yield* gateway.issueKey({ monthly_budget_usd: 1 })
 
-    /** An answer that ends without the database. `meanwhile`: while it is under way. */
+    /** A response that ends without the database. `meanwhile` runs during it. */
     const answered = Effect.fnUntraced(function* (gate: string, meanwhile: Effect.Effect<unknown, unknown>) {
       yield* Effect.promise(() => provider.script("small-2026", answer(gate)))
       const stream = yield* gateway.stream("/v1/chat/completions", { key, body })
@@ -64,7 +64,7 @@ it.live("are settled exactly: over a reload of the settings, and over the end of
       )
       const record = JSON.parse(text) as Record
       assert.deepInclude(record, { usage_source: "provider", finish_reason: "stop" })
-      // 9 tokens of prompt and 5 of output, at 2 and 8 USD a million.
+      // 9 prompt tokens and 5 completion tokens, at 2 and 8 USD a million.
       assert.strictEqual(record.cost.billed_usd, 0.000058)
     })
 

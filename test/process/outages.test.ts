@@ -1,4 +1,4 @@
-/** What the gateway needs goes away and comes back: it says so, fails closed, and works again by itself. */
+/** Outages of dependencies: the gateway reports them, fails closed, and recovers by itself. */
 import { assert, it, vi } from "@effect/vitest"
 import { Effect } from "effect"
 import { inject } from "vitest"
@@ -17,7 +17,7 @@ import { absentProvider, configFor, postgresEnv, providerEnv, removablePostgres,
 vi.setConfig({ testTimeout: 120_000 })
 
 const RECOVERY_MS = 5_000
-/** A circuit's pauses come on top. */
+/** Includes the pauses of a circuit. */
 const PROVIDER_RECOVERY_MS = 20_000
 
 interface ErrorEnvelope {
@@ -46,7 +46,7 @@ const untilServed = (request: Effect.Effect<Answered, Disconnected>, limitMs = R
     "recovery"
   )
 
-/** Asks until the answer is not a success any more, then says how it fails. */
+/** Repeats the request until it fails, and returns the failure. */
 const untilRefused = (request: Effect.Effect<Answered, Disconnected>) =>
   eventually(
     Effect.filterOrFail(request, ({ status }) => status !== 200),
@@ -54,7 +54,7 @@ const untilRefused = (request: Effect.Effect<Answered, Disconnected>) =>
     "a refusal"
   )
 
-/** Fails closed: a 503 that names what is missing, soon, and nothing of how it is reached. */
+/** Fails closed: a quick 503 that names the missing dependency, without its address. */
 const assertUnavailable = (answered: Answered, dependency: string, tookMs: number): void => {
   const { error } = JSON.parse(answered.text) as ErrorEnvelope
   assert.deepStrictEqual([answered.status, error.type, error.retryable], [503, "dependency_unavailable", true])
@@ -138,7 +138,7 @@ it.live("the limit store: 503 for everything that is limited, and back without a
     const seen = yield* health(gateway)
     assert.deepStrictEqual([seen.status, seen.word], [503, "unavailable"])
     assert.sameMembers(seen.down, ["limit_store", "cache"])
-    // What no limit guards goes on.
+    // Requests without limits still work.
     assert.strictEqual((yield* gateway.send("/v1/models", { key })).status, 200)
 
     yield* redis.up
@@ -163,13 +163,14 @@ it.live("the only provider: absent at the start, told as such, and used once it 
     const { error } = JSON.parse(text) as ErrorEnvelope
     assert.deepStrictEqual([status, error.type, error.retryable], [502, "provider_error", true])
     assert.notInclude(text, "127.0.0.1")
-    // The gateway itself is well.
+    // The gateway itself is ready.
     assert.strictEqual((yield* gateway.send("/health/ready")).status, 200)
     yield* provider.up
     const answered = yield* untilServed(ask, PROVIDER_RECOVERY_MS)
     assert.include(answered.text, "Hello there!")
 
-    // Again, until its circuit is open: then nobody calls it until a pause is over, and it comes back all the same.
+    // Repeats until the circuit is open. Then the provider is not called until a pause is over, and
+    // recovers nevertheless.
     yield* provider.down
     const unavailable = yield* eventually(
       Effect.filterOrFail(ask, ({ status }) => status === 503),

@@ -1,4 +1,4 @@
-/** Prices that change while a request runs are the next request's. */
+/** Price changes apply to the next request, not to running ones. */
 import { assert, it, vi } from "@effect/vitest"
 import { Effect } from "effect"
 import { writeFileSync } from "node:fs"
@@ -10,7 +10,7 @@ vi.setConfig({ testTimeout: 60_000 })
 
 const WORDS = 40
 
-/** `usd`: a million completion tokens. */
+/** `usd`: price of a million completion tokens. */
 const configAt = (usd: number) => ({
   providers: [
     {

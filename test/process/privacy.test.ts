@@ -1,4 +1,7 @@
-/** What a masking process leaves behind: no value in its output at the finest level, none in its database, none in any file. */
+/**
+ * Traces of personal data in a masking process: none in its output at the finest level, its
+ * database or any file.
+ */
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { readdirSync, readFileSync } from "node:fs"
@@ -24,7 +27,7 @@ it.live(
           const ask = (key: string, stream: boolean) =>
             gateway.send("/v1/chat/completions", {
               key,
-              // Its reply is kept, values included: sealed.
+              // Its reply is stored with the values, encrypted.
               headers: { "idempotency-key": `kept-${stream}` },
               body: { model: "mock/echo", stream, user: email, messages: [{ role: "user", content }] }
             })

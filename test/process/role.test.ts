@@ -1,4 +1,7 @@
-/** The gateway as compose runs it: a role that owns its database and nothing else, and the nightly dump that restores. */
+/**
+ * The gateway as compose runs it: with a role that owns only its database, and a nightly dump that
+ * can be restored.
+ */
 import { assert, describe, it, vi } from "@effect/vitest"
 import { Effect } from "effect"
 import { execFileSync, spawnSync } from "node:child_process"
@@ -13,7 +16,7 @@ vi.setConfig({ testTimeout: 120_000 })
 
 const hasTools = ["psql", "pg_dump", "pg_restore"].every((tool) => spawnSync(tool, ["--version"]).error === undefined)
 
-/** How the tools of Postgres find a server. */
+/** Connection variables for Postgres's tools. */
 const connection = (url: URL) => ({
   PATH: process.env["PATH"] ?? "",
   PGHOST: url.hostname,
@@ -28,7 +31,7 @@ const query = (url: URL, sql: string): string =>
     encoding: "utf8"
   }).trim()
 
-/** What deploy/compose/database.sh makes, gone with the scope; its address. */
+/** What deploy/compose/database.sh creates, removed with the scope; returns its address. */
 const ownRole = Effect.acquireRelease(
   Effect.sync(() => {
     const server = new URL(inject("postgresUrl"))

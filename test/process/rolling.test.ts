@@ -1,4 +1,7 @@
-/** A rolling restart under load: behind a balancer that goes to the next process when one takes no connection, not one request fails. */
+/**
+ * A rolling restart under load, behind a load balancer that tries the next process if one refuses
+ * connections: no request fails.
+ */
 import { assert, it, vi } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { inject } from "vitest"
@@ -9,7 +12,7 @@ import { postgresEnv } from "./servers.ts"
 vi.setConfig({ testTimeout: 180_000 })
 
 const CLIENTS = 8
-/** Answers to wait for before and after each restart. */
+/** Responses to wait for before and after each restart. */
 const ANSWERS = 40
 
 const isRefused = (cause: unknown): boolean =>
@@ -24,7 +27,10 @@ it.live("not one request fails while every process is replaced", () =>
     const load = { isOver: false }
     const failures: Array<string> = []
 
-    /** As a balancer does it: who takes no connection is passed over, and a request that was sent is never sent again. */
+    /**
+     * Like a load balancer: skips processes that refuse connections, and never repeats a request
+     * that was sent.
+     */
     const balanced = (at: number, body: Readonly<Record<string, unknown>>) =>
       Effect.firstSuccessOf(
         [0, 1].map((next) =>

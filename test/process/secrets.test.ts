@@ -1,4 +1,4 @@
-/** Secrets sent to every place that takes text: nothing that the process prints, no metric and no span, holds any of them. */
+/** Secrets sent to every input: they appear in no output, metric or span of the process. */
 import { assert, it, vi } from "@effect/vitest"
 import { Effect } from "effect"
 import { startGateway } from "../support/Gateway.ts"

@@ -1,4 +1,4 @@
-/** Servers that a process test takes away and gives back, each ending with the scope. */
+/** Servers that a process test can stop and restart. Each ends with the scope. */
 import { Effect, Redacted, Scope } from "effect"
 import { once } from "node:events"
 import { createServer } from "node:http"
@@ -17,8 +17,8 @@ export interface Removable {
 }
 
 /**
- * A Postgres that is shut down and started again, with its data. Where the tests run on a server that is not theirs to stop, a relay to
- * it is cut instead.
+ * A Postgres that can be stopped and restarted with its data. If the tests run on an external
+ * server, a relay to it is cut instead.
  */
 export const removablePostgres = Effect.gen(function* () {
   if ((process.env["TOLLGATE_TEST_DATABASE_URL"] ?? "") !== "") {
@@ -32,7 +32,7 @@ export const removablePostgres = Effect.gen(function* () {
   return { url, down: Effect.promise(down), up: Effect.promise(up) } satisfies Removable
 })
 
-/** A Redis that is killed and started again, empty, on its port. */
+/** A Redis that is killed and restarted, empty, on the same port. */
 export const removableRedis = Effect.gen(function* () {
   const scope = yield* Effect.scope
   let running: RedisServer | undefined
@@ -52,7 +52,10 @@ export const removableRedis = Effect.gen(function* () {
   } satisfies Removable
 })
 
-/** A model provider that is not there yet. Its port is reserved for it; once `up`, it answers every chat with `Hello there!`. */
+/**
+ * A model provider that is down. Its port is reserved; once `up`, it answers every chat with `Hello
+ * there!`.
+ */
 export const absentProvider = Effect.gen(function* () {
   const server = createServer((request, response) => {
     request.resume()
@@ -82,13 +85,13 @@ export const absentProvider = Effect.gen(function* () {
   } satisfies Removable
 })
 
-/** The scripted upstream, as long as the scope. */
+/** The scripted upstream, for the time of the scope. */
 export const upstream = Effect.acquireRelease(
   Effect.promise(() => startUpstream()),
   (upstream) => Effect.promise(() => upstream.stop())
 )
 
-/** The environment for a database of its own on the run's Postgres. */
+/** The environment for a new database on the run's Postgres. */
 export const postgresEnv = Effect.map(freshDatabase, (url) => ({ DATABASE_URL: Redacted.value(url) }))
 
 /** A settings file with one OpenAI-compatible provider that has one model, `test/small`. */
@@ -112,5 +115,5 @@ export const configFor = (baseUrl: string, more: Readonly<Record<string, unknown
   ...more
 })
 
-/** What `configFor` reads from the environment. */
+/** The variables that `configFor` refers to. */
 export const providerEnv = { ALPHA_KEY: "sk-key-of-the-provider-9876543210" }

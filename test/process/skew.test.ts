@@ -1,4 +1,7 @@
-/** Two processes whose clocks are two minutes apart: neither takes from the other what it is still working on, and limits are one limit. */
+/**
+ * Two processes whose clocks differ by two minutes: neither takes over the other's running work,
+ * and limits are shared.
+ */
 import { assert, it, vi } from "@effect/vitest"
 import { Effect } from "effect"
 import { inject } from "vitest"
@@ -37,7 +40,8 @@ it.live("clocks that are two minutes apart settle nobody else's requests and mul
     yield* Effect.tryPromise(() => stream.until(`"content"`))
     const id = String(stream.headers["x-generation-id"])
 
-    // It looks for what dead processes left as soon as it is up, at a time at which the stream's reservation has two minutes less to live.
+    // It looks for the reservations of dead processes at start-up, when by its clock the stream's
+    // reservation has two minutes less to live.
     const ahead = yield* startGateway({ env: { ...env, ...skewedBy(MINUTE_MS) } })
     const early = yield* ahead.send(`/v1/generations/${id}`, { key })
     assert.include([200, 409], early.status)
@@ -62,7 +66,7 @@ it.live("clocks that are two minutes apart settle nobody else's requests and mul
       })
       if (status === 200) granted++
     }
-    // 20 a minute, and one more for each three seconds that the test took.
+    // 20 a minute, and one more for each three seconds of the test.
     assert.isAtLeast(granted, 20)
     assert.isAtMost(granted, 21 + (performance.now() - startedMs) / 3_000)
 

@@ -1,4 +1,4 @@
-/** Starts: the one that needs no settings, the ones that must not succeed, and what a person is told. */
+/** Starts: one without settings, ones that must fail, and the startup banner. */
 import { assert, describe, it, vi } from "@effect/vitest"
 import { Effect } from "effect"
 import { spawn } from "node:child_process"
@@ -15,7 +15,7 @@ import { postgresEnv } from "./servers.ts"
 /** Starts processes, on a machine that may be busy. */
 vi.setConfig({ testTimeout: 120_000 })
 
-/** What the files of a first start hold. */
+/** The keys in the files of a first start. */
 const keysIn = (directory: string) => {
   const read = (name: string) => readFileSync(join(directory, ".tollgate", name), "utf8").trim()
   return { adminKey: read("admin.key"), firstKey: read("first-api-key") }
@@ -23,10 +23,10 @@ const keysIn = (directory: string) => {
 const curlLines = (output: string): ReadonlyArray<string> =>
   output.split("\n").flatMap((line) => (line.trim().startsWith("curl ") ? [line.trim()] : []))
 
-/** The start with nothing set but the port. */
+/** A start with only the port set. */
 const plain = (directory: string): GatewayOptions => ({ directory, env: { TOLLGATE_ADMIN_KEY: "" } })
 
-/** Runs a line as a person would. Dies when there is no curl: install it (Debian, Ubuntu: apt-get install curl). */
+/** Runs a shell command. Dies without curl: install it (Debian, Ubuntu: apt-get install curl). */
 const shell = (line: string) =>
   Effect.promise(async () => {
     const child = spawn("sh", ["-c", line], { stdio: ["ignore", "pipe", "pipe"] })
@@ -39,7 +39,7 @@ const shell = (line: string) =>
     return written.stdout
   })
 
-/** A start that must fail: how it ended, and what it said. */
+/** A start that must fail. Returns its output. */
 const refusedStart = Effect.fnUntraced(function* (options: GatewayOptions) {
   const started = yield* launchGateway(options)
   const ended: Ended = yield* started.ended
@@ -69,7 +69,7 @@ describe("a start without settings", () => {
       for (const output of [gateway.output(), again.output()]) {
         assert.notInclude(output, firstKey)
         assert.notInclude(output, adminKey)
-        // One JSON object a line.
+        // One JSON object per line.
         for (const line of output.split("\n")) if (line.trim() !== "") JSON.parse(line)
         assert.include(output, "first-api-key")
         assert.include(output, "admin.key")

@@ -1,4 +1,7 @@
-/** Several processes on one port: one limit for all of them, each replaced when it dies, all of them ended by one signal. */
+/**
+ * Several processes on one port: they share limits, each is replaced when it dies, and one signal
+ * stops all.
+ */
 import { assert, it, vi } from "@effect/vitest"
 import { Effect, Result } from "effect"
 import { readdirSync, readFileSync, writeFileSync } from "node:fs"
@@ -12,7 +15,7 @@ vi.setConfig({ testTimeout: 120_000 })
 
 const WORKERS = 2
 const START_LIMIT_MS = 60_000
-/** Five seconds on a machine that has the time; the bound itself is the key cache's, and tested with it. */
+/** Five seconds on an idle machine. The bound belongs to the key cache and is tested with it. */
 const KNOWN_LIMIT_MS = 20_000
 
 const workersEnv = Effect.map(postgresEnv, (env) => ({
@@ -60,14 +63,14 @@ it.live("one limit for all of them; a worker that dies is replaced; SIGTERM ends
       Array.from({ length: 30 }),
       () =>
         chat(gateway, key).pipe(
-          // At most four at once are allowed: who is too many asks again.
+          // At most four concurrent requests are allowed: rejected ones are repeated.
           Effect.repeat({
             until: ({ headers, status }) => status !== 429 || headers["x-ratelimit-remaining-requests"] === "0"
           })
         ),
       { concurrency: 4 }
     )
-    // 20 a minute, and one more for each three seconds that the test took.
+    // 20 a minute, and one more for each three seconds of the test.
     const granted = answers.filter(({ status }) => status === 200).length
     assert.isAtLeast(granted, 20)
     assert.isAtMost(granted, 24)
@@ -100,7 +103,7 @@ it.live("a revoked key and new settings are known to every worker soon", () =>
         ids:
           status === 200 ? (JSON.parse(text) as { data: ReadonlyArray<{ id: string }> }).data.map(({ id }) => id) : []
       }))
-    // Connections go round the workers: so many in a row have asked each of them.
+    // Connections rotate among workers: this many in a row reach each of them.
     const everywhere = <A>(ask: Effect.Effect<A, unknown>, holds: (answer: A) => boolean) =>
       eventually(
         Effect.filterOrFail(Effect.replicateEffect(ask, 3 * WORKERS), (answers) => answers.every(holds)),

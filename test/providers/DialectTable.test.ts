@@ -1,6 +1,6 @@
 /**
- * Every dialect's table of parameters, held to what the dialect sends and to docs/reference/dialects.md. A dialect that joins gets
- * a row in `dialects`.
+ * Every dialect's parameter table, checked against the requests that it sends and
+ * docs/reference/dialects.md. A new dialect needs a row in `dialects`.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Result } from "effect"
@@ -23,7 +23,7 @@ interface Dialect {
   readonly name: string
   readonly parameters: Parameters
   readonly make: (config: ProviderConfig, transport: Transport["Service"]) => Provider
-  /** The model that the samples are asked of; the dialect's plainest one that takes them all. */
+  /** The dialect's simplest model that accepts all samples. */
   readonly upstream: string
 }
 
@@ -50,7 +50,7 @@ const base: ChatRequest = {
   tools: [tool("f"), tool("g")]
 }
 
-/** A value of each member that asks for something beyond what `base` asks. */
+/** For each member a value that differs from `base`. */
 const samples: Readonly<Record<ParameterName, unknown>> = {
   model: "test/large",
   messages: [{ role: "user", content: "ho" }],
@@ -86,7 +86,7 @@ const samples: Readonly<Record<ParameterName, unknown>> = {
 }
 const members = Object.keys(samples) as ReadonlyArray<ParameterName>
 
-/** What goes out for a request: path and body, or the error before anything does. */
+/** The outgoing request: path and body, or the error before it is sent. */
 const sent = (dialect: Dialect, request: ChatRequest, upstream: string): Result.Result<string, ProviderError> => {
   const out: Array<string> = []
   const transport = replay({ chunks: [], onSend: (path, body) => void out.push(`${path} ${body}`) })
@@ -109,7 +109,7 @@ describe.each(dialects)("the table of $name", (dialect) => {
   })
 
   it.each(members.map((member) => [member, dialect.parameters[member]] as const))("%s is %s", (member, treatment) => {
-    // Options of a stream say nothing without one.
+    // Stream options have no effect without a stream.
     const plain = member === "stream_options" ? { ...base, stream: true } : base
     const before = Result.getOrThrow(sent(dialect, plain, dialect.upstream))
     const after = sent(dialect, { ...plain, [member]: samples[member] } as ChatRequest, named(dialect, member))

@@ -1,4 +1,4 @@
-/** The scripted upstream does what it is told: the ground that the other network tests stand on. */
+/** The scripted upstream follows its scripts. The other network tests rely on it. */
 import { assert, describe, it } from "@effect/vitest"
 import { afterAll, beforeAll } from "vitest"
 import { startUpstream, type Upstream } from "../support/upstream/Upstream.ts"

@@ -1,4 +1,7 @@
-/** What the tests of the Bedrock dialect share: a provider on replayed bytes, and messages of its binary stream. */
+/**
+ * Shared by the tests of the Bedrock dialect: a provider on replayed bytes, and messages of its
+ * binary stream.
+ */
 import { crc32 } from "node:zlib"
 import { Effect, Stream } from "effect"
 import { type ProviderConfig } from "../../src/domain/Catalog.ts"
@@ -30,7 +33,7 @@ export const collect = (given: Replay, sent: ChatRequest = request({ stream: tru
     )
   )
 
-/** The events up to the failure, and the failure's reason. */
+/** The events before the failure, and its reason. */
 export const broken = Effect.fnUntraced(function* (given: Replay) {
   const events: Array<ChatEvent> = []
   const stream = bedrock(given).chatStream({ request: request({ stream: true }), offer: offerOf(SONNET) })
@@ -50,7 +53,7 @@ export const json = (value: unknown, rest: Partial<Replay> = {}): Replay => ({
   ...rest
 })
 
-/** One message of the stream with headers of text. */
+/** One message of the stream with text headers. */
 export const message = (headers: Readonly<Record<string, string>>, payload: string): Buffer => {
   const named = Buffer.concat(
     Object.entries(headers).flatMap(([name, value]) => {

@@ -1,6 +1,6 @@
 /**
- * A transport that answers from memory, so that a test decides where packets are cut. Whole replies are the chunks
- * joined.
+ * A transport that answers from memory, so that a test decides where packets are cut. A whole reply
+ * is the joined chunks.
  */
 import { readFileSync } from "node:fs"
 import { Effect } from "effect"
@@ -12,9 +12,9 @@ export interface Replay {
   readonly chunks: ReadonlyArray<Buffer>
   readonly status?: number
   readonly type?: string
-  /** What the connection breaks with after the last chunk. */
+  /** The failure of the connection after the last chunk. */
   readonly failure?: HttpExchangeFailure
-  /** Hears of every body sent. */
+  /** Called with every body sent. */
   readonly onSend?: (path: string, body: string) => void
 }
 

@@ -1,4 +1,4 @@
-/** Each dialect's answer "one two three" with a usage of the test's making, whole and as a stream. */
+/** Each dialect's answer "one two three" with usage chosen by the test, whole and as a stream. */
 import { Effect, Stream } from "effect"
 import { type ChatEvent, type ChatRequest } from "../../src/domain/Chat.ts"
 import { type TokenUsage } from "../../src/domain/Money.ts"

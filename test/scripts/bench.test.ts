@@ -1,4 +1,7 @@
-/** The benchmark's command line and its table; the measuring itself needs a quiet machine and runs by hand. */
+/**
+ * The benchmark's command line and table. The measuring itself needs a quiet machine and runs by
+ * hand.
+ */
 import { assert, describe, it } from "@effect/vitest"
 import { parseOptions } from "../../scripts/bench/options.ts"
 import { cpuMicros, residentMib } from "../../scripts/bench/processStat.ts"

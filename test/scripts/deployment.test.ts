@@ -1,4 +1,7 @@
-/** The container files: what they promise about privileges, secrets and order of start, and the health check against real servers. */
+/**
+ * The container files: privileges, secrets and start order, and the health check against real
+ * servers.
+ */
 import { execFile } from "node:child_process"
 import { existsSync, readFileSync } from "node:fs"
 import { createServer } from "node:http"
@@ -60,7 +63,7 @@ const Several = Schema.Struct({
   })
 })
 
-// The tags say how `extends` merges; what they stand before is data.
+// The tags control how `extends` merges; the values after them are data.
 const compose = Yaml.parse(readFileSync("docker-compose.yml", "utf8").replaceAll(/!(?:reset|override) /g, ""))
 const { services, networks } = Schema.decodeUnknownSync(Compose)(compose)
 const dockerfile = readFileSync("Dockerfile", "utf8")
@@ -90,7 +93,7 @@ describe("docker-compose.yml", () => {
     assert.strictEqual(services.gateway.environment["TOLLGATE_CONFIG"], "/etc/tollgate/tollgate.yaml")
     const text = readFileSync("deploy/compose/tollgate.yaml", "utf8")
     assert.isTrue(Result.isSuccess(decodeConfig("tollgate.yaml", text, {}).decoded))
-    // The balancer's network is the one that the gateway believes.
+    // The load balancer's network is the one that the gateway trusts.
     assert.include(text, `trusted_proxies: [${networks.front.ipam.config[0].subnet}]`)
   })
 
@@ -207,7 +210,7 @@ const healthcheck = (port: number) =>
     )
   })
 
-/** A server that answers every request with a status and its path, for the time of `use`. */
+/** A server that answers every request with a status and records its path, during `use`. */
 const withServer = async <A>(status: number, use: (port: number) => Promise<A>) => {
   const paths: Array<string | undefined> = []
   const server = createServer((request, response) => {

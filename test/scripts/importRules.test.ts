@@ -1,9 +1,9 @@
-/** Every import rule broken once in a small tree, and a clean tree that breaks none. */
+/** Every import rule broken once in a small tree, and a clean tree. */
 import { assert, describe, it } from "@effect/vitest"
 import { checkImports } from "../../scripts/importRules.ts"
 import { parseSource } from "../../scripts/sourceFiles.ts"
 
-/** What the checker says about a tree of files, as `path:line rule`. */
+/** The checker's breaches in a tree of files, as `path:line rule`. */
 const check = (tree: Readonly<Record<string, string>>) =>
   checkImports(Object.entries(tree).map(([path, text]) => parseSource(path, text)))
 

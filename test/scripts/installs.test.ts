@@ -1,6 +1,7 @@
 /**
- * What `scripts/test` installs, and what it says before. It runs in a tree of its own, with a PATH that has an apt-get, an id and a
- * sudo that only note how they were called, and with a vitest that writes its arguments.
+ * The packages that `scripts/test` installs, and its announcement. It runs in a temporary tree,
+ * with a PATH whose apt-get, id and sudo only record their calls, and with a vitest that prints its
+ * arguments.
  */
 import { spawnSync } from "node:child_process"
 import {
@@ -35,9 +36,9 @@ const findTool = (name: string): string => {
 
 interface Machine {
   readonly uid: number
-  /** The programs that are there already. */
+  /** Programs that are installed already. */
   readonly programs?: ReadonlyArray<string>
-  /** apt-get has no such package. */
+  /** A package that apt-get does not know. */
   readonly unknown?: string
   readonly hasPackages?: boolean
 }
@@ -75,7 +76,7 @@ const makeTree = (machine: Machine): string => {
   return tree
 }
 
-/** `scripts/test` in such a tree, without any setting of this process. */
+/** Runs `scripts/test` in such a tree, without this process's settings. */
 const runIn = (tree: string, ...args: ReadonlyArray<string>) => {
   const { status, stdout, stderr } = spawnSync("/bin/sh", [join(tree, "scripts/test"), ...args], {
     env: { PATH: join(tree, "bin"), TMPDIR: tmpdir() },

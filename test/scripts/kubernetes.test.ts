@@ -1,4 +1,7 @@
-/** The Kubernetes manifests, and the Helm chart as helm renders it: the same promises about probes, privileges, networks and scaling. */
+/**
+ * The Kubernetes manifests, and the Helm chart as rendered by helm: the same guarantees for probes,
+ * privileges, networks and scaling.
+ */
 import { spawnSync } from "node:child_process"
 import { readdirSync, readFileSync } from "node:fs"
 import { assert, describe, it } from "@effect/vitest"
@@ -94,7 +97,7 @@ const find = <S extends Readable>(documents: Documents, kind: string, schema: S)
 
 const kindsOf = (documents: Documents) => documents.map((one) => Schema.decodeUnknownSync(Named)(one).kind)
 
-/** What both ways of deploying promise. */
+/** The guarantees of both ways to deploy. */
 const core = ["ConfigMap", "Deployment", "HorizontalPodAutoscaler", "NetworkPolicy", "PodDisruptionBudget", "Service"]
 
 const keepsItsPromises = (documents: Documents, name: string): void => {
@@ -118,7 +121,7 @@ const keepsItsPromises = (documents: Documents, name: string): void => {
   const pause = container.lifecycle.preStop.sleep.seconds
   assert.isAtLeast(pod.terminationGracePeriodSeconds, pause + 30 + 5)
 
-  // Selectors find the pods.
+  // Selectors match the pods.
   const service = find(documents, "Service", Service)
   for (const selector of [spec.selector.matchLabels, service.spec.selector]) {
     for (const [label, value] of Object.entries(selector)) {
@@ -134,7 +137,7 @@ const keepsItsPromises = (documents: Documents, name: string): void => {
   assert.deepStrictEqual(scaler.spec.scaleTargetRef, { apiVersion: "apps/v1", kind: "Deployment", name })
   assert.isBelow(find(documents, "PodDisruptionBudget", DisruptionBudget).spec.maxUnavailable, scaler.spec.minReplicas)
 
-  // Anybody may reach the API; metrics are for chosen namespaces.
+  // The API is open to all; metrics are open to chosen namespaces.
   const network = find(documents, "NetworkPolicy", NetworkPolicy)
   assert.deepStrictEqual(network.spec.policyTypes, ["Ingress", "Egress"])
   for (const { from, ports } of network.spec.ingress) {
@@ -143,7 +146,7 @@ const keepsItsPromises = (documents: Documents, name: string): void => {
   }
 }
 
-/** Neither administration nor metrics are behind an ingress. */
+/** The ingress exposes neither administration nor metrics. */
 const keepsAdministrationPrivate = (documents: Documents): void => {
   const { paths } = find(documents, "Ingress", Ingress).spec.rules[0].http
   const isReached = (asked: string) =>
@@ -183,7 +186,7 @@ describe("deploy/kubernetes", () => {
 
 const isHelmThere = spawnSync("helm", ["version"]).error === undefined
 
-/** What helm makes of the chart; the version is the oldest that the chart takes. */
+/** The chart rendered by helm, for the oldest Kubernetes version that it supports. */
 const rendered = (...settings: ReadonlyArray<string>): string => {
   const args = ["template", "gate", "deploy/helm/tollgate", "--kube-version", "1.30.0", ...settings]
   const { status, stderr, stdout } = spawnSync("helm", args, { encoding: "utf8" })

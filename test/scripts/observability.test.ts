@@ -1,7 +1,8 @@
 /**
- * The profile `observability`: what its containers may do, that its files agree with each other, and that every metric and label that a
- * dashboard or an alert names is one that a gateway shows. Where there is a promtool, the alerts are tried on made-up series, and the
- * queries on what a gateway shows.
+ * The profile `observability`: what its containers may do, that its files agree with each other,
+ * and that every metric and label that a dashboard or an alert names is one that a gateway shows.
+ * Where there is a promtool, the alerts are tried on made-up series, and the queries on what a
+ * gateway shows.
  */
 import { existsSync, readFileSync } from "node:fs"
 import { assert, describe, it } from "@effect/vitest"
@@ -186,7 +187,10 @@ const app = TestApp.layer({
   settings: { routing: { ...defaultSettings.routing, retries: 0 } }
 })
 
-/** What a gateway shows after one request of each kind, a webhook's event, and with the metrics of its process. */
+/**
+ * The metrics of a gateway after one request of each kind and a webhook event, with process
+ * metrics.
+ */
 const exposition = Effect.gen(function* () {
   const { adminKey, chat, issueKey, send } = yield* TestApp
   yield* registerProcessMetrics
@@ -206,7 +210,7 @@ const exposition = Effect.gen(function* () {
   return (yield* send("/metrics", { headers: { "x-admin-key": adminKey } })).text
 })
 
-/** Samples of an exposition: each name with the labels that it has. */
+/** The samples of an exposition: each name with its labels. */
 const samplesOf = (text: string): ReadonlyMap<string, ReadonlySet<string>> => {
   const samples = new Map<string, Set<string>>([["up", new Set()]])
   for (const line of text.split("\n")) {
@@ -219,7 +223,7 @@ const samplesOf = (text: string): ReadonlyMap<string, ReadonlySet<string>> => {
   return samples
 }
 
-/** Metrics and labels that a PromQL expression names. */
+/** The metrics and labels in a PromQL expression. */
 const askedBy = (
   expression: string
 ): { readonly names: ReadonlyArray<string>; readonly labels: ReadonlyArray<string> } => {

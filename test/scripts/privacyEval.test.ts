@@ -1,4 +1,7 @@
-/** The measure that the documents give of the privacy guard: it is what the evaluation prints, and it is good enough. */
+/**
+ * The privacy guard's table in the documents: it equals the evaluation's output and meets the
+ * required quality.
+ */
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { readFileSync } from "node:fs"

@@ -1,4 +1,6 @@
-/** Which files the commands run: the suite by default, limits, chaos and benchmarks only where a command names them. */
+/**
+ * The files that the commands run: the suite by default; limits, chaos and benchmarks only by name.
+ */
 import { execFile } from "node:child_process"
 import { promisify } from "node:util"
 import { assert, describe, it } from "@effect/vitest"

@@ -1,10 +1,10 @@
-/** Prometheus' own tool, where there is one: it tells what Prometheus itself makes of an exposition and of queries. */
+/** Prometheus's own tool, if installed: checks expositions and queries. */
 import { spawnSync } from "node:child_process"
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 
-/** All that it said, and its exit code; 0: nothing is wrong. */
+/** Its output and exit code; 0 means no fault. */
 export interface Verdict {
   readonly status: number | null
   readonly said: string
@@ -17,7 +17,10 @@ export const promtool = (args: ReadonlyArray<string>, input = ""): Verdict => {
   return { status, said: stdout + stderr }
 }
 
-/** Runs each query on series that have stood at what an exposition shows for half an hour. Wrong: one that finds no series. */
+/**
+ * Runs each query on series that have had an exposition's values for half an hour. A query without
+ * a result is a fault.
+ */
 export const findsSeries = (exposition: string, queries: ReadonlyArray<string>): Verdict => {
   const samples = exposition.split("\n").flatMap((line) => {
     const [, name = "", labels, value = ""] = /^(\w+)(?:\{(.*)\})? (\S+)$/.exec(line) ?? []

@@ -1,4 +1,4 @@
-/** Every rule of style broken once, and a file that breaks none. */
+/** Every style rule broken once, and a clean file. */
 import { assert, describe, it } from "@effect/vitest"
 import { parseSource } from "../../scripts/sourceFiles.ts"
 import { checkStyle } from "../../scripts/styleRules.ts"

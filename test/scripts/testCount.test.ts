@@ -1,4 +1,7 @@
-/** The line that ends `scripts/test`, from real runs of the runner over small suites in a directory of their own. */
+/**
+ * The last line of `scripts/test`, from real runs of the runner over small suites in a temporary
+ * directory.
+ */
 import { execFile } from "node:child_process"
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
@@ -7,7 +10,7 @@ import { assert, describe, it } from "@effect/vitest"
 
 const config = `export default { test: { globals: true, include: ["*.case.ts"], cache: false } }`
 
-/** Runs the suites and answers the line of the count and the runner's exit code. */
+/** Runs the suites. Returns the count's line and the runner's exit code. */
 const run = async (suites: Readonly<Record<string, string>>) => {
   const directory = await mkdtemp(join(tmpdir(), "tollgate-count-"))
   const countFile = join(directory, "count")

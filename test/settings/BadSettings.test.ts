@@ -1,4 +1,4 @@
-/** What the start says of settings that are wrong: exact messages, every fault at once. */
+/** The messages for wrong settings: exact texts, all faults together. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { Settings } from "../../src/Settings.ts"
@@ -124,7 +124,7 @@ describe("a wrong environment", () => {
   }
 })
 
-/** A provider that is in order but for `more` of its members. */
+/** A valid provider, except for `more` of its members. */
 const provider = (more: string, models = "[{ id: a/b, upstream: b, pricing: { prompt: 1, completion: 2 } }]") =>
   `providers:\n  - slug: alpha\n    dialect: openai\n    base_url: http://h/v1\n    models: ${models}\n    ${more}\n`
 

@@ -1,4 +1,4 @@
-/** `${NAME}` in the settings file: where it may stand, what it may not turn into. */
+/** `${NAME}` in the settings file: where it is allowed, and that it cannot become structure. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result } from "effect"
 import { parse } from "effect/encoding/Yaml"

@@ -1,4 +1,4 @@
-/** What OpenTelemetry's variables set, and what they refuse. */
+/** OpenTelemetry's variables: their effect, and their faults. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
 import { Settings } from "../../src/Settings.ts"

@@ -1,4 +1,7 @@
-/** A settings source out of literals: an environment and, where `file` is given, the text of the settings file. */
+/**
+ * A settings source from literals: an environment and, if `file` is given, the text of the settings
+ * file.
+ */
 import { Effect } from "effect"
 import { type SettingsSource } from "../../src/settings/SettingsSource.ts"
 

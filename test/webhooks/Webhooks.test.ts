@@ -1,4 +1,6 @@
-/** Deliveries: what is posted and how it is signed, tried again, given up, and kept when the process stops. */
+/**
+ * Deliveries: body, signature, retries, dead letters, and what is stored when the process stops.
+ */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Layer, Redacted, Scope } from "effect"
 import { TestClock } from "effect/testing"
@@ -21,7 +23,7 @@ const hook = (overrides: Partial<Webhooks.Webhook> = {}): Webhooks.Webhook => ({
   ...overrides
 })
 
-/** Webhooks whose addresses answer with these statuses, one call after the other, the last one again and again. */
+/** Webhooks whose addresses answer with these statuses in order; the last one repeats. */
 const answering = (...statuses: ReadonlyArray<number>) => {
   const calls: Array<OutboundCall> = []
   const outbound = Layer.succeed(Outbound, {
@@ -105,7 +107,7 @@ describe("a webhook", () => {
       assert.lengthOf(calls, 3)
       const header = (name: string) => calls.map(({ headers }) => headers[name])
       assert.strictEqual(new Set(header("x-tollgate-delivery")).size, 1)
-      // The third left at least two seconds after the first.
+      // The third was sent at least two seconds after the first.
       assert.isAbove(new Set(header("x-tollgate-signature")).size, 1)
       for (const { body, headers } of calls) {
         assert.strictEqual(headers["x-tollgate-signature"], signed(String(headers["x-tollgate-timestamp"]), body))
@@ -135,7 +137,7 @@ describe("a webhook", () => {
       const scope = yield* Scope.make()
       const context = yield* Layer.buildWithScope(layerOf(hook()), scope)
       const { publish } = yield* Effect.provideContext(Events, context)
-      // More than are sent at once: some have been tried, some wait.
+      // More than can be sent at once: some are being sent, some are queued.
       for (let number = 0; number < 10; number++) yield* publish("key.created", { number })
       yield* settle
       assert.lengthOf(calls, 8)

@@ -84,7 +84,7 @@ describe("Anthropic replies", () => {
       const { choices } = yield* chat(message([use], "tool_use"), format)
       assert.deepStrictEqual(choices[0]?.message, { role: "assistant", content: '{"city":"Paris"}' })
       assert.strictEqual(choices[0]?.finish_reason, "stop")
-      // The same tool of a client's own is a call.
+      // A client's own tool of the same name is a call.
       assert.strictEqual((yield* chat(message([use], "tool_use"))).choices[0]?.finish_reason, "tool_calls")
     })
   )

@@ -14,7 +14,7 @@ const lower = (rest: Partial<ChatRequest>, upstream = "claude-sonnet-4-5") =>
   )
 
 const hiTurn = { role: "user", content: [{ type: "text", text: "hi" }] }
-/** The whole body of a request for `hi`, with what `rest` adds or replaces. */
+/** The whole body of a request for `hi`, with `rest` added or replaced. */
 const body = (rest: object, model = "claude-sonnet-4-5") => ({
   model,
   max_tokens: 4096,
@@ -22,10 +22,10 @@ const body = (rest: object, model = "claude-sonnet-4-5") => ({
   stream: false,
   ...rest
 })
-/** The whole body that goes out. */
+/** The whole outgoing body. */
 const sent = (request: Partial<ChatRequest>, upstream?: string): unknown =>
   JSON.parse(Result.getOrThrow(lower(request, upstream)).body)
-/** The member that a refusal names; null when there is none. */
+/** The member named by a rejection, or null. */
 const refused = (request: Partial<ChatRequest>, upstream?: string): string | null => {
   const lowered = lower(request, upstream)
   return Result.isFailure(lowered) && lowered.failure instanceof Unsupported ? lowered.failure.param : null
@@ -196,7 +196,7 @@ describe("messages", () => {
     const messages: ReadonlyArray<ChatMessage> = [hi, { role: "assistant", content: "Once upon \n" }]
     const turns = [hiTurn, { role: "assistant", content: [{ type: "text", text: "Once upon" }] }]
     assert.deepStrictEqual(sent({ messages }), body({ messages: turns }))
-    // What continues has its form already, and no thoughts before it.
+    // A prefill has its format already, and no thinking before it.
     assert.deepStrictEqual(
       sent({ messages, reasoning_effort: "high", response_format: { type: "json_object" } }),
       body({ messages: turns })

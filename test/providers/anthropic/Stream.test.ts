@@ -10,7 +10,7 @@ const asked: Readonly<Record<string, ChatRequest>> = {
   "anthropic-stream-answer-tool.sse": { ...request, response_format: { type: "json_object" } }
 }
 
-/** The events, and what the stream broke with. */
+/** The events, and the failure of the stream. */
 const read = Effect.fnUntraced(function* (given: Replay, sent = request) {
   const events: Array<ChatEvent> = []
   const reason = yield* Effect.scoped(
@@ -170,7 +170,7 @@ describe("Anthropic streams", () => {
         assert.deepStrictEqual(events, [begin, choice({ content: "a" })])
         assert.instanceOf(reason, Malformed)
       }
-      // What comes after the reason to stop is no text.
+      // Data after the stop reason is ignored.
       const events = yield* whole({ chunks: text(started, said("a"), finished("end_turn"), "data: {oops\n\n") })
       assert.deepStrictEqual(events.slice(1), [choice({ content: "a" }), choice({}, "stop"), end(3, 2)])
     })

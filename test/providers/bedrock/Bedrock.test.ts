@@ -254,7 +254,8 @@ describe("Bedrock, as another's server has it", () => {
       assert.strictEqual(requests.length, 2)
       for (const { headers, path } of requests) {
         assert.notInclude(path, "region")
-        // The journal keeps no credentials: that there was one, and the moment that it was signed for.
+        // The journal redacts credentials: it shows that one was sent, and the time that was
+        // signed.
         assert.strictEqual(headers["authorization"], "[REDACTED]")
         assert.strictEqual(headers["x-amz-date"], "19700101T000000Z")
       }

@@ -1,4 +1,4 @@
-/** Signatures are compared with those that Amazon's own signer makes of the same calls. */
+/** Compares signatures with those of Amazon's own signer for the same calls. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
 import { type ProviderConfig } from "../../../src/domain/Catalog.ts"
@@ -10,7 +10,7 @@ import { config } from "../replayedTransport.ts"
 const KEYS = "AKIDEXAMPLE:wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY"
 const BODY = '{"messages":[{"role":"user","content":[{"text":"hi"}]}]}'
 
-/** Keeps what it was given and answers with `status` and `headers`. */
+/** Records its calls and answers with `status` and `headers`. */
 const capture = (status = 200, headers: CallHeaders = {}) => {
   const seen: Array<{ readonly config: ProviderConfig; readonly path: string; readonly headers: CallHeaders }> = []
   const transport: Transport["Service"] = {

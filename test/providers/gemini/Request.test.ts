@@ -1,4 +1,4 @@
-/** Requests in Gemini's words, compared as whole JSON; and what cannot be said. */
+/** Requests in Gemini's form, compared as whole JSON, and unsupported ones. */
 import { assert, describe, it } from "@effect/vitest"
 import { Result } from "effect"
 import { type ChatMessage, type ChatRequest } from "../../../src/domain/Chat.ts"

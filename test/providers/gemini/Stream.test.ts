@@ -16,7 +16,7 @@ const open = (given: Replay, sent: Partial<ChatRequest> = {}) =>
 const collect = (given: Replay, sent: Partial<ChatRequest> = {}) =>
   Effect.scoped(Effect.flatMap(open(given, sent), (events) => Stream.runCollect(events)))
 
-/** The events up to the failure, and the failure. */
+/** The events before the failure, and the failure. */
 const broken = Effect.fnUntraced(function* (given: Replay, sent: Partial<ChatRequest> = {}) {
   const events: Array<ChatEvent> = []
   const error = yield* Effect.flip(

@@ -30,7 +30,7 @@ const collect = (call: ReturnType<typeof ask>) =>
   Effect.scoped(Effect.flatMap(mock.chatStream(call), Stream.runCollect))
 const pieces = (events: ReadonlyArray<ChatEvent>, index = 0) =>
   events.flatMap((event) => (event._tag === "Choices" ? [event.choices[index]?.delta.content ?? ""] : []))
-/** The pieces that came before the stream failed, and why it did. */
+/** The pieces before the failure, and its reason. */
 const broken = Effect.fnUntraced(function* (call: ReturnType<typeof ask>) {
   const events: Array<ChatEvent> = []
   const error = yield* Effect.flip(
@@ -131,7 +131,8 @@ describe("mock/echo and mock/lorem", () => {
           )
         )
       )
-      // The tokenizer is loaded once, by a real import: everything after it happens on the test's clock.
+      // The tokenizer is loaded once, by a real import. Everything after it runs on the test's
+      // clock.
       yield* mock.chat(ask("load"))
       yield* TestClock.adjust(499)
       assert.deepStrictEqual(seen, [])

@@ -1,4 +1,6 @@
-/** Tool calls as vendors of the OpenAI dialect number and name them, in streams and whole replies. */
+/**
+ * Tool calls with the numbers and names of OpenAI-dialect vendors, in streams and whole replies.
+ */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Stream } from "effect"
 import { type ChatReply, type ChatRequest } from "../../../src/domain/Chat.ts"
@@ -18,7 +20,7 @@ const request: ChatRequest = {
   ]
 }
 
-/** The reply that a client would gather from the stream. */
+/** The reply that a client assembles from the stream. */
 const gathered = Effect.fnUntraced(function* (pieces: ReadonlyArray<Readonly<Record<string, unknown>>>) {
   const chunks = [
     ...pieces.map((piece) => sse(chunkBody({ tool_calls: [piece] }))),

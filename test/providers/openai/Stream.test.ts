@@ -19,7 +19,7 @@ const open = (given: Replay, n?: number) =>
 const collect = (given: Replay, n?: number) =>
   Effect.scoped(Effect.flatMap(open(given, n), (events) => Stream.runCollect(events)))
 
-/** The events up to the failure, and the failure. */
+/** The events before the failure, and the failure. */
 const broken = Effect.fnUntraced(function* (given: Replay, n?: number) {
   const events: Array<ChatEvent> = []
   const error = yield* Effect.flip(
@@ -328,7 +328,7 @@ describe("OpenAI streams", () => {
       const { events, reason } = yield* broken({ chunks: silent(usageChunkBody({ completion_tokens: 12 })) })
       assert.strictEqual(content(events), "")
       assert.instanceOf(reason, Malformed)
-      // A model that ends its turn at once, and one that only thought.
+      // A model that ends its turn at once, and one that only produced reasoning.
       yield* collect({ chunks: silent(usageChunkBody({ completion_tokens: 2 })) })
       const thought = { completion_tokens_details: { reasoning_tokens: 12 } }
       const usage = { prompt_tokens: 9, completion_tokens: 12, ...thought }

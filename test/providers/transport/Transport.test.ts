@@ -1,7 +1,4 @@
-/**
- * The transport against a real server in another process: what only a network shows. Its time limits are real and
- * small.
- */
+/** The transport against a real server in another process. Its time limits are real and small. */
 import { gzipSync, brotliCompressSync } from "node:zlib"
 import { createServer as createHttpServer } from "node:http"
 import { createServer } from "node:net"
@@ -36,7 +33,7 @@ afterAll(() => upstream.stop())
 const timeouts = { connectMs: 1_000, firstTokenMs: 5_000, idleMs: 5_000, totalMs: 5_000 }
 const request: ChatRequest = { model: "test/small", messages: [{ role: "user", content: "hi" }], stream: false }
 
-/** A call of model `name`, scripted first. */
+/** Scripts the model `name`, then calls it. */
 const call = (name: string, behaviour: Behaviour | ReadonlyArray<Behaviour>, overrides: Partial<ProviderConfig> = {}) =>
   Effect.gen(function* () {
     yield* Effect.promise(() => upstream.script(name, behaviour))
@@ -100,7 +97,7 @@ describe("Transport", () => {
           yield* streamed("again", { chunks: streamChunks(["a"]) })
           yield* chat("again", { json: chatBody() })
         }
-        // A call that follows at once may find its predecessor's connection busy with the last bytes, and open one more.
+        // A call that follows at once may find its predecessor's connection busy, and open another.
         assert.isBelow(new Set(yield* ports).size, rounds)
       }).pipe(Effect.provide(Layer.fresh(Transport.layer)))
     )
@@ -193,7 +190,7 @@ describe("Transport", () => {
       Effect.gen(function* () {
         const calls = 1_000
         const waiting: Array<() => void> = []
-        // Nobody is answered before all have asked.
+        // Answers only after all requests have arrived.
         const server = createHttpServer((request, response) => {
           request.resume()
           waiting.push(() => response.end(JSON.stringify(chatBody())))

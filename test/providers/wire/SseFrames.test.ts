@@ -14,7 +14,7 @@ const parse = (chunks: ReadonlyArray<Buffer>): ReadonlyArray<string> => {
   return out
 }
 
-/** What streams are made of, and what looks like it. Not `event: error`: that comes out as an error object. */
+/** Pieces of streams, and similar text. Without `event: error`, which becomes an error object. */
 const pieces = ["\n", "\n", "\n\n", "\n\n", "\r\n", "\r", "data: ", "data: ", "data:", "data", "data: x\n\n"].concat([
   "event: x",
   "event",
@@ -29,7 +29,7 @@ const pieces = ["\n", "\n", "\n\n", "\n\n", "\r\n", "\r", "data: ", "data: ", "d
   "é東🗼",
   "\uFEFF"
 ])
-/** Lengths of packets, over and over. */
+/** Lengths of packets, repeated. */
 const Cuts = Schema.Array(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 12 })))
 
 const packetsOf = (bytes: Buffer, cuts: ReadonlyArray<number>): ReadonlyArray<Buffer> => {
@@ -43,7 +43,7 @@ const packetsOf = (bytes: Buffer, cuts: ReadonlyArray<number>): ReadonlyArray<Bu
   return packets
 }
 
-/** As the SDKs of clients read a stream; a last event counts without its blank line too. */
+/** Reads a stream like the SDKs of clients. A last event without its blank line counts too. */
 const reference = (text: string): ReadonlyArray<string> => {
   const data: Array<string> = []
   const parser = createParser({ onEvent: (event) => data.push(event.data) })

@@ -1,10 +1,10 @@
-/** What each dialect makes of a provider's usage: sound figures, or none. */
+/** Each dialect's reading of a provider's usage: valid numbers, or null. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { type TokenUsage } from "../../../src/domain/Money.ts"
 import { dialects } from "../usageReplies.ts"
 
-/** What each dialect calls the counts. */
+/** Each dialect's names of the counts. */
 const names: Readonly<Record<string, { prompt: string; output: string; total?: string }>> = {
   openai: { prompt: "prompt_tokens", output: "completion_tokens", total: "total_tokens" },
   anthropic: { prompt: "input_tokens", output: "output_tokens" },
@@ -18,7 +18,7 @@ const used = (promptTokens: number, completionTokens: number, cachedTokens = 0):
   cachedTokens
 })
 
-/** No count: negative, not whole, of another type, beyond what any call has. */
+/** Invalid counts: negative, fractional, of another type, or beyond any call. */
 const nonsense = [-1, 1.5, "12", null, true, [7], {}, 1e13, 4e9, 2 ** 64, 1e308]
 
 const cases = dialects.flatMap((dialect) => [
