@@ -1,6 +1,7 @@
 /**
- * Reads the text of a request's body, once, within limits of size, time and shape, unzipped where the client zipped it. What is over
- * a limit is refused at once, while the rest of the body is still under way. A client that leaves interrupts its request.
+ * Reads the text of a request's body, once, within limits of size, time and shape, and decompresses
+ * it if needed. A body beyond a limit is refused at once, before the rest arrives. A client that
+ * disconnects interrupts its request.
  */
 import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
 import { Context, Effect, Layer } from "effect"
@@ -23,9 +24,9 @@ import { Load, type LoadLimits, type Share } from "../../gateway/process/Load.ts
 import { type Excess, JsonShape } from "./JsonShape.ts"
 
 export interface BodyLimits {
-  /** Of any body. */
+  /** Limit of every body. */
   readonly maxBodyBytes: number
-  /** From the request on; noticed up to a second late. */
+  /** From the start of the request; detected up to a second late. */
   readonly bodyTimeoutMs: number
   readonly server: LoadLimits
 }
@@ -33,16 +34,18 @@ export interface BodyLimits {
 type Request = HttpServerRequest.HttpServerRequest
 type Incoming = ReturnType<typeof NodeHttpServerRequest.toIncomingMessage>
 
-/** `hasLongNumber`: some number of the JSON has digits that would be lost. */
+/**
+ * The text of a body. `hasLongNumber`: a number in the JSON has more digits than a double keeps.
+ */
 export interface BodyText {
   readonly text: string
   readonly hasLongNumber: boolean
 }
 
-/** A body as text; or what is too much of it, as JSON. */
+/** A body as text, or the limit of JSON that it exceeds. */
 export type Body = ({ readonly _tag: "Text" } & BodyText) | { readonly _tag: "Shapeless"; readonly excess: Excess }
 
-/** Whether a request has a body that has to be read. */
+/** Whether a request has a body to read. */
 export const hasBody = ({ headers, method }: Request): boolean =>
   HttpMethod.hasBody(method) && (headers["transfer-encoding"] !== undefined || headers["content-length"] !== "0")
 
@@ -53,15 +56,21 @@ const decoders: ReadonlyMap<string, () => Transform> = new Map<string, () => Tra
   ["br", () => createBrotliDecompress()]
 ])
 
-/** Putting together more bytes is a turn of its own, and decoding them another one. */
+/** Joining more bytes than this takes one turn, and decoding them another. */
 const LARGE_BYTES = 1_048_576
 
 export class BodyReader extends Context.Service<
   BodyReader,
   {
-    /** `maxBytes`: of this body, before and after it is unzipped; the limit of any body holds besides. */
+    /**
+     * `maxBytes` limits this body, before and after decompression. The limit of every body applies
+     * too.
+     */
     readonly read: (request: Request, share: Share, maxBytes?: number) => Effect.Effect<Body, GatewayError>
-    /** Lets a request to a model in, or refuses it because there is too much to do; before its body is read. */
+    /**
+     * Admits a request to a model, or refuses it when the process is overloaded. Call it before the
+     * body is read.
+     */
     readonly admit: (share: Share) => Effect.Effect<void, GatewayError>
   }
 >()("tollgate/http/body/BodyReader") {
@@ -91,12 +100,13 @@ export class BodyReader extends Context.Service<
             if (makeDecoder === undefined) {
               return Effect.fail(gatewayError(new EncodingUnsupported({ encoding: encoding.slice(0, 64) })))
             }
-            // Held before any of it has come: who announces much and sends it slowly takes the room as well.
+            // Reserved before any byte arrives: a client that announces a large body and sends it
+            // slowly occupies the room as well.
             if (!load.hold(share, announced, limits)) return overloaded
             const hasRoom = (bytes: number) =>
               bytes <= share.bodyBytes || load.hold(share, bytes - share.bodyBytes, limits)
             return Effect.callback((resume) => {
-              const reading = new Reading(
+              const reading = new BodyRead(
                 NodeHttpServerRequest.toIncomingMessage(request),
                 makeDecoder === null ? null : makeDecoder(),
                 limitBytes,
@@ -131,20 +141,23 @@ const notUtf8 = invalid("invalid_encoding", "The body is not valid UTF-8.")
 const garbled = (encoding: string) =>
   invalid("invalid_encoding", `The body is not what its content-encoding says: ${encoding}.`)
 
-/** How a reading can end by itself. */
+/** Callbacks for the possible ends of a read. */
 interface Endings {
   readonly whole: (bytes: Buffer, hasLongNumber: boolean) => void
   readonly shapeless: (excess: Excess) => void
   readonly large: () => void
-  /** There is no room for more of it in this process. */
+  /** The process has no room for more of the body. */
   readonly crowded: () => void
-  /** It cannot be unzipped. */
+  /** The body cannot be decompressed. */
   readonly garbled: () => void
   readonly left: () => void
 }
 
-/** Ends in one way, once, unless it is stopped before. What is left of a body is drained after the answer went out. */
-class Reading {
+/**
+ * Reads one body. Calls one callback, once, unless it is stopped before. The rest of a refused body
+ * is drained after the response is sent.
+ */
+class BodyRead {
   readonly #incoming: Incoming
   readonly #decoder: Transform | null
   readonly #source: Readable
@@ -174,7 +187,7 @@ class Reading {
     incoming.once("close", this.#onLeft)
     incoming.once("error", this.#onLeft)
     if (decoder !== null) {
-      // Stays to the end: a decoder that is taken down may still complain.
+      // Never removed: a decoder may still emit an error after it is destroyed.
       decoder.on("error", this.#onGarbled)
       incoming.pipe(decoder)
     }
@@ -227,7 +240,7 @@ class Reading {
   readonly #onGarbled = (): void => this.#cut(this.#endings.garbled)
 
   readonly #onLeft = (): void => {
-    // All of it has come; the decoder is not done yet.
+    // The body is complete; the decoder has not finished.
     if (this.#decoder !== null && this.#incoming.complete) return
     this.stop()
     this.#endings.left()
@@ -237,13 +250,13 @@ class Reading {
 const bodyOf = (bytes: Buffer, hasLongNumber: boolean): Effect.Effect<Body, GatewayError> =>
   Effect.suspend(() => (isUtf8(bytes) ? Effect.succeed({ _tag: "Text", text: textOf(bytes), hasLongNumber }) : notUtf8))
 
-/** UTF-8, with or without a byte order mark. */
+/** Decodes UTF-8, and removes a byte order mark. */
 const textOf = (bytes: Buffer): string => {
   const text = bytes.toString("utf8")
   return text.charCodeAt(0) === 0xfeff ? text.slice(1) : text
 }
 
-/** The request for those who read it again. */
+/** A copy of the request whose `text` is the text that was read. */
 export const withText = (request: Request, text: string): Request => {
   const again: Request = Object.create(request)
   Object.defineProperty(again, "text", { value: Effect.succeed(text) })

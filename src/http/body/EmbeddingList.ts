@@ -1,12 +1,15 @@
 /**
- * Writes the vectors of an embeddings reply as JSON, in turns: a reply may have millions of numbers. The bytes are those that
- * `JSON.stringify` would write.
+ * Writes the vectors of an embeddings reply as JSON, in turns, because a reply may contain millions
+ * of numbers. The bytes equal those of `JSON.stringify`.
  */
 import { Effect } from "effect"
 import { makeTurns } from "../../domain/Turns.ts"
 import { type Embedded } from "../../gateway/chat/Embeddings.ts"
 
-/** How many numbers are written between two looks at the clock. Their float32 bytes make whole groups of base64. */
+/**
+ * Numbers written between two checks of the clock. Their float32 bytes are a whole number of base64
+ * groups.
+ */
 const SLICE_NUMBERS = 3_072
 
 type Format = "float" | "base64"
@@ -39,7 +42,7 @@ export const makeWriteList: Effect.Effect<(embedded: Embedded, format: Format) =
 const numbers = (slice: ReadonlyArray<number>, at: number): string =>
   (at === 0 ? "" : ",") + JSON.stringify(slice).slice(1, -1)
 
-/** Little-endian float32, as OpenAI's clients decode it. */
+/** Little-endian float32, as OpenAI's clients expect. */
 const base64 = (slice: ReadonlyArray<number>): string => {
   const bytes = Buffer.alloc(slice.length * 4)
   slice.forEach((value, at) => bytes.writeFloatLE(value, at * 4))

@@ -1,6 +1,6 @@
 /**
- * What is wrong with one value, in the words of FastAPI and Pydantic v2: a type, a message and, where it helps, its context. No value is
- * repeated in a message.
+ * Describes a fault of one value in the words of FastAPI and Pydantic v2: a type, a message and
+ * optionally a context. Messages never contain a value.
  */
 import { Predicate, type SchemaAST, type SchemaIssue } from "effect"
 import { nearest } from "../../domain/Nearest.ts"
@@ -15,7 +15,7 @@ export const missing: Found = { type: "missing", msg: "Field required" }
 
 export const invalid: Found = { type: "value_error", msg: "Value error, the input is not valid" }
 
-/** A member that is not known. `known`: those that are. */
+/** An unknown member. `known` are the names that are allowed. */
 export const extra = (name: string, known: ReadonlyArray<string>): Found => {
   const near = nearest(name, known)
   return {
@@ -28,7 +28,7 @@ export const extra = (name: string, known: ReadonlyArray<string>): Found => {
 export const namesOf = (ast: SchemaAST.AST): ReadonlyArray<string> =>
   ast._tag === "Objects" ? ast.propertySignatures.map(({ name }) => String(name)) : []
 
-/** The members of a union that is not about null. */
+/** The members of a union except null. */
 const membersOf = (ast: SchemaAST.AST): ReadonlyArray<SchemaAST.AST> =>
   ast._tag === "Union" ? ast.types.flatMap(membersOf) : ast._tag === "Null" ? [] : [ast]
 
@@ -48,7 +48,9 @@ export const literalError = (literals: ReadonlyArray<string>): Found => {
 const isInteger = (ast: SchemaAST.AST): boolean =>
   ast.checks?.some((check) => check._tag === "Filter" && representationOf(check)?.id === "effect/schema/isInt") ?? false
 
-/** What a value of the wrong type should have been. `text`: it came as a string, in the path, the query or a header. */
+/**
+ * A value of the wrong type. `text`: it was sent as a string, in the path, the query or a header.
+ */
 export const ofType = (ast: SchemaAST.AST, text: boolean): Found => {
   const members = membersOf(ast)
   const [first] = members
@@ -92,7 +94,7 @@ interface Representation {
   readonly payload: unknown
 }
 
-/** How effect's own checks name themselves, and their bounds. */
+/** The id and the bounds in the annotations of Effect's own checks. */
 const representationOf = (filter: {
   readonly annotations: Readonly<Record<string, unknown>> | undefined
 }): Representation | undefined => {
@@ -129,17 +131,20 @@ const sized = (limit: "min" | "max", bound: number, value: unknown): Found => {
 const notFinite: Found = { type: "finite_number", msg: "Input should be a finite number" }
 const notInteger: Found = { type: "int_type", msg: "Input should be a valid integer" }
 
-/** `1e400` is read as infinity; a whole number beyond the bounds is too large before it is anything else. */
+/**
+ * `1e400` is parsed as infinity. A whole number outside the bounds is reported as too small or too
+ * large.
+ */
 const notIntegerWithin = (value: number, minimum: number, maximum: number): Found => {
   if (!Number.isFinite(value)) return notFinite
   if (!Number.isInteger(value)) return { ...notInteger, msg: `${notInteger.msg}, got a number with a fractional part` }
   return value < 0 ? compared("ge", minimum) : compared("le", maximum)
 }
 
-/** `bound`: one of the check's bounds by its name. */
+/** `bound` returns one of the check's bounds by its name. */
 type Check = (bound: (name: string) => number, value: unknown, text: boolean) => Found
 
-/** The checks of effect by the names that they give themselves. */
+/** Effect's checks by their ids. */
 const checks: Readonly<Record<string, Check>> = {
   isFinite: (_, __, text) => (text ? integerParsing : notFinite),
   isInt: (_, value, text) =>
@@ -171,7 +176,10 @@ export const ofCheck = ({ filter }: SchemaIssue.Filter, value: unknown, text: bo
   return expected === undefined ? invalid : { type: "value_error", msg: `Value error, expected ${expected}` }
 }
 
-/** A value that a check or a transformation of our own refused. Its annotations are the words, if there are any. */
+/**
+ * A value that one of our own checks or transformations refused. Its annotations contain the words,
+ * if there are any.
+ */
 export const ofValue = ({ annotations }: SchemaIssue.InvalidValue): Found => {
   const type: unknown = annotations?.["type"]
   return typeof type === "string" && annotations?.message !== undefined ? { type, msg: annotations.message } : invalid

@@ -1,6 +1,7 @@
 /**
- * Faults that the schema of a body cannot know, because settings or the time decide: names of models, a moment that has passed.
- * The handler asks for them once the body has its form. Where it has not, they are listed here beside the faults of the form.
+ * Faults of a body that its schema cannot know, because they depend on settings or the time: names
+ * of models, a time in the past. Handlers check them for a valid body. For an invalid one they are
+ * listed here, together with the faults of its form.
  */
 import { Clock, Effect, Option, Predicate, Schema } from "effect"
 import { type HttpApiEndpoint, type HttpApiGroup } from "effect/http-api"
@@ -9,7 +10,7 @@ import { Catalog } from "../../gateway/routing/Catalog.ts"
 import { type Beyond } from "./JsonBody.ts"
 import { keyFaults } from "../endpoints/KeyFaults.ts"
 
-/** Looks up what else is asked of the body of an endpoint. */
+/** Makes a function that returns the additional checks of an endpoint's body. */
 export const makeFaultsBeyondSchema = Effect.gen(function* () {
   const catalog = yield* Catalog
   const ofKey =

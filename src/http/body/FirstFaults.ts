@@ -1,18 +1,21 @@
 /**
- * Lists the faults of a value whose schema stopped at the first one, without looking at all of a large value: at all members, but only
- * at the first entries of its lists. Where there is no fault among these, the one that is known is the only one that is told.
+ * Lists the faults of a value after its decode stopped at the first one. To bound the time for a
+ * large value, it checks all members but only the first entries of lists. If it finds no fault
+ * there, the first one is reported alone.
  */
 import { Result, type Schema, SchemaParser, type SchemaAST, type SchemaIssue } from "effect"
 
-/** Of all lists together; of each list the first entry comes on top. */
+/** Most entries of all lists together. The first entry of each list is checked in any case. */
 const MAX_ENTRIES = 200
-/** Of all objects together; with more of them the fault that is known is told alone. */
+/** Most members of all objects together. Beyond that, the first fault is reported alone. */
 const MAX_MEMBERS = 5_000
 
-/** For the decode before. Stopping at the first fault, it also takes less time over a value without any. */
+/** Options of the first decode. Stopping at the first fault is also faster for a valid value. */
 export const stopAtFirst: SchemaAST.ParseOptions = { errors: "first" }
 
-/** The faults of `value`, one of which is `first`. `options`: what else the decode was told. */
+/**
+ * The faults of `value`, of which `first` is one. `options` are the other options of the decode.
+ */
 export const firstFaults = (
   schema: Schema.Decoder<unknown>,
   options: SchemaAST.ParseOptions,

@@ -1,11 +1,11 @@
-/** What can be wrong with the text of a JSON body, told where it is and without a word of its content. */
+/** Faults of the text of a JSON body: their place and kind, without any of its content. */
 import { Result, type SchemaIssue } from "effect"
 import { type ValidationError } from "../../api/Failure.ts"
 import { MAX_DEPTH } from "../../domain/Json.ts"
 import { type Excess, MAX_EXACT_VALUES, MAX_MEMBERS, MAX_VALUES } from "./JsonShape.ts"
-import { MOST_FAULTS, validationFaults } from "./ValidationFaults.ts"
+import { MAX_FAULTS, validationFaults } from "./ValidationFaults.ts"
 
-/** A body that is not said to be JSON. */
+/** A body with a content type other than JSON. */
 export const typeFault = (contentType: string | undefined): ValidationError | undefined => {
   if (contentType === undefined || /^application\/json\s*(?:;|$)/i.test(contentType.trim())) return undefined
   const expected = "'application/json'"
@@ -18,7 +18,7 @@ export const typeFault = (contentType: string | undefined): ValidationError | un
   }
 }
 
-/** A body that holds more than is looked at. */
+/** A body that exceeds a limit of JSON. */
 export const excessFault = (excess: Excess): ValidationError => invalidJson(tooMuch[excess], undefined)
 
 const tooMuch: Readonly<Record<Excess, string>> = {
@@ -35,7 +35,7 @@ const invalidJson = (error: string, position: number | undefined): ValidationErr
   ctx: { error }
 })
 
-/** Where and why a text is no JSON, without a word of its content. */
+/** The place and kind of a syntax error, without any of the text. */
 export const jsonFault = (text: string): ValidationError => {
   if (text === "") return { loc: ["body"], msg: "Field required", type: "missing" }
   const parsed = Result.try(() => JSON.parse(text) as unknown)
@@ -48,10 +48,12 @@ export const jsonFault = (text: string): ValidationError => {
   return invalidJson(what ?? "not valid JSON", position === undefined ? undefined : Number(position))
 }
 
-/** What else is wrong with a body than its schema can say. */
+/** Checks of a body that its schema cannot make. */
 export type Beyond = (value: unknown) => ReadonlyArray<ValidationError>
 
-/** The faults of a body that a schema did not take. Of one place the schema's word is the one. */
+/**
+ * All faults of a body that its schema refused. For one place, the schema's fault takes precedence.
+ */
 export const schemaFaults = (
   value: unknown,
   issue: SchemaIssue.Issue,
@@ -59,5 +61,5 @@ export const schemaFaults = (
 ): ReadonlyArray<ValidationError> => {
   const faults = validationFaults(issue, "body", value)
   const places = new Set(faults.map(({ loc }) => JSON.stringify(loc)))
-  return [...faults, ...beyond(value).filter(({ loc }) => !places.has(JSON.stringify(loc)))].slice(0, MOST_FAULTS)
+  return [...faults, ...beyond(value).filter(({ loc }) => !places.has(JSON.stringify(loc)))].slice(0, MAX_FAULTS)
 }

@@ -1,24 +1,27 @@
 /**
- * Counts the values, the members of each object and the depth of a JSON text while its bytes arrive, packet by packet, so that a body that would hold the
- * process up is refused before anything parses it. Tells as well whether a number is there that has more digits than a parser keeps. It does
- * not say whether the text is JSON: the parser does.
+ * Counts values, members per object and depth of a JSON text while its bytes arrive, so that a body
+ * that would block the process is refused before it is parsed. It also detects numbers with more
+ * digits than a double keeps. It does not check whether the text is valid JSON.
  */
 import { MAX_DEPTH } from "../../domain/Json.ts"
 
-/** More values are refused. An empty list or object counts as two. */
+/** Most values. An empty list or object counts as two. */
 export const MAX_VALUES = 500_000
-/** An object with more members is refused: each of its names is kept, and such an object is slow in every step. */
+/**
+ * Most members of one object. Each name is stored, and an object with many members is slow in every
+ * step.
+ */
 export const MAX_MEMBERS = 20_000
 
-/** A number of so many digits before its point may be beyond 2^53. */
+/** A number with this many digits before its decimal point may exceed 2^53. */
 const LONG_DIGITS = 16
-/** Of a text with such a number, which takes ten times as long to parse, no more values are taken. */
+/** Most values of a text with such a number, because it takes ten times as long to parse. */
 export const MAX_EXACT_VALUES = 150_000
 
-/** What a text has too much of. */
+/** The limit that a text exceeds. */
 export type Excess = "depth" | "values" | "members" | "exact"
 
-/** No text has so many digits that counting from here on reaches zero. */
+/** Start value of the digit counter after a decimal point, so low that it never reaches zero. */
 const BEHIND_POINT = -(2 ** 30)
 
 const QUOTE = 0x22
@@ -35,21 +38,21 @@ const CLOSE_OBJECT = 0x7d
 export class JsonShape {
   #depth = 0
   #values = 1
-  /** By level: the members of the object that is open there, or a number that never gets large for a list. */
+  /** For each level: the members of its open object. For a list a number that stays negative. */
   readonly #members = new Int32Array(MAX_DEPTH + 1)
   #inString = false
-  /** An odd number of backslashes ended the last packet, inside a string. */
+  /** The last chunk ended inside a string, in an odd number of backslashes. */
   #escapes = false
-  /** Digits of the number under way; below zero behind its point. */
+  /** Digits of the current number; negative after its decimal point. */
   #digits = 0
   #mostValues = MAX_VALUES
 
-  /** Whether a number has digits that a parser may lose, outside of strings. */
+  /** Whether a number outside of strings has more digits than a double keeps. */
   get hasLongNumber(): boolean {
     return this.#mostValues === MAX_EXACT_VALUES
   }
 
-  /** Takes the next bytes, and answers what is too much from then on. */
+  /** Reads the next bytes. Returns the limit that is exceeded, or null. */
   take(bytes: Uint8Array): Excess | null {
     let at = 0
     while (at < bytes.length) {
@@ -92,21 +95,23 @@ export class JsonShape {
     return null
   }
 
-  /** One more entry at the present level. Answers how many members an object has there. */
+  /**
+   * Counts an entry at the current level, and returns the number of members of the object there.
+   */
   #count(): number {
     const members = (this.#members[this.#depth] ?? 0) + 1
     this.#members[this.#depth] = members
     return members
   }
 
-  /** Where to go on: behind the next quote of a string, or at the end of the packet. */
+  /** Returns the position after the next quote of a string, or the end of the chunk. */
   #skipString(bytes: Uint8Array, from: number): number {
     const quote = bytes.indexOf(QUOTE, from)
     const end = quote === -1 ? bytes.length : quote
     let first = end
     while (first > from && bytes[first - 1] === BACKSLASH) first--
     const isOdd = (end - first) % 2 === 1
-    // The run of backslashes goes on from the packet before.
+    // The run of backslashes started in the previous chunk.
     const escapes = first === from && this.#escapes ? !isOdd : isOdd
     this.#escapes = quote === -1 && escapes
     if (quote === -1) return end

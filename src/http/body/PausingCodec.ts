@@ -1,13 +1,15 @@
 /**
- * A codec that decodes as another one does, with the same first issue, but looks before each entry of a list whether its turn
- * is over. What is no list inside is decoded in one go: the number of an object's members is bounded (JsonShape).
+ * Makes a codec that decodes like another one, with the same first issue, but may pause before each
+ * entry of a list. Everything between lists is decoded without a pause, because the number of an
+ * object's members is bounded (JsonShape).
  */
 import { Effect, Exit, Schema, SchemaAST, SchemaGetter } from "effect"
 import { type Turns } from "../../domain/Turns.ts"
 
 /**
- * The names that an index signature is about, without those that have a schema of their own: else each object looks through all that
- * is below it, in one go, for what these schemas look for anyway.
+ * Restricts an index signature to the names without a schema of their own. Otherwise each object
+ * would also be traversed as a whole for this signature, without a pause, although the other
+ * schemas decode its members.
  */
 const otherThan = ({ propertySignatures }: SchemaAST.Objects, parameter: SchemaAST.AST): SchemaAST.AST => {
   if (propertySignatures.length === 0 || parameter !== Schema.String.ast) return parameter
@@ -27,7 +29,7 @@ export const pausing = <T>(codec: Schema.Decoder<T>, turns: Turns): Schema.Decod
       })
     ).ast
 
-  /** What is transformed on its way in stays as it is. */
+  /** Transformed values are left unchanged. */
   const within = (ast: SchemaAST.AST): SchemaAST.AST => {
     if (ast.encoding !== undefined) return ast
     const { annotations, checks, context } = ast

@@ -1,6 +1,6 @@
 /**
- * What a body says, by its endpoint's schema; or all that is wrong with it. A short body is parsed and decoded at once. A long one is
- * parsed in a turn of its own and decoded in turns, with the same outcome.
+ * Decodes a body by its endpoint's schema, or lists all its faults. A short body is parsed and
+ * decoded at once. A long one is parsed in its own turn and decoded in turns, with the same result.
  */
 import { Effect, Result, Schema, SchemaParser, type SchemaAST, type SchemaIssue } from "effect"
 import { type HttpServerRequest } from "effect/http"
@@ -14,30 +14,36 @@ import { firstFaults, stopAtFirst } from "./FirstFaults.ts"
 import { type Beyond, jsonFault, schemaFaults } from "./JsonBody.ts"
 import { pausing } from "./PausingCodec.ts"
 
-/** A body of more characters is decoded in turns: a shorter one takes no longer than some milliseconds, whatever it says. */
+/**
+ * Longer bodies are decoded in turns. A shorter one takes some milliseconds at most, whatever its
+ * content.
+ */
 export const SHORT_CHARACTERS = 16_384
 
 export type Decode<A> = (body: BodyText) => Effect.Effect<A, ReadonlyArray<ValidationError>>
 
-/** `options`: what else the decode is told. `beyond`: what else is wrong with a body that the schema does not take. */
+/**
+ * `options` are further options of the decode. `beyond` are additional checks of a body that the
+ * schema refuses.
+ */
 export const makeDecode = <S extends Schema.Codec<unknown, unknown>>(
   payload: S,
   options: SchemaAST.ParseOptions = {},
   beyond: Beyond = () => []
 ): Effect.Effect<Decode<S["Type"]>> =>
   Effect.map(makeTurns, (turns) => {
-    const told = { ...options, ...stopAtFirst }
+    const decodeOptions = { ...options, ...stopAtFirst }
     const codec = Schema.toCodecJson(payload)
-    const atOnce = SchemaParser.decodeUnknownResult(codec, told)
-    const slowly = SchemaParser.decodeUnknownEffect(pausing(codec, turns), told)
+    const atOnce = SchemaParser.decodeUnknownResult(codec, decodeOptions)
+    const slowly = SchemaParser.decodeUnknownEffect(pausing(codec, turns), decodeOptions)
     const faultsOf = ({ hasLongNumber, text }: BodyText, parsed: unknown, issue: SchemaIssue.Issue) => {
-      // Faults speak of numbers as such.
+      // Faults must describe numbers as they are in plain JSON.
       const value = hasLongNumber ? parseJson(text) : parsed
-      return schemaFaults(value, firstFaults(codec, told, value, issue), beyond)
+      return schemaFaults(value, firstFaults(codec, decodeOptions, value, issue), beyond)
     }
 
     const inTurns = Effect.fnUntraced(function* (body: BodyText) {
-      // Putting the body together was a turn.
+      // Joining the body took a turn.
       yield* turns.next
       const value = valueOf(body)
       if (value === undefined) return yield* Effect.fail([jsonFault(body.text)])
@@ -56,10 +62,13 @@ export const makeDecode = <S extends Schema.Codec<unknown, unknown>>(
     }
   })
 
-/** Undefined: it is no JSON. */
+/** Undefined when the text is not valid JSON. */
 const valueOf = ({ hasLongNumber, text }: BodyText): unknown => (hasLongNumber ? parseExactly(text) : parseJson(text))
 
-/** For an endpoint of the API builder whose body is large: what `handle` makes of the payload, or the 422 with its faults. */
+/**
+ * For an HttpApi endpoint with a large body: runs `handle` with the payload, or responds with the
+ * 422 that lists the faults.
+ */
 export const decoded = <A, B, E, R>(
   { text }: HttpServerRequest.HttpServerRequest,
   decode: Decode<A>,

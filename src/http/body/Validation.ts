@@ -1,7 +1,8 @@
 /**
- * Reads a request's body within its limits of size and time, and answers what does not validate with the 422 that lists every
- * fault. The text is read once; it is parsed a second time only to say where it went wrong. An endpoint whose body may be as large as
- * a model request's decodes it by itself, in turns: see Payload.ts.
+ * Reads a request's body within its limits of size and time, and responds to invalid requests with
+ * the 422 that lists every fault. The text is read once, and only parsed a second time to locate a
+ * syntax error. Endpoints with bodies as large as a model request decode them in turns (see
+ * Payload.ts).
  */
 import { Context, Effect, Layer, type SchemaIssue } from "effect"
 import { HttpServerRequest } from "effect/http"
@@ -67,7 +68,7 @@ const detailOf = (
       return validationFaults(issue, "path", {})
     case "Headers":
       return validationFaults(issue, "header", request.headers)
-    // What we answer does not fit our own contract: a bug.
+    // The response does not match our own contract: a defect.
     case "Body":
     case "ResponseHeaders":
       return undefined
@@ -79,7 +80,10 @@ const bodyFaults = (text: string, issue: SchemaIssue.Issue, beyond: Beyond): Rea
   return value === undefined ? [jsonFault(text)] : schemaFaults(value, issue, beyond)
 }
 
-/** The members of a query string where the endpoint has none, unless its group does not mind. */
+/**
+ * Faults of a query string of an endpoint that has no query parameters, unless its group allows
+ * them.
+ */
 const unknownQuery = (
   { annotations }: HttpApiGroup.Top,
   request: HttpServerRequest.HttpServerRequest

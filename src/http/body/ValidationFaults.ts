@@ -1,7 +1,7 @@
 /**
- * A schema's verdict in the words of FastAPI and Pydantic v2 (contract §2): every fault with where it is, what is wrong, and its
- * type. What was sent is echoed only when it is a short scalar, so that no prompt comes back in an error. Looking stops at
- * `MOST_FAULTS`, whatever was sent.
+ * Converts the issues of a schema into the words of FastAPI and Pydantic v2: every fault with its
+ * place, message and type. The input is echoed only when it is a short scalar, so that prompts
+ * never appear in errors. At most `MAX_FAULTS` faults are collected.
  */
 import { Predicate, type SchemaAST, type SchemaIssue } from "effect"
 import { type ValidationError } from "../../api/Failure.ts"
@@ -22,10 +22,10 @@ type Path = ReadonlyArray<string | number>
 
 const ECHOED_CHARACTERS = 64
 
-/** How many faults of one request are told. */
-export const MOST_FAULTS = 100
+/** Most faults reported for one request. */
+export const MAX_FAULTS = 100
 
-/** `prefix` is `body`, `path`, `query` or `header`; `input` is what was decoded. */
+/** `prefix` is `body`, `path`, `query` or `header`. `input` is the decoded value. */
 export const validationFaults = (
   issue: SchemaIssue.Issue,
   prefix: string,
@@ -36,7 +36,10 @@ export const validationFaults = (
 
   const reported = new Set<string>()
 
-  /** The first fault of a place is the one: what is no number is not too large as well. */
+  /**
+   * Only the first fault of a place is reported: a value that is not a number is not also too
+   * large.
+   */
   const report = (path: Path, found: Found): void => {
     const place = JSON.stringify(path)
     if (reported.has(place)) return
@@ -53,7 +56,7 @@ export const validationFaults = (
 
   const walkAll = (issues: ReadonlyArray<SchemaIssue.Issue>, path: Path): void => {
     for (const child of issues) {
-      if (faults.length >= MOST_FAULTS) return
+      if (faults.length >= MAX_FAULTS) return
       walk(child, path)
     }
   }
@@ -99,8 +102,8 @@ export const validationFaults = (
 }
 
 /**
- * What the checks of a whole object say where its members have faults of their own: the schema asks them only about a right one. Those asked
- * here say of themselves that they take any object.
+ * Faults of checks on a whole object whose members have faults too. The schema only runs these
+ * checks on objects with valid members. The ones run here are annotated with `ofAnyObject`.
  */
 const issuesOfWhole = (ast: SchemaAST.AST, value: unknown): ReadonlyArray<SchemaIssue.Issue> =>
   Predicate.isObject(value)
@@ -111,13 +114,13 @@ const issuesOfWhole = (ast: SchemaAST.AST, value: unknown): ReadonlyArray<Schema
       )
     : []
 
-/** The faults of an object that should have no members. */
+/** The faults of an object that must not have members. */
 export const unknownMembers = (
   members: Readonly<Record<string, string>>,
   prefix: string
 ): ReadonlyArray<ValidationError> =>
   Object.entries(members)
-    .slice(0, MOST_FAULTS)
+    .slice(0, MAX_FAULTS)
     .map(([name, value]) => ({ loc: [prefix, short(name)], ...extra(name, []), input: short(value) }))
 
 const valueAt = (input: unknown, path: Path): unknown => {

@@ -3,7 +3,7 @@
  * are known.
  */
 import { type ValidationError } from "../../api/Failure.ts"
-import { MOST_FAULTS } from "../body/ValidationFaults.ts"
+import { MAX_FAULTS } from "../body/ValidationFaults.ts"
 
 /** Entries that are not strings are left to the schema. */
 export const entityFaults = (
@@ -14,7 +14,7 @@ export const entityFaults = (
   const expected = names.length < 2 ? names.join("") : `${names.slice(0, -1).join(", ")} or ${names.at(-1)}`
   const faults: Array<ValidationError> = []
   for (const [index, entity] of entities.entries()) {
-    if (faults.length === MOST_FAULTS) break
+    if (faults.length === MAX_FAULTS) break
     if (typeof entity !== "string" || known.includes(entity)) continue
     faults.push({
       loc: ["body", "entities", index],

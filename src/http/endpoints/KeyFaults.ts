@@ -11,7 +11,7 @@ import { nearest } from "../../domain/Nearest.ts"
 import { Catalog } from "../../gateway/routing/Catalog.ts"
 import { CurrentRequest } from "../edge/CurrentRequest.ts"
 import { validationResponse } from "../errors/ErrorResponse.ts"
-import { MOST_FAULTS } from "../body/ValidationFaults.ts"
+import { MAX_FAULTS } from "../body/ValidationFaults.ts"
 
 /** Finding the nearest name takes time, so only the first faults suggest one. */
 const MAX_SUGGESTIONS = 10
@@ -62,7 +62,7 @@ export const keyFaults = (
   }
   if (force) return faults
   for (const [index, entry] of models.entries()) {
-    if (faults.length === MOST_FAULTS) break
+    if (faults.length === MAX_FAULTS) break
     if (typeof entry !== "string" || knownAs(catalog, entry) !== null) continue
     faults.push({
       loc: ["body", "allowed_models", index],

@@ -1,6 +1,6 @@
 import { assert, it } from "@effect/vitest"
 import { Result, Schema, type SchemaIssue } from "effect"
-import { MOST_FAULTS, validationFaults } from "../../../src/http/body/ValidationFaults.ts"
+import { MAX_FAULTS, validationFaults } from "../../../src/http/body/ValidationFaults.ts"
 import { validationResponse } from "../../../src/http/errors/ErrorResponse.ts"
 
 const issueOf = (schema: Schema.Codec<unknown, unknown>, value: unknown): SchemaIssue.Issue => {
@@ -17,9 +17,9 @@ it("at most 100 faults are told, and looking stops there", () => {
   const texts = issue._tag === "Composite" ? issue.issues[0] : undefined
   const inner = texts?._tag === "Pointer" && texts.issue._tag === "Composite" ? texts.issue.issues : []
   assert.lengthOf(inner, 1_000)
-  Object.defineProperty(inner, MOST_FAULTS + 1, { get: () => assert.fail("it looked on") })
+  Object.defineProperty(inner, MAX_FAULTS + 1, { get: () => assert.fail("it looked on") })
   const faults = validationFaults(issue, "body", value)
-  assert.lengthOf(faults, MOST_FAULTS)
+  assert.lengthOf(faults, MAX_FAULTS)
   assert.deepStrictEqual(faults.at(-1)?.loc, ["body", "texts", 99])
 })
 
@@ -27,7 +27,7 @@ it("an answer stays small whatever a client named its members", () => {
   const long = "n".repeat(100_000)
   const value = Object.fromEntries(Array.from({ length: 200 }, (_, at) => [`${at}${long}`, long]))
   const faults = faultsOf(Schema.Struct({ name: Schema.optionalKey(Schema.String) }), value)
-  assert.lengthOf(faults, MOST_FAULTS)
+  assert.lengthOf(faults, MAX_FAULTS)
   assert.isBelow(JSON.stringify(faults).length, 30_000)
   const { body } = validationResponse(faults, "req_1")
   assert.isBelow(body._tag === "Uint8Array" ? body.body.length : Number.POSITIVE_INFINITY, 30_000)
