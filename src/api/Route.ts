@@ -52,7 +52,7 @@ export class RouteGroup extends HttpApiGroup.make("route")
     HttpApiEndpoint.post("preview", "/v1/route/preview", {
       payload: ChatRequest,
       success: RoutePreview,
-      error: errors(403, 404, 500, 503)
+      error: errors(403, 404, 429, 500, 503)
     })
       .annotate(BodyBytes, null)
       .annotate(RequiredScope, "chat:write")

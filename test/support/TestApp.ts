@@ -24,6 +24,7 @@ import { type Ledger } from "../../src/store/ledger/Ledger.ts"
 import { type LedgerReports } from "../../src/store/ledger/LedgerReports.ts"
 import * as LedgerMemory from "../../src/store/ledger/Memory.ts"
 import { Limits } from "../../src/store/limits/Limits.ts"
+import { onlyDeclared } from "./DeclaredAnswers.ts"
 import { testSettings } from "./testSettings.ts"
 
 export interface TestAppOptions {
@@ -142,11 +143,13 @@ export class TestApp extends Context.Service<
       })
     ).pipe(
       Layer.provideMerge(
-        HttpRouter.serve(routes(settings, Redacted.make(adminKey)), {
-          disableLogger: true,
-          disableListenLog: true,
-          routerConfig: Edge.routerConfig
-        })
+        Layer.effectDiscard(
+          HttpRouter.toHttpEffect(routes(settings, Redacted.make(adminKey))).pipe(
+            Effect.flatMap(onlyDeclared),
+            Effect.flatMap((app) => HttpServer.serveEffect(app)),
+            Effect.provideService(HttpRouter.RouterConfig, Edge.routerConfig)
+          )
+        )
       ),
       Layer.provideMerge(Listener.layerHttp({ host: "127.0.0.1", port: 0, drainTimeoutMs: 20_000 })),
       Layer.provide(Listener.layer({ ...settings.server, graceMs: 0 })),

@@ -1,0 +1,101 @@
+/**
+ * Compares each answer of a test's gateway with the contract. The endpoint has to declare the status, and a schema of
+ * this status has to take the body with all its members. An answer that does not fit fails the test when its gateway
+ * stops.
+ */
+import { Effect, Result, Schema } from "effect"
+import { HttpServerRequest, type HttpServerResponse } from "effect/http"
+import { HttpApi } from "effect/http-api"
+import { Api } from "../../src/api/Api.ts"
+import { ErrorEnvelope } from "../../src/api/Failure.ts"
+
+interface Declared {
+  readonly name: string
+  readonly method: string
+  readonly path: RegExp
+  /** The schemas of JSON bodies and of empty ones, by status. */
+  readonly answers: ReadonlyMap<number, ReadonlyArray<Schema.Top>>
+}
+
+const endpoints: Array<Declared> = []
+HttpApi.reflect(Api, {
+  onGroup: () => undefined,
+  onEndpoint: ({ endpoint: { identifier, method, path }, errors, group, successes }) => {
+    endpoints.push({
+      name: `${group.identifier}.${identifier}`,
+      method,
+      path: new RegExp(`^${path.replaceAll(/:[^/]+/g, "[^/]+")}/?$`),
+      answers: new Map([...errors, ...successes])
+    })
+  }
+})
+
+const pages = /^\/(?:docs|openapi\.json|console(?:\/[^/]*)?)\/?$/
+
+/** Answers that any path can get, before an endpoint is looked for. */
+const ofTheEdge: ReadonlyMap<number, string> = new Map([[400, "malformed_request"]])
+/** Answers of a path or a method that is in no endpoint. */
+const unrouted: ReadonlyMap<number, string> = new Map([
+  [404, "route_not_found"],
+  [405, "method_not_allowed"]
+])
+
+const decode = (schema: Schema.Top, body: unknown) =>
+  Schema.decodeUnknownResult(Schema.toCodecJson(schema as Schema.Codec<unknown, unknown>), {
+    onExcessProperty: "error"
+  })(body)
+
+const codeOf = (json: unknown): string | null => {
+  const envelope = decode(ErrorEnvelope, json)
+  return Result.isSuccess(envelope) ? (envelope.success as ErrorEnvelope).error.code : null
+}
+
+/** Null: the body is streamed. */
+const textOf = ({ body }: HttpServerResponse.HttpServerResponse): string | null =>
+  body._tag === "Uint8Array" ? new TextDecoder().decode(body.body) : body._tag === "Empty" ? "" : null
+
+/** What is wrong with an answer; undefined: it fits. */
+export const faultOf = (
+  { method, url }: Pick<HttpServerRequest.HttpServerRequest, "method" | "url">,
+  response: HttpServerResponse.HttpServerResponse
+): string | undefined => {
+  // A target may be a whole address; the router looks at its path.
+  const [path = ""] = url.replace(/^https?:\/\/[^/]*/, "").split("?")
+  if (pages.test(path)) return undefined
+  const { status } = response
+  const isJson = response.headers["content-type"]?.startsWith("application/json") === true
+  const text = textOf(response)
+  const json: unknown = isJson && text !== null ? JSON.parse(text) : undefined
+  const code = codeOf(json)
+  if (code !== null && ofTheEdge.get(status) === code) return undefined
+  const wanted = method === "HEAD" ? "GET" : method
+  const endpoint = endpoints.find((each) => each.method === wanted && each.path.test(path))
+  if (endpoint === undefined) {
+    return code !== null && unrouted.get(status) === code
+      ? undefined
+      : `${method} ${path} answered ${status} ${code} although it is no endpoint`
+  }
+  const schemas = endpoint.answers.get(status)
+  if (schemas === undefined) return `${endpoint.name} answered ${status} ${code}, which it does not declare: ${text}`
+  if (!isJson) return undefined
+  const decoded = schemas.map((schema) => decode(schema, json))
+  const failure = decoded.every(Result.isFailure) ? decoded[0] : undefined
+  return failure === undefined || Result.isSuccess(failure)
+    ? undefined
+    : `${endpoint.name} answered ${status} with a body that it does not declare: ${String(failure.failure)} ${text}`
+}
+
+/** Wraps an application so that its scope ends in a defect if any of its answers did not fit. */
+export const onlyDeclared = <E, R>(app: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>) =>
+  Effect.gen(function* () {
+    const faults = new Set<string>()
+    yield* Effect.addFinalizer(() =>
+      faults.size === 0 ? Effect.void : Effect.die(new Error(`undeclared answers:\n${[...faults].join("\n")}`))
+    )
+    return Effect.tap(app, (response) =>
+      Effect.map(HttpServerRequest.HttpServerRequest, (request) => {
+        const fault = faultOf(request, response)
+        if (fault !== undefined) faults.add(fault)
+      })
+    )
+  })
