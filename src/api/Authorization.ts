@@ -13,10 +13,7 @@ export class CurrentKey extends Context.Service<CurrentKey, { readonly key: KeyR
   "tollgate/api/CurrentKey"
 ) {}
 
-/**
- * The scope that a key needs before its request's body is read. Null: the endpoint checks scopes
- * itself, or needs none.
- */
+/** The scope that a key needs before its request's body is read. Null: any key will do. */
 export const RequiredScope = Context.Reference<Scope | null>("tollgate/api/RequiredScope", { defaultValue: () => null })
 
 /**

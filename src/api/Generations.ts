@@ -6,7 +6,7 @@ import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { UsageInfo } from "../domain/Chat.ts"
 import { generationErrors } from "../domain/Generation.ts"
-import { AdminAuthorization, Authorization, SessionAuthorization } from "./Authorization.ts"
+import { AdminAuthorization, Authorization, RequiredScope, SessionAuthorization } from "./Authorization.ts"
 import { errors, Validation } from "./Failure.ts"
 import { Moment } from "./Moments.ts"
 import { cursor, limit } from "./Paging.ts"
@@ -101,6 +101,7 @@ export class GenerationsGroup extends HttpApiGroup.make("generations")
   )
   .middleware(Validation)
   .middleware(Authorization)
+  .annotateEndpoints(RequiredScope, "generations:read")
   .annotateMerge(refusesUnknownQuery)
   .annotateMerge(OpenApi.annotations({ title: "Generations" })) {}
 

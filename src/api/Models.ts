@@ -4,7 +4,7 @@
  */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
-import { AdminAuthorization, Authorization } from "./Authorization.ts"
+import { AdminAuthorization, Authorization, RequiredScope } from "./Authorization.ts"
 import { errors, Validation } from "./Failure.ts"
 import { refusesUnknownQuery } from "./Strictness.ts"
 
@@ -88,6 +88,7 @@ export class ModelsGroup extends HttpApiGroup.make("models")
     )
   )
   .middleware(Authorization)
+  .annotateEndpoints(RequiredScope, "models:read")
   .annotateMerge(OpenApi.annotations({ title: "Models" })) {}
 
 export class AdminModelsGroup extends HttpApiGroup.make("adminModels")

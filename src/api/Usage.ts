@@ -3,7 +3,7 @@
  */
 import { Effect, Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
-import { AdminAuthorization, Authorization } from "./Authorization.ts"
+import { AdminAuthorization, Authorization, RequiredScope } from "./Authorization.ts"
 import { errors, Validation } from "./Failure.ts"
 import { DayOrMoment } from "./Moments.ts"
 import { refusesUnknownQuery } from "./Strictness.ts"
@@ -69,6 +69,7 @@ export class UsageGroup extends HttpApiGroup.make("usage")
   )
   .middleware(Validation)
   .middleware(Authorization)
+  .annotateEndpoints(RequiredScope, "generations:read")
   .annotateMerge(refusesUnknownQuery)
   .annotateMerge(OpenApi.annotations({ title: "Usage" })) {}
 

@@ -3,9 +3,12 @@
  * hand; an endpoint that is missing in it fails the test.
  */
 import { assert, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { Context, Effect } from "effect"
+import { HttpApi } from "effect/http-api"
 import { TestClock } from "effect/testing"
 import { readFileSync } from "node:fs"
+import { Api } from "../../src/api/Api.ts"
+import { RequiredScope } from "../../src/api/Authorization.ts"
 import { allScopes, type Scope } from "../../src/domain/Key.ts"
 import { ApiKeys } from "../../src/gateway/keys/ApiKeys.ts"
 import { noSignIn } from "../../src/settings/SignIn.ts"
@@ -239,6 +242,21 @@ const makeCredentials = Effect.gen(function* () {
 
 it("the table has every endpoint of the document, and no other", () => {
   assert.deepStrictEqual(Object.keys(table).sort(), operations.sort())
+})
+
+it("an endpoint declares the scope that opens it", () => {
+  const declared: Record<string, Scope | null> = {}
+  HttpApi.reflect(Api, {
+    onGroup: () => undefined,
+    onEndpoint: ({ endpoint: { annotations, method, path } }) => {
+      declared[`${method} ${path.replaceAll(/:(\w+)/g, "{$1}")}`] = Context.get(annotations, RequiredScope)
+    }
+  })
+  const expected = Object.entries(table).map(([operation, opener]) => [
+    operation,
+    allScopes.find((scope) => scope === opener) ?? null
+  ])
+  assert.deepStrictEqual(declared, Object.fromEntries(expected))
 })
 
 it.effect("each endpoint opens to the credentials that the table says, and to no other", () =>

@@ -3,137 +3,19 @@
  * no other.
  */
 import { assert, describe, it } from "@effect/vitest"
-import {
-  AdminRequired,
-  AdminUnauthenticated,
-  BodyTooLarge,
-  BodyTooSlow,
-  BudgetExceeded,
-  ContextLengthExceeded,
-  DependencyUnavailable,
-  EncodingUnsupported,
-  ForeignSite,
-  GenerationRunning,
-  GrantExceeded,
-  IdempotencyConflict,
-  InvalidRequest,
-  KeyRevoked,
-  KeyRotated,
-  MethodNotAllowed,
-  ModelNotAllowed,
-  ModelNotFound,
-  NoEligibleProvider,
-  NotFound,
-  OAuthRefused,
-  Overloaded,
-  OwnAccount,
-  PrivacyBlocked,
-  ProviderLacksModel,
-  ProviderRateLimited,
-  ProvidersFailed,
-  ProvidersTimedOut,
-  ProviderUnavailable,
-  RateLimited,
-  type Reason,
-  RequestUnreadable,
-  ScopeMissing,
-  SignInInputInvalid,
-  SignInLimited,
-  SignInRefused,
-  SignUpRefused,
-  Unauthenticated,
-  UserSuspended,
-  WayUnknown
-} from "../../src/domain/Errors.ts"
-import { type Attempt } from "../../src/domain/Generation.ts"
 import { wireOf } from "../../src/http/errors/WireErrors.ts"
+import { reasons } from "../support/reasons.ts"
 import { textOf } from "./blocks.ts"
-
-const refusedKey: Attempt = {
-  provider: "alpha",
-  model: "test/small",
-  status: "error",
-  errorType: "credentials_refused",
-  httpStatus: 401,
-  latencyMs: 1
-}
-const call = { attempts: [], retryAfterMs: null }
-const limited = { holder: "key", allowed: 1, needed: null, retryAfterMs: 1 } as const
-const invalid = (code: string | null) => new InvalidRequest({ message: "", param: null, code, provider: null })
-
-/**
- * Every reason, in each form that says something else on the wire. The compiler asks for a reason
- * that is not here.
- */
-const samples: { readonly [Tag in Reason["_tag"]]: ReadonlyArray<Extract<Reason, { readonly _tag: Tag }>> } = {
-  Unauthenticated: [new Unauthenticated()],
-  AdminUnauthenticated: [new AdminUnauthenticated()],
-  ScopeMissing: [new ScopeMissing({ scope: "chat:write" })],
-  RateLimited: [
-    new RateLimited({ ...limited, limit: "requests" }),
-    new RateLimited({ ...limited, limit: "tokens" }),
-    new RateLimited({ ...limited, limit: "tokens", needed: 2, retryAfterMs: null }),
-    new RateLimited({ ...limited, limit: "concurrency" })
-  ],
-  BudgetExceeded: [new BudgetExceeded({ capNano: 1, spentNano: 1, reservedNano: 0, neededNano: 1, resetsAtMs: 0 })],
-  ModelNotAllowed: [new ModelNotAllowed({ model: "test/small" })],
-  PrivacyBlocked: [
-    new PrivacyBlocked({ counts: {}, cause: "found" }),
-    new PrivacyBlocked({ counts: {}, cause: "unsearched" })
-  ],
-  ModelNotFound: [new ModelNotFound({ model: "test/small", ambiguous: [] })],
-  NotFound: (["generation", "key", "route", "session", "user"] as const).map((what) => new NotFound({ what, id: "" })),
-  MethodNotAllowed: [new MethodNotAllowed({ allow: [] })],
-  NoEligibleProvider: [new NoEligibleProvider({ model: "test/small", excluded: [] })],
-  ContextLengthExceeded: [
-    new ContextLengthExceeded({ model: "test/small", promptTokens: 2, contextLength: 1, param: "messages" })
-  ],
-  KeyRevoked: [new KeyRevoked()],
-  InvalidRequest: [null, "unsupported_parameter", "invalid_encoding", "invalid_span"].map(invalid),
-  KeyRotated: [new KeyRotated()],
-  IdempotencyConflict: [new IdempotencyConflict({ kind: "running" }), new IdempotencyConflict({ kind: "other_body" })],
-  GenerationRunning: [new GenerationRunning({ retryAfterMs: 1 })],
-  BodyTooLarge: [new BodyTooLarge({ limitBytes: 1 })],
-  RequestUnreadable: (["headers_too_large", "malformed", "too_slow"] as const).map(
-    (fault) => new RequestUnreadable({ fault })
-  ),
-  EncodingUnsupported: [new EncodingUnsupported({ encoding: "zstd" })],
-  BodyTooSlow: [new BodyTooSlow({ limitMs: 1 })],
-  ProvidersFailed: [new ProvidersFailed(call), new ProvidersFailed({ ...call, attempts: [refusedKey] })],
-  ProvidersTimedOut: [new ProvidersTimedOut(call)],
-  ProviderUnavailable: [new ProviderUnavailable(call)],
-  ProviderRateLimited: [new ProviderRateLimited({ ...call, provider: "alpha" })],
-  ProviderLacksModel: [new ProviderLacksModel({ ...call, model: "test/small" })],
-  DependencyUnavailable: (["database", "limit_store", "cache", "identity_provider"] as const).map(
-    (dependency) => new DependencyUnavailable({ dependency })
-  ),
-  SignInRefused: (["session", "code", "refresh_token"] as const).map((what) => new SignInRefused({ what })),
-  UserSuspended: [new UserSuspended()],
-  SignUpRefused: [new SignUpRefused({ fault: "domain" }), new SignUpRefused({ fault: "day" })],
-  SignInLimited: [new SignInLimited({ retryAfterMs: 1 })],
-  WayUnknown: [new WayUnknown({ param: "channel", sent: "fax", known: [] })],
-  SignInInputInvalid: [new SignInInputInvalid({ param: "email", fault: "missing" })],
-  OAuthRefused: (
-    ["invalid_state", "redirect_not_allowed", "denied", "not_proved", "admin_session_required"] as const
-  ).map((fault) => new OAuthRefused({ fault })),
-  AdminRequired: [new AdminRequired()],
-  OwnAccount: [new OwnAccount()],
-  GrantExceeded: [new GrantExceeded({ param: "keys", availableNano: null })],
-  ForeignSite: [new ForeignSite()],
-  Overloaded: [new Overloaded()]
-}
 
 /** http/Failure makes it of every defect: it has no reason. */
 const defect = "| 500 | `internal_error` | `internal_error` | yes |"
 
 describe("docs/reference/errors.md", () => {
   it("has a row for every error, and for no other", () => {
-    const rows = Object.values(samples)
-      .flat()
-      .map((reason) => {
-        const { code, retryable, status, type } = wireOf(reason)
-        return `| ${status} | \`${type}\` | \`${code}\` | ${retryable ? "yes" : "no"} |`
-      })
+    const rows = reasons.map((reason) => {
+      const { code, retryable, status, type } = wireOf(reason)
+      return `| ${status} | \`${type}\` | \`${code}\` | ${retryable ? "yes" : "no"} |`
+    })
     const shown = textOf("docs/reference/errors.md").match(/^\| \d{3} \| `\w+` \| `\w+` \| (?:yes|no) \|/gm) ?? []
     assert.deepStrictEqual(shown.toSorted(), [...new Set([...rows, defect])].toSorted())
   })

@@ -2,7 +2,7 @@
  * Authenticates requests: resolves the credential headers to `CurrentKey` or `CurrentUser`, or
  * admits an admin.
  */
-import { Context, Effect, identity, Layer, Redacted } from "effect"
+import { Context, Effect, Layer, Redacted } from "effect"
 import { type Headers, HttpServerRequest, type HttpServerResponse } from "effect/http"
 import { type HttpApiEndpoint } from "effect/http-api"
 import {
@@ -36,7 +36,7 @@ import { errorResponse, rejected } from "../errors/ErrorResponse.ts"
  * Responds to a refused credential and audits it. A request without a credential, and one whose
  * look-up failed, are not audited.
  */
-const refuse = Effect.fnUntraced(function* (error: GatewayError, credential: string, sent: string) {
+export const refuse = Effect.fnUntraced(function* (error: GatewayError, credential: string, sent: string) {
   const state = yield* CurrentRequest
   rejected(state, error)
   const isAudited = sent !== "" && error.reason._tag !== "DependencyUnavailable"
@@ -55,9 +55,7 @@ export const layer = Layer.effect(
       endpoint: HttpApiEndpoint.Top
     ) {
       const scope = Context.get(endpoint.annotations, RequiredScope)
-      const found = yield* apiKeys
-        .authenticate(credential)
-        .pipe(scope === null ? identity : Effect.tap((caller) => withScope(caller, scope)), Effect.result)
+      const found = yield* Effect.result(withScope(apiKeys.authenticate(credential), scope))
       if (found._tag === "Failure") return yield* refuse(found.failure, "api_key", credential)
       return yield* Effect.provideService(httpEffect, CurrentKey, found.success)
     })
@@ -157,10 +155,15 @@ export const layerAdmin = (adminKey: Redacted.Redacted) =>
     })
   )
 
-/** The caller, or an error when its key lacks the scope. */
-export const withScope = (caller: Caller, scope: Scope): Effect.Effect<Caller, GatewayError> =>
-  caller.key.scopes.includes(scope) ? Effect.succeed(caller) : Effect.fail(gatewayError(new ScopeMissing({ scope })))
-
-/** Like `withScope`, for the caller of an HttpApi endpoint. */
-export const callerWith = (scope: Scope): Effect.Effect<Caller, GatewayError, CurrentKey> =>
-  Effect.flatMap(CurrentKey, (caller) => withScope(caller, scope))
+/** The caller, if its key has the scope that the endpoint requires. */
+export const withScope = <E>(
+  caller: Effect.Effect<Caller, E>,
+  scope: Scope | null
+): Effect.Effect<Caller, E | GatewayError> =>
+  scope === null
+    ? caller
+    : Effect.flatMap(caller, (known) =>
+        known.key.scopes.includes(scope)
+          ? Effect.succeed(known)
+          : Effect.fail(gatewayError(new ScopeMissing({ scope })))
+      )

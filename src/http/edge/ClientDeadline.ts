@@ -2,10 +2,10 @@
  * How long a client says that it waits for an answer to begin: our own header says it for us to use up; the SDKs' header merely tells how the
  * client is set. What is no positive number counts as unsaid.
  */
-import { type Headers } from "effect/http"
+import { type DeadlineHeaders } from "../../api/Deadline.ts"
 import { type ClientDeadline } from "../../gateway/request/Order.ts"
 
-export const clientDeadlineOf = (headers: Headers.Headers): ClientDeadline | null => {
+export const clientDeadlineOf = (headers: DeadlineHeaders): ClientDeadline | null => {
   const statedMs = positive(headers["x-tollgate-timeout-ms"])
   if (statedMs !== null) return { ms: statedMs, explicit: true }
   const seconds = positive(headers["x-stainless-timeout"])

@@ -1,12 +1,14 @@
 /** Chat completions at the edge: the decoded request to the gateway, its answer to JSON or to Server-Sent Events. */
 import { Effect } from "effect"
-import { type Headers, type HttpServerRequest, HttpServerResponse } from "effect/http"
-import { ChatRequest } from "../../domain/Chat.ts"
+import { type HttpServerRequest, HttpServerResponse } from "effect/http"
+import { ChatGroup, type ChatHeaders } from "../../api/Chat.ts"
+import { type ChatResponse } from "../../domain/Chat.ts"
 import { Completion, type Completed } from "../../gateway/chat/Completion.ts"
 import { type CacheControl } from "../../gateway/request/Order.ts"
 import { makeDeadlines } from "../../domain/Deadlines.ts"
 import { authenticatedPost } from "../edge/AuthenticatedPost.ts"
 import { clientDeadlineOf } from "../edge/ClientDeadline.ts"
+import { idempotencyKeyOf } from "../edge/IdempotencyKey.ts"
 import { makeWrite, SILENCE_MS } from "../sse/Sse.ts"
 
 export interface ChatOptions {
@@ -16,7 +18,7 @@ export interface ChatOptions {
 
 export const layer = ({ stalledReaderMs }: ChatOptions) =>
   authenticatedPost(
-    { path: "/v1/chat/completions", payload: ChatRequest, scope: "chat:write" },
+    ChatGroup.endpoints.complete,
     Effect.gen(function* () {
       const completion = yield* Completion
       const write = makeWrite(yield* makeDeadlines(SILENCE_MS), yield* makeDeadlines(stalledReaderMs))
@@ -31,24 +33,24 @@ export const layer = ({ stalledReaderMs }: ChatOptions) =>
           headers: { "cache-control": "no-cache", "x-accel-buffering": "no" }
         })
 
-      return ({ caller, headers, idempotencyKey, payload, request, state }) =>
+      return ({ caller, credential, headers, payload, request, state }) =>
         Effect.map(
           completion.run({
             request: payload,
             caller,
             cacheControl: cacheControlOf(headers),
-            idempotencyKey,
+            idempotencyKey: idempotencyKeyOf(headers, credential),
             facts: state.facts,
             patience: clientDeadlineOf(headers)
           }),
           (completed) =>
-            completed._tag === "Reply" ? jsonResponse(completed) : streamResponse(completed, request, state.requestId)
+            completed._tag === "Reply" ? responseOf(completed) : streamResponse(completed, request, state.requestId)
         )
     })
   )
 
 /** `no-store` is the strictest, then `no-cache`, which leaves of a `max-age` that the answer is kept. */
-const cacheControlOf = (headers: Headers.Headers): CacheControl => {
+const cacheControlOf = (headers: ChatHeaders): CacheControl => {
   const sent = headers["cache-control"]?.toLowerCase() ?? ""
   if (sent.includes("no-store")) return "no-store"
   const maxAge = /(?:^|[,\s])max-age="?(\d+)/.exec(sent)?.[1]
@@ -57,17 +59,15 @@ const cacheControlOf = (headers: Headers.Headers): CacheControl => {
   return { maxAgeSeconds: isAfresh ? 0 : Number(maxAge) }
 }
 
-/** A `ChatCompletionResponse`, written out: the members are ours, in spec.md's order. */
-const jsonResponse = ({ head, reply, usage }: Extract<Completed, { readonly _tag: "Reply" }>) =>
-  HttpServerResponse.jsonUnsafe({
-    id: head.completionId,
-    object: "chat.completion",
-    created: Math.floor(head.createdAtMs / 1000),
-    model: head.model,
-    provider: head.provider,
-    choices: reply.choices,
-    usage,
-    cache_hit: head.cacheHit,
-    generation_id: head.generationId,
-    system_fingerprint: reply.systemFingerprint
-  })
+const responseOf = ({ head, reply, usage }: Extract<Completed, { readonly _tag: "Reply" }>): ChatResponse => ({
+  id: head.completionId,
+  object: "chat.completion",
+  created: Math.floor(head.createdAtMs / 1000),
+  model: head.model,
+  provider: head.provider,
+  choices: reply.choices,
+  usage,
+  cache_hit: head.cacheHit,
+  generation_id: head.generationId,
+  system_fingerprint: reply.systemFingerprint
+})

@@ -1,20 +1,27 @@
 /** Embeddings at the edge: vectors in the encoding that was asked for, whatever the provider spoke. */
 import { Effect } from "effect"
 import { HttpServerResponse } from "effect/http"
-import { EmbeddingRequest } from "../../domain/Embedding.ts"
+import { EmbeddingsGroup } from "../../api/Embeddings.ts"
 import { Embeddings } from "../../gateway/chat/Embeddings.ts"
 import { authenticatedPost } from "../edge/AuthenticatedPost.ts"
 import { makeWriteList } from "../body/EmbeddingList.ts"
 import { clientDeadlineOf } from "../edge/ClientDeadline.ts"
+import { idempotencyKeyOf } from "../edge/IdempotencyKey.ts"
 
 export const layer = authenticatedPost(
-  { path: "/v1/embeddings", payload: EmbeddingRequest, scope: "embeddings:write" },
+  EmbeddingsGroup.endpoints.embed,
   Effect.gen(function* () {
     const embeddings = yield* Embeddings
     const write = yield* makeWriteList
-    return ({ caller, headers, idempotencyKey, payload, state }) =>
+    return ({ caller, credential, headers, payload, state }) =>
       embeddings
-        .run({ request: payload, caller, idempotencyKey, facts: state.facts, patience: clientDeadlineOf(headers) })
+        .run({
+          request: payload,
+          caller,
+          idempotencyKey: idempotencyKeyOf(headers, credential),
+          facts: state.facts,
+          patience: clientDeadlineOf(headers)
+        })
         .pipe(
           Effect.flatMap((embedded) => write(embedded, payload.encoding_format ?? "float")),
           Effect.map((body) => HttpServerResponse.uint8Array(body, { contentType: "application/json" }))

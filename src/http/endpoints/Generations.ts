@@ -2,13 +2,12 @@
 import { DateTime, Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { Api } from "../../api/Api.ts"
-import { CurrentUser } from "../../api/Authorization.ts"
+import { CurrentKey, CurrentUser } from "../../api/Authorization.ts"
 import { type GenerationRecord } from "../../api/Generations.ts"
 import { type Generation } from "../../domain/Generation.ts"
 import { usdFromNano, usdPerMillionFromPico } from "../../domain/Money.ts"
 import { type GenerationFilter, type GenerationList, Generations } from "../../gateway/billing/Generations.ts"
 import { usageInfo } from "../../gateway/billing/UsageInfo.ts"
-import { callerWith } from "../auth/Authorization.ts"
 import { guard } from "../errors/ErrorResponse.ts"
 
 export const layer = HttpApiBuilder.group(
@@ -16,13 +15,14 @@ export const layer = HttpApiBuilder.group(
   "generations",
   Effect.fnUntraced(function* (handlers) {
     const generations = yield* Generations
-    const caller = callerWith("generations:read")
     return handlers.handleAll({
       get: ({ params }) =>
-        guard(Effect.flatMap(caller, ({ key }) => Effect.map(generations.get(params.generation_id, key.id), recordOf))),
+        guard(
+          Effect.flatMap(CurrentKey, ({ key }) => Effect.map(generations.get(params.generation_id, key.id), recordOf))
+        ),
       list: ({ query }) =>
         guard(
-          Effect.flatMap(caller, ({ key }) =>
+          Effect.flatMap(CurrentKey, ({ key }) =>
             Effect.map(generations.list(key.id, filterOf(query)), (page) => listOf(page, recordOf))
           )
         )

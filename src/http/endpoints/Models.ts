@@ -12,7 +12,7 @@ import { type PicoUsdPerToken, type Prices, type Pricing } from "../../domain/Mo
 import { Catalog, type Model } from "../../gateway/routing/Catalog.ts"
 import { Circuits } from "../../gateway/health/Circuits.ts"
 import { ProviderStats } from "../../gateway/health/ProviderStats.ts"
-import { callerWith } from "../auth/Authorization.ts"
+import { CurrentKey } from "../../api/Authorization.ts"
 import { guard } from "../errors/ErrorResponse.ts"
 
 type Entry = typeof ModelEntry.Type
@@ -23,9 +23,7 @@ export const layer = HttpApiBuilder.group(
   Effect.fnUntraced(function* (handlers) {
     const listOf = yield* listing
     return handlers.handle("list", () =>
-      guard(
-        Effect.flatMap(callerWith("models:read"), ({ key }) => listOf(({ id }) => allowsModel(key.allowedModels, id)))
-      )
+      guard(Effect.flatMap(CurrentKey, ({ key }) => listOf(({ id }) => allowsModel(key.allowedModels, id))))
     )
   })
 )

@@ -5,7 +5,7 @@ import { Api } from "../../api/Api.ts"
 import { type UsageReport } from "../../api/Usage.ts"
 import { usdFromNano } from "../../domain/Money.ts"
 import { type UsageFigures, UsageReports } from "../../gateway/billing/UsageReports.ts"
-import { callerWith } from "../auth/Authorization.ts"
+import { CurrentKey } from "../../api/Authorization.ts"
 import { guard } from "../errors/ErrorResponse.ts"
 
 export const layer = HttpApiBuilder.group(
@@ -15,7 +15,7 @@ export const layer = HttpApiBuilder.group(
     const { read } = yield* UsageReports
     return handlers.handle("read", ({ query }) =>
       guard(
-        Effect.flatMap(callerWith("generations:read"), ({ key }) =>
+        Effect.flatMap(CurrentKey, ({ key }) =>
           Effect.map(
             read({ ...spanOf(query), keyId: key.id, ownerId: null, groupBy: [query.group_by] }),
             reportOf(query.group_by)

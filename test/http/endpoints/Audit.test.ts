@@ -122,6 +122,7 @@ it.effect(
       yield* ask("GET", "/v1/keys", { "x-admin-key": "a-guess-of-somebody" })
       yield* ask("GET", "/v1/key", { authorization: "Bearer another-guess" })
       yield* ask("GET", "/auth/me", { authorization: "Bearer a-third-guess" })
+      yield* ask("POST", "/v1/chat/completions", { authorization: "Bearer a-fourth-guess" }, {})
       yield* ask("GET", "/v1/keys", {})
       yield* ask("GET", "/v1/key", {})
       assert.deepStrictEqual(
@@ -129,7 +130,8 @@ it.effect(
         [
           ["admin_key", "AdminUnauthenticated", "203.0.113.7"],
           ["api_key", "Unauthenticated", "203.0.113.7"],
-          ["session", "SignInRefused", "203.0.113.7"]
+          ["session", "SignInRefused", "203.0.113.7"],
+          ["api_key", "Unauthenticated", "203.0.113.7"]
         ]
       )
       const [first] = lines.filter(({ message }) => message === "request")

@@ -1,0 +1,183 @@
+/**
+ * Every error of http/errors against the endpoints that can answer it: each declares the status, and its schema takes
+ * the body. The table says where a reason can come up; the compiler asks for one that is missing. Errors that tests
+ * provoke are compared by the gateway of the tests itself, in DeclaredAnswers.ts.
+ */
+import { assert, it } from "@effect/vitest"
+import { gatewayError, type Reason } from "../../src/domain/Errors.ts"
+import { errorResponse, internalErrorResponse, validationResponse } from "../../src/http/errors/ErrorResponse.ts"
+import { faultOf } from "../support/DeclaredAnswers.ts"
+import { reasons } from "../support/reasons.ts"
+
+const metered = ["POST /v1/chat/completions", "POST /v1/embeddings"]
+const previews = ["POST /v1/route/preview", "POST /v1/privacy/preview"]
+const ofKeys = [
+  ...metered,
+  ...previews,
+  "GET /v1/models",
+  "GET /v1/generations/1",
+  "GET /v1/generations",
+  "GET /v1/usage",
+  "GET /v1/key"
+]
+const scoped = ofKeys.filter((endpoint) => endpoint !== "GET /v1/key")
+const ofAdmins = [
+  "POST /v1/keys",
+  "GET /v1/keys",
+  "GET /v1/keys/1",
+  "PATCH /v1/keys/1",
+  "DELETE /v1/keys/1",
+  "POST /v1/keys/1/rotate",
+  "GET /v1/admin/overview",
+  "GET /v1/admin/timeseries",
+  "GET /v1/admin/generations/1",
+  "GET /v1/admin/generations",
+  "GET /v1/admin/usage",
+  "GET /v1/admin/models",
+  "GET /v1/admin/settings",
+  "GET /v1/admin/webhooks/dead-letters",
+  "GET /v1/admin/users",
+  "POST /v1/admin/users",
+  "PATCH /v1/admin/users/1",
+  "GET /metrics"
+]
+const ofUsers = [
+  "GET /auth/me",
+  "GET /auth/sessions",
+  "DELETE /auth/sessions/1",
+  "GET /v1/portal/keys",
+  "POST /v1/portal/keys",
+  "PATCH /v1/portal/keys/1",
+  "DELETE /v1/portal/keys/1",
+  "POST /v1/portal/keys/1/rotate",
+  "GET /v1/portal/grants",
+  "GET /v1/portal/usage",
+  "GET /v1/portal/generations/1",
+  "GET /v1/portal/generations"
+]
+const byCode = ["POST /auth/register/email/start", "POST /auth/register/email/verify"]
+const byOAuth = ["GET /auth/oauth/google/start", "GET /auth/oauth/google/callback"]
+const oneGeneration = ofKeys.concat(ofAdmins, ofUsers).filter((endpoint) => endpoint.includes("generations/1"))
+const withBody = [...ofKeys, ...ofAdmins, ...ofUsers, ...byCode].filter((endpoint) => /^(?:POST|PATCH)/.test(endpoint))
+
+/** Where a client can get it; null: only where there is no endpoint, or before one is looked for. */
+const endpointsOf = (reason: Reason): ReadonlyArray<string> | null => {
+  switch (reason._tag) {
+    case "Unauthenticated":
+      return ofKeys
+    case "AdminUnauthenticated":
+    case "AdminRequired":
+      return ofAdmins
+    case "ScopeMissing":
+      return scoped
+    case "RateLimited":
+      return [...metered, ...previews]
+    case "BudgetExceeded":
+    case "ModelNotAllowed":
+    case "ContextLengthExceeded":
+    case "IdempotencyConflict":
+    case "ProvidersFailed":
+    case "ProvidersTimedOut":
+    case "ProviderUnavailable":
+    case "ProviderRateLimited":
+    case "ProviderLacksModel":
+      return metered
+    case "NoEligibleProvider":
+    case "ModelNotFound":
+      return [...metered, "POST /v1/route/preview"]
+    case "PrivacyBlocked":
+      return metered
+    case "InvalidRequest":
+      if (reason.code === "invalid_span") return ["GET /v1/usage", "GET /v1/admin/usage", "GET /v1/portal/usage"]
+      return reason.code === "invalid_encoding" ? withBody : metered
+    case "NotFound":
+      switch (reason.what) {
+        case "generation":
+          return oneGeneration
+        case "key":
+          return [
+            "GET /v1/keys/1",
+            ...["PATCH", "DELETE"].flatMap((method) => [`${method} /v1/keys/1`, `${method} /v1/portal/keys/1`]),
+            "POST /v1/keys/1/rotate",
+            "POST /v1/portal/keys/1/rotate"
+          ]
+        case "session":
+          return ["DELETE /auth/sessions/1"]
+        case "user":
+          return ["PATCH /v1/admin/users/1"]
+        case "route":
+          return null
+      }
+    case "KeyRevoked":
+      return ["PATCH /v1/keys/1", "POST /v1/keys/1/rotate", "PATCH /v1/portal/keys/1", "POST /v1/portal/keys/1/rotate"]
+    case "KeyRotated":
+      return ["POST /v1/keys/1/rotate", "POST /v1/portal/keys/1/rotate"]
+    case "GenerationRunning":
+      return oneGeneration
+    case "BodyTooLarge":
+    case "BodyTooSlow":
+    case "EncodingUnsupported":
+    case "Overloaded":
+      return withBody
+    case "DependencyUnavailable":
+      return reason.dependency === "identity_provider"
+        ? byOAuth
+        : reason.dependency === "database"
+          ? [...ofKeys, ...ofUsers, ...byCode, ...byOAuth, "POST /v1/keys", "GET /v1/admin/overview"]
+          : metered
+    case "SignInRefused":
+      return { session: ofUsers, code: ["POST /auth/register/email/verify"], refresh_token: ["POST /auth/refresh"] }[
+        reason.what
+      ]
+    case "UserSuspended":
+    case "SignUpRefused":
+      return ["POST /auth/register/email/verify", "GET /auth/oauth/google/callback"]
+    case "SignInLimited":
+      return [...byCode, ...byOAuth, "POST /auth/refresh", ...ofAdmins]
+    case "WayUnknown":
+      return reason.param === "channel" ? byCode : byOAuth
+    case "SignInInputInvalid":
+      return ["POST /auth/register/email/start"]
+    case "OAuthRefused":
+      return byOAuth
+    case "OwnAccount":
+      return ["PATCH /v1/admin/users/1"]
+    case "GrantExceeded":
+      return ["POST /v1/portal/keys", "PATCH /v1/portal/keys/1"]
+    case "ForeignSite":
+      return [...byCode, "POST /auth/refresh", "POST /auth/logout"]
+    case "RequestUnreadable":
+    case "MethodNotAllowed":
+      return null
+  }
+}
+
+const faultAt = (endpoint: string, response: Parameters<typeof faultOf>[1]) => {
+  const [method = "", url = ""] = endpoint.split(" ")
+  return faultOf({ method: method as Parameters<typeof faultOf>[0]["method"], url }, response)
+}
+
+it("every reason is declared wherever it can come up, as it is told", () => {
+  const faults = reasons.flatMap((reason) =>
+    (endpointsOf(reason) ?? []).map((endpoint) => faultAt(endpoint, errorResponse(gatewayError(reason), "req_1")))
+  )
+  assert.deepStrictEqual(
+    faults.filter((fault) => fault !== undefined),
+    []
+  )
+})
+
+it("a body that does not validate and a fault of the gateway are declared by what takes a body", () => {
+  const detail = [{ loc: ["body", "model"], msg: "Field required", type: "missing", input: {} }]
+  for (const endpoint of withBody) {
+    assert.isUndefined(faultAt(endpoint, validationResponse(detail, "req_1")))
+    assert.isUndefined(faultAt(endpoint, internalErrorResponse("req_1")))
+  }
+})
+
+it("an answer is told apart that no schema of its endpoint takes", () => {
+  const [refused] = reasons.filter(({ _tag }) => _tag === "BudgetExceeded")
+  assert.isDefined(refused)
+  if (refused === undefined) return
+  assert.include(faultAt("GET /v1/models", errorResponse(gatewayError(refused), "req_1")), "models.list answered 402")
+})
