@@ -52,14 +52,14 @@ export const zones: ReadonlyArray<Zone> = [
     files: /^Workers\.ts$/,
     mayImport: /^$/,
     notPackages: package_(`${sql}|${http}`),
-    because: "it keeps processes alive and knows nothing of what they do"
+    because: "it supervises processes and is independent of what they do"
   },
   {
     name: "StartupBanner",
     files: /^StartupBanner\.ts$/,
     mayImport: /^(?:Settings\.ts$|gateway\/keys\/ApiKeys\.ts$|store\/secrets\/SecretFile\.ts$|domain\/)/,
     notPackages: package_(sql),
-    because: "the first words to a person need a key and an address, nothing else"
+    because: "the startup banner needs a key and an address, nothing else"
   },
   {
     name: "Settings",
@@ -73,7 +73,7 @@ export const zones: ReadonlyArray<Zone> = [
     files: /^(?:Observability\.ts$|observability\/)/,
     mayImport: /^(?:Settings\.ts$|domain\/)/,
     notPackages: package_(sql),
-    because: "telemetry hangs beside the program, not on its parts"
+    because: "telemetry does not depend on the program's parts"
   },
   {
     name: "domain",
@@ -102,7 +102,7 @@ export const zones: ReadonlyArray<Zone> = [
     files: /^cli\//,
     mayImport: /^(?:client|api|domain)\/|^(?:Launch|Settings|settings\/CommandLine|store\/sql\/Connectivity)\.ts$/,
     notPackages: package_(sql),
-    because: "a command speaks to a gateway as any client does; on its own it reads settings, probes and launches"
+    because: "a command calls the gateway as a client; by itself it only reads settings, checks servers and launches"
   },
   {
     name: "http",
@@ -132,7 +132,7 @@ export const zones: ReadonlyArray<Zone> = [
     files: /^webhooks\//,
     mayImport: new RegExp(`^(?:domain/|${settings}$|providers/transport/Outbound\\.ts$|store/notices/Notices\\.ts$)`),
     notPackages: package_(`${sql}|${http}|redis`),
-    because: "events leave here: it knows whom to tell and where to keep what nobody took, and nothing of requests"
+    because: "webhooks deliver events: they need outbound HTTP and the store of dead letters, nothing of requests"
   },
   {
     name: "providers",

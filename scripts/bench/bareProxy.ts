@@ -1,8 +1,7 @@
 /**
- * The floor that Node allows: node:http in front, an undici pool behind, and nothing between them.
- * It reads a request, sends it on, and passes the reply back as it comes, streams included. No
- * keys, no limits, no parsing. Arguments: its port, the upstream's origin, the path that begins
- * `/stream` goes to the second origin.
+ * The minimum that Node allows: node:http in front of an undici pool. It forwards requests and
+ * returns replies, streams included, without keys, limits or parsing. Arguments: its port, the
+ * upstream's origin, the origin for paths that begin with `/stream`.
  */
 import { createServer } from "node:http"
 import { Pool } from "undici"
@@ -10,7 +9,7 @@ import { Pool } from "undici"
 const [port, upstream, streaming] = process.argv.slice(2)
 if (upstream === undefined || streaming === undefined) throw new Error("arguments: port, upstream, streaming upstream")
 
-// As many connections as there are streams at once, so that none waits for another.
+// One connection per concurrent stream, so that none waits for another.
 const pools = { plain: new Pool(upstream, { connections: 64 }), streaming: new Pool(streaming, { connections: 4_096 }) }
 
 createServer((request, response) => {

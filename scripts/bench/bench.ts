@@ -1,18 +1,18 @@
 /**
- * What a phase of the benchmark is: it measures some servers beside each other and answers with one
- * table, or says why it could not.
+ * A phase of the benchmark: measures several servers and returns one table, or the reason why it
+ * could not.
  */
 import { type Closers } from "./closers.ts"
 import { type Options } from "./options.ts"
 import { type Table } from "./report.ts"
 import { type Server } from "./servers.ts"
 
-/** What all phases share. */
+/** Shared by all phases. */
 export interface Bench {
   readonly options: Options
-  /** Answers whole completions at once. */
+  /** Answers with a whole completion at once. */
   readonly nginx: Server
-  /** Streams 50 tokens to each request, one every 20 ms. */
+  /** Streams 50 tokens per request, one every 20 ms. */
   readonly streaming: Server
 }
 
@@ -23,12 +23,12 @@ export class Skipped {
   }
 }
 
-/** What it starts it gives to `closers`. */
+/** Registers everything that it starts with `closers`. */
 export type Measure = (bench: Bench, closers: Closers) => Promise<Table | Skipped>
 
 export interface Phase {
   readonly title: string
-  /** The rows that are set in relation: the first's figures as multiples of the second's. */
+  /** The rows to compare: the first's figures as multiples of the second's. */
   readonly related?: readonly [of: string, to: string]
   readonly measure: Measure
 }

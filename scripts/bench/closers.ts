@@ -1,9 +1,9 @@
 /**
- * What a measurement starts and has to stop: processes, directories, databases. All of it ends with
- * what used it, also on a signal.
+ * Resources that a measurement starts and must stop: processes, directories, databases. They end
+ * with their user, also on a signal.
  */
 
-/** What has to be closed at the end, the last first. */
+/** Functions to call at the end, in reverse order. */
 export class Closers {
   readonly #closers: Array<() => unknown> = []
 
@@ -18,9 +18,7 @@ export class Closers {
 
 const open = new Set<Closers>()
 
-/**
- * Closes all that it started when it is over, so that what comes next has the machine for itself.
- */
+/** Closes all resources afterwards, so that the next measurement has the machine for itself. */
 export const closing = async <A>(use: (closers: Closers) => Promise<A>): Promise<A> => {
   const closers = new Closers()
   open.add(closers)

@@ -1,6 +1,6 @@
 /**
- * From the start of the process to its first ready answer, ten times each: as scripts/start runs
- * it, on a Postgres that has its tables, and on an embedded database that is there already.
+ * The time from the start of the process to its first ready answer, ten times each: with
+ * scripts/start, on a Postgres with its tables, and on an existing embedded database.
  */
 import { mkdirSync, writeFileSync } from "node:fs"
 import { get } from "node:http"
@@ -24,14 +24,14 @@ const isReady = (port: number): Promise<boolean> =>
     }).on("error", () => resolve(false))
   })
 
-/** Milliseconds. The process has ended when this has. */
+/** In milliseconds. The process has ended when this resolves. */
 const startOnce = (env: (port: number) => NodeJS.ProcessEnv): Promise<number> =>
   closing(async (closers) => {
     const port = await freePort()
     const fromMs = performance.now()
     let readyMs = Number.NaN
     await start(closers, script, [], env(port), async () => {
-      // Asked often: what waits between two questions would be counted.
+      // Polls often, because the interval counts as start-up time.
       for (let asked = 0; asked < 1_000; asked++) {
         if (await isReady(port)) {
           readyMs = performance.now() - fromMs

@@ -1,6 +1,6 @@
 /**
- * A crowd: very many long streams at once on one process, to the provider itself, the bare proxy
- * and the gateway, each in turn.
+ * Very many long streams at once on one process: to the provider itself, the bare proxy and the
+ * gateway, in turn.
  */
 import { type Measure } from "./bench.ts"
 import { type CrowdLoad, driveCrowd } from "./crowdLoad.ts"
@@ -8,9 +8,9 @@ import { path, startGateway } from "./gateway.ts"
 import { type Row } from "./report.ts"
 import { startProgram } from "./servers.ts"
 
-/** Of one stream. */
+/** Duration of one stream. */
 const LIFE_SECONDS = 10
-/** Of a measurement, at least: shorter ones see too few first tokens. */
+/** Minimum duration of a measurement: shorter ones see too few first tokens. */
 const LEAST_SECONDS = 20
 
 const rowOf = (load: CrowdLoad, base: CrowdLoad): Row => ({
@@ -28,9 +28,7 @@ const rowOf = (load: CrowdLoad, base: CrowdLoad): Row => ({
   errors: load.broken
 })
 
-/**
- * What is added is what the gateway adds to the bare proxy, and the proxy to the provider itself.
- */
+/** "Added" is the gateway's time beyond the bare proxy's, and the proxy's beyond the provider's. */
 export const measureCrowd: Measure = async ({ nginx, options }, closers) => {
   const { crowd, pace } = options
   const tokensPerStream = pace * LIFE_SECONDS

@@ -1,7 +1,7 @@
 /**
- * Holds many long streams open against one server, each begun at another moment, and measures while
- * all of them run: from the request to the first token, each token's way (crowdUpstream.ts writes
- * the moment of sending into it), and what the server uses.
+ * Holds many long streams open against one server, started at different times, and measures while
+ * all run: the time to the first token, each token's delay (crowdUpstream.ts writes the time of
+ * sending into it), and the server's resources.
  */
 import { Pool } from "undici"
 import { setTimeout as pause } from "node:timers/promises"
@@ -13,9 +13,9 @@ import { type Target } from "./servers.ts"
 export interface CrowdOptions {
   readonly streams: number
   readonly tokensPerStream: number
-  /** From a stream's request to its end, about. */
+  /** Approximate duration of a stream, from its request to its end. */
   readonly lifeMs: number
-  /** Of the measurement, after all streams are open. */
+  /** Duration of the measurement, after all streams are open. */
   readonly seconds: number
 }
 
@@ -26,14 +26,14 @@ export interface CrowdLoad {
   readonly tokenDelayP50Ms: number
   readonly tokenDelayP99Ms: number
   /**
-   * The most that a whole stream took from its first token to its last, as a multiple of what its
-   * upstream took.
+   * The longest time of a whole stream from its first token to its last, as a multiple of the
+   * upstream's.
    */
   readonly slowest: number
   readonly cpuMsPerThousandTokens: number
-  /** Processor time a second of time: 1 is one core. */
+  /** Processor seconds per second: 1 is one core. */
   readonly cores: number
-  /** The most that was seen. */
+  /** The maximum. */
   readonly residentMib: number
   readonly completed: number
   readonly broken: number
@@ -44,10 +44,10 @@ const nowMs = (): number => {
   return seconds * 1e3 + nanos / 1e6
 }
 
-/** What one stream said, as it arrives. */
+/** One stream's content as it arrives. */
 class Reading {
   tokens = 0
-  /** Of the first and the last token: when it was sent, and when it came. */
+  /** When the first and the last token were sent, and when they arrived. */
   sentFirst = 0
   sentLast = 0
   cameFirst = 0
@@ -70,7 +70,7 @@ class Reading {
       from = close + 1
     }
     this.ended ||= text.includes("data: [DONE]", from)
-    // What may be the beginning of a token, or of the end.
+    // A possible beginning of a token or of the end.
     this.#rest = text.slice(Math.max(from, text.length - 64))
   }
 
@@ -127,7 +127,7 @@ export const driveCrowd = async ({ path, server }: Target, options: CrowdOptions
     await pause((lane / options.streams) * options.lifeMs)
     for (let turn = 0; !phase.over; turn++) await one(`${lane} ${turn}`)
   })
-  // All are open, and those that were the first to open begin anew.
+  // All streams are open, and the first ones start again.
   await pause(options.lifeMs * 1.2)
   const [before, fromMs] = [cpuMicros(server.pid), nowMs()]
   phase.measuring = true

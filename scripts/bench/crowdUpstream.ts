@@ -1,8 +1,8 @@
 /**
- * An upstream for many long streams at once, which holds its pace and costs little: it speaks just
- * enough HTTP over bare sockets, and all streams share one timer. The first token comes 50 ms after
- * the request; one that is late does not delay those after it. Each token is the moment it was
- * sent, as in streamUpstream.ts. Arguments: its port, tokens a stream, ms between tokens.
+ * An upstream for many long streams that keeps its pace at low cost: minimal HTTP over bare
+ * sockets, and one timer for all streams. The first token comes 50 ms after the request; a late
+ * token does not delay later ones. Each token is the time of its sending, as in streamUpstream.ts.
+ * Arguments: its port, tokens per stream, ms between tokens.
  */
 import { createServer, type Socket } from "node:net"
 
@@ -28,7 +28,7 @@ interface Open {
   sent: number
 }
 
-/** The streams whose tokens are due in the same millisecond of each `everyMs`. */
+/** Streams by the millisecond, modulo `everyMs`, in which their tokens are due. */
 const slots = Array.from({ length: everyMs }, () => new Set<Open>())
 
 const writeToken = (open: Open, slot: Set<Open>): void => {

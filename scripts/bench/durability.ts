@@ -1,6 +1,6 @@
 /**
- * What durability costs: misses with governance off, on the embedded database and on Postgres, with
- * and without a cap on the key.
+ * The cost of durability: misses with governance off, on the embedded database and on Postgres,
+ * with and without a cap on the key.
  */
 import { type Measure } from "./bench.ts"
 import { closing } from "./closers.ts"
@@ -21,7 +21,7 @@ const kinds: ReadonlyArray<{
 ]
 
 /**
- * One gateway after the other; `of off`: the share that is left of the requests a second with
+ * Measures one gateway after another. `of off`: requests per second as a share of those with
  * governance off.
  */
 export const measureDurability: Measure = async ({ nginx, options, streaming }) => {

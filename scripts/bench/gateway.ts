@@ -1,7 +1,7 @@
 /**
- * The gateway under measurement, as it is served: on a Postgres of its own that syncs every commit
- * to disk unless told otherwise, with every policy on, and a key whose limits and budget are
- * checked and never used up.
+ * The gateway under measurement, configured as in production: its own Postgres that syncs every
+ * commit to disk by default, all policies on, and a key whose limits and budget are checked but
+ * never reached.
  */
 import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
@@ -10,13 +10,13 @@ import { type Closers } from "./closers.ts"
 import { chatBody } from "./messages.ts"
 import { answers, directory, freePort, type Server, start, type Target } from "./servers.ts"
 
-/** Of every gateway of the benchmark; it lives as long as a measurement, on 127.0.0.1. */
+/** The admin key of all gateways in the benchmark. They run on 127.0.0.1 for one measurement. */
 export const adminKey = "bench-admin-key-of-this-run-only"
 
-/** Where the gateway and the proxy take chat requests. */
+/** The path for chat requests at the gateway and the proxy. */
 export const path = "/v1/chat/completions"
 
-/** The context holds the longest prompts of the benchmark. */
+/** The context length fits the longest prompts of the benchmark. */
 export const settingsFile = (upstream: Server, streaming: Server) => {
   const provider = (slug: string, server: Server) => `
   - slug: ${slug}
@@ -38,32 +38,26 @@ cache: { when: always, ttl_seconds: 3600, scope: key, max_entries: 10000 }
 }
 
 /**
- * `off`: nothing is reserved, limited or recorded; else with every policy on, on the embedded
- * database or on a Postgres of its own.
+ * `off`: nothing is reserved, limited or recorded. Otherwise all policies are on, with the embedded
+ * database or a new Postgres.
  */
 export type Durability = "off" | "embedded" | "postgres"
 
 export interface GatewayOptions {
   readonly durability?: Durability
-  /** What the key may spend in a month, in USD; null: there is no cap. */
+  /** The key's monthly budget in USD; null: no cap. */
   readonly budgetUsd?: number | null
-  /**
-   * Whether Postgres waits for the disk before it says that something is written. As it is served
-   * it does.
-   */
+  /** True if Postgres waits for the disk before confirming a write, as in production. */
   readonly waitsForDisk?: boolean
   /** Added to the settings file. */
   readonly settings?: string
   /** Added to the environment. */
   readonly env?: Readonly<Record<string, string>>
-  /** Of Node; those that it is served with, unless given. */
+  /** Node flags. Default: those of production. */
   readonly nodeFlags?: ReadonlyArray<string>
 }
 
-/**
- * A Postgres that loses nothing when the machine's power fails, unless it does not wait for the
- * disk.
- */
+/** A Postgres that survives a power failure, unless it does not wait for the disk. */
 export const durablePostgres = async (closers: Closers, waitsForDisk = true): Promise<string> => {
   const commit = `synchronous_commit=${waitsForDisk ? "on" : "off"}`
   const postgres = await startPostgres(["fsync=on", commit, "full_page_writes=on"])
@@ -71,12 +65,12 @@ export const durablePostgres = async (closers: Closers, waitsForDisk = true): Pr
   return postgres.url
 }
 
-/** How scripts/start and the container's image run Node. */
+/** The Node flags of scripts/start and of the container's image. */
 export const servedFlags = readFileSync(join(import.meta.dirname, "../node-flags"), "utf8")
   .trim()
   .split("\n")
 
-/** What every gateway of the benchmark is told. */
+/** The environment of every gateway in the benchmark. */
 export const gatewayEnvironment = (port: number, config: string, dataDir: string): NodeJS.ProcessEnv => ({
   PATH: process.env["PATH"],
   NODE_ENV: "production",
@@ -121,7 +115,7 @@ export const startGateway = async (
   return { name: "tollgate", url, pid, headers: { authorization: `Bearer ${record.key}` } }
 }
 
-/** The cache must do what the phase says, or the figures are another phase's. */
+/** Checks that the cache hits and misses as the phase claims. */
 export const checkCache = async ({ path, server }: Target): Promise<void> => {
   const ask = async (prompt: string) => {
     const response = await fetch(`${server.url}${path}`, {

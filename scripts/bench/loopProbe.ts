@@ -1,7 +1,7 @@
 /**
- * Loaded into a gateway by worst.ts: tells, when it is asked, the longest turn of the event loop
- * since it was asked the last time. A turn is measured in processor time of the loop's own thread,
- * so that other processes of the machine do not count.
+ * Loaded into a gateway by worst.ts: reports the longest turn of the event loop since the last
+ * report. A turn is measured in processor time of the loop's thread, so that other processes do not
+ * count.
  */
 const cpuMs = (): number => {
   const { system, user } = process.threadCpuUsage()

@@ -1,7 +1,7 @@
 /**
- * The benchmark: measures the gateway beside others on one machine in one run. What is measured is
- * in phases.ts. Prints one table a phase and, with `--out`, writes the figures as JSON. Exits 1
- * when any request failed: then the figures mean nothing.
+ * The benchmark: measures the gateway and others on one machine in one run. The measurements are in
+ * phases.ts. Prints one table per phase and, with `--out`, writes the figures as JSON. Exits 1 if a
+ * request failed, because the figures are then meaningless.
  */
 import { writeFileSync } from "node:fs"
 import { availableParallelism, cpus } from "node:os"

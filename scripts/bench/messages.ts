@@ -1,10 +1,10 @@
-/** What is sent and answered in the benchmark: the canned completion, and the requests. */
+/** The messages of the benchmark: the canned completion, and the requests. */
 
 const text =
   "A toll gate stands where a road is paid for. It lets through who has paid, counts them, and keeps the book."
 
 /**
- * A whole chat completion, as nginx answers it. Without single quotes: it stands in nginx's
+ * A whole chat completion, as nginx sends it. Without single quotes, because it is part of nginx's
  * configuration.
  */
 export const completion = JSON.stringify({
@@ -16,7 +16,7 @@ export const completion = JSON.stringify({
   usage: { prompt_tokens: 40, completion_tokens: 26, total_tokens: 66 }
 })
 
-/** The body of one chat request; `prompt` tells it from others. */
+/** The body of one chat request. `prompt` makes it unique. */
 export const chatBody = (model: string, prompt: string, stream: boolean): string =>
   JSON.stringify({
     model,

@@ -15,19 +15,19 @@ const names = [
 ] as const
 export type PhaseName = (typeof names)[number]
 
-/** What takes too long for a run of all. */
+/** Phases that take too long for a run of all. */
 const onlyWhenAsked: ReadonlySet<PhaseName> = new Set(["soak"])
 
 export interface Options {
-  /** How long each measurement lasts. */
+  /** Duration of each measurement. */
   readonly seconds: number
   readonly phases: ReadonlyArray<PhaseName>
-  /** Streams held open at once, in the phase `streams` and in the phase `crowd`. */
+  /** Concurrent streams in the phases `streams` and `crowd`. */
   readonly streams: number
   readonly crowd: number
-  /** Tokens a second of each stream of the crowd. */
+  /** Tokens per second of each stream in the crowd. */
   readonly pace: number
-  /** Where to write the figures as JSON; null: nowhere. */
+  /** The file for the figures as JSON, or null. */
   readonly out: string | null
 }
 
@@ -39,7 +39,7 @@ const positive = (name: string, text: string): number => {
   return value
 }
 
-/** Throws an `Error` that says what is wrong and how it is meant. */
+/** Throws an `Error` that names the fault and the usage. */
 export const parseOptions = (args: ReadonlyArray<string>): Options => {
   const { values } = parseArgs({
     args: [...args],

@@ -12,13 +12,13 @@ const startTargets = async ({ nginx, streaming }: Bench, closers: Closers) => {
   return { others: [nginx, bare].map((server) => ({ server, path })), server }
 }
 
-/** Every request has a body of its own, so the cache is asked and has nothing. */
+/** Every request has its own body, so the cache is looked up and misses. */
 export const measureMisses: Measure = async (bench, closers) => {
   const { others, server } = await startTargets(bench, closers)
   return measureRequests([...others, { server, path }], { unique: true, seconds: bench.options.seconds })
 }
 
-/** All requests have the same body; beside them misses of the same gateway, in turn. */
+/** All requests have the same body. Misses of the same gateway are measured in alternation. */
 export const measureHits: Measure = async (bench, closers) => {
   const { others, server } = await startTargets(bench, closers)
   const misses = { server: { ...server, name: "misses" }, path, unique: true }

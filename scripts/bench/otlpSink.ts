@@ -1,5 +1,5 @@
 /**
- * A collector that takes whatever it is sent, and answers a GET with how many bytes that were.
+ * A collector that accepts everything, and answers a GET with the number of bytes received.
  * Argument: its port.
  */
 import { createServer } from "node:http"

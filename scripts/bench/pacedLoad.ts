@@ -1,6 +1,6 @@
 /**
- * Whole requests at a given rate, whatever the answers take: what waits is counted with its wait,
- * and none is left out for a slow one.
+ * Sends whole requests at a given rate, however long responses take. Waiting time counts, so slow
+ * responses do not hide later requests.
  */
 import { Pool } from "undici"
 import { setTimeout as pause } from "node:timers/promises"
@@ -14,9 +14,9 @@ export interface PacedLoad {
   readonly latenciesMs: ReadonlyArray<number>
 }
 
-/** Requests that are due are sent together this often. */
+/** Interval at which due requests are sent together. */
 const TICK_MS = 10
-/** So many without an answer are enough to know that the server does not keep up. */
+/** Open requests that show that the server does not keep up. */
 const MOST_OPEN = 5_000
 
 export const drivePaced = async (

@@ -1,8 +1,7 @@
 /**
- * Portkey's gateway beside ours, in front of the same provider. It is installed into a directory of
- * the user's cache, outside of this repository, when it is first measured. It runs without anything
- * to check: no guardrails, no cache, no log, no retries; the headers name the provider and where it
- * is.
+ * Portkey's gateway in front of the same provider, for comparison. It is installed into the user's
+ * cache directory on first use. It runs without guardrails, cache, log and retries; the headers
+ * name the provider and its address.
  */
 import { execFile } from "node:child_process"
 import { existsSync, mkdirSync } from "node:fs"
@@ -18,7 +17,7 @@ import { answers, freePort, type Server, start } from "./servers.ts"
 const NAME = "@portkey-ai/gateway"
 const VERSION = "1.15.2"
 
-/** Answers with the file of its server. */
+/** Returns the file of its server. */
 const install = async (): Promise<string | Skipped> => {
   const place = join(process.env["XDG_CACHE_HOME"] ?? join(homedir(), ".cache"), "tollgate-bench", `portkey-${VERSION}`)
   const file = join(place, "node_modules", NAME, "build", "start-server.js")
@@ -54,7 +53,7 @@ export const measurePortkey: Measure = async ({ nginx, options, streaming }, clo
   if (file instanceof Skipped) return file
   const portkey = await startPortkey(closers, file, nginx)
   const gateway = await startGateway(closers, nginx, streaming)
-  // What of the difference is the wait for the disk: Portkey's gateway writes nothing.
+  // Shows the cost of waiting for the disk: Portkey's gateway writes nothing.
   const unwaiting = await startGateway(closers, nginx, streaming, { waitsForDisk: false })
   const targets = [portkey, gateway, { ...unwaiting, name: "tollgate, not waiting for the disk" }].map((server) => ({
     server,

@@ -1,7 +1,7 @@
 /**
- * Prompts of a kilobyte, ten, a hundred and a megabyte: to the bare proxy, to the gateway, and to a
- * gateway whose privacy guard masks. What counts is how the cost grows: a cost that is a square of
- * the length shows as a growth of 2, one in step with it as 1.
+ * Prompts of one, ten, a hundred and a thousand kilobytes: to the bare proxy, the gateway, and a
+ * gateway with masking. `growth` shows how the cost grows: 1 is linear in the length, 2 is
+ * quadratic.
  */
 import { type Measure } from "./bench.ts"
 import { path, startGateway } from "./gateway.ts"
@@ -14,7 +14,7 @@ import { drive, type Load } from "./wrk.ts"
 
 const sizes = [1_000, 10_000, 100_000, 1_000_000] as const
 
-/** One connection: how long each request takes is what is asked, not how many there can be. */
+/** One connection: the duration of a request matters, not throughput. */
 const connections = 1
 const WARM_SECONDS = 5
 
@@ -27,7 +27,7 @@ const rowOf = (loads: ReadonlyArray<Load>, size: number, before: Row | undefined
     "p99 ms": medianOf(loads, "p99Ms"),
     "CPU us/req": cpuMicros,
     "CPU ns/byte": (cpuMicros * 1_000) / size,
-    // The exponent: each size is ten times the one before.
+    // The exponent: each size is ten times the previous one.
     growth,
     "RSS MiB": loads.at(-1)?.residentMib ?? Number.NaN,
     errors: errorsOf(loads)

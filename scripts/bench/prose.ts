@@ -1,7 +1,4 @@
-/**
- * Texts of any length, the same every time: prose as a model reads it, and texts that bring out
- * what is slow in a reader.
- */
+/** Deterministic texts of any length: prose, and texts that are slow for naive readers. */
 
 const words = (
   "the of and a to in is you that it he was for on are as with his they I at be this have from or one had by word but not what all " +
@@ -11,7 +8,7 @@ const words = (
   "municipality überfahrt straße naïve façade 東京 Zürich function return const await null 0.15 12:30 quarter; cartwright, 27 pence"
 ).split(" ")
 
-/** Words and punctuation in an order without a pattern, `characters` UTF-16 units long. */
+/** Words and punctuation without a pattern, `characters` UTF-16 units long. */
 export const prose = (characters: number, seed = 1): string => {
   const pieces: Array<string> = []
   let length = 0
@@ -26,7 +23,7 @@ export const prose = (characters: number, seed = 1): string => {
   return pieces.join("").slice(0, characters)
 }
 
-/** What a reader that looks back, or far ahead, is slow on. */
+/** Texts that are slow for readers with look-behind or long look-ahead. */
 export const awkward: Readonly<Record<string, (characters: number) => string>> = {
   "one letter": (characters) => "a".repeat(characters),
   blanks: (characters) => " ".repeat(characters),

@@ -1,4 +1,4 @@
-/** Quantiles and medians of what was measured. */
+/** Quantiles and medians. */
 
 /** The value below which `share` of the sorted values lie. */
 export const quantile = (sorted: ArrayLike<number>, share: number): number =>

@@ -1,10 +1,8 @@
-/**
- * The figures as plain text: one row a server, and below them how one server's relate to another's.
- */
+/** The figures as plain text: one row per server, and the ratio of two servers below. */
 
 export type Row = Readonly<Record<string, number>>
 
-/** Rows by server, in the order of measuring; figures by the column's name. */
+/** Rows by server, in the order of measurement; figures by column name. */
 export type Table = ReadonlyMap<string, Row>
 
 const figure = (value: number): string => {
@@ -13,9 +11,7 @@ const figure = (value: number): string => {
   return value.toFixed(Math.abs(value) >= 10 ? 1 : 2)
 }
 
-/**
- * How the figures of one row relate to another's: 0.5 is half of it. A figure of zero has no ratio.
- */
+/** The figures of one row as multiples of another's. A zero has no ratio. */
 export const ratios = (table: Table, of: string, to: string): Row => {
   const base = table.get(to) ?? {}
   return Object.fromEntries(
@@ -23,10 +19,7 @@ export const ratios = (table: Table, of: string, to: string): Row => {
   )
 }
 
-/**
- * The table as lines of equal columns. `related`: the rows whose figures the last line sets in
- * relation.
- */
+/** The table with aligned columns. `related`: the rows that the last line compares. */
 export const render = (title: string, table: Table, related?: readonly [of: string, to: string]): string => {
   const columns = Object.keys(table.values().next().value ?? {})
   const ratio: Row = related === undefined ? {} : ratios(table, ...related)

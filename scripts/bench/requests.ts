@@ -1,6 +1,6 @@
 /**
- * Whole requests, at 32 connections and at 1, to several servers in turn: two seconds each, again
- * and again, and the medians of it. What else the machine does then falls on all of them alike.
+ * Whole requests with 32 connections and with one, to several servers in turns of two seconds, and
+ * the medians over the turns. Other load on the machine then affects all servers alike.
  */
 import { chatBody } from "./messages.ts"
 import { median } from "./quantile.ts"
@@ -9,19 +9,19 @@ import { type Target } from "./servers.ts"
 import { drive, type Load } from "./wrk.ts"
 
 /**
- * Before a measurement, in seconds: a compiler that compiles what is hot needs some ten thousand
- * requests to know it.
+ * Warm-up before a measurement, in seconds: the optimizing compiler needs some ten thousand
+ * requests.
  */
 const WARM_SECONDS = 15
-/** Of one turn. */
+/** Duration of one turn. */
 const TURN_SECONDS = 2
 
 export interface RequestOptions {
-  /** Every request has a body of its own; else all have the same. */
+  /** True: every request has its own body. False: all have the same. */
   readonly unique: boolean
-  /** Of each measurement, all turns together. */
+  /** Duration of each measurement, over all its turns. */
   readonly seconds: number
-  /** The text that is the prompt, `@@` where a unique number goes. */
+  /** The prompt, with `@@` in place of a unique number. */
   readonly prompt?: string
 }
 
@@ -36,7 +36,7 @@ export const medianOf = (loads: ReadonlyArray<Load>, figure: keyof Load): number
 
 export const errorsOf = (loads: ReadonlyArray<Load>): number => loads.reduce((sum, { errors }) => sum + errors, 0)
 
-/** A row for each target, in their order; each is warmed first. */
+/** One row per target, in order. Each is warmed up first. */
 export const measureRequests = async (
   targets: ReadonlyArray<Target>,
   { prompt = "@@", seconds, unique }: RequestOptions

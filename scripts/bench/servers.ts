@@ -1,7 +1,7 @@
 /**
- * The processes beside the gateway, each on a free port of 127.0.0.1 and stopped at the end: nginx
- * with one canned completion, and programs of this directory. What a process says before it is
- * ready is shown when it never gets there.
+ * The processes other than the gateway, each on a free port of 127.0.0.1 and stopped at the end:
+ * nginx with one canned completion, and programs of this directory. If a process does not become
+ * ready, its output is shown.
  */
 import { spawn, type ChildProcess } from "node:child_process"
 import { once } from "node:events"
@@ -21,11 +21,11 @@ export interface Server {
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** A server, and where on it requests are taken. */
+/** A server, and its path for requests. */
 export interface Target {
   readonly server: Server
   readonly path: string
-  /** Whether every request has a body of its own, where that is not as for the other targets. */
+  /** Overrides `unique` of the measurement for this target. */
   readonly unique?: boolean
 }
 
@@ -44,7 +44,7 @@ export const directory = (closers: Closers): string => {
   return path
 }
 
-/** Starts a process and waits until `ready` answers true. */
+/** Starts a process and waits until `ready` resolves to true. */
 export const start = async (
   closers: Closers,
   command: string,
@@ -76,7 +76,7 @@ export const start = async (
 export const answers = (url: string, accepted: (status: number) => boolean) => async () =>
   accepted((await fetch(url, { signal: AbortSignal.timeout(2_000) })).status)
 
-/** nginx, which answers the canned completion to whatever it is asked. */
+/** nginx, which answers every request with the canned completion. */
 export const startNginx = async (closers: Closers): Promise<Server> => {
   const path = directory(closers)
   const port = await freePort()
@@ -105,7 +105,7 @@ http {
   return { name: "upstream", url, pid, headers: {} }
 }
 
-/** One of the Node programs beside this file. It takes its port and further arguments. */
+/** A Node program in this directory. Its arguments are its port and `args`. */
 export const startProgram = async (
   closers: Closers,
   name: string,

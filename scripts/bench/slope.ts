@@ -1,12 +1,9 @@
-/** The straight line through points, and how sure its slope is. */
+/** A straight line through points, with the standard error of its slope. */
 
 export interface Slope {
-  /** Of y for one more x. */
+  /** Increase of y per unit of x. */
   readonly slope: number
-  /**
-   * Standard error of the slope, from how far the points lie off the line; NaN for fewer than three
-   * points.
-   */
+  /** Standard error of the slope, from the residuals; NaN for fewer than three points. */
   readonly error: number
 }
 

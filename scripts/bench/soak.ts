@@ -1,7 +1,6 @@
 /**
- * A soak: ten minutes of misses at half of the rate that the gateway can do, and whether its memory
- * grows and its event loop keeps time meanwhile. Memory and delay are what the gateway itself says
- * in its metrics.
+ * A soak test: ten minutes of misses at half of the maximum rate. It shows growth of memory and
+ * delays of the event loop, from the gateway's own metrics.
  */
 import { type Measure } from "./bench.ts"
 import { adminKey, path, startGateway } from "./gateway.ts"
@@ -14,11 +13,11 @@ import { type Slope, slopeOf } from "./slope.ts"
 import { drive } from "./wrk.ts"
 
 const SAMPLE_SECONDS = 5
-/** Every so many samples one is shown. */
+/** One of this many samples is printed. */
 const SHOWN = 12
-/** Samples that are taken together: the heap goes up and down with each collection. */
+/** Samples are grouped, because the heap varies with each garbage collection. */
 const BUCKET_SECONDS = 30
-/** Share of the time that is left out: the cache fills, and the heap finds its size. */
+/** Share of the time that is ignored, while the cache fills and the heap settles. */
 const SETTLING = 0.25
 const MIB = 1024 * 1024
 
@@ -42,7 +41,7 @@ const readSample = async (server: Server, seconds: number): Promise<Sample> => {
   }
 }
 
-/** The least of each bucket, in MiB an hour. */
+/** The growth of the minimum per bucket, in MiB per hour. */
 const growthOf = (samples: ReadonlyArray<Sample>, of: "residentMib" | "heapMib"): Slope => {
   const least = new Map<number, number>()
   for (const sample of samples) {

@@ -1,8 +1,7 @@
 /**
- * Holds streams open against one server and measures each token's way: the upstream writes the
- * moment of sending into it (streamUpstream.ts), so the difference on arrival is what lies between,
- * whatever the pace. A stream that does not end with `[DONE]`, or brings another number of tokens
- * than the upstream sent, is broken.
+ * Holds streams open against one server and measures each token's delay: the upstream writes the
+ * time of sending into the token (streamUpstream.ts). A stream without `[DONE]`, or with a wrong
+ * number of tokens, is broken.
  */
 import { Pool } from "undici"
 import { chatBody } from "./messages.ts"
@@ -11,11 +10,11 @@ import { quantile } from "./quantile.ts"
 import { type Server } from "./servers.ts"
 
 export interface StreamLoad {
-  /** Streams that ran to their end. */
+  /** Streams that ended normally. */
   readonly completed: number
   readonly broken: number
   readonly tokensPerSecond: number
-  /** From the request to its first token; the upstream itself takes 50 ms. */
+  /** From the request to its first token. The upstream itself takes 50 ms. */
   readonly firstTokenP50Ms: number
   readonly firstTokenP99Ms: number
   /** From the sending of a token to its arrival. */

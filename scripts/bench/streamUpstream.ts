@@ -1,8 +1,8 @@
 /**
- * An upstream that streams at the pace of a model: the first token 50 ms after the request, then
- * one every 20 ms, 50 of them, then usage and `[DONE]`. Each token is the moment it was sent, in ms
- * of the machine's monotonic clock, so that a reader on the same machine knows how long it was
- * under way. Argument: its port.
+ * An upstream that streams at a model's pace: the first token 50 ms after the request, then one
+ * every 20 ms, 50 in total, then usage and `[DONE]`. Each token is the time of its sending, in ms
+ * of the machine's monotonic clock, so that a reader on the same machine can compute its delay.
+ * Argument: its port.
  */
 import { createServer, type ServerResponse } from "node:http"
 

@@ -1,17 +1,11 @@
-/**
- * Short streams, many at once: to the provider itself, the bare proxy and the gateway, each in
- * turn.
- */
+/** Short streams, many at once: to the provider itself, the bare proxy and the gateway, in turn. */
 import { type Measure } from "./bench.ts"
 import { path, startGateway } from "./gateway.ts"
 import { type Row } from "./report.ts"
 import { startProgram, type Target } from "./servers.ts"
 import { driveStreams } from "./streamLoad.ts"
 
-/**
- * `direct`: the row of the upstream itself, from which the added time is reckoned; undefined: this
- * is that row.
- */
+/** `direct`: the upstream's row, as the baseline of added time. Undefined for that row itself. */
 const measureOne = async (target: Target, direct: Row | undefined, streams: number, seconds: number): Promise<Row> => {
   const load = { path: target.path, model: "stream/model" }
   await driveStreams(target.server, { ...load, streams: Math.min(streams, 32), seconds: 1 })

@@ -1,6 +1,6 @@
 /**
- * What telemetry costs: misses without traces, with tracing set up and no request traced, with one
- * in ten, with all of them, and with the metrics read each second.
+ * The cost of telemetry: misses without traces, with tracing on and none, a tenth or all of the
+ * requests traced, and with the metrics read each second.
  */
 import { type Measure } from "./bench.ts"
 import { adminKey, path, startGateway } from "./gateway.ts"
@@ -14,10 +14,7 @@ const tracing = (sink: Server, share: number): Readonly<Record<string, string>> 
   OTEL_TRACES_SAMPLER_ARG: String(share)
 })
 
-/**
- * Reads the metrics each second, fifteen times as often as Prometheus does unless told, until it is
- * closed.
- */
+/** Reads the metrics each second until closed: fifteen times Prometheus's default rate. */
 const scrape = (server: Server): (() => void) => {
   const timer = setInterval(() => {
     const headers = { "x-admin-key": adminKey }
@@ -31,7 +28,7 @@ const scrape = (server: Server): (() => void) => {
 
 const sinkBytes = async (sink: Server): Promise<number> => Number(await (await fetch(sink.url)).text())
 
-/** `of off`: processor time a request as a multiple of what it is without. */
+/** `of off`: processor time per request, as a multiple of that without telemetry. */
 export const measureTelemetry: Measure = async ({ nginx, options, streaming }, closers) => {
   const sink = await startProgram(closers, "sink", "otlpSink.ts")
   const kinds = [

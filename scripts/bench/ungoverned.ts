@@ -1,6 +1,6 @@
 /**
- * The gateway with governance off: nothing is reserved, limited or recorded, and keys live in
- * memory. Everything else is as it is served. The measure for what the limits and the ledger cost.
+ * The gateway with governance off: nothing is reserved, limited or recorded, and keys are in
+ * memory. Otherwise it equals production. It shows the cost of limits and ledger.
  */
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import { Effect, Layer, Redacted } from "effect"

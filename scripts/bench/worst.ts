@@ -1,11 +1,10 @@
 /**
- * How long the worst bodies hold the gateway's event loop, and how much memory they take: `npm run
- * bench:worst`, on a quiet machine. A gateway of its own, on the embedded database with the mock
- * provider, measures itself (loopProbe.ts): one with masking on, and one that refuses no body for
- * its length, for those that are hashed. Each body goes to each endpoint that takes it; the largest
- * are of the gateway's own limit, 32 MiB. A row that held the loop for more than 50 ms is marked,
- * 150 ms where the body is parsed as a whole. An argument chooses the rows whose name has it. Linux
- * only.
+ * How long the worst bodies block the gateway's event loop, and how much memory they take: `npm run
+ * bench:worst`, on a quiet machine. Gateways on the embedded database with the mock provider
+ * measure themselves (loopProbe.ts): one with masking, and one without a token limit, for bodies
+ * that are hashed. Each body goes to each endpoint that accepts it; the largest have the gateway's
+ * own limit, 32 MiB. Rows that block the loop for more than 50 ms are marked, or 150 ms if the body
+ * is parsed as a whole. An argument selects rows by a part of their name. Linux only.
  */
 import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"
@@ -20,11 +19,11 @@ import { answers, directory, freePort } from "./servers.ts"
 const MIB = 1_048_576
 const LONGEST_HOLD_MS = 50
 const LONGEST_PARSE_MS = 150
-/** A body is parsed in one turn; below this size that is no reason for a long one. */
+/** A body is parsed in one turn; only above this size can parsing explain a long turn. */
 const LARGE_BYTES = 4 * MIB
 
 const masking = "privacy: { mode: mask }\n"
-/** Lets the largest bodies through to the hash, and to a model. */
+/** Lets the largest bodies reach the hash and a model. */
 const unlimited = `tiers: { enterprise: { tokens_per_minute: 1000000000 } }
 providers:
   - slug: mock
@@ -52,7 +51,7 @@ const chat = (messages: string, more = "") => `{"model":"mock/echo","max_tokens"
 const saying = (text: string) => chat(`[{"role":"user","content":${JSON.stringify(text)}}]`)
 const large = 31 * MIB
 
-/** By name; made when they are sent, so that one is in memory at a time. */
+/** By name. Generated when sent, so that only one is in memory. */
 const bodies: Readonly<Record<string, () => string>> = {
   "letters without a blank, 31 MiB": () => saying(letters(large)),
   "prose, 31 MiB": () => saying(prose(large)),
@@ -100,7 +99,7 @@ interface Call {
 }
 
 /**
- * A request is hashed as a whole where the prompt cache may answer it, and where it has an
+ * A request is hashed as a whole if the prompt cache may answer it, or if it has an
  * `Idempotency-Key`.
  */
 const hashed = (path: string, [name, make]: readonly [string, () => string]): ReadonlyArray<Call> => {
@@ -132,7 +131,7 @@ const hashedCalls: ReadonlyArray<Call> = [
     .flatMap((body) => hashed("/v1/embeddings", body))
 ]
 
-/** What the gateway measured since it was asked the last time. */
+/** The gateway's measurements since the last report. */
 interface Measured {
   readonly longestMs: number
   readonly residentMib: number
@@ -146,7 +145,7 @@ const ask = async (gateway: ChildProcess): Promise<Measured> => {
 
 let over = 0
 
-/** Starts a gateway and sends the calls to it; prints a row for each. */
+/** Starts a gateway, sends the calls and prints a row for each. */
 const measure = (settings: string, calls: ReadonlyArray<Call>) =>
   closing(async (closers) => {
     const place = directory(closers)
@@ -175,7 +174,7 @@ const measure = (settings: string, calls: ReadonlyArray<Call>) =>
     })
     const isReady = answers(`${url}/health/ready`, (status) => status === 200)
     while (!(await isReady().catch(() => false))) await pause(50)
-    /** A key of its own for each call, so that each has the whole of the largest tier's limits. */
+    /** A new key per call, so that each has all limits of the largest tier. */
     const newKey = async (): Promise<string> => {
       const made = await fetch(`${url}/v1/keys`, {
         method: "POST",
@@ -185,7 +184,7 @@ const measure = (settings: string, calls: ReadonlyArray<Call>) =>
       return ((await made.json()) as { readonly key: string }).key
     }
 
-    // The first calls compile; they are not what is measured.
+    // The first calls compile the code and are not measured.
     for (const round of ["warm-up", "measured"]) {
       for (const { headers, make, name, path } of round === "warm-up" ? calls.slice(0, 12) : calls) {
         const body = make()

@@ -1,4 +1,4 @@
-/** Drives one server with wrk and reads wrk's own figures (request.lua prints them as JSON). */
+/** Drives one server with wrk and reads wrk's figures (request.lua prints them as JSON). */
 import { execFile } from "node:child_process"
 import { mkdtemp, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
@@ -22,7 +22,7 @@ const run = promisify(execFile)
 export interface DriveOptions {
   readonly body: string
   /**
-   * Every request has a body of its own, with a number in place of the `@@` in `body`; else all
+   * True: every request has its own body, with a number in place of the `@@` in `body`. False: all
    * have the same.
    */
   readonly unique: boolean
@@ -31,8 +31,8 @@ export interface DriveOptions {
 }
 
 /**
- * What wrk printed. The body goes by file: no variable of the environment may be as long as the
- * longest prompts.
+ * The output of wrk. The body is passed in a file, because the longest prompts exceed the limit of
+ * an environment variable.
  */
 const runWrk = async ({ path, server }: Target, options: DriveOptions): Promise<string> => {
   const directory = await mkdtemp(join(tmpdir(), "tollgate-bench-"))
@@ -47,7 +47,7 @@ const runWrk = async ({ path, server }: Target, options: DriveOptions): Promise<
         .map(([name, value]) => `${name}: ${value}\n`)
         .join("")
     }
-    // One thread: the machine's other cores are for what is measured.
+    // One thread: the other cores are for the servers.
     const load = ["-t1", `-c${options.connections}`, `-d${options.seconds}s`, "--timeout", "10s"]
     const script = join(import.meta.dirname, "request.lua")
     return (await run("wrk", [...load, "-s", script, `${server.url}${path}`], { env })).stdout

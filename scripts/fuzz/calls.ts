@@ -1,17 +1,16 @@
-/**
- * One call of an operation: its address, its credential and its body, as chance and the document
- * have it.
- */
+/** One random call of an operation: address, credential and body according to the document. */
 import { type Operation } from "./document.ts"
 import { type Random } from "./random.ts"
 import { hostileText, valueOf } from "./values.ts"
 
-/** What the run may use up: none of it keeps the run itself going. */
+/**
+ * Credentials and identifiers that calls may invalidate. The run itself does not depend on them.
+ */
 export interface Victims {
   readonly apiKeys: ReadonlyArray<string>
   readonly sessions: ReadonlyArray<string>
   readonly adminKey: string
-  /** Identifiers by the name of the path's parameter, gathered from what was answered. */
+  /** Identifiers by the name of the path parameter, collected from responses. */
   readonly ids: Map<string, Array<string>>
 }
 
@@ -20,13 +19,13 @@ export interface Call {
   readonly path: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: string | null
-  /** The mock provider was told to fail. */
+  /** True if the mock provider was told to fail. */
   readonly isRehearsal: boolean
 }
 
 const wildnesses = [0, 0, 0.02, 0.1, 0.4]
 
-/** Text that `fetch` takes as the value of a header. */
+/** Text that `fetch` accepts as a header's value. */
 const headerText = (text: string): string => text.replace(/[^\x20-\x7e]/g, "").slice(0, 300)
 
 const credential = (random: Random, { schemes }: Operation, victims: Victims): Record<string, string> => {
@@ -41,7 +40,7 @@ const credential = (random: Random, { schemes }: Operation, victims: Victims): R
   return {}
 }
 
-/** What makes a model call likely to get as far as a provider. */
+/** Changes a model request so that it probably reaches a provider. */
 const likely = (random: Random, operation: Operation, body: unknown): unknown => {
   if (typeof body !== "object" || body === null || Array.isArray(body)) return body
   const members = { ...(body as Record<string, unknown>) }

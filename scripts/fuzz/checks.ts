@@ -1,4 +1,4 @@
-/** What must hold of every answer, whatever was asked. */
+/** Checks that every response must pass. */
 import { type Call } from "./calls.ts"
 import { misfit } from "./document.ts"
 
@@ -9,10 +9,10 @@ export interface Answer {
   readonly tookMs: number
 }
 
-/** An answer that took longer than this is a fault: nothing that is asked here has to wait. */
+/** A longer response time is a fault: no call here needs to wait. */
 const LONGEST_MS = 20_000
 
-/** Failures that a provider may be the cause of. */
+/** Errors that a provider may cause. */
 const providerTypes = new Set([
   "provider_error",
   "provider_unavailable",
@@ -36,14 +36,14 @@ const streamFault = (text: string): string | undefined => {
   return broken === undefined ? undefined : `an event of the stream is no JSON: ${broken.slice(0, 80)}`
 }
 
-/** What is wrong with an answer; undefined: nothing. */
+/** The fault of a response, or undefined. */
 export const faultOf = (
   { isRehearsal, operation, path }: Call,
   { headers, status, text, tookMs }: Answer
 ): string | undefined => {
   if (tookMs > LONGEST_MS) return `answered after ${Math.round(tookMs)} ms`
   if (headers.get("x-request-id") === null) return "x-request-id is missing"
-  // What is longer than any identifier is no path, and no header, of the gateway's.
+  // Paths and headers longer than any identifier may be rejected as unknown or too large.
   if ((status === 404 && text.includes("route_not_found") && path.length > 100) || status === 431) return undefined
   const described = operation.responses[status]
   if (described === undefined) return `status ${status} is not in the document`

@@ -1,6 +1,5 @@
 /**
- * What the fuzzer reads of openapi.json: the operations, and the JSON schemas behind their
- * references.
+ * The fuzzer's view of openapi.json: the operations, and the JSON schemas behind their references.
  */
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
@@ -31,7 +30,7 @@ interface Content {
 export interface Operation {
   readonly name: string
   readonly method: string
-  /** With `{name}` where a parameter stands. */
+  /** With `{name}` for parameters. */
   readonly path: string
   readonly parameters: ReadonlyArray<{ readonly name: string; readonly in: string; readonly schema: Schema }>
   readonly body: Schema | null
@@ -75,7 +74,7 @@ const typeOf = (value: unknown): string =>
   value === null ? "null" : Array.isArray(value) ? "array" : typeof value === "object" ? "object" : typeof value
 
 /**
- * Where a value breaks a schema, in words; undefined when it fits. Looks at types, members,
+ * Describes where a value violates a schema; undefined if it is valid. Checks types, members,
  * enumerations and alternatives.
  */
 export const misfit = (schema: Schema, value: unknown, at = "$"): string | undefined => {

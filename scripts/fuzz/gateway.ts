@@ -1,6 +1,6 @@
 /**
- * The gateway under test: a process of its own on the embedded database, with the mock provider and
- * limits that hardly refuse.
+ * The gateway under test: its own process on the embedded database, with the mock provider and high
+ * limits.
  */
 import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
@@ -25,11 +25,11 @@ export interface FuzzedGateway {
   readonly url: string
   readonly pid: number
   readonly victims: Victims
-  /** Identifiers of keys and users that the run itself needs: no call may change them. */
+  /** Ids of keys and users that the run itself needs. Calls must not change them. */
   readonly own: ReadonlySet<string>
   /** Keys whose spending is compared with their generations at the end. */
   readonly keys: ReadonlyArray<{ readonly id: string; readonly key: string }>
-  /** Access tokens live for an hour at most. */
+  /** Access tokens are valid for an hour at most. */
   readonly signInAgain: () => Promise<void>
   readonly admin: (path: string) => Promise<Record<string, unknown>>
 }
@@ -47,10 +47,7 @@ const post = async (url: string, body: unknown, headers: Readonly<Record<string,
 
 let visitors = 0
 
-/**
- * A user who signed in by a code of the development mailbox, from an address that no call of the
- * run has used up.
- */
+/** A user signed in by a code of the development mailbox, from a network address of its own. */
 const signIn = async (url: string, email: string) => {
   const address = { "x-forwarded-for": `198.51.${Math.floor(visitors / 250)}.${(visitors++ % 250) + 1}` }
   const { challenge_id } = await post(`${url}/auth/register/email/start`, { email }, address)

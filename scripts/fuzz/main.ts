@@ -1,9 +1,8 @@
 /**
- * Sends requests that the OpenAPI document describes, and requests that it does not, to every
- * operation for a while, and checks each answer: a declared status and content type, a body of the
- * declared schema, the envelope, never a 500. At the end the books have to be right: nothing
- * pending, and each key's spending equals the sum of its generations. Exits 1 when anything was
- * wrong.
+ * The fuzzer: for a while it sends valid and invalid requests to every operation of the OpenAPI
+ * document and checks each response: a declared status and content type, a body of the declared
+ * schema, the error envelope, never a 500. At the end the ledger must balance: nothing is pending,
+ * and each key's spending is the sum of its generations. Exits 1 if anything was wrong.
  */
 import { parseArgs } from "node:util"
 import { setTimeout as pause } from "node:timers/promises"
@@ -24,9 +23,9 @@ const { values } = parseArgs({
 })
 const [minutes, seed, parallel] = [Number(values.minutes), Number(values.seed), Number(values.parallel)]
 
-/** How many kinds of faults are told, with one example each. */
+/** Kinds of faults that are reported, with one example each. */
 const MOST_FAULTS = 50
-/** How many identifiers of each kind are remembered. */
+/** Identifiers remembered per kind. */
 const MOST_IDS = 200
 const SIGN_IN_EVERY_MS = 600_000
 
@@ -44,8 +43,8 @@ const send = async (url: string, { body, headers, operation, path }: Call): Prom
 }
 
 /**
- * Identifiers in answers become path parameters of later calls; those of the run's own keys and
- * sessions do not.
+ * Ids in responses become path parameters of later calls, except those of the run's own keys and
+ * sessions.
  */
 const gather = (text: string, { ids }: Victims, own: ReadonlySet<string>): void => {
   for (const [id, kind] of text.matchAll(/\b(gen|key|usr)_[0-9a-f]{32}\b/g)) {
@@ -66,7 +65,7 @@ const inCurl = ({ body, headers, operation, path }: Call): string =>
     ...(body === null ? [] : [`-d '${body.slice(0, 2_000)}'`])
   ].join(" ")
 
-/** Each key's spending of the month against its generations. */
+/** Compares each key's spending of the month with its generations. */
 const booksFault = async ({ admin, keys, url }: FuzzedGateway): Promise<string | undefined> => {
   for (let tries = 0; ; tries++) {
     const { ledger } = (await admin("/v1/admin/overview")) as { ledger: { readonly pending: number } }

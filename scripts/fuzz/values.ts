@@ -1,4 +1,4 @@
-/** Values of a JSON schema, and values that are meant to break whoever reads them. */
+/** Random values of a JSON schema, and hostile values. */
 import { type Random } from "./random.ts"
 import { resolved, type Schema } from "./document.ts"
 
@@ -103,8 +103,8 @@ const textOf = (random: Random, { format, pattern }: Schema): string => {
 }
 
 /**
- * A value that mostly fits the schema. `wildness` is the chance, at each place, of one that does
- * not care.
+ * A value that mostly satisfies the schema. `wildness`: the chance, at each place, of a hostile
+ * one.
  */
 export const valueOf = (random: Random, schema: Schema, wildness: number, depth = 0): unknown => {
   if (random.chance(wildness)) return hostile(random)

@@ -11,7 +11,7 @@ export const notice = createStore<Notice | null>(null)
 const SHOWN_MS = 6_000
 let last = 0
 
-export const say = (text: string): void => {
+export const notify = (text: string): void => {
   const id = ++last
   notice.set({ id, text })
   setTimeout(() => {

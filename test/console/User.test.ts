@@ -236,7 +236,7 @@ layer(world, { timeout: "90 seconds" })("the console, for a user", (it) => {
       await page.getByText("you", { exact: true }).waitFor()
       assert.strictEqual(await page.getByRole("button", { name: /Suspend/ }).count(), 0)
       await page.getByLabel("Find").fill("nobody-at-all")
-      await page.getByText("Nobody matches").waitFor()
+      await page.getByText("No matching users").waitFor()
       await openPage(page, "Usage")
       await page.getByRole("table", { name: "By user" }).getByText("walker@example.com").waitFor()
       await openPage(page, "Account")

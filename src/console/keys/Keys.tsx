@@ -7,7 +7,7 @@ import { type ApiKey } from "../../api/Keys.ts"
 import { type OwnGrants } from "../../api/Portal.ts"
 import { call, withQuery } from "../client.ts"
 import { moment, relative, usd } from "../format.ts"
-import { say } from "../notices.ts"
+import { notify } from "../notices.ts"
 import { Badge } from "../parts/Badge.tsx"
 import { Dialog } from "../parts/Dialog.tsx"
 import { SelectField, TextField } from "../parts/Field.tsx"
@@ -64,7 +64,7 @@ export const Keys = ({ source }: { readonly source: Source }) => {
   const done = (text: string) => {
     setTask(null)
     reload()
-    say(text)
+    notify(text)
   }
   const issued = (secret: string, name: string) => {
     setTask({ kind: "secret", secret, name })

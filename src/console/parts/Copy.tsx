@@ -1,6 +1,6 @@
 /** Copies a text on click. Works without TLS too, where browsers block the clipboard API. */
 import { useState } from "preact/hooks"
-import { say } from "../notices.ts"
+import { notify } from "../notices.ts"
 import { Icon } from "./Icon.tsx"
 
 const copyOldWay = (text: string): boolean => {
@@ -42,7 +42,7 @@ export const Copy = ({ label, text, words }: CopyProps) => {
       title={label}
       onClick={() => {
         void copy(text).then((done) => {
-          say(done ? "Copied" : "The browser refused to copy; select the text and copy it yourself")
+          notify(done ? "Copied" : "The browser refused to copy; select the text and copy it yourself")
           setCopied(done)
           if (done) setTimeout(() => setCopied(false), 2_000)
         })

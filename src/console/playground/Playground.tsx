@@ -137,7 +137,7 @@ const Turns = ({ of, onClear }: { readonly of: ReadonlyArray<Turn>; readonly onC
         ))}
       </ol>
       <button type="button" class="button small" onClick={onClear}>
-        Begin anew
+        Start over
       </button>
     </div>
   )

@@ -36,7 +36,7 @@ const waiting: Answer = {
   totalMs: null
 }
 
-interface Said {
+interface MessagePart {
   readonly content?: string | null
   readonly reasoning?: string | null
 }
@@ -44,8 +44,8 @@ interface Said {
 /** The parts of a chunk or of a whole reply that the playground reads. */
 interface Piece {
   readonly choices?: ReadonlyArray<{
-    readonly delta?: Said
-    readonly message?: Said
+    readonly delta?: MessagePart
+    readonly message?: MessagePart
     readonly finish_reason?: string | null
   }>
   readonly usage?: UsageInfo | null
@@ -54,12 +54,12 @@ interface Piece {
 
 const grown = (before: Answer, { choices = [], error, usage }: Piece): Answer => {
   const [choice] = choices
-  const said = choice?.delta ?? choice?.message
+  const part = choice?.delta ?? choice?.message
   return {
     ...before,
     state: "coming",
-    text: before.text + (said?.content ?? ""),
-    reasoning: before.reasoning + (said?.reasoning ?? ""),
+    text: before.text + (part?.content ?? ""),
+    reasoning: before.reasoning + (part?.reasoning ?? ""),
     usage: usage ?? before.usage,
     finishReason: choice?.finish_reason ?? before.finishReason,
     failure: error === undefined ? before.failure : new Failure(before.status ?? 0, error)

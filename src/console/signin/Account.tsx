@@ -2,7 +2,7 @@
 import { type User } from "../../api/Auth.ts"
 import { call } from "../client.ts"
 import { moment, relative } from "../format.ts"
-import { say } from "../notices.ts"
+import { notify } from "../notices.ts"
 import { Badge } from "../parts/Badge.tsx"
 import { useSubmit } from "../parts/Form.tsx"
 import { Page, Panel } from "../parts/Page.tsx"
@@ -30,7 +30,7 @@ export const Account = () => {
   const end = (id: string) =>
     submitting.submit(async () => {
       await call(`/auth/sessions/${encodeURIComponent(id)}`, { method: "DELETE" })
-      say("Session ended")
+      notify("Session ended")
       sessions.reload()
     })
   return (

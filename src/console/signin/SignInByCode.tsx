@@ -2,7 +2,7 @@
 import { useEffect, useState } from "preact/hooks"
 import { type Challenge } from "../../api/Auth.ts"
 import { call } from "../client.ts"
-import { say } from "../notices.ts"
+import { notify } from "../notices.ts"
 import { Choice, TextField } from "../parts/Field.tsx"
 import { Form, useSubmit } from "../parts/Form.tsx"
 import { type Channel, enterByCode, sendCode } from "../signIn.ts"
@@ -121,7 +121,7 @@ const Mailbox = ({
       setMissing(letter === undefined)
       if (letter === undefined) return
       onCode(letter.code)
-      say("The code is filled in")
+      notify("The code is filled in")
     })
   return (
     <p class="note">

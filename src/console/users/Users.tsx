@@ -3,7 +3,7 @@ import { useEffect, useState } from "preact/hooks"
 import { type Account } from "../../api/Users.ts"
 import { call, withQuery } from "../client.ts"
 import { moment, relative, usd } from "../format.ts"
-import { say } from "../notices.ts"
+import { notify } from "../notices.ts"
 import { Badge } from "../parts/Badge.tsx"
 import { TextField } from "../parts/Field.tsx"
 import { Page, Panel } from "../parts/Page.tsx"
@@ -51,7 +51,7 @@ export const Users = () => {
   const done = (news: string) => {
     close()
     users.reload()
-    say(news)
+    notify(news)
   }
   return (
     <Page title="Users" lead="Everyone who has signed in, what their keys may have, and who is suspended.">
@@ -62,9 +62,9 @@ export const Users = () => {
         {({ data, has_more }) => (
           <Panel title={`${data.length}${has_more ? "+" : ""} ${data.length === 1 ? "user" : "users"}`} class="flush">
             {data.length === 0 ? (
-              <Empty title={search === "" ? "Nobody has signed in yet" : "Nobody matches"}>
+              <Empty title={search === "" ? "No users yet" : "No matching users"}>
                 {search === ""
-                  ? "An account comes into being when somebody signs in, with the grants of the settings."
+                  ? "An account is created at the first sign-in, with the grants of the settings."
                   : "Look for less of the address or of the number."}
               </Empty>
             ) : (
