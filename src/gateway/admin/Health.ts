@@ -90,7 +90,7 @@ export class Health extends Context.Service<
           )
           return { database, limitStore, cacheHealth, serving: database.status === "ok" && limitStore.status === "ok" }
         })
-        const pings = yield* makeLookupCache(() => pingDependencies, { capacity: 1, kept: PING_TTL })
+        const pings = yield* makeLookupCache(() => pingDependencies, { capacity: 1, ttl: PING_TTL })
         const dependencies = pings.get("all")
 
         const report = Effect.gen(function* () {

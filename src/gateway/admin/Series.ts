@@ -18,8 +18,8 @@ export interface SeriesFigures {
 }
 
 const ranges = {
-  hour: { bucketMs: 60_000, count: 60, keptFor: Duration.seconds(2) },
-  day: { bucketMs: 3_600_000, count: 24, keptFor: Duration.seconds(20) }
+  hour: { bucketMs: 60_000, count: 60, ttl: Duration.seconds(2) },
+  day: { bucketMs: 3_600_000, count: 24, ttl: Duration.seconds(20) }
 } as const satisfies Record<SeriesRange, unknown>
 
 export class Series extends Context.Service<
@@ -45,13 +45,13 @@ export class Series extends Context.Service<
         return { nowMs, bucketMs, buckets } satisfies SeriesFigures
       })
 
-      const kept = {
-        hour: yield* Effect.cachedWithTTL(readNow("hour"), ranges.hour.keptFor),
-        day: yield* Effect.cachedWithTTL(readNow("day"), ranges.day.keptFor)
+      const cached = {
+        hour: yield* Effect.cachedWithTTL(readNow("hour"), ranges.hour.ttl),
+        day: yield* Effect.cachedWithTTL(readNow("day"), ranges.day.ttl)
       }
       return Series.of({
         read: (range) =>
-          Effect.mapError(kept[range], (error) =>
+          Effect.mapError(cached[range], (error) =>
             gatewayError(new DependencyUnavailable({ dependency: error.dependency }))
           )
       })

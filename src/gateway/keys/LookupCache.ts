@@ -18,14 +18,14 @@ interface Found<A> {
 
 export const makeLookupCache = Effect.fnUntraced(function* <Key, A, E>(
   lookUp: (key: Key) => Effect.Effect<A, E>,
-  options: { readonly capacity: number; readonly kept: Duration.Duration }
+  options: { readonly capacity: number; readonly ttl: Duration.Duration }
 ) {
   const clock = yield* Clock.Clock
-  const keptNanos = BigInt(Duration.toMillis(options.kept)) * 1_000_000n
+  const ttlNanos = BigInt(Duration.toMillis(options.ttl)) * 1_000_000n
   const find = (key: Key) =>
     Effect.suspend(() => {
       // Measured from before the read: a slow look-up returns old data.
-      const untilNanos = clock.monotonicTimeNanosUnsafe() + keptNanos
+      const untilNanos = clock.monotonicTimeNanosUnsafe() + ttlNanos
       return Effect.map(lookUp(key), (value): Found<A> => ({ value, untilNanos }))
     })
   const found = yield* Cache.makeWith(find, {

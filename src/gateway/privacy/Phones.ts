@@ -37,13 +37,13 @@ const endsOf = (text: string, start: number, end: number): ReadonlyArray<number>
 }
 
 export function* findPhones(text: string, { parsePhone }: Libraries, add: (span: Span) => void): Steps<void> {
-  const judged = new Map<string, "valid" | "possible" | "no">()
-  const judge = (digits: string, country?: "US"): "valid" | "possible" | "no" => {
-    const known = judged.get(digits)
+  const verdicts = new Map<string, "valid" | "possible" | "no">()
+  const verdictOn = (digits: string, country?: "US"): "valid" | "possible" | "no" => {
+    const known = verdicts.get(digits)
     if (known !== undefined) return known
     const number = parsePhone(digits, country)
     const verdict = number === undefined ? "no" : number.isValid() ? "valid" : number.isPossible() ? "possible" : "no"
-    judged.set(digits, verdict)
+    verdicts.set(digits, verdict)
     return verdict
   }
 
@@ -56,7 +56,7 @@ export function* findPhones(text: string, { parsePhone }: Libraries, add: (span:
       let possible = 0
       for (const end of endsOf(text, start + head, start + candidate.length)) {
         if (isDigit(text.charCodeAt(end))) continue
-        const verdict = judge(`+${text.slice(start + head, end)}`)
+        const verdict = verdictOn(`+${text.slice(start + head, end)}`)
         if (verdict === "valid") {
           possible = end
           break
@@ -75,7 +75,7 @@ export function* findPhones(text: string, { parsePhone }: Libraries, add: (span:
     const { 0: candidate, index: start } = found
     const end = start + candidate.length
     if (!endsWord(text, end) || /^[-.]\d/.test(text.slice(end, end + 2))) continue
-    const verdict = judge(candidate, "US")
+    const verdict = verdictOn(candidate, "US")
     const isLabelled = candidate.includes("(") || phoneWords.test(text.slice(Math.max(0, start - CONTEXT), start))
     if (verdict === "valid" || (verdict === "possible" && isLabelled)) add({ start, end, type: "phone" })
   }

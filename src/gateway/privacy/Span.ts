@@ -23,19 +23,19 @@ const byRank = (a: Span, b: Span): number =>
 export const withoutOverlaps = (spans: ReadonlyArray<Span>): ReadonlyArray<Span> => {
   if (spans.length < 2) return spans
   const sorted = spans.toSorted((a, b) => a.start - b.start || byRank(a, b))
-  const kept: Array<Span> = []
+  const merged: Array<Span> = []
   let last: Span | undefined
   // The best of the merged spans, which determines the type.
   let best: Span | undefined
   for (const span of sorted) {
     if (last === undefined || best === undefined || span.start >= last.end) {
-      if (last !== undefined) kept.push(last)
+      if (last !== undefined) merged.push(last)
       last = best = span
       continue
     }
     if (byRank(span, best) < 0) best = span
     last = { start: last.start, end: Math.max(last.end, span.end), type: best.type }
   }
-  if (last !== undefined) kept.push(last)
-  return kept
+  if (last !== undefined) merged.push(last)
+  return merged
 }

@@ -63,10 +63,10 @@ const plainName = /^[A-Za-z_]{1,20}$/
 const token = /^\d{1,8}$/
 /** A social security number, with nine digits, is the shortest number that is a finding. */
 const SHORTEST_NUMBER = 1e8
-const telling =
+const labelWords =
   /key|secret|token|passw|pwd|passphrase|credential|authorization|bearer|ssn|social|phone|tel|mobile|fax|cell/i
 /** Whether a name hints at the content of its member. */
-export const isLabel = (name: string): boolean => name.length <= 64 && telling.test(name)
+export const isLabel = (name: string): boolean => name.length <= 64 && labelWords.test(name)
 
 /** Steps between two pauses: far less than a millisecond. */
 const STEPS = 256

@@ -43,12 +43,12 @@ export interface AccountLinkingOptions {
 export class AccountLinking extends Context.Service<
   AccountLinking,
   {
-    readonly linkOrCreateUser: (arrival: VerifiedIdentity) => Effect.Effect<UserRecord, GatewayError>
+    readonly linkOrCreateUser: (verified: VerifiedIdentity) => Effect.Effect<UserRecord, GatewayError>
     /**
      * Like `linkOrCreateUser`, for a user that an admin names: the limits on new accounts do not
      * apply.
      */
-    readonly linkOrCreateNamed: (arrival: VerifiedIdentity) => Effect.Effect<UserRecord, GatewayError>
+    readonly linkOrCreateNamed: (verified: VerifiedIdentity) => Effect.Effect<UserRecord, GatewayError>
   }
 >()("tollgate/gateway/signin/AccountLinking") {
   static readonly layer = ({ allowedDomains, limits, newUsers }: AccountLinkingOptions) =>
@@ -92,13 +92,13 @@ export class AccountLinking extends Context.Service<
                 user
               )
 
-        const linkOrCreateUser = Effect.fn("AccountLinking.linkOrCreateUser")(function* (arrival: VerifiedIdentity) {
-          const { identity, newUser, nowMs } = yield* recordsOf(arrival)
+        const linkOrCreateUser = Effect.fn("AccountLinking.linkOrCreateUser")(function* (verified: VerifiedIdentity) {
+          const { identity, newUser, nowMs } = yield* recordsOf(verified)
           const admitted = users.admit(identity, newUser, {
-            mayCreate: isAllowed(arrival.email),
+            mayCreate: isAllowed(verified.email),
             maxCreated: limits.newAccountsDay,
             createdSinceMs: nowMs - DAY_MS,
-            ...(arrival.sessionOf === undefined ? {} : { provenId: arrival.sessionOf })
+            ...(verified.sessionOf === undefined ? {} : { provenId: verified.sessionOf })
           })
           const adopted = yield* Effect.catchTag(admitted, "LinkingRefused", ({ fault }) =>
             Effect.andThen(
@@ -106,17 +106,17 @@ export class AccountLinking extends Context.Service<
                 action: fault === "unproven" ? "user.link" : "user.create",
                 target: null,
                 outcome: "refused",
-                details: { provider: arrival.provider, cause: fault }
+                details: { provider: verified.provider, cause: fault }
               }),
               refusals[fault]
             )
           )
-          return yield* auditChange(adopted, arrival)
+          return yield* auditChange(adopted, verified)
         }, orUnavailable)
 
-        const linkOrCreateNamed = Effect.fn("AccountLinking.linkOrCreateNamed")(function* (arrival: VerifiedIdentity) {
-          const { identity, newUser } = yield* recordsOf(arrival)
-          return yield* auditChange(yield* users.adopt(identity, newUser), arrival)
+        const linkOrCreateNamed = Effect.fn("AccountLinking.linkOrCreateNamed")(function* (verified: VerifiedIdentity) {
+          const { identity, newUser } = yield* recordsOf(verified)
+          return yield* auditChange(yield* users.adopt(identity, newUser), verified)
         }, orUnavailable)
 
         return { linkOrCreateUser, linkOrCreateNamed }

@@ -22,7 +22,7 @@ import { type CodeMessage } from "../../identity/CodeMessage.ts"
 import { Delivery } from "../../identity/Delivery.ts"
 import { Challenges } from "../../store/people/Challenges.ts"
 import { AccountLinking } from "./AccountLinking.ts"
-import { refusedCredential } from "../telemetry/Audit.ts"
+import { auditRefusedCredential } from "../telemetry/Audit.ts"
 import { countryOf, destinationOf, masked } from "./Destination.ts"
 import { sameHash } from "../keys/KeySecret.ts"
 import { orUnavailable } from "../StoreUnavailable.ts"
@@ -210,7 +210,7 @@ export class CodeSignIn extends Context.Service<
             return yield* gatewayError(new WayUnknown({ param: "channel", sent: channel, known: delivery.channels }))
           }
           yield* rates.byAddress("verify", address, VERIFIES_PER_ADDRESS_MINUTE)
-          const destination = yield* refusedCredential("code")(checkCode(channel, challengeId, code.trim()))
+          const destination = yield* auditRefusedCredential("code")(checkCode(channel, challengeId, code.trim()))
           const user = yield* accountLinking.linkOrCreateUser({
             provider: channel,
             subject: destination,

@@ -27,10 +27,10 @@ const takenBy = ({ key, usedNano }: KeyUsage): NanoUsd =>
  * The part of the granted budget that is not assigned to keys. It is negative when the keys have
  * more than is granted. Null: there is no cap.
  */
-export const remainingOf = (grants: Grants, books: ReadonlyArray<KeyUsage>): NanoUsd | null =>
+export const remainingOf = (grants: Grants, keyUsages: ReadonlyArray<KeyUsage>): NanoUsd | null =>
   grants.monthlyBudgetNano === null
     ? null
-    : grants.monthlyBudgetNano - books.reduce((sum, book) => sum + takenBy(book), 0)
+    : grants.monthlyBudgetNano - keyUsages.reduce((sum, keyUsage) => sum + takenBy(keyUsage), 0)
 
 /** Changes to one key that bring all keys within the grants. */
 export interface Correction {
@@ -46,11 +46,11 @@ export interface Correction {
  * first. The keys' unspent budgets must fit in the rest, and all budgets together must fit in the
  * grant for the months to come.
  */
-export const corrections = (grants: Grants, books: ReadonlyArray<KeyUsage>): ReadonlyArray<Correction> => {
-  const live = books.filter(({ key }) => key.state !== "revoked").toSorted((a, b) => (a.key.id < b.key.id ? -1 : 1))
+export const corrections = (grants: Grants, keyUsages: ReadonlyArray<KeyUsage>): ReadonlyArray<Correction> => {
+  const live = keyUsages.filter(({ key }) => key.state !== "revoked").toSorted((a, b) => (a.key.id < b.key.id ? -1 : 1))
   const granted = grants.monthlyBudgetNano
   let budgetsLeft = granted ?? 0
-  let unspentLeft = Math.max(0, budgetsLeft - books.reduce((sum, { usedNano }) => sum + usedNano, 0))
+  let unspentLeft = Math.max(0, budgetsLeft - keyUsages.reduce((sum, { usedNano }) => sum + usedNano, 0))
   return live.flatMap(({ key, usedNano }) => {
     const wanted = key.monthlyBudgetNano ?? Number.POSITIVE_INFINITY
     const budget = granted === null ? key.monthlyBudgetNano : Math.min(wanted, usedNano + unspentLeft, budgetsLeft)

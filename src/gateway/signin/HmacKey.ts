@@ -25,10 +25,10 @@ export class HmacKey extends Context.Service<
     HmacKey,
     Effect.gen(function* () {
       const secretStore = yield* SecretStore
-      let known: Buffer | null = null
+      let cachedKey: Buffer | null = null
       const pepper = Effect.suspend(() =>
-        known !== null
-          ? Effect.succeed(known)
+        cachedKey !== null
+          ? Effect.succeed(cachedKey)
           : Effect.map(
               orUnavailable(
                 secretStore.getOrCreate(
@@ -36,7 +36,7 @@ export class HmacKey extends Context.Service<
                   Effect.sync(() => randomBytes(32).toString("base64url"))
                 )
               ),
-              (kept) => (known = Buffer.from(Redacted.value(kept), "base64url"))
+              (secret) => (cachedKey = Buffer.from(Redacted.value(secret), "base64url"))
             )
       )
       const digest = (purpose: Purpose, text: string) =>

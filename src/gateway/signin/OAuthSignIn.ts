@@ -17,7 +17,7 @@ import { IdentityProviders } from "../../identity/IdentityProviders.ts"
 import { Challenges, type OAuthFlow } from "../../store/people/Challenges.ts"
 import { AccountLinking } from "./AccountLinking.ts"
 import { destinationOf } from "./Destination.ts"
-import { refusedCredential } from "../telemetry/Audit.ts"
+import { auditRefusedCredential } from "../telemetry/Audit.ts"
 import { sameHash } from "../keys/KeySecret.ts"
 import { orUnavailable } from "../StoreUnavailable.ts"
 import { HmacKey } from "./HmacKey.ts"
@@ -185,7 +185,7 @@ export class OAuthSignIn extends Context.Service<
         }) {
           yield* requireKnown(provider)
           const state = returned.searchParams.get("state") ?? ""
-          const seen = refusedCredential("identity_provider")
+          const seen = auditRefusedCredential("identity_provider")
           const flow = yield* seen(take(provider, state, browserSecrets))
           const result = yield* Effect.result(seen(signIn(flow, returned, state, refreshToken, userAgent)))
           return { redirectTo: flow.redirectTo, result } satisfies FlowEnded

@@ -86,7 +86,7 @@ export class Portal extends Context.Service<
        */
       const currentState = Effect.fnUntraced(function* ({ id }: UserRecord) {
         const { user } = yield* userAdmin.get(id)
-        return { grants: user.grants, books: yield* allKeys(id) }
+        return { grants: user.grants, keyUsages: yield* allKeys(id) }
       })
 
       const ownKey = Effect.fnUntraced(function* ({ id }: UserRecord, keyId: string) {
@@ -131,14 +131,14 @@ export class Portal extends Context.Service<
       const create = Effect.fn("Portal.create")(function* (user: UserRecord, wanted: WantedKey) {
         yield* rates.byUser("key", user.id, CREATIONS_PER_MINUTE)
         const decide = Effect.gen(function* () {
-          const { books, grants } = yield* currentState(user)
+          const { keyUsages, grants } = yield* currentState(user)
           const tier = wanted.tier ?? grants.tier
           const scopes = wanted.scopes ?? grants.scopes
           yield* requireGranted(grants, { tier, scopes })
-          if (liveOf(books) >= MAX_KEYS) {
+          if (liveOf(keyUsages) >= MAX_KEYS) {
             return yield* gatewayError(new GrantExceeded({ param: "keys", availableNano: null }))
           }
-          const monthlyBudgetNano = yield* budgetWithin(grants, books, wanted.monthlyBudgetNano)
+          const monthlyBudgetNano = yield* budgetWithin(grants, keyUsages, wanted.monthlyBudgetNano)
           if (monthlyBudgetNano === 0) {
             return yield* gatewayError(new GrantExceeded({ param: "monthly_budget_usd", availableNano: 0 }))
           }
@@ -151,12 +151,12 @@ export class Portal extends Context.Service<
         const decide = Effect.gen(function* () {
           const { key } = yield* ownKey(user, keyId)
           if (key.state === "revoked") return yield* gatewayError(new KeyRevoked())
-          const { books, grants } = yield* currentState(user)
+          const { keyUsages, grants } = yield* currentState(user)
           yield* requireGranted(grants, patch)
           const { monthlyBudgetNano: wanted } = patch
           const isLowered = typeof wanted === "number" && wanted <= (key.monthlyBudgetNano ?? Infinity)
           if (wanted === undefined || isLowered) return [[keyId, patch] as const]
-          const others = books.filter((book) => book.key.id !== keyId)
+          const others = keyUsages.filter((keyUsage) => keyUsage.key.id !== keyId)
           return [[keyId, { ...patch, monthlyBudgetNano: yield* budgetWithin(grants, others, wanted) }] as const]
         })
         yield* Effect.tapError(apiKeys.changeWithin(user.id, decide), ({ reason }) =>
@@ -166,10 +166,10 @@ export class Portal extends Context.Service<
       })
 
       const grants = Effect.fn("Portal.grants")(function* (user: UserRecord) {
-        const { books, grants } = yield* currentState(user)
-        const remaining = remainingOf(grants, books)
+        const { keyUsages, grants } = yield* currentState(user)
+        const remaining = remainingOf(grants, keyUsages)
         const availableNano = remaining === null ? null : Math.max(0, remaining)
-        return { grants, availableNano, keys: liveOf(books), maxKeys: MAX_KEYS } satisfies Allowed
+        return { grants, availableNano, keys: liveOf(keyUsages), maxKeys: MAX_KEYS } satisfies Allowed
       })
 
       const usage = Effect.fn("Portal.usage")(function* (
@@ -177,14 +177,14 @@ export class Portal extends Context.Service<
         span: Pick<UsageQuery, "fromMs" | "toMs">
       ) {
         const figures = yield* reports.read({ ...span, keyId: null, ownerId: id, groupBy: ["day", "model", "key"] })
-        const books = yield* allKeys(id)
-        return { ...figures, names: new Map(books.map(({ key }) => [key.id, key.name])) } satisfies Usage
+        const keyUsages = yield* allKeys(id)
+        return { ...figures, names: new Map(keyUsages.map(({ key }) => [key.id, key.name])) } satisfies Usage
       })
 
       const conform = Effect.fn("Portal.enforceGrants")(function* (userId: string) {
         const { user } = yield* userAdmin.get(userId)
-        const decide = Effect.map(currentState(user), ({ books, grants }) =>
-          corrections(grants, books).map(({ keyId, ...patch }) => [keyId, patch] as const)
+        const decide = Effect.map(currentState(user), ({ keyUsages, grants }) =>
+          corrections(grants, keyUsages).map(({ keyId, ...patch }) => [keyId, patch] as const)
         )
         yield* apiKeys.changeWithin(userId, decide)
       })
@@ -203,4 +203,5 @@ export class Portal extends Context.Service<
   )
 }
 
-const liveOf = (books: ReadonlyArray<KeyUsage>): number => books.filter(({ key }) => key.state !== "revoked").length
+const liveOf = (keyUsages: ReadonlyArray<KeyUsage>): number =>
+  keyUsages.filter(({ key }) => key.state !== "revoked").length

@@ -17,7 +17,7 @@ import { type SessionRecord, type UserRecord } from "../../domain/User.ts"
 import { Sessions } from "../../store/people/Sessions.ts"
 import { Users } from "../../store/people/Users.ts"
 import { AccessTokens } from "./AccessTokens.ts"
-import { audit, audited, refusedCredential } from "../telemetry/Audit.ts"
+import { audit, audited, auditRefusedCredential } from "../telemetry/Audit.ts"
 import { makeLookupCache } from "../keys/LookupCache.ts"
 import { orUnavailable } from "../StoreUnavailable.ts"
 import { HmacKey } from "./HmacKey.ts"
@@ -101,7 +101,7 @@ export class SessionTokens extends Context.Service<
           invalidate,
           invalidateAll,
           get: presenceOf
-        } = yield* makeLookupCache(lookUp, { capacity: LOOKUPS, kept: LOOKUP_TTL })
+        } = yield* makeLookupCache(lookUp, { capacity: LOOKUPS, ttl: LOOKUP_TTL })
 
         const pair = Effect.fnUntraced(function* (presence: ActiveSession, refreshToken: string) {
           const accessToken = yield* tokens.issue({ userId: presence.user.id, sessionId: presence.session.id })
@@ -228,7 +228,7 @@ export class SessionTokens extends Context.Service<
             const details = { user: options.user.id, signed_in_by: options.signedInBy }
             return audited("session.begin", ({ session }) => session.id, begin(options), details)
           },
-          refresh: (token) => refusedCredential("refresh_token")(refresh(token)),
+          refresh: (token) => auditRefusedCredential("refresh_token")(refresh(token)),
           revoke: (userId, sessionId) => audited("session.end", sessionId, revoke(userId, sessionId), { user: userId }),
           end,
           holder,

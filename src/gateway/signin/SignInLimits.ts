@@ -106,11 +106,11 @@ export class SignInLimits extends Context.Service<
           ),
         byUser: (kind, userId, perMinute) => take(`${kind}:user:${userId}`, perMinute),
         global: Effect.fnUntraced(function* (kind, address, perMinute) {
-          const kept = Math.floor(perMinute / 5)
+          const reserved = Math.floor(perMinute / 5)
           const first = yield* Effect.result(take(`${kind}:first:${widestNetworkOf(address)}`, 1))
-          const common = take(`${kind}:global`, perMinute - kept)
-          if (first._tag === "Failure" || kept === 0) return yield* common
-          yield* Effect.catch(common, () => take(`${kind}:reserve`, kept))
+          const common = take(`${kind}:global`, perMinute - reserved)
+          if (first._tag === "Failure" || reserved === 0) return yield* common
+          yield* Effect.catch(common, () => take(`${kind}:reserve`, reserved))
         })
       }
     })

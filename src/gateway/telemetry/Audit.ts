@@ -74,7 +74,7 @@ export const audited = <A, R>(
   )
 
 /** Audits a credential that is refused. */
-export const refusedCredential =
+export const auditRefusedCredential =
   (credential: string) =>
   <A, R>(opening: Effect.Effect<A, GatewayError, R>): Effect.Effect<A, GatewayError, R> =>
     Effect.tapError(opening, ({ reason }) =>

@@ -44,11 +44,13 @@ export const makeTraceContent: Effect.Effect<((trace: RequestTrace) => TraceCont
     messages: ReadonlyArray<ChatMessage>,
     isClear: boolean
   ) {
-    const { isCut, said } = cutOff(messages)
+    const { isTruncated, recorded } = truncated(messages)
     const scan = yield* scanner
-    const hidden = isClear ? { said } : (yield* inTurns((budget) => mask({ said }, scan, wanted, budget)))?.value
-    if (hidden === undefined) return
-    const whole = isCut ? withoutCut(hidden.said) : hidden.said
+    const masked = isClear
+      ? { recorded }
+      : (yield* inTurns((budget) => mask({ recorded }, scan, wanted, budget)))?.value
+    if (masked === undefined) return
+    const whole = isTruncated ? withoutTruncatedEnd(masked.recorded) : masked.recorded
     trace.span.attribute(attribute, JSON.stringify(whole).slice(0, LONGEST_CHARACTERS))
   })
 
@@ -86,14 +88,16 @@ interface Part {
   readonly type: string
   readonly content?: string
 }
-type Said = ReadonlyArray<{ readonly role: string; readonly parts: ReadonlyArray<Part> }>
+type RecordedMessages = ReadonlyArray<{ readonly role: string; readonly parts: ReadonlyArray<Part> }>
 
 /**
  * The recorded form of messages: at most `LONGEST_CHARACTERS` of their texts. Parts that are not
  * text (images, audio) are only named.
  */
-const cutOff = (messages: ReadonlyArray<ChatMessage>): { readonly said: Said; readonly isCut: boolean } => {
-  const said: Array<Said[number]> = []
+const truncated = (
+  messages: ReadonlyArray<ChatMessage>
+): { readonly recorded: RecordedMessages; readonly isTruncated: boolean } => {
+  const recorded: Array<RecordedMessages[number]> = []
   let left = LONGEST_CHARACTERS
   const part = (type: string, text: unknown): Part => {
     if (type !== "text" || typeof text !== "string") return { type }
@@ -109,10 +113,10 @@ const cutOff = (messages: ReadonlyArray<ChatMessage>): { readonly said: Said; re
       left -= PART_CHARACTERS
       if (left <= 0) break
     }
-    said.push({ role, parts })
-    if (left <= 0) return { said, isCut: true }
+    recorded.push({ role, parts })
+    if (left <= 0) return { recorded, isTruncated: true }
   }
-  return { said, isCut: false }
+  return { recorded, isTruncated: false }
 }
 
 const LONGEST_TYPE = 64
@@ -122,9 +126,9 @@ const PART_CHARACTERS = 16
 /**
  * Drops the end of the last text, where a truncated value may be that the search cannot recognise.
  */
-const withoutCut = (said: Said): Said =>
-  said.map((message, at) =>
-    at < said.length - 1
+const withoutTruncatedEnd = (recorded: RecordedMessages): RecordedMessages =>
+  recorded.map((message, at) =>
+    at < recorded.length - 1
       ? message
       : {
           ...message,

@@ -22,7 +22,7 @@ import {
 } from "../../domain/Errors.ts"
 import { type Scope } from "../../domain/Key.ts"
 import { ApiKeys } from "../../gateway/keys/ApiKeys.ts"
-import { refusedCredential } from "../../gateway/telemetry/Audit.ts"
+import { auditRefusedCredential } from "../../gateway/telemetry/Audit.ts"
 import { sameSecret } from "../../gateway/keys/KeySecret.ts"
 import { type Caller } from "../../gateway/request/Order.ts"
 import { SignInLimits } from "../../gateway/signin/SignInLimits.ts"
@@ -40,7 +40,7 @@ export const refuse = Effect.fnUntraced(function* (error: GatewayError, credenti
   const state = yield* CurrentRequest
   rejected(state, error)
   const isAudited = sent !== "" && error.reason._tag !== "DependencyUnavailable"
-  if (isAudited) yield* asActor(Effect.ignore(refusedCredential(credential)(Effect.fail(error))), "nobody", null)
+  if (isAudited) yield* asActor(Effect.ignore(auditRefusedCredential(credential)(Effect.fail(error))), "nobody", null)
   return errorResponse(error, state.requestId)
 })
 

@@ -112,17 +112,17 @@ export class BodyReader extends Context.Service<
                 limitBytes,
                 hasRoom,
                 {
-                  whole: (bytes, hasLongNumber) =>
+                  onComplete: (bytes, hasLongNumber) =>
                     resume(
                       bytes.length > LARGE_BYTES
                         ? Effect.andThen(turns.next, bodyOf(bytes, hasLongNumber))
                         : bodyOf(bytes, hasLongNumber)
                     ),
-                  shapeless: (excess) => resume(Effect.succeed({ _tag: "Shapeless", excess })),
-                  large: () => resume(tooLarge),
-                  crowded: () => resume(overloaded),
-                  garbled: () => resume(garbled(encoding)),
-                  left: () => resume(Effect.interrupt)
+                  onExcess: (excess) => resume(Effect.succeed({ _tag: "Shapeless", excess })),
+                  onTooLarge: () => resume(tooLarge),
+                  onNoRoom: () => resume(overloaded),
+                  onCorrupt: () => resume(garbled(encoding)),
+                  onDisconnect: () => resume(Effect.interrupt)
                 }
               )
               reading.limit(deadlines, () => resume(tooSlow))
@@ -142,15 +142,15 @@ const garbled = (encoding: string) =>
   invalid("invalid_encoding", `The body is not what its content-encoding says: ${encoding}.`)
 
 /** Callbacks for the possible ends of a read. */
-interface Endings {
-  readonly whole: (bytes: Buffer, hasLongNumber: boolean) => void
-  readonly shapeless: (excess: Excess) => void
-  readonly large: () => void
+interface ReadCallbacks {
+  readonly onComplete: (bytes: Buffer, hasLongNumber: boolean) => void
+  readonly onExcess: (excess: Excess) => void
+  readonly onTooLarge: () => void
   /** The process has no room for more of the body. */
-  readonly crowded: () => void
+  readonly onNoRoom: () => void
   /** The body cannot be decompressed. */
-  readonly garbled: () => void
-  readonly left: () => void
+  readonly onCorrupt: () => void
+  readonly onDisconnect: () => void
 }
 
 /**
@@ -163,7 +163,7 @@ class BodyRead {
   readonly #source: Readable
   readonly #maxBytes: number
   readonly #hasRoom: (bytes: number) => boolean
-  readonly #endings: Endings
+  readonly #callbacks: ReadCallbacks
   readonly #shape = new JsonShape()
   readonly #chunks: Array<Buffer> = []
   #bytes = 0
@@ -174,21 +174,21 @@ class BodyRead {
     decoder: Transform | null,
     maxBytes: number,
     hasRoom: (bytes: number) => boolean,
-    endings: Endings
+    callbacks: ReadCallbacks
   ) {
     this.#incoming = incoming
     this.#decoder = decoder
     this.#source = decoder ?? incoming
     this.#maxBytes = maxBytes
     this.#hasRoom = hasRoom
-    this.#endings = endings
+    this.#callbacks = callbacks
     this.#source.on("data", this.#onData)
     this.#source.once("end", this.#onEnd)
-    incoming.once("close", this.#onLeft)
-    incoming.once("error", this.#onLeft)
+    incoming.once("close", this.#onClosed)
+    incoming.once("error", this.#onClosed)
     if (decoder !== null) {
       // Never removed: a decoder may still emit an error after it is destroyed.
-      decoder.on("error", this.#onGarbled)
+      decoder.on("error", this.#onCorrupt)
       incoming.pipe(decoder)
     }
   }
@@ -204,8 +204,8 @@ class BodyRead {
   stop(): void {
     this.#source.off("data", this.#onData)
     this.#source.off("end", this.#onEnd)
-    this.#incoming.off("close", this.#onLeft)
-    this.#incoming.off("error", this.#onLeft)
+    this.#incoming.off("close", this.#onClosed)
+    this.#incoming.off("error", this.#onClosed)
     if (this.#decoder !== null) {
       this.#incoming.unpipe(this.#decoder)
       this.#decoder.destroy()
@@ -213,37 +213,37 @@ class BodyRead {
     this.#limit?.end()
   }
 
-  #cut(ending: () => void): void {
+  #refuse(callback: () => void): void {
     this.#incoming.pause()
     this.stop()
-    ending()
+    callback()
   }
 
   readonly #onData = (chunk: Buffer): void => {
     this.#bytes += chunk.length
-    if (this.#bytes > this.#maxBytes) return this.#cut(this.#endings.large)
-    if (!this.#hasRoom(this.#bytes)) return this.#cut(this.#endings.crowded)
+    if (this.#bytes > this.#maxBytes) return this.#refuse(this.#callbacks.onTooLarge)
+    if (!this.#hasRoom(this.#bytes)) return this.#refuse(this.#callbacks.onNoRoom)
     const excess = this.#shape.take(chunk)
-    if (excess !== null) return this.#cut(() => this.#endings.shapeless(excess))
+    if (excess !== null) return this.#refuse(() => this.#callbacks.onExcess(excess))
     this.#chunks.push(chunk)
   }
 
   readonly #onEnd = (): void => {
     this.stop()
     const [first] = this.#chunks
-    this.#endings.whole(
+    this.#callbacks.onComplete(
       this.#chunks.length === 1 && first !== undefined ? first : Buffer.concat(this.#chunks),
       this.#shape.hasLongNumber
     )
   }
 
-  readonly #onGarbled = (): void => this.#cut(this.#endings.garbled)
+  readonly #onCorrupt = (): void => this.#refuse(this.#callbacks.onCorrupt)
 
-  readonly #onLeft = (): void => {
+  readonly #onClosed = (): void => {
     // The body is complete; the decoder has not finished.
     if (this.#decoder !== null && this.#incoming.complete) return
     this.stop()
-    this.#endings.left()
+    this.#callbacks.onDisconnect()
   }
 }
 

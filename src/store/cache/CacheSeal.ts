@@ -14,15 +14,15 @@ const TAG_BYTES = 16
 
 export const makeCacheSeal = Effect.gen(function* () {
   const secretStore = yield* SecretStore
-  let known: Buffer | null = null
+  let cachedKey: Buffer | null = null
   const make = Effect.sync(() => randomBytes(KEY_BYTES).toString("base64url"))
   const sealKey = Effect.suspend(() =>
-    known === null
+    cachedKey === null
       ? Effect.map(
           secretStore.getOrCreate("prompt-cache", make),
-          (kept) => (known = Buffer.from(Redacted.value(kept), "base64url"))
+          (secret) => (cachedKey = Buffer.from(Redacted.value(secret), "base64url"))
         )
-      : Effect.succeed(known)
+      : Effect.succeed(cachedKey)
   )
 
   const encrypt = (key: Buffer, name: string, text: string): string => {

@@ -13,7 +13,7 @@ const TRY_EVERY_MS = 1_000
 const RENEW_EVERY_MS = 3_000
 
 /** Another process uses this database, and the two do not share limits. */
-export class NotAlone extends Data.TaggedError("NotAlone")<{ readonly rival: Rival }> {
+export class LimitsNotShared extends Data.TaggedError("LimitsNotShared")<{ readonly rival: Rival }> {
   override get message(): string {
     return `${describe(this.rival)}. Each process would count limits for itself, which multiplies them: set REDIS_URL for every process, or stop the other one`
   }
@@ -30,17 +30,17 @@ export const layer = ({ sharesLimits }: Pick<ProcessEntry, "sharesLimits">) =>
       const entry: ProcessEntry = { id: randomUUID(), host: hostname(), pid: process.pid, sharesLimits }
       const enter = Effect.flatMap(
         processes.enter(entry),
-        Option.match({ onNone: () => Effect.void, onSome: (rival) => Effect.fail(new NotAlone({ rival })) })
+        Option.match({ onNone: () => Effect.void, onSome: (rival) => Effect.fail(new LimitsNotShared({ rival })) })
       )
 
       // Registered before entering, so that an interruption leaves no entry behind.
       yield* Effect.addFinalizer(() => Effect.ignore(processes.leave(entry.id)))
-      yield* Effect.catchTag(enter, "NotAlone", ({ rival }) =>
+      yield* Effect.catchTag(enter, "LimitsNotShared", ({ rival }) =>
         Effect.andThen(
           Effect.logWarning(`${describe(rival)}; waiting until it ends`),
           Effect.retry(Effect.delay(enter, TRY_EVERY_MS), {
             times: LIFE_MS / TRY_EVERY_MS - 1,
-            while: ({ _tag }) => _tag === "NotAlone"
+            while: ({ _tag }) => _tag === "LimitsNotShared"
           })
         )
       )
@@ -48,7 +48,8 @@ export const layer = ({ sharesLimits }: Pick<ProcessEntry, "sharesLimits">) =>
       let reported = false
       const renew = Effect.gen(function* () {
         const rival = yield* processes.renew(entry)
-        if (Option.isSome(rival) && !reported) yield* Effect.logError(new NotAlone({ rival: rival.value }).message)
+        if (Option.isSome(rival) && !reported)
+          yield* Effect.logError(new LimitsNotShared({ rival: rival.value }).message)
         reported = Option.isSome(rival)
       })
       yield* Effect.forkScoped(Effect.repeat(Effect.ignore(renew), Schedule.spaced(RENEW_EVERY_MS)))

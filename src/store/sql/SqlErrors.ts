@@ -49,7 +49,7 @@ const outOfTime = (): StoreError => databaseError(new Error("the database did no
  * Runs a statement within its time limit. A late statement is interrupted in the background,
  * because cancelling it on a server that does not answer takes seconds.
  */
-const bounded = <A, E, R>(statement: Effect.Effect<A, E, R>): Effect.Effect<A, E | StoreError, R> =>
+const withTimeLimit = <A, E, R>(statement: Effect.Effect<A, E, R>): Effect.Effect<A, E | StoreError, R> =>
   Effect.flatMap(Effect.forkDetach(statement, { startImmediately: true }), (fiber) => {
     const giveUp = Effect.forkDetach(Fiber.interrupt(fiber))
     return Fiber.join(fiber).pipe(
@@ -63,9 +63,9 @@ const bounded = <A, E, R>(statement: Effect.Effect<A, E, R>): Effect.Effect<A, E
 
 /** Runs a statement within the time limit, and turns its failures into `StoreError` or defects. */
 export const guard = <A, R>(statement: Effect.Effect<A, SqlError | StoreError, R>): Effect.Effect<A, StoreError, R> =>
-  judged(bounded(statement))
+  mapSqlErrors(withTimeLimit(statement))
 
-const judged = <A, R>(statement: Effect.Effect<A, SqlError | StoreError, R>): Effect.Effect<A, StoreError, R> =>
+const mapSqlErrors = <A, R>(statement: Effect.Effect<A, SqlError | StoreError, R>): Effect.Effect<A, StoreError, R> =>
   Effect.catchTag(statement, "SqlError", (error) =>
     isUnavailable(error) ? Effect.fail(databaseError(error)) : Effect.die(error)
   )
@@ -90,7 +90,7 @@ export const transacted = <A, R>(
 export const makeGuard = Effect.gen(function* () {
   const deadlines = yield* makeDeadlines(Duration.toMillis(STATEMENT_LIMIT))
   return <A>(statement: Effect.Effect<A, SqlError | StoreError>): Effect.Effect<A, StoreError> =>
-    judged(
+    mapSqlErrors(
       Effect.withFiber(({ context }) =>
         Effect.callback<A, SqlError | StoreError>((resume) => {
           // The statement runs in the caller's context, which holds its transaction and trace.

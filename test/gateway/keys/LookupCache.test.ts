@@ -8,7 +8,7 @@ const counting = (look: (n: number) => Effect.Effect<number, string>) =>
     let looks = 0
     const lookups = yield* makeLookupCache<"it", number, string>(() => Effect.suspend(() => look(++looks)), {
       capacity: 1,
-      kept: Duration.seconds(1)
+      ttl: Duration.seconds(1)
     })
     return lookups
   })
