@@ -1,7 +1,7 @@
 /**
  * How long the worst bodies block the gateway's event loop, and how much memory they take: `npm run
  * bench:worst`, on a quiet machine. Gateways on the embedded database with the mock provider
- * measure themselves (loopProbe.ts): one with masking, and one without a token limit, for bodies
+ * measure themselves (loopProbe.ts): one with masking, and one that accepts any length, for bodies
  * that are hashed. Each body goes to each endpoint that accepts it; the largest have the gateway's
  * own limit, 32 MiB. Rows that block the loop for more than 50 ms are marked, or 150 ms if the body
  * is parsed as a whole. An argument selects rows by a part of their name. Linux only.

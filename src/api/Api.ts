@@ -70,7 +70,10 @@ export class BuiltApi extends HttpApi.make("tollgate")
   .annotate(HttpApi.ParseOptions, parseOptions)
   .annotate(HttpApi.PayloadParseOptions, strict) {}
 
-/** All endpoints. Chat and embeddings are served by http/edge/AuthenticatedPost, from the same definitions. */
+/**
+ * All endpoints. Chat and embeddings are served by http/edge/AuthenticatedPost, from the same
+ * definitions.
+ */
 export class Api extends HttpApi.make("tollgate")
   .add(ChatGroup)
   .add(EmbeddingsGroup)

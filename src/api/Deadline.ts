@@ -1,4 +1,7 @@
-/** How long a client waits for an answer to begin. A value that is not a positive number counts as not sent. */
+/**
+ * Headers for the time that a client waits for the beginning of a response. A value that is not a
+ * positive number is ignored.
+ */
 import { Schema } from "effect"
 
 export const DeadlineHeaders = Schema.Struct({

@@ -132,7 +132,7 @@ export class UserSuspended extends Data.TaggedClass("UserSuspended")<{}> {}
 export class SignUpRefused extends Data.TaggedClass("SignUpRefused")<{ readonly fault: "domain" | "day" }> {}
 export class SignInLimited extends Data.TaggedClass("SignInLimited")<{ readonly retryAfterMs: number }> {}
 /** An unknown or disabled sign-in channel or provider. */
-export class WayUnknown extends Data.TaggedClass("WayUnknown")<{
+export class UnknownSignInMethod extends Data.TaggedClass("UnknownSignInMethod")<{
   readonly param: "channel" | "provider"
   readonly sent: string
   readonly known: ReadonlyArray<string>
@@ -200,7 +200,7 @@ export type Reason =
   | UserSuspended
   | SignInLimited
   | SignUpRefused
-  | WayUnknown
+  | UnknownSignInMethod
   | SignInInputInvalid
   | OAuthRefused
   | AdminRequired

@@ -134,7 +134,7 @@ const endpointsOf = (reason: Reason): ReadonlyArray<string> | null => {
       return ["POST /auth/register/email/verify", "GET /auth/oauth/google/callback"]
     case "SignInLimited":
       return [...byCode, ...byOAuth, "POST /auth/refresh", ...ofAdmins]
-    case "WayUnknown":
+    case "UnknownSignInMethod":
       return reason.param === "channel" ? byCode : byOAuth
     case "SignInInputInvalid":
       return ["POST /auth/register/email/start"]

@@ -39,7 +39,7 @@ import {
   SignUpRefused,
   Unauthenticated,
   UserSuspended,
-  WayUnknown
+  UnknownSignInMethod
 } from "../../src/domain/Errors.ts"
 import { type Attempt } from "../../src/domain/Generation.ts"
 
@@ -102,7 +102,7 @@ const samples: { readonly [Tag in Reason["_tag"]]: ReadonlyArray<Extract<Reason,
   UserSuspended: [new UserSuspended()],
   SignUpRefused: [new SignUpRefused({ fault: "domain" }), new SignUpRefused({ fault: "day" })],
   SignInLimited: [new SignInLimited({ retryAfterMs: 1 })],
-  WayUnknown: [new WayUnknown({ param: "channel", sent: "fax", known: [] })],
+  UnknownSignInMethod: [new UnknownSignInMethod({ param: "channel", sent: "fax", known: [] })],
   SignInInputInvalid: [new SignInInputInvalid({ param: "email", fault: "missing" })],
   OAuthRefused: (
     ["invalid_state", "redirect_not_allowed", "denied", "not_proved", "admin_session_required"] as const

@@ -14,7 +14,7 @@ import {
   SignInInputInvalid,
   SignInLimited,
   SignInRefused,
-  WayUnknown
+  UnknownSignInMethod
 } from "../../domain/Errors.ts"
 import { Ids, isId } from "../../domain/Ids.ts"
 import { type Channel } from "../../domain/User.ts"
@@ -110,7 +110,9 @@ export class CodeSignIn extends Context.Service<
 
         const readDestination = Effect.fnUntraced(function* (channel: Channel, typed: string | undefined) {
           if (!delivery.channels.includes(channel)) {
-            return yield* gatewayError(new WayUnknown({ param: "channel", sent: channel, known: delivery.channels }))
+            return yield* gatewayError(
+              new UnknownSignInMethod({ param: "channel", sent: channel, known: delivery.channels })
+            )
           }
           const param = channel === "email" ? "email" : "phone"
           if (typed === undefined) return yield* gatewayError(new SignInInputInvalid({ param, fault: "missing" }))
@@ -207,7 +209,9 @@ export class CodeSignIn extends Context.Service<
           readonly userAgent: string | null
         }) {
           if (!delivery.channels.includes(channel)) {
-            return yield* gatewayError(new WayUnknown({ param: "channel", sent: channel, known: delivery.channels }))
+            return yield* gatewayError(
+              new UnknownSignInMethod({ param: "channel", sent: channel, known: delivery.channels })
+            )
           }
           yield* rates.byAddress("verify", address, VERIFIES_PER_ADDRESS_MINUTE)
           const destination = yield* auditRefusedCredential("code")(checkCode(channel, challengeId, code.trim()))

@@ -11,7 +11,7 @@ import {
   gatewayError,
   type GatewayError,
   OAuthRefused,
-  WayUnknown
+  UnknownSignInMethod
 } from "../../domain/Errors.ts"
 import { IdentityProviders } from "../../identity/IdentityProviders.ts"
 import { Challenges, type OAuthFlow } from "../../store/people/Challenges.ts"
@@ -90,7 +90,9 @@ export class OAuthSignIn extends Context.Service<
 
         const requireKnown = Effect.fnUntraced(function* (provider: string) {
           if (!providers.names.includes(provider)) {
-            return yield* gatewayError(new WayUnknown({ param: "provider", sent: provider, known: providers.names }))
+            return yield* gatewayError(
+              new UnknownSignInMethod({ param: "provider", sent: provider, known: providers.names })
+            )
           }
         })
 

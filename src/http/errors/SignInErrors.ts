@@ -14,7 +14,7 @@ type SignInReason = Extract<
       | "UserSuspended"
       | "SignInLimited"
       | "SignUpRefused"
-      | "WayUnknown"
+      | "UnknownSignInMethod"
       | "SignInInputInvalid"
       | "OAuthRefused"
       | "AdminRequired"
@@ -123,7 +123,7 @@ export const signInWireOf = (reason: SignInReason): Wire => {
         param: reason.fault === "redirect_not_allowed" ? "redirect_to" : null,
         retryable: false
       }
-    case "WayUnknown": {
+    case "UnknownSignInMethod": {
       const quoted = reason.known.map((name) => `'${name}'`)
       const last = quoted.at(-1) ?? "none"
       const expected = quoted.length < 2 ? last : `${quoted.slice(0, -1).join(", ")} or ${last}`

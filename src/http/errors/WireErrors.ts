@@ -235,7 +235,7 @@ export const wireOf = (reason: Reason): Wire => {
     case "UserSuspended":
     case "SignInLimited":
     case "SignUpRefused":
-    case "WayUnknown":
+    case "UnknownSignInMethod":
     case "SignInInputInvalid":
     case "OAuthRefused":
     case "AdminRequired":
