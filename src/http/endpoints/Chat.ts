@@ -9,7 +9,8 @@ import { makeDeadlines } from "../../domain/Deadlines.ts"
 import { authenticatedPost } from "../edge/AuthenticatedPost.ts"
 import { clientDeadlineOf } from "../edge/ClientDeadline.ts"
 import { idempotencyKeyOf } from "../edge/IdempotencyKey.ts"
-import { makeWrite, SILENCE_MS } from "../sse/Sse.ts"
+import { commentInto } from "../sse/Comment.ts"
+import { makeEncode, SILENCE_MS } from "../sse/Sse.ts"
 
 export interface ChatOptions {
   /** How long the client of a stream may take nothing. */
@@ -21,14 +22,14 @@ export const layer = ({ stalledReaderMs }: ChatOptions) =>
     ChatGroup.endpoints.complete,
     Effect.gen(function* () {
       const completion = yield* Completion
-      const write = makeWrite(yield* makeDeadlines(SILENCE_MS), yield* makeDeadlines(stalledReaderMs))
+      const encode = makeEncode(yield* makeDeadlines(SILENCE_MS), yield* makeDeadlines(stalledReaderMs))
 
       const streamResponse = (
         { events, head }: Extract<Completed, { readonly _tag: "Stream" }>,
         request: HttpServerRequest.HttpServerRequest,
         requestId: string
       ) =>
-        HttpServerResponse.stream(write(request, head, events, requestId), {
+        HttpServerResponse.stream(encode(head, events, requestId, commentInto(request)), {
           contentType: "text/event-stream; charset=utf-8",
           headers: { "cache-control": "no-cache", "x-accel-buffering": "no" }
         })

@@ -3,15 +3,12 @@
  * choice's role comes once and its finish reason once; the usage chunk and `[DONE]` come last, also after a failure. A silence of
  * fifteen seconds is filled with a comment, so that no proxy takes the connection for dead. It cannot fail.
  */
-import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
 import { Cause, Effect, Pull, Scope, Stream } from "effect"
-import { type HttpServerRequest } from "effect/http"
 import { type ChoiceDelta } from "../../domain/Chat.ts"
 import { type CompletionEvent } from "../../gateway/request/Answer.ts"
 import { type Head } from "../../gateway/chat/Completion.ts"
 import { type Deadlines } from "../../domain/Deadlines.ts"
 import { errorBody } from "../errors/ErrorResponse.ts"
-import { StreamedBody } from "./StreamedBody.ts"
 
 /** After so long without a word a comment is due. */
 export const SILENCE_MS = 15_000
@@ -67,38 +64,55 @@ export class ChunkWriter {
 }
 
 /**
- * Writes the events onto the response to `request`, once its head is written. What is answered is the response's body: it ends when all was
- * written, and says nothing itself. `silences`: of the length after which a comment is due. `stalls`: of the length for which a client may
- * take nothing; then its connection is cut, and with it the provider's.
+ * The bytes of one stream's events. The server pulls them as the client reads: a full connection stops the pulling, and
+ * with it the provider. `silences`: of the length after which a comment is due. `stalls`: of the length for which a
+ * client may take nothing; then its request is interrupted, which ends the connection and the provider's.
  */
-export const makeWrite =
+export const makeEncode =
   (silences: Deadlines, stalls: Deadlines) =>
   (
-    request: HttpServerRequest.HttpServerRequest,
     head: Head,
     events: Stream.Stream<CompletionEvent>,
-    requestId: string
-  ): Stream.Stream<never> =>
-    Stream.transformPull(events, (pull, scope) => {
-      const chunks = new ChunkWriter(head, requestId)
-      const body = new StreamedBody(NodeHttpServerRequest.toServerResponse(request))
-      const silence = silences.begin(() => {
-        if (!body.isFull) body.write(keepAlive)
-        silence.restart()
+    requestId: string,
+    comment: (text: string) => void
+  ): Stream.Stream<Uint8Array> =>
+    Stream.transformPull(events, (pull, scope) =>
+      Effect.withFiber((fiber) => {
+        const chunks = new ChunkWriter(head, requestId)
+        const silence = silences.begin(() => {
+          comment(keepAlive)
+          silence.restart()
+        })
+        const stall = stalls.begin(() => fiber.interruptUnsafe())
+        let isWhole = false
+        /** The server has what it asked for, and writes it until it asks again. */
+        const handOver = (text: string): readonly [Uint8Array] => {
+          silence.end()
+          stall.restart()
+          return [Buffer.from(text)]
+        }
+        // A defect on the way ends the connection without `[DONE]`: a broken stream must not look like a whole one.
+        const encoded: Pull.Pull<readonly [Uint8Array]> = Pull.catchDone(
+          Effect.map(pull, (batch) => {
+            let text = ""
+            for (const event of batch) text += chunks.write(event)
+            return handOver(text)
+          }),
+          () => {
+            isWhole = true
+            return Effect.sync(() => handOver(done))
+          }
+        )
+        const next: Pull.Pull<readonly [Uint8Array]> = Effect.suspend(() => {
+          stall.end()
+          if (isWhole) return Cause.done()
+          silence.restart()
+          return encoded
+        })
+        const end = Effect.sync(() => {
+          silence.end()
+          stall.end()
+        })
+        return Effect.as(Scope.addFinalizer(scope, end), next)
       })
-      const writing: Pull.Pull<never> = Effect.flatMap(pull, (events) => {
-        let text = ""
-        for (const event of events) text += chunks.write(event)
-        silence.restart()
-        const hasRoom = events[events.length - 1]?._tag === "Usage" ? body.writeTogether(text) : body.write(text)
-        if (hasRoom) return writing
-        const stall = stalls.begin(() => body.cut())
-        return Effect.andThen(Effect.ensuring(body.drained, Effect.sync(stall.end)), writing)
-      })
-      // A defect on the way ends the connection without `[DONE]`: what is no clean end must not look like one.
-      const written = Pull.catchDone(writing, () => {
-        body.writeTogether(done)
-        return Cause.done()
-      })
-      return Effect.as(Scope.addFinalizer(scope, Effect.sync(silence.end)), written)
-    })
+    )
