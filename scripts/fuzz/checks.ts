@@ -33,7 +33,7 @@ const streamFault = (text: string): string | undefined => {
   const events = text.split("\n\n").filter((event) => event !== "" && !event.startsWith(":"))
   if (events.at(-1) !== "data: [DONE]") return `the stream ends with ${JSON.stringify(events.at(-1)?.slice(0, 80))}`
   const broken = events.slice(0, -1).find((event) => !event.startsWith("data: ") || parsed(event.slice(6)) === null)
-  return broken === undefined ? undefined : `an event of the stream is no JSON: ${broken.slice(0, 80)}`
+  return broken === undefined ? undefined : `an event of the stream is not JSON: ${broken.slice(0, 80)}`
 }
 
 /** The fault of a response, or undefined. */
@@ -56,7 +56,7 @@ export const faultOf = (
   if (type === "text/event-stream") return streamFault(text)
   if (type !== "application/json") return undefined
   const json = parsed(text)
-  if (json === null) return "the body is no JSON"
+  if (json === null) return "the body is not JSON"
   const schema = content[type]?.schema
   const found = schema === undefined ? undefined : misfit(schema, json.value)
   if (found !== undefined) return `the body of status ${status} breaks its schema: ${found}`

@@ -56,7 +56,7 @@ export const makeMail = Effect.fnUntraced(function* (
           subject: `${code} is your code for ${place}`,
           text:
             `${code}\n\nEnter this code to sign in to ${place}. It is valid for ${expiresInMinutes} minutes and works once.\n` +
-            "If you did not ask for it, somebody may have mistyped an address: nothing happens unless the code is entered.\n",
+            "If you did not request it, you can ignore this message: the code works only if it is entered.\n",
           headers: { "auto-submitted": "auto-generated" }
         }),
       catch: (cause) => new DeliveryError({ channel: "email", cause: codeOf(cause) })

@@ -28,7 +28,7 @@ export const makeSms = Effect.fnUntraced(function* ({ account, baseUrl, from, to
   const fail = (cause: string) => new DeliveryError({ channel: "sms", cause })
 
   return Effect.fnUntraced(function* ({ code, destination, expiresInMinutes }: CodeMessage) {
-    const text = `${code} is your sign-in code. It is valid for ${expiresInMinutes} minutes. Give it to nobody.`
+    const text = `${code} is your sign-in code. It is valid for ${expiresInMinutes} minutes. Do not share it.`
     const body = new URLSearchParams({ To: destination, From: from, Body: text }).toString()
     const reply = yield* outbound
       .call({ method: "POST", url, headers, body, timeoutMs: TIMEOUT_MS })

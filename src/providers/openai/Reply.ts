@@ -51,7 +51,7 @@ export const readText = (message: JsonRecord): Malformed | null => {
   }
   const content = message["content"]
   if (typeof content === "string" || content === null || content === undefined) return null
-  if (!Array.isArray(content)) return new Malformed({ detail: "content that is no text" })
+  if (!Array.isArray(content)) return new Malformed({ detail: "content that is not text" })
   const parts = jsonRecordsOf(content)
   const thought = parts.flatMap((part) => (part["type"] === "thinking" ? jsonRecordsOf(part["thinking"]) : []))
   message["content"] = joined(parts)
