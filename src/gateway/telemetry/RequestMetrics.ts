@@ -205,7 +205,7 @@ export class RequestMetrics extends Context.Service<
     })
   )
 
-  /** Updates the gauges in the interval in which metrics are exported. */
+  /** Updates the gauges at the interval at which metrics are exported. */
   static readonly layerRefreshing = ({ metrics }: { readonly metrics: { readonly intervalMs: number } | null }) =>
     metrics === null
       ? Layer.empty

@@ -48,7 +48,7 @@ const inputFaults = {
   country: { msg: "Value error, no codes are sent to numbers of this country", type: "value_error" }
 } as const
 
-const ways = {
+const methods = {
   channel: { what: "channel for codes", setting: "`auth.channels`, `auth.email` and `auth.sms` of the settings" },
   provider: { what: "OAuth provider", setting: "`auth.oauth` of the settings" }
 } as const
@@ -127,7 +127,7 @@ export const signInWireOf = (reason: SignInReason): Wire => {
       const quoted = reason.known.map((name) => `'${name}'`)
       const last = quoted.at(-1) ?? "none"
       const expected = quoted.length < 2 ? last : `${quoted.slice(0, -1).join(", ")} or ${last}`
-      const { setting, what } = ways[reason.param]
+      const { setting, what } = methods[reason.param]
       const msg =
         quoted.length === 0
           ? `No input is valid: this gateway has no ${what} configured. Its operator can configure one under ${setting}; GET /auth/methods lists the sign-in methods`
