@@ -117,7 +117,10 @@ const adminKey = (settings: SettingsShape): Effect.Effect<AdminKey, SecretFileEr
 
 export const settings = Settings.layer
 
-/** Starts loading the server at once, while `stores` open. A process that only keeps workers does not load it. */
+/**
+ * Starts loading the server at once, while `stores` open. A process that only keeps workers does
+ * not load it.
+ */
 const serving = (settings: SettingsShape, admin: AdminKey) => {
   const server = import("./Server.ts")
   return Layer.unwrap(

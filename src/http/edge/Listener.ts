@@ -6,7 +6,7 @@ import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { Clock, Context, Duration, Effect, Layer } from "effect"
 import { createServer, type Server, type ServerResponse, STATUS_CODES } from "node:http"
 import { type Duplex } from "node:stream"
-import { gatewayError, RequestUnreadable } from "../../domain/Errors.ts"
+import { gatewayError, Overloaded, RequestUnreadable } from "../../domain/Errors.ts"
 import { Ids } from "../../domain/Ids.ts"
 import { textOf } from "../errors/ErrorResponse.ts"
 
@@ -57,6 +57,13 @@ export class Listener extends Context.Service<
 
         server.on("request", ({ socket }, response) => {
           answering.set(socket, response)
+          // The port opens before the program behind it is ready. A request that nothing else hears would wait for ever.
+          if (server.listenerCount("request") === 1) {
+            const requestId = ids.next("req", clock.currentTimeMillisUnsafe())
+            const { body, status } = textOf(gatewayError(new Overloaded()), requestId)
+            const headers = { "content-type": "application/json", "retry-after": "1", "x-request-id": requestId }
+            return void response.writeHead(status, { ...headers, connection: "close" }).end(body)
+          }
           if (isLeaving) response.setHeader("connection", "close")
           // Written to its end. Node notices what the client takes of it, and destroys the socket when that is nothing for so long.
           response.once("prefinish", () => {

@@ -37,6 +37,23 @@ const connected = Effect.gen(function* () {
   )
 })
 
+it.live("a request before the program behind the port is ready is told to come again", () =>
+  Effect.gen(function* () {
+    const { server, socket } = yield* connected
+    const [ours] = server.listeners("request")
+    server.removeAllListeners("request")
+    if (ours !== undefined)
+      server.on("request", (...sent: ReadonlyArray<unknown>) => void Reflect.apply(ours, server, sent))
+    socket.write(get("/health/ready"))
+    let text = ""
+    socket.on("data", (piece) => (text += piece.toString()))
+    yield* Effect.promise(() => once(socket, "close"))
+    assert.match(text, /^HTTP\/1\.1 503 /)
+    assert.match(text, /retry-after: 1\r\n/i)
+    assert.match(text, /"code":"overloaded"/)
+  })
+)
+
 const get = (path: string): string => `GET ${path} HTTP/1.1\r\nhost: a\r\n\r\n`
 
 it.live("a client that takes nothing of a whole answer is cut off", () =>
