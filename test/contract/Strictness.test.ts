@@ -226,9 +226,9 @@ it.effect(
         [
           [
             "body.allowed_models.0",
-            "Value error, no model bears this name, did you mean 'test/small'? (`force: true` takes it all the same)"
+            "Value error, no model has this name, did you mean 'test/small'? (`force: true` accepts it anyway)"
           ],
-          ["body.allowed_models.1", "Value error, no model bears this name (`force: true` takes it all the same)"]
+          ["body.allowed_models.1", "Value error, no model has this name (`force: true` accepts it anyway)"]
         ]
       )
       assert.deepStrictEqual(yield* faultsOf("POST", "/v1/keys", { name: "x", allowed_models: [] }), [

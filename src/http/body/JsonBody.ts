@@ -25,7 +25,7 @@ const tooMuch: Readonly<Record<Excess, string>> = {
   depth: `nested deeper than ${MAX_DEPTH} levels`,
   values: `more than ${MAX_VALUES} values`,
   members: `an object with more than ${MAX_MEMBERS} members`,
-  exact: `more than ${MAX_EXACT_VALUES} values beside a number of 16 digits or more`
+  exact: `more than ${MAX_EXACT_VALUES} values together with a number of 16 or more digits`
 }
 
 const invalidJson = (error: string, position: number | undefined): ValidationError => ({

@@ -88,10 +88,10 @@ const faultOf = ({ models, resolve }: Models, entry: string, suggests: boolean):
   const model = resolve(entry)
   const reason = Result.isFailure(model) ? model.failure.reason : undefined
   const ambiguous = reason?._tag === "ModelNotFound" ? reason.ambiguous : []
-  if (ambiguous.length > 0) return `Value error, several models bear this name: ${ambiguous.join(", ")}`
+  if (ambiguous.length > 0) return `Value error, several models have this name: ${ambiguous.join(", ")}`
   const ids = entry.endsWith("/*")
     ? [...new Set(models.map(({ id }) => `${id.slice(0, id.indexOf("/"))}/*`))]
     : models.map(({ id }) => id)
   const near = suggests ? nearest(entry, ids) : null
-  return `Value error, no model bears this name${near === null ? "" : `, did you mean '${near}'?`} (\`force: true\` takes it all the same)`
+  return `Value error, no model has this name${near === null ? "" : `, did you mean '${near}'?`} (\`force: true\` accepts it anyway)`
 }

@@ -45,7 +45,7 @@ const flowFaults = {
 const inputFaults = {
   missing: { msg: "Field required", type: "missing" },
   malformed: { msg: "", type: "value_error" },
-  country: { msg: "Value error, no codes are sent to numbers of this country", type: "value_error" }
+  country: { msg: "Value error, codes are not sent to numbers of this country", type: "value_error" }
 } as const
 
 const methods = {

@@ -31,8 +31,8 @@ class Engine {
   }
 
   /**
-   * Calls back once: with `null` when the database is open, else with the reason. `ahead` is a
-   * thread that is already opening it.
+   * Calls back with `null` when the database is open, else with the reason. Only the first call
+   * counts. `ahead` is a thread that is already opening the database.
    */
   open(ahead: Worker | undefined, onOpen: (failure: string | null) => void): void {
     this.#onOpen = onOpen

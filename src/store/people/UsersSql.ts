@@ -69,7 +69,7 @@ export const makeUsersSql: Effect.Effect<Users["Service"], never, PgClient.PgCli
     }
     const [user] = yield* decode(rows)
     if (user === undefined || outcome === undefined) {
-      return yield* Effect.die(new Error("an adoption answered no user, which is impossible"))
+      return yield* Effect.die(new Error("user_adopt returned no user, which is impossible"))
     }
     return { user, outcome } satisfies Adopted
   })
