@@ -130,7 +130,9 @@ export const zones: ReadonlyArray<Zone> = [
   {
     name: "webhooks",
     files: /^webhooks\//,
-    mayImport: new RegExp(`^(?:domain/|${settings}$|providers/transport/Outbound\\.ts$|store/notices/Notices\\.ts$)`),
+    mayImport: new RegExp(
+      `^(?:domain/|${settings}$|providers/transport/Outbound\\.ts$|store/(?:notices/Notices|webhooks/DeliveryQueue)\\.ts$)`
+    ),
     notPackages: package_(`${sql}|${http}|redis`),
     because: "webhooks deliver events: they need outbound HTTP and the store of dead letters, nothing of requests"
   },

@@ -19,6 +19,7 @@ import { Limits } from "./store/limits/Limits.ts"
 import { LiveProcesses } from "./store/processes/LiveProcesses.ts"
 import { LockoutStore } from "./store/providerState/LockoutStore.ts"
 import { Notices } from "./store/notices/Notices.ts"
+import { DeliveryQueue } from "./store/webhooks/DeliveryQueue.ts"
 import * as Presence from "./store/processes/Presence.ts"
 import { RedisConnection } from "./store/redis/RedisConnection.ts"
 import { Sessions } from "./store/people/Sessions.ts"
@@ -40,6 +41,8 @@ const database = (settings: SettingsShape) =>
     Sessions.layer,
     Challenges.layer,
     Notices.layer,
+    // Without webhooks there is nothing to deliver, and nobody asks the database for it.
+    settings.webhooks.length === 0 ? DeliveryQueue.layerMemory() : DeliveryQueue.layer(),
     secretStore(settings)
   ).pipe(
     Layer.provide(presence(settings)),

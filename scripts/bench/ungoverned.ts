@@ -12,6 +12,7 @@ import { KeyRepo } from "../../src/store/keys/KeyRepo.ts"
 import { Ledger } from "../../src/store/ledger/Ledger.ts"
 import * as LedgerMemory from "../../src/store/ledger/Memory.ts"
 import { type LimitHolder, Limits, type LimitVerdict } from "../../src/store/limits/Limits.ts"
+import { DeliveryQueue } from "../../src/store/webhooks/DeliveryQueue.ts"
 
 const unrecorded = Layer.effect(
   Ledger,
@@ -60,6 +61,7 @@ Layer.unwrap(
         KeyRepo.layerMemory,
         CacheStore.layerMemory(settings.cache),
         memory,
+        DeliveryQueue.layerMemory(),
         signInMemory
       )
     )

@@ -2,7 +2,7 @@
  * The port for events that webhooks deliver: keys, budgets, circuits, providers. By default there
  * is no subscriber, and publishing costs nothing.
  */
-import { Context, Effect } from "effect"
+import { Context, Effect, Schema } from "effect"
 
 export const eventTypes = [
   "budget.threshold",
@@ -14,7 +14,8 @@ export const eventTypes = [
   "circuit.closed",
   "provider.refused"
 ] as const
-export type EventType = (typeof eventTypes)[number]
+export const EventType = Schema.Literals(eventTypes)
+export type EventType = typeof EventType.Type
 
 /** Names, numbers and ids, in snake case. Never a secret, a prompt or a provider's message. */
 export type EventData = Readonly<Record<string, string | number | boolean | null>>

@@ -65,7 +65,9 @@ describe.skipIf(!hasTools)("a role that owns its database only", () => {
       const rights = `SELECT rolsuper, rolcreatedb, rolcreaterole, rolreplication FROM pg_roles WHERE rolname = '${name}'`
       assert.strictEqual(query(server, rights), "f|f|f|f")
 
-      const gateway = yield* startGateway({ env: { DATABASE_URL: own.href } })
+      // Nothing listens there: events stay in the queue, whose table the library creates.
+      const webhooks = [{ url: "http://127.0.0.1:9/", secret: "a secret of both sides" }]
+      const gateway = yield* startGateway({ env: { DATABASE_URL: own.href }, config: { webhooks } })
       const { id, key } = yield* gateway.issueKey()
       const body = { model: "mock/echo", messages: [{ role: "user", content: "Hello" }] }
       assert.strictEqual((yield* gateway.send("/v1/chat/completions", { key, body })).status, 200)
@@ -91,6 +93,7 @@ describe.skipIf(!hasTools)("a role that owns its database only", () => {
       const copy = new URL(own)
       copy.pathname = `/${restored}`
       assert.strictEqual(query(copy, `SELECT count(*) FROM generations WHERE key_id = '${id}'`), "1")
+      assert.strictEqual(query(copy, `SELECT state FROM webhook_queue WHERE element LIKE '%${id}%'`), "pending")
     })
   )
 })

@@ -15,6 +15,7 @@ import { Outbound } from "../../src/providers/transport/Outbound.ts"
 import { gaugePools } from "../../src/providers/transport/PoolGauges.ts"
 import { ServerFault } from "../../src/providers/Provider.ts"
 import { defaultSettings } from "../../src/Settings.ts"
+import { DeliveryQueue } from "../../src/store/webhooks/DeliveryQueue.ts"
 import * as Webhooks from "../../src/webhooks/Webhooks.ts"
 import { ask, delta, end, finish, helloReply } from "../contract/wire.ts"
 import { TestApp } from "../support/TestApp.ts"
@@ -205,7 +206,7 @@ const exposition = Effect.gen(function* () {
   const hook = { url: "https://hooks.example.com/a", secret: Redacted.make("s".repeat(16)), events: eventTypes }
   yield* Effect.flatMap(Events, ({ publish }) => publish("key.created", {})).pipe(
     Effect.andThen(TestClock.adjust("1 second")),
-    Effect.provide(Webhooks.layer([hook]).pipe(Layer.provide(outbound)))
+    Effect.provide(Layer.provide(Webhooks.layer([hook]), DeliveryQueue.layerMemory()).pipe(Layer.provide(outbound)))
   )
   return (yield* send("/metrics", { headers: { "x-admin-key": adminKey } })).text
 })

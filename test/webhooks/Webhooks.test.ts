@@ -1,8 +1,6 @@
-/**
- * Deliveries: body, signature, retries, dead letters, and what is stored when the process stops.
- */
+/** Deliveries: body, signature, retries, dead letters, and what the next process delivers. */
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Exit, Layer, Redacted, Scope } from "effect"
+import { Effect, Layer, Metric, Redacted } from "effect"
 import { TestClock } from "effect/testing"
 import { createHmac } from "node:crypto"
 import { createServer } from "node:http"
@@ -11,7 +9,9 @@ import { type AddressInfo } from "node:net"
 import { Events, eventTypes } from "../../src/domain/Events.ts"
 import { Ids } from "../../src/domain/Ids.ts"
 import { Outbound, type OutboundCall } from "../../src/providers/transport/Outbound.ts"
+import { databaseError } from "../../src/store/sql/SqlErrors.ts"
 import { Notices } from "../../src/store/notices/Notices.ts"
+import { DeliveryQueue } from "../../src/store/webhooks/DeliveryQueue.ts"
 import * as Webhooks from "../../src/webhooks/Webhooks.ts"
 
 const secret = "a secret of both sides"
@@ -33,15 +33,31 @@ const answering = (...statuses: ReadonlyArray<number>) => {
         return { status: statuses[calls.length - 1] ?? statuses.at(-1) ?? 500, headers: {}, text: "" }
       })
   })
-  const layerOf = (...hooks: ReadonlyArray<Webhooks.Webhook>) =>
-    Webhooks.layer(hooks).pipe(Layer.provideMerge(Layer.mergeAll(outbound, Notices.layerMemory, Ids.layerSequence)))
-  return { calls, layerOf }
+  const layerOn = (queue: Layer.Layer<DeliveryQueue>, ...hooks: ReadonlyArray<Webhooks.Webhook>) =>
+    Webhooks.layer(hooks).pipe(
+      Layer.provideMerge(Layer.mergeAll(outbound, queue, Notices.layerMemory, Ids.layerSequence))
+    )
+  const layerOf = (...hooks: ReadonlyArray<Webhooks.Webhook>) => layerOn(DeliveryQueue.layerMemory(), ...hooks)
+  return { calls, layerOf, layerOn }
 }
+
+/** How many deliveries ended so, in a test that counts on its own. */
+const counted = (result: string) =>
+  Effect.map(Metric.snapshot, (metrics) =>
+    metrics
+      .filter(({ attributes, id }) => id === "tollgate.webhooks.deliveries" && attributes?.["result"] === result)
+      .reduce((sum, metric) => sum + (metric.type === "Counter" ? Number(metric.state.count) : 0), 0)
+  )
 
 const buried = Effect.flatMap(Notices, (notices) => notices.buried({ limit: 100, cursor: null }))
 const signed = (timestamp: string, body: string | null) =>
   `v1=${createHmac("sha256", secret).update(`${timestamp}.${body}`).digest("hex")}`
 const settle = TestClock.adjust("0 millis")
+/** Lets a little time pass, again and again, until it is so; a second at most. */
+const until = (isSo: Effect.Effect<boolean, unknown, Notices>) =>
+  Effect.gen(function* () {
+    for (let turn = 0; turn < 1_000 && !(yield* Effect.orDie(isSo)); turn++) yield* TestClock.adjust("1 millis")
+  })
 
 describe("a webhook", () => {
   it.live("is posted what it asked for, signed so that it can tell who it is from", () =>
@@ -69,7 +85,7 @@ describe("a webhook", () => {
       }).pipe(
         Effect.provide(
           Webhooks.layer([hook({ url: address, events: ["circuit.opened"] })]).pipe(
-            Layer.provide(Layer.mergeAll(Outbound.layer, Notices.layerMemory, Ids.layer))
+            Layer.provide(Layer.mergeAll(Outbound.layer, DeliveryQueue.layerMemory(), Notices.layerMemory, Ids.layer))
           )
         )
       )
@@ -131,36 +147,96 @@ describe("a webhook", () => {
     }).pipe(Effect.provide(layerOf(hook(), hook({ url: "https://hooks.example.com/b", events: ["key.created"] }))))
   })
 
-  it.effect("gets what it did not take yet kept as a dead letter when the process stops", () => {
-    const { calls, layerOf } = answering(503)
+  it.effect("gets what it did not take yet from the next process", () => {
+    const [refusing, taking] = [answering(503), answering(200)]
     return Effect.gen(function* () {
-      const scope = yield* Scope.make()
-      const context = yield* Layer.buildWithScope(layerOf(hook()), scope)
-      const { publish } = yield* Effect.provideContext(Events, context)
-      // More than can be sent at once: some are being sent, some are queued.
-      for (let number = 0; number < 10; number++) yield* publish("key.created", { number })
-      yield* settle
-      assert.lengthOf(calls, 8)
-      yield* Scope.close(scope, Exit.void)
-      const { letters } = yield* Effect.provideContext(buried, context)
-      assert.lengthOf(letters, 10)
-      assert.deepStrictEqual(letters.map(({ attempts, lastError }) => `${attempts} ${lastError}`).toSorted(), [
-        ...Array.from({ length: 2 }, () => "0 the gateway stopped"),
-        ...Array.from({ length: 8 }, () => "1 status 503")
-      ])
-    })
+      // What the processes share.
+      const database = Layer.succeed(DeliveryQueue, yield* DeliveryQueue)
+      const published = Effect.gen(function* () {
+        const { publish } = yield* Events
+        for (let number = 0; number < 10; number++) yield* publish("key.created", { number })
+      })
+      yield* Effect.provide(published, refusing.layerOn(database, hook()))
+      yield* Effect.gen(function* () {
+        yield* TestClock.adjust("1 minute")
+        assert.lengthOf(taking.calls, 10)
+        assert.strictEqual(new Set(taking.calls.map(({ headers }) => headers["x-tollgate-delivery"])).size, 10)
+        assert.deepStrictEqual((yield* buried).letters, [])
+      }).pipe(Effect.provide(taking.layerOn(database, hook())))
+    }).pipe(Effect.provide(DeliveryQueue.layerMemory()))
   })
 
   it.effect("that cannot keep up loses nothing: what does not fit is a dead letter at once", () => {
-    const { layerOf } = answering(503)
+    const { layerOn } = answering(503)
     return Effect.gen(function* () {
       const { publish } = yield* Events
-      for (let number = 0; number < 1_010; number++) yield* publish("key.created", { number })
-      yield* settle
+      for (let number = 0; number < 30; number++) yield* publish("key.created", { number })
+      yield* until(Effect.map(buried, ({ letters }) => letters.length === 10))
       const { letters } = yield* buried
-      assert.isAtLeast(letters.length, 2)
-      for (const { lastError } of letters) assert.strictEqual(lastError, "too many queued events")
-    }).pipe(Effect.provide(layerOf(hook())))
+      assert.lengthOf(letters, 10)
+      for (const { attempts, lastError } of letters) {
+        assert.deepStrictEqual([attempts, lastError], [0, "too many queued events"])
+      }
+    }).pipe(Effect.provide(layerOn(DeliveryQueue.layerMemory({ mostWaiting: 20 }), hook())))
+  })
+
+  it.effect("that the settings do not have any more is not asked: what waits for it becomes a dead letter", () => {
+    const { calls, layerOn } = answering(503)
+    return Effect.gen(function* () {
+      const database = Layer.succeed(DeliveryQueue, yield* DeliveryQueue)
+      const asked = Effect.gen(function* () {
+        yield* (yield* Events).publish("key.created", {})
+        yield* settle
+      })
+      yield* Effect.provide(asked, layerOn(database, hook()))
+      assert.lengthOf(calls, 1)
+      yield* Effect.gen(function* () {
+        yield* TestClock.adjust("1 hour")
+        const [letter] = (yield* buried).letters
+        assert.deepInclude(letter, { url, attempts: 11, lastError: "no webhook has this address" })
+        assert.lengthOf(calls, 1)
+      }).pipe(Effect.provide(layerOn(database, hook({ url: "https://hooks.example.com/b" }))))
+    }).pipe(Effect.provide(DeliveryQueue.layerMemory()))
+  })
+})
+
+describe("a database that is away", () => {
+  const away = { isAway: true }
+  const failing = Layer.effect(
+    DeliveryQueue,
+    Effect.map(DeliveryQueue, (queue) => ({
+      ...queue,
+      offer: (delivery) => (away.isAway ? Effect.fail(databaseError("away")) : queue.offer(delivery))
+    }))
+  ).pipe(Layer.provide(DeliveryQueue.layerMemory()))
+
+  it.effect("is waited for in memory; beyond a bound events are lost, and counted", () => {
+    const { calls, layerOn } = answering(200)
+    return Effect.gen(function* () {
+      away.isAway = true
+      const { publish } = yield* Events
+      for (let number = 0; number < Webhooks.MOST_IN_MEMORY + 7; number++) yield* publish("key.created", { number })
+      yield* publish("key.created", { text: "a".repeat(Webhooks.MOST_CHARACTERS) })
+      yield* TestClock.adjust("10 seconds")
+      assert.deepStrictEqual([calls.length, yield* counted("lost")], [0, 8])
+      away.isAway = false
+      yield* TestClock.adjust("1 second")
+      yield* until(Effect.sync(() => calls.length === Webhooks.MOST_IN_MEMORY))
+      assert.strictEqual(calls.length, Webhooks.MOST_IN_MEMORY)
+      assert.strictEqual(yield* counted("lost"), 8)
+    }).pipe(Effect.provide(layerOn(failing, hook())), Effect.provideService(Metric.MetricRegistry, new Map()))
+  })
+
+  it.effect("until the process stops loses what is in memory, and that is counted", () => {
+    const { layerOn } = answering(200)
+    return Effect.gen(function* () {
+      away.isAway = true
+      yield* Effect.provide(
+        Effect.flatMap(Events, ({ publish }) => publish("key.created", {})),
+        layerOn(failing, hook())
+      )
+      assert.strictEqual(yield* counted("lost"), 1)
+    }).pipe(Effect.provideService(Metric.MetricRegistry, new Map()))
   })
 })
 
