@@ -144,6 +144,14 @@ export const zones: ReadonlyArray<Zone> = [
     because: "providers stand alone: never the store, never the gateway"
   },
   {
+    name: "store port",
+    files:
+      /^store\/(?:cache\/CacheStore|idempotency\/IdempotencyStore|keys\/KeyRepo|ledger\/(?:GenerationStore|Ledger|LedgerReports)|limits\/Limits|people\/(?:Users|Sessions|Challenges)|processes\/LiveProcesses|providerState\/StatsStore|secrets\/SecretStore)\.ts$/,
+    mayImport: /^(?:domain\/|store\/(?:StoreError|limits\/LimitVerdict|people\/LinkingRules)\.ts$)/,
+    packages: new RegExp(`^${effectCore}`),
+    because: "a port does not know what implements it: implementations export their layers"
+  },
+  {
     name: "store",
     files: /^store\//,
     mayImport: /^domain\//,

@@ -3,6 +3,11 @@
  * `gateway` and `routes` with their own layers. On SIGHUP the settings file is read again and the
  * services are rebuilt; stores, circuits, statistics and the port stay.
  */
+import * as SecretStoreMemory from "./store/secrets/SecretStoreMemory.ts"
+import * as ChallengesMemory from "./store/people/ChallengesMemory.ts"
+import * as SessionsMemory from "./store/people/SessionsMemory.ts"
+import * as UsersMemory from "./store/people/UsersMemory.ts"
+import * as IdempotencyMemory from "./store/idempotency/IdempotencyMemory.ts"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { Context, Effect, Layer, type Redacted, Scope } from "effect"
 import { HttpMiddleware, HttpRouter, HttpServer } from "effect/http"
@@ -91,12 +96,7 @@ import { Providers } from "./providers/Providers.ts"
 import { Transport } from "./providers/transport/Transport.ts"
 import { Settings, type SettingsShape } from "./Settings.ts"
 import { reloaded } from "./settings/Reloaded.ts"
-import { Challenges } from "./store/people/Challenges.ts"
-import { IdempotencyStore } from "./store/idempotency/IdempotencyStore.ts"
-import { Sessions } from "./store/people/Sessions.ts"
-import { Users } from "./store/people/Users.ts"
 import { Notices } from "./store/notices/Notices.ts"
-import { SecretStore } from "./store/secrets/SecretStore.ts"
 import * as Webhooks from "./webhooks/Webhooks.ts"
 import { type AdminKey, makeFirstKey, startupBanner } from "./StartupBanner.ts"
 
@@ -146,7 +146,7 @@ export const memory = Layer.mergeAll(
   recollection,
   Circuits.layerMemory,
   ProviderStats.layer,
-  IdempotencyStore.layerMemory,
+  IdempotencyMemory.layer,
   Notices.layerMemory
 )
 
@@ -166,10 +166,10 @@ export const signIn = (settings: Pick<SettingsShape, "auth" | "environment">) =>
 
 /** In-memory stores that `signIn` needs in addition to the gateway's. */
 export const signInMemory = Layer.mergeAll(
-  Users.layerMemory,
-  Sessions.layerMemory,
-  Challenges.layerMemory,
-  SecretStore.layerMemory,
+  UsersMemory.layer,
+  SessionsMemory.layer,
+  ChallengesMemory.layer,
+  SecretStoreMemory.layer,
   Outbound.layer
 )
 

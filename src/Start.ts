@@ -3,43 +3,46 @@
  * while the rest of the program is still loading, which halves the time to the first answer. With
  * `TOLLGATE_WORKERS` above 1, the primary process only supervises the workers.
  */
+import * as SecretStoreFiles from "./store/secrets/SecretStoreFiles.ts"
+import * as SecretStoreSql from "./store/secrets/SecretStoreSql.ts"
+import * as StatsRedis from "./store/providerState/StatsRedis.ts"
+import * as CacheMemory from "./store/cache/CacheMemory.ts"
+import * as CacheRedis from "./store/cache/CacheRedis.ts"
+import * as LimitsMemory from "./store/limits/LimitsMemory.ts"
+import * as LimitsRedis from "./store/limits/LimitsRedis.ts"
+import * as LiveProcessesSql from "./store/processes/LiveProcessesSql.ts"
+import * as ChallengesSql from "./store/people/ChallengesSql.ts"
+import * as SessionsSql from "./store/people/SessionsSql.ts"
+import * as UsersSql from "./store/people/UsersSql.ts"
+import * as IdempotencySql from "./store/idempotency/IdempotencySql.ts"
+import * as KeyRepoSql from "./store/keys/KeyRepoSql.ts"
 import { Effect, Layer, Redacted, Schedule } from "effect"
 import { randomBytes } from "node:crypto"
 import { join } from "node:path"
 import { Circuits } from "./gateway/health/Circuits.ts"
 import { ProviderStats } from "./gateway/health/ProviderStats.ts"
 import { Settings, type SettingsShape } from "./Settings.ts"
-import { CacheStore } from "./store/cache/CacheStore.ts"
-import { Challenges } from "./store/people/Challenges.ts"
-import { IdempotencyStore } from "./store/idempotency/IdempotencyStore.ts"
 import { readOrMakeSecret, type SecretFileError } from "./store/secrets/SecretFile.ts"
-import { KeyRepo } from "./store/keys/KeyRepo.ts"
 import * as LedgerSql from "./store/ledger/Sql.ts"
-import { Limits } from "./store/limits/Limits.ts"
-import { LiveProcesses } from "./store/processes/LiveProcesses.ts"
 import { LockoutStore } from "./store/providerState/LockoutStore.ts"
 import { Notices } from "./store/notices/Notices.ts"
 import { DeliveryQueue } from "./store/webhooks/DeliveryQueue.ts"
 import * as Presence from "./store/processes/Presence.ts"
 import { RedisConnection } from "./store/redis/RedisConnection.ts"
-import { Sessions } from "./store/people/Sessions.ts"
 import { Sql } from "./store/sql/Sql.ts"
 import { isRefusal } from "./store/sql/SqlErrors.ts"
-import { StatsStore } from "./store/providerState/StatsStore.ts"
 import { StoreError } from "./store/StoreError.ts"
-import { Users } from "./store/people/Users.ts"
-import { SecretStore } from "./store/secrets/SecretStore.ts"
 import { type AdminKey } from "./StartupBanner.ts"
 import * as Workers from "./Workers.ts"
 
 const database = (settings: SettingsShape) =>
   Layer.mergeAll(
-    KeyRepo.layer,
+    KeyRepoSql.layer,
     LedgerSql.layer,
-    IdempotencyStore.layer,
-    Users.layer,
-    Sessions.layer,
-    Challenges.layer,
+    IdempotencySql.layer,
+    UsersSql.layer,
+    SessionsSql.layer,
+    ChallengesSql.layer,
     Notices.layer,
     // Without webhooks there is nothing to deliver, and nobody asks the database for it.
     settings.webhooks.length === 0 ? DeliveryQueue.layerMemory() : DeliveryQueue.layer(),
@@ -60,14 +63,14 @@ const database = (settings: SettingsShape) =>
 const presence = ({ databaseUrl, redisUrl }: SettingsShape) =>
   databaseUrl === null
     ? Layer.empty
-    : Layer.provide(Presence.layer({ sharesLimits: redisUrl !== null }), LiveProcesses.layer)
+    : Layer.provide(Presence.layer({ sharesLimits: redisUrl !== null }), LiveProcessesSql.layer)
 
 /**
  * Generated secrets: in files with the embedded database, otherwise in the database, because
  * several processes may share them.
  */
 const secretStore = (settings: SettingsShape) =>
-  settings.databaseUrl === null ? SecretStore.layerFiles(join(settings.dataDir, "secrets")) : SecretStore.layer
+  settings.databaseUrl === null ? SecretStoreFiles.layer(join(settings.dataDir, "secrets")) : SecretStoreSql.layer
 
 /**
  * Waits up to a minute for a database or Redis that does not answer yet. A server that refuses the
@@ -96,17 +99,12 @@ const notYet = ({ cause, dependency }: StoreError): string =>
  */
 const shared = (settings: SettingsShape) =>
   settings.redisUrl === null
-    ? Layer.mergeAll(
-        Limits.layerMemory,
-        CacheStore.layerMemory(settings.cache),
-        Circuits.layerMemory,
-        ProviderStats.layer
-      )
+    ? Layer.mergeAll(LimitsMemory.layer, CacheMemory.layer(settings.cache), Circuits.layerMemory, ProviderStats.layer)
     : Layer.mergeAll(
-        Limits.layerRedis,
-        CacheStore.layerRedis,
+        LimitsRedis.layer,
+        CacheRedis.layer,
         Layer.provide(Circuits.layerRedis, LockoutStore.layerRedis),
-        Layer.provide(ProviderStats.layerShared, StatsStore.layerRedis)
+        Layer.provide(ProviderStats.layerShared, StatsRedis.layer)
       ).pipe(Layer.provide(waitForStore(RedisConnection.layer({ url: settings.redisUrl }))))
 
 /** The admin key of the settings, or the one in the data directory. */

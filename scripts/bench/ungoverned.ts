@@ -2,13 +2,14 @@
  * The gateway with governance off: nothing is reserved, limited or recorded, and keys are in
  * memory. Otherwise it equals production. It shows the cost of limits and ledger.
  */
+import * as CacheMemory from "../../src/store/cache/CacheMemory.ts"
+import * as LimitsMemory from "../../src/store/limits/LimitsMemory.ts"
+import * as KeyRepoMemory from "../../src/store/keys/KeyRepoMemory.ts"
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import { Effect, Layer, Redacted } from "effect"
 import * as Observability from "../../src/Observability.ts"
 import { memory, serving, signInMemory } from "../../src/Server.ts"
 import { Settings } from "../../src/Settings.ts"
-import { CacheStore } from "../../src/store/cache/CacheStore.ts"
-import { KeyRepo } from "../../src/store/keys/KeyRepo.ts"
 import { Ledger } from "../../src/store/ledger/Ledger.ts"
 import * as LedgerMemory from "../../src/store/ledger/Memory.ts"
 import { type LimitHolder, Limits, type LimitVerdict } from "../../src/store/limits/Limits.ts"
@@ -48,7 +49,7 @@ const unlimited = Layer.effect(
       release: () => Effect.void
     })
   )
-).pipe(Layer.provide(Limits.layerMemory))
+).pipe(Layer.provide(LimitsMemory.layer))
 
 Layer.unwrap(
   Effect.map(Settings, (settings) => {
@@ -58,8 +59,8 @@ Layer.unwrap(
       Layer.mergeAll(
         unrecorded,
         unlimited,
-        KeyRepo.layerMemory,
-        CacheStore.layerMemory(settings.cache),
+        KeyRepoMemory.layer,
+        CacheMemory.layer(settings.cache),
         memory,
         DeliveryQueue.layerMemory(),
         signInMemory

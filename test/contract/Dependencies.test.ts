@@ -1,4 +1,7 @@
 /** 503: a store of ours is down. It is said as that, never as a 401, and nothing is served unmetered. */
+import * as CacheMemory from "../../src/store/cache/CacheMemory.ts"
+import * as LimitsMemory from "../../src/store/limits/LimitsMemory.ts"
+import * as KeyRepoMemory from "../../src/store/keys/KeyRepoMemory.ts"
 import { assert, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
@@ -47,7 +50,7 @@ const app = (broken: Broken) => {
         Layer.effect(
           KeyRepo,
           Effect.map(KeyRepo, (whole) => ({ ...whole, ...broken.keys }))
-        ).pipe(Layer.provide(KeyRepo.layerMemory)),
+        ).pipe(Layer.provide(KeyRepoMemory.layer)),
         Layer.mergeAll(
           Layer.effect(
             Ledger,
@@ -65,11 +68,11 @@ const app = (broken: Broken) => {
         Layer.effect(
           Limits,
           Effect.map(Limits, (whole) => ({ ...whole, ...broken.limits }))
-        ).pipe(Layer.provide(Limits.layerMemory)),
+        ).pipe(Layer.provide(LimitsMemory.layer)),
         Layer.effect(
           CacheStore,
           Effect.map(CacheStore, (whole) => ({ ...whole, ...broken.cache }))
-        ).pipe(Layer.provide(CacheStore.layerMemory({ maxEntries: 10 }))),
+        ).pipe(Layer.provide(CacheMemory.layer({ maxEntries: 10 }))),
         Ids.layerSequence
       )
     )

@@ -1,4 +1,7 @@
 /** The gateway on three scripted providers with prices of their own, and streams that are read to their end. */
+import * as CacheMemory from "../../src/store/cache/CacheMemory.ts"
+import * as LimitsMemory from "../../src/store/limits/LimitsMemory.ts"
+import * as KeyRepoMemory from "../../src/store/keys/KeyRepoMemory.ts"
 import { assert } from "@effect/vitest"
 import { Effect, Layer, Option, Stream } from "effect"
 import { type ModelOffer } from "../../src/domain/Catalog.ts"
@@ -11,11 +14,8 @@ import { emptyResponseMetadata, type ClientDeadline } from "../../src/gateway/re
 import { layerScripted, type Script, scriptedOffer, type ScriptedProvider } from "../../src/testing/ScriptedProvider.ts"
 import { gateway, memory } from "../../src/Server.ts"
 import { type SettingsShape } from "../../src/Settings.ts"
-import { CacheStore } from "../../src/store/cache/CacheStore.ts"
-import { KeyRepo } from "../../src/store/keys/KeyRepo.ts"
 import { GenerationStore } from "../../src/store/ledger/GenerationStore.ts"
 import * as LedgerMemory from "../../src/store/ledger/Memory.ts"
-import { Limits } from "../../src/store/limits/Limits.ts"
 import { testSettings } from "../support/testSettings.ts"
 import { keyWith, requestWith } from "./orders.ts"
 import { type Heard } from "./scripts.ts"
@@ -62,10 +62,10 @@ export const gatewayOn = (
     Layer.provideMerge(Layer.mergeAll(layerScripted(providers), memory)),
     Layer.provideMerge(
       Layer.mergeAll(
-        KeyRepo.layerMemory,
+        KeyRepoMemory.layer,
         LedgerMemory.layer,
-        Limits.layerMemory,
-        CacheStore.layerMemory(whole.cache),
+        LimitsMemory.layer,
+        CacheMemory.layer(whole.cache),
         Ids.layerSequence
       )
     )

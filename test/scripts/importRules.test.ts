@@ -15,14 +15,14 @@ const clean = {
 import { Observability } from "./Observability.ts"
 import { Start } from "./Start.ts"
 export const run = Layer.mergeAll(Start.layer, Observability.layer)`,
-  "src/Start.ts": `import { KeyRepo } from "./store/keys/KeyRepo.ts"
+  "src/Start.ts": `import * as KeyRepoMemory from "./store/keys/KeyRepoMemory.ts"
 const server = import("./Server.ts")
-export const Start = { layer: [KeyRepo.layer, server] }`,
+export const Start = { layer: [KeyRepoMemory.layer, server] }`,
   "src/Server.ts": `import { PgClient } from "@effect/sql-pg"
 import { Chat } from "./http/endpoints/Chat.ts"
 import { Providers } from "./providers/Providers.ts"
-import { KeyRepo } from "./store/keys/KeyRepo.ts"
-export const Server = { layer: [Chat.layer, Providers.layer, KeyRepo.layer, PgClient.layer] }`,
+import * as KeyRepoMemory from "./store/keys/KeyRepoMemory.ts"
+export const Server = { layer: [Chat.layer, Providers.layer, KeyRepoMemory.layer, PgClient.layer] }`,
   "src/Observability.ts": `import { Settings } from "./Settings.ts"
 export const Observability = { layer: Settings }`,
   "src/Settings.ts": `import { Config } from "effect"
@@ -50,17 +50,16 @@ export const Providers = { layer: Provider }`,
   "src/providers/transport/Transport.ts": `import { Pool } from "undici"
 export const Transport = Pool`,
   "src/providers/presets/presets.ts": "export const presets = []",
-  "src/store/keys/KeyRepo.ts": `import { PgClient } from "@effect/sql-pg"
-import { makeKeyRepoMemory } from "./KeyRepoMemory.ts"
-export class KeyRepo { static readonly layer = [PgClient, makeKeyRepoMemory] }`,
+  "src/store/keys/KeyRepo.ts": "export class KeyRepo {}",
   "src/console/main.tsx": `import { render } from "preact"
 import { type Chat } from "../api/Chat.ts"
 import { page } from "./page.tsx"
 render(page as Chat)`,
   "src/console/page.tsx": `import { useState } from "preact/hooks"
 export const page = useState`,
-  "src/store/keys/KeyRepoMemory.ts": `import { type KeyRepo } from "./KeyRepo.ts"
-export const makeKeyRepoMemory = (repo: KeyRepo) => repo`
+  "src/store/keys/KeyRepoMemory.ts": `import { PgClient } from "@effect/sql-pg"
+import { KeyRepo } from "./KeyRepo.ts"
+export const layer = [PgClient, KeyRepo]`
 }
 
 describe("checkImports", () => {
@@ -195,14 +194,26 @@ describe("checkImports", () => {
     [
       "another file's layer",
       "src/gateway/chat/Completion.ts",
-      `import { KeyRepo } from "../../store/keys/KeyRepo.ts"\nexport const all = [KeyRepo.layerMemory]`,
+      `import { Providers } from "../../providers/Providers.ts"\nexport const all = [Providers.layerTest]`,
       "src/gateway/chat/Completion.ts:2 layers"
     ],
     [
-      "another file's layer by name",
+      "a port imports its implementation",
       "src/store/keys/KeyRepo.ts",
+      `import { make } from "./KeyRepoSql.ts"\nexport const all = make`,
+      "src/store/keys/KeyRepo.ts:1 missing"
+    ],
+    [
+      "a port knows its database",
+      "src/store/keys/KeyRepo.ts",
+      `import "effect/sql"`,
+      "src/store/keys/KeyRepo.ts:1 package"
+    ],
+    [
+      "another file's layer by name",
+      "src/store/keys/KeyRepoSql.ts",
       `import { layerPostgres } from "./KeyRepoMemory.ts"\nexport const all = layerPostgres`,
-      "src/store/keys/KeyRepo.ts:1 layers"
+      "src/store/keys/KeyRepoSql.ts:1 layers"
     ],
     [
       "process.env",

@@ -1,4 +1,6 @@
 /** What was granted is never outrun, on every kind of store: creations, raises and lowered grants, many at once. */
+import * as KeyRepoMemory from "../../src/store/keys/KeyRepoMemory.ts"
+import * as KeyRepoSql from "../../src/store/keys/KeyRepoSql.ts"
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer, Schema } from "effect"
 import { TestClock } from "effect/testing"
@@ -97,8 +99,8 @@ const suite = <E>(name: string, stores: Layer.Layer<KeyRepo | Ledger | Generatio
     )
   })
 
-const inSql = Layer.merge(KeyRepo.layer, LedgerSql.layer)
+const inSql = Layer.merge(KeyRepoSql.layer, LedgerSql.layer)
 
-suite("in memory", Layer.merge(KeyRepo.layerMemory, LedgerMemory.layer))
+suite("in memory", Layer.merge(KeyRepoMemory.layer, LedgerMemory.layer))
 suite("in the embedded database", inSql.pipe(Layer.provide(layerPglite)))
 suite("in Postgres", inSql.pipe(Layer.provide(layerPostgres)))

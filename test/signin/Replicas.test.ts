@@ -1,4 +1,7 @@
 /** Two processes on one database: what one gives out the other takes, and what one ends is over at the other. */
+import * as SecretStoreSql from "../../src/store/secrets/SecretStoreSql.ts"
+import * as SessionsSql from "../../src/store/people/SessionsSql.ts"
+import * as UsersSql from "../../src/store/people/UsersSql.ts"
 import { assert, it } from "@effect/vitest"
 import { Effect, Layer, ManagedRuntime, Redacted } from "effect"
 import { Ids } from "../../src/domain/Ids.ts"
@@ -6,10 +9,8 @@ import { AccessTokens } from "../../src/gateway/signin/AccessTokens.ts"
 import { HmacKey } from "../../src/gateway/signin/HmacKey.ts"
 import { SessionTokens } from "../../src/gateway/signin/SessionTokens.ts"
 import { SigningKeys } from "../../src/gateway/signin/SigningKeys.ts"
-import { Sessions } from "../../src/store/people/Sessions.ts"
 import { Sql } from "../../src/store/sql/Sql.ts"
 import { Users } from "../../src/store/people/Users.ts"
-import { SecretStore } from "../../src/store/secrets/SecretStore.ts"
 import { makeUser } from "../store/people/usersSuite.ts"
 import { freshDatabase } from "../support/Postgres.ts"
 
@@ -18,7 +19,7 @@ const replica = (url: Redacted.Redacted) =>
     SessionTokens.layer({ sessionDays: 30 }).pipe(
       Layer.provide(AccessTokens.layer({ issuer: "tollgate", lifetimeSeconds: 900 })),
       Layer.provide(Layer.mergeAll(SigningKeys.layer, HmacKey.layer)),
-      Layer.provideMerge(Layer.mergeAll(Sessions.layer, Users.layer, SecretStore.layer, Ids.layer)),
+      Layer.provideMerge(Layer.mergeAll(SessionsSql.layer, UsersSql.layer, SecretStoreSql.layer, Ids.layer)),
       Layer.provide(Sql.layerPostgres({ url }))
     )
   )

@@ -4,6 +4,9 @@
  *
  * `yield* TestApp` inside a test that is provided with `TestApp.layer({ providers: [...] })`.
  */
+import * as CacheMemory from "../../src/store/cache/CacheMemory.ts"
+import * as LimitsMemory from "../../src/store/limits/LimitsMemory.ts"
+import * as KeyRepoMemory from "../../src/store/keys/KeyRepoMemory.ts"
 import { Context, Effect, identity, Layer, Metric, Redacted } from "effect"
 import { HttpRouter, HttpServer } from "effect/http"
 import { Ids } from "../../src/domain/Ids.ts"
@@ -17,13 +20,11 @@ import { Providers } from "../../src/providers/Providers.ts"
 import { Transport } from "../../src/providers/transport/Transport.ts"
 import { gateway, memory, routes, signIn, signInMemory } from "../../src/Server.ts"
 import { type SettingsShape } from "../../src/Settings.ts"
-import { CacheStore } from "../../src/store/cache/CacheStore.ts"
 import { KeyRepo } from "../../src/store/keys/KeyRepo.ts"
 import { type GenerationStore } from "../../src/store/ledger/GenerationStore.ts"
 import { type Ledger } from "../../src/store/ledger/Ledger.ts"
 import { type LedgerReports } from "../../src/store/ledger/LedgerReports.ts"
 import * as LedgerMemory from "../../src/store/ledger/Memory.ts"
-import { Limits } from "../../src/store/limits/Limits.ts"
 import { onlyDeclared } from "./DeclaredAnswers.ts"
 import { testSettings } from "./testSettings.ts"
 
@@ -80,10 +81,10 @@ export class TestApp extends Context.Service<
       Layer.provideMerge(
         Layer.mergeAll(
           options.stores === undefined
-            ? Layer.merge(KeyRepo.layerMemory, LedgerMemory.layer)
+            ? Layer.merge(KeyRepoMemory.layer, LedgerMemory.layer)
             : Layer.orDie(options.stores),
-          Limits.layerMemory,
-          CacheStore.layerMemory(settings.cache),
+          LimitsMemory.layer,
+          CacheMemory.layer(settings.cache),
           Ids.layerSequence,
           Layer.sync(Metric.MetricRegistry, () => new Map())
         )

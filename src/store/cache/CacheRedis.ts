@@ -7,7 +7,8 @@
  * space and extrapolated from the scanned part for a large one. `DBSIZE` alone would include keys
  * of other programs in the same database.
  */
-import { Effect, Option } from "effect"
+import { Effect, Option, Layer } from "effect"
+import { CacheStore } from "./CacheStore.ts"
 import { Redis } from "effect/persistence"
 import { cachedBytes, maxEntryBytes } from "./CacheBounds.ts"
 import { makeCacheSeal } from "./CacheSeal.ts"
@@ -72,3 +73,9 @@ export const makeCacheRedis = Effect.gen(function* () {
 })
 
 const unavailable = (error: Redis.RedisError): StoreError => new StoreError({ dependency: "cache", cause: error.cause })
+
+/**
+ * Entries shared by all processes, encrypted with a key of their SecretStore. They are bounded by
+ * their time to live and by Redis' own `maxmemory` policy.
+ */
+export const layer = Layer.effect(CacheStore, makeCacheRedis)

@@ -2,10 +2,7 @@
  * A bounded store of strings with a time to live, which holds the entries of the prompt cache. It
  * may drop an entry at any time.
  */
-import { Context, Effect, Layer, Option } from "effect"
-import { maxMemoryBytes } from "./CacheBounds.ts"
-import { makeCacheRedis } from "./CacheRedis.ts"
-import { CacheTable } from "./CacheTable.ts"
+import { Context, Effect, Option } from "effect"
 import { type StoreError } from "../StoreError.ts"
 
 export class CacheStore extends Context.Service<
@@ -31,29 +28,4 @@ export class CacheStore extends Context.Service<
     readonly size: Effect.Effect<number, StoreError>
     readonly ping: Effect.Effect<void, StoreError>
   }
->()("tollgate/store/cache/CacheStore") {
-  /**
-   * Entries of this process alone: at most `maxEntries` and 256 MiB. Expired entries are evicted
-   * first, then the least recently used.
-   */
-  static readonly layerMemory = (options: { readonly maxEntries: number }) =>
-    Layer.sync(CacheStore, () => {
-      const table = new CacheTable(options.maxEntries, maxMemoryBytes)
-      const get = (key: string, nowMs: number) => Effect.sync(() => Option.fromUndefinedOr(table.get(key, nowMs)))
-      return {
-        get,
-        peek: (key, nowMs) => table.get(key, nowMs),
-        join: get,
-        leave: () => Effect.void,
-        set: (key, value, ttlMs, nowMs) => Effect.sync(() => table.set(key, value, ttlMs, nowMs)),
-        size: Effect.sync(() => table.size),
-        ping: Effect.void
-      }
-    })
-
-  /**
-   * Entries shared by all processes, encrypted with a key of their SecretStore. They are bounded by
-   * their time to live and by Redis' own `maxmemory` policy.
-   */
-  static readonly layerRedis = Layer.effect(CacheStore, makeCacheRedis)
-}
+>()("tollgate/store/cache/CacheStore") {}

@@ -2,8 +2,8 @@
  * Idempotency keys in memory, for tests and trials. Same guarantees as the table, until the process
  * ends.
  */
-import { Effect } from "effect"
-import type { Claim, Held, IdempotencyStore } from "./IdempotencyStore.ts"
+import { Effect, Layer } from "effect"
+import { type Claim, type Held, IdempotencyStore } from "./IdempotencyStore.ts"
 
 interface Entry extends Claim {
   readonly reply: Uint8Array | null
@@ -60,3 +60,6 @@ export const makeIdempotencyMemory = (): IdempotencyStore["Service"] => {
       })
   }
 }
+
+/** Each build starts empty. */
+export const layer = Layer.sync(IdempotencyStore, makeIdempotencyMemory)

@@ -2,8 +2,8 @@
  * Idempotency keys in the table `idempotency_keys`: one row per key, one statement per operation.
  */
 import { PgClient } from "@effect/sql-pg"
-import { Effect } from "effect"
-import type { ClaimResult, IdempotencyStore } from "./IdempotencyStore.ts"
+import { Effect, Layer } from "effect"
+import { type ClaimResult, IdempotencyStore } from "./IdempotencyStore.ts"
 import { guard } from "../sql/SqlErrors.ts"
 
 interface Row {
@@ -90,3 +90,5 @@ export const makeIdempotencySql: Effect.Effect<IdempotencyStore["Service"], neve
     }
   }
 )
+
+export const layer = Layer.effect(IdempotencyStore, makeIdempotencySql)

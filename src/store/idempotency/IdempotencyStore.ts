@@ -4,9 +4,7 @@
  * key. The holder ends its claim once: with a reply, which is stored until it expires, or by
  * freeing the key. Replies are opaque bytes here.
  */
-import { Context, type Effect, Layer } from "effect"
-import { makeIdempotencyMemory } from "./IdempotencyMemory.ts"
-import { makeIdempotencySql } from "./IdempotencySql.ts"
+import { Context, type Effect } from "effect"
 import { type StoreError } from "../StoreError.ts"
 
 /** A request's claim of its key. */
@@ -51,9 +49,4 @@ export class IdempotencyStore extends Context.Service<
     /** Deletes at most `limit` expired keys and returns how many. */
     readonly forget: (nowMs: number, limit: number) => Effect.Effect<number, StoreError>
   }
->()("tollgate/store/idempotency/IdempotencyStore") {
-  static readonly layer = Layer.effect(IdempotencyStore, makeIdempotencySql)
-
-  /** Each build starts empty. */
-  static readonly layerMemory = Layer.sync(IdempotencyStore, makeIdempotencyMemory)
-}
+>()("tollgate/store/idempotency/IdempotencyStore") {}

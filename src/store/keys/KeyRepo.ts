@@ -2,12 +2,10 @@
  * Stores API keys. The caller makes ids, hashes and timestamps, and the store writes them
  * atomically. A key is never deleted: revoking keeps the row, so that generations keep their owner.
  */
-import { Context, type Effect, Layer, type Option } from "effect"
+import { Context, type Effect, type Option } from "effect"
 import { type GatewayError } from "../../domain/Errors.ts"
 import { type KeyRecord, type KeyStatus, type Tier } from "../../domain/Key.ts"
 import { type NanoUsd } from "../../domain/Money.ts"
-import { makeKeyRepoMemory } from "./KeyRepoMemory.ts"
-import { makeKeyRepoSql } from "./KeyRepoSql.ts"
 import { type StoreError } from "../StoreError.ts"
 
 /** Members to change. An absent member stays as it is. */
@@ -110,9 +108,4 @@ export class KeyRepo extends Context.Service<
     /** `byTier` counts active keys only. */
     readonly counts: (nowMs: number) => Effect.Effect<KeyCounts, StoreError>
   }
->()("tollgate/store/keys/KeyRepo") {
-  static readonly layer = Layer.effect(KeyRepo, makeKeyRepoSql)
-
-  /** Each build starts empty. */
-  static readonly layerMemory = Layer.sync(KeyRepo, makeKeyRepoMemory)
-}
+>()("tollgate/store/keys/KeyRepo") {}

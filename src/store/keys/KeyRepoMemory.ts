@@ -1,7 +1,7 @@
 /** Keys in memory, for tests and trials. Same guarantees as the table, until the process ends. */
-import { Effect, Option, Semaphore } from "effect"
+import { Effect, Option, Semaphore, Layer } from "effect"
 import { type KeyRecord, type KeyStatus, statusOf, type Tier } from "../../domain/Key.ts"
-import type { KeyPatch, KeyRepo } from "./KeyRepo.ts"
+import { type KeyPatch, KeyRepo } from "./KeyRepo.ts"
 
 const patched = (key: KeyRecord, patch: KeyPatch, nowMs: number): KeyRecord => {
   const next = { ...key, ...patch, updatedAtMs: nowMs }
@@ -108,3 +108,6 @@ export const makeKeyRepoMemory = (): KeyRepo["Service"] => {
       })
   }
 }
+
+/** Each build starts empty. */
+export const layer = Layer.sync(KeyRepo, makeKeyRepoMemory)

@@ -1,8 +1,8 @@
 /** Keys in the table `api_keys`: one statement per operation, and one transaction per decision. */
 import { PgClient } from "@effect/sql-pg"
-import { Effect, Option } from "effect"
+import { Effect, Option, Layer } from "effect"
 import { type KeyStatus, type Tier } from "../../domain/Key.ts"
-import type { KeyRepo } from "./KeyRepo.ts"
+import { KeyRepo } from "./KeyRepo.ts"
 import { keyTable } from "./KeyRow.ts"
 import { columnList } from "../sql/Rows.ts"
 import { guard, transacted } from "../sql/SqlErrors.ts"
@@ -170,3 +170,5 @@ export const makeKeyRepoSql: Effect.Effect<KeyRepo["Service"], never, PgClient.P
     })
   }
 })
+
+export const layer = Layer.effect(KeyRepo, makeKeyRepoSql)

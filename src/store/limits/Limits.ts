@@ -5,9 +5,7 @@
  *
  * Each call checks the limits of the key and of its owner. It takes from all of them or from none.
  */
-import { Context, Effect, Layer } from "effect"
-import { makeLimitsRedis } from "./LimitsRedis.ts"
-import { LimitTable } from "./LimitTable.ts"
+import { Context, Effect } from "effect"
 import {
   type BucketState,
   type Correction,
@@ -45,24 +43,4 @@ export class Limits extends Context.Service<
     readonly correct: (correction: Correction) => Effect.Effect<BucketState, StoreError>
     readonly ping: Effect.Effect<void, StoreError>
   }
->()("tollgate/store/limits/Limits") {
-  /** Limits of this process alone, lost when it ends. Never fails. */
-  static readonly layerMemory = Layer.sync(Limits, () => {
-    const table = new LimitTable()
-    return {
-      acquire: (request) => Effect.sync(() => table.acquire(request)),
-      take: (request) => Effect.sync(() => table.take(request)),
-      renew: (leases, leaseMs, nowMs) => Effect.sync(() => table.renew(leases, leaseMs, nowMs)),
-      release: (lease) => Effect.sync(() => table.release(lease)),
-      correct: (correction) => Effect.sync(() => table.correct(correction)),
-      ping: Effect.void
-    }
-  })
-
-  /**
-   * Limits shared by all processes. Time is read from Redis and every `nowMs` is ignored, so the
-   * clocks of the processes need not agree. A Redis that loses its data starts again with full
-   * buckets.
-   */
-  static readonly layerRedis = Layer.effect(Limits, makeLimitsRedis("server"))
-}
+>()("tollgate/store/limits/Limits") {}

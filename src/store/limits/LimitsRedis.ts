@@ -7,7 +7,8 @@
  * it. The request and the tokens that such an acquire may have taken are not given back, and refill
  * within a minute.
  */
-import { Cause, Effect, Exit, Schedule, type Scope } from "effect"
+import { Cause, Effect, Exit, Schedule, type Scope, Layer } from "effect"
+import { Limits } from "./Limits.ts"
 import { Redis } from "effect/persistence"
 import { bucketsKey, correctScript, leasesKey, type LimitClock, renewScript, takeScript } from "./LimitsScript.ts"
 import {
@@ -206,3 +207,10 @@ const verdictFrom = (answer: Answer, holder: LimitHolder): LimitVerdict => ({
   },
   tokens: { limit: limitsOf(holder, answer[6]).tokensPerMinute, remaining: answer[7], resetMs: answer[8] }
 })
+
+/**
+ * Limits shared by all processes. Time is read from Redis and every `nowMs` is ignored, so the
+ * clocks of the processes need not agree. A Redis that loses its data starts again with full
+ * buckets.
+ */
+export const layer = Layer.effect(Limits, makeLimitsRedis("server"))

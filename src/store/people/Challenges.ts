@@ -3,10 +3,8 @@
  * started. Each can be used once, by the first caller, and each code allows a limited number of
  * attempts.
  */
-import { Context, type Effect, Layer, type Option } from "effect"
+import { Context, type Effect, type Option } from "effect"
 import { type Channel } from "../../domain/User.ts"
-import { makeChallengesMemory } from "./ChallengesMemory.ts"
-import { makeChallengesSql } from "./ChallengesSql.ts"
 import { type StoreError } from "../StoreError.ts"
 
 export interface CodeChallenge {
@@ -65,9 +63,4 @@ export class Challenges extends Context.Service<
     /** Deletes codes made before a time, and flows that had expired by then. */
     readonly forget: (beforeMs: number) => Effect.Effect<void, StoreError>
   }
->()("tollgate/store/people/Challenges") {
-  static readonly layer = Layer.effect(Challenges, makeChallengesSql)
-
-  /** Each build starts empty. */
-  static readonly layerMemory = Layer.sync(Challenges, makeChallengesMemory)
-}
+>()("tollgate/store/people/Challenges") {}

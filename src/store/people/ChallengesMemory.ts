@@ -2,8 +2,8 @@
  * Codes and flows in memory, for tests and trials. Same guarantees as the tables, until the process
  * ends.
  */
-import { Effect, Option } from "effect"
-import type { Challenges, CodeChallenge, OAuthFlow } from "./Challenges.ts"
+import { Effect, Option, Layer } from "effect"
+import { Challenges, type CodeChallenge, type OAuthFlow } from "./Challenges.ts"
 
 interface Code extends CodeChallenge {
   attempts: number
@@ -62,3 +62,6 @@ export const makeChallengesMemory = (): Challenges["Service"] => {
       })
   }
 }
+
+/** Each build starts empty. */
+export const layer = Layer.sync(Challenges, makeChallengesMemory)

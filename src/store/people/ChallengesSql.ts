@@ -1,7 +1,7 @@
 /** Codes and flows in the tables `sign_in_codes` and `oauth_flows`: one statement per operation. */
 import { PgClient } from "@effect/sql-pg"
-import { Effect, Option, Schema } from "effect"
-import type { Challenges, OAuthFlow } from "./Challenges.ts"
+import { Effect, Option, Schema, Layer } from "effect"
+import { Challenges, type OAuthFlow } from "./Challenges.ts"
 import { columnList, tableOf } from "../sql/Rows.ts"
 import { guard } from "../sql/SqlErrors.ts"
 
@@ -91,3 +91,5 @@ export const makeChallengesSql: Effect.Effect<Challenges["Service"], never, PgCl
     }
   }
 )
+
+export const layer = Layer.effect(Challenges, makeChallengesSql)

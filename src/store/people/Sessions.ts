@@ -4,10 +4,8 @@
  * After that it ends the session, because one of the two callers must be a thief. An ended session
  * stays ended.
  */
-import { Context, type Effect, Layer, type Option } from "effect"
+import { Context, type Effect, type Option } from "effect"
 import { type SessionRecord } from "../../domain/User.ts"
-import { makeSessionsMemory } from "./SessionsMemory.ts"
-import { makeSessionsSql } from "./SessionsSql.ts"
 import { type StoreError } from "../StoreError.ts"
 
 export interface Rotation {
@@ -58,9 +56,4 @@ export class Sessions extends Context.Service<
     /** Deletes sessions that expired before a time, and their tokens. */
     readonly forget: (beforeMs: number) => Effect.Effect<void, StoreError>
   }
->()("tollgate/store/people/Sessions") {
-  static readonly layer = Layer.effect(Sessions, makeSessionsSql)
-
-  /** Each build starts empty. */
-  static readonly layerMemory = Layer.sync(Sessions, makeSessionsMemory)
-}
+>()("tollgate/store/people/Sessions") {}

@@ -1,9 +1,9 @@
 /**
  * Sessions in memory, for tests and trials. Same guarantees as the tables, until the process ends.
  */
-import { Effect, Option } from "effect"
+import { Effect, Option, Layer } from "effect"
 import { type SessionRecord } from "../../domain/User.ts"
-import type { Rotated, Sessions } from "./Sessions.ts"
+import { type Rotated, Sessions } from "./Sessions.ts"
 
 interface Token {
   readonly sessionId: string
@@ -88,3 +88,6 @@ export const makeSessionsMemory = (): Sessions["Service"] => {
       })
   }
 }
+
+/** Each build starts empty. */
+export const layer = Layer.sync(Sessions, makeSessionsMemory)

@@ -3,10 +3,10 @@
  * `session_rotate`.
  */
 import { PgClient } from "@effect/sql-pg"
-import { Effect, Option, Schema } from "effect"
+import { Effect, Option, Schema, Layer } from "effect"
 import { type SessionRecord } from "../../domain/User.ts"
 import { columnList, tableOf } from "../sql/Rows.ts"
-import type { Rotated, Sessions } from "./Sessions.ts"
+import { type Rotated, Sessions } from "./Sessions.ts"
 import { guard } from "../sql/SqlErrors.ts"
 
 const Row = Schema.Struct({
@@ -107,3 +107,5 @@ export const makeSessionsSql: Effect.Effect<Sessions["Service"], never, PgClient
     )
   }
 })
+
+export const layer = Layer.effect(Sessions, makeSessionsSql)

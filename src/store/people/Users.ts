@@ -3,12 +3,10 @@
  * store writes them atomically. An identity leads to one user, and a verified address or number
  * belongs to one user, even under concurrent sign-ins.
  */
-import { Context, type Effect, Layer, type Option } from "effect"
+import { Context, type Effect, type Option } from "effect"
 import { type Grants, type Identity, type UserRecord } from "../../domain/User.ts"
 import { type LinkingRefused, type LinkingRules } from "./LinkingRules.ts"
 import { type StoreError } from "../StoreError.ts"
-import { makeUsersMemory } from "./UsersMemory.ts"
-import { makeUsersSql } from "./UsersSql.ts"
 
 /**
  * `known`: the identity already had a user. `linked`: it was added to the user who has its address
@@ -66,9 +64,4 @@ export class Users extends Context.Service<
       nowMs: number
     ) => Effect.Effect<Option.Option<UserRecord>, StoreError>
   }
->()("tollgate/store/people/Users") {
-  static readonly layer = Layer.effect(Users, makeUsersSql)
-
-  /** Each build starts empty. */
-  static readonly layerMemory = Layer.sync(Users, makeUsersMemory)
-}
+>()("tollgate/store/people/Users") {}

@@ -1,9 +1,9 @@
 /** Users in memory, for tests and trials. Same guarantees as the tables, until the process ends. */
-import { Effect, Option } from "effect"
+import { Effect, Option, Layer } from "effect"
 import { mailboxOf } from "../../domain/Mailbox.ts"
 import { type Identity, type UserRecord } from "../../domain/User.ts"
 import { LinkingRefused, type LinkingRules } from "./LinkingRules.ts"
-import type { Adopted, Users } from "./Users.ts"
+import { type Adopted, Users } from "./Users.ts"
 
 const shares = (mine: string | null, other: string | null): boolean => mine !== null && mine === other
 
@@ -90,3 +90,6 @@ export const makeUsersMemory = (): Users["Service"] => {
       })
   }
 }
+
+/** Each build starts empty. */
+export const layer = Layer.sync(Users, makeUsersMemory)

@@ -3,13 +3,13 @@
  * of the database (migrations/0001/people.ts).
  */
 import { PgClient } from "@effect/sql-pg"
-import { Effect, Option, Schema } from "effect"
+import { Effect, Option, Schema, Layer } from "effect"
 import { Scope, Tier } from "../../domain/Key.ts"
 import { type Identity, Role, type UserRecord } from "../../domain/User.ts"
 import { LinkingRefused } from "./LinkingRules.ts"
 import { columnList, tableOf } from "../sql/Rows.ts"
 import { guard } from "../sql/SqlErrors.ts"
-import type { Adopted, UserPatch, Users } from "./Users.ts"
+import { type Adopted, type UserPatch, Users } from "./Users.ts"
 
 /** The row of a user: each grant has its own column. */
 const Row = Schema.Struct({
@@ -135,3 +135,5 @@ export const makeUsersSql: Effect.Effect<Users["Service"], never, PgClient.PgCli
     )
   }
 })
+
+export const layer = Layer.effect(Users, makeUsersSql)

@@ -3,9 +3,7 @@
  * whether it is alone. An entry lives as long as its process renews it, and all times are the
  * store's.
  */
-import { Context, type Effect, Layer, type Option } from "effect"
-import { makeLiveProcessesMemory } from "./LiveProcessesMemory.ts"
-import { makeLiveProcessesSql } from "./LiveProcessesSql.ts"
+import { Context, type Effect, type Option } from "effect"
 import { type StoreError } from "../StoreError.ts"
 
 /** A process that has not renewed its entry for this long counts as dead. */
@@ -41,9 +39,4 @@ export class LiveProcesses extends Context.Service<
     readonly renew: (entry: ProcessEntry) => Effect.Effect<Option.Option<Rival>, StoreError>
     readonly leave: (id: string) => Effect.Effect<void, StoreError>
   }
->()("tollgate/store/processes/LiveProcesses") {
-  static readonly layer = Layer.effect(LiveProcesses, makeLiveProcessesSql(LIFE_MS))
-
-  /** Each build starts empty. */
-  static readonly layerMemory = Layer.effect(LiveProcesses, makeLiveProcessesMemory(LIFE_MS))
-}
+>()("tollgate/store/processes/LiveProcesses") {}

@@ -1,6 +1,6 @@
 /** Live processes in memory, for tests. Same guarantees as the table. */
-import { Clock, Effect, Option } from "effect"
-import type { LiveProcesses, ProcessEntry, Rival } from "./LiveProcesses.ts"
+import { Clock, Effect, Option, Layer } from "effect"
+import { LIFE_MS, LiveProcesses, type ProcessEntry, type Rival } from "./LiveProcesses.ts"
 
 interface Living extends Rival {
   heartbeatAtMs: number
@@ -40,3 +40,6 @@ export const makeLiveProcessesMemory = (lifeMs: number): Effect.Effect<LiveProce
       leave: (id) => Effect.sync(() => void living.delete(id))
     }
   })
+
+/** Each build starts empty. */
+export const layer = Layer.effect(LiveProcesses, makeLiveProcessesMemory(LIFE_MS))

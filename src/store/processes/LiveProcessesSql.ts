@@ -3,8 +3,8 @@
  * processes' clocks need not agree.
  */
 import { PgClient } from "@effect/sql-pg"
-import { Effect, Option } from "effect"
-import type { LiveProcesses, ProcessEntry, Rival } from "./LiveProcesses.ts"
+import { Effect, Option, Layer } from "effect"
+import { LIFE_MS, LiveProcesses, type ProcessEntry, type Rival } from "./LiveProcesses.ts"
 import { guard } from "../sql/SqlErrors.ts"
 
 export const makeLiveProcessesSql = (
@@ -48,3 +48,5 @@ export const makeLiveProcessesSql = (
       leave: (id) => Effect.asVoid(guard(sql`DELETE FROM live_processes WHERE id = ${id}`))
     }
   })
+
+export const layer = Layer.effect(LiveProcesses, makeLiveProcessesSql(LIFE_MS))

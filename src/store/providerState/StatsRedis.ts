@@ -1,5 +1,6 @@
 /** Counts in Redis: one hash a slot under `tollgate:stats:`, added to in one atomic step and expired by Redis itself. */
-import { Effect } from "effect"
+import { Effect, Layer } from "effect"
+import { StatsStore } from "./StatsStore.ts"
 import { Redis } from "effect/persistence"
 import { redisScript } from "../redis/RedisScript.ts"
 import { StoreError } from "../StoreError.ts"
@@ -60,3 +61,6 @@ const countsOf = (listed: ReadonlyArray<string>): ReadonlyMap<string, number> =>
 
 const unavailable = (error: Redis.RedisError): StoreError =>
   new StoreError({ dependency: "limit_store", cause: error.cause })
+
+/** Shared by all processes on one Redis. */
+export const layer = Layer.effect(StatsStore, makeStatsRedis)

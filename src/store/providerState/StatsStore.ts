@@ -2,8 +2,7 @@
  * Counts that processes gather together, slot of time by slot of time: names with whole numbers, to which anyone adds. Additions of several
  * processes never overwrite each other, and a slot goes by itself once its time is over.
  */
-import { Context, Effect, Layer } from "effect"
-import { makeStatsRedis } from "./StatsRedis.ts"
+import { Context, Effect } from "effect"
 import { type StoreError } from "../StoreError.ts"
 
 export type Counts = ReadonlyMap<string, number>
@@ -16,21 +15,4 @@ export class StatsStore extends Context.Service<
     /** The counts of each slot; of one that there is not, none. */
     readonly read: (slots: ReadonlyArray<number>) => Effect.Effect<ReadonlyArray<Counts>, StoreError>
   }
->()("tollgate/store/providerState/StatsStore") {
-  /** Of this process alone; it forgets nothing by itself. */
-  static readonly layerMemory = Layer.sync(StatsStore, () => {
-    const slots = new Map<number, Map<string, number>>()
-    return {
-      add: (slot, counts) =>
-        Effect.sync(() => {
-          const kept = slots.get(slot) ?? new Map<string, number>()
-          slots.set(slot, kept)
-          for (const [name, count] of counts) kept.set(name, (kept.get(name) ?? 0) + count)
-        }),
-      read: (wanted) => Effect.sync(() => wanted.map((slot) => new Map(slots.get(slot))))
-    }
-  })
-
-  /** Shared by all processes on one Redis. */
-  static readonly layerRedis = Layer.effect(StatsStore, makeStatsRedis)
-}
+>()("tollgate/store/providerState/StatsStore") {}

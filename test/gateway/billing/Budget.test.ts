@@ -1,4 +1,5 @@
 /** Budgets that nobody overshoots and nobody is locked out of: slices, lines of waiting requests, answers that cost more than was held. */
+import * as LimitsMemory from "../../../src/store/limits/LimitsMemory.ts"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber, Layer, Result, Stream } from "effect"
 import { TestClock } from "effect/testing"
@@ -11,7 +12,6 @@ import { Meter } from "../../../src/gateway/billing/Meter.ts"
 import { type Order } from "../../../src/gateway/request/Order.ts"
 import { Ledger } from "../../../src/store/ledger/Ledger.ts"
 import * as LedgerMemory from "../../../src/store/ledger/Memory.ts"
-import { Limits } from "../../../src/store/limits/Limits.ts"
 import { StoreError } from "../../../src/store/StoreError.ts"
 import { noAttempts } from "../../../src/gateway/request/AttemptRecord.ts"
 import { candidateWith, orderWith, requestWith } from "../orders.ts"
@@ -39,7 +39,7 @@ const troubled = () => {
 
 const meterOn = (ledger: Layer.Layer<Ledger>) =>
   Meter.layer({ markup: 0, ledger: { leaseMs: 150_000 } }).pipe(
-    Layer.provideMerge(Layer.mergeAll(ledger, Limits.layerMemory, Ids.layerSequence))
+    Layer.provideMerge(Layer.mergeAll(ledger, LimitsMemory.layer, Ids.layerSequence))
   )
 const meter = meterOn(LedgerMemory.layer)
 

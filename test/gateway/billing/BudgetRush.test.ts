@@ -1,8 +1,8 @@
 /** A rush on one key's budget through the whole gateway, on a real database: what there is gets used, and not a nano-USD more. */
+import * as KeyRepoSql from "../../../src/store/keys/KeyRepoSql.ts"
 import { assert, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { ask, helloReply } from "../../contract/wire.ts"
-import { KeyRepo } from "../../../src/store/keys/KeyRepo.ts"
 import { GenerationStore } from "../../../src/store/ledger/GenerationStore.ts"
 import { Ledger } from "../../../src/store/ledger/Ledger.ts"
 import * as LedgerSql from "../../../src/store/ledger/Sql.ts"
@@ -36,7 +36,7 @@ const watchedLedger = (held: Array<number>) =>
 const appWith = (held: Array<number>) =>
   TestApp.layer({
     providers: [{ slug: "alpha", models: { "test/small": { reply: helloReply } } }],
-    stores: Layer.merge(watchedLedger(held).pipe(Layer.provideMerge(LedgerSql.layer)), KeyRepo.layer).pipe(
+    stores: Layer.merge(watchedLedger(held).pipe(Layer.provideMerge(LedgerSql.layer)), KeyRepoSql.layer).pipe(
       Layer.provide(layerPostgres)
     )
   })

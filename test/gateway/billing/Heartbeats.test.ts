@@ -1,8 +1,8 @@
 /** What a process says of its requests while they run, and what a crash then costs. */
+import * as KeyRepoMemory from "../../../src/store/keys/KeyRepoMemory.ts"
 import { assert, it } from "@effect/vitest"
 import { Effect, Layer, Option } from "effect"
 import { TestClock } from "effect/testing"
-import { KeyRepo } from "../../../src/store/keys/KeyRepo.ts"
 import { GenerationStore } from "../../../src/store/ledger/GenerationStore.ts"
 import { Ledger, type Running } from "../../../src/store/ledger/Ledger.ts"
 import * as LedgerMemory from "../../../src/store/ledger/Memory.ts"
@@ -68,7 +68,7 @@ it.effect("a crash costs the prompt and the output that the last heartbeat knew"
         providers: [
           { slug: "alpha", models: { "test/small": { events: [delta({ content: "one two three" }), 600_000, end] } } }
         ],
-        stores: Layer.merge(KeyRepo.layerMemory, mortal)
+        stores: Layer.merge(KeyRepoMemory.layer, mortal)
       })
     )
   )

@@ -1,3 +1,4 @@
+import * as LimitsMemory from "../../../src/store/limits/LimitsMemory.ts"
 import { assert, it } from "@effect/vitest"
 import { Effect, Layer, Option } from "effect"
 import { TestClock } from "effect/testing"
@@ -14,7 +15,7 @@ import { StoreError } from "../../../src/store/StoreError.ts"
 import { type AttemptRecord, noAttempts } from "../../../src/gateway/request/AttemptRecord.ts"
 import { candidateWith, orderWith } from "../orders.ts"
 
-const stores = Layer.mergeAll(LedgerMemory.layer, Limits.layerMemory, Ids.layerSequence)
+const stores = Layer.mergeAll(LedgerMemory.layer, LimitsMemory.layer, Ids.layerSequence)
 const meterWith = (markup = 0) => Meter.layer({ markup, ledger: { leaseMs: 150_000 } }).pipe(Layer.provideMerge(stores))
 
 /** 1 USD a million prompt tokens and 2 USD a million completion tokens: 1,000 and 2,000 nano-USD each. */
@@ -263,7 +264,7 @@ it.effect(
     }).pipe(
       Effect.provide(
         Meter.layer({ markup: 0, ledger: { leaseMs: 150_000 } }).pipe(
-          Layer.provide(Layer.mergeAll(down, Limits.layerMemory, Ids.layerSequence))
+          Layer.provide(Layer.mergeAll(down, LimitsMemory.layer, Ids.layerSequence))
         )
       )
     )
@@ -283,7 +284,7 @@ const refusing = (refuses: (generation: Generation) => boolean) =>
 
 const meterOn = (ledger: Layer.Layer<Ledger | GenerationStore>) =>
   Meter.layer({ markup: 0, ledger: { leaseMs: 150_000 } }).pipe(
-    Layer.provideMerge(Layer.mergeAll(ledger, Limits.layerMemory, Ids.layerSequence))
+    Layer.provideMerge(Layer.mergeAll(ledger, LimitsMemory.layer, Ids.layerSequence))
   )
 
 it.effect("a receipt that the ledger cannot take is left out, and the cost is charged", () =>

@@ -1,4 +1,5 @@
 /** Answers that ended while the database was away, and what becomes of them when their settings or their process go. */
+import * as LimitsMemory from "../../../src/store/limits/LimitsMemory.ts"
 import { assert, it } from "@effect/vitest"
 import { Context, Effect, Exit, Layer, Option, Scope } from "effect"
 import { TestClock } from "effect/testing"
@@ -10,7 +11,6 @@ import { Meter } from "../../../src/gateway/billing/Meter.ts"
 import { GenerationStore } from "../../../src/store/ledger/GenerationStore.ts"
 import { Ledger } from "../../../src/store/ledger/Ledger.ts"
 import * as LedgerMemory from "../../../src/store/ledger/Memory.ts"
-import { Limits } from "../../../src/store/limits/Limits.ts"
 import { StoreError } from "../../../src/store/StoreError.ts"
 import { noAttempts } from "../../../src/gateway/request/AttemptRecord.ts"
 import { candidateWith, orderWith } from "../orders.ts"
@@ -31,7 +31,7 @@ const processWith = Effect.gen(function* () {
   const scope = yield* Scope.make()
   const services = yield* Layer.buildWithScope(
     PendingSettlements.layer({ drainTimeoutMs: 30_000 }).pipe(
-      Layer.provideMerge(Layer.mergeAll(Lifecycle.layer, Layer.fresh(ledger), Limits.layerMemory, Ids.layerSequence))
+      Layer.provideMerge(Layer.mergeAll(Lifecycle.layer, Layer.fresh(ledger), LimitsMemory.layer, Ids.layerSequence))
     ),
     scope
   )

@@ -1,9 +1,9 @@
 /** What becomes of old generations by the clock, and by the settings. */
+import * as IdempotencyMemory from "../../../src/store/idempotency/IdempotencyMemory.ts"
 import { assert, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import * as Retention from "../../../src/gateway/billing/Retention.ts"
-import { IdempotencyStore } from "../../../src/store/idempotency/IdempotencyStore.ts"
 import { GenerationStore } from "../../../src/store/ledger/GenerationStore.ts"
 import { StoreError } from "../../../src/store/StoreError.ts"
 
@@ -28,9 +28,7 @@ const upkeepWith = (options: Retention.RetentionOptions, left: number) =>
       forgetArchived: (beforeMs) => Effect.sync(() => void asked.push(`months before day ${beforeMs / DAY}`))
     })
     yield* TestClock.setTime(100 * DAY)
-    yield* Layer.build(Retention.layer(options)).pipe(
-      Effect.provide(Layer.merge(generations, IdempotencyStore.layerMemory))
-    )
+    yield* Layer.build(Retention.layer(options)).pipe(Effect.provide(Layer.merge(generations, IdempotencyMemory.layer)))
     yield* TestClock.adjust(0)
     return asked
   })

@@ -1,4 +1,7 @@
 /** Answers whose ending the database does not take at once: their text goes out, and no amount before it is written. */
+import * as CacheMemory from "../../../src/store/cache/CacheMemory.ts"
+import * as LimitsMemory from "../../../src/store/limits/LimitsMemory.ts"
+import * as KeyRepoMemory from "../../../src/store/keys/KeyRepoMemory.ts"
 import { assert, it } from "@effect/vitest"
 import { Effect, Fiber, Layer, Option, Stream } from "effect"
 import { TestClock } from "effect/testing"
@@ -9,12 +12,9 @@ import { Embeddings } from "../../../src/gateway/chat/Embeddings.ts"
 import { emptyResponseMetadata } from "../../../src/gateway/request/Order.ts"
 import { gateway, memory } from "../../../src/Server.ts"
 import { defaultSettings } from "../../../src/Settings.ts"
-import { CacheStore } from "../../../src/store/cache/CacheStore.ts"
-import { KeyRepo } from "../../../src/store/keys/KeyRepo.ts"
 import { GenerationStore } from "../../../src/store/ledger/GenerationStore.ts"
 import { Ledger } from "../../../src/store/ledger/Ledger.ts"
 import * as LedgerMemory from "../../../src/store/ledger/Memory.ts"
-import { Limits } from "../../../src/store/limits/Limits.ts"
 import { StoreError } from "../../../src/store/StoreError.ts"
 import { keyWith, requestWith } from "../orders.ts"
 import { ending, piece, saying, scripted, stop } from "../scripts.ts"
@@ -47,10 +47,10 @@ const gatewayWith = (trouble: { isAway: boolean }, kind: Kind) => {
     Layer.provideMerge(Layer.mergeAll(providers, memory)),
     Layer.provideMerge(
       Layer.mergeAll(
-        KeyRepo.layerMemory,
+        KeyRepoMemory.layer,
         Layer.fresh(ledger),
-        Limits.layerMemory,
-        CacheStore.layerMemory(defaultSettings.cache),
+        LimitsMemory.layer,
+        CacheMemory.layer(defaultSettings.cache),
         Ids.layerSequence
       )
     )

@@ -1,3 +1,4 @@
+import * as CacheMemory from "../../../src/store/cache/CacheMemory.ts"
 import { assert, it } from "@effect/vitest"
 import { Clock, Effect, Exit, Fiber, Latch, Layer, Scope } from "effect"
 import { TestClock } from "effect/testing"
@@ -10,7 +11,7 @@ import { saying } from "../scripts.ts"
 
 const layerWith = (options: Partial<Parameters<typeof Cache.layer>[0]> = {}) =>
   Cache.layer({ enabled: true, when: "always", ttlSeconds: 300, scope: "key", ...options }).pipe(
-    Layer.provideMerge(CacheStore.layerMemory({ maxEntries: 100 }))
+    Layer.provideMerge(CacheMemory.layer({ maxEntries: 100 }))
   )
 
 const entry = (content = "Hello"): CacheEntry => ({ provider: "alpha", model: "test/small", reply: saying(content) })

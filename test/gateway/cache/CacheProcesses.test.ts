@@ -1,4 +1,5 @@
 /** The prompt caches of two processes on one Redis: equal requests that miss at the same moment are one flight, whichever process they reach. */
+import * as CacheRedis from "../../../src/store/cache/CacheRedis.ts"
 import { assert, it } from "@effect/vitest"
 import { Context, Deferred, Effect, Fiber, Layer, Redacted } from "effect"
 import { inject } from "vitest"
@@ -13,7 +14,7 @@ const process = Effect.map(
   Layer.build(
     Layer.fresh(
       Cache.layer({ enabled: true, when: "always", ttlSeconds: 300, scope: "key" }).pipe(
-        Layer.provideMerge(CacheStore.layerRedis),
+        Layer.provideMerge(CacheRedis.layer),
         Layer.provide(Layer.merge(RedisConnection.layer({ url: Redacted.make(inject("redisUrl")) }), sharedVault))
       )
     )

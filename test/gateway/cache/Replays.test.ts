@@ -2,6 +2,9 @@
  * Whole answers out of the cache, settled by the write that asks for their budget: how often the ledger is written to, and that nothing but
  * this tells them from those that were reserved first.
  */
+import * as CacheMemory from "../../../src/store/cache/CacheMemory.ts"
+import * as LimitsMemory from "../../../src/store/limits/LimitsMemory.ts"
+import * as KeyRepoMemory from "../../../src/store/keys/KeyRepoMemory.ts"
 import { assert, it } from "@effect/vitest"
 import { Deferred, Effect, Exit, Fiber, Layer, Option, Redacted, Scope, Stream } from "effect"
 import { TestClock } from "effect/testing"
@@ -15,7 +18,6 @@ import { type SentKey } from "../../../src/gateway/idempotency/Idempotency.ts"
 import { type CacheControl, emptyResponseMetadata } from "../../../src/gateway/request/Order.ts"
 import { gateway, memory } from "../../../src/Server.ts"
 import { CacheStore } from "../../../src/store/cache/CacheStore.ts"
-import { KeyRepo } from "../../../src/store/keys/KeyRepo.ts"
 import { LedgerReports } from "../../../src/store/ledger/LedgerReports.ts"
 import { GenerationStore } from "../../../src/store/ledger/GenerationStore.ts"
 import { Ledger } from "../../../src/store/ledger/Ledger.ts"
@@ -56,13 +58,13 @@ const app = (cache: Partial<CacheStore["Service"]> = {}) => {
   const store = Layer.effect(
     CacheStore,
     Effect.map(CacheStore, (one) => ({ ...one, ...cache }))
-  ).pipe(Layer.provide(CacheStore.layerMemory(testSettings.cache)))
+  ).pipe(Layer.provide(CacheMemory.layer(testSettings.cache)))
   const script = { reply: saying("Hello"), events: [piece("Hello"), stop, ending()] }
   const { layer: providers } = scripted({ alpha: script, beta: { reply: saying("from beta") } })
   const alerts = Layer.succeed(BudgetAlerts, { note: (_, isRefused) => void notes.alerts.push(isRefused) })
   const layer = gateway(testSettings).pipe(
     Layer.provideMerge(Layer.mergeAll(providers, memory, alerts)),
-    Layer.provideMerge(Layer.mergeAll(KeyRepo.layerMemory, ledger, Limits.layerMemory, store, Ids.layerSequence))
+    Layer.provideMerge(Layer.mergeAll(KeyRepoMemory.layer, ledger, LimitsMemory.layer, store, Ids.layerSequence))
   )
   return { notes, layer: Layer.fresh(layer) }
 }

@@ -1,4 +1,7 @@
 /** The whole flow below the edge, on memory: endings and what they cost, what the cache keeps, one flight for many. */
+import * as CacheMemory from "../../../src/store/cache/CacheMemory.ts"
+import * as LimitsMemory from "../../../src/store/limits/LimitsMemory.ts"
+import * as KeyRepoMemory from "../../../src/store/keys/KeyRepoMemory.ts"
 import { assert, it } from "@effect/vitest"
 import { Effect, Exit, Fiber, Layer, Option, Scope, Stream } from "effect"
 import { TestClock } from "effect/testing"
@@ -14,13 +17,10 @@ import { Cut, Rejected } from "../../../src/providers/Provider.ts"
 import { type Script, scriptedOffer } from "../../../src/testing/ScriptedProvider.ts"
 import { gateway, memory } from "../../../src/Server.ts"
 import { type SettingsShape } from "../../../src/Settings.ts"
-import { CacheStore } from "../../../src/store/cache/CacheStore.ts"
-import { KeyRepo } from "../../../src/store/keys/KeyRepo.ts"
 import { LedgerReports } from "../../../src/store/ledger/LedgerReports.ts"
 import { GenerationStore } from "../../../src/store/ledger/GenerationStore.ts"
 import { Ledger } from "../../../src/store/ledger/Ledger.ts"
 import * as LedgerMemory from "../../../src/store/ledger/Memory.ts"
-import { Limits } from "../../../src/store/limits/Limits.ts"
 import { testSettings } from "../../support/testSettings.ts"
 import { keyWith, requestWith } from "../orders.ts"
 import { ending, piece, saying, scripted, stop } from "../scripts.ts"
@@ -37,10 +37,10 @@ const gatewayOn = (
     Layer.provideMerge(Layer.mergeAll(providers, memory)),
     Layer.provideMerge(
       Layer.mergeAll(
-        KeyRepo.layerMemory,
+        KeyRepoMemory.layer,
         LedgerMemory.layer,
-        Limits.layerMemory,
-        CacheStore.layerMemory(whole.cache),
+        LimitsMemory.layer,
+        CacheMemory.layer(whole.cache),
         Ids.layerSequence
       )
     )

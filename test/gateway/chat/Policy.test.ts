@@ -1,3 +1,4 @@
+import * as LimitsMemory from "../../../src/store/limits/LimitsMemory.ts"
 import { assert, it } from "@effect/vitest"
 import { Clock, Effect, Exit, Fiber, Layer, Scope } from "effect"
 import { TestClock } from "effect/testing"
@@ -12,7 +13,7 @@ import { type OrderOptions, keyWith, orderWith } from "../orders.ts"
 
 const layer = Layer.provideMerge(
   Layer.provideMerge(Policy.layer, Meter.layer({ markup: 0, ledger: { leaseMs: 150_000 } })),
-  Layer.mergeAll(LedgerMemory.layer, Limits.layerMemory, Ids.layerSequence)
+  Layer.mergeAll(LedgerMemory.layer, LimitsMemory.layer, Ids.layerSequence)
 )
 
 interface Passing extends OrderOptions {

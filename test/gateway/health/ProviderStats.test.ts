@@ -1,3 +1,4 @@
+import * as StatsMemory from "../../../src/store/providerState/StatsMemory.ts"
 import { assert, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
@@ -85,7 +86,7 @@ it.effect("replicas see each other's calls within seconds, their own at once, an
     assert.deepStrictEqual(a.snapshot("alpha", "m"), b.snapshot("alpha", "m"))
     const late = yield* started
     assert.deepStrictEqual(late.snapshot("alpha", "m"), a.snapshot("alpha", "m"), "a new replica learns what was")
-  }).pipe(Effect.scoped, Effect.provide(StatsStore.layerMemory))
+  }).pipe(Effect.scoped, Effect.provide(StatsMemory.layer))
 )
 
 it.effect("while the store is away own calls count, and they are told once it is back", () => {

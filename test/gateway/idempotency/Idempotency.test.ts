@@ -1,4 +1,8 @@
 /** Idempotency keys below the edge: processes that die, requests that take long, a database that is away, replies that are too large. */
+import * as CacheMemory from "../../../src/store/cache/CacheMemory.ts"
+import * as LimitsMemory from "../../../src/store/limits/LimitsMemory.ts"
+import * as IdempotencyMemory from "../../../src/store/idempotency/IdempotencyMemory.ts"
+import * as KeyRepoMemory from "../../../src/store/keys/KeyRepoMemory.ts"
 import { assert, it } from "@effect/vitest"
 import { Effect, Exit, Fiber, Layer, Redacted, Scope, Stream } from "effect"
 import { TestClock } from "effect/testing"
@@ -13,13 +17,10 @@ import * as Retention from "../../../src/gateway/billing/Retention.ts"
 import { type Script } from "../../../src/testing/ScriptedProvider.ts"
 import { gateway, memory } from "../../../src/Server.ts"
 import { defaultSettings } from "../../../src/Settings.ts"
-import { CacheStore } from "../../../src/store/cache/CacheStore.ts"
 import { IdempotencyStore } from "../../../src/store/idempotency/IdempotencyStore.ts"
-import { KeyRepo } from "../../../src/store/keys/KeyRepo.ts"
 import { GenerationStore } from "../../../src/store/ledger/GenerationStore.ts"
 import { Ledger } from "../../../src/store/ledger/Ledger.ts"
 import * as LedgerMemory from "../../../src/store/ledger/Memory.ts"
-import { Limits } from "../../../src/store/limits/Limits.ts"
 import { StoreError } from "../../../src/store/StoreError.ts"
 import { makeGeneration } from "../../store/ledger/makeGeneration.ts"
 import { oneTurn } from "../../support/turns.ts"
@@ -35,7 +36,7 @@ const storeWith = (change: (whole: IdempotencyStore["Service"]) => Partial<Idemp
   Layer.effect(
     IdempotencyStore,
     Effect.map(IdempotencyStore, (whole) => ({ ...whole, ...change(whole) }))
-  ).pipe(Layer.provide(IdempotencyStore.layerMemory))
+  ).pipe(Layer.provide(IdempotencyMemory.layer))
 
 const gatewayOn = (script: Script | ReadonlyArray<Script>, store = storeWith(() => ({}))) => {
   const { heard, layer: providers } = scripted({ alpha: script })
@@ -47,10 +48,10 @@ const gatewayOn = (script: Script | ReadonlyArray<Script>, store = storeWith(() 
     ),
     Layer.provideMerge(
       Layer.mergeAll(
-        KeyRepo.layerMemory,
+        KeyRepoMemory.layer,
         LedgerMemory.layer,
-        Limits.layerMemory,
-        CacheStore.layerMemory(settings.cache),
+        LimitsMemory.layer,
+        CacheMemory.layer(settings.cache),
         Ids.layerSequence
       )
     )
@@ -259,5 +260,5 @@ it.effect("generations go once they are older than they shall be kept, and only 
       spentNano: 8_400,
       reservedNano: 0
     })
-  }).pipe(Effect.provide(Layer.merge(IdempotencyStore.layerMemory, LedgerMemory.layer)))
+  }).pipe(Effect.provide(Layer.merge(IdempotencyMemory.layer, LedgerMemory.layer)))
 )

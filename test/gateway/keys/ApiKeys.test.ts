@@ -1,3 +1,4 @@
+import * as KeyRepoMemory from "../../../src/store/keys/KeyRepoMemory.ts"
 import { assert, it } from "@effect/vitest"
 import { Clock, Deferred, Effect, Fiber, Layer, Redacted } from "effect"
 import { TestClock } from "effect/testing"
@@ -7,7 +8,7 @@ import { ApiKeys, type NewKey } from "../../../src/gateway/keys/ApiKeys.ts"
 import { KeyRepo } from "../../../src/store/keys/KeyRepo.ts"
 import * as LedgerMemory from "../../../src/store/ledger/Memory.ts"
 
-const stores = Layer.mergeAll(KeyRepo.layerMemory, LedgerMemory.layer, Ids.layerSequence)
+const stores = Layer.mergeAll(KeyRepoMemory.layer, LedgerMemory.layer, Ids.layerSequence)
 const layer = ApiKeys.layer({ tiers: defaultTiers, tierBudgets: defaultBudgets }).pipe(Layer.provideMerge(stores))
 
 const newKey: NewKey = {

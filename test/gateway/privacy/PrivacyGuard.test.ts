@@ -1,4 +1,7 @@
 /** The privacy guard on the way of a request: who sees what, what is kept, what is refused, and when it is not there at all. */
+import * as CacheMemory from "../../../src/store/cache/CacheMemory.ts"
+import * as LimitsMemory from "../../../src/store/limits/LimitsMemory.ts"
+import * as KeyRepoMemory from "../../../src/store/keys/KeyRepoMemory.ts"
 import { assert, it } from "@effect/vitest"
 import { Clock, Effect, Exit, Layer, Stream } from "effect"
 import { type ChatEvent, type ChatRequest } from "../../../src/domain/Chat.ts"
@@ -14,9 +17,7 @@ import { type Script } from "../../../src/testing/ScriptedProvider.ts"
 import { gateway, memory } from "../../../src/Server.ts"
 import { noPrivacy } from "../../../src/settings/PrivacySection.ts"
 import { CacheStore } from "../../../src/store/cache/CacheStore.ts"
-import { KeyRepo } from "../../../src/store/keys/KeyRepo.ts"
 import * as LedgerMemory from "../../../src/store/ledger/Memory.ts"
-import { Limits } from "../../../src/store/limits/Limits.ts"
 import { testSettings } from "../../support/testSettings.ts"
 import { keyWith, orderWith, requestWith } from "../orders.ts"
 import { ending, piece, saying, scripted, stop } from "../scripts.ts"
@@ -43,10 +44,10 @@ const guarded = (
     Layer.provideMerge(Layer.mergeAll(providers, memory)),
     Layer.provideMerge(
       Layer.mergeAll(
-        KeyRepo.layerMemory,
+        KeyRepoMemory.layer,
         LedgerMemory.layer,
-        Limits.layerMemory,
-        watched.pipe(Layer.provide(CacheStore.layerMemory(settings.cache))),
+        LimitsMemory.layer,
+        watched.pipe(Layer.provide(CacheMemory.layer(settings.cache))),
         Ids.layerSequence
       )
     )

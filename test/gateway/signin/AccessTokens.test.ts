@@ -1,3 +1,4 @@
+import * as SecretStoreMemory from "../../../src/store/secrets/SecretStoreMemory.ts"
 import { assert, it } from "@effect/vitest"
 import { Effect, Layer, Option, Redacted } from "effect"
 import { TestClock } from "effect/testing"
@@ -9,7 +10,7 @@ import { SecretStore } from "../../../src/store/secrets/SecretStore.ts"
 const issuer = "https://gateway.example.com"
 const tokens = (name = issuer) =>
   AccessTokens.layer({ issuer: name, lifetimeSeconds: 900 }).pipe(Layer.provideMerge(SigningKeys.layer))
-const layer = tokens().pipe(Layer.provideMerge(SecretStore.layerMemory))
+const layer = tokens().pipe(Layer.provideMerge(SecretStoreMemory.layer))
 
 const claims = { userId: `usr_${"1".repeat(32)}`, sessionId: `ses_${"2".repeat(32)}` }
 const issued = Effect.flatMap(AccessTokens, ({ issue }) => Effect.map(issue(claims), Redacted.value))

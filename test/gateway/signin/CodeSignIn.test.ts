@@ -1,4 +1,7 @@
 /** That asking for a code, and failing with one, has nothing to do with who has an account. */
+import * as SecretStoreMemory from "../../../src/store/secrets/SecretStoreMemory.ts"
+import * as LimitsMemory from "../../../src/store/limits/LimitsMemory.ts"
+import * as ChallengesMemory from "../../../src/store/people/ChallengesMemory.ts"
 import { assert, it } from "@effect/vitest"
 import { Effect, Layer, Option } from "effect"
 import { SignInRefused } from "../../../src/domain/Errors.ts"
@@ -13,8 +16,6 @@ import { type CodeMessage } from "../../../src/identity/CodeMessage.ts"
 import { Delivery } from "../../../src/identity/Delivery.ts"
 import { noSignIn } from "../../../src/settings/SignIn.ts"
 import { Challenges } from "../../../src/store/people/Challenges.ts"
-import { Limits } from "../../../src/store/limits/Limits.ts"
-import { SecretStore } from "../../../src/store/secrets/SecretStore.ts"
 
 const sent: Array<CodeMessage> = []
 
@@ -31,7 +32,7 @@ const blind = CodeSignIn.layer(noSignIn).pipe(
     })
   ),
   Layer.provideMerge(HmacKey.layer),
-  Layer.provideMerge(Layer.mergeAll(Challenges.layerMemory, SecretStore.layerMemory, Limits.layerMemory, Ids.layer))
+  Layer.provideMerge(Layer.mergeAll(ChallengesMemory.layer, SecretStoreMemory.layer, LimitsMemory.layer, Ids.layer))
 )
 
 const asking = (destination: string) =>

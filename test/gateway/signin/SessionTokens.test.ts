@@ -1,3 +1,6 @@
+import * as SecretStoreMemory from "../../../src/store/secrets/SecretStoreMemory.ts"
+import * as SessionsMemory from "../../../src/store/people/SessionsMemory.ts"
+import * as UsersMemory from "../../../src/store/people/UsersMemory.ts"
 import { assert, it } from "@effect/vitest"
 import { Effect, Layer, Option, Redacted } from "effect"
 import { TestClock } from "effect/testing"
@@ -9,10 +12,9 @@ import { SessionTokens } from "../../../src/gateway/signin/SessionTokens.ts"
 import { SigningKeys } from "../../../src/gateway/signin/SigningKeys.ts"
 import { Sessions } from "../../../src/store/people/Sessions.ts"
 import { Users } from "../../../src/store/people/Users.ts"
-import { SecretStore } from "../../../src/store/secrets/SecretStore.ts"
 import { makeUser } from "../../store/people/usersSuite.ts"
 
-const stores = Layer.mergeAll(Sessions.layerMemory, Users.layerMemory, SecretStore.layerMemory, Ids.layer)
+const stores = Layer.mergeAll(SessionsMemory.layer, UsersMemory.layer, SecretStoreMemory.layer, Ids.layer)
 const service = SessionTokens.layer({ sessionDays: 30 }).pipe(
   Layer.provideMerge(AccessTokens.layer({ issuer: "https://gateway.example.com", lifetimeSeconds: 900 })),
   Layer.provideMerge(Layer.mergeAll(SigningKeys.layer, HmacKey.layer))
@@ -85,7 +87,7 @@ it.effect("another pepper knows no token of the first", () =>
     const store = yield* Sessions
     const token = Redacted.value((yield* begun).refreshToken)
     const elsewhere = yield* Effect.flip(Effect.flatMap(SessionTokens, (other) => other.refresh(token))).pipe(
-      Effect.provide(Layer.fresh(service).pipe(Layer.provide(Layer.fresh(SecretStore.layerMemory))))
+      Effect.provide(Layer.fresh(service).pipe(Layer.provide(Layer.fresh(SecretStoreMemory.layer))))
     )
     assert.strictEqual(elsewhere.reason._tag, "SignInRefused")
     assert.isDefined(store)

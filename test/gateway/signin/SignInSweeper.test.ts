@@ -1,3 +1,5 @@
+import * as ChallengesMemory from "../../../src/store/people/ChallengesMemory.ts"
+import * as SessionsMemory from "../../../src/store/people/SessionsMemory.ts"
 import { assert, it } from "@effect/vitest"
 import { Effect, Layer, Option } from "effect"
 import { TestClock } from "effect/testing"
@@ -30,7 +32,7 @@ it.effect("what is a day over is forgotten within ten minutes, and nothing soone
     assert.deepStrictEqual([none.all, Option.isNone(gone)], [0, true])
   }).pipe(
     Effect.provide(
-      SignInSweeper.layer.pipe(Layer.provideMerge(Layer.mergeAll(Challenges.layerMemory, Sessions.layerMemory)))
+      SignInSweeper.layer.pipe(Layer.provideMerge(Layer.mergeAll(ChallengesMemory.layer, SessionsMemory.layer)))
     )
   )
 )
@@ -44,7 +46,7 @@ it.effect("a store that fails is asked again", () =>
     }).pipe(
       Effect.provide(
         SignInSweeper.layer.pipe(
-          Layer.provide(Sessions.layerMemory),
+          Layer.provide(SessionsMemory.layer),
           Layer.provide(
             Layer.mock(Challenges, {
               forget: () =>

@@ -1,9 +1,9 @@
+import * as KeyRepoSql from "../../../src/store/keys/KeyRepoSql.ts"
 import { assert, it } from "@effect/vitest"
 import { Effect, Fiber, Layer, Option } from "effect"
 import { TestClock } from "effect/testing"
 import { ask, helloReply, id } from "../../contract/wire.ts"
 import { ServerFault } from "../../../src/providers/Provider.ts"
-import { KeyRepo } from "../../../src/store/keys/KeyRepo.ts"
 import { GenerationStore } from "../../../src/store/ledger/GenerationStore.ts"
 import * as LedgerSql from "../../../src/store/ledger/Sql.ts"
 import { layerPglite } from "../../support/Pglite.ts"
@@ -130,7 +130,7 @@ it.effect("names that no database stores keep no request from being settled, who
     Effect.provide(
       TestApp.layer({
         providers: [{ slug: "alpha", models: { "test/small": { reply: helloReply } } }],
-        stores: Layer.merge(KeyRepo.layer, LedgerSql.layer).pipe(Layer.provide(layerPglite))
+        stores: Layer.merge(KeyRepoSql.layer, LedgerSql.layer).pipe(Layer.provide(layerPglite))
       })
     )
   )

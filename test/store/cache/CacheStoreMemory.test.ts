@@ -1,11 +1,12 @@
+import * as CacheMemory from "../../../src/store/cache/CacheMemory.ts"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Option } from "effect"
 import { CacheStore } from "../../../src/store/cache/CacheStore.ts"
 import { CacheTable } from "../../../src/store/cache/CacheTable.ts"
 import { cacheStoreSuite } from "./cacheStoreSuite.ts"
 
-describe("CacheStore.layerMemory", () => {
-  cacheStoreSuite(CacheStore.layerMemory({ maxEntries: 1_000 }))
+describe("CacheMemory.layer", () => {
+  cacheStoreSuite(CacheMemory.layer({ maxEntries: 1_000 }))
 
   it.effect("forgets an entry at the moment when its time is over", () =>
     Effect.gen(function* () {
@@ -15,7 +16,7 @@ describe("CacheStore.layerMemory", () => {
       assert.strictEqual(yield* cache.size, 1)
       assert.deepStrictEqual(yield* cache.get("a", 6_000), Option.none())
       assert.strictEqual(yield* cache.size, 0)
-    }).pipe(Effect.provide(CacheStore.layerMemory({ maxEntries: 10 })))
+    }).pipe(Effect.provide(CacheMemory.layer({ maxEntries: 10 })))
   )
 
   it.effect("shows at a peek what it would answer", () =>
@@ -25,7 +26,7 @@ describe("CacheStore.layerMemory", () => {
       assert.strictEqual(cache.peek("a", 5_999), "1")
       assert.isUndefined(cache.peek("b", 5_999))
       assert.isUndefined(cache.peek("a", 6_000))
-    }).pipe(Effect.provide(CacheStore.layerMemory({ maxEntries: 10 })))
+    }).pipe(Effect.provide(CacheMemory.layer({ maxEntries: 10 })))
   )
 
   it.effect("evicts the least recently used entry", () =>
@@ -37,7 +38,7 @@ describe("CacheStore.layerMemory", () => {
       const found = yield* Effect.forEach(["a", "b", "c", "d"], (key) => Effect.map(cache.get(key, 0), Option.isSome))
       assert.deepStrictEqual(found, [true, false, true, true])
       assert.strictEqual(yield* cache.size, 3)
-    }).pipe(Effect.provide(CacheStore.layerMemory({ maxEntries: 3 })))
+    }).pipe(Effect.provide(CacheMemory.layer({ maxEntries: 3 })))
   )
 
   it.effect("evicts expired entries before live ones", () =>
@@ -49,7 +50,7 @@ describe("CacheStore.layerMemory", () => {
       yield* cache.set("new", "4", 60_000, 2_000)
       assert.deepStrictEqual(yield* cache.get("live", 2_000), Option.some("1"))
       assert.strictEqual(yield* cache.size, 2)
-    }).pipe(Effect.provide(CacheStore.layerMemory({ maxEntries: 3 })))
+    }).pipe(Effect.provide(CacheMemory.layer({ maxEntries: 3 })))
   )
 
   it.effect("keeps nothing when it may hold nothing", () =>
@@ -57,7 +58,7 @@ describe("CacheStore.layerMemory", () => {
       const cache = yield* CacheStore
       yield* cache.set("a", "1", 60_000, 0)
       assert.strictEqual(yield* cache.size, 0)
-    }).pipe(Effect.provide(CacheStore.layerMemory({ maxEntries: 0 })))
+    }).pipe(Effect.provide(CacheMemory.layer({ maxEntries: 0 })))
   )
 })
 

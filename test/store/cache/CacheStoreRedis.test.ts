@@ -1,21 +1,19 @@
+import * as SecretStoreMemory from "../../../src/store/secrets/SecretStoreMemory.ts"
+import * as CacheRedis from "../../../src/store/cache/CacheRedis.ts"
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Fiber, Layer, Option, Redacted } from "effect"
 import { Redis } from "effect/persistence"
 import { inject } from "vitest"
 import { CacheStore } from "../../../src/store/cache/CacheStore.ts"
 import { RedisConnection } from "../../../src/store/redis/RedisConnection.ts"
-import { SecretStore } from "../../../src/store/secrets/SecretStore.ts"
 import { spawnRedis } from "../../support/Redis.ts"
 import { sharedVault } from "../../support/SharedVault.ts"
 import { cacheStoreSuite, newCacheKey } from "./cacheStoreSuite.ts"
 
 const storeOn = (url: string, vault = sharedVault) =>
-  CacheStore.layerRedis.pipe(
-    Layer.provide(vault),
-    Layer.provideMerge(RedisConnection.layer({ url: Redacted.make(url) }))
-  )
+  CacheRedis.layer.pipe(Layer.provide(vault), Layer.provideMerge(RedisConnection.layer({ url: Redacted.make(url) })))
 
-describe("CacheStore.layerRedis", () => {
+describe("CacheRedis.layer", () => {
   cacheStoreSuite(storeOn(inject("redisUrl")))
 
   it.layer(storeOn(inject("redisUrl")))((it) => {
@@ -69,7 +67,7 @@ describe("CacheStore.layerRedis", () => {
             assert.deepStrictEqual(yield* cache.join(key, 0, 1_000), Option.none())
           }
           yield* cache.set(key, answer, 60_000, 0)
-          const stranger = yield* Layer.build(Layer.fresh(storeOn(inject("redisUrl"), SecretStore.layerMemory)))
+          const stranger = yield* Layer.build(Layer.fresh(storeOn(inject("redisUrl"), SecretStoreMemory.layer)))
           assert.deepStrictEqual(yield* Context.get(stranger, CacheStore).get(key, 0), Option.none())
           assert.deepStrictEqual(yield* cache.join(key, 0, 1_000), Option.some(answer))
         })

@@ -1,4 +1,7 @@
 /** The suite of the key store on every kind of it. */
+import * as UsersSql from "../../../src/store/people/UsersSql.ts"
+import * as KeyRepoMemory from "../../../src/store/keys/KeyRepoMemory.ts"
+import * as KeyRepoSql from "../../../src/store/keys/KeyRepoSql.ts"
 import { assert, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { KeyRepo } from "../../../src/store/keys/KeyRepo.ts"
@@ -8,9 +11,9 @@ import { layerPostgres } from "../../support/Postgres.ts"
 import { keyRepoSuite } from "./keyRepoSuite.ts"
 import { makeUser } from "../people/usersSuite.ts"
 
-keyRepoSuite("KeyRepo in memory", KeyRepo.layerMemory)
-keyRepoSuite("KeyRepo in the embedded database", KeyRepo.layer.pipe(Layer.provide(layerPglite)))
-keyRepoSuite("KeyRepo in Postgres", KeyRepo.layer.pipe(Layer.provide(layerPostgres)))
+keyRepoSuite("KeyRepo in memory", KeyRepoMemory.layer)
+keyRepoSuite("KeyRepo in the embedded database", KeyRepoSql.layer.pipe(Layer.provide(layerPglite)))
+keyRepoSuite("KeyRepo in Postgres", KeyRepoSql.layer.pipe(Layer.provide(layerPostgres)))
 
 it.effect("the tier of an owner is the one that was granted last", () =>
   Effect.gen(function* () {
@@ -23,5 +26,5 @@ it.effect("the tier of an owner is the one that was granted last", () =>
     yield* users.update(user.id, { grants: { tier: "pro", monthlyBudgetNano: null, scopes: [] } }, 1)
     assert.strictEqual(yield* keys.ownerTier(user.id), "pro")
     assert.isNull(yield* keys.ownerTier("usr_nobody"))
-  }).pipe(Effect.provide(Layer.mergeAll(KeyRepo.layer, Users.layer).pipe(Layer.provide(layerPglite))))
+  }).pipe(Effect.provide(Layer.mergeAll(KeyRepoSql.layer, UsersSql.layer).pipe(Layer.provide(layerPglite))))
 )

@@ -1,4 +1,5 @@
 /** The cap that holds is the one that the key has now, whatever the process that asks has read before. */
+import * as KeyRepoSql from "../../../src/store/keys/KeyRepoSql.ts"
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { idBound } from "../../../src/domain/Ids.ts"
@@ -101,7 +102,7 @@ const on = <E>(name: string, stores: Layer.Layer<Ledger | KeyRepo | Audit, E>) =
     )
   })
 
-const stores = Layer.mergeAll(LedgerSql.layer, KeyRepo.layer, Audit.layer)
+const stores = Layer.mergeAll(LedgerSql.layer, KeyRepoSql.layer, Audit.layer)
 
 on("Caps in the embedded database", stores.pipe(Layer.provide(layerPglite)))
 on("Caps in Postgres", stores.pipe(Layer.provide(layerPostgres)))

@@ -1,3 +1,4 @@
+import * as LimitsMemory from "../../../src/store/limits/LimitsMemory.ts"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { Limits } from "../../../src/store/limits/Limits.ts"
@@ -5,13 +6,13 @@ import { LimitTable } from "../../../src/store/limits/LimitTable.ts"
 import { assertGrants50Of200, races } from "./limitsRace.ts"
 import { leaseOf, limitsSuite, requestOf, roomy } from "./limitsSuite.ts"
 
-describe("Limits.layerMemory", () => {
-  limitsSuite(Limits.layerMemory)
+describe("LimitsMemory.layer", () => {
+  limitsSuite(LimitsMemory.layer)
 
   it.effect.each(races)("grants 50 of 200 acquires at once on a limit of 50 $name", (race) =>
     Effect.gen(function* () {
       yield* assertGrants50Of200([yield* Limits], race)
-    }).pipe(Effect.provide(Limits.layerMemory))
+    }).pipe(Effect.provide(LimitsMemory.layer))
   )
 })
 

@@ -1,3 +1,4 @@
+import * as LimitsRedis from "../../../src/store/limits/LimitsRedis.ts"
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Fiber, Layer, Redacted, Schema } from "effect"
 import { Redis } from "effect/persistence"
@@ -74,8 +75,8 @@ describe("Limits on Redis, told the time", () => {
   })
 })
 
-describe("Limits.layerRedis", () => {
-  it.layer(Limits.layerRedis.pipe(Layer.provideMerge(connection)))((it) => {
+describe("LimitsRedis.layer", () => {
+  it.layer(LimitsRedis.layer.pipe(Layer.provideMerge(connection)))((it) => {
     it.effect("goes by Redis' clock, whatever the callers' clocks say", () =>
       Effect.gen(function* () {
         const limits = yield* Limits
@@ -113,7 +114,7 @@ describe("Limits.layerRedis", () => {
 
     it.effect("grants 50 of 200 acquires at once through 4 connections on a limit of 50 concurrency", () =>
       Effect.gen(function* () {
-        yield* assertGrants50Of200(yield* fourOf(Limits.layerRedis), races[0] ?? assert.fail("no race"))
+        yield* assertGrants50Of200(yield* fourOf(LimitsRedis.layer), races[0] ?? assert.fail("no race"))
       })
     )
 

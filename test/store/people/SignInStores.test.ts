@@ -1,4 +1,13 @@
 /** The suites of users, sessions, challenges and the vault on every kind of them. */
+import * as SecretStoreMemory from "../../../src/store/secrets/SecretStoreMemory.ts"
+import * as SecretStoreFiles from "../../../src/store/secrets/SecretStoreFiles.ts"
+import * as SecretStoreSql from "../../../src/store/secrets/SecretStoreSql.ts"
+import * as ChallengesMemory from "../../../src/store/people/ChallengesMemory.ts"
+import * as ChallengesSql from "../../../src/store/people/ChallengesSql.ts"
+import * as SessionsMemory from "../../../src/store/people/SessionsMemory.ts"
+import * as SessionsSql from "../../../src/store/people/SessionsSql.ts"
+import * as UsersMemory from "../../../src/store/people/UsersMemory.ts"
+import * as UsersSql from "../../../src/store/people/UsersSql.ts"
 import { assert, describe, it, layer, type Vitest } from "@effect/vitest"
 import { Effect, Layer, Redacted } from "effect"
 import { readdirSync, statSync } from "node:fs"
@@ -44,15 +53,15 @@ const suites = <E>(place: string, stores: Layer.Layer<Stores, E>) =>
     vaultSuite(it)
   })
 
-const inSql = Layer.mergeAll(Challenges.layer, Sessions.layer, Users.layer, SecretStore.layer)
+const inSql = Layer.mergeAll(ChallengesSql.layer, SessionsSql.layer, UsersSql.layer, SecretStoreSql.layer)
 
 suites(
   "in memory",
-  Layer.mergeAll(Challenges.layerMemory, Sessions.layerMemory, Users.layerMemory, SecretStore.layerMemory)
+  Layer.mergeAll(ChallengesMemory.layer, SessionsMemory.layer, UsersMemory.layer, SecretStoreMemory.layer)
 )
 suites("in the embedded database", inSql.pipe(Layer.provide(layerPglite)))
 suites("in Postgres", inSql.pipe(Layer.provide(layerPostgres)))
-layer(Layer.unwrap(Effect.map(temporaryDataDir, (directory) => SecretStore.layerFiles(join(directory, "secrets")))))(
+layer(Layer.unwrap(Effect.map(temporaryDataDir, (directory) => SecretStoreFiles.layer(join(directory, "secrets")))))(
   "in files",
   vaultSuite
 )
@@ -61,13 +70,13 @@ it.effect("files of the vault are their owner's alone; a disk that fails is a da
   Effect.gen(function* () {
     const directory = join(yield* temporaryDataDir, "secrets")
     yield* Effect.flatMap(SecretStore, (vault) => vault.getOrCreate("pepper", Effect.succeed("s"))).pipe(
-      Effect.provide(SecretStore.layerFiles(directory))
+      Effect.provide(SecretStoreFiles.layer(directory))
     )
     assert.deepStrictEqual(readdirSync(directory), ["pepper"])
     assert.strictEqual(statSync(join(directory, "pepper")).mode & 0o777, 0o600)
     assert.strictEqual(statSync(directory).mode & 0o777, 0o700)
     const error = yield* Effect.flatMap(SecretStore, (vault) => vault.getOrCreate("x", Effect.succeed("s"))).pipe(
-      Effect.provide(SecretStore.layerFiles(join(directory, "pepper"))),
+      Effect.provide(SecretStoreFiles.layer(join(directory, "pepper"))),
       Effect.flip
     )
     assert.deepStrictEqual([error._tag, error.dependency], ["StoreError", "database"])

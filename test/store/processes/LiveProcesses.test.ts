@@ -1,4 +1,6 @@
 /** The suite of LiveProcesses on every kind of it, and how a process keeps itself among them. */
+import * as LiveProcessesMemory from "../../../src/store/processes/LiveProcessesMemory.ts"
+import * as LiveProcessesSql from "../../../src/store/processes/LiveProcessesSql.ts"
 import { assert, layer } from "@effect/vitest"
 import { Effect, Exit, Fiber, Layer, Option, Scope } from "effect"
 import { SqlClient } from "effect/sql"
@@ -14,8 +16,8 @@ const agedRows = (ms: number) =>
     (sql) => sql`UPDATE live_processes SET heartbeat_at_ms = heartbeat_at_ms - ${ms}::bigint`
   ).pipe(Effect.asVoid)
 
-layer(LiveProcesses.layerMemory)("in memory", liveProcessesSuite(TestClock.adjust))
-layer(Layer.provideMerge(LiveProcesses.layer, layerPostgres), { timeout: "60 seconds" })(
+layer(LiveProcessesMemory.layer)("in memory", liveProcessesSuite(TestClock.adjust))
+layer(Layer.provideMerge(LiveProcessesSql.layer, layerPostgres), { timeout: "60 seconds" })(
   "in Postgres",
   liveProcessesSuite(agedRows)
 )
@@ -25,7 +27,7 @@ const started = (scope: Scope.Scope) =>
   Layer.buildWithScope(Layer.fresh(Presence.layer({ sharesLimits: false })), scope)
 const stranger = { id: "stranger", host: "elsewhere", pid: 4_711, sharesLimits: false }
 
-layer(Layer.fresh(LiveProcesses.layerMemory))("a process that shares no limits", (it) => {
+layer(Layer.fresh(LiveProcessesMemory.layer))("a process that shares no limits", (it) => {
   it.effect("lives until its scope closes", () =>
     Effect.gen(function* () {
       const { enter, leave } = yield* LiveProcesses

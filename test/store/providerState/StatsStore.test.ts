@@ -1,3 +1,5 @@
+import * as StatsMemory from "../../../src/store/providerState/StatsMemory.ts"
+import * as StatsRedis from "../../../src/store/providerState/StatsRedis.ts"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Redacted } from "effect"
 import { Redis } from "effect/persistence"
@@ -6,15 +8,15 @@ import { RedisConnection } from "../../../src/store/redis/RedisConnection.ts"
 import { StatsStore } from "../../../src/store/providerState/StatsStore.ts"
 import { newSlot, statsStoreSuite } from "./statsStoreSuite.ts"
 
-const onRedis = StatsStore.layerRedis.pipe(
+const onRedis = StatsRedis.layer.pipe(
   Layer.provideMerge(RedisConnection.layer({ url: Redacted.make(inject("redisUrl")) }))
 )
 
-describe("StatsStore.layerMemory", () => {
-  statsStoreSuite(StatsStore.layerMemory)
+describe("StatsMemory.layer", () => {
+  statsStoreSuite(StatsMemory.layer)
 })
 
-describe("StatsStore.layerRedis", () => {
+describe("StatsRedis.layer", () => {
   statsStoreSuite(onRedis)
 
   it.layer(onRedis)((it) => {

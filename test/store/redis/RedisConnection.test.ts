@@ -1,3 +1,5 @@
+import * as CacheRedis from "../../../src/store/cache/CacheRedis.ts"
+import * as LimitsRedis from "../../../src/store/limits/LimitsRedis.ts"
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Exit, Fiber, Layer, Logger, Option, Redacted, Schedule, Scope } from "effect"
 import { Redis } from "effect/persistence"
@@ -23,7 +25,7 @@ const connectionTo = (url: string, more: Partial<RedisConnectionOptions> = {}) =
   RedisConnection.layer({ url: Redacted.make(url), ...more }).pipe(Layer.provide(Logger.layer([])))
 
 const storesOn = (url: string) =>
-  Layer.mergeAll(Limits.layerRedis, CacheStore.layerRedis).pipe(
+  Layer.mergeAll(LimitsRedis.layer, CacheRedis.layer).pipe(
     Layer.provideMerge(Layer.merge(connectionTo(url), sharedVault))
   )
 
