@@ -30,6 +30,78 @@ const storePorts = String.raw`store/(?:cache/CacheStore|idempotency/IdempotencyS
 const identityPorts = String.raw`identity/(?:CodeMessage|Delivery|ExternalIdentity|IdentityProviders)\.ts`
 const settings = String.raw`Settings\.ts`
 
+/** A folder of the gateway, and which paths below `src/gateway/` it may import beside its own. */
+const gatewayZone = (folder: string, mayImport: string, because: string): Zone => ({
+  name: `gateway/${folder}`,
+  files: new RegExp(`^gateway/${folder}/`),
+  mayImport: new RegExp(
+    `^(?:domain/|${providerPorts}$|${storePorts}$|${identityPorts}$|gateway/(?:${mayImport || "$"}))`
+  ),
+  notPackages: package_(`${sql}|${http}|redis`),
+  because: `the gateway knows the domain and the ports of providers, store and identity; ${because}`
+})
+
+const storeUnavailable = String.raw`StoreUnavailable\.ts$`
+const audit = String.raw`telemetry/Audit\.ts$`
+/** The spans of one request, which its plan carries. */
+const trace = String.raw`telemetry/RequestTrace\.ts$`
+
+/**
+ * The gateway knows no SQL, no dialect, no HTTP and no contract. Only chat combines its folders:
+ * billing, routing, cache, privacy and idempotency do not know each other, and only the edge knows
+ * sign-in.
+ */
+const gatewayZones: ReadonlyArray<Zone> = [
+  {
+    ...gatewayZone("", "", "what all folders of the gateway share knows none of them"),
+    name: "gateway",
+    files: /^gateway\/[^/]+\.ts$/
+  },
+  gatewayZone("process", "", "the process knows nothing of requests"),
+  gatewayZone("tokens", "", "tokens are counted of texts alone"),
+  gatewayZone("health", "", "circuits and figures are told of calls; they know nothing of requests"),
+  gatewayZone("request", trace, "the state of a request is data that all share; it knows nobody who works on it"),
+  gatewayZone("reply", "request/|tokens/", "a reply is put together from events, wherever they come from"),
+  gatewayZone("cache", "request/", "the cache knows the plan of a request, and nobody who works on it"),
+  gatewayZone("idempotency", "request/", "replies are kept and replayed, whatever they are"),
+  gatewayZone("privacy", "request/|tokens/", "the guard masks a plan's request; who asks it is chat's decision"),
+  gatewayZone(
+    "billing",
+    `health/|process/|reply/|request/|tokens/|${trace}|${storeUnavailable}`,
+    "billing reads what the router logged as data of request/; it does not know routing"
+  ),
+  gatewayZone(
+    "routing",
+    `health/|reply/|request/|tokens/|${trace}`,
+    "the router spends by the budget of request/; it knows neither billing nor who asks"
+  ),
+  gatewayZone(
+    "keys",
+    String.raw`request/Caller\.ts$|${audit}|${storeUnavailable}`,
+    "keys are looked up before there is a request"
+  ),
+  gatewayZone(
+    "signin",
+    String.raw`keys/|billing/UsageReports\.ts$|${audit}|${storeUnavailable}`,
+    "people sign in and manage their keys; requests go on without them"
+  ),
+  gatewayZone(
+    "telemetry",
+    String.raw`cache/Cache\.ts$|billing/PendingSettlements\.ts$|health/|privacy/|process/|reply/|request/`,
+    "telemetry reads figures where they are, and nobody but the edge waits for it"
+  ),
+  gatewayZone(
+    "chat",
+    "billing/|cache/|health/|idempotency/|privacy/|reply/|request/|routing/|telemetry/|tokens/",
+    "chat puts the steps of a request together; keys and people are looked up before"
+  ),
+  gatewayZone(
+    "admin",
+    `cache/|health/|keys/|process/|telemetry/|${storeUnavailable}`,
+    "operators are shown figures; nothing on the way of a request needs them"
+  )
+]
+
 export const zones: ReadonlyArray<Zone> = [
   {
     name: "main",
@@ -111,14 +183,7 @@ export const zones: ReadonlyArray<Zone> = [
     notPackages: package_(sql),
     because: "the edge translates between the contract and the gateway; providers and stores are the gateway's"
   },
-  {
-    name: "gateway",
-    files: /^gateway\//,
-    mayImport: new RegExp(`^(?:domain/|${providerPorts}$|${storePorts}$|${identityPorts}$)`),
-    notPackages: package_(`${sql}|${http}|redis`),
-    because:
-      "the gateway knows the domain and the ports of providers, store and identity: no SQL, no dialect, no HTTP, no contract"
-  },
+  ...gatewayZones,
   {
     name: "identity",
     files: /^identity\//,

@@ -46,6 +46,7 @@ import { Overview } from "./gateway/admin/Overview.ts"
 import { HmacKey } from "./gateway/signin/HmacKey.ts"
 import { Policy } from "./gateway/chat/Policy.ts"
 import { PrivacyGuard } from "./gateway/privacy/PrivacyGuard.ts"
+import { PrivacyPreview } from "./gateway/chat/PrivacyPreview.ts"
 import { Portal } from "./gateway/signin/Portal.ts"
 import { ProviderStats } from "./gateway/health/ProviderStats.ts"
 import * as Gauges from "./gateway/telemetry/Gauges.ts"
@@ -106,6 +107,7 @@ export const gateway = (settings: SettingsShape) =>
     Completion.layer(settings.routing),
     Embeddings.layer,
     RoutePreview.layer(settings.routing),
+    PrivacyPreview.layer,
     Overview.layer,
     UsageReports.layer,
     Series.layer,
@@ -118,7 +120,7 @@ export const gateway = (settings: SettingsShape) =>
         Settlement.layer,
         Idempotency.layer({ ...settings.idempotency, ...settings.ledger }),
         Policy.layer,
-        Router.layer({ ...settings.routing, markup: settings.markup })
+        Router.layer(settings.routing)
       )
     ),
     Layer.provideMerge(
@@ -231,7 +233,6 @@ const application = (settings: SettingsShape, admin: AdminKey) =>
   ).pipe(Effect.provideService(HttpRouter.RouterConfig, Edge.routerConfig))
 
 type Needs = Exclude<Effect.Services<ReturnType<typeof application>>, Scope.Scope>
-
 const serve = Effect.fnUntraced(function* (started: SettingsShape, admin: AdminKey) {
   const { drain } = yield* Lifecycle
   const { letGo } = yield* Listener

@@ -1,4 +1,5 @@
-/** Orders, keys and candidates for tests of the gateway's parts: everything has a default, a test names what it is about. */
+/** Plans, keys and candidates for tests of the gateway's parts: everything has a default, a test names what it is about. */
+import { Predicate } from "effect"
 import {
   type Candidate,
   defaultTimeouts,
@@ -8,7 +9,9 @@ import {
 } from "../../src/domain/Catalog.ts"
 import { type ChatRequest } from "../../src/domain/Chat.ts"
 import { allScopes, type KeyRecord } from "../../src/domain/Key.ts"
-import { emptyResponseMetadata, type Order } from "../../src/gateway/request/Order.ts"
+import { type MeteredRequest, Reservation } from "../../src/gateway/billing/Reservation.ts"
+import { type RequestPlan } from "../../src/gateway/request/RequestPlan.ts"
+import { type Note } from "../../src/gateway/request/ResponseMetadata.ts"
 import { AttemptLog } from "../../src/gateway/routing/AttemptLog.ts"
 import { scriptedOffer } from "../../src/testing/ScriptedProvider.ts"
 
@@ -69,46 +72,51 @@ export const requestWith = (request: Partial<ChatRequest> = {}): ChatRequest => 
 
 let count = 0
 
-/** A request that was let in at the epoch, and of which no tokens were taken yet. */
+/** A request that was let in at the epoch. */
 export const admittedWith = () => ({
   generationId: `gen_${String(++count).padStart(32, "0")}`,
-  startedAtMs: 0,
-  tokens: 0
+  startedAtMs: 0
 })
 
-export type OrderOptions = Partial<Omit<Order<ChatRequest>, "caller">> & { readonly key?: Partial<KeyRecord> }
+export type PlanOptions = Partial<Omit<RequestPlan<ChatRequest>, "caller">> & { readonly key?: Partial<KeyRecord> }
 
-/** An order of ten prompt tokens, at the epoch. */
-export const orderWith = ({ key, ...order }: OrderOptions = {}): Order<ChatRequest> => ({
-  generationId: `gen_${String(++count).padStart(32, "0")}`,
-  caller: { key: keyWith(key), limits: { requestsPerMinute: 1_000, tokensPerMinute: 1_000_000, concurrency: 100 } },
-  request: requestWith(),
-  model: "test/small",
-  ranked: [candidateWith("alpha")],
-  excluded: [],
-  unroutable: null,
-  startedAtMs: 0,
-  month: "1970-01",
-  promptTokens: 10,
-  outputTokens: null,
-  cacheName: null,
-  choices: 1,
-  streamed: false,
-  facts: emptyResponseMetadata(),
-  patience: null,
-  affordableTokens: null,
-  log: new AttemptLog(),
-  account: {
-    pendingReserve: null,
-    late: null,
-    reservedNano: 0,
-    extendedNano: 0,
-    heldTokens: null,
-    sliced: false,
-    clamped: false,
-    opened: false,
-    settled: false,
-    takenTokens: 0
-  },
-  ...order
+/** A plan for ten prompt tokens, at the epoch. Nothing of it can be changed. */
+export const planWith = ({ key, ...plan }: PlanOptions = {}): RequestPlan<ChatRequest> =>
+  frozen({
+    kind: "chat",
+    generationId: `gen_${String(++count).padStart(32, "0")}`,
+    caller: { key: keyWith(key), limits: { requestsPerMinute: 1_000, tokensPerMinute: 1_000_000, concurrency: 100 } },
+    request: requestWith(),
+    model: "test/small",
+    ranked: [candidateWith("alpha")],
+    excluded: [],
+    unroutable: null,
+    startedAtMs: 0,
+    month: "1970-01",
+    promptTokens: 10,
+    outputTokens: null,
+    choices: 1,
+    streamed: false,
+    deadline: null,
+    trace: null,
+    ...plan
+  })
+
+/** The data with all that it holds, frozen: an assignment to any of it throws. */
+const frozen = <A extends object>(value: A): A => {
+  for (const member of Object.values(value)) if (isData(member)) frozen(member)
+  return Object.freeze(value)
+}
+
+const isData = (value: unknown): value is object =>
+  Array.isArray(value) || (Predicate.isObject(value) && Object.getPrototypeOf(value) === Object.prototype)
+
+/** A request under way that holds nothing yet. `note`: told what the edge would show. */
+export const meteredWith = (
+  options: PlanOptions = {},
+  { note = () => undefined, takenTokens = 0 }: { readonly note?: Note; readonly takenTokens?: number } = {}
+): MeteredRequest<ChatRequest> => ({
+  plan: planWith(options),
+  reservation: new Reservation(takenTokens, note),
+  log: new AttemptLog()
 })

@@ -1,12 +1,14 @@
-/** Scripted providers for tests below the edge: who was called, who was given up, and orders over their models. */
+/** Scripted providers for tests below the edge: who was called, who was given up, and plans over their models. */
 import { Effect } from "effect"
 import { type ModelOffer, type ProviderConfig } from "../../src/domain/Catalog.ts"
 import { type ChatEvent, type ChatReply, type ChatRequest } from "../../src/domain/Chat.ts"
-import { type Order } from "../../src/gateway/request/Order.ts"
+import { type OutputBudget } from "../../src/gateway/request/OutputBudget.ts"
+import { AttemptLog } from "../../src/gateway/routing/AttemptLog.ts"
+import { type RoutedRequest } from "../../src/gateway/routing/RoutedRequest.ts"
 import { type ChatCall, type EmbedCall, type ProviderReason, ServerFault } from "../../src/providers/Provider.ts"
 import { Providers } from "../../src/providers/Providers.ts"
 import { layerScripted, type Script, scriptedOffer, type ScriptedProvider } from "../../src/testing/ScriptedProvider.ts"
-import { type OrderOptions, orderWith } from "./orders.ts"
+import { type PlanOptions, planWith } from "./orders.ts"
 
 export const saying = (
   content: string,
@@ -59,11 +61,24 @@ export const scripted = (
   return { heard, providers, layer: layerScripted(providers) }
 }
 
-/** An order that every provider may serve, in the order of their listing. */
-export const orderFor = (options: OrderOptions = {}): Effect.Effect<Order<ChatRequest>, never, Providers> =>
-  Effect.map(Providers, ({ all }) =>
-    orderWith({
+/** A budget that has room for everything, and bounds the output to `affordableTokens` a choice. */
+export const budgetOf = (affordableTokens: number | null = null): OutputBudget => ({
+  affordableTokens,
+  isSliced: false,
+  hold: () => Effect.succeed(true),
+  watch: (events) => events
+})
+
+/** A plan that every provider may serve, in the order of their listing, with its budget and its log. */
+export const routedFor = (
+  options: PlanOptions = {},
+  affordableTokens: number | null = null
+): Effect.Effect<RoutedRequest<ChatRequest>, never, Providers> =>
+  Effect.map(Providers, ({ all }) => ({
+    plan: planWith({
       ranked: all.flatMap(({ config }) => config.models.map((offer) => ({ provider: config, offer }))),
       ...options
-    })
-  )
+    }),
+    budget: budgetOf(affordableTokens),
+    log: new AttemptLog()
+  }))

@@ -10,7 +10,8 @@ import { Ids } from "../../src/domain/Ids.ts"
 import { type KeyRecord } from "../../src/domain/Key.ts"
 import { type CompletionEvent } from "../../src/gateway/request/Answer.ts"
 import { Completion } from "../../src/gateway/chat/Completion.ts"
-import { emptyResponseMetadata, type ClientDeadline } from "../../src/gateway/request/Order.ts"
+import { type ClientDeadline } from "../../src/gateway/request/ClientDeadline.ts"
+import { MetadataRecorder } from "../../src/gateway/request/ResponseMetadata.ts"
 import { layerScripted, type Script, scriptedOffer, type ScriptedProvider } from "../../src/testing/ScriptedProvider.ts"
 import { gateway, memory } from "../../src/Server.ts"
 import { type SettingsShape } from "../../src/Settings.ts"
@@ -76,27 +77,27 @@ export const gatewayOn = (
 export interface Asked {
   readonly request?: Partial<ChatRequest>
   readonly key?: Partial<KeyRecord>
-  readonly patience?: ClientDeadline
+  readonly deadline?: ClientDeadline
 }
 
 const limits = { requestsPerMinute: 1_000, tokensPerMinute: 1_000_000, concurrency: 1_000 }
 
-export const ran = ({ key, patience, request }: Asked) =>
+export const ran = ({ key, deadline, request }: Asked) =>
   Effect.gen(function* () {
-    const facts = emptyResponseMetadata()
+    const { metadata, note } = new MetadataRecorder()
     const completed = yield* (yield* Completion).run({
       request: requestWith({ stream: true, ...request }),
       caller: { key: keyWith(key), limits },
       cacheControl: "use",
-      facts,
-      patience: patience ?? null
+      note,
+      deadline: deadline ?? null
     })
-    return { facts, completed }
+    return { metadata, completed }
   })
 
 export const begun = (given: Asked) =>
-  Effect.map(ran(given), ({ completed, facts }) => ({
-    facts,
+  Effect.map(ran(given), ({ completed, metadata }) => ({
+    metadata,
     head: completed.head,
     events: completed._tag === "Stream" ? completed.events : assert.fail("no stream")
   }))
@@ -116,7 +117,7 @@ const textOf = (events: ReadonlyArray<CompletionEvent>): string =>
 export const streamed = (given: Asked = {}) =>
   Effect.scoped(
     Effect.gen(function* () {
-      const { events, facts, head } = yield* begun(given)
+      const { events, metadata, head } = yield* begun(given)
       const read: ReadonlyArray<CompletionEvent> = Array.from(yield* Stream.runCollect(events))
       const last = read.at(-1)
       return {
@@ -124,7 +125,7 @@ export const streamed = (given: Asked = {}) =>
         text: textOf(read),
         tags: read.map(({ _tag }) => _tag),
         usage: last?._tag === "Usage" ? last.usage : undefined,
-        record: yield* recordOf(facts.generationId)
+        record: yield* recordOf(metadata.generationId)
       }
     })
   )

@@ -118,6 +118,12 @@ describe("checkImports", () => {
       "src/gateway/chat/Completion.ts:1 zone"
     ],
     [
+      "a new folder of the gateway has no zone",
+      "src/gateway/other/One.ts",
+      `export {}`,
+      "src/gateway/other/One.ts:1 zone"
+    ],
+    [
       "gateway imports SQL",
       "src/gateway/chat/Completion.ts",
       `import "@effect/sql-pg"`,
@@ -234,6 +240,34 @@ describe("checkImports", () => {
     })
   }
 
+  const foreign: ReadonlyArray<readonly [folder: string, target: string]> = [
+    ["billing", "routing/AttemptLog"],
+    ["routing", "billing/Meter"],
+    ["routing", "signin/Portal"],
+    ["chat", "signin/Portal"],
+    ["chat", "keys/ApiKeys"],
+    ["cache", "billing/Meter"],
+    ["idempotency", "cache/CacheKey"],
+    ["privacy", "chat/Policy"],
+    ["request", "routing/AttemptLog"],
+    ["request", "telemetry/TraceContent"],
+    ["health", "request/RequestPlan"],
+    ["signin", "chat/Completion"],
+    ["signin", "billing/Meter"],
+    ["keys", "signin/Portal"],
+    ["telemetry", "routing/Router"],
+    ["admin", "chat/Completion"]
+  ]
+  for (const [folder, target] of foreign) {
+    it(`keeps gateway/${folder} away from ${target}`, () => {
+      const tree = {
+        [`src/gateway/${folder}/One.ts`]: `import { type A } from "../${target}.ts"\nexport type B = A`,
+        [`src/gateway/${target}.ts`]: `export type A = 1`
+      }
+      assert.deepStrictEqual(shown(tree), [`src/gateway/${folder}/One.ts:1 zone`])
+    })
+  }
+
   it("reports a circle once, from its first file", () => {
     const tree = {
       "src/domain/C.ts": `import "./A.ts"`,
@@ -250,7 +284,7 @@ describe("checkImports", () => {
     const [breach] = check({ ...clean, "src/gateway/chat/Completion.ts": `import "effect/sql"` })
     assert.strictEqual(
       breach?.message,
-      `gateway must not import "effect/sql": the gateway knows the domain and the ports of providers, store and identity: no SQL, no dialect, no HTTP, no contract`
+      `gateway/chat must not import "effect/sql": the gateway knows the domain and the ports of providers, store and identity; chat puts the steps of a request together; keys and people are looked up before`
     )
   })
 

@@ -9,9 +9,11 @@ import { type UsageSource } from "../../domain/Generation.ts"
 import { type TokenUsage } from "../../domain/Money.ts"
 import { onClose } from "../../domain/OnClose.ts"
 import { countedUsage } from "./Outcome.ts"
-import { estimateOf, showsItsOutput } from "./Estimate.ts"
+import { estimateOf } from "./Estimate.ts"
 import { type AttemptRecord } from "../request/AttemptRecord.ts"
-import { type Order, rankedAs } from "../request/Order.ts"
+import { showsItsOutput } from "../request/Reasoning.ts"
+import { rankedAs, type RequestPlan } from "../request/RequestPlan.ts"
+import { type MeteredRequest } from "./Reservation.ts"
 import { OutputCounter } from "../tokens/Tokens.ts"
 
 /** How long a provider is listened to after its client left. */
@@ -57,7 +59,7 @@ export const listen = <E>(events: Stream.Stream<ChatEvent, E>, seen: Seen): Effe
  * aborted with the request's scope, as any other.
  */
 export const outliving = Effect.fnUntraced(function* <A, E>(
-  order: Order,
+  request: MeteredRequest,
   call: Effect.Effect<A, E, Scope.Scope>,
   settle: (answer: A) => Effect.Effect<void>,
   onLeft: () => void
@@ -66,44 +68,51 @@ export const outliving = Effect.fnUntraced(function* <A, E>(
   const fiber = yield* Effect.forkIn(call, scope, { startImmediately: true })
   const listening = Effect.suspend(() => {
     onLeft()
-    if (order.log.record.calls === 0 && fiber.pollUnsafe() === undefined) return Effect.void
+    if (request.log.record.calls === 0 && fiber.pollUnsafe() === undefined) return Effect.void
     return Fiber.join(fiber).pipe(
       Effect.timeoutOption(Duration.millis(LISTEN_MS)),
       Effect.flatMap((answer) => (answer._tag === "None" ? Fiber.interrupt(fiber) : settle(answer.value))),
       Effect.ignoreCause
     )
   })
-  yield* onClose(Effect.suspend(() => (order.account.settled || !isUnseen(order) ? Effect.void : listening)))
+  yield* onClose(
+    Effect.suspend(() =>
+      request.reservation.isSettled || !isUnseen(request.plan, request.log.record) ? Effect.void : listening
+    )
+  )
   return yield* Fiber.join(fiber)
 })
 
 /** Whether nobody can tell what the call under way has produced. */
-export const isUnseen = (order: Order): boolean =>
-  !showsItsOutput(order) || (!order.streamed && order.log.record.produced === null)
+export const isUnseen = (plan: RequestPlan, { produced }: AttemptRecord): boolean =>
+  !showsItsOutput(plan) || (!plan.streamed && produced === null)
 
 /** Whether a call costs anything at all. */
-export const isPriced = ({ ranked }: Order): boolean =>
+export const isPriced = ({ ranked }: RequestPlan): boolean =>
   ranked.some(({ offer: { embeddings, pricing } }) => !embeddings && (pricing.prompt > 0 || pricing.completion > 0))
 
 /** What a call used of which nobody heard the end: the prompt, the output that came, and what may have come unseen. */
 export const usedUnheard = (
-  order: Order,
+  { plan, reservation }: Pick<MeteredRequest, "plan" | "reservation">,
   record: AttemptRecord,
   knownTokens: number,
   nowMs: number,
   tokensPerSecond: number | null
 ): { readonly usage: TokenUsage; readonly usageSource: UsageSource } => {
-  if (!isUnseen(order)) return { usage: countedUsage(order, record, knownTokens), usageSource: "counted" }
-  const seconds = Math.max(0, nowMs - order.startedAtMs) / 1000
+  if (!isUnseen(plan, record)) return { usage: countedUsage(plan, record, knownTokens), usageSource: "counted" }
+  const seconds = Math.max(0, nowMs - plan.startedAtMs) / 1000
   const speed = tokensPerSecond === null ? UNKNOWN_SPEED : SPEED_MARGIN * tokensPerSecond
-  const most = Math.min(estimateOf(order, 0).outputTokens ?? 0, order.affordableTokens ?? Number.POSITIVE_INFINITY)
-  const tokens = Math.min(most, Math.ceil(seconds * speed)) * order.choices
-  return { usage: countedUsage(order, record, Math.max(knownTokens, tokens)), usageSource: "estimated" }
+  const most = Math.min(
+    estimateOf(plan, 0).outputTokens ?? 0,
+    reservation.held.affordableTokens ?? Number.POSITIVE_INFINITY
+  )
+  const tokens = Math.min(most, Math.ceil(seconds * speed)) * plan.choices
+  return { usage: countedUsage(plan, record, Math.max(knownTokens, tokens)), usageSource: "estimated" }
 }
 
 /** The calls that were under way when the client left. */
-export const interruptedCalls = (order: Order, { attempts }: AttemptRecord) =>
+export const interruptedCalls = (plan: RequestPlan, { attempts }: AttemptRecord) =>
   attempts.flatMap(({ errorType, model, provider, status }, at) => {
-    const candidate = rankedAs(order, provider, model)
+    const candidate = rankedAs(plan, provider, model)
     return status === "cancelled" && errorType === null && candidate !== undefined ? [{ at, candidate }] : []
   })

@@ -4,7 +4,7 @@
  */
 import { Predicate } from "effect"
 import { gatewayError, type GatewayError, InvalidRequest } from "../../domain/Errors.ts"
-import { type Order } from "../request/Order.ts"
+import { type RequestPlan } from "../request/RequestPlan.ts"
 
 /** Tiers that cost what the list says, or less. */
 const listedTiers = new Set(["auto", "default", "flex", "standard", "standard_only", "scale", "batch"])
@@ -26,8 +26,8 @@ const isOwn = (tool: unknown): boolean =>
   Predicate.isObject(tool) &&
   (tool["type"] === undefined || (typeof tool["type"] === "string" && ownTools.has(tool["type"])))
 
-/** Why the order's key may not send it; null: it may. */
-export const feeRefusal = ({ caller, request }: Order): GatewayError | null => {
+/** Why the request's key may not send it; null: it may. */
+export const feeRefusal = ({ caller, request }: RequestPlan): GatewayError | null => {
   const param = caller.key.monthlyBudgetNano === null ? null : dearMember(request)
   return param === null
     ? null

@@ -1,17 +1,18 @@
 /**
- * Signs of life of the orders that this process works on: they renew the reservations, and say how far each order is, so that a crash costs no
- * more than what was produced since. An order that nobody here knows is not renewed, and recovery settles it once its lease is over.
+ * Heartbeats of the requests that this process works on. They renew the reservations and say how far each request is, so that a crash
+ * costs no more than what was produced since. A request that no process works on is not renewed, and recovery settles it once its
+ * lease is over.
  */
 import { Clock, Duration, Effect, Schedule } from "effect"
 import { Ledger, type Running } from "../../store/ledger/Ledger.ts"
 import { type Outcome } from "./Outcome.ts"
-import { type Order } from "../request/Order.ts"
+import { type MeteredRequest, type Reservation } from "./Reservation.ts"
 import { progressOf } from "./Progress.ts"
 
-/** How many signs of life a lease lasts for, at least. */
+/** How many heartbeats a lease lasts for, at least. */
 const BEATS_A_LEASE = 5
 const LONGEST_BEAT_MS = 5_000
-/** How many orders one statement tells of. */
+/** How many requests one statement renews. */
 const BEAT_SIZE = 500
 
 /** In the scope that it is made in. */
@@ -20,33 +21,32 @@ export const makeHeartbeats = Effect.fnUntraced(function* (options: {
   readonly markup: number
 }) {
   const ledger = yield* Ledger
-  const running = new Map<string, Order>()
-  const followed = new WeakMap<Order, () => Outcome | null>()
+  const running = new Map<string, MeteredRequest>()
+  const followed = new WeakMap<Reservation, () => Outcome | null>()
   const beatMs = Math.min(options.leaseMs / BEATS_A_LEASE, LONGEST_BEAT_MS)
 
-  const told = (order: Order, nowMs: number): Running => {
-    const { extendedNano, reservedNano, settled } = order.account
-    const soFar = settled ? null : (followed.get(order)?.() ?? null)
-    const held = { heldNano: reservedNano + extendedNano, markup: options.markup, nowMs }
-    return { generationId: order.generationId, progress: soFar === null ? null : progressOf(order, soFar, held) }
+  const told = ({ plan, reservation }: MeteredRequest, nowMs: number): Running => {
+    const soFar = reservation.isSettled ? null : (followed.get(reservation)?.() ?? null)
+    const held = { heldNano: reservation.heldNano, markup: options.markup, nowMs }
+    return { generationId: plan.generationId, progress: soFar === null ? null : progressOf(plan, soFar, held) }
   }
 
   /** Of those that began before the last one: most are over before the next. */
   const beat = Effect.gen(function* () {
     const nowMs = yield* Clock.currentTimeMillis
-    const alive = [...running.values()].filter(({ startedAtMs }) => nowMs - startedAtMs >= beatMs)
+    const alive = [...running.values()].filter(({ plan }) => nowMs - plan.startedAtMs >= beatMs)
     for (let at = 0; at < alive.length; at += BEAT_SIZE) {
-      const some = alive.slice(at, at + BEAT_SIZE).map((order) => told(order, nowMs))
+      const some = alive.slice(at, at + BEAT_SIZE).map((request) => told(request, nowMs))
       yield* Effect.ignore(ledger.renew(some, options.leaseMs))
     }
   })
   yield* Effect.forkScoped(Effect.repeat(Effect.ignoreCause(beat), Schedule.spaced(Duration.millis(beatMs))))
 
   return {
-    begin: (order: Order): void => void running.set(order.generationId, order),
-    end: (order: Order): void => void running.delete(order.generationId),
-    /** `soFar`: how the order would end now; null: nobody answers yet. */
-    follow: (order: Order, soFar: () => Outcome | null): Effect.Effect<void> =>
-      Effect.sync(() => void followed.set(order, soFar))
+    begin: (request: MeteredRequest): void => void running.set(request.plan.generationId, request),
+    end: ({ plan }: MeteredRequest): void => void running.delete(plan.generationId),
+    /** `soFar`: how the request would end now; null: nobody answers yet. */
+    follow: ({ reservation }: MeteredRequest, soFar: () => Outcome | null): void =>
+      void followed.set(reservation, soFar)
   }
 })

@@ -10,8 +10,10 @@ import { BudgetExceeded, DependencyUnavailable, gatewayError, type GatewayError 
 import { monthEndMs, type NanoUsd } from "../../domain/Money.ts"
 import { type Balance, type ReserveResult } from "../../store/ledger/Ledger.ts"
 import { type StoreError } from "../../store/StoreError.ts"
-import { type Estimate, showsItsOutput } from "./Estimate.ts"
-import { type Order } from "../request/Order.ts"
+import { type Estimate } from "./Estimate.ts"
+import { showsItsOutput } from "../request/Reasoning.ts"
+import { type RequestPlan } from "../request/RequestPlan.ts"
+import { type MeteredRequest } from "./Reservation.ts"
 import { OutputCounter } from "../tokens/Tokens.ts"
 
 /** What is held at a time, in output tokens a choice. */
@@ -23,52 +25,52 @@ const TOLERATED_PART = 0.25
 const TOLERATED_TOKENS = 64
 
 /** How many output tokens to hold at first, all choices together; null: the whole worst case. */
-export const firstSlice = (order: Order, { outputTokens, tokenNano }: Estimate): number | null =>
-  outputTokens === null || outputTokens <= SLICE_TOKENS || tokenNano === 0 || !showsItsOutput(order)
+export const firstSlice = (plan: RequestPlan, { outputTokens, tokenNano }: Estimate): number | null =>
+  outputTokens === null || outputTokens <= SLICE_TOKENS || tokenNano === 0 || !showsItsOutput(plan)
     ? null
-    : SLICE_TOKENS * order.choices
+    : SLICE_TOKENS * plan.choices
 
 /** The prompt and a slice of the output, or all of it where that is less, in nano-USD. */
-export const likelyNano = (order: Order, { amountNano, promptNano, tokenNano }: Estimate): NanoUsd =>
-  Math.min(amountNano, Math.ceil(promptNano + SLICE_TOKENS * order.choices * tokenNano))
+export const likelyNano = (plan: RequestPlan, { amountNano, promptNano, tokenNano }: Estimate): NanoUsd =>
+  Math.min(amountNano, Math.ceil(promptNano + SLICE_TOKENS * plan.choices * tokenNano))
 
-/** Adds to what the order holds in the ledger. */
+/** Adds to what the request holds in the ledger. */
 export type Extend = (amountNano: NanoUsd) => Effect.Effect<ReserveResult, StoreError>
 
 /** What the cap has room for, in nano-USD. */
-export const roomOf = (order: Order, { reservedNano, spentNano }: Balance): NanoUsd =>
-  (order.caller.key.monthlyBudgetNano ?? 0) - spentNano - reservedNano
+export const roomOf = (plan: RequestPlan, { reservedNano, spentNano }: Balance): NanoUsd =>
+  (plan.caller.key.monthlyBudgetNano ?? 0) - spentNano - reservedNano
 
-export const budgetExceeded = (order: Order, balance: Balance, neededNano: NanoUsd): GatewayError =>
+export const budgetExceeded = (plan: RequestPlan, balance: Balance, neededNano: NanoUsd): GatewayError =>
   gatewayError(
     new BudgetExceeded({
-      capNano: order.caller.key.monthlyBudgetNano ?? 0,
+      capNano: plan.caller.key.monthlyBudgetNano ?? 0,
       spentNano: balance.spentNano,
       reservedNano: balance.reservedNano,
       neededNano,
-      resetsAtMs: monthEndMs(order.startedAtMs)
+      resetsAtMs: monthEndMs(plan.startedAtMs)
     })
   )
 
 /** Lets through what is paid for. Fails with `BudgetExceeded` where the budget ends, with `DependencyUnavailable` where nobody can tell. */
 export const payAsItComes =
-  (order: Order, tokenNano: number, extend: Extend) =>
+  ({ plan, reservation }: MeteredRequest, tokenNano: number, extend: Extend) =>
   <E>(events: Stream.Stream<ChatEvent, E>): Stream.Stream<ChatEvent, E | GatewayError> => {
-    const { account } = order
     const output = new OutputCounter()
-    const lowTokens = account.sliced ? LOW_TOKENS : 0
-    let tolerated = account.sliced ? 0 : Math.ceil((account.heldTokens ?? 0) * TOLERATED_PART) + TOLERATED_TOKENS
+    const { isSliced } = reservation.held
+    const heldTokens = () => reservation.held.tokens ?? 0
+    const lowTokens = isSliced ? LOW_TOKENS : 0
+    let tolerated = isSliced ? 0 : Math.ceil(heldTokens() * TOLERATED_PART) + TOLERATED_TOKENS
     let isRefused = false
 
-    const paidTokens = () => (account.heldTokens ?? 0) + tolerated
+    const paidTokens = () => heldTokens() + tolerated
 
     const hold = (tokens: number): Effect.Effect<ReserveResult, StoreError> => {
       const amountNano = Math.ceil(tokens * tokenNano)
       return Effect.tap(extend(amountNano), (result) =>
         Effect.sync(() => {
           if (result._tag === "Refused") return
-          account.extendedNano += amountNano
-          account.heldTokens = (account.heldTokens ?? 0) + tokens
+          reservation.extend(amountNano, tokens)
           tolerated = 0
         })
       )
@@ -76,9 +78,9 @@ export const payAsItComes =
 
     /** Another slice, or what is left of the budget. */
     const holdMore = Effect.fnUntraced(function* (missing: number) {
-      const whole = yield* hold(Math.max(SLICE_TOKENS * order.choices, missing + LOW_TOKENS))
+      const whole = yield* hold(Math.max(SLICE_TOKENS * plan.choices, missing + LOW_TOKENS))
       if (whole._tag === "Reserved") return whole
-      const tokens = Math.floor(roomOf(order, whole.balance) / tokenNano)
+      const tokens = Math.floor(roomOf(plan, whole.balance) / tokenNano)
       return tokens < 1 ? whole : yield* hold(tokens)
     })
 
@@ -88,16 +90,16 @@ export const payAsItComes =
       if (needed + lowTokens <= paid) return
       // Refused once, it is asked again only where the answer would end.
       if (isRefused && needed <= paid) return
-      const result = yield* Effect.result(holdMore(needed - (account.heldTokens ?? 0)))
+      const result = yield* Effect.result(holdMore(needed - heldTokens()))
       isRefused = result._tag === "Failure" || result.success._tag === "Refused"
       if (needed <= paidTokens()) return
-      account.clamped = true
+      reservation.clamp()
       return yield* result._tag === "Failure"
         ? gatewayError(new DependencyUnavailable({ dependency: result.failure.dependency }))
         : budgetExceeded(
-            order,
+            plan,
             result.success._tag === "Refused" ? result.success.balance : { spentNano: 0, reservedNano: 0 },
-            Math.ceil((needed - (account.heldTokens ?? 0)) * tokenNano)
+            Math.ceil((needed - heldTokens()) * tokenNano)
           )
     })
 

@@ -1,9 +1,14 @@
-/** How an order ended, what that costs, and the generation that it leaves. */
+/** How a request ended, what that costs, and the generation that it leaves. */
 import { type Origin } from "../request/Answer.ts"
 import { type Candidate, type Exclusion } from "../../domain/Catalog.ts"
 import { type ChatReply } from "../../domain/Chat.ts"
 import { type GatewayError } from "../../domain/Errors.ts"
-import { type GenerationError, type Generation, type UsageSource } from "../../domain/Generation.ts"
+import {
+  type GenerationError,
+  type Generation,
+  type ReservationReceipt,
+  type UsageSource
+} from "../../domain/Generation.ts"
 import {
   addCosts,
   type Cost,
@@ -13,11 +18,15 @@ import {
   savedCost,
   type TokenUsage
 } from "../../domain/Money.ts"
-import { plausibleUsage } from "./PlausibleUsage.ts"
+import { plausibleUsage } from "../reply/PlausibleUsage.ts"
 import { chargedCost, chargedUsage } from "./ExtraCharges.ts"
 import { type AttemptRecord, noAttempts } from "../request/AttemptRecord.ts"
-import { type Order } from "../request/Order.ts"
+import { type RequestPlan } from "../request/RequestPlan.ts"
+import { type MeteredRequest } from "./Reservation.ts"
 import { countReply } from "../tokens/Tokens.ts"
+
+/** What an outcome is worked out from. */
+type Priced = Pick<MeteredRequest, "plan" | "reservation">
 
 /** `candidate` null: no provider answered. */
 export interface Outcome {
@@ -51,32 +60,35 @@ export const noUsage: Outcome = {
  * counted. `countOutput`: the completion tokens of the whole answer.
  */
 export const outcomeOf = (
-  order: Order,
+  { plan, reservation }: Priced,
   record: AttemptRecord,
   answer: Origin,
   reported: TokenUsage | null,
   countOutput: () => number
 ): Outcome => {
   const candidate = record.continuation?.candidate ?? answer.candidate
-  const usage = answer.source === "cache" ? reported : plausibleUsage(order, candidate.offer, reported)
+  const usage =
+    answer.source === "cache"
+      ? reported
+      : plausibleUsage(plan, reservation.held.affordableTokens, candidate.offer, reported)
   return {
     ...noUsage,
     record,
     candidate,
-    usage: usage ?? countedUsage(order, record, countOutput()),
+    usage: usage ?? countedUsage(plan, record, countOutput()),
     usageSource: answer.source === "cache" ? "cache" : usage === null ? "counted" : "provider",
     fallbackUsed: answer.fallbackUsed || record.continuation !== null
   }
 }
 
-export const wholeOutcome = (order: Order, record: AttemptRecord, answer: Origin, reply: ChatReply): Outcome => ({
-  ...outcomeOf(order, record, answer, reply.usage, () => countReply(reply)),
+export const wholeOutcome = (request: Priced, record: AttemptRecord, answer: Origin, reply: ChatReply): Outcome => ({
+  ...outcomeOf(request, record, answer, reply.usage, () => countReply(reply)),
   finishReason: reply.choices[0]?.finish_reason ?? null
 })
 
 /** What was counted here for the call that ends the request; `completionTokens`: of the whole answer. */
 export const countedUsage = (
-  { promptTokens }: Order,
+  { promptTokens }: RequestPlan,
   { continuation }: AttemptRecord,
   completionTokens: number
 ): TokenUsage => ({
@@ -95,37 +107,39 @@ export const costFor = ({ candidate, record: { charges }, usage, usageSource }: 
 
 const freePrices: Prices = { prompt: 0, completion: 0, cachedPrompt: null }
 
-/** `nowMs`: when it ended. `cost`: what is charged. */
-export const generationOf = (order: Order, ending: Outcome, nowMs: number, cost: Cost): Generation => {
+/** `nowMs`: when it ended. `cost`: what is charged. `held`: what was held for it, at first and in addition. */
+export const generationOf = (
+  plan: RequestPlan,
+  ending: Outcome,
+  nowMs: number,
+  cost: Cost,
+  held: Pick<ReservationReceipt, "reservedNano" | "extendedNano">
+): Generation => {
   const pricing = ending.candidate?.offer.pricing ?? freePrices
   const { attempts, charges } = ending.record
   const last = attempts.at(-1)
   return {
-    id: order.generationId,
-    keyId: order.caller.key.id,
-    ownerId: order.caller.key.ownerId,
-    model: ending.candidate?.offer.id ?? last?.model ?? order.model,
+    id: plan.generationId,
+    keyId: plan.caller.key.id,
+    ownerId: plan.caller.key.ownerId,
+    model: ending.candidate?.offer.id ?? last?.model ?? plan.model,
     provider: ending.candidate?.provider.slug ?? last?.provider ?? "",
-    createdAtMs: order.startedAtMs,
+    createdAtMs: plan.startedAtMs,
     usage: charges.length === 0 ? ending.usage : chargedUsage(charges, ending.usage),
     usageSource: charges.length === 0 ? ending.usageSource : "counted",
     cost,
-    latencyMs: nowMs - order.startedAtMs,
+    latencyMs: nowMs - plan.startedAtMs,
     timeToFirstTokenMs: ending.timeToFirstTokenMs,
     fallbackUsed: ending.fallbackUsed,
     cacheHit: ending.usageSource === "cache",
-    streamed: order.streamed,
+    streamed: plan.streamed,
     cancelled: ending.cancelled,
     finishReason: ending.finishReason,
     errorType: ending.errorType,
     attempts,
-    excluded: recordedExclusions(order.excluded),
+    excluded: recordedExclusions(plan.excluded),
     price: pricesFor(pricing, ending.usage.promptTokens),
-    reservation: {
-      reservedNano: order.account.reservedNano,
-      extendedNano: order.account.extendedNano,
-      settledNano: cost.billedNano
-    }
+    reservation: { ...held, settledNano: cost.billedNano }
   }
 }
 
@@ -167,3 +181,7 @@ export const errorTypeOf = (error: GatewayError): GenerationError => {
       return "provider_error"
   }
 }
+
+/** Whether more than one provider or model was called; trying the same one again is no fallback. */
+export const fellBack = ({ attempts }: AttemptRecord): boolean =>
+  new Set(attempts.map(({ model, provider }) => `${provider}|${model}`)).size > 1

@@ -1,11 +1,12 @@
-/** How far an order is: what its reservation says of it from the beginning, and with each heartbeat. */
+/** How far a request is: what its reservation says of it from the beginning, and with each heartbeat. */
 import { type NanoUsd } from "../../domain/Money.ts"
 import { type Progress } from "../../store/ledger/Ledger.ts"
 import { costFor, countedUsage, type Outcome, generationOf, noUsage } from "./Outcome.ts"
 import { type Origin } from "../request/Answer.ts"
 import { interruptedCalls } from "./ClientDisconnect.ts"
 import { noAttempts } from "../request/AttemptRecord.ts"
-import { type Order } from "../request/Order.ts"
+import { type RequestPlan } from "../request/RequestPlan.ts"
+import { type MeteredRequest } from "./Reservation.ts"
 import { type OutputCounter } from "../tokens/Tokens.ts"
 
 /** What an answer has shown so far. */
@@ -15,47 +16,48 @@ interface Shown {
   readonly timeToFirstTokenMs: number
 }
 
-/** How an order would end now, by what its answer has shown; null: nobody answers yet. */
-export const endingSoFar = (order: Order, shown: Shown | undefined): Outcome | null => {
-  const { record } = order.log
+/** How a request would end now, by what its answer has shown; null: nobody answers yet. */
+export const endingSoFar = ({ log, plan }: MeteredRequest, shown: Shown | undefined): Outcome | null => {
+  const { record } = log
   const candidate =
-    record.continuation?.candidate ?? shown?.answer.candidate ?? interruptedCalls(order, record)[0]?.candidate
+    record.continuation?.candidate ?? shown?.answer.candidate ?? interruptedCalls(plan, record)[0]?.candidate
   if (candidate === undefined) return null
   return {
     ...noUsage,
     record,
     candidate,
-    usage: countedUsage(order, record, shown?.seen.output.peek() ?? record.produced?.() ?? 0),
+    usage: countedUsage(plan, record, shown?.seen.output.peek() ?? record.produced?.() ?? 0),
     usageSource: shown?.answer.source === "cache" ? "cache" : "counted",
     timeToFirstTokenMs: shown?.timeToFirstTokenMs ?? null
   }
 }
 
 /** Before anybody answers: the prompt, at whoever is asked first. */
-const beginningOf = (order: Order): Outcome => ({
+const beginningOf = (plan: RequestPlan): Outcome => ({
   ...noUsage,
-  candidate: order.ranked[0] ?? null,
-  usage: countedUsage(order, noAttempts, 0)
+  candidate: plan.ranked[0] ?? null,
+  usage: countedUsage(plan, noAttempts, 0)
 })
 
 /**
  * `soFar`: null where nobody has answered yet. `heldNano`: what is held for it, beyond which a key with a cap is not charged. Null: nobody may
- * serve the order.
+ * serve the request.
  */
 export const progressOf = (
-  order: Order,
+  plan: RequestPlan,
   soFar: Outcome | null,
   { heldNano, markup, nowMs }: { readonly heldNano: NanoUsd; readonly markup: number; readonly nowMs: number }
 ): Progress | null => {
-  if (order.ranked.length === 0) return null
-  const ending = soFar ?? beginningOf(order)
+  if (plan.ranked.length === 0) return null
+  const ending = soFar ?? beginningOf(plan)
   const cost = costFor(ending, markup)
-  const uncharged = order.caller.key.monthlyBudgetNano === null ? 0 : Math.max(0, cost.billedNano - heldNano)
+  const uncharged = plan.caller.key.monthlyBudgetNano === null ? 0 : Math.max(0, cost.billedNano - heldNano)
   const { latencyMs, model, price, provider, streamed, timeToFirstTokenMs, usage } = generationOf(
-    order,
+    plan,
     ending,
     nowMs,
-    cost
+    cost,
+    { reservedNano: heldNano, extendedNano: 0 }
   )
   // An answer out of the cache costs nothing.
   const promptNano = Math.min(cost.promptNano, cost.totalNano)

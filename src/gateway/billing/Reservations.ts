@@ -1,7 +1,7 @@
 /**
- * Room in a capped key's budget for one more order. An order asks for its worst case, or for a slice of it where its output can be
- * watched. What others hold at worst they mostly give back, so an order that would fit without them waits for its turn; one
- * that does not fit what is spent already is refused at once. At last the output is bounded to what is left.
+ * Room in a capped key's budget for one more request. A request asks for its worst case, or for a slice of it where its output can
+ * be watched. Others mostly give back what they hold for their worst case, so a request that would fit without them waits for its
+ * turn. One that does not fit what is spent already is refused at once. At last the output is bounded to what is left.
  */
 import { Clock, Effect } from "effect"
 import { type GatewayError } from "../../domain/Errors.ts"
@@ -9,7 +9,8 @@ import { type NanoUsd } from "../../domain/Money.ts"
 import { type Balance, type ReserveResult } from "../../store/ledger/Ledger.ts"
 import { type BudgetLine, type BudgetQueue } from "./BudgetQueue.ts"
 import { type Estimate, estimateOf } from "./Estimate.ts"
-import { type Order } from "../request/Order.ts"
+import { type RequestPlan } from "../request/RequestPlan.ts"
+import { type Held, type MeteredRequest } from "./Reservation.ts"
 import { firstSlice, roomOf } from "./IncrementalReservation.ts"
 import { waitWithinDeadline } from "../request/ClientDeadline.ts"
 
@@ -23,50 +24,61 @@ export interface Reserving {
   readonly markup: number
   readonly queue: BudgetQueue
   /** Writes the reservation, if the cap has room for it. */
-  readonly write: (order: Order, amountNano: NanoUsd) => Effect.Effect<ReserveResult, GatewayError>
-  /** Notes that it was written. */
-  readonly open: (order: Order, amountNano: NanoUsd) => ReserveOutcome
+  readonly write: (request: MeteredRequest, amountNano: NanoUsd) => Effect.Effect<ReserveResult, GatewayError>
+  /** Told that it was written. */
+  readonly open: (request: MeteredRequest, held: Held) => ReserveOutcome
 }
 
 export const makeReserve = ({ markup, open, queue, write }: Reserving) => {
   /** Holds what the budget affords of the output, at the most what is left. */
-  const reserveRest = Effect.fnUntraced(function* (order: Order, estimate: Estimate, balance: Balance) {
+  const reserveRest = Effect.fnUntraced(function* (request: MeteredRequest, estimate: Estimate, balance: Balance) {
     const { outputTokens, promptNano, tokenNano } = estimate
-    const room = roomOf(order, balance)
-    const tokens = Math.floor((room - promptNano) / Math.max(tokenNano * order.choices, 1e-9))
+    const { choices } = request.plan
+    const room = roomOf(request.plan, balance)
+    const tokens = Math.floor((room - promptNano) / Math.max(tokenNano * choices, 1e-9))
     if (outputTokens === null || tokens < 1) return null
     const clamped = Math.min(tokens, outputTokens)
-    const amountNano = Math.min(room, Math.ceil(promptNano + clamped * tokenNano * order.choices))
-    const result = yield* write(order, amountNano)
+    const amountNano = Math.min(room, Math.ceil(promptNano + clamped * tokenNano * choices))
+    const result = yield* write(request, amountNano)
     if (result._tag === "Refused") return null
-    order.affordableTokens = clamped
-    order.account.clamped = true
-    order.account.heldTokens = tokenNano === 0 ? null : clamped * order.choices
-    return open(order, amountNano)
+    return open(request, {
+      amountNano,
+      tokens: tokenNano === 0 ? null : clamped * choices,
+      affordableTokens: clamped,
+      isSliced: false,
+      isClamped: true
+    })
   })
 
-  const tryReserve = Effect.fnUntraced(function* (order: Order, wanted: Wanted) {
-    const result = yield* write(order, wanted.amountNano)
+  const tryReserve = Effect.fnUntraced(function* (request: MeteredRequest, { amountNano, estimate, slice }: Wanted) {
+    const result = yield* write(request, amountNano)
     if (result._tag === "Refused") return result
-    const { outputTokens, tokenNano } = wanted.estimate
-    order.account.sliced = wanted.slice !== null
-    order.account.heldTokens =
-      wanted.slice ?? (outputTokens === null || tokenNano === 0 ? null : outputTokens * order.choices)
-    if (wanted.slice === null) order.affordableTokens = outputTokens
-    return open(order, wanted.amountNano)
+    const { outputTokens, tokenNano } = estimate
+    return open(request, {
+      amountNano,
+      tokens: slice ?? (outputTokens === null || tokenNano === 0 ? null : outputTokens * request.plan.choices),
+      affordableTokens: slice === null ? outputTokens : null,
+      isSliced: slice !== null,
+      isClamped: false
+    })
   })
 
-  const waitInLine = Effect.fnUntraced(function* (order: Order, wanted: Wanted, line: BudgetLine, place: number) {
+  const waitInLine = Effect.fnUntraced(function* (
+    request: MeteredRequest,
+    wanted: Wanted,
+    line: BudgetLine,
+    place: number
+  ) {
     for (;;) {
       const seen = line.news
-      const result = yield* tryReserve(order, wanted)
+      const result = yield* tryReserve(request, wanted)
       if (result._tag === "Reserved") return result
       const { balance } = result
       const refused: ReserveOutcome = { _tag: "Refused", balance, neededNano: wanted.amountNano }
-      if (wanted.smallestNano > roomOf(order, { ...balance, reservedNano: 0 })) return refused
-      const isLate = (yield* Clock.currentTimeMillis) - order.startedAtMs >= LONGEST_WAIT_MS
+      if (wanted.smallestNano > roomOf(request.plan, { ...balance, reservedNano: 0 })) return refused
+      const isLate = (yield* Clock.currentTimeMillis) - request.plan.startedAtMs >= LONGEST_WAIT_MS
       if (balance.reservedNano === 0 || isLate) {
-        const rest = yield* reserveRest(order, wanted.estimate, balance)
+        const rest = yield* reserveRest(request, wanted.estimate, balance)
         if (rest !== null) return rest
         if (isLate) return refused
       }
@@ -74,19 +86,19 @@ export const makeReserve = ({ markup, open, queue, write }: Reserving) => {
     }
   })
 
-  return Effect.fnUntraced(function* (order: Order) {
-    const wanted = wantedBy(order, markup)
-    const first = yield* tryReserve(order, wanted)
+  return Effect.fnUntraced(function* (request: MeteredRequest) {
+    const wanted = wantedBy(request.plan, markup)
+    const first = yield* tryReserve(request, wanted)
     return first._tag === "Reserved"
       ? first
       : yield* waitWithinDeadline(
-          order,
-          queue.join(order.caller.key.id, (line, place) => waitInLine(order, wanted, line, place))
+          request.plan,
+          queue.join(request.plan.caller.key.id, (line, place) => waitInLine(request, wanted, line, place))
         )
   })
 }
 
-/** What an order asks for. `slice`: output tokens that it pays for, or null for all; `smallestNano`: less is of no use. */
+/** What a request asks for. `slice`: output tokens that it pays for, or null for all; `smallestNano`: less is of no use. */
 interface Wanted {
   readonly estimate: Estimate
   readonly slice: number | null
@@ -94,16 +106,16 @@ interface Wanted {
   readonly smallestNano: number
 }
 
-/** What an order of a capped key holds before its work begins, where the budget has room for it. */
-export const neededNano = (order: Order, markup: number): NanoUsd => wantedBy(order, markup).amountNano
+/** What a request of a capped key holds before its work begins, where the budget has room for it. */
+export const neededNano = (plan: RequestPlan, markup: number): NanoUsd => wantedBy(plan, markup).amountNano
 
-const wantedBy = (order: Order, markup: number): Wanted => {
-  const estimate = estimateOf(order, markup)
+const wantedBy = (plan: RequestPlan, markup: number): Wanted => {
+  const estimate = estimateOf(plan, markup)
   // It will end without a call; but first it is told of a budget that is used up.
-  if (order.ranked.length === 0) return { estimate, slice: null, amountNano: 1, smallestNano: 1 }
+  if (plan.ranked.length === 0) return { estimate, slice: null, amountNano: 1, smallestNano: 1 }
   const { outputTokens, promptNano, tokenNano } = estimate
-  const slice = firstSlice(order, estimate)
+  const slice = firstSlice(plan, estimate)
   const amountNano = slice === null ? estimate.amountNano : Math.ceil(promptNano + slice * tokenNano)
-  const smallestNano = outputTokens === null ? amountNano : Math.min(amountNano, promptNano + tokenNano * order.choices)
+  const smallestNano = outputTokens === null ? amountNano : Math.min(amountNano, promptNano + tokenNano * plan.choices)
   return { estimate, slice, amountNano, smallestNano }
 }

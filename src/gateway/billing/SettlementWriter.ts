@@ -1,33 +1,29 @@
 /**
- * The writing of an order's ending, whatever it is: at once if the database takes it, else again and again for as long as the process lives.
- * A reply waits for it for a while, and tells no amount that is not written.
+ * Writes the ending of a request, whatever it is: at once if the database takes it, else again and again for as long as the process
+ * lives. A reply waits for it for a while, and shows no amount that is not written.
  */
-import { Deferred, Duration, Effect, Option, Schedule } from "effect"
+import { Effect, Schedule } from "effect"
 import { type StoreError } from "../../store/StoreError.ts"
 import { type PendingSettlementsShape } from "./PendingSettlements.ts"
-import { type Order } from "../request/Order.ts"
+import { type MeteredRequest } from "./Reservation.ts"
 
 const TRY_AGAIN = Schedule.spaced("1 second")
-/** How long a reply waits for an ending that the database did not take at once. */
-const WRITTEN_WITHIN = Duration.seconds(5)
 
 /**
- * Writes an ending. One that the ledger refuses is a defect and is written as `bare` instead. Whatever happens, the order is no longer under
- * way afterwards, which `ended` is told.
+ * Writes an ending. One that the ledger refuses is a defect and is written as `bare` instead. Whatever happens, the request is no
+ * longer under way afterwards, and `ended` is told.
  */
 export const makeSettlementWriter =
-  (late: PendingSettlementsShape, ended: (order: Order) => void) =>
+  (late: PendingSettlementsShape, ended: (request: MeteredRequest) => void) =>
   (
-    order: Order,
+    request: MeteredRequest,
     ending: Effect.Effect<void, StoreError>,
     bare: Effect.Effect<void, StoreError> = Effect.void
   ): Effect.Effect<void> => {
-    const { account } = order
     const done = (isWritten: boolean) =>
       Effect.sync(() => {
-        ended(order)
-        if (!isWritten) account.late ??= Deferred.makeUnsafe()
-        if (account.late !== null) Deferred.doneUnsafe(account.late, Effect.succeed(isWritten))
+        ended(request)
+        request.reservation.finish(isWritten)
       })
     const write = Effect.catchDefect(ending, (defect) =>
       Effect.andThen(Effect.logError("the ledger refused an ending; it is written without its receipt", defect), bare)
@@ -38,18 +34,7 @@ export const makeSettlementWriter =
       )
     )
     return Effect.catch(Effect.flatMap(write, done), () => {
-      account.late = Deferred.makeUnsafe()
+      request.reservation.delay()
       return late.fork(Effect.flatMap(Effect.orDie(Effect.retry(write, TRY_AGAIN)), done))
     })
   }
-
-/** Waits a while until an order's ending is written. False: it is not yet. */
-export const written = ({ account }: Order): Effect.Effect<boolean> =>
-  Effect.suspend(() =>
-    account.late === null
-      ? Effect.succeed(true)
-      : Effect.map(
-          Effect.timeoutOption(Deferred.await(account.late), WRITTEN_WITHIN),
-          Option.getOrElse(() => false)
-        )
-  )

@@ -1,20 +1,22 @@
 /** What the rate limit took for a prompt becomes what the request used, its output included. */
 import { Effect } from "effect"
 import { type Limits } from "../../store/limits/Limits.ts"
-import { holderOf, type Order } from "../request/Order.ts"
+import { holderOf } from "../request/Caller.ts"
+import { type MeteredRequest } from "./Reservation.ts"
 
 /** `used`: tokens of prompt and output. Never fails: a limit store that is away lets the minute refill the bucket. */
 export const makeTokenCorrection =
   (limits: Limits["Service"]) =>
-  (order: Order, used: number, nowMs: number): Effect.Effect<void> => {
-    const { account, caller, facts } = order
-    const delta = used - account.takenTokens
+  (
+    { plan, reservation }: Pick<MeteredRequest, "plan" | "reservation">,
+    used: number,
+    nowMs: number
+  ): Effect.Effect<void> => {
+    const delta = used - reservation.takenTokens
     if (delta === 0) return Effect.void
-    account.takenTokens = used
-    return Effect.matchCause(limits.correct({ ...holderOf(caller), delta, nowMs }), {
+    reservation.took(used)
+    return Effect.matchCause(limits.correct({ ...holderOf(plan.caller), delta, nowMs }), {
       onFailure: () => undefined,
-      onSuccess: (tokens) => {
-        if (facts.limits !== null) facts.limits = { ...facts.limits, tokens }
-      }
+      onSuccess: (tokens) => reservation.note({ tokens })
     })
   }

@@ -10,7 +10,8 @@ import { onClose } from "../../domain/OnClose.ts"
 import { makeTurns } from "../../domain/Turns.ts"
 import { CacheStore } from "../../store/cache/CacheStore.ts"
 import { cacheKey } from "./CacheKey.ts"
-import { asksAfresh, type CacheControl, type Order } from "../request/Order.ts"
+import { asksAfresh, type CacheControl } from "../request/CacheControl.ts"
+import { type RequestPlan } from "../request/RequestPlan.ts"
 import { deadlineLeftMs } from "../request/ClientDeadline.ts"
 
 /** How long a request waits for the answer of another one, in milliseconds. After that it asks a provider itself. */
@@ -57,13 +58,19 @@ type Landing =
 export class Cache extends Context.Service<
   Cache,
   {
-    /** The answer, if this process has it at hand: nobody is asked, and nobody is told that it is missing. */
-    readonly peek: (order: Order<ChatRequest>, control: CacheControl) => Effect.Effect<CacheEntry | null>
+    /** The name of the request's answer in the cache; null: the cache is not used for it. */
+    readonly nameOf: (plan: RequestPlan<ChatRequest>, control: CacheControl) => Effect.Effect<string | null>
+    /** The answer of this name, if this process has it at hand: no store is asked, and nobody is told that it is missing. */
+    readonly peek: (name: string, control: CacheControl) => CacheEntry | null
     /**
      * Waits while another request for the same answer is under way, for ten seconds at most and no longer than the client does. The
      * scope is the request's.
      */
-    readonly lookup: (order: Order<ChatRequest>, control: CacheControl) => Effect.Effect<Lookup, never, Scope.Scope>
+    readonly lookup: (
+      name: string | null,
+      control: CacheControl,
+      plan: Pick<RequestPlan<unknown>, "deadline" | "startedAtMs">
+    ) => Effect.Effect<Lookup, never, Scope.Scope>
     readonly size: Effect.Effect<number>
   }
 >()("tollgate/gateway/cache/Cache") {
@@ -77,11 +84,11 @@ export class Cache extends Context.Service<
 
         const clock = yield* Clock.Clock
 
-        const longestWaitMs = (order: Order<ChatRequest>) =>
-          Math.max(0, Math.min(LONGEST_WAIT_MS, deadlineLeftMs(order, clock.currentTimeMillisUnsafe())))
+        const longestWaitMs = (plan: Pick<RequestPlan<unknown>, "deadline" | "startedAtMs">) =>
+          Math.max(0, Math.min(LONGEST_WAIT_MS, deadlineLeftMs(plan, clock.currentTimeMillisUnsafe())))
 
-        const read = (order: Order<ChatRequest>, name: string) =>
-          Effect.match(store.join(name, clock.currentTimeMillisUnsafe(), longestWaitMs(order)), {
+        const read = (name: string, waitMs: number) =>
+          Effect.match(store.join(name, clock.currentTimeMillisUnsafe(), waitMs), {
             onFailure: () => Option.none<KeptEntry>(),
             onSuccess: Option.flatMap(decodeEntry)
           })
@@ -96,7 +103,7 @@ export class Cache extends Context.Service<
             )
           )
 
-        const applies = ({ request }: Order<ChatRequest>, control: CacheControl): boolean =>
+        const applies = ({ request }: RequestPlan<ChatRequest>, control: CacheControl): boolean =>
           options.enabled &&
           options.when !== "never" &&
           control !== "no-store" &&
@@ -131,34 +138,33 @@ export class Cache extends Context.Service<
           )
         }
 
-        const nameOf = (order: Order<ChatRequest>): Effect.Effect<string> => {
-          if (order.cacheName !== null) return Effect.succeed(order.cacheName)
-          const { key } = order.caller
+        const nameOf = (plan: RequestPlan<ChatRequest>, control: CacheControl): Effect.Effect<string | null> => {
+          if (!applies(plan, control)) return Effect.succeed(null)
+          const { key } = plan.caller
           const tenant = options.scope === "owner" ? (key.ownerId ?? key.id) : key.id
-          return Effect.map(cacheKey(tenant, order.model, order.request, turns), (name) => (order.cacheName = name))
+          return cacheKey(tenant, plan.model, plan.request, turns)
         }
 
-        const atHand = (name: string, control: CacheControl): CacheEntry | null => {
+        const peek = (name: string, control: CacheControl): CacheEntry | null => {
+          if (asksAfresh(control)) return null
           const text = store.peek(name, clock.currentTimeMillisUnsafe())
           const entry = text === undefined ? null : Option.getOrNull(decodeEntry(text))
           return entry !== null && isYoung(entry, control) ? entry : null
         }
 
-        const peek = (order: Order<ChatRequest>, control: CacheControl): Effect.Effect<CacheEntry | null> =>
-          applies(order, control) && !asksAfresh(control)
-            ? Effect.map(nameOf(order), (name) => atHand(name, control))
-            : Effect.succeed(null)
-
-        const lookup = Effect.fnUntraced(function* (order: Order<ChatRequest>, control: CacheControl) {
-          if (!applies(order, control)) return bypass
-          const name = yield* nameOf(order)
+        const lookup = Effect.fnUntraced(function* (
+          name: string | null,
+          control: CacheControl,
+          plan: Pick<RequestPlan<unknown>, "deadline" | "startedAtMs">
+        ) {
+          if (name === null) return bypass
           if (asksAfresh(control)) return alone(name)
           while (true) {
             const flight = flights.get(name)
             if (flight === undefined) {
               // The store is asked with the flight already in the air, so that nobody slips in between.
               const land = yield* takeOff(name)
-              const found = yield* read(order, name)
+              const found = yield* read(name, longestWaitMs(plan))
               if (Option.isSome(found) && isYoung(found.value, control)) {
                 yield* land({ _tag: "Stored", entry: found.value })
                 return hit(found.value)
@@ -174,7 +180,7 @@ export class Cache extends Context.Service<
                 abandon: land({ _tag: "Abandoned" })
               } satisfies Lookup
             }
-            const landing = yield* Effect.timeoutOption(Deferred.await(flight), Duration.millis(longestWaitMs(order)))
+            const landing = yield* Effect.timeoutOption(Deferred.await(flight), Duration.millis(longestWaitMs(plan)))
             if (Option.isNone(landing) || landing.value._tag === "Failed") return alone(name)
             if (landing.value._tag === "Stored") {
               return isYoung(landing.value.entry, control) ? hit(landing.value.entry) : alone(name)
@@ -182,7 +188,7 @@ export class Cache extends Context.Service<
           }
         })
 
-        return Cache.of({ peek, lookup, size: Effect.orElseSucceed(store.size, () => 0) })
+        return Cache.of({ nameOf, peek, lookup, size: Effect.orElseSucceed(store.size, () => 0) })
       })
     )
 }

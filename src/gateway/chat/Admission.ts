@@ -1,12 +1,14 @@
 /**
- * The gate: what comes before a request becomes an order. The limits of requests a minute and of requests at once are asked before
+ * What comes before a request is planned. The limits of requests a minute and of requests at once are asked before
  * the prompt is counted, so that a key that is over them costs next to nothing. Only a short prompt is counted first, because that
  * costs less than asking twice.
  */
 import { Clock, Context, Effect, Layer, type Scope } from "effect"
 import { type GatewayError } from "../../domain/Errors.ts"
 import { Ids } from "../../domain/Ids.ts"
-import { type Caller, type ResponseMetadata } from "../request/Order.ts"
+import { type Caller } from "../request/Caller.ts"
+import { type LimitsLeft, type Note } from "../request/ResponseMetadata.ts"
+import { type RequestTrace } from "../telemetry/RequestTrace.ts"
 import { type Arrival, mostTokens, Policy } from "./Policy.ts"
 import { type PromptTexts, TokenCounter } from "../tokens/TokenCounter.ts"
 
@@ -17,9 +19,10 @@ export interface Admitted extends Arrival {
 }
 
 export interface Asking {
-  readonly kind: "chat" | "embeddings"
   readonly caller: Caller
-  readonly facts: ResponseMetadata
+  readonly trace: RequestTrace | null
+  /** Told what the limits have left. */
+  readonly note: Note
   readonly prompt: PromptTexts
 }
 
@@ -33,7 +36,7 @@ export class Admission extends Context.Service<
       next: (admitted: Admitted) => Effect.Effect<A, GatewayError, R>
     ) => Effect.Effect<A, GatewayError, R | Scope.Scope>
     /** The same for a question about a request, which takes a request and no tokens of the minute. Answers the prompt's tokens. */
-    readonly preview: (asking: Omit<Asking, "kind">) => Effect.Effect<number, GatewayError, Scope.Scope>
+    readonly preview: (asking: Omit<Asking, "trace">) => Effect.Effect<number, GatewayError, Scope.Scope>
   }
 >()("tollgate/gateway/chat/Admission") {
   static readonly layer = Layer.effect(
@@ -44,36 +47,34 @@ export class Admission extends Context.Service<
       const ids = yield* Ids
       const clock = yield* Clock.Clock
 
-      const counted = (arrival: Arrival, prompt: PromptTexts): Effect.Effect<number, GatewayError> =>
-        Effect.flatMap(policy.tokensToCount(arrival, prompt.characters), (most) =>
-          tokenCounter.count(arrival.caller.key.id, prompt, most)
+      const counted = (caller: Caller, prompt: PromptTexts, left: LimitsLeft): Effect.Effect<number, GatewayError> =>
+        Effect.flatMap(policy.tokensToCount(caller, prompt.characters, left), (most) =>
+          tokenCounter.count(caller.key.id, prompt, most)
         )
 
       return Admission.of({
         admit:
-          ({ caller, facts, kind, prompt }) =>
+          ({ caller, note, prompt, trace }) =>
           (next) =>
             Effect.suspend(() => {
               const startedAtMs = clock.currentTimeMillisUnsafe()
-              facts.operation = kind
-              facts.tier = caller.key.tier
               const short = tokenCounter.atOnce(caller.key.id, prompt)
               const tokens = short !== null && short <= mostTokens(caller) ? short : 0
-              const arrival: Arrival = { generationId: ids.next("gen", startedAtMs), caller, facts, tokens }
-              return policy.rateLimit(arrival)(
+              const arrival: Arrival = { generationId: ids.next("gen", startedAtMs), caller, trace, note, tokens }
+              return policy.rateLimit(arrival)((left) =>
                 short !== null
-                  ? Effect.suspend(() => next({ ...arrival, startedAtMs, promptTokens: short }))
-                  : Effect.flatMap(counted(arrival, prompt), (promptTokens) =>
+                  ? next({ ...arrival, startedAtMs, promptTokens: short })
+                  : Effect.flatMap(counted(caller, prompt, left), (promptTokens) =>
                       next({ ...arrival, startedAtMs, promptTokens })
                     )
               )
             }),
 
-        preview: ({ caller, facts, prompt }) =>
+        preview: ({ caller, note, prompt }) =>
           Effect.suspend(() => {
             const generationId = ids.next("prv", clock.currentTimeMillisUnsafe())
-            const arrival: Arrival = { generationId, caller, facts, tokens: 0 }
-            return policy.rateLimit(arrival)(counted(arrival, prompt))
+            const arrival: Arrival = { generationId, caller, trace: null, note, tokens: 0 }
+            return policy.rateLimit(arrival)((left) => counted(caller, prompt, left))
           })
       })
     })

@@ -1,24 +1,22 @@
-/** A chat request as the intake reads it: what it asks for, and how much it allows. */
+/** A chat request as the planner reads it: what it asks for, and how much it allows. */
 import { type ChatRequest, outputLimit } from "../../domain/Chat.ts"
 import { type PlanInput } from "./Planner.ts"
-import { type Caller, type ResponseMetadata, type ClientDeadline } from "../request/Order.ts"
-import { type PromptTexts, textsOf } from "../tokens/TokenCounter.ts"
-import { countPrompt } from "../tokens/Tokens.ts"
-
-export const chatTexts = (request: ChatRequest): PromptTexts => textsOf((count) => countPrompt(request, count))
+import { type Caller } from "../request/Caller.ts"
+import { type ClientDeadline } from "../request/ClientDeadline.ts"
+import { type RequestTrace } from "../telemetry/RequestTrace.ts"
 
 /** `modelsFallback`: for a request that names no fallback models of its own. */
 export const chatPlanInput = (
   {
     caller,
-    facts,
-    patience,
-    request
+    deadline,
+    request,
+    trace
   }: {
     readonly request: ChatRequest
     readonly caller: Caller
-    readonly facts: ResponseMetadata
-    readonly patience?: ClientDeadline | null
+    readonly deadline?: ClientDeadline | null
+    readonly trace?: RequestTrace | null
   },
   modelsFallback: ReadonlyArray<string>,
   promptTokens: number
@@ -36,7 +34,7 @@ export const chatPlanInput = (
     choices,
     streamed: request.stream === true,
     caller,
-    facts,
-    patience: patience ?? null
+    deadline: deadline ?? null,
+    trace: trace ?? null
   }
 }

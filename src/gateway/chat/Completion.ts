@@ -1,68 +1,66 @@
 /**
- * What happens to a chat request: the policies in spec.md's order, the privacy guard, the prompt cache, the router, and the record that
- * every ending leaves. A cache hit and a provider's answer are one type here, and a stream is the same answer in pieces.
+ * What happens to a chat request: the policies in spec.md's order, the privacy guard, the prompt cache, the router, and the settlement
+ * that every ending leaves. A cache hit and a provider's answer are one type here, and a stream is the same answer in pieces.
+ *
+ * The state of a request is passed and returned. The plan never changes: the guard returns another one. The reservation is
+ * changed by billing, the log of calls by the router, and what the edge shows is recorded here and nowhere else.
  */
-import { Cause, Context, Effect, Layer, type Scope, Stream } from "effect"
+import { Context, Effect, Layer, type Scope } from "effect"
 import { type Candidate } from "../../domain/Catalog.ts"
 import { type ChatReply, type ChatRequest, type UsageInfo } from "../../domain/Chat.ts"
 import { type GatewayError } from "../../domain/Errors.ts"
 import { Ids } from "../../domain/Ids.ts"
 import { allowsModel } from "../../domain/Key.ts"
-import { replayEvents } from "../../domain/Replay.ts"
-import { Admission, type Admitted } from "./Admission.ts"
-import { plausibleUsage } from "../billing/PlausibleUsage.ts"
-import { Cache, type Lookup } from "../cache/Cache.ts"
-import { chatPlanInput, chatTexts } from "./ChatPlanInput.ts"
-import { Settlement } from "../billing/Settlement.ts"
-import { type Answer, type CompletionEvent } from "../request/Answer.ts"
-import { Idempotency, type SentKey } from "../idempotency/Idempotency.ts"
-import { Planner } from "./Planner.ts"
-import { completionReplay } from "../idempotency/CompletionReplay.ts"
 import { Meter } from "../billing/Meter.ts"
-import {
-  asksAfresh,
-  type CacheControl,
-  type Caller,
-  type ResponseMetadata,
-  type Order,
-  type ClientDeadline,
-  rankedAs
-} from "../request/Order.ts"
-import { Policy } from "./Policy.ts"
-import { PrivacyGuard, type PrivacyFilter } from "../privacy/PrivacyGuard.ts"
-import { ReplyAssembler } from "../reply/ReplyAssembler.ts"
-import { BUDGET, ROUTE, staged } from "../telemetry/RequestTrace.ts"
+import { type MeteredRequest, Reservation } from "../billing/Reservation.ts"
+import { Settlement } from "../billing/Settlement.ts"
+import { Cache } from "../cache/Cache.ts"
+import { Idempotency, type KeptReply, type SentKey } from "../idempotency/Idempotency.ts"
+import { type Guarded, PrivacyGuard } from "../privacy/PrivacyGuard.ts"
+import { type Answer, type Completed, type Head } from "../request/Answer.ts"
+import { asksAfresh, type CacheControl } from "../request/CacheControl.ts"
+import { type Caller } from "../request/Caller.ts"
+import { type ClientDeadline } from "../request/ClientDeadline.ts"
+import { rankedAs } from "../request/RequestPlan.ts"
+import { type Note } from "../request/ResponseMetadata.ts"
+import { AttemptLog } from "../routing/AttemptLog.ts"
 import { Router } from "../routing/Router.ts"
+import { BUDGET, type RequestTrace, ROUTE, staged } from "../telemetry/RequestTrace.ts"
 import { makeTraceContent } from "../telemetry/TraceContent.ts"
+import { chatTexts } from "../tokens/RequestTexts.ts"
+import { Admission, type Admitted } from "./Admission.ts"
+import { cacheHit, kept, looked } from "./CachedAnswer.ts"
+import { chatPlanInput } from "./ChatPlanInput.ts"
+import { completionReplay } from "./CompletionReplay.ts"
+import { Planner } from "./Planner.ts"
+import { Policy } from "./Policy.ts"
 
 export interface ChatQuery {
   readonly request: ChatRequest
   readonly caller: Caller
   readonly cacheControl: CacheControl
   readonly idempotencyKey?: SentKey | null
-  readonly facts: ResponseMetadata
-  readonly patience?: ClientDeadline | null
+  readonly deadline?: ClientDeadline | null
+  readonly trace?: RequestTrace | null
+  /** Records what the edge shows of the request. */
+  readonly note: Note
 }
 
-/** What JSON and every chunk of a stream have in common. `createdAtMs`: Unix milliseconds. */
-export interface Head {
-  readonly completionId: string
-  readonly generationId: string
-  readonly createdAtMs: number
-  readonly model: string
-  readonly provider: string
-  readonly cacheHit: boolean
+/** A request on its way, whose log the router writes. */
+interface ChatMetered extends MeteredRequest<ChatRequest> {
+  readonly log: AttemptLog
+  readonly control: CacheControl
+  readonly note: Note
 }
 
-export type Completed =
-  | { readonly _tag: "Reply"; readonly head: Head; readonly reply: ChatReply; readonly usage: UsageInfo }
-  | { readonly _tag: "Stream"; readonly head: Head; readonly events: Stream.Stream<CompletionEvent> }
+type Answering = Effect.Effect<Answer, GatewayError, Scope.Scope>
+type Completing = Effect.Effect<Completed, GatewayError, Scope.Scope>
 
 export class Completion extends Context.Service<
   Completion,
   {
     /** The scope is the request's: it stays open until the reply was sent, and closing it early aborts and settles everything. */
-    readonly run: (query: ChatQuery) => Effect.Effect<Completed, GatewayError, Scope.Scope>
+    readonly run: (query: ChatQuery) => Completing
   }
 >()("tollgate/gateway/chat/Completion") {
   static readonly layer = (options: { readonly modelsFallback: ReadonlyArray<string> }) =>
@@ -81,197 +79,183 @@ export class Completion extends Context.Service<
         const ids = yield* Ids
         const content = yield* makeTraceContent
 
-        /** The router's answer to the order, whole or in pieces as the client asked. */
-        const routed = (order: Order<ChatRequest>): Effect.Effect<Answer, GatewayError, Scope.Scope> =>
-          settlement.outlive(order, called(order), () => order.log.clientLeft())
+        /** The router's answer, whole or in pieces as the client asked. */
+        const routed = (request: ChatMetered): Answering =>
+          settlement.outlive(
+            request,
+            Effect.map(called(request), (answer) => {
+              request.note({ provider: answer.candidate.provider.slug })
+              return answer
+            }),
+            () => request.log.clientLeft()
+          )
 
-        const called = (order: Order<ChatRequest>): Effect.Effect<Answer, GatewayError, Scope.Scope> =>
-          order.streamed
-            ? Effect.map(staged(order.facts.trace, ROUTE, router.stream(order)), ({ answer, ...from }): Answer => ({
-                ...from,
-                source: "upstream",
-                body: { _tag: "Stream", events: meter.watch(order)(answer) }
-              }))
-            : Effect.map(staged(order.facts.trace, ROUTE, router.reply(order)), ({ answer, ...from }): Answer => ({
-                ...from,
-                source: "upstream",
-                body: { _tag: "Whole", reply: answer }
-              }))
+        const called = (request: ChatMetered): Answering =>
+          Effect.suspend(() => {
+            const { log, plan } = request
+            const budget = meter.outputBudget(request)
+            return plan.streamed
+              ? Effect.map(
+                  staged(plan.trace, ROUTE, router.stream({ plan, log, budget })),
+                  ({ answer, ...from }): Answer => ({
+                    ...from,
+                    source: "upstream",
+                    body: { _tag: "Stream", events: budget.watch(answer) }
+                  })
+                )
+              : Effect.map(
+                  staged(plan.trace, ROUTE, router.reply({ plan, log, budget })),
+                  ({ answer, ...from }): Answer => ({
+                    ...from,
+                    source: "upstream",
+                    body: { _tag: "Whole", reply: answer }
+                  })
+                )
+          })
 
-        /** Answers from the prompt cache, or keeps what `next` answers. */
+        const hit = ({ note, plan }: ChatMetered, candidate: Candidate, reply: ChatReply) =>
+          Effect.sync(() => {
+            note({ cache: "hit", provider: candidate.provider.slug })
+            return cacheHit(plan, candidate, reply)
+          })
+
+        /** Answers from the prompt cache, or keeps what `next` answers. `name`: of the answer in the cache; a stream's is found here. */
         const cached =
-          (order: Order<ChatRequest>, control: CacheControl) =>
-          (
-            next: Effect.Effect<Answer, GatewayError, Scope.Scope>
-          ): Effect.Effect<Answer, GatewayError, Scope.Scope> => {
-            // Nobody may serve it, so nobody's old answer does either.
-            if (order.unroutable !== null) return next
-            const lookup = looked(order, cache.lookup(order, control), ({ _tag }) => _tag)
+          (request: ChatMetered, name: string | null) =>
+          (next: Answering): Answering => {
+            const { control, note, plan } = request
+            // No candidate is allowed, so neither is an old answer: the cache is not asked.
+            if (plan.unroutable !== null) return next
+            const asked = plan.streamed
+              ? Effect.suspend(() =>
+                  Effect.flatMap(cache.nameOf(plan, control), (own) => cache.lookup(own, control, plan))
+                )
+              : cache.lookup(name, control, plan)
+            const lookup = looked(plan, asked, ({ _tag }) => _tag)
             return Effect.flatMap(lookup, (found) => {
-              order.facts.cache = found._tag === "Bypass" || asksAfresh(control) ? "bypass" : "miss"
+              note({ cache: found._tag === "Bypass" || asksAfresh(control) ? "bypass" : "miss" })
               switch (found._tag) {
                 case "Bypass":
                   return next
                 case "Hit": {
-                  const candidate = rankedAs(order, found.entry.provider, found.entry.model)
-                  // Else the provider that gave the answer is not allowed any more.
-                  return candidate === undefined ? next : Effect.succeed(replayed(order, candidate, found.entry.reply))
+                  const candidate = rankedAs(plan, found.entry.provider, found.entry.model)
+                  // Without a candidate the provider that gave the answer is not allowed any more.
+                  return candidate === undefined ? next : hit(request, candidate, found.entry.reply)
                 }
                 case "Miss":
                   return next.pipe(
                     Effect.tapError(() => found.fail),
                     // The provider may be listened to for longer than others should wait.
                     Effect.onInterrupt(() => found.abandon),
-                    Effect.flatMap((answer) => kept(order, answer, found))
+                    Effect.flatMap((answer) => kept(request, answer, found))
                   )
               }
             })
           }
 
         /**
-         * An answer that is at hand, and that no policy but the budget may refuse, is settled by the write that asks the budget. All else,
-         * and what the budget has no room for at once, goes the way of `next`: its refusals, its waiting, its order. So does a stream,
-         * whose client may leave before its end.
+         * Fast path: an in-memory hit for a whole reply is settled in the one ledger write that asks the budget. Falls through to `next`
+         * when a policy would refuse or the budget has no room, and for streams, whose client may leave before the end.
          */
         const atOnce =
-          (order: Order<ChatRequest>, veil: PrivacyFilter, control: CacheControl) =>
-          (next: Effect.Effect<Answer, GatewayError, Scope.Scope>): Effect.Effect<Answer, GatewayError, Scope.Scope> =>
+          (request: ChatMetered, guarded: Guarded<ChatRequest>, name: string | null) =>
+          (next: Completing): Completing =>
             Effect.suspend(() => {
-              const { key } = order.caller
-              if (order.streamed || order.unroutable !== null || veil.isRefused()) return next
-              if (!allowsModel(key.allowedModels, order.model)) return next
-              return Effect.flatMap(cache.peek(order, control), (entry) => {
-                const candidate = entry === null ? undefined : rankedAs(order, entry.provider, entry.model)
-                if (entry === null || candidate === undefined) return next
-                const written = staged(order.facts.trace, BUDGET, settlement.replay(order, candidate, entry.reply))
-                return Effect.flatMap(written, (generation) => {
-                  if (generation === null) return next
-                  const answer = Effect.succeed(replayed(order, candidate, entry.reply))
-                  // Neither has anything left to say, but to a trace.
-                  return policy.whitelist(order)(looked(order, answer, () => "Hit"))
-                })
+              const { control, plan } = request
+              if (name === null) return next
+              if (!allowsModel(plan.caller.key.allowedModels, plan.model)) return next
+              const entry = cache.peek(name, control)
+              const candidate = entry === null ? undefined : rankedAs(plan, entry.provider, entry.model)
+              if (entry === null || candidate === undefined) return next
+              const { reply } = entry
+              const written = staged(plan.trace, BUDGET, settlement.replay(request, candidate, reply))
+              return Effect.flatMap(written, (usage) => {
+                if (usage === null) return next
+                // Both have passed; they run for their spans.
+                return policy
+                  .whitelist(plan)(looked(plan, hit(request, candidate, reply), () => "Hit"))
+                  .pipe(Effect.flatMap((answer) => completed(request, guarded, answer, usage)))
               })
             })
 
-        /** The answer as the client gets it; settled before the last of it. */
-        const completed = Effect.fnUntraced(function* (order: Order<ChatRequest>, veil: PrivacyFilter, answer: Answer) {
-          order.facts.generationId = order.generationId
+        /** The answer as the client gets it; settled before the last of it. `settled`: what is told of one that is settled already. */
+        const completed = Effect.fnUntraced(function* (
+          request: ChatMetered,
+          guarded: Guarded<ChatRequest>,
+          answer: Answer,
+          settled: UsageInfo | null
+        ) {
+          const { note, plan } = request
+          note({ generationId: plan.generationId })
           const head: Head = {
-            completionId: ids.next("chatcmpl", order.startedAtMs),
-            generationId: order.generationId,
-            createdAtMs: order.startedAtMs,
+            completionId: ids.next("chatcmpl", plan.startedAtMs),
+            generationId: plan.generationId,
+            createdAtMs: plan.startedAtMs,
             model: answer.candidate.offer.id,
             provider: answer.candidate.provider.slug,
             cacheHit: answer.source === "cache"
           }
-          const recording = content !== null && order.facts.trace !== null ? content(order.facts.trace) : null
-          if (recording !== null) yield* recording.prompt(order.request.messages, veil.isClear())
+          const recording = content !== null && plan.trace !== null ? content(plan.trace) : null
+          if (recording !== null) yield* recording.prompt(plan.request.messages, guarded.isClear)
           if (answer.body._tag === "Whole") {
-            const usage = yield* settlement.whole(order, answer, answer.body.reply)
-            if (recording !== null) yield* recording.reply(answer.body.reply)
-            return { _tag: "Reply", head, reply: veil.reply(answer.body.reply), usage } satisfies Completed as Completed
+            const { reply } = answer.body
+            const usage = settled ?? (yield* settlement.whole(request, answer, reply))
+            if (recording !== null) yield* recording.reply(reply)
+            return { _tag: "Reply", head, reply: guarded.reply(reply), usage } satisfies Completed as Completed
           }
-          const events = yield* settlement.stream(order, answer, answer.body.events)
+          const events = yield* settlement.stream(request, answer, answer.body.events)
           return {
             _tag: "Stream",
             head,
-            events: veil.events(recording === null ? events : recording.events(events))
+            events: guarded.events(recording === null ? events : recording.events(events))
           } satisfies Completed as Completed
         })
 
-        const admitted = Effect.fnUntraced(function* (query: ChatQuery, arrived: Admitted) {
-          const order = yield* planner.begin(
-            chatPlanInput(query, options.modelsFallback, arrived.promptTokens),
-            arrived
+        /** What is counted, named in the cache and sent is the request as the guard left it. */
+        const guardedRequest = Effect.fnUntraced(function* (guarded: Guarded<ChatRequest>, sent: ChatMetered) {
+          const { plan, refusal } = guarded
+          const request: ChatMetered = { ...sent, plan }
+          // A stream is not answered at once, so nothing is worked out for it before the policies have let it through.
+          const isAnswerable = !plan.streamed && plan.unroutable === null && refusal === null
+          const name = isAnswerable ? yield* cache.nameOf(plan, request.control) : null
+          yield* settlement.onScopeClose(request)
+          // From the inside out: the budget is asked first, the router works last.
+          return yield* (refusal === null ? cached(request, name)(routed(request)) : Effect.fail(refusal)).pipe(
+            policy.whitelist(plan),
+            policy.budget(request),
+            Effect.flatMap((answer) => completed(request, guarded, answer, null)),
+            atOnce(request, guarded, name)
           )
-          const veil = privacyGuard.chat(order)
-          yield* settlement.onScopeClose(order)
-          // From the inside out: the minute's tokens are the first to be asked, the router is the last to work.
-          return yield* routed(order).pipe(
-            cached(order, query.cacheControl),
-            veil.refuse,
-            policy.whitelist(order),
-            policy.budget(order),
-            atOnce(order, veil, query.cacheControl),
-            // What is counted, named and sent is the masked request.
-            veil.mask,
-            Effect.flatMap((answer) => completed(order, veil, answer)),
-            // What a request that is sent again gets was paid for when it came first.
-            idempotency.once(order, query.idempotencyKey ?? null, completionReplay),
-            policy.tokens(order),
-            settlement.onFailure(order)
+        })
+
+        const admitted = Effect.fnUntraced(function* (query: ChatQuery, arrived: Admitted) {
+          const { cacheControl, idempotencyKey, note } = query
+          const plan = yield* planner.begin(chatPlanInput(query, options.modelsFallback, arrived.promptTokens), arrived)
+          const reservation = new Reservation(arrived.tokens, note)
+          const sent: ChatMetered = { plan, reservation, log: new AttemptLog(), control: cacheControl, note }
+          const again = ({ generationId, provider }: KeptReply) => {
+            note({ generationId, provider, replayed: true })
+            // It was paid for when it came first.
+            return settlement.void(sent)
+          }
+          // From the inside out: the minute's tokens are asked first.
+          return yield* Effect.flatMap(privacyGuard.chat(plan), (guarded) => guardedRequest(guarded, sent)).pipe(
+            idempotency.once(plan, idempotencyKey ?? null, completionReplay(again)),
+            policy.tokens(sent),
+            settlement.onFailure(sent)
           )
         })
 
         // Requests a minute and requests at once come before everything else: before the prompt is even counted.
         const run = (query: ChatQuery) => {
-          const { caller, facts, request } = query
-          const prompt = chatTexts(request)
-          return admission.admit({ kind: "chat", caller, facts, prompt })((arrived) => admitted(query, arrived))
+          const { caller, note, request, trace = null } = query
+          note({ operation: "chat", tier: caller.key.tier })
+          return admission.admit({ caller, note, trace, prompt: chatTexts(request) })((arrived) =>
+            admitted(query, arrived)
+          )
         }
 
         return Completion.of({ run })
       })
     )
 }
-
-/** A look into the cache, with its span. */
-const looked = <A, E, R>(order: Order, look: Effect.Effect<A, E, R>, resultOf: (found: A) => Lookup["_tag"]) =>
-  staged(order.facts.trace, "tollgate.cache", look, (found) => ({
-    "tollgate.cache.result": resultOf(found).toLowerCase()
-  }))
-
-const replayed = (order: Order<ChatRequest>, candidate: Candidate, reply: ChatReply): Answer => {
-  order.facts.cache = "hit"
-  order.facts.provider = candidate.provider.slug
-  return {
-    candidate,
-    fallbackUsed: false,
-    latencyMs: 0,
-    source: "cache",
-    body: order.streamed ? { _tag: "Stream", events: Stream.fromArray(replayEvents(reply)) } : { _tag: "Whole", reply }
-  }
-}
-
-interface Miss {
-  readonly store: (entry: {
-    readonly provider: string
-    readonly model: string
-    readonly reply: ChatReply
-  }) => Effect.Effect<void>
-  readonly fail: Effect.Effect<void>
-}
-
-/** Hands the answer on and keeps a copy, once it is whole. What was cut short, by the budget or by a filter, is not kept. */
-const kept = (order: Order<ChatRequest>, answer: Answer, miss: Miss): Effect.Effect<Answer> => {
-  const keep = (reply: ChatReply | null): Effect.Effect<void> =>
-    reply === null ||
-    order.account.clamped ||
-    !reply.choices.every(({ finish_reason: reason }) => cacheable.has(reason ?? ""))
-      ? miss.fail
-      : miss.store({
-          provider: answer.candidate.provider.slug,
-          model: answer.candidate.offer.id,
-          reply: { ...reply, usage: plausibleUsage(order, answer.candidate.offer, reply.usage) }
-        })
-  if (answer.body._tag === "Whole") return Effect.as(keep(answer.body.reply), answer)
-  const builder = new ReplyAssembler()
-  const events = Stream.transformPull(answer.body.events, (pull) =>
-    Effect.succeed(
-      Effect.matchEffect(pull, {
-        onSuccess: (chunk) => {
-          let ended = false
-          for (const event of chunk) {
-            builder.add(event)
-            ended ||= event._tag === "End"
-          }
-          return ended ? Effect.as(keep(builder.build()), chunk) : Effect.succeed(chunk)
-        },
-        onFailure: (error) => Effect.andThen(Cause.isDone(error) ? Effect.void : miss.fail, Effect.fail(error))
-      })
-    )
-  )
-  return Effect.succeed({ ...answer, body: { _tag: "Stream", events } })
-}
-
-const cacheable = new Set(["stop", "length", "tool_calls", "function_call"])

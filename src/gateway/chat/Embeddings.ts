@@ -8,6 +8,8 @@ import { type UsageInfo } from "../../domain/Chat.ts"
 import { type GatewayError } from "../../domain/Errors.ts"
 import { makeTurns, type Turns } from "../../domain/Turns.ts"
 import { Admission, type Admitted } from "./Admission.ts"
+import { Meter } from "../billing/Meter.ts"
+import { type MeteredRequest, Reservation } from "../billing/Reservation.ts"
 import { Settlement } from "../billing/Settlement.ts"
 import {
   Idempotency,
@@ -17,20 +19,23 @@ import {
   type SentKey
 } from "../idempotency/Idempotency.ts"
 import { Planner } from "./Planner.ts"
-import { type Caller, type ResponseMetadata, type Order, type ClientDeadline } from "../request/Order.ts"
+import { type Caller } from "../request/Caller.ts"
+import { type ClientDeadline } from "../request/ClientDeadline.ts"
+import { type Note } from "../request/ResponseMetadata.ts"
 import { Policy } from "./Policy.ts"
-import { PrivacyGuard } from "../privacy/PrivacyGuard.ts"
-import { ROUTE, staged } from "../telemetry/RequestTrace.ts"
+import { type Guarded, PrivacyGuard } from "../privacy/PrivacyGuard.ts"
+import { ROUTE, type RequestTrace, staged } from "../telemetry/RequestTrace.ts"
+import { AttemptLog } from "../routing/AttemptLog.ts"
 import { type Routed, Router } from "../routing/Router.ts"
-import { textsOf } from "../tokens/TokenCounter.ts"
-import { countInputs } from "../tokens/Tokens.ts"
+import { embeddingTexts } from "../tokens/RequestTexts.ts"
 
 export interface EmbeddingQuery {
   readonly request: EmbeddingRequest
   readonly caller: Caller
   readonly idempotencyKey?: SentKey | null
-  readonly facts: ResponseMetadata
-  readonly patience?: ClientDeadline | null
+  readonly trace?: RequestTrace | null
+  readonly note: Note
+  readonly deadline?: ClientDeadline | null
 }
 
 export interface Embedded {
@@ -52,15 +57,46 @@ export class Embeddings extends Context.Service<
       const policy = yield* Policy
       const privacyGuard = yield* PrivacyGuard
       const router = yield* Router
+      const meter = yield* Meter
       const settlement = yield* Settlement
       const idempotency = yield* Idempotency
       const turns = yield* makeTurns
 
+      /** The router's answer to a request that the guard and the policies let pass, settled. */
+      const embedded = Effect.fnUntraced(function* (
+        request: MeteredRequest<EmbeddingRequest>,
+        note: Note,
+        { answer, ...routed }: Routed<EmbeddingReply>
+      ) {
+        note({ generationId: request.plan.generationId, provider: routed.candidate.provider.slug })
+        const usage = yield* settlement.metered(request, routed, answer.usage)
+        return {
+          model: routed.candidate.offer.id,
+          provider: routed.candidate.provider.slug,
+          vectors: answer.vectors,
+          usage
+        } satisfies Embedded as Embedded
+      })
+
+      const guarded = Effect.fnUntraced(function* (
+        { plan, refusal }: Guarded<EmbeddingRequest>,
+        { log, note, reservation }: { readonly log: AttemptLog; readonly note: Note; readonly reservation: Reservation }
+      ) {
+        const request = { plan, reservation, log }
+        yield* settlement.onScopeClose(request)
+        const routed = Effect.suspend(() => router.embed({ plan, log, budget: meter.outputBudget(request) }))
+        return yield* (refusal === null ? staged(plan.trace, ROUTE, routed) : Effect.fail(refusal)).pipe(
+          policy.whitelist(plan),
+          policy.budget(request),
+          Effect.flatMap((routed) => embedded(request, note, routed))
+        )
+      })
+
       const admitted = Effect.fnUntraced(function* (
-        { caller, facts, idempotencyKey, patience, request }: EmbeddingQuery,
+        { caller, deadline, idempotencyKey, note, request, trace }: EmbeddingQuery,
         arrived: Admitted
       ) {
-        const order = yield* planner.begin(
+        const plan = yield* planner.begin(
           {
             kind: "embeddings",
             request,
@@ -72,39 +108,33 @@ export class Embeddings extends Context.Service<
             choices: 1,
             streamed: false,
             caller,
-            facts,
-            patience: patience ?? null
+            deadline: deadline ?? null,
+            trace: trace ?? null
           },
           arrived
         )
-        const veil = privacyGuard.embedding(order)
-        yield* settlement.onScopeClose(order)
-        const embedded = Effect.fnUntraced(function* (routed: Routed<EmbeddingReply>) {
-          facts.generationId = order.generationId
-          const usage = yield* settlement.metered(order, routed, routed.answer.usage)
-          return {
-            model: routed.candidate.offer.id,
-            provider: routed.candidate.provider.slug,
-            vectors: routed.answer.vectors,
-            usage
-          } satisfies Embedded as Embedded
-        })
-        return yield* staged(facts.trace, ROUTE, router.embed(order)).pipe(
-          veil.refuse,
-          policy.whitelist(order),
-          policy.budget(order),
-          veil.mask,
-          Effect.flatMap(embedded),
-          idempotency.once(order, idempotencyKey ?? null, keptEmbedding(order, turns)),
-          policy.tokens(order),
-          settlement.onFailure(order)
+        const log = new AttemptLog()
+        const reservation = new Reservation(arrived.tokens, note)
+        const sent: MeteredRequest = { plan, reservation, log }
+        const again = ({ generationId, provider }: KeptReply) => {
+          note({ generationId, provider, replayed: true })
+          return settlement.void(sent)
+        }
+        return yield* Effect.flatMap(privacyGuard.embedding(plan), (seen) =>
+          guarded(seen, { log, note, reservation })
+        ).pipe(
+          idempotency.once(plan, idempotencyKey ?? null, keptEmbedding(plan.generationId, turns, again)),
+          policy.tokens(sent),
+          settlement.onFailure(sent)
         )
       })
 
       const run = (query: EmbeddingQuery) => {
-        const { caller, facts, request } = query
-        const prompt = textsOf((count) => countInputs(request.input, count))
-        return admission.admit({ kind: "embeddings", caller, facts, prompt })((arrived) => admitted(query, arrived))
+        const { caller, note, request, trace = null } = query
+        note({ operation: "embeddings", tier: caller.key.tier })
+        return admission.admit({ caller, note, trace, prompt: embeddingTexts(request) })((arrived) =>
+          admitted(query, arrived)
+        )
       }
 
       return Embeddings.of({ run })
@@ -117,7 +147,11 @@ interface Kept extends KeptReply {
 }
 
 /** Vector by vector, in turns: there may be millions of numbers, which are then too much to be kept. */
-const keptEmbedding = ({ generationId }: Order, turns: Turns): ReplyForm<Embedded, Kept> => ({
+const keptEmbedding = (
+  generationId: string,
+  turns: Turns,
+  again: (kept: KeptReply) => Effect.Effect<void>
+): ReplyForm<Embedded, Kept> => ({
   kind: "embeddings",
   keep: Effect.fnUntraced(function* (embedded, turn) {
     const { vectors, ...rest } = embedded
@@ -137,5 +171,5 @@ const keptEmbedding = ({ generationId }: Order, turns: Turns): ReplyForm<Embedde
     return embedded
   }),
   isKept: (value): value is Kept => Predicate.isObject(value) && Predicate.isObject(value["embedded"]),
-  replay: ({ embedded }) => embedded
+  replay: (kept) => Effect.as(again(kept), kept.embedded)
 })

@@ -1,6 +1,6 @@
 /**
- * Where a request that was let in becomes an order: its model is found, its candidates ranked, before budget and whitelist look at
- * it. A request that cannot be routed is an order too: the policies come first, and only then does it end with `unroutable`.
+ * Plans a request that was let in: its model is found and its candidates are ranked, before budget and whitelist look at it. A request
+ * that cannot be routed is planned too: the policies come first, and only then does it end with `unroutable`.
  */
 import { Context, Effect, Layer, Random, Result } from "effect"
 import { type Candidate, type Exclusion, type SortAxis } from "../../domain/Catalog.ts"
@@ -9,16 +9,18 @@ import { ContextLengthExceeded, gatewayError, type GatewayError, NoEligibleProvi
 import { allowsModel } from "../../domain/Key.ts"
 import { monthOf } from "../../domain/Money.ts"
 import { type Admitted } from "./Admission.ts"
-import { AttemptLog } from "../routing/AttemptLog.ts"
 import { Catalog } from "../routing/Catalog.ts"
-import { type Caller, type ResponseMetadata, type Order, type ClientDeadline } from "../request/Order.ts"
+import { type Caller } from "../request/Caller.ts"
+import { type ClientDeadline } from "../request/ClientDeadline.ts"
+import { type RequestPlan } from "../request/RequestPlan.ts"
+import { type RequestTrace } from "../telemetry/RequestTrace.ts"
 import { ProviderStats } from "../health/ProviderStats.ts"
 import { explorable, explored, rank, type RankingInput } from "../routing/Ranking.ts"
 
 /** Candidates that a request may have, and exclusions that it is told: what it tries, answers and leaves behind has a bound. */
 const MOST_LISTED = 64
 
-/** What the intake needs to know of a request, chat or embeddings. */
+/** What the planner needs to know of a request, chat or embeddings. */
 export interface PlanInput<Request> {
   readonly kind: "chat" | "embeddings"
   readonly request: Request
@@ -31,8 +33,8 @@ export interface PlanInput<Request> {
   readonly choices: number
   readonly streamed: boolean
   readonly caller: Caller
-  readonly facts: ResponseMetadata
-  readonly patience?: ClientDeadline | null
+  readonly deadline: ClientDeadline | null
+  readonly trace: RequestTrace | null
 }
 
 /** Who may serve a request, best first, and who may not. */
@@ -49,11 +51,11 @@ export class Planner extends Context.Service<
   Planner,
   {
     /** Leaves no trace, and does not explore. */
-    readonly route: (intent: PlanInput<unknown>) => Route
+    readonly route: (input: PlanInput<unknown>) => Route
     readonly begin: <Request>(
-      intent: PlanInput<Request>,
-      admitted: Pick<Admitted, "generationId" | "startedAtMs" | "tokens">
-    ) => Effect.Effect<Order<Request>>
+      input: PlanInput<Request>,
+      admitted: Pick<Admitted, "generationId" | "startedAtMs">
+    ) => Effect.Effect<RequestPlan<Request>>
   }
 >()("tollgate/gateway/chat/Planner") {
   static readonly layer = (options: { readonly defaultSort: SortAxis }) =>
@@ -63,32 +65,32 @@ export class Planner extends Context.Service<
         const catalog = yield* Catalog
         const stats = yield* ProviderStats
 
-        const inputOf = (intent: PlanInput<unknown>, candidates: ReadonlyArray<Candidate>): RankingInput => ({
+        const inputOf = (input: PlanInput<unknown>, candidates: ReadonlyArray<Candidate>): RankingInput => ({
           candidates,
-          preferences: intent.preferences,
+          preferences: input.preferences,
           defaultSort: options.defaultSort,
-          kind: intent.kind,
-          promptTokens: intent.promptTokens,
-          outputTokens: intent.outputTokens,
-          choices: intent.choices,
-          streamed: intent.streamed,
+          kind: input.kind,
+          promptTokens: input.promptTokens,
+          outputTokens: input.outputTokens,
+          choices: input.choices,
+          streamed: input.streamed,
           stats: ({ offer, provider }) => stats.snapshot(provider.slug, offer.id)
         })
 
-        const rankFor = (intent: PlanInput<unknown>, candidates: ReadonlyArray<Candidate>) =>
-          rank(inputOf(intent, candidates))
+        const rankFor = (input: PlanInput<unknown>, candidates: ReadonlyArray<Candidate>) =>
+          rank(inputOf(input, candidates))
 
         /** The fallback models' candidates, behind the first model's. The whitelist binds them too. */
-        const fallbacks = (intent: PlanInput<unknown>) => {
+        const fallbacks = (input: PlanInput<unknown>) => {
           const ranked: Array<Candidate> = []
           const excluded: Array<Exclusion> = []
-          for (const name of new Set(intent.fallbackModels)) {
+          for (const name of new Set(input.fallbackModels)) {
             const model = catalog.resolve(name)
             if (Result.isFailure(model)) excluded.push({ slug: "*", model: name, reason: "unknown_model" })
-            else if (!allowsModel(intent.caller.key.allowedModels, model.success.id)) {
+            else if (!allowsModel(input.caller.key.allowedModels, model.success.id)) {
               excluded.push({ slug: "*", model: model.success.id, reason: "not_allowed" })
             } else {
-              const ranking = rankFor(intent, model.success.candidates)
+              const ranking = rankFor(input, model.success.candidates)
               ranked.push(...ranking.ranked)
               excluded.push(...ranking.excluded)
             }
@@ -110,14 +112,14 @@ export class Planner extends Context.Service<
             .map((slug) => ({ slug, model, reason: "unknown_provider" }))
         }
 
-        const route = (intent: PlanInput<unknown>): Route => {
-          const model = catalog.resolve(intent.model)
-          const first = rankFor(intent, Result.isSuccess(model) ? model.success.candidates : [])
-          const rest = intent.fallbackModels.length === 0 ? { ranked: [], excluded: [] } : fallbacks(intent)
+        const route = (input: PlanInput<unknown>): Route => {
+          const model = catalog.resolve(input.model)
+          const first = rankFor(input, Result.isSuccess(model) ? model.success.candidates : [])
+          const rest = input.fallbackModels.length === 0 ? { ranked: [], excluded: [] } : fallbacks(input)
           const ranked = rest.ranked.length === 0 ? first.ranked : [...first.ranked, ...rest.ranked]
           const all = rest.excluded.length === 0 ? first.excluded : [...first.excluded, ...rest.excluded]
           const excluded = all.slice(0, MOST_LISTED)
-          const id = Result.isSuccess(model) ? model.success.id : intent.model
+          const id = Result.isSuccess(model) ? model.success.id : input.model
           return {
             model: id,
             ranked: ranked.slice(0, MOST_LISTED),
@@ -126,58 +128,44 @@ export class Planner extends Context.Service<
               ? model.failure
               : ranked.length > 0
                 ? null
-                : unroutable(id, model.success.candidates, [...excluded, ...strangers(intent, id)], intent)
+                : unroutable(id, model.success.candidates, [...excluded, ...strangers(input, id)], input)
           }
         }
 
         /** Now and then another of the first model's candidates goes first. */
-        const exploring = (intent: PlanInput<unknown>, model: string, ranked: ReadonlyArray<Candidate>) => {
+        const exploring = (input: PlanInput<unknown>, model: string, ranked: ReadonlyArray<Candidate>) => {
           const own = ranked.filter(({ offer }) => offer.id === model)
-          const others = explorable(own, inputOf(intent, own))
+          const others = explorable(own, inputOf(input, own))
           return others.length === 0
             ? Effect.succeed(ranked)
             : Effect.map(Random.next, (roll) => explored(ranked, others, roll))
         }
 
         const begin = <Request>(
-          intent: PlanInput<Request>,
-          { generationId, startedAtMs, tokens: takenTokens }: Pick<Admitted, "generationId" | "startedAtMs" | "tokens">
-        ): Effect.Effect<Order<Request>> =>
+          input: PlanInput<Request>,
+          { generationId, startedAtMs }: Pick<Admitted, "generationId" | "startedAtMs">
+        ): Effect.Effect<RequestPlan<Request>> =>
           Effect.suspend(() => {
-            const { excluded, model, ranked: best, unroutable } = route(intent)
-            const orderOf = (ranked: ReadonlyArray<Candidate>): Order<Request> => ({
+            const { excluded, model, ranked: best, unroutable } = route(input)
+            const planOf = (ranked: ReadonlyArray<Candidate>): RequestPlan<Request> => ({
+              kind: input.kind,
               generationId,
-              caller: intent.caller,
-              request: intent.request,
+              caller: input.caller,
+              request: input.request,
               model,
               ranked,
               excluded,
               unroutable,
               startedAtMs,
               month: monthOf(startedAtMs),
-              promptTokens: intent.promptTokens,
-              outputTokens: intent.outputTokens,
-              cacheName: null,
-              choices: intent.choices,
-              streamed: intent.streamed,
-              facts: intent.facts,
-              patience: intent.patience ?? null,
-              affordableTokens: null,
-              log: new AttemptLog(),
-              account: {
-                pendingReserve: null,
-                late: null,
-                reservedNano: 0,
-                extendedNano: 0,
-                heldTokens: null,
-                sliced: false,
-                clamped: false,
-                opened: false,
-                settled: false,
-                takenTokens
-              }
+              promptTokens: input.promptTokens,
+              outputTokens: input.outputTokens,
+              choices: input.choices,
+              streamed: input.streamed,
+              deadline: input.deadline,
+              trace: input.trace
             })
-            return best.length < 2 ? Effect.succeed(orderOf(best)) : Effect.map(exploring(intent, model, best), orderOf)
+            return best.length < 2 ? Effect.succeed(planOf(best)) : Effect.map(exploring(input, model, best), planOf)
           })
 
         return Planner.of({ route, begin })

@@ -19,8 +19,11 @@ import { type StoreError } from "../../store/StoreError.ts"
 import { BudgetAlerts } from "../billing/BudgetAlerts.ts"
 import { feeRefusal } from "../billing/Fees.ts"
 import { Meter } from "../billing/Meter.ts"
-import { type Caller, type ResponseMetadata, holderOf, type Order } from "../request/Order.ts"
-import { BUDGET, staged } from "../telemetry/RequestTrace.ts"
+import { type MeteredRequest } from "../billing/Reservation.ts"
+import { type Caller, holderOf } from "../request/Caller.ts"
+import { type RequestPlan } from "../request/RequestPlan.ts"
+import { type LimitsLeft, type Note } from "../request/ResponseMetadata.ts"
+import { BUDGET, type RequestTrace, staged } from "../telemetry/RequestTrace.ts"
 import { budgetExceeded } from "../billing/IncrementalReservation.ts"
 
 /** How long a concurrency slot outlives a process that died. */
@@ -32,29 +35,39 @@ const MOST_CHARACTERS_A_TOKEN = 16
 
 export type Step = <A, R>(next: Effect.Effect<A, GatewayError, R>) => Effect.Effect<A, GatewayError, R | Scope.Scope>
 
-/** A request at the gate, before anything of it is counted. `tokens`: what is known of its prompt; 0: nothing yet. */
+/** A request before anything of it is counted. `tokens`: what is known of its prompt; 0: nothing yet. */
 export interface Arrival {
   readonly generationId: string
   readonly caller: Caller
-  readonly facts: ResponseMetadata
   readonly tokens: number
+  readonly trace: RequestTrace | null
+  /** Told what the limits have left, refused or not. */
+  readonly note: Note
 }
 
 export class Policy extends Context.Service<
   Policy,
   {
-    /** Requests a minute, requests at once, and the tokens known so far. Leaves the verdict in the facts, refused or not. */
-    readonly rateLimit: (arrival: Arrival) => Step
+    /** Requests a minute, requests at once, and the tokens known so far. */
+    readonly rateLimit: (
+      arrival: Arrival
+    ) => <A, R>(
+      next: (left: LimitsLeft) => Effect.Effect<A, GatewayError, R>
+    ) => Effect.Effect<A, GatewayError, R | Scope.Scope>
     /**
      * The most tokens that are worth counting in a prompt of so many characters. Fails where no count is needed: the prompt has
      * more tokens than the key may use a minute, or than are left of this minute.
      */
-    readonly tokensToCount: (arrival: Arrival, characters: number) => Effect.Effect<number, GatewayError>
+    readonly tokensToCount: (
+      caller: Caller,
+      characters: number,
+      left: LimitsLeft
+    ) => Effect.Effect<number, GatewayError>
     /** Takes the prompt's tokens from the minute, where `rateLimit` did not. */
-    readonly tokens: (order: Order) => Step
+    readonly tokens: (request: MeteredRequest) => Step
     /** Reserves what the request may cost. Refuses when the month's budget has no room for it. */
-    readonly budget: (order: Order) => Step
-    readonly whitelist: (order: Order) => Step
+    readonly budget: (request: MeteredRequest) => Step
+    readonly whitelist: (plan: RequestPlan) => Step
   }
 >()("tollgate/gateway/chat/Policy") {
   static readonly layer = Layer.effect(
@@ -67,19 +80,21 @@ export class Policy extends Context.Service<
       /** The concurrency slots of this process, by their ids. */
       const held = new Map<string, Lease>()
 
-      const judged = (caller: Caller, facts: ResponseMetadata, asked: Effect.Effect<LimitVerdict, StoreError>) =>
+      const judged = (caller: Caller, note: Note, asked: Effect.Effect<LimitVerdict, StoreError>) =>
         Effect.flatMap(Effect.catch(asked, unavailable), (verdict) => {
-          facts.limits = verdict
-          return verdict.refusedBy === null ? Effect.void : Effect.fail(refusedBy(caller, verdict))
+          const { requests, tokens } = verdict
+          note({ requests, tokens })
+          return verdict.refusedBy === null ? Effect.succeed(verdict) : Effect.fail(refusedBy(caller, verdict))
         })
 
-      const acquire = ({ caller, facts, generationId, tokens }: Arrival): Effect.Effect<void, GatewayError> =>
+      const acquire = ({ caller, generationId, note, tokens }: Arrival): Effect.Effect<LimitsLeft, GatewayError> =>
         Effect.suspend(() => {
           const nowMs = clock.currentTimeMillisUnsafe()
           const holder = holderOf(caller)
           const taken = limits.acquire({ ...holder, leaseId: generationId, tokens, nowMs, leaseMs: LEASE_MS })
-          return Effect.map(judged(caller, facts, taken), () => {
+          return Effect.map(judged(caller, note, taken), (left) => {
             held.set(generationId, { keyId: holder.keyId, ownerId: holder.owner?.id ?? null, leaseId: generationId })
+            return left
           })
         })
 
@@ -95,43 +110,39 @@ export class Policy extends Context.Service<
       )
       yield* Effect.forkScoped(Effect.repeat(Effect.ignore(renew), Schedule.spaced(Duration.millis(RENEW_EVERY_MS))))
 
-      const take = (order: Order) =>
+      const take = ({ plan: { caller, promptTokens: tokens }, reservation }: MeteredRequest) =>
         Effect.suspend(() => {
-          const { account, caller, facts, promptTokens: tokens } = order
-          if (account.takenTokens > 0 || tokens === 0) return Effect.void
+          if (tokens === 0) return Effect.void
           if (tokens > mostTokens(caller)) return Effect.fail(tooLong(caller, tokens))
           const nowMs = clock.currentTimeMillisUnsafe()
-          return Effect.map(judged(caller, facts, limits.take({ ...holderOf(caller), tokens, nowMs })), () => {
-            account.takenTokens = tokens
-          })
+          const taken = limits.take({ ...holderOf(caller), tokens, nowMs })
+          return Effect.map(judged(caller, reservation.note, taken), () => reservation.took(tokens))
         })
 
-      const reserve = (order: Order) =>
-        Effect.flatMap(
-          Effect.andThen(
-            Effect.suspend(() => feeRefusal(order) ?? Effect.void),
-            meter.reserve(order)
-          ),
-          (result) => {
+      const reserve = (request: MeteredRequest) =>
+        Effect.suspend(() => {
+          const { plan } = request
+          const refusal = feeRefusal(plan)
+          if (refusal !== null) return Effect.fail(refusal)
+          return Effect.flatMap(meter.reserve(request), (result) => {
             if (result._tag === "Reserved") return Effect.void
-            alerts.note(order.caller.key, true)
-            return Effect.fail(budgetExceeded(order, result.balance, result.neededNano))
-          }
-        )
+            alerts.note(plan.caller.key, true)
+            return Effect.fail(budgetExceeded(plan, result.balance, result.neededNano))
+          })
+        })
 
       return Policy.of({
         rateLimit: (arrival) => (next) =>
           Effect.flatMap(
-            acquired(staged(arrival.facts.trace, RATE_LIMIT, acquire(arrival)), () => release(arrival.generationId)),
-            () => next
+            acquired(staged(arrival.trace, RATE_LIMIT, acquire(arrival)), () => release(arrival.generationId)),
+            next
           ),
 
-        tokensToCount: ({ caller, facts }, characters) => {
+        tokensToCount: (caller, characters, { tokens: left }) => {
           const most = mostTokens(caller)
           const fewest = Math.floor(characters / MOST_CHARACTERS_A_TOKEN)
-          const left = facts.limits?.tokens
           if (fewest > most) return Effect.fail(tooLong(caller, fewest))
-          return left === undefined || fewest <= left.remaining
+          return fewest <= left.remaining
             ? Effect.succeed(most)
             : Effect.fail(
                 refused(
@@ -143,20 +154,21 @@ export class Policy extends Context.Service<
               )
         },
 
-        tokens: (order) => (next) =>
-          order.account.takenTokens > 0
+        tokens: (request) => (next) =>
+          request.reservation.takenTokens > 0
             ? next
-            : Effect.flatMap(Effect.uninterruptible(staged(order.facts.trace, RATE_LIMIT, take(order))), () => next),
+            : Effect.flatMap(Effect.uninterruptible(staged(request.plan.trace, RATE_LIMIT, take(request))), () => next),
 
-        budget: (order) => (next) => Effect.andThen(staged(order.facts.trace, BUDGET, reserve(order)), next),
+        budget: (request) => (next) => Effect.andThen(staged(request.plan.trace, BUDGET, reserve(request)), next),
 
-        whitelist: (order) => (next) => {
-          const { trace } = order.facts
-          const allowed = allowsModel(order.caller.key.allowedModels, order.model)
-          if (allowed && trace === null) return next
-          const verdict = allowed ? Effect.void : Effect.fail(gatewayError(new ModelNotAllowed({ model: order.model })))
-          return Effect.andThen(staged(trace, "tollgate.policy.whitelist", verdict), next)
-        }
+        whitelist:
+          ({ caller, model, trace }) =>
+          (next) => {
+            const allowed = allowsModel(caller.key.allowedModels, model)
+            if (allowed && trace === null) return next
+            const verdict = allowed ? Effect.void : Effect.fail(gatewayError(new ModelNotAllowed({ model })))
+            return Effect.andThen(staged(trace, "tollgate.policy.whitelist", verdict), next)
+          }
       })
     })
   )

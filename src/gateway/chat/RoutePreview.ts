@@ -11,10 +11,12 @@ import { allowsModel } from "../../domain/Key.ts"
 import { type NanoUsd, type Prices, pricesFor } from "../../domain/Money.ts"
 import { Admission } from "./Admission.ts"
 import { Catalog } from "../routing/Catalog.ts"
-import { chatPlanInput, chatTexts } from "./ChatPlanInput.ts"
+import { chatPlanInput } from "./ChatPlanInput.ts"
+import { chatTexts } from "../tokens/RequestTexts.ts"
 import { Circuits, type CircuitState } from "../health/Circuits.ts"
 import { Planner } from "./Planner.ts"
-import { type Caller, type ResponseMetadata } from "../request/Order.ts"
+import { type Caller } from "../request/Caller.ts"
+import { type Note } from "../request/ResponseMetadata.ts"
 import { mostTokens, tooLong } from "./Policy.ts"
 import { ProviderStats } from "../health/ProviderStats.ts"
 import { expectedCost, likelyOutput } from "../routing/Ranking.ts"
@@ -48,7 +50,7 @@ export interface Preview {
 export interface PreviewQuery {
   readonly request: ChatRequest
   readonly caller: Caller
-  readonly facts: ResponseMetadata
+  readonly note: Note
 }
 
 export interface PreviewOptions {
@@ -73,10 +75,10 @@ export class RoutePreview extends Context.Service<
         const circuits = yield* Circuits
         const stats = yield* ProviderStats
 
-        const of = Effect.fnUntraced(function* ({ caller, facts, request }: PreviewQuery) {
-          const promptTokens = yield* admission.preview({ caller, facts, prompt: chatTexts(request) })
+        const of = Effect.fnUntraced(function* ({ caller, note, request }: PreviewQuery) {
+          const promptTokens = yield* admission.preview({ caller, note, prompt: chatTexts(request) })
           if (promptTokens > mostTokens(caller)) return yield* tooLong(caller, promptTokens)
-          const intent = chatPlanInput({ request, caller, facts }, options.modelsFallback, promptTokens)
+          const intent = chatPlanInput({ request, caller }, options.modelsFallback, promptTokens)
           const { excluded, model, ranked, unroutable } = planner.route(intent)
           if (!allowsModel(caller.key.allowedModels, model)) return yield* gatewayError(new ModelNotAllowed({ model }))
           if (unroutable?.reason._tag === "ModelNotFound") return yield* unroutable

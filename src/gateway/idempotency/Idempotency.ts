@@ -12,8 +12,7 @@ import { acquired } from "../../domain/OnClose.ts"
 import { makeTurns } from "../../domain/Turns.ts"
 import { IdempotencyStore } from "../../store/idempotency/IdempotencyStore.ts"
 import { type StoreError } from "../../store/StoreError.ts"
-import { Meter } from "../billing/Meter.ts"
-import { type Order } from "../request/Order.ts"
+import { type RequestPlan } from "../request/RequestPlan.ts"
 import { type Seal, sealOf } from "./SealedReply.ts"
 
 export interface IdempotencyOptions {
@@ -37,7 +36,8 @@ export interface ReplyForm<A, Kept extends KeptReply> {
   /** Hands the reply on, and ends the turn once all of it is known. */
   readonly keep: (reply: A, turn: Turn) => Effect.Effect<A>
   readonly isKept: (value: unknown) => value is Kept
-  readonly replay: (kept: Kept) => A
+  /** The reply of the request that came first. */
+  readonly replay: (kept: Kept) => Effect.Effect<A>
 }
 
 /** What every kept reply tells the edge. */
@@ -65,7 +65,7 @@ export class Idempotency extends Context.Service<
   {
     /** Runs what it wraps, or answers what that answered the first time. Without a key it is not there at all. */
     readonly once: <A, Kept extends KeptReply>(
-      order: Order,
+      plan: RequestPlan,
       sent: SentKey | null,
       form: ReplyForm<A, Kept>
     ) => <R>(next: Effect.Effect<A, GatewayError, R>) => Effect.Effect<A, GatewayError, R | Scope.Scope>
@@ -76,7 +76,6 @@ export class Idempotency extends Context.Service<
       Idempotency,
       Effect.gen(function* () {
         const store = yield* IdempotencyStore
-        const meter = yield* Meter
         const scope = yield* Effect.scope
         const turns = yield* makeTurns
         /** Who of this process holds which key. */
@@ -117,19 +116,19 @@ export class Idempotency extends Context.Service<
           }
         }
 
-        const claim = (order: Order, seal: Seal) => {
-          const turn = turnOf(seal, order.generationId)
+        const claim = ({ generationId }: RequestPlan, seal: Seal) => {
+          const turn = turnOf(seal, generationId)
           const asked = Effect.gen(function* () {
             const nowMs = yield* Clock.currentTimeMillis
             const result = yield* store.claim({
               id: seal.id,
-              holder: order.generationId,
+              holder: generationId,
               fingerprint: seal.fingerprint,
               nowMs,
               leaseUntilMs: nowMs + options.leaseMs,
               expiresAtMs: nowMs + options.ttlSeconds * 1000
             })
-            if (result._tag === "Claimed") running.set(seal.id, order.generationId)
+            if (result._tag === "Claimed") running.set(seal.id, generationId)
             return { result, turn }
           })
           return acquired(
@@ -139,13 +138,13 @@ export class Idempotency extends Context.Service<
         }
 
         const once =
-          <A, Kept extends KeptReply>(order: Order, sent: SentKey, form: ReplyForm<A, Kept>) =>
+          <A, Kept extends KeptReply>(plan: RequestPlan, sent: SentKey, form: ReplyForm<A, Kept>) =>
           <R>(next: Effect.Effect<A, GatewayError, R>) =>
             Effect.gen(function* () {
-              const seal = yield* sealOf(order.caller.key.id, sent.name, sent.secret, (hmac) =>
-                feed(canonicalPieces(order.request), hmac.update(`${form.kind}\n`), turns)
+              const seal = yield* sealOf(plan.caller.key.id, sent.name, sent.secret, (hmac) =>
+                feed(canonicalPieces(plan.request), hmac.update(`${form.kind}\n`), turns)
               )
-              const { result, turn } = yield* claim(order, seal)
+              const { result, turn } = yield* claim(plan, seal)
               if (result._tag === "Claimed") {
                 const reply = yield* Effect.onError(next, () => turn.free)
                 return yield* form.keep(reply, turn)
@@ -157,11 +156,7 @@ export class Idempotency extends Context.Service<
               const kept: unknown = JSON.parse(yield* seal.open(result.reply))
               if (!form.isKept(kept))
                 return yield* Effect.die(new Error("what was sealed here is no reply, which is impossible"))
-              yield* meter.void(order)
-              order.facts.generationId = kept.generationId
-              order.facts.provider = kept.provider
-              order.facts.replayed = true
-              return form.replay(kept)
+              return yield* form.replay(kept)
             })
 
         const renew = Effect.suspend(() =>
@@ -179,8 +174,8 @@ export class Idempotency extends Context.Service<
         )
 
         return Idempotency.of({
-          once: (order, sent, form) => (next) =>
-            sent === null || !options.enabled ? next : once(order, sent, form)(next)
+          once: (plan, sent, form) => (next) =>
+            sent === null || !options.enabled ? next : once(plan, sent, form)(next)
         })
       })
     )

@@ -23,7 +23,7 @@ import { callerFinder } from "./Callers.ts"
 import { makeKeyCache } from "./KeyCache.ts"
 import { isOpenedBy, makeSecret, readSecret } from "./KeySecret.ts"
 import { orUnavailable } from "../StoreUnavailable.ts"
-import { type Caller } from "../request/Order.ts"
+import { type Caller } from "../request/Caller.ts"
 
 /** A key, the rate limits of its tier, and its balance this month. */
 export interface KeyView {

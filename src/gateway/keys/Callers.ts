@@ -6,7 +6,7 @@ import { Effect, Option } from "effect"
 import { type KeyRecord, type RateLimits, type Tier } from "../../domain/Key.ts"
 import { type KeyRepo } from "../../store/keys/KeyRepo.ts"
 import { type StoreError } from "../../store/StoreError.ts"
-import { type Caller } from "../request/Order.ts"
+import { type Caller } from "../request/Caller.ts"
 
 /** Finds by the public id. An owner without a granted tier has the limits of the key's tier. */
 export const callerFinder =

@@ -5,7 +5,7 @@
  */
 import { Cache, Clock, Duration, Effect, Option } from "effect"
 import { type StoreError } from "../../store/StoreError.ts"
-import { type Caller } from "../request/Order.ts"
+import { type Caller } from "../request/Caller.ts"
 
 const LIFE_MS = 1_000
 const LIFE_NANOS = 1_000_000_000n

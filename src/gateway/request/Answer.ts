@@ -28,3 +28,18 @@ export type CompletionEvent =
   | { readonly _tag: "Choices"; readonly choices: ReadonlyArray<ChoiceDelta> }
   | { readonly _tag: "Failed"; readonly error: GatewayError }
   | { readonly _tag: "Usage"; readonly usage: UsageInfo }
+
+/** What JSON and every chunk of a stream have in common. `createdAtMs`: Unix milliseconds. */
+export interface Head {
+  readonly completionId: string
+  readonly generationId: string
+  readonly createdAtMs: number
+  readonly model: string
+  readonly provider: string
+  readonly cacheHit: boolean
+}
+
+/** A completion as the client gets it. */
+export type Completed =
+  | { readonly _tag: "Reply"; readonly head: Head; readonly reply: ChatReply; readonly usage: UsageInfo }
+  | { readonly _tag: "Stream"; readonly head: Head; readonly events: Stream.Stream<CompletionEvent> }

@@ -4,7 +4,8 @@ import { type Candidate } from "../../domain/Catalog.ts"
 import { ProviderError } from "../../providers/Provider.ts"
 import { type Circuits } from "../health/Circuits.ts"
 import { attemptOf, faultOf, type Failure } from "./FailurePolicy.ts"
-import { type Order } from "../request/Order.ts"
+import { type RequestPlan } from "../request/RequestPlan.ts"
+import { type AttemptLog } from "./AttemptLog.ts"
 import { type ProviderStats } from "../health/ProviderStats.ts"
 import { type SpanAttributes } from "../telemetry/RequestTrace.ts"
 
@@ -17,26 +18,25 @@ export interface Attempted<A> {
 }
 
 export type Attempt = <A, R>(
-  order: Order<unknown>,
+  { log, plan }: { readonly log: AttemptLog; readonly plan: RequestPlan<unknown> },
   candidate: Candidate,
   call: Effect.Effect<A, ProviderError, R>
 ) => Effect.Effect<Attempted<A>, Failure, R>
 
 export const attempting =
   (circuits: Circuits["Service"], stats: ProviderStats["Service"], clock: Clock.Clock): Attempt =>
-  (order, candidate, call) =>
+  ({ log, plan }, candidate, call) =>
     Effect.suspend(() => {
-      const { operation, trace } = order.facts
-      const span =
-        trace?.beginCall(operation ?? "chat", candidate, order.log.record.attempts.length + 1, paramsOf(order)) ?? null
+      const { kind, streamed, trace } = plan
+      const span = trace?.beginCall(kind, candidate, log.record.attempts.length + 1, paramsOf(plan)) ?? null
       const startedAtMs = clock.currentTimeMillisUnsafe()
       let latencyMs = 0
-      order.log.began()
+      log.began()
       const noted = Effect.onExit(
         circuits.guard(
           candidate,
-          order.streamed,
-          order.caller.key.id
+          streamed,
+          plan.caller.key.id
         )(trace === null || span === null ? call : trace.within(span, call)),
         (exit) =>
           Effect.sync(() => {
@@ -44,8 +44,8 @@ export const attempting =
             const answered = exit._tag === "Success"
             const error = Exit.isFailure(exit) ? faultOf(exit.cause) : undefined
             const attempt = attemptOf(candidate, latencyMs, answered, error)
-            const at = order.log.ended(attempt)
-            if (trace !== null && span !== null) trace.called(span, at, attempt, order.streamed)
+            const at = log.ended(attempt)
+            if (trace !== null && span !== null) trace.called(span, at, attempt, streamed)
             if (!answered && !(error instanceof ProviderError)) return
             // Nobody was called.
             if (error instanceof ProviderError && error.reason._tag === "Unsupported") return
@@ -53,7 +53,7 @@ export const attempting =
             stats.record(candidate.provider.slug, candidate.offer.id, {
               ok: answered || rejected,
               latencyMs: answered ? latencyMs : null,
-              streamed: order.streamed
+              streamed: streamed
             })
           })
       )
@@ -61,7 +61,7 @@ export const attempting =
     })
 
 /** What was asked of the model, as far as it is figures. */
-const paramsOf = ({ choices, outputTokens, streamed }: Order<unknown>): SpanAttributes => ({
+const paramsOf = ({ choices, outputTokens, streamed }: RequestPlan<unknown>): SpanAttributes => ({
   "gen_ai.request.stream": streamed,
   "gen_ai.request.max_tokens": outputTokens,
   "gen_ai.request.choice.count": choices

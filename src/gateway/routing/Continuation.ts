@@ -8,22 +8,21 @@ import { type NonEmptyReadonlyArray, isReadonlyArrayNonEmpty } from "effect/Arra
 import { Effect, type Pull, type Scope } from "effect"
 import { type Candidate } from "../../domain/Catalog.ts"
 import { type ChatEvent, type ChatRequest, type ChoiceDelta, outputLimit } from "../../domain/Chat.ts"
-import { type NanoUsd } from "../../domain/Money.ts"
 import { ProviderError } from "../../providers/Provider.ts"
-import { promptCost } from "../billing/ExtraCharges.ts"
 import { type Charge } from "../request/AttemptRecord.ts"
 import { type Failure } from "./FailurePolicy.ts"
 import { ContinuationSeam } from "./ContinuationSeam.ts"
 import { type EventPull, type OpenedStream } from "./OpenedStream.ts"
-import { type Order } from "../request/Order.ts"
+import { type RequestPlan } from "../request/RequestPlan.ts"
+import { type RoutedRequest } from "./RoutedRequest.ts"
 import { boundedTo } from "./MaxTokens.ts"
 import { countText } from "../tokens/Tokens.ts"
 
 /** More than this is not kept for a continuation, in characters. */
 const KEPT_CHARACTERS = 1_048_576
 
-/** Whether the order's answer is one that can be continued at all. */
-export const isContinuable = ({ choices, request }: Order<ChatRequest>): boolean =>
+/** Whether the request's answer is one that can be continued at all. */
+export const isContinuable = ({ choices, request }: RequestPlan<ChatRequest>): boolean =>
   choices === 1 &&
   request.logprobs !== true &&
   (request.response_format?.["type"] ?? "text") === "text" &&
@@ -80,7 +79,7 @@ class Sent {
 }
 
 export interface Continuing {
-  readonly order: Order<ChatRequest>
+  readonly request: RoutedRequest<ChatRequest>
   readonly candidate: Candidate
   readonly opened: OpenedStream
   /** Who is asked to go on, in this order. */
@@ -88,9 +87,6 @@ export interface Continuing {
   readonly open: (candidate: Candidate, request: ChatRequest) => Effect.Effect<OpenedStream, Failure, Scope.Scope>
   /** Told of every call that broke off and was followed by another. */
   readonly broke: (candidate: Candidate, error: ProviderError) => Effect.Effect<void>
-  /** Holds more of the key's budget for the order, or answers false. */
-  readonly hold: (amountNano: NanoUsd) => Effect.Effect<boolean>
-  readonly markup: number
 }
 
 type ContinuedPull = Pull.Pull<NonEmptyReadonlyArray<ChatEvent>, ProviderError, void, Scope.Scope>
@@ -99,16 +95,14 @@ type ContinuedPull = Pull.Pull<NonEmptyReadonlyArray<ChatEvent>, ProviderError, 
 export const continuing = ({
   broke,
   candidate,
-  hold,
-  markup,
   open,
   opened,
-  order,
+  request: { budget, log, plan },
   successors
 }: Continuing): ContinuedPull => {
   const sent = new Sent()
   sent.add(opened.head)
-  let current = { candidate, promptTokens: order.promptTokens, pull: opened.pull, close: opened.close }
+  let current = { candidate, promptTokens: plan.promptTokens, pull: opened.pull, close: opened.close }
 
   /** What the call that broke off is charged, should another go on. */
   const chargeSoFar = (): Charge => ({
@@ -119,23 +113,23 @@ export const continuing = ({
   const goOn = Effect.fnUntraced(function* (error: ProviderError) {
     const text = sent.text
     if (text === null || error.reason._tag === "Rejected") return yield* error
-    const at = order.log.broke(error)
-    order.facts.trace?.endCall(at, order.log.record.attempts[at])
+    const at = log.broke(error)
+    plan.trace?.endCall(at, log.record.attempts[at])
     const charged = chargeSoFar()
     const producedTokens = countText(text)
-    const promptTokens = order.promptTokens + producedTokens
+    const promptTokens = plan.promptTokens + producedTokens
     while (true) {
       const next = successors.shift()
       if (next === undefined) return yield* error
       const joint = new ContinuationSeam(text)
-      const request = requestFrom(order, next, joint.text, producedTokens)
-      if (request === null || !(yield* hold(promptCost(next, promptTokens, markup)))) return yield* error
+      const request = requestFrom({ budget, plan }, next, joint.text, producedTokens)
+      if (request === null || !(yield* budget.hold(next, promptTokens))) return yield* error
       const result = yield* Effect.result(open(next, request))
       if (result._tag === "Failure") continue
       yield* current.close
-      order.log.charge(charged, at)
+      log.charge(charged, at)
       yield* broke(charged.candidate, error)
-      order.log.continued({ candidate: next, promptTokens, producedTokens })
+      log.continued({ candidate: next, promptTokens, producedTokens })
       const { close, head, pull } = result.success
       current = { candidate: next, promptTokens, pull: joined(pull, joint), close }
       sent.nextCall()
@@ -187,13 +181,13 @@ const joinedChoice = (choice: ChoiceDelta, joint: ContinuationSeam): ReadonlyArr
 
 /** The request for the rest of the answer; null where nothing of it is left to produce. */
 const requestFrom = (
-  order: Order<ChatRequest>,
+  { budget, plan }: Pick<RoutedRequest<ChatRequest>, "budget" | "plan">,
   candidate: Candidate,
   text: string,
   producedTokens: number
 ): ChatRequest | null => {
-  const { request } = order
-  const limits = [outputLimit(request), order.affordableTokens].map((limit) => limit ?? Number.POSITIVE_INFINITY)
+  const { request } = plan
+  const limits = [outputLimit(request), budget.affordableTokens].map((limit) => limit ?? Number.POSITIVE_INFINITY)
   const left = Math.min(...limits) - producedTokens
   if (left < 1) return null
   const bound = Number.isFinite(left) ? left : null

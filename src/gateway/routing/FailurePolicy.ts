@@ -18,19 +18,19 @@ import {
 import { type Attempt } from "../../domain/Generation.ts"
 import { ProviderError } from "../../providers/Provider.ts"
 import { CircuitClosedToCalls } from "../health/Circuits.ts"
-import { type Order } from "../request/Order.ts"
+import { type RequestPlan } from "../request/RequestPlan.ts"
 
 /** Why a call did not answer. */
 export type Failure = ProviderError | CircuitClosedToCalls
 
-/** How long a client is made to wait for a provider that asked for patience, when there is no other, unless it said how long it waits. */
+/** The longest Retry-After that is honoured at the last candidate, unless the client said how long it waits. */
 const LONGEST_PAUSE_MS = 10_000
 
 /** How much longer the client may be made to wait, in milliseconds. */
-export const longestPause = ({ patience, startedAtMs }: Order<unknown>, nowMs: number): number => {
-  if (patience === null) return LONGEST_PAUSE_MS
-  const leftMs = startedAtMs + patience.ms - nowMs
-  return patience.explicit ? leftMs : Math.min(LONGEST_PAUSE_MS, leftMs)
+export const longestPause = ({ deadline, startedAtMs }: RequestPlan<unknown>, nowMs: number): number => {
+  if (deadline === null) return LONGEST_PAUSE_MS
+  const leftMs = startedAtMs + deadline.ms - nowMs
+  return deadline.explicit ? leftMs : Math.min(LONGEST_PAUSE_MS, leftMs)
 }
 
 /** Whether and how long to wait before asking the same provider again, less than `longestMs`; null: it would not help. */
@@ -59,17 +59,17 @@ const wantedPause = (failure: Failure, tries: number): number | null => {
 }
 
 /** The failure as the client's own fault, if it is one. */
-export const requestFault = (failure: Failure, order: Order<unknown>): GatewayError | null => {
+export const requestFault = (failure: Failure, plan: RequestPlan<unknown>): GatewayError | null => {
   if (failure instanceof CircuitClosedToCalls || !failure.isRequestsFault) return null
   if (failure.reason._tag !== "Rejected") return null
   const { code, contextLength, message, param } = failure.reason
   return gatewayError(
     contextLength
       ? new ContextLengthExceeded({
-          model: order.model,
-          promptTokens: order.promptTokens,
+          model: plan.model,
+          promptTokens: plan.promptTokens,
           contextLength: 0,
-          param: order.facts.operation === "embeddings" ? "input" : "messages"
+          param: plan.kind === "embeddings" ? "input" : "messages"
         })
       : new InvalidRequest({ message, param, code, provider: failure.provider })
   )
@@ -78,8 +78,12 @@ export const requestFault = (failure: Failure, order: Order<unknown>): GatewayEr
 const HTTP_NOT_FOUND = 404
 
 /** What the client is told when no candidate is left. A cause that all attempts share is named. */
-export const exhausted = ({ log, model }: Order<unknown>, sole: boolean, last: Failure | null): GatewayError => {
-  const { attempts } = log.record
+export const exhausted = (
+  model: string,
+  attempts: ReadonlyArray<Attempt>,
+  sole: boolean,
+  last: Failure | null
+): GatewayError => {
   const retryAfterMs = last?.retryAfterMs ?? null
   if (last instanceof ProviderError && last.reason._tag === "Unsupported") {
     return gatewayError(

@@ -1,7 +1,7 @@
 /**
- * A second call beside one whose first token is late: whoever has a token first is the answer, the other call is aborted. What the other
- * provider charges for its prompt is charged to the order, and both calls are on the receipt. A failure of one is no failure as long
- * as the other is under way. Who interrupts both says what that costs.
+ * A second call for a request whose first token is late: the call that has a token first answers, the other is aborted. What the other
+ * provider charges for its prompt is charged to the request, and both calls are on the receipt. A failure of one is no failure as
+ * long as the other is under way. On interruption the caller decides what is billed.
  */
 import { Duration, Effect, Exit, Fiber, Option } from "effect"
 import { type Candidate } from "../../domain/Catalog.ts"
@@ -9,7 +9,7 @@ import { ProviderError } from "../../providers/Provider.ts"
 import { type Attempted } from "./Attempt.ts"
 import { promptCharge } from "../request/AttemptRecord.ts"
 import { type Failure, faultOf } from "./FailurePolicy.ts"
-import { type Order } from "../request/Order.ts"
+import { type AttemptLog } from "./AttemptLog.ts"
 
 /** How the receipt names a call that another one was faster than. */
 const HEDGE_LOST = "hedge_lost"
@@ -20,7 +20,8 @@ interface Call<A, R> {
 }
 
 export interface Hedge<A, R> {
-  readonly order: Order<unknown>
+  readonly log: AttemptLog
+  readonly promptTokens: number
   readonly afterMs: number
   readonly first: Call<A, R>
   readonly second: Call<A, R>
@@ -61,11 +62,11 @@ export const hedged = Effect.fnUntraced(function* <A, R>(hedge: Hedge<A, R>) {
 
 /** Aborts the call that was slower. One that failed by itself is on the receipt as what it is, and costs nothing. */
 const lose = Effect.fnUntraced(function* <A, R>(hedge: Hedge<A, R>, slower: Running<A>, candidate: Candidate) {
-  const { order } = hedge
+  const { log, promptTokens } = hedge
   yield* Fiber.interrupt(slower)
   const exit = yield* Fiber.await(slower)
   if (Exit.isFailure(exit) && faultOf(exit.cause) !== undefined) return
-  const { attempts } = order.log.record
+  const { attempts } = log.record
   const at = attempts.findLastIndex(
     ({ model, provider }) => provider === candidate.provider.slug && model === candidate.offer.id
   )
@@ -73,8 +74,8 @@ const lose = Effect.fnUntraced(function* <A, R>(hedge: Hedge<A, R>, slower: Runn
   if (attempt === undefined) return
   if (Exit.isSuccess(exit)) yield* hedge.discard(exit.value.answer)
   else hedge.onLost(candidate, attempt.latencyMs)
-  order.log.change(at, { status: "cancelled", errorType: HEDGE_LOST, httpStatus: null })
-  order.log.charge(promptCharge(candidate, order.promptTokens), at)
+  log.change(at, { status: "cancelled", errorType: HEDGE_LOST, httpStatus: null })
+  log.charge(promptCharge(candidate, promptTokens), at)
 })
 
 const worse = <A>(

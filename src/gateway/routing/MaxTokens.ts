@@ -1,11 +1,11 @@
 /** How much a call may produce: the client's own limit, or what the reservation affords where that is less. */
 import { type Candidate } from "../../domain/Catalog.ts"
 import { type ChatRequest, outputLimit } from "../../domain/Chat.ts"
-import { type Order } from "../request/Order.ts"
+import { type RoutedRequest } from "./RoutedRequest.ts"
 
 /** In tokens; the limit of a model that does not tell its own is guessed. */
-export const maxOutputTokens = (order: Order<ChatRequest>, { offer }: Candidate): number =>
-  order.affordableTokens ?? order.outputTokens ?? offer.maxCompletionTokens ?? 4_096
+export const maxOutputTokens = ({ budget, plan }: RoutedRequest<ChatRequest>, { offer }: Candidate): number =>
+  budget.affordableTokens ?? plan.outputTokens ?? offer.maxCompletionTokens ?? 4_096
 
 /**
  * `request` with its output bounded to `tokens` a choice, where that is less than it asks for; `null`: no bound. The limit that is set

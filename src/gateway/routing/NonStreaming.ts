@@ -8,11 +8,11 @@ import { Effect } from "effect"
 import { type Candidate } from "../../domain/Catalog.ts"
 import { type ChatReply, type ChatRequest } from "../../domain/Chat.ts"
 import { type Provider, type ProviderError } from "../../providers/Provider.ts"
-import { showsItsOutput } from "../billing/Estimate.ts"
 import { collectReply } from "../reply/CollectReply.ts"
-import { type Meter } from "../billing/Meter.ts"
 import { ended, eventsOf, openStream, within } from "./OpenedStream.ts"
-import { type Order } from "../request/Order.ts"
+import { showsItsOutput } from "../request/Reasoning.ts"
+import { type RequestPlan } from "../request/RequestPlan.ts"
+import { type RoutedRequest } from "./RoutedRequest.ts"
 import { boundedTo, maxOutputTokens } from "./MaxTokens.ts"
 
 /** The slowest pace at which a whole reply is still worth waiting for. */
@@ -21,37 +21,36 @@ const SLOWEST_MS_PER_TOKEN = 20
 const TOLERATED_PART = 0.25
 
 export interface WholeCall {
-  readonly order: Order<ChatRequest>
+  readonly request: RoutedRequest<ChatRequest>
   readonly provider: Provider
   readonly candidate: Candidate
   /** Nobody is asked after this one. */
   readonly isLast: boolean
 }
 
-export const makeWholeReply = (watch: Meter["Service"]["watch"]) => {
+export const makeWholeReply = () => {
   /** What providers have refused to stream, and gave whole. */
   const unstreamed = new Set<string>()
 
-  const atOnce = ({ candidate, order, provider }: WholeCall): Effect.Effect<ChatReply, ProviderError> => {
+  const atOnce = ({ candidate, provider, request: routed }: WholeCall): Effect.Effect<ChatReply, ProviderError> => {
     const { totalMs } = candidate.provider.timeouts
-    const longestMs = longestOf(order, candidate)
+    const longestMs = longestOf(routed, candidate)
     const limitMs = Math.min(longestMs, totalMs)
-    const request = boundedTo(order.request, candidate, order.affordableTokens)
+    const request = boundedTo(routed.plan.request, candidate, routed.budget.affordableTokens)
     const phase = longestMs < totalMs ? "first_token" : "total"
     return within(provider.chat({ request, offer: candidate.offer, limitMs }), limitMs, provider, phase)
   }
 
   /** `refused`: what follows where the provider does not open the stream. */
   const asItComes = (call: WholeCall, refused: (error: ProviderError) => Effect.Effect<ChatReply, ProviderError>) => {
-    const { candidate, order, provider } = call
-    const request = boundedTo(order.request, candidate, order.affordableTokens)
+    const { candidate, provider } = call
+    const { budget, log, plan } = call.request
+    const request = boundedTo(plan.request, candidate, budget.affordableTokens)
     const reply = openStream(provider, candidate, request).pipe(
       Effect.matchEffect({
         onFailure: refused,
         onSuccess: ({ head, pull }) =>
-          collectReply(watch(order)(eventsOf(head, pull)), provider.config.slug, (produced) =>
-            order.log.watch(produced)
-          )
+          collectReply(budget.watch(eventsOf(head, pull)), provider.config.slug, (produced) => log.watch(produced))
       }),
       Effect.scoped
     )
@@ -59,12 +58,12 @@ export const makeWholeReply = (watch: Meter["Service"]["watch"]) => {
   }
 
   return (call: WholeCall): Effect.Effect<ChatReply, ProviderError> => {
-    call.order.log.watch(null)
-    if (call.order.account.sliced) return asItComes(call, Effect.fail)
+    call.request.log.watch(null)
+    if (call.request.budget.isSliced) return asItComes(call, Effect.fail)
     const shape = shapeOf(call)
     if (!wantsWatching(call) || unstreamed.has(shape)) return atOnce(call)
     return asItComes(call, (error) =>
-      refusesStreams(error, call.order)
+      refusesStreams(error, call.request.plan)
         ? Effect.tap(atOnce(call), () => Effect.sync(() => unstreamed.add(shape)))
         : Effect.fail(error)
     )
@@ -72,23 +71,23 @@ export const makeWholeReply = (watch: Meter["Service"]["watch"]) => {
 }
 
 /** How long a whole reply may take, in milliseconds. */
-const longestOf = (order: Order<ChatRequest>, candidate: Candidate): number =>
-  candidate.provider.timeouts.firstTokenMs + SLOWEST_MS_PER_TOKEN * maxOutputTokens(order, candidate)
+const longestOf = (request: RoutedRequest<ChatRequest>, candidate: Candidate): number =>
+  candidate.provider.timeouts.firstTokenMs + SLOWEST_MS_PER_TOKEN * maxOutputTokens(request, candidate)
 
 /** Whether silence would be waited for much longer than it has to, and tells something. */
-const wantsWatching = ({ candidate, isLast, order }: WholeCall): boolean => {
+const wantsWatching = ({ candidate, isLast, request }: WholeCall): boolean => {
   if (isLast) return false
   const { firstTokenMs, totalMs } = candidate.provider.timeouts
-  const limitMs = Math.min(longestOf(order, candidate), totalMs)
-  return limitMs > firstTokenMs * (1 + TOLERATED_PART) && showsItsOutput(order) && isText(order.request)
+  const limitMs = Math.min(longestOf(request, candidate), totalMs)
+  return limitMs > firstTokenMs * (1 + TOLERATED_PART) && showsItsOutput(request.plan) && isText(request.plan.request)
 }
 
 /** What is said in sound comes in another form when it is streamed. */
 const isText = ({ modalities }: ChatRequest): boolean => (modalities ?? []).every((modality) => modality === "text")
 
 /** What providers make streaming depend on. */
-const shapeOf = ({ candidate: { offer, provider }, order: { choices, request } }: WholeCall): string =>
-  `${provider.slug}|${offer.id}|${choices > 1}|${(request.tools?.length ?? 0) > 0}`
+const shapeOf = ({ candidate: { offer, provider }, request: { plan } }: WholeCall): string =>
+  `${provider.slug}|${offer.id}|${plan.choices > 1}|${(plan.request.tools?.length ?? 0) > 0}`
 
 const NO_SUCH_CALL = new Set([403, 404, 405, 501])
 
@@ -96,7 +95,7 @@ const NO_SUCH_CALL = new Set([403, 404, 405, 501])
  * Whether the same request may well be answered whole: at some providers streams need another right, another endpoint, or do without
  * some parameters. Where the words are not about streaming the request itself is at fault, and would be refused again.
  */
-const refusesStreams = ({ reason }: ProviderError, { choices }: Order<ChatRequest>): boolean => {
+const refusesStreams = ({ reason }: ProviderError, { choices }: RequestPlan<ChatRequest>): boolean => {
   switch (reason._tag) {
     case "Rejected":
       return choices > 1 ? !reason.contextLength : /stream/i.test(`${reason.message} ${reason.param} ${reason.code}`)

@@ -7,7 +7,7 @@
 import { Context, Effect, Layer, Metric, Schedule, type Scope } from "effect"
 import { type Attempt, type Generation } from "../../domain/Generation.ts"
 import { usdFromNano } from "../../domain/Money.ts"
-import { type ResponseMetadata } from "../request/Order.ts"
+import { type ResponseMetadata } from "../request/ResponseMetadata.ts"
 import { type Rejection, RequestCounters } from "./RequestCounters.ts"
 
 export interface EndedRequest {
@@ -19,7 +19,7 @@ export interface EndedRequest {
   /** From the request's arrival to the last byte of the response. */
   readonly durationMs: number
   readonly rejection: Rejection | null
-  readonly facts: ResponseMetadata
+  readonly metadata: ResponseMetadata
 }
 
 /** Upper bounds of buckets, in seconds and in tokens. */
@@ -193,13 +193,13 @@ export class RequestMetrics extends Context.Service<
           ),
         refresh: Effect.suspend(() => Effect.forEach(refreshes, (refresh) => refresh, { discard: true })),
         began: () => active.modifyUnsafe(1, context),
-        ended: ({ durationMs, facts, method, rejection, route, status }) => {
+        ended: ({ durationMs, metadata, method, rejection, route, status }) => {
           active.modifyUnsafe(-1, context)
           requests(1, method, route, String(status))
           duration(durationMs / 1000, method, route, String(status))
           if (rejection !== null) rejections(1, rejection)
-          if (facts.cache !== null) lookups(1, facts.cache)
-          if (facts.generation !== null) generated(facts.operation ?? "chat", facts.generation)
+          if (metadata.cache !== null) lookups(1, metadata.cache)
+          if (metadata.generation !== null) generated(metadata.operation ?? "chat", metadata.generation)
         }
       })
     })

@@ -3,7 +3,7 @@
  * client is set. What is no positive number counts as unsaid.
  */
 import { type DeadlineHeaders } from "../../api/Deadline.ts"
-import { type ClientDeadline } from "../../gateway/request/Order.ts"
+import { type ClientDeadline } from "../../gateway/request/ClientDeadline.ts"
 
 export const clientDeadlineOf = (headers: DeadlineHeaders): ClientDeadline | null => {
   const statedMs = positive(headers["x-tollgate-timeout-ms"])

@@ -1,15 +1,19 @@
 /**
- * What the edge knows of the request it is answering: its id, and the facts that go into headers whatever the ending. The edge sets
- * it up before anything else runs.
+ * What the edge knows of the request that it is answering: its id, and what headers, log and traces show whatever the ending. The edge
+ * makes it before anything else runs.
  */
 import { Context } from "effect"
 import { type Share } from "../../gateway/process/Load.ts"
-import { emptyResponseMetadata, type ResponseMetadata } from "../../gateway/request/Order.ts"
+import { MetadataRecorder } from "../../gateway/request/ResponseMetadata.ts"
 import { type Rejection } from "../../gateway/telemetry/RequestCounters.ts"
+import { type RequestTrace } from "../../gateway/telemetry/RequestTrace.ts"
 
 export interface RequestState {
   readonly requestId: string
-  readonly facts: ResponseMetadata
+  /** What headers, log and traces show, whatever the ending. */
+  readonly recorder: MetadataRecorder
+  /** Its spans; null: it is not traced. */
+  readonly trace: RequestTrace | null
   rejection: Rejection | null
   /** The type of the error that was answered. */
   errorType: string | null
@@ -23,9 +27,10 @@ export interface RequestState {
   readonly share: Share
 }
 
-export const newRequest = (requestId: string): RequestState => ({
+export const newRequest = (requestId: string, trace: RequestTrace | null = null): RequestState => ({
   requestId,
-  facts: emptyResponseMetadata(),
+  recorder: new MetadataRecorder(),
+  trace,
   rejection: null,
   errorType: null,
   address: null,

@@ -12,7 +12,7 @@ import { Ids } from "../../domain/Ids.ts"
 import { OutgoingTrace, type Trace, Tracing } from "../../domain/Tracing.ts"
 import { type EndedRequest, RequestMetrics } from "../../gateway/telemetry/RequestMetrics.ts"
 import { Load } from "../../gateway/process/Load.ts"
-import { type ResponseMetadata } from "../../gateway/request/Order.ts"
+import { type ResponseMetadata } from "../../gateway/request/ResponseMetadata.ts"
 import { RequestTrace } from "../../gateway/telemetry/RequestTrace.ts"
 import { RequestCounters } from "../../gateway/telemetry/RequestCounters.ts"
 import { cameByHttps, forwarded } from "../auth/ClientAddress.ts"
@@ -52,7 +52,6 @@ export const layer = ({ hsts, trustedProxies }: EdgeOptions) =>
           const sent = request.headers["x-request-id"]
           const requestId =
             sent !== undefined && acceptedId.test(sent) ? sent : ids.next("req", clock.currentTimeMillisUnsafe())
-          const state = newRequest(requestId)
           let status = LEFT_STATUS
           const trace = tracing.begin({
             traceparent: request.headers["traceparent"],
@@ -60,7 +59,7 @@ export const layer = ({ hsts, trustedProxies }: EdgeOptions) =>
             name: () => nameOf(request),
             startedAtNanos: startedAt
           })
-          if (trace?._tag === "Sampled") state.facts.trace = new RequestTrace(trace, clock)
+          const state = newRequest(requestId, trace?._tag === "Sampled" ? new RequestTrace(trace, clock) : null)
           requestMetrics.began()
           const end = Effect.suspend(() => {
             const ended: EndedRequest = {
@@ -69,7 +68,7 @@ export const layer = ({ hsts, trustedProxies }: EdgeOptions) =>
               status,
               durationMs: Number(clock.currentTimeNanosUnsafe() - startedAt) / 1e6,
               rejection: state.rejection,
-              facts: state.facts
+              metadata: state.recorder.metadata
             }
             requestMetrics.ended(ended)
             const traceId = trace === null ? null : trace._tag === "Sampled" ? trace.span.traceId : trace.traceId
@@ -173,23 +172,26 @@ const unrouted = (request: HttpServerRequest.HttpServerRequest, requestId: strin
   )
 }
 
-const headersOf = ({ facts, requestId }: RequestState): Readonly<Record<string, string>> => ({
+const headersOf = ({ recorder: { metadata }, requestId }: RequestState): Readonly<Record<string, string>> => ({
   "x-request-id": requestId,
-  ...(facts.generationId === null ? {} : { "x-generation-id": facts.generationId }),
-  ...(facts.cache === null ? {} : { "x-tollgate-cache": facts.cache }),
-  ...(facts.replayed ? { "idempotent-replayed": "true" } : {}),
-  ...(facts.provider === null ? {} : { "x-tollgate-provider": facts.provider }),
-  ...(facts.limits === null ? {} : limitHeaders(facts.limits))
+  ...(metadata.generationId === null ? {} : { "x-generation-id": metadata.generationId }),
+  ...(metadata.cache === null ? {} : { "x-tollgate-cache": metadata.cache }),
+  ...(metadata.replayed ? { "idempotent-replayed": "true" } : {}),
+  ...(metadata.provider === null ? {} : { "x-tollgate-provider": metadata.provider }),
+  ...limitHeaders(metadata)
 })
 
-const limitHeaders = ({ requests, tokens }: NonNullable<ResponseMetadata["limits"]>): Record<string, string> => ({
-  "x-ratelimit-limit-requests": String(requests.limit),
-  "x-ratelimit-remaining-requests": String(Math.max(0, Math.floor(requests.remaining))),
-  "x-ratelimit-reset-requests": duration(requests.resetMs),
-  "x-ratelimit-limit-tokens": String(tokens.limit),
-  "x-ratelimit-remaining-tokens": String(Math.max(0, Math.floor(tokens.remaining))),
-  "x-ratelimit-reset-tokens": duration(tokens.resetMs)
-})
+const limitHeaders = ({ requests, tokens }: ResponseMetadata): Record<string, string> => {
+  if (requests === null || tokens === null) return {}
+  return {
+    "x-ratelimit-limit-requests": String(requests.limit),
+    "x-ratelimit-remaining-requests": String(Math.max(0, Math.floor(requests.remaining))),
+    "x-ratelimit-reset-requests": duration(requests.resetMs),
+    "x-ratelimit-limit-tokens": String(tokens.limit),
+    "x-ratelimit-remaining-tokens": String(Math.max(0, Math.floor(tokens.remaining))),
+    "x-ratelimit-reset-tokens": duration(tokens.resetMs)
+  }
+}
 
 /** As OpenAI writes it: `350ms`, `2.5s`, `1m30s`. */
 const duration = (ms: number): string => {

@@ -9,7 +9,8 @@ import { type SpanAttributes } from "../../gateway/telemetry/RequestTrace.ts"
 import { type RequestState } from "./CurrentRequest.ts"
 
 export const endTrace = (state: RequestState, ended: EndedRequest): void => {
-  const { generation, trace } = state.facts
+  const { trace } = state
+  const { cache, generation, operation, replayed, tier } = ended.metadata
   if (trace === null) return
   const errorType = state.errorType ?? generation?.errorType ?? (ended.status >= 500 ? "internal_error" : null)
   // A refusal is the client's; a stream that broke has a good status and a failed generation.
@@ -20,12 +21,12 @@ export const endTrace = (state: RequestState, ended: EndedRequest): void => {
       "http.route": ended.route,
       "http.response.status_code": ended.status,
       "tollgate.request.id": state.requestId,
-      "tollgate.tier": state.facts.tier,
-      "tollgate.cache": state.facts.cache,
-      "tollgate.replayed": state.facts.replayed ? true : null,
+      "tollgate.tier": tier,
+      "tollgate.cache": cache,
+      "tollgate.replayed": replayed ? true : null,
       "tollgate.rejected_by": ended.rejection,
       "error.type": errorType,
-      ...(generation === null ? {} : generated(generation, state.facts.operation ?? "chat"))
+      ...(generation === null ? {} : generated(generation, operation ?? "chat"))
     },
     generation,
     isOurs ? errorType : null

@@ -30,11 +30,11 @@ export const make: Effect.Effect<RequestLog> = Effect.map(References.MinimumLogL
 })
 
 const fieldsOf = (
-  { address, errorType, facts, requestId }: RequestState,
-  { durationMs, method, rejection, route, status }: EndedRequest,
+  { address, errorType, requestId }: RequestState,
+  { durationMs, metadata, method, rejection, route, status }: EndedRequest,
   traceId: string | null
 ): Readonly<Record<string, unknown>> => {
-  const { cache, generation, replayed } = facts
+  const { cache, generation, replayed, tier } = metadata
   const finishReason = generation === null ? null : knownFinishReason(generation)
   return {
     request_id: requestId,
@@ -53,7 +53,7 @@ const fieldsOf = (
       : {
           generation_id: generation.id,
           key_id: generation.keyId,
-          tier: facts.tier,
+          tier,
           ...(generation.provider === "" ? {} : { provider: generation.provider, model: generation.model }),
           streamed: generation.streamed,
           attempts: generation.attempts.length,

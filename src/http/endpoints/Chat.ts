@@ -3,8 +3,9 @@ import { Effect } from "effect"
 import { type HttpServerRequest, HttpServerResponse } from "effect/http"
 import { ChatGroup, type ChatHeaders } from "../../api/Chat.ts"
 import { type ChatResponse } from "../../domain/Chat.ts"
-import { Completion, type Completed } from "../../gateway/chat/Completion.ts"
-import { type CacheControl } from "../../gateway/request/Order.ts"
+import { Completion } from "../../gateway/chat/Completion.ts"
+import { type Completed } from "../../gateway/request/Answer.ts"
+import { type CacheControl } from "../../gateway/request/CacheControl.ts"
 import { makeDeadlines } from "../../domain/Deadlines.ts"
 import { authenticatedPost } from "../edge/AuthenticatedPost.ts"
 import { clientDeadlineOf } from "../edge/ClientDeadline.ts"
@@ -41,8 +42,9 @@ export const layer = ({ stalledReaderMs }: ChatOptions) =>
             caller,
             cacheControl: cacheControlOf(headers),
             idempotencyKey: idempotencyKeyOf(headers, credential),
-            facts: state.facts,
-            patience: clientDeadlineOf(headers)
+            trace: state.trace,
+            note: state.recorder.note,
+            deadline: clientDeadlineOf(headers)
           }),
           (completed) =>
             completed._tag === "Reply" ? responseOf(completed) : streamResponse(completed, request, state.requestId)

@@ -19,8 +19,9 @@ export const layer = authenticatedPost(
           request: payload,
           caller,
           idempotencyKey: idempotencyKeyOf(headers, credential),
-          facts: state.facts,
-          patience: clientDeadlineOf(headers)
+          trace: state.trace,
+          note: state.recorder.note,
+          deadline: clientDeadlineOf(headers)
         })
         .pipe(
           Effect.flatMap((embedded) => write(embedded, payload.encoding_format ?? "float")),

@@ -9,7 +9,7 @@ import { Api } from "../../api/Api.ts"
 import { CurrentKey } from "../../api/Authorization.ts"
 import { type PrivacyPreview, PrivacyPreviewRequest } from "../../api/Privacy.ts"
 import { strict } from "../../api/Strictness.ts"
-import { type Preview, PrivacyGuard } from "../../gateway/privacy/PrivacyGuard.ts"
+import { type Preview, PrivacyPreview as Previews } from "../../gateway/chat/PrivacyPreview.ts"
 import { CurrentRequest } from "../edge/CurrentRequest.ts"
 import { entityFaults } from "./EntityFaults.ts"
 import { guard, validationResponse } from "../errors/ErrorResponse.ts"
@@ -20,24 +20,24 @@ export const layer = HttpApiBuilder.group(
   Api,
   "privacy",
   Effect.fnUntraced(function* (handlers) {
-    const privacyGuard = yield* PrivacyGuard
+    const previews = yield* Previews
     const decode = yield* makeDecode(PrivacyPreviewRequest, strict, (body) =>
-      entityFaults(listIn(body, "entities"), privacyGuard.types)
+      entityFaults(listIn(body, "entities"), previews.types)
     )
 
     const preview = Effect.fnUntraced(function* (request: PrivacyPreviewRequest) {
-      const { facts, requestId } = yield* CurrentRequest
+      const { recorder, requestId } = yield* CurrentRequest
       // The names include the operator's patterns, which the schema cannot know.
-      const unknown = entityFaults(request.entities ?? [], privacyGuard.types)
+      const unknown = entityFaults(request.entities ?? [], previews.types)
       if (unknown.length > 0) return validationResponse(unknown, requestId)
       const caller = yield* CurrentKey
-      const previewed = yield* privacyGuard.preview({
+      const previewed = yield* previews.of({
         text: request.text ?? null,
         messages: request.messages ?? null,
         entities: request.entities ?? null,
         mode: request.mode ?? null,
         caller,
-        facts
+        note: recorder.note
       })
       return HttpServerResponse.jsonUnsafe(wireOf(previewed))
     })

@@ -20,8 +20,8 @@ export const layer = HttpApiBuilder.group(
 
     const preview = Effect.fnUntraced(function* (request: ChatRequest) {
       const caller = yield* CurrentKey
-      const { facts, requestId } = yield* CurrentRequest
-      return wireOf(yield* previews.of({ request, caller, facts }), requestId)
+      const { recorder, requestId } = yield* CurrentRequest
+      return wireOf(yield* previews.of({ request, caller, note: recorder.note }), requestId)
     })
 
     return handlers.handleRaw("preview", ({ request }) =>

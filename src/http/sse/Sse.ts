@@ -5,8 +5,7 @@
  */
 import { Cause, Effect, Pull, Scope, Stream } from "effect"
 import { type ChoiceDelta } from "../../domain/Chat.ts"
-import { type CompletionEvent } from "../../gateway/request/Answer.ts"
-import { type Head } from "../../gateway/chat/Completion.ts"
+import { type CompletionEvent, type Head } from "../../gateway/request/Answer.ts"
 import { type Deadlines } from "../../domain/Deadlines.ts"
 import { errorBody } from "../errors/ErrorResponse.ts"
 

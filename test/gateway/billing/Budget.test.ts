@@ -9,12 +9,12 @@ import { nanoFromUsd } from "../../../src/domain/Money.ts"
 import { collectReply } from "../../../src/gateway/reply/CollectReply.ts"
 import { type Outcome } from "../../../src/gateway/billing/Outcome.ts"
 import { Meter } from "../../../src/gateway/billing/Meter.ts"
-import { type Order } from "../../../src/gateway/request/Order.ts"
+import { type MeteredRequest } from "../../../src/gateway/billing/Reservation.ts"
 import { Ledger } from "../../../src/store/ledger/Ledger.ts"
 import * as LedgerMemory from "../../../src/store/ledger/Memory.ts"
 import { StoreError } from "../../../src/store/StoreError.ts"
 import { noAttempts } from "../../../src/gateway/request/AttemptRecord.ts"
-import { candidateWith, orderWith, requestWith } from "../orders.ts"
+import { candidateWith, meteredWith, requestWith } from "../orders.ts"
 
 /** How the ledger behaves in a test: its writes can be made to fail. */
 const troubled = () => {
@@ -65,8 +65,8 @@ const ended = (completionTokens: number, promptTokens = 10): Outcome => ({
   fallbackUsed: false
 })
 
-const capped = (monthlyBudgetNano: number, order: Parameters<typeof orderWith>[0] = {}) =>
-  orderWith({ key: { monthlyBudgetNano }, ...order })
+const capped = (monthlyBudgetNano: number, request: Parameters<typeof meteredWith>[0] = {}) =>
+  meteredWith({ key: { monthlyBudgetNano }, ...request })
 
 /** So many events of one token each. */
 const tokens = (count: number): Stream.Stream<ChatEvent> =>
@@ -78,9 +78,9 @@ const tokens = (count: number): Stream.Stream<ChatEvent> =>
   ).pipe(Stream.rechunk(1))
 
 /** How many of `count` tokens come through, and what ended it. */
-const watched = Effect.fnUntraced(function* (order: Order, count: number) {
+const watched = Effect.fnUntraced(function* (request: MeteredRequest, count: number) {
   let through = 0
-  const events = (yield* Meter).watch(order)(tokens(count))
+  const events = (yield* Meter).outputBudget(request).watch(tokens(count))
   const end = yield* Effect.result(Stream.runForEach(events, () => Effect.sync(() => void through++)))
   return { through, reason: Result.isFailure(end) ? end.failure.reason : null }
 })
@@ -89,15 +89,15 @@ describe("slices", () => {
   it.effect("a long answer begins with a slice of its worst case and takes more while it comes", () =>
     Effect.gen(function* () {
       const { reserve, settle } = yield* Meter
-      const order = capped(nanoFromUsd(1), { outputTokens: 100_000 })
-      assert.strictEqual((yield* reserve(order))._tag, "Reserved")
+      const request = capped(nanoFromUsd(1), { outputTokens: 100_000 })
+      assert.strictEqual((yield* reserve(request))._tag, "Reserved")
       assert.deepStrictEqual(yield* balance, { spentNano: 0, reservedNano: SLICE_NANO })
-      assert.isNull(order.affordableTokens, "the provider is not told to stop early")
-      assert.deepStrictEqual(yield* watched(order, 3_000), { through: 3_000, reason: null })
+      assert.isNull(request.reservation.held.affordableTokens, "the provider is not told to stop early")
+      assert.deepStrictEqual(yield* watched(request, 3_000), { through: 3_000, reason: null })
       const during = yield* balance
       assert.isAtLeast(during?.reservedNano ?? 0, 10_000 + 3_000 * 2_000)
       assert.isAtMost(during?.reservedNano ?? 0, 10_000 + (3_000 + 2 * 1_024) * 2_000)
-      const { reservation } = yield* settle(order, ended(3_000))
+      const { reservation } = yield* settle(request, ended(3_000))
       assert.strictEqual(reservation.reservedNano, SLICE_NANO)
       assert.strictEqual(reservation.reservedNano + reservation.extendedNano, during?.reservedNano)
       assert.deepStrictEqual(yield* balance, { spentNano: 6_010_000, reservedNano: 0 })
@@ -108,13 +108,13 @@ describe("slices", () => {
     Effect.gen(function* () {
       const { reserve, settle } = yield* Meter
       const cap = 10_000 + 1_500 * 2_000
-      const order = capped(cap, { outputTokens: 100_000, streamed: true })
-      yield* reserve(order)
-      const { reason, through } = yield* watched(order, 5_000)
+      const request = capped(cap, { outputTokens: 100_000, streamed: true })
+      yield* reserve(request)
+      const { reason, through } = yield* watched(request, 5_000)
       assert.strictEqual(through, 1_500, "all of the budget is used, and no more")
       assert.deepInclude(reason, { _tag: "BudgetExceeded", capNano: cap, spentNano: 0, reservedNano: cap })
-      assert.isTrue(order.account.clamped)
-      yield* settle(order, ended(1_500))
+      assert.isTrue(request.reservation.held.isClamped)
+      yield* settle(request, ended(1_500))
       assert.deepStrictEqual(yield* balance, { spentNano: cap, reservedNano: 0 })
     }).pipe(Effect.provide(meter))
   )
@@ -135,7 +135,7 @@ describe("slices", () => {
     Effect.gen(function* () {
       const { reserve } = yield* Meter
       const worst = 10_000 + 2_000 * 2_000
-      for (const order of [
+      for (const request of [
         capped(nanoFromUsd(1), { outputTokens: 2_000, ranked: [candidateWith("alpha", { hidesReasoning: true })] }),
         capped(nanoFromUsd(1), {
           outputTokens: 2_000,
@@ -143,10 +143,10 @@ describe("slices", () => {
         })
       ]) {
         const before = (yield* balance)?.reservedNano ?? 0
-        yield* reserve(order)
+        yield* reserve(request)
         assert.strictEqual(((yield* balance)?.reservedNano ?? 0) - before, worst)
-        assert.deepInclude(order.account, { heldTokens: 2_000, sliced: false })
-        assert.strictEqual(order.affordableTokens, 2_000)
+        assert.deepInclude(request.reservation.held, { tokens: 2_000, isSliced: false })
+        assert.strictEqual(request.reservation.held.affordableTokens, 2_000)
       }
     }).pipe(Effect.provide(meter))
   )
@@ -156,12 +156,12 @@ describe("slices", () => {
       const { reserve } = yield* Meter
       // Of 10 prompt tokens and 100 of output, and of 200 more.
       const cap = 10_000 + 300 * 2_000
-      const order = capped(cap, { outputTokens: 100, streamed: true })
-      yield* reserve(order)
+      const request = capped(cap, { outputTokens: 100, streamed: true })
+      yield* reserve(request)
       assert.strictEqual((yield* balance)?.reservedNano, 10_000 + 100 * 2_000)
-      assert.deepStrictEqual(yield* watched(order, 180), { through: 180, reason: null }, "as counted elsewhere")
-      assert.strictEqual(order.account.extendedNano, 0)
-      const { reason, through } = yield* watched(order, 5_000)
+      assert.deepStrictEqual(yield* watched(request, 180), { through: 180, reason: null }, "as counted elsewhere")
+      assert.strictEqual(request.reservation.extendedNano, 0)
+      const { reason, through } = yield* watched(request, 5_000)
       assert.strictEqual(through, 300)
       assert.deepInclude(reason, { _tag: "BudgetExceeded", capNano: cap, reservedNano: cap })
     }).pipe(Effect.provide(meter))
@@ -170,10 +170,10 @@ describe("slices", () => {
   it.effect("a ledger that is away cuts the answer where what is held ends", () => {
     const { layer, trouble } = troubled()
     return Effect.gen(function* () {
-      const order = capped(nanoFromUsd(1), { outputTokens: 100_000 })
-      yield* (yield* Meter).reserve(order)
+      const request = capped(nanoFromUsd(1), { outputTokens: 100_000 })
+      yield* (yield* Meter).reserve(request)
       trouble.isAway = true
-      const { reason, through } = yield* watched(order, 5_000)
+      const { reason, through } = yield* watched(request, 5_000)
       assert.strictEqual(through, 1_024)
       assert.deepInclude(reason, { _tag: "DependencyUnavailable", dependency: "database" })
     }).pipe(Effect.provide(meterOn(layer)))
@@ -189,12 +189,12 @@ describe("a whole reply", () => {
     { _tag: "Choices", choices: [{ index: 0, delta: {}, finish_reason: "stop" }] },
     { _tag: "End", usage: { promptTokens: 10, completionTokens: count, cachedTokens: 0 }, systemFingerprint: "fp" }
   ]
-  const gather = (order: Order, count: number) =>
+  const gather = (request: MeteredRequest, count: number) =>
     Effect.gen(function* () {
-      const { reserve, watch } = yield* Meter
-      yield* reserve(order)
+      const { outputBudget, reserve } = yield* Meter
+      yield* reserve(request)
       return yield* collectReply(
-        watch(order)(Stream.rechunk(Stream.fromIterable(events(count)), 1)),
+        outputBudget(request).watch(Stream.rechunk(Stream.fromIterable(events(count)), 1)),
         "alpha",
         () => undefined
       )
@@ -252,10 +252,10 @@ describe("waiting for others", () => {
       const others = yield* Effect.forEach([1, 2, 3, 4], (number) =>
         Effect.forkChild(
           Effect.gen(function* () {
-            const order = capped(cap, { outputTokens: 45 })
-            yield* reserve(order)
+            const request = capped(cap, { outputTokens: 45 })
+            yield* reserve(request)
             served.push(number)
-            yield* settle(order, ended(0, 1))
+            yield* settle(request, ended(0, 1))
           }),
           { startImmediately: true }
         )
@@ -314,11 +314,11 @@ describe("waiting for others", () => {
         Array.from({ length: 200 }),
         () =>
           Effect.gen(function* () {
-            const order = capped(cap, { outputTokens: 100 })
-            const outcome = yield* reserve(order)
+            const request = capped(cap, { outputTokens: 100 })
+            const outcome = yield* reserve(request)
             if (outcome._tag === "Refused") return false
             yield* Effect.yieldNow
-            yield* settle(order, ended(Math.min(10, order.affordableTokens ?? 10)))
+            yield* settle(request, ended(Math.min(10, request.reservation.held.affordableTokens ?? 10)))
             return true
           }),
         { concurrency: "unbounded" }
@@ -333,9 +333,9 @@ describe("settling", () => {
   it.effect("an answer that cost more than was held takes the rest from the budget", () =>
     Effect.gen(function* () {
       const { reserve, settle } = yield* Meter
-      const order = capped(nanoFromUsd(1), { outputTokens: 10 })
-      yield* reserve(order)
-      const { cost, reservation } = yield* settle(order, ended(10, 15))
+      const request = capped(nanoFromUsd(1), { outputTokens: 10 })
+      yield* reserve(request)
+      const { cost, reservation } = yield* settle(request, ended(10, 15))
       assert.deepStrictEqual([cost.billedNano, cost.markupNano], [35_000, 0])
       assert.deepStrictEqual(reservation, { reservedNano: 30_000, extendedNano: 5_000, settledNano: 35_000 })
     }).pipe(Effect.provide(meter))
@@ -345,10 +345,10 @@ describe("settling", () => {
     const { layer, trouble } = troubled()
     return Effect.gen(function* () {
       const { reserve, settle } = yield* Meter
-      const order = capped(30_500, { outputTokens: 10 })
-      yield* reserve(order)
+      const request = capped(30_500, { outputTokens: 10 })
+      yield* reserve(request)
       trouble.isAway = true
-      const { cost } = yield* settle(order, ended(10, 15))
+      const { cost } = yield* settle(request, ended(10, 15))
       assert.deepStrictEqual([cost.totalNano, cost.billedNano], [35_000, 30_000])
       trouble.isAway = false
       yield* TestClock.adjust("2 seconds")
@@ -359,9 +359,9 @@ describe("settling", () => {
   it.effect("and where the budget has no more, the cap holds: the markup shows what was not charged", () =>
     Effect.gen(function* () {
       const { reserve, settle } = yield* Meter
-      const order = capped(32_000, { outputTokens: 10 })
-      yield* reserve(order)
-      const { cost } = yield* settle(order, ended(10, 15))
+      const request = capped(32_000, { outputTokens: 10 })
+      yield* reserve(request)
+      const { cost } = yield* settle(request, ended(10, 15))
       assert.deepStrictEqual([cost.totalNano, cost.markupNano, cost.billedNano], [35_000, -3_000, 32_000])
       assert.deepStrictEqual(yield* balance, { spentNano: 32_000, reservedNano: 0 })
     }).pipe(Effect.provide(meter))
@@ -371,10 +371,10 @@ describe("settling", () => {
     const { layer, trouble } = troubled()
     return Effect.gen(function* () {
       const { reserve, settle } = yield* Meter
-      const order = capped(nanoFromUsd(1), { outputTokens: 10 })
-      yield* reserve(order)
+      const request = capped(nanoFromUsd(1), { outputTokens: 10 })
+      yield* reserve(request)
       trouble.isAway = true
-      assert.strictEqual((yield* settle(order, ended(10))).cost.billedNano, 30_000)
+      assert.strictEqual((yield* settle(request, ended(10))).cost.billedNano, 30_000)
       yield* TestClock.adjust("20 seconds")
       assert.deepStrictEqual(yield* balance, { spentNano: 0, reservedNano: 30_000 })
       trouble.isAway = false
@@ -402,12 +402,12 @@ describe("settling", () => {
         ).pipe(Layer.provideMerge(LedgerMemory.layer))
       const held = { spentNano: 0, reservedNano: 30_000 }
       const nothing = { spentNano: 0, reservedNano: 0 }
-      const order = () => capped(nanoFromUsd(1), { outputTokens: 10 })
+      const request = () => capped(nanoFromUsd(1), { outputTokens: 10 })
       return Effect.gen(function* () {
         const broken = Effect.fail(new StoreError({ dependency: "database", cause: null }))
         yield* Effect.gen(function* () {
           const { reserve } = yield* Meter
-          assert.strictEqual((yield* Effect.flip(reserve(order()))).reason._tag, "DependencyUnavailable")
+          assert.strictEqual((yield* Effect.flip(reserve(request()))).reason._tag, "DependencyUnavailable")
           yield* TestClock.adjust("1 millis")
           assert.deepStrictEqual(yield* balance, nothing)
           // A database that hung may do it after all.
@@ -419,10 +419,10 @@ describe("settling", () => {
 
         // A key without a cap hears of it before its reply.
         yield* Effect.gen(function* () {
-          const { durable, reserve } = yield* Meter
-          const uncapped = orderWith({ outputTokens: 10 })
+          const { reserve } = yield* Meter
+          const uncapped = meteredWith({ outputTokens: 10 })
           yield* reserve(uncapped)
-          assert.strictEqual((yield* Effect.flip(durable(uncapped))).reason._tag, "DependencyUnavailable")
+          assert.strictEqual((yield* Effect.flip(uncapped.reservation.durable)).reason._tag, "DependencyUnavailable")
           yield* TestClock.adjust("1 millis")
           assert.deepStrictEqual(yield* balance, nothing)
           yield* late.at(-1) ?? Effect.die("nothing was reserved")
@@ -433,7 +433,7 @@ describe("settling", () => {
 
         yield* Effect.gen(function* () {
           const { reserve } = yield* Meter
-          const asking = yield* Effect.forkChild(reserve(order()), { startImmediately: true })
+          const asking = yield* Effect.forkChild(reserve(request()), { startImmediately: true })
           assert.deepStrictEqual(yield* balance, held)
           yield* Fiber.interrupt(asking)
           yield* TestClock.adjust("1 millis")
@@ -443,19 +443,19 @@ describe("settling", () => {
     }
   )
 
-  it.effect("while an order is open its lease is renewed, and only then", () => {
+  it.effect("while a request is open its lease is renewed, and only then", () => {
     const { layer, trouble } = troubled()
     return Effect.gen(function* () {
       const { reserve, settle } = yield* Meter
       const ledger = yield* Ledger
       yield* TestClock.adjust("5 minutes")
       assert.strictEqual(trouble.renewals, 0)
-      const order = orderWith({ startedAtMs: 300_000 })
-      yield* reserve(order)
+      const request = meteredWith({ startedAtMs: 300_000 })
+      yield* reserve(request)
       yield* TestClock.adjust("10 minutes")
       assert.isAtLeast(trouble.renewals, 19)
       assert.strictEqual(yield* ledger.settleExpired, 0, "it is alive")
-      yield* settle(order, ended(10))
+      yield* settle(request, ended(10))
       const { renewals } = trouble
       yield* TestClock.adjust("5 minutes")
       assert.strictEqual(trouble.renewals, renewals)
@@ -468,8 +468,8 @@ it.effect("a request waits for its key's budget no longer than its client waits 
     const { reserve } = yield* Meter
     // Another request of the key holds all but a nano-USD of the cap, and never ends.
     yield* reserve(capped(30_001, { outputTokens: 10 }))
-    const patience = { ms: 500, explicit: true }
-    const waiting = yield* Effect.forkChild(Effect.flip(reserve(capped(30_001, { outputTokens: 10, patience }))), {
+    const deadline = { ms: 500, explicit: true }
+    const waiting = yield* Effect.forkChild(Effect.flip(reserve(capped(30_001, { outputTokens: 10, deadline }))), {
       startImmediately: true
     })
     yield* TestClock.adjust(499)

@@ -13,7 +13,7 @@ import * as LedgerMemory from "../../../src/store/ledger/Memory.ts"
 import { Limits } from "../../../src/store/limits/Limits.ts"
 import { StoreError } from "../../../src/store/StoreError.ts"
 import { type AttemptRecord, noAttempts } from "../../../src/gateway/request/AttemptRecord.ts"
-import { candidateWith, orderWith } from "../orders.ts"
+import { candidateWith, meteredWith } from "../orders.ts"
 
 const stores = Layer.mergeAll(LedgerMemory.layer, LimitsMemory.layer, Ids.layerSequence)
 const meterWith = (markup = 0) => Meter.layer({ markup, ledger: { leaseMs: 150_000 } }).pipe(Layer.provideMerge(stores))
@@ -52,23 +52,23 @@ it.effect(
     Effect.gen(function* () {
       const meter = yield* Meter
       const dear = candidateWith("dear", { pricing: { prompt: 3_000_000, completion: 9_000_000, cachedPrompt: null } })
-      const order = orderWith({
+      const request = meteredWith({
         key: { monthlyBudgetNano: nanoFromUsd(1) },
         ranked: [alpha, dear],
         outputTokens: 200,
         choices: 2
       })
-      assert.deepStrictEqual(yield* meter.reserve(order), { _tag: "Reserved" })
+      assert.deepStrictEqual(yield* meter.reserve(request), { _tag: "Reserved" })
       assert.deepStrictEqual(yield* balance, { spentNano: 0, reservedNano: 10 * 3_000 + 200 * 9_000 })
-      assert.isFalse(order.account.clamped)
-      assert.strictEqual(order.affordableTokens, 100)
+      assert.isFalse(request.reservation.held.isClamped)
+      assert.strictEqual(request.reservation.held.affordableTokens, 100)
     }).pipe(Effect.provide(meterWith()))
 )
 
 it.effect("the markup is reserved too", () =>
   Effect.gen(function* () {
     const meter = yield* Meter
-    yield* meter.reserve(orderWith({ key: { monthlyBudgetNano: nanoFromUsd(1) }, outputTokens: 100 }))
+    yield* meter.reserve(meteredWith({ key: { monthlyBudgetNano: nanoFromUsd(1) }, outputTokens: 100 }))
     assert.deepStrictEqual(yield* balance, { spentNano: 0, reservedNano: 262_500 })
   }).pipe(Effect.provide(meterWith(0.25)))
 )
@@ -77,10 +77,10 @@ it.effect("where the worst case does not fit, the output is bounded to what is l
   Effect.gen(function* () {
     const meter = yield* Meter
     // 10,000 for the prompt, and 45 tokens of output with a rest of 1,000.
-    const order = orderWith({ key: { monthlyBudgetNano: 101_000 }, outputTokens: 1_000 })
-    assert.deepStrictEqual(yield* meter.reserve(order), { _tag: "Reserved" })
-    assert.strictEqual(order.affordableTokens, 45)
-    assert.isTrue(order.account.clamped)
+    const request = meteredWith({ key: { monthlyBudgetNano: 101_000 }, outputTokens: 1_000 })
+    assert.deepStrictEqual(yield* meter.reserve(request), { _tag: "Reserved" })
+    assert.strictEqual(request.reservation.held.affordableTokens, 45)
+    assert.isTrue(request.reservation.held.isClamped)
     assert.deepStrictEqual(yield* balance, { spentNano: 0, reservedNano: 100_000 })
   }).pipe(Effect.provide(meterWith()))
 )
@@ -88,23 +88,23 @@ it.effect("where the worst case does not fit, the output is bounded to what is l
 it.effect("refuses when not a single token of output fits, and holds nothing", () =>
   Effect.gen(function* () {
     const meter = yield* Meter
-    const order = orderWith({ key: { monthlyBudgetNano: 11_999 }, outputTokens: 1_000 })
-    assert.deepStrictEqual(yield* meter.reserve(order), {
+    const request = meteredWith({ key: { monthlyBudgetNano: 11_999 }, outputTokens: 1_000 })
+    assert.deepStrictEqual(yield* meter.reserve(request), {
       _tag: "Refused",
       balance: { spentNano: 0, reservedNano: 0 },
       neededNano: 2_010_000
     })
     assert.deepStrictEqual(yield* balance, { spentNano: 0, reservedNano: 0 })
-    const exact = orderWith({ key: { monthlyBudgetNano: 12_000 }, outputTokens: 1_000 })
+    const exact = meteredWith({ key: { monthlyBudgetNano: 12_000 }, outputTokens: 1_000 })
     assert.strictEqual((yield* meter.reserve(exact))._tag, "Reserved")
-    assert.strictEqual(exact.affordableTokens, 1)
+    assert.strictEqual(exact.reservation.held.affordableTokens, 1)
   }).pipe(Effect.provide(meterWith()))
 )
 
 it.effect("a budget of nothing refuses even what costs nothing to start", () =>
   Effect.gen(function* () {
     const meter = yield* Meter
-    const outcome = yield* meter.reserve(orderWith({ key: { monthlyBudgetNano: 0 } }))
+    const outcome = yield* meter.reserve(meteredWith({ key: { monthlyBudgetNano: 0 } }))
     assert.strictEqual(outcome._tag, "Refused")
   }).pipe(Effect.provide(meterWith()))
 )
@@ -118,15 +118,15 @@ it.effect("concurrent requests never overspend the cap, and all of it can be use
       Array.from({ length: 200 }),
       () =>
         Effect.gen(function* () {
-          const order = orderWith({ key: { monthlyBudgetNano: cap }, outputTokens: 20 })
-          const outcome = yield* meter.reserve(order)
+          const request = meteredWith({ key: { monthlyBudgetNano: cap }, outputTokens: 20 })
+          const outcome = yield* meter.reserve(request)
           const during = yield* balance
           assert.isAtMost((during?.spentNano ?? 0) + (during?.reservedNano ?? 0), cap)
           if (outcome._tag === "Refused") return
           yield* Effect.yieldNow
           served++
-          const completionTokens = Math.min(20, order.affordableTokens ?? 0)
-          yield* meter.settle(order, endingWith({ usage: { promptTokens: 10, completionTokens, cachedTokens: 0 } }))
+          const completionTokens = Math.min(20, request.reservation.held.affordableTokens ?? 0)
+          yield* meter.settle(request, endingWith({ usage: { promptTokens: 10, completionTokens, cachedTokens: 0 } }))
         }),
       { concurrency: 50, discard: true }
     )
@@ -141,24 +141,24 @@ it.effect("concurrent requests never overspend the cap, and all of it can be use
 it.effect("settles once: a second ending changes nothing", () =>
   Effect.gen(function* () {
     const meter = yield* Meter
-    const order = orderWith({ key: { monthlyBudgetNano: nanoFromUsd(1) } })
-    yield* meter.reserve(order)
-    yield* meter.settle(order, endingWith())
-    yield* meter.settle(order, endingWith({ usage: { promptTokens: 99, completionTokens: 99, cachedTokens: 0 } }))
-    yield* meter.void(order)
+    const request = meteredWith({ key: { monthlyBudgetNano: nanoFromUsd(1) } })
+    yield* meter.reserve(request)
+    yield* meter.settle(request, endingWith())
+    yield* meter.settle(request, endingWith({ usage: { promptTokens: 99, completionTokens: 99, cachedTokens: 0 } }))
+    yield* meter.void(request)
     assert.deepStrictEqual(yield* balance, { spentNano: 20_000, reservedNano: 0 })
   }).pipe(Effect.provide(meterWith()))
 )
 
-it.effect("a void order leaves no trace", () =>
+it.effect("a void request leaves no trace", () =>
   Effect.gen(function* () {
     const meter = yield* Meter
     const generationStore = yield* GenerationStore
     for (const monthlyBudgetNano of [null, nanoFromUsd(1)]) {
-      const order = orderWith({ key: { monthlyBudgetNano } })
-      yield* meter.reserve(order)
-      yield* meter.void(order)
-      assert.isTrue(Option.isNone(yield* generationStore.find(order.generationId, KEY)))
+      const request = meteredWith({ key: { monthlyBudgetNano } })
+      yield* meter.reserve(request)
+      yield* meter.void(request)
+      assert.isTrue(Option.isNone(yield* generationStore.find(request.plan.generationId, KEY)))
     }
     assert.deepStrictEqual(yield* balance, { spentNano: 0, reservedNano: 0 })
   }).pipe(Effect.provide(meterWith()))
@@ -170,10 +170,10 @@ it.effect("cached tokens are priced at the cache price, once; the markup comes o
     const candidate = candidateWith("alpha", {
       pricing: { prompt: 1_000_000, completion: 2_000_000, cachedPrompt: 250_000 }
     })
-    const order = orderWith({ ranked: [candidate] })
-    yield* meter.reserve(order)
+    const request = meteredWith({ ranked: [candidate] })
+    yield* meter.reserve(request)
     const { cost } = yield* meter.settle(
-      order,
+      request,
       endingWith({ candidate, usage: { promptTokens: 100, completionTokens: 10, cachedTokens: 80 } })
     )
     assert.deepStrictEqual(cost, {
@@ -191,25 +191,24 @@ it.effect("out of the gateway's cache: bills nothing, shows the saving, takes no
   Effect.gen(function* () {
     const meter = yield* Meter
     const limits = yield* Limits
-    const order = orderWith({ key: { monthlyBudgetNano: nanoFromUsd(1) } })
-    order.facts.limits = yield* limits.acquire({
+    const request = meteredWith({ key: { monthlyBudgetNano: nanoFromUsd(1) } }, { takenTokens: 10 })
+    yield* limits.acquire({
       keyId: KEY,
-      leaseId: order.generationId,
-      limits: order.caller.limits,
+      leaseId: request.plan.generationId,
+      limits: request.plan.caller.limits,
       tokens: 10,
       nowMs: 0,
       leaseMs: 1_000
     })
-    order.account.takenTokens = 10
-    yield* meter.reserve(order)
-    const generation = yield* meter.settle(order, endingWith({ usageSource: "cache" }))
+    yield* meter.reserve(request)
+    const generation = yield* meter.settle(request, endingWith({ usageSource: "cache" }))
     assert.deepStrictEqual([generation.cost.billedNano, generation.cost.cacheDiscountNano], [0, 20_000])
     assert.isTrue(generation.cacheHit)
     assert.deepStrictEqual(yield* balance, { spentNano: 0, reservedNano: 0 })
     const verdict = yield* limits.acquire({
       keyId: KEY,
       leaseId: "another",
-      limits: order.caller.limits,
+      limits: request.plan.caller.limits,
       tokens: 0,
       nowMs: 0,
       leaseMs: 1_000
@@ -221,9 +220,9 @@ it.effect("out of the gateway's cache: bills nothing, shows the saving, takes no
 it.effect("the receipt tells the reservation, the price and the attempts", () =>
   Effect.gen(function* () {
     const meter = yield* Meter
-    const order = orderWith({ key: { monthlyBudgetNano: nanoFromUsd(1) }, outputTokens: 100, streamed: true })
-    yield* meter.reserve(order)
-    const generation = yield* meter.settle(order, endingWith({ record: once, timeToFirstTokenMs: 2 }))
+    const request = meteredWith({ key: { monthlyBudgetNano: nanoFromUsd(1) }, outputTokens: 100, streamed: true })
+    yield* meter.reserve(request)
+    const generation = yield* meter.settle(request, endingWith({ record: once, timeToFirstTokenMs: 2 }))
     assert.deepStrictEqual(generation.reservation, { reservedNano: 210_000, extendedNano: 0, settledNano: 20_000 })
     assert.deepStrictEqual(generation.price, alpha.offer.pricing)
     assert.strictEqual(generation.attempts.length, 1)
@@ -231,14 +230,14 @@ it.effect("the receipt tells the reservation, the price and the attempts", () =>
   }).pipe(Effect.provide(meterWith()))
 )
 
-it.effect("an order that nobody answered costs nothing and is recorded all the same", () =>
+it.effect("a request that nobody answered costs nothing and is recorded all the same", () =>
   Effect.gen(function* () {
     const meter = yield* Meter
-    const order = orderWith({ key: { monthlyBudgetNano: nanoFromUsd(1) } })
-    yield* meter.reserve(order)
-    const generation = yield* meter.settle(order, endingWith({ candidate: null, errorType: "provider_error" }))
+    const request = meteredWith({ key: { monthlyBudgetNano: nanoFromUsd(1) } })
+    yield* meter.reserve(request)
+    const generation = yield* meter.settle(request, endingWith({ candidate: null, errorType: "provider_error" }))
     assert.strictEqual(generation.cost.billedNano, 0)
-    const found = yield* (yield* GenerationStore).find(order.generationId, KEY)
+    const found = yield* (yield* GenerationStore).find(request.plan.generationId, KEY)
     assert.isTrue(Option.isSome(found) && found.value._tag === "Settled")
   }).pipe(Effect.provide(meterWith()))
 )
@@ -255,11 +254,11 @@ it.effect(
     ).pipe(Layer.provideMerge(LedgerMemory.layer))
     return Effect.gen(function* () {
       const meter = yield* Meter
-      const order = orderWith()
-      assert.deepStrictEqual(yield* meter.reserve(order), { _tag: "Reserved" })
-      const error = yield* Effect.flip(meter.durable(order))
+      const request = meteredWith()
+      assert.deepStrictEqual(yield* meter.reserve(request), { _tag: "Reserved" })
+      const error = yield* Effect.flip(request.reservation.durable)
       assert.deepInclude(error.reason, { _tag: "DependencyUnavailable", dependency: "database" })
-      const capped = yield* Effect.flip(meter.reserve(orderWith({ key: { monthlyBudgetNano: 1 } })))
+      const capped = yield* Effect.flip(meter.reserve(meteredWith({ key: { monthlyBudgetNano: 1 } })))
       assert.strictEqual(capped.reason._tag, "DependencyUnavailable")
     }).pipe(
       Effect.provide(
@@ -291,10 +290,10 @@ it.effect("a receipt that the ledger cannot take is left out, and the cost is ch
   Effect.gen(function* () {
     const meter = yield* Meter
     for (const monthlyBudgetNano of [null, nanoFromUsd(1)]) {
-      const order = orderWith({ key: { monthlyBudgetNano } })
-      yield* meter.reserve(order)
-      yield* meter.settle(order, endingWith({ record: once }))
-      const found = Option.getOrThrow(yield* (yield* GenerationStore).find(order.generationId, KEY))
+      const request = meteredWith({ key: { monthlyBudgetNano } })
+      yield* meter.reserve(request)
+      yield* meter.settle(request, endingWith({ record: once }))
+      const found = Option.getOrThrow(yield* (yield* GenerationStore).find(request.plan.generationId, KEY))
       const { generation } = found._tag === "Settled" ? found : assert.fail(found._tag)
       assert.deepStrictEqual([generation.cost.billedNano, generation.attempts], [20_000, []])
     }
@@ -302,14 +301,14 @@ it.effect("a receipt that the ledger cannot take is left out, and the cost is ch
   }).pipe(Effect.provide(meterOn(refusing(({ attempts }) => attempts.length > 0))))
 )
 
-it.effect("an order that cannot be written at all keeps nobody waiting, and no lease alive", () =>
+it.effect("a request that cannot be written at all keeps nobody waiting, and no lease alive", () =>
   Effect.gen(function* () {
     const meter = yield* Meter
     const ledger = yield* Ledger
     const key = { monthlyBudgetNano: 30_000 }
-    const order = orderWith({ key, outputTokens: 10 })
-    yield* meter.reserve(order)
-    const settled = yield* meter.settle(order, endingWith())
+    const request = meteredWith({ key, outputTokens: 10 })
+    yield* meter.reserve(request)
+    const settled = yield* meter.settle(request, endingWith())
     assert.strictEqual(settled.cost.billedNano, 20_000)
     yield* TestClock.adjust("150 seconds")
     assert.strictEqual(yield* ledger.settleExpired, 1)
@@ -321,14 +320,14 @@ it.effect("an order that cannot be written at all keeps nobody waiting, and no l
 it.effect("the names of unknown models are not recorded", () =>
   Effect.gen(function* () {
     const meter = yield* Meter
-    const order = orderWith({
+    const request = meteredWith({
       excluded: [
         { slug: "*", model: "whatever a client wrote", reason: "unknown_model" },
         { slug: "beta", model: "test/small", reason: "max_price" }
       ]
     })
-    yield* meter.reserve(order)
-    const { excluded } = yield* meter.settle(order, endingWith())
+    yield* meter.reserve(request)
+    const { excluded } = yield* meter.settle(request, endingWith())
     assert.deepStrictEqual(excluded, [{ slug: "beta", model: "test/small", reason: "max_price" }])
   }).pipe(Effect.provide(meterWith()))
 )

@@ -13,7 +13,7 @@ import { Ledger } from "../../../src/store/ledger/Ledger.ts"
 import * as LedgerMemory from "../../../src/store/ledger/Memory.ts"
 import { StoreError } from "../../../src/store/StoreError.ts"
 import { noAttempts } from "../../../src/gateway/request/AttemptRecord.ts"
-import { candidateWith, orderWith } from "../orders.ts"
+import { candidateWith, meteredWith } from "../orders.ts"
 
 /** A process with a ledger whose endings can be made to fail. It ends when `scope` closes. */
 const processWith = Effect.gen(function* () {
@@ -38,7 +38,7 @@ const processWith = Effect.gen(function* () {
   return { trouble, scope, services }
 })
 
-/** An order on settings of its own, which are gone once it has ended. */
+/** A request on settings of its own, which are gone once it has ended. */
 const onSettings = <A, E, R>(use: (meter: Meter["Service"]) => Effect.Effect<A, E, R>) =>
   Effect.scoped(
     Effect.flatMap(Layer.build(Meter.layer({ markup: 0, ledger: { leaseMs: 150_000 } })), (built) =>
@@ -46,13 +46,13 @@ const onSettings = <A, E, R>(use: (meter: Meter["Service"]) => Effect.Effect<A, 
     )
   )
 
-const order = () => orderWith({ key: { monthlyBudgetNano: nanoFromUsd(1) }, outputTokens: 10 })
+const request = () => meteredWith({ key: { monthlyBudgetNano: nanoFromUsd(1) }, outputTokens: 10 })
 
 /** Costs 30,000 nano-USD; the database goes away before its end. */
 const answered = (trouble: { isAway: boolean }) =>
   onSettings(
     Effect.fnUntraced(function* ({ reserve, settle }) {
-      const one = order()
+      const one = request()
       yield* reserve(one)
       trouble.isAway = true
       yield* settle(one, {
@@ -71,14 +71,14 @@ const answered = (trouble: { isAway: boolean }) =>
   )
 
 const balance = Effect.flatMap(Ledger, (ledger) =>
-  Effect.map(ledger.balances([order().caller.key.id], "1970-01"), (balances) => [...balances.values()][0])
+  Effect.map(ledger.balances([request().plan.caller.key.id], "1970-01"), (balances) => [...balances.values()][0])
 )
 
 it.effect("are written once it is back, however long it was away, though their settings are gone", () =>
   Effect.gen(function* () {
     const { services, trouble } = yield* processWith
     yield* Effect.gen(function* () {
-      const { generationId } = yield* answered(trouble)
+      const { generationId } = (yield* answered(trouble)).plan
       const { waiting } = yield* PendingSettlements.PendingSettlements
       yield* TestClock.adjust("1 hour")
       assert.strictEqual(waiting(), 1)
@@ -97,7 +97,7 @@ it.effect("take the place of what another process estimated meanwhile", () =>
   Effect.gen(function* () {
     const { services, trouble } = yield* processWith
     yield* Effect.gen(function* () {
-      const { generationId } = yield* answered(trouble)
+      const { generationId } = (yield* answered(trouble)).plan
       yield* TestClock.adjust("10 minutes")
       const ledger = yield* Ledger
       const generationStore = yield* GenerationStore
@@ -120,7 +120,7 @@ it.effect("a process that ends waits for them, and for what it takes back, withi
       yield* answered(trouble)
       yield* onSettings(
         Effect.fnUntraced(function* (meter) {
-          const refused = order()
+          const refused = request()
           trouble.isAway = false
           yield* meter.reserve(refused)
           trouble.isAway = true

@@ -9,7 +9,7 @@ import { type UsageInfo } from "../../../src/domain/Chat.ts"
 import { Ids } from "../../../src/domain/Ids.ts"
 import { Completion } from "../../../src/gateway/chat/Completion.ts"
 import { Embeddings } from "../../../src/gateway/chat/Embeddings.ts"
-import { emptyResponseMetadata } from "../../../src/gateway/request/Order.ts"
+import { MetadataRecorder } from "../../../src/gateway/request/ResponseMetadata.ts"
 import { gateway, memory } from "../../../src/Server.ts"
 import { defaultSettings } from "../../../src/Settings.ts"
 import { GenerationStore } from "../../../src/store/ledger/GenerationStore.ts"
@@ -66,20 +66,20 @@ const caller = { key: keyWith(), limits: { requestsPerMinute: 100, tokensPerMinu
 
 /** Asks, and writes down what the client has been told so far. */
 const asked = Effect.fnUntraced(function* (kind: Kind, told: Told) {
-  const facts = emptyResponseMetadata()
+  const { metadata, note } = new MetadataRecorder()
   if (kind === "embeddings") {
-    const query = { request: { model: "test/small", input: "Hello" }, caller, facts }
+    const query = { request: { model: "test/small", input: "Hello" }, caller, note }
     const embedded = yield* (yield* Embeddings).run(query)
     told.text = "Hello"
     told.usage = embedded.usage
-    return facts
+    return metadata
   }
   const request = requestWith({ stream: kind === "stream" })
-  const completed = yield* (yield* Completion).run({ request, caller, facts, cacheControl: "no-store" })
+  const completed = yield* (yield* Completion).run({ request, caller, note, cacheControl: "no-store" })
   if (completed._tag === "Reply") {
     told.text = String(completed.reply.choices[0]?.message.content)
     told.usage = completed.usage
-    return facts
+    return metadata
   }
   yield* Stream.runForEach(completed.events, (event) =>
     Effect.sync(() => {
@@ -88,7 +88,7 @@ const asked = Effect.fnUntraced(function* (kind: Kind, told: Told) {
       if (event._tag === "Failed") assert.fail("a whole answer is no failure")
     })
   )
-  return facts
+  return metadata
 }, Effect.scoped)
 
 for (const kind of ["whole", "stream", "embeddings"] as const) {

@@ -58,8 +58,8 @@ for (const { name, read, way } of cases) {
       })
       const record = yield* Effect.gen(function* () {
         if (way === "stream") return (yield* streamed({ request: { max_tokens } })).record
-        const { facts } = yield* Effect.scoped(ran({ request: { max_tokens, stream: false } }))
-        return yield* recordOf(facts.generationId)
+        const { metadata } = yield* Effect.scoped(ran({ request: { max_tokens, stream: false } }))
+        return yield* recordOf(metadata.generationId)
       }).pipe(Effect.provide(layer))
       const { cachedTokens, completionTokens, promptTokens, reasoningTokens = 0 } = record.usage
       for (const tokens of [cachedTokens, completionTokens, promptTokens, reasoningTokens]) {

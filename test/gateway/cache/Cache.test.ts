@@ -5,8 +5,8 @@ import { TestClock } from "effect/testing"
 import { type ChatRequest } from "../../../src/domain/Chat.ts"
 import { Cache, type CacheEntry, type Lookup } from "../../../src/gateway/cache/Cache.ts"
 import { CacheStore } from "../../../src/store/cache/CacheStore.ts"
-import { type CacheControl } from "../../../src/gateway/request/Order.ts"
-import { type OrderOptions, orderWith, requestWith } from "../orders.ts"
+import { type CacheControl } from "../../../src/gateway/request/CacheControl.ts"
+import { type PlanOptions, planWith, requestWith } from "../orders.ts"
 import { saying } from "../scripts.ts"
 
 const layerWith = (options: Partial<Parameters<typeof Cache.layer>[0]> = {}) =>
@@ -16,11 +16,18 @@ const layerWith = (options: Partial<Parameters<typeof Cache.layer>[0]> = {}) =>
 
 const entry = (content = "Hello"): CacheEntry => ({ provider: "alpha", model: "test/small", reply: saying(content) })
 
-const look = (options: OrderOptions = {}, control: CacheControl = "use") =>
-  Effect.flatMap(Cache, (cache) => cache.lookup(orderWith(options), control))
+const look = (options: PlanOptions = {}, control: CacheControl = "use") =>
+  Effect.flatMap(Cache, (cache) => {
+    const plan = planWith(options)
+    return Effect.flatMap(cache.nameOf(plan, control), (name) => cache.lookup(name, control, plan))
+  })
+
+/** What the process has at hand. */
+const atHand = (cache: Cache["Service"], options: PlanOptions = {}, control: CacheControl = "use") =>
+  Effect.map(cache.nameOf(planWith(options), control), (name) => (name === null ? null : cache.peek(name, control)))
 
 /** A look-up whose request is over, told in a word; a miss stores `content`, or ends unstored. */
-const asked = (options: OrderOptions = {}, control: CacheControl = "use", content: string | null = "Hello") =>
+const asked = (options: PlanOptions = {}, control: CacheControl = "use", content: string | null = "Hello") =>
   Effect.scoped(
     Effect.gen(function* () {
       const found = yield* look(options, control)
@@ -49,7 +56,7 @@ it.effect("so is that of a long request, whose name is hashed in turns", () =>
     const text = "word ".repeat(100_000)
     assert.strictEqual(yield* asked(long(text)), "Miss")
     assert.strictEqual(yield* asked(long(text)), "Hello")
-    const peeked = yield* Effect.flatMap(Cache, (cache) => cache.peek(orderWith(long(text)), "use"))
+    const peeked = yield* Effect.flatMap(Cache, (cache) => atHand(cache, long(text)))
     assert.strictEqual(peeked?.provider, "alpha")
     assert.strictEqual(yield* asked(long(`${text}.`)), "Miss")
   }).pipe(Effect.provide(layerWith()))
@@ -112,7 +119,7 @@ it.effect("a max-age asks for it, takes what is younger, and stores; 0 takes not
   Effect.gen(function* () {
     const within = (maxAgeSeconds: number) => ({ maxAgeSeconds })
     const peeked = (control: CacheControl) =>
-      Effect.flatMap(Cache, (cache) => Effect.map(cache.peek(orderWith(), control), (entry) => entry !== null))
+      Effect.flatMap(Cache, (cache) => Effect.map(atHand(cache, {}, control), (entry) => entry !== null))
     assert.strictEqual(yield* asked({}, within(60), "old"), "Miss")
     yield* TestClock.adjust("30 seconds")
     assert.strictEqual(yield* asked({}, within(31)), "old")
@@ -168,8 +175,8 @@ it.effect("a failure is never stored", () =>
 it.effect("a peek shows what is at hand: to its tenant, while it lives, to who would take it", () =>
   Effect.gen(function* () {
     const cache = yield* Cache
-    const seen = (options: OrderOptions = {}, control: CacheControl = "use") =>
-      Effect.map(cache.peek(orderWith(options), control), (entry) => entry?.reply.choices[0]?.message.content)
+    const seen = (options: PlanOptions = {}, control: CacheControl = "use") =>
+      Effect.map(atHand(cache, options, control), (entry) => entry?.reply.choices[0]?.message.content)
     assert.isUndefined(yield* seen())
     const leader = yield* look()
     assert.isUndefined(yield* seen(), "it is under way")
@@ -182,7 +189,7 @@ it.effect("a peek shows what is at hand: to its tenant, while it lives, to who w
     yield* TestClock.adjust(300_000)
     assert.isUndefined(yield* seen())
     yield* Effect.gen(function* () {
-      assert.isNull(yield* (yield* Cache).peek(orderWith(), "use"))
+      assert.isNull(yield* atHand(yield* Cache))
     }).pipe(Effect.provide(Layer.fresh(layerWith({ enabled: false }))))
   }).pipe(Effect.scoped, Effect.provide(layerWith()))
 )
@@ -207,7 +214,7 @@ it.effect("what another version wrote is a miss", () =>
       const [name = ""] = written
       for (const value of ["", "not JSON", "[]", "{}", '{"provider":"alpha","model":"m","reply":{}}']) {
         yield* store.set(name, value, 1_000, 0)
-        assert.isNull(yield* (yield* Cache).peek(orderWith(), "use"), value)
+        assert.isNull(yield* atHand(yield* Cache), value)
         assert.strictEqual(yield* asked({}, "use", null), "Miss", value)
       }
     }).pipe(Effect.provide(layer))
@@ -279,10 +286,10 @@ it.effect("nobody waits for another request's answer for more than ten seconds, 
   Effect.gen(function* () {
     // Its client has stopped reading: it never ends.
     yield* look()
-    const after = (ms: number, patience: OrderOptions["patience"]) =>
+    const after = (ms: number, deadline: PlanOptions["deadline"]) =>
       Effect.gen(function* () {
         const startedAtMs = yield* Clock.currentTimeMillis
-        const follower = yield* Effect.forkChild(look({ patience: patience ?? null, startedAtMs }), {
+        const follower = yield* Effect.forkChild(look({ deadline: deadline ?? null, startedAtMs }), {
           startImmediately: true
         })
         yield* TestClock.adjust(ms - 1)

@@ -7,7 +7,7 @@ import { Cache } from "../../../src/gateway/cache/Cache.ts"
 import { CacheStore } from "../../../src/store/cache/CacheStore.ts"
 import { RedisConnection } from "../../../src/store/redis/RedisConnection.ts"
 import { sharedVault } from "../../support/SharedVault.ts"
-import { orderWith, requestWith } from "../orders.ts"
+import { planWith, requestWith } from "../orders.ts"
 import { saying } from "../scripts.ts"
 
 const process = Effect.map(
@@ -28,7 +28,8 @@ const asked = Effect.fnUntraced(function* (
   id: string,
   landing: Effect.Effect<string | null>
 ) {
-  const found = yield* cache.lookup(orderWith({ key: { id }, request: requestWith() }), "use")
+  const plan = planWith({ key: { id }, request: requestWith() })
+  const found = yield* cache.lookup(yield* cache.nameOf(plan, "use"), "use", plan)
   if (found._tag !== "Miss") return found._tag
   const content = yield* landing
   yield* content === null ? found.fail : found.store({ provider: "alpha", model: "test/small", reply: saying(content) })

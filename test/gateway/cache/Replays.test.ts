@@ -15,7 +15,8 @@ import { nanoFromUsd } from "../../../src/domain/Money.ts"
 import { BudgetAlerts } from "../../../src/gateway/billing/BudgetAlerts.ts"
 import { Completion } from "../../../src/gateway/chat/Completion.ts"
 import { type SentKey } from "../../../src/gateway/idempotency/Idempotency.ts"
-import { type CacheControl, emptyResponseMetadata } from "../../../src/gateway/request/Order.ts"
+import { type CacheControl } from "../../../src/gateway/request/CacheControl.ts"
+import { MetadataRecorder } from "../../../src/gateway/request/ResponseMetadata.ts"
 import { gateway, memory } from "../../../src/Server.ts"
 import { CacheStore } from "../../../src/store/cache/CacheStore.ts"
 import { LedgerReports } from "../../../src/store/ledger/LedgerReports.ts"
@@ -80,31 +81,31 @@ const limits = { requestsPerMinute: 1_000, tokensPerMinute: 1_000_000, concurren
 
 const begun = ({ cacheControl = "use", idempotencyKey, key, request }: Asked = {}) =>
   Effect.gen(function* () {
-    const facts = emptyResponseMetadata()
+    const { metadata, note } = new MetadataRecorder()
     const completed = yield* (yield* Completion).run({
       request: requestWith(request),
       caller: { key: keyWith(key), limits },
       cacheControl,
       idempotencyKey: idempotencyKey ?? null,
-      facts
+      note
     })
-    return { completed, facts }
+    return { completed, metadata }
   })
 
 /** A request to its end, with the writes that it took. */
 const asked = ({ notes }: ReturnType<typeof app>, given: Asked = {}) =>
   Effect.gen(function* () {
     const from = notes.writes.length
-    const { completed, facts } = yield* begun(given)
+    const { completed, metadata } = yield* begun(given)
     if (completed._tag === "Stream") yield* Stream.runDrain(completed.events)
     const reply = completed._tag === "Reply" ? completed : undefined
     return {
       writes: notes.writes.slice(from),
-      cache: facts.cache,
+      cache: metadata.cache,
       text: reply?.reply.choices[0]?.message.content,
       usage: reply?.usage,
       head: completed.head,
-      facts
+      metadata
     }
   }).pipe(Effect.scoped)
 
@@ -144,20 +145,20 @@ for (const [name, key] of [
       const spent = yield* balance
       const hit = yield* asked(one, { key })
       assert.deepStrictEqual([hit.cache, hit.writes, hit.text], ["hit", ["replay"], "Hello"])
-      assert.deepInclude(hit.head, { provider: "alpha", cacheHit: true, generationId: hit.facts.generationId ?? "" })
+      assert.deepInclude(hit.head, { provider: "alpha", cacheHit: true, generationId: hit.metadata.generationId ?? "" })
       assert.deepInclude(hit.usage, { cache_hit: true, estimated_cost_usd: 0, cache_discount_usd: 0.00002 })
-      assert.deepInclude(hit.facts, { provider: "alpha", replayed: false })
+      assert.deepInclude(hit.metadata, { provider: "alpha", replayed: false })
       assert.deepStrictEqual(yield* balance, spent)
 
       // The way of a cache that has to be asked.
-      const record = yield* recordOf(hit.facts.generationId)
-      assert.deepStrictEqual(hit.facts.generation, record)
+      const record = yield* recordOf(hit.metadata.generationId)
+      assert.deepStrictEqual(hit.metadata.generation, record)
       const far = app({ peek: () => undefined })
       const reserved = yield* Effect.gen(function* () {
         yield* asked(far, { key })
         const hit = yield* asked(far, { key })
         assert.deepStrictEqual([hit.cache, hit.writes], ["hit", inTwo])
-        return yield* recordOf(hit.facts.generationId)
+        return yield* recordOf(hit.metadata.generationId)
       }).pipe(Effect.provide(far.layer))
       assert.deepStrictEqual({ ...record, id: "" }, { ...reserved, id: "" })
       assert.isAbove(record.reservation.reservedNano, 0)
@@ -175,9 +176,9 @@ it.effect("a streamed hit is reserved first: its client may leave in the middle"
     const hit = yield* asked(one, stream)
     assert.deepStrictEqual([hit.cache, hit.writes], ["hit", inTwo])
     const scope = yield* Scope.make()
-    const { facts } = yield* Scope.provide(begun(stream), scope)
+    const { metadata } = yield* Scope.provide(begun(stream), scope)
     yield* Scope.close(scope, Exit.void)
-    assert.deepInclude(yield* recordOf(facts.generationId), { cancelled: true, cacheHit: true })
+    assert.deepInclude(yield* recordOf(metadata.generationId), { cancelled: true, cacheHit: true })
   }).pipe(Effect.provide(one.layer))
 })
 
@@ -258,7 +259,7 @@ it.effect("room for a part of the worst case only: reserved, clamped and answere
     const spentNano = (yield* balance)?.spentNano ?? 0
     const hit = yield* asked(one, { key: { monthlyBudgetNano: spentNano + 100_000 } })
     assert.deepStrictEqual([hit.cache, hit.writes], ["hit", ["replay", ...inLine, "reserve", "settle"]])
-    assert.isAtMost((yield* recordOf(hit.facts.generationId)).reservation.reservedNano, 100_000)
+    assert.isAtMost((yield* recordOf(hit.metadata.generationId)).reservation.reservedNano, 100_000)
   }).pipe(Effect.provide(one.layer))
 })
 
@@ -337,6 +338,6 @@ it.effect("sent again with its Idempotency-Key it is the same answer, and writte
     const again = yield* asked(one, given)
     assert.deepStrictEqual(again.writes, [])
     assert.deepStrictEqual([again.head, again.usage], [first.head, first.usage])
-    assert.isTrue(again.facts.replayed)
+    assert.isTrue(again.metadata.replayed)
   }).pipe(Effect.provide(one.layer))
 })

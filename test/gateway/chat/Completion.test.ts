@@ -12,7 +12,8 @@ import { type KeyRecord } from "../../../src/domain/Key.ts"
 import { nanoFromUsd } from "../../../src/domain/Money.ts"
 import { type CompletionEvent } from "../../../src/gateway/request/Answer.ts"
 import { Completion } from "../../../src/gateway/chat/Completion.ts"
-import { type CacheControl, emptyResponseMetadata } from "../../../src/gateway/request/Order.ts"
+import { type CacheControl } from "../../../src/gateway/request/CacheControl.ts"
+import { MetadataRecorder } from "../../../src/gateway/request/ResponseMetadata.ts"
 import { Cut, Rejected } from "../../../src/providers/Provider.ts"
 import { type Script, scriptedOffer } from "../../../src/testing/ScriptedProvider.ts"
 import { gateway, memory } from "../../../src/Server.ts"
@@ -59,27 +60,27 @@ const limits = { requestsPerMinute: 1_000, tokensPerMinute: 1_000_000, concurren
 const begun = ({ cacheControl = "use", key, request }: Asked = {}) =>
   Effect.gen(function* () {
     const completion = yield* Completion
-    const facts = emptyResponseMetadata()
+    const { metadata, note } = new MetadataRecorder()
     const completed = yield* completion.run({
       request: requestWith(request),
       caller: { key: keyWith(key), limits },
       cacheControl,
-      facts
+      note
     })
-    return { completed, facts }
+    return { completed, metadata }
   })
 
 /** A whole request: run, read to its end, its scope closed. */
 const asked = (given: Asked = {}) =>
   Effect.scoped(
     Effect.gen(function* () {
-      const { completed, facts } = yield* begun(given)
+      const { completed, metadata } = yield* begun(given)
       if (completed._tag === "Reply") {
-        return { facts, usage: completed.usage, text: completed.reply.choices[0]?.message.content, events: [] }
+        return { metadata, usage: completed.usage, text: completed.reply.choices[0]?.message.content, events: [] }
       }
       const events: ReadonlyArray<CompletionEvent> = Array.from(yield* Stream.runCollect(completed.events))
       const last = events.at(-1)
-      return { facts, usage: last?._tag === "Usage" ? last.usage : undefined, text: undefined, events }
+      return { metadata, usage: last?._tag === "Usage" ? last.usage : undefined, text: undefined, events }
     })
   )
 
@@ -103,9 +104,9 @@ it.effect("what the provider reports is what is billed, a reported zero included
     alpha: { reply: saying("Hello", { promptTokens: 0, completionTokens: 0, cachedTokens: 0 }) }
   })
   return Effect.gen(function* () {
-    const { facts, usage } = yield* asked()
+    const { metadata, usage } = yield* asked()
     assert.deepInclude(usage, { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0, estimated_cost_usd: 0 })
-    assert.strictEqual((yield* recordOf(facts.generationId)).usageSource, "provider")
+    assert.strictEqual((yield* recordOf(metadata.generationId)).usageSource, "provider")
   }).pipe(Effect.provide(layer))
 })
 
@@ -115,9 +116,9 @@ it.effect("where none is reported tokens are counted, whole or streamed, and the
   })
   return Effect.gen(function* () {
     for (const given of [{}, streaming]) {
-      const { facts, usage } = yield* asked({ ...given, cacheControl: "no-store" })
+      const { metadata, usage } = yield* asked({ ...given, cacheControl: "no-store" })
       assert.deepInclude(usage, { prompt_tokens: 7, completion_tokens: 3, estimated_cost_usd: 0.000013 })
-      const record = yield* recordOf(facts.generationId)
+      const record = yield* recordOf(metadata.generationId)
       assert.strictEqual(record.usageSource, "counted")
       assert.strictEqual(record.finishReason, "stop")
     }
@@ -142,9 +143,9 @@ it.effect("a prompt in a dearer tier is charged the tier's prices, and the recei
   const pricing = { ...scriptedOffer("test/small").pricing, tiers: [{ abovePromptTokens: 9, ...tier }] }
   const { layer } = gatewayOn({ alpha: { reply: saying("Hello") } }, { offer: { pricing } })
   return Effect.gen(function* () {
-    const { facts, usage } = yield* asked({ key: capped, request: { max_tokens: 5 } })
+    const { metadata, usage } = yield* asked({ key: capped, request: { max_tokens: 5 } })
     assert.strictEqual(usage?.estimated_cost_usd, 0.00005)
-    const record = yield* recordOf(facts.generationId)
+    const record = yield* recordOf(metadata.generationId)
     assert.deepStrictEqual(record.price, tier)
     assert.deepStrictEqual(yield* balance, { spentNano: 50_000, reservedNano: 0 })
   }).pipe(Effect.provide(layer))
@@ -156,12 +157,12 @@ it.effect(
     const { heard, layer } = gatewayOn({ alpha: { events: [piece("one two three"), 60_000, ending()] } })
     return Effect.gen(function* () {
       const scope = yield* Scope.make()
-      const { completed, facts } = yield* Scope.provide(begun({ ...streaming, key: capped }), scope)
+      const { completed, metadata } = yield* Scope.provide(begun({ ...streaming, key: capped }), scope)
       const events = completed._tag === "Stream" ? completed.events : assert.fail("no stream")
       yield* Stream.runDrain(Stream.take(events, 1))
       assert.isAbove((yield* balance)?.reservedNano ?? 0, 0)
       yield* Scope.close(scope, Exit.void)
-      const record = yield* recordOf(facts.generationId)
+      const record = yield* recordOf(metadata.generationId)
       assert.isTrue(record.cancelled)
       assert.deepStrictEqual(record.usage, { promptTokens: 7, completionTokens: 3, cachedTokens: 0 })
       assert.deepStrictEqual(yield* balance, { spentNano: 13_000, reservedNano: 0 })
@@ -173,13 +174,13 @@ it.effect(
 it.effect("a broken stream is billed for what was produced, and never kept", () => {
   const { heard, layer } = gatewayOn({ alpha: { events: [piece("one two three"), new Cut({ detail: "reset" })] } })
   return Effect.gen(function* () {
-    const { events, facts, usage } = yield* asked({ ...streaming, key: capped })
+    const { events, metadata, usage } = yield* asked({ ...streaming, key: capped })
     assert.deepStrictEqual(
       events.map(({ _tag }) => _tag),
       ["Choices", "Failed", "Usage"]
     )
     assert.deepInclude(usage, { prompt_tokens: 7, completion_tokens: 3 })
-    const record = yield* recordOf(facts.generationId)
+    const record = yield* recordOf(metadata.generationId)
     assert.deepInclude(record, { cancelled: false, finishReason: "error", errorType: "provider_error" })
     assert.deepStrictEqual(yield* balance, { spentNano: 13_000, reservedNano: 0 })
     yield* asked({ ...streaming, key: capped })
@@ -193,9 +194,9 @@ it.effect("a client that leaves a replay pays nothing", () => {
     yield* asked({ ...streaming, key: capped })
     const before = yield* balance
     const scope = yield* Scope.make()
-    const { facts } = yield* Scope.provide(begun({ ...streaming, key: capped }), scope)
+    const { metadata } = yield* Scope.provide(begun({ ...streaming, key: capped }), scope)
     yield* Scope.close(scope, Exit.void)
-    const record = yield* recordOf(facts.generationId)
+    const record = yield* recordOf(metadata.generationId)
     assert.deepInclude(record, { cancelled: true, cacheHit: true })
     assert.strictEqual(record.cost.billedNano, 0)
     assert.deepStrictEqual(yield* balance, before)
@@ -212,8 +213,8 @@ it.effect("many equal requests at once make one upstream call; one is billed", (
     const answers = yield* Fiber.joinAll(fibers)
     assert.isTrue(answers.every(({ text }) => text === "Hello"))
     assert.strictEqual(heard.calls.length, 1)
-    assert.strictEqual(answers.filter(({ facts }) => facts.cache === "miss").length, 1)
-    assert.strictEqual(answers.filter(({ facts }) => facts.cache === "hit").length, 24)
+    assert.strictEqual(answers.filter(({ metadata }) => metadata.cache === "miss").length, 1)
+    assert.strictEqual(answers.filter(({ metadata }) => metadata.cache === "hit").length, 24)
     assert.strictEqual((yield* balance)?.spentNano, 20_000)
   }).pipe(Effect.provide(layer))
 })
@@ -266,7 +267,7 @@ it.effect("what the budget cut short is not kept", () => {
     yield* asked({ key: { monthlyBudgetNano: 100_000 } })
     assert.isBelow(Number(heard.requests[0]?.["max_tokens"]), 50)
     const again = yield* asked()
-    assert.strictEqual(again.facts.cache, "miss")
+    assert.strictEqual(again.metadata.cache, "miss")
     assert.strictEqual(heard.calls.length, 2)
   }).pipe(Effect.provide(layer))
 })
@@ -275,9 +276,9 @@ it.effect("a provider that may not serve any more does not answer out of the cac
   const { heard, layer } = gatewayOn({ alpha: { reply: saying("from alpha") }, beta: { reply: saying("from beta") } })
   return Effect.gen(function* () {
     assert.strictEqual((yield* asked()).text, "from alpha")
-    assert.strictEqual((yield* asked()).facts.cache, "hit")
+    assert.strictEqual((yield* asked()).metadata.cache, "hit")
     const ignoring = yield* asked({ request: { provider: { allow_fallbacks: true, ignore: ["alpha"] } } })
-    assert.deepStrictEqual([ignoring.text, ignoring.facts.cache], ["from beta", "miss"])
+    assert.deepStrictEqual([ignoring.text, ignoring.metadata.cache], ["from beta", "miss"])
     assert.deepStrictEqual(heard.calls, ["alpha", "beta"])
   }).pipe(Effect.provide(layer))
 })

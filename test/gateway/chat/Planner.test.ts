@@ -6,7 +6,6 @@ import { Ids } from "../../../src/domain/Ids.ts"
 import { Catalog } from "../../../src/gateway/routing/Catalog.ts"
 import { chatPlanInput } from "../../../src/gateway/chat/ChatPlanInput.ts"
 import { Planner } from "../../../src/gateway/chat/Planner.ts"
-import { emptyResponseMetadata } from "../../../src/gateway/request/Order.ts"
 import { ProviderStats } from "../../../src/gateway/health/ProviderStats.ts"
 import { admittedWith, keyWith, requestWith } from "../orders.ts"
 import { saying, scripted } from "../scripts.ts"
@@ -25,8 +24,7 @@ const intentWith = (provider: Partial<ProviderPreferences>) =>
   chatPlanInput(
     {
       request: requestWith({ stream: true, provider: { allow_fallbacks: true, ...provider } }),
-      caller: { key: keyWith(), limits },
-      facts: emptyResponseMetadata()
+      caller: { key: keyWith(), limits }
     },
     [],
     7

@@ -4,19 +4,20 @@ import { Clock, Effect, Exit, Fiber, Layer, Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { Ids } from "../../../src/domain/Ids.ts"
 import { Meter } from "../../../src/gateway/billing/Meter.ts"
-import { type Caller } from "../../../src/gateway/request/Order.ts"
+import { type Caller } from "../../../src/gateway/request/Caller.ts"
+import { MetadataRecorder } from "../../../src/gateway/request/ResponseMetadata.ts"
 import { Policy } from "../../../src/gateway/chat/Policy.ts"
 import { Ledger } from "../../../src/store/ledger/Ledger.ts"
 import * as LedgerMemory from "../../../src/store/ledger/Memory.ts"
 import { Limits } from "../../../src/store/limits/Limits.ts"
-import { type OrderOptions, keyWith, orderWith } from "../orders.ts"
+import { keyWith, meteredWith, type PlanOptions } from "../orders.ts"
 
 const layer = Layer.provideMerge(
   Layer.provideMerge(Policy.layer, Meter.layer({ markup: 0, ledger: { leaseMs: 150_000 } })),
   Layer.mergeAll(LedgerMemory.layer, LimitsMemory.layer, Ids.layerSequence)
 )
 
-interface Passing extends OrderOptions {
+interface Passing extends PlanOptions {
   readonly limits?: Partial<typeof tier>
   readonly owner?: Caller["owner"]
 }
@@ -26,29 +27,29 @@ const passed = (options: Passing = {}) =>
   Effect.gen(function* () {
     const policy = yield* Policy
     const { limits, owner = null, ...rest } = options
-    const order = orderWith(rest)
-    const limited = { ...order, caller: { ...order.caller, owner, limits: { ...tier, ...limits } } }
-    const outcome = yield* Effect.result(
-      Effect.succeed("reached").pipe(
-        policy.whitelist(limited),
-        policy.budget(limited),
-        policy.tokens(limited),
-        policy.rateLimit({ ...limited, tokens: 0 })
-      )
+    const { metadata, note } = new MetadataRecorder()
+    const given = meteredWith(rest, { note })
+    const caller = { ...given.plan.caller, owner, limits: { ...tier, ...limits } }
+    const request = { ...given, plan: { ...given.plan, caller } }
+    const reached = Effect.succeed("reached").pipe(
+      policy.whitelist(request.plan),
+      policy.budget(request),
+      policy.tokens(request)
     )
-    return { order: limited, outcome: outcome._tag === "Success" ? outcome.success : outcome.failure.reason }
+    const { generationId } = request.plan
+    const outcome = yield* Effect.result(
+      policy.rateLimit({ caller, generationId, note, tokens: 0, trace: null })(() => reached)
+    )
+    return { metadata, request, outcome: outcome._tag === "Success" ? outcome.success : outcome.failure.reason }
   })
 
 const tier = { requestsPerMinute: 10, tokensPerMinute: 1_000, concurrency: 2 }
 
-it.effect("who passes all three reaches the rest, and the order holds the verdict for the headers", () =>
+it.effect("who passes all three reaches the rest, and the headers show what is left", () =>
   Effect.gen(function* () {
-    const { order, outcome } = yield* Effect.scoped(passed())
+    const { metadata, outcome } = yield* Effect.scoped(passed())
     assert.strictEqual(outcome, "reached")
-    assert.deepStrictEqual(order.facts.limits, {
-      refusedBy: null,
-      holder: null,
-      retryAfterMs: 0,
+    assert.deepInclude(metadata, {
       requests: { limit: 10, remaining: 9, resetMs: 6_000 },
       tokens: { limit: 1_000, remaining: 990, resetMs: 600 }
     })
@@ -146,21 +147,21 @@ it.effect(
     }).pipe(Effect.provide(layer))
 )
 
-it.effect("an order that came to nothing gives the tokens back that were taken for its prompt", () =>
+it.effect("a request that came to nothing gives the tokens back that were taken for its prompt", () =>
   Effect.gen(function* () {
     const meter = yield* Meter
-    const { order } = yield* Effect.scoped(passed({ promptTokens: 910, outputTokens: 32_000 }))
-    assert.strictEqual(order.facts.limits?.tokens.remaining, 90)
-    yield* meter.void(order)
-    yield* meter.void(order)
-    const { order: next } = yield* Effect.scoped(passed())
-    assert.strictEqual(next.facts.limits?.tokens.remaining, 990)
+    const { metadata, request } = yield* Effect.scoped(passed({ promptTokens: 910, outputTokens: 32_000 }))
+    assert.strictEqual(metadata.tokens?.remaining, 90)
+    yield* meter.void(request)
+    yield* meter.void(request)
+    const next = yield* Effect.scoped(passed())
+    assert.strictEqual(next.metadata.tokens?.remaining, 990)
   }).pipe(Effect.provide(layer))
 )
 
 it.effect("a prompt that no minute has room for is refused for good, and takes no tokens", () =>
   Effect.gen(function* () {
-    const { order, outcome } = yield* Effect.scoped(passed({ promptTokens: 1_001 }))
+    const { metadata, outcome } = yield* Effect.scoped(passed({ promptTokens: 1_001 }))
     assert.deepInclude(outcome, {
       _tag: "RateLimited",
       limit: "tokens",
@@ -169,7 +170,7 @@ it.effect("a prompt that no minute has room for is refused for good, and takes n
       needed: 1_001,
       retryAfterMs: null
     })
-    assert.strictEqual(order.facts.limits?.tokens.remaining, 1_000)
+    assert.strictEqual(metadata.tokens?.remaining, 1_000)
     assert.strictEqual((yield* Effect.scoped(passed({ promptTokens: 1_000 }))).outcome, "reached")
   }).pipe(Effect.provide(layer))
 )
@@ -177,9 +178,11 @@ it.effect("a prompt that no minute has room for is refused for good, and takes n
 it.effect("a long text is refused without a count where its length alone is enough", () =>
   Effect.gen(function* () {
     const policy = yield* Policy
-    const { order } = yield* Effect.scoped(passed({ promptTokens: 800 }))
+    const { metadata, request } = yield* Effect.scoped(passed({ promptTokens: 800 }))
+    const { requests, tokens } = metadata
+    const left = requests !== null && tokens !== null ? { requests, tokens } : assert.fail("not asked")
     const asked = (characters: number) =>
-      Effect.map(Effect.result(policy.tokensToCount({ ...order, tokens: 0 }, characters)), (result) =>
+      Effect.map(Effect.result(policy.tokensToCount(request.plan.caller, characters, left)), (result) =>
         result._tag === "Success" ? result.success : result.failure.reason
       )
     assert.strictEqual(yield* asked(200 * 16), 1_000, "up to the limit, because the prompt may be beyond it")

@@ -11,7 +11,7 @@ import { canonicalPieces, feed } from "../../../src/domain/CanonicalJson.ts"
 import { Ids } from "../../../src/domain/Ids.ts"
 import { Completion } from "../../../src/gateway/chat/Completion.ts"
 import { MAX_KEPT_CHARACTERS } from "../../../src/gateway/idempotency/Idempotency.ts"
-import { emptyResponseMetadata } from "../../../src/gateway/request/Order.ts"
+import { MetadataRecorder } from "../../../src/gateway/request/ResponseMetadata.ts"
 import { sealOf } from "../../../src/gateway/idempotency/SealedReply.ts"
 import * as Retention from "../../../src/gateway/billing/Retention.ts"
 import { type Script } from "../../../src/testing/ScriptedProvider.ts"
@@ -63,16 +63,16 @@ const gatewayOn = (script: Script | ReadonlyArray<Script>, store = storeWith(() 
 const asked = (request: Partial<ChatRequest> = {}) =>
   Effect.scoped(
     Effect.gen(function* () {
-      const facts = emptyResponseMetadata()
+      const { metadata, note } = new MetadataRecorder()
       const completed = yield* (yield* Completion).run({
         request: requestWith(request),
         caller: { key: keyWith(), limits },
         cacheControl: "use",
         idempotencyKey: { name: "order-7", secret },
-        facts
+        note
       })
       if (completed._tag === "Stream") yield* Stream.runDrain(completed.events)
-      return { replayed: facts.replayed, generationId: completed.head.generationId }
+      return { replayed: metadata.replayed, generationId: completed.head.generationId }
     })
   )
 

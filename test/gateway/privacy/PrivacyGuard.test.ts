@@ -11,7 +11,7 @@ import { type KeyRecord } from "../../../src/domain/Key.ts"
 import { type PrivacyRules } from "../../../src/domain/Privacy.ts"
 import { Completion } from "../../../src/gateway/chat/Completion.ts"
 import { Embeddings } from "../../../src/gateway/chat/Embeddings.ts"
-import { emptyResponseMetadata } from "../../../src/gateway/request/Order.ts"
+import { MetadataRecorder } from "../../../src/gateway/request/ResponseMetadata.ts"
 import { PrivacyGuard } from "../../../src/gateway/privacy/PrivacyGuard.ts"
 import { type Script } from "../../../src/testing/ScriptedProvider.ts"
 import { gateway, memory } from "../../../src/Server.ts"
@@ -19,7 +19,7 @@ import { noPrivacy } from "../../../src/settings/PrivacySection.ts"
 import { CacheStore } from "../../../src/store/cache/CacheStore.ts"
 import * as LedgerMemory from "../../../src/store/ledger/Memory.ts"
 import { testSettings } from "../../support/testSettings.ts"
-import { keyWith, orderWith, requestWith } from "../orders.ts"
+import { keyWith, planWith, requestWith } from "../orders.ts"
 import { ending, piece, saying, scripted, stop } from "../scripts.ts"
 
 const guarded = (
@@ -70,15 +70,15 @@ const said = (content: string): Partial<ChatRequest> => ({ messages: [{ role: "u
 const asked = (request: Partial<ChatRequest>, key: Partial<KeyRecord> = {}) =>
   Effect.scoped(
     Effect.gen(function* () {
-      const facts = emptyResponseMetadata()
+      const { metadata, note } = new MetadataRecorder()
       const completed = yield* (yield* Completion).run({
         request: requestWith(request),
         caller: callerWith(key),
         cacheControl: "use",
-        facts
+        note
       })
       if (completed._tag === "Reply") {
-        return { text: completed.reply.choices[0]?.message.content ?? "", facts, usage: completed.usage }
+        return { text: completed.reply.choices[0]?.message.content ?? "", metadata, usage: completed.usage }
       }
       let text = ""
       yield* Stream.runForEach(completed.events, (event) =>
@@ -86,7 +86,7 @@ const asked = (request: Partial<ChatRequest>, key: Partial<KeyRecord> = {}) =>
           if (event._tag === "Choices") for (const { delta } of event.choices) text += delta.content ?? ""
         })
       )
-      return { text, facts, usage: null }
+      return { text, metadata, usage: null }
     })
   )
 
@@ -108,15 +108,15 @@ it.effect("the cache keeps the masked answer under the masked request, and each 
   return Effect.gen(function* () {
     const first = yield* asked(said("I am ann@x.com"))
     const second = yield* asked(said("I am bob@x.com"))
-    assert.deepStrictEqual([first.text, first.facts.cache], ["Dear ann@x.com!", "miss"])
-    assert.deepStrictEqual([second.text, second.facts.cache], ["Dear bob@x.com!", "hit"])
+    assert.deepStrictEqual([first.text, first.metadata.cache], ["Dear ann@x.com!", "miss"])
+    assert.deepStrictEqual([second.text, second.metadata.cache], ["Dear bob@x.com!", "hit"])
     assert.lengthOf(heard.calls, 1)
     assert.lengthOf(kept, 1)
     assert.include(kept[0], "Dear [EMAIL_1]!")
     assert.notInclude(kept[0], "ann")
     // A prompt that has the placeholder as its text asks the same of the model, and nothing is put in for it.
     const literal = yield* asked(said("I am [EMAIL_1]"))
-    assert.deepStrictEqual([literal.text, literal.facts.cache], ["Dear [EMAIL_1]!", "hit"])
+    assert.deepStrictEqual([literal.text, literal.metadata.cache], ["Dear [EMAIL_1]!", "hit"])
   }).pipe(Effect.provide(layer))
 })
 
@@ -203,7 +203,7 @@ it.effect("embeddings are masked on their way, and refused in mode block", () =>
         run({
           request: { model: "test/small", input: ["ann@x.com"], user: "bob@x.com" },
           caller: callerWith(key),
-          facts: emptyResponseMetadata()
+          note: () => undefined
         })
       )
     )
@@ -227,12 +227,12 @@ it.effect("off, or with nothing found, nothing is in the way: the very same requ
     ] as const) {
       const { layer } = guarded({}, { mode })
       const request = requestWith(said(content))
-      const order = orderWith({ request })
-      const veil = yield* Effect.map(PrivacyGuard, ({ chat }) => chat(order)).pipe(Effect.provide(layer))
-      yield* Effect.scoped(veil.mask(veil.refuse(Effect.void)))
-      assert.strictEqual(order.request, request)
-      assert.strictEqual(veil.reply(reply), reply)
-      assert.strictEqual(veil.events(events), events)
+      const plan = planWith({ request })
+      const left = yield* Effect.flatMap(PrivacyGuard, ({ chat }) => chat(plan)).pipe(Effect.provide(layer))
+      assert.strictEqual(left.plan, plan)
+      assert.isNull(left.refusal)
+      assert.strictEqual(left.reply(reply), reply)
+      assert.strictEqual(left.events(events), events)
     }
   })
 )

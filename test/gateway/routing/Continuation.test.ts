@@ -150,10 +150,10 @@ it.effect("a client that leaves while another goes on pays for both parts", () =
   })
   return Effect.gen(function* () {
     const scope = yield* Scope.make()
-    const { events, facts } = yield* Scope.provide(begun({}), scope)
+    const { events, metadata } = yield* Scope.provide(begun({}), scope)
     yield* Stream.runDrain(Stream.take(events, 2))
     yield* Scope.close(scope, Exit.void)
-    const record = yield* recordOf(facts.generationId)
+    const record = yield* recordOf(metadata.generationId)
     assert.deepInclude(record, { cancelled: true, fallbackUsed: true, provider: "beta" })
     assert.deepInclude(record.usage, { promptTokens: 7 + 10, completionTokens: 3 + 1 })
     assert.strictEqual(record.cost.billedNano, 13_000 + 20_000 + 4_000)

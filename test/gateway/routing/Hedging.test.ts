@@ -3,7 +3,6 @@ import { assert, it } from "@effect/vitest"
 import { Effect, Exit, Fiber, Layer, Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { Circuits } from "../../../src/gateway/health/Circuits.ts"
-import { Meter } from "../../../src/gateway/billing/Meter.ts"
 import { ProviderStats } from "../../../src/gateway/health/ProviderStats.ts"
 import { Router } from "../../../src/gateway/routing/Router.ts"
 import { Rejected, ServerFault } from "../../../src/providers/Provider.ts"
@@ -12,7 +11,7 @@ import { defaultSettings } from "../../../src/Settings.ts"
 import { GenerationStore } from "../../../src/store/ledger/GenerationStore.ts"
 import { Ledger } from "../../../src/store/ledger/Ledger.ts"
 import { keyWith } from "../orders.ts"
-import { ending, orderFor, piece, saying, scripted, stop } from "../scripts.ts"
+import { ending, routedFor, piece, saying, scripted, stop } from "../scripts.ts"
 import { type Asked, gatewayOn, ran, recordOf, streamed } from "../streams.ts"
 
 const hedging = { routing: { ...defaultSettings.routing, retries: 0, hedgeAfterMs: 500 } }
@@ -35,7 +34,7 @@ const inTime = (ms: number, given: Asked = {}) =>
 const told = ({ record }: Pick<Effect.Success<ReturnType<typeof streamed>>, "record">) =>
   record.attempts.map(({ charge, errorType, provider, status }) => [provider, status, errorType, charge?.totalNano])
 
-/** Of an order whose answer nobody got. */
+/** Of a request whose answer nobody got. */
 const lastRecord = Effect.gen(function* () {
   const { generations } = yield* (yield* GenerationStore).list({ keyId: keyWith().id, limit: 1, cursor: null })
   return yield* recordOf(generations[0]?.id ?? "")
@@ -162,18 +161,17 @@ it.effect("nor beside a whole reply, whose first token nobody sees", () => {
 
 it.effect("never at the same provider, nor with another model", () => {
   const { heard, layer } = scripted({ alpha: after(1_000, "late"), beta: after(0, "x") })
-  const routerLayer = Router.layer({ retries: 0, continueStreams: true, hedgeAfterMs: 500, markup: 0 }).pipe(
-    Layer.provide(Layer.mock(Meter, { hold: () => Effect.succeed(true), watch: () => (events) => events })),
+  const routerLayer = Router.layer({ retries: 0, continueStreams: true, hedgeAfterMs: 500 }).pipe(
     Layer.provideMerge(Layer.mergeAll(layer, Circuits.layerMemory, ProviderStats.layer))
   )
   return Effect.gen(function* () {
     const router = yield* Router
-    const [alpha, beta] = (yield* orderFor()).ranked
+    const [alpha, beta] = (yield* routedFor()).plan.ranked
     if (alpha === undefined || beta === undefined) return assert.fail("two candidates were expected")
     const large = { ...beta.offer, id: "test/large" }
     const ranked = [alpha, { ...alpha, offer: { ...alpha.offer } }, { provider: beta.provider, offer: large }]
-    const order = yield* orderFor({ streamed: true, ranked })
-    const fiber = yield* Effect.forkChild(router.stream(order), { startImmediately: true })
+    const request = yield* routedFor({ streamed: true, ranked })
+    const fiber = yield* Effect.forkChild(router.stream(request), { startImmediately: true })
     yield* TestClock.adjust(1_000)
     assert.strictEqual((yield* Fiber.join(fiber)).candidate, alpha)
     assert.deepStrictEqual(heard.calls, ["alpha"])
@@ -222,12 +220,12 @@ it.effect("of a client that leaves once the first has failed, the second's promp
 it.effect.each([
   ["while both are called", after(5_000, "x")],
   ["once the first has failed", failsAfter(600)]
-] as const)("a client whose patience ends %s gets no answer and pays nothing", ([, alpha]) => {
+] as const)("a client whose deadline ends %s gets no answer and pays nothing", ([, alpha]) => {
   const { heard, layer } = hedgedGateway({ alpha, beta: after(5_000, "y"), gamma: after(0, "z") })
   return Effect.gen(function* () {
     const asked = inTime(2_000, {
       key: { monthlyBudgetNano: 1_000_000_000 },
-      patience: { ms: 2_000, explicit: true }
+      deadline: { ms: 2_000, explicit: true }
     })
     const error = yield* Effect.flip(asked)
     assert.strictEqual("reason" in error ? error.reason._tag : null, "ProvidersTimedOut")

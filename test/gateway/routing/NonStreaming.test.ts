@@ -3,7 +3,6 @@ import { assert, it } from "@effect/vitest"
 import { Effect, Exit, Fiber, Layer, Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { Circuits } from "../../../src/gateway/health/Circuits.ts"
-import { Meter } from "../../../src/gateway/billing/Meter.ts"
 import { ProviderStats } from "../../../src/gateway/health/ProviderStats.ts"
 import { Router } from "../../../src/gateway/routing/Router.ts"
 import {
@@ -16,8 +15,8 @@ import {
 } from "../../../src/providers/Provider.ts"
 import { layerScripted, type Script, scriptedOffer } from "../../../src/testing/ScriptedProvider.ts"
 import { GenerationStore } from "../../../src/store/ledger/GenerationStore.ts"
-import { keyWith, type OrderOptions, requestWith } from "../orders.ts"
-import { ending, orderFor, piece, saying, stop } from "../scripts.ts"
+import { keyWith, type PlanOptions, requestWith } from "../orders.ts"
+import { ending, piece, routedFor, saying, stop } from "../scripts.ts"
 import { gatewayOn, ran, recordOf } from "../streams.ts"
 
 /** Providers of `test/small`, and how each was called: `alpha chat`, `beta chatStream`. */
@@ -34,28 +33,27 @@ const routerOn = (scripts: Readonly<Record<string, Script | ReadonlyArray<Script
   )
   return {
     heard,
-    layer: Router.layer({ retries: 1, continueStreams: true, hedgeAfterMs: null, markup: 0 }).pipe(
-      Layer.provideMerge(Layer.mergeAll(providers, Circuits.layerMemory, ProviderStats.layer)),
-      Layer.provide(Layer.mock(Meter, { hold: () => Effect.succeed(true), watch: () => (events) => events }))
+    layer: Router.layer({ retries: 1, continueStreams: true, hedgeAfterMs: null }).pipe(
+      Layer.provideMerge(Layer.mergeAll(providers, Circuits.layerMemory, ProviderStats.layer))
     )
   }
 }
 
 const good = { reply: saying("Hello") }
 
-const routed = (options: OrderOptions = {}) =>
+const routed = (options: PlanOptions = {}) =>
   Effect.gen(function* () {
-    const order = yield* orderFor(options)
-    const result = yield* Effect.result((yield* Router).reply(order))
+    const request = yield* routedFor(options)
+    const result = yield* Effect.result((yield* Router).reply(request))
     return {
-      order,
+      request,
       said: result._tag === "Success" ? result.success.answer : result.failure.reason._tag,
-      told: order.log.record.attempts.map(({ errorType, latencyMs, provider }) => [provider, errorType, latencyMs])
+      told: request.log.record.attempts.map(({ errorType, latencyMs, provider }) => [provider, errorType, latencyMs])
     }
   })
 
 /** Lets virtual time pass until the reply is there. */
-const inTime = (ms: number, options: OrderOptions = {}) =>
+const inTime = (ms: number, options: PlanOptions = {}) =>
   Effect.gen(function* () {
     const fiber = yield* Effect.forkChild(routed(options), { startImmediately: true })
     yield* TestClock.adjust(ms)
@@ -82,10 +80,10 @@ it.effect("one that begins in time is waited for, and its reply is what it would
   const events = [14_999, piece("Hel"), 14_999, piece("lo"), 14_999, stop, ending()]
   const { heard, layer } = routerOn({ alpha: { events }, beta: good })
   return Effect.gen(function* () {
-    const { order, said } = yield* inTime(44_997)
+    const { request, said } = yield* inTime(44_997)
     assert.deepStrictEqual(said, saying("Hello"))
     assert.deepStrictEqual(heard.calls, ["alpha chatStream"])
-    assert.deepInclude(order.log.record.attempts[0], { provider: "alpha", status: "ok", latencyMs: 44_997 })
+    assert.deepInclude(request.log.record.attempts[0], { provider: "alpha", status: "ok", latencyMs: 44_997 })
     const { firstTokenMs, wholeMs } = (yield* ProviderStats).snapshot("alpha")
     assert.deepStrictEqual([firstTokenMs, wholeMs?.p50 === undefined], [null, false])
   }).pipe(Effect.provide(layer))
@@ -95,10 +93,10 @@ it.effect("one that breaks off, stalls or never comes to an end is followed by t
   Effect.gen(function* () {
     const told = (events: NonNullable<Script["events"]>, ms: number) => {
       const { heard, layer } = routerOn({ alpha: { events }, beta: good })
-      return Effect.map(inTime(ms), ({ order, said }) => {
+      return Effect.map(inTime(ms), ({ request, said }) => {
         assert.deepStrictEqual(said, saying("Hello"))
         assert.deepStrictEqual(heard.calls, ["alpha chatStream", "beta chat"])
-        return [order.log.record.attempts[0]?.errorType, order.log.record.attempts[0]?.latencyMs]
+        return [request.log.record.attempts[0]?.errorType, request.log.record.attempts[0]?.latencyMs]
       }).pipe(Effect.provide(layer))
     }
     const cut = new Cut({ detail: "reset" })
@@ -113,7 +111,7 @@ it.effect("one that breaks off, stalls or never comes to an end is followed by t
   })
 )
 
-it.effect.each<readonly [string, OrderOptions]>([
+it.effect.each<readonly [string, PlanOptions]>([
   ["is short", { outputTokens: 187 }],
   ["may go to one provider only", { request: requestWith({ provider: { allow_fallbacks: false } }) }],
   [
@@ -153,10 +151,10 @@ it.effect.each<readonly [string, ProviderReason]>([
 ])("a provider that does not stream because %s answers whole, and is not asked to again", ([, failure]) => {
   const { heard, layer } = routerOn({ alpha: [{ failure }, good], beta: good })
   return Effect.gen(function* () {
-    const { order, said } = yield* routed()
+    const { request, said } = yield* routed()
     assert.deepStrictEqual(said, saying("Hello"))
     assert.deepStrictEqual(
-      order.log.record.attempts.map(({ status }) => status),
+      request.log.record.attempts.map(({ status }) => status),
       ["ok"]
     )
     yield* routed()
@@ -164,7 +162,7 @@ it.effect.each<readonly [string, ProviderReason]>([
     // Of requests with tools nothing is known yet.
     yield* routed({ request: requestWith({ tools: [{}] }) })
     assert.strictEqual(heard.calls.at(-1), "alpha chatStream")
-    const { state } = yield* (yield* Circuits).state(order.ranked[0] ?? assert.fail("nobody"))
+    const { state } = yield* (yield* Circuits).state(request.plan.ranked[0] ?? assert.fail("nobody"))
     assert.strictEqual(state, "closed")
   }).pipe(Effect.provide(layer))
 })

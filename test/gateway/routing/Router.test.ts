@@ -3,8 +3,7 @@ import { Clock, Effect, Exit, Fiber, Layer, Scope, Stream } from "effect"
 import { TestClock } from "effect/testing"
 import { gatewayError, ModelNotFound, type Reason } from "../../../src/domain/Errors.ts"
 import { Circuits } from "../../../src/gateway/health/Circuits.ts"
-import { Meter } from "../../../src/gateway/billing/Meter.ts"
-import { type ClientDeadline } from "../../../src/gateway/request/Order.ts"
+import { type ClientDeadline } from "../../../src/gateway/request/ClientDeadline.ts"
 import { ProviderStats } from "../../../src/gateway/health/ProviderStats.ts"
 import { Router } from "../../../src/gateway/routing/Router.ts"
 import {
@@ -19,26 +18,25 @@ import {
   Unsupported
 } from "../../../src/providers/Provider.ts"
 import { type Script } from "../../../src/testing/ScriptedProvider.ts"
-import { type OrderOptions, requestWith } from "../orders.ts"
-import { ending, orderFor, piece, saying, scripted, stop, broken, fails } from "../scripts.ts"
+import { type PlanOptions, requestWith } from "../orders.ts"
+import { broken, ending, fails, piece, routedFor, saying, scripted, stop } from "../scripts.ts"
 
 const routerOn = (scripts: Readonly<Record<string, Script | ReadonlyArray<Script>>>, retries = 1) => {
   const { heard, layer } = scripted(scripts)
   return {
     heard,
-    layer: Router.layer({ retries, continueStreams: true, hedgeAfterMs: null, markup: 0 }).pipe(
-      Layer.provideMerge(Layer.mergeAll(layer, Circuits.layerMemory, ProviderStats.layer)),
-      Layer.provide(Layer.mock(Meter, { hold: () => Effect.succeed(true), watch: () => (events) => events }))
+    layer: Router.layer({ retries, continueStreams: true, hedgeAfterMs: null }).pipe(
+      Layer.provideMerge(Layer.mergeAll(layer, Circuits.layerMemory, ProviderStats.layer))
     )
   }
 }
 
-const routed = (options: OrderOptions = {}) =>
+const routed = (options: PlanOptions = {}, affordableTokens: number | null = null) =>
   Effect.gen(function* () {
     const router = yield* Router
-    const order = yield* orderFor(options)
-    const result = yield* Effect.result(router.reply(order))
-    return { order, result }
+    const request = yield* routedFor(options, affordableTokens)
+    const result = yield* Effect.result(router.reply(request))
+    return { request, result }
   })
 
 const contentOf = ({ result }: Effect.Success<ReturnType<typeof routed>>): unknown =>
@@ -76,11 +74,10 @@ it.effect.each([
     assert.isTrue(answered.result._tag === "Success" && answered.result.success.fallbackUsed)
     assert.deepStrictEqual(heard.calls, ["alpha", "beta"])
     const base = { model: "test/small", latencyMs: 0 }
-    assert.deepStrictEqual(answered.order.log.record.attempts, [
+    assert.deepStrictEqual(answered.request.log.record.attempts, [
       { ...base, provider: "alpha", status: errorType === "timeout" ? "timeout" : "error", errorType, httpStatus },
       { ...base, provider: "beta", status: "ok", errorType: null, httpStatus: 200 }
     ])
-    assert.strictEqual(answered.order.facts.provider, "beta")
   }).pipe(Effect.provide(layer))
 })
 
@@ -106,7 +103,7 @@ it.effect("the last provider is asked again, after the time that it asked for", 
     assert.strictEqual(contentOf(answered), "Hello")
     assert.isTrue(answered.result._tag === "Success" && !answered.result.success.fallbackUsed)
     assert.deepStrictEqual(
-      answered.order.log.record.attempts.map(({ status }) => status),
+      answered.request.log.record.attempts.map(({ status }) => status),
       ["error", "ok"]
     )
   }).pipe(Effect.provide(layer))
@@ -127,24 +124,24 @@ it.effect.each<readonly [number, ClientDeadline, number]>([
   [3_000, { ms: 2_000, explicit: false }, 1],
   [30_000, { ms: 31_000, explicit: true }, 2],
   [30_000, { ms: 29_000, explicit: true }, 1]
-])("asked for %d ms, a client with the patience %o sees so many calls: %d", ([retryAfterMs, patience, calls]) => {
+])("asked for %d ms, a client with the deadline %o sees so many calls: %d", ([retryAfterMs, deadline, calls]) => {
   const { heard, layer } = routerOn({ alpha: [fails(new Throttled({ status: 429, retryAfterMs })), good] })
   return Effect.gen(function* () {
-    yield* inTime(routed({ patience }), 60_000)
+    yield* inTime(routed({ deadline }), 60_000)
     assert.strictEqual(heard.calls.length, calls)
   }).pipe(Effect.provide(layer))
 })
 
-it.effect("a call ends with the client's patience, and nobody else is asked; nobody's circuit hears of it", () => {
+it.effect("a call ends with the client's deadline, and nobody else is asked; nobody's circuit hears of it", () => {
   const { heard, layer } = routerOn({ alpha: { hangs: true }, beta: good })
   return Effect.gen(function* () {
     const { snapshot } = yield* ProviderStats
     for (let request = 0; request < 6; request++) {
       const startedAtMs = yield* Clock.currentTimeMillis
-      const asked = routed({ startedAtMs, patience: { ms: 2_000, explicit: true } })
-      const { order, result } = yield* inTime(asked, 2_000)
-      assert.strictEqual(reasonOf({ order, result })._tag, "ProvidersTimedOut")
-      assert.deepInclude(order.log.record.attempts[0], {
+      const asked = routed({ startedAtMs, deadline: { ms: 2_000, explicit: true } })
+      const { request, result } = yield* inTime(asked, 2_000)
+      assert.strictEqual(reasonOf({ request, result })._tag, "ProvidersTimedOut")
+      assert.deepInclude(request.log.record.attempts[0], {
         status: "timeout",
         errorType: "client_timeout",
         latencyMs: 2_000
@@ -166,19 +163,19 @@ it.effect.each<readonly [number, number]>([
 ])("an SDK that is set to %d ms has its answer a moment before: after %d ms", ([ms, endMs]) => {
   const { layer } = routerOn({ alpha: { hangs: true } })
   return Effect.gen(function* () {
-    const { order } = yield* inTime(routed({ patience: { ms, explicit: false } }), endMs)
-    assert.deepInclude(order.log.record.attempts[0], { status: "timeout", latencyMs: endMs })
+    const { request } = yield* inTime(routed({ deadline: { ms, explicit: false } }), endMs)
+    assert.deepInclude(request.log.record.attempts[0], { status: "timeout", latencyMs: endMs })
   }).pipe(Effect.provide(layer))
 })
 
-it.effect("what a failed call left of the patience is all that the next one has", () => {
+it.effect("what a failed call left of the deadline is all that the next one has", () => {
   const { heard, layer } = routerOn({ alpha: { delayMs: 1_500, ...broken }, beta: { delayMs: 1_000, ...good } })
   return Effect.gen(function* () {
-    const patience = { ms: 2_000, explicit: true }
-    const { order, result } = yield* inTime(routed({ patience }), 2_000)
-    assert.strictEqual(reasonOf({ order, result })._tag, "ProvidersTimedOut")
+    const deadline = { ms: 2_000, explicit: true }
+    const { request, result } = yield* inTime(routed({ deadline }), 2_000)
+    assert.strictEqual(reasonOf({ request, result })._tag, "ProvidersTimedOut")
     assert.deepStrictEqual(
-      order.log.record.attempts.map(({ errorType, latencyMs }) => [errorType, latencyMs]),
+      request.log.record.attempts.map(({ errorType, latencyMs }) => [errorType, latencyMs]),
       [
         ["server_error", 1_500],
         ["client_timeout", 500]
@@ -188,13 +185,13 @@ it.effect("what a failed call left of the patience is all that the next one has"
   }).pipe(Effect.provide(layer))
 })
 
-it.effect("a stream that began is not ended by the client's patience", () => {
+it.effect("a stream that began is not ended by the client's deadline", () => {
   const events = [piece("Hel"), 5_000, piece("lo"), stop, ending()]
   const { layer } = routerOn({ alpha: { events } })
   return Effect.gen(function* () {
     const router = yield* Router
-    const order = yield* orderFor({ streamed: true, patience: { ms: 2_000, explicit: true } })
-    const read = Effect.scoped(Effect.flatMap(router.stream(order), ({ answer }) => Stream.runCollect(answer)))
+    const request = yield* routedFor({ streamed: true, deadline: { ms: 2_000, explicit: true } })
+    const read = Effect.scoped(Effect.flatMap(router.stream(request), ({ answer }) => Stream.runCollect(answer)))
     assert.lengthOf(yield* inTime(read, 5_000), 4)
   }).pipe(Effect.provide(layer))
 })
@@ -249,7 +246,7 @@ it.effect("a whole reply that is not there in time is aborted, and the next is a
     yield* TestClock.adjust(1)
     const answered = yield* Fiber.join(fiber)
     assert.deepStrictEqual(heard, { ...heard, calls: ["alpha", "beta"], aborted: ["alpha"] })
-    assert.deepInclude(answered.order.log.record.attempts[0], { status: "timeout", latencyMs: 17_000 })
+    assert.deepInclude(answered.request.log.record.attempts[0], { status: "timeout", latencyMs: 17_000 })
   }).pipe(Effect.provide(layer))
 })
 
@@ -260,7 +257,7 @@ it.effect("after five failures in a row a provider is skipped without a call, an
     assert.strictEqual(heard.calls.filter((slug) => slug === "alpha").length, 5)
     const skipped = yield* routed()
     assert.strictEqual(heard.calls.filter((slug) => slug === "alpha").length, 5)
-    assert.deepInclude(skipped.order.log.record.attempts[0], {
+    assert.deepInclude(skipped.request.log.record.attempts[0], {
       provider: "alpha",
       status: "skipped",
       errorType: "circuit_open",
@@ -269,9 +266,9 @@ it.effect("after five failures in a row a provider is skipped without a call, an
     assert.strictEqual(contentOf(skipped), "Hello")
     yield* TestClock.adjust(1_000)
     const probed = yield* routed()
-    assert.deepInclude(probed.order.log.record.attempts[0], { provider: "alpha", status: "ok" })
+    assert.deepInclude(probed.request.log.record.attempts[0], { provider: "alpha", status: "ok" })
     const closed = yield* routed()
-    assert.deepInclude(closed.order.log.record.attempts[0], { provider: "alpha", status: "ok" })
+    assert.deepInclude(closed.request.log.record.attempts[0], { provider: "alpha", status: "ok" })
   }).pipe(Effect.provide(layer))
 })
 
@@ -292,14 +289,14 @@ it.effect("a provider that refuses our credentials is left alone at once, for ha
     assert.deepStrictEqual(heard.calls, ["alpha", "beta"])
     yield* TestClock.adjust(29_999)
     const meanwhile = yield* routed()
-    assert.deepInclude(meanwhile.order.log.record.attempts[0], {
+    assert.deepInclude(meanwhile.request.log.record.attempts[0], {
       provider: "alpha",
       status: "skipped",
       errorType: "circuit_open"
     })
     yield* TestClock.adjust(1)
     const mended = yield* routed()
-    assert.deepInclude(mended.order.log.record.attempts[0], { provider: "alpha", status: "ok" })
+    assert.deepInclude(mended.request.log.record.attempts[0], { provider: "alpha", status: "ok" })
     assert.deepStrictEqual(heard.calls, ["alpha", "beta", "beta", "alpha"])
   }).pipe(Effect.provide(layer))
 })
@@ -312,7 +309,7 @@ it.effect("a provider that does not know the model is no fault of the request: t
   return Effect.gen(function* () {
     const answered = yield* routed()
     assert.strictEqual(contentOf(answered), "Hello")
-    assert.deepInclude(answered.order.log.record.attempts[0], {
+    assert.deepInclude(answered.request.log.record.attempts[0], {
       status: "error",
       errorType: "rejected",
       httpStatus: 404
@@ -321,7 +318,7 @@ it.effect("a provider that does not know the model is no fault of the request: t
     for (let request = 0; request < 4; request++) yield* routed()
     const sixth = yield* routed()
     assert.strictEqual(contentOf(sixth), "Hello")
-    assert.deepInclude(sixth.order.log.record.attempts[0], { status: "skipped", errorType: "circuit_open" })
+    assert.deepInclude(sixth.request.log.record.attempts[0], { status: "skipped", errorType: "circuit_open" })
     assert.deepInclude((yield* ProviderStats).snapshot("alpha"), { calls: 5, successRate: 0 })
   }).pipe(Effect.provide(layer))
 })
@@ -366,7 +363,7 @@ it.effect(
       for (let request = 0; request < 6; request++) {
         const answered = yield* routed()
         assert.strictEqual(contentOf(answered), "Hello")
-        assert.deepInclude(answered.order.log.record.attempts[0], { status: "error", errorType: "unsupported" })
+        assert.deepInclude(answered.request.log.record.attempts[0], { status: "error", errorType: "unsupported" })
       }
       assert.lengthOf(heard.calls, 12)
       const { snapshot } = yield* ProviderStats
@@ -376,12 +373,12 @@ it.effect(
   }
 )
 
-const streamOf = (options: OrderOptions = {}) =>
+const streamOf = (options: PlanOptions = {}) =>
   Effect.gen(function* () {
     const router = yield* Router
-    const order = yield* orderFor({ streamed: true, ...options })
-    const { answer, candidate } = yield* router.stream(order)
-    return { order, answer, provider: candidate.provider.slug }
+    const request = yield* routedFor({ streamed: true, ...options })
+    const { answer, candidate } = yield* router.stream(request)
+    return { request, answer, provider: candidate.provider.slug }
   })
 
 it.effect("a stream falls back freely until its first token, and yields nothing of the failed one", () => {
@@ -391,12 +388,12 @@ it.effect("a stream falls back freely until its first token, and yields nothing 
     beta: { events: [piece("one"), piece("two"), stop, ending()] }
   })
   return Effect.gen(function* () {
-    const { answer, order, provider } = yield* streamOf()
+    const { answer, request, provider } = yield* streamOf()
     assert.strictEqual(provider, "beta")
     assert.deepStrictEqual(Array.from(yield* Stream.runCollect(answer)), [piece("one"), piece("two"), stop, ending()])
     assert.deepStrictEqual(heard.calls, ["alpha", "beta"])
     assert.deepStrictEqual(
-      order.log.record.attempts.map(({ status }) => status),
+      request.log.record.attempts.map(({ status }) => status),
       ["error", "ok"]
     )
   }).pipe(Effect.scoped, Effect.provide(layer))
@@ -405,9 +402,9 @@ it.effect("a stream falls back freely until its first token, and yields nothing 
 it.effect("an empty stream is no answer", () => {
   const { layer } = routerOn({ alpha: { events: [] }, beta: { events: [piece("one"), stop, ending()] } })
   return Effect.gen(function* () {
-    const { order, provider } = yield* streamOf()
+    const { request, provider } = yield* streamOf()
     assert.strictEqual(provider, "beta")
-    assert.deepInclude(order.log.record.attempts[0], { provider: "alpha", errorType: "malformed" })
+    assert.deepInclude(request.log.record.attempts[0], { provider: "alpha", errorType: "malformed" })
   }).pipe(Effect.scoped, Effect.provide(layer))
 })
 
@@ -417,10 +414,10 @@ it.effect("no first token in time: the call is aborted, and the next provider as
     beta: { events: [piece("one"), ending()] }
   })
   return Effect.gen(function* () {
-    const { order, provider } = yield* inTime(streamOf(), 15_000)
+    const { request, provider } = yield* inTime(streamOf(), 15_000)
     assert.strictEqual(provider, "beta")
     assert.deepStrictEqual(heard.aborted, ["alpha"])
-    assert.deepInclude(order.log.record.attempts[0], { status: "timeout", latencyMs: 15_000 })
+    assert.deepInclude(request.log.record.attempts[0], { status: "timeout", latencyMs: 15_000 })
   }).pipe(Effect.scoped, Effect.provide(layer))
 })
 
@@ -458,7 +455,7 @@ it.effect("what the reservation affords bounds the output that is asked for", ()
   const { heard, layer } = routerOn({ alpha: good })
   return Effect.gen(function* () {
     const asked = (request: Parameters<typeof requestWith>[0], affordableTokens: number | null) =>
-      Effect.map(routed({ request: requestWith(request), affordableTokens }), () => {
+      Effect.map(routed({ request: requestWith(request) }, affordableTokens), () => {
         const last = heard.requests.at(-1)
         return [last?.["max_tokens"], last?.["max_completion_tokens"]]
       })
@@ -473,13 +470,13 @@ it.effect("what the reservation affords bounds the output that is asked for", ()
   }).pipe(Effect.provide(layer))
 })
 
-it.effect("an order that nobody may serve ends with its own reason, and calls nobody", () => {
+it.effect("a request that nobody may serve ends with its own reason, and calls nobody", () => {
   const { heard, layer } = routerOn({ alpha: good })
   return Effect.gen(function* () {
     const unroutable = gatewayError(new ModelNotFound({ model: "no/such", ambiguous: [] }))
     const answered = yield* routed({ unroutable })
     assert.deepInclude(reasonOf(answered), { _tag: "ModelNotFound", model: "no/such" })
-    assert.deepStrictEqual([heard.calls, answered.order.log.record.attempts], [[], []])
+    assert.deepStrictEqual([heard.calls, answered.request.log.record.attempts], [[], []])
   }).pipe(Effect.provide(layer))
 })
 
@@ -488,8 +485,9 @@ it.effect("embeddings fall back and time out like the rest", () => {
   const { heard, layer } = routerOn({ alpha: { hangs: true }, beta: { vectors } })
   return Effect.gen(function* () {
     const router = yield* Router
-    const order = { ...(yield* orderFor()), request: { model: "test/small", input: "x" } }
-    const answered = yield* inTime(router.embed(order), 600_000)
+    const { plan, ...given } = yield* routedFor()
+    const request = { ...given, plan: { ...plan, request: { model: "test/small", input: "x" } } }
+    const answered = yield* inTime(router.embed(request), 600_000)
     assert.deepStrictEqual(answered.answer, vectors)
     assert.isTrue(answered.fallbackUsed)
     assert.deepStrictEqual(heard.aborted, ["alpha"])

@@ -1,5 +1,5 @@
 /**
- * Routing as a whole, from the request to the order: for any preferences, figures, whitelists and fallback models it is total, the same for
+ * Routing as a whole, from the request to the plan: for any preferences, figures, whitelists and fallback models it is total, the same for
  * the same seed, and never lets in a provider that a filter keeps out.
  */
 import { assert, it } from "@effect/vitest"
@@ -10,7 +10,6 @@ import { allowsModel } from "../../../src/domain/Key.ts"
 import { Catalog } from "../../../src/gateway/routing/Catalog.ts"
 import { chatPlanInput } from "../../../src/gateway/chat/ChatPlanInput.ts"
 import { Planner } from "../../../src/gateway/chat/Planner.ts"
-import { emptyResponseMetadata } from "../../../src/gateway/request/Order.ts"
 import { ProviderStats } from "../../../src/gateway/health/ProviderStats.ts"
 import { layerScripted } from "../../../src/testing/ScriptedProvider.ts"
 import { scriptedOffer } from "../../../src/testing/ScriptedProvider.ts"
@@ -42,8 +41,8 @@ type Given = typeof Given.Type
 
 const limits = { requestsPerMinute: 1, tokensPerMinute: 1, concurrency: 1 }
 
-/** The order that a request becomes, on providers and figures as given. */
-const orderOf = (given: Given, seed: number) => {
+/** The plan of a request, on providers and figures as given. */
+const planOf = (given: Given, seed: number) => {
   const providers = slugs.map((slug, at) => {
     const { price = 0, safe = false } = given.providers[at] ?? {}
     const pricing = { prompt: price * 1_000_000, completion: price * 1_000_000, cachedPrompt: null }
@@ -88,8 +87,7 @@ const orderOf = (given: Given, seed: number) => {
               max_price: maxPrice === null ? null : { prompt: maxPrice }
             }
           }),
-          caller: { key: keyWith({ allowedModels: allowed }), limits },
-          facts: emptyResponseMetadata()
+          caller: { key: keyWith({ allowedModels: allowed }), limits }
         },
         fallbackModels,
         7
@@ -108,8 +106,8 @@ it.effect.prop(
   ({ given }) =>
     Effect.gen(function* () {
       for (const seed of seeds) {
-        const order = yield* orderOf(given, seed)
-        for (const { offer, provider } of order.ranked) {
+        const plan = yield* planOf(given, seed)
+        for (const { offer, provider } of plan.ranked) {
           if (given.only !== null && given.only.length > 0)
             assert.isTrue(given.only.some((slug) => slug === provider.slug))
           assert.isFalse(given.ignore?.some((slug) => slug === provider.slug) ?? false)
@@ -127,7 +125,7 @@ it.effect.prop(
   { given: Given },
   ({ given }) =>
     Effect.gen(function* () {
-      const { excluded, ranked, unroutable } = yield* orderOf(given, 1)
+      const { excluded, ranked, unroutable } = yield* planOf(given, 1)
       const seen = [
         ...ranked.map(({ offer, provider }) => `${provider.slug} ${offer.id}`),
         ...excluded.map(({ model, slug }) => `${slug} ${model}`)
@@ -146,7 +144,7 @@ it.effect.prop(
 it.effect.prop("the same for the same seed", { given: Given }, ({ given }) =>
   Effect.gen(function* () {
     for (const seed of seeds) {
-      const [first, second] = [yield* orderOf(given, seed), yield* orderOf(given, seed)]
+      const [first, second] = [yield* planOf(given, seed), yield* planOf(given, seed)]
       assert.deepStrictEqual(first.ranked, second.ranked)
       assert.deepStrictEqual(first.excluded, second.excluded)
     }

@@ -4,9 +4,8 @@
  */
 import { Effect, Predicate, Stream } from "effect"
 import { type ChatReply, type UsageInfo } from "../../domain/Chat.ts"
-import { type CompletionEvent } from "../request/Answer.ts"
-import { type Completed, type Head } from "../chat/Completion.ts"
-import { type KeptReply, MAX_KEPT_CHARACTERS, type ReplyForm, type Turn } from "./Idempotency.ts"
+import { type Completed, type CompletionEvent, type Head } from "../request/Answer.ts"
+import { type KeptReply, MAX_KEPT_CHARACTERS, type ReplyForm, type Turn } from "../idempotency/Idempotency.ts"
 
 interface Kept extends KeptReply {
   readonly head: Head
@@ -40,7 +39,8 @@ const recorded = (head: Head, events: Stream.Stream<CompletionEvent>, turn: Turn
   })
 }
 
-export const completionReplay: ReplyForm<Completed, Kept> = {
+/** `again`: runs where the reply of an earlier request is the answer. */
+export const completionReplay = (again: (kept: KeptReply) => Effect.Effect<void>): ReplyForm<Completed, Kept> => ({
   kind: "chat",
   keep: (completed, turn) =>
     completed._tag === "Stream"
@@ -51,8 +51,13 @@ export const completionReplay: ReplyForm<Completed, Kept> = {
         ),
   isKept: (value): value is Kept =>
     Predicate.isObject(value) && Predicate.isObject(value["head"]) && Predicate.isObject(value["body"]),
-  replay: ({ body, head }) =>
-    "events" in body
-      ? { _tag: "Stream", head, events: Stream.fromArray(body.events) }
-      : { _tag: "Reply", head, ...body }
-}
+  replay: (kept) => {
+    const { body, head } = kept
+    return Effect.as(
+      again(kept),
+      "events" in body
+        ? { _tag: "Stream", head, events: Stream.fromArray(body.events) }
+        : { _tag: "Reply", head, ...body }
+    )
+  }
+})

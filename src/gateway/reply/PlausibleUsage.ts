@@ -5,8 +5,8 @@
 import { Effect } from "effect"
 import { type Candidate, type ModelOffer } from "../../domain/Catalog.ts"
 import { type TokenUsage } from "../../domain/Money.ts"
-import { asksForReasoning } from "./Estimate.ts"
-import { type Order } from "../request/Order.ts"
+import { asksForReasoning } from "../request/Reasoning.ts"
+import { type RequestPlan } from "../request/RequestPlan.ts"
 
 /** The context of a model that does not tell its own. */
 const UNKNOWN_CONTEXT = 1_000_000
@@ -15,18 +15,29 @@ const ADDED_TOKENS = 1_024
 /** Tools that run at the provider read their results as further prompts of the same request. */
 const PROMPTS = 4
 
-/** The usage, where it can be of a call of `offer`; else null. */
-export const plausibleUsage = (order: Order, offer: ModelOffer, usage: TokenUsage | null): TokenUsage | null =>
-  usage !== null && usage.promptTokens <= mostPrompt(order, offer) && usage.completionTokens <= mostOutput(order, offer)
+/**
+ * The usage, where it can be of a call of `offer`; else null. `affordableTokens`: what the reservation bounds the output to, a choice; null: it
+ * does not.
+ */
+export const plausibleUsage = (
+  plan: RequestPlan,
+  affordableTokens: number | null,
+  offer: ModelOffer,
+  usage: TokenUsage | null
+): TokenUsage | null =>
+  usage !== null &&
+  usage.promptTokens <= mostPrompt(plan, offer) &&
+  usage.completionTokens <= mostOutput(plan, affordableTokens, offer)
     ? usage
     : null
 
-const mostPrompt = ({ promptTokens }: Order, { contextLength }: ModelOffer): number =>
+const mostPrompt = ({ promptTokens }: RequestPlan, { contextLength }: ModelOffer): number =>
   PROMPTS * Math.max(contextLength ?? UNKNOWN_CONTEXT, promptTokens) + ADDED_TOKENS
 
 /** The limit that the call went out with. Some vendors count what a model thinks beside it, up to the model's own limit. */
 const mostOutput = (
-  { affordableTokens, choices, outputTokens, request }: Order,
+  { choices, outputTokens, request }: RequestPlan,
+  affordableTokens: number | null,
   { contextLength, hidesReasoning, maxCompletionTokens }: ModelOffer
 ): number => {
   const own = maxCompletionTokens ?? contextLength ?? UNKNOWN_CONTEXT
@@ -38,7 +49,7 @@ const mostOutput = (
 
 /** Tells the operator, without a word of the request. */
 export const logImplausibleUsage = (
-  order: Order,
+  plan: RequestPlan,
   candidate: Candidate | null,
   reported: TokenUsage
 ): Effect.Effect<void> =>
@@ -46,7 +57,7 @@ export const logImplausibleUsage = (
     Effect.annotateLogs({
       provider: candidate?.provider.slug,
       model: candidate?.offer.id,
-      generation: order.generationId,
+      generation: plan.generationId,
       prompt_tokens: reported.promptTokens,
       completion_tokens: reported.completionTokens
     })

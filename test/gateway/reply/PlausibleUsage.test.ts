@@ -2,8 +2,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { type TokenUsage } from "../../../src/domain/Money.ts"
-import { plausibleUsage } from "../../../src/gateway/billing/PlausibleUsage.ts"
-import { candidateWith, orderWith, requestWith } from "../orders.ts"
+import { plausibleUsage } from "../../../src/gateway/reply/PlausibleUsage.ts"
+import { candidateWith, planWith, requestWith } from "../orders.ts"
 import { ending, piece, saying, stop } from "../scripts.ts"
 import { gatewayOn, ran, recordOf, streamed } from "../streams.ts"
 
@@ -16,18 +16,26 @@ const used = (promptTokens: number, completionTokens: number): TokenUsage => ({
 describe("what is believed", () => {
   const believes = (
     usage: TokenUsage,
-    { offer = {}, order = {} }: { offer?: Parameters<typeof candidateWith>[1]; order?: Parameters<typeof orderWith>[0] }
-  ) => plausibleUsage(orderWith(order), candidateWith("alpha", offer).offer, usage) !== null
+    {
+      affordableTokens = null,
+      offer = {},
+      plan = {}
+    }: {
+      affordableTokens?: number | null
+      offer?: Parameters<typeof candidateWith>[1]
+      plan?: Parameters<typeof planWith>[0]
+    }
+  ) => plausibleUsage(planWith(plan), affordableTokens, candidateWith("alpha", offer).offer, usage) !== null
 
   it("holds output against the limit that went out, times the choices", () => {
-    assert.isTrue(believes(used(10, 100), { order: { outputTokens: 100 } }))
-    assert.isTrue(believes(used(10, 160), { order: { outputTokens: 100 } }), "marks of the format")
-    assert.isFalse(believes(used(10, 16_384), { order: { outputTokens: 100 } }))
-    assert.isFalse(believes(used(10, 16_384), { order: { affordableTokens: 61 } }), "what the budget left")
+    assert.isTrue(believes(used(10, 100), { plan: { outputTokens: 100 } }))
+    assert.isTrue(believes(used(10, 160), { plan: { outputTokens: 100 } }), "marks of the format")
+    assert.isFalse(believes(used(10, 16_384), { plan: { outputTokens: 100 } }))
+    assert.isFalse(believes(used(10, 16_384), { affordableTokens: 61 }), "what the budget left")
     assert.isTrue(believes(used(10, 16_384), {}), "the model's own limit")
     assert.isFalse(believes(used(10, 20_000), {}))
-    assert.isTrue(believes(used(10, 3_000), { order: { outputTokens: 3_000, choices: 3 } }))
-    assert.isFalse(believes(used(10, 9_000), { order: { outputTokens: 3_000, choices: 3 } }))
+    assert.isTrue(believes(used(10, 3_000), { plan: { outputTokens: 3_000, choices: 3 } }))
+    assert.isFalse(believes(used(10, 9_000), { plan: { outputTokens: 3_000, choices: 3 } }))
     const unknown = { maxCompletionTokens: null, contextLength: null }
     assert.isTrue(believes(used(10, 128_000), { offer: unknown }))
     assert.isFalse(believes(used(10, 4_294_967), { offer: unknown }))
@@ -35,18 +43,18 @@ describe("what is believed", () => {
 
   it("leaves room for what a model thinks beside its limit", () => {
     const short = { outputTokens: 100 }
-    assert.isTrue(believes(used(10, 16_384), { offer: { hidesReasoning: true }, order: short }))
-    assert.isFalse(believes(used(10, 40_000), { offer: { hidesReasoning: true }, order: short }))
+    assert.isTrue(believes(used(10, 16_384), { offer: { hidesReasoning: true }, plan: short }))
+    assert.isFalse(believes(used(10, 40_000), { offer: { hidesReasoning: true }, plan: short }))
     const thinking = requestWith({ thinking: { type: "enabled" } } as object)
-    assert.isTrue(believes(used(10, 16_384), { order: { ...short, request: thinking } }))
+    assert.isTrue(believes(used(10, 16_384), { plan: { ...short, request: thinking } }))
     const disabled = requestWith({ thinking: { type: "disabled" } } as object)
-    assert.isFalse(believes(used(10, 16_384), { order: { ...short, request: disabled } }))
+    assert.isFalse(believes(used(10, 16_384), { plan: { ...short, request: disabled } }))
   })
 
   it("holds the prompt against the model's context", () => {
     assert.isTrue(believes(used(130_000, 5), {}))
     assert.isFalse(believes(used(1_000_000, 5), {}))
-    assert.isTrue(believes(used(1_000_000, 5), { order: { promptTokens: 500_000 } }), "a prompt that is as long")
+    assert.isTrue(believes(used(1_000_000, 5), { plan: { promptTokens: 500_000 } }), "a prompt that is as long")
   })
 })
 
@@ -58,13 +66,13 @@ describe("what is not believed", () => {
 
   it.effect("a whole reply is billed as it is counted here", () =>
     Effect.gen(function* () {
-      const { completed, facts } = yield* ran({ request: { stream: false } })
+      const { completed, metadata } = yield* ran({ request: { stream: false } })
       assert.deepInclude(completed._tag === "Reply" ? completed.usage : {}, {
         prompt_tokens: 7,
         completion_tokens: 3,
         estimated_cost_usd: 0.000013
       })
-      assert.strictEqual((yield* recordOf(facts.generationId)).usageSource, "counted")
+      assert.strictEqual((yield* recordOf(metadata.generationId)).usageSource, "counted")
       const hit = yield* ran({ request: { stream: false } })
       assert.deepInclude(hit.completed._tag === "Reply" ? hit.completed.usage : {}, {
         completion_tokens: 3,

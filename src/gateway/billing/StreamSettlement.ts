@@ -1,0 +1,135 @@
+/** Settles an answer that is streamed: at its end, where it breaks off, and where its client leaves once it was complete but for its usage. */
+import * as Arr from "effect/Array"
+import { Cause, Clock, Effect, type Pull, Stream } from "effect"
+import { type Candidate } from "../../domain/Catalog.ts"
+import { type ChatEvent } from "../../domain/Chat.ts"
+import { gatewayError, type GatewayError, ProvidersFailed, ProvidersTimedOut } from "../../domain/Errors.ts"
+import { type Attempt, type Generation } from "../../domain/Generation.ts"
+import { type TokenUsage } from "../../domain/Money.ts"
+import { onClose } from "../../domain/OnClose.ts"
+import { type ProviderError } from "../../providers/Provider.ts"
+import { type UsageInfo } from "../../domain/Chat.ts"
+import { type Circuits } from "../health/Circuits.ts"
+import { type ProviderStats } from "../health/ProviderStats.ts"
+import { type Answer, type CompletionEvent } from "../request/Answer.ts"
+import { type AttemptRecord, brokenOff } from "../request/AttemptRecord.ts"
+import { showsItsOutput } from "../request/Reasoning.ts"
+import { listen, Seen } from "./ClientDisconnect.ts"
+import { errorTypeOf, type Outcome, outcomeOf } from "./Outcome.ts"
+import { type MeteredRequest, type Reservation } from "./Reservation.ts"
+
+/** What is known of an answer on its way, for an ending that comes too early. */
+export interface Progress {
+  readonly answer: Answer
+  readonly seen: Seen
+  readonly timeToFirstTokenMs: number
+}
+
+interface StreamSettling {
+  readonly circuits: Circuits["Service"]
+  readonly stats: ProviderStats["Service"]
+  readonly underWay: WeakMap<Reservation, Progress>
+  readonly settle: (request: MeteredRequest, ending: Outcome, reported: TokenUsage | null) => Effect.Effect<Generation>
+  readonly settleLeft: (
+    request: MeteredRequest,
+    record: AttemptRecord,
+    candidate: Candidate,
+    progress: Progress
+  ) => Effect.Effect<unknown>
+  readonly told: (request: MeteredRequest, settled: Effect.Effect<Generation>) => Effect.Effect<UsageInfo>
+}
+
+export const makeStreamSettlement = ({ circuits, settle, settleLeft, stats, told, underWay }: StreamSettling) =>
+  Effect.fnUntraced(function* (
+    request: MeteredRequest,
+    answer: Answer,
+    events: Stream.Stream<ChatEvent, ProviderError | GatewayError>
+  ) {
+    const { log, plan, reservation } = request
+    // Nothing may reach the client before its generation can be found again.
+    yield* reservation.durable
+    const firstTokenAtMs = yield* Clock.currentTimeMillis
+    const seen = new Seen()
+    const progress = { answer, seen, timeToFirstTokenMs: firstTokenAtMs - plan.startedAtMs }
+    underWay.set(reservation, progress)
+    let broken: ProviderError | GatewayError | null = null
+
+    /** What of it goes to the client. */
+    const observe = (chunk: ReadonlyArray<ChatEvent>): ReadonlyArray<CompletionEvent> => {
+      const deltas: Array<CompletionEvent> = []
+      for (const event of chunk) {
+        seen.add(event)
+        if (event._tag === "Choices") deltas.push(event)
+      }
+      return deltas
+    }
+
+    const finish = Effect.gen(function* () {
+      const nowMs = yield* Clock.currentTimeMillis
+      const record = broken?._tag === "ProviderError" ? brokenOff(log.record, broken) : log.record
+      const ending = {
+        ...outcomeOf(request, record, answer, seen.usage, () => seen.output.count()),
+        timeToFirstTokenMs: progress.timeToFirstTokenMs,
+        finishReason: broken === null ? seen.finishReason : "error"
+      }
+      const candidate = record.continuation?.candidate ?? answer.candidate
+      if (broken?._tag === "ProviderError") {
+        stats.broke(candidate.provider.slug, candidate.offer.id)
+        yield* circuits.broke(candidate, broken)
+      } else if (broken === null && answer.source === "upstream") {
+        yield* circuits.completed(candidate)
+        const isTimed = record.continuation === null && nowMs > firstTokenAtMs && ending.usage.completionTokens > 1
+        const speed = (ending.usage.completionTokens * 1000) / (nowMs - firstTokenAtMs)
+        if (isTimed) stats.recordSpeed(candidate.provider.slug, candidate.offer.id, speed)
+      }
+      const error = broken === null ? null : streamError(record.attempts, broken)
+      const errorType = error === null ? null : errorTypeOf(error)
+      const usage = yield* told(request, settle(request, { ...ending, errorType }, seen.usage))
+      const last: CompletionEvent = { _tag: "Usage", usage }
+      return error === null
+        ? Arr.of(last)
+        : Arr.make<Arr.NonEmptyArray<CompletionEvent>>({ _tag: "Failed", error }, last)
+    })
+
+    let rest: Pull.Pull<Arr.NonEmptyReadonlyArray<ChatEvent>, ProviderError | GatewayError> | null = null
+    // It is added after the call was opened, and runs before the call is aborted.
+    yield* onClose(
+      Effect.suspend(() => {
+        if (reservation.isSettled || rest === null || answer.source === "cache") return Effect.void
+        if (seen.finishReason === null && showsItsOutput(plan)) return Effect.void
+        const left = Effect.suspend(() => {
+          const { record } = log
+          return settleLeft(request, record, record.continuation?.candidate ?? answer.candidate, progress)
+        })
+        return Effect.andThen(listen(Stream.fromPull(Effect.succeed(rest)), seen), left)
+      })
+    )
+
+    // One step for what would be five of `Stream`: every token takes them.
+    return Stream.transformPull(events, (pull) => {
+      let isOver = false
+      rest = pull
+      const next: Pull.Pull<Arr.NonEmptyReadonlyArray<CompletionEvent>> = Effect.matchEffect(pull, {
+        onSuccess: (chunk) => {
+          const deltas = observe(chunk)
+          return Arr.isReadonlyArrayNonEmpty(deltas) ? Effect.succeed(deltas) : next
+        },
+        onFailure: (error) => {
+          if (!Cause.isDone(error)) broken = error
+          isOver = true
+          return finish
+        }
+      })
+      return Effect.succeed(Effect.suspend(() => (isOver ? Cause.done() : next)))
+    })
+  })
+
+/** What a client is told of a stream that broke. */
+const streamError = (attempts: ReadonlyArray<Attempt>, error: ProviderError | GatewayError): GatewayError => {
+  if (error._tag === "GatewayError") return error
+  return gatewayError(
+    error.reason._tag === "TimedOut"
+      ? new ProvidersTimedOut({ attempts })
+      : new ProvidersFailed({ attempts, retryAfterMs: null })
+  )
+}

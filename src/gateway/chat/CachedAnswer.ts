@@ -1,0 +1,81 @@
+/** An answer on its way into the prompt cache, or out of it. */
+import { Cause, Effect, Stream } from "effect"
+import { type Candidate } from "../../domain/Catalog.ts"
+import { type ChatReply, type ChatRequest } from "../../domain/Chat.ts"
+import { replayEvents } from "../../domain/Replay.ts"
+import { type MeteredRequest } from "../billing/Reservation.ts"
+import { type Lookup } from "../cache/Cache.ts"
+import { plausibleUsage } from "../reply/PlausibleUsage.ts"
+import { ReplyAssembler } from "../reply/ReplyAssembler.ts"
+import { type Answer } from "../request/Answer.ts"
+import { type RequestPlan } from "../request/RequestPlan.ts"
+import { staged } from "../telemetry/RequestTrace.ts"
+
+/** A look into the cache, with its span. */
+export const looked = <A, E, R>(
+  { trace }: RequestPlan,
+  look: Effect.Effect<A, E, R>,
+  resultOf: (found: A) => Lookup["_tag"]
+) =>
+  staged(trace, "tollgate.cache", look, (found) => ({
+    "tollgate.cache.result": resultOf(found).toLowerCase()
+  }))
+
+/** The answer that `candidate` gave to an earlier request. */
+export const cacheHit = ({ streamed }: RequestPlan<ChatRequest>, candidate: Candidate, reply: ChatReply): Answer => ({
+  candidate,
+  fallbackUsed: false,
+  latencyMs: 0,
+  source: "cache",
+  body: streamed ? { _tag: "Stream", events: Stream.fromArray(replayEvents(reply)) } : { _tag: "Whole", reply }
+})
+
+interface Miss {
+  readonly store: (entry: {
+    readonly provider: string
+    readonly model: string
+    readonly reply: ChatReply
+  }) => Effect.Effect<void>
+  readonly fail: Effect.Effect<void>
+}
+
+/** Hands the answer on and keeps a copy, once it is whole. What was cut short, by the budget or by a filter, is not kept. */
+export const kept = (
+  { plan, reservation }: MeteredRequest<ChatRequest>,
+  answer: Answer,
+  miss: Miss
+): Effect.Effect<Answer> => {
+  const keep = (reply: ChatReply | null): Effect.Effect<void> =>
+    reply === null ||
+    reservation.held.isClamped ||
+    !reply.choices.every(({ finish_reason: reason }) => cacheable.has(reason ?? ""))
+      ? miss.fail
+      : miss.store({
+          provider: answer.candidate.provider.slug,
+          model: answer.candidate.offer.id,
+          reply: {
+            ...reply,
+            usage: plausibleUsage(plan, reservation.held.affordableTokens, answer.candidate.offer, reply.usage)
+          }
+        })
+  if (answer.body._tag === "Whole") return Effect.as(keep(answer.body.reply), answer)
+  const builder = new ReplyAssembler()
+  const events = Stream.transformPull(answer.body.events, (pull) =>
+    Effect.succeed(
+      Effect.matchEffect(pull, {
+        onSuccess: (chunk) => {
+          let ended = false
+          for (const event of chunk) {
+            builder.add(event)
+            ended ||= event._tag === "End"
+          }
+          return ended ? Effect.as(keep(builder.build()), chunk) : Effect.succeed(chunk)
+        },
+        onFailure: (error) => Effect.andThen(Cause.isDone(error) ? Effect.void : miss.fail, Effect.fail(error))
+      })
+    )
+  )
+  return Effect.succeed({ ...answer, body: { _tag: "Stream", events } })
+}
+
+const cacheable = new Set(["stop", "length", "tool_calls", "function_call"])
