@@ -6,7 +6,7 @@
 import { assert, it } from "@effect/vitest"
 import { gatewayError, type Reason } from "../../src/domain/Errors.ts"
 import { errorResponse, internalErrorResponse, validationResponse } from "../../src/http/errors/ErrorResponse.ts"
-import { faultOf } from "../support/DeclaredAnswers.ts"
+import { eventFaultOf, faultOf } from "../support/DeclaredAnswers.ts"
 import { reasons } from "../support/reasons.ts"
 
 const metered = ["POST /v1/chat/completions", "POST /v1/embeddings"]
@@ -180,4 +180,5 @@ it("an answer is told apart that no schema of its endpoint takes", () => {
   assert.isDefined(refused)
   if (refused === undefined) return
   assert.include(faultAt("GET /v1/models", errorResponse(gatewayError(refused), "req_1")), "models.list answered 402")
+  assert.include(eventFaultOf("/v1/chat/completions", 'data: {"object":"no chunk"}\n\n'), "chat.complete streamed")
 })

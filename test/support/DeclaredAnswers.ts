@@ -3,8 +3,8 @@
  * this status has to take the body with all its members. An answer that does not fit fails the test when its gateway
  * stops.
  */
-import { Effect, Result, Schema } from "effect"
-import { HttpServerRequest, type HttpServerResponse } from "effect/http"
+import { Effect, Predicate, Result, Schema, Stream } from "effect"
+import { HttpBody, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApi } from "effect/http-api"
 import { Api } from "../../src/api/Api.ts"
 import { ErrorEnvelope } from "../../src/api/Failure.ts"
@@ -15,17 +15,23 @@ interface Declared {
   readonly path: RegExp
   /** The schemas of JSON bodies and of empty ones, by status. */
   readonly answers: ReadonlyMap<number, ReadonlyArray<Schema.Top>>
+  /** Of the events of a stream. */
+  readonly events: Schema.Top | undefined
 }
+
+const eventsOf = (success: Schema.Top): Schema.Top | undefined =>
+  Predicate.hasProperty(success, "events") && Schema.isSchema(success.events) ? success.events : undefined
 
 const endpoints: Array<Declared> = []
 HttpApi.reflect(Api, {
   onGroup: () => undefined,
-  onEndpoint: ({ endpoint: { identifier, method, path }, errors, group, successes }) => {
+  onEndpoint: ({ endpoint: { identifier, method, path, success }, errors, group, successes }) => {
     endpoints.push({
       name: `${group.identifier}.${identifier}`,
       method,
       path: new RegExp(`^${path.replaceAll(/:[^/]+/g, "[^/]+")}/?$`),
-      answers: new Map([...errors, ...successes])
+      answers: new Map([...errors, ...successes]),
+      events: [...success].map(eventsOf).find((events) => events !== undefined)
     })
   }
 })
@@ -85,6 +91,18 @@ export const faultOf = (
     : `${endpoint.name} answered ${status} with a body that it does not declare: ${String(failure.failure)} ${text}`
 }
 
+/** What is wrong with a piece of a stream: the first event that its endpoint does not declare. */
+export const eventFaultOf = (path: string, piece: string): string | undefined => {
+  const endpoint = endpoints.find((each) => each.events !== undefined && each.path.test(path))
+  if (endpoint?.events === undefined) return `${path} answered a stream, which it does not declare`
+  for (const line of piece.split("\n\n")) {
+    if (line === "" || line.startsWith(":") || line === "data: [DONE]") continue
+    const decoded = decode(endpoint.events, { event: "message", data: line.replace(/^data: /, "") })
+    if (Result.isFailure(decoded)) return `${endpoint.name} streamed ${line}: ${String(decoded.failure)}`
+  }
+  return undefined
+}
+
 /** Wraps an application so that its scope ends in a defect if any of its answers did not fit. */
 export const onlyDeclared = <E, R>(app: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>) =>
   Effect.gen(function* () {
@@ -92,10 +110,19 @@ export const onlyDeclared = <E, R>(app: Effect.Effect<HttpServerResponse.HttpSer
     yield* Effect.addFinalizer(() =>
       faults.size === 0 ? Effect.void : Effect.die(new Error(`undeclared answers:\n${[...faults].join("\n")}`))
     )
-    return Effect.tap(app, (response) =>
+    const note = (fault: string | undefined): void => {
+      if (fault !== undefined) faults.add(fault)
+    }
+    return Effect.flatMap(app, (response) =>
       Effect.map(HttpServerRequest.HttpServerRequest, (request) => {
-        const fault = faultOf(request, response)
-        if (fault !== undefined) faults.add(fault)
+        note(faultOf(request, response))
+        const { body } = response
+        const isEvents = body._tag === "Stream" && body.contentType.startsWith("text/event-stream")
+        if (!isEvents) return response
+        const watched = Stream.tap(body.stream, (bytes) =>
+          Effect.sync(() => note(eventFaultOf(request.url, new TextDecoder().decode(bytes))))
+        )
+        return HttpServerResponse.setBody(response, HttpBody.stream(watched, body.contentType))
       })
     )
   })
