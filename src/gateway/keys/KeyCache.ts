@@ -7,10 +7,10 @@ import { Cache, Clock, Duration, Effect, Option } from "effect"
 import { type StoreError } from "../../store/StoreError.ts"
 import { type Caller } from "../request/Caller.ts"
 
-const LIFE_MS = 1_000
-const LIFE_NANOS = 1_000_000_000n
-const KEYS = 10_000
-const UNKNOWN_IDS = 1_000
+const TTL_MS = 1_000
+const TTL_NANOS = 1_000_000_000n
+const MAX_KEYS = 10_000
+const MAX_UNKNOWN_IDS = 1_000
 
 type Found = Option.Option<Caller>
 
@@ -30,14 +30,14 @@ export const makeKeyCache = (find: (publicId: string) => Effect.Effect<Found, St
     const add = (publicId: string, found: Found, untilNanos: bigint) => {
       known.delete(publicId)
       known.set(publicId, { found, untilNanos })
-      const [oldest] = known.size > KEYS ? known.keys() : []
+      const [oldest] = known.size > MAX_KEYS ? known.keys() : []
       if (oldest !== undefined) known.delete(oldest)
     }
 
     const lookUp = Effect.fnUntraced(function* (publicId: string) {
       const before = invalidations
       // Measured from before the read: a slow look-up returns old data.
-      const untilNanos = clock.monotonicTimeNanosUnsafe() + LIFE_NANOS
+      const untilNanos = clock.monotonicTimeNanosUnsafe() + TTL_NANOS
       const found = yield* find(publicId)
       if (Option.isSome(found) && before === invalidations) add(publicId, found, untilNanos)
       return found
@@ -45,15 +45,15 @@ export const makeKeyCache = (find: (publicId: string) => Effect.Effect<Found, St
 
     /** Look-ups in flight, shared by concurrent requests, and unknown ids. */
     const others = yield* Cache.makeWith(lookUp, {
-      capacity: UNKNOWN_IDS,
-      timeToLive: (exit) => (exit._tag === "Success" && Option.isNone(exit.value) ? LIFE_MS : Duration.zero)
+      capacity: MAX_UNKNOWN_IDS,
+      timeToLive: (exit) => (exit._tag === "Success" && Option.isNone(exit.value) ? TTL_MS : Duration.zero)
     })
 
     return {
       get: (publicId) => {
-        const kept = known.get(publicId)
-        return kept !== undefined && clock.monotonicTimeNanosUnsafe() < kept.untilNanos
-          ? Effect.succeed(kept.found)
+        const cached = known.get(publicId)
+        return cached !== undefined && clock.monotonicTimeNanosUnsafe() < cached.untilNanos
+          ? Effect.succeed(cached.found)
           : Cache.get(others, publicId)
       },
       invalidate: (publicId) =>

@@ -41,7 +41,7 @@ export interface TokenPair extends ActiveSession {
 
 export const GRACE_MS = 10_000
 const LOOKUP_TTL = Duration.seconds(1)
-const LOOKUPS = 10_000
+const MAX_CACHED = 10_000
 const PREFIX = "tgr-"
 const refreshForm = /^tgr-[A-Za-z0-9_-]{43}$/
 const USER_AGENT_CHARACTERS = 200
@@ -101,7 +101,7 @@ export class SessionTokens extends Context.Service<
           invalidate,
           invalidateAll,
           get: presenceOf
-        } = yield* makeLookupCache(lookUp, { capacity: LOOKUPS, ttl: LOOKUP_TTL })
+        } = yield* makeLookupCache(lookUp, { capacity: MAX_CACHED, ttl: LOOKUP_TTL })
 
         const pair = Effect.fnUntraced(function* (presence: ActiveSession, refreshToken: string) {
           const accessToken = yield* tokens.issue({ userId: presence.user.id, sessionId: presence.session.id })

@@ -7,7 +7,7 @@ import { Challenges } from "../../store/people/Challenges.ts"
 import { Sessions } from "../../store/people/Sessions.ts"
 
 const EVERY = "10 minutes"
-const KEPT_MS = 86_400_000
+const RETENTION_MS = 86_400_000
 
 export const SignInSweeper = {
   layer: Layer.effectDiscard(
@@ -15,7 +15,7 @@ export const SignInSweeper = {
       const challenges = yield* Challenges
       const sessions = yield* Sessions
       const sweep = Effect.gen(function* () {
-        const beforeMs = (yield* Clock.currentTimeMillis) - KEPT_MS
+        const beforeMs = (yield* Clock.currentTimeMillis) - RETENTION_MS
         yield* challenges.forget(beforeMs)
         yield* sessions.forget(beforeMs)
       })

@@ -10,7 +10,7 @@ import { type GatewayError } from "../../domain/Errors.ts"
 import { SecretStore } from "../../store/secrets/SecretStore.ts"
 import { orUnavailable } from "../StoreUnavailable.ts"
 
-const SPAN_MS = Duration.toMillis("30 days")
+const PERIOD_MS = Duration.toMillis("30 days")
 const OVERLAP_MS = Duration.toMillis("2 hours")
 
 /** The `jose` library, loaded at the first sign-in. */
@@ -24,7 +24,7 @@ export interface SigningKey {
   readonly publicJwk: JWK
 }
 
-const KeptJwk = Schema.fromJsonString(
+const StoredJwk = Schema.fromJsonString(
   Schema.Struct({ kty: Schema.Literal("OKP"), crv: Schema.Literal("Ed25519"), x: Schema.String, d: Schema.String })
 )
 
@@ -49,9 +49,9 @@ export class SigningKeys extends Context.Service<
         return JSON.stringify(yield* Effect.promise(() => exportJWK(privateKey)))
       })
 
-      const read = Effect.fnUntraced(function* (kept: Redacted.Redacted) {
+      const read = Effect.fnUntraced(function* (secret: Redacted.Redacted) {
         const { calculateJwkThumbprint, importJWK } = yield* jose
-        const { d, ...open } = yield* Effect.orDie(Schema.decodeUnknownEffect(KeptJwk)(Redacted.value(kept)))
+        const { d, ...open } = yield* Effect.orDie(Schema.decodeUnknownEffect(StoredJwk)(Redacted.value(secret)))
         const [kid, privateKey, publicKey] = yield* Effect.promise(() =>
           Promise.all([calculateJwkThumbprint(open), importJWK({ ...open, d }, "EdDSA"), importJWK(open, "EdDSA")])
         )
@@ -63,28 +63,29 @@ export class SigningKeys extends Context.Service<
       })
 
       const keys = yield* Cache.makeWith(
-        (span: number) => Effect.flatMap(orUnavailable(secretStore.getOrCreate(`signing-key-${span}`, make)), read),
+        (period: number) => Effect.flatMap(orUnavailable(secretStore.getOrCreate(`signing-key-${period}`, make)), read),
         { capacity: 4, timeToLive: (exit) => (exit._tag === "Success" ? Duration.infinity : Duration.zero) }
       )
 
-      let forgotten = -1
-      const forgetBefore = Effect.fnUntraced(function* (span: number) {
-        if (forgotten === span) return
-        forgotten = span
-        yield* Effect.ignore(secretStore.forget(`signing-key-${span - 2}`))
+      let deletedBefore = -1
+      const deleteBefore = Effect.fnUntraced(function* (period: number) {
+        if (deletedBefore === period) return
+        deletedBefore = period
+        yield* Effect.ignore(secretStore.forget(`signing-key-${period - 2}`))
       })
 
       return {
         current: Effect.gen(function* () {
-          const span = Math.floor((yield* Clock.currentTimeMillis) / SPAN_MS)
-          yield* forgetBefore(span)
-          return yield* Cache.get(keys, span)
+          const period = Math.floor((yield* Clock.currentTimeMillis) / PERIOD_MS)
+          yield* deleteBefore(period)
+          return yield* Cache.get(keys, period)
         }),
         published: Effect.gen(function* () {
           const nowMs = yield* Clock.currentTimeMillis
-          const span = Math.floor(nowMs / SPAN_MS)
-          const spans = nowMs - span * SPAN_MS < OVERLAP_MS ? [span - 1, span, span + 1] : [span, span + 1]
-          return yield* Effect.forEach(spans, (one) => Cache.get(keys, one))
+          const period = Math.floor(nowMs / PERIOD_MS)
+          const periods =
+            nowMs - period * PERIOD_MS < OVERLAP_MS ? [period - 1, period, period + 1] : [period, period + 1]
+          return yield* Effect.forEach(periods, (one) => Cache.get(keys, one))
         })
       }
     })

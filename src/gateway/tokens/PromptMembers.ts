@@ -40,7 +40,7 @@ const notPrompt = new Set([
 ])
 
 /** Members of a message or a part that only label it, or are counted elsewhere. */
-const marks = new Set(["role", "type", "content", "text", "tool_calls", "tool_call_id", "cache_control"])
+const countedElsewhere = new Set(["role", "type", "content", "text", "tool_calls", "tool_call_id", "cache_control"])
 
 /**
  * Counts a request except its messages and tools: `functions`, `response_format`, `prediction`,
@@ -51,7 +51,8 @@ export const countMembers = (request: object, count: CountText): number => count
 /**
  * Counts a message except its content and its calls: a name, reasoning, a refusal, unknown members.
  */
-export const countMarks = (message: object, count: CountText): number => countOthers(message, marks, count)
+export const countMessageMembers = (message: object, count: CountText): number =>
+  countOthers(message, countedElsewhere, count)
 
 export const countPart = (part: unknown, count: CountText): number => {
   if (!Predicate.isObject(part)) return 0
@@ -63,7 +64,7 @@ export const countPart = (part: unknown, count: CountText): number => {
     const { file_data, ...rest } = file
     return (typeof file_data === "string" ? countData(file_data) : 0) + countValue(rest, count)
   }
-  return (typeof text === "string" ? count(text) : 0) + countOthers(part, marks, count)
+  return (typeof text === "string" ? count(text) : 0) + countOthers(part, countedElsewhere, count)
 }
 
 const countOthers = (members: object, known: ReadonlySet<string>, count: CountText): number => {

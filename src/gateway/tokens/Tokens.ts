@@ -12,7 +12,7 @@ import { Effect } from "effect"
 import type * as Tables from "gpt-tokenizer/encoding/o200k_base"
 import { createRequire } from "node:module"
 import { type ChatReply, type ChatRequest, type ChoiceDelta } from "../../domain/Chat.ts"
-import { countMarks, countMembers, countPart } from "./PromptMembers.ts"
+import { countMembers, countMessageMembers, countPart } from "./PromptMembers.ts"
 
 const require = createRequire(import.meta.url)
 
@@ -109,7 +109,7 @@ export const countPrompt = (request: ChatRequest, count: CountText = countText):
     if (typeof message.content === "string") sum += count(message.content)
     else for (const part of message.content ?? []) sum += countPart(part, count)
     if (message.tool_calls) sum += count(JSON.stringify(message.tool_calls))
-    sum += countMarks(message, count)
+    sum += countMessageMembers(message, count)
   }
   if (request.tools && request.tools.length > 0) sum += count(JSON.stringify(request.tools))
   return sum + countMembers(request, count)
