@@ -2,7 +2,7 @@
  * A bounded store of strings with a time to live, which holds the entries of the prompt cache. It
  * may drop an entry at any time.
  */
-import { Context, Effect, Option } from "effect"
+import { Context, type Effect, type Option } from "effect"
 import { type StoreError } from "../StoreError.ts"
 
 export class CacheStore extends Context.Service<

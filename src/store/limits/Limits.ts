@@ -5,7 +5,7 @@
  *
  * Each call checks the limits of the key and of its owner. It takes from all of them or from none.
  */
-import { Context, Effect } from "effect"
+import { Context, type Effect } from "effect"
 import {
   type BucketState,
   type Correction,

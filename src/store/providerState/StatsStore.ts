@@ -2,7 +2,7 @@
  * Counts that processes gather together, slot of time by slot of time: names with whole numbers, to which anyone adds. Additions of several
  * processes never overwrite each other, and a slot goes by itself once its time is over.
  */
-import { Context, Effect } from "effect"
+import { Context, type Effect } from "effect"
 import { type StoreError } from "../StoreError.ts"
 
 export type Counts = ReadonlyMap<string, number>

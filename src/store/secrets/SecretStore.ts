@@ -3,7 +3,7 @@
  * processes that share the store get the same one. Only the operator can read them elsewhere. One
  * process keeps them in files of the data directory, several keep them in the table `kept_secrets`.
  */
-import { Context, Effect, Redacted } from "effect"
+import { Context, type Effect, type Redacted } from "effect"
 import { type StoreError } from "../StoreError.ts"
 
 export class SecretStore extends Context.Service<
