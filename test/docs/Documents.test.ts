@@ -11,6 +11,7 @@ import { presets } from "../../src/providers/presets/Vendors.ts"
 import { Settings } from "../../src/Settings.ts"
 import { Environment } from "../../src/settings/Environment.ts"
 import { TelemetryEnvironment } from "../../src/settings/Telemetry.ts"
+import { parseSource } from "../../scripts/sourceFiles.ts"
 import { blocksOf, documents, kinds, root, textOf } from "./blocks.ts"
 
 const blocks = documents.flatMap(blocksOf)
@@ -133,4 +134,19 @@ describe("lists", () => {
     assert.isAbove(new Set(names).size, 10)
     for (const name of names) assert.include(api, `\`${name.replace(/-tokens$/, "-requests")}`)
   })
+})
+
+it("the files of a cache miss are at most 25, and each is imported by an earlier one", () => {
+  const page = textOf("docs/internals/architecture.md")
+  const section = page.slice(page.indexOf("## The files of a cache miss"), page.indexOf("## State"))
+  const files = [...section.matchAll(/\]\(\.\.\/\.\.\/(src\/[^)]+)\)/g)].map(([, path = ""]) => path)
+  assert.isAtLeast(files.length, 15)
+  assert.isAtMost(files.length, 25)
+  const imported = new Set<string>()
+  for (const [index, path] of files.entries()) {
+    if (index > 0) assert.isTrue(imported.has(path), `${path} is imported by no earlier file`)
+    for (const { specifier } of parseSource(path, textOf(path)).imports) {
+      if (specifier.startsWith(".")) imported.add(join(dirname(path), specifier))
+    }
+  }
 })
