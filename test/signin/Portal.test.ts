@@ -194,7 +194,7 @@ describe("what is granted", () => {
       for (const wanted of [{}, { monthly_budget_usd: null }, { monthly_budget_usd: 0.01 }]) {
         const none = yield* makeKey({ name: "none", ...wanted })
         assert.deepInclude(none.body["error"], { code: "grant_exceeded", details: { available_usd: 0 } })
-        assert.match(none.body["error"].message, /Your keys have all of the budget/)
+        assert.match(none.body["error"].message, /Your keys use up the budget/)
       }
       yield* admin("PATCH", `/v1/admin/users/${id}`, { grants: { monthly_budget_usd: 0 } })
       const poor = yield* makeKey({ name: "poor" })
