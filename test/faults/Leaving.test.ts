@@ -16,6 +16,9 @@ const LISTENED_MS = 5_000
 /** Less than that, and far more than it takes to let a provider go. */
 const AT_ONCE_MS = 4_000
 const role = sse(chunkBody({ role: "assistant", content: "" }))
+const FILLER_BYTES = 32 * 1_048_576
+/** Comments, which are no tokens. */
+const filler = { repeat: `:${" ".repeat(1_021)}\n\n`, times: FILLER_BYTES / 1_024 }
 const begun = { headers: { "content-type": "application/json" }, chunks: [JSON.stringify(chatBody()).slice(0, 200)] }
 const beforeAnything: ReadonlyArray<readonly [string, Mode, Behaviour]> = [
   ...modes.map((mode) => ["before the provider's headers", mode, { ending: "silence" }] as const),
@@ -97,14 +100,15 @@ describe("the client leaves", () => {
 
   it.live("in the middle of a whole reply that is watched", () =>
     Effect.gen(function* () {
-      const chunks = [role, ...["one ", "two ", "three"].map((content) => sse(chunkBody({ content })))]
+      const chunks = [role, ...["one ", "two ", "three"].map((content) => sse(chunkBody({ content }))), filler]
       const unbounded = { maxCompletionTokens: null, timeouts: { totalMs: 600_000 } }
       const gateway = yield* behind(upstream(), {
         alpha: { does: { chunks, ending: "hang" }, ...unbounded },
         beta: { does: answering("JSON") }
       })
       const leave = start(gateway, "JSON")
-      yield* gateway.called("alpha")
+      // More bytes than sockets hold: the gateway has read the tokens.
+      yield* gateway.called("alpha", ({ sentBytes }) => sentBytes > FILLER_BYTES / 2)
       const tookMs = yield* letGo(gateway, leave())
       const receipt = yield* settled(gateway)
       assert.deepInclude(receipt, { provider: "alpha", cancelled: true, usage_source: "counted", error_type: null })

@@ -66,7 +66,7 @@ export const faultOf = (
   response: HttpServerResponse.HttpServerResponse
 ): string | undefined => {
   // A target may be a whole address; the router looks at its path.
-  const [path = ""] = url.replace(/^https?:\/\/[^/]*/, "").split("?")
+  const [path = ""] = url.replace(/^(?:https?:)?\/\/[^/]*/, "").split("?")
   if (pages.test(path)) return undefined
   const { status } = response
   const isJson = response.headers["content-type"]?.startsWith("application/json") === true

@@ -91,6 +91,7 @@ const answer = async (
     else if ("repeat" in chunk) {
       const piece = Buffer.from(chunk.repeat)
       for (let times = 0; times < chunk.times && !given(); times++) await write(to, piece, progress)
+      changed()
     } else await pause(chunk)
   }
   switch (behaviour.ending ?? "end") {
