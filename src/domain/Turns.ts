@@ -8,7 +8,7 @@ import { Clock, Effect, Semaphore } from "effect"
 /** Length of a turn. */
 export const TURN_MS = 4
 
-const TURN_NANOS = BigInt(TURN_MS) * 1_000_000n
+export const TURN_NANOS = BigInt(TURN_MS) * 1_000_000n
 
 /**
  * One queue. Turns do not overlap, because JavaScript has one thread, so the end of the current

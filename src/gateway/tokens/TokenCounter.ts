@@ -8,6 +8,7 @@
  */
 import { Clock, Context, Effect, Layer, Semaphore } from "effect"
 import { hash } from "node:crypto"
+import { TURN_NANOS } from "../../domain/Turns.ts"
 import { countSlice, type CountText, countText, nextSlice } from "./Tokens.ts"
 
 /** In characters. Counting a shorter text is as fast as the look-up. */
@@ -25,7 +26,6 @@ export const MAX_CACHED = 20_000
 const SHORT_CHARACTERS = 4_096
 /** Most characters counted in one turn. */
 export const TURN_CHARACTERS = 16_384
-const TURN_NANOS = 4_000_000n
 /**
  * Fixed cost of a text, and how many characters are hashed in the time of counting one; in
  * characters.
