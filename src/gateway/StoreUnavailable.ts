@@ -1,4 +1,4 @@
-/** A store that does not answer, as what the caller is told: which dependency it was, and nothing of the cause. */
+/** The error for a store that does not answer: it names the dependency, and not the cause. */
 import { Effect } from "effect"
 import { DependencyUnavailable, gatewayError, type GatewayError } from "../domain/Errors.ts"
 import { type StoreError } from "../store/StoreError.ts"

@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { type Candidate, type SortAxis } from "../../src/domain/Catalog.ts"
 import { explorable, explored, rank, type RankingInput } from "../../src/gateway/routing/Ranking.ts"
-import { candidateWith } from "../gateway/orders.ts"
+import { candidateWith } from "../gateway/plans.ts"
 
 const candidates = (count: number): ReadonlyArray<Candidate> =>
   Array.from({ length: count }, (_, at) => candidateWith(`provider-${at}`, { contextLength: 8_000 + at * 1_000 }))

@@ -1,9 +1,8 @@
 /**
- * A minute of mishaps under load. Afterwards the books are right: no cap was exceeded at any
- * instant that was looked at, counters are the sums of their entries, every answer that a client
- * holds is one generation with the amount that it was told, nothing stays reserved once a lease is
- * over and the reconciler has looked, and no limit of requests, tokens or concurrency let through
- * more than it may.
+ * A minute of faults under load. Afterwards the ledger is consistent: no cap was exceeded at any
+ * sample, counters are the sums of their entries, every answer that a client has is one generation
+ * with the amount that the client was told, nothing stays reserved after a lease and a round of the
+ * reconciler, and no limit of requests, tokens or concurrency was exceeded.
  */
 import { assert, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
@@ -18,26 +17,26 @@ const CLIENTS = Number(process.env["CHAOS_CLIENTS"] ?? 500)
 const GATEWAYS = 4
 const LEASE_SECONDS = 30
 /**
- * One lease, one round of the reconciler, which looks five times a lease, and what a busy machine
- * takes.
+ * One lease, one round of the reconciler, which runs five times a lease, and a margin for a busy
+ * machine.
  */
 const SETTLED_LIMIT_MS = LEASE_SECONDS * 1_000 * 1.2 + 5_000
 /**
- * So low that a whole run meets all of them, also on a slow machine; the last two are of the keys
- * that are watched.
+ * So low that every run reaches them, even on a slow machine. The last two are those of the keys
+ * that are checked.
  */
 const REQUESTS_PER_MINUTE = 6
 const TOKENS_PER_MINUTE = 900
 const CONCURRENCY = Math.max(1, Math.floor(CLIENTS / 80))
 /**
- * What a bucket of tokens may give back of requests that were granted before a stretch of time:
- * their estimates.
+ * What a token bucket may get back from requests that were granted before a period: their
+ * estimates.
  */
 const GIVEN_BACK = CONCURRENCY * 150
-/** Each client asks about twice in this time. */
+/** Each client sends about two requests in this time. */
 const THINK_MS = 4_000
 
-it.live("a minute of mishaps", () =>
+it.live("a minute of faults", () =>
   Effect.gen(function* () {
     const world = yield* openWorld({
       leaseSeconds: LEASE_SECONDS,
@@ -58,7 +57,7 @@ it.live("a minute of mishaps", () =>
       gateways[at] = yield* start()
     })
 
-    // 40 tokens of output at 2 USD a million, and some 30 of prompt: about 0.00011 USD a request.
+    // 40 tokens of output at 2 USD a million and about 30 of prompt: about 0.00011 USD a request.
     const [first] = up()
     if (first === undefined) return assert.fail("no gateway")
     for (let at = 0; at < 20; at++) {
@@ -138,8 +137,7 @@ it.live("a minute of mishaps", () =>
 
     for (const key of keys) {
       const grants = notes.granted.get(key.id) ?? []
-      // A request that is let through may find a part of a request in the bucket that is as good as
-      // one.
+      // A request may be granted with a fraction of a request in the bucket, which counts as one.
       assert.isAtMost(
         mostBeyond(grants, key.requestsPerMinute, () => 1),
         1,

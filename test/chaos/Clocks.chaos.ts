@@ -1,6 +1,6 @@
 /**
- * Time that passes otherwise for one process than for the others: it sleeps past its lease, or its
- * clock is an hour off.
+ * A process whose time differs from the others': it sleeps past its lease, or its clock is an hour
+ * off.
  */
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
@@ -15,7 +15,7 @@ const SETTLED_LIMIT_MS = 40_000
 const STREAMS = 4
 const HOUR_MS = 3_600_000
 
-it.live("a process that slept past its lease corrects what was estimated meanwhile", () =>
+it.live("a process that slept past its lease corrects the estimate of recovery", () =>
   Effect.gen(function* () {
     const world = yield* openWorld({ leaseSeconds: LEASE_SECONDS })
     const asleep = yield* world.start()
@@ -57,31 +57,35 @@ it.live("a process that slept past its lease corrects what was estimated meanwhi
 )
 
 for (const hours of [1, -1]) {
-  it.live(`a process whose clock is ${hours} h off settles nobody's streams, and nobody settles its own`, () =>
-    Effect.gen(function* () {
-      const world = yield* openWorld({ leaseSeconds: LEASE_SECONDS })
-      const gateways = [yield* world.start(), yield* world.start(skewedBy(hours * HOUR_MS))] as const
-      const keys = [yield* world.issue(gateways[0], { capUsd: 0.01 }), yield* world.issue(gateways[0])]
-      const watched = yield* watchCaps(world)
-      const streams = yield* Effect.forEach(
-        gateways.flatMap((gateway) => keys.flatMap((key) => Array.from({ length: STREAMS }, () => ({ gateway, key })))),
-        ({ gateway, key }) => beginStream({ gateway, key, notes: world.notes, tokens: 100, everyMs: 250 }),
-        { concurrency: "unbounded" }
-      )
-      yield* Effect.forEach(streams, ({ whole }) => whole, { concurrency: "unbounded" })
-      const rows = yield* auditBooks(world, {
-        scenario: `a clock ${hours} h off`,
-        settledWithinMs: SETTLED_LIMIT_MS,
-        watched,
-        counts: { streams: streams.length }
-      })
-      assert.deepStrictEqual(
-        rows.map((row) => row.usage_source),
-        streams.map(() => "provider")
-      )
-      const [clocks] = yield* world.sql<{ readonly apart: number }>`
+  it.live(
+    `a process whose clock is ${hours} h off does not settle others' streams, and its own are not settled by others`,
+    () =>
+      Effect.gen(function* () {
+        const world = yield* openWorld({ leaseSeconds: LEASE_SECONDS })
+        const gateways = [yield* world.start(), yield* world.start(skewedBy(hours * HOUR_MS))] as const
+        const keys = [yield* world.issue(gateways[0], { capUsd: 0.01 }), yield* world.issue(gateways[0])]
+        const watched = yield* watchCaps(world)
+        const streams = yield* Effect.forEach(
+          gateways.flatMap((gateway) =>
+            keys.flatMap((key) => Array.from({ length: STREAMS }, () => ({ gateway, key })))
+          ),
+          ({ gateway, key }) => beginStream({ gateway, key, notes: world.notes, tokens: 100, everyMs: 250 }),
+          { concurrency: "unbounded" }
+        )
+        yield* Effect.forEach(streams, ({ whole }) => whole, { concurrency: "unbounded" })
+        const rows = yield* auditBooks(world, {
+          scenario: `a clock ${hours} h off`,
+          settledWithinMs: SETTLED_LIMIT_MS,
+          watched,
+          counts: { streams: streams.length }
+        })
+        assert.deepStrictEqual(
+          rows.map((row) => row.usage_source),
+          streams.map(() => "provider")
+        )
+        const [clocks] = yield* world.sql<{ readonly apart: number }>`
         SELECT max(created_at_ms) - min(created_at_ms) AS apart FROM generations`
-      assert.isAbove(Number(clocks?.apart), HOUR_MS / 2, "the clock was set off")
-    })
+        assert.isAbove(Number(clocks?.apart), HOUR_MS / 2, "the clock was set off")
+      })
   )
 }

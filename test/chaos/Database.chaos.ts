@@ -1,6 +1,5 @@
 /**
- * A Postgres that is away for longer than two minutes, or takes no writes, while answers are under
- * way.
+ * A Postgres that is away for more than two minutes, or refuses writes, while answers are running.
  */
 import { assert, it } from "@effect/vitest"
 import { PgClient } from "@effect/sql-pg"
@@ -48,7 +47,7 @@ const healthIs = (gateway: Gateway, wanted: number) =>
     `health ${wanted}`
   )
 
-it.live("what ends while Postgres is away for more than two minutes is written when it is back", () =>
+it.live("requests that end while Postgres is away for more than two minutes are written when it is back", () =>
   Effect.gen(function* () {
     const world = yield* openWorld({ leaseSeconds: LEASE_SECONDS })
     const gateways = [yield* world.start(), yield* world.start()] as const
@@ -82,42 +81,44 @@ it.live("what ends while Postgres is away for more than two minutes is written w
   })
 )
 
-it.live("a database that takes no writes: health says so, nothing is let in, and what ends is written afterwards", () =>
-  Effect.gen(function* () {
-    const world = yield* openWorld({ leaseSeconds: LEASE_SECONDS })
-    const gateway = yield* world.start()
-    const keys = [yield* world.issue(gateway, { capUsd: 0.01 }), yield* world.issue(gateway)] as const
-    const elsewhere = new URL(world.database.url)
-    elsewhere.pathname = "/template1"
-    /** Connections keep the setting that they began with, so all are cut. */
-    const readOnly = (setting: "on" | "off") =>
-      Effect.gen(function* () {
-        const sql = yield* PgClient.PgClient
-        yield* sql.unsafe(`ALTER DATABASE postgres SET default_transaction_read_only = ${setting}`)
-        yield* sql`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'postgres'`
-      }).pipe(
-        Effect.provide(Layer.fresh(PgClient.layer({ url: Redacted.make(elsewhere.href), maxConnections: 1 }))),
-        Effect.scoped
+it.live(
+  "a database that refuses writes: health reports it, requests are refused, and settlements are written later",
+  () =>
+    Effect.gen(function* () {
+      const world = yield* openWorld({ leaseSeconds: LEASE_SECONDS })
+      const gateway = yield* world.start()
+      const keys = [yield* world.issue(gateway, { capUsd: 0.01 }), yield* world.issue(gateway)] as const
+      const elsewhere = new URL(world.database.url)
+      elsewhere.pathname = "/template1"
+      /** A connection keeps its setting, so all connections are closed. */
+      const readOnly = (setting: "on" | "off") =>
+        Effect.gen(function* () {
+          const sql = yield* PgClient.PgClient
+          yield* sql.unsafe(`ALTER DATABASE postgres SET default_transaction_read_only = ${setting}`)
+          yield* sql`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'postgres'`
+        }).pipe(
+          Effect.provide(Layer.fresh(PgClient.layer({ url: Redacted.make(elsewhere.href), maxConnections: 1 }))),
+          Effect.scoped
+        )
+      const streams = yield* beginAll(world, gateway, keys, 100)
+      yield* healthIs(gateway, 200)
+      yield* readOnly("on")
+      yield* healthIs(gateway, 503)
+      const refused = yield* Effect.forEach(keys, (key) =>
+        beginStream({ gateway, key, notes: world.notes, tokens: 1, everyMs: 1 })
       )
-    const streams = yield* beginAll(world, gateway, keys, 100)
-    yield* healthIs(gateway, 200)
-    yield* readOnly("on")
-    yield* healthIs(gateway, 503)
-    const refused = yield* Effect.forEach(keys, (key) =>
-      beginStream({ gateway, key, notes: world.notes, tokens: 1, everyMs: 1 })
-    )
-    assert.deepStrictEqual(
-      refused.map(({ status }) => status),
-      [503, 503]
-    )
-    yield* Effect.forEach(streams, ({ whole }) => whole)
-    yield* readOnly("off")
-    yield* healthIs(gateway, 200)
-    yield* served(world, gateway, keys[0])
-    yield* auditBooks(world, {
-      scenario: "a database that takes no writes",
-      settledWithinMs: SETTLED_LIMIT_MS,
-      counts: { streams: streams.length }
+      assert.deepStrictEqual(
+        refused.map(({ status }) => status),
+        [503, 503]
+      )
+      yield* Effect.forEach(streams, ({ whole }) => whole)
+      yield* readOnly("off")
+      yield* healthIs(gateway, 200)
+      yield* served(world, gateway, keys[0])
+      yield* auditBooks(world, {
+        scenario: "a database that takes no writes",
+        settledWithinMs: SETTLED_LIMIT_MS,
+        counts: { streams: streams.length }
+      })
     })
-  })
 )

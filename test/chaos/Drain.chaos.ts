@@ -1,6 +1,6 @@
 /**
- * A rolling restart under clients that keep their connections and go on asking, behind a balancer
- * that retries refused connections only.
+ * A rolling restart under clients that keep their connections and go on sending, behind a balancer
+ * that retries only refused connections.
  */
 import { assert, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
@@ -14,20 +14,20 @@ import { openWorld, type World } from "./world.ts"
 const LEASE_SECONDS = 10
 const SETTLED_LIMIT_MS = 40_000
 const GRACE_MS = 3_000
-/** The default, which a drain must not need. */
+/** The default limit, which a drain must not reach. */
 const DRAIN_LIMIT_MS = 30_000
 const STREAM_TOKENS = 80
 const STREAM_EVERY_MS = 100
 const CLIENTS = 8
 const QUICK_MS = 10
-/** Such answers outlive the grace; their clients ask again on the same connection. */
+/** These answers outlive the grace period, and their clients send again on the same connection. */
 const SLOW_MS = 250
-/** Answers between two restarts. */
+/** The number of answers between two restarts. */
 const ANSWERS = 80
 
 /**
- * A balancer that keeps its connections to each gateway open. What took no connection is passed
- * over; what was sent is never sent again.
+ * A balancer that keeps its connections to each gateway open. It skips a gateway that refuses
+ * connections, and never sends a request twice.
  */
 const makeBalancer = (gateways: ReadonlyArray<{ readonly url: string }>) => {
   const agents = new Map<string, Agent>()
@@ -68,14 +68,14 @@ const makeBalancer = (gateways: ReadonlyArray<{ readonly url: string }>) => {
   return { send, close, counts }
 }
 
-/** Asks until `isOver`, by JSON and stream in turn. */
+/** Sends requests until `isOver`, JSON and stream in turn. */
 const ask = async (options: {
   readonly world: World
   readonly send: ReturnType<typeof makeBalancer>["send"]
   readonly key: TestKey
   readonly isOver: () => boolean
   readonly failures: Array<string>
-  /** Between two tokens of an answer, which has twenty. */
+  /** Milliseconds between two of the twenty tokens of an answer. */
   readonly everyMs: number
 }): Promise<void> => {
   const { everyMs, failures, isOver, key, send, world } = options

@@ -1,6 +1,6 @@
 /**
- * `kill -9` under load, again and again, each process started anew. CHAOS_KILLS says how often; 200
- * is the long run.
+ * `kill -9` under load, repeatedly, with a new start of each process. CHAOS_KILLS is the number of
+ * kills; 200 is the long run.
  */
 import { assert, it } from "@effect/vitest"
 import { Console, Effect, Fiber, Random } from "effect"
@@ -13,13 +13,13 @@ const KILLS = Number(process.env["CHAOS_KILLS"] ?? 10)
 const CLIENTS = 40
 const THINK_MS = 1_000
 const LEASE_SECONDS = 10
-/** A lease, a round of recovery, and what a busy machine takes. */
+/** A lease, a round of recovery, and a margin for a busy machine. */
 const SETTLED_LIMIT_MS = 40_000
-/** A process starts within it, also on a busy machine. */
+/** A process starts within this time, even on a busy machine. */
 const KILL_LIMIT_MS = 60_000
-/** Of the long run. */
+/** Kills between two progress lines of the long run. */
 const REPORT_EVERY = 25
-/** Two of four are killed at any time, so that somebody always serves. */
+/** Two of four processes are killed at any time, so that the others serve. */
 const PAIRS = [
   [0, 1],
   [2, 3]
@@ -34,8 +34,8 @@ it.live(
       const gateways = new Map<number, Gateway>()
       for (const at of PAIRS.flat()) gateways.set(at, yield* start())
       const first = gateways.get(0) ?? assert.fail("no gateway")
-      // 40 tokens of output at 2 USD a million: 0.00008 USD a request. Some keys use up what they
-      // have.
+      // 40 tokens of output at 2 USD a million: 0.00008 USD a request. Some keys use up their
+      // budget.
       for (let at = 0; at < 10; at++) {
         yield* world.issue(first, { capUsd: at % 2 === 0 ? 0.0002 * KILLS * (at + 1) : null, mayLeave: at % 5 !== 3 })
       }

@@ -1,6 +1,5 @@
 /**
- * The slots of the limit of requests at once, over the death of a process, a frozen Redis and a
- * pause of the gateway itself.
+ * Concurrency slots over the death of a process, a frozen Redis and a pause of the gateway itself.
  */
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
@@ -15,10 +14,10 @@ const SLOTS_LIMIT_MS = 20_000
 const FROZEN_SECONDS = 6
 const PAUSES = 10
 const PAUSE_MS = 900
-/** A slot is given back beside the last words of an answer. */
+/** A slot is released concurrently with the end of an answer. */
 const SOON_MS = 2_000
 
-/** As many streams at once as the key may have, of four seconds each. */
+/** Starts as many streams of four seconds as the key may have. */
 const fill = (world: World, gateway: Gateway, key: TestKey, everyMs = 100) =>
   Effect.forEach(
     Array.from({ length: CONCURRENCY }),
@@ -27,8 +26,8 @@ const fill = (world: World, gateway: Gateway, key: TestKey, everyMs = 100) =>
   )
 
 /**
- * Whether all slots are free: as many streams as the key may have begin at once. How long that
- * took, in milliseconds.
+ * Waits until as many streams as the key may have can start at once. Returns how long that took, in
+ * milliseconds.
  */
 const allFree = Effect.fnUntraced(function* (world: World, gateway: Gateway, key: TestKey, limitMs: number) {
   const fromMs = performance.now()
@@ -71,7 +70,7 @@ it.live("the slots of a process that was killed are free within 20 s", () =>
   })
 )
 
-it.live("streams that end while Redis is frozen give their slots back", () =>
+it.live("streams that end while Redis is frozen release their slots", () =>
   Effect.gen(function* () {
     const world = yield* openWorld({ leaseSeconds: LEASE_SECONDS })
     const gateway = yield* world.start()

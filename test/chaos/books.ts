@@ -1,9 +1,9 @@
 /**
- * What must be true of the books whatever happened: counters and the sums of days are the sums of
- * their entries, no cap is passed at any look, no generation and no call is there twice, no call of
- * a key with a cap is missing, what a client was told is what its generation says, a generation
- * that its provider reported has the tokens that the provider wrote, and in the end nothing is
- * reserved and no slot of a limit is taken.
+ * Invariants of the ledger after any fault. Counters and daily sums are the sums of their entries.
+ * No cap is exceeded at any sample. No generation and no call is there twice, and no call of a
+ * capped key is missing. A client was told what its generation says. A generation with reported
+ * usage has the tokens that the provider wrote. At the end nothing is reserved and no slot is
+ * taken.
  */
 import { PgClient } from "@effect/sql-pg"
 import { assert } from "@effect/vitest"
@@ -15,7 +15,7 @@ import { eventually } from "../support/Gateway.ts"
 import { type TestKey } from "./clients.ts"
 import { NANO, type World } from "./world.ts"
 
-/** A slot of a process that died is free after 15 s. */
+/** The slots of a dead process are free after 15 s. */
 const SLOTS_FREE_LIMIT_MS = 25_000
 
 interface Row {
@@ -27,15 +27,18 @@ interface Row {
   readonly usage_source: string
 }
 
-/** Where a counter is not the sum of its entries. True at any instant, also under load. */
+/**
+ * Counters that are not the sums of their entries. There must be none at any moment, even under
+ * load.
+ */
 export const differencesOf = ({ sql }: World) =>
   Effect.flatMap(Audit, ({ differences }) => differences).pipe(
     Effect.provide(Audit.layer.pipe(Layer.provide(Layer.succeed(PgClient.PgClient, sql))))
   )
 
 /**
- * Looks at all balances, five times a second, until it is interrupted. `over`: caps that were
- * passed.
+ * Samples all balances five times a second until it is interrupted. `over`: caps that were
+ * exceeded.
  */
 export const watchCaps = Effect.fnUntraced(function* ({ keys, sql }: World) {
   const seen = { looks: 0, over: new Array<string>() }
@@ -71,7 +74,7 @@ const slotsTaken = ({ redis }: World) =>
     return taken.reduce((sum, count) => sum + count, 0)
   }).pipe(Effect.provide(RedisConnection.layer({ url: Redacted.make(redis.url) })))
 
-/** Waits until no slot of any limit of requests at once is taken. */
+/** Waits until no concurrency slot is taken. */
 export const slotsFree = (world: World, limitMs: number) =>
   eventually(
     Effect.filterOrFail(slotsTaken(world), (taken) => taken === 0),
@@ -80,7 +83,7 @@ export const slotsFree = (world: World, limitMs: number) =>
   )
 
 /**
- * Waits until nothing is reserved, for so long at most, then checks everything and prints the
+ * Waits at most this long until nothing is reserved, then checks everything and prints the
  * scenario's line.
  */
 export const auditBooks = Effect.fnUntraced(function* (
@@ -89,7 +92,7 @@ export const auditBooks = Effect.fnUntraced(function* (
     readonly scenario: string
     readonly settledWithinMs: number
     readonly watched?: { readonly looks: number; readonly over: ReadonlyArray<string> }
-    /** Further counts of the line. */
+    /** More counts for the line. */
     readonly counts?: Readonly<Record<string, unknown>>
   }
 ) {

@@ -1,7 +1,7 @@
 /**
- * The clients of the chaos run: each asks one thing after the other of any of the gateways,
- * whatever happens to it, and notes what it was told. Only what was told in full counts: a whole
- * JSON reply, or a stream up to its `[DONE]`.
+ * The clients of the chaos run. Each sends one request after the other to any of the gateways,
+ * whatever happens, and records what it was told. Only complete answers count: a whole JSON reply,
+ * or a stream up to its `[DONE]`.
  */
 import { Effect, Random } from "effect"
 import { type Gateway, promptMarker } from "../support/Gateway.ts"
@@ -15,32 +15,32 @@ export interface TestKey {
   readonly capUsd: number | null
   readonly requestsPerMinute: number
   readonly model: string
-  /** Whether some of its clients go away in the middle of a stream. */
+  /** Whether some of its clients leave in the middle of a stream. */
   readonly mayLeave: boolean
 }
 
-/** An answer that a client has in its hands. */
+/** A complete answer that a client has received. */
 export interface Told {
   readonly generationId: string
   readonly keyId: string
-  /** Null: its answer bore no amount, because the database was away at its end. */
+  /** Null: its answer had no amount, because the database was away at its end. */
   readonly billedUsd: number | null
 }
 
 export interface Notes {
-  /** How many calls were made; each has its number in its prompt. */
+  /** The number of calls; each call has its number in its prompt. */
   calls: number
   readonly told: Array<Told>
   /** Answers by status; 0: the connection broke. */
   readonly statuses: Map<number, number>
   /**
-   * What the limits of a key let through, in milliseconds since the start. A client that leaves
-   * does not know its tokens.
+   * What the limits of a key granted, in milliseconds since the start. A client that leaves does
+   * not know its tokens.
    */
   readonly granted: Map<string, Array<Grant>>
-  /** By code, how many were refused by a limit. */
+  /** Requests that a limit refused, by code. */
   readonly limited: Map<string, number>
-  /** Answers that no client should ever see. */
+  /** Answers that a client must never get. */
   readonly wrong: Array<string>
 }
 
@@ -55,7 +55,7 @@ export const emptyNotes = (): Notes => ({
 
 const expected = new Set([200, 402, 429, 502, 503, 504])
 
-/** Asks until `isOver`; between two requests it thinks for up to `thinkMs`. */
+/** Sends requests until `isOver`, with a pause of up to `thinkMs` in between. */
 export const client = Effect.fnUntraced(function* (options: {
   readonly gateways: () => ReadonlyArray<Gateway>
   readonly key: TestKey
@@ -123,11 +123,11 @@ const ask = Effect.fnUntraced(function* (gateway: Gateway, key: TestKey, body: B
 })
 
 interface Usage {
-  /** Without an amount where the database was away at the answer's end. */
+  /** It has no amount if the database was away at the answer's end. */
   readonly usage: { readonly estimated_cost_usd?: number; readonly total_tokens: number }
 }
 
-/** What a whole answer says of its usage; null: it is not whole. */
+/** The usage of a complete answer; null if the answer is not complete. */
 export const usageOf = (text: string, isStream: boolean): Usage["usage"] | null => {
   if (!isStream) return (JSON.parse(text) as Usage).usage
   if (!text.endsWith("data: [DONE]\n\n")) return null
@@ -135,7 +135,7 @@ export const usageOf = (text: string, isStream: boolean): Usage["usage"] | null 
   return line === undefined ? null : (JSON.parse(line.slice(6)) as Usage).usage
 }
 
-/** Begins a stream of so many tokens, one every `everyMs`. */
+/** Starts a stream of a number of tokens, one every `everyMs`. */
 export const beginStream = Effect.fnUntraced(function* (options: {
   readonly gateway: Gateway
   readonly key: TestKey
@@ -155,7 +155,7 @@ export const beginStream = Effect.fnUntraced(function* (options: {
     generationId,
     status: stream.status,
     begun: Effect.promise(() => stream.until(`"content":" a"`)),
-    /** Its end, as the client was told it; dies when it is not whole. */
+    /** The end as the client received it. Dies if the answer is not complete. */
     whole: Effect.promise(async () => {
       const text = await stream.ended
       const usage = usageOf(text, true)
@@ -165,10 +165,10 @@ export const beginStream = Effect.fnUntraced(function* (options: {
   }
 })
 
-/** Far beyond what a stream of the scenarios takes. */
+/** Far longer than any stream of the scenarios. */
 const STREAM_LIMIT_MS = 600_000
 
-/** A stream whose client goes away after its first words. */
+/** A stream whose client leaves after the first tokens. */
 const leave = Effect.fnUntraced(function* (gateway: Gateway, key: TestKey, body: Body) {
   const stream = yield* gateway.stream("/v1/chat/completions", { key: key.key, body: { ...body, stream: true } })
   if (stream.status === 200) yield* Effect.tryPromise(() => stream.until(`"content"`))

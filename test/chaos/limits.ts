@@ -1,9 +1,9 @@
 /**
- * Whether what was granted kept to a bucket: in any stretch of time no more than a whole bucket and
- * what flowed back meanwhile.
+ * Checks grants against a token bucket: in any period, at most a full bucket plus what was refilled
+ * meanwhile.
  */
 
-/** Something that was granted between these two moments, nobody knows when. Milliseconds. */
+/** A grant at an unknown moment between these two, in milliseconds. */
 export interface Grant {
   readonly sentMs: number
   readonly answeredMs: number
@@ -11,8 +11,8 @@ export interface Grant {
 }
 
 /**
- * The stretch in which the most was granted beyond `perMinute`, and how much that was; 0 or less:
- * the limit was kept to. Only what was certainly granted within a stretch counts.
+ * The period with the most grants beyond `perMinute`, and their excess; 0 or less: the limit held.
+ * Only grants that are certain to lie within a period count.
  */
 export const mostBeyond = (
   grants: ReadonlyArray<Grant>,

@@ -1,11 +1,11 @@
 /**
- * A provider that notes when it works for whom: from a call's arrival to the last thing that it
- * writes. A gateway holds a slot of the key's concurrency for longer than that at both ends, so
- * slots that are kept to never overlap here more than they may. A call that is broken off says
- * nothing: nobody knows for how long the gateway was on it.
+ * A provider that records when it works for which key: from the arrival of a call to its last
+ * write. A gateway holds a concurrency slot for longer at both ends, so these periods never overlap
+ * more than the limit allows. A call that breaks off is not recorded, because the gateway's time is
+ * unknown.
  *
- * It also counts the tokens that it wrote for each call. The prompt says `call 17`, and, where it
- * shall be slow, `every 500 ms`.
+ * It also counts the tokens that it wrote for each call. The prompt says `call 17` and, for a slow
+ * answer, `every 500 ms`.
  */
 import { createServer } from "node:http"
 import { type AddressInfo } from "node:net"
@@ -20,7 +20,7 @@ interface Span {
   readonly toMs: number
 }
 
-/** A call, as it counted it. */
+/** The provider's count of a call. */
 export interface Produced {
   readonly keyId: string
   /** How often this call arrived. */
@@ -30,9 +30,9 @@ export interface Produced {
 
 export interface WatchingProvider {
   readonly url: string
-  /** By the number of the call. */
+  /** By call number. */
   readonly produced: ReadonlyMap<number, Produced>
-  /** By the key whose id is in the prompt: how many calls it had at once at most. */
+  /** The most concurrent calls of each key, whose id is in the prompt. */
   readonly mostAtOnce: () => ReadonlyMap<string, number>
   readonly stop: () => Promise<void>
 }
@@ -49,8 +49,8 @@ const numberIn = (text: string, pattern: RegExp): number | null => {
 }
 
 /**
- * With `namesCalls` it reports the number of the call as the length of its prompt: so a generation
- * says which call it was.
+ * With `namesCalls` it reports the call's number as the length of its prompt, so that a generation
+ * identifies its call.
  */
 export const startProvider = async ({ namesCalls }: { readonly namesCalls: boolean }): Promise<WatchingProvider> => {
   const produced = new Map<number, Produced>()
@@ -110,7 +110,7 @@ export const startProvider = async ({ namesCalls }: { readonly namesCalls: boole
   }
 }
 
-/** An end comes before a beginning at the same instant. */
+/** At the same instant, an end sorts before a beginning. */
 const mostOf = (spans: ReadonlyArray<Span>): number => {
   const steps = spans.flatMap(({ fromMs, toMs }) => [
     { atMs: fromMs, step: 1 },

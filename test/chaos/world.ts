@@ -1,7 +1,6 @@
 /**
- * What the scenarios of the chaos run share: a Postgres that keeps what it committed, a Redis, a
- * provider that counts what it writes, and gateways of one configuration on all three. Everything
- * ends with the scope.
+ * The common setup of the chaos scenarios: a durable Postgres, a Redis, a provider that counts its
+ * output, and gateways with one configuration. Everything ends with the scope.
  */
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer, Redacted } from "effect"
@@ -16,18 +15,18 @@ export const NANO = 1_000_000_000
 
 export interface WorldOptions {
   readonly leaseSeconds: number
-  /** `tiers` of the settings; by default nothing but concurrency and money limits anybody. */
+  /** `tiers` of the settings. By default only concurrency and money are limited. */
   readonly tiers?: unknown
   /**
-   * Whether the length of a prompt, as the provider reports it, is the number of the call. Then
-   * prompts cost nothing.
+   * Whether the provider reports the number of the call as the length of its prompt. Prompts are
+   * then free.
    */
   readonly namesCalls?: boolean
 }
 
 export type World = Effect.Success<ReturnType<typeof openWorld>>
 
-/** Requests at once of a key of the tier `pro`. */
+/** Concurrent requests of a key of the tier `pro`. */
 export const CONCURRENCY = 4
 
 const wide = { requests_per_minute: 1_000_000, tokens_per_minute: 1_000_000_000 }
@@ -87,7 +86,7 @@ export const openWorld = Effect.fnUntraced(function* (options: WorldOptions) {
     notes,
     keys,
     start: (more: Readonly<Record<string, string>> = {}) => startGateway({ env: { ...env, ...more }, config }),
-    /** Issues a key that is watched and audited with the others. */
+    /** Issues a key that is checked and audited with the others. */
     issue: Effect.fnUntraced(function* (
       gateway: Gateway,
       given: Partial<Omit<TestKey, "id" | "key">> & { readonly tier?: string } = {}

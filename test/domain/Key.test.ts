@@ -1,6 +1,6 @@
 import { assert, it } from "@effect/vitest"
 import { allowsModel, statusOf } from "../../src/domain/Key.ts"
-import { keyWith } from "../gateway/orders.ts"
+import { keyWith } from "../gateway/plans.ts"
 
 it("a whitelist admits ids, an author's models, everything, or nothing", () => {
   const cases: ReadonlyArray<readonly [ReadonlyArray<string> | null, string, boolean]> = [

@@ -1,4 +1,4 @@
-/** Providers that break off: what the client has is never passed off as the whole. */
+/** Providers that break off: a partial answer is never presented as a whole one. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { chatBody, chunkBody, sse } from "../support/upstream/Bodies.ts"
@@ -10,13 +10,13 @@ const upstream = useUpstream()
 
 const role = sse(chunkBody({ role: "assistant", content: "" }))
 const half = [role, sse(chunkBody({ content: "Hel" })), sse(chunkBody({ content: "lo" }))]
-/** Breaks off at the gate, so that what came before has arrived. */
+/** Breaks off at the gate, after the first part has arrived. */
 const breaking = (gate: string, ending: NonNullable<Behaviour["ending"]>, chunks = half): Behaviour => ({
   chunks: [...chunks, { gate }],
   ending
 })
 
-/** The answer of a stream whose provider breaks off once the client has `text`. */
+/** The answer of a stream whose provider breaks off after the client has received `text`. */
 const brokenAfter = (gateway: Gateway, gate: string, text: string) =>
   Effect.gen(function* () {
     const answer = yield* Effect.promise(() => gateway.open("stream"))
@@ -41,7 +41,7 @@ describe("in the middle of a stream", () => {
     })
   )
 
-  it.live("stalled past the idle limit: the same, as a timeout, and the provider is let go", () =>
+  it.live("stalled past the idle limit: the same, as a timeout, and the call is closed", () =>
     Effect.gen(function* () {
       const gateway = yield* behind(upstream(), {
         alpha: { does: { chunks: half, ending: "hang" }, timeouts: quick },
@@ -55,7 +55,7 @@ describe("in the middle of a stream", () => {
     })
   )
 
-  it.live("an event that nobody can read breaks nothing, but a cut after it does", () =>
+  it.live("an unreadable event is skipped, but a cut after it is an error", () =>
     Effect.gen(function* () {
       const gateway = yield* behind(upstream(), {
         alpha: { does: { chunks: [...half, `data: {"choices":[{"index":0,"delta":{"con`], ending: "end" } }
@@ -73,20 +73,22 @@ describe("inside a tool call's arguments", () => {
     call({ function: { arguments: `{"to":"Ada","amount":1` } })
   ]
 
-  it.live.each(["reset", "close", "end"] as const)("cut (%s): said, never half of a JSON as a finished one", (ending) =>
-    Effect.gen(function* () {
-      const gate = `tools-${ending}`
-      const gateway = yield* behind(upstream(), {
-        alpha: { does: breaking(gate, ending, begun) },
-        beta: { does: answering("stream"), prefill: true }
+  it.live.each(["reset", "close", "end"] as const)(
+    "cut (%s): an error, never half a JSON as a complete one",
+    (ending) =>
+      Effect.gen(function* () {
+        const gate = `tools-${ending}`
+        const gateway = yield* behind(upstream(), {
+          alpha: { does: breaking(gate, ending, begun) },
+          beta: { does: answering("stream"), prefill: true }
+        })
+        const reply = yield* brokenAfter(gateway, gate, "amount")
+        assertBroken(reply, "", "provider_error")
+        assert.deepStrictEqual(reply.toolArguments, [`{"to":"Ada","amount":1`])
       })
-      const reply = yield* brokenAfter(gateway, gate, "amount")
-      assertBroken(reply, "", "provider_error")
-      assert.deepStrictEqual(reply.toolArguments, [`{"to":"Ada","amount":1`])
-    })
   )
 
-  it.live("cut after some text: the text is not gone on from, though another could", () =>
+  it.live("cut after some text: the text is not continued, although another provider could", () =>
     Effect.gen(function* () {
       const said = sse(chunkBody({ content: "Let me see." }))
       const gateway = yield* behind(upstream(), {
@@ -113,7 +115,7 @@ describe("inside a tool call's arguments", () => {
   )
 })
 
-describe("in a whole reply nothing has reached the client", () => {
+describe("in a whole reply, before anything reached the client", () => {
   const text = JSON.stringify(chatBody({ content: "Hello" }))
   const head = { headers: { "content-type": "application/json" } }
 

@@ -1,4 +1,7 @@
-/** Providers that break off in the middle of a text that another can go on with: the client gets the whole of it, as one stream. */
+/**
+ * Providers that break off in the middle of a text that another can continue: the client gets the
+ * whole text as one stream.
+ */
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { chunkBody, DONE, errorBody, sse, streamChunks } from "../support/upstream/Bodies.ts"
@@ -16,7 +19,10 @@ const broken = (gate: string, ending: NonNullable<Behaviour["ending"]>, chunks =
   ending
 })
 
-/** The answer of a stream whose provider breaks off at the gate, once the client has what came before. */
+/**
+ * The answer of a stream whose provider breaks off at the gate, after the client has received the
+ * first part.
+ */
 const brokenAt = (gateway: Gateway, gate: string) =>
   Effect.gen(function* () {
     const answer = yield* Effect.promise(() => gateway.open("stream"))
@@ -38,13 +44,13 @@ const assertContinued = (reply: Reply, failed: "error" | "timeout", by = "beta")
   assert.strictEqual(reply.receipt?.provider, by)
   assert.deepInclude(reply.receipt?.attempts[0], { provider: "alpha", status: failed })
   assert.deepInclude(reply.receipt?.attempts.at(-1), { provider: by, status: "ok" })
-  // Both calls are in it: more than the second alone said.
+  // The usage contains both calls: more than the second one alone reported.
   assert.isAbove(reply.usage?.prompt_tokens ?? 0, healthy.prompt_tokens)
   assert.isAbove(reply.usage?.completion_tokens ?? 0, healthy.completion_tokens)
   assert.deepStrictEqual(reply.usage, reply.receipt?.usage)
 }
 
-it.live.each(["reset", "close", "end"] as const)("cut (%s): another goes on", (ending) =>
+it.live.each(["reset", "close", "end"] as const)("cut (%s): another continues", (ending) =>
   Effect.gen(function* () {
     const gate = `on-${ending}`
     const gateway = yield* behind(upstream(), {
@@ -61,7 +67,7 @@ it.live.each(["reset", "close", "end"] as const)("cut (%s): another goes on", (e
   })
 )
 
-it.live("stalled past the idle limit: another goes on, and the first is let go", () =>
+it.live("stalled past the idle limit: another continues, and the first call is closed", () =>
   Effect.gen(function* () {
     const gateway = yield* behind(upstream(), {
       alpha: { does: { chunks: begun, ending: "hang" }, timeouts: quick },
@@ -72,7 +78,7 @@ it.live("stalled past the idle limit: another goes on, and the first is let go",
   })
 )
 
-it.live("an error in the middle of the stream: another goes on", () =>
+it.live("an error in the middle of the stream: another continues", () =>
   Effect.gen(function* () {
     const chunks = [...begun, sse(errorBody("overloaded", { type: "server_error" })), DONE]
     const gateway = yield* behind(upstream(), { alpha: { does: { chunks } }, beta: { does: rest, prefill: true } })
@@ -80,7 +86,7 @@ it.live("an error in the middle of the stream: another goes on", () =>
   })
 )
 
-it.live("one that begins by repeating the text: the repeat is taken out", () =>
+it.live("a provider that begins by repeating the text: the repeat is removed", () =>
   Effect.gen(function* () {
     const chunks = streamChunks(["Hel", "lo from the", " other side"], healthy)
     const gateway = yield* behind(upstream(), {
@@ -91,7 +97,7 @@ it.live("one that begins by repeating the text: the repeat is taken out", () =>
   })
 )
 
-it.live("the second fails or breaks off as well: the third goes on", () =>
+it.live("the second fails or breaks off as well: the third continues", () =>
   Effect.gen(function* () {
     const failing: Behaviour = { status: 500, json: errorBody("oops") }
     const gateway = yield* behind(upstream(), {
@@ -114,7 +120,7 @@ it.live("the second fails or breaks off as well: the third goes on", () =>
   })
 )
 
-it.live("nobody can go on: said, never a clean end", () =>
+it.live("no provider can continue: an error, never a clean end", () =>
   Effect.gen(function* () {
     const gateway = yield* behind(upstream(), {
       alpha: { does: { chunks: begun, ending: "close" } },
@@ -126,7 +132,7 @@ it.live("nobody can go on: said, never a clean end", () =>
   })
 )
 
-it.live("the client leaves after the change: whoever goes on is let go, and both are paid", () =>
+it.live("the client leaves after the change: the second call is closed, and both are charged", () =>
   Effect.gen(function* () {
     const gateway = yield* behind(upstream(), {
       alpha: { does: { chunks: begun, ending: "close" } },
@@ -140,7 +146,7 @@ it.live("the client leaves after the change: whoever goes on is let go, and both
     assert.isBelow((call.closedAtMs ?? Number.POSITIVE_INFINITY) - leftAtMs, 1_000)
     const [receipt] = yield* gateway.receipts.pipe(Effect.repeat({ until: (receipts) => receipts.length > 0 }))
     assert.deepInclude(receipt, { provider: "beta", cancelled: true, fallback_used: true, usage_source: "counted" })
-    // Four words, and whatever the blanks at the ends of parts count for.
+    // Four words, and the tokens of spaces at the ends of parts.
     assert.isAtLeast(receipt?.usage.completion_tokens ?? 0, 4)
   })
 )

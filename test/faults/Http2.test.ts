@@ -1,6 +1,7 @@
 /**
- * Providers that speak HTTP/2, behind a certificate of an authority that the process is told of: calls share a connection, one that
- * is given up takes no other with it, and a connection that breaks is said.
+ * Providers that speak HTTP/2, with a certificate of an authority that the process trusts. Calls
+ * share a connection, an aborted call does not affect the others, and a broken connection is an
+ * error.
  */
 import { assert, layer } from "@effect/vitest"
 import { Context, Effect, Fiber, Layer, Redacted } from "effect"
@@ -31,7 +32,7 @@ const authorityFile = Effect.map(
 const models = ["steady", "silent", "halting"]
 const timeouts = { first_token_ms: 1_000, idle_ms: 1_000 }
 
-/** The gateway as a process, two providers at one address: one with HTTP/2, one without. */
+/** The gateway as a process, and two providers at one address: one with HTTP/2, one without. */
 class Deployment extends Context.Service<
   Deployment,
   { readonly gateway: Gateway; readonly key: string; readonly server: SecureServer }
@@ -99,7 +100,7 @@ layer(Deployment.layer, { excludeTestServices: true, timeout: 120_000 })("a prov
     })
   )
 
-  it.effect.each(modes)("is spoken to in HTTP/1.1 where nothing else is set (%s)", (mode) =>
+  it.effect.each(modes)("is called over HTTP/1.1 by default (%s)", (mode) =>
     Effect.gen(function* () {
       const { server } = yield* Deployment
       const before = server.calls.length
@@ -111,7 +112,7 @@ layer(Deployment.layer, { excludeTestServices: true, timeout: 120_000 })("a prov
     })
   )
 
-  it.effect("is silent: 504, its stream is given up, the connection's other calls go on", () =>
+  it.effect("is silent: 504, its stream is aborted, the connection's other calls go on", () =>
     Effect.gen(function* () {
       const { server } = yield* Deployment
       const silent = yield* Effect.forkChild(ask("two/silent", "stream"), { startImmediately: true })
@@ -123,24 +124,26 @@ layer(Deployment.layer, { excludeTestServices: true, timeout: 120_000 })("a prov
     })
   )
 
-  it.effect("loses its client in the middle of a stream: it is let go, the connection's other calls go on", () =>
-    Effect.gen(function* () {
-      const { gateway, key, server } = yield* Deployment
-      const open = () => gateway.stream("/v1/chat/completions", { key, body: body("two/halting", "stream") })
-      const leaving = yield* open()
-      yield* Effect.promise(() => leaving.until("Hel"))
-      const call = yield* server.called(({ endedAtMs, model }) => model === "halting" && endedAtMs === null)
-      const leftAtMs = Date.now()
-      leaving.leave()
-      yield* server.called((each) => each === call && each.endedAtMs !== null)
-      assert.isBelow((call.endedAtMs ?? Number.POSITIVE_INFINITY) - leftAtMs, 1_000)
-      const reply = yield* ask("two/steady", "stream")
-      assert.strictEqual(reply.content, healthyText)
-      assert.strictEqual(server.calls.at(-1)?.clientPort, call.clientPort)
-    })
+  it.effect(
+    "loses its client in the middle of a stream: its stream is closed, the connection's other calls go on",
+    () =>
+      Effect.gen(function* () {
+        const { gateway, key, server } = yield* Deployment
+        const open = () => gateway.stream("/v1/chat/completions", { key, body: body("two/halting", "stream") })
+        const leaving = yield* open()
+        yield* Effect.promise(() => leaving.until("Hel"))
+        const call = yield* server.called(({ endedAtMs, model }) => model === "halting" && endedAtMs === null)
+        const leftAtMs = Date.now()
+        leaving.leave()
+        yield* server.called((each) => each === call && each.endedAtMs !== null)
+        assert.isBelow((call.endedAtMs ?? Number.POSITIVE_INFINITY) - leftAtMs, 1_000)
+        const reply = yield* ask("two/steady", "stream")
+        assert.strictEqual(reply.content, healthyText)
+        assert.strictEqual(server.calls.at(-1)?.clientPort, call.clientPort)
+      })
   )
 
-  it.effect("closes its connection in the middle of a stream: said, and the next call gets a new one", () =>
+  it.effect("closes its connection in the middle of a stream: an error, and the next call gets a new one", () =>
     Effect.gen(function* () {
       const { gateway, key, server } = yield* Deployment
       const answer = yield* gateway.stream("/v1/chat/completions", { key, body: body("two/halting", "stream") })

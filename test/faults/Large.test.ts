@@ -1,4 +1,7 @@
-/** Providers that send far too much: refused with a word for it. What they may take of memory: test/limits/Memory.limits.ts. */
+/**
+ * Providers that send too much: refused with a clear error. Their use of memory is in
+ * test/limits/Memory.limits.ts.
+ */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { gzipSync } from "node:zlib"
@@ -33,7 +36,7 @@ const cases: ReadonlyArray<{
   readonly does: Behaviour
 }> = [
   { name: "a reply of 50 MB", mode: "JSON", does: whole },
-  { name: "a reply of 50 MB, packed into 50 kB", mode: "JSON", does: packed },
+  { name: "a reply of 50 MB, compressed to 50 kB", mode: "JSON", does: packed },
   { name: "a reply of 50 MB instead of events", mode: "stream", does: whole },
   { name: "an event of 10 MB", mode: "stream", does: { chunks: [...event(10), DONE] } }
 ]
@@ -50,22 +53,20 @@ describe("too large", () => {
     })
   )
 
-  it.live.each(cases)(
-    "$name and nobody else: 502 that says so, and it is not asked for again ($mode)",
-    ({ does, mode }) =>
-      Effect.gen(function* () {
-        const gateway = yield* behind(upstream(), { alpha: { does } })
-        const reply = yield* gateway.ask(mode)
-        assert.strictEqual(reply.status, 502)
-        assert.strictEqual(reply.error?.type, "provider_error")
-        assert.deepStrictEqual(
-          reply.error?.details.attempts?.map(({ error_type: type }) => type),
-          ["too_large"]
-        )
-      })
+  it.live.each(cases)("$name without a fallback: 502 that says so, and no retry ($mode)", ({ does, mode }) =>
+    Effect.gen(function* () {
+      const gateway = yield* behind(upstream(), { alpha: { does } })
+      const reply = yield* gateway.ask(mode)
+      assert.strictEqual(reply.status, 502)
+      assert.strictEqual(reply.error?.type, "provider_error")
+      assert.deepStrictEqual(
+        reply.error?.details.attempts?.map(({ error_type: type }) => type),
+        ["too_large"]
+      )
+    })
   )
 
-  it.live("a whole reply of 20 MB instead of events is read, as it is in JSON", () =>
+  it.live("a whole reply of 20 MB instead of events is read, as for JSON", () =>
     Effect.gen(function* () {
       const does: Behaviour = { ...json, chunks: [head, { repeat: megabyte, times: 20 }, tail] }
       const gateway = yield* behind(upstream(), { alpha: { does } })
@@ -76,7 +77,7 @@ describe("too large", () => {
     })
   )
 
-  it.live("an event of 10 MB after good ones: said, never a clean end", () =>
+  it.live("an event of 10 MB after good ones: an error, never a clean end", () =>
     Effect.gen(function* () {
       const gateway = yield* behind(upstream(), {
         alpha: { does: { chunks: [sse(chunkBody({ role: "assistant", content: "Hel" })), ...event(10), DONE] } }
@@ -101,9 +102,9 @@ describe("too large", () => {
     })
   )
 
-  it.live("a stream of 50 MB in events of a bearable size passes", () =>
+  it.live("a stream of 50 MB in events of moderate size passes", () =>
     Effect.gen(function* () {
-      // Most of it is a member that nobody here reads, because counting the tokens of so much text takes its time.
+      // Most of it is an unknown member, because counting the tokens of so much text takes time.
       const { choices, ...chunk } = chunkBody({ content: "word " })
       const piece = sse({ ...chunk, choices: [{ ...choices[0], padding: "x".repeat(65_536) }] })
       const chunks = [{ repeat: piece, times: 800 }, sse(chunkBody({}, "stop")), DONE]

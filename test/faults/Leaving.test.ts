@@ -1,6 +1,6 @@
 /**
- * A client that goes away, at each stage of an answer: the provider is let go at once, by the provider's own clock, and what it
- * produced is settled.
+ * A client that leaves at each stage of an answer: the call to the provider is closed at once,
+ * measured by the provider's clock, and its output is settled.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
@@ -11,13 +11,16 @@ import { answering, behind, type Gateway, type Mode, modes, type Receipt, useUps
 
 const upstream = useUpstream()
 
-/** For which a whole reply is listened to after its client has left: nobody sees what it has so far. */
+/**
+ * How long a whole reply is read after its client has left, because its output is unknown until the
+ * end.
+ */
 const LISTENED_MS = 5_000
-/** Less than that, and far more than it takes to let a provider go. */
+/** Less than that, and far more than closing a call takes. */
 const AT_ONCE_MS = 4_000
 const role = sse(chunkBody({ role: "assistant", content: "" }))
 const FILLER_BYTES = 32 * 1_048_576
-/** Comments, which are no tokens. */
+/** Comments, which are not tokens. */
 const filler = { repeat: `:${" ".repeat(1_021)}\n\n`, times: FILLER_BYTES / 1_024 }
 const begun = { headers: { "content-type": "application/json" }, chunks: [JSON.stringify(chatBody()).slice(0, 200)] }
 const beforeAnything: ReadonlyArray<readonly [string, Mode, Behaviour]> = [
@@ -26,7 +29,7 @@ const beforeAnything: ReadonlyArray<readonly [string, Mode, Behaviour]> = [
   ["in the middle of the provider's body", "JSON", { ...begun, ending: "hang" }]
 ]
 
-/** A request that nobody waits for the answer of. Answers how to leave. */
+/** Starts a request and returns a function that leaves it and returns the time. */
 const start = (gateway: Gateway, mode: Mode): (() => number) => {
   const asking = request(`${gateway.app.url}/v1/chat/completions`, {
     agent: false,
@@ -41,14 +44,14 @@ const start = (gateway: Gateway, mode: Mode): (() => number) => {
   }
 }
 
-/** How long after the client the provider was let go, in milliseconds. */
-const letGo = (gateway: Gateway, leftAtMs: number): Effect.Effect<number> =>
+/** How long after the client left the call was closed, in milliseconds. */
+const closedAfter = (gateway: Gateway, leftAtMs: number): Effect.Effect<number> =>
   Effect.map(
     gateway.called("alpha", ({ closedEarly }) => closedEarly),
     ({ closedAtMs }) => (closedAtMs ?? Number.POSITIVE_INFINITY) - leftAtMs
   )
 
-/** The receipt, as soon as it is there. */
+/** The receipt, once it is there. */
 const settled = (gateway: Gateway): Effect.Effect<Receipt | undefined> =>
   gateway.receipts.pipe(
     Effect.repeat({ until: (receipts) => receipts.length > 0 }),
@@ -61,7 +64,7 @@ describe("the client leaves", () => {
       const gateway = yield* behind(upstream(), { alpha: { does } })
       const leave = start(gateway, mode)
       yield* gateway.called("alpha")
-      const tookMs = yield* letGo(gateway, leave())
+      const tookMs = yield* closedAfter(gateway, leave())
       const receipt = yield* settled(gateway)
       assert.deepInclude(receipt, { provider: "alpha", cancelled: true, finish_reason: null, error_type: null })
       assert.deepStrictEqual(
@@ -76,20 +79,20 @@ describe("the client leaves", () => {
       }
       assert.deepInclude(receipt, { usage_source: "estimated" })
       assert.strictEqual(receipt?.usage.completion_tokens, 10)
-      // The two clocks are two processes'.
+      // The two clocks belong to two processes.
       assert.isAtLeast(tookMs, LISTENED_MS - 100)
       assert.isBelow(tookMs, LISTENED_MS + AT_ONCE_MS)
     })
   )
 
-  it.live("in the middle of a stream: what was produced is paid for", () =>
+  it.live("in the middle of a stream: the output is charged", () =>
     Effect.gen(function* () {
       const chunks = [role, ...["one ", "two ", "three"].map((content) => sse(chunkBody({ content })))]
       const gateway = yield* behind(upstream(), { alpha: { does: { chunks, ending: "hang" } } })
       const answer = yield* Effect.promise(() => gateway.open("stream"))
       yield* Effect.promise(() => answer.until("three"))
       answer.leave()
-      const tookMs = yield* letGo(gateway, Date.now())
+      const tookMs = yield* closedAfter(gateway, Date.now())
       const receipt = yield* settled(gateway)
       assert.deepInclude(receipt, { provider: "alpha", cancelled: true, usage_source: "counted", error_type: null })
       assert.strictEqual(receipt?.usage.completion_tokens, 3)
@@ -98,7 +101,7 @@ describe("the client leaves", () => {
     })
   )
 
-  it.live("in the middle of a whole reply that is watched", () =>
+  it.live("in the middle of a whole reply that is streamed internally", () =>
     Effect.gen(function* () {
       const chunks = [role, ...["one ", "two ", "three"].map((content) => sse(chunkBody({ content }))), filler]
       const unbounded = { maxCompletionTokens: null, timeouts: { totalMs: 600_000 } }
@@ -107,9 +110,9 @@ describe("the client leaves", () => {
         beta: { does: answering("JSON") }
       })
       const leave = start(gateway, "JSON")
-      // More bytes than sockets hold: the gateway has read the tokens.
+      // More bytes than the socket buffers hold: the gateway has read the tokens.
       yield* gateway.called("alpha", ({ sentBytes }) => sentBytes > FILLER_BYTES / 2)
-      const tookMs = yield* letGo(gateway, leave())
+      const tookMs = yield* closedAfter(gateway, leave())
       const receipt = yield* settled(gateway)
       assert.deepInclude(receipt, { provider: "alpha", cancelled: true, usage_source: "counted", error_type: null })
       assert.isAtMost(receipt?.usage.completion_tokens ?? 4, 3)
@@ -118,7 +121,7 @@ describe("the client leaves", () => {
     })
   )
 
-  it.live("while a second try is waited for: there is none", () =>
+  it.live("during the pause before a retry: there is no retry", () =>
     Effect.gen(function* () {
       const gateway = yield* behind(upstream(), {
         alpha: { does: { status: 429, headers: { "retry-after": "5" }, json: {} } }

@@ -1,6 +1,7 @@
 /**
- * Providers that lie, in every dialect and every mode: whole at both ends, streamed at both ends, and gathered here out of a stream. A
- * client never gets an empty or a damaged answer as a good one; there is one generation, and it says what happened.
+ * Providers that send malformed answers, in every dialect and mode: whole, streamed, and collected
+ * from a stream. A client never gets an empty or damaged answer as a good one. There is one
+ * generation, and it records the failure.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
@@ -11,7 +12,7 @@ import { deepMember, streaming, TOKENS, type Tongue, tongues, whole } from "./li
 
 const upstream = useUpstream()
 
-/** `mix`: the client asks for JSON, and the provider is asked for a stream. */
+/** `mix`: the client asks for JSON and the provider is asked for a stream. */
 type Way = "JSON" | "stream" | "mix"
 type Dialect = keyof typeof tongues
 
@@ -19,7 +20,7 @@ const dialects: ReadonlyArray<Dialect> = ["openai", "anthropic", "gemini", "bedr
 
 const modeOf = (way: Way): Mode => (way === "stream" ? "stream" : "JSON")
 
-/** Asks `alpha`, which lies, with `beta` behind it. */
+/** Asks `alpha`, which sends the malformed answer, with `beta` as the fallback. */
 const ask = Effect.fnUntraced(function* (
   dialect: Dialect,
   way: Way,
@@ -33,7 +34,7 @@ const ask = Effect.fnUntraced(function* (
   })
   const reply = yield* gateway.ask(modeOf(way))
   assert.lengthOf(yield* gateway.receipts, 1)
-  // Whatever happened: no answer without a word that somebody pays for.
+  // In any case: a charged answer is not empty.
   if (reply.status === 200 && reply.error === undefined) assert.notStrictEqual(reply.content, "")
   const [call] = yield* gateway.calls("alpha")
   const isStream = call?.path.includes("stream") === true || call?.rawBody.includes('"stream":true') === true
@@ -42,11 +43,11 @@ const ask = Effect.fnUntraced(function* (
 })
 
 interface Lie {
-  /** How it goes before anything reached the client. */
+  /** The behaviour before anything reached the client. */
   readonly before?: (tongue: Tongue) => Behaviour
-  /** The same after a text. */
+  /** The behaviour after a text. */
   readonly after?: (tongue: Tongue) => Behaviour
-  /** In place of a whole reply. */
+  /** The whole reply. */
   readonly inJson?: (tongue: Tongue) => Behaviour
   readonly only?: Dialect
 }
@@ -71,7 +72,7 @@ const lies: Readonly<Record<string, Lie>> = {
     after: (tongue) => streaming(tongue, [...tongue.begin, tongue.said("Hel"), tongue.deep(5_000), ...tongue.end]),
     inJson: (tongue) => whole(tongue.whole("hi", deepMember(20_000)))
   },
-  "words that are counted and not said": {
+  "tokens that are reported without a text": {
     before: (tongue) => streaming(tongue, [...tongue.begin, ...tongue.end]),
     inJson: (tongue) => whole(tongue.whole(""))
   },
@@ -137,7 +138,7 @@ describe("after a text", () => {
     })
   )
 
-  it.live.each(later)("$dialect: $name: another goes on", ({ dialect, does }) =>
+  it.live.each(later)("$dialect: $name: another continues", ({ dialect, does }) =>
     Effect.gen(function* () {
       const rest = answering("stream", "lo from the other side")
       const reply = yield* ask(dialect, "stream", does(tongues[dialect]), { beta: { does: rest, prefill: true } })
@@ -148,14 +149,14 @@ describe("after a text", () => {
     })
   )
 
-  it.live.each(later)("$dialect: $name costs a gathered answer the provider", ({ dialect, does }) =>
+  it.live.each(later)("$dialect: $name makes a collected answer fall back", ({ dialect, does }) =>
     Effect.gen(function* () {
       assertFallback("JSON", yield* ask(dialect, "mix", does(tongues[dialect])), { status: "error" })
     })
   )
 })
 
-describe("read for what it is", () => {
+describe("answers that are read as sent", () => {
   const message = { role: "assistant", content: healthyText }
   const forms: Readonly<Record<string, Partial<Record<Way, Behaviour>>>> = {
     "a whole reply as the only event": {
@@ -190,7 +191,7 @@ describe("refusals", () => {
   })
   const ways = dialects.flatMap((dialect) => (["JSON", "stream", "mix"] as const).map((way) => ({ dialect, way })))
 
-  it.live.each(ways)("$dialect, $way: with the time to wait told twice", ({ dialect, way }) =>
+  it.live.each(ways)("$dialect, $way: with two Retry-After headers", ({ dialect, way }) =>
     Effect.gen(function* () {
       const does = raw("429 Too Many Requests", ["retry-after: 1", "retry-after: 1e999"], `{"message":"slow down"}`)
       const failed = { status: "error", error_type: "rate_limited", http_status: 429 }
@@ -198,14 +199,14 @@ describe("refusals", () => {
     })
   )
 
-  it.live.each(ways)("$dialect, $way: nested 20,000 deep, of the provider's own fault", ({ dialect, way }) =>
+  it.live.each(ways)("$dialect, $way: nested 20,000 deep, as the provider's fault", ({ dialect, way }) =>
     Effect.gen(function* () {
       const does: Behaviour = { status: 500, body: `{"error":${`{"error":`.repeat(20_000)}1${"}".repeat(20_001)}` }
       assertFallback(modeOf(way), yield* ask(dialect, way, does), { status: "error", error_type: "server_error" })
     })
   )
 
-  it.live.each(ways)("$dialect, $way: in plain text, of the request's fault", ({ dialect, way }) =>
+  it.live.each(ways)("$dialect, $way: in plain text, as the client's error", ({ dialect, way }) =>
     Effect.gen(function* () {
       const does: Behaviour = { status: 400, body: "prompt is too long: 9 tokens > 8 maximum\n" }
       const reply = yield* ask(dialect, way, does)
@@ -216,8 +217,8 @@ describe("refusals", () => {
   )
 })
 
-describe("alive and saying nothing", () => {
-  it.live.each(dialects)("%s: a stream that goes on without a word has timed out after total_ms", (dialect) =>
+describe("alive without tokens", () => {
+  it.live.each(dialects)("%s: a stream without tokens times out after total_ms", (dialect) =>
     Effect.gen(function* () {
       const tongue: Tongue = tongues[dialect]
       const pings = Array.from({ length: 40 }, () => [tongue.said(""), { waitMs: 250 }]).flat()
@@ -231,9 +232,9 @@ describe("alive and saying nothing", () => {
   )
 })
 
-describe("alive after the reason to stop", () => {
+describe("alive after the finish reason", () => {
   const cases = dialects.flatMap((dialect) => (["stream", "mix"] as const).map((way) => ({ dialect, way })))
-  it.live.each(cases)("$dialect, $way: pings are listened to for two seconds", ({ dialect, way }) =>
+  it.live.each(cases)("$dialect, $way: pings are read for two seconds", ({ dialect, way }) =>
     Effect.gen(function* () {
       const tongue: Tongue = tongues[dialect]
       const pings = Array.from({ length: 40 }, () => [tongue.ping, { waitMs: 300 }]).flat()

@@ -1,4 +1,4 @@
-/** Good statuses with bodies that are no answer, or not quite one. */
+/** Good statuses with bodies that are not an answer, or not a regular one. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { chatBody, chunkBody, DONE, errorBody, sse, streamChunks, usageChunkBody } from "../support/upstream/Bodies.ts"
@@ -23,7 +23,7 @@ const fallsBack = (cases: Readonly<Record<string, readonly [Mode, Behaviour]>>, 
       })
   )
 
-describe("what is no answer: the fallback answers", () => {
+describe("a body that is not an answer: the fallback answers", () => {
   fallsBack(
     {
       "an HTML page": ["JSON", html],
@@ -62,7 +62,7 @@ describe("an error inside a 200: the fallback answers", () => {
     "rate_limited"
   )
 
-  it.live("in the middle of a stream: said, never a clean end", () =>
+  it.live("in the middle of a stream: an error, never a clean end", () =>
     Effect.gen(function* () {
       const chunks = [role, sse(chunkBody({ content: "Hel" })), sse(overloaded), DONE]
       const gateway = yield* behind(upstream(), { alpha: { does: { chunks } }, beta: { does: answering("stream") } })
@@ -75,27 +75,27 @@ describe("an error inside a 200: the fallback answers", () => {
   )
 })
 
-describe("a stream with a blemish is whole", () => {
+describe("an irregular end of a stream is accepted", () => {
   const good = streamChunks(["Hello ", "from ", "the other side"], healthy)
   const endings: Readonly<Record<string, Behaviour>> = {
     "no [DONE], and the connection ends": { chunks: good.slice(0, -1) },
     "no [DONE], and the connection is cut": { chunks: good.slice(0, -1), ending: "close" },
     "no [DONE], and the connection stays open": { chunks: good.slice(0, -1), ending: "hang" }
   }
-  it.live.each(Object.entries(endings))("%s: finalised at once, with usage", ([, does]) =>
+  it.live.each(Object.entries(endings))("%s: finished at once, with usage", ([, does]) =>
     Effect.gen(function* () {
       const gateway = yield* behind(upstream(), { alpha: { does } })
-      // The first request of all takes its time.
+      // The first request takes longer.
       yield* gateway.ask("stream")
       const reply = yield* gateway.ask("stream")
       assertWhole("stream", reply, "alpha")
-      // Usage has come: not even the two seconds are waited that it would be waited for.
+      // Usage has arrived, so the end is not waited for two seconds.
       assert.isBelow(reply.tookMs, 1_900)
       assert.deepStrictEqual(reply.usage, reply.receipt?.usage)
     })
   )
 
-  it.live("a finish reason, then silence: finalised after a moment, and the tokens counted here", () =>
+  it.live("a finish reason, then silence: finished after a moment, with counted tokens", () =>
     Effect.gen(function* () {
       const gateway = yield* behind(upstream(), { alpha: { does: { chunks: good.slice(0, -2), ending: "hang" } } })
       const reply = yield* gateway.ask("stream")
@@ -107,14 +107,14 @@ describe("a stream with a blemish is whole", () => {
     })
   )
 
-  it.live.each(modes)("no usage: tokens are counted here (%s)", (mode) =>
+  it.live.each(modes)("no usage: tokens are counted by the gateway (%s)", (mode) =>
     Effect.gen(function* () {
       const gateway = yield* behind(upstream(), { alpha: { does: answering(mode, healthyText, null) } })
       const reply = yield* gateway.ask(mode)
       assert.strictEqual(reply.content, healthyText)
       assert.deepStrictEqual(reply.finishReasons, ["stop"])
       assert.strictEqual(reply.receipt?.usage_source, "counted")
-      // Five words, each a token of its own.
+      // Five words of one token each.
       assert.strictEqual(reply.usage?.completion_tokens, 5)
       assert.isAbove(reply.usage?.prompt_tokens ?? 0, 0)
       assert.deepStrictEqual(reply.usage, reply.receipt?.usage)
@@ -122,7 +122,7 @@ describe("a stream with a blemish is whole", () => {
     })
   )
 
-  it.live("usage of zero is usage, and is believed", () =>
+  it.live("a usage of zero is used", () =>
     Effect.gen(function* () {
       const gateway = yield* behind(upstream(), {
         alpha: { does: answering("stream", healthyText, { prompt_tokens: 0, completion_tokens: 0 }) }

@@ -1,4 +1,7 @@
-/** Providers that are down for a while, or all at once: circuits, what the client hears, and the way back. */
+/**
+ * Providers that are down for a while, or all at once: circuits, the client's error, and the
+ * recovery.
+ */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Random } from "effect"
 import { TestClock } from "effect/testing"
@@ -24,7 +27,7 @@ describe("a provider that comes and goes", () => {
         providers.add(reply.provider)
       }
       assert.deepStrictEqual(providers, new Set(["alpha", "beta"]))
-      // It never failed often enough in a row to be left out.
+      // It never failed often enough in a row to open the circuit.
       assert.lengthOf(yield* gateway.calls("alpha"), 20)
       assert.strictEqual(yield* gateway.circuit("alpha"), "closed")
     })
@@ -47,7 +50,8 @@ describe("a provider that comes and goes", () => {
       })
       assert.lengthOf(yield* gateway.calls("alpha"), 5)
 
-      // Ten minutes of being down, with a request every ten seconds: the pauses between two probes grow, up to their bound.
+      // Ten minutes of outage with a request every ten seconds: the pauses between probes grow up
+      // to their limit.
       for (let count = 0; count < 60; count++) {
         yield* TestClock.adjust("10 seconds")
         yield* ask
@@ -93,7 +97,7 @@ describe("a provider whose streams break off after their first tokens", () => {
     })
   )
 
-  it.live("keeps its place when it is the clients that leave", () =>
+  it.live("keeps its place if clients leave", () =>
     Effect.gen(function* () {
       const gateway = yield* behind(upstream(), {
         alpha: { does: { chunks: [head, piece], ending: "hang" } },
@@ -111,8 +115,8 @@ describe("a provider whose streams break off after their first tokens", () => {
   )
 })
 
-describe("a provider that failed for long and was put behind dearer ones", () => {
-  it.effect("is found again within thirty seconds of its recovery, by the requests of a busy gateway", () =>
+describe("a provider that failed for long and now sorts after more expensive ones", () => {
+  it.effect("is used again within thirty seconds of its recovery, on a busy gateway", () =>
     Effect.gen(function* () {
       const mode = "JSON"
       const gateway = yield* behind(upstream(), { alpha: { does: failing }, beta: { does: answering(mode) } })
@@ -135,7 +139,7 @@ describe("a provider that failed for long and was put behind dearer ones", () =>
   )
 })
 
-describe("nobody answers", () => {
+describe("no provider answers", () => {
   it.live.each(modes)("every provider fails in its own way: 502 with every attempt (%s)", (mode) =>
     Effect.gen(function* () {
       const gateway = yield* behind(upstream(), {
@@ -156,7 +160,7 @@ describe("nobody answers", () => {
           ["alpha", "server_error", 500],
           ["beta", "timeout", null],
           ["gamma", "unreachable", null],
-          // The last one is tried again.
+          // The last one is retried.
           ["gamma", "unreachable", null]
         ]
       )
@@ -182,7 +186,7 @@ describe("nobody answers", () => {
     })
   )
 
-  it.live.each(modes)("every circuit is open: 503 at once, which says when to come back (%s)", (mode) =>
+  it.live.each(modes)("every circuit is open: 503 at once, with Retry-After (%s)", (mode) =>
     Effect.gen(function* () {
       const refusing: Behaviour = { status: 401, json: errorBody("no such key") }
       const gateway = yield* behind(upstream(), { alpha: { does: refusing }, beta: { does: refusing } })

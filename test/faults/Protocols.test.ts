@@ -1,4 +1,7 @@
-/** Providers that pack their answers, frame them or speak HTTP in another way than the usual one: all of them are understood. */
+/**
+ * Providers that compress or frame their answers, or speak HTTP, in unusual ways: all of them are
+ * understood.
+ */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { brotliCompressSync, constants, createGzip, deflateSync, gzipSync, zstdCompressSync } from "node:zlib"
@@ -27,7 +30,7 @@ const packed = modes.flatMap((mode) =>
   }))
 )
 
-/** A reply written by hand, status line included. */
+/** A raw reply with its status line. */
 const raw = (mode: Mode, head: ReadonlyArray<string>, body = bodies[mode]): Behaviour => ({
   raw: true,
   chunks: [[...head, `Content-Type: ${types[mode]}`, "", ""].join("\r\n"), body]
@@ -56,7 +59,7 @@ const framed: Readonly<Record<string, (mode: Mode) => Behaviour>> = {
 }
 const frames = modes.flatMap((mode) => Object.entries(framed).map(([name, does]) => ({ mode, name, does: does(mode) })))
 
-describe("packed", () => {
+describe("compressed", () => {
   it.live.each(packed)("with $encoding ($mode)", ({ does, mode }) =>
     Effect.gen(function* () {
       const gateway = yield* behind(upstream(), { alpha: { does } })
@@ -64,7 +67,7 @@ describe("packed", () => {
     })
   )
 
-  it.live("with gzip, in a stream: a token does not wait for those after it", () =>
+  it.live("with gzip, in a stream: a token does not wait for the next ones", () =>
     Effect.gen(function* () {
       const [first = "", second = "", ...rest] = streamChunks(["Hello ", "from the ", "other side"], healthy)
       const [begin, end] = yield* Effect.promise(() => flushed([first + second, rest.join("")]))
@@ -106,7 +109,7 @@ describe("framed", () => {
     })
   )
 
-  it.live.each(modes)("something that is no HTTP: the fallback answers (%s)", (mode) =>
+  it.live.each(modes)("bytes that are not HTTP: the fallback answers (%s)", (mode) =>
     Effect.gen(function* () {
       const does: Behaviour = { raw: true, chunks: ["SSH-2.0-OpenSSH_9.7\r\n"] }
       const gateway = yield* behind(upstream(), { alpha: { does }, beta: { does: answering(mode) } })
@@ -114,7 +117,7 @@ describe("framed", () => {
     })
   )
 
-  it.live.each(modes)("a 100 Continue that nobody asked for: the fallback answers (%s)", (mode) =>
+  it.live.each(modes)("an unrequested 100 Continue: the fallback answers (%s)", (mode) =>
     Effect.gen(function* () {
       const ok = `HTTP/1.1 200 OK\r\ncontent-type: ${types[mode]}\r\nconnection: close\r\n\r\n${bodies[mode]}`
       const does: Behaviour = { raw: true, chunks: ["HTTP/1.1 100 Continue\r\n\r\n", ok] }
@@ -124,7 +127,7 @@ describe("framed", () => {
     })
   )
 
-  it.live.each(modes)("a redirect is not followed: the fallback answers, and no key travels on (%s)", (mode) =>
+  it.live.each(modes)("a redirect is not followed: the fallback answers, and the key is not sent on (%s)", (mode) =>
     Effect.gen(function* () {
       const away: Behaviour = { status: 307, headers: { location: `${upstream().url}/elsewhere` }, body: "" }
       const gateway = yield* behind(upstream(), { alpha: { does: away }, beta: { does: answering(mode) } })
@@ -134,7 +137,7 @@ describe("framed", () => {
   )
 })
 
-/** Pieces packed into one gzip stream, each to be read as soon as it is there. */
+/** Pieces compressed into one gzip stream, each flushed at once. */
 const flushed = async (pieces: readonly [string, string]): Promise<readonly [Buffer, Buffer]> => {
   const gzip = createGzip()
   const packed: Array<Buffer> = []

@@ -1,4 +1,7 @@
-/** Providers that say no: too many requests, errors of theirs, keys that they do not take. The client gets an answer. */
+/**
+ * Providers that refuse: too many requests, server errors, refused credentials. The client gets an
+ * answer.
+ */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { errorBody } from "../support/upstream/Bodies.ts"
@@ -16,7 +19,7 @@ const throttled = (headers: Readonly<Record<string, string>>): Behaviour => ({
 const limited = { status: "error", error_type: "rate_limited", http_status: 429 }
 
 describe("429", () => {
-  it.live.each(modes)("with patience asked for and no fallback: waits, then answers (%s)", (mode) =>
+  it.live.each(modes)("with Retry-After and no fallback: waits, then answers (%s)", (mode) =>
     Effect.gen(function* () {
       for (const [headers, waitMs] of [
         [{ "retry-after-ms": "50" }, 50],
@@ -43,7 +46,7 @@ describe("429", () => {
     })
   )
 
-  it.live.each(modes)("for longer than anybody waits: the client is told how long (%s)", (mode) =>
+  it.live.each(modes)("with a long Retry-After: it is passed on to the client (%s)", (mode) =>
     Effect.gen(function* () {
       const gateway = yield* behind(upstream(), { alpha: { does: throttled({ "retry-after": "60" }) } })
       const reply = yield* gateway.ask(mode)
@@ -69,7 +72,7 @@ describe("a 402 or 403 that is about the request", () => {
     }
   }
   const cases = Object.entries(own).flatMap(([name, does]) => modes.map((mode) => ({ name, mode, does })))
-  it.live.each(cases)("$name ($mode): the client reads why, and the others go on", ({ does, mode }) =>
+  it.live.each(cases)("$name ($mode): the client gets the reason, and other requests go on", ({ does, mode }) =>
     Effect.gen(function* () {
       const gateway = yield* behind(upstream(), {
         alpha: { does: [does, answering(mode)] },
@@ -83,14 +86,14 @@ describe("a 402 or 403 that is about the request", () => {
   )
 })
 
-describe("headers that come twice", () => {
+describe("repeated headers", () => {
   const raw = (status: string, headers: ReadonlyArray<string>, body: unknown): Behaviour => ({
     raw: true,
     chunks: [`HTTP/1.1 ${status}\r\n${headers.join("\r\n")}\r\nconnection: close\r\n\r\n${JSON.stringify(body)}`]
   })
   const json = "content-type: application/json"
 
-  it.live.each(modes)("the time to wait: the fallback answers (%s)", (mode) =>
+  it.live.each(modes)("Retry-After: the fallback answers (%s)", (mode) =>
     Effect.gen(function* () {
       const does = raw("429 Too Many Requests", [json, "retry-after: 1", "retry-after: 7"], errorBody("slow down"))
       const gateway = yield* behind(upstream(), { alpha: { does }, beta: { does: answering(mode) } })
@@ -98,7 +101,7 @@ describe("headers that come twice", () => {
     })
   )
 
-  it.live.each(modes)("the longest time that makes sense is passed on (%s)", (mode) =>
+  it.live.each(modes)("the longest sensible Retry-After is passed on (%s)", (mode) =>
     Effect.gen(function* () {
       const headers = [json, "retry-after: 1e999", "retry-after: -3", "retry-after: 60", "retry-after: soon"]
       const does = raw("429 Too Many Requests", headers, errorBody("slow down"))
@@ -107,7 +110,7 @@ describe("headers that come twice", () => {
     })
   )
 
-  it.live.each(modes)("type and encoding of a good answer: it is read (%s)", (mode) =>
+  it.live.each(modes)("type and encoding of a good answer: the answer is read (%s)", (mode) =>
     Effect.gen(function* () {
       const type = mode === "JSON" ? json : "content-type: text/event-stream"
       const encoding = "content-encoding: identity"
@@ -135,7 +138,7 @@ describe("5xx", () => {
     })
   )
 
-  it.live.each(faults)("$status once and no fallback: a second try answers ($mode)", ({ mode, status }) =>
+  it.live.each(faults)("$status once and no fallback: a retry answers ($mode)", ({ mode, status }) =>
     Effect.gen(function* () {
       const gateway = yield* behind(upstream(), { alpha: { does: [failing(status), answering(mode)] } })
       assertRetried(mode, yield* gateway.ask(mode), { status: "error", http_status: status })
@@ -167,7 +170,7 @@ describe("the provider's key is refused", () => {
   )
 
   it.live.each(refusals)(
-    "with $status and nobody else: no 401 for the client, and no key ($mode)",
+    "with $status and no fallback: no 401 for the client, and no key ($mode)",
     ({ mode, status }) =>
       Effect.gen(function* () {
         const gateway = yield* behind(upstream(), { alpha: { does: refused(status) } })

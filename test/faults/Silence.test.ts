@@ -1,4 +1,7 @@
-/** Providers that take a request and say nothing, or nothing that counts, before the limit of the first token. */
+/**
+ * Providers that accept a request and send nothing, or nothing that counts, before the first-token
+ * limit.
+ */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { chunkBody, sse } from "../support/upstream/Bodies.ts"
@@ -8,7 +11,7 @@ import { answering, behind, type Mode, modes, quick, useUpstream } from "./gatew
 
 const upstream = useUpstream()
 
-/** Signs of life that are no token, for longer than anybody waits. */
+/** Data without tokens, for longer than any limit. */
 const dribble = (piece: string) => Array.from({ length: 200 }, () => [piece, { waitMs: 50 }]).flat()
 
 const silences: Readonly<Record<string, (mode: Mode) => Behaviour>> = {
@@ -28,7 +31,7 @@ const silences: Readonly<Record<string, (mode: Mode) => Behaviour>> = {
       : { chunks: [sse(chunkBody({ role: "assistant", content: "" })), ...dribble(": processing\n\n")] }
 }
 const cases = modes.flatMap((mode) => Object.entries(silences).map(([name, does]) => ({ mode, name, does })))
-/** A reply that may take its time. */
+/** A reply without a tight limit. */
 const unbounded = { maxCompletionTokens: null, timeouts: { totalMs: 600_000 } }
 const timedOut = { status: "timeout", error_type: "timeout", http_status: null }
 
@@ -43,13 +46,13 @@ describe("a provider that", () => {
       assertFallback(mode, reply, timedOut)
       assert.isAtLeast(reply.tookMs, 290)
       assert.isBelow(reply.tookMs, 10_000)
-      // Nobody waits for its answer any more.
+      // Its call was closed.
       yield* gateway.called("alpha", ({ closedEarly }) => closedEarly)
       assert.lengthOf(yield* gateway.calls("alpha"), 1)
     })
   )
 
-  it.live.each(cases)("$name, and nobody else: 504, and it is not asked twice ($mode)", ({ does, mode }) =>
+  it.live.each(cases)("$name, without a fallback: 504, and no retry ($mode)", ({ does, mode }) =>
     Effect.gen(function* () {
       const gateway = yield* behind(upstream(), { alpha: { does: does(mode), timeouts: quick } })
       const reply = yield* gateway.ask(mode)
@@ -64,7 +67,7 @@ describe("a provider that", () => {
   const long = Object.entries(silences).flatMap(([name, does]) => lengths.map((length) => ({ name, does, ...length })))
 
   it.live.each(long)(
-    "$name: the fallback answers within the limit, though the reply may have $maxCompletionTokens tokens (JSON)",
+    "$name: the fallback answers within the limit, even if the reply may have $maxCompletionTokens tokens (JSON)",
     ({ does, maxCompletionTokens }) =>
       Effect.gen(function* () {
         const gateway = yield* behind(upstream(), {
@@ -80,7 +83,7 @@ describe("a provider that", () => {
       })
   )
 
-  it.live("works on a long reply: its stream is the reply that was asked for (JSON)", () =>
+  it.live("works on a long reply: its stream is collected into the reply (JSON)", () =>
     Effect.gen(function* () {
       const gateway = yield* behind(upstream(), {
         alpha: { does: answering("stream"), ...unbounded },

@@ -1,4 +1,7 @@
-/** A client that reads slowly: the provider is slowed down, nothing piles up here, and nothing is lost. */
+/**
+ * A client that reads slowly: the provider is slowed down, nothing is buffered beyond bounds, and
+ * nothing is lost.
+ */
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { defaultSettings } from "../../src/Settings.ts"
@@ -11,7 +14,7 @@ const upstream = useUpstream()
 const content = "word ".repeat(4_000)
 const events = 1_050
 
-it.live("a stream that the client does not read stops at the provider, and arrives whole once it is read", () =>
+it.live("a stream that the client does not read stops at the provider, and is complete once it is read", () =>
   Effect.gen(function* () {
     const chunks = [
       { repeat: sse(chunkBody({ content })), times: events },
@@ -22,7 +25,7 @@ it.live("a stream that the client does not read stops at the provider, and arriv
     const gateway = yield* behind(upstream(), { alpha: { does: { chunks } } })
     const client = yield* Effect.promise(() => openReader(gateway))
     const blocked = yield* gateway.called("alpha", ({ isBlocked }) => isBlocked)
-    // What the operating system holds on both connections is all that could go.
+    // Only the buffers of the operating system on both connections were filled.
     assert.isBelow(blocked.sentBytes, (events * content.length * 3) / 4)
     const { bytes, tail } = yield* Effect.promise(() => client.readAll())
     assert.isAbove(bytes, events * content.length)
@@ -31,7 +34,7 @@ it.live("a stream that the client does not read stops at the provider, and arriv
   })
 )
 
-it.live("a client that leaves while the provider is held up: the provider is let go", () =>
+it.live("a client that leaves while the provider is blocked: the call is closed", () =>
   Effect.gen(function* () {
     const chunks = [{ repeat: sse(chunkBody({ content })), times: events }, DONE]
     const gateway = yield* behind(upstream(), { alpha: { does: { chunks } } })
@@ -43,7 +46,7 @@ it.live("a client that leaves while the provider is held up: the provider is let
   })
 )
 
-it.live("a client that takes nothing for too long is cut off, and its request is settled as cancelled", () =>
+it.live("a client that reads nothing for too long is disconnected, and its request is settled as cancelled", () =>
   Effect.gen(function* () {
     const chunks = [{ repeat: sse(chunkBody({ content })), times: events }, DONE]
     const server = { ...defaultSettings.server, stalledReaderMs: 400 }

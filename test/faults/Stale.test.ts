@@ -1,4 +1,7 @@
-/** Kept connections that the provider closes as the next request goes out: a fresh one is asked at once, and nobody notices. */
+/**
+ * Kept-alive connections that the provider closes as the next request is sent: the request is sent
+ * on a new connection at once, and the client does not notice.
+ */
 import { createServer, type Server, type Socket } from "node:net"
 import { type AddressInfo } from "node:net"
 import { assert, describe, it } from "@effect/vitest"
@@ -19,7 +22,7 @@ const reply = (mode: Mode): string => {
 
 type Closing = "FIN" | "RST"
 
-/** Answers the first `answered` requests of each connection, and closes it when the next one comes. */
+/** Answers the first `answered` requests of each connection and closes it on the next. */
 const closing = (mode: Mode, how: Closing, answered: number) =>
   Effect.acquireRelease(
     Effect.promise(async () => {
@@ -56,8 +59,8 @@ const closing = (mode: Mode, how: Closing, answered: number) =>
 
 const cases = modes.flatMap((mode) => (["FIN", "RST"] as const).map((how) => ({ mode, how })))
 
-describe("a kept connection that is closed as the request goes out", () => {
-  it.live.each(cases)("costs neither time nor the dearer provider ($mode, $how)", ({ how, mode }) =>
+describe("a kept-alive connection that is closed as the request is sent", () => {
+  it.live.each(cases)("costs neither time nor a fallback to a more expensive provider ($mode, $how)", ({ how, mode }) =>
     Effect.gen(function* () {
       const { requests, url } = yield* closing(mode, how, 1)
       const never = { does: { status: 500, json: errorBody("not asked") } }
@@ -71,12 +74,13 @@ describe("a kept connection that is closed as the request goes out", () => {
           [["alpha", "ok"]]
         )
       }
-      // Every other request meets the kept connection and gets a fresh one, which is not kept.
+      // Every other request meets the closed connection and gets a new one, which is not kept
+      // alive.
       assert.deepStrictEqual(requests, [0, 1, 0, 0, 1, 0])
     })
   )
 
-  it.live.each(cases)("a fresh one that is closed is a provider that failed ($mode, $how)", ({ how, mode }) =>
+  it.live.each(cases)("a new connection that is closed is a failure of the provider ($mode, $how)", ({ how, mode }) =>
     Effect.gen(function* () {
       const { requests, url } = yield* closing(mode, how, 0)
       const gateway = yield* behind(upstream(), {

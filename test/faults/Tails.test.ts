@@ -1,4 +1,7 @@
-/** Streams that said all, or nothing more, and stay open: their end is waited for two seconds, their next token for `total_ms`. */
+/**
+ * Streams that stay open after their content or without any: the end is waited for two seconds, the
+ * next token for `total_ms`.
+ */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { chunkBody, sse, streamChunks, usageChunkBody } from "../support/upstream/Bodies.ts"
@@ -8,7 +11,7 @@ import { answering, behind, healthy, useUpstream } from "./gateway.ts"
 
 const upstream = useUpstream()
 
-/** For much longer than anybody should wait. */
+/** Much longer than any limit. */
 const dribble = (piece: string) => Array.from({ length: 60 }, () => [piece, { waitMs: 300 }]).flat()
 const finished = streamChunks(["Hello ", "from ", "the other side"], healthy).slice(0, -2)
 const alive: Readonly<Record<string, string>> = {
@@ -18,7 +21,7 @@ const alive: Readonly<Record<string, string>> = {
 }
 
 describe("after the finish reason", () => {
-  it.live.each(Object.entries(alive))("%s are listened to for two seconds (stream)", ([, piece]) =>
+  it.live.each(Object.entries(alive))("%s are read for two seconds (stream)", ([, piece]) =>
     Effect.gen(function* () {
       const does: Behaviour = { chunks: [...finished, ...dribble(piece)], ending: "hang" }
       const gateway = yield* behind(upstream(), { alpha: { does } })
@@ -32,7 +35,7 @@ describe("after the finish reason", () => {
     })
   )
 
-  it.live.each(Object.entries(alive))("%s cost a gathered answer nothing (JSON)", ([, piece]) =>
+  it.live.each(Object.entries(alive))("%s do not affect a collected answer (JSON)", ([, piece]) =>
     Effect.gen(function* () {
       const does: Behaviour = { chunks: [...finished, ...dribble(piece)], ending: "hang" }
       const gateway = yield* behind(upstream(), {
@@ -46,7 +49,7 @@ describe("after the finish reason", () => {
     })
   )
 
-  it.live("usage that comes a moment later is believed", () =>
+  it.live("usage that arrives a moment later is used", () =>
     Effect.gen(function* () {
       const late = [...finished, ": ping\n\n", { waitMs: 600 }, sse(usageChunkBody(healthy)), ": ping\n\n"]
       const gateway = yield* behind(upstream(), { alpha: { does: { chunks: late, ending: "hang" } } })
@@ -60,7 +63,7 @@ describe("in the middle of the text", () => {
     ["empty deltas", sse(chunkBody({}))],
     ["empty texts", sse(chunkBody({ content: "" }))]
   ]
-  it.live.each(empty)("%s alone are a silence once total_ms are over", ([, piece]) =>
+  it.live.each(empty)("%s alone count as silence after total_ms", ([, piece]) =>
     Effect.gen(function* () {
       const begun = [sse(chunkBody({ role: "assistant", content: "Hel" })), ...dribble(piece)]
       const gateway = yield* behind(upstream(), {
@@ -73,7 +76,7 @@ describe("in the middle of the text", () => {
     })
   )
 
-  it.live("total_ms is no limit of a stream that goes on saying something", () =>
+  it.live("total_ms does not limit a stream that goes on sending tokens", () =>
     Effect.gen(function* () {
       const slow = streamChunks(["Hello ", "from ", "the other side"], healthy).flatMap((chunk) => [
         chunk,

@@ -1,4 +1,7 @@
-/** The client's trace context without telemetry: nothing is recorded here, and the provider gets the context as it came. */
+/**
+ * The client's trace context without telemetry: nothing is recorded, and the provider gets the
+ * context unchanged.
+ */
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { answering, behind, modes, useUpstream } from "./gateway.ts"
@@ -6,7 +9,7 @@ import { answering, behind, modes, useUpstream } from "./gateway.ts"
 const upstream = useUpstream()
 const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
-it.live.each(modes)("a context goes on to the provider; what is none does not (%s)", (mode) =>
+it.live.each(modes)("a valid context is passed to the provider, an invalid one is not (%s)", (mode) =>
   Effect.gen(function* () {
     const { app, body, calls, key } = yield* behind(upstream(), { alpha: { does: answering(mode) } })
     const sent: ReadonlyArray<readonly [Readonly<Record<string, string>>, ReadonlyArray<unknown>]> = [

@@ -1,4 +1,7 @@
-/** Providers that cannot be reached: nobody listens, the name is unknown, the other side speaks no TLS or cannot prove who it is. */
+/**
+ * Providers that cannot be reached: no listener, an unknown name, no TLS, or an invalid
+ * certificate.
+ */
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { createServer } from "node:net"
@@ -9,7 +12,7 @@ import { secureServer } from "./secureServer.ts"
 
 const upstream = useUpstream()
 
-/** A port at which nobody listens any more. */
+/** A port without a listener. */
 const deadPort = Effect.callback<number>((resume) => {
   const server = createServer().listen(0, "127.0.0.1", () => {
     const address = server.address()
@@ -40,23 +43,25 @@ it.live.each(cases)("$name: the fallback answers ($mode)", ({ address, mode }) =
   })
 )
 
-it.live.each(cases)("$name and nobody else: tried again, then said, without the address ($mode)", ({ address, mode }) =>
-  Effect.gen(function* () {
-    const baseUrl = yield* address
-    const gateway = yield* behind(upstream(), { alpha: { does: answering(mode), baseUrl } })
-    const reply = yield* gateway.ask(mode)
-    assert.strictEqual(reply.status, 502)
-    assert.strictEqual(reply.error?.type, "provider_error")
-    assert.isTrue(reply.error?.retryable)
-    assert.deepStrictEqual(
-      reply.error?.details.attempts?.map(({ error_type: type }) => type),
-      ["unreachable", "unreachable"]
-    )
-    assert.notInclude(reply.text, new URL(baseUrl).host)
-  })
+it.live.each(cases)(
+  "$name without a fallback: retried, then an error without the address ($mode)",
+  ({ address, mode }) =>
+    Effect.gen(function* () {
+      const baseUrl = yield* address
+      const gateway = yield* behind(upstream(), { alpha: { does: answering(mode), baseUrl } })
+      const reply = yield* gateway.ask(mode)
+      assert.strictEqual(reply.status, 502)
+      assert.strictEqual(reply.error?.type, "provider_error")
+      assert.isTrue(reply.error?.retryable)
+      assert.deepStrictEqual(
+        reply.error?.details.attempts?.map(({ error_type: type }) => type),
+        ["unreachable", "unreachable"]
+      )
+      assert.notInclude(reply.text, new URL(baseUrl).host)
+    })
 )
 
-it.live.each(modes)("a connection that is reset instead of an answer: the fallback answers (%s)", (mode) =>
+it.live.each(modes)("a connection reset before an answer: the fallback answers (%s)", (mode) =>
   Effect.gen(function* () {
     const gateway = yield* behind(upstream(), {
       alpha: { does: { ending: "reset_at_once" } },

@@ -1,4 +1,4 @@
-/** Streams in every untidy form that servers give them: the client sees what it would have seen of the tidy one. */
+/** Streams in unusual forms that servers send: the client sees the same as of the usual form. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { chunkBody, DONE, sse, usageChunkBody } from "../support/upstream/Bodies.ts"
@@ -18,9 +18,9 @@ const tidy = [role, ...texts, stop, usage]
 const events = (bodies: ReadonlyArray<unknown>): string => bodies.map(sse).join("")
 const clean = events(tidy) + DONE
 const bytes = Buffer.from(clean)
-/** Each byte by itself, so that no character of several bytes arrives in one piece. */
+/** Single bytes, so that no character of several bytes arrives in one piece. */
 const bytewise: Chunks = Array.from(bytes, (_, at) => bytes.subarray(at, at + 1))
-/** A packet that ends in the middle of the mountain, and another one that begins there. */
+/** A packet that ends in the middle of the mountain, and another that begins there. */
 const middle = bytes.indexOf("🏔") + 2
 const pretty = (body: unknown): string =>
   `${JSON.stringify(body, null, 1)

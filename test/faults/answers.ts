@@ -1,10 +1,12 @@
-/** What the tests of faults have in common to say of an answer. */
+/** Assertions about answers for the tests of faults. */
 import { assert } from "@effect/vitest"
 import { type Attempted, healthy, type Mode, type Reply } from "./gateway.ts"
 
 export const healthyText = "Hello from the other side"
 
-/** A complete, correct answer: the text of `answering`, its usage, one finish reason, a proper end. */
+/**
+ * A complete, correct answer: the text of `answering`, its usage, one finish reason, a proper end.
+ */
 export const assertWhole = (mode: Mode, reply: Reply, provider: string): void => {
   assert.strictEqual(reply.status, 200, reply.text)
   assert.isUndefined(reply.error, reply.text)
@@ -21,7 +23,7 @@ export const assertWhole = (mode: Mode, reply: Reply, provider: string): void =>
   assert.isNull(reply.receipt?.error_type ?? null)
 }
 
-/** The same from `beta`, after `alpha` failed as told. */
+/** The same from `beta`, after `alpha` failed with `failed`. */
 export const assertFallback = (mode: Mode, reply: Reply, failed: Partial<Attempted>): void => {
   assertWhole(mode, reply, "beta")
   assert.isTrue(reply.receipt?.fallback_used)
@@ -35,7 +37,7 @@ export const assertFallback = (mode: Mode, reply: Reply, failed: Partial<Attempt
   assert.deepInclude(reply.receipt?.attempts[0], failed)
 }
 
-/** The same from `alpha` itself, at its second try. */
+/** The same from `alpha` itself, after a retry. */
 export const assertRetried = (mode: Mode, reply: Reply, failed: Partial<Attempted>): void => {
   assertWhole(mode, reply, "alpha")
   assert.isFalse(reply.receipt?.fallback_used)
@@ -49,7 +51,7 @@ export const assertRetried = (mode: Mode, reply: Reply, failed: Partial<Attempte
   assert.deepInclude(reply.receipt?.attempts[0], failed)
 }
 
-/** A stream that broke off says so: `text` first, then one chunk with the error, the usage chunk, `[DONE]`. */
+/** A stream that broke off: `text`, then one chunk with the error, the usage chunk, `[DONE]`. */
 export const assertBroken = (reply: Reply, text: string, type: "provider_error" | "provider_timeout"): void => {
   assert.strictEqual(reply.status, 200)
   assert.strictEqual(reply.content, text)
@@ -59,7 +61,7 @@ export const assertBroken = (reply: Reply, text: string, type: "provider_error" 
   assert.isTrue(reply.isDone)
   assert.strictEqual(reply.receipt?.finish_reason, "error")
   assert.isNotNull(reply.receipt?.error_type)
-  // What was produced is counted and paid for.
+  // The output is counted and charged.
   assert.strictEqual(reply.receipt?.usage_source, "counted")
   assert.isAbove(reply.usage?.completion_tokens ?? 0, 0)
   assert.deepStrictEqual(reply.usage, reply.receipt?.usage)

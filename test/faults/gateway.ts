@@ -1,9 +1,11 @@
 /**
- * The whole gateway in front of scripted providers that are real servers: its HTTP edge, its router, the OpenAI dialect and the
- * transport, on memory stores and the real clock. A test says what each provider does and looks at what the client gets.
+ * The whole gateway in front of scripted providers that are real servers: its HTTP edge, its
+ * router, the OpenAI dialect and the transport, with memory stores and the real clock. A test says
+ * what each provider does and checks what the client gets.
  *
  * ```ts
- * const gateway = yield* behind(upstream(), { alpha: { does: { status: 500 } }, beta: { does: answering(mode) } })
+ * const providers = { alpha: { does: { status: 500 } }, beta: { does: answering(mode) } }
+ * const gateway = yield* behind(upstream(), providers)
  * const reply = yield* gateway.ask(mode)
  * ```
  */
@@ -26,19 +28,22 @@ export const modes: ReadonlyArray<Mode> = ["JSON", "stream"]
 
 export interface Member {
   readonly does: Behaviour | ReadonlyArray<Behaviour>
-  /** Instead of the scripted upstream's. */
+  /** Replaces the scripted upstream's URL. */
   readonly baseUrl?: string
   readonly timeouts?: Partial<Timeouts>
-  /** The ids of its models; `test/small` alone by default. All of them do the same. */
+  /** The ids of its models, `test/small` alone by default. All behave the same. */
   readonly models?: ReadonlyArray<string>
   readonly prefill?: boolean
   /** `openai` by default. */
   readonly dialect?: ProviderConfig["dialect"]
-  /** Of a reply, in tokens; ten by default, so that a silent one is not waited for longer than the limits say. `null`: nobody knows. */
+  /**
+   * The limit of a reply in tokens; ten by default, so that a silent provider is not waited for
+   * longer than the limits. Null: unknown.
+   */
   readonly maxCompletionTokens?: number | null
 }
 
-/** What a receipt says, as far as these tests look. */
+/** The members of a receipt that these tests check. */
 export interface Receipt {
   readonly model: string
   readonly provider: string
@@ -76,18 +81,18 @@ export interface Reply {
   readonly model: string | undefined
   readonly provider: string | undefined
   readonly content: string
-  /** The arguments of tool calls by index, joined. */
+  /** The joined arguments of tool calls, by index. */
   readonly toolArguments: ReadonlyArray<string>
   /** Every finish reason that was sent. */
   readonly finishReasons: ReadonlyArray<string>
   readonly usage: UsageInfo | undefined
-  /** The body's, or that of a chunk. */
+  /** The error of the body or of a chunk. */
   readonly error: ErrorEnvelope | undefined
   /** For a stream: the last data event is `[DONE]`. */
   readonly isDone: boolean
   /** Null when no generation was made. */
   readonly receipt: Receipt | null
-  /** 0 for an answer that was opened and read by the test. */
+  /** 0 for an answer that the test opened and read itself. */
   readonly tookMs: number
 }
 
@@ -95,26 +100,26 @@ export interface Gateway {
   readonly app: TestApp["Service"]
   readonly key: string
   readonly ask: (mode: Mode, more?: Readonly<Record<string, unknown>>) => Effect.Effect<Reply>
-  /** The same, read while it comes. Rejects when the connection fails before the answer's headers are there. */
+  /** The same, read as it arrives. Rejects if the connection fails before the headers arrive. */
   readonly open: (mode: Mode, more?: Readonly<Record<string, unknown>>) => Promise<Streaming>
   readonly body: (mode: Mode, more?: Readonly<Record<string, unknown>>) => Readonly<Record<string, unknown>>
-  /** An answer that was opened, once it ended as HTTP has it. */
+  /** Reads an opened answer to its proper end in HTTP. */
   readonly whole: (answer: Streaming) => Effect.Effect<Reply>
-  /** What a provider received, oldest first. */
+  /** The requests that a provider received, oldest first. */
   readonly calls: (slug: string) => Effect.Effect<ReadonlyArray<Received>>
-  /** Waits until a provider received requests of which one is as asked. */
+  /** Waits until a provider has received a request that satisfies `predicate`. */
   readonly called: (slug: string, predicate?: (request: Received) => boolean) => Effect.Effect<Received>
-  /** Gives a provider something else to do. */
+  /** Scripts a provider again. */
   readonly rescript: (slug: string, does: Member["does"]) => Effect.Effect<void>
   readonly circuit: (slug: string) => Effect.Effect<string>
   /** The key's generations, newest first. */
   readonly receipts: Effect.Effect<ReadonlyArray<Receipt>>
 }
 
-/** Limits that no healthy provider meets, on a busy machine either. */
+/** Limits that a healthy provider never meets, even on a busy machine. */
 const patient: Timeouts = { connectMs: 5_000, firstTokenMs: 20_000, idleMs: 20_000, totalMs: 25_000 }
 
-/** For providers whose silence is the test. */
+/** Limits for tests of silent providers. */
 export const quick: Partial<Timeouts> = { firstTokenMs: 300, idleMs: 300 }
 
 /** The upstream of a test file: started before its first test, stopped after its last. */
@@ -130,19 +135,19 @@ export const useUpstream = (): (() => Upstream) => {
   }
 }
 
-/** A good answer. Its text arrives in three pieces where it is a stream. */
+/** A good answer. As a stream, its text arrives in three pieces. */
 export const answering = (mode: Mode, text = "Hello from the other side", usage: UsageCounts | null = healthy) =>
   ({
     JSON: { json: chatBody({ content: text, usage }) },
     stream: { chunks: streamChunks([text.slice(0, 4), text.slice(4, 9), text.slice(9)], usage) }
   })[mode] satisfies Behaviour
 
-/** What `answering` reports. */
+/** The usage that `answering` reports. */
 export const healthy = { prompt_tokens: 11, completion_tokens: 7 }
 
 let made = 0
 
-/** A gateway of its own, with providers that are the dearer the later they come. */
+/** A gateway with providers, each more expensive than the one before it. */
 export const behind = Effect.fnUntraced(function* (
   upstream: Upstream,
   members: Readonly<Record<string, Member>>,
@@ -197,7 +202,7 @@ export const behind = Effect.fnUntraced(function* (
     stream: mode === "stream",
     ...more
   })
-  // No answer of one test is the cached one of another request in it.
+  // A request of a test must not get the cached answer of another.
   const headers = { "cache-control": "no-store" }
   const named = (slug: string) => (requests: ReadonlyArray<Received>) =>
     requests.filter(({ model }) => model === nameOf(slug))

@@ -1,4 +1,4 @@
-/** What providers of each dialect send when they lie: the bytes of good answers and of bad ones, in the words of the dialect. */
+/** Bytes of good and of malformed answers, in the format of each dialect. */
 import { type DialectName } from "../../src/domain/Catalog.ts"
 import { event as bedrockEvent, exception, message } from "../providers/bedrock.ts"
 import { type Behaviour } from "../support/upstream/Behaviour.ts"
@@ -6,26 +6,26 @@ import { chatBody, chunkBody, DONE, sse, usageChunkBody } from "../support/upstr
 
 type Bytes = string | Uint8Array
 
-/** The tokens that every answer here counts. */
+/** The completion tokens that every answer reports. */
 export const TOKENS = 12
 
-/** One dialect's words. */
+/** The bytes of one dialect. */
 export interface Tongue {
-  /** What begins a stream. */
+  /** The start of a stream. */
   readonly begin: ReadonlyArray<Bytes>
   readonly said: (text: unknown) => Bytes
-  /** The reason to stop, usage, the terminator. */
+  /** The finish reason, usage and the terminator. */
   readonly end: ReadonlyArray<Bytes>
-  /** The first of those that make the answer whole, without what follows. */
+  /** The events that complete the answer, without those that follow. */
   readonly finished: ReadonlyArray<Bytes>
-  /** A sign of life. */
+  /** A keep-alive event. */
   readonly ping: Bytes
-  /** A chunk of text with its end torn off, as a whole event. */
+  /** A chunk of text with a truncated end, as a whole event. */
   readonly torn: Bytes
   readonly error: Bytes
-  /** An event with a member nested so deep. */
+  /** An event with a member that is nested `levels` deep. */
   readonly deep: (levels: number) => Bytes
-  /** A whole reply; `more`: members beside the text, as JSON. */
+  /** A whole reply. `more`: members next to the text, as JSON. */
   readonly whole: (text: unknown, more?: string) => string
   readonly type: string
 }

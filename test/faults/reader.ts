@@ -1,18 +1,21 @@
-/** A client that keeps nothing of what it reads, and reads only when it is told to. */
+/** A client that reads only when the test says so, and keeps nothing. */
 import { once } from "node:events"
 import { type IncomingMessage, request } from "node:http"
 import { type Gateway } from "./gateway.ts"
 
 export interface Reader {
   readonly status: number
-  /** Reads what there is and what comes; resolves with the number of bytes once the answer ended as HTTP has it. */
+  /** Reads to the end. Resolves with the number of bytes once the answer ended properly in HTTP. */
   readonly readAll: () => Promise<{ readonly bytes: number; readonly tail: string }>
   readonly leave: () => void
 }
 
 const TAIL_BYTES = 1_000
 
-/** Asks for a stream and reads its headers, and nothing of its body. Rejects when the connection fails before. */
+/**
+ * Requests a stream and reads its headers, but nothing of its body. Rejects if the connection fails
+ * before.
+ */
 export const openReader = async (gateway: Gateway): Promise<Reader> => {
   const asking = request(`${gateway.app.url}/v1/chat/completions`, {
     agent: false,

@@ -1,6 +1,7 @@
 /**
- * A provider behind TLS that speaks HTTP/2, and HTTP/1.1 to who asks for nothing else. What it does, the model's name says: `steady`
- * answers, `silent` never does, `halting` hangs after its first token.
+ * A provider behind TLS that speaks HTTP/2, and HTTP/1.1 to clients that do not ask for it. The
+ * model's name selects its behaviour: `steady` answers, `silent` never does, `halting` hangs after
+ * its first token.
  */
 import { Effect } from "effect"
 import { createSecureServer, type Http2ServerRequest, type Http2ServerResponse } from "node:http2"
@@ -16,20 +17,20 @@ export interface Call {
   readonly version: string
   /** Calls with the same port shared a connection. */
   readonly clientPort: number | undefined
-  /** Unix milliseconds; null while it is under way. */
+  /** Unix milliseconds; null while the call is running. */
   endedAtMs: number | null
 }
 
 export interface SecureServer {
   readonly url: string
   readonly calls: ReadonlyArray<Call>
-  /** Waits until a call is as asked. */
+  /** Waits until a call satisfies `predicate`. */
   readonly called: (predicate: (call: Call) => boolean) => Effect.Effect<Call>
-  /** Closes every connection of HTTP/2. */
+  /** Closes every HTTP/2 connection. */
   readonly cut: Effect.Effect<void>
 }
 
-/** Listens on a port of the system's choice until the scope closes. */
+/** Listens on a port that the system chooses, until the scope closes. */
 export const secureServer = (identity: SelfSigned) =>
   Effect.map(
     Effect.acquireRelease(

@@ -1,4 +1,7 @@
-/** Scripted providers for tests below the edge: who was called, who was given up, and plans over their models. */
+/**
+ * Scripted providers for tests below the edge, a record of their calls, and plans over their
+ * models.
+ */
 import { Effect } from "effect"
 import { type ModelOffer, type ProviderConfig } from "../../src/domain/Catalog.ts"
 import { type ChatEvent, type ChatReply, type ChatRequest } from "../../src/domain/Chat.ts"
@@ -8,7 +11,7 @@ import { type RoutedRequest } from "../../src/gateway/routing/RoutedRequest.ts"
 import { type ChatCall, type EmbedCall, type ProviderReason, ServerFault } from "../../src/providers/Provider.ts"
 import { Providers } from "../../src/providers/Providers.ts"
 import { layerScripted, type Script, scriptedOffer, type ScriptedProvider } from "../../src/testing/ScriptedProvider.ts"
-import { type PlanOptions, planWith } from "./orders.ts"
+import { type PlanOptions, planWith } from "./plans.ts"
 
 export const saying = (
   content: string,
@@ -42,7 +45,7 @@ export interface Heard {
   readonly aborted: Array<string>
 }
 
-/** Providers of `test/small`, by slug, and what they heard. */
+/** Providers of `test/small` by slug, and their calls. */
 export const scripted = (
   scripts: Readonly<Record<string, Script | ReadonlyArray<Script>>>,
   { config, offer }: { readonly config?: Partial<ProviderConfig>; readonly offer?: Partial<ModelOffer> } = {}
@@ -61,7 +64,7 @@ export const scripted = (
   return { heard, providers, layer: layerScripted(providers) }
 }
 
-/** A budget that has room for everything, and bounds the output to `affordableTokens` a choice. */
+/** A budget without a limit, which bounds the output to `affordableTokens` a choice. */
 export const budgetOf = (affordableTokens: number | null = null): OutputBudget => ({
   affordableTokens,
   isSliced: false,
@@ -69,7 +72,7 @@ export const budgetOf = (affordableTokens: number | null = null): OutputBudget =
   watch: (events) => events
 })
 
-/** A plan that every provider may serve, in the order of their listing, with its budget and its log. */
+/** A plan with every provider, in the order of their listing, with its budget and its log. */
 export const routedFor = (
   options: PlanOptions = {},
   affordableTokens: number | null = null

@@ -1,4 +1,7 @@
-/** The gateway on three scripted providers with prices of their own, and streams that are read to their end. */
+/**
+ * The gateway with three scripted providers of different prices, and streams that are read to their
+ * end.
+ */
 import * as CacheMemory from "../../src/store/cache/CacheMemory.ts"
 import * as LimitsMemory from "../../src/store/limits/LimitsMemory.ts"
 import * as KeyRepoMemory from "../../src/store/keys/KeyRepoMemory.ts"
@@ -18,7 +21,7 @@ import { type SettingsShape } from "../../src/Settings.ts"
 import { GenerationStore } from "../../src/store/ledger/GenerationStore.ts"
 import * as LedgerMemory from "../../src/store/ledger/Memory.ts"
 import { testSettings } from "../support/testSettings.ts"
-import { keyWith, requestWith } from "./orders.ts"
+import { keyWith, requestWith } from "./plans.ts"
 import { type Heard } from "./scripts.ts"
 
 /** Dollars a million tokens: alpha 1 and 2, beta 2 and 4, gamma 3 and 6. */

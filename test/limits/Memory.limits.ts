@@ -1,7 +1,4 @@
-/**
- * What providers that send too much and clients that read too slowly may take of the gateway's
- * memory.
- */
+/** The gateway's memory with providers that send too much and clients that read too slowly. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { gzipSync } from "node:zlib"
@@ -26,7 +23,7 @@ const packed: Behaviour = {
 }
 const event = [`data: {"choices":[{"index":0,"delta":{"content":"`, { repeat: megabyte, times: 10 }, `"}}]}\n\n`, DONE]
 
-/** `limit`: mebibytes of it that are read before it is refused. */
+/** `limit`: the mebibytes that are read before the reply is refused. */
 const cases: ReadonlyArray<{
   readonly name: string
   readonly mode: Mode
@@ -34,19 +31,19 @@ const cases: ReadonlyArray<{
   readonly limit: number
 }> = [
   { name: "a reply of 50 MB", mode: "JSON", does: whole, limit: 32 },
-  { name: "a reply of 50 MB, packed into 50 kB", mode: "JSON", does: packed, limit: 32 },
+  { name: "a reply of 50 MB, compressed to 50 kB", mode: "JSON", does: packed, limit: 32 },
   { name: "a reply of 50 MB instead of events", mode: "stream", does: whole, limit: 32 },
   { name: "an event of 10 MB", mode: "stream", does: { chunks: event }, limit: 1 }
 ]
 
 describe("memory", () => {
-  it.live.each(cases)("$name ($mode) takes little more than what is read of it", ({ does, limit, mode }) =>
+  it.live.each(cases)("$name ($mode) takes little more than the part that is read", ({ does, limit, mode }) =>
     Effect.gen(function* () {
       const gateway = yield* behind(upstream(), {
         alpha: { does: [answering(mode), does] },
         beta: { does: answering(mode) }
       })
-      // What the first request of all loads is nothing of this one's.
+      // The first request loads code, which does not count.
       yield* gateway.ask(mode)
       const { answer, peakBytes } = yield* peakWhile(gateway.ask(mode))
       assert.strictEqual(answer.status, 200)
@@ -54,10 +51,9 @@ describe("memory", () => {
     })
   )
 
-  it.live("nothing is kept of a stream of 50 MB that passes", () =>
+  it.live("a stream of 50 MB leaves nothing in memory", () =>
     Effect.gen(function* () {
-      // Most of it is a member that nobody here reads, because counting the tokens of so much text
-      // takes its time.
+      // Most of it is an unknown member, because counting the tokens of so much text takes time.
       const { choices, ...chunk } = chunkBody({ content: "word " })
       const piece = sse({ ...chunk, choices: [{ ...choices[0], padding: "x".repeat(65_536) }] })
       const chunks = [{ repeat: piece, times: 800 }, sse(chunkBody({}, "stop")), DONE]
@@ -69,7 +65,7 @@ describe("memory", () => {
     })
   )
 
-  it.live("little is held for a client that does not read", () =>
+  it.live("little is buffered for a client that does not read", () =>
     Effect.gen(function* () {
       const chunks = [{ repeat: sse(chunkBody({ content: "word ".repeat(4_000) })), times: 1_050 }, DONE]
       const gateway = yield* behind(upstream(), { alpha: { does: [answering("stream"), { chunks }] } })

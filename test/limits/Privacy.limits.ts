@@ -1,18 +1,18 @@
 /**
- * The privacy guard on a megabyte of what readers are slow on: it is read in less than a second of
- * the processor, or given up.
+ * The privacy guard on a megabyte of the inputs that are slowest to search: less than a second of
+ * processor time, or the search is aborted.
  */
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { makeScanner } from "../../src/gateway/privacy/Scanner.ts"
 import { TimeBudget } from "../../src/gateway/privacy/TimeBudget.ts"
-import { requestWith } from "../gateway/orders.ts"
+import { requestWith } from "../gateway/plans.ts"
 import { everything, maskedAtOnce, scanned } from "../gateway/privacy/scanning.ts"
 
-/** With the time that the gateway gives it. */
+/** A budget with the gateway's own limit. */
 const budget = (): TimeBudget => new TimeBudget(() => process.hrtime.bigint())
 
-/** Milliseconds of the thread itself: what else runs on the machine does not count. */
+/** Milliseconds of this thread: other work on the machine does not count. */
 const cpuMs = (run: () => void): number => {
   const before = process.threadCpuUsage()
   run()
@@ -40,7 +40,7 @@ it.effect.each([
   "://a:",
   "token=",
   String.raw`\n`
-])("a megabyte of %j takes less than a second, or is given up", (piece) =>
+])("a megabyte of %j takes less than a second, or is aborted", (piece) =>
   Effect.gen(function* () {
     const scan = yield* makeScanner([])
     const text = megabyte(piece)
@@ -55,20 +55,20 @@ it.effect.each([
   ["[ab]*a[ab]{400}[c-d]", "ab", 0],
   [String.raw`x[\s\S]*y|x`, "x", 1_000]
 ] as const)(
-  "a megabyte against an operator's pattern %s is given up in less than a second",
+  "a megabyte against an operator's pattern %s is aborted in less than a second",
   ([pattern, piece, matches]) =>
     Effect.gen(function* () {
       const scan = yield* makeScanner([{ name: "own", pattern }])
       const text = megabyte(piece)
       const tookMs = cpuMs(() => assert.isNull(scanned(scan, text, new Set(["own"]), budget())))
       assert.isBelow(tookMs, 1_000)
-      // The next text finds the engine as it was.
+      // The next search works as usual.
       assert.lengthOf(scanned(scan, `${piece.repeat(1_000)}b!`, new Set(["own"])) ?? [], matches)
     })
 )
 
 it.effect.each(['"",', '"1234567",', String.raw`"\n",`, '"'])(
-  "a megabyte of JSON of %j takes less than a second, or is given up",
+  "a megabyte of JSON of %j takes less than a second, or is aborted",
   (piece) =>
     Effect.gen(function* () {
       const scan = yield* makeScanner([])

@@ -1,7 +1,4 @@
-/**
- * What counting tokens may cost: in proportion to a text, and no more than a bound for the longest
- * reply.
- */
+/** The cost of counting tokens: in proportion to the text, and bounded for the longest reply. */
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { beforeAll } from "vitest"
@@ -15,12 +12,11 @@ const cpuMicros = (run: () => void): number => {
   return process.threadCpuUsage(before).user
 }
 
-it("a run of blanks costs time in proportion to its length", () => {
+it("a run of spaces costs time in proportion to its length", () => {
   const timed = (length: number) => cpuMicros(() => countText(" ".repeat(length)))
   timed(65_536)
   const small = timed(65_536)
-  // Sixteen times as long; quadratic would be 256 times. The margin is for the machine's own
-  // unrest.
+  // Sixteen times as long; quadratic would be 256 times. The margin allows for a busy machine.
   assert.isBelow(timed(1_048_576), 100 * (small + 5_000))
 })
 
@@ -29,7 +25,7 @@ it("a reply of 30 MB is counted in less than a second", () => {
   const choices = [
     { index: 0, message: { role: "assistant" as const, content, reasoning: content }, finish_reason: "stop" }
   ]
-  // All of it takes seconds.
+  // Counting all of it takes seconds.
   assert.isBelow(
     cpuMicros(() => countReply({ choices, usage: null, systemFingerprint: null })),
     1_000_000

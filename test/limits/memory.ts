@@ -1,6 +1,6 @@
 /**
- * What this process keeps alive while something runs: the gateway under test is in it, the scripted
- * upstream is not.
+ * The memory that this process holds while something runs. The gateway under test is in it, the
+ * scripted upstream is not.
  */
 import { Effect } from "effect"
 import { setFlagsFromString } from "node:v8"
@@ -8,20 +8,19 @@ import { runInNewContext } from "node:vm"
 
 setFlagsFromString("--expose-gc")
 const collectGarbage = runInNewContext("gc") as () => void
-/** A sample stops everything: so many times as long as it took pass before the next. */
+/** A sample stops the program. The next one follows after ten times its duration. */
 const REST = 10
 
-/** Bytes in use by objects and buffers once the garbage is collected. */
+/** Bytes in use by objects and buffers after a garbage collection. */
 export const liveBytes = (): number => {
   collectGarbage()
-  // The buffers of the first collection are given back beside the program, and are counted until
-  // the next.
+  // Buffers of the first collection are released in the background and count until the next one.
   collectGarbage()
   const { external, heapUsed } = process.memoryUsage()
   return external + heapUsed
 }
 
-/** Runs an effect and answers the most that was alive meanwhile beyond what was alive before. */
+/** Runs an effect and returns the highest use of memory above the use before. */
 export const peakWhile = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
   Effect.suspend(() => {
     const before = liveBytes()

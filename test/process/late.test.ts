@@ -75,7 +75,7 @@ it.live("are settled exactly: over a reload of the settings, and over the end of
 
     const second = yield* answered("second", Effect.void)
     yield* gateway.signal("SIGTERM")
-    yield* gateway.printed("waiting for the database to take 1 ending(s)")
+    yield* gateway.printed("waiting for the database to take 1 settlement(s)")
     yield* database.up
     assert.deepStrictEqual(yield* gateway.ended, { code: 0, signal: null })
     const again = yield* startGateway(options)

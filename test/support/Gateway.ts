@@ -144,7 +144,7 @@ export const launchGateway = Effect.fnUntraced(function* (options: GatewayOption
   return {
     ...started,
     ready: whenReady(started, env.TOLLGATE_ADMIN_KEY, (secret) => void secrets.add(secret))
-  } satisfies Launched as Launched
+  } satisfies Launched
 })
 
 /** Starts the process and waits until it serves. Dies, with its output, when it ends before. */

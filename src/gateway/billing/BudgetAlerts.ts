@@ -1,7 +1,8 @@
 /**
- * Says when a key has spent 80 % of its month's budget, and when that is used up: once each for a key, month and budget, however many
- * processes there are. Requests only leave a note; balances are read every few seconds, of keys that had requests. A database that
- * is away delays it.
+ * Publishes an event when a key has spent 80 % of its monthly budget, and another when the budget
+ * is used up. Each is published once for a key, month and budget, in however many processes.
+ * Requests only add a note. Every few seconds the balances of the noted keys are read. While the
+ * database is away, the events are delayed.
  */
 import { Clock, Context, Effect, Layer, Schedule } from "effect"
 import { Events } from "../../domain/Events.ts"
@@ -11,16 +12,18 @@ import { type Balance, Ledger } from "../../store/ledger/Ledger.ts"
 import { Notices } from "../../store/notices/Notices.ts"
 
 const EVERY = "5 seconds"
-/** Notices of dead letters and of budgets are kept this long. */
+/** How long the marks of dead letters and of budget events are kept. */
 const KEPT_MS = 90 * 86_400_000
 const FORGET_EVERY = "1 hour"
 
 export interface BudgetAlertsShape {
-  /** A request of this key was settled, or refused for want of budget. */
+  /**
+   * Records that a request of this key was settled, or was refused because the budget has no room.
+   */
   readonly note: (key: KeyRecord, isRefused: boolean) => void
 }
 
-/** Without its layer nothing is noted. */
+/** Without the layer, notes are ignored. */
 export const BudgetAlerts = Context.Reference<BudgetAlertsShape>("tollgate/gateway/billing/BudgetAlerts", {
   defaultValue: () => ({ note: () => undefined })
 })
@@ -72,7 +75,7 @@ export const layer = Layer.effect(
           if (monthlyBudgetNano !== null) yield* tell(noted, balance, monthlyBudgetNano, month)
         }
       }).pipe(
-        // Looked at again next time.
+        // The notes are put back for the next round.
         Effect.catch(() =>
           Effect.sync(() => {
             for (const { isRefused, key } of taken.values()) note(key, isRefused)
@@ -91,8 +94,9 @@ export const layer = Layer.effect(
 )
 
 /**
- * The shares that are reached. A budget is used up when all of it is spent, or when next to nothing is left and a request was refused
- * for it: answers rarely cost what is left to the last digit.
+ * The thresholds that are reached, in percent. A budget counts as used up when all of it is spent.
+ * It also does when at least 80 % is spent and a request was refused: the rest is too small for
+ * most requests.
  */
 const reached = (spentNano: number, capNano: number, isRefused: boolean): ReadonlyArray<80 | 100> => {
   const isNear = spentNano >= capNano * 0.8

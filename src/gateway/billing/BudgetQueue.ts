@@ -1,22 +1,26 @@
 /**
- * Requests that would fit their key's cap once others have settled wait here for their turn, first come, first served, a line a key.
- * An order that ends in this process lets the first one try; what ends in other processes is noticed by looking again.
+ * One queue for each key, first come, first served. A request waits here if it would fit its key's
+ * cap once other requests have settled. A request that ends in this process wakes the first in the
+ * queue. Requests that end in other processes are noticed by polling.
  */
 import { Duration, Effect } from "effect"
 
-/** How long a request waits for news of its own process before it looks again. */
+/** The polling interval. */
 const LOOK_AGAIN = Duration.millis(200)
 
 export class BudgetLine {
-  /** In the order of their places. */
+  /** Sorted by place. */
   readonly #waiting: Array<{ readonly place: number; readonly call: () => void }> = []
-  /** How often money of the key came free. */
+  /** How often a reservation of the key was released. */
   news = 0
   members = 0
-  /** How many have ever joined: the place of the next one. */
+  /** How many requests have ever joined; the place of the next one. */
   joined = 0
 
-  /** Until it is the turn of the one at `place`, or time to look; at once when there is news since `seen`. */
+  /**
+   * Waits until the request at `place` is next, or until it is time to poll. Returns at once if a
+   * reservation was released since `seen`.
+   */
   wait(seen: number, place: number): Effect.Effect<void> {
     const turn = Effect.callback<void>((resume) => {
       if (this.news !== seen) return resume(Effect.void)
@@ -40,7 +44,7 @@ export class BudgetLine {
 export class BudgetQueue {
   readonly #lines = new Map<string, BudgetLine>()
 
-  /** Stands in the key's line, at one place, while `use` runs. */
+  /** Holds one place in the key's queue while `use` runs. */
   join<A, E, R>(
     keyId: string,
     use: (line: BudgetLine, place: number) => Effect.Effect<A, E, R>
@@ -56,13 +60,13 @@ export class BudgetQueue {
       ({ line }) =>
         Effect.sync(() => {
           if (--line.members === 0) this.#lines.delete(keyId)
-          // Whoever leaves may have left room, and never keeps the next one waiting.
+          // A request that leaves may have made room, so the next one tries.
           else line.callNext()
         })
     )
   }
 
-  /** Money of this key came free: the next in its line may try. */
+  /** A reservation of this key was released: wakes the next request in its queue. */
   freed(keyId: string): void {
     this.#lines.get(keyId)?.callNext()
   }

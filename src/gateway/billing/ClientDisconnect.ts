@@ -1,7 +1,8 @@
 /**
- * Clients that leave before the provider said what it used. What can be counted is counted, and the call is aborted at once. Where the
- * bill shows only at the end (a model that thinks unseen, a whole reply that nobody watches, an answer that is complete but for its
- * usage) the provider is listened to for a few seconds more; where it stays silent, what it may have used is estimated.
+ * Clients that disconnect before the provider has reported usage. If the output can be counted, it
+ * is counted and the call is aborted at once. The gateway keeps reading for a few seconds where
+ * only the end of the answer shows the usage: a model with hidden reasoning, a whole reply, or an
+ * answer that lacks only its usage. If the provider stays silent, the usage is estimated.
  */
 import { Duration, Effect, Fiber, type Scope, Stream } from "effect"
 import { type ChatEvent } from "../../domain/Chat.ts"
@@ -16,20 +17,21 @@ import { rankedAs, type RequestPlan } from "../request/RequestPlan.ts"
 import { type MeteredRequest } from "./Reservation.ts"
 import { OutputCounter } from "../tokens/Tokens.ts"
 
-/** How long a provider is listened to after its client left. */
+/** How long a call is read after its client left. */
 export const LISTEN_MS = 5_000
-/** Output beyond this ends the listening, in tokens at most. */
+/** The reading stops at this many output tokens. */
 const LISTEN_TOKENS = 1_000_000
-/** Of a model whose speed nobody has seen yet, in tokens a second; of one that is known, how much faster it may have been. */
+/** The speed that is assumed of a model that was never measured, in tokens a second. */
 const UNKNOWN_SPEED = 200
+/** How much faster than its measured speed a model may have been. */
 const SPEED_MARGIN = 2
 
-/** What came of an answer so far. */
+/** The part of an answer that was received. */
 export class Seen {
   readonly output = new OutputCounter()
   usage: TokenUsage | null = null
   finishReason: string | null = null
-  /** The answer came to its end. */
+  /** The end of the answer was received. */
   ended = false
 
   add(event: ChatEvent): void {
@@ -43,7 +45,7 @@ export class Seen {
   }
 }
 
-/** Listens to the end of an answer whose client has left. */
+/** Reads the rest of an answer whose client has left. */
 export const listen = <E>(events: Stream.Stream<ChatEvent, E>, seen: Seen): Effect.Effect<void> =>
   events.pipe(
     Stream.runForEachArray((chunk) => {
@@ -55,8 +57,8 @@ export const listen = <E>(events: Stream.Stream<ChatEvent, E>, seen: Seen): Effe
   )
 
 /**
- * Runs `call` so that it outlives a client that leaves while nobody can tell what it uses; its answer then goes to `settle`. Else it is
- * aborted with the request's scope, as any other.
+ * Runs `call`, and lets it go on after the client has left if its usage is unknown until the end.
+ * Its answer then goes to `settle`. Any other call is aborted with the request's scope.
  */
 export const outliving = Effect.fnUntraced(function* <A, E>(
   request: MeteredRequest,
@@ -83,15 +85,18 @@ export const outliving = Effect.fnUntraced(function* <A, E>(
   return yield* Fiber.join(fiber)
 })
 
-/** Whether nobody can tell what the call under way has produced. */
+/** Whether the output of the call so far is unknown. */
 export const isUnseen = (plan: RequestPlan, { produced }: AttemptRecord): boolean =>
   !showsItsOutput(plan) || (!plan.streamed && produced === null)
 
-/** Whether a call costs anything at all. */
+/** Whether a call can cost anything. */
 export const isPriced = ({ ranked }: RequestPlan): boolean =>
   ranked.some(({ offer: { embeddings, pricing } }) => !embeddings && (pricing.prompt > 0 || pricing.completion > 0))
 
-/** What a call used of which nobody heard the end: the prompt, the output that came, and what may have come unseen. */
+/**
+ * The usage of a call whose end was not received: the prompt, the output that was received, and an
+ * estimate of hidden output.
+ */
 export const usedUnheard = (
   { plan, reservation }: Pick<MeteredRequest, "plan" | "reservation">,
   record: AttemptRecord,
@@ -110,7 +115,7 @@ export const usedUnheard = (
   return { usage: countedUsage(plan, record, Math.max(knownTokens, tokens)), usageSource: "estimated" }
 }
 
-/** The calls that were under way when the client left. */
+/** The calls that were running when the client left. */
 export const interruptedCalls = (plan: RequestPlan, { attempts }: AttemptRecord) =>
   attempts.flatMap(({ errorType, model, provider, status }, at) => {
     const candidate = rankedAs(plan, provider, model)

@@ -1,19 +1,19 @@
 /**
- * What a request may cost, before anything is known of its answer: the prompt as counted here, the output up to its limit, both at the
- * price of the most expensive candidate, the markup included.
+ * The worst-case cost of a request before it is answered: the counted prompt and the largest
+ * possible output, both at the prices of the most expensive candidate, with the markup.
  */
 import { costOf, pricesFor } from "../../domain/Money.ts"
 import { type RequestPlan } from "../request/RequestPlan.ts"
 
-/** The output bound of a model that does not tell its own, in tokens. */
+/** The output limit of a model that does not state its own, in tokens. */
 const DEFAULT_MAX_OUTPUT = 16_384
 
-/** In nano-USD, not rounded but for `amountNano`. */
+/** In nano-USD. Only `amountNano` is rounded. */
 export interface Estimate {
   readonly promptNano: number
-  /** Of one output token. */
+  /** The price of one output token. */
   readonly tokenNano: number
-  /** Output tokens a choice, at most; null when nobody may serve the plan. */
+  /** The most output tokens of one choice; null if the plan has no candidate. */
   readonly outputTokens: number | null
   /** The worst case. */
   readonly amountNano: number

@@ -1,6 +1,7 @@
 /**
- * What a request pays in addition to the call that answered it: the beginning of a stream that another provider continued, or the
- * slower of two calls. Each call is priced at its own provider's prices, and the request's cost is the sum.
+ * Charges for calls other than the one that answered: the first part of a stream that another
+ * provider continued, or the slower of two hedged calls. Each call is priced at its own provider's
+ * prices, and the request's cost is the sum.
  */
 import { type Candidate } from "../../domain/Catalog.ts"
 import {
@@ -31,6 +32,9 @@ export const chargedUsage = (charges: ReadonlyArray<Charge>, usage: TokenUsage):
     usage
   )
 
-/** What a further call's prompt costs, markup included: the part of it that an order has not held anything for. */
+/**
+ * The cost of another call's prompt, with the markup. The reservation of the request does not cover
+ * it.
+ */
 export const promptCost = ({ offer }: Candidate, promptTokens: number, markup: number): NanoUsd =>
   Math.ceil(costOf(promptTokens, pricesFor(offer.pricing, promptTokens).prompt) * (1 + markup))

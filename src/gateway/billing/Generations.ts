@@ -1,6 +1,7 @@
 /**
- * Reading generations back: a key its own only, a user those of its keys, the admin any. A generation that is still under way is waited for
- * for a moment; one whose lease ran out is settled first by whoever asks. However many wait for a generation, one of them looks.
+ * Reads generations: a key its own, a user those of their keys, an admin all. A read of a running
+ * generation waits a moment for its end. A read of one whose lease has expired settles it first.
+ * One fiber polls for all requests that wait for the same generation.
  */
 import { Clock, Context, Duration, Effect, Fiber, Layer, Option, RcMap, Schedule } from "effect"
 import {
@@ -24,57 +25,60 @@ export interface GenerationFilter {
   readonly toMs?: number
   readonly model?: string
   readonly provider?: string
-  /** Only those of this user's keys. */
+  /** Only generations of this user's keys. */
   readonly ownerId?: string
-  /** An error type; `any`: those that failed; `none`: those that did not. */
+  /** An error type, `any` for every failure, or `none` for generations that did not fail. */
   readonly error?: string
 }
 
 export type GenerationList = GenerationPage
 
-/** How often a generation under way is looked at again, by one fiber for all who wait for it. */
-const LOOK_AGAIN = Duration.millis(200)
+/** The polling interval of a running generation. */
+const POLL_INTERVAL = Duration.millis(200)
 const LONGEST_WAIT = Duration.seconds(2)
 const RETRY_AFTER_MS = 2_000
 const RECONCILE_EVERY_MS = 30_000
-const LOOKS_A_LEASE = 5
+const POLLS_PER_LEASE = 5
 
 export class Generations extends Context.Service<
   Generations,
   {
-    /** Without a key and an owner: whosever it is. */
+    /** Without a key and an owner, any generation. */
     readonly get: (id: string, keyId: string | null, ownerId?: string) => Effect.Effect<Generation, GatewayError>
-    /** Without a key: everyone's. */
+    /** Without a key, the generations of all keys. */
     readonly list: (keyId: string | null, filter: GenerationFilter) => Effect.Effect<GenerationPage, GatewayError>
   }
 >()("tollgate/gateway/billing/Generations") {
-  /** `retentionDays`: what is older is as good as deleted, though archived ones lie there until their month is over; null: for ever. */
+  /**
+   * `retentionDays`: older generations are not shown, even while the archive still holds their
+   * month. Null: they are kept for ever.
+   */
   static readonly layer = ({ retentionDays }: { readonly retentionDays: number | null }) =>
     Layer.effect(
       Generations,
       Effect.gen(function* () {
         const ledger = yield* Ledger
         const generations = yield* GenerationStore
-        /** When the oldest began that may still be read. */
+        /** The earliest start of a generation that may be read. */
         const oldestMs = (nowMs: number) => (retentionDays === null ? -Infinity : nowMs - retentionDays * DAY_MS)
 
-        /** The generation, or null while it is under way. */
+        /** The generation, or null while it is running. */
         const look = Effect.fnUntraced(function* (id: string, keyId: string | null, ownerId: string | null) {
           const find = orUnavailable(generations.find(id, keyId, ownerId))
           let found = yield* find
           if (Option.exists(found, (state) => state._tag === "Pending" && state.isOver)) {
-            // None: another process is settling it.
+            // Zero means that another process is settling it.
             if ((yield* orUnavailable(ledger.settleExpired)) > 0) found = yield* find
           }
           if (Option.isNone(found)) return yield* gatewayError(new NotFound({ what: "generation", id }))
           return found.value._tag === "Settled" ? found.value.generation : null
         })
 
-        /** Whoever gets here was let see that it is under way. */
+        /** `look` has checked that the caller may see the generation. */
         const watchers = yield* RcMap.make({
           lookup: (id: string) =>
             Effect.forkScoped(
-              Effect.repeat(Effect.delay(look(id, null, null), LOOK_AGAIN), { until: (found) => found !== null })
+              Effect.repeat(Effect.delay(look(id, null, null), POLL_INTERVAL), { until: (found) => found !== null })
             )
         })
 
@@ -107,8 +111,9 @@ export class Generations extends Context.Service<
     )
 
   /**
-   * Settles what dead processes left behind, now and every half minute, or five times a lease where that is more often. Any number of
-   * processes may run it: one at a time does.
+   * Settles the reservations of processes that have ended, now and every 30 s, or five times a
+   * lease if that is more often. Any number of processes may run it; the store lets one work at a
+   * time.
    */
   static readonly layerReconciler = ({ leaseMs }: { readonly leaseMs: number }) =>
     Layer.effectDiscard(
@@ -117,9 +122,11 @@ export class Generations extends Context.Service<
         const reconcile = Effect.gen(function* () {
           const settled = yield* ledger.settleExpired
           if (settled > 0)
-            yield* Effect.logWarning(`settled ${settled} reservation(s) of processes that are gone, as estimated`)
+            yield* Effect.logWarning(
+              `settled ${settled} expired reservation(s) of ended processes, at the estimated cost`
+            )
         })
-        const every = Duration.millis(Math.min(RECONCILE_EVERY_MS, leaseMs / LOOKS_A_LEASE))
+        const every = Duration.millis(Math.min(RECONCILE_EVERY_MS, leaseMs / POLLS_PER_LEASE))
         yield* Effect.forkScoped(Effect.repeat(Effect.ignore(reconcile), Schedule.spaced(every)))
       })
     )

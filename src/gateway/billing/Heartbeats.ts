@@ -1,7 +1,7 @@
 /**
- * Heartbeats of the requests that this process works on. They renew the reservations and say how far each request is, so that a crash
- * costs no more than what was produced since. A request that no process works on is not renewed, and recovery settles it once its
- * lease is over.
+ * Heartbeats of the requests that run in this process. They renew the reservations and record the
+ * progress of each request, so that a crash loses at most what was produced since the last
+ * heartbeat. The lease of a request that no process runs expires, and recovery settles it.
  */
 import { Clock, Duration, Effect, Schedule } from "effect"
 import { Ledger, type Running } from "../../store/ledger/Ledger.ts"
@@ -9,13 +9,13 @@ import { type Outcome } from "./Outcome.ts"
 import { type MeteredRequest, type Reservation } from "./Reservation.ts"
 import { progressOf } from "./Progress.ts"
 
-/** How many heartbeats a lease lasts for, at least. */
-const BEATS_A_LEASE = 5
+/** The fewest heartbeats in a lease. */
+const BEATS_PER_LEASE = 5
 const LONGEST_BEAT_MS = 5_000
 /** How many requests one statement renews. */
 const BEAT_SIZE = 500
 
-/** In the scope that it is made in. */
+/** Runs until the scope that it is made in closes. */
 export const makeHeartbeats = Effect.fnUntraced(function* (options: {
   readonly leaseMs: number
   readonly markup: number
@@ -23,7 +23,7 @@ export const makeHeartbeats = Effect.fnUntraced(function* (options: {
   const ledger = yield* Ledger
   const running = new Map<string, MeteredRequest>()
   const followed = new WeakMap<Reservation, () => Outcome | null>()
-  const beatMs = Math.min(options.leaseMs / BEATS_A_LEASE, LONGEST_BEAT_MS)
+  const beatMs = Math.min(options.leaseMs / BEATS_PER_LEASE, LONGEST_BEAT_MS)
 
   const told = ({ plan, reservation }: MeteredRequest, nowMs: number): Running => {
     const soFar = reservation.isSettled ? null : (followed.get(reservation)?.() ?? null)
@@ -31,7 +31,7 @@ export const makeHeartbeats = Effect.fnUntraced(function* (options: {
     return { generationId: plan.generationId, progress: soFar === null ? null : progressOf(plan, soFar, held) }
   }
 
-  /** Of those that began before the last one: most are over before the next. */
+  /** Skips requests that began after the last heartbeat: most are over before the next. */
   const beat = Effect.gen(function* () {
     const nowMs = yield* Clock.currentTimeMillis
     const alive = [...running.values()].filter(({ plan }) => nowMs - plan.startedAtMs >= beatMs)
@@ -45,7 +45,7 @@ export const makeHeartbeats = Effect.fnUntraced(function* (options: {
   return {
     begin: (request: MeteredRequest): void => void running.set(request.plan.generationId, request),
     end: ({ plan }: MeteredRequest): void => void running.delete(plan.generationId),
-    /** `soFar`: how the request would end now; null: nobody answers yet. */
+    /** `soFar`: the outcome if the request ended now; null before an answer begins. */
     follow: ({ reservation }: MeteredRequest, soFar: () => Outcome | null): void =>
       void followed.set(reservation, soFar)
   }

@@ -1,8 +1,9 @@
 /**
- * Paying for a long answer as it comes. A request of a capped key whose output can be seen holds a slice of its worst case and adds
- * to it while tokens arrive, so that nobody is refused because of worst cases that will not happen. When the cap has no room
- * for more, the answer is cut before a token that nothing is held for: spent + reserved stays below the cap at every instant. So is
- * one that holds its worst case, where the provider does not keep to its limit.
+ * Reserves budget for a long answer in slices. A request of a capped key whose output is visible
+ * holds a slice of its worst case and adds to it while tokens arrive. Other requests are thus not
+ * refused because of worst cases that rarely happen. When the cap has no room for more, the answer
+ * is cut before a token that is not reserved: spent + reserved stays below the cap at every moment.
+ * An answer that holds its worst case is cut too, if the provider exceeds its limit.
  */
 import { Effect, Stream } from "effect"
 import { type ChatEvent } from "../../domain/Chat.ts"
@@ -16,28 +17,28 @@ import { type RequestPlan } from "../request/RequestPlan.ts"
 import { type MeteredRequest } from "./Reservation.ts"
 import { OutputCounter } from "../tokens/Tokens.ts"
 
-/** What is held at a time, in output tokens a choice. */
+/** The size of a slice, in output tokens a choice. */
 const SLICE_TOKENS = 1_024
-/** More is asked for when no more than this is left of what is held, in tokens. */
+/** Another slice is reserved when this many reserved tokens or fewer are left. */
 const LOW_TOKENS = 256
-/** How far an answer may be over the worst case by the count made here: no two tokenizers count alike. */
+/** How far an answer may exceed the worst case by the gateway's count. Tokenizers differ. */
 const TOLERATED_PART = 0.25
 const TOLERATED_TOKENS = 64
 
-/** How many output tokens to hold at first, all choices together; null: the whole worst case. */
+/** Output tokens to hold at first, of all choices together; null for the whole worst case. */
 export const firstSlice = (plan: RequestPlan, { outputTokens, tokenNano }: Estimate): number | null =>
   outputTokens === null || outputTokens <= SLICE_TOKENS || tokenNano === 0 || !showsItsOutput(plan)
     ? null
     : SLICE_TOKENS * plan.choices
 
-/** The prompt and a slice of the output, or all of it where that is less, in nano-USD. */
+/** The cost of the prompt and one slice of output, at most the worst case. */
 export const likelyNano = (plan: RequestPlan, { amountNano, promptNano, tokenNano }: Estimate): NanoUsd =>
   Math.min(amountNano, Math.ceil(promptNano + SLICE_TOKENS * plan.choices * tokenNano))
 
-/** Adds to what the request holds in the ledger. */
+/** Adds to the request's reservation in the ledger. */
 export type Extend = (amountNano: NanoUsd) => Effect.Effect<ReserveResult, StoreError>
 
-/** What the cap has room for, in nano-USD. */
+/** The rest of the cap, in nano-USD. */
 export const roomOf = (plan: RequestPlan, { reservedNano, spentNano }: Balance): NanoUsd =>
   (plan.caller.key.monthlyBudgetNano ?? 0) - spentNano - reservedNano
 
@@ -52,7 +53,10 @@ export const budgetExceeded = (plan: RequestPlan, balance: Balance, neededNano: 
     })
   )
 
-/** Lets through what is paid for. Fails with `BudgetExceeded` where the budget ends, with `DependencyUnavailable` where nobody can tell. */
+/**
+ * Passes on the events whose tokens are reserved. Fails with `BudgetExceeded` when the budget ends,
+ * and with `DependencyUnavailable` if the ledger cannot be asked.
+ */
 export const payAsItComes =
   ({ plan, reservation }: MeteredRequest, tokenNano: number, extend: Extend) =>
   <E>(events: Stream.Stream<ChatEvent, E>): Stream.Stream<ChatEvent, E | GatewayError> => {
@@ -76,7 +80,7 @@ export const payAsItComes =
       )
     }
 
-    /** Another slice, or what is left of the budget. */
+    /** Reserves another slice, or the rest of the budget. */
     const holdMore = Effect.fnUntraced(function* (missing: number) {
       const whole = yield* hold(Math.max(SLICE_TOKENS * plan.choices, missing + LOW_TOKENS))
       if (whole._tag === "Reserved") return whole
@@ -88,7 +92,7 @@ export const payAsItComes =
       const needed = output.count()
       const paid = paidTokens()
       if (needed + lowTokens <= paid) return
-      // Refused once, it is asked again only where the answer would end.
+      // After a refusal, the ledger is asked again only where the answer would be cut.
       if (isRefused && needed <= paid) return
       const result = yield* Effect.result(holdMore(needed - heldTokens()))
       isRefused = result._tag === "Failure" || result.success._tag === "Refused"

@@ -1,7 +1,8 @@
 /**
- * The meter: opens a request in the ledger before it costs anything, and closes it once, whatever the ending: answered, failed,
- * cancelled. A key with a cap waits for its reservation. A key without one works while its reservation is being written, and that is
- * durable before the reply's first byte. What a reservation affords bounds the output, so that a cap is never overshot.
+ * Opens a request in the ledger before it costs anything, and closes it exactly once: answered,
+ * failed or cancelled. A key with a cap waits for its reservation. A key without one starts while
+ * its reservation is being written; the reservation is durable before the reply's first byte. The
+ * reservation limits the output, so a cap is never exceeded.
  */
 import { Clock, Context, Effect, type Fiber, Layer } from "effect"
 import { DependencyUnavailable, gatewayError, type GatewayError } from "../../domain/Errors.ts"
@@ -27,34 +28,42 @@ import { staged } from "../telemetry/RequestTrace.ts"
 import { makeReserve, neededNano, type ReserveOutcome } from "./Reservations.ts"
 import { likelyNano, payAsItComes, roomOf } from "./IncrementalReservation.ts"
 
-/** When what may have been written late is taken back once more: after this share of a lease. */
+/** A reservation that may be written late is voided again after this share of a lease. */
 const AGAIN_SHARE = 0.2
-/** The span of an ending that is written. */
+/** The name of the span of a settlement. */
 const SETTLE = "tollgate.ledger.settle"
 
 export class Meter extends Context.Service<
   Meter,
   {
     /**
-     * Opens the request in the ledger. For a key with a cap it holds the worst case, or a slice of it where the output can be watched; while
-     * others of the key hold what it needs it waits for them; at last it clamps the output to what is left of the month's budget.
+     * Opens the request in the ledger. For a key with a cap it reserves the worst case, or a slice
+     * of it if the output is visible. If the key's other requests hold what it needs, it waits for
+     * them. At last it limits the output to the rest of the month's budget.
      */
     readonly reserve: (request: MeteredRequest) => Effect.Effect<ReserveOutcome, GatewayError>
-    /** Tells the heartbeats how far a request is; null: nobody answers yet. */
+    /** Gives the heartbeats a function that tells the progress; null before an answer begins. */
     readonly follow: (request: MeteredRequest, soFar: () => Outcome | null) => void
-    /** What the reservation lets the request's calls do, once there is one. See IncrementalReservation.ts for `watch`. */
+    /**
+     * The limits that the reservation sets on the request's calls. See IncrementalReservation.ts
+     * for `watch`.
+     */
     readonly outputBudget: (request: MeteredRequest) => OutputBudget
     /**
-     * Closes the request with what it cost and answers its generation. Only the first close counts. While the database is away it
-     * answers all the same, and the writing goes on.
+     * Closes the request with its outcome and returns its generation. Only the first close counts.
+     * While the database is away it returns all the same, and the write is retried in the
+     * background.
      */
     readonly settle: (request: MeteredRequest, ending: Outcome) => Effect.Effect<Generation>
     /**
-     * Settles a cache hit that has no reservation, in one write: if the budget has room for what `reserve` would have held. Null: it
-     * has none, and nothing is written. Holds nothing at any time.
+     * Settles a cache hit that has no reservation, in one write, if the budget has room for what
+     * `reserve` would have held. Null: the budget has no room, and nothing was written.
      */
     readonly replay: (request: MeteredRequest, ending: Outcome) => Effect.Effect<Generation | null, GatewayError>
-    /** Closes a request that came to nothing: the reservation and the rate limit's tokens are given back, no trace is left. */
+    /**
+     * Closes a request that called no provider. It gives back the reservation and the rate limit's
+     * tokens and leaves no generation.
+     */
     readonly void: (request: MeteredRequest) => Effect.Effect<void>
   }
 >()("tollgate/gateway/billing/Meter") {
@@ -78,7 +87,7 @@ export class Meter extends Context.Service<
               generationId: plan.generationId,
               keyId: plan.caller.key.id,
               ownerId: plan.caller.key.ownerId,
-              // A name that no provider has is the client's own text: it is not stored.
+              // The name of an unknown model is the client's text and is not stored.
               model: plan.ranked.length === 0 ? "" : plan.model,
               month: plan.month,
               amountNano,
@@ -103,7 +112,7 @@ export class Meter extends Context.Service<
 
         const reserveUncapped = Effect.fnUntraced(function* (request: MeteredRequest) {
           const { plan } = request
-          // Refuses nothing; it is what is charged should this process die.
+          // The amount is charged if this process dies. It never refuses a request.
           const amountNano = likelyNano(plan, estimateOf(plan, options.markup))
           const written = Effect.onError(write(request, amountNano), () => takeBack(request))
           const writing = yield* Effect.forkChild(Effect.asVoid(written), { startImmediately: true })
@@ -116,8 +125,9 @@ export class Meter extends Context.Service<
         })
 
         /**
-         * Takes back a reservation of which nobody heard whether it was written: it would be held for as long as this process lives. Once
-         * more later on, because a database that hung may carry out late what was given up.
+         * Voids a reservation that may or may not have been written: the heartbeats would hold it
+         * for as long as this process lives. It is voided a second time later, because a database
+         * that hung may still carry out the write.
          */
         const takeBack = (request: MeteredRequest) => {
           const taken = ledger.void(request.plan.generationId)
@@ -132,7 +142,10 @@ export class Meter extends Context.Service<
           open
         })
 
-        /** Makes room for what an answer cost beyond what is held; answers what cannot be charged, because the cap is a promise. */
+        /**
+         * Reserves what an answer cost beyond its reservation. Returns the part that the cap has no
+         * room for, which is not charged.
+         */
         const topUp = Effect.fnUntraced(function* (request: MeteredRequest, billedNano: NanoUsd) {
           const { plan, reservation } = request
           const capNano = plan.caller.key.monthlyBudgetNano
@@ -159,11 +172,11 @@ export class Meter extends Context.Service<
               !reservation.isBeingWritten && missingNano(request, cost.billedNano) === 0
                 ? closed(request, ending, nowMs, cost)
                 : settleLate(request, ending, nowMs, cost)
-            // What failed before it was written may be settled once more, by whoever closes the request.
+            // A settlement that failed before it was written may be tried again.
             return Effect.onError(settled, () => Effect.sync(() => reservation.reopen()))
           })
 
-        /** Once the reservation has been written, and with what the budget can pay. */
+        /** Settles once the reservation is written, with what the budget can pay. */
         const settleLate = Effect.fnUntraced(function* (
           request: MeteredRequest,
           ending: Outcome,
@@ -171,11 +184,13 @@ export class Meter extends Context.Service<
           cost: Cost
         ) {
           yield* Effect.exit(request.reservation.durable)
-          // What the budget cannot be asked for is not charged: the cap holds, and what the client is told is what is written.
+          // If the ledger cannot be asked, the rest is not charged. The cap holds, and the client
+          // is told the amount that is written.
           const uncharged = yield* Effect.catchCause(topUp(request, cost.billedNano), () =>
             Effect.succeed(missingNano(request, cost.billedNano))
           )
-          if (uncharged > 0) yield* Effect.logWarning("an answer cost more than its key's budget could pay")
+          if (uncharged > 0)
+            yield* Effect.logWarning("an answer cost more than its key's budget had left; the rest is not charged")
           return yield* closed(request, ending, nowMs, {
             ...cost,
             markupNano: cost.markupNano - uncharged,

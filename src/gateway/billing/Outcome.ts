@@ -1,4 +1,4 @@
-/** How a request ended, what that costs, and the generation that it leaves. */
+/** How a request ended, its cost, and its generation. */
 import { type Origin } from "../request/Answer.ts"
 import { type Candidate, type Exclusion } from "../../domain/Catalog.ts"
 import { type ChatReply } from "../../domain/Chat.ts"
@@ -25,10 +25,10 @@ import { type RequestPlan } from "../request/RequestPlan.ts"
 import { type MeteredRequest } from "./Reservation.ts"
 import { countReply } from "../tokens/Tokens.ts"
 
-/** What an outcome is worked out from. */
+/** The parts of a request that determine its outcome. */
 type Priced = Pick<MeteredRequest, "plan" | "reservation">
 
-/** `candidate` null: no provider answered. */
+/** `candidate` is null if no provider answered. */
 export interface Outcome {
   /** The calls to providers. */
   readonly record: AttemptRecord
@@ -42,7 +42,7 @@ export interface Outcome {
   readonly fallbackUsed: boolean
 }
 
-/** Of a request that nobody answered, and for which nobody was called. */
+/** The outcome of a request that called no provider. */
 export const noUsage: Outcome = {
   record: noAttempts,
   candidate: null,
@@ -56,8 +56,8 @@ export const noUsage: Outcome = {
 }
 
 /**
- * The money side of an ending: the provider's own figures where it gave any that can be believed, zeros included, else what was
- * counted. `countOutput`: the completion tokens of the whole answer.
+ * The usage of an outcome: the provider's figures if they are plausible, zeros included, or else
+ * the gateway's count. `countOutput` counts the completion tokens of the whole answer.
  */
 export const outcomeOf = (
   { plan, reservation }: Priced,
@@ -86,7 +86,10 @@ export const wholeOutcome = (request: Priced, record: AttemptRecord, answer: Ori
   finishReason: reply.choices[0]?.finish_reason ?? null
 })
 
-/** What was counted here for the call that ends the request; `completionTokens`: of the whole answer. */
+/**
+ * The gateway's count for the call that ended the request. `completionTokens` are those of the
+ * whole answer.
+ */
 export const countedUsage = (
   { promptTokens }: RequestPlan,
   { continuation }: AttemptRecord,
@@ -97,7 +100,7 @@ export const countedUsage = (
   cachedTokens: 0
 })
 
-/** By the prices at the request's start, with the markup, and with the charges for other calls. */
+/** At the prices of the request's start, with the markup and the charges for other calls. */
 export const costFor = ({ candidate, record: { charges }, usage, usageSource }: Outcome, markup: number): Cost => {
   if (candidate === null) return chargedCost(charges, markup)
   const price = candidate.offer.pricing
@@ -107,7 +110,7 @@ export const costFor = ({ candidate, record: { charges }, usage, usageSource }: 
 
 const freePrices: Prices = { prompt: 0, completion: 0, cachedPrompt: null }
 
-/** `nowMs`: when it ended. `cost`: what is charged. `held`: what was held for it, at first and in addition. */
+/** `nowMs`: the end. `cost`: the charge. `held`: the reservation, at first and in addition. */
 export const generationOf = (
   plan: RequestPlan,
   ending: Outcome,
@@ -143,13 +146,15 @@ export const generationOf = (
   }
 }
 
-/** The name of a model that nobody has is the client's own text: it is told to the client, and not recorded. */
+/**
+ * The name of an unknown model is the client's text. It is shown to the client and not recorded.
+ */
 const recordedExclusions = (excluded: ReadonlyArray<Exclusion>): ReadonlyArray<Exclusion> =>
   excluded.some(({ reason }) => reason === "unknown_model")
     ? excluded.filter(({ reason }) => reason !== "unknown_model")
     : excluded
 
-/** What must be recorded of a generation in any case: whose it is, what it used and what it cost. */
+/** The part of a generation that is always recorded: key, usage and cost. */
 export const bareGeneration = (generation: Generation): Generation => ({
   ...generation,
   finishReason: null,
@@ -158,7 +163,7 @@ export const bareGeneration = (generation: Generation): Generation => ({
   price: freePrices
 })
 
-/** How a generation names the error that ended it: the wire's own types. */
+/** The error type of a generation, in the words of the wire. */
 export const errorTypeOf = (error: GatewayError): GenerationError => {
   switch (error.reason._tag) {
     case "ProvidersTimedOut":
@@ -182,6 +187,8 @@ export const errorTypeOf = (error: GatewayError): GenerationError => {
   }
 }
 
-/** Whether more than one provider or model was called; trying the same one again is no fallback. */
+/**
+ * Whether more than one provider or model was called. A retry of the same one is not a fallback.
+ */
 export const fellBack = ({ attempts }: AttemptRecord): boolean =>
   new Set(attempts.map(({ model, provider }) => `${provider}|${model}`)).size > 1

@@ -1,19 +1,19 @@
 /**
- * Endings that the ledger could not take at once, because the database was away: they are tried again beside everything else, whatever
- * becomes of the request and of the settings that it was served with. A process that is told to end waits for them, for as long as
- * its drain may take; what is left then is settled by recovery, as estimated.
+ * Settlements that the ledger could not take at once because the database was away. They are
+ * retried in the background, independent of the request and of its settings. A process that shuts
+ * down waits for them until its drain timeout. Recovery settles the rest at the estimated cost.
  */
 import { Clock, Context, Duration, Effect, Layer } from "effect"
 import { Lifecycle } from "../process/Lifecycle.ts"
 
 export interface PendingSettlementsShape {
-  /** Runs what writes an ending, in the background. */
+  /** Retries the write of a settlement in the background. */
   readonly fork: (writing: Effect.Effect<void>) => Effect.Effect<void>
-  /** How many are being tried again now. */
+  /** How many settlements are being retried. */
   readonly waiting: () => number
 }
 
-/** Without its layer nobody waits for them. */
+/** Without the layer, a shutdown does not wait for them. */
 export const PendingSettlements = Context.Reference<PendingSettlementsShape>(
   "tollgate/gateway/billing/PendingSettlements",
   {
@@ -21,7 +21,7 @@ export const PendingSettlements = Context.Reference<PendingSettlementsShape>(
   }
 )
 
-/** `drainTimeoutMs`: how long a drain may take, from its beginning. */
+/** `drainTimeoutMs`: the longest drain, from its beginning. */
 export const layer = ({ drainTimeoutMs }: { readonly drainTimeoutMs: number }) =>
   Layer.effect(
     PendingSettlements,
@@ -37,11 +37,12 @@ export const layer = ({ drainTimeoutMs }: { readonly drainTimeoutMs: number }) =
       yield* Effect.addFinalizer(() =>
         Effect.gen(function* () {
           if (waiting === 0) return
-          yield* Effect.logWarning(`waiting for the database to take ${waiting} ending(s)`)
+          yield* Effect.logWarning(`waiting for the database to take ${waiting} settlement(s)`)
           const nowMs = yield* Clock.currentTimeMillis
           const untilMs = ((yield* drainingSinceMs) ?? nowMs) + drainTimeoutMs
           yield* Effect.timeoutOption(noneLeft, Duration.millis(Math.max(0, untilMs - nowMs)))
-          if (waiting > 0) yield* Effect.logError(`${waiting} ending(s) are left to recovery, as estimated`)
+          if (waiting > 0)
+            yield* Effect.logError(`${waiting} settlement(s) are left to recovery, at the estimated cost`)
         })
       )
 
@@ -54,7 +55,7 @@ export const layer = ({ drainTimeoutMs }: { readonly drainTimeoutMs: number }) =
               if (--waiting === 0) onNone?.()
             })
             const forked = Effect.asVoid(Effect.forkDetach(Effect.ensuring(writing, ended)))
-            return isFirst ? Effect.andThen(Effect.logWarning("endings wait for the database"), forked) : forked
+            return isFirst ? Effect.andThen(Effect.logWarning("settlements wait for the database"), forked) : forked
           })
       }
     })

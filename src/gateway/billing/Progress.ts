@@ -1,4 +1,7 @@
-/** How far a request is: what its reservation says of it from the beginning, and with each heartbeat. */
+/**
+ * The progress of a request, which its reservation records at the beginning and with each
+ * heartbeat.
+ */
 import { type NanoUsd } from "../../domain/Money.ts"
 import { type Progress } from "../../store/ledger/Ledger.ts"
 import { costFor, countedUsage, type Outcome, generationOf, noUsage } from "./Outcome.ts"
@@ -9,14 +12,14 @@ import { type RequestPlan } from "../request/RequestPlan.ts"
 import { type MeteredRequest } from "./Reservation.ts"
 import { type OutputCounter } from "../tokens/Tokens.ts"
 
-/** What an answer has shown so far. */
+/** The part of an answer that was received. */
 interface Shown {
   readonly answer: Origin
   readonly seen: { readonly output: Pick<OutputCounter, "peek"> }
   readonly timeToFirstTokenMs: number
 }
 
-/** How a request would end now, by what its answer has shown; null: nobody answers yet. */
+/** The outcome if the request ended now; null before an answer begins. */
 export const endingSoFar = ({ log, plan }: MeteredRequest, shown: Shown | undefined): Outcome | null => {
   const { record } = log
   const candidate =
@@ -32,16 +35,16 @@ export const endingSoFar = ({ log, plan }: MeteredRequest, shown: Shown | undefi
   }
 }
 
-/** Before anybody answers: the prompt, at whoever is asked first. */
-const beginningOf = (plan: RequestPlan): Outcome => ({
+/** The outcome before an answer begins: the prompt, at the first candidate. */
+const initialOutcome = (plan: RequestPlan): Outcome => ({
   ...noUsage,
   candidate: plan.ranked[0] ?? null,
   usage: countedUsage(plan, noAttempts, 0)
 })
 
 /**
- * `soFar`: null where nobody has answered yet. `heldNano`: what is held for it, beyond which a key with a cap is not charged. Null: nobody may
- * serve the request.
+ * `soFar`: null before an answer begins. `heldNano`: the reservation, beyond which a key with a cap
+ * is not charged. Returns null if the plan has no candidate.
  */
 export const progressOf = (
   plan: RequestPlan,
@@ -49,7 +52,7 @@ export const progressOf = (
   { heldNano, markup, nowMs }: { readonly heldNano: NanoUsd; readonly markup: number; readonly nowMs: number }
 ): Progress | null => {
   if (plan.ranked.length === 0) return null
-  const ending = soFar ?? beginningOf(plan)
+  const ending = soFar ?? initialOutcome(plan)
   const cost = costFor(ending, markup)
   const uncharged = plan.caller.key.monthlyBudgetNano === null ? 0 : Math.max(0, cost.billedNano - heldNano)
   const { latencyMs, model, price, provider, streamed, timeToFirstTokenMs, usage } = generationOf(
@@ -59,7 +62,7 @@ export const progressOf = (
     cost,
     { reservedNano: heldNano, extendedNano: 0 }
   )
-  // An answer out of the cache costs nothing.
+  // A cache hit costs nothing.
   const promptNano = Math.min(cost.promptNano, cost.totalNano)
   return {
     provider,

@@ -1,6 +1,7 @@
 /**
- * What one request holds: tokens of the minute's limit and, once the budget was asked, money of the month's. It also says how far its
- * book-keeping is. The meter makes and changes it; outside of billing a reservation is an opaque value.
+ * What one request holds: tokens of the minute's limit and, once reserved, money of the month's
+ * budget. It also records whether the request is reserved and settled. The meter makes and changes
+ * it; outside of billing it is an opaque value.
  */
 import { Deferred, Duration, Effect, Fiber, Option } from "effect"
 import { type ChatRequest } from "../../domain/Chat.ts"
@@ -11,23 +12,28 @@ import { type Attempts } from "../request/AttemptRecord.ts"
 import { type RequestPlan } from "../request/RequestPlan.ts"
 import { type Note } from "../request/ResponseMetadata.ts"
 
-/** A request under way: its plan, what it holds, and its calls so far. */
+/** A running request: its plan, its reservation, and its calls so far. */
 export interface MeteredRequest<Request = ChatRequest | EmbeddingRequest> {
   readonly plan: RequestPlan<Request>
   readonly reservation: Reservation
   readonly log: Attempts
 }
 
-/** What is held in the ledger before the work begins. */
+/** The amount reserved in the ledger before the call. */
 export interface Held {
   readonly amountNano: NanoUsd
-  /** Output tokens, of all choices together, that the amount pays for; null: they are not counted, without a cap or a price. */
+  /**
+   * Output tokens of all choices together that the amount pays for. Null, for a key without a cap
+   * or a model without a price: they are not counted.
+   */
   readonly tokens: number | null
-  /** Completion tokens a choice that the amount affords; `null`: no bound beyond the client's own. */
+  /**
+   * Completion tokens a choice that the amount affords; null for no limit beyond the client's own.
+   */
   readonly affordableTokens: number | null
-  /** A slice of the worst case is held: more is held while the answer comes. */
+  /** A slice of the worst case is held, and more is reserved while the answer arrives. */
   readonly isSliced: boolean
-  /** The output was bounded by the budget to less than the client asked for. */
+  /** The budget limited the output to less than the client asked for. */
   readonly isClamped: boolean
 }
 
@@ -39,11 +45,11 @@ export const nothingHeld: Held = {
   isClamped: false
 }
 
-/** How long a reply waits for an ending that the database did not take at once. */
+/** How long a reply waits for a settlement that was not written at once. */
 const WRITTEN_WITHIN = Duration.seconds(5)
 
 export class Reservation {
-  /** Told of the generation that the request leaves, and of the tokens that the limits have left in the end. */
+  /** Receives the request's generation, and the tokens that remain of the limits. */
   readonly note: Note
   #takenTokens: number
   #held = nothingHeld
@@ -53,13 +59,13 @@ export class Reservation {
   #write: Fiber.Fiber<void, GatewayError> | null = null
   #late: Deferred.Deferred<boolean> | null = null
 
-  /** `takenTokens`: what the rate limit has taken for the prompt already. */
+  /** `takenTokens`: what the rate limit already took for the prompt. */
   constructor(takenTokens: number, note: Note) {
     this.#takenTokens = takenTokens
     this.note = note
   }
 
-  /** Tokens that the rate limit took. */
+  /** The tokens that the rate limit took. */
   get takenTokens(): number {
     return this.#takenTokens
   }
@@ -68,12 +74,12 @@ export class Reservation {
     this.#takenTokens = tokens
   }
 
-  /** What was held before the work began. */
+  /** The reservation before the call. */
   get held(): Held {
     return this.#held
   }
 
-  /** What was held in addition since. */
+  /** What was reserved in addition since. */
   get extendedNano(): NanoUsd {
     return this.#extendedNano
   }
@@ -82,30 +88,30 @@ export class Reservation {
     return this.#held.amountNano + this.#extendedNano
   }
 
-  /** Whether there is a reservation in the ledger, or one is being written. */
+  /** Whether the reservation is in the ledger or is being written. */
   get isOpen(): boolean {
     return this.#isOpen
   }
 
-  /** `write`: of the ledger entry, where the work does not wait for it. */
+  /** `write`: the write of the ledger entry, if the request does not wait for it. */
   open(held: Held, write: Fiber.Fiber<void, GatewayError> | null = null): void {
     this.#held = held
     this.#write = write
     this.#isOpen = true
   }
 
-  /** `tokens`: output tokens that the further amount pays for. */
+  /** `tokens`: the output tokens that the additional amount pays for. */
   extend(amountNano: NanoUsd, tokens = 0): void {
     this.#extendedNano += amountNano
     if (tokens > 0) this.#held = { ...this.#held, tokens: (this.#held.tokens ?? 0) + tokens }
   }
 
-  /** The budget ended before the answer. */
+  /** The budget ended before the answer did. */
   clamp(): void {
     this.#held = { ...this.#held, isClamped: true }
   }
 
-  /** Whether the entry may still be on its way to the ledger. */
+  /** Whether the ledger entry may still be in the process of being written. */
   get isBeingWritten(): boolean {
     return this.#write !== null
   }
@@ -119,30 +125,30 @@ export class Reservation {
     return this.#isSettled
   }
 
-  /** Claims the settlement. False: somebody else has it. */
+  /** Claims the settlement. False: it is claimed already. */
   settle(): boolean {
     if (this.#isSettled) return false
     this.#isSettled = true
     return true
   }
 
-  /** The settlement failed before anything was written: it may be tried once more. */
+  /** The settlement failed before a write and may be tried again. */
   reopen(): void {
     this.#isSettled = false
   }
 
-  /** The database did not take the ending at once. */
+  /** The database did not take the settlement at once. */
   delay(): void {
     this.#late = Deferred.makeUnsafe()
   }
 
-  /** Tells those who wait whether the ending was written. */
+  /** Tells the waiting reply whether the settlement was written. */
   finish(isWritten: boolean): void {
     if (!isWritten) this.#late ??= Deferred.makeUnsafe()
     if (this.#late !== null) Deferred.doneUnsafe(this.#late, Effect.succeed(isWritten))
   }
 
-  /** Waits a while until the ending is written. False: it is not yet. */
+  /** Waits up to 5 s until the settlement is written. False: it is not yet written. */
   get written(): Effect.Effect<boolean> {
     return Effect.suspend(() =>
       this.#late === null

@@ -1,7 +1,9 @@
 /**
- * Room in a capped key's budget for one more request. A request asks for its worst case, or for a slice of it where its output can
- * be watched. Others mostly give back what they hold for their worst case, so a request that would fit without them waits for its
- * turn. One that does not fit what is spent already is refused at once. At last the output is bounded to what is left.
+ * Reserves budget of a capped key for one more request. A request asks for its worst case, or for a
+ * slice of it if its output is visible. Running requests usually release most of their worst case,
+ * so a request that would fit without their reservations waits in the key's queue. A request that
+ * does not fit beside what is already spent is refused at once. At last the output is limited to
+ * the rest of the budget.
  */
 import { Clock, Effect } from "effect"
 import { type GatewayError } from "../../domain/Errors.ts"
@@ -14,7 +16,7 @@ import { type Held, type MeteredRequest } from "./Reservation.ts"
 import { firstSlice, roomOf } from "./IncrementalReservation.ts"
 import { waitWithinDeadline } from "../request/ClientDeadline.ts"
 
-/** How long a request waits for others of its key to settle, while they hold what it needs. */
+/** How long a request waits while other requests of its key hold the budget it needs. */
 const LONGEST_WAIT_MS = 10_000
 
 export type ReserveOutcome =
@@ -23,14 +25,14 @@ export type ReserveOutcome =
 export interface Reserving {
   readonly markup: number
   readonly queue: BudgetQueue
-  /** Writes the reservation, if the cap has room for it. */
+  /** Writes the reservation if the cap has room for it. */
   readonly write: (request: MeteredRequest, amountNano: NanoUsd) => Effect.Effect<ReserveResult, GatewayError>
-  /** Told that it was written. */
+  /** Called after the reservation was written. */
   readonly open: (request: MeteredRequest, held: Held) => ReserveOutcome
 }
 
 export const makeReserve = ({ markup, open, queue, write }: Reserving) => {
-  /** Holds what the budget affords of the output, at the most what is left. */
+  /** Reserves as much of the output as the rest of the budget affords. */
   const reserveRest = Effect.fnUntraced(function* (request: MeteredRequest, estimate: Estimate, balance: Balance) {
     const { outputTokens, promptNano, tokenNano } = estimate
     const { choices } = request.plan
@@ -98,7 +100,10 @@ export const makeReserve = ({ markup, open, queue, write }: Reserving) => {
   })
 }
 
-/** What a request asks for. `slice`: output tokens that it pays for, or null for all; `smallestNano`: less is of no use. */
+/**
+ * What a request asks for. `slice`: the output tokens it pays for, or null for all. `smallestNano`:
+ * the least amount that is useful.
+ */
 interface Wanted {
   readonly estimate: Estimate
   readonly slice: number | null
@@ -106,12 +111,12 @@ interface Wanted {
   readonly smallestNano: number
 }
 
-/** What a request of a capped key holds before its work begins, where the budget has room for it. */
+/** What a request of a capped key reserves if the budget has room for it. */
 export const neededNano = (plan: RequestPlan, markup: number): NanoUsd => wantedBy(plan, markup).amountNano
 
 const wantedBy = (plan: RequestPlan, markup: number): Wanted => {
   const estimate = estimateOf(plan, markup)
-  // It will end without a call; but first it is told of a budget that is used up.
+  // The request has no candidate, but an exhausted budget is reported first.
   if (plan.ranked.length === 0) return { estimate, slice: null, amountNano: 1, smallestNano: 1 }
   const { outputTokens, promptNano, tokenNano } = estimate
   const slice = firstSlice(plan, estimate)

@@ -1,7 +1,7 @@
 /**
- * What is cleared away beside the requests: idempotency keys that have expired, generations that are older than they shall be kept, and
- * into the archive those that are only old. A little at a time, with a pause after each piece, so that nobody waits for it. Any
- * number of processes may do it.
+ * Deletes expired idempotency keys and generations older than the retention time, and moves old
+ * generations to the archive. It works in small batches with a pause after each, so that requests
+ * do not wait for it. Any number of processes may run it.
  */
 import { Clock, Duration, Effect, Layer, Schedule } from "effect"
 import { DAY_MS } from "../../domain/Money.ts"
@@ -10,7 +10,7 @@ import { GenerationStore } from "../../store/ledger/GenerationStore.ts"
 import { type StoreError } from "../../store/StoreError.ts"
 
 export interface RetentionOptions {
-  /** After how long generations are archived; null: never. */
+  /** The age at which generations are archived; null: never. */
   readonly archiveDays: number | null
   /** How long generations are kept; null: for ever. */
   readonly retentionDays: number | null
@@ -18,11 +18,14 @@ export interface RetentionOptions {
 
 const EVERY = Duration.seconds(30)
 const PAUSE = Duration.millis(100)
-/** How many rows go at once, and how many move: that is written twice, and the embedded database does nothing else meanwhile. */
+/**
+ * Rows in a batch of deletions and of moves. A move writes each row twice, and the embedded
+ * database does nothing else meanwhile.
+ */
 const PIECE = 500
 const MOVED_PIECE = 200
 
-/** Clears piece by piece until there is no whole one, of `size` rows, left. `piece` answers how many rows went. */
+/** Repeats `piece` until it returns fewer than `size` rows. */
 const cleared = (piece: (nowMs: number) => Effect.Effect<number, StoreError>, size: number) =>
   Effect.flatMap(Clock.currentTimeMillis, piece).pipe(
     Effect.repeat({ while: (count) => count === size, schedule: Schedule.spaced(PAUSE) }),
@@ -44,7 +47,8 @@ export const layer = ({ archiveDays, retentionDays }: RetentionOptions) =>
       const dropping = Effect.flatMap(Clock.currentTimeMillis, (nowMs) =>
         Effect.ignore(generations.forgetArchived(nowMs - retentionDays * DAY_MS))
       )
-      // One after the other, because either would be in the other's way. Also where nothing is archived any more: something may have been.
+      // The two run one after the other, because each would block the other. Dropping also runs
+      // where archiving is switched off: the archive may hold older months.
       yield* every(Effect.andThen(moving, dropping))
       yield* every(cleared((nowMs) => generations.forget(nowMs - retentionDays * DAY_MS, PIECE), PIECE))
     })

@@ -1,7 +1,7 @@
 /**
- * Settles a request, whatever its ending: answered whole, streamed to the end, broken off, failed, cancelled. The ledger is settled
- * once, with what the provider reported or with what was counted here, and the generation says how it came about. Nothing else
- * settles or voids a request.
+ * Settles a request, whatever its outcome: answered whole, streamed to the end, broken off, failed
+ * or cancelled. The ledger is settled once, with the usage that the provider reported or the
+ * gateway counted; the generation says which. Only this module settles or voids a request.
  */
 import { Cause, Clock, Context, Effect, Layer, type Scope, type Stream } from "effect"
 import { type Candidate } from "../../domain/Catalog.ts"
@@ -28,20 +28,22 @@ import { usageInfo } from "./UsageInfo.ts"
 export class Settlement extends Context.Service<
   Settlement,
   {
-    /** Settles what is still open when the request's scope closes: the client has left, or a defect struck. */
+    /**
+     * Settles an open request when its scope closes: the client has left, or there was a defect.
+     */
     readonly onScopeClose: (request: MeteredRequest) => Effect.Effect<void, never, Scope.Scope>
     /**
-     * Settles a request that failed before anything reached the client: recorded if a provider was called, void if none was. One whose
-     * client left before the budget was asked is void as well.
+     * Settles a request that failed before anything reached the client: recorded if a provider was
+     * called, void otherwise. A request whose client left before the reservation is void too.
      */
     readonly onFailure: (
       request: MeteredRequest
     ) => <A, R>(self: Effect.Effect<A, GatewayError, R>) => Effect.Effect<A, GatewayError, R>
-    /** Ends a request that an earlier reply answers, which was paid for when it came first. */
+    /** Voids a request that is answered with an earlier reply, because that reply is paid for. */
     readonly void: (request: MeteredRequest) => Effect.Effect<void>
     /**
-     * Lets a call that is paid for by what it reports go on for a while when its client leaves. `onLeft` is told then, so that no
-     * further call is made.
+     * Lets a call go on for a while after its client left, if its cost depends on what the provider
+     * reports. `onLeft` is called then, so that no further call is made.
      */
     readonly outlive: (
       request: MeteredRequest<ChatRequest>,
@@ -54,21 +56,24 @@ export class Settlement extends Context.Service<
       reply: ChatReply
     ) => Effect.Effect<UsageInfo, GatewayError>
     /**
-     * Settles a cache hit that has no reservation, if the budget has room for what it would have held. Answers what the client is told
-     * of its generation; null: the budget has no room, and nothing happened.
+     * Settles a cache hit that has no reservation, if the budget has room for what it would have
+     * reserved. Returns the usage for the client; null: the budget has no room, and nothing was
+     * written.
      */
     readonly replay: (
       request: MeteredRequest,
       candidate: Candidate,
       reply: ChatReply
     ) => Effect.Effect<UsageInfo | null, GatewayError>
-    /** Settles what has no completion: embeddings. */
+    /** Settles a request without a completion: embeddings. */
     readonly metered: (
       request: MeteredRequest,
       from: Pick<Answer, "candidate" | "fallbackUsed">,
       reported: TokenUsage | null
     ) => Effect.Effect<UsageInfo, GatewayError>
-    /** The answer's events as the client sees them; settled before the last of them. */
+    /**
+     * The answer's events as the client sees them. The request is settled before the last of them.
+     */
     readonly stream: (
       request: MeteredRequest,
       answer: Answer,
@@ -82,7 +87,7 @@ export class Settlement extends Context.Service<
       const meter = yield* Meter
       const stats = yield* ProviderStats
       const circuits = yield* Circuits
-      /** Of requests whose stream has begun. */
+      /** Requests whose stream has begun. */
       const underWay = new WeakMap<Reservation, Progress>()
 
       const failed = (request: MeteredRequest, errorType: string) => {
@@ -90,7 +95,10 @@ export class Settlement extends Context.Service<
         return meter.settle(request, { ...noUsage, record, errorType, fallbackUsed: fellBack(record) })
       }
 
-      /** The client left, or the process is giving up. What the provider had produced is charged. */
+      /**
+       * The client left, or the process is shutting down. The output that the provider produced is
+       * charged.
+       */
       const abandoned = Effect.fnUntraced(function* (request: MeteredRequest) {
         const { log, plan, reservation } = request
         const { record } = log
@@ -100,7 +108,7 @@ export class Settlement extends Context.Service<
         const candidate = begun ?? first?.candidate
         if (candidate === undefined) {
           if (record.attempts.length === 0) return yield* meter.void(request)
-          // Between two attempts: nothing was produced, but a provider was called.
+          // Between two attempts: no output was produced, but a provider was called.
           return yield* Effect.ignore(
             meter.settle(request, { ...noUsage, record, cancelled: true, fallbackUsed: fellBack(record) })
           )
@@ -112,7 +120,7 @@ export class Settlement extends Context.Service<
         yield* settleLeft(request, all, candidate, progress)
       })
 
-      /** Settles an answer that its client did not wait for. */
+      /** Settles an answer whose client has left. */
       const settleLeft = Effect.fnUntraced(function* (
         request: MeteredRequest,
         record: AttemptRecord,
@@ -162,13 +170,16 @@ export class Settlement extends Context.Service<
         return outliving(request, call, settleUnheard, onLeft)
       }
 
-      /** Settles an answer. `reported`: the provider's figures; that they were not believed is for the operator to know. */
+      /**
+       * Settles an answer. `reported`: the provider's figures; they are logged if they are
+       * implausible.
+       */
       const settle = (request: MeteredRequest, ending: Outcome, reported: TokenUsage | null) =>
         reported === null || ending.usageSource !== "counted"
           ? meter.settle(request, ending)
           : Effect.andThen(logImplausibleUsage(request.plan, ending.candidate, reported), meter.settle(request, ending))
 
-      /** What the client is told of a settlement: no amount that is not durable. */
+      /** The usage for the client. It contains an amount only if that is durable. */
       const told = ({ reservation }: MeteredRequest, settled: Effect.Effect<Generation>) =>
         Effect.zipWith(settled, reservation.written, usageInfo)
 
@@ -208,7 +219,7 @@ export class Settlement extends Context.Service<
             }
             if (!hasCalled) return meter.void(request)
             reservation.note({ generationId: plan.generationId })
-            // A bug of ours is no client that left: it is recorded as what it is, and nobody pays for it.
+            // A defect is recorded as such, not as a client that left, and is not charged.
             const error = cause.reasons.find(({ _tag }) => _tag === "Fail")
             const errorType = error?._tag === "Fail" ? errorTypeOf(error.error) : "internal_error"
             return Effect.ignore(failed(request, errorType))

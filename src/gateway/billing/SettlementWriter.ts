@@ -1,6 +1,7 @@
 /**
- * Writes the ending of a request, whatever it is: at once if the database takes it, else again and again for as long as the process
- * lives. A reply waits for it for a while, and shows no amount that is not written.
+ * Writes the settlement of a request: at once if the database takes it, otherwise with retries for
+ * as long as the process lives. A reply waits for it for a while, and shows only amounts that are
+ * written.
  */
 import { Effect, Schedule } from "effect"
 import { type StoreError } from "../../store/StoreError.ts"
@@ -10,8 +11,8 @@ import { type MeteredRequest } from "./Reservation.ts"
 const TRY_AGAIN = Schedule.spaced("1 second")
 
 /**
- * Writes an ending. One that the ledger refuses is a defect and is written as `bare` instead. Whatever happens, the request is no
- * longer under way afterwards, and `ended` is told.
+ * Writes a settlement. If the ledger rejects it as a defect, `bare` is written instead. In any case
+ * the request then counts as ended, and `ended` is called.
  */
 export const makeSettlementWriter =
   (late: PendingSettlementsShape, ended: (request: MeteredRequest) => void) =>
@@ -26,11 +27,17 @@ export const makeSettlementWriter =
         request.reservation.finish(isWritten)
       })
     const write = Effect.catchDefect(ending, (defect) =>
-      Effect.andThen(Effect.logError("the ledger refused an ending; it is written without its receipt", defect), bare)
+      Effect.andThen(
+        Effect.logError("the ledger refused a settlement; it is written without its receipt", defect),
+        bare
+      )
     ).pipe(
       Effect.as(true),
       Effect.catchDefect((defect) =>
-        Effect.as(Effect.logError("an ending cannot be written; its lease will end it", defect), false)
+        Effect.as(
+          Effect.logError("a settlement cannot be written; recovery settles the request after its lease", defect),
+          false
+        )
       )
     )
     return Effect.catch(Effect.flatMap(write, done), () => {

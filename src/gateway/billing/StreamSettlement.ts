@@ -1,4 +1,7 @@
-/** Settles an answer that is streamed: at its end, where it breaks off, and where its client leaves once it was complete but for its usage. */
+/**
+ * Settles a streamed answer: at its end, where it breaks off, or where its client leaves an answer
+ * that lacks only its usage.
+ */
 import * as Arr from "effect/Array"
 import { Cause, Clock, Effect, type Pull, Stream } from "effect"
 import { type Candidate } from "../../domain/Catalog.ts"
@@ -18,7 +21,7 @@ import { listen, Seen } from "./ClientDisconnect.ts"
 import { errorTypeOf, type Outcome, outcomeOf } from "./Outcome.ts"
 import { type MeteredRequest, type Reservation } from "./Reservation.ts"
 
-/** What is known of an answer on its way, for an ending that comes too early. */
+/** The part of an answer that was received, for a settlement before the end. */
 export interface Progress {
   readonly answer: Answer
   readonly seen: Seen
@@ -46,7 +49,7 @@ export const makeStreamSettlement = ({ circuits, settle, settleLeft, stats, told
     events: Stream.Stream<ChatEvent, ProviderError | GatewayError>
   ) {
     const { log, plan, reservation } = request
-    // Nothing may reach the client before its generation can be found again.
+    // The generation must be findable before anything reaches the client.
     yield* reservation.durable
     const firstTokenAtMs = yield* Clock.currentTimeMillis
     const seen = new Seen()
@@ -54,7 +57,7 @@ export const makeStreamSettlement = ({ circuits, settle, settleLeft, stats, told
     underWay.set(reservation, progress)
     let broken: ProviderError | GatewayError | null = null
 
-    /** What of it goes to the client. */
+    /** The events that go to the client. */
     const observe = (chunk: ReadonlyArray<ChatEvent>): ReadonlyArray<CompletionEvent> => {
       const deltas: Array<CompletionEvent> = []
       for (const event of chunk) {
@@ -92,7 +95,7 @@ export const makeStreamSettlement = ({ circuits, settle, settleLeft, stats, told
     })
 
     let rest: Pull.Pull<Arr.NonEmptyReadonlyArray<ChatEvent>, ProviderError | GatewayError> | null = null
-    // It is added after the call was opened, and runs before the call is aborted.
+    // Finalizers run in reverse order: this one runs before the call is aborted.
     yield* onClose(
       Effect.suspend(() => {
         if (reservation.isSettled || rest === null || answer.source === "cache") return Effect.void
@@ -105,7 +108,7 @@ export const makeStreamSettlement = ({ circuits, settle, settleLeft, stats, told
       })
     )
 
-    // One step for what would be five of `Stream`: every token takes them.
+    // One step instead of five of `Stream`, because every token passes through it.
     return Stream.transformPull(events, (pull) => {
       let isOver = false
       rest = pull
@@ -124,7 +127,7 @@ export const makeStreamSettlement = ({ circuits, settle, settleLeft, stats, told
     })
   })
 
-/** What a client is told of a stream that broke. */
+/** The error that a client gets for a stream that broke off. */
 const streamError = (attempts: ReadonlyArray<Attempt>, error: ProviderError | GatewayError): GatewayError => {
   if (error._tag === "GatewayError") return error
   return gatewayError(

@@ -1,10 +1,13 @@
-/** What the rate limit took for a prompt becomes what the request used, its output included. */
+/** Corrects the tokens that the rate limit took for a prompt to the usage, with the output. */
 import { Effect } from "effect"
 import { type Limits } from "../../store/limits/Limits.ts"
 import { holderOf } from "../request/Caller.ts"
 import { type MeteredRequest } from "./Reservation.ts"
 
-/** `used`: tokens of prompt and output. Never fails: a limit store that is away lets the minute refill the bucket. */
+/**
+ * `used`: tokens of the prompt and the output. Never fails: if the limit store is away, the bucket
+ * refills within a minute.
+ */
 export const makeTokenCorrection =
   (limits: Limits["Service"]) =>
   (

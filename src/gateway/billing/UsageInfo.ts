@@ -1,9 +1,12 @@
-/** spec.md's UsageInfo: what a generation says of its tokens and its money. */
+/** The `usage` of a reply: tokens and money of a generation. */
 import { type UsageInfo } from "../../domain/Chat.ts"
 import { type Generation } from "../../domain/Generation.ts"
 import { usdFromNano } from "../../domain/Money.ts"
 
-/** Of a reply as of the generation's receipt. An amount that is not written yet is not told. */
+/**
+ * The same for a reply and for the generation's receipt. An amount that is not yet written is left
+ * out.
+ */
 export const usageInfo = ({ cacheHit, cost, usage }: Generation, isWritten = true): UsageInfo => ({
   prompt_tokens: usage.promptTokens,
   completion_tokens: usage.completionTokens,

@@ -1,8 +1,8 @@
 /**
- * What was used and what it cost, by day, model, key, owner or provider, over whole UTC days: of one key, of one owner, or of all. The
- * figures are those of every settled generation, summed up as they were settled, so they also tell of those that have been deleted since.
- * No report is longer than a year, so that none reads all that there is, and two are made at a time, so that the database is there for
- * requests.
+ * Usage and cost by day, model, key, owner or provider, over whole UTC days: of one key, one owner
+ * or all. The figures are summed as generations are settled, so they include generations that were
+ * deleted since. A report covers a year at most, which limits what it reads. Two reports run at a
+ * time, which leaves the database free for requests.
  */
 import { Clock, Context, Effect, Layer, Semaphore } from "effect"
 import { gatewayError, type GatewayError, InvalidRequest } from "../../domain/Errors.ts"
@@ -11,12 +11,15 @@ import { LedgerReports, type Report, type ReportQuery } from "../../store/ledger
 import { orUnavailable } from "../StoreUnavailable.ts"
 
 export type UsageQuery = Pick<ReportQuery, "keyId" | "ownerId" | "groupBy"> & {
-  /** Moments within the first day, and at the end of the last; null: the month of `toMs` from its first day, and today. */
+  /**
+   * A moment within the first day, and the end of the last day. Null: the first day of the month of
+   * `toMs`, and the end of today.
+   */
   readonly fromMs: number | null
   readonly toMs: number | null
 }
 
-/** `fromMs` inclusive, `toMs` exclusive: the first instants of days. */
+/** `fromMs` inclusive, `toMs` exclusive; both are starts of days. */
 export interface UsageFigures extends Report {
   readonly fromMs: number
   readonly toMs: number
@@ -29,7 +32,10 @@ const AT_ONCE = 2
 export class UsageReports extends Context.Service<
   UsageReports,
   {
-    /** An `InvalidRequest` when the span ends before it begins or is longer than 366 days. At most 1,000 groups of each kind. */
+    /**
+     * Fails with `InvalidRequest` if the span ends before it begins or is longer than 366 days.
+     * Returns at most 1,000 groups of each kind.
+     */
     readonly read: (query: UsageQuery) => Effect.Effect<UsageFigures, GatewayError>
   }
 >()("tollgate/gateway/billing/UsageReports") {
@@ -44,13 +50,13 @@ export class UsageReports extends Context.Service<
         const toDay = toMs === null ? Math.floor(nowMs / DAY_MS) + 1 : Math.ceil(toMs / DAY_MS)
         const fromDay = Math.floor((fromMs ?? monthStartMs(monthOf(toDay * DAY_MS - 1))) / DAY_MS)
         if (fromDay > toDay || toDay - fromDay > MOST_DAYS) {
-          const message = `\`from\` comes before \`to\`, by at most ${MOST_DAYS} days.`
+          const message = `\`from\` must be at most ${MOST_DAYS} days before \`to\`.`
           return yield* gatewayError(
             new InvalidRequest({ message, param: "from", code: "invalid_span", provider: null })
           )
         }
         const report = yield* Semaphore.withPermit(turns, reports.report({ ...of, fromDay, toDay, limit: MOST_GROUPS }))
-        return { ...report, fromMs: fromDay * DAY_MS, toMs: toDay * DAY_MS } satisfies UsageFigures as UsageFigures
+        return { ...report, fromMs: fromDay * DAY_MS, toMs: toDay * DAY_MS } satisfies UsageFigures
       }, orUnavailable)
 
       return UsageReports.of({ read })

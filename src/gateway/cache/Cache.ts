@@ -1,7 +1,9 @@
 /**
- * The prompt cache: an answer that was given once is given again, to the same tenant only, at no charge. Unless the settings say otherwise, it
- * is used for requests that are meant to be repeatable, and for those that ask for it. One entry serves JSON and streams. Concurrent misses of one request make one upstream call; the others wait for its answer. Failures are never
- * stored, and a cache that does not answer is a miss, never an error.
+ * The prompt cache: serves a stored answer again, to the same tenant only and free of charge. By
+ * default it is used for repeatable requests and for those that ask for it. One entry serves whole
+ * replies and streams. Concurrent misses of one request make one upstream call, and the others wait
+ * for its answer. Failures are never stored. A cache that does not answer is a miss, never an
+ * error.
  */
 import { Clock, Context, Deferred, Duration, Effect, Layer, Option, Predicate, type Scope } from "effect"
 import { type ChatReply, type ChatRequest } from "../../domain/Chat.ts"
@@ -14,18 +16,21 @@ import { asksAfresh, type CacheControl } from "../request/CacheControl.ts"
 import { type RequestPlan } from "../request/RequestPlan.ts"
 import { deadlineLeftMs } from "../request/ClientDeadline.ts"
 
-/** How long a request waits for the answer of another one, in milliseconds. After that it asks a provider itself. */
+/**
+ * How long a request waits for another request's answer, in milliseconds. Then it calls a provider
+ * itself.
+ */
 const LONGEST_WAIT_MS = 10_000
 
 export interface CacheOptions {
   readonly enabled: boolean
-  /** `deterministic`: for requests with a temperature of 0 or a seed, and those with a `max-age`. */
+  /** `deterministic`: for requests with a temperature of 0, a seed or a `max-age`. */
   readonly when: "deterministic" | "always" | "never"
   readonly ttlSeconds: number
   readonly scope: "key" | "owner"
 }
 
-/** An answer as it is kept: who gave it, for which model, and what it was. */
+/** A stored answer: its provider, model and reply. */
 export interface CacheEntry {
   readonly provider: string
   readonly model: string
@@ -38,8 +43,9 @@ interface KeptEntry extends CacheEntry {
 }
 
 /**
- * What the cache says of a request. Whoever gets a miss ends it: `store` keeps the answer and hands it to those who wait, `fail` lets
- * each of those try for itself, `abandon` one of them. A miss whose request goes away unended is abandoned.
+ * The result of a lookup. The request that gets a miss ends it: `store` stores the answer and gives
+ * it to the waiting requests, `fail` lets each of them call a provider, `abandon` lets one of them.
+ * A miss is abandoned when its request's scope closes.
  */
 export type Lookup =
   | { readonly _tag: "Bypass" }
@@ -51,20 +57,23 @@ export type Lookup =
       readonly abandon: Effect.Effect<void>
     }
 
-/** How the one upstream call of a flight ended for those who wait for it. */
-type Landing =
+/** The result of the one upstream call, for the requests that wait for it. */
+type FlightResult =
   { readonly _tag: "Stored"; readonly entry: KeptEntry } | { readonly _tag: "Failed" } | { readonly _tag: "Abandoned" }
 
 export class Cache extends Context.Service<
   Cache,
   {
-    /** The name of the request's answer in the cache; null: the cache is not used for it. */
+    /** The cache key of the request; null: the cache is not used for it. */
     readonly nameOf: (plan: RequestPlan<ChatRequest>, control: CacheControl) => Effect.Effect<string | null>
-    /** The answer of this name, if this process has it at hand: no store is asked, and nobody is told that it is missing. */
+    /**
+     * The answer with this key, if this process has it in memory. It asks no store and counts no
+     * miss.
+     */
     readonly peek: (name: string, control: CacheControl) => CacheEntry | null
     /**
-     * Waits while another request for the same answer is under way, for ten seconds at most and no longer than the client does. The
-     * scope is the request's.
+     * Waits while another request for the same answer is running, at most ten seconds and until the
+     * client's deadline. The scope is the request's.
      */
     readonly lookup: (
       name: string | null,
@@ -79,7 +88,7 @@ export class Cache extends Context.Service<
       Cache,
       Effect.gen(function* () {
         const store = yield* CacheStore
-        const flights = new Map<string, Deferred.Deferred<Landing>>()
+        const inFlight = new Map<string, Deferred.Deferred<FlightResult>>()
         const turns = yield* makeTurns
 
         const clock = yield* Clock.Clock
@@ -112,7 +121,7 @@ export class Cache extends Context.Service<
         const isYoung = ({ storedAtMs }: KeptEntry, control: CacheControl): boolean =>
           typeof control !== "object" || clock.currentTimeMillisUnsafe() - storedAtMs < control.maxAgeSeconds * 1000
 
-        /** A miss that nobody waits for. */
+        /** A miss that no other request waits for. */
         const alone = (name: string): Lookup => ({
           _tag: "Miss",
           store: (entry) => write(name, stamped(entry)),
@@ -120,20 +129,23 @@ export class Cache extends Context.Service<
           abandon: Effect.void
         })
 
-        /** The first to ask. The flight lands when it is ended, or when its request's scope closes. */
-        const takeOff = (name: string) => {
-          const flight = Deferred.makeUnsafe<Landing>()
-          const land = (landing: Landing) =>
+        /**
+         * Registers the first request for an answer. The registration ends with the miss, or when
+         * the request's scope closes.
+         */
+        const register = (name: string) => {
+          const flight = Deferred.makeUnsafe<FlightResult>()
+          const resolve = (result: FlightResult) =>
             Effect.suspend(() => {
-              if (flights.get(name) === flight) flights.delete(name)
-              Deferred.doneUnsafe(flight, Effect.succeed(landing))
+              if (inFlight.get(name) === flight) inFlight.delete(name)
+              Deferred.doneUnsafe(flight, Effect.succeed(result))
               return store.leave(name)
             })
-          // Not interrupted in between: a flight that others wait for always lands.
+          // Uninterruptible, so that every registration is resolved: other requests wait for it.
           return Effect.uninterruptible(
             Effect.suspend(() => {
-              flights.set(name, flight)
-              return Effect.as(onClose(land({ _tag: "Abandoned" })), land)
+              inFlight.set(name, flight)
+              return Effect.as(onClose(resolve({ _tag: "Abandoned" })), resolve)
             })
           )
         }
@@ -160,13 +172,14 @@ export class Cache extends Context.Service<
           if (name === null) return bypass
           if (asksAfresh(control)) return alone(name)
           while (true) {
-            const flight = flights.get(name)
+            const flight = inFlight.get(name)
             if (flight === undefined) {
-              // The store is asked with the flight already in the air, so that nobody slips in between.
-              const land = yield* takeOff(name)
+              // The store is read after the registration, so that a second request cannot start in
+              // between.
+              const resolve = yield* register(name)
               const found = yield* read(name, longestWaitMs(plan))
               if (Option.isSome(found) && isYoung(found.value, control)) {
-                yield* land({ _tag: "Stored", entry: found.value })
+                yield* resolve({ _tag: "Stored", entry: found.value })
                 return hit(found.value)
               }
               return {
@@ -174,16 +187,16 @@ export class Cache extends Context.Service<
                 store: (entry) =>
                   Effect.suspend(() => {
                     const kept = stamped(entry)
-                    return Effect.andThen(write(name, kept), land({ _tag: "Stored", entry: kept }))
+                    return Effect.andThen(write(name, kept), resolve({ _tag: "Stored", entry: kept }))
                   }),
-                fail: land({ _tag: "Failed" }),
-                abandon: land({ _tag: "Abandoned" })
+                fail: resolve({ _tag: "Failed" }),
+                abandon: resolve({ _tag: "Abandoned" })
               } satisfies Lookup
             }
-            const landing = yield* Effect.timeoutOption(Deferred.await(flight), Duration.millis(longestWaitMs(plan)))
-            if (Option.isNone(landing) || landing.value._tag === "Failed") return alone(name)
-            if (landing.value._tag === "Stored") {
-              return isYoung(landing.value.entry, control) ? hit(landing.value.entry) : alone(name)
+            const result = yield* Effect.timeoutOption(Deferred.await(flight), Duration.millis(longestWaitMs(plan)))
+            if (Option.isNone(result) || result.value._tag === "Failed") return alone(name)
+            if (result.value._tag === "Stored") {
+              return isYoung(result.value.entry, control) ? hit(result.value.entry) : alone(name)
             }
           }
         })
@@ -196,11 +209,11 @@ export class Cache extends Context.Service<
 const bypass: Lookup = { _tag: "Bypass" }
 const hit = (entry: CacheEntry): Lookup => ({ _tag: "Hit", entry })
 
-/** Whether the same answer is wanted each time: nothing is left to chance, or the chance is named. */
+/** Whether the request asks for the same answer each time: temperature 0 or a seed. */
 const isRepeatable = ({ seed, temperature }: ChatRequest): boolean =>
   temperature === 0 || (seed !== undefined && seed !== null)
 
-/** Our own entries, checked for their outline: what another version wrote is a miss. */
+/** Checks the outline of an entry. An entry of another version is a miss. */
 const isEntry = (value: unknown): value is KeptEntry =>
   Predicate.isObject(value) &&
   Predicate.isString(value["provider"]) &&

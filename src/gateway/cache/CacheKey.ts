@@ -1,8 +1,8 @@
 /**
- * The name of a request in the prompt cache: a hash over the tenant and every member that changes the answer, whatever the order
- * of members. Left out is only what changes the form of the reply or its book-keeping: `stream`, `stream_options`, `user`, and
- * `metadata` but for the mock provider's directives. A temperature of 1 is the default, and as if it were not there. Members that we
- * do not know are part of the key.
+ * The cache key of a request: a hash over the tenant and every member that changes the answer, in
+ * any order. Members that change only the form of the reply or its accounting are left out:
+ * `stream`, `stream_options`, `user`, and `metadata` except the mock provider's directives. A
+ * temperature of 1 is the default and is left out too. Unknown members are part of the key.
  */
 import { createHash, hash } from "node:crypto"
 import { Effect } from "effect"
@@ -13,8 +13,8 @@ import { type Turns } from "../../domain/Turns.ts"
 const formOnly = new Set(["stream", "stream_options", "user", "metadata"])
 
 /**
- * `tenant`: the key's id or its owner's; two tenants never share an entry. `model` is the full id. A short request is hashed at once, a
- * long one in turns.
+ * `tenant`: the id of the key or of its owner; two tenants never share an entry. `model` is the
+ * full id. A short request is hashed at once, a long one in turns.
  */
 export const cacheKey = (tenant: string, model: string, request: ChatRequest, turns: Turns): Effect.Effect<string> => {
   const members = Object.entries(request).filter(

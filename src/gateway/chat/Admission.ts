@@ -1,7 +1,7 @@
 /**
- * What comes before a request is planned. The limits of requests a minute and of requests at once are asked before
- * the prompt is counted, so that a key that is over them costs next to nothing. Only a short prompt is counted first, because that
- * costs less than asking twice.
+ * Admits a request before it is planned. The limits of requests a minute and of concurrent requests
+ * are checked before the prompt is counted, so that a key over its limits costs almost nothing. A
+ * short prompt is counted first, because counting it costs less than a second check.
  */
 import { Clock, Context, Effect, Layer, type Scope } from "effect"
 import { type GatewayError } from "../../domain/Errors.ts"
@@ -12,7 +12,7 @@ import { type RequestTrace } from "../telemetry/RequestTrace.ts"
 import { type Arrival, mostTokens, Policy } from "./Policy.ts"
 import { type PromptTexts, TokenCounter } from "../tokens/TokenCounter.ts"
 
-/** A request that was let in, with its prompt counted. */
+/** An admitted request, with the tokens of its prompt. */
 export interface Admitted extends Arrival {
   readonly startedAtMs: number
   readonly promptTokens: number
@@ -21,7 +21,7 @@ export interface Admitted extends Arrival {
 export interface Asking {
   readonly caller: Caller
   readonly trace: RequestTrace | null
-  /** Told what the limits have left. */
+  /** Receives what remains of the limits. */
   readonly note: Note
   readonly prompt: PromptTexts
 }
@@ -35,7 +35,10 @@ export class Admission extends Context.Service<
     ) => <A, R>(
       next: (admitted: Admitted) => Effect.Effect<A, GatewayError, R>
     ) => Effect.Effect<A, GatewayError, R | Scope.Scope>
-    /** The same for a question about a request, which takes a request and no tokens of the minute. Answers the prompt's tokens. */
+    /**
+     * The same for a preview, which takes a request but no tokens of the minute's limit. Returns
+     * the prompt's tokens.
+     */
     readonly preview: (asking: Omit<Asking, "trace">) => Effect.Effect<number, GatewayError, Scope.Scope>
   }
 >()("tollgate/gateway/chat/Admission") {

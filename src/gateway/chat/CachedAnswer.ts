@@ -1,4 +1,4 @@
-/** An answer on its way into the prompt cache, or out of it. */
+/** Converts answers to and from entries of the prompt cache. */
 import { Cause, Effect, Stream } from "effect"
 import { type Candidate } from "../../domain/Catalog.ts"
 import { type ChatReply, type ChatRequest } from "../../domain/Chat.ts"
@@ -11,7 +11,7 @@ import { type Answer } from "../request/Answer.ts"
 import { type RequestPlan } from "../request/RequestPlan.ts"
 import { staged } from "../telemetry/RequestTrace.ts"
 
-/** A look into the cache, with its span. */
+/** A cache lookup with its span. */
 export const looked = <A, E, R>(
   { trace }: RequestPlan,
   look: Effect.Effect<A, E, R>,
@@ -39,7 +39,10 @@ interface Miss {
   readonly fail: Effect.Effect<void>
 }
 
-/** Hands the answer on and keeps a copy, once it is whole. What was cut short, by the budget or by a filter, is not kept. */
+/**
+ * Passes the answer on and stores a copy once it is complete. An answer that was cut short, by the
+ * budget or by a filter, is not stored.
+ */
 export const kept = (
   { plan, reservation }: MeteredRequest<ChatRequest>,
   answer: Answer,

@@ -1,11 +1,11 @@
-/** A chat request as the planner reads it: what it asks for, and how much it allows. */
+/** The planner's input for a chat request: what it asks for, and its limits. */
 import { type ChatRequest, outputLimit } from "../../domain/Chat.ts"
 import { type PlanInput } from "./Planner.ts"
 import { type Caller } from "../request/Caller.ts"
 import { type ClientDeadline } from "../request/ClientDeadline.ts"
 import { type RequestTrace } from "../telemetry/RequestTrace.ts"
 
-/** `modelsFallback`: for a request that names no fallback models of its own. */
+/** `modelsFallback`: the fallback models of a request that names none. */
 export const chatPlanInput = (
   {
     caller,

@@ -1,9 +1,11 @@
 /**
- * What happens to a chat request: the policies in spec.md's order, the privacy guard, the prompt cache, the router, and the settlement
- * that every ending leaves. A cache hit and a provider's answer are one type here, and a stream is the same answer in pieces.
+ * Serves a chat request: the policies in their order, the privacy guard, the prompt cache, the
+ * router, and the settlement of every outcome. A cache hit and a provider's answer have one type,
+ * and so have whole replies and streams.
  *
- * The state of a request is passed and returned. The plan never changes: the guard returns another one. The reservation is
- * changed by billing, the log of calls by the router, and what the edge shows is recorded here and nowhere else.
+ * The state of a request is passed and returned. The plan is immutable: the guard returns another
+ * one. Billing changes the reservation, the router writes the log of calls, and this module records
+ * what the edge shows.
  */
 import { Context, Effect, Layer, type Scope } from "effect"
 import { type Candidate } from "../../domain/Catalog.ts"
@@ -46,7 +48,7 @@ export interface ChatQuery {
   readonly note: Note
 }
 
-/** A request on its way, whose log the router writes. */
+/** A running request, with the log that the router writes. */
 interface ChatMetered extends MeteredRequest<ChatRequest> {
   readonly log: AttemptLog
   readonly control: CacheControl
@@ -59,7 +61,10 @@ type Completing = Effect.Effect<Completed, GatewayError, Scope.Scope>
 export class Completion extends Context.Service<
   Completion,
   {
-    /** The scope is the request's: it stays open until the reply was sent, and closing it early aborts and settles everything. */
+    /**
+     * The scope is the request's. It stays open until the reply is sent; closing it early aborts
+     * the calls and settles the request.
+     */
     readonly run: (query: ChatQuery) => Completing
   }
 >()("tollgate/gateway/chat/Completion") {
@@ -79,7 +84,7 @@ export class Completion extends Context.Service<
         const ids = yield* Ids
         const content = yield* makeTraceContent
 
-        /** The router's answer, whole or in pieces as the client asked. */
+        /** The router's answer, whole or streamed as the client asked. */
         const routed = (request: ChatMetered): Answering =>
           settlement.outlive(
             request,
@@ -119,12 +124,15 @@ export class Completion extends Context.Service<
             return cacheHit(plan, candidate, reply)
           })
 
-        /** Answers from the prompt cache, or keeps what `next` answers. `name`: of the answer in the cache; a stream's is found here. */
+        /**
+         * Answers from the prompt cache, or stores the answer of `next`. `name`: the cache key; a
+         * stream's is computed here.
+         */
         const cached =
           (request: ChatMetered, name: string | null) =>
           (next: Answering): Answering => {
             const { control, note, plan } = request
-            // No candidate is allowed, so neither is an old answer: the cache is not asked.
+            // A plan without candidates skips the cache: an old answer is not allowed either.
             if (plan.unroutable !== null) return next
             const asked = plan.streamed
               ? Effect.suspend(() =>
@@ -139,13 +147,13 @@ export class Completion extends Context.Service<
                   return next
                 case "Hit": {
                   const candidate = rankedAs(plan, found.entry.provider, found.entry.model)
-                  // Without a candidate the provider that gave the answer is not allowed any more.
+                  // Without a candidate, the provider of the stored answer is no longer allowed.
                   return candidate === undefined ? next : hit(request, candidate, found.entry.reply)
                 }
                 case "Miss":
                   return next.pipe(
                     Effect.tapError(() => found.fail),
-                    // The provider may be listened to for longer than others should wait.
+                    // The provider may be read for longer than other requests should wait.
                     Effect.onInterrupt(() => found.abandon),
                     Effect.flatMap((answer) => kept(request, answer, found))
                   )
@@ -154,8 +162,10 @@ export class Completion extends Context.Service<
           }
 
         /**
-         * Fast path: an in-memory hit for a whole reply is settled in the one ledger write that asks the budget. Falls through to `next`
-         * when a policy would refuse or the budget has no room, and for streams, whose client may leave before the end.
+         * Fast path: serves an in-memory hit of a whole reply, and settles it in the one ledger
+         * write that checks the budget. Falls through to `next` if a policy would refuse the
+         * request or the budget has no room, and for streams, whose client may leave before the
+         * end.
          */
         const atOnce =
           (request: ChatMetered, guarded: Guarded<ChatRequest>, name: string | null) =>
@@ -171,14 +181,17 @@ export class Completion extends Context.Service<
               const written = staged(plan.trace, BUDGET, settlement.replay(request, candidate, reply))
               return Effect.flatMap(written, (usage) => {
                 if (usage === null) return next
-                // Both have passed; they run for their spans.
+                // Both have passed already; they run for their spans.
                 return policy
                   .whitelist(plan)(looked(plan, hit(request, candidate, reply), () => "Hit"))
                   .pipe(Effect.flatMap((answer) => completed(request, guarded, answer, usage)))
               })
             })
 
-        /** The answer as the client gets it; settled before the last of it. `settled`: what is told of one that is settled already. */
+        /**
+         * The answer for the client, settled before its last part. `settled`: the usage of an
+         * answer that is settled already.
+         */
         const completed = Effect.fnUntraced(function* (
           request: ChatMetered,
           guarded: Guarded<ChatRequest>,
@@ -201,25 +214,26 @@ export class Completion extends Context.Service<
             const { reply } = answer.body
             const usage = settled ?? (yield* settlement.whole(request, answer, reply))
             if (recording !== null) yield* recording.reply(reply)
-            return { _tag: "Reply", head, reply: guarded.reply(reply), usage } satisfies Completed as Completed
+            return { _tag: "Reply", head, reply: guarded.reply(reply), usage } satisfies Completed
           }
           const events = yield* settlement.stream(request, answer, answer.body.events)
           return {
             _tag: "Stream",
             head,
             events: guarded.events(recording === null ? events : recording.events(events))
-          } satisfies Completed as Completed
+          } satisfies Completed
         })
 
-        /** What is counted, named in the cache and sent is the request as the guard left it. */
+        /** Runs the request as the guard left it: this is what is counted, cached and sent. */
         const guardedRequest = Effect.fnUntraced(function* (guarded: Guarded<ChatRequest>, sent: ChatMetered) {
           const { plan, refusal } = guarded
           const request: ChatMetered = { ...sent, plan }
-          // A stream is not answered at once, so nothing is worked out for it before the policies have let it through.
+          // A stream does not take the fast path, so its cache key is computed only after the
+          // policies have passed.
           const isAnswerable = !plan.streamed && plan.unroutable === null && refusal === null
           const name = isAnswerable ? yield* cache.nameOf(plan, request.control) : null
           yield* settlement.onScopeClose(request)
-          // From the inside out: the budget is asked first, the router works last.
+          // The pipe runs from the inside out: the budget is checked first, the router runs last.
           return yield* (refusal === null ? cached(request, name)(routed(request)) : Effect.fail(refusal)).pipe(
             policy.whitelist(plan),
             policy.budget(request),
@@ -235,10 +249,10 @@ export class Completion extends Context.Service<
           const sent: ChatMetered = { plan, reservation, log: new AttemptLog(), control: cacheControl, note }
           const again = ({ generationId, provider }: KeptReply) => {
             note({ generationId, provider, replayed: true })
-            // It was paid for when it came first.
+            // A replayed reply is paid for.
             return settlement.void(sent)
           }
-          // From the inside out: the minute's tokens are asked first.
+          // The pipe runs from the inside out: the minute's tokens are checked first.
           return yield* Effect.flatMap(privacyGuard.chat(plan), (guarded) => guardedRequest(guarded, sent)).pipe(
             idempotency.once(plan, idempotencyKey ?? null, completionReplay(again)),
             policy.tokens(sent),
@@ -246,7 +260,8 @@ export class Completion extends Context.Service<
           )
         })
 
-        // Requests a minute and requests at once come before everything else: before the prompt is even counted.
+        // The limits of requests a minute and of concurrent requests come first, before the prompt
+        // is counted.
         const run = (query: ChatQuery) => {
           const { caller, note, request, trace = null } = query
           note({ operation: "chat", tier: caller.key.tier })

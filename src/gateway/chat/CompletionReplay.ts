@@ -1,6 +1,6 @@
 /**
- * How a chat completion is kept for a retry. A stream is kept event by event, as it goes by, so that it comes back byte for byte; one
- * that breaks is not kept, and neither is one that its client leaves.
+ * Stores a chat completion for retries. A stream is recorded event by event, so that a replay is
+ * identical byte for byte. A stream that breaks off, or whose client leaves, is not stored.
  */
 import { Effect, Predicate, Stream } from "effect"
 import { type ChatReply, type UsageInfo } from "../../domain/Chat.ts"
@@ -13,13 +13,13 @@ interface Kept extends KeptReply {
     { readonly reply: ChatReply; readonly usage: UsageInfo } | { readonly events: ReadonlyArray<CompletionEvent> }
 }
 
-/** A JSON text of `Kept`; `body`: one of its own. */
+/** A JSON text of `Kept`. `body` is JSON text already. */
 const textOf = (head: Head, body: string): string => {
   const { generationId, provider } = head
   return `${JSON.stringify({ generationId, provider, head }).slice(0, -1)},"body":${body}}`
 }
 
-/** Gathers what goes by; ends the turn before its last event goes on. */
+/** Records the events that pass, and ends the turn before the last event is passed on. */
 const recorded = (head: Head, events: Stream.Stream<CompletionEvent>, turn: Turn): Stream.Stream<CompletionEvent> => {
   let texts: Array<string> = []
   let size = 0
@@ -39,7 +39,7 @@ const recorded = (head: Head, events: Stream.Stream<CompletionEvent>, turn: Turn
   })
 }
 
-/** `again`: runs where the reply of an earlier request is the answer. */
+/** `again` runs if the reply of an earlier request is replayed. */
 export const completionReplay = (again: (kept: KeptReply) => Effect.Effect<void>): ReplyForm<Completed, Kept> => ({
   kind: "chat",
   keep: (completed, turn) =>

@@ -1,6 +1,6 @@
 /**
- * What happens to an embedding request: the same policies as a chat request, the router, and a record in the ledger. Embeddings
- * are neither cached nor streamed.
+ * Serves an embedding request: the same policies as for chat, the router, and a settlement.
+ * Embeddings are neither cached nor streamed.
  */
 import { Context, Effect, Layer, Predicate, type Scope } from "effect"
 import { type EmbeddingReply, type EmbeddingRequest } from "../../domain/Embedding.ts"
@@ -62,7 +62,7 @@ export class Embeddings extends Context.Service<
       const idempotency = yield* Idempotency
       const turns = yield* makeTurns
 
-      /** The router's answer to a request that the guard and the policies let pass, settled. */
+      /** The settled answer to a request that has passed the guard and the policies. */
       const embedded = Effect.fnUntraced(function* (
         request: MeteredRequest<EmbeddingRequest>,
         note: Note,
@@ -75,7 +75,7 @@ export class Embeddings extends Context.Service<
           provider: routed.candidate.provider.slug,
           vectors: answer.vectors,
           usage
-        } satisfies Embedded as Embedded
+        } satisfies Embedded
       })
 
       const guarded = Effect.fnUntraced(function* (
@@ -146,7 +146,10 @@ interface Kept extends KeptReply {
   readonly embedded: Embedded
 }
 
-/** Vector by vector, in turns: there may be millions of numbers, which are then too much to be kept. */
+/**
+ * Stores the reply vector by vector, in turns. There may be millions of numbers; such a reply is
+ * too large to store.
+ */
 const keptEmbedding = (
   generationId: string,
   turns: Turns,

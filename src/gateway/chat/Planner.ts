@@ -1,6 +1,7 @@
 /**
- * Plans a request that was let in: its model is found and its candidates are ranked, before budget and whitelist look at it. A request
- * that cannot be routed is planned too: the policies come first, and only then does it end with `unroutable`.
+ * Plans an admitted request: resolves its model and ranks the candidates, before budget and
+ * whitelist are checked. A request that cannot be routed is planned too, because the policies come
+ * first. It then fails with `unroutable`.
  */
 import { Context, Effect, Layer, Random, Result } from "effect"
 import { type Candidate, type Exclusion, type SortAxis } from "../../domain/Catalog.ts"
@@ -17,15 +18,18 @@ import { type RequestTrace } from "../telemetry/RequestTrace.ts"
 import { ProviderStats } from "../health/ProviderStats.ts"
 import { explorable, explored, rank, type RankingInput } from "../routing/Ranking.ts"
 
-/** Candidates that a request may have, and exclusions that it is told: what it tries, answers and leaves behind has a bound. */
+/**
+ * The most candidates of a request, and the most exclusions that it is shown. This bounds the work,
+ * the answer and the record.
+ */
 const MOST_LISTED = 64
 
-/** What the planner needs to know of a request, chat or embeddings. */
+/** The planner's input for a request, chat or embeddings. */
 export interface PlanInput<Request> {
   readonly kind: "chat" | "embeddings"
   readonly request: Request
   readonly model: string
-  /** Tried in order once the first model has no provider left. */
+  /** Tried in order when the first model has no provider left. */
   readonly fallbackModels: ReadonlyArray<string>
   readonly preferences: ProviderPreferences | null
   readonly promptTokens: number
@@ -37,20 +41,20 @@ export interface PlanInput<Request> {
   readonly trace: RequestTrace | null
 }
 
-/** Who may serve a request, best first, and who may not. */
+/** The candidates of a request, best first, and the excluded offers. */
 export interface Route {
-  /** As the client named it, or its full id once that is known. */
+  /** The client's name of the model, or its full id once it is resolved. */
   readonly model: string
   readonly ranked: ReadonlyArray<Candidate>
   readonly excluded: ReadonlyArray<Exclusion>
-  /** Why nobody may serve it; null: somebody may. */
+  /** Why there is no candidate; null if there is one. */
   readonly unroutable: GatewayError | null
 }
 
 export class Planner extends Context.Service<
   Planner,
   {
-    /** Leaves no trace, and does not explore. */
+    /** Records nothing, and does not explore. */
     readonly route: (input: PlanInput<unknown>) => Route
     readonly begin: <Request>(
       input: PlanInput<Request>,
@@ -80,7 +84,10 @@ export class Planner extends Context.Service<
         const rankFor = (input: PlanInput<unknown>, candidates: ReadonlyArray<Candidate>) =>
           rank(inputOf(input, candidates))
 
-        /** The fallback models' candidates, behind the first model's. The whitelist binds them too. */
+        /**
+         * The fallback models' candidates, after the first model's. The whitelist applies to them
+         * too.
+         */
         const fallbacks = (input: PlanInput<unknown>) => {
           const ranked: Array<Candidate> = []
           const excluded: Array<Exclusion> = []
@@ -98,8 +105,11 @@ export class Planner extends Context.Service<
           return { ranked, excluded }
         }
 
-        /** Names in `order` and `only` that are no provider's, for the client to see; no record holds them. */
-        const strangers = ({ preferences }: PlanInput<unknown>, model: string): ReadonlyArray<Exclusion> => {
+        /**
+         * Names in `order` and `only` that no provider has. They are shown to the client and not
+         * recorded.
+         */
+        const unknownProviders = ({ preferences }: PlanInput<unknown>, model: string): ReadonlyArray<Exclusion> => {
           const known = new Set(
             catalog.models.flatMap(({ candidates }) => candidates.map(({ provider }) => provider.slug))
           )
@@ -128,11 +138,11 @@ export class Planner extends Context.Service<
               ? model.failure
               : ranked.length > 0
                 ? null
-                : unroutable(id, model.success.candidates, [...excluded, ...strangers(input, id)], input)
+                : unroutable(id, model.success.candidates, [...excluded, ...unknownProviders(input, id)], input)
           }
         }
 
-        /** Now and then another of the first model's candidates goes first. */
+        /** Sometimes puts another of the first model's candidates first. */
         const exploring = (input: PlanInput<unknown>, model: string, ranked: ReadonlyArray<Candidate>) => {
           const own = ranked.filter(({ offer }) => offer.id === model)
           const others = explorable(own, inputOf(input, own))
@@ -173,7 +183,10 @@ export class Planner extends Context.Service<
     )
 }
 
-/** Why nobody may serve a model that exists. A prompt that fits no provider's context is the request's own fault. */
+/**
+ * The error of a model that exists but has no candidate. A prompt too long for every provider is
+ * the client's error.
+ */
 const unroutable = (
   model: string,
   candidates: ReadonlyArray<Candidate>,

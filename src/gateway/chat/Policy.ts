@@ -1,8 +1,9 @@
 /**
- * What a request must pass before anyone works on it, in the order of spec.md: rate limits, monthly budget, model whitelist. Each
- * policy wraps the rest of the way; the first that refuses ends it. Requests a minute and requests at once are asked before the
- * request is read at all, tokens once they are counted. What a policy takes (a concurrency slot, a reservation) it gives back when
- * the request's scope closes, whatever the ending.
+ * The policies of a request, in this order: rate limits, monthly budget, model whitelist. Each
+ * policy wraps the rest of the request; the first that refuses ends it. Requests a minute and
+ * concurrent requests are checked before the request is read, tokens once they are counted. A
+ * concurrency slot and a reservation are released when the request's scope closes, whatever the
+ * outcome.
  */
 import { Clock, Context, Duration, Effect, Layer, Schedule, type Scope } from "effect"
 import {
@@ -26,46 +27,46 @@ import { type LimitsLeft, type Note } from "../request/ResponseMetadata.ts"
 import { BUDGET, type RequestTrace, staged } from "../telemetry/RequestTrace.ts"
 import { budgetExceeded } from "../billing/IncrementalReservation.ts"
 
-/** How long a concurrency slot outlives a process that died. */
+/** How long the concurrency slots of a dead process stay taken. */
 const LEASE_MS = 15_000
-/** Slots of this process are renewed so often: a lease survives one round that failed. */
+/** The renewal interval of this process's slots. A lease survives one failed renewal. */
 const RENEW_EVERY_MS = 5_000
-/** No text of any language has fewer tokens than one in so many characters, unless it repeats one character. */
-const MOST_CHARACTERS_A_TOKEN = 16
+/** A prompt has at least one token in this many characters, unless it repeats one character. */
+const MAX_CHARACTERS_PER_TOKEN = 16
 
 export type Step = <A, R>(next: Effect.Effect<A, GatewayError, R>) => Effect.Effect<A, GatewayError, R | Scope.Scope>
 
-/** A request before anything of it is counted. `tokens`: what is known of its prompt; 0: nothing yet. */
+/** A request before its prompt is counted. `tokens`: the tokens known so far, 0 at first. */
 export interface Arrival {
   readonly generationId: string
   readonly caller: Caller
   readonly tokens: number
   readonly trace: RequestTrace | null
-  /** Told what the limits have left, refused or not. */
+  /** Receives what remains of the limits, even if the request is refused. */
   readonly note: Note
 }
 
 export class Policy extends Context.Service<
   Policy,
   {
-    /** Requests a minute, requests at once, and the tokens known so far. */
+    /** Checks requests a minute, concurrent requests, and the tokens known so far. */
     readonly rateLimit: (
       arrival: Arrival
     ) => <A, R>(
       next: (left: LimitsLeft) => Effect.Effect<A, GatewayError, R>
     ) => Effect.Effect<A, GatewayError, R | Scope.Scope>
     /**
-     * The most tokens that are worth counting in a prompt of so many characters. Fails where no count is needed: the prompt has
-     * more tokens than the key may use a minute, or than are left of this minute.
+     * How many tokens to count at most in a prompt of `characters`. Fails if no count is needed:
+     * the prompt has more tokens than the key may use in a minute, or than are left of this minute.
      */
     readonly tokensToCount: (
       caller: Caller,
       characters: number,
       left: LimitsLeft
     ) => Effect.Effect<number, GatewayError>
-    /** Takes the prompt's tokens from the minute, where `rateLimit` did not. */
+    /** Takes the prompt's tokens from the minute's limit, if `rateLimit` has not. */
     readonly tokens: (request: MeteredRequest) => Step
-    /** Reserves what the request may cost. Refuses when the month's budget has no room for it. */
+    /** Reserves the cost of the request. Refuses if the month's budget has no room for it. */
     readonly budget: (request: MeteredRequest) => Step
     readonly whitelist: (plan: RequestPlan) => Step
   }
@@ -77,7 +78,7 @@ export class Policy extends Context.Service<
       const meter = yield* Meter
       const alerts = yield* BudgetAlerts
       const clock = yield* Clock.Clock
-      /** The concurrency slots of this process, by their ids. */
+      /** The concurrency slots of this process, by id. */
       const held = new Map<string, Lease>()
 
       const judged = (caller: Caller, note: Note, asked: Effect.Effect<LimitVerdict, StoreError>) =>
@@ -140,7 +141,7 @@ export class Policy extends Context.Service<
 
         tokensToCount: (caller, characters, { tokens: left }) => {
           const most = mostTokens(caller)
-          const fewest = Math.floor(characters / MOST_CHARACTERS_A_TOKEN)
+          const fewest = Math.floor(characters / MAX_CHARACTERS_PER_TOKEN)
           if (fewest > most) return Effect.fail(tooLong(caller, fewest))
           return fewest <= left.remaining
             ? Effect.succeed(most)
@@ -176,13 +177,13 @@ export class Policy extends Context.Service<
 
 const RATE_LIMIT = "tollgate.policy.rate_limit"
 
-/** The tokens that the caller may use a minute. */
+/** The tokens that the caller may use in a minute. */
 export const mostTokens = ({ limits, owner }: Caller): number =>
   owner === undefined || owner === null
     ? limits.tokensPerMinute
     : Math.min(limits.tokensPerMinute, owner.limits.tokensPerMinute)
 
-/** A prompt that no minute has room for: waiting is in vain. */
+/** The error of a prompt that exceeds the limit of a whole minute. Waiting does not help. */
 export const tooLong = (caller: Caller, tokens: number): GatewayError =>
   gatewayError(
     new RateLimited({

@@ -1,4 +1,7 @@
-/** What masking would do with texts, by the very code that masks requests. It counts as a request under the key's rate limit. */
+/**
+ * Previews the masking of texts, with the code that masks requests. A preview counts as a request
+ * of the key's rate limit.
+ */
 import { Clock, Context, Effect, Layer, type Scope } from "effect"
 import { type ChatMessage } from "../../domain/Chat.ts"
 import { type GatewayError } from "../../domain/Errors.ts"
@@ -13,9 +16,9 @@ import { Policy } from "./Policy.ts"
 export interface PreviewQuery {
   readonly text: string | null
   readonly messages: ReadonlyArray<ChatMessage> | null
-  /** Names of entities and of the operator's patterns; null: those of the deployment. */
+  /** Names of entities and of the operator's patterns. Null: those that are configured. */
   readonly entities: ReadonlyArray<string> | null
-  /** Null: the mode that holds for the key. */
+  /** Null: the mode of the key. */
   readonly mode: KeyPrivacy | null
   readonly caller: Caller
   readonly note: Note

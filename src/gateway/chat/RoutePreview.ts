@@ -1,7 +1,8 @@
 /**
- * What the router would do with a chat request, told without calling anyone: the candidates in their order, those left out with
- * the reason, and what the request will likely cost at each. It ranks by the code that serves. It counts as a request under the
- * key's rate limit and leaves no other trace. A model that does not exist, or that the key may not use, is an error as it is live.
+ * Previews the routing of a chat request without a call: the ranked candidates, the excluded offers
+ * with their reasons, and the likely cost at each candidate. It ranks with the code that serves. A
+ * preview counts as a request of the key's rate limit and records nothing else. An unknown model,
+ * or one that the key may not use, fails as in a real request.
  */
 import { Context, Effect, Layer, type Scope } from "effect"
 import { type Candidate, type Exclusion, type SortAxis } from "../../domain/Catalog.ts"
@@ -24,7 +25,7 @@ import { type StatsSnapshot } from "../health/StatsTable.ts"
 
 export interface PreviewedCandidate {
   readonly candidate: Candidate
-  /** Of the prompt's tier. */
+  /** The price in the tier of the prompt's length. */
   readonly price: Prices
   readonly expectedNano: NanoUsd
   readonly circuit: CircuitState
@@ -32,7 +33,9 @@ export interface PreviewedCandidate {
 }
 
 export interface PreviewedExclusion extends Exclusion {
-  /** `null`: it stands for no provider, such as a fallback model that the key may not use. */
+  /**
+   * Null if the exclusion is of a whole model, such as a fallback model that the key may not use.
+   */
   readonly expectedNano: NanoUsd | null
 }
 
@@ -43,7 +46,7 @@ export interface Preview {
   readonly likelyOutputTokens: number
   readonly candidates: ReadonlyArray<PreviewedCandidate>
   readonly excluded: ReadonlyArray<PreviewedExclusion>
-  /** What the request would end with, because no candidate is left. */
+  /** The error of the request, because it has no candidate. */
   readonly error: GatewayError | null
 }
 
@@ -108,7 +111,7 @@ export class RoutePreview extends Context.Service<
               return { ...exclusion, expectedNano: offered === undefined ? null : costAt(offered) }
             }),
             error: unroutable
-          } satisfies Preview as Preview
+          } satisfies Preview
         })
 
         return RoutePreview.of({ of })

@@ -1,6 +1,6 @@
 /**
- * Says when this process opened a circuit, when it closed one again, and when a provider began to refuse our credentials. A circuit that
- * fails its probe was open all along.
+ * Publishes events when this process opens or closes a circuit, and when a provider begins to
+ * refuse the gateway's credentials. A failed probe is not an event, because the circuit stays open.
  */
 import { Effect, Layer, Stream } from "effect"
 import { Events } from "../../domain/Events.ts"

@@ -1,13 +1,14 @@
 /**
- * Which clients' keys use a circuit, and which of them failed since its last success. A request can provoke failures that say nothing
- * of other requests, so the failures of one key count once while another key uses the circuit. A key that is alone counts each time:
- * it shuts nobody off but itself. Known to this process only.
+ * Records which clients' keys use a circuit, and which of them failed since its last success. A
+ * request can provoke failures that do not concern other requests, so the failures of one key count
+ * once while another key uses the circuit. If only one key uses it, each failure counts: an open
+ * circuit then affects no other key. The record belongs to this process.
  */
 import { type Clock } from "effect"
 
 /** How long a key counts as a user after its last call, in milliseconds. */
 const IN_USE_MS = 60_000
-/** More keys than open a circuit need not be told apart. */
+/** More keys than the circuit's limit need not be told apart. */
 const MOST_FAILED = 5
 
 interface Users {
@@ -27,7 +28,7 @@ export class CircuitUsers {
     this.#clock = clock
   }
 
-  /** A call of the key; null: of nobody in particular. */
+  /** Records a call of the key; null: of no key. */
   uses(circuit: string, keyId: string | null): void {
     if (keyId === null) return
     const nowMs = this.#clock.currentTimeMillisUnsafe()
@@ -44,7 +45,7 @@ export class CircuitUsers {
     users.lastAtMs = nowMs
   }
 
-  /** Whether a failure of the key says something of the provider that its earlier ones have not said. */
+  /** Whether a failure of the key counts for the circuit. */
   countsFailure(circuit: string, keyId: string | null): boolean {
     const users = keyId === null ? undefined : this.#circuits.get(circuit)
     if (users === undefined || keyId === null) return true

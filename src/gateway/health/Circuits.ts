@@ -1,9 +1,9 @@
 /**
- * One circuit a provider and model: after five failures in a row it opens, is tried again after a pause that doubles up to half a
- * minute, and closes with the first success. A provider that refuses our credentials is left alone at once, for half a minute, and the
- * operator is told; one that forbids a model, for that model. A request's own fault counts for nothing. A stream that breaks off after its
- * first token is a failure, and the first tokens of the streams after it are no success until one of them has come to its end. An open
- * circuit leaves the provider out of a request's candidates without a call.
+ * One circuit for each provider and model. It opens after five failures in a row, is probed after a
+ * pause that doubles up to half a minute, and closes with the first success. A provider that
+ * refuses the gateway's credentials gets no calls for half a minute; a forbidden model likewise. A
+ * client's error does not count. A stream that breaks off after its first token is a failure, and
+ * later first tokens are no success until a stream ends well. Open circuits leave the candidates.
  */
 import { type Cause, Clock, Context, Duration, Effect, Exit, Layer, PubSub, Schedule, Stream } from "effect"
 import { CircuitBreaker } from "effect/persistence"
@@ -13,12 +13,15 @@ import { LockoutStore } from "../../store/providerState/LockoutStore.ts"
 import { CircuitUsers } from "./CircuitUsers.ts"
 import { makeLockouts } from "./Lockouts.ts"
 
-/** How late others' refusals may be heard of. */
+/** How often the refusals that other processes saw are read. */
 const LEARN_EVERY = "1 second"
 
-/** The circuit did not let the call through. `retryAfterMs`: until it may; `null`: another request is probing. */
+/**
+ * The circuit refused the call. `retryAfterMs`: the time until it may be called; null: another
+ * request is probing.
+ */
 export class CircuitClosedToCalls extends Error {
-  readonly _tag = "CircuitClosedToCalls"
+  readonly _tag = "CircuitOpenError"
   readonly retryAfterMs: number | null
   constructor(retryAfterMs: number | null) {
     super("the circuit is open")
@@ -28,18 +31,18 @@ export class CircuitClosedToCalls extends Error {
 
 export interface CircuitState {
   readonly state: "closed" | "open" | "half_open"
-  /** Unix milliseconds at which an open circuit is tried again. */
+  /** The time until an open circuit is probed, in milliseconds. */
   readonly openForMs: number | null
 }
 
-/** A circuit that opened, or closed, because of what this process saw. */
+/** A circuit that this process opened or closed. */
 export interface CircuitChange {
   readonly provider: string
   readonly model: string
   readonly isOpen: boolean
 }
 
-/** A provider began to refuse our credentials: said once, until it has answered again. */
+/** A provider began to refuse the gateway's credentials. Published once, until it answers again. */
 export interface Refusal {
   readonly provider: string
   readonly model: string
@@ -50,26 +53,29 @@ export class Circuits extends Context.Service<
   Circuits,
   {
     /**
-     * `opensStream`: the call has answered with a stream's first token, and may still break off. `keyId`: the client's key; failures
-     * of one key count once while another one uses the circuit.
+     * `opensStream`: the call succeeds with a stream's first token and may still break off.
+     * `keyId`: the client's key; failures of one key count once while another key uses the circuit.
      */
     readonly guard: (
       candidate: Candidate,
       opensStream?: boolean,
       keyId?: string | null
     ) => <A, R>(call: Effect.Effect<A, ProviderError, R>) => Effect.Effect<A, ProviderError | CircuitClosedToCalls, R>
-    /** A stream that had begun broke off, by the provider's fault; a client that leaves breaks nothing. */
+    /** A stream broke off by the provider's fault. A client that leaves does not count. */
     readonly broke: (candidate: Candidate, error: ProviderError, keyId?: string | null) => Effect.Effect<void>
     /** A stream came to its end. */
     readonly completed: (candidate: Candidate) => Effect.Effect<void>
     readonly state: (candidate: Candidate) => Effect.Effect<CircuitState>
-    /** The same as far as this process has met it: a circuit that it had no trouble with counts as closed, and no store is asked. */
+    /**
+     * The state that this process knows. A circuit without failures here counts as closed, and no
+     * store is read.
+     */
     readonly stateHere: (candidate: Candidate) => Effect.Effect<CircuitState>
     readonly changes: Stream.Stream<CircuitChange>
     readonly refusals: Stream.Stream<Refusal>
   }
 >()("tollgate/gateway/health/Circuits") {
-  /** `store`: what is shared of lockouts; null: nothing is. */
+  /** `store`: shared lockouts; null: none are shared. */
   static readonly #make = (store: LockoutStore["Service"] | null) =>
     Effect.gen(function* () {
       const breaker = yield* CircuitBreaker.make({
@@ -92,7 +98,7 @@ export class Circuits extends Context.Service<
         if (isNews) yield* PubSub.publish(refusals, refusal)
         yield* Effect.annotateLogs(
           Effect.logError(
-            "a provider refuses our credentials: check its key and account; requests go elsewhere meanwhile"
+            "a provider refuses the gateway's credentials: check its key and account; other providers get the requests meanwhile"
           ),
           refusal
         )
@@ -100,16 +106,19 @@ export class Circuits extends Context.Service<
 
       const users = new CircuitUsers(clock)
 
-      /** Circuits whose streams broke off, and none has come to its end since. */
+      /** Circuits of which a stream broke off and none has come to its end since. */
       const breaking = new Set<string>()
 
       /**
-       * How many failures were heard of each circuit since its last success: it may be open, or on its way there. A circuit of this process alone that
-       * is not among them is closed and has none in a row, so that a success would change nothing.
+       * Failures since the last success of each circuit. Without an entry, and if circuits are not
+       * shared, it is closed with no failures in a row, so a success needs no write.
        */
       const troubled = new Map<string, number>()
 
-      /** How the outcome of a call counts. A circuit whose streams break off is not closed, nor its failures forgotten, by another first token. */
+      /**
+       * How the outcome of a call counts. After a stream broke off, a first token no longer counts
+       * as success.
+       */
       const classifying =
         (key: string, opensStream: boolean, keyId: string | null) => (exit: Exit.Exit<unknown, unknown>) => {
           if (exit._tag === "Success" && breaking.has(key)) {
@@ -121,8 +130,8 @@ export class Circuits extends Context.Service<
           return outcome._tag === "Failure" && !users.countsFailure(key, keyId) ? CircuitBreaker.ignored : outcome
         }
 
-      /** Tells the operator of credentials that a provider refused. */
-      const heard = (candidate: Candidate, { reason }: ProviderError, keyId: string | null) =>
+      /** Locks out a provider that refused the gateway's credentials, and tells the operator. */
+      const onRefusal = (candidate: Candidate, { reason }: ProviderError, keyId: string | null) =>
         reason._tag === "CredentialsRefused" ? lockOut(candidate, reason.status, keyId) : Effect.void
 
       const guarded = <A, R>(
@@ -142,7 +151,7 @@ export class Circuits extends Context.Service<
             onFailure: (error): Effect.Effect<never, Failed> => {
               troubled.set(key, (troubled.get(key) ?? 0) + 1)
               if (error instanceof ProviderError)
-                return Effect.andThen(heard(candidate, error, keyId), Effect.fail(error))
+                return Effect.andThen(onRefusal(candidate, error, keyId), Effect.fail(error))
               const retryAfterMs =
                 error.reason._tag === "CircuitOpen" ? Duration.toMillis(error.reason.retryAfter) : null
               return Effect.fail(new CircuitClosedToCalls(retryAfterMs))
@@ -150,7 +159,9 @@ export class Circuits extends Context.Service<
           })
         })
 
-      /** What is heard late of a call that nothing stood in the way of counts unless the circuit has opened meanwhile. */
+      /**
+       * Reports the outcome of an unguarded call, unless the circuit has opened in the meantime.
+       */
       const late = (
         candidate: Candidate,
         outcome: Effect.Effect<void, ProviderError>,
@@ -161,11 +172,11 @@ export class Circuits extends Context.Service<
           Effect.flatMap(breaker.state(keyOf(candidate)), ({ _tag }) =>
             _tag === "Closed"
               ? guarded(candidate, outcome, opensStream, keyId)
-              : Effect.catch(outcome, (error) => heard(candidate, error, keyId))
+              : Effect.catch(outcome, (error) => onRefusal(candidate, error, keyId))
           )
         )
 
-      /** A call without a circuit breaker's work, which is as much as the rest of a request's way: for circuits that have nothing to decide. */
+      /** A call without the circuit breaker, which costs as much as the rest of a request. */
       const unguarded = <A, R>(
         candidate: Candidate,
         call: Effect.Effect<A, ProviderError, R>,
@@ -192,7 +203,6 @@ export class Circuits extends Context.Service<
               case "Closed":
                 return { state: "closed", openForMs: null }
               case "Open": {
-                // Once its pause is over, the next call goes through.
                 const openForMs = Duration.toMillis(state.retryAfter)
                 return openForMs > 0 ? { state: "open", openForMs } : { state: "half_open", openForMs: null }
               }
@@ -205,7 +215,6 @@ export class Circuits extends Context.Service<
       })
 
       return Circuits.of({
-        // A probe is neither: a circuit that fails it was open all along.
         changes: breaker.transitions.pipe(
           Stream.filter(({ from, to }) => from === "Closed" || to === "Closed"),
           Stream.map(({ key, to }) => changeOf(key, to === "Open"))
@@ -223,7 +232,7 @@ export class Circuits extends Context.Service<
                   ? Effect.fail(new CircuitClosedToCalls(ms))
                   : guarded(candidate, call, opensStream, keyId).pipe(
                       Effect.tap(() => lockouts.lift(candidate)),
-                      // Who judges a request has taken our credentials.
+                      // A provider that rejects the request has accepted the credentials.
                       Effect.tapError((error) =>
                         error instanceof ProviderError && error.reason._tag === "Rejected"
                           ? lockouts.lift(candidate)
@@ -252,7 +261,6 @@ export class Circuits extends Context.Service<
       })
     })
 
-  /** Circuits of this process alone. */
   static readonly layerMemory = Layer.effect(Circuits, Circuits.#make(null)).pipe(
     Layer.provide(CircuitBreaker.layerStoreMemory())
   )

@@ -1,10 +1,11 @@
 /**
- * Figures as counts in buckets, which add up over processes and fade with time, as single values would not. Whole numbers up to 127 have
- * a bucket of their own; above it a bucket is less than two per cent wide and stands for its lower edge.
+ * Values as weights in buckets, which can be added over processes and decay with time. Whole
+ * numbers up to 127 have their own bucket. Above, a bucket is less than 2 % wide and stands for its
+ * lower edge.
  */
 
 const EXACT = 128
-/** Buckets an octave. */
+/** Buckets in an octave. */
 const STEPS = 64
 
 export const bucketOf = (value: number): number => {
@@ -14,7 +15,7 @@ export const bucketOf = (value: number): number => {
   return EXACT + (octave - 1) * STEPS + Math.floor(whole / 2 ** octave) - STEPS
 }
 
-/** What a bucket stands for. */
+/** The value that a bucket stands for. */
 export const valueOf = (bucket: number): number => {
   if (bucket < EXACT) return bucket
   const octave = Math.floor((bucket - EXACT) / STEPS) + 1
@@ -31,7 +32,9 @@ export class Histogram {
     this.#total += weight
   }
 
-  /** The least value that the given share of the weight does not exceed; null when there is none. */
+  /**
+   * The smallest value that covers the given share of the weight; null if the histogram is empty.
+   */
   quantile(share: number): number | null {
     if (this.#total <= 0) return null
     const buckets = Array.from(this.#weights).sort(([a], [b]) => a - b)

@@ -1,24 +1,28 @@
 /**
- * Providers that refuse our credentials, or have no more to give to our account, and until when no request is sent to them. A request may
- * be refused for what it asks, so the first refusal closes the provider for the client's key that asked; the refusal of a second
- * key closes it for all. A 403 may be about one model, so it closes that model alone. Once the time is over one request tries, and the
- * others wait for its outcome. All processes that share the store know the same; while the store is away each knows what it was told
- * itself. A provider that refused nobody costs nothing.
+ * Providers that refuse the gateway's credentials, or whose account is used up, and until when they
+ * get no requests. A provider may refuse a request for its content, so the first refusal locks the
+ * provider for the client's key that asked; the refusal of a second key locks it for all. A 403 may
+ * concern one model, so it locks that model alone. When the time is over, one request tries and the
+ * others wait for its outcome. Processes with a shared store share the lockouts; while the store is
+ * away, each process knows its own. Without lockouts the check costs nothing.
  */
 import { type Clock, Effect } from "effect"
 import { type Candidate } from "../../domain/Catalog.ts"
 import { type LockoutStore } from "../../store/providerState/LockoutStore.ts"
 
-/** An operator needs longer to mend a key than a request can wait. */
+/** The repair of a credential takes longer than a request can wait. */
 const LOCKED_OUT_MS = 30_000
-/** How long one try is waited for. */
+/** How long other requests wait for one try. */
 const TRIED_MS = 10_000
 const FORBIDDEN = 403
 
 export const makeLockouts = (store: LockoutStore["Service"] | null, clock: Clock.Clock) => {
-  /** Until when, in Unix milliseconds, as far as this process knows; those that did not answer since they were first locked out. */
+  /**
+   * The end of each lockout, in Unix milliseconds, as this process knows it. An entry stays until
+   * the provider answers.
+   */
   const until = new Map<string, number>()
-  /** Counts the changes that this process made itself. */
+  /** Counts the changes by this process. */
   let changes = 0
 
   const hold = (names: ReadonlyArray<string>, ms: number): void => {
@@ -28,14 +32,17 @@ export const makeLockouts = (store: LockoutStore["Service"] | null, clock: Clock
   const known = (candidate: Candidate, keyId: string | null): ReadonlyArray<string> =>
     namesOf(candidate, keyId).filter((name) => until.has(name))
 
-  /** For how long no request of the key is sent there, in milliseconds; 0: go ahead. Without a key: no request at all. */
+  /**
+   * How long the provider gets no request of the key, in milliseconds; 0: it may be called. Without
+   * a key: no request at all.
+   */
   const remainingMs = (candidate: Candidate, keyId: string | null = null): number => {
     if (until.size === 0) return 0
     const untilMs = namesOf(candidate, keyId).reduce((latest, name) => Math.max(latest, until.get(name) ?? 0), 0)
     return Math.max(0, untilMs - clock.currentTimeMillisUnsafe())
   }
 
-  /** The name itself, and the keys that it is closed for. */
+  /** The name, and the keys that it is locked for. */
   const closedOf = (name: string): ReadonlyArray<string> =>
     [...until.keys()].filter((other) => other === name || other.startsWith(`${name} `))
 
@@ -43,7 +50,10 @@ export const makeLockouts = (store: LockoutStore["Service"] | null, clock: Clock
     isEmpty: (): boolean => until.size === 0,
     remainingMs,
 
-    /** As `remainingMs`. With 0 the caller goes ahead: where the time was over just now, as the only one. */
+    /**
+     * As `remainingMs`. With 0 the caller may call the provider; if a lockout has just ended, it is
+     * the only one.
+     */
     enter: (candidate: Candidate, keyId: string | null = null): Effect.Effect<number> =>
       Effect.suspend(() => {
         const names = known(candidate, keyId)
@@ -52,15 +62,15 @@ export const makeLockouts = (store: LockoutStore["Service"] | null, clock: Clock
         hold(names, TRIED_MS)
         if (store === null) return Effect.succeed(0)
         return store.claim(names, TRIED_MS).pipe(
-          // Nobody can tell: then each process tries for itself.
+          // The store is away: each process tries for itself.
           Effect.orElseSucceed(() => 0),
           Effect.tap((closedMs) => Effect.sync(() => closedMs > 0 && hold(known(candidate, keyId), closedMs)))
         )
       }),
 
     /**
-     * It refused a request of the key; null: whoever asked. Answers whether that is news: it has answered since the last time, or
-     * never refused.
+     * The provider refused a request of the key; null: of any key. Returns whether this is new: it
+     * has answered since its last refusal, or never refused before.
      */
     add: (candidate: Candidate, status: number, keyId: string | null = null): Effect.Effect<boolean> =>
       Effect.suspend(() => {
@@ -77,7 +87,7 @@ export const makeLockouts = (store: LockoutStore["Service"] | null, clock: Clock
         )
       }),
 
-    /** It answered, so it takes our credentials. */
+    /** The provider answered, so it accepts the credentials. */
     lift: (candidate: Candidate): Effect.Effect<void> =>
       Effect.suspend(() => {
         if (until.size === 0) return Effect.void
@@ -88,7 +98,10 @@ export const makeLockouts = (store: LockoutStore["Service"] | null, clock: Clock
         return store === null ? Effect.void : Effect.ignore(store.lift(names))
       }),
 
-    /** Takes over what the others know. What changes here meanwhile is newer. */
+    /**
+     * Reads the lockouts of other processes. If this process changed one meanwhile, the result is
+     * dropped.
+     */
     learn: Effect.suspend(() => {
       if (store === null) return Effect.void
       const before = changes
@@ -104,7 +117,7 @@ export const makeLockouts = (store: LockoutStore["Service"] | null, clock: Clock
 
 const modelOf = ({ offer, provider }: Candidate): string => `${provider.slug}|${offer.id}`
 
-/** What may be closed: the provider, the model, and either for one client's key. */
+/** The names that may be locked: the provider, the model, and both for one client's key. */
 const namesOf = (candidate: Candidate, keyId: string | null): ReadonlyArray<string> => {
   const names = [candidate.provider.slug, modelOf(candidate)]
   return keyId === null ? names : [...names, ...names.map((name) => `${name} ${keyId}`)]

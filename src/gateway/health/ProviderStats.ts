@@ -1,7 +1,8 @@
 /**
- * What the gateway has seen of each provider and model lately: outcomes, times to the first token and speeds, the older the less they
- * count. Routing by latency and throughput, the model list, health and the overview read it. Processes that share a store see the
- * same figures, a few seconds late; a store that is away costs nothing but the others' figures. Half an hour later all is forgotten.
+ * Recent measurements of each provider and model: outcomes, times to the first token and speeds,
+ * where older ones count less. Routing by latency and throughput, the model list, health and the
+ * overview read them. Processes with a shared store see the same figures a few seconds late; while
+ * the store is away, each sees its own. Figures are dropped after half an hour.
  */
 import { Clock, Context, Effect, Layer, Schedule } from "effect"
 import { StatsStore } from "../../store/providerState/StatsStore.ts"
@@ -18,35 +19,37 @@ import {
 } from "./StatsTable.ts"
 
 export interface CallSample {
-  /** Whether the provider did its part; a request's own fault is not the provider's. */
+  /** Whether the provider did its part. A client's error is not the provider's fault. */
   readonly ok: boolean
-  /** Time to the first token of a stream, or to the whole reply; null: it gave no answer to be timed. */
+  /**
+   * Time to the first token of a stream, or to the whole reply; null: there was no answer to time.
+   */
   readonly latencyMs: number | null
   readonly streamed: boolean
 }
 
-/** How late others' figures may be. */
+/** How late the figures of other processes may be. */
 const SYNC_EVERY = "2 seconds"
 
 export class ProviderStats extends Context.Service<
   ProviderStats,
   {
     readonly record: (provider: string, model: string, sample: CallSample) => void
-    /** The call whose first token was recorded broke off later: it was not answered after all. */
+    /** A stream that was recorded with its first token broke off and counts as not answered. */
     readonly broke: (provider: string, model: string) => void
-    /** Completion tokens a second, of an answer that came to its end. */
+    /** Completion tokens a second of a complete answer. */
     readonly recordSpeed: (provider: string, model: string, tokensPerSecond: number) => void
-    /** Without `model`: over all the models of the provider. */
+    /** Without `model`: over all models of the provider. */
     readonly snapshot: (provider: string, model?: string) => StatsSnapshot
   }
 >()("tollgate/gateway/health/ProviderStats") {
-  /** What this process has seen. */
+  /** The measurements of this process. */
   static readonly layer = Layer.effect(
     ProviderStats,
     Effect.map(Clock.Clock, (clock) => over(new StatsTable(), clock))
   )
 
-  /** What all processes on one store have seen. */
+  /** The measurements of all processes on one store. */
   static readonly layerShared = Layer.effect(
     ProviderStats,
     Effect.gen(function* () {
@@ -67,9 +70,9 @@ export class ProviderStats extends Context.Service<
       )
       const learn = (slots: ReadonlyArray<number>) =>
         Effect.map(store.read(slots), (found) => {
-          for (const [at, slot] of slots.entries()) table.lay(slot, found[at] ?? new Map())
+          for (const [at, slot] of slots.entries()) table.setShared(slot, found[at] ?? new Map())
         })
-      /** Minutes before these are over: they change no more. */
+      /** Earlier minutes no longer change. */
       const learnLatest = Effect.suspend(() => {
         const slot = slotAt(clock.currentTimeMillisUnsafe())
         return learn([slot - 2, slot - 1, slot])
@@ -77,7 +80,7 @@ export class ProviderStats extends Context.Service<
       const now = slotAt(clock.currentTimeMillisUnsafe())
       yield* Effect.ignore(learn(Array.from({ length: SLOTS }, (_, age) => now - age)))
       yield* Effect.andThen(publish, learnLatest).pipe(
-        Effect.catch((error) => Effect.logDebug(`figures of providers are not shared now: ${error.message}`)),
+        Effect.catch((error) => Effect.logDebug(`provider statistics are not shared at the moment: ${error.message}`)),
         Effect.repeat(Schedule.spaced(SYNC_EVERY)),
         Effect.forkScoped
       )

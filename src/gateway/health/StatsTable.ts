@@ -1,6 +1,7 @@
 /**
- * What was counted of each provider and model, minute by minute, for half an hour; a minute counts half as much five minutes later. What all
- * processes counted together takes the place of the own counts once it holds them. Times come from the caller.
+ * Counts of each provider and model by minute, for half an hour. A minute counts half as much five
+ * minutes later. The shared counts of all processes replace the process's own counts once they
+ * include them. The caller passes the time.
  */
 import { bucketOf, Histogram } from "./Histogram.ts"
 
@@ -15,23 +16,23 @@ export interface Quantiles {
 }
 
 export interface StatsSnapshot {
-  /** How many calls are remembered, older ones in part. */
+  /** The number of calls, weighted by age. */
   readonly calls: number
-  /** 0 to 1; 1 when there were no calls. */
+  /** 0 to 1; 1 without calls. */
   readonly successRate: number
-  /** To the first token of a stream. */
+  /** Time to the first token of a stream. */
   readonly firstTokenMs: Quantiles | null
-  /** To the whole of a reply that is not streamed. */
+  /** Time to the whole of a reply that is not streamed. */
   readonly wholeMs: Quantiles | null
   /** Completion tokens a second. */
   readonly throughputTps: number | null
 }
 
-/** What is counted: calls, those that were answered, and buckets of times and speeds. */
+/** The counters: calls, answered calls, and buckets of times and speeds. */
 export type Figure = "calls" | "answered" | `first:${number}` | `whole:${number}` | `speed:${number}`
 export const firstToken = (ms: number): Figure => `first:${bucketOf(ms)}`
 export const wholeReply = (ms: number): Figure => `whole:${bucketOf(ms)}`
-/** A tenth of a token a second is the least that is told apart. */
+/** The resolution is a tenth of a token a second. */
 export const speed = (tokensPerSecond: number): Figure => `speed:${bucketOf(tokensPerSecond * 10)}`
 
 type Minutes = Map<number, Map<string, number>>
@@ -39,7 +40,7 @@ type Minutes = Map<number, Map<string, number>>
 interface Series {
   readonly provider: string
   readonly own: Minutes
-  /** On their way to the others, or with them and not read again since. */
+  /** Counts that are being sent, or were sent and not yet read back. */
   readonly sent: Minutes
   readonly shared: Minutes
   snapshot: { readonly value: StatsSnapshot; readonly slot: number } | null
@@ -48,7 +49,7 @@ interface Series {
 
 export const slotAt = (nowMs: number): number => Math.floor(nowMs / SLOT_MS)
 
-/** Neither slugs nor model ids have blanks. */
+/** Slugs and model ids contain no spaces. */
 const nameOf = (provider: string, model: string): string => `${provider} ${model}`
 
 const add = (minutes: Minutes, slot: number, figure: string, count: number): void => {
@@ -68,7 +69,7 @@ export class StatsTable {
     series.changes++
   }
 
-  /** Without `model`: over all the models of the provider. */
+  /** Without `model`: over all models of the provider. */
   snapshot(provider: string, model: string | undefined, nowMs: number): StatsSnapshot {
     const slot = slotAt(nowMs)
     if (model === undefined) {
@@ -80,7 +81,7 @@ export class StatsTable {
     const series = this.#series.get(nameOf(provider, model))
     if (series === undefined) return nothing
     const { snapshot } = series
-    // Adding up is not done for every request: of many calls a sixteenth more changes little.
+    // The sums are not computed for every request: one more call in sixteen changes little.
     if (snapshot?.slot === slot && series.changes <= snapshot.value.calls / 16) return snapshot.value
     const value = snapshotOf([series], slot)
     series.snapshot = { value, slot }
@@ -88,7 +89,7 @@ export class StatsTable {
     return value
   }
 
-  /** The own counts by slot, to be sent. They still count here. */
+  /** Takes the process's own counts by slot, to be sent. They still count here. */
   take(): ReadonlyMap<number, ReadonlyMap<string, number>> {
     const taken: Minutes = new Map()
     for (const [name, { own, sent }] of this.#series) {
@@ -103,7 +104,7 @@ export class StatsTable {
     return taken
   }
 
-  /** The counts of a slot were not sent after all. */
+  /** Returns the counts of a slot that could not be sent. */
   putBack(slot: number, counts: ReadonlyMap<string, number>): void {
     for (const [name, count] of counts) {
       const [provider = "", model = "", figure = ""] = name.split(" ")
@@ -113,8 +114,8 @@ export class StatsTable {
     }
   }
 
-  /** What all processes counted in a slot, with what this one has sent. */
-  lay(slot: number, counts: ReadonlyMap<string, number>): void {
+  /** Sets the shared counts of a slot. They include what this process has sent. */
+  setShared(slot: number, counts: ReadonlyMap<string, number>): void {
     for (const series of this.#series.values()) {
       for (const minutes of [series.sent, series.shared]) {
         minutes.delete(slot)
@@ -148,7 +149,7 @@ const snapshotOf = (all: ReadonlyArray<Series>, nowSlot: number): StatsSnapshot 
   const figures = { first: new Histogram(), whole: new Histogram(), speed: new Histogram() }
   for (const { own, sent, shared } of all) {
     for (const [slot, counts] of [...own, ...sent, ...shared]) {
-      // A process whose clock is ahead counts as of now.
+      // Counts of a process whose clock is ahead count as current.
       const weight = weights[Math.max(0, nowSlot - slot)]
       if (weight === undefined) continue
       for (const [figure, count] of counts) {

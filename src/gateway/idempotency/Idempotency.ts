@@ -1,9 +1,10 @@
 /**
- * Requests that a client may safely send again. Of all requests of a key with one `Idempotency-Key`, the first runs; once it has ended
- * well its reply is kept, and those that come later get it again: the same generation, no second charge. What did not
- * end well (refused, failed, broken off, left by its client) frees the key, and so does a process that is not heard of any
- * more, when its lease is over. Fails while the first still runs, and when the request is another one. A store that does not answer
- * fails the request: it might be a second one.
+ * Makes requests safe to retry. Of all requests of a key with the same `Idempotency-Key`, the first
+ * runs. If it ends well, its reply is stored and later requests get it again: the same generation,
+ * no second charge. A request that does not end well (refused, failed, broken off, left by its
+ * client) frees the key; so does an expired lease. A request fails if the first is still running,
+ * or if its content differs. It also fails if the store does not answer, because it might be a
+ * second one.
  */
 import { Clock, Context, Duration, Effect, Layer, type Redacted, Schedule, type Scope } from "effect"
 import { canonicalPieces, feed } from "../../domain/CanonicalJson.ts"
@@ -19,51 +20,56 @@ export interface IdempotencyOptions {
   readonly enabled: boolean
   /** How long a reply is kept. */
   readonly ttlSeconds: number
-  /** How long a request holds its key without a sign of life of its process: as long as its reservation. */
+  /**
+   * How long a request keeps its key after the last heartbeat of its process: as long as its
+   * reservation.
+   */
   readonly leaseMs: number
 }
 
-/** What the client sent. */
+/** The client's idempotency key. */
 export interface SentKey {
   readonly name: string
-  /** Of the API key that it came with. */
+  /** The secret of the API key. */
   readonly secret: Redacted.Redacted
 }
 
-/** How one kind of reply is kept and played back. `Kept` is JSON. */
+/** How one kind of reply is stored and replayed. `Kept` is JSON. */
 export interface ReplyForm<A, Kept extends KeptReply> {
   readonly kind: "chat" | "embeddings"
-  /** Hands the reply on, and ends the turn once all of it is known. */
+  /** Passes the reply on, and ends the turn once all of it is known. */
   readonly keep: (reply: A, turn: Turn) => Effect.Effect<A>
   readonly isKept: (value: unknown) => value is Kept
-  /** The reply of the request that came first. */
+  /** Replays the reply of the first request. */
   readonly replay: (kept: Kept) => Effect.Effect<A>
 }
 
-/** What every kept reply tells the edge. */
+/** The part of every stored reply that the edge needs. */
 export interface KeptReply {
   readonly generationId: string
   readonly provider: string
 }
 
-/** What the request that runs does with its key in the end; only the first of these counts. */
+/** How the running request ends its use of the key. Only the first call counts. */
 export interface Turn {
-  /** A JSON text. One above `MAX_KEPT_CHARACTERS` frees the key instead. */
+  /** Stores a JSON text. A text above `MAX_KEPT_CHARACTERS` frees the key instead. */
   readonly keep: (reply: string) => Effect.Effect<void>
   readonly free: Effect.Effect<void>
 }
 
-/** Longer replies are not kept. */
+/** Longer replies are not stored. */
 export const MAX_KEPT_CHARACTERS = 8_388_608
 
-/** How many signs of life a lease allows for. */
-const SIGNS_A_LEASE = 5
+/** The number of heartbeats in a lease. */
+const BEATS_PER_LEASE = 5
 const TRY_AGAIN = Schedule.spaced("1 second")
 
 export class Idempotency extends Context.Service<
   Idempotency,
   {
-    /** Runs what it wraps, or answers what that answered the first time. Without a key it is not there at all. */
+    /**
+     * Runs `next`, or replays the reply of the first request. Without a key, `next` runs as it is.
+     */
     readonly once: <A, Kept extends KeptReply>(
       plan: RequestPlan,
       sent: SentKey | null,
@@ -78,7 +84,7 @@ export class Idempotency extends Context.Service<
         const store = yield* IdempotencyStore
         const scope = yield* Effect.scope
         const turns = yield* makeTurns
-        /** Who of this process holds which key. */
+        /** The holders of keys in this process. */
         const running = new Map<string, string>()
 
         const turnOf = (seal: Seal, holder: string): Turn => {
@@ -92,9 +98,10 @@ export class Idempotency extends Context.Service<
                 if (running.get(seal.id) === holder) running.delete(seal.id)
               })
               const written = Effect.catchDefect(ending, (defect) =>
-                Effect.logError("an idempotency key cannot be ended; its lease will end it", defect)
+                Effect.logError("an idempotency key cannot be written; it is freed when its lease expires", defect)
               )
-              // The reply is paid for: while the database is away the key stays taken, and its ending is written later.
+              // The reply is paid for. While the database is away, the key stays taken and the
+              // write is retried.
               return Effect.catch(Effect.andThen(written, done), () =>
                 Effect.retry(written, TRY_AGAIN).pipe(
                   Effect.andThen(done),
@@ -170,7 +177,7 @@ export class Idempotency extends Context.Service<
               )
         )
         yield* Effect.forkScoped(
-          Effect.repeat(Effect.ignore(renew), Schedule.spaced(Duration.millis(options.leaseMs / SIGNS_A_LEASE)))
+          Effect.repeat(Effect.ignore(renew), Schedule.spaced(Duration.millis(options.leaseMs / BEATS_PER_LEASE)))
         )
 
         return Idempotency.of({

@@ -1,13 +1,17 @@
 /**
- * How a reply is kept for a retry: compressed, then sealed with a key that is made of the caller's own secret. The gateway knows that
- * secret only while it answers the caller, so nobody else, whoever holds the database, can read what is kept. The same secret makes
- * the fingerprint by which a retry is told from another request, so that a prompt cannot be guessed by its hash.
+ * Encrypts stored replies: a reply is compressed, then sealed with a key derived from the caller's
+ * secret. The gateway knows that secret only while it answers the caller, so a reader of the
+ * database cannot read stored replies. The same secret keys the fingerprint that tells a retry from
+ * another request, so that a prompt cannot be guessed from its hash.
  */
 import { createCipheriv, createDecipheriv, createHmac, hash, hkdfSync, type Hmac, randomBytes } from "node:crypto"
 import { deflateRaw, inflateRaw } from "node:zlib"
 import { Effect, Redacted } from "effect"
 
-/** A change of how replies are written needs another one: what was kept before is then another request's. */
+/**
+ * Change this with the format of stored replies: those of an older format then count as another
+ * request's.
+ */
 const FORM = "tollgate kept reply 1"
 const CIPHER = "aes-256-gcm"
 const KEY_BYTES = 32
@@ -15,15 +19,15 @@ const NONCE_BYTES = 12
 const TAG_BYTES = 16
 
 export interface Seal {
-  /** What the key of this name is stored as; the same whatever the secret. */
+  /** The id under which the key is stored; it does not depend on the secret. */
   readonly id: string
   readonly fingerprint: string
   readonly close: (reply: string) => Effect.Effect<Uint8Array>
-  /** Opens what was closed under this id and fingerprint; anything else is a defect. */
+  /** Opens a reply that was sealed with this id and fingerprint; anything else is a defect. */
   readonly open: (sealed: Uint8Array) => Effect.Effect<string>
 }
 
-/** `name`: the client's. `feed`: gives a hash all that the request says. */
+/** `name`: the client's key. `feed` adds the request's content to a hash. */
 export const sealOf = (
   keyId: string,
   name: string,
@@ -63,7 +67,7 @@ const makeSeal = (id: string, fingerprint: string, cipherKey: Uint8Array): Seal 
 
 type Zlib = (data: Uint8Array, done: (error: Error | null, result: Buffer) => void) => void
 
-/** Off the event loop: replies may be large. */
+/** Runs off the event loop, because replies may be large. */
 const zlib = (run: Zlib, data: Uint8Array): Effect.Effect<Buffer> =>
   Effect.callback((resume) => {
     run(data, (error, result) => resume(error === null ? Effect.succeed(result) : Effect.die(error)))

@@ -32,7 +32,10 @@ const ENGINE = "1"
 export interface Guarded<Request> {
   /** With the masked request and its tokens, where something was masked. */
   readonly plan: RequestPlan<Request>
-  /** `PrivacyBlocked`, when the mode says so or the search was not finished; null: the request may go on. */
+  /**
+   * `PrivacyBlocked`, if the mode says so or the search did not finish; null: the request may go
+   * on.
+   */
   readonly refusal: GatewayError | null
   /** Whether the plan's request was searched for everything and holds nothing. */
   readonly isClear: boolean
@@ -48,7 +51,10 @@ export class PrivacyGuard extends Context.Service<
     readonly chat: (plan: RequestPlan<ChatRequest>) => Effect.Effect<Guarded<ChatRequest>>
     /** Vectors cannot be restored, so there is nothing to put back. */
     readonly embedding: (plan: RequestPlan<EmbeddingRequest>) => Effect.Effect<Guarded<EmbeddingRequest>>
-    /** Masks any texts as a request's. `types`: what is searched for; null: what the deployment says. Null: the time did not suffice. */
+    /**
+     * Masks any texts as those of a request. `types`: what is searched for; null: as configured.
+     * Returns null if the time did not suffice.
+     */
     readonly search: <A extends Members>(
       target: A,
       types: ReadonlyArray<string> | null
@@ -116,7 +122,7 @@ export class PrivacyGuard extends Context.Service<
     )
 }
 
-/** What the guard makes of a request that it has nothing to do with. */
+/** The result for a request that the guard does not apply to. */
 const untouched = {
   refusal: null,
   isClear: false,

@@ -1,6 +1,6 @@
 /**
- * A whole reply out of a stream, for a client that asked for JSON. Where the budget ends that pays for it as it comes, the answer ends too,
- * with `length` for a finish reason, as it would have with a smaller `max_tokens`.
+ * Collects a stream into a whole reply, for a client that asked for JSON. If the budget ends, the
+ * answer ends with the finish reason `length`, as with a smaller `max_tokens`.
  */
 import { Effect, Stream } from "effect"
 import { type ChatEvent, type ChatReply } from "../../domain/Chat.ts"
@@ -9,10 +9,13 @@ import { Malformed, ProviderError, TooLarge } from "../../providers/Provider.ts"
 import { ReplyAssembler } from "./ReplyAssembler.ts"
 import { countReply } from "../tokens/Tokens.ts"
 
-/** In characters of text: what a reply may hold at most. */
+/** The largest reply, in characters of text. */
 const LARGEST_REPLY = 32 * 1_048_576
 
-/** Fails when the provider breaks off, or does not come to an end. `watched` gets what reads the completion tokens so far. */
+/**
+ * Fails if the provider breaks off or the stream has no end. `watched` receives a function that
+ * returns the completion tokens so far.
+ */
 export const collectReply = Effect.fnUntraced(function* (
   events: Stream.Stream<ChatEvent, ProviderError | GatewayError>,
   provider: string,

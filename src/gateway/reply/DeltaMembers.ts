@@ -1,15 +1,19 @@
 /**
- * Members of deltas that have no meaning here (sources, thoughts with their signatures, calls of older kinds), joined over a stream in the way
- * of OpenAI's own libraries: text follows text, lists grow, and parts of a list that bear the same `index` are one part.
+ * Joins members of deltas that the gateway does not interpret (sources, reasoning with signatures,
+ * older kinds of calls) as OpenAI's libraries do: text is appended, lists grow, and list items with
+ * the same `index` are one item.
  */
 import { Predicate } from "effect"
 
 type Members = Readonly<Record<string, unknown>>
 
-/** Each piece says them anew, and whole. */
+/** Every delta repeats these members in full. */
 const repeated = new Set(["id", "index", "type", "format"])
 
-/** What both say of the member `name`. Neither is changed; what is answered may be handed in as `before` again, and is then used up. */
+/**
+ * The joined value of the member `name`. It changes neither argument, except that a value it
+ * returned before may be passed as `before` and is then reused.
+ */
 export const joinedMember = (name: string, before: unknown, next: unknown): unknown => {
   if (next === null || next === undefined) return before
   if (typeof before === "string" && typeof next === "string") return repeated.has(name) ? next : before + next
@@ -19,7 +23,7 @@ export const joinedMember = (name: string, before: unknown, next: unknown): unkn
 
 const joinedMembers = (before: Record<string, unknown>, next: Members): Record<string, unknown> => {
   for (const [name, value] of Object.entries(next)) {
-    // A provider's word is no reason to touch what all objects inherit.
+    // A provider must not be able to change the prototype of objects.
     if (name === "__proto__") continue
     before[name] = joinedMember(name, Object.hasOwn(before, name) ? before[name] : undefined, value)
   }

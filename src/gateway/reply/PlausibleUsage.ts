@@ -1,6 +1,7 @@
 /**
- * Which usage is believed. What a provider reports is what is billed, as long as the request could have led to it. Output far beyond its
- * limit, or a prompt far beyond what the model takes, is a provider's mistake: nobody is billed by it, and tokens are counted here.
+ * Checks the usage that a provider reports. It is billed if it is plausible for the request. Output
+ * far above its limit, or a prompt far above the model's context, is a mistake of the provider: it
+ * is not billed, and the gateway counts the tokens.
  */
 import { Effect } from "effect"
 import { type Candidate, type ModelOffer } from "../../domain/Catalog.ts"
@@ -8,16 +9,21 @@ import { type TokenUsage } from "../../domain/Money.ts"
 import { asksForReasoning } from "../request/Reasoning.ts"
 import { type RequestPlan } from "../request/RequestPlan.ts"
 
-/** The context of a model that does not tell its own. */
+/** The assumed context of a model that does not state its own. */
 const UNKNOWN_CONTEXT = 1_000_000
-/** What providers add to a prompt, and to an answer, in tokens: instructions of their own, marks of the format. */
+/**
+ * Tokens that providers add to a prompt and to an answer: their own instructions and format marks.
+ */
 const ADDED_TOKENS = 1_024
-/** Tools that run at the provider read their results as further prompts of the same request. */
+/**
+ * The number of prompts in a request: results of tools that run at the provider are read as further
+ * prompts.
+ */
 const PROMPTS = 4
 
 /**
- * The usage, where it can be of a call of `offer`; else null. `affordableTokens`: what the reservation bounds the output to, a choice; null: it
- * does not.
+ * The usage, if it is plausible for a call of `offer`; otherwise null. `affordableTokens`: the
+ * reservation's output limit for a choice; null if there is none.
  */
 export const plausibleUsage = (
   plan: RequestPlan,
@@ -34,7 +40,10 @@ export const plausibleUsage = (
 const mostPrompt = ({ promptTokens }: RequestPlan, { contextLength }: ModelOffer): number =>
   PROMPTS * Math.max(contextLength ?? UNKNOWN_CONTEXT, promptTokens) + ADDED_TOKENS
 
-/** The limit that the call went out with. Some vendors count what a model thinks beside it, up to the model's own limit. */
+/**
+ * The output limit of the call. Some vendors count reasoning in addition, up to the model's own
+ * limit.
+ */
 const mostOutput = (
   { choices, outputTokens, request }: RequestPlan,
   affordableTokens: number | null,
@@ -47,13 +56,13 @@ const mostOutput = (
   return choices * (sent + beside + ADDED_TOKENS)
 }
 
-/** Tells the operator, without a word of the request. */
+/** Logs the figures, without content of the request. */
 export const logImplausibleUsage = (
   plan: RequestPlan,
   candidate: Candidate | null,
   reported: TokenUsage
 ): Effect.Effect<void> =>
-  Effect.logWarning("a provider reports more tokens than the request allows; they were counted here").pipe(
+  Effect.logWarning("a provider reports more tokens than the request allows; the count of the gateway is billed").pipe(
     Effect.annotateLogs({
       provider: candidate?.provider.slug,
       model: candidate?.offer.id,

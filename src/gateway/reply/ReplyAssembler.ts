@@ -1,6 +1,7 @@
 /**
- * A stream of events gathered into a whole reply, so that one cache entry serves both modes (domain/Replay.ts is the way back).
- * Gathering stops at a size limit, so that no reply is held whole for nothing.
+ * Assembles a stream of events into a whole reply, so that one cache entry serves both modes. The
+ * reverse is domain/Replay.ts. Assembly stops at a size limit, because a larger reply is not
+ * stored.
  */
 import {
   type ChatEvent,
@@ -14,7 +15,7 @@ import { joinedMember } from "./DeltaMembers.ts"
 
 const MAX_CHARACTERS = 1_048_576
 
-/** What one entry of log probabilities is reckoned to take, in characters. */
+/** The assumed size of one entry of log probabilities, in characters. */
 const LOGPROB_CHARACTERS = 128
 
 interface ToolCall {
@@ -22,7 +23,7 @@ interface ToolCall {
   type: string
   name: string
   arguments: Array<string>
-  /** It is a call of a function, or says nothing else. */
+  /** A function call, or a call that does not state its type. */
   isFunction: boolean
   readonly rest: Map<string, unknown>
 }
@@ -36,7 +37,7 @@ class ChoiceBuilder {
   }
   readonly #calls = new Map<number, ToolCall>()
   readonly #logprobs = new Map<string, Array<unknown> | null>()
-  /** Members of the message, and of the choice, that have no meaning here. */
+  /** Members of the message and of the choice that the gateway does not interpret. */
   readonly #message = new Map<string, unknown>()
   readonly #choice = new Map<string, unknown>()
   #isRefusalTold = false
@@ -46,7 +47,7 @@ class ChoiceBuilder {
     this.index = index
   }
 
-  /** Takes a delta and answers how many characters it held, more or less. */
+  /** Adds a delta and returns its approximate size in characters. */
   add(choice: ChoiceDelta): number {
     let size = 0
     const { delta } = choice
@@ -70,7 +71,7 @@ class ChoiceBuilder {
       switch (name) {
         case "index":
         case "delta":
-        // What the choice says is gathered from its deltas.
+        // The message is assembled from the deltas.
         case "message":
           break
         case "finish_reason":
@@ -150,7 +151,7 @@ class ChoiceBuilder {
   }
 }
 
-/** Joins `value` to what `members` has of it. Answers its size in characters, more or less. */
+/** Joins `value` to the value in `members`. Returns its approximate size in characters. */
 const keep = (members: Map<string, unknown>, name: string, value: unknown): number => {
   if (value === null || value === undefined) return 0
   members.set(name, joinedMember(name, members.get(name), value))
@@ -188,17 +189,17 @@ export class ReplyAssembler {
     if (this.isTooLarge) this.#choices.clear()
   }
 
-  /** It has grown beyond what is kept, and there is nothing left of it. */
+  /** The reply exceeded the size limit, and its content was dropped. */
   get isTooLarge(): boolean {
     return this.#size > this.#maxCharacters
   }
 
-  /** The whole reply; null when the stream did not end well, or was larger than is kept. */
+  /** The whole reply; null if the stream did not end well or was too large. */
   build(): ChatReply | null {
     return this.#end === null || this.isTooLarge ? null : this.partial()
   }
 
-  /** What there is of it, whether it has ended or not. */
+  /** The reply so far, ended or not. */
   partial(): ChatReply {
     const choices = Array.from(this.#choices.values(), (choice) => choice.build()).sort((a, b) => a.index - b.index)
     return { choices, usage: this.#end?.usage ?? null, systemFingerprint: this.#end?.systemFingerprint ?? null }

@@ -1,18 +1,18 @@
-/** An answer to a chat request on its way to the client, and where it came from. */
+/** An answer to a chat request, with its origin, on its way to the client. */
 import { type Stream } from "effect"
 import { type Candidate } from "../../domain/Catalog.ts"
 import { type ChatEvent, type ChatReply, type ChoiceDelta, type UsageInfo } from "../../domain/Chat.ts"
 import { type GatewayError } from "../../domain/Errors.ts"
 import { type ProviderError } from "../../providers/Provider.ts"
 
-/** Where an answer came from. */
+/** The candidate and the source of an answer. */
 export interface Origin {
   readonly candidate: Candidate
   readonly fallbackUsed: boolean
   readonly source: "upstream" | "cache"
 }
 
-/** What the router or the cache answered. */
+/** An answer of the router or of the cache. */
 export interface Answer extends Origin {
   readonly latencyMs: number
   readonly body:
@@ -21,15 +21,18 @@ export interface Answer extends Origin {
 }
 
 /**
- * A stream as the client sees it: deltas, then `Failed` if it broke, then `Usage` last. It cannot fail: what breaks is said in the
- * stream.
+ * A stream as the client sees it: deltas, then `Failed` if it broke off, then `Usage`. It never
+ * fails: an error is an event.
  */
 export type CompletionEvent =
   | { readonly _tag: "Choices"; readonly choices: ReadonlyArray<ChoiceDelta> }
   | { readonly _tag: "Failed"; readonly error: GatewayError }
   | { readonly _tag: "Usage"; readonly usage: UsageInfo }
 
-/** What JSON and every chunk of a stream have in common. `createdAtMs`: Unix milliseconds. */
+/**
+ * The common part of a whole reply and of every chunk of a stream. `createdAtMs`: Unix
+ * milliseconds.
+ */
 export interface Head {
   readonly completionId: string
   readonly generationId: string
@@ -39,7 +42,7 @@ export interface Head {
   readonly cacheHit: boolean
 }
 
-/** A completion as the client gets it. */
+/** A completion, whole or streamed. */
 export type Completed =
   | { readonly _tag: "Reply"; readonly head: Head; readonly reply: ChatReply; readonly usage: UsageInfo }
   | { readonly _tag: "Stream"; readonly head: Head; readonly events: Stream.Stream<CompletionEvent> }

@@ -1,13 +1,17 @@
 /**
- * What was done for one request at providers, as immutable data: the calls, what they cost in addition to the call that answers, and
- * who continues a broken stream. The router keeps the current record in its AttemptLog; billing reads it when the request ends.
+ * The calls to providers for one request, as immutable data: the attempts, charges for calls other
+ * than the one that answers, and the continuation of a broken stream. The router keeps the current
+ * record in its AttemptLog; billing reads it when the request ends.
  */
 import { type Candidate } from "../../domain/Catalog.ts"
 import { type Attempt } from "../../domain/Generation.ts"
 import { priceUsage, type TokenUsage } from "../../domain/Money.ts"
 import { type ProviderError } from "../../providers/Provider.ts"
 
-/** A call that is paid for although another call ends the request. Its usage is counted here: providers report theirs at the end. */
+/**
+ * A call that is charged although another call ends the request. Its usage is counted by the
+ * gateway, because providers report usage only at the end.
+ */
 export interface Charge {
   readonly candidate: Candidate
   readonly usage: TokenUsage
@@ -16,50 +20,53 @@ export interface Charge {
 /** The call that continues a stream which broke off. */
 export interface Continuation {
   readonly candidate: Candidate
-  /** Of the request's own prompt and the text so far. */
+  /** Tokens of the request's prompt and of the text so far. */
   readonly promptTokens: number
-  /** Output of the calls before it. */
+  /** Output tokens of the calls before it. */
   readonly producedTokens: number
 }
 
 export interface AttemptRecord {
-  /** One a call, in the order in which they ended. */
+  /** One for each call, in the order in which they ended. */
   readonly attempts: ReadonlyArray<Attempt>
   readonly charges: ReadonlyArray<Charge>
-  /** Null: no stream had to be continued. */
+  /** Null: no stream was continued. */
   readonly continuation: Continuation | null
-  /** Reads how many completion tokens the whole reply under way has so far; null: no whole reply is being watched. */
+  /**
+   * Returns the completion tokens of the current whole reply so far; null: no whole reply is
+   * observed.
+   */
   readonly produced: (() => number) | null
-  /** Calls under way. */
+  /** The number of running calls. */
   readonly calls: number
 }
 
-/** What billing sees of the router's log. */
+/** Billing's view of the router's log. */
 export interface Attempts {
-  /** As it is now. */
+  /** The current record. */
   readonly record: AttemptRecord
 }
 
 export const noAttempts: AttemptRecord = { attempts: [], charges: [], continuation: null, produced: null, calls: 0 }
 
-/** The charge for a call that was ended before its first token: its prompt. */
+/** The charge for a call that was aborted before its first token: its prompt. */
 export const promptCharge = (candidate: Candidate, promptTokens: number): Charge => ({
   candidate,
   usage: { promptTokens, completionTokens: 0, cachedTokens: 0 }
 })
 
-/** The record with a charge for the attempt at `at`, which shows it. */
+/** The record with a charge for the attempt at `at`. The attempt shows it. */
 export const charged = (record: AttemptRecord, charge: Charge, at: number): AttemptRecord => {
   const { candidate, usage } = charge
   const { totalNano } = priceUsage(usage, candidate.offer.pricing, 0)
   return { ...changed(record, at, { charge: { usage, totalNano } }), charges: [...record.charges, charge] }
 }
 
-/** The place of the attempt whose stream is being read; -1: there is none. */
+/** The index of the attempt whose stream is being read; -1 if there is none. */
 export const answeringAt = ({ attempts }: AttemptRecord): number =>
   attempts.findLastIndex(({ status }) => status === "ok")
 
-/** The record once the stream of the attempt that answered broke. */
+/** The record after the stream of the answering attempt broke off. */
 export const brokenOff = (record: AttemptRecord, { reason }: ProviderError): AttemptRecord => {
   const isTimeout = reason._tag === "TimedOut"
   return changed(record, answeringAt(record), {
@@ -68,7 +75,7 @@ export const brokenOff = (record: AttemptRecord, { reason }: ProviderError): Att
   })
 }
 
-/** The record with the attempt at `at` changed; as it is where there is none. */
+/** The record with the attempt at `at` changed; unchanged if there is none. */
 export const changed = (record: AttemptRecord, at: number, change: Partial<Attempt>): AttemptRecord => {
   const attempt = record.attempts[at]
   return attempt === undefined ? record : { ...record, attempts: record.attempts.with(at, { ...attempt, ...change }) }

@@ -1,9 +1,10 @@
 /**
- * What the client's `Cache-Control` asks: `no-cache` answers fresh and stores, `no-store` does neither read nor store. A `max-age` asks
- * for the cache also where it would not be used otherwise, for an answer that is younger than this; 0 answers fresh and stores.
+ * The client's `Cache-Control`. `no-cache` stores a new answer, `no-store` neither reads nor
+ * stores. A `max-age` uses the cache even where the settings would not, for answers younger than
+ * this; 0 stores a new answer.
  */
 export type CacheControl = "use" | "no-cache" | "no-store" | { readonly maxAgeSeconds: number }
 
-/** Whether no answer that was given before will do. */
+/** Whether the client wants a new answer. */
 export const asksAfresh = (control: CacheControl): boolean =>
   control === "no-cache" || (typeof control === "object" && control.maxAgeSeconds === 0)

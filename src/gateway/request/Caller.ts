@@ -1,11 +1,11 @@
-/** Who sends a request: the key, and the limits that its tier has here. */
+/** The sender of a request: the key, and the limits of its tier. */
 import { type KeyRecord, type RateLimits } from "../../domain/Key.ts"
 import { type LimitHolder } from "../../store/limits/Limits.ts"
 
 export interface Caller {
   readonly key: KeyRecord
   readonly limits: RateLimits
-  /** Whose keys share one more set of limits; absent or null: the key belongs to nobody. */
+  /** The owner, whose keys share another set of limits. Absent or null: the key has no owner. */
   readonly owner?: { readonly id: string; readonly limits: RateLimits } | null
 }
 

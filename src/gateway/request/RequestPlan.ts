@@ -1,6 +1,7 @@
 /**
- * A metered request as it was planned: who asks for what, who may serve it and how long it may take. A plan never changes. The privacy
- * guard answers another plan, with the masked request and its tokens, and everything after it works with that one.
+ * The plan of a metered request: its caller, content, candidates and deadline. A plan never
+ * changes. The privacy guard returns another plan, with the masked request and its tokens, and
+ * everything after it works with that plan.
  */
 import { type Candidate, type Exclusion } from "../../domain/Catalog.ts"
 import { type ChatRequest } from "../../domain/Chat.ts"
@@ -14,32 +15,32 @@ export interface RequestPlan<Request = ChatRequest | EmbeddingRequest> {
   readonly kind: "chat" | "embeddings"
   readonly generationId: string
   readonly caller: Caller
-  /** As it is sent to providers. */
+  /** The request as it is sent to providers. */
   readonly request: Request
-  /** As the client named it, or its full id once that is known. */
+  /** The client's name of the model, or its full id once it is resolved. */
   readonly model: string
-  /** Who may serve it, best first; empty when nobody may. */
+  /** The candidates, best first; empty if there are none. */
   readonly ranked: ReadonlyArray<Candidate>
   readonly excluded: ReadonlyArray<Exclusion>
-  /** What a request that nobody may serve ends with, once the policies have let it through. */
+  /** The error of a request without candidates, once it has passed the policies. */
   readonly unroutable: GatewayError | null
   readonly startedAtMs: number
-  /** The UTC month in which the request began, and by which it is billed. */
+  /** The UTC month in which the request began; it is billed to this month. */
   readonly month: string
-  /** Of `request`. */
+  /** Prompt tokens of `request`. */
   readonly promptTokens: number
-  /** Completion tokens that the client allows for all choices together; `null`: it did not say. */
+  /** The client's limit of completion tokens, for all choices together; null if it set none. */
   readonly outputTokens: number | null
-  /** How many choices were asked for. */
+  /** The number of choices. */
   readonly choices: number
   readonly streamed: boolean
-  /** `null`: the client did not say. */
+  /** Null: the client set none. */
   readonly deadline: ClientDeadline | null
-  /** Its spans; null: it is not traced. */
+  /** The request's spans; null: it is not traced. */
   readonly trace: RequestTrace | null
 }
 
-/** The candidate of the plan that goes by these names. */
+/** The candidate with these names. */
 export const rankedAs = (
   { ranked }: Pick<RequestPlan<unknown>, "ranked">,
   provider: string,

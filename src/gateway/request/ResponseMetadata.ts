@@ -1,7 +1,8 @@
 /**
- * What the edge shows of a metered request in headers, in the log and in traces, whatever the ending. Some of it is known only after
- * the answer has begun, or when there will be none, so it cannot all be returned with the answer. It is recorded instead, in one
- * recorder that belongs to the edge. The endpoints in chat/ are the only ones that record; what they call returns to them or calls back.
+ * What the edge shows of a metered request in headers, the log and traces, whatever the outcome.
+ * Some of it is known only after the answer has begun, or when there is none, so it cannot be
+ * returned with the answer. It is recorded in one recorder that belongs to the edge. Only the
+ * endpoints in chat/ record; the modules that they call return values or call back.
  */
 import { type Generation } from "../../domain/Generation.ts"
 import { type Tier } from "../../domain/Key.ts"
@@ -9,22 +10,22 @@ import { type LimitVerdict } from "../../store/limits/Limits.ts"
 
 export interface ResponseMetadata {
   readonly generationId: string | null
-  /** What the rate limits have left. */
+  /** What remains of the rate limits. */
   readonly requests: LimitVerdict["requests"] | null
   readonly tokens: LimitVerdict["tokens"] | null
   readonly cache: "hit" | "miss" | "bypass" | null
   readonly provider: string | null
-  /** What was asked for, once that is known. */
+  /** The operation, once it is known. */
   readonly operation: "chat" | "embeddings" | null
-  /** Of the key. */
+  /** The tier of the key. */
   readonly tier: Tier | null
-  /** How it ended, for a request that left a generation. */
+  /** The generation of the request, if it left one. */
   readonly generation: Generation | null
-  /** The reply is that of an earlier request with the same `Idempotency-Key`. */
+  /** The reply is a replay of an earlier request with the same `Idempotency-Key`. */
   readonly replayed: boolean
 }
 
-const nothingYet: ResponseMetadata = {
+const emptyMetadata: ResponseMetadata = {
   generationId: null,
   requests: null,
   tokens: null,
@@ -39,13 +40,13 @@ const nothingYet: ResponseMetadata = {
 /** Records a part of the metadata. */
 export type Note = (part: Partial<ResponseMetadata>) => void
 
-/** What the limits have left, for whoever records it. */
+/** What remains of the limits, for a recorder. */
 export type LimitsLeft = Pick<LimitVerdict, "requests" | "tokens">
 
 export class MetadataRecorder {
-  readonly #metadata = { ...nothingYet }
+  readonly #metadata = { ...emptyMetadata }
 
-  /** As it is recorded so far. */
+  /** What is recorded so far. */
   get metadata(): ResponseMetadata {
     return this.#metadata
   }

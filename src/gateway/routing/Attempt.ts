@@ -1,4 +1,6 @@
-/** One call to one provider: guarded by its circuit, on the receipt, in the statistics. */
+/**
+ * One call to one provider: guarded by its circuit, recorded on the receipt and in the statistics.
+ */
 import { type Clock, Effect, Exit } from "effect"
 import { type Candidate } from "../../domain/Catalog.ts"
 import { ProviderError } from "../../providers/Provider.ts"
@@ -9,11 +11,11 @@ import { type AttemptLog } from "./AttemptLog.ts"
 import { type ProviderStats } from "../health/ProviderStats.ts"
 import { type SpanAttributes } from "../telemetry/RequestTrace.ts"
 
-/** What a call answered, and who. */
+/** The answer of a call, and the candidate that gave it. */
 export interface Attempted<A> {
   readonly candidate: Candidate
   readonly answer: A
-  /** Since the call began. */
+  /** Measured from the start of the call. */
   readonly latencyMs: number
 }
 
@@ -47,7 +49,7 @@ export const attempting =
             const at = log.ended(attempt)
             if (trace !== null && span !== null) trace.called(span, at, attempt, streamed)
             if (!answered && !(error instanceof ProviderError)) return
-            // Nobody was called.
+            // The provider was not called.
             if (error instanceof ProviderError && error.reason._tag === "Unsupported") return
             const rejected = error instanceof ProviderError && error.isRequestsFault
             stats.record(candidate.provider.slug, candidate.offer.id, {
@@ -60,7 +62,7 @@ export const attempting =
       return Effect.map(noted, (answer) => ({ candidate, answer, latencyMs }))
     })
 
-/** What was asked of the model, as far as it is figures. */
+/** The numeric parameters of the request. */
 const paramsOf = ({ choices, outputTokens, streamed }: RequestPlan<unknown>): SpanAttributes => ({
   "gen_ai.request.stream": streamed,
   "gen_ai.request.max_tokens": outputTokens,

@@ -1,6 +1,7 @@
 /**
- * The log of one request's calls to providers. Only the router writes it; others read its `record`, which is immutable. It also knows
- * whether the client has left, after which no further provider is called.
+ * The log of one request's calls to providers. Only the router writes it; other modules read its
+ * `record`, which is immutable. It also records whether the client has left: then no further
+ * provider is called.
  */
 import { type Attempt } from "../../domain/Generation.ts"
 import { type ProviderError } from "../../providers/Provider.ts"
@@ -38,21 +39,24 @@ export class AttemptLog implements Attempts {
     this.#record = { ...this.#record, calls: this.#record.calls + 1 }
   }
 
-  /** A call has ended, or has its first token. Answers its place among the attempts. */
+  /** A call has ended, or has received its first token. Returns its index in the attempts. */
   ended(attempt: Attempt): number {
     const { attempts, calls } = this.#record
     this.#record = { ...this.#record, attempts: [...attempts, attempt], calls: calls - 1 }
     return attempts.length
   }
 
-  /** The stream of the attempt that answered broke. Answers its place; -1: there is none. */
+  /**
+   * The stream of the answering attempt broke off. Returns the attempt's index; -1 if there is
+   * none.
+   */
   broke(error: ProviderError): number {
     const at = answeringAt(this.#record)
     this.#record = brokenOff(this.#record, error)
     return at
   }
 
-  /** Says otherwise how the attempt at `at` ended. */
+  /** Corrects how the attempt at `at` ended. */
   change(at: number, change: Partial<Attempt>): void {
     this.#record = changed(this.#record, at, change)
   }
@@ -65,7 +69,10 @@ export class AttemptLog implements Attempts {
     this.#record = { ...this.#record, continuation }
   }
 
-  /** `produced` reads how far the whole reply under way is; null: no whole reply is being watched. */
+  /**
+   * `produced` returns the completion tokens of the whole reply so far; null: the reply is not
+   * observed.
+   */
   watch(produced: (() => number) | null): void {
     if (this.#record.produced !== produced) this.#record = { ...this.#record, produced }
   }

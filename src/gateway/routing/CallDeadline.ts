@@ -1,6 +1,7 @@
 /**
- * Ends a call once the client's deadline for an answer to begin has passed. It is ended from outside the attempt, because a client that
- * waits for a moment only says nothing about the provider: neither its circuit nor its statistics are told, the receipt is.
+ * Ends a call when the client's deadline for the start of an answer passes. The call is ended from
+ * outside the attempt, so it is on the receipt but counts neither for the provider's circuit nor
+ * for its statistics: a short deadline is not a fault of the provider.
  */
 import { Clock, Effect } from "effect"
 import { gatewayError, type GatewayError, ProvidersTimedOut } from "../../domain/Errors.ts"
@@ -8,13 +9,19 @@ import { deadlineLeftMs } from "../request/ClientDeadline.ts"
 import { type RequestPlan } from "../request/RequestPlan.ts"
 import { type AttemptLog } from "./AttemptLog.ts"
 
-/** How the receipt names a call that the client's deadline ended. */
+/** The error type on the receipt of a call that the client's deadline ended. */
 const CLIENT_TIMEOUT = "client_timeout"
 
-/** An SDK that gives up this little before the first call's own limit needs no second timer, in milliseconds. */
+/**
+ * If the SDK's deadline ends at most this many milliseconds before the first call's own limit, the
+ * second timer is saved.
+ */
 const SAME_MOMENT_MS = 2_000
 
-/** `limitMs`: how long the call takes at most by itself. Fails with `ProvidersTimedOut` where the client waits no longer. */
+/**
+ * `limitMs`: the call's own limit. Fails with `ProvidersTimedOut` when the client's deadline
+ * passes.
+ */
 export const withinDeadline = <A, E, R>(
   plan: RequestPlan<unknown>,
   log: AttemptLog,

@@ -1,6 +1,7 @@
 /**
- * The search for a provider that answers: calls the candidates of a request, best first, until one does. The last candidate left is
- * called again where that may help; a request's own fault ends the search, because no other provider would take it better.
+ * Calls the candidates of a request, best first, until one answers. The last candidate is retried
+ * where that may help. A client's error ends the search, because every other provider would refuse
+ * the request too.
  */
 import { Clock, Duration, Effect, Result } from "effect"
 import { type Candidate } from "../../domain/Catalog.ts"
@@ -17,7 +18,7 @@ import { type RoutedRequest } from "./RoutedRequest.ts"
 
 type AnyRequest = Omit<RoutedRequest, "plan"> & { readonly plan: RequestPlan<unknown> }
 
-/** The search for a candidate that answers. */
+/** The state of one search. */
 interface Search {
   readonly request: AnyRequest
   readonly candidates: ReadonlyArray<Candidate>
@@ -26,10 +27,10 @@ interface Search {
   readonly tried: Set<Candidate>
 }
 
-/** How a candidate is called. `isLast`: nobody is asked after it. */
+/** How a candidate is called. `isLast`: no further candidate follows. */
 export interface Call<A, R> {
   readonly make: (provider: Provider, candidate: Candidate, isLast: boolean) => Effect.Effect<A, ProviderError, R>
-  /** When a second call is made beside the first; undefined: never. */
+  /** When a hedged call starts; undefined: never. */
   readonly hedge?: { readonly afterMs: number; readonly discard: (answer: A) => Effect.Effect<void> } | undefined
 }
 
@@ -48,13 +49,15 @@ interface SearchOptions {
   readonly attempt: Attempt
   readonly providers: Providers["Service"]
   readonly stats: ProviderStats["Service"]
-  /** How often the last candidate is called again. */
+  /** How often the last candidate is retried. */
   readonly retries: number
 }
 
-/** Answers what the first candidate that answers said, and the candidates that were not called. */
+/**
+ * Returns the answer of the first candidate that answers, and the candidates that were not called.
+ */
 export const makeCandidateSearch = ({ attempt, providers, retries, stats }: SearchOptions) => {
-  /** Who is called beside a slow candidate: the next best of another provider, for the same model. */
+  /** The candidate for a hedged call: the next best of another provider with the same model. */
   const rivalOf = (slow: Candidate, { candidates, tried }: Search) => {
     const candidate = candidates.find(
       (other) => !tried.has(other) && other.provider.slug !== slow.provider.slug && other.offer.id === slow.offer.id
@@ -63,11 +66,11 @@ export const makeCandidateSearch = ({ attempt, providers, retries, stats }: Sear
     return candidate === undefined || provider === undefined ? undefined : { candidate, provider }
   }
 
-  /** Who lost was slow: at least as slow as it was waited for. */
-  const noteLost = ({ offer, provider }: Candidate, latencyMs: number) =>
+  /** The call that lost took at least as long as it was waited for. */
+  const recordLost = ({ offer, provider }: Candidate, latencyMs: number) =>
     stats.record(provider.slug, offer.id, { ok: true, latencyMs, streamed: true })
 
-  /** One call of a candidate; its first may have a second call to another provider beside it. */
+  /** One call of a candidate. The first call may be hedged with another provider. */
   const callOnce = <A, R>(search: Search, call: Call<A, R>, { candidate, isLast, provider, tries }: Turn) => {
     const { budget, log, plan } = search.request
     const own = attempt(search.request, candidate, call.make(provider, candidate, isLast))
@@ -84,13 +87,14 @@ export const makeCandidateSearch = ({ attempt, providers, retries, stats }: Sear
       },
       hold: budget.hold(rival.candidate, plan.promptTokens),
       onSecond: () => void search.tried.add(rival.candidate),
-      onLost: noteLost
+      onLost: recordLost
     })
   }
 
   /**
-   * Calls a candidate, and again as long as that may help. Answers its last failure where the next candidate may do better, and
-   * fails where nobody else is to be asked. `before`: what the candidates before it failed with.
+   * Calls a candidate and retries it as long as that may help. Returns its last failure if the next
+   * candidate may do better, and fails if the search must end. `before`: the failure of the
+   * candidate before it.
    */
   const callCandidate = Effect.fnUntraced(function* <A, R>(
     search: Search,
@@ -114,11 +118,11 @@ export const makeCandidateSearch = ({ attempt, providers, retries, stats }: Sear
       const fault = requestFault(last, plan)
       if (fault !== null) return yield* fault
       const longestMs = longestPause(plan, yield* Clock.currentTimeMillis)
-      // Another provider's answer comes sooner than a second try.
+      // Another provider answers sooner than a retry.
       const mayRetry = tries < retries && !search.isSole && isLast()
       const pauseMs = mayRetry ? retryPause(last, tries, longestMs) : null
       if (pauseMs !== null) yield* Effect.sleep(Duration.millis(pauseMs))
-      // The client waits no longer for an answer that the next provider could give.
+      // The client's deadline leaves no time for the next provider.
       else if (longestMs <= 0) return yield* noneLeft(search, last)
       else return Result.fail(last)
     }

@@ -1,6 +1,6 @@
 /**
- * The models that can be asked for and who offers each: the providers' offers, indexed once. Routing, pricing and the model
- * list read the same index. A bare slug (`gpt-4o-mini`) resolves when only one model bears it.
+ * The index of models and of the providers that offer each. Routing, pricing and the model list
+ * read it. A bare slug (`gpt-4o-mini`) resolves if only one model has it.
  */
 import { Context, Effect, Layer, Result } from "effect"
 import { type Candidate } from "../../domain/Catalog.ts"

@@ -1,8 +1,9 @@
 /**
- * Goes on with a stream whose provider broke off or fell silent in the middle: another provider of the same model that continues from a
- * trailing assistant message (`prefill`) is given the text so far, and its text is joined on without loss or repetition. Only
- * what plain text can carry is continued: never a tool call, log probabilities, several choices or an answer that is bound to a
- * format. Every call is on the receipt, and what each of them produced is charged at its own prices.
+ * Continues a stream whose provider broke off or went silent in the middle. Another provider of the
+ * same model that can continue a trailing assistant message (`prefill`) gets the text so far, and
+ * its text is joined on without loss or repetition. Only plain text is continued: no tool calls,
+ * log probabilities, several choices or answers in a fixed format. Every call is on the receipt and
+ * is charged at its own prices.
  */
 import { type NonEmptyReadonlyArray, isReadonlyArrayNonEmpty } from "effect/Array"
 import { Effect, type Pull, type Scope } from "effect"
@@ -18,30 +19,30 @@ import { type RoutedRequest } from "./RoutedRequest.ts"
 import { boundedTo } from "./MaxTokens.ts"
 import { countText } from "../tokens/Tokens.ts"
 
-/** More than this is not kept for a continuation, in characters. */
+/** The most text that is kept for a continuation, in characters. */
 const KEPT_CHARACTERS = 1_048_576
 
-/** Whether the request's answer is one that can be continued at all. */
+/** Whether the request's answer can be continued. */
 export const isContinuable = ({ choices, request }: RequestPlan<ChatRequest>): boolean =>
   choices === 1 &&
   request.logprobs !== true &&
   (request.response_format?.["type"] ?? "text") === "text" &&
   (request.modalities ?? []).every((modality) => modality === "text")
 
-/** Who can go on with what `candidate` began. */
+/** The candidates that can continue a stream of `candidate`. */
 export const successors = (candidate: Candidate, others: ReadonlyArray<Candidate>): Array<Candidate> =>
   others.filter(
     ({ offer, provider }) =>
       offer.prefill && offer.id === candidate.offer.id && provider.slug !== candidate.provider.slug
   )
 
-/** What the client has so far, as far as a continuation has to know. */
+/** What the client has received, as far as a continuation needs it. */
 class Sent {
   readonly #text: Array<string> = []
   #characters = 0
-  /** Text and reasoning of the call under way. */
+  /** Text and reasoning of the current call. */
   #produced: Array<string> = []
-  /** The answer has parts that no other provider can go on from, or ended already. */
+  /** The answer contains parts that cannot be continued, or has ended. */
   #closed = false
 
   add(events: ReadonlyArray<ChatEvent>): void {
@@ -51,13 +52,13 @@ class Sent {
     }
   }
 
-  /** The text to go on from; null: nobody can. */
+  /** The text to continue; null if it cannot be continued. */
   get text(): string | null {
     const text = this.#closed ? "" : this.#text.join("")
     return text.trim() === "" ? null : text
   }
 
-  /** The tokens that the call under way produced. */
+  /** The tokens that the current call produced. */
   get producedTokens(): number {
     return countText(this.#produced.join(""))
   }
@@ -82,16 +83,19 @@ export interface Continuing {
   readonly request: RoutedRequest<ChatRequest>
   readonly candidate: Candidate
   readonly opened: OpenedStream
-  /** Who is asked to go on, in this order. */
+  /** The candidates that are asked to continue, in this order. */
   readonly successors: Array<Candidate>
   readonly open: (candidate: Candidate, request: ChatRequest) => Effect.Effect<OpenedStream, Failure, Scope.Scope>
-  /** Told of every call that broke off and was followed by another. */
+  /** Called for every call that broke off and was continued. */
   readonly broke: (candidate: Candidate, error: ProviderError) => Effect.Effect<void>
 }
 
 type ContinuedPull = Pull.Pull<NonEmptyReadonlyArray<ChatEvent>, ProviderError, void, Scope.Scope>
 
-/** The rest of the stream, after its head, whoever produces it. Fails with the last provider's error when nobody goes on. */
+/**
+ * The rest of the stream after its head. Fails with the last provider's error if the stream is not
+ * continued.
+ */
 export const continuing = ({
   broke,
   candidate,
@@ -104,7 +108,7 @@ export const continuing = ({
   sent.add(opened.head)
   let current = { candidate, promptTokens: plan.promptTokens, pull: opened.pull, close: opened.close }
 
-  /** What the call that broke off is charged, should another go on. */
+  /** The charge for the call that broke off, if another continues it. */
   const chargeSoFar = (): Charge => ({
     candidate: current.candidate,
     usage: { promptTokens: current.promptTokens, completionTokens: sent.producedTokens, cachedTokens: 0 }
@@ -179,7 +183,7 @@ const joinedChoice = (choice: ChoiceDelta, joint: ContinuationSeam): ReadonlyArr
   return [{ ...choice, delta: text === "" ? delta : { ...delta, content: text } }]
 }
 
-/** The request for the rest of the answer; null where nothing of it is left to produce. */
+/** The request for the rest of the answer; null if nothing is left to produce. */
 const requestFrom = (
   { budget, plan }: Pick<RoutedRequest<ChatRequest>, "budget" | "plan">,
   candidate: Candidate,
@@ -194,7 +198,10 @@ const requestFrom = (
   return boundedTo({ ...request, messages: withPrefix(request.messages, text) }, candidate, bound)
 }
 
-/** The conversation with the answer's beginning as its last message; one that the client began itself is lengthened. */
+/**
+ * The conversation with the text so far as its last message. If the client itself sent the start of
+ * the answer, that message is extended.
+ */
 const withPrefix = (messages: ChatRequest["messages"], text: string): ChatRequest["messages"] => {
   const last = messages.at(-1)
   return last?.role === "assistant" && typeof last.content === "string" && !last.tool_calls

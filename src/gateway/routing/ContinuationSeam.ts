@@ -1,23 +1,27 @@
 /**
- * Where the text of one provider goes on at another: what the second says is made to follow what the client already has. A provider that
- * begins by repeating the whole text has the repeat taken out, and blanks that the client has are not sent twice. Text is held
- * back only as long as it may still be a repeat. A text that is itself one piece again and again (`aaaa`) goes on with itself: there a
- * repeat cannot be told from what follows, and nothing is taken out.
+ * Joins the text of a second provider to the text that the client already has. If the second
+ * provider begins by repeating the whole text, the repeat is removed. Whitespace that the client
+ * has is not sent twice. Text is held back only while it may still be a repeat. A text that
+ * consists of one repeated piece (`aaaa`) is joined as it is: there a repeat and a continuation
+ * look the same.
  */
 
-/** A shorter text may well come twice by itself: "ha" goes on with "ha". */
+/** Shorter prefixes are too ambiguous to be recognised as a repeat: "ha" may continue "ha". */
 const SHORTEST_REPEAT = 3
 
 export class ContinuationSeam {
-  /** What the second provider is asked to go on from. Without trailing blanks, which some refuse and others repeat, nor half a character. */
+  /**
+   * The text that the second provider continues. It has no trailing whitespace, which some
+   * providers refuse and others repeat, and no half of a surrogate pair.
+   */
   readonly text: string
   #blanks: string
-  /** The first half of a character that the client has half of. */
+  /** The high surrogate at the end of the client's text, if its low surrogate is missing. */
   #half: string
   #held = ""
   #phase: "repeat" | "blanks" | "through"
 
-  /** `sent`: all that the client has so far. */
+  /** `sent`: all text that the client has. */
   constructor(sent: string) {
     this.#half = /[\uD800-\uDBFF]$/.test(sent) ? sent.slice(-1) : ""
     const whole = this.#half === "" ? sent : sent.slice(0, -1)
@@ -27,7 +31,7 @@ export class ContinuationSeam {
     this.#phase = isTold ? "repeat" : "blanks"
   }
 
-  /** What of `content` goes to the client now. */
+  /** The part of `content` that goes to the client now. */
   take(content: string): string {
     if (this.#phase === "through") return content
     if (this.#phase === "blanks") return this.#afterBlanks(content)
@@ -39,7 +43,7 @@ export class ContinuationSeam {
     return this.#afterBlanks(said)
   }
 
-  /** What was held back, once it is clear that nothing more follows: it was no repeat. */
+  /** The text that was held back, once the stream has ended: it was not a repeat. */
   flush(): string {
     const held = this.#held
     this.#held = ""
@@ -57,7 +61,10 @@ export class ContinuationSeam {
   }
 }
 
-/** Whether a text is a shorter one, twice or more often. By the length of the longest border of each beginning of it: in one pass. */
+/**
+ * Whether a text is a shorter text repeated. Found in one pass, from the longest border of every
+ * prefix.
+ */
 const isPeriodic = (text: string): boolean => {
   const borders = new Int32Array(text.length)
   let border = 0

@@ -1,6 +1,6 @@
 /**
- * How provider failures are judged: whether to ask the same provider again, whether the request itself is at fault, what the receipt
- * says of an attempt, and what the client hears when nobody is left. Pure.
+ * Judges failures of providers: whether to retry, whether the request is at fault, what the receipt
+ * says of an attempt, and which error the client gets when no candidate is left. Pure.
  */
 import { type Cause } from "effect"
 import { type Candidate } from "../../domain/Catalog.ts"
@@ -23,17 +23,19 @@ import { type RequestPlan } from "../request/RequestPlan.ts"
 /** Why a call did not answer. */
 export type Failure = ProviderError | CircuitClosedToCalls
 
-/** The longest Retry-After that is honoured at the last candidate, unless the client said how long it waits. */
+/**
+ * The longest Retry-After that is honoured at the last candidate, unless the client set a deadline.
+ */
 const LONGEST_PAUSE_MS = 10_000
 
-/** How much longer the client may be made to wait, in milliseconds. */
+/** The longest pause before a retry, in milliseconds. */
 export const longestPause = ({ deadline, startedAtMs }: RequestPlan<unknown>, nowMs: number): number => {
   if (deadline === null) return LONGEST_PAUSE_MS
   const leftMs = startedAtMs + deadline.ms - nowMs
   return deadline.explicit ? leftMs : Math.min(LONGEST_PAUSE_MS, leftMs)
 }
 
-/** Whether and how long to wait before asking the same provider again, less than `longestMs`; null: it would not help. */
+/** The pause before a retry, at most `longestMs`; null: a retry would not help. */
 export const retryPause = (failure: Failure, tries: number, longestMs: number): number | null => {
   const pauseMs = wantedPause(failure, tries)
   return pauseMs !== null && pauseMs <= longestMs ? pauseMs : null
@@ -58,7 +60,7 @@ const wantedPause = (failure: Failure, tries: number): number | null => {
   }
 }
 
-/** The failure as the client's own fault, if it is one. */
+/** The failure as an error of the client, if it is one. */
 export const requestFault = (failure: Failure, plan: RequestPlan<unknown>): GatewayError | null => {
   if (failure instanceof CircuitClosedToCalls || !failure.isRequestsFault) return null
   if (failure.reason._tag !== "Rejected") return null
@@ -77,7 +79,7 @@ export const requestFault = (failure: Failure, plan: RequestPlan<unknown>): Gate
 
 const HTTP_NOT_FOUND = 404
 
-/** What the client is told when no candidate is left. A cause that all attempts share is named. */
+/** The error when no candidate is left. A cause that all attempts share is named. */
 export const exhausted = (
   model: string,
   attempts: ReadonlyArray<Attempt>,
@@ -109,7 +111,7 @@ export const exhausted = (
   return gatewayError(new ProvidersFailed({ attempts, retryAfterMs }))
 }
 
-/** What a call failed with: its error, or the defect that struck; undefined when it was interrupted. */
+/** The error or the defect of a call; undefined if it was interrupted. */
 export const faultOf = (cause: Cause.Cause<unknown>): unknown => {
   const reason = cause.reasons.find((reason) => reason._tag !== "Interrupt")
   return reason?._tag === "Die" ? reason.defect : reason?.error
@@ -131,7 +133,7 @@ export const attemptOf = ({ offer, provider }: Candidate, latencyMs: number, ok:
   }
 }
 
-/** How attempts name what went wrong. */
+/** The error types of attempts. */
 const errorTypes = {
   Unreachable: "unreachable",
   TimedOut: "timeout",

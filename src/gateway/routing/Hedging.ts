@@ -1,7 +1,8 @@
 /**
- * A second call for a request whose first token is late: the call that has a token first answers, the other is aborted. What the other
- * provider charges for its prompt is charged to the request, and both calls are on the receipt. A failure of one is no failure as
- * long as the other is under way. On interruption the caller decides what is billed.
+ * Makes a second call for a request whose first token is late. The call that has a token first
+ * answers, and the other is aborted. The request pays for both prompts, and both calls are on the
+ * receipt. The request fails only if both calls fail. On interruption the caller decides what is
+ * billed.
  */
 import { Duration, Effect, Exit, Fiber, Option } from "effect"
 import { type Candidate } from "../../domain/Catalog.ts"
@@ -11,7 +12,7 @@ import { promptCharge } from "../request/AttemptRecord.ts"
 import { type Failure, faultOf } from "./FailurePolicy.ts"
 import { type AttemptLog } from "./AttemptLog.ts"
 
-/** How the receipt names a call that another one was faster than. */
+/** The error type on the receipt of a call that lost against a faster one. */
 const HEDGE_LOST = "hedge_lost"
 
 interface Call<A, R> {
@@ -25,19 +26,25 @@ export interface Hedge<A, R> {
   readonly afterMs: number
   readonly first: Call<A, R>
   readonly second: Call<A, R>
-  /** Holds what the second prompt costs; false: the second call is not made. */
+  /** Reserves the cost of the second prompt; false: the second call is not made. */
   readonly hold: Effect.Effect<boolean>
-  /** Told when the second call begins. */
+  /** Called when the second call begins. */
   readonly onSecond: () => void
-  /** Told of a call that was aborted before it had a token, and how long it had been waited for. */
+  /**
+   * Called for a call that was aborted before its first token, with the time that it was waited
+   * for.
+   */
   readonly onLost: (candidate: Candidate, waitedMs: number) => void
-  /** Aborts an answer that came at the same moment as the other. */
+  /** Aborts an answer that arrived at the same moment as the other. */
   readonly discard: (answer: A) => Effect.Effect<void>
 }
 
 type Running<A> = Fiber.Fiber<Attempted<A>, Failure>
 
-/** Fails when both calls do: with the request's own fault if one of them found it, else as the second call does. */
+/**
+ * Fails if both calls fail: with the client's error if one call found it, otherwise with the second
+ * call's error.
+ */
 export const hedged = Effect.fnUntraced(function* <A, R>(hedge: Hedge<A, R>) {
   const { first, second } = hedge
   const one = yield* Effect.forkChild(first.run, { startImmediately: true })
@@ -60,7 +67,10 @@ export const hedged = Effect.fnUntraced(function* <A, R>(hedge: Hedge<A, R>) {
   )
 })
 
-/** Aborts the call that was slower. One that failed by itself is on the receipt as what it is, and costs nothing. */
+/**
+ * Aborts the slower call. A call that failed before stays on the receipt with its own failure and
+ * costs nothing.
+ */
 const lose = Effect.fnUntraced(function* <A, R>(hedge: Hedge<A, R>, slower: Running<A>, candidate: Candidate) {
   const { log, promptTokens } = hedge
   yield* Fiber.interrupt(slower)

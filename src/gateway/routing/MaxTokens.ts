@@ -1,15 +1,15 @@
-/** How much a call may produce: the client's own limit, or what the reservation affords where that is less. */
+/** The output limit of a call: the client's own limit, or less if the reservation affords less. */
 import { type Candidate } from "../../domain/Catalog.ts"
 import { type ChatRequest, outputLimit } from "../../domain/Chat.ts"
 import { type RoutedRequest } from "./RoutedRequest.ts"
 
-/** In tokens; the limit of a model that does not tell its own is guessed. */
+/** In tokens. A model that does not state its limit gets a default. */
 export const maxOutputTokens = ({ budget, plan }: RoutedRequest<ChatRequest>, { offer }: Candidate): number =>
   budget.affordableTokens ?? plan.outputTokens ?? offer.maxCompletionTokens ?? 4_096
 
 /**
- * `request` with its output bounded to `tokens` a choice, where that is less than it asks for; `null`: no bound. The limit that is set
- * is the only one that goes out.
+ * `request` with its output limited to `tokens` a choice, if that is less than it asks for; null:
+ * no limit. Only one of the two limit members is sent.
  */
 export const boundedTo = (request: ChatRequest, { offer }: Candidate, tokens: number | null): ChatRequest => {
   if (tokens === null) return request

@@ -1,8 +1,9 @@
 /**
- * A whole reply of one provider. One that works on a long reply says as little before the end as one that is silent, so where somebody
- * else could answer, it is asked for a stream, which is gathered here: it has to begin in time, and the client gets the reply that it
- * would have got otherwise. So is a reply whose output is paid for while it arrives. Short replies, and those of the last provider
- * left, are asked for as what they are.
+ * Gets a whole reply from one provider. While a provider works on a long reply, it cannot be told
+ * from a silent one. So if another candidate could answer, the provider is asked for a stream,
+ * which is collected here: it must begin in time, and the client gets the same reply. A reply whose
+ * output is reserved in slices is streamed too. Short replies, and replies of the last candidate,
+ * are requested whole.
  */
 import { Effect } from "effect"
 import { type Candidate } from "../../domain/Catalog.ts"
@@ -15,24 +16,26 @@ import { type RequestPlan } from "../request/RequestPlan.ts"
 import { type RoutedRequest } from "./RoutedRequest.ts"
 import { boundedTo, maxOutputTokens } from "./MaxTokens.ts"
 
-/** The slowest pace at which a whole reply is still worth waiting for. */
+/** The slowest speed at which a whole reply is worth waiting for. */
 const SLOWEST_MS_PER_TOKEN = 20
-/** How much longer than for its first token a silent reply is waited for at most, as a part of that time. */
+/**
+ * How much longer than its first-token limit a silent reply is waited for, as a part of that limit.
+ */
 const TOLERATED_PART = 0.25
 
 export interface WholeCall {
   readonly request: RoutedRequest<ChatRequest>
   readonly provider: Provider
   readonly candidate: Candidate
-  /** Nobody is asked after this one. */
+  /** No further candidate follows. */
   readonly isLast: boolean
 }
 
 export const makeWholeReply = () => {
-  /** What providers have refused to stream, and gave whole. */
+  /** Shapes of requests that a provider refused to stream and answered whole. */
   const unstreamed = new Set<string>()
 
-  const atOnce = ({ candidate, provider, request: routed }: WholeCall): Effect.Effect<ChatReply, ProviderError> => {
+  const askWhole = ({ candidate, provider, request: routed }: WholeCall): Effect.Effect<ChatReply, ProviderError> => {
     const { totalMs } = candidate.provider.timeouts
     const longestMs = longestOf(routed, candidate)
     const limitMs = Math.min(longestMs, totalMs)
@@ -41,8 +44,8 @@ export const makeWholeReply = () => {
     return within(provider.chat({ request, offer: candidate.offer, limitMs }), limitMs, provider, phase)
   }
 
-  /** `refused`: what follows where the provider does not open the stream. */
-  const asItComes = (call: WholeCall, refused: (error: ProviderError) => Effect.Effect<ChatReply, ProviderError>) => {
+  /** `refused`: the fallback if the provider does not open the stream. */
+  const askStreamed = (call: WholeCall, refused: (error: ProviderError) => Effect.Effect<ChatReply, ProviderError>) => {
     const { candidate, provider } = call
     const { budget, log, plan } = call.request
     const request = boundedTo(plan.request, candidate, budget.affordableTokens)
@@ -59,22 +62,25 @@ export const makeWholeReply = () => {
 
   return (call: WholeCall): Effect.Effect<ChatReply, ProviderError> => {
     call.request.log.watch(null)
-    if (call.request.budget.isSliced) return asItComes(call, Effect.fail)
+    if (call.request.budget.isSliced) return askStreamed(call, Effect.fail)
     const shape = shapeOf(call)
-    if (!wantsWatching(call) || unstreamed.has(shape)) return atOnce(call)
-    return asItComes(call, (error) =>
+    if (!wantsWatching(call) || unstreamed.has(shape)) return askWhole(call)
+    return askStreamed(call, (error) =>
       refusesStreams(error, call.request.plan)
-        ? Effect.tap(atOnce(call), () => Effect.sync(() => unstreamed.add(shape)))
+        ? Effect.tap(askWhole(call), () => Effect.sync(() => unstreamed.add(shape)))
         : Effect.fail(error)
     )
   }
 }
 
-/** How long a whole reply may take, in milliseconds. */
+/** The longest time of a whole reply, in milliseconds. */
 const longestOf = (request: RoutedRequest<ChatRequest>, candidate: Candidate): number =>
   candidate.provider.timeouts.firstTokenMs + SLOWEST_MS_PER_TOKEN * maxOutputTokens(request, candidate)
 
-/** Whether silence would be waited for much longer than it has to, and tells something. */
+/**
+ * Whether the wait for a silent reply would be much longer than for its first token, and a stream
+ * would show progress.
+ */
 const wantsWatching = ({ candidate, isLast, request }: WholeCall): boolean => {
   if (isLast) return false
   const { firstTokenMs, totalMs } = candidate.provider.timeouts
@@ -82,18 +88,19 @@ const wantsWatching = ({ candidate, isLast, request }: WholeCall): boolean => {
   return limitMs > firstTokenMs * (1 + TOLERATED_PART) && showsItsOutput(request.plan) && isText(request.plan.request)
 }
 
-/** What is said in sound comes in another form when it is streamed. */
+/** Audio has another form in streams than in whole replies. */
 const isText = ({ modalities }: ChatRequest): boolean => (modalities ?? []).every((modality) => modality === "text")
 
-/** What providers make streaming depend on. */
+/** The features that providers make streaming depend on. */
 const shapeOf = ({ candidate: { offer, provider }, request: { plan } }: WholeCall): string =>
   `${provider.slug}|${offer.id}|${plan.choices > 1}|${(plan.request.tools?.length ?? 0) > 0}`
 
 const NO_SUCH_CALL = new Set([403, 404, 405, 501])
 
 /**
- * Whether the same request may well be answered whole: at some providers streams need another right, another endpoint, or do without
- * some parameters. Where the words are not about streaming the request itself is at fault, and would be refused again.
+ * Whether the provider may answer the same request whole: some need another permission or endpoint
+ * for streams, or refuse some parameters there. A refusal that does not mention streaming is about
+ * the request, and a whole call would be refused too.
  */
 const refusesStreams = ({ reason }: ProviderError, { choices }: RequestPlan<ChatRequest>): boolean => {
   switch (reason._tag) {

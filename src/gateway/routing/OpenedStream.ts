@@ -1,7 +1,7 @@
 /**
- * Opens a provider's stream and reads on until its first token, so that an error before it can still become a fallback. The call lives
- * in a scope of its own under the request's: a failed attempt is aborted at once, a good one lives as long as the request or
- * until it is closed.
+ * Opens a provider's stream and reads to its first token, so that an error before it can still
+ * become a fallback. The call has its own scope under the request's. A failed attempt is aborted at
+ * once; a successful one lives until the request ends or it is closed.
  */
 import { type NonEmptyReadonlyArray } from "effect/Array"
 import { Channel, Duration, Effect, Exit, Pull, Scope, Stream } from "effect"
@@ -14,13 +14,13 @@ export type EventPull = Pull.Pull<NonEmptyReadonlyArray<ChatEvent>, ProviderErro
 export interface OpenedStream {
   /** Up to the first token. */
   readonly head: NonEmptyReadonlyArray<ChatEvent>
-  /** What follows; fails when the provider breaks off, or is silent for too long. */
+  /** The rest. Fails if the provider breaks off or is silent for too long. */
   readonly pull: EventPull
   /** Aborts the call. */
   readonly close: Effect.Effect<void>
 }
 
-/** All of a stream: its head, and what follows. */
+/** The whole stream: its head and the rest. */
 export const eventsOf = <E>(
   head: NonEmptyReadonlyArray<ChatEvent>,
   rest: Pull.Pull<NonEmptyReadonlyArray<ChatEvent>, E>
@@ -45,7 +45,7 @@ export const openStream = Effect.fnUntraced(function* (
   const scope = yield* Scope.fork(yield* Effect.scope)
   const first = Effect.gen(function* () {
     const events = yield* Scope.provide(provider.chatStream({ request, offer: candidate.offer }), scope)
-    // Without `Stream.toPull`, which hands each pull all services of the program anew.
+    // `Stream.toPull` would pass all services of the program to each pull again.
     const pull = yield* Channel.toPullScoped(Stream.toChannel(events), scope)
     const read: Effect.Effect<NonEmptyReadonlyArray<ChatEvent>, ProviderError> = Pull.catchDone(pull, () =>
       Effect.fail(
@@ -69,7 +69,7 @@ export const openStream = Effect.fnUntraced(function* (
   return { head, pull: rest, close: Scope.close(scope, Exit.void) }
 })
 
-/** A chat call, ended as timed out after `limitMs` where the provider does not end it itself. */
+/** A chat call, ended as timed out after `limitMs` unless the provider keeps the limit itself. */
 export const within = <A, R>(
   call: Effect.Effect<A, ProviderError, R>,
   limitMs: number,

@@ -1,8 +1,9 @@
 /**
- * Which providers may serve a request, and in which order: pure, total and deterministic. Filters come first and say why they
- * left a provider out; then `order` puts its providers in front and the sort axis orders the rest. Failures make a provider count as
- * slower, and as dearer where nobody asked for the cheapest. Now and then a request tries who would not be called otherwise, so that
- * a provider which has recovered is found again.
+ * Filters and sorts the providers for a request: pure, total and deterministic. Filters come first
+ * and record why a provider is excluded. Then `order` puts its providers first, and the sort axis
+ * orders the rest. Failures make a provider count as slower, and as more expensive unless the
+ * client asked for the cheapest. A small share of requests explores a provider that is not first,
+ * so that one that has recovered is found again.
  */
 import { type Candidate, deniesCollection, type Exclusion, type SortAxis } from "../../domain/Catalog.ts"
 import { type ProviderPreferences } from "../../domain/Chat.ts"
@@ -15,7 +16,7 @@ export interface RankingInput {
   readonly defaultSort: SortAxis
   readonly kind: "chat" | "embeddings"
   readonly promptTokens: number
-  /** What the client allows for all choices together; `null`: it did not say. */
+  /** The client's limit for all choices together; null if it set none. */
   readonly outputTokens: number | null
   readonly choices: number
   /** Whether the first token counts, or the whole reply. */
@@ -28,31 +29,37 @@ export interface Ranking {
   readonly excluded: ReadonlyArray<Exclusion>
 }
 
-/** What one choice is expected to hold, in tokens, where the client allows as much. */
+/** The expected output of one choice, in tokens, if the client allows as much. */
 const LIKELY_OUTPUT_TOKENS = 256
 
-/** How many tokens all choices together will likely hold. `outputTokens`: what the client allows for all of them. */
+/**
+ * The expected output of all choices together, in tokens. `outputTokens`: the client's limit for
+ * all of them.
+ */
 export const likelyOutput = (outputTokens: number | null, choices: number): number =>
   Math.min(outputTokens ?? Number.POSITIVE_INFINITY, LIKELY_OUTPUT_TOKENS * choices)
 
-/** What the request will likely cost at a candidate: its own prompt, at the prices of its length, and a likely answer. */
+/**
+ * The expected cost of the request at a candidate: the prompt at the prices of its length, and a
+ * likely answer.
+ */
 export const expectedCost = ({ offer }: Candidate, promptTokens: number, likelyOutputTokens: number): NanoUsd => {
   const { completion, prompt } = pricesFor(offer.pricing, promptTokens)
   return costOf(promptTokens, prompt) + costOf(offer.embeddings ? 0 : likelyOutputTokens, completion)
 }
 
-/** Clients that build their lists in code send empty ones where they have nothing to say. */
+/** Clients send empty lists where they mean none. */
 const isGiven = <A>(list: ReadonlyArray<A> | null | undefined): list is ReadonlyArray<A> =>
   list !== null && list !== undefined && list.length > 0
 
-/** Why a candidate may not serve the request, in a word for `details.excluded`; undefined: it may. */
+/** Why a candidate is excluded, as a word for `details.excluded`; undefined: it is not. */
 const exclusionReason = (candidate: Candidate, input: RankingInput): string | undefined => {
   const { preferences } = input
   const { offer, provider } = candidate
   if (offer.embeddings !== (input.kind === "embeddings"))
     return input.kind === "chat" ? "not_a_chat_model" : "not_an_embedding_model"
   if (isGiven(preferences?.only) && !preferences.only.includes(provider.slug)) return "not_in_only"
-  // The client named who may serve it, and allowed no others.
+  // The client named the providers and allowed no others.
   if (
     preferences?.allow_fallbacks === false &&
     isGiven(preferences.order) &&
@@ -71,10 +78,13 @@ const exclusionReason = (candidate: Candidate, input: RankingInput): string | un
   return undefined
 }
 
-/** Share of the calls that are answered, 1 at best; one failure of few is held against nobody for long. */
+/** The share of answered calls, 1 at best. One failure among few calls does not count for long. */
 const health = ({ calls, successRate }: StatsSnapshot): number => (calls * successRate + 1) / (calls + 1)
 
-/** Who was never measured counts as best, so that a new provider is found out about; who never answered, as worst. */
+/**
+ * An unmeasured provider sorts first, so that it gets tried. A provider with only failures sorts
+ * last.
+ */
 const unmeasured = ({ calls, successRate }: StatsSnapshot): number =>
   calls > 0 && successRate === 0 ? Number.POSITIVE_INFINITY : Number.NEGATIVE_INFINITY
 
@@ -91,7 +101,8 @@ const score = (candidate: Candidate, input: RankingInput): number => {
       return stats.throughputTps === null ? unmeasured(stats) : 1 / (stats.throughputTps * health(stats))
     case "price": {
       const cost = expectedCost(candidate, input.promptTokens, likelyOutput(input.outputTokens, input.choices))
-      // An explicit `sort: price` is taken at its word; health weighs only where the client left the choice to us.
+      // An explicit `sort: price` is followed exactly. The success rate counts only for the
+      // default.
       return sort === null ? (cost + 1) / health(stats) : cost
     }
   }
@@ -108,13 +119,14 @@ export const rank = (input: RankingInput): Ranking => {
   return { ranked: eligible.length > 1 ? ordered(eligible, input) : eligible, excluded }
 }
 
-/** The share of requests that try another provider than the ranking would have. */
+/** The share of requests that explore another provider than the first. */
 const EXPLORED_SHARE = 0.02
 
 /**
- * Who may be tried in the first candidate's place, because their figures may be out of date: any other where speed decides; where
- * price does, those who are cheaper and were put behind for their failures. Nobody where the request says itself who comes
- * first, takes the price at its word, or would not get a second try.
+ * The candidates that may be explored in place of the first, because their measurements may be out
+ * of date. Sorted by speed, these are all others. Sorted by price, these are the cheaper ones that
+ * sort lower for their failures. There are none if the request sets the order, sorts by price
+ * explicitly, or allows no fallback.
  */
 export const explorable = (ranked: ReadonlyArray<Candidate>, input: RankingInput): ReadonlyArray<Candidate> => {
   const [first, ...others] = ranked
@@ -128,7 +140,10 @@ export const explorable = (ranked: ReadonlyArray<Candidate>, input: RankingInput
   return others.filter((candidate) => costAt(candidate) < leastNano)
 }
 
-/** The ranking with one of `others` in front, for a small share of all `roll`s, which are 0 to 1. */
+/**
+ * The ranking with one of `others` in front, for a small share of all values of `roll`, which is 0
+ * to 1.
+ */
 export const explored = (
   ranked: ReadonlyArray<Candidate>,
   others: ReadonlyArray<Candidate>,

@@ -1,4 +1,4 @@
-/** A request as the router gets it: the plan, what may be spent on calls, and the log to write them into. */
+/** The router's input: the plan, the output budget, and the log of calls. */
 import { type ChatRequest } from "../../domain/Chat.ts"
 import { type EmbeddingRequest } from "../../domain/Embedding.ts"
 import { type OutputBudget } from "../request/OutputBudget.ts"

@@ -1,7 +1,8 @@
 /**
- * The router: calls the candidates of a request, best first, until one answers. Falling back is free until something reached the
- * client, so a stream counts as answered with its first token, not with its status line. Every call is an attempt on the receipt. A
- * request's own fault ends the search, because no other provider would take it better.
+ * Calls the candidates of a request, best first, until one answers. A fallback is possible until
+ * something reached the client, so a stream counts as answered with its first token, not with its
+ * status line. Every call is an attempt on the receipt. A client's error ends the search, because
+ * every other provider would refuse the request too.
  */
 import { Clock, Context, Effect, Layer, Scope, type Stream } from "effect"
 import { type Candidate } from "../../domain/Catalog.ts"
@@ -21,20 +22,23 @@ import { boundedTo } from "./MaxTokens.ts"
 import { ProviderStats } from "../health/ProviderStats.ts"
 import { makeWholeReply } from "./NonStreaming.ts"
 
-/** What answered, and how. A stream's first token is in `events` already; it fails when the provider breaks off. */
+/**
+ * The answer and its candidate. A stream has received its first token. It fails if the provider
+ * breaks off.
+ */
 export interface Routed<A> {
   readonly candidate: Candidate
   readonly fallbackUsed: boolean
-  /** Since the attempt began. */
+  /** Measured from the start of the attempt. */
   readonly latencyMs: number
   readonly answer: A
 }
 
 export interface RouterOptions {
   readonly retries: number
-  /** Whether a stream that breaks off goes on at another provider. */
+  /** Whether another provider continues a stream that breaks off. */
   readonly continueStreams: boolean
-  /** How long the first token of a stream may take before another provider is called beside; `null`: never. */
+  /** How long the first token of a stream may take before a hedged call starts; null: never. */
   readonly hedgeAfterMs: number | null
 }
 

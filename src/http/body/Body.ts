@@ -43,7 +43,7 @@ export interface BodyText {
 }
 
 /** A body as text, or the limit of JSON that it exceeds. */
-export type Body = ({ readonly _tag: "Text" } & BodyText) | { readonly _tag: "Shapeless"; readonly excess: Excess }
+export type Body = ({ readonly _tag: "Text" } & BodyText) | { readonly _tag: "TooComplex"; readonly excess: Excess }
 
 /** Whether a request has a body to read. */
 export const hasBody = ({ headers, method }: Request): boolean =>
@@ -118,7 +118,7 @@ export class BodyReader extends Context.Service<
                         ? Effect.andThen(turns.next, bodyOf(bytes, hasLongNumber))
                         : bodyOf(bytes, hasLongNumber)
                     ),
-                  onExcess: (excess) => resume(Effect.succeed({ _tag: "Shapeless", excess })),
+                  onExcess: (excess) => resume(Effect.succeed({ _tag: "TooComplex", excess })),
                   onTooLarge: () => resume(tooLarge),
                   onNoRoom: () => resume(overloaded),
                   onCorrupt: () => resume(garbled(encoding)),

@@ -33,7 +33,7 @@ export const layer = Layer.effect(
         const admitted = maxBytes === undefined ? bodyReader.admit(share) : Effect.void
         const read = yield* Effect.result(Effect.andThen(admitted, bodyReader.read(request, share, maxBytes)))
         if (read._tag === "Failure") return errorResponse(read.failure, requestId)
-        if (read.success._tag === "Shapeless") {
+        if (read.success._tag === "TooComplex") {
           return validationResponse([excessFault(read.success.excess)], requestId)
         }
         body = read.success.text

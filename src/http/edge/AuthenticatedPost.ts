@@ -89,7 +89,7 @@ export const authenticatedPost = <
           Effect.succeed(validationResponse(faults, state.requestId))
 
         const decoded = (caller: Caller, body: Body) => {
-          if (body._tag === "Shapeless") return refused([excessFault(body.excess)])
+          if (body._tag === "TooComplex") return refused([excessFault(body.excess)])
           const fault = body.text === "" ? undefined : typeFault(request.headers["content-type"])
           if (fault !== undefined) return refused([fault])
           const headers = decodeHeaders(request.headers)

@@ -75,7 +75,7 @@ export const makeReading = (sql: PgClient.PgClient): Pick<GenerationStore["Servi
       return {
         generations,
         nextCursor: rows.length > limit ? (generations.at(-1)?.id ?? null) : null
-      } satisfies GenerationPage as GenerationPage
+      } satisfies GenerationPage
     })
   }
 }

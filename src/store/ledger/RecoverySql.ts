@@ -68,7 +68,7 @@ export const makeRecovery = (
     return {
       found: expired.length,
       settled: results.filter((result) => result._tag === "Reserved").length
-    } satisfies Batch as Batch
+    } satisfies Batch
   })
 
   return Effect.gen(function* () {

@@ -83,7 +83,7 @@ export const makeReport = (sql: PgClient.PgClient) =>
     return {
       total: figuresOf(total),
       parts: new Map(groupBy.map((by) => [by, partOf(by)]))
-    } satisfies Report as Report
+    } satisfies Report
   })
 
 const figuresOf = (row: Row): ReportFigures => ({

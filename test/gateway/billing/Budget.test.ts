@@ -1,4 +1,7 @@
-/** Budgets that nobody overshoots and nobody is locked out of: slices, lines of waiting requests, answers that cost more than was held. */
+/**
+ * Budgets: no request exceeds them and none is locked out. Slices, queues of waiting requests, and
+ * answers that cost more than their reservation.
+ */
 import * as LimitsMemory from "../../../src/store/limits/LimitsMemory.ts"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber, Layer, Result, Stream } from "effect"
@@ -14,9 +17,9 @@ import { Ledger } from "../../../src/store/ledger/Ledger.ts"
 import * as LedgerMemory from "../../../src/store/ledger/Memory.ts"
 import { StoreError } from "../../../src/store/StoreError.ts"
 import { noAttempts } from "../../../src/gateway/request/AttemptRecord.ts"
-import { candidateWith, meteredWith, requestWith } from "../orders.ts"
+import { candidateWith, meteredWith, requestWith } from "../plans.ts"
 
-/** How the ledger behaves in a test: its writes can be made to fail. */
+/** The ledger of a test; its writes can be made to fail. */
 const troubled = () => {
   const trouble = { isAway: false, renewals: 0 }
   const away = Effect.fail(new StoreError({ dependency: "database", cause: null }))
@@ -46,7 +49,7 @@ const meter = meterOn(LedgerMemory.layer)
 /** 1,000 nano-USD a prompt token and 2,000 a completion token. */
 const alpha = candidateWith("alpha")
 const KEY = "key_000000000000000000000000000000aa"
-/** Of ten prompt tokens and a slice of output. */
+/** The price of ten prompt tokens and a slice of output. */
 const SLICE_NANO = 10_000 + 1_024 * 2_000
 
 const balance = Effect.gen(function* () {
@@ -68,7 +71,7 @@ const ended = (completionTokens: number, promptTokens = 10): Outcome => ({
 const capped = (monthlyBudgetNano: number, request: Parameters<typeof meteredWith>[0] = {}) =>
   meteredWith({ key: { monthlyBudgetNano }, ...request })
 
-/** So many events of one token each. */
+/** `count` events of one token each. */
 const tokens = (count: number): Stream.Stream<ChatEvent> =>
   Stream.fromIterable(
     Array.from({ length: count }, (): ChatEvent => ({
@@ -77,7 +80,7 @@ const tokens = (count: number): Stream.Stream<ChatEvent> =>
     }))
   ).pipe(Stream.rechunk(1))
 
-/** How many of `count` tokens come through, and what ended it. */
+/** How many of `count` tokens pass, and the error that ended them. */
 const watched = Effect.fnUntraced(function* (request: MeteredRequest, count: number) {
   let through = 0
   const events = (yield* Meter).outputBudget(request).watch(tokens(count))
@@ -86,7 +89,7 @@ const watched = Effect.fnUntraced(function* (request: MeteredRequest, count: num
 })
 
 describe("slices", () => {
-  it.effect("a long answer begins with a slice of its worst case and takes more while it comes", () =>
+  it.effect("a long answer reserves a slice of its worst case first, and more while it arrives", () =>
     Effect.gen(function* () {
       const { reserve, settle } = yield* Meter
       const request = capped(nanoFromUsd(1), { outputTokens: 100_000 })
@@ -104,7 +107,7 @@ describe("slices", () => {
     }).pipe(Effect.provide(meter))
   )
 
-  it.effect("is cut before a token that nothing is held for, and nothing is billed beyond the cap", () =>
+  it.effect("is cut before a token that is not reserved, and nothing is billed beyond the cap", () =>
     Effect.gen(function* () {
       const { reserve, settle } = yield* Meter
       const cap = 10_000 + 1_500 * 2_000
@@ -119,10 +122,10 @@ describe("slices", () => {
     }).pipe(Effect.provide(meter))
   )
 
-  it.effect("small requests find room beside big ones", () =>
+  it.effect("small requests find room next to big ones", () =>
     Effect.gen(function* () {
       const { reserve } = yield* Meter
-      // Five worst cases of 200 million nano-USD would leave nothing of it.
+      // Five worst cases of 200 million nano-USD would not fit.
       const cap = 20_000_000
       for (let big = 0; big < 5; big++) {
         assert.strictEqual((yield* reserve(capped(cap, { outputTokens: 100_000 })))._tag, "Reserved")
@@ -131,7 +134,7 @@ describe("slices", () => {
     }).pipe(Effect.provide(meter))
   )
 
-  it.effect("thoughts that are not shown are held whole", () =>
+  it.effect("hidden reasoning reserves the whole worst case", () =>
     Effect.gen(function* () {
       const { reserve } = yield* Meter
       const worst = 10_000 + 2_000 * 2_000
@@ -151,10 +154,10 @@ describe("slices", () => {
     }).pipe(Effect.provide(meter))
   )
 
-  it.effect("an answer beyond its worst case is paid for while there is room, and ends where there is none", () =>
+  it.effect("an answer beyond its worst case goes on while the budget has room, and then ends", () =>
     Effect.gen(function* () {
       const { reserve } = yield* Meter
-      // Of 10 prompt tokens and 100 of output, and of 200 more.
+      // The price of 10 prompt tokens and 300 of output.
       const cap = 10_000 + 300 * 2_000
       const request = capped(cap, { outputTokens: 100, streamed: true })
       yield* reserve(request)
@@ -167,7 +170,7 @@ describe("slices", () => {
     }).pipe(Effect.provide(meter))
   )
 
-  it.effect("a ledger that is away cuts the answer where what is held ends", () => {
+  it.effect("if the ledger is away, the answer is cut where its reservation ends", () => {
     const { layer, trouble } = troubled()
     return Effect.gen(function* () {
       const request = capped(nanoFromUsd(1), { outputTokens: 100_000 })
@@ -200,7 +203,7 @@ describe("a whole reply", () => {
       )
     })
 
-  it.effect("is read as a stream, and is none the worse for it", () =>
+  it.effect("is read as a stream, and the reply is the same", () =>
     Effect.gen(function* () {
       const reply = yield* gather(capped(nanoFromUsd(1), { outputTokens: 100_000 }), 2_000)
       assert.strictEqual(reply.choices[0]?.message.content, " a".repeat(2_000))
@@ -219,7 +222,7 @@ describe("a whole reply", () => {
     }).pipe(Effect.provide(meter))
   )
 
-  it.effect("without an end is no reply", () =>
+  it.effect("fails if it has no end", () =>
     Effect.gen(function* () {
       const error = yield* Effect.flip(collectReply(tokens(3), "alpha", () => undefined))
       assert.deepInclude(error, { _tag: "ProviderError", provider: "alpha" })
@@ -228,7 +231,7 @@ describe("a whole reply", () => {
 })
 
 describe("waiting for others", () => {
-  it.effect("a request that others' worst cases leave no room for gets in when one of them has settled", () =>
+  it.effect("a request without room gets in when another request's worst case has settled", () =>
     Effect.gen(function* () {
       const { reserve, settle } = yield* Meter
       const cap = 1_000_000
@@ -267,7 +270,7 @@ describe("waiting for others", () => {
     }).pipe(Effect.provide(meter))
   )
 
-  it.effect("what other processes give back is noticed", () =>
+  it.effect("budget that other processes release is noticed", () =>
     Effect.gen(function* () {
       const ledger = yield* Ledger
       const { reserve } = yield* Meter
@@ -295,7 +298,7 @@ describe("waiting for others", () => {
     }).pipe(Effect.provide(meter))
   )
 
-  it.effect("nobody waits for what is spent", () =>
+  it.effect("a request does not wait for money that is spent", () =>
     Effect.gen(function* () {
       const { reserve, settle } = yield* Meter
       const spender = capped(100_000, { outputTokens: 45 })
@@ -306,7 +309,7 @@ describe("waiting for others", () => {
     }).pipe(Effect.provide(meter))
   )
 
-  it.effect("200 at once on a budget for 50: all of it is used, and nothing more", () =>
+  it.effect("200 concurrent requests on a budget for 50 use all of it, and no more", () =>
     Effect.gen(function* () {
       const { reserve, settle } = yield* Meter
       const cap = 50 * 30_000
@@ -330,7 +333,7 @@ describe("waiting for others", () => {
 })
 
 describe("settling", () => {
-  it.effect("an answer that cost more than was held takes the rest from the budget", () =>
+  it.effect("an answer that costs more than its reservation takes the rest from the budget", () =>
     Effect.gen(function* () {
       const { reserve, settle } = yield* Meter
       const request = capped(nanoFromUsd(1), { outputTokens: 10 })
@@ -341,7 +344,7 @@ describe("settling", () => {
     }).pipe(Effect.provide(meter))
   )
 
-  it.effect("and where the database cannot be asked for more, no more than was held is charged, then or later", () => {
+  it.effect("if the ledger cannot be asked for more, only the reservation is charged, then or later", () => {
     const { layer, trouble } = troubled()
     return Effect.gen(function* () {
       const { reserve, settle } = yield* Meter
@@ -356,7 +359,7 @@ describe("settling", () => {
     }).pipe(Effect.provide(meterOn(layer)))
   })
 
-  it.effect("and where the budget has no more, the cap holds: the markup shows what was not charged", () =>
+  it.effect("if the budget has no more, the cap holds, and the markup shows what was not charged", () =>
     Effect.gen(function* () {
       const { reserve, settle } = yield* Meter
       const request = capped(32_000, { outputTokens: 10 })
@@ -367,7 +370,7 @@ describe("settling", () => {
     }).pipe(Effect.provide(meter))
   )
 
-  it.effect("a database that is away delays the writing, not the answer", () => {
+  it.effect("a database that is away delays the settlement, not the answer", () => {
     const { layer, trouble } = troubled()
     return Effect.gen(function* () {
       const { reserve, settle } = yield* Meter
@@ -383,67 +386,64 @@ describe("settling", () => {
     }).pipe(Effect.provide(meterOn(layer)))
   })
 
-  it.effect(
-    "nothing stays held where nobody heard that it was reserved: the database broke off, the client left",
-    () => {
-      const late: Array<Effect.Effect<unknown, StoreError>> = []
-      const unheard = (then: Effect.Effect<never, StoreError>) =>
-        Layer.effect(
-          Ledger,
-          Effect.map(Ledger, (ledger) =>
-            Ledger.of({
-              ...ledger,
-              reserve: (reservation) => {
-                late.push(ledger.reserve(reservation))
-                return Effect.andThen(ledger.reserve(reservation), then)
-              }
-            })
-          )
-        ).pipe(Layer.provideMerge(LedgerMemory.layer))
-      const held = { spentNano: 0, reservedNano: 30_000 }
-      const nothing = { spentNano: 0, reservedNano: 0 }
-      const request = () => capped(nanoFromUsd(1), { outputTokens: 10 })
-      return Effect.gen(function* () {
-        const broken = Effect.fail(new StoreError({ dependency: "database", cause: null }))
-        yield* Effect.gen(function* () {
-          const { reserve } = yield* Meter
-          assert.strictEqual((yield* Effect.flip(reserve(request()))).reason._tag, "DependencyUnavailable")
-          yield* TestClock.adjust("1 millis")
-          assert.deepStrictEqual(yield* balance, nothing)
-          // A database that hung may do it after all.
-          yield* late[0] ?? Effect.die("nothing was reserved")
-          assert.deepStrictEqual(yield* balance, held)
-          yield* TestClock.adjust("30 seconds")
-          assert.deepStrictEqual(yield* balance, nothing)
-        }).pipe(Effect.provide(meterOn(unheard(broken))))
+  it.effect("a reservation with an unknown result is released: the database broke off, the client left", () => {
+    const late: Array<Effect.Effect<unknown, StoreError>> = []
+    const unheard = (then: Effect.Effect<never, StoreError>) =>
+      Layer.effect(
+        Ledger,
+        Effect.map(Ledger, (ledger) =>
+          Ledger.of({
+            ...ledger,
+            reserve: (reservation) => {
+              late.push(ledger.reserve(reservation))
+              return Effect.andThen(ledger.reserve(reservation), then)
+            }
+          })
+        )
+      ).pipe(Layer.provideMerge(LedgerMemory.layer))
+    const held = { spentNano: 0, reservedNano: 30_000 }
+    const nothing = { spentNano: 0, reservedNano: 0 }
+    const request = () => capped(nanoFromUsd(1), { outputTokens: 10 })
+    return Effect.gen(function* () {
+      const broken = Effect.fail(new StoreError({ dependency: "database", cause: null }))
+      yield* Effect.gen(function* () {
+        const { reserve } = yield* Meter
+        assert.strictEqual((yield* Effect.flip(reserve(request()))).reason._tag, "DependencyUnavailable")
+        yield* TestClock.adjust("1 millis")
+        assert.deepStrictEqual(yield* balance, nothing)
+        // A database that hung may carry out the write later.
+        yield* late[0] ?? Effect.die("nothing was reserved")
+        assert.deepStrictEqual(yield* balance, held)
+        yield* TestClock.adjust("30 seconds")
+        assert.deepStrictEqual(yield* balance, nothing)
+      }).pipe(Effect.provide(meterOn(unheard(broken))))
 
-        // A key without a cap hears of it before its reply.
-        yield* Effect.gen(function* () {
-          const { reserve } = yield* Meter
-          const uncapped = meteredWith({ outputTokens: 10 })
-          yield* reserve(uncapped)
-          assert.strictEqual((yield* Effect.flip(uncapped.reservation.durable)).reason._tag, "DependencyUnavailable")
-          yield* TestClock.adjust("1 millis")
-          assert.deepStrictEqual(yield* balance, nothing)
-          yield* late.at(-1) ?? Effect.die("nothing was reserved")
-          assert.deepStrictEqual(yield* balance, held)
-          yield* TestClock.adjust("30 seconds")
-          assert.deepStrictEqual(yield* balance, nothing)
-        }).pipe(Effect.provide(meterOn(unheard(broken))))
+      // A key without a cap gets the error before its reply.
+      yield* Effect.gen(function* () {
+        const { reserve } = yield* Meter
+        const uncapped = meteredWith({ outputTokens: 10 })
+        yield* reserve(uncapped)
+        assert.strictEqual((yield* Effect.flip(uncapped.reservation.durable)).reason._tag, "DependencyUnavailable")
+        yield* TestClock.adjust("1 millis")
+        assert.deepStrictEqual(yield* balance, nothing)
+        yield* late.at(-1) ?? Effect.die("nothing was reserved")
+        assert.deepStrictEqual(yield* balance, held)
+        yield* TestClock.adjust("30 seconds")
+        assert.deepStrictEqual(yield* balance, nothing)
+      }).pipe(Effect.provide(meterOn(unheard(broken))))
 
-        yield* Effect.gen(function* () {
-          const { reserve } = yield* Meter
-          const asking = yield* Effect.forkChild(reserve(request()), { startImmediately: true })
-          assert.deepStrictEqual(yield* balance, held)
-          yield* Fiber.interrupt(asking)
-          yield* TestClock.adjust("1 millis")
-          assert.deepStrictEqual(yield* balance, nothing)
-        }).pipe(Effect.provide(meterOn(unheard(Effect.never))))
-      })
-    }
-  )
+      yield* Effect.gen(function* () {
+        const { reserve } = yield* Meter
+        const asking = yield* Effect.forkChild(reserve(request()), { startImmediately: true })
+        assert.deepStrictEqual(yield* balance, held)
+        yield* Fiber.interrupt(asking)
+        yield* TestClock.adjust("1 millis")
+        assert.deepStrictEqual(yield* balance, nothing)
+      }).pipe(Effect.provide(meterOn(unheard(Effect.never))))
+    })
+  })
 
-  it.effect("while a request is open its lease is renewed, and only then", () => {
+  it.effect("a lease is renewed only while its request is open", () => {
     const { layer, trouble } = troubled()
     return Effect.gen(function* () {
       const { reserve, settle } = yield* Meter
@@ -463,7 +463,7 @@ describe("settling", () => {
   })
 })
 
-it.effect("a request waits for its key's budget no longer than its client waits for it", () =>
+it.effect("a wait for budget ends with the client's deadline", () =>
   Effect.gen(function* () {
     const { reserve } = yield* Meter
     // Another request of the key holds all but a nano-USD of the cap, and never ends.

@@ -1,11 +1,11 @@
-/** Requests that wait for the money of one key get it in the order in which they came. */
+/** Requests that wait for one key's budget get it in the order in which they came. */
 import { assert, it } from "@effect/vitest"
 import { Effect, Fiber, Schema } from "effect"
 import { TestClock } from "effect/testing"
 import { BudgetQueue } from "../../../src/gateway/billing/BudgetQueue.ts"
 
 const between = (minimum: number, maximum: number) => Schema.Int.check(Schema.isBetween({ minimum, maximum }))
-/** Some come, and money for one of them comes free, with so much time in between. */
+/** Some requests arrive, a reservation is released, and time passes in between. */
 const Steps = Schema.Array(
   Schema.Struct({
     step: Schema.Literals(["come", "come", "free"]),

@@ -1,4 +1,7 @@
-/** A rush on one key's budget through the whole gateway, on a real database: what there is gets used, and not a nano-USD more. */
+/**
+ * Many concurrent requests on one key's budget through the whole gateway, on a real database: all
+ * of the budget is used, and not a nano-USD more.
+ */
 import * as KeyRepoSql from "../../../src/store/keys/KeyRepoSql.ts"
 import { assert, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
@@ -10,12 +13,14 @@ import { layerPostgres } from "../../support/Postgres.ts"
 import { TestApp } from "../../support/TestApp.ts"
 
 const REQUESTS = 200
-/** What one of them costs. */
+/** The cost of one request. */
 const PRICE_NANO = 5_000
 const PAID = 50
 const CAP_NANO = PAID * PRICE_NANO + PRICE_NANO - 1
 
-/** Notes what is held of the budget in the database, spent and reserved, after each write to the ledger. */
+/**
+ * Records what is spent and reserved of the budget in the database after each write to the ledger.
+ */
 const watchedLedger = (held: Array<number>) =>
   Layer.effect(
     Ledger,
@@ -41,7 +46,7 @@ const appWith = (held: Array<number>) =>
     )
   })
 
-it.effect("200 requests at once on a budget for 50, half of them streams", () => {
+it.effect("200 concurrent requests on a budget for 50, half of them streams", () => {
   const held: Array<number> = []
   return Effect.gen(function* () {
     const { chat, issueKey } = yield* TestApp
@@ -54,7 +59,7 @@ it.effect("200 requests at once on a budget for 50, half of them streams", () =>
       (stream) => chat(ask("Hi", { stream, max_tokens: 1 }), { key, headers: { "cache-control": "no-store" } }),
       { concurrency: "unbounded" }
     )
-    // Each of them asked for room, and each of the paid was settled.
+    // Each request asked for budget, and each paid request was settled.
     assert.isAtLeast(held.length, REQUESTS + PAID)
     assert.isAtMost(Math.max(...held), CAP_NANO)
     assert.isAtLeast(Math.max(...held), PAID * PRICE_NANO)

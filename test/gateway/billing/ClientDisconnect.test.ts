@@ -1,4 +1,7 @@
-/** Clients that leave before the provider said what it used: it is listened to for five seconds, then an estimate is charged. */
+/**
+ * Clients that leave before the provider has reported usage: the gateway reads the provider for
+ * five seconds more, then charges an estimate.
+ */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber, Stream } from "effect"
 import { TestClock } from "effect/testing"
@@ -7,14 +10,14 @@ import { ServerFault } from "../../../src/providers/Provider.ts"
 import { type Script } from "../../../src/testing/ScriptedProvider.ts"
 import { GenerationStore } from "../../../src/store/ledger/GenerationStore.ts"
 import { Ledger } from "../../../src/store/ledger/Ledger.ts"
-import { keyWith } from "../orders.ts"
+import { keyWith } from "../plans.ts"
 import { ending, piece, saying, stop } from "../scripts.ts"
 import { type Asked, begun, gatewayOn, ran } from "../streams.ts"
 
 const thinks = { hidesReasoning: true }
 const capped = { monthlyBudgetNano: nanoFromUsd(1) }
 
-/** What is in the ledger, once there is one. */
+/** The generation in the ledger, once there is one. */
 const record = Effect.gen(function* () {
   const { generations } = yield* (yield* GenerationStore).list({ keyId: keyWith().id, limit: 2, cursor: null })
   const [one, ...others] = generations
@@ -28,7 +31,7 @@ const balance = Effect.gen(function* () {
   return (yield* (yield* Ledger).balances([keyWith().id], "1970-01")).get(keyWith().id)
 })
 
-/** Asks, leaves after `afterMs`, and lets `ms` pass meanwhile. */
+/** Sends a request, leaves after `afterMs`, and lets `ms` pass meanwhile. */
 const left = Effect.fnUntraced(function* (given: Asked, afterMs: number, ms: number) {
   const asking = Effect.scoped(
     given.request?.stream === false
@@ -45,7 +48,7 @@ const left = Effect.fnUntraced(function* (given: Asked, afterMs: number, ms: num
 const used = (completionTokens: number) => ({ promptTokens: 9, completionTokens, cachedTokens: 0 })
 const streaming = (events: Script["events"] = []): Script => ({ events })
 
-describe("a stream of a model that thinks unseen", () => {
+describe("a stream of a model with hidden reasoning", () => {
   it.effect("is charged what the provider reports after the client left", () => {
     const events = [piece("one"), 2_000, piece(" two"), stop, ending(used(5_000))]
     const { heard, layer } = gatewayOn({ alpha: streaming(events) }, { offer: thinks })
@@ -63,7 +66,7 @@ describe("a stream of a model that thinks unseen", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  it.effect("is charged an estimate where the provider goes on for longer", () => {
+  it.effect("is charged an estimate if the provider takes longer", () => {
     const { heard, layer } = gatewayOn({ alpha: streaming([piece("one"), 600_000, 600_000]) }, { offer: thinks })
     return Effect.gen(function* () {
       yield* left({ key: capped, request: { max_tokens: 10_000 } }, 1_000, 5_000)
@@ -86,7 +89,7 @@ describe("a stream of a model that thinks unseen", () => {
 })
 
 describe("other streams", () => {
-  it.effect("are charged what came, at once", () => {
+  it.effect("are charged at once for the output that came", () => {
     const { heard, layer } = gatewayOn({ alpha: streaming([piece("one two three"), 600_000]) })
     return Effect.gen(function* () {
       yield* left({ key: capped }, 1_000, 0)
@@ -95,7 +98,7 @@ describe("other streams", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  it.effect("are heard out once they are complete but for their usage", () => {
+  it.effect("are read to the end if only the usage is missing", () => {
     const { layer } = gatewayOn({ alpha: streaming([piece("one two three"), stop, 1_000, ending(used(4))]) })
     return Effect.gen(function* () {
       yield* left({}, 500, 500)
@@ -117,7 +120,7 @@ describe("a whole reply", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  it.effect("is charged an estimate, at most its limit, where the provider takes longer", () => {
+  it.effect("is charged an estimate, at most its limit, if the provider takes longer", () => {
     const { heard, layer } = gatewayOn({ alpha: { hangs: true } })
     return Effect.gen(function* () {
       yield* left(whole({ max_tokens: 100 }), 1_000, 5_000)
@@ -127,7 +130,7 @@ describe("a whole reply", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  it.effect("calls nobody else for a client that left", () => {
+  it.effect("calls no other provider after its client left", () => {
     const { heard, layer } = gatewayOn({
       alpha: { delayMs: 2_000, failure: new ServerFault({ status: 500, retryAfterMs: null }) },
       beta: { reply: saying("Hello") }

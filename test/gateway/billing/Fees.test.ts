@@ -1,4 +1,4 @@
-/** Members that cost more than tokens: a key with a budget cannot ask for them, others can. */
+/** Options that cost more than tokens: a key with a budget cannot use them, other keys can. */
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { nanoFromUsd } from "../../../src/domain/Money.ts"
@@ -28,7 +28,7 @@ it.effect.each<readonly [string, object]>([
   })
 )
 
-it.effect("what costs no more than the list says goes through", () => {
+it.effect("options at the listed price are allowed", () => {
   const { heard, layer } = gatewayOn({ alpha: { reply: saying("Hello") } })
   return Effect.gen(function* () {
     for (const service_tier of ["auto", "default", "flex"]) yield* asked({ service_tier })

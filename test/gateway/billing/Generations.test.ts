@@ -35,7 +35,7 @@ const settled = (count: number, keyId = KEY) =>
     ledger.settle(makeGeneration({ id: id(count), keyId, createdAtMs: count }, 40), "1970-01")
   )
 
-it.effect("a generation under way is waited for, and answered once it is settled", () =>
+it.effect("a read waits for a running generation until it is settled", () =>
   Effect.gen(function* () {
     const generations = yield* Generations
     yield* reserved()
@@ -49,7 +49,7 @@ it.effect("a generation under way is waited for, and answered once it is settled
   }).pipe(Effect.provide(layer))
 )
 
-it.effect("for two seconds; then it is said to be running, and the database is left alone", () => {
+it.effect("a read waits two seconds, answers that it is running, and polls sparingly", () => {
   let looks = 0
   const counting = Layer.effect(
     GenerationStore,
@@ -73,7 +73,7 @@ it.effect("for two seconds; then it is said to be running, and the database is l
     for (const { reason } of yield* Effect.forEach(fibers, Fiber.join)) {
       assert.deepInclude(reason, { _tag: "GenerationRunning", retryAfterMs: 2_000 })
     }
-    // One each, and one watcher for all.
+    // One read each, and one poller for all.
     assert.isAtMost(looks, asked.length + 10)
     const before = looks
     yield* TestClock.adjust("1 minute")
@@ -81,7 +81,7 @@ it.effect("for two seconds; then it is said to be running, and the database is l
   }).pipe(Effect.provide(Generations.layer({ retentionDays: null }).pipe(Layer.provideMerge(counting))))
 })
 
-it.effect("one whose process died is settled by whoever asks, once its lease is over", () =>
+it.effect("a read settles a generation whose lease has expired", () =>
   Effect.gen(function* () {
     const generations = yield* Generations
     yield* reserved()
@@ -91,7 +91,7 @@ it.effect("one whose process died is settled by whoever asks, once its lease is 
   }).pipe(Effect.provide(layer))
 )
 
-it.effect("another's, unknown and malformed ids: the same answer, without waiting", () =>
+it.effect("foreign, unknown and malformed ids get the same answer, without a wait", () =>
   Effect.gen(function* () {
     const generations = yield* Generations
     yield* settled(2, "key_theirs")
@@ -103,7 +103,7 @@ it.effect("another's, unknown and malformed ids: the same answer, without waitin
   }).pipe(Effect.provide(layer))
 )
 
-it.effect("a list is one's own, newest first, page by page", () =>
+it.effect("a list shows the key's own generations, newest first, page by page", () =>
   Effect.gen(function* () {
     const generations = yield* Generations
     for (const count of [1, 2, 3, 4, 5]) yield* settled(count)
@@ -118,7 +118,7 @@ it.effect("a list is one's own, newest first, page by page", () =>
   }).pipe(Effect.provide(layer))
 )
 
-it.effect("what is older than it is kept cannot be read, whether it is deleted yet or not", () =>
+it.effect("a generation older than the retention time cannot be read, deleted or not", () =>
   Effect.gen(function* () {
     const generations = yield* Generations
     for (const count of [1, 2, 3]) yield* settled(count)
@@ -136,7 +136,7 @@ it.effect("what is older than it is kept cannot be read, whether it is deleted y
   }).pipe(Effect.provide(Generations.layer({ retentionDays: 1 }).pipe(Layer.provideMerge(LedgerMemory.layer))))
 )
 
-it.effect("a database that is down is said to be down", () =>
+it.effect("a database that is down is reported", () =>
   Effect.gen(function* () {
     const store = yield* GenerationStore
     const down = Effect.fail(new StoreError({ dependency: "database", cause: null }))
@@ -155,7 +155,7 @@ it.effect("a database that is down is said to be down", () =>
 )
 
 it.effect(
-  "the reconciler settles what dead processes left, at once and every half minute, with a short lease more often",
+  "the reconciler settles what dead processes left, at once, every half minute, and more often with a short lease",
   () =>
     Effect.gen(function* () {
       const generationStore = yield* GenerationStore

@@ -1,4 +1,4 @@
-/** What a process says of its requests while they run, and what a crash then costs. */
+/** Heartbeats of running requests, and the charge after a crash. */
 import * as KeyRepoMemory from "../../../src/store/keys/KeyRepoMemory.ts"
 import { assert, it } from "@effect/vitest"
 import { Effect, Layer, Option } from "effect"
@@ -14,7 +14,10 @@ import { TestApp } from "../../support/TestApp.ts"
 const silence = { isOver: false }
 const beats: Array<ReadonlyArray<Running>> = []
 
-/** Hears the heartbeats; once it is over, nothing of this process arrives any more, as if it were dead. */
+/**
+ * Records the heartbeats. Once it is over, writes of this process no longer arrive, as after a
+ * crash.
+ */
 const mortal = Layer.effect(
   Ledger,
   Effect.map(Ledger, (ledger) => ({
@@ -28,7 +31,7 @@ const mortal = Layer.effect(
   }))
 ).pipe(Layer.provideMerge(LedgerMemory.layer))
 
-it.effect("a crash costs the prompt and the output that the last heartbeat knew", () =>
+it.effect("a crash costs the prompt and the output that the last heartbeat recorded", () =>
   Effect.gen(function* () {
     const { issueKey, url } = yield* TestApp
     const ledger = yield* Ledger

@@ -13,12 +13,15 @@ import * as LedgerMemory from "../../../src/store/ledger/Memory.ts"
 import { Limits } from "../../../src/store/limits/Limits.ts"
 import { StoreError } from "../../../src/store/StoreError.ts"
 import { type AttemptRecord, noAttempts } from "../../../src/gateway/request/AttemptRecord.ts"
-import { candidateWith, meteredWith } from "../orders.ts"
+import { candidateWith, meteredWith } from "../plans.ts"
 
 const stores = Layer.mergeAll(LedgerMemory.layer, LimitsMemory.layer, Ids.layerSequence)
 const meterWith = (markup = 0) => Meter.layer({ markup, ledger: { leaseMs: 150_000 } }).pipe(Layer.provideMerge(stores))
 
-/** 1 USD a million prompt tokens and 2 USD a million completion tokens: 1,000 and 2,000 nano-USD each. */
+/**
+ * 1 USD a million prompt tokens and 2 USD a million completion tokens: 1,000 and 2,000 nano-USD a
+ * token.
+ */
 const alpha = candidateWith("alpha")
 const KEY = "key_000000000000000000000000000000aa"
 
@@ -27,7 +30,7 @@ const balance = Effect.gen(function* () {
   return found.get(KEY)
 })
 
-/** One call, which answered. */
+/** One call that answered. */
 const once: AttemptRecord = {
   ...noAttempts,
   attempts: [{ provider: "alpha", model: "test/small", status: "ok", latencyMs: 3, errorType: null, httpStatus: 200 }]
@@ -47,7 +50,7 @@ const endingWith = (ending: Partial<Outcome> = {}): Outcome => ({
 })
 
 it.effect(
-  "reserves the worst case: the prompt and the whole output of every choice at the dearest candidate's price",
+  "reserves the worst case: the prompt and the whole output of every choice at the price of the most expensive candidate",
   () =>
     Effect.gen(function* () {
       const meter = yield* Meter
@@ -73,10 +76,10 @@ it.effect("the markup is reserved too", () =>
   }).pipe(Effect.provide(meterWith(0.25)))
 )
 
-it.effect("where the worst case does not fit, the output is bounded to what is left", () =>
+it.effect("if the worst case does not fit, the output is limited to the rest of the budget", () =>
   Effect.gen(function* () {
     const meter = yield* Meter
-    // 10,000 for the prompt, and 45 tokens of output with a rest of 1,000.
+    // 10,000 for the prompt and 45 tokens of output, with 1,000 left over.
     const request = meteredWith({ key: { monthlyBudgetNano: 101_000 }, outputTokens: 1_000 })
     assert.deepStrictEqual(yield* meter.reserve(request), { _tag: "Reserved" })
     assert.strictEqual(request.reservation.held.affordableTokens, 45)
@@ -85,7 +88,7 @@ it.effect("where the worst case does not fit, the output is bounded to what is l
   }).pipe(Effect.provide(meterWith()))
 )
 
-it.effect("refuses when not a single token of output fits, and holds nothing", () =>
+it.effect("refuses if not one token of output fits, and reserves nothing", () =>
   Effect.gen(function* () {
     const meter = yield* Meter
     const request = meteredWith({ key: { monthlyBudgetNano: 11_999 }, outputTokens: 1_000 })
@@ -101,7 +104,7 @@ it.effect("refuses when not a single token of output fits, and holds nothing", (
   }).pipe(Effect.provide(meterWith()))
 )
 
-it.effect("a budget of nothing refuses even what costs nothing to start", () =>
+it.effect("a budget of 0 refuses even a request whose prompt is free", () =>
   Effect.gen(function* () {
     const meter = yield* Meter
     const outcome = yield* meter.reserve(meteredWith({ key: { monthlyBudgetNano: 0 } }))
@@ -109,7 +112,7 @@ it.effect("a budget of nothing refuses even what costs nothing to start", () =>
   }).pipe(Effect.provide(meterWith()))
 )
 
-it.effect("concurrent requests never overspend the cap, and all of it can be used", () =>
+it.effect("concurrent requests never exceed the cap, and can use all of it", () =>
   Effect.gen(function* () {
     const meter = yield* Meter
     const cap = 1_000_000
@@ -138,7 +141,7 @@ it.effect("concurrent requests never overspend the cap, and all of it can be use
   }).pipe(Effect.provide(meterWith()))
 )
 
-it.effect("settles once: a second ending changes nothing", () =>
+it.effect("settles once: a second outcome changes nothing", () =>
   Effect.gen(function* () {
     const meter = yield* Meter
     const request = meteredWith({ key: { monthlyBudgetNano: nanoFromUsd(1) } })
@@ -164,7 +167,7 @@ it.effect("a void request leaves no trace", () =>
   }).pipe(Effect.provide(meterWith()))
 )
 
-it.effect("cached tokens are priced at the cache price, once; the markup comes on top", () =>
+it.effect("cached tokens are charged once, at the cache price, and the markup is added", () =>
   Effect.gen(function* () {
     const meter = yield* Meter
     const candidate = candidateWith("alpha", {
@@ -187,7 +190,7 @@ it.effect("cached tokens are priced at the cache price, once; the markup comes o
   }).pipe(Effect.provide(meterWith(0.2)))
 )
 
-it.effect("out of the gateway's cache: bills nothing, shows the saving, takes no tokens", () =>
+it.effect("a cache hit is free, shows the saving, and takes no tokens of the limit", () =>
   Effect.gen(function* () {
     const meter = yield* Meter
     const limits = yield* Limits
@@ -217,7 +220,7 @@ it.effect("out of the gateway's cache: bills nothing, shows the saving, takes no
   }).pipe(Effect.provide(meterWith()))
 )
 
-it.effect("the receipt tells the reservation, the price and the attempts", () =>
+it.effect("the receipt shows the reservation, the price and the attempts", () =>
   Effect.gen(function* () {
     const meter = yield* Meter
     const request = meteredWith({ key: { monthlyBudgetNano: nanoFromUsd(1) }, outputTokens: 100, streamed: true })
@@ -230,7 +233,7 @@ it.effect("the receipt tells the reservation, the price and the attempts", () =>
   }).pipe(Effect.provide(meterWith()))
 )
 
-it.effect("a request that nobody answered costs nothing and is recorded all the same", () =>
+it.effect("an unanswered request costs nothing and is recorded", () =>
   Effect.gen(function* () {
     const meter = yield* Meter
     const request = meteredWith({ key: { monthlyBudgetNano: nanoFromUsd(1) } })
@@ -243,7 +246,7 @@ it.effect("a request that nobody answered costs nothing and is recorded all the 
 )
 
 it.effect(
-  "a key without a cap works while its intent is written; a database that fails is heard of before the reply",
+  "a key without a cap starts while its reservation is written; a failed write is an error before the reply",
   () => {
     const down = Layer.effect(
       Ledger,
@@ -270,7 +273,7 @@ it.effect(
   }
 )
 
-/** A ledger that cannot take what `refuses` says; what it dies of is a defect, not an outage. */
+/** A ledger that dies on generations that `refuses` selects. That is a defect, not an outage. */
 const refusing = (refuses: (generation: Generation) => boolean) =>
   Layer.effect(
     Ledger,
@@ -286,7 +289,7 @@ const meterOn = (ledger: Layer.Layer<Ledger | GenerationStore>) =>
     Layer.provideMerge(Layer.mergeAll(ledger, LimitsMemory.layer, Ids.layerSequence))
   )
 
-it.effect("a receipt that the ledger cannot take is left out, and the cost is charged", () =>
+it.effect("a receipt that the ledger refuses is left out, and the cost is charged", () =>
   Effect.gen(function* () {
     const meter = yield* Meter
     for (const monthlyBudgetNano of [null, nanoFromUsd(1)]) {
@@ -301,7 +304,7 @@ it.effect("a receipt that the ledger cannot take is left out, and the cost is ch
   }).pipe(Effect.provide(meterOn(refusing(({ attempts }) => attempts.length > 0))))
 )
 
-it.effect("a request that cannot be written at all keeps nobody waiting, and no lease alive", () =>
+it.effect("a request that cannot be written lets its reply go and its lease expire", () =>
   Effect.gen(function* () {
     const meter = yield* Meter
     const ledger = yield* Ledger
@@ -312,7 +315,7 @@ it.effect("a request that cannot be written at all keeps nobody waiting, and no 
     assert.strictEqual(settled.cost.billedNano, 20_000)
     yield* TestClock.adjust("150 seconds")
     assert.strictEqual(yield* ledger.settleExpired, 1)
-    // The prompt, which was known when it began.
+    // The cost of the prompt, which was known at the beginning.
     assert.deepStrictEqual(yield* balance, { spentNano: 10_000, reservedNano: 0 })
   }).pipe(Effect.provide(meterOn(refusing(() => true))))
 )

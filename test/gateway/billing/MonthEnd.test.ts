@@ -1,4 +1,7 @@
-/** A month that ends while a stream runs: all of it, slices taken after midnight too, is of the month in which the request began. */
+/**
+ * A month that ends while a stream runs: the whole stream, including slices reserved after
+ * midnight, is billed to the month in which the request began.
+ */
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
@@ -11,7 +14,7 @@ import { ending, piece, stop } from "../scripts.ts"
 
 const MIDNIGHT = Date.UTC(2026, 11, 1)
 const WORDS = 2_000
-/** Of ten prompt tokens and the words, at 1 and 2 USD a million. */
+/** The price of ten prompt tokens and the words, at 1 and 2 USD a million. */
 const PRICE_NANO = 10 * 1_000 + WORDS * 2_000
 
 const words = Array.from({ length: WORDS }, () => piece(" a"))
@@ -39,7 +42,7 @@ it.effect("a stream over midnight is billed to the month in which it began", () 
       settled.generations.map(({ cost, id, createdAtMs, latencyMs, reservation }) => ({
         id,
         billedNano: cost.billedNano,
-        // It took more than its first slice, and took it in the next month.
+        // It reserved more than its first slice, in the next month.
         isExtended: (reservation?.extendedNano ?? 0) > 0,
         days: [createdAtMs < MIDNIGHT, createdAtMs + latencyMs > MIDNIGHT]
       })),
@@ -48,7 +51,7 @@ it.effect("a stream over midnight is billed to the month in which it began", () 
     assert.deepStrictEqual(yield* of("2026-11"), { spentNano: PRICE_NANO, reservedNano: 0 })
     assert.deepStrictEqual(yield* of("2026-12"), { spentNano: 0, reservedNano: 0 })
 
-    // What November used up is there again in December.
+    // The budget of November is full again in December.
     assert.strictEqual((yield* request("after midnight")).status, 200)
     assert.deepStrictEqual(yield* of("2026-11"), { spentNano: PRICE_NANO, reservedNano: 0 })
     assert.isAbove((yield* of("2026-12"))?.spentNano ?? 0, 0)

@@ -1,4 +1,7 @@
-/** Answers that ended while the database was away, and what becomes of them when their settings or their process go. */
+/**
+ * Requests that ended while the database was away: their settlements outlive their settings and
+ * delay the end of the process.
+ */
 import * as LimitsMemory from "../../../src/store/limits/LimitsMemory.ts"
 import { assert, it } from "@effect/vitest"
 import { Context, Effect, Exit, Layer, Option, Scope } from "effect"
@@ -13,9 +16,9 @@ import { Ledger } from "../../../src/store/ledger/Ledger.ts"
 import * as LedgerMemory from "../../../src/store/ledger/Memory.ts"
 import { StoreError } from "../../../src/store/StoreError.ts"
 import { noAttempts } from "../../../src/gateway/request/AttemptRecord.ts"
-import { candidateWith, meteredWith } from "../orders.ts"
+import { candidateWith, meteredWith } from "../plans.ts"
 
-/** A process with a ledger whose endings can be made to fail. It ends when `scope` closes. */
+/** A process with a ledger whose settlements can be made to fail. It ends when `scope` closes. */
 const processWith = Effect.gen(function* () {
   const trouble = { isAway: false }
   const away = Effect.fail(new StoreError({ dependency: "database", cause: null }))
@@ -38,7 +41,7 @@ const processWith = Effect.gen(function* () {
   return { trouble, scope, services }
 })
 
-/** A request on settings of its own, which are gone once it has ended. */
+/** A request with its own settings, which are gone once it has ended. */
 const onSettings = <A, E, R>(use: (meter: Meter["Service"]) => Effect.Effect<A, E, R>) =>
   Effect.scoped(
     Effect.flatMap(Layer.build(Meter.layer({ markup: 0, ledger: { leaseMs: 150_000 } })), (built) =>
@@ -74,7 +77,7 @@ const balance = Effect.flatMap(Ledger, (ledger) =>
   Effect.map(ledger.balances([request().plan.caller.key.id], "1970-01"), (balances) => [...balances.values()][0])
 )
 
-it.effect("are written once it is back, however long it was away, though their settings are gone", () =>
+it.effect("are written once the database is back, even if their settings are gone", () =>
   Effect.gen(function* () {
     const { services, trouble } = yield* processWith
     yield* Effect.gen(function* () {
@@ -93,7 +96,7 @@ it.effect("are written once it is back, however long it was away, though their s
   })
 )
 
-it.effect("take the place of what another process estimated meanwhile", () =>
+it.effect("replace the estimate of another process", () =>
   Effect.gen(function* () {
     const { services, trouble } = yield* processWith
     yield* Effect.gen(function* () {
@@ -102,7 +105,7 @@ it.effect("take the place of what another process estimated meanwhile", () =>
       const ledger = yield* Ledger
       const generationStore = yield* GenerationStore
       assert.strictEqual(yield* ledger.settleExpired, 1)
-      // The prompt, which was known when it began.
+      // The cost of the prompt, which was known at the beginning.
       assert.deepStrictEqual(yield* balance, { spentNano: 10_000, reservedNano: 0 })
       trouble.isAway = false
       yield* TestClock.adjust("2 seconds")
@@ -113,7 +116,7 @@ it.effect("take the place of what another process estimated meanwhile", () =>
   })
 )
 
-it.effect("a process that ends waits for them, and for what it takes back, within its drain's limit", () =>
+it.effect("a process that ends waits for them and for its voids, within its drain timeout", () =>
   Effect.gen(function* () {
     const { scope, services, trouble } = yield* processWith
     yield* Effect.gen(function* () {
@@ -141,7 +144,7 @@ it.effect("a process that ends waits for them, and for what it takes back, withi
   })
 )
 
-it.effect("no longer than that, and not at all where there are none", () =>
+it.effect("a process waits no longer than that, and not at all if there are none", () =>
   Effect.gen(function* () {
     const first = yield* processWith
     yield* Effect.gen(function* () {
@@ -153,7 +156,7 @@ it.effect("no longer than that, and not at all where there are none", () =>
       assert.isUndefined(ending.pollUnsafe())
       yield* TestClock.adjust("1 seconds")
       assert.isDefined(ending.pollUnsafe())
-      // Recovery charges what was held.
+      // Recovery charges the reservation.
       assert.deepStrictEqual(yield* balance, { spentNano: 0, reservedNano: 30_000 })
     }).pipe(Effect.provideContext(first.services))
 

@@ -1,4 +1,4 @@
-/** What becomes of old generations by the clock, and by the settings. */
+/** Old generations, by time and by settings. */
 import * as IdempotencyMemory from "../../../src/store/idempotency/IdempotencyMemory.ts"
 import { assert, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
@@ -9,14 +9,14 @@ import { StoreError } from "../../../src/store/StoreError.ts"
 
 const DAY = 86_400_000
 
-/** A ledger with so many old generations left, which notes what is asked of it. */
+/** A ledger with `left` old generations, which records the calls. */
 const upkeepWith = (options: Retention.RetentionOptions, left: number) =>
   Effect.gen(function* () {
     const asked: Array<string> = []
     const piece = (what: string) => (beforeMs: number, limit: number) =>
       Effect.suspend(() => {
         asked.push(`${what} before day ${beforeMs / DAY}`)
-        // The first time the database is away.
+        // The database is away the first time.
         if (asked.length === 1) return Effect.fail(new StoreError({ dependency: "database", cause: null }))
         const moved = Math.min(limit, left)
         left -= moved
@@ -33,7 +33,7 @@ const upkeepWith = (options: Retention.RetentionOptions, left: number) =>
     return asked
   })
 
-it.effect("moves old generations to the archive piece by piece, and looks again after half a minute", () =>
+it.effect("moves old generations to the archive in batches, and again after half a minute", () =>
   Effect.gen(function* () {
     const asked = yield* upkeepWith({ archiveDays: 30, retentionDays: null }, 500)
     assert.deepStrictEqual(asked, ["archive before day 70"])
@@ -46,12 +46,12 @@ it.effect("moves old generations to the archive piece by piece, and looks again 
   })
 )
 
-it.effect("archives nothing where nothing says so, and yet lets what is archived go in its time", () =>
+it.effect("archives nothing by default, and still deletes archived generations in time", () =>
   Effect.gen(function* () {
     const asked = yield* upkeepWith({ archiveDays: null, retentionDays: 60 }, 0)
     assert.deepStrictEqual(asked, ["months before day 40", "forget before day 40"])
     assert.deepStrictEqual(yield* upkeepWith({ archiveDays: null, retentionDays: null }, 0), [])
-    // What moves and what drops months is in turn.
+    // Moving and dropping take turns.
     const both = yield* upkeepWith({ archiveDays: 30, retentionDays: 60 }, 0)
     assert.deepStrictEqual(
       both.filter((one) => !one.startsWith("forget")),

@@ -1,4 +1,7 @@
-/** Answers whose ending the database does not take at once: their text goes out, and no amount before it is written. */
+/**
+ * Answers whose settlement the database does not take at once: the text is sent, but no amount
+ * before it is written.
+ */
 import * as CacheMemory from "../../../src/store/cache/CacheMemory.ts"
 import * as LimitsMemory from "../../../src/store/limits/LimitsMemory.ts"
 import * as KeyRepoMemory from "../../../src/store/keys/KeyRepoMemory.ts"
@@ -16,14 +19,14 @@ import { GenerationStore } from "../../../src/store/ledger/GenerationStore.ts"
 import { Ledger } from "../../../src/store/ledger/Ledger.ts"
 import * as LedgerMemory from "../../../src/store/ledger/Memory.ts"
 import { StoreError } from "../../../src/store/StoreError.ts"
-import { keyWith, requestWith } from "../orders.ts"
+import { keyWith, requestWith } from "../plans.ts"
 import { ending, piece, saying, scripted, stop } from "../scripts.ts"
 
 type Kind = "whole" | "stream" | "embeddings"
 
 const usage = { promptTokens: 10, completionTokens: 5, cachedTokens: 0 }
 
-/** A gateway whose ledger takes no ending while `trouble` says so. */
+/** A gateway whose ledger takes no settlement while `trouble` says so. */
 const gatewayWith = (trouble: { isAway: boolean }, kind: Kind) => {
   const { layer: providers } = scripted(
     {
@@ -64,7 +67,7 @@ interface Told {
 
 const caller = { key: keyWith(), limits: { requestsPerMinute: 100, tokensPerMinute: 100_000, concurrency: 100 } }
 
-/** Asks, and writes down what the client has been told so far. */
+/** Sends a request and records what the client has received so far. */
 const asked = Effect.fnUntraced(function* (kind: Kind, told: Told) {
   const { metadata, note } = new MetadataRecorder()
   if (kind === "embeddings") {
@@ -92,7 +95,7 @@ const asked = Effect.fnUntraced(function* (kind: Kind, told: Told) {
 }, Effect.scoped)
 
 for (const kind of ["whole", "stream", "embeddings"] as const) {
-  it.effect(`${kind}: what it cost is told once it is written, which a reply waits for`, () => {
+  it.effect(`${kind}: the reply waits for the settlement and shows its cost`, () => {
     const trouble = { isAway: true }
     return Effect.gen(function* () {
       const told: Told = { text: "", usage: null }
@@ -107,7 +110,7 @@ for (const kind of ["whole", "stream", "embeddings"] as const) {
     }).pipe(Effect.provide(gatewayWith(trouble, kind)))
   })
 
-  it.effect(`${kind}: no amount is told while it is not written, and the answer is whole`, () => {
+  it.effect(`${kind}: while it is not written no amount is shown, and the answer is complete`, () => {
     const trouble = { isAway: true }
     return Effect.gen(function* () {
       const told: Told = { text: "", usage: null }

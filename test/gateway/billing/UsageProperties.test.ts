@@ -1,4 +1,7 @@
-/** Whatever a provider says of its usage, in any dialect, whole or streamed: it settles, for no more than the request allows. */
+/**
+ * Any usage that a provider reports, in any dialect, whole or streamed, is settled for no more than
+ * the request allows.
+ */
 import { assert, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import { dialects } from "../../providers/usageReplies.ts"

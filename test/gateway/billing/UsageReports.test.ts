@@ -1,11 +1,11 @@
-/** Reports leave the database to requests: two are made at a time, however many are asked for. */
+/** Reports leave the database free for requests: two run at a time, however many are asked for. */
 import { assert, it } from "@effect/vitest"
 import { Effect, Fiber, Layer } from "effect"
 import { UsageReports } from "../../../src/gateway/billing/UsageReports.ts"
 import { LedgerReports } from "../../../src/store/ledger/LedgerReports.ts"
 import * as LedgerMemory from "../../../src/store/ledger/Memory.ts"
 
-it.effect("of sixty reports that are asked for at once two read the ledger at a time, and all are answered", () =>
+it.effect("of sixty concurrent reports, two read the ledger at a time, and all are answered", () =>
   Effect.gen(function* () {
     const ledgerReports = yield* LedgerReports
     let running = 0

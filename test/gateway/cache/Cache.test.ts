@@ -6,7 +6,7 @@ import { type ChatRequest } from "../../../src/domain/Chat.ts"
 import { Cache, type CacheEntry, type Lookup } from "../../../src/gateway/cache/Cache.ts"
 import { CacheStore } from "../../../src/store/cache/CacheStore.ts"
 import { type CacheControl } from "../../../src/gateway/request/CacheControl.ts"
-import { type PlanOptions, planWith, requestWith } from "../orders.ts"
+import { type PlanOptions, planWith, requestWith } from "../plans.ts"
 import { saying } from "../scripts.ts"
 
 const layerWith = (options: Partial<Parameters<typeof Cache.layer>[0]> = {}) =>
@@ -22,11 +22,11 @@ const look = (options: PlanOptions = {}, control: CacheControl = "use") =>
     return Effect.flatMap(cache.nameOf(plan, control), (name) => cache.lookup(name, control, plan))
   })
 
-/** What the process has at hand. */
+/** The answer that the process has in memory. */
 const atHand = (cache: Cache["Service"], options: PlanOptions = {}, control: CacheControl = "use") =>
   Effect.map(cache.nameOf(planWith(options), control), (name) => (name === null ? null : cache.peek(name, control)))
 
-/** A look-up whose request is over, told in a word; a miss stores `content`, or ends unstored. */
+/** A lookup whose request is over, as a word. A miss stores `content`, or ends without it. */
 const asked = (options: PlanOptions = {}, control: CacheControl = "use", content: string | null = "Hello") =>
   Effect.scoped(
     Effect.gen(function* () {
@@ -40,7 +40,7 @@ const storing = (found: Lookup, content = "Hello") =>
   found._tag === "Miss" ? found.store(entry(content)) : Effect.die("no miss")
 const failing = (found: Lookup) => (found._tag === "Miss" ? found.fail : Effect.die("no miss"))
 
-it.effect("an answer that was stored is given again, whatever the order of members", () =>
+it.effect("a stored answer is served again, in any order of members", () =>
   Effect.gen(function* () {
     const request = (members: Partial<ChatRequest>) => ({ request: requestWith(members) })
     assert.strictEqual(yield* asked(request({ temperature: 0, seed: 1 })), "Miss")
@@ -50,7 +50,7 @@ it.effect("an answer that was stored is given again, whatever the order of membe
   }).pipe(Effect.provide(layerWith()))
 )
 
-it.effect("so is that of a long request, whose name is hashed in turns", () =>
+it.effect("so is the answer of a long request, whose key is hashed in turns", () =>
   Effect.gen(function* () {
     const long = (text: string) => ({ request: requestWith({ messages: [{ role: "user", content: text }] }) })
     const text = "word ".repeat(100_000)
@@ -62,7 +62,7 @@ it.effect("so is that of a long request, whose name is hashed in turns", () =>
   }).pipe(Effect.provide(layerWith()))
 )
 
-it.effect("by key: no other key sees it, not even its owner's", () =>
+it.effect("by key: no other key gets it, not even one of the same owner", () =>
   Effect.gen(function* () {
     assert.strictEqual(yield* asked({ key: { id: "key_1", ownerId: "usr_1" } }), "Miss")
     assert.strictEqual(yield* asked({ key: { id: "key_2", ownerId: "usr_1" } }), "Miss")
@@ -90,7 +90,7 @@ it.effect("an entry lives as long as the settings say", () =>
   }).pipe(Effect.provide(layerWith()))
 )
 
-it.effect("no-cache answers fresh and stores; no-store does neither; disabled is a bypass", () =>
+it.effect("no-cache stores a new answer; no-store neither reads nor stores; disabled is a bypass", () =>
   Effect.gen(function* () {
     assert.strictEqual(yield* asked({}, "no-store"), "Bypass")
     assert.strictEqual(yield* asked({}, "use", "old"), "Miss")
@@ -101,7 +101,7 @@ it.effect("no-cache answers fresh and stores; no-store does neither; disabled is
   }).pipe(Effect.provide(layerWith()))
 )
 
-it.effect("by default it is for what is meant to be repeatable: a temperature of 0, or a seed", () =>
+it.effect("by default it is used for repeatable requests: a temperature of 0, or a seed", () =>
   Effect.gen(function* () {
     const request = (members: Partial<ChatRequest>) => ({ request: requestWith(members) })
     for (const members of [{}, { temperature: 0.1 }, { temperature: 1 }, { temperature: null, seed: null }]) {
@@ -115,7 +115,7 @@ it.effect("by default it is for what is meant to be repeatable: a temperature of
   }).pipe(Effect.provide(layerWith({ when: "deterministic" })))
 )
 
-it.effect("a max-age asks for it, takes what is younger, and stores; 0 takes nothing; never stays never", () =>
+it.effect("a max-age uses the cache for younger answers and stores; 0 only stores; `never` stays unused", () =>
   Effect.gen(function* () {
     const within = (maxAgeSeconds: number) => ({ maxAgeSeconds })
     const peeked = (control: CacheControl) =>
@@ -137,13 +137,13 @@ it.effect("a max-age asks for it, takes what is younger, and stores; 0 takes not
   }).pipe(Effect.provide(layerWith({ when: "deterministic" })))
 )
 
-it.effect("who waits for an answer under way does not take an older one for it", () =>
+it.effect("a request that waits for a new answer does not take an older one", () =>
   Effect.gen(function* () {
     const always = layerWith()
     yield* Effect.gen(function* () {
       const store = yield* CacheStore
       const found = yield* Latch.make()
-      // The entry is 100 s old when it is found.
+      // The entry is 100 s old when it is read.
       const slow = Layer.succeed(CacheStore, {
         ...store,
         join: (key, nowMs, longestMs) => Effect.andThen(found.await, store.join(key, nowMs, longestMs))
@@ -172,7 +172,7 @@ it.effect("a failure is never stored", () =>
   }).pipe(Effect.provide(layerWith()))
 )
 
-it.effect("a peek shows what is at hand: to its tenant, while it lives, to who would take it", () =>
+it.effect("a peek finds what is in memory: for its tenant, while it lives, if the client accepts it", () =>
   Effect.gen(function* () {
     const cache = yield* Cache
     const seen = (options: PlanOptions = {}, control: CacheControl = "use") =>
@@ -194,7 +194,7 @@ it.effect("a peek shows what is at hand: to its tenant, while it lives, to who w
   }).pipe(Effect.scoped, Effect.provide(layerWith()))
 )
 
-it.effect("what another version wrote is a miss", () =>
+it.effect("an entry of another version is a miss", () =>
   Effect.gen(function* () {
     const store = yield* CacheStore
     const written: Array<string> = []
@@ -221,7 +221,7 @@ it.effect("what another version wrote is a miss", () =>
   }).pipe(Effect.provide(layerWith()))
 )
 
-it.effect("concurrent misses are one flight: the first calls, all others get its answer", () =>
+it.effect("concurrent misses make one call: the first calls, all others get its answer", () =>
   Effect.gen(function* () {
     const leader = yield* look()
     assert.strictEqual(leader._tag, "Miss")
@@ -240,7 +240,7 @@ it.effect("concurrent misses are one flight: the first calls, all others get its
   }).pipe(Effect.scoped, Effect.provide(layerWith()))
 )
 
-it.effect("the leader fails: each follower tries for itself, at once", () =>
+it.effect("if the first fails, each other request calls at once", () =>
   Effect.gen(function* () {
     const leader = yield* look()
     const followers = yield* Effect.forEach(Array.from({ length: 3 }), () =>
@@ -257,7 +257,7 @@ it.effect("the leader fails: each follower tries for itself, at once", () =>
   }).pipe(Effect.scoped, Effect.provide(layerWith()))
 )
 
-it.effect("the leader's client leaves: the next in line takes over, the others wait for it", () =>
+it.effect("if the first one's client leaves, the next takes over and the others wait for it", () =>
   Effect.gen(function* () {
     const scope = yield* Scope.make()
     const leader = yield* Scope.provide(look(), scope)
@@ -282,9 +282,9 @@ it.effect("different requests, and other tenants, do not wait for one another", 
   }).pipe(Effect.scoped, Effect.provide(layerWith()))
 )
 
-it.effect("nobody waits for another request's answer for more than ten seconds, nor longer than its client", () =>
+it.effect("a request waits for another's answer at most ten seconds, and at most until its deadline", () =>
   Effect.gen(function* () {
-    // Its client has stopped reading: it never ends.
+    // A client that has stopped reading: the request never ends.
     yield* look()
     const after = (ms: number, deadline: PlanOptions["deadline"]) =>
       Effect.gen(function* () {

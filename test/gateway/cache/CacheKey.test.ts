@@ -4,7 +4,7 @@ import { type ChatRequest } from "../../../src/domain/Chat.ts"
 import { cacheKey } from "../../../src/gateway/cache/CacheKey.ts"
 import { reordered } from "../../support/reordered.ts"
 import { oneTurn, shortTurns } from "../../support/turns.ts"
-import { requestWith } from "../orders.ts"
+import { requestWith } from "../plans.ts"
 
 const keyOf = (tenant: string, model: string, request: ChatRequest) =>
   Effect.runSync(cacheKey(tenant, model, request, oneTurn))
@@ -12,17 +12,17 @@ const keyOf = (tenant: string, model: string, request: ChatRequest) =>
 const key = (request: Partial<ChatRequest> = {}, tenant = "key_1", model = "test/small") =>
   keyOf(tenant, model, requestWith(request))
 
-it("two tenants and two models never share a name", () => {
+it("two tenants and two models never share a key", () => {
   assert.notStrictEqual(key({}, "key_1"), key({}, "key_2"))
   assert.notStrictEqual(key({}, "key_1", "a/b"), key({}, "key_1", "a/c"))
   assert.notStrictEqual(keyOf("a\nb", "m", requestWith()), keyOf("a", "b\nm", requestWith()))
 })
 
-it("a model's bare slug and its full id are one", () => {
+it("a model's bare slug and its full id have one key", () => {
   assert.strictEqual(key({ model: "small" }), key({ model: "test/small" }))
 })
 
-it("the order of members does not count, that of lists does", () => {
+it("the order of members does not matter, the order of lists does", () => {
   assert.strictEqual(
     key({
       temperature: 0,
@@ -38,7 +38,7 @@ it("the order of members does not count, that of lists does", () => {
   assert.notStrictEqual(key({ messages: [one, two] }), key({ messages: [two, one] }))
 })
 
-it("every member that changes the answer changes the name", () => {
+it("every member that changes the answer changes the key", () => {
   const variants: ReadonlyArray<Partial<ChatRequest>> = [
     {},
     { messages: [{ role: "system", content: "Hi" }] },
@@ -81,7 +81,7 @@ it("every member that changes the answer changes the name", () => {
   }
 })
 
-it("the form of the reply and book-keeping do not count, nor does a null", () => {
+it("the form of the reply, accounting members and nulls do not matter", () => {
   for (const same of [
     { stream: true },
     { stream_options: { include_usage: true } },
@@ -93,12 +93,12 @@ it("the form of the reply and book-keeping do not count, nor does a null", () =>
   }
 })
 
-it("a temperature of 1 is the default: the same as none", () => {
+it("a temperature of 1 is the default, as is none", () => {
   assert.strictEqual(key({ temperature: 1 }), key())
   assert.notStrictEqual(key({ temperature: 0.99 }), key())
 })
 
-it.effect("a long request has the same name in one turn and in many, and another one than its neighbours", () =>
+it.effect("a long request has the same key in one turn and in many, and differs from similar ones", () =>
   Effect.gen(function* () {
     const content = "word ".repeat(40_000)
     const named = (messages: ChatRequest["messages"]) => {
@@ -123,18 +123,14 @@ it.effect("a long request has the same name in one turn and in many, and another
   })
 )
 
-it("a member by the name of a prototype is part of the name", () => {
+it("a member named like a prototype's is part of the key", () => {
   const more = (text: string) => key(JSON.parse(text))
   assert.notStrictEqual(more('{"__proto__":{"a":1}}'), more("{}"))
   assert.notStrictEqual(more('{"__proto__":{"a":1}}'), more('{"__proto__":{"a":2}}'))
 })
 
-it.prop(
-  "any unknown member is part of the name, whatever the order of its members",
-  { value: Schema.Json },
-  ({ value }) => {
-    const named = (member: Schema.Json) => key({ unknown: member } as Partial<ChatRequest>)
-    assert.strictEqual(named(reordered(value)), named(value))
-    assert.notStrictEqual(named([value]), named(value))
-  }
-)
+it.prop("any unknown member is part of the key, in any order of its members", { value: Schema.Json }, ({ value }) => {
+  const named = (member: Schema.Json) => key({ unknown: member } as Partial<ChatRequest>)
+  assert.strictEqual(named(reordered(value)), named(value))
+  assert.notStrictEqual(named([value]), named(value))
+})

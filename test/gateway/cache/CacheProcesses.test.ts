@@ -1,4 +1,7 @@
-/** The prompt caches of two processes on one Redis: equal requests that miss at the same moment are one flight, whichever process they reach. */
+/**
+ * The prompt caches of two processes on one Redis: concurrent equal misses make one upstream call,
+ * in whichever process they run.
+ */
 import * as CacheRedis from "../../../src/store/cache/CacheRedis.ts"
 import { assert, it } from "@effect/vitest"
 import { Context, Deferred, Effect, Fiber, Layer, Redacted } from "effect"
@@ -7,7 +10,7 @@ import { Cache } from "../../../src/gateway/cache/Cache.ts"
 import { CacheStore } from "../../../src/store/cache/CacheStore.ts"
 import { RedisConnection } from "../../../src/store/redis/RedisConnection.ts"
 import { sharedVault } from "../../support/SharedVault.ts"
-import { planWith, requestWith } from "../orders.ts"
+import { planWith, requestWith } from "../plans.ts"
 import { saying } from "../scripts.ts"
 
 const process = Effect.map(
@@ -22,7 +25,7 @@ const process = Effect.map(
   (built) => ({ cache: Context.get(built, Cache), store: Context.get(built, CacheStore) })
 )
 
-/** A request to a process, told in a word. A miss calls, `landing` is its answer; null: it failed. */
+/** A request to a process, and its result as a word. A miss stores `landing`; null: it fails. */
 const asked = Effect.fnUntraced(function* (
   { cache }: { readonly cache: Cache["Service"] },
   id: string,
@@ -54,21 +57,21 @@ const flight = (id: string, ends: string | null) =>
     const two = yield* Effect.forkChild(asked(second, id, call("second", Effect.succeed("second"))), {
       startImmediately: true
     })
-    // A round trip after it asked.
+    // One round trip after it asked.
     yield* second.store.ping
     assert.deepStrictEqual(calls, ["first"])
     yield* Deferred.succeed(landing, ends)
     return { told: [yield* Fiber.join(one), yield* Fiber.join(two)], calls }
   })
 
-it.live("the second waits for the first one's answer, and has it without a call", () =>
+it.live("the second process waits for the first one's answer and makes no call", () =>
   Effect.gen(function* () {
     const { calls, told } = yield* flight(`key_${crypto.randomUUID()}`, "first")
     assert.deepStrictEqual({ calls, told }, { calls: ["first"], told: ["Miss", "Hit"] })
   })
 )
 
-it.live("when the first one fails, the second calls", () =>
+it.live("if the first process fails, the second calls", () =>
   Effect.gen(function* () {
     const { calls, told } = yield* flight(`key_${crypto.randomUUID()}`, null)
     assert.deepStrictEqual({ calls, told }, { calls: ["first", "second"], told: ["Miss", "Miss"] })

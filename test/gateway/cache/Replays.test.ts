@@ -1,6 +1,6 @@
 /**
- * Whole answers out of the cache, settled by the write that asks for their budget: how often the ledger is written to, and that nothing but
- * this tells them from those that were reserved first.
+ * Whole cache hits, settled by the write that checks their budget. They take one ledger write and
+ * otherwise look like hits that were reserved first.
  */
 import * as CacheMemory from "../../../src/store/cache/CacheMemory.ts"
 import * as LimitsMemory from "../../../src/store/limits/LimitsMemory.ts"
@@ -26,10 +26,10 @@ import * as LedgerMemory from "../../../src/store/ledger/Memory.ts"
 import { Limits } from "../../../src/store/limits/Limits.ts"
 import { StoreError } from "../../../src/store/StoreError.ts"
 import { testSettings } from "../../support/testSettings.ts"
-import { keyWith, requestWith } from "../orders.ts"
+import { keyWith, requestWith } from "../plans.ts"
 import { ending, piece, saying, scripted, stop } from "../scripts.ts"
 
-/** `replaying`: what becomes of that write before it is made. */
+/** `replaying` runs before that write. */
 interface Notes {
   readonly writes: Array<string>
   readonly alerts: Array<boolean>
@@ -92,7 +92,7 @@ const begun = ({ cacheControl = "use", idempotencyKey, key, request }: Asked = {
     return { completed, metadata }
   })
 
-/** A request to its end, with the writes that it took. */
+/** Runs a request to its end and returns its ledger writes. */
 const asked = ({ notes }: ReturnType<typeof app>, given: Asked = {}) =>
   Effect.gen(function* () {
     const from = notes.writes.length
@@ -109,7 +109,7 @@ const asked = ({ notes }: ReturnType<typeof app>, given: Asked = {}) =>
     }
   }).pipe(Effect.scoped)
 
-/** Why it was refused, with the writes that it took. */
+/** The refusal, with the ledger writes. */
 const refused = (one: ReturnType<typeof app>, given: Asked) =>
   Effect.gen(function* () {
     const from = one.notes.writes.length
@@ -120,7 +120,7 @@ const refused = (one: ReturnType<typeof app>, given: Asked) =>
 const KEY = keyWith().id
 const capped = { monthlyBudgetNano: nanoFromUsd(1) }
 const inTwo = ["reserve", "settle"]
-/** Asked once more before the key's line. */
+/** The reservation is tried again before the request joins the queue. */
 const inLine = ["reserve", "reserve"]
 
 const balance = Effect.gen(function* () {
@@ -137,7 +137,7 @@ for (const [name, key] of [
   ["with a cap", capped],
   ["without one", {}]
 ] as const) {
-  it.effect(`a key ${name}: a hit is one write, and reads as one that was reserved first`, () => {
+  it.effect(`a key ${name}: a hit is one write, and its record equals that of a reserved one`, () => {
     const one = app()
     return Effect.gen(function* () {
       const miss = yield* asked(one, { key })
@@ -150,7 +150,7 @@ for (const [name, key] of [
       assert.deepInclude(hit.metadata, { provider: "alpha", replayed: false })
       assert.deepStrictEqual(yield* balance, spent)
 
-      // The way of a cache that has to be asked.
+      // The path of a cache that is not in memory.
       const record = yield* recordOf(hit.metadata.generationId)
       assert.deepStrictEqual(hit.metadata.generation, record)
       const far = app({ peek: () => undefined })
@@ -168,7 +168,7 @@ for (const [name, key] of [
   })
 }
 
-it.effect("a streamed hit is reserved first: its client may leave in the middle", () => {
+it.effect("a streamed hit is reserved first, because its client may leave before the end", () => {
   const one = app()
   return Effect.gen(function* () {
     yield* asked(one)
@@ -182,7 +182,7 @@ it.effect("a streamed hit is reserved first: its client may leave in the middle"
   }).pipe(Effect.provide(one.layer))
 })
 
-it.effect("what the client wants fresh, what is too old and what has another tenant is not at hand", () => {
+it.effect("the fast path ignores answers that are too old, unwanted or another tenant's", () => {
   const one = app()
   return Effect.gen(function* () {
     yield* asked(one)
@@ -199,24 +199,21 @@ it.effect("what the client wants fresh, what is too old and what has another ten
   }).pipe(Effect.provide(one.layer))
 })
 
-it.effect(
-  "a provider that may not serve any more does not answer, and nobody's answer is given where nobody may",
-  () => {
-    const one = app()
-    return Effect.gen(function* () {
-      const preferring = (provider: Partial<NonNullable<ChatRequest["provider"]>>) => ({
-        request: { provider: { allow_fallbacks: true, ...provider } }
-      })
-      yield* asked(one)
-      const ignoring = yield* asked(one, preferring({ ignore: ["alpha"] }))
-      assert.deepStrictEqual([ignoring.text, ignoring.cache, ignoring.writes], ["from beta", "miss", inTwo])
-      const nobody = preferring({ ignore: ["alpha", "beta"] })
-      assert.deepStrictEqual(yield* refused(one, nobody), ["NoEligibleProvider", ["reserve", "void"]])
-    }).pipe(Effect.provide(one.layer))
-  }
-)
+it.effect("the answer of a provider that is no longer allowed is not served, and none without candidates", () => {
+  const one = app()
+  return Effect.gen(function* () {
+    const preferring = (provider: Partial<NonNullable<ChatRequest["provider"]>>) => ({
+      request: { provider: { allow_fallbacks: true, ...provider } }
+    })
+    yield* asked(one)
+    const ignoring = yield* asked(one, preferring({ ignore: ["alpha"] }))
+    assert.deepStrictEqual([ignoring.text, ignoring.cache, ignoring.writes], ["from beta", "miss", inTwo])
+    const nobody = preferring({ ignore: ["alpha", "beta"] })
+    assert.deepStrictEqual(yield* refused(one, nobody), ["NoEligibleProvider", ["reserve", "void"]])
+  }).pipe(Effect.provide(one.layer))
+})
 
-it.effect("402 where the budget has no room, before 403 by the whitelist; nothing is left of either", () => {
+it.effect("402 if the budget has no room, before 403 by the whitelist; neither leaves a record", () => {
   const one = app()
   return Effect.gen(function* () {
     yield* asked(one)
@@ -237,7 +234,7 @@ it.effect("402 where the budget has no room, before 403 by the whitelist; nothin
   }).pipe(Effect.provide(one.layer))
 })
 
-it.effect("403 by the privacy guard, though the answer was given while it was off", () => {
+it.effect("403 by the privacy guard, even if the answer was stored while it was off", () => {
   const one = app()
   return Effect.gen(function* () {
     const request = { messages: [{ role: "user" as const, content: "Write to ann@example.com" }] }
@@ -245,14 +242,14 @@ it.effect("403 by the privacy guard, though the answer was given while it was of
     assert.deepStrictEqual((yield* asked(one, { request })).writes, ["replay"])
     const guarded = { request, key: { privacy: "block" as const } }
     assert.deepStrictEqual(yield* refused(one, guarded), ["PrivacyBlocked", ["reserve", "void"]])
-    // Masked it is another request.
+    // The masked request has another cache key.
     const masked = { request, key: { privacy: "mask" as const } }
     assert.deepStrictEqual((yield* asked(one, masked)).cache, "miss")
     assert.deepStrictEqual((yield* asked(one, masked)).writes, ["replay"])
   }).pipe(Effect.provide(one.layer))
 })
 
-it.effect("room for a part of the worst case only: reserved, clamped and answered as ever", () => {
+it.effect("with room for a part of the worst case only, it is reserved, limited and answered as usual", () => {
   const one = app()
   return Effect.gen(function* () {
     yield* asked(one)
@@ -263,7 +260,7 @@ it.effect("room for a part of the worst case only: reserved, clamped and answere
   }).pipe(Effect.provide(one.layer))
 })
 
-it.effect("what others of the key hold is waited for", () => {
+it.effect("it waits for the reservations of the key's other requests", () => {
   const one = app()
   return Effect.gen(function* () {
     const ledger = yield* Ledger
@@ -284,7 +281,7 @@ it.effect("what others of the key hold is waited for", () => {
   }).pipe(Effect.provide(one.layer))
 })
 
-it.effect("503 where the ledger does not answer; nothing is held, and the tokens are given back", () => {
+it.effect("503 if the ledger does not answer; nothing is reserved, and the tokens are given back", () => {
   const one = app()
   return Effect.gen(function* () {
     yield* asked(one, { key: capped })
@@ -298,7 +295,7 @@ it.effect("503 where the ledger does not answer; nothing is held, and the tokens
   }).pipe(Effect.provide(one.layer))
 })
 
-/** The tokens that the key has left in this minute. */
+/** The tokens that remain of the key's minute. */
 const remaining = Effect.gen(function* () {
   const limiter = yield* Limits
   const asking = { keyId: KEY, leaseId: "looking", limits, tokens: 0, nowMs: 0, leaseMs: 1_000 }
@@ -307,7 +304,7 @@ const remaining = Effect.gen(function* () {
   return tokens.remaining
 })
 
-it.effect("a client that leaves while the write is under way leaves a record, and nothing that is held", () => {
+it.effect("a client that leaves during the write leaves a record and no reservation", () => {
   const one = app()
   return Effect.gen(function* () {
     yield* asked(one, { key: capped })
@@ -328,7 +325,7 @@ it.effect("a client that leaves while the write is under way leaves a record, an
   }).pipe(Effect.provide(one.layer))
 })
 
-it.effect("sent again with its Idempotency-Key it is the same answer, and written no more", () => {
+it.effect("a retry with its Idempotency-Key gets the same answer without a write", () => {
   const one = app()
   return Effect.gen(function* () {
     yield* asked(one)

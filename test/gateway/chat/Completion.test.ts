@@ -1,4 +1,7 @@
-/** The whole flow below the edge, on memory: endings and what they cost, what the cache keeps, one flight for many. */
+/**
+ * The whole flow below the edge, in memory: outcomes and their costs, stored answers, one upstream
+ * call for many requests.
+ */
 import * as CacheMemory from "../../../src/store/cache/CacheMemory.ts"
 import * as LimitsMemory from "../../../src/store/limits/LimitsMemory.ts"
 import * as KeyRepoMemory from "../../../src/store/keys/KeyRepoMemory.ts"
@@ -23,7 +26,7 @@ import { GenerationStore } from "../../../src/store/ledger/GenerationStore.ts"
 import { Ledger } from "../../../src/store/ledger/Ledger.ts"
 import * as LedgerMemory from "../../../src/store/ledger/Memory.ts"
 import { testSettings } from "../../support/testSettings.ts"
-import { keyWith, requestWith } from "../orders.ts"
+import { keyWith, requestWith } from "../plans.ts"
 import { ending, piece, saying, scripted, stop } from "../scripts.ts"
 
 const noRetries = { ...testSettings.routing, retries: 0 }
@@ -99,7 +102,7 @@ const balance = Effect.gen(function* () {
 const capped = { monthlyBudgetNano: nanoFromUsd(1) }
 const streaming = { request: { stream: true } }
 
-it.effect("what the provider reports is what is billed, a reported zero included", () => {
+it.effect("the reported usage is billed, a reported zero included", () => {
   const { layer } = gatewayOn({
     alpha: { reply: saying("Hello", { promptTokens: 0, completionTokens: 0, cachedTokens: 0 }) }
   })
@@ -110,7 +113,7 @@ it.effect("what the provider reports is what is billed, a reported zero included
   }).pipe(Effect.provide(layer))
 })
 
-it.effect("where none is reported tokens are counted, whole or streamed, and the record says so", () => {
+it.effect("without reported usage tokens are counted, whole or streamed, and the record says so", () => {
   const { layer } = gatewayOn({
     alpha: { reply: saying("one two three", null), events: [piece("one two"), piece(" three"), stop, ending(null)] }
   })
@@ -138,7 +141,7 @@ it.effect("the provider's cached tokens cost the cache price", () => {
   }).pipe(Effect.provide(layer))
 })
 
-it.effect("a prompt in a dearer tier is charged the tier's prices, and the receipt shows them", () => {
+it.effect("a long prompt is charged its tier's prices, and the receipt shows them", () => {
   const tier = { prompt: 3_000_000, completion: 4_000_000, cachedPrompt: null }
   const pricing = { ...scriptedOffer("test/small").pricing, tiers: [{ abovePromptTokens: 9, ...tier }] }
   const { layer } = gatewayOn({ alpha: { reply: saying("Hello") } }, { offer: { pricing } })
@@ -151,27 +154,24 @@ it.effect("a prompt in a dearer tier is charged the tier's prices, and the recei
   }).pipe(Effect.provide(layer))
 })
 
-it.effect(
-  "a stream that its client leaves is billed for what was produced, once, and its reservation given back",
-  () => {
-    const { heard, layer } = gatewayOn({ alpha: { events: [piece("one two three"), 60_000, ending()] } })
-    return Effect.gen(function* () {
-      const scope = yield* Scope.make()
-      const { completed, metadata } = yield* Scope.provide(begun({ ...streaming, key: capped }), scope)
-      const events = completed._tag === "Stream" ? completed.events : assert.fail("no stream")
-      yield* Stream.runDrain(Stream.take(events, 1))
-      assert.isAbove((yield* balance)?.reservedNano ?? 0, 0)
-      yield* Scope.close(scope, Exit.void)
-      const record = yield* recordOf(metadata.generationId)
-      assert.isTrue(record.cancelled)
-      assert.deepStrictEqual(record.usage, { promptTokens: 7, completionTokens: 3, cachedTokens: 0 })
-      assert.deepStrictEqual(yield* balance, { spentNano: 13_000, reservedNano: 0 })
-      assert.deepStrictEqual(heard.aborted, ["alpha"])
-    }).pipe(Effect.provide(layer))
-  }
-)
+it.effect("a stream that its client leaves is billed once for its output, and its reservation is released", () => {
+  const { heard, layer } = gatewayOn({ alpha: { events: [piece("one two three"), 60_000, ending()] } })
+  return Effect.gen(function* () {
+    const scope = yield* Scope.make()
+    const { completed, metadata } = yield* Scope.provide(begun({ ...streaming, key: capped }), scope)
+    const events = completed._tag === "Stream" ? completed.events : assert.fail("no stream")
+    yield* Stream.runDrain(Stream.take(events, 1))
+    assert.isAbove((yield* balance)?.reservedNano ?? 0, 0)
+    yield* Scope.close(scope, Exit.void)
+    const record = yield* recordOf(metadata.generationId)
+    assert.isTrue(record.cancelled)
+    assert.deepStrictEqual(record.usage, { promptTokens: 7, completionTokens: 3, cachedTokens: 0 })
+    assert.deepStrictEqual(yield* balance, { spentNano: 13_000, reservedNano: 0 })
+    assert.deepStrictEqual(heard.aborted, ["alpha"])
+  }).pipe(Effect.provide(layer))
+})
 
-it.effect("a broken stream is billed for what was produced, and never kept", () => {
+it.effect("a broken stream is billed for its output, and never stored", () => {
   const { heard, layer } = gatewayOn({ alpha: { events: [piece("one two three"), new Cut({ detail: "reset" })] } })
   return Effect.gen(function* () {
     const { events, metadata, usage } = yield* asked({ ...streaming, key: capped })
@@ -203,7 +203,7 @@ it.effect("a client that leaves a replay pays nothing", () => {
   }).pipe(Effect.provide(layer))
 })
 
-it.effect("many equal requests at once make one upstream call; one is billed", () => {
+it.effect("many concurrent equal requests make one upstream call; one is billed", () => {
   const { heard, layer } = gatewayOn({ alpha: { delayMs: 1_000, reply: saying("Hello") } })
   return Effect.gen(function* () {
     const fibers = yield* Effect.forEach(Array.from({ length: 25 }), () =>
@@ -219,7 +219,7 @@ it.effect("many equal requests at once make one upstream call; one is billed", (
   }).pipe(Effect.provide(layer))
 })
 
-it.effect("the first of many leaves: one of the others calls, and the rest get its answer", () => {
+it.effect("when the first of many leaves, one of the others calls, and the rest get its answer", () => {
   const { heard, layer } = gatewayOn({ alpha: { delayMs: 1_000, reply: saying("Hello") } })
   return Effect.gen(function* () {
     const fork = Effect.forkChild(asked(), { startImmediately: true })
@@ -237,7 +237,7 @@ it.effect("the first of many leaves: one of the others calls, and the rest get i
   }).pipe(Effect.provide(layer))
 })
 
-it.effect("failures, filtered and truncated answers are not kept; whole ones of any limit are", () => {
+it.effect("failures, filtered and truncated answers are not stored; complete ones of any limit are", () => {
   const rejected = new Rejected({ status: 400, message: "no", param: null, code: null, contextLength: false })
   const finished = (reason: string) => ({
     ...saying(reason),
@@ -260,10 +260,10 @@ it.effect("failures, filtered and truncated answers are not kept; whole ones of 
   }).pipe(Effect.provide(layer))
 })
 
-it.effect("what the budget cut short is not kept", () => {
+it.effect("an answer that the budget cut short is not stored", () => {
   const { heard, layer } = gatewayOn({ alpha: { reply: saying("Hello") } })
   return Effect.gen(function* () {
-    // Room for a clamped output only.
+    // The budget has room for a limited output only.
     yield* asked({ key: { monthlyBudgetNano: 100_000 } })
     assert.isBelow(Number(heard.requests[0]?.["max_tokens"]), 50)
     const again = yield* asked()
@@ -272,7 +272,7 @@ it.effect("what the budget cut short is not kept", () => {
   }).pipe(Effect.provide(layer))
 })
 
-it.effect("a provider that may not serve any more does not answer out of the cache", () => {
+it.effect("the answer of a provider that is no longer allowed is not served from the cache", () => {
   const { heard, layer } = gatewayOn({ alpha: { reply: saying("from alpha") }, beta: { reply: saying("from beta") } })
   return Effect.gen(function* () {
     assert.strictEqual((yield* asked()).text, "from alpha")
@@ -283,7 +283,7 @@ it.effect("a provider that may not serve any more does not answer out of the cac
   }).pipe(Effect.provide(layer))
 })
 
-it.effect("a failed request is recorded at no charge; one that reached nobody leaves no trace", () => {
+it.effect("a failed request is recorded at no charge; one without a call is not recorded", () => {
   const { layer } = gatewayOn({ alpha: { failure: new Cut({ detail: "reset" }) } })
   return Effect.gen(function* () {
     const ledgerReports = yield* LedgerReports
@@ -300,7 +300,7 @@ it.effect("a failed request is recorded at no charge; one that reached nobody le
   }).pipe(Effect.provide(layer))
 })
 
-it.effect("under any concurrency the cap holds, and refusals come only when it is used up", () => {
+it.effect("under any concurrency the cap holds, and requests are refused only when it is used up", () => {
   const { layer } = gatewayOn({
     alpha: { delayMs: 10, reply: saying("Hello", { promptTokens: 7, completionTokens: 5, cachedTokens: 0 }) }
   })
@@ -322,7 +322,7 @@ it.effect("under any concurrency the cap holds, and refusals come only when it i
     assert.deepStrictEqual([...new Set(outcomes)].sort(), ["BudgetExceeded", "served"])
     const after = yield* balance
     assert.deepStrictEqual(after, { spentNano: served * 17_000, reservedNano: 0 })
-    // What is left after 29 pays for a prompt, and for no token of output.
+    // After 29 requests the rest pays for a prompt, but for no token of output.
     assert.strictEqual(served, 29)
   }).pipe(Effect.provide(layer))
 })

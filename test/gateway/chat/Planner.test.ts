@@ -1,4 +1,4 @@
-/** Exploration in the live order: seldom, reproducible, never in a preview, never beyond a filter. */
+/** Exploration in the real order: rare, reproducible, never in a preview, never beyond a filter. */
 import { assert, it } from "@effect/vitest"
 import { Effect, Layer, Random } from "effect"
 import { type ProviderPreferences } from "../../../src/domain/Chat.ts"
@@ -7,7 +7,7 @@ import { Catalog } from "../../../src/gateway/routing/Catalog.ts"
 import { chatPlanInput } from "../../../src/gateway/chat/ChatPlanInput.ts"
 import { Planner } from "../../../src/gateway/chat/Planner.ts"
 import { ProviderStats } from "../../../src/gateway/health/ProviderStats.ts"
-import { admittedWith, keyWith, requestWith } from "../orders.ts"
+import { admittedWith, keyWith, requestWith } from "../plans.ts"
 import { saying, scripted } from "../scripts.ts"
 
 const good = { reply: saying("Hello") }
@@ -30,7 +30,7 @@ const intentWith = (provider: Partial<ProviderPreferences>) =>
     7
   )
 
-/** Who comes first in each of a thousand orders. */
+/** The first candidate in each of a thousand orders. */
 const firsts = (provider: Partial<ProviderPreferences>, seed: string) =>
   Effect.gen(function* () {
     const intake = yield* Planner
@@ -51,7 +51,7 @@ const measured = Effect.map(ProviderStats, (stats) => {
   }
 })
 
-it.effect("speed: one request in fifty tries another; the same ones for the same seed", () =>
+it.effect("sorted by speed, one request in fifty tries another; the same ones for the same seed", () =>
   Effect.gen(function* () {
     yield* measured
     const found = yield* firsts({ sort: "latency" }, "a seed")
@@ -65,7 +65,7 @@ it.effect("speed: one request in fifty tries another; the same ones for the same
   }).pipe(Effect.provide(layer))
 )
 
-it.effect("nobody who was filtered out is tried, and nobody at all where the request decides", () =>
+it.effect("an excluded provider is never tried, and none is explored if the request sets the order", () =>
   Effect.gen(function* () {
     yield* measured
     const set = (found: ReadonlyArray<string>) => [...new Set(found)].sort()
@@ -77,7 +77,7 @@ it.effect("nobody who was filtered out is tried, and nobody at all where the req
   }).pipe(Effect.provide(layer))
 )
 
-it.effect("order without fallbacks names all who may serve; one who does not is told", () =>
+it.effect("`order` without fallbacks names all candidates; an unknown name is reported", () =>
   Effect.gen(function* () {
     const { route } = yield* Planner
     const slugs = (provider: Partial<ProviderPreferences>) =>
@@ -100,7 +100,7 @@ it.effect("order without fallbacks names all who may serve; one who does not is 
         ["nobody", "unknown_provider"]
       ]
     )
-    // What a client made up is told to it, and kept nowhere.
+    // A made-up name is shown to the client and not stored.
     assert.notInclude(JSON.stringify(excluded), "nobody")
   }).pipe(Effect.provide(layer))
 )

@@ -10,7 +10,7 @@ import { Policy } from "../../../src/gateway/chat/Policy.ts"
 import { Ledger } from "../../../src/store/ledger/Ledger.ts"
 import * as LedgerMemory from "../../../src/store/ledger/Memory.ts"
 import { Limits } from "../../../src/store/limits/Limits.ts"
-import { keyWith, meteredWith, type PlanOptions } from "../orders.ts"
+import { keyWith, meteredWith, type PlanOptions } from "../plans.ts"
 
 const layer = Layer.provideMerge(
   Layer.provideMerge(Policy.layer, Meter.layer({ markup: 0, ledger: { leaseMs: 150_000 } })),
@@ -22,7 +22,7 @@ interface Passing extends PlanOptions {
   readonly owner?: Caller["owner"]
 }
 
-/** Through all policies in their order: whether the rest was reached, or what refused. */
+/** All policies in their order: whether the rest was reached, or the refusal. */
 const passed = (options: Passing = {}) =>
   Effect.gen(function* () {
     const policy = yield* Policy
@@ -45,7 +45,7 @@ const passed = (options: Passing = {}) =>
 
 const tier = { requestsPerMinute: 10, tokensPerMinute: 1_000, concurrency: 2 }
 
-it.effect("who passes all three reaches the rest, and the headers show what is left", () =>
+it.effect("a request that passes all three reaches the rest, and the headers show what is left", () =>
   Effect.gen(function* () {
     const { metadata, outcome } = yield* Effect.scoped(passed())
     assert.strictEqual(outcome, "reached")
@@ -72,7 +72,7 @@ it.effect("the first refusal in the order of the specification is the answer", (
   }).pipe(Effect.provide(layer))
 )
 
-it.effect("each limit refuses by its name, with how much is allowed and when to come back", () =>
+it.effect("each limit refuses with its name, its amount and when to retry", () =>
   Effect.gen(function* () {
     const refusal = (limits: Partial<typeof tier>, key: string) =>
       Effect.map(passed({ limits, key: { id: key } }), ({ outcome }) => outcome)
@@ -100,7 +100,7 @@ it.effect("each limit refuses by its name, with how much is allowed and when to 
   }).pipe(Effect.scoped, Effect.provide(layer))
 )
 
-it.effect("the concurrency slot is held until the request's scope closes, whatever the ending", () =>
+it.effect("the concurrency slot is held until the request's scope closes, whatever the outcome", () =>
   Effect.gen(function* () {
     for (const exit of [Exit.void, Exit.die("bug"), Exit.interrupt(1)]) {
       const scope = yield* Scope.make()
@@ -113,41 +113,39 @@ it.effect("the concurrency slot is held until the request's scope closes, whatev
   }).pipe(Effect.provide(layer))
 )
 
-it.effect(
-  "a refused budget names cap, spent, reserved, needed, and the end of the month, once waiting was in vain",
-  () =>
-    Effect.gen(function* () {
-      const ledger = yield* Ledger
-      yield* ledger.reserve({
-        generationId: "gen_other",
-        keyId: keyWith().id,
-        ownerId: null,
-        model: "test/small",
-        month: "1970-01",
-        amountNano: 15_000,
-        capNano: null,
-        createdAtMs: 0,
-        leaseMs: 1_000,
-        processId: "prc_1"
-      })
-      const asking = yield* Effect.forkChild(
-        Effect.scoped(passed({ key: { monthlyBudgetNano: 20_000 }, outputTokens: 100 })),
-        { startImmediately: true }
-      )
-      yield* TestClock.adjust("11 seconds")
-      const { outcome } = yield* Fiber.join(asking)
-      assert.deepInclude(outcome, {
-        _tag: "BudgetExceeded",
-        capNano: 20_000,
-        spentNano: 0,
-        reservedNano: 15_000,
-        neededNano: 210_000,
-        resetsAtMs: Date.UTC(1970, 1, 1)
-      })
-    }).pipe(Effect.provide(layer))
+it.effect("a refused budget names cap, spent, reserved, needed, and the end of the month, after it waited", () =>
+  Effect.gen(function* () {
+    const ledger = yield* Ledger
+    yield* ledger.reserve({
+      generationId: "gen_other",
+      keyId: keyWith().id,
+      ownerId: null,
+      model: "test/small",
+      month: "1970-01",
+      amountNano: 15_000,
+      capNano: null,
+      createdAtMs: 0,
+      leaseMs: 1_000,
+      processId: "prc_1"
+    })
+    const asking = yield* Effect.forkChild(
+      Effect.scoped(passed({ key: { monthlyBudgetNano: 20_000 }, outputTokens: 100 })),
+      { startImmediately: true }
+    )
+    yield* TestClock.adjust("11 seconds")
+    const { outcome } = yield* Fiber.join(asking)
+    assert.deepInclude(outcome, {
+      _tag: "BudgetExceeded",
+      capNano: 20_000,
+      spentNano: 0,
+      reservedNano: 15_000,
+      neededNano: 210_000,
+      resetsAtMs: Date.UTC(1970, 1, 1)
+    })
+  }).pipe(Effect.provide(layer))
 )
 
-it.effect("a request that came to nothing gives the tokens back that were taken for its prompt", () =>
+it.effect("a void request gives back the tokens that were taken for its prompt", () =>
   Effect.gen(function* () {
     const meter = yield* Meter
     const { metadata, request } = yield* Effect.scoped(passed({ promptTokens: 910, outputTokens: 32_000 }))
@@ -159,7 +157,7 @@ it.effect("a request that came to nothing gives the tokens back that were taken 
   }).pipe(Effect.provide(layer))
 )
 
-it.effect("a prompt that no minute has room for is refused for good, and takes no tokens", () =>
+it.effect("a prompt above the limit of a minute is refused for good, and takes no tokens", () =>
   Effect.gen(function* () {
     const { metadata, outcome } = yield* Effect.scoped(passed({ promptTokens: 1_001 }))
     assert.deepInclude(outcome, {
@@ -175,7 +173,7 @@ it.effect("a prompt that no minute has room for is refused for good, and takes n
   }).pipe(Effect.provide(layer))
 )
 
-it.effect("a long text is refused without a count where its length alone is enough", () =>
+it.effect("a long text is refused without a count if its length is enough", () =>
   Effect.gen(function* () {
     const policy = yield* Policy
     const { metadata, request } = yield* Effect.scoped(passed({ promptTokens: 800 }))
@@ -191,7 +189,7 @@ it.effect("a long text is refused without a count where its length alone is enou
   }).pipe(Effect.provide(layer))
 )
 
-it.effect("a request of one owner's key is held against all of them", () =>
+it.effect("a request of one key counts for all keys of its owner", () =>
   Effect.gen(function* () {
     const owner = { id: "usr_1", limits: { ...tier, requestsPerMinute: 2 } }
     const of = (id: string) => Effect.map(Effect.scoped(passed({ owner, key: { id } })), ({ outcome }) => outcome)
@@ -207,7 +205,7 @@ it.effect("a request of one owner's key is held against all of them", () =>
   }).pipe(Effect.provide(layer))
 )
 
-it.effect("a slot lasts as long as its request, and 15 s longer than a process that died", () =>
+it.effect("a slot lasts as long as its request, and 15 s after its process has died", () =>
   Effect.gen(function* () {
     const limits = yield* Limits
     const one = { ...tier, requestsPerMinute: 1_000, concurrency: 1 }

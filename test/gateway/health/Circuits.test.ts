@@ -1,4 +1,7 @@
-/** Circuits and streams: what a first token says, what a break, what an end. Failures of whole calls are in Router.test.ts. */
+/**
+ * Circuits and streams: first tokens, breaks and ends. Failures of whole calls are in
+ * Router.test.ts.
+ */
 import { assert, it } from "@effect/vitest"
 import { Deferred, Effect, Exit, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"
@@ -10,7 +13,7 @@ import {
   type ProviderReason,
   Rejected
 } from "../../../src/providers/Provider.ts"
-import { candidateWith } from "../orders.ts"
+import { candidateWith } from "../plans.ts"
 
 const alpha = candidateWith("alpha")
 const other = candidateWith("alpha", { id: "test/large" })
@@ -29,7 +32,7 @@ const asked = Effect.map(Circuits, ({ broke, completed, guard, state }) => {
   }
 })
 
-it.effect("five streams in a row that break off after their first token open the circuit, of that model", () =>
+it.effect("five streams in a row that break off after their first token open the model's circuit", () =>
   Effect.gen(function* () {
     const { breaks, firstToken, stateOf } = yield* asked
     for (let count = 0; count < 4; count++) yield* breaks
@@ -37,11 +40,11 @@ it.effect("five streams in a row that break off after their first token open the
     yield* breaks
     assert.strictEqual(yield* stateOf(), "open")
     assert.strictEqual(yield* stateOf(other), "closed")
-    assert.strictEqual((yield* Effect.flip(firstToken))._tag, "CircuitClosedToCalls")
+    assert.strictEqual((yield* Effect.flip(firstToken))._tag, "CircuitOpenError")
   }).pipe(Effect.provide(Circuits.layerMemory))
 )
 
-it.effect("a stream that comes to its end, or a whole reply, is a success that starts the count anew", () =>
+it.effect("a complete stream or a whole reply is a success that resets the count", () =>
   Effect.gen(function* () {
     const { breaks, ends, stateOf, whole } = yield* asked
     for (const success of [ends, whole, ends]) {
@@ -52,7 +55,7 @@ it.effect("a stream that comes to its end, or a whole reply, is a success that s
   }).pipe(Effect.provide(Circuits.layerMemory))
 )
 
-it.effect("a client that leaves says nothing: neither a break nor an end", () =>
+it.effect("a client that leaves counts neither as a break nor as an end", () =>
   Effect.gen(function* () {
     const { breaks, firstToken, stateOf } = yield* asked
     for (let count = 0; count < 10; count++) yield* firstToken
@@ -77,7 +80,7 @@ it.effect("open for its streams, it closes with the end of one, and opens again 
     yield* TestClock.adjust("2 seconds")
     yield* ends
     assert.strictEqual(yield* stateOf(), "closed")
-    // Nothing is held against it any more: a first token counts as ever.
+    // It has recovered: a first token counts again.
     yield* breaks
     yield* ends
     for (let count = 0; count < 4; count++) yield* breaks
@@ -85,7 +88,7 @@ it.effect("open for its streams, it closes with the end of one, and opens again 
   }).pipe(Effect.provide(Circuits.layerMemory))
 )
 
-it.effect("an end that comes while the circuit is open closes nothing", () =>
+it.effect("an end while the circuit is open does not close it", () =>
   Effect.gen(function* () {
     const { breaks, firstToken, stateOf } = yield* asked
     const { completed } = yield* Circuits
@@ -98,7 +101,7 @@ it.effect("an end that comes while the circuit is open closes nothing", () =>
   }).pipe(Effect.provide(Circuits.layerMemory))
 )
 
-it.effect("a break that is the request's own fault counts for nothing", () =>
+it.effect("a break by the client's error does not count", () =>
   Effect.gen(function* () {
     const { broke, firstToken, stateOf } = yield* asked
     const filtered = errorOf(
@@ -109,7 +112,7 @@ it.effect("a break that is the request's own fault counts for nothing", () =>
   }).pipe(Effect.provide(Circuits.layerMemory))
 )
 
-/** A call that stays open until it is told how it ends. */
+/** A call that stays open until the test ends it. */
 const open = Effect.gen(function* () {
   const { guard } = yield* Circuits
   const outcome = yield* Deferred.make<void, ProviderError>()
@@ -130,7 +133,7 @@ it.effect("calls that began together and fail one after the other open the circu
   }).pipe(Effect.provide(Circuits.layerMemory))
 )
 
-it.effect("the answer to a call that began before others failed starts the count anew", () =>
+it.effect("the answer to a call that began before others failed resets the count", () =>
   Effect.gen(function* () {
     const { stateOf } = yield* asked
     const { answers } = yield* open
@@ -143,20 +146,18 @@ it.effect("the answer to a call that began before others failed starts the count
   }).pipe(Effect.provide(Circuits.layerMemory))
 )
 
-it.effect(
-  "what is heard of a call from before, once the circuit is open, neither closes it nor makes its pause longer",
-  () =>
-    Effect.gen(function* () {
-      const { stateOf, whole } = yield* asked
-      const [good, bad] = [yield* open, yield* open]
-      for (let count = 0; count < 5; count++) yield* (yield* open).fails
-      yield* good.answers
-      assert.strictEqual(yield* stateOf(), "open")
-      yield* TestClock.adjust("1 second")
-      yield* bad.fails
-      yield* whole
-      assert.strictEqual(yield* stateOf(), "closed")
-    }).pipe(Effect.provide(Circuits.layerMemory))
+it.effect("a late outcome of an earlier call neither closes an open circuit nor extends its pause", () =>
+  Effect.gen(function* () {
+    const { stateOf, whole } = yield* asked
+    const [good, bad] = [yield* open, yield* open]
+    for (let count = 0; count < 5; count++) yield* (yield* open).fails
+    yield* good.answers
+    assert.strictEqual(yield* stateOf(), "open")
+    yield* TestClock.adjust("1 second")
+    yield* bad.fails
+    yield* whole
+    assert.strictEqual(yield* stateOf(), "closed")
+  }).pipe(Effect.provide(Circuits.layerMemory))
 )
 
 const failing = (keyId: string) =>
@@ -173,7 +174,7 @@ it.effect("a key whose requests fail does not open the circuit for another that 
   }).pipe(Effect.provide(Circuits.layerMemory))
 )
 
-it.effect("five failures open the circuit where the key is alone, and where they are of several keys", () =>
+it.effect("five failures open the circuit if the key is alone, or if they are of several keys", () =>
   Effect.gen(function* () {
     const { stateOf } = yield* asked
     for (let count = 0; count < 5; count++) yield* failing("key_1")
@@ -211,7 +212,7 @@ it.effect("a circuit whose pause is over is half open: the next call goes throug
   }).pipe(Effect.provide(Circuits.layerMemory))
 )
 
-it.effect("a provider that judges a request has taken our credentials: it is open to all again", () =>
+it.effect("a provider that rejects a request has accepted the credentials, and its lockout ends", () =>
   Effect.gen(function* () {
     const { guard } = yield* Circuits
     const refused = errorOf(new CredentialsRefused({ status: 402 }))
@@ -219,7 +220,7 @@ it.effect("a provider that judges a request has taken our credentials: it is ope
       new Rejected({ status: 400, message: "no", param: null, code: null, contextLength: false })
     )
     for (const key of ["key_1", "key_2"]) yield* Effect.ignore(guard(alpha, false, key)(Effect.fail(refused)))
-    assert.strictEqual((yield* Effect.flip(guard(alpha, false, "key_3")(Effect.void)))._tag, "CircuitClosedToCalls")
+    assert.strictEqual((yield* Effect.flip(guard(alpha, false, "key_3")(Effect.void)))._tag, "CircuitOpenError")
     yield* TestClock.adjust("30 seconds")
     yield* Effect.flip(guard(alpha, false, "key_3")(Effect.fail(rejected)))
     yield* guard(alpha, false, "key_4")(Effect.void)

@@ -1,4 +1,7 @@
-/** The circuits of two processes on one Redis: a refused key is the news of all, and one of them tries it again. */
+/**
+ * The circuits of two processes on one Redis: all learn of a refused credential, and one of them
+ * tries it again.
+ */
 import { assert, it } from "@effect/vitest"
 import { Context, Effect, Fiber, Layer, Redacted, Stream } from "effect"
 import { inject } from "vitest"
@@ -6,7 +9,7 @@ import { Circuits, type CircuitState } from "../../../src/gateway/health/Circuit
 import { CredentialsRefused, ProviderError, ServerFault } from "../../../src/providers/Provider.ts"
 import { LockoutStore } from "../../../src/store/providerState/LockoutStore.ts"
 import { RedisConnection } from "../../../src/store/redis/RedisConnection.ts"
-import { candidateWith } from "../orders.ts"
+import { candidateWith } from "../plans.ts"
 
 const member = Effect.map(
   Layer.build(
@@ -21,12 +24,12 @@ const member = Effect.map(
 )
 type Member = Effect.Success<typeof member>
 
-/** Providers that no other test uses. */
+/** A provider that no other test uses. */
 const slug = (name: string) => `${name}-${process.pid}-${Date.now()}`
 const until = ({ circuits }: Member, candidate: ReturnType<typeof candidateWith>, state: CircuitState["state"]) =>
   Effect.repeat(circuits.state(candidate), { until: (found) => found.state === state })
 
-it.live("one is refused: the others do not call, and are told once; the answer of one opens it to all", () =>
+it.live("one refusal stops the calls of all and is published once; one answer ends the lockout for all", () =>
   Effect.gen(function* () {
     const provider = slug("alpha")
     const [small, large] = [candidateWith(provider), candidateWith(provider, { id: "test/large" })]
@@ -41,15 +44,15 @@ it.live("one is refused: the others do not call, and are told once; the answer o
     yield* until(second, large, "open")
     let calls = 0
     const call = Effect.sync(() => ++calls)
-    assert.strictEqual((yield* Effect.flip(second.circuits.guard(large)(call)))._tag, "CircuitClosedToCalls")
+    assert.strictEqual((yield* Effect.flip(second.circuits.guard(large)(call)))._tag, "CircuitOpenError")
     assert.strictEqual(calls, 0)
-    // Who begins later knows from the start.
+    // A process that starts later knows at once.
     const late = yield* member
     assert.strictEqual((yield* late.circuits.state(small)).state, "open")
     assert.isUndefined(told.pollUnsafe())
     yield* Fiber.interrupt(told)
 
-    // Half a minute later: of all that are asked at the same moment one goes.
+    // Half a minute later one of the concurrent calls is made.
     yield* first.store.close(provider, 1)
     const members = [first, second, late]
     for (const each of members) yield* until(each, small, "closed")
@@ -72,7 +75,7 @@ it.live("one is refused: the others do not call, and are told once; the answer o
   }).pipe(Effect.scoped)
 )
 
-it.live("what a process had no trouble with counts as closed there, and its Redis is not asked", () =>
+it.live("a circuit without failures in this process counts as closed, without a read of Redis", () =>
   Effect.gen(function* () {
     const candidate = candidateWith(slug("beta"))
     const { circuits } = yield* member

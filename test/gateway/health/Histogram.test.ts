@@ -15,7 +15,7 @@ it.prop("buckets are in the order of their values", { a: Value, b: Value }, ({ a
   assert.isTrue(a <= b ? bucketOf(a) <= bucketOf(b) : bucketOf(a) >= bucketOf(b))
 })
 
-it("quantiles are those of the weights; nothing has none", () => {
+it("quantiles are those of the weights; an empty histogram has none", () => {
   const histogram = new Histogram()
   assert.isNull(histogram.quantile(0.5))
   for (let value = 1; value <= 100; value++) histogram.add(bucketOf(value), 1)

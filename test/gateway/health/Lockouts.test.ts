@@ -4,19 +4,19 @@ import { TestClock } from "effect/testing"
 import { makeLockouts } from "../../../src/gateway/health/Lockouts.ts"
 import { LockoutStore } from "../../../src/store/providerState/LockoutStore.ts"
 import { StoreError } from "../../../src/store/StoreError.ts"
-import { candidateWith } from "../orders.ts"
+import { candidateWith } from "../plans.ts"
 
 const small = candidateWith("alpha")
 const large = candidateWith("alpha", { id: "test/large" })
 const other = candidateWith("beta")
 
 const alone = Effect.map(Clock.Clock, (clock) => makeLockouts(null, clock))
-/** One process of those that share a store. */
+/** A process that shares the store. */
 const member = Effect.gen(function* () {
   return makeLockouts(yield* LockoutStore, yield* Clock.Clock)
 })
 
-it.effect("a refused key closes the whole provider for half a minute, and nobody else", () =>
+it.effect("a refused credential locks the whole provider for half a minute, and no other", () =>
   Effect.gen(function* () {
     for (const status of [400, 401, 402, 429]) {
       const lockouts = yield* alone
@@ -33,7 +33,7 @@ it.effect("a refused key closes the whole provider for half a minute, and nobody
   })
 )
 
-it.effect("a forbidden model closes that model alone", () =>
+it.effect("a forbidden model locks that model alone", () =>
   Effect.gen(function* () {
     const lockouts = yield* alone
     yield* lockouts.add(small, 403)
@@ -57,7 +57,7 @@ it.effect("once the time is over one request tries, and the others wait for it t
   })
 )
 
-it.effect("is news once until there was an answer, which lifts it", () =>
+it.effect("a refusal is new once until an answer, which ends the lockout", () =>
   Effect.gen(function* () {
     const lockouts = yield* alone
     assert.isTrue(yield* lockouts.add(small, 401))
@@ -72,7 +72,7 @@ it.effect("is news once until there was an answer, which lifts it", () =>
   })
 )
 
-it.effect("what one was told the others learn, news and end of it too", () =>
+it.effect("the other processes learn of a lockout, of its news and of its end", () =>
   Effect.gen(function* () {
     const [first, second] = [yield* member, yield* member]
     assert.isTrue(yield* first.add(small, 401))
@@ -81,7 +81,7 @@ it.effect("what one was told the others learn, news and end of it too", () =>
     assert.strictEqual(yield* second.enter(large), 30_000)
     assert.isFalse(yield* second.add(small, 401))
     yield* TestClock.adjust(30_000)
-    // Of both only one tries, and who does not knows for how long.
+    // Only one of both tries; the other one does not know for how long.
     assert.strictEqual(yield* first.enter(small), 0)
     yield* TestClock.adjust(4_000)
     assert.strictEqual(yield* second.enter(small), 6_000)
@@ -95,7 +95,7 @@ it.effect("what one was told the others learn, news and end of it too", () =>
 
 const away = Effect.fail(new StoreError({ dependency: "limit_store", cause: null }))
 
-it.effect("while the store is away each process keeps to what it was told itself", () =>
+it.effect("while the store is away, each process keeps its own lockouts", () =>
   Effect.gen(function* () {
     const lockouts = yield* member
     assert.isTrue(yield* lockouts.add(small, 401))
@@ -111,7 +111,7 @@ it.effect("while the store is away each process keeps to what it was told itself
   )
 )
 
-it.effect("what is refused while the others' word is being read is not forgotten over it", () => {
+it.effect("a refusal during a read of the shared lockouts is not lost", () => {
   const none = Effect.andThen(Effect.sleep("10 millis"), Effect.succeed(new Map<string, number>()))
   const slow = Layer.succeed(LockoutStore, {
     close: () => Effect.succeed(true),
@@ -130,7 +130,7 @@ it.effect("what is refused while the others' word is being read is not forgotten
   }).pipe(Effect.provide(slow))
 })
 
-it.effect("the refusal of one client's key closes the provider for that key, a second key's for all", () =>
+it.effect("a refusal locks the provider for the client's key that asked, a second key's refusal for all", () =>
   Effect.gen(function* () {
     for (const status of [401, 402, 403]) {
       const lockouts = yield* alone
@@ -148,7 +148,7 @@ it.effect("the refusal of one client's key closes the provider for that key, a s
   })
 )
 
-it.effect("two keys that were refused in two processes are two", () =>
+it.effect("two keys that were refused in two processes lock it for all", () =>
   Effect.gen(function* () {
     const [first, second] = [yield* member, yield* member]
     yield* first.add(small, 402, "key_1")

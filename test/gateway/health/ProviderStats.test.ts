@@ -9,7 +9,7 @@ import { StoreError } from "../../../src/store/StoreError.ts"
 const stream = (latencyMs: number) => ({ ok: true, latencyMs, streamed: true })
 const failure = { ok: false, latencyMs: null, streamed: true }
 
-it.effect("nothing was seen of a provider that was never called", () =>
+it.effect("a provider that was never called has no measurements", () =>
   Effect.gen(function* () {
     const stats = yield* ProviderStats
     const unseen = { calls: 0, successRate: 1, firstTokenMs: null, wholeMs: null, throughputTps: null }
@@ -19,7 +19,7 @@ it.effect("nothing was seen of a provider that was never called", () =>
   }).pipe(Effect.provide(ProviderStats.layer))
 )
 
-it.effect("rates over all calls, times over those that answered, by model and over all", () =>
+it.effect("rates are over all calls and times over answered ones, by model and over all models", () =>
   Effect.gen(function* () {
     const stats = yield* ProviderStats
     for (const latencyMs of [10, 30, 20]) stats.record("alpha", "one", stream(latencyMs))
@@ -38,7 +38,7 @@ it.effect("rates over all calls, times over those that answered, by model and ov
   }).pipe(Effect.provide(ProviderStats.layer))
 )
 
-it.effect("a stream that broke off was not answered", () =>
+it.effect("a stream that broke off counts as not answered", () =>
   Effect.gen(function* () {
     const stats = yield* ProviderStats
     stats.record("alpha", "m", stream(10))
@@ -48,7 +48,7 @@ it.effect("a stream that broke off was not answered", () =>
   }).pipe(Effect.provide(ProviderStats.layer))
 )
 
-it.effect("what was counts half as much five minutes later, and nothing after half an hour", () =>
+it.effect("a count is halved after five minutes and dropped after half an hour", () =>
   Effect.gen(function* () {
     const stats = yield* ProviderStats
     for (let count = 0; count < 8; count++) stats.record("alpha", "m", stream(1_000))
@@ -68,7 +68,7 @@ const started = Effect.flatMap(Layer.build(Layer.fresh(ProviderStats.layerShared
   Effect.provideContext(ProviderStats, replica)
 )
 
-it.effect("replicas see each other's calls within seconds, their own at once, and none twice", () =>
+it.effect("processes see each other's calls within seconds, their own at once, and none twice", () =>
   Effect.gen(function* () {
     const a = yield* started
     const b = yield* started
@@ -89,7 +89,7 @@ it.effect("replicas see each other's calls within seconds, their own at once, an
   }).pipe(Effect.scoped, Effect.provide(StatsMemory.layer))
 )
 
-it.effect("while the store is away own calls count, and they are told once it is back", () => {
+it.effect("while the store is away own calls count, and they are sent once it is back", () => {
   let away = true
   const told: Array<string> = []
   const error = new StoreError({ dependency: "limit_store", cause: new Error("away") })

@@ -1,4 +1,4 @@
-/** However counts go out, come back and are read again: each call counts once, weighed by its age. */
+/** However counts are sent, returned and read: each call counts once, weighted by its age. */
 import { assert, it } from "@effect/vitest"
 import { Schema } from "effect"
 import { SLOT_MS, SLOTS, StatsTable } from "../../../src/gateway/health/StatsTable.ts"
@@ -10,9 +10,9 @@ const model = Schema.Literals(models)
 
 const Step = Schema.Union([
   Schema.Struct({ step: Schema.Literal("count"), model, age: Age, count: Count }),
-  // Another process counted: it is in the store, and known here once its minute is read.
+  // Another process counted: its counts are in the store, and known here once their minute is read.
   Schema.Struct({ step: Schema.Literal("other"), model, age: Age, count: Count }),
-  // What was counted here goes to the store; the write of some minutes fails.
+  // The own counts go to the store; the write of some minutes fails.
   Schema.Struct({ step: Schema.Literal("publish"), failing: Schema.Array(Age) }),
   Schema.Struct({ step: Schema.Literal("read"), age: Age })
 ])
@@ -47,7 +47,7 @@ it.prop(
       } else {
         const slot = NOW_SLOT - given.age
         if (given.step === "read") {
-          table.lay(slot, store.get(slot) ?? new Map())
+          table.setShared(slot, store.get(slot) ?? new Map())
           for (const model of models) known.set(nameOf(model, slot), others.get(nameOf(model, slot)) ?? 0)
         } else if (given.step === "count") {
           table.count("alpha", given.model, "calls", slot * SLOT_MS, given.count)

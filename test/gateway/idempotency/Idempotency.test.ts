@@ -1,4 +1,7 @@
-/** Idempotency keys below the edge: processes that die, requests that take long, a database that is away, replies that are too large. */
+/**
+ * Idempotency keys below the edge: dead processes, long requests, a database that is away, replies
+ * that are too large.
+ */
 import * as CacheMemory from "../../../src/store/cache/CacheMemory.ts"
 import * as LimitsMemory from "../../../src/store/limits/LimitsMemory.ts"
 import * as IdempotencyMemory from "../../../src/store/idempotency/IdempotencyMemory.ts"
@@ -24,14 +27,14 @@ import * as LedgerMemory from "../../../src/store/ledger/Memory.ts"
 import { StoreError } from "../../../src/store/StoreError.ts"
 import { makeGeneration } from "../../store/ledger/makeGeneration.ts"
 import { oneTurn } from "../../support/turns.ts"
-import { keyWith, requestWith } from "../orders.ts"
+import { keyWith, requestWith } from "../plans.ts"
 import { ending, piece, saying, scripted, stop } from "../scripts.ts"
 
 const secret = Redacted.make("tg-secret")
 const limits = { requestsPerMinute: 1_000, tokensPerMinute: 1_000_000, concurrency: 1_000 }
 const down = Effect.fail(new StoreError({ dependency: "database", cause: "away" }))
 
-/** A store some of whose members are others. */
+/** A store with some members replaced. */
 const storeWith = (change: (whole: IdempotencyStore["Service"]) => Partial<IdempotencyStore["Service"]>) =>
   Layer.effect(
     IdempotencyStore,
@@ -43,7 +46,7 @@ const gatewayOn = (script: Script | ReadonlyArray<Script>, store = storeWith(() 
   const settings = { ...defaultSettings, cache: { ...defaultSettings.cache, enabled: false } }
   const layer = gateway(settings).pipe(
     Layer.provideMerge(
-      // The later one of two counts.
+      // The later of two layers counts.
       Layer.mergeAll(providers, memory, store)
     ),
     Layer.provideMerge(
@@ -59,7 +62,7 @@ const gatewayOn = (script: Script | ReadonlyArray<Script>, store = storeWith(() 
   return { heard, layer }
 }
 
-/** Runs a request to its end; what it was told. */
+/** Runs a request to its end, and returns what the client got. */
 const asked = (request: Partial<ChatRequest> = {}) =>
   Effect.scoped(
     Effect.gen(function* () {
@@ -86,7 +89,7 @@ const seal = Effect.runSync(
   )
 )
 
-it.effect("what a dead process held is free when its lease is over", () => {
+it.effect("a key of a dead process is free when its lease expires", () => {
   const { heard, layer } = gatewayOn({ reply: saying("Hello") })
   return Effect.gen(function* () {
     yield* (yield* IdempotencyStore).claim({
@@ -113,7 +116,7 @@ it.effect("a request that takes longer than a lease keeps its key", () => {
   })
   return Effect.gen(function* () {
     const slow = yield* Effect.forkChild(asked({ stream: true }), { startImmediately: true })
-    // Each step renews the lease, and none of the steps alone is as long as one.
+    // Each step renews the lease and is shorter than it.
     yield* TestClock.adjust("40 seconds")
     assert.strictEqual((yield* Effect.flip(asked({ stream: true }))).reason._tag, "IdempotencyConflict")
     yield* TestClock.adjust("10 seconds")
@@ -123,7 +126,7 @@ it.effect("a request that takes longer than a lease keeps its key", () => {
   }).pipe(Effect.provide(layer))
 })
 
-it.effect("leases are moved while requests run, and only then", () => {
+it.effect("leases are renewed only while requests run", () => {
   const renewed: Array<number> = []
   const store = storeWith((whole) => ({
     renew: (held, leaseUntilMs) => {
@@ -146,7 +149,7 @@ it.effect("leases are moved while requests run, and only then", () => {
   }).pipe(Effect.provide(layer))
 })
 
-it.effect("a reply that cannot be kept yet is answered all the same; until it is kept nobody runs again", () => {
+it.effect("a reply that cannot be stored yet is sent all the same; until it is stored, retries do not run", () => {
   let isAway = true
   const store = storeWith((whole) => ({
     keep: (...parameters) => Effect.suspend(() => (isAway ? down : whole.keep(...parameters)))
@@ -163,7 +166,7 @@ it.effect("a reply that cannot be kept yet is answered all the same; until it is
   }).pipe(Effect.provide(layer))
 })
 
-it.effect("a database that does not answer fails the request before anybody is called", () => {
+it.effect("a database that does not answer fails the request before a provider is called", () => {
   const { heard, layer } = gatewayOn(
     { reply: saying("Hello") },
     storeWith(() => ({ claim: () => down }))
@@ -174,7 +177,7 @@ it.effect("a database that does not answer fails the request before anybody is c
   }).pipe(Effect.provide(layer))
 })
 
-it.effect("a reply above the bound is not kept, whole or streamed: the key is free again", () => {
+it.effect("a reply above the limit is not stored, whole or streamed, and frees the key", () => {
   const large = "x".repeat(MAX_KEPT_CHARACTERS / 2)
   const { heard, layer } = gatewayOn({
     reply: saying(large + large),
@@ -194,7 +197,7 @@ it.effect("a defect frees the key", () => {
   }).pipe(Effect.provide(layer))
 })
 
-it.effect("a long request is known again as well, and told from another one", () => {
+it.effect("a long request is recognised too, and told from another one", () => {
   const { heard, layer } = gatewayOn({ reply: saying("Hello") })
   const long = (end: string) =>
     asked({
@@ -208,7 +211,7 @@ it.effect("a long request is known again as well, and told from another one", ()
   }).pipe(Effect.provide(layer))
 })
 
-it.effect("expired keys are cleared away piece by piece", () => {
+it.effect("expired keys are deleted in batches", () => {
   const pieces: Array<number> = []
   const store = storeWith((whole) => ({
     forget: (nowMs, limit) => Effect.tap(whole.forget(nowMs, limit), (count) => Effect.sync(() => pieces.push(count)))
@@ -233,7 +236,7 @@ it.effect("expired keys are cleared away piece by piece", () => {
   }).pipe(Effect.provide(Layer.merge(store, LedgerMemory.layer)))
 })
 
-it.effect("generations go once they are older than they shall be kept, and only where that is set", () =>
+it.effect("generations older than the retention time are deleted, if one is set", () =>
   Effect.gen(function* () {
     const ledger = yield* Ledger
     const generationStore = yield* GenerationStore
@@ -255,7 +258,7 @@ it.effect("generations go once they are older than they shall be kept, and only 
     assert.strictEqual(yield* left, 1_300)
     yield* TestClock.adjust("2 hours")
     assert.strictEqual(yield* left, 100)
-    // What was spent then is not forgotten.
+    // The spent amount of their month stays.
     assert.deepStrictEqual((yield* ledger.balances(["key_1"], "1970-01")).get("key_1"), {
       spentNano: 8_400,
       reservedNano: 0

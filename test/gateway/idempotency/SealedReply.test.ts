@@ -8,7 +8,7 @@ const sealOf = (keyId: string, name: string, secret: Redacted.Redacted, request:
 const secret = Redacted.make("tg-0123456789abcdef-secret")
 const reply = `{"text":"${"words that nobody may read ".repeat(40)}"}`
 
-it.effect("what was closed is opened with the same secret, and shows nothing of what is in it", () =>
+it.effect("a sealed reply opens with the same secret and shows nothing of its content", () =>
   Effect.gen(function* () {
     const sealed = yield* sealOf("key_1", "order-7", secret, "body").close(reply)
     assert.strictEqual(yield* sealOf("key_1", "order-7", secret, "body").open(sealed), reply)
@@ -19,7 +19,7 @@ it.effect("what was closed is opened with the same secret, and shows nothing of 
   })
 )
 
-it("a name is another one for another key; a body has another print under another secret or name", () => {
+it("an id depends on the key; a fingerprint depends on the secret and the name", () => {
   const { fingerprint, id } = sealOf("key_1", "order-7", secret, "body")
   const other = Redacted.make("tg-0123456789abcdef-other")
   assert.match(id, /^[0-9a-f]{64}$/)
@@ -34,7 +34,7 @@ it("a name is another one for another key; a body has another print under anothe
   assert.strictEqual(new Set(prints).size, 4)
 })
 
-it.effect("what was tampered with, or closed by another, does not open", () =>
+it.effect("a changed reply, or one sealed with another secret, does not open", () =>
   Effect.gen(function* () {
     const seal = sealOf("key_1", "order-7", secret, "body")
     const sealed = yield* seal.close(reply)

@@ -34,7 +34,7 @@ const opens = (secret: string) =>
       .pipe(Effect.match({ onFailure: ({ reason }) => reason._tag, onSuccess: ({ key }) => key.id }))
   )
 
-it.effect("a secret has 256 bits, opens its key, and is nowhere in the record", () =>
+it.effect("a secret has 256 bits, authenticates its key, and is not in the record", () =>
   Effect.gen(function* () {
     const { id, secret, view } = yield* issued()
     assert.match(secret, /^tg-[0-9a-f]+-[A-Za-z0-9_-]{43,}$/)
@@ -65,7 +65,7 @@ it.effect("anything but the whole secret is unauthenticated", () =>
   }).pipe(Effect.provide(layer))
 )
 
-it.effect("a rotated key: both secrets open during the grace, then only the new one", () =>
+it.effect("a rotated key: both secrets authenticate during the grace period, then only the new one", () =>
   Effect.gen(function* () {
     const accounts = yield* ApiKeys
     const { id, secret } = yield* issued()
@@ -79,7 +79,7 @@ it.effect("a rotated key: both secrets open during the grace, then only the new 
   }).pipe(Effect.provide(layer))
 )
 
-it.effect("without a grace the old secret is out at once; a second rotation ends the first one's grace", () =>
+it.effect("without a grace period the old secret ends at once; a second rotation ends the first one's grace", () =>
   Effect.gen(function* () {
     const accounts = yield* ApiKeys
     const { id, secret } = yield* issued()
@@ -92,10 +92,10 @@ it.effect("without a grace the old secret is out at once; a second rotation ends
   }).pipe(Effect.provide(layer))
 )
 
-it.effect("of rotations at once one is made, whose secret opens; the others are told, and change nothing", () =>
+it.effect("one of several concurrent rotations succeeds; the others fail and change nothing", () =>
   Effect.gen(function* () {
     const repo = yield* KeyRepo
-    // All have read the key before one of them writes.
+    // All read the key before one of them writes.
     const slow = Layer.succeed(KeyRepo, { ...repo, get: (id) => Effect.tap(repo.get(id), () => Effect.yieldNow) })
     yield* Effect.gen(function* () {
       const accounts = yield* ApiKeys
@@ -120,7 +120,7 @@ it.effect("of rotations at once one is made, whose secret opens; the others are 
   }).pipe(Effect.provide(stores))
 )
 
-it.effect("a revoked key stops at once here, grace or not, and stays revoked", () =>
+it.effect("a revoked key stops at once in this process, even in its grace period, and stays revoked", () =>
   Effect.gen(function* () {
     const accounts = yield* ApiKeys
     const { id, secret } = yield* issued()
@@ -135,7 +135,7 @@ it.effect("a revoked key stops at once here, grace or not, and stays revoked", (
   }).pipe(Effect.provide(layer))
 )
 
-it.effect("a key revoked elsewhere stops within a second; look-ups between are served from memory", () =>
+it.effect("a key revoked by another process stops within a second; lookups in between are served from memory", () =>
   Effect.gen(function* () {
     const repo = yield* KeyRepo
     let lookups = 0
@@ -167,7 +167,7 @@ it.effect("a key revoked elsewhere stops within a second; look-ups between are s
   }).pipe(Effect.provide(stores))
 )
 
-/** Keys whose look-ups are counted, and wait while `held` says so. */
+/** Keys whose lookups are counted, and wait while `held` says so. */
 const watched = Effect.gen(function* () {
   const repo = yield* KeyRepo
   const lookups: Array<string> = []
@@ -189,7 +189,7 @@ const watched = Effect.gen(function* () {
 
 const madeUp = (index: number) => `tg-${index.toString(16).padStart(16, "0")}-${"x".repeat(43)}`
 
-it.effect("ids that nobody has push out no key that exists, and are remembered themselves", () =>
+it.effect("unknown ids do not displace existing keys, and are remembered too", () =>
   Effect.gen(function* () {
     const { accounts, lookups } = yield* watched
     yield* Effect.gen(function* () {
@@ -207,7 +207,7 @@ it.effect("ids that nobody has push out no key that exists, and are remembered t
   }).pipe(Effect.provide(stores))
 )
 
-it.effect("a look-up that began before a revocation is not remembered after it", () =>
+it.effect("a lookup that began before a revocation is not remembered after it", () =>
   Effect.gen(function* () {
     const { accounts, held } = yield* watched
     yield* Effect.gen(function* () {
@@ -223,7 +223,7 @@ it.effect("a look-up that began before a revocation is not remembered after it",
   }).pipe(Effect.provide(stores))
 )
 
-it.effect("a cap that is set elsewhere holds within a second, also where the look-up before it was slow", () =>
+it.effect("a cap set by another process applies within a second, even after a slow lookup", () =>
   Effect.gen(function* () {
     const repo = yield* KeyRepo
     const { accounts, held } = yield* watched
@@ -275,7 +275,7 @@ it.effect("a revoked key stops within a second on another process whose clock wa
   }).pipe(Effect.provide(stores))
 )
 
-it.effect("disabled and expired keys do not open, and open again when that is undone", () =>
+it.effect("disabled and expired keys do not authenticate, and do again when that is undone", () =>
   Effect.gen(function* () {
     const accounts = yield* ApiKeys
     const { id, secret } = yield* issued({ expiresAtMs: 1_000 })
@@ -290,7 +290,7 @@ it.effect("disabled and expired keys do not open, and open again when that is un
   }).pipe(Effect.provide(layer))
 )
 
-it.effect("the last use is written down every ten seconds", () =>
+it.effect("the last use is recorded every ten seconds", () =>
   Effect.gen(function* () {
     const accounts = yield* ApiKeys
     const { id, secret } = yield* issued()
@@ -302,7 +302,7 @@ it.effect("the last use is written down every ten seconds", () =>
   }).pipe(Effect.provide(layer))
 )
 
-it.effect("whether a secret opens its key can be asked without using it", () =>
+it.effect("a secret can be checked without counting as a use", () =>
   Effect.gen(function* () {
     const accounts = yield* ApiKeys
     const { id, secret } = yield* issued()
@@ -313,7 +313,7 @@ it.effect("whether a secret opens its key can be asked without using it", () =>
   }).pipe(Effect.provide(layer))
 )
 
-it.effect("unknown ids are not found, whatever is asked of them", () =>
+it.effect("every operation on an unknown id answers that it is not found", () =>
   Effect.gen(function* () {
     const accounts = yield* ApiKeys
     for (const id of ["", "key_x", "gen_000000000000000000000000000000aa", "key_000000000000000000000000000000aa"]) {
@@ -331,7 +331,7 @@ it.effect("unknown ids are not found, whatever is asked of them", () =>
   }).pipe(Effect.provide(layer))
 )
 
-it.effect("the limits of an owner are those of the granted tier; a key of nobody has its own only", () =>
+it.effect("an owner's limits are those of the granted tier; a key without an owner has only its own", () =>
   Effect.gen(function* () {
     const repo = yield* KeyRepo
     const granting = Layer.succeed(KeyRepo, { ...repo, ownerTier: () => Effect.succeed("pro") })

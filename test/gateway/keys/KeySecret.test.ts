@@ -3,7 +3,7 @@ import { Option, Redacted } from "effect"
 import { inspect } from "node:util"
 import { makeSecret, readSecret, sameHash, sameSecret } from "../../../src/gateway/keys/KeySecret.ts"
 
-it("a secret reads back to its public id and hash, and prints as nothing", () => {
+it("a secret parses to its public id and hash, and prints as redacted", () => {
   const made = makeSecret()
   const read = Option.getOrThrow(readSecret(Redacted.value(made.secret)))
   assert.deepStrictEqual(read, { publicId: made.publicId, hash: made.hash })
@@ -19,14 +19,14 @@ it("a rotation keeps the public id and nothing else", () => {
   assert.notStrictEqual(second.hash, first.hash)
 })
 
-it("what has not the form of a key is none", () => {
+it("a text without the form of a key is refused", () => {
   const secret = Redacted.value(makeSecret().secret)
   for (const wrong of ["", "tg-", secret.slice(1), `${secret}\n`, secret.replace("tg-", "sk-"), "x".repeat(100_000)]) {
     assert.isTrue(Option.isNone(readSecret(wrong)), wrong.slice(0, 80))
   }
 })
 
-it("comparison tells equal from unequal, whatever the lengths", () => {
+it("comparison works for any lengths", () => {
   assert.isTrue(sameHash("ab", "ab"))
   assert.isFalse(sameHash("ab", "ac"))
   assert.isFalse(sameHash("ab", "abc"))

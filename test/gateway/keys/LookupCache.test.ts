@@ -19,7 +19,7 @@ const together = <A, E>(one: Effect.Effect<A, E>) =>
     { concurrency: "unbounded" }
   )
 
-it.effect("those who ask at once wait for one look-up, also when what was kept is over", () =>
+it.effect("concurrent callers wait for one lookup, also after an entry has expired", () =>
   Effect.gen(function* () {
     const { get } = yield* counting((n) => Effect.as(Effect.yieldNow, n))
     assert.deepStrictEqual(yield* together(get("it")), [1, 1, 1, 1, 1])
@@ -30,7 +30,7 @@ it.effect("those who ask at once wait for one look-up, also when what was kept i
   })
 )
 
-it.effect("the time of a look-up counts: what is kept was read when it began", () =>
+it.effect("an entry's age counts from the start of its lookup", () =>
   Effect.gen(function* () {
     const { get } = yield* counting((n) => Effect.as(Effect.sleep(600), n))
     const slowly = Effect.gen(function* () {
@@ -46,7 +46,7 @@ it.effect("the time of a look-up counts: what is kept was read when it began", (
   })
 )
 
-it.effect("a failure is not kept, and what is forgotten is looked up again", () =>
+it.effect("a failure is not stored, and a forgotten entry is looked up again", () =>
   Effect.gen(function* () {
     const {
       invalidate: forget,

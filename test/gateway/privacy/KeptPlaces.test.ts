@@ -1,4 +1,4 @@
-/** The list of what is left alone, and the page that shows it. */
+/** The list of unmasked places, and the page that shows it. */
 import { assert, it } from "@effect/vitest"
 import { readFileSync } from "node:fs"
 import { keptPlaces } from "../../../src/gateway/privacy/KeptPlaces.ts"

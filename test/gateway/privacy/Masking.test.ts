@@ -1,4 +1,7 @@
-/** Masking and restoring a request's texts: every place, stable placeholders, what must not be confused, and the way back. */
+/**
+ * Masks and restores the texts of a request: every place, stable placeholders, ambiguous
+ * placeholders, and the way back.
+ */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import { makeDice } from "../../../scripts/privacyEval/Dice.ts"
@@ -12,7 +15,7 @@ import { restoredReply } from "../../../src/gateway/privacy/RestoredReply.ts"
 import { makeRestorer } from "../../../src/gateway/privacy/Restoring.ts"
 import { makeScanner } from "../../../src/gateway/privacy/Scanner.ts"
 import { PlaceholderMap } from "../../../src/gateway/privacy/PlaceholderMap.ts"
-import { requestWith } from "../orders.ts"
+import { requestWith } from "../plans.ts"
 import { everything, maskedAtOnce } from "./scanning.ts"
 
 const scan = await Effect.runPromise(makeScanner([]))
@@ -23,8 +26,8 @@ const maskedChat = (request: Partial<ChatRequest>) => masked(requestWith(request
 
 /** One text, as the content of a message. */
 const maskedText = (text: string) => {
-  const { findings, value, placeholders: vault } = masked({ messages: [{ role: "user", content: text }] })
-  return { findings, value: value.messages[0]?.content ?? "", vault }
+  const { findings, value, placeholders } = masked({ messages: [{ role: "user", content: text }] })
+  return { findings, value: value.messages[0]?.content ?? "", placeholders }
 }
 
 const parts = (...content: ReadonlyArray<Readonly<Record<string, unknown>>>) => ({
@@ -46,53 +49,53 @@ describe("placeholders", () => {
     })
   })
 
-  it("that a text has already are never given out, whatever their case", () => {
-    const { value, placeholders: vault } = maskedChat({
+  it("that a text contains already are never used, whatever their case", () => {
+    const { value, placeholders } = maskedChat({
       messages: [
         { role: "system", content: "Write [EMAIL_1] or [email_3] for an address." },
         { role: "user", content: "ann@x.com bob@x.com" }
       ]
     })
     assert.strictEqual(value.messages[1]?.content, "[EMAIL_2] [EMAIL_4]")
-    const restorer = makeRestorer(vault)
+    const restorer = makeRestorer(placeholders)
     assert.strictEqual(
       restorer.text("[EMAIL_1] [EMAIL_2] [email_3] [EMAIL_4] [EMAIL_5]"),
       "[EMAIL_1] ann@x.com [email_3] bob@x.com [EMAIL_5]"
     )
   })
 
-  it("that a text has as Markdown writes them are never given out either", () => {
+  it("that a text contains in Markdown are never used either", () => {
     const document = "Fill in \\[EMAIL\\_1\\] and \\[CREDIT\\_CARD\\_1\\]."
-    const { value, placeholders: vault } = maskedChat({
+    const { value, placeholders } = maskedChat({
       messages: [
         { role: "user", content: `${document} ann@x.com 4111 1111 1111 1111` },
         { role: "tool", content: JSON.stringify({ form: "\\[EMAIL\\_2\\]" }) }
       ]
     })
     assert.include(JSON.stringify(value.messages[0]), "[EMAIL_3] [CREDIT_CARD_2]")
-    assert.strictEqual(makeRestorer(vault).text(document), document)
+    assert.strictEqual(makeRestorer(placeholders).text(document), document)
   })
 
-  it("come back in another case and with Markdown's backslashes, but never from another label", () => {
-    const { vault } = maskedText("ann@x.com 4111 1111 1111 1111")
-    const { text } = makeRestorer(vault)
+  it("are restored in another case and with Markdown's backslashes, but not under another label", () => {
+    const { placeholders } = maskedText("ann@x.com 4111 1111 1111 1111")
+    const { text } = makeRestorer(placeholders)
     assert.strictEqual(text("[email_1], [Email_1]; \\[EMAIL\\_1\\]"), "ann@x.com, ann@x.com; ann@x.com")
     assert.strictEqual(text("[CREDIT\\_CARD\\_1]"), "4111 1111 1111 1111")
     assert.strictEqual(text("[EMAIL_01] [EMAIL 1] [PHONE_1] EMAIL_1 ["), "[EMAIL_01] [EMAIL 1] [PHONE_1] EMAIL_1 [")
   })
 
-  it("are given for a value of another type anew", () => {
-    const vault = new PlaceholderMap()
-    assert.isTrue(vault.isEmpty)
-    assert.strictEqual(vault.placeholder("email", "x"), "[EMAIL_1]")
-    assert.strictEqual(vault.placeholder("employee", "x"), "[EMPLOYEE_1]")
-    assert.strictEqual(vault.placeholder("email", "x"), "[EMAIL_1]")
-    assert.isUndefined(vault.value("[EMAIL_2]"))
+  it("differ for the same value of another type", () => {
+    const placeholders = new PlaceholderMap()
+    assert.isTrue(placeholders.isEmpty)
+    assert.strictEqual(placeholders.placeholder("email", "x"), "[EMAIL_1]")
+    assert.strictEqual(placeholders.placeholder("employee", "x"), "[EMPLOYEE_1]")
+    assert.strictEqual(placeholders.placeholder("email", "x"), "[EMAIL_1]")
+    assert.isUndefined(placeholders.value("[EMAIL_2]"))
   })
 })
 
 describe("the texts of a chat", () => {
-  it("are searched wherever the model or the provider would read them", () => {
+  it("are searched wherever the model or the provider reads them", () => {
     const { findings, value } = maskedChat({
       messages: [
         { role: "system", content: "I am ann@x.com" },
@@ -140,7 +143,7 @@ describe("the texts of a chat", () => {
     )
   })
 
-  it("are searched in integers that are kept with all their digits", () => {
+  it("are searched in integers with all their digits", () => {
     const body = `{"note":{"card":4000000000000000006,"order":12345678901234567891,"few":[6200000000000000000]},"seed":4000000000000000006}`
     const own = parseExactly(body) as Readonly<Record<string, unknown>>
     const { findings, value } = masked({ ...requestWith(), ...own })
@@ -156,7 +159,7 @@ describe("the texts of a chat", () => {
     )
   })
 
-  it("are searched in metadata and in tools' schemas whatever the members are called", () => {
+  it("are searched in metadata and in tools' schemas under any member name", () => {
     const address = { description: "such as ann@x.com" }
     const parameters = { type: "object", properties: { id: address, type: address, data: address } }
     const { value } = masked(
@@ -170,7 +173,7 @@ describe("the texts of a chat", () => {
     assert.deepStrictEqual(value.metadata, { id: "[EMAIL_1]", data: "[EMAIL_1]", type: "[EMAIL_1]", file: "[EMAIL_1]" })
   })
 
-  it("leave what the list names alone, where it has the form that the list gives", () => {
+  it("are not searched in listed places of the listed form", () => {
     const bytes = "iVBORw0KGgo4111111111111111".repeat(4)
     const request = requestWith({
       model: "a@b.com/x",
@@ -206,7 +209,7 @@ describe("the texts of a chat", () => {
     assert.deepStrictEqual(findings, [])
   })
 
-  it("are searched where the list names a place but the value has another form", () => {
+  it("are searched in listed places of another form", () => {
     const { value } = masked(
       requestWith({
         messages: [
@@ -283,7 +286,7 @@ describe("the texts of a chat", () => {
     assert.notInclude(JSON.stringify(findings), "ann@x.com")
   })
 
-  it("have numbers searched as texts, which a placeholder makes texts", () => {
+  it("include numbers, which a placeholder turns into texts", () => {
     const { findings, value } = masked(
       requestWith({
         messages: [{ role: "user", content: [{ type: "card", number: 4111111111111111, cents: 1250 }] }],
@@ -295,7 +298,7 @@ describe("the texts of a chat", () => {
     assert.deepInclude(findings[0], { message: 0, path: "content[0].number", start: 0, end: 16 })
   })
 
-  it("are taken for what their member's name says they are", () => {
+  it("are classified by their member's name", () => {
     const { value } = maskedChat({
       messages: [
         {
@@ -310,9 +313,9 @@ describe("the texts of a chat", () => {
     assert.deepStrictEqual(value.metadata, { db_password: "[SECRET_1]", password: ["[SECRET_1]"], note: "hunter22" })
   })
 
-  it("have the names of tools masked without brackets, the same wherever a tool is named, and restored in a reply", () => {
+  it("include names of tools, which are masked without brackets, equally everywhere, and restored in a reply", () => {
     const name = "ask-123-45-6789"
-    const { value, placeholders: vault } = maskedChat({
+    const { value, placeholders } = maskedChat({
       tools: [
         { type: "function", function: { name } },
         { type: "function", function: { name: "us_ssn_1" } }
@@ -329,11 +332,11 @@ describe("the texts of a chat", () => {
     // US_SSN_1 is the name of another tool.
     assert.lengthOf(text.match(/"ask-US_SSN_2"/g) ?? [], 4)
     assert.strictEqual(value.messages[0]?.content, "[US_SSN_2]")
-    const { toolName } = makeRestorer(vault)
+    const { toolName } = makeRestorer(placeholders)
     assert.deepStrictEqual([toolName("ask-US_SSN_2"), toolName("us_ssn_1"), toolName("g")], [name, "us_ssn_1", "g"])
   })
 
-  it("stay the same object when there is nothing in them", () => {
+  it("stay the same object without a match", () => {
     const request = requestWith({ messages: [{ role: "user", content: "Hello [EMAIL_1]" }] })
     assert.strictEqual(masked(request).value, request)
   })
@@ -354,7 +357,7 @@ describe("the texts of a chat", () => {
     )
   })
 
-  it("are searched in arguments that are no JSON, too", () => {
+  it("are searched in arguments that are not JSON, too", () => {
     for (const given of ["to ann@x.com", '{"to": "ann@x.com', '{"to": "\\q ann@x.com"}']) {
       const { value } = maskedChat({
         messages: [{ role: "assistant", tool_calls: [{ function: { name: "f", arguments: given } }] }]
@@ -376,15 +379,15 @@ it("embeddings are masked in every input", () => {
   assert.deepInclude(masked({ model: "m", input: "ann@x.com" }).value, { input: "[EMAIL_1]" })
 })
 
-it("a search that runs out of time masks nothing and clears nothing", () => {
+it("a search that runs out of time neither masks nor passes a request", () => {
   let nanos = 0n
   const budget = new TimeBudget(() => (nanos += 1_000_000n), 3)
   assert.isNull(maskedAtOnce(scan, { text: "ann@x.com ".repeat(20) }, everything, budget))
 })
 
-it("a reply has its values back, in arguments as JSON has them", () => {
+it("a reply gets its values back, escaped in arguments as JSON", () => {
   const secret = `-----BEGIN PRIVATE KEY-----\n${"MIIE".repeat(16)}\n-----END PRIVATE KEY-----`
-  const { vault } = maskedText(`ann@x.com ${secret}`)
+  const { placeholders } = maskedText(`ann@x.com ${secret}`)
   const reply = restoredReply(
     {
       choices: [
@@ -407,7 +410,7 @@ it("a reply has its values back, in arguments as JSON has them", () => {
       usage: null,
       systemFingerprint: null
     },
-    makeRestorer(vault)
+    makeRestorer(placeholders)
   )
   const message = reply.choices[0]?.message
   assert.deepInclude(message, { content: "To ann@x.com", reasoning: "ann@x.com?", refusal: null })
@@ -421,22 +424,22 @@ it("a reply has its values back, in arguments as JSON has them", () => {
   })
 })
 
-/** Values amid any text at all, placeholders and brackets included. */
+/** Values within any text, placeholders and brackets included. */
 const Text = Schema.String.check(Schema.isMaxLength(30))
 const Seed = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 1_000_000 }))
 
 it.prop(
-  "whatever the text, restoring what was masked gives it back",
+  "restoring a masked text gives the original text, whatever it is",
   { before: Text, after: Text, seed: Seed },
   ({ after, before, seed }) => {
     const dice = makeDice(seed)
     const value = () => valueOf(dice, dice.pick(allEntities)).text
     const literal = dice.pick(["[EMAIL_1]", "[[", "\\[phone_2\\]", "[SECRET_1", ""])
     const text = `${before} ${value()} ${literal} ${value()} ${after}`
-    const { findings, value: hidden, vault } = maskedText(text)
+    const { findings, value: hidden, placeholders } = maskedText(text)
     assert.isAtLeast(findings.length, 2)
     for (const { end, start } of findings) assert.notInclude(hidden, text.slice(start, end))
-    assert.strictEqual(makeRestorer(vault).text(hidden), text)
+    assert.strictEqual(makeRestorer(placeholders).text(hidden), text)
   }
 )
 
@@ -451,9 +454,9 @@ it.prop(
         { role: "assistant" as const, tool_calls: [{ function: { name: "f", arguments: JSON.stringify(given) } }] }
       ]
     }
-    const { value, placeholders: vault } = maskedChat(request)
+    const { value, placeholders } = maskedChat(request)
     const call = value.messages[0]?.tool_calls?.[0] as { readonly function: { readonly arguments: string } }
     JSON.parse(call.function.arguments)
-    assert.deepStrictEqual(JSON.parse(makeRestorer(vault).json(call.function.arguments)), given)
+    assert.deepStrictEqual(JSON.parse(makeRestorer(placeholders).json(call.function.arguments)), given)
   }
 )

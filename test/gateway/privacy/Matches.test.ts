@@ -1,4 +1,7 @@
-/** A search in windows finds what a search through the whole text finds, and a search in turns what one without a pause finds. */
+/**
+ * A search in windows finds the same as a search of the whole text, and a search in turns the same
+ * as one without a pause.
+ */
 import { assert, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import { makeDice } from "../../../scripts/privacyEval/Dice.ts"
@@ -12,12 +15,12 @@ const scan = await Effect.runPromise(
   makeScanner([{ name: "employee", pattern: String.raw`\bEMP-\d{6}\b|^begin|end$` }])
 )
 const wanted = new Set([...allEntities, "employee"])
-/** What a window begins with, in RE2's search and in the others. */
+/** The window sizes of RE2's search and of the others. */
 const windows = [8_192, 16_384, 32_768]
 
 const Seed = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 1_000_000 }))
 
-it.prop("a value is found wherever a window ends in it, and nothing else is", { seed: Seed }, ({ seed }) => {
+it.prop("a value is found wherever a window ends inside it, and nothing else is found", { seed: Seed }, ({ seed }) => {
   const dice = makeDice(seed)
   const found = (text: string, from: number) =>
     (scanned(scan, text, wanted) ?? []).map(({ end, start, type }) => `${type} ${start - from}-${end - from}`)

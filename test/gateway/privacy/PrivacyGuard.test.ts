@@ -1,4 +1,7 @@
-/** The privacy guard on the way of a request: who sees what, what is kept, what is refused, and when it is not there at all. */
+/**
+ * The privacy guard in a request: what each side sees, what is stored, what is refused, and that it
+ * is absent when it is off.
+ */
 import * as CacheMemory from "../../../src/store/cache/CacheMemory.ts"
 import * as LimitsMemory from "../../../src/store/limits/LimitsMemory.ts"
 import * as KeyRepoMemory from "../../../src/store/keys/KeyRepoMemory.ts"
@@ -19,7 +22,7 @@ import { noPrivacy } from "../../../src/settings/PrivacySection.ts"
 import { CacheStore } from "../../../src/store/cache/CacheStore.ts"
 import * as LedgerMemory from "../../../src/store/ledger/Memory.ts"
 import { testSettings } from "../../support/testSettings.ts"
-import { keyWith, planWith, requestWith } from "../orders.ts"
+import { keyWith, planWith, requestWith } from "../plans.ts"
 import { ending, piece, saying, scripted, stop } from "../scripts.ts"
 
 const guarded = (
@@ -60,13 +63,13 @@ const callerWith = (key: Partial<KeyRecord> = {}) => ({
   limits: { requestsPerMinute: 1_000, tokensPerMinute: 1_000_000, concurrency: 1_000 }
 })
 
-/** The first message as a provider heard it. */
+/** The first message as the provider received it. */
 const contentOf = (request: ChatRequest | EmbeddingRequest | undefined): unknown =>
   (request as ChatRequest | undefined)?.messages[0]?.content
 
 const said = (content: string): Partial<ChatRequest> => ({ messages: [{ role: "user", content }] })
 
-/** What the client reads: the text, whole or joined. */
+/** The client's text, whole or joined. */
 const asked = (request: Partial<ChatRequest>, key: Partial<KeyRecord> = {}) =>
   Effect.scoped(
     Effect.gen(function* () {
@@ -114,7 +117,8 @@ it.effect("the cache keeps the masked answer under the masked request, and each 
     assert.lengthOf(kept, 1)
     assert.include(kept[0], "Dear [EMAIL_1]!")
     assert.notInclude(kept[0], "ann")
-    // A prompt that has the placeholder as its text asks the same of the model, and nothing is put in for it.
+    // A prompt with the placeholder as its own text is the same request for the model, and nothing
+    // is restored for it.
     const literal = yield* asked(said("I am [EMAIL_1]"))
     assert.deepStrictEqual([literal.text, literal.metadata.cache], ["Dear [EMAIL_1]!", "hit"])
   }).pipe(Effect.provide(layer))
@@ -131,13 +135,13 @@ it.effect("in mode block a request with a value is refused with counts, before t
     assert.deepInclude(reason, { _tag: "PrivacyBlocked", cause: "found", counts: { email: 2, ip_address: 1 } })
     assert.lengthOf(heard.calls, 0)
     assert.strictEqual((yield* asked(said("nobody"))).text, "Hello")
-    // The policies come first.
+    // The policies run first.
     assert.deepInclude(yield* refusalOf(asked(request, { allowedModels: ["other/*"] })), { _tag: "ModelNotAllowed" })
     assert.deepInclude(yield* refusalOf(asked(request, { monthlyBudgetNano: 0 })), { _tag: "BudgetExceeded" })
   }).pipe(Effect.provide(layer))
 })
 
-it.effect("a key may be stricter than its deployment, never laxer", () =>
+it.effect("a key may be stricter than its deployment, but not less strict", () =>
   Effect.gen(function* () {
     const sent = (mode: PrivacyRules["mode"], privacy: KeyRecord["privacy"]) => {
       const { heard, layer } = guarded({ reply: saying("Hello") }, { mode })
@@ -167,7 +171,7 @@ it.effect("only what the settings name is masked", () => {
   }).pipe(Effect.provide(layer))
 })
 
-it.effect("what is counted and paid is the masked prompt", () => {
+it.effect("the masked prompt is counted and charged", () => {
   const { layer } = guarded({ reply: saying("Hello", null) })
   const { layer: open } = guarded({ reply: saying("Hello", null) }, { mode: "off" })
   return Effect.gen(function* () {
@@ -185,7 +189,7 @@ it.effect("a search that takes too long refuses the request, whatever the mode",
   return Effect.gen(function* () {
     const clock = yield* Clock.Clock
     let nanos = 0n
-    // Every look at the clock is a tenth of a second later.
+    // Every read of the clock is a tenth of a second later.
     const slow: Clock.Clock = Object.assign(Object.create(clock), {
       monotonicTimeNanosUnsafe: () => (nanos += 100_000_000n)
     })
@@ -195,7 +199,7 @@ it.effect("a search that takes too long refuses the request, whatever the mode",
   }).pipe(Effect.provide(layer))
 })
 
-it.effect("embeddings are masked on their way, and refused in mode block", () => {
+it.effect("embeddings are masked, and refused in mode block", () => {
   const vectors = { vectors: [[1]], usage: null }
   const embedded = (key: Partial<KeyRecord>) =>
     Effect.scoped(
@@ -217,7 +221,7 @@ it.effect("embeddings are masked on their way, and refused in mode block", () =>
   }).pipe(Effect.provide(layer))
 })
 
-it.effect("off, or with nothing found, nothing is in the way: the very same request, reply and stream", () =>
+it.effect("off, or without a match, request, reply and stream are the same objects", () =>
   Effect.gen(function* () {
     const events: Stream.Stream<never> = Stream.empty
     const reply = saying("Hello [EMAIL_1]")
@@ -237,7 +241,7 @@ it.effect("off, or with nothing found, nothing is in the way: the very same requ
   })
 )
 
-it.effect("a stream that breaks off gives out what was held back", () => {
+it.effect("a stream that breaks off releases the text that was held back", () => {
   const broken: ReadonlyArray<ChatEvent> = [piece("Dear [EMAIL_1] and [EMAIL_")]
   const { layer } = guarded({ events: broken })
   return Effect.gen(function* () {

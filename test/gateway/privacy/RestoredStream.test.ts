@@ -1,4 +1,4 @@
-/** Values put back into a stream, however it is cut. */
+/** Restores values in a stream, however it is cut. */
 import { assert, it } from "@effect/vitest"
 import { Effect, Schema, Stream } from "effect"
 import { type ChoiceDelta, type Delta } from "../../../src/domain/Chat.ts"
@@ -8,12 +8,12 @@ import { restoredStream } from "../../../src/gateway/privacy/RestoredStream.ts"
 import { makeRestorer } from "../../../src/gateway/privacy/Restoring.ts"
 import { PlaceholderMap } from "../../../src/gateway/privacy/PlaceholderMap.ts"
 
-const vault = new PlaceholderMap()
-vault.placeholder("email", "ann@x.com")
-vault.placeholder("credit_card", "4111 1111 1111 1111")
-vault.placeholder("secret", 'a "quoted"\nkey')
-vault.rename("ask-US_SSN_1", "ask-123-45-6789")
-const restorer = makeRestorer(vault)
+const placeholders = new PlaceholderMap()
+placeholders.placeholder("email", "ann@x.com")
+placeholders.placeholder("credit_card", "4111 1111 1111 1111")
+placeholders.placeholder("secret", 'a "quoted"\nkey')
+placeholders.rename("ask-US_SSN_1", "ask-123-45-6789")
+const restorer = makeRestorer(placeholders)
 
 const choices = (delta: Delta, finish: string | null = null, index = 0): CompletionEvent => ({
   _tag: "Choices",
@@ -53,7 +53,7 @@ const masked =
 const open =
   "Write to ann@x.com, or ann@x.com, ann@x.com; pay by 4111 1111 1111 1111. [EMAIL_2] [ann@x.com] [E [EMAIL_ \\ [PHONE_1] arr[0] [EMAIL_1"
 
-it.effect("cut anywhere, in two, in single characters or not at all, a text comes out whole", () =>
+it.effect("a text is restored completely, cut anywhere, into single characters or not at all", () =>
   Effect.gen(function* () {
     for (const member of ["content", "reasoning", "reasoning_content", "refusal"] as const) {
       const cuts = Array.from({ length: masked.length + 1 }, (_, at) => [masked.slice(0, at), masked.slice(at)])
@@ -70,7 +70,9 @@ it.effect("cut anywhere, in two, in single characters or not at all, a text come
   })
 )
 
-/** Placeholders in all their forms, those that were never given out, and what only looks like the beginning of one. */
+/**
+ * Placeholders in all their forms, unknown ones, and texts that only look like the start of one.
+ */
 const pieces = [
   "[EMAIL_1] [email_1] \\[EMAIL\\_1\\] [CREDIT\\_CARD_1] [secret_1] [EMAIL_2] [PHONE_1] [EMAIL_1234567890]",
   "[ ] \\ _ 1 [E EMAIL [EMAIL_ [EMAIL_1 CARD_1] [SECRET a é東🗼"
@@ -79,7 +81,7 @@ const pieces = [
   .split(" ")
   .concat(" ")
 const Text = Schema.Array(Schema.Literals(pieces))
-/** Where a text is cut: so many code units after the cut before, over and over. */
+/** The lengths of the pieces in code units, over and over. */
 const Cuts = Schema.Array(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 9 })))
 
 const cutInto = (text: string, cuts: ReadonlyArray<number>): ReadonlyArray<string> => {
@@ -93,7 +95,7 @@ const cutInto = (text: string, cuts: ReadonlyArray<number>): ReadonlyArray<strin
 }
 
 it.effect.prop(
-  "any text in pieces of any size comes out as it would whole",
+  "any text in pieces of any size is restored as the whole text is",
   { pieces: Text, cuts: Cuts },
   ({ cuts, pieces }) =>
     Effect.gen(function* () {
@@ -110,7 +112,7 @@ it.effect.prop(
   { arbitrary: { size: 20, runs: 500 } }
 )
 
-it.effect("arguments of parallel tool calls come out as JSON, cut anywhere", () =>
+it.effect("arguments of parallel tool calls are restored as JSON, cut anywhere", () =>
   Effect.gen(function* () {
     const given = '{"to":"[EMAIL_1]","key":"[secret_1]"}'
     for (let at = 0; at <= given.length; at++) {
@@ -138,7 +140,7 @@ it.effect("arguments of parallel tool calls come out as JSON, cut anywhere", () 
   })
 )
 
-it.effect("arguments of the older convention's call come out as JSON, cut anywhere", () =>
+it.effect("arguments of a `function_call` are restored as JSON, cut anywhere", () =>
   Effect.gen(function* () {
     const given = '{"key":"[secret_1]","to":"[EMAIL_1]"}'
     for (let at = 0; at <= given.length; at++) {
@@ -156,7 +158,7 @@ it.effect("arguments of the older convention's call come out as JSON, cut anywhe
   })
 )
 
-it.effect("choices do not mix, and what is held goes out with the finish reason", () =>
+it.effect("choices do not mix, and held text is released with the finish reason", () =>
   Effect.gen(function* () {
     const events = yield* run([
       choices({ content: "[EM" }),
@@ -178,7 +180,7 @@ it.effect("choices do not mix, and what is held goes out with the finish reason"
   })
 )
 
-it.effect("a stream that breaks off gives out what was held before it says so", () =>
+it.effect("a stream that breaks off releases its held text before the error", () =>
   Effect.gen(function* () {
     const failed: CompletionEvent = { _tag: "Failed", error: gatewayError(new Overloaded()) }
     const events = yield* run([
@@ -193,7 +195,7 @@ it.effect("a stream that breaks off gives out what was held before it says so", 
   })
 )
 
-it.effect("what cannot become a placeholder is not held, and other members pass", () =>
+it.effect("text that cannot become a placeholder is not held, and other members pass", () =>
   Effect.gen(function* () {
     const events = yield* run([
       choices({ role: "assistant", content: null }),

@@ -1,11 +1,14 @@
-/** What the search finds, where it ends, and what it leaves; on any input within its time. */
+/**
+ * What the scanner finds, the bounds of each match, and what it leaves, on any input within its
+ * time.
+ */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TimeBudget } from "../../../src/gateway/privacy/TimeBudget.ts"
 import { makeScanner } from "../../../src/gateway/privacy/Scanner.ts"
 import { everything, findIn, scanned } from "./scanning.ts"
 
-/** A text, and what has to be found in it. */
+/** A text, and the matches in it. */
 const found: Readonly<Record<string, ReadonlyArray<readonly [text: string, ...found: ReadonlyArray<string>]>>> = {
   "e-mail addresses": [
     ["Write to ann.smith+news@mail.example.co.uk.", "email ann.smith+news@mail.example.co.uk"],
@@ -24,7 +27,7 @@ const found: Readonly<Record<string, ReadonlyArray<readonly [text: string, ...fo
     ["+41446681800,+41446681801", "phone +41446681800", "phone +41446681801"],
     ["0041 44 668 18 00 or 011 41 44 668 18 00", "phone 0041 44 668 18 00", "phone 011 41 44 668 18 00"],
     ["(415) 555-2671, 415-555-2671", "phone (415) 555-2671", "phone 415-555-2671"],
-    // No number of this area is given out, but it can be nothing else.
+    // This area has no numbers, but the text can be nothing else.
     ["Call 555-123-4567, +1 555 123 4567", "phone 555-123-4567", "phone +1 555 123 4567"],
     ["电话+8613812345678。", "phone +8613812345678"],
     ["555-123-4567 1000000+2000000 +25 % UTC+01:00 0012345678 0.0041446681800 0.415-555-2671 +1 000"]
@@ -103,7 +106,7 @@ const found: Readonly<Record<string, ReadonlyArray<readonly [text: string, ...fo
       "-----BEGIN PRIVATE KEY-----\n...\n-----END PRIVATE KEY----- and -----BEGIN PRIVATE KEY----- is how one begins",
       "secret -----BEGIN PRIVATE KEY-----\n...\n-----END PRIVATE KEY-----"
     ],
-    // Cut off before its end, it is a key all the same.
+    // A key that is cut off before its end is still a key.
     [`-----BEGIN PRIVATE KEY-----\n${"MIIE".repeat(16)}\n`, `secret -----BEGIN PRIVATE KEY-----\n${"MIIE".repeat(16)}`],
     [
       "sk-learn-contrib max_tokens=1024 api_key: process.env.KEY_2 password: ${PASSWORD_1} token: your-token-1234567 https://user@host/ -----BEGIN PUBLIC KEY----- AKIA1 the secret of 1984"
@@ -120,9 +123,9 @@ describe.each(Object.entries(found))("%s", (_, cases) => {
 })
 
 describe("overlaps", () => {
-  it.effect("are resolved for the longest, between equals for the more specific", () =>
+  it.effect("keep the longest match, and of equal ones the more specific", () =>
     Effect.gen(function* () {
-      // The number inside of an IBAN, the address inside of a password's URL.
+      // The number inside an IBAN, the address inside a URL with a password.
       assert.deepStrictEqual(yield* findIn("DE75512108001245126199"), ["iban DE75512108001245126199"])
       const number = { name: "employee", pattern: String.raw`\d{3}-\d{2}-\d{4}` }
       assert.deepStrictEqual(yield* findIn("123-45-6789", [number]), ["employee 123-45-6789"])
@@ -133,7 +136,7 @@ describe("overlaps", () => {
   )
 })
 
-it.effect("an operator's own pattern is found under its name, an empty match is nothing", () =>
+it.effect("an operator's pattern is found under its name, and an empty match is ignored", () =>
   Effect.gen(function* () {
     const employee = { name: "employee", pattern: String.raw`\bEMP-\d{6}\b` }
     const empty = { name: "empty", pattern: "x*" }
@@ -141,7 +144,7 @@ it.effect("an operator's own pattern is found under its name, an empty match is 
   })
 )
 
-it.effect("only what is wanted is looked for", () =>
+it.effect("only the wanted types are searched for", () =>
   Effect.gen(function* () {
     const scan = yield* makeScanner([])
     const text = "ann@example.com 4111 1111 1111 1111 192.168.1.1 123-45-6789"
@@ -152,7 +155,7 @@ it.effect("only what is wanted is looked for", () =>
   })
 )
 
-it.effect("a search whose time is over answers nothing, not a part", () =>
+it.effect("a search whose time is over returns nothing, not a part", () =>
   Effect.gen(function* () {
     const scan = yield* makeScanner([])
     let nanos = 0n

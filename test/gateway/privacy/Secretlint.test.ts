@@ -1,6 +1,7 @@
 /**
- * The vendors' keys against an independent list of their forms: what secretlint's recommended rules find in the corpus, the gateway's
- * own search has found too. (secretlint itself is not used on requests: it obeys comments in the text that switch it off.)
+ * Checks the vendors' keys against an independent list: the gateway finds everything in the corpus
+ * that secretlint's recommended rules find. (Requests are not searched with secretlint itself,
+ * because comments in the text can switch it off.)
  */
 import { lintSource } from "@secretlint/core"
 import { creator } from "@secretlint/secretlint-rule-preset-recommend"
@@ -36,7 +37,8 @@ it.effect("finds all that secretlint finds", () =>
     assert.isAbove(messages.length, 50)
     for (const { messageId, range } of messages) {
       const [start, end] = range
-      // Its rules for URLs and private keys report more around the secret, or only its beginning.
+      // Its rules for URLs and private keys report text around the secret, or only the secret's
+      // start.
       const covered = spans.some((span) => span.start < end && span.end > start)
       assert.isTrue(covered, `${messageId}: ${text.slice(start, end)}`)
     }

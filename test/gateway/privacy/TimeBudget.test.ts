@@ -1,4 +1,7 @@
-/** A search takes turns with all else, has a limit for all of them together, and holds the event loop for one turn at most. */
+/**
+ * A search runs in turns with other work, has a limit for all its turns together, and blocks the
+ * event loop for one turn at most.
+ */
 import { assert, it } from "@effect/vitest"
 import { Clock, Effect, Fiber } from "effect"
 import { makeInTurns, type Steps } from "../../../src/gateway/privacy/TimeBudget.ts"
@@ -6,7 +9,7 @@ import { mask } from "../../../src/gateway/privacy/Masking.ts"
 import { makeScanner } from "../../../src/gateway/privacy/Scanner.ts"
 import { everything, maskedAtOnce } from "./scanning.ts"
 
-/** Every look at this clock is that much later. */
+/** Every read of this clock is `tickNanos` later. */
 const ticking = (tickNanos: bigint) =>
   Effect.map(Clock.Clock, (clock): Clock.Clock => {
     let nanos = 0n
@@ -22,7 +25,7 @@ const steps = function* (count: number, each: () => void): Steps<string> {
   return "done"
 }
 
-it.effect("others run between the turns, and each of many searches has its turn", () =>
+it.effect("other work runs between the turns, and each of many searches gets its turn", () =>
   Effect.gen(function* () {
     const inTurns = yield* makeInTurns
     const heard: Array<string> = []
@@ -41,13 +44,13 @@ it.effect("others run between the turns, and each of many searches has its turn"
     assert.deepStrictEqual([yield* Fiber.join(long), yield* Fiber.join(other)], ["done", "done"])
     yield* Fiber.interrupt(rounds)
     const told = heard.join("")
-    // Each begins at once. Then one of them has a turn, and others run before the next.
+    // Each begins at once. Then one search has a turn, and other work runs before the next.
     assert.match(told, /^a{5}b{5}a{5}\.+b{5}\.+a{5}\.+b{5}\./)
     assert.notMatch(told.slice(10), /[ab]{6}/)
   }).pipe(Effect.provideServiceEffect(Clock.Clock, ticking(A_MILLISECOND)))
 )
 
-it.effect("its turns together end at the limit, and what was not searched is not answered", () =>
+it.effect("its turns together end at the limit, and an unfinished search returns nothing", () =>
   Effect.gen(function* () {
     const inTurns = yield* makeInTurns
     assert.strictEqual(yield* inTurns(() => steps(500, () => {})), "done")
@@ -69,7 +72,7 @@ it.effect("masking a long request in turns gives what masking at once gives", ()
   }).pipe(Effect.provideServiceEffect(Clock.Clock, ticking(A_MILLISECOND / 20n)))
 )
 
-it.effect("a search pauses within any text: nowhere it reads far without a pause", () =>
+it.effect("a search pauses regularly within any text", () =>
   Effect.gen(function* () {
     const scan = yield* makeScanner([{ name: "own", pattern: "[a-z]+@" }])
     const texts = [
@@ -84,7 +87,7 @@ it.effect("a search pauses within any text: nowhere it reads far without a pause
       const never = { look: () => "on", isOver: () => false, end: () => {} }
       const search = scan(text, new Set([...everything, "own"]), never as never)
       while (search.next().done !== true) pauses++
-      // Each recogniser reads a window at most between two pauses.
+      // Each recogniser reads at most one window between two pauses.
       assert.isAbove(pauses, text.length / 16_384)
     }
   })

@@ -1,4 +1,4 @@
-/** A search without a time limit, and what it found as texts. */
+/** A search without a time limit, and its matches as text. */
 import { Effect } from "effect"
 import { allEntities, type OwnPattern } from "../../../src/domain/Privacy.ts"
 import { atOnce, TimeBudget } from "../../../src/gateway/privacy/TimeBudget.ts"
@@ -6,7 +6,7 @@ import { mask, type Masked } from "../../../src/gateway/privacy/Masking.ts"
 import { makeScanner, type Scanner } from "../../../src/gateway/privacy/Scanner.ts"
 import { type Span } from "../../../src/gateway/privacy/Span.ts"
 
-/** Its clock stands still. */
+/** A budget whose clock stands still. */
 export const unlimited = (): TimeBudget => new TimeBudget(() => 0n)
 
 export const everything: ReadonlySet<string> = new Set(allEntities)

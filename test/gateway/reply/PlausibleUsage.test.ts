@@ -1,9 +1,12 @@
-/** Usage that the request cannot have led to: counted here, billed as counted, and told to the operator. */
+/**
+ * Usage that is not plausible for the request: the gateway's count is billed, and the operator is
+ * told.
+ */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { type TokenUsage } from "../../../src/domain/Money.ts"
 import { plausibleUsage } from "../../../src/gateway/reply/PlausibleUsage.ts"
-import { candidateWith, planWith, requestWith } from "../orders.ts"
+import { candidateWith, planWith, requestWith } from "../plans.ts"
 import { ending, piece, saying, stop } from "../scripts.ts"
 import { gatewayOn, ran, recordOf, streamed } from "../streams.ts"
 
@@ -13,7 +16,7 @@ const used = (promptTokens: number, completionTokens: number): TokenUsage => ({
   cachedTokens: 0
 })
 
-describe("what is believed", () => {
+describe("plausible usage", () => {
   const believes = (
     usage: TokenUsage,
     {
@@ -27,7 +30,7 @@ describe("what is believed", () => {
     }
   ) => plausibleUsage(planWith(plan), affordableTokens, candidateWith("alpha", offer).offer, usage) !== null
 
-  it("holds output against the limit that went out, times the choices", () => {
+  it("limits output to the limit that was sent, times the choices", () => {
     assert.isTrue(believes(used(10, 100), { plan: { outputTokens: 100 } }))
     assert.isTrue(believes(used(10, 160), { plan: { outputTokens: 100 } }), "marks of the format")
     assert.isFalse(believes(used(10, 16_384), { plan: { outputTokens: 100 } }))
@@ -41,7 +44,7 @@ describe("what is believed", () => {
     assert.isFalse(believes(used(10, 4_294_967), { offer: unknown }))
   })
 
-  it("leaves room for what a model thinks beside its limit", () => {
+  it("allows reasoning in addition to the limit", () => {
     const short = { outputTokens: 100 }
     assert.isTrue(believes(used(10, 16_384), { offer: { hidesReasoning: true }, plan: short }))
     assert.isFalse(believes(used(10, 40_000), { offer: { hidesReasoning: true }, plan: short }))
@@ -51,20 +54,20 @@ describe("what is believed", () => {
     assert.isFalse(believes(used(10, 16_384), { plan: { ...short, request: disabled } }))
   })
 
-  it("holds the prompt against the model's context", () => {
+  it("limits the prompt to the model's context", () => {
     assert.isTrue(believes(used(130_000, 5), {}))
     assert.isFalse(believes(used(1_000_000, 5), {}))
     assert.isTrue(believes(used(1_000_000, 5), { plan: { promptTokens: 500_000 } }), "a prompt that is as long")
   })
 })
 
-describe("what is not believed", () => {
+describe("implausible usage", () => {
   const absurd = used(10, 900_000_000)
   const { layer } = gatewayOn({
     alpha: { reply: saying("one two three", absurd), events: [piece("one two"), piece(" three"), stop, ending(absurd)] }
   })
 
-  it.effect("a whole reply is billed as it is counted here", () =>
+  it.effect("is replaced by the gateway's count for a whole reply", () =>
     Effect.gen(function* () {
       const { completed, metadata } = yield* ran({ request: { stream: false } })
       assert.deepInclude(completed._tag === "Reply" ? completed.usage : {}, {
@@ -82,7 +85,7 @@ describe("what is not believed", () => {
     }).pipe(Effect.scoped, Effect.provide(layer))
   )
 
-  it.effect("so is a stream", () =>
+  it.effect("is replaced for a stream too", () =>
     Effect.gen(function* () {
       const { record, usage } = yield* streamed()
       assert.deepInclude(usage, { prompt_tokens: 7, completion_tokens: 3, estimated_cost_usd: 0.000013 })

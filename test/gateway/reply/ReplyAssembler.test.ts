@@ -70,7 +70,7 @@ it.prop("events to reply to events to the same reply", { pieces: Pieces, finish:
   }
 })
 
-it("a stream without its end, or too large, is no reply", () => {
+it("a stream without its end, or too large, gives no reply", () => {
   assert.isNull(built([]))
   assert.isNull(built([eventOf({ index: 0, kind: "content", call: 0, text: "Hel" })]))
   const large = eventOf({ index: 0, kind: "content", call: 0, text: "x".repeat(600_000) })
@@ -78,7 +78,7 @@ it("a stream without its end, or too large, is no reply", () => {
   assert.isNull(built([large, large, end]))
 })
 
-it("content is null beside calls or a refusal, and empty where nothing was said", () => {
+it("content is null next to calls or a refusal, and empty if there is no text", () => {
   const contentOf = (...events: ReadonlyArray<ChatEvent>) => built([...events, end])?.choices[0]?.message.content
   const piece = { index: 0, call: 0, text: "{}" } as const
   assert.isNull(contentOf(eventOf({ ...piece, kind: "call" })))
@@ -86,7 +86,7 @@ it("content is null beside calls or a refusal, and empty where nothing was said"
   assert.strictEqual(contentOf({ _tag: "Choices", choices: [{ index: 0, delta: {}, finish_reason: "stop" }] }), "")
 })
 
-it("a replay has a role for nobody to add, calls by their place, one finish a choice, then the end", () => {
+it("a replay has roles, calls by index, one finish reason a choice, then the end", () => {
   const call = (at: number) => ({ id: `c${at}`, type: "function", function: { name: "f", arguments: "{}" } })
   const reply: ChatReply = {
     choices: [
@@ -125,12 +125,12 @@ it("a replay has a role for nobody to add, calls by their place, one finish a ch
 const deltasOf = (...deltas: ReadonlyArray<Delta>): ReadonlyArray<ChatEvent> =>
   deltas.map((delta) => ({ _tag: "Choices", choices: [{ index: 0, delta, finish_reason: null }] }))
 
-/** With members that the types do not know. */
+/** A delta with members that the types do not know. */
 const calling = (piece: Readonly<Record<string, unknown>>): Delta => ({
   tool_calls: [piece as unknown as ToolCallDelta]
 })
 
-it("keeps what has no meaning here: of the message, of calls, of the choice", () => {
+it("keeps unknown members of the message, of calls and of the choice", () => {
   const signed = { google: { thought_signature: "c2ln" } }
   const reply = built([
     ...deltasOf(
@@ -184,7 +184,7 @@ it("keeps what has no meaning here: of the message, of calls, of the choice", ()
   ])
 })
 
-it("takes nothing of the events themselves, and nothing of what all objects inherit", () => {
+it("keeps no members of the events themselves, and none of the prototype", () => {
   const events = deltasOf(
     { notes: [{ index: 0, text: "a" }] },
     { notes: [{ index: 0, text: "b" }] },
@@ -201,7 +201,7 @@ it("takes nothing of the events themselves, and nothing of what all objects inhe
   assert.notProperty({}, "a")
 })
 
-it("log probabilities and what is not text count towards the size", () => {
+it("log probabilities and members other than text count towards the size", () => {
   const entry = { token: "x", logprob: 0, top_logprobs: [] }
   const probable = (count: number): ChatEvent => ({
     _tag: "Choices",

@@ -1,10 +1,10 @@
-/** The log of a request's calls: what was read of it once does not change. */
+/** The log of a request's calls: a record that was read does not change. */
 import { assert, it } from "@effect/vitest"
 import { type Attempt } from "../../../src/domain/Generation.ts"
 import { noAttempts, promptCharge } from "../../../src/gateway/request/AttemptRecord.ts"
 import { AttemptLog } from "../../../src/gateway/routing/AttemptLog.ts"
 import { Cut, ProviderError, TimedOut } from "../../../src/providers/Provider.ts"
-import { candidateWith } from "../orders.ts"
+import { candidateWith } from "../plans.ts"
 
 const attemptAt = (provider: string, status: Attempt["status"] = "ok"): Attempt => ({
   provider,

@@ -12,28 +12,26 @@ const layer = Catalog.layer.pipe(
   )
 )
 
-it.effect(
-  "a model by its id, with its offers in the order of the settings; a bare slug when it is one model's only",
-  () =>
-    Effect.gen(function* () {
-      const catalog = yield* Catalog
-      const named = (model: string) =>
-        Effect.map(Effect.fromResult(catalog.resolve(model)), ({ candidates, id }) => [
-          id,
-          ...candidates.map(({ provider }) => provider.slug)
-        ])
-      assert.deepStrictEqual(yield* named("b/one"), ["b/one", "alpha", "beta"])
-      assert.deepStrictEqual(yield* named("one"), ["b/one", "alpha", "beta"])
-      assert.deepStrictEqual(yield* named("a/twin"), ["a/twin", "alpha"])
-      assert.deepStrictEqual(yield* named("path/slug"), ["deep/path/slug", "alpha"])
-      assert.deepStrictEqual(
-        catalog.models.map(({ id }) => id),
-        ["a/twin", "b/one", "c/twin", "deep/path/slug"]
-      )
-    }).pipe(Effect.provide(layer))
+it.effect("a model resolves by its id, with its offers in the order of the settings, or by an unambiguous slug", () =>
+  Effect.gen(function* () {
+    const catalog = yield* Catalog
+    const named = (model: string) =>
+      Effect.map(Effect.fromResult(catalog.resolve(model)), ({ candidates, id }) => [
+        id,
+        ...candidates.map(({ provider }) => provider.slug)
+      ])
+    assert.deepStrictEqual(yield* named("b/one"), ["b/one", "alpha", "beta"])
+    assert.deepStrictEqual(yield* named("one"), ["b/one", "alpha", "beta"])
+    assert.deepStrictEqual(yield* named("a/twin"), ["a/twin", "alpha"])
+    assert.deepStrictEqual(yield* named("path/slug"), ["deep/path/slug", "alpha"])
+    assert.deepStrictEqual(
+      catalog.models.map(({ id }) => id),
+      ["a/twin", "b/one", "c/twin", "deep/path/slug"]
+    )
+  }).pipe(Effect.provide(layer))
 )
 
-it.effect("an ambiguous slug names what it could mean; an unknown name nothing", () =>
+it.effect("an ambiguous slug names its candidates; an unknown name has none", () =>
   Effect.gen(function* () {
     const catalog = yield* Catalog
     const refusal = (model: string) =>

@@ -1,4 +1,7 @@
-/** A stream that breaks in the middle and goes on at another provider: what the client reads, what is asked, paid and told. */
+/**
+ * A stream that breaks off and is continued by another provider: the client's text, the calls, the
+ * charges and the receipt.
+ */
 import { assert, it } from "@effect/vitest"
 import { Effect, Exit, Fiber, Scope, Stream } from "effect"
 import { TestClock } from "effect/testing"
@@ -18,7 +21,7 @@ const cut = new Cut({ detail: "reset" })
 const cutAfter = (...pieces: ReadonlyArray<string>): Script => ({ events: [...pieces.map(piece), cut] })
 const going = (...pieces: ReadonlyArray<string>): Script => ({ events: [...pieces.map(piece), stop, ending()] })
 
-it.effect("goes on from the partial text: one answer, each part charged at its own provider's prices", () => {
+it.effect("the partial text is continued as one answer, and each part is charged at its provider's prices", () => {
   const { heard, layer } = gatewayOn({ alpha: cutAfter("one two", " three"), beta: going(" four", " five") })
   return Effect.gen(function* () {
     const { head, record, tags, text, usage } = yield* streamed()
@@ -30,7 +33,7 @@ it.effect("goes on from the partial text: one answer, each part charged at its o
       { role: "user", content: "Hi" },
       { role: "assistant", content: "one two three" }
     ])
-    // Alpha: 7 prompt tokens and 3 of output, counted. Beta: 10 and 5, as it reports.
+    // Alpha: 7 prompt and 3 output tokens, counted. Beta: 10 and 5, reported.
     assert.deepInclude(usage, {
       prompt_tokens: 17,
       completion_tokens: 8,
@@ -61,7 +64,7 @@ it.effect("goes on from the partial text: one answer, each part charged at its o
   }).pipe(Effect.provide(layer))
 })
 
-it.effect("a provider that reports nothing is charged the text as prompt, and only what it added as output", () => {
+it.effect("without reported usage, the text so far counts as prompt and only the added text as output", () => {
   const { layer } = gatewayOn({
     alpha: cutAfter("one two three"),
     beta: { events: [piece(" four five"), stop, ending(null)] }
@@ -72,7 +75,7 @@ it.effect("a provider that reports nothing is charged the text as prompt, and on
   }).pipe(Effect.provide(layer))
 })
 
-it.effect("a repeat of the text is taken out; roles and blanks are not doubled", () => {
+it.effect("a repeat of the text is removed; roles and whitespace are not doubled", () => {
   const role: ChatEvent = {
     _tag: "Choices",
     choices: [{ index: 0, delta: { role: "assistant" }, finish_reason: null }]
@@ -87,7 +90,7 @@ it.effect("a repeat of the text is taken out; roles and blanks are not doubled",
   }).pipe(Effect.provide(layer))
 })
 
-it.effect("silence in the middle is a break too: the silent call is given up", () => {
+it.effect("a stream that goes silent is aborted and continued too", () => {
   const { heard, layer } = gatewayOn({ alpha: { events: [piece("one"), 180_000, ending()] }, beta: going(" two") })
   return Effect.gen(function* () {
     const fiber = yield* Effect.forkChild(streamed(), { startImmediately: true })
@@ -99,7 +102,7 @@ it.effect("silence in the middle is a break too: the silent call is given up", (
   }).pipe(Effect.provide(layer))
 })
 
-it.effect("who goes on may break too: the next one takes all the text so far", () => {
+it.effect("if the second provider breaks off too, the next one gets all the text so far", () => {
   const { heard, layer } = gatewayOn({
     alpha: cutAfter("one"),
     beta: { events: [piece(" two"), new Malformed({ detail: "x" })] },
@@ -122,28 +125,31 @@ it.effect("who goes on may break too: the next one takes all the text so far", (
   }).pipe(Effect.provide(layer))
 })
 
-it.effect("who cannot go on is passed over; when nobody does, the stream ends with its error and its own cost", () => {
-  const failing: Script = broken
-  const { heard, layer } = gatewayOn({ alpha: cutAfter("one two three"), beta: failing, gamma: failing })
-  return Effect.gen(function* () {
-    const { record, tags, text, usage } = yield* streamed()
-    assert.strictEqual(text, "one two three")
-    assert.deepStrictEqual(tags, ["Choices", "Failed", "Usage"])
-    assert.deepStrictEqual(heard.calls, ["alpha", "beta", "gamma"])
-    assert.deepInclude(usage, { prompt_tokens: 7, completion_tokens: 3 })
-    assert.deepInclude(record, { provider: "alpha", finishReason: "error", errorType: "provider_error" })
-    assert.deepStrictEqual(
-      record.attempts.map(({ errorType, status }) => [status, errorType]),
-      [
-        ["error", "stream_cut"],
-        ["error", "server_error"],
-        ["error", "server_error"]
-      ]
-    )
-  }).pipe(Effect.provide(layer))
-})
+it.effect(
+  "providers that cannot continue are skipped; if all fail, the stream ends with its error and its own cost",
+  () => {
+    const failing: Script = broken
+    const { heard, layer } = gatewayOn({ alpha: cutAfter("one two three"), beta: failing, gamma: failing })
+    return Effect.gen(function* () {
+      const { record, tags, text, usage } = yield* streamed()
+      assert.strictEqual(text, "one two three")
+      assert.deepStrictEqual(tags, ["Choices", "Failed", "Usage"])
+      assert.deepStrictEqual(heard.calls, ["alpha", "beta", "gamma"])
+      assert.deepInclude(usage, { prompt_tokens: 7, completion_tokens: 3 })
+      assert.deepInclude(record, { provider: "alpha", finishReason: "error", errorType: "provider_error" })
+      assert.deepStrictEqual(
+        record.attempts.map(({ errorType, status }) => [status, errorType]),
+        [
+          ["error", "stream_cut"],
+          ["error", "server_error"],
+          ["error", "server_error"]
+        ]
+      )
+    }).pipe(Effect.provide(layer))
+  }
+)
 
-it.effect("a client that leaves while another goes on pays for both parts", () => {
+it.effect("a client that leaves during the continuation pays for both parts", () => {
   const { heard, layer } = gatewayOn({
     alpha: cutAfter("one two three"),
     beta: { events: [piece(" four"), 10_000, ending()] }
@@ -161,7 +167,7 @@ it.effect("a client that leaves while another goes on pays for both parts", () =
   }).pipe(Effect.provide(layer))
 })
 
-it.effect("what is left of the client's limit bounds the rest; a beginning of the client's own is lengthened", () => {
+it.effect("the rest of the client's limit applies to the continuation; the client's own prefix is extended", () => {
   const { heard, layer } = gatewayOn({ alpha: cutAfter("one two three"), beta: going(" four") })
   return Effect.gen(function* () {
     const messages: ChatRequest["messages"] = [
@@ -177,12 +183,13 @@ it.effect("what is left of the client's limit bounds the rest; a beginning of th
   }).pipe(Effect.provide(layer))
 })
 
-it.effect("the cap holds: what the second prompt costs is held first, and without room nobody goes on", () => {
+it.effect("the second prompt is reserved first; without budget the stream is not continued", () => {
   const scripts = { alpha: cutAfter("one two three"), beta: going(" four") }
   const capped = (monthlyBudgetNano: number) =>
     streamed({ key: { monthlyBudgetNano }, request: { max_tokens: 10 } }).pipe(Effect.provide(gatewayOn(scripts).layer))
   return Effect.gen(function* () {
-    // Held at first: 7 prompt tokens and 10 of output at beta's prices, 54,000. The second prompt takes 20,000 more.
+    // Reserved at first: 7 prompt and 10 output tokens at beta's prices, 54,000. The second prompt
+    // takes 20,000 more.
     const roomy = yield* capped(74_000)
     assert.strictEqual(roomy.text, "one two three four")
     const { extendedNano, reservedNano } = roomy.record.reservation

@@ -1,4 +1,4 @@
-/** A second call beside a slow one: when it is made, who wins, and what the slower one costs. */
+/** Hedged calls: when the second call is made, which one wins, and what the slower one costs. */
 import { assert, it } from "@effect/vitest"
 import { Effect, Exit, Fiber, Layer, Scope } from "effect"
 import { TestClock } from "effect/testing"
@@ -10,7 +10,7 @@ import { type Script } from "../../../src/testing/ScriptedProvider.ts"
 import { defaultSettings } from "../../../src/Settings.ts"
 import { GenerationStore } from "../../../src/store/ledger/GenerationStore.ts"
 import { Ledger } from "../../../src/store/ledger/Ledger.ts"
-import { keyWith } from "../orders.ts"
+import { keyWith } from "../plans.ts"
 import { ending, routedFor, piece, saying, scripted, stop } from "../scripts.ts"
 import { type Asked, gatewayOn, ran, recordOf, streamed } from "../streams.ts"
 
@@ -34,7 +34,7 @@ const inTime = (ms: number, given: Asked = {}) =>
 const told = ({ record }: Pick<Effect.Success<ReturnType<typeof streamed>>, "record">) =>
   record.attempts.map(({ charge, errorType, provider, status }) => [provider, status, errorType, charge?.totalNano])
 
-/** Of a request whose answer nobody got. */
+/** The record of a request without an answer. */
 const lastRecord = Effect.gen(function* () {
   const { generations } = yield* (yield* GenerationStore).list({ keyId: keyWith().id, limit: 1, cursor: null })
   return yield* recordOf(generations[0]?.id ?? "")
@@ -48,30 +48,33 @@ it.effect("off by default: a slow provider is waited for", () => {
   }).pipe(Effect.provide(layer))
 })
 
-it.effect("who has a token first answers; the slower call is aborted, told and charged for its prompt", () => {
-  const { heard, layer } = hedgedGateway({
-    alpha: after(5_000, "late"),
-    beta: after(100, "soon"),
-    gamma: after(0, "x")
-  })
-  return Effect.gen(function* () {
-    const answered = yield* inTime(600)
-    assert.deepStrictEqual([answered.text, answered.head.provider], ["soon", "beta"])
-    assert.deepStrictEqual(heard.calls, ["alpha", "beta"])
-    assert.deepStrictEqual(heard.aborted, ["alpha"])
-    assert.deepStrictEqual(told(answered), [
-      ["beta", "ok", null, undefined],
-      ["alpha", "cancelled", "hedge_lost", 7_000]
-    ])
-    assert.deepInclude(answered.usage, { prompt_tokens: 10 + 7, completion_tokens: 5 })
-    assert.strictEqual(answered.record.cost.billedNano, 20_000 + 20_000 + 7_000)
-    assert.deepInclude(answered.record, { provider: "beta", fallbackUsed: true, errorType: null })
-    const slow = (yield* ProviderStats).snapshot("alpha", "test/small")
-    assert.deepInclude(slow, { successRate: 1, firstTokenMs: { p50: 600, p99: 600 } })
-  }).pipe(Effect.provide(layer))
-})
+it.effect(
+  "the call with the first token answers; the slower call is aborted, recorded and charged for its prompt",
+  () => {
+    const { heard, layer } = hedgedGateway({
+      alpha: after(5_000, "late"),
+      beta: after(100, "soon"),
+      gamma: after(0, "x")
+    })
+    return Effect.gen(function* () {
+      const answered = yield* inTime(600)
+      assert.deepStrictEqual([answered.text, answered.head.provider], ["soon", "beta"])
+      assert.deepStrictEqual(heard.calls, ["alpha", "beta"])
+      assert.deepStrictEqual(heard.aborted, ["alpha"])
+      assert.deepStrictEqual(told(answered), [
+        ["beta", "ok", null, undefined],
+        ["alpha", "cancelled", "hedge_lost", 7_000]
+      ])
+      assert.deepInclude(answered.usage, { prompt_tokens: 10 + 7, completion_tokens: 5 })
+      assert.strictEqual(answered.record.cost.billedNano, 20_000 + 20_000 + 7_000)
+      assert.deepInclude(answered.record, { provider: "beta", fallbackUsed: true, errorType: null })
+      const slow = (yield* ProviderStats).snapshot("alpha", "test/small")
+      assert.deepInclude(slow, { successRate: 1, firstTokenMs: { p50: 600, p99: 600 } })
+    }).pipe(Effect.provide(layer))
+  }
+)
 
-it.effect("the first may still win", () => {
+it.effect("the first call may still win", () => {
   const { heard, layer } = hedgedGateway({ alpha: after(700, "first"), beta: after(5_000, "second") })
   return Effect.gen(function* () {
     const answered = yield* inTime(700)
@@ -84,7 +87,7 @@ it.effect("the first may still win", () => {
   }).pipe(Effect.provide(layer))
 })
 
-it.effect("no second call beside one that answers or fails in time; a failure is followed as ever", () => {
+it.effect("no second call if the first answers or fails in time; a failure falls back as usual", () => {
   const quick = hedgedGateway({ alpha: after(499, "quick"), beta: after(0, "x") })
   const failing = hedgedGateway({ alpha: failsAfter(499), beta: after(0, "next"), gamma: after(0, "x") })
   return Effect.gen(function* () {
@@ -96,7 +99,7 @@ it.effect("no second call beside one that answers or fails in time; a failure is
   })
 })
 
-it.effect("the failure of one is none while the other is under way, and costs nothing", () => {
+it.effect("one failed call costs nothing and does not fail the request while the other runs", () => {
   const { layer } = hedgedGateway({ alpha: failsAfter(600), beta: after(1_000, "second") })
   const other = hedgedGateway({ alpha: after(1_500, "first"), beta: failsAfter(100) })
   return Effect.gen(function* () {
@@ -115,7 +118,7 @@ it.effect("the failure of one is none while the other is under way, and costs no
   })
 })
 
-it.effect("when both fail the search goes on with who is left; a request's own fault ends it", () => {
+it.effect("if both fail, the remaining candidates are tried; a client's error ends the search", () => {
   const { heard, layer } = hedgedGateway({ alpha: failsAfter(600), beta: failsAfter(100), gamma: after(0, "third") })
   const rejected = new Rejected({ status: 400, message: "no", param: null, code: null, contextLength: false })
   const refusing = hedgedGateway({
@@ -147,7 +150,7 @@ it.effect.each<readonly [string, Asked]>([
   }).pipe(Effect.provide(layer))
 })
 
-it.effect("nor beside a whole reply, whose first token nobody sees", () => {
+it.effect("a whole reply is not hedged, because its first token is not visible", () => {
   const { heard, layer } = hedgedGateway({ alpha: { delayMs: 5_000, reply: saying("late") }, beta: after(0, "x") })
   return Effect.gen(function* () {
     const fiber = yield* Effect.forkChild(Effect.scoped(ran({ request: { stream: false } })), {
@@ -159,7 +162,7 @@ it.effect("nor beside a whole reply, whose first token nobody sees", () => {
   }).pipe(Effect.provide(layer))
 })
 
-it.effect("never at the same provider, nor with another model", () => {
+it.effect("the second call is never at the same provider or with another model", () => {
   const { heard, layer } = scripted({ alpha: after(1_000, "late"), beta: after(0, "x") })
   const routerLayer = Router.layer({ retries: 0, continueStreams: true, hedgeAfterMs: 500 }).pipe(
     Layer.provideMerge(Layer.mergeAll(layer, Circuits.layerMemory, ProviderStats.layer))
@@ -187,7 +190,7 @@ const leftAfterOneSecond = Effect.gen(function* () {
   yield* Scope.close(scope, Exit.void)
 })
 
-it.effect("a client that leaves while both are called pays for both prompts, and both are aborted", () => {
+it.effect("a client that leaves during both calls pays for both prompts, and both are aborted", () => {
   const { heard, layer } = hedgedGateway({ alpha: after(5_000, "x"), beta: after(5_000, "y") })
   return Effect.gen(function* () {
     yield* leftAfterOneSecond
@@ -205,7 +208,7 @@ it.effect("a client that leaves while both are called pays for both prompts, and
   }).pipe(Effect.provide(layer))
 })
 
-it.effect("of a client that leaves once the first has failed, the second's prompt is paid, once", () => {
+it.effect("a client that leaves after the first call failed pays for the second prompt, once", () => {
   const { heard, layer } = hedgedGateway({ alpha: failsAfter(600), beta: after(5_000, "y") })
   return Effect.gen(function* () {
     yield* leftAfterOneSecond

@@ -1,4 +1,7 @@
-/** Whole replies: silence is told from work where somebody else could answer, and nobody sees how the reply was had. */
+/**
+ * Whole replies: a silent provider is told from a working one if another candidate could answer,
+ * and the reply looks the same to the client.
+ */
 import { assert, it } from "@effect/vitest"
 import { Effect, Exit, Fiber, Layer, Scope } from "effect"
 import { TestClock } from "effect/testing"
@@ -15,7 +18,7 @@ import {
 } from "../../../src/providers/Provider.ts"
 import { layerScripted, type Script, scriptedOffer } from "../../../src/testing/ScriptedProvider.ts"
 import { GenerationStore } from "../../../src/store/ledger/GenerationStore.ts"
-import { keyWith, type PlanOptions, requestWith } from "../orders.ts"
+import { keyWith, type PlanOptions, requestWith } from "../plans.ts"
 import { ending, piece, routedFor, saying, stop } from "../scripts.ts"
 import { gatewayOn, ran, recordOf } from "../streams.ts"
 
@@ -60,7 +63,7 @@ const inTime = (ms: number, options: PlanOptions = {}) =>
     return yield* Fiber.join(fiber)
   })
 
-it.effect("a silent provider is given up at the first token's limit, however long the reply may be", () => {
+it.effect("a silent provider is aborted at the first-token limit, however long the reply may be", () => {
   const { heard, layer } = routerOn({ alpha: { hangs: true }, beta: { hangs: true }, gamma: good })
   return Effect.gen(function* () {
     const { said, told } = yield* inTime(30_000)
@@ -70,13 +73,13 @@ it.effect("a silent provider is given up at the first token's limit, however lon
       ["beta", "timeout", 15_000],
       ["gamma", null, 0]
     ])
-    // The last one left is not watched: nobody would answer in its place.
+    // The last candidate is asked for a whole reply, because none could take its place.
     assert.deepStrictEqual(heard.calls, ["alpha chatStream", "beta chatStream", "gamma chat"])
     assert.deepStrictEqual(heard.aborted, ["alpha", "beta"])
   }).pipe(Effect.provide(layer))
 })
 
-it.effect("one that begins in time is waited for, and its reply is what it would have been", () => {
+it.effect("a provider that begins in time is waited for, and its reply is the same", () => {
   const events = [14_999, piece("Hel"), 14_999, piece("lo"), 14_999, stop, ending()]
   const { heard, layer } = routerOn({ alpha: { events }, beta: good })
   return Effect.gen(function* () {
@@ -89,7 +92,7 @@ it.effect("one that begins in time is waited for, and its reply is what it would
   }).pipe(Effect.provide(layer))
 })
 
-it.effect("one that breaks off, stalls or never comes to an end is followed by the next", () =>
+it.effect("a provider that breaks off, stalls or never ends falls back to the next", () =>
   Effect.gen(function* () {
     const told = (events: NonNullable<Script["events"]>, ms: number) => {
       const { heard, layer } = routerOn({ alpha: { events }, beta: good })
@@ -115,7 +118,7 @@ it.effect.each<readonly [string, PlanOptions]>([
   ["is short", { outputTokens: 187 }],
   ["may go to one provider only", { request: requestWith({ provider: { allow_fallbacks: false } }) }],
   [
-    "is of a model told to think, which is silent while it works",
+    "is of a model with reasoning, which is silent while it works",
     { request: requestWith({ reasoning_effort: "high" }) }
   ],
   ["is in sound", { request: requestWith({ modalities: ["text", "audio"] }) }]
@@ -124,13 +127,13 @@ it.effect.each<readonly [string, PlanOptions]>([
   return Effect.gen(function* () {
     assert.deepStrictEqual((yield* routed(options)).said, saying("Hello"))
     assert.deepStrictEqual(heard.calls, ["alpha chat"])
-    // A little more, and nothing else said: it is watched.
+    // With a slightly higher limit it is streamed.
     yield* routed({ outputTokens: 188 })
     assert.deepStrictEqual(heard.calls, ["alpha chat", "alpha chatStream"])
   }).pipe(Effect.provide(layer))
 })
 
-it.effect("so is one of a single provider, and one of a model that thinks where nobody sees it", () => {
+it.effect("a reply of a single provider, or of a model with hidden reasoning, is requested whole", () => {
   const single = routerOn({ alpha: good })
   const thinking = routerOn({ alpha: good, beta: good }, true)
   return Effect.gen(function* () {
@@ -159,7 +162,7 @@ it.effect.each<readonly [string, ProviderReason]>([
     )
     yield* routed()
     assert.deepStrictEqual(heard.calls, ["alpha chatStream", "alpha chat", "alpha chat"])
-    // Of requests with tools nothing is known yet.
+    // Nothing is known yet about requests with tools.
     yield* routed({ request: requestWith({ tools: [{}] }) })
     assert.strictEqual(heard.calls.at(-1), "alpha chatStream")
     const { state } = yield* (yield* Circuits).state(request.plan.ranked[0] ?? assert.fail("nobody"))
@@ -167,7 +170,7 @@ it.effect.each<readonly [string, ProviderReason]>([
   }).pipe(Effect.provide(layer))
 })
 
-it.effect("what is wrong with the request itself is not asked twice, unless it asks for several choices", () => {
+it.effect("a client's error is not asked again whole, unless the request has several choices", () => {
   const failure = rejected("temperature is out of range", { param: "temperature" })
   const { heard, layer } = routerOn({ alpha: [{ failure }, { failure }, good], beta: good })
   return Effect.gen(function* () {
@@ -178,7 +181,7 @@ it.effect("what is wrong with the request itself is not asked twice, unless it a
   }).pipe(Effect.provide(layer))
 })
 
-it.effect("any other failure is the provider's: the next one is asked", () => {
+it.effect("any other failure falls back to the next provider", () => {
   const { heard, layer } = routerOn({ alpha: { failure: new TooLarge({ limitBytes: 1 }) }, beta: good })
   return Effect.gen(function* () {
     assert.deepStrictEqual((yield* routed()).said, saying("Hello"))
@@ -186,7 +189,7 @@ it.effect("any other failure is the provider's: the next one is asked", () => {
   }).pipe(Effect.provide(layer))
 })
 
-/** A client of the whole gateway that leaves after a while; what its receipt says. */
+/** The receipt of a client that leaves the whole gateway after `ms`. */
 const leftAfter = (ms: number) =>
   Effect.gen(function* () {
     const scope = yield* Scope.make()
@@ -199,24 +202,21 @@ const leftAfter = (ms: number) =>
     return yield* recordOf(generations[0]?.id ?? "")
   })
 
-it.effect(
-  "a client that leaves pays for what a watched reply had by then, and for nothing of one that failed before it",
-  () => {
-    const words = (count: number) => Array.from({ length: count }, () => [piece("word "), 1_000]).flat()
-    const { heard, layer } = gatewayOn({ alpha: { events: [...words(3), 60_000, stop, ending()] }, beta: good })
-    const second = gatewayOn({
-      alpha: { events: [...words(3), new Cut({ detail: "reset" })] },
-      beta: { events: [...words(1), 60_000, stop, ending()] },
-      gamma: good
-    })
-    return Effect.gen(function* () {
-      const one = yield* leftAfter(5_000).pipe(Effect.provide(layer))
-      assert.deepStrictEqual(heard.aborted, ["alpha"])
-      assert.deepInclude(one, { provider: "alpha", cancelled: true, usageSource: "counted", errorType: null })
-      assert.strictEqual(one.usage.completionTokens, 4)
-      const two = yield* leftAfter(5_000).pipe(Effect.provide(second.layer))
-      assert.deepInclude(two, { provider: "beta", cancelled: true, fallbackUsed: true })
-      assert.strictEqual(two.usage.completionTokens, 2)
-    })
-  }
-)
+it.effect("a client that leaves pays for the reply so far, and for no part of a failed one before it", () => {
+  const words = (count: number) => Array.from({ length: count }, () => [piece("word "), 1_000]).flat()
+  const { heard, layer } = gatewayOn({ alpha: { events: [...words(3), 60_000, stop, ending()] }, beta: good })
+  const second = gatewayOn({
+    alpha: { events: [...words(3), new Cut({ detail: "reset" })] },
+    beta: { events: [...words(1), 60_000, stop, ending()] },
+    gamma: good
+  })
+  return Effect.gen(function* () {
+    const one = yield* leftAfter(5_000).pipe(Effect.provide(layer))
+    assert.deepStrictEqual(heard.aborted, ["alpha"])
+    assert.deepInclude(one, { provider: "alpha", cancelled: true, usageSource: "counted", errorType: null })
+    assert.strictEqual(one.usage.completionTokens, 4)
+    const two = yield* leftAfter(5_000).pipe(Effect.provide(second.layer))
+    assert.deepInclude(two, { provider: "beta", cancelled: true, fallbackUsed: true })
+    assert.strictEqual(two.usage.completionTokens, 2)
+  })
+})

@@ -11,7 +11,7 @@ import {
   type RankingInput
 } from "../../../src/gateway/routing/Ranking.ts"
 import { type StatsSnapshot } from "../../../src/gateway/health/StatsTable.ts"
-import { candidateWith } from "../orders.ts"
+import { candidateWith } from "../plans.ts"
 
 const unseen: StatsSnapshot = { calls: 0, successRate: 1, firstTokenMs: null, wholeMs: null, throughputTps: null }
 
@@ -94,7 +94,7 @@ it.prop("total: every candidate is ranked or excluded, once, with a reason", { g
 })
 
 it.prop(
-  "deterministic: neither a second look nor the order of the candidates changes it",
+  "deterministic: neither a second run nor the order of the candidates changes it",
   { given: Given },
   ({ given }) => {
     const input = inputOf(given)
@@ -106,7 +106,7 @@ it.prop(
   }
 )
 
-it.prop("nobody who is ruled out is ranked", { given: Given }, ({ given }) => {
+it.prop("an excluded candidate is never ranked", { given: Given }, ({ given }) => {
   for (const { offer, provider } of rank(inputOf(given)).ranked) {
     const only: ReadonlyArray<string> = given.only ?? []
     if (only.length > 0) assert.include(only, provider.slug)
@@ -132,7 +132,7 @@ it.prop("`order` comes first, in its order; the rest by the axis", { given: Give
 const at = (slug: string, prompt: number, completion = prompt) =>
   candidateWith(slug, { pricing: { prompt, completion, cachedPrompt: null } })
 
-it("price: the cheapest for this request, not the cheapest list price", () => {
+it("price: the cheapest for this request, not by list price", () => {
   const candidates = [at("alpha", 100_000, 9_000_000), at("beta", 1_000_000, 1_000_000)]
   const sorted = (promptTokens: number, outputTokens: number) =>
     slugs(rank(inputWith({ candidates, promptTokens, outputTokens })).ranked)
@@ -140,7 +140,7 @@ it("price: the cheapest for this request, not the cheapest list price", () => {
   assert.deepStrictEqual(sorted(10, 200), ["beta", "alpha"])
 })
 
-it("without a sort a provider that fails counts as dearer; `sort: price` is taken at its word", () => {
+it("by default a provider that fails counts as more expensive; `sort: price` ignores failures", () => {
   const candidates = [at("alpha", 1_000_000), at("beta", 1_500_000)]
   const stats = ({ provider }: Candidate) => ({
     ...unseen,
@@ -154,7 +154,7 @@ it("without a sort a provider that fails counts as dearer; `sort: price` is take
   )
 })
 
-it("latency and throughput: the fastest first, and who was never measured before all", () => {
+it("latency and throughput: unmeasured providers first, then the fastest", () => {
   const candidates = [at("alpha", 1), at("beta", 1), at("gamma", 1)]
   const speeds: Record<string, number | null> = { alpha: 10, beta: 50, gamma: null }
   const stats = ({ provider }: Candidate): StatsSnapshot => {
@@ -167,7 +167,7 @@ it("latency and throughput: the fastest first, and who was never measured before
   assert.deepStrictEqual(sorted("throughput"), ["gamma", "beta", "alpha"])
 })
 
-it("a whole reply is compared by whole replies; who fails is slower, and who never answered is last", () => {
+it("whole replies are compared with whole replies; failures count as slower, only failures sort last", () => {
   const candidates = [at("alpha", 1), at("beta", 1), at("gamma", 1)]
   const stats = ({ provider }: Candidate): StatsSnapshot => {
     if (provider.slug === "gamma") return { ...unseen, calls: 3, successRate: 0 }
@@ -188,7 +188,7 @@ it("a whole reply is compared by whole replies; who fails is slower, and who nev
   assert.deepStrictEqual(sorted("throughput", true), ["beta", "alpha", "gamma"])
 })
 
-it("one failure of few calls is held against nobody much", () => {
+it("one failure among few calls counts little", () => {
   const candidates = [at("alpha", 1_000_000), at("beta", 2_500_000)]
   const failedOnce = ({ provider }: Candidate) =>
     provider.slug === "alpha" ? { ...unseen, calls: 1, successRate: 0 } : unseen
@@ -198,7 +198,7 @@ it("one failure of few calls is held against nobody much", () => {
 const everyRoll = Array.from({ length: 1_000 }, (_, at) => at / 1_000)
 
 it.prop(
-  "exploring keeps every candidate, never lets in who was left out, and seldom changes who is first",
+  "exploring keeps every candidate, adds no excluded one, and rarely changes the first",
   { given: Given },
   ({ given }) => {
     const input = inputOf(given)
@@ -217,7 +217,7 @@ it.prop(
   }
 )
 
-it("where price decides, only the cheaper ones that failed are tried again; speed tries anyone", () => {
+it("sorted by price, only cheaper candidates with failures are explored; sorted by speed, all", () => {
   const candidates = [at("alpha", 1_000_000), at("beta", 2_000_000), at("gamma", 3_000_000)]
   const stats = ({ provider }: Candidate) => ({ ...unseen, calls: 50, successRate: provider.slug === "alpha" ? 0 : 1 })
   const tried = (preferences: Partial<ProviderPreferences>) => {
@@ -243,7 +243,7 @@ it("a chat is not for embedding models, nor embeddings for chat models", () => {
   ])
 })
 
-it("a likely answer is as long as the client allows, up to what a choice is likely to hold", () => {
+it("a likely answer is as long as the client allows, up to the expected length of a choice", () => {
   assert.strictEqual(likelyOutput(10, 1), 10)
   assert.strictEqual(likelyOutput(null, 1), 256)
   assert.strictEqual(likelyOutput(100_000, 2), 512)
@@ -262,7 +262,7 @@ it("the expected cost is that of the prompt's own tier; an embedding has no outp
   assert.strictEqual(expectedCost(candidateWith("alpha", { pricing, embeddings: true }), 100, 10), 100_000)
 })
 
-it("max_price is held against the prompt's own tier", () => {
+it("max_price applies to the prompt's own tier", () => {
   const tiers = [{ abovePromptTokens: 50, prompt: 3_000_000, completion: 2_000_000, cachedPrompt: null }]
   const candidates = [candidateWith("alpha", { pricing: { ...at("alpha", 1_000_000).offer.pricing, tiers } })]
   const preferences = preferring({ max_price: { prompt: 2 } })
@@ -270,7 +270,7 @@ it("max_price is held against the prompt's own tier", () => {
   assert.strictEqual(rank(inputWith({ candidates, preferences, promptTokens: 51 })).excluded[0]?.reason, "max_price")
 })
 
-it("an empty list of providers says nothing, whichever it is", () => {
+it("an empty list of providers is ignored", () => {
   const candidates = [candidateWith("alpha"), candidateWith("beta")]
   const ranked = (preferences: Partial<ProviderPreferences>) =>
     slugs(rank(inputWith({ candidates, preferences: preferring(preferences) })).ranked)

@@ -18,7 +18,7 @@ import {
   Unsupported
 } from "../../../src/providers/Provider.ts"
 import { type Script } from "../../../src/testing/ScriptedProvider.ts"
-import { type PlanOptions, requestWith } from "../orders.ts"
+import { type PlanOptions, requestWith } from "../plans.ts"
 import { broken, ending, fails, piece, routedFor, saying, scripted, stop } from "../scripts.ts"
 
 const routerOn = (scripts: Readonly<Record<string, Script | ReadonlyArray<Script>>>, retries = 1) => {
@@ -91,7 +91,7 @@ it.effect("the client's own fault ends the search: no fallback, no retry", () =>
   }).pipe(Effect.provide(layer))
 })
 
-it.effect("the last provider is asked again, after the time that it asked for", () => {
+it.effect("the last provider is retried after its Retry-After", () => {
   const throttled = fails(new Throttled({ status: 429, retryAfterMs: 3_000 }))
   const { heard, layer } = routerOn({ alpha: [throttled, good] })
   return Effect.gen(function* () {
@@ -109,7 +109,7 @@ it.effect("the last provider is asked again, after the time that it asked for", 
   }).pipe(Effect.provide(layer))
 })
 
-it.effect("no client waits longer than ten seconds for a provider's patience", () => {
+it.effect("a Retry-After above ten seconds is not waited for", () => {
   const { heard, layer } = routerOn({ alpha: fails(new Throttled({ status: 429, retryAfterMs: 10_001 })) })
   return Effect.gen(function* () {
     const reason = reasonOf(yield* routed(sole))
@@ -132,7 +132,7 @@ it.effect.each<readonly [number, ClientDeadline, number]>([
   }).pipe(Effect.provide(layer))
 })
 
-it.effect("a call ends with the client's deadline, and nobody else is asked; nobody's circuit hears of it", () => {
+it.effect("a call ends with the client's deadline, without a fallback and without counting for the circuit", () => {
   const { heard, layer } = routerOn({ alpha: { hangs: true }, beta: good })
   return Effect.gen(function* () {
     const { snapshot } = yield* ProviderStats
@@ -168,7 +168,7 @@ it.effect.each<readonly [number, number]>([
   }).pipe(Effect.provide(layer))
 })
 
-it.effect("what a failed call left of the deadline is all that the next one has", () => {
+it.effect("the next call has only the time that a failed call left of the deadline", () => {
   const { heard, layer } = routerOn({ alpha: { delayMs: 1_500, ...broken }, beta: { delayMs: 1_000, ...good } })
   return Effect.gen(function* () {
     const deadline = { ms: 2_000, explicit: true }
@@ -185,7 +185,7 @@ it.effect("what a failed call left of the deadline is all that the next one has"
   }).pipe(Effect.provide(layer))
 })
 
-it.effect("a stream that began is not ended by the client's deadline", () => {
+it.effect("the client's deadline does not end a stream that has begun", () => {
   const events = [piece("Hel"), 5_000, piece("lo"), stop, ending()]
   const { layer } = routerOn({ alpha: { events } })
   return Effect.gen(function* () {
@@ -196,7 +196,7 @@ it.effect("a stream that began is not ended by the client's deadline", () => {
   }).pipe(Effect.provide(layer))
 })
 
-it.effect("as many retries as the settings say, each after twice the pause; none of what would not help", () => {
+it.effect("retries as often as the settings say, each after twice the pause, and only where a retry may help", () => {
   const { heard, layer } = routerOn({ alpha: broken }, 2)
   return Effect.gen(function* () {
     const fiber = yield* Effect.forkChild(routed(), { startImmediately: true })
@@ -236,7 +236,7 @@ it.effect("every call timed out: a timeout; any other failure among them: a fail
   })
 )
 
-it.effect("a whole reply that is not there in time is aborted, and the next is asked", () => {
+it.effect("a whole reply that is late is aborted, and the next provider is asked", () => {
   const { heard, layer } = routerOn({ alpha: { hangs: true }, beta: good })
   return Effect.gen(function* () {
     // 15 s to the first token and 20 ms for each of the 100 tokens allowed.
@@ -272,7 +272,7 @@ it.effect("after five failures in a row a provider is skipped without a call, an
   }).pipe(Effect.provide(layer))
 })
 
-it.effect("with every circuit open nothing is called, and Retry-After says when", () => {
+it.effect("with every circuit open no provider is called, and Retry-After is set", () => {
   const { heard, layer } = routerOn({ alpha: broken }, 0)
   return Effect.gen(function* () {
     for (let request = 0; request < 5; request++) yield* routed()
@@ -282,7 +282,7 @@ it.effect("with every circuit open nothing is called, and Retry-After says when"
   }).pipe(Effect.provide(layer))
 })
 
-it.effect("a provider that refuses our credentials is left alone at once, for half a minute", () => {
+it.effect("a provider that refuses the gateway's credentials gets no calls for half a minute", () => {
   const { heard, layer } = routerOn({ alpha: [fails(new CredentialsRefused({ status: 401 })), good], beta: good }, 0)
   return Effect.gen(function* () {
     assert.strictEqual(contentOf(yield* routed()), "Hello")
@@ -301,7 +301,7 @@ it.effect("a provider that refuses our credentials is left alone at once, for ha
   }).pipe(Effect.provide(layer))
 })
 
-it.effect("a provider that does not know the model is no fault of the request: the next one is asked", () => {
+it.effect("a provider that does not know the model falls back to the next one", () => {
   const missing = fails(
     new Rejected({ status: 404, message: "no model", param: "model", code: null, contextLength: false })
   )
@@ -314,7 +314,7 @@ it.effect("a provider that does not know the model is no fault of the request: t
       errorType: "rejected",
       httpStatus: 404
     })
-    // It fails everybody's requests for the model, and is left out of them like any other that does.
+    // It fails every request for the model, so its circuit opens as for other failures.
     for (let request = 0; request < 4; request++) yield* routed()
     const sixth = yield* routed()
     assert.strictEqual(contentOf(sixth), "Hello")
@@ -323,7 +323,7 @@ it.effect("a provider that does not know the model is no fault of the request: t
   }).pipe(Effect.provide(layer))
 })
 
-it.effect("when all have failed, the last one's wish for patience is passed on", () => {
+it.effect("when all have failed, the last Retry-After is passed on", () => {
   const throttled = fails(new Throttled({ status: 429, retryAfterMs: 20_000 }))
   const { layer } = routerOn({ alpha: broken, beta: throttled })
   return Effect.gen(function* () {
@@ -331,7 +331,7 @@ it.effect("when all have failed, the last one's wish for patience is passed on",
   }).pipe(Effect.provide(layer))
 })
 
-it.effect("clients' faults leave the circuit closed, however many", () => {
+it.effect("clients' errors leave the circuit closed, however many there are", () => {
   const rejected = new Rejected({ status: 400, message: "no", param: null, code: null, contextLength: false })
   const { heard, layer } = routerOn({ alpha: fails(rejected) }, 0)
   return Effect.gen(function* () {
@@ -340,7 +340,7 @@ it.effect("clients' faults leave the circuit closed, however many", () => {
   }).pipe(Effect.provide(layer))
 })
 
-it.effect("the statistics count what was answered, and a client's fault as an answer", () => {
+it.effect("the statistics count answers, and a client's error as an answer", () => {
   const rejected = new Rejected({ status: 400, message: "no", param: null, code: null, contextLength: false })
   const { layer } = routerOn({ alpha: [good, fails(rejected), broken, { delayMs: 70, ...good }] }, 0)
   return Effect.gen(function* () {
@@ -354,24 +354,21 @@ it.effect("the statistics count what was answered, and a client's fault as an an
   }).pipe(Effect.provide(layer))
 })
 
-it.effect(
-  "what a dialect cannot express is nothing against its provider: the next one is asked, and nobody counts it",
-  () => {
-    const unsupported = fails(new Unsupported({ param: "logit_bias", message: "no" }))
-    const { heard, layer } = routerOn({ alpha: unsupported, beta: good }, 0)
-    return Effect.gen(function* () {
-      for (let request = 0; request < 6; request++) {
-        const answered = yield* routed()
-        assert.strictEqual(contentOf(answered), "Hello")
-        assert.deepInclude(answered.request.log.record.attempts[0], { status: "error", errorType: "unsupported" })
-      }
-      assert.lengthOf(heard.calls, 12)
-      const { snapshot } = yield* ProviderStats
-      assert.deepInclude(snapshot("alpha"), { calls: 0, successRate: 1 })
-      assert.deepInclude(snapshot("beta"), { calls: 6, successRate: 1 })
-    }).pipe(Effect.provide(layer))
-  }
-)
+it.effect("a request that a dialect cannot express falls back and does not count against the provider", () => {
+  const unsupported = fails(new Unsupported({ param: "logit_bias", message: "no" }))
+  const { heard, layer } = routerOn({ alpha: unsupported, beta: good }, 0)
+  return Effect.gen(function* () {
+    for (let request = 0; request < 6; request++) {
+      const answered = yield* routed()
+      assert.strictEqual(contentOf(answered), "Hello")
+      assert.deepInclude(answered.request.log.record.attempts[0], { status: "error", errorType: "unsupported" })
+    }
+    assert.lengthOf(heard.calls, 12)
+    const { snapshot } = yield* ProviderStats
+    assert.deepInclude(snapshot("alpha"), { calls: 0, successRate: 1 })
+    assert.deepInclude(snapshot("beta"), { calls: 6, successRate: 1 })
+  }).pipe(Effect.provide(layer))
+})
 
 const streamOf = (options: PlanOptions = {}) =>
   Effect.gen(function* () {
@@ -381,7 +378,7 @@ const streamOf = (options: PlanOptions = {}) =>
     return { request, answer, provider: candidate.provider.slug }
   })
 
-it.effect("a stream falls back freely until its first token, and yields nothing of the failed one", () => {
+it.effect("a stream falls back until its first token, and passes on nothing of the failed one", () => {
   const role = { _tag: "Choices", choices: [{ index: 0, delta: { role: "assistant" }, finish_reason: null }] } as const
   const { heard, layer } = routerOn({
     alpha: { events: [role, new Cut({ detail: "reset" })] },
@@ -399,7 +396,7 @@ it.effect("a stream falls back freely until its first token, and yields nothing 
   }).pipe(Effect.scoped, Effect.provide(layer))
 })
 
-it.effect("an empty stream is no answer", () => {
+it.effect("an empty stream is a failure", () => {
   const { layer } = routerOn({ alpha: { events: [] }, beta: { events: [piece("one"), stop, ending()] } })
   return Effect.gen(function* () {
     const { request, provider } = yield* streamOf()
@@ -408,7 +405,7 @@ it.effect("an empty stream is no answer", () => {
   }).pipe(Effect.scoped, Effect.provide(layer))
 })
 
-it.effect("no first token in time: the call is aborted, and the next provider asked", () => {
+it.effect("without a first token in time the call is aborted, and the next provider is asked", () => {
   const { heard, layer } = routerOn({
     alpha: { events: [60_000, ending()] },
     beta: { events: [piece("one"), ending()] }
@@ -421,7 +418,7 @@ it.effect("no first token in time: the call is aborted, and the next provider as
   }).pipe(Effect.scoped, Effect.provide(layer))
 })
 
-it.effect("silence in the middle of a stream fails it after the idle limit, not before", () => {
+it.effect("a stream that goes silent fails after the idle limit, not before", () => {
   const slow = { events: [piece("one"), 119_999, piece("two"), 120_001, piece("three"), ending()] }
   const { layer } = routerOn({ alpha: slow })
   return Effect.gen(function* () {
@@ -451,7 +448,7 @@ it.effect("closing the request's scope aborts the upstream call", () => {
   }).pipe(Effect.provide(layer))
 })
 
-it.effect("what the reservation affords bounds the output that is asked for", () => {
+it.effect("the reservation limits the output that is asked for", () => {
   const { heard, layer } = routerOn({ alpha: good })
   return Effect.gen(function* () {
     const asked = (request: Parameters<typeof requestWith>[0], affordableTokens: number | null) =>
@@ -470,7 +467,7 @@ it.effect("what the reservation affords bounds the output that is asked for", ()
   }).pipe(Effect.provide(layer))
 })
 
-it.effect("a request that nobody may serve ends with its own reason, and calls nobody", () => {
+it.effect("a request without candidates fails with its reason, without a call", () => {
   const { heard, layer } = routerOn({ alpha: good })
   return Effect.gen(function* () {
     const unroutable = gatewayError(new ModelNotFound({ model: "no/such", ambiguous: [] }))

@@ -1,6 +1,6 @@
 /**
- * Routing as a whole, from the request to the plan: for any preferences, figures, whitelists and fallback models it is total, the same for
- * the same seed, and never lets in a provider that a filter keeps out.
+ * Routing from the request to the plan. For any preferences, statistics, whitelists and fallback
+ * models it is total, reproducible for a seed, and never admits a provider that a filter excludes.
  */
 import { assert, it } from "@effect/vitest"
 import { Effect, Layer, Random, Schema } from "effect"
@@ -13,7 +13,7 @@ import { Planner } from "../../../src/gateway/chat/Planner.ts"
 import { ProviderStats } from "../../../src/gateway/health/ProviderStats.ts"
 import { layerScripted } from "../../../src/testing/ScriptedProvider.ts"
 import { scriptedOffer } from "../../../src/testing/ScriptedProvider.ts"
-import { admittedWith, keyWith, requestWith } from "../orders.ts"
+import { admittedWith, keyWith, requestWith } from "../plans.ts"
 
 const slugs = ["alpha", "beta", "gamma", "delta"] as const
 const models = ["test/small", "test/large", "other/one"] as const
@@ -41,7 +41,7 @@ type Given = typeof Given.Type
 
 const limits = { requestsPerMinute: 1, tokensPerMinute: 1, concurrency: 1 }
 
-/** The plan of a request, on providers and figures as given. */
+/** The plan of a request, with the given providers and statistics. */
 const planOf = (given: Given, seed: number) => {
   const providers = slugs.map((slug, at) => {
     const { price = 0, safe = false } = given.providers[at] ?? {}
@@ -97,11 +97,11 @@ const planOf = (given: Given, seed: number) => {
   }).pipe(Random.withSeed(seed), Effect.provide(layer))
 }
 
-/** A hundred cases with five seeds each, so that exploration is among them. */
+/** A hundred cases with five seeds each, so that some explore. */
 const seeds = [1, 2, 3, 4, 5]
 
 it.effect.prop(
-  "nobody whom a filter, a whitelist or a data policy keeps out, fallback models included",
+  "no candidate that a filter, a whitelist or a data policy excludes, fallback models included",
   { given: Given },
   ({ given }) =>
     Effect.gen(function* () {
@@ -113,7 +113,7 @@ it.effect.prop(
           assert.isFalse(given.ignore?.some((slug) => slug === provider.slug) ?? false)
           if (given.deny) assert.isTrue(deniesCollection(provider.dataPolicy))
           if (given.maxPrice !== null) assert.isAtMost(offer.pricing.prompt, given.maxPrice * 1_000_000)
-          // The first model's whitelist is a policy, which comes before the router.
+          // The whitelist of the first model is a policy, which runs before the router.
           if (offer.id !== "test/small") assert.isTrue(allowsModel(given.allowed, offer.id))
         }
       }
@@ -121,7 +121,7 @@ it.effect.prop(
 )
 
 it.effect.prop(
-  "every provider of every model asked for is ranked or excluded with a reason; nobody left has a reason too",
+  "every provider of every requested model is ranked or excluded with a reason; a plan without candidates has a reason",
   { given: Given },
   ({ given }) =>
     Effect.gen(function* () {

@@ -18,7 +18,7 @@ const isGood = (token: string) => Effect.flatMap(AccessTokens, ({ verify }) => E
 const kids = Effect.flatMap(AccessTokens, ({ keySet }) => Effect.map(keySet, ({ keys }) => keys.map(({ kid }) => kid)))
 const kidOf = (token: string): string => JSON.parse(Buffer.from(token.split(".")[0] ?? "", "base64url").toString()).kid
 
-it.effect("names user and session, for its time, and anybody can verify it by the published key", () =>
+it.effect("names user and session until it expires, and can be verified with the published key", () =>
   Effect.gen(function* () {
     const { keySet, verify } = yield* AccessTokens
     const token = yield* issued
@@ -45,7 +45,7 @@ it.effect("names user and session, for its time, and anybody can verify it by th
   }).pipe(Effect.provide(layer))
 )
 
-it.effect("what another issuer signed, or another key under our key's name, is not good", () =>
+it.effect("a token of another issuer, or of another key with our key's id, is invalid", () =>
   Effect.gen(function* () {
     const other = yield* issued.pipe(Effect.provide(tokens("https://other.example")))
     assert.isFalse(yield* isGood(other))
@@ -75,7 +75,7 @@ it.effect("what another issuer signed, or another key under our key's name, is n
   }).pipe(Effect.provide(layer))
 )
 
-it.effect("keys are published a span before they sign and two hours after; then they are forgotten", () =>
+it.effect("keys are published one span before they sign and two hours after, then deleted", () =>
   Effect.gen(function* () {
     yield* TestClock.adjust("100 days")
     const token = yield* issued
@@ -96,7 +96,7 @@ it.effect("keys are published a span before they sign and two hours after; then 
   }).pipe(Effect.provide(layer))
 )
 
-it.effect("processes that share a vault verify each other's tokens; keys of old spans leave it", () =>
+it.effect("processes that share a secret store verify each other's tokens; keys of old spans are deleted", () =>
   Effect.gen(function* () {
     yield* TestClock.adjust("45 days")
     const token = yield* issued
@@ -104,7 +104,7 @@ it.effect("processes that share a vault verify each other's tokens; keys of old 
     assert.isTrue(yield* isGood(token).pipe(Effect.provide(elsewhere)))
     yield* TestClock.adjust("60 days")
     yield* issued
-    const vault = yield* SecretStore
-    assert.strictEqual(Redacted.value(yield* vault.getOrCreate("signing-key-1", Effect.succeed("gone"))), "gone")
+    const secrets = yield* SecretStore
+    assert.strictEqual(Redacted.value(yield* secrets.getOrCreate("signing-key-1", Effect.succeed("gone"))), "gone")
   }).pipe(Effect.provide(layer))
 )

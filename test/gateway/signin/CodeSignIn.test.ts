@@ -1,4 +1,4 @@
-/** That asking for a code, and failing with one, has nothing to do with who has an account. */
+/** Requests for a code, and failures with one, do not depend on whether an account exists. */
 import * as SecretStoreMemory from "../../../src/store/secrets/SecretStoreMemory.ts"
 import * as LimitsMemory from "../../../src/store/limits/LimitsMemory.ts"
 import * as ChallengesMemory from "../../../src/store/people/ChallengesMemory.ts"
@@ -19,7 +19,7 @@ import { Challenges } from "../../../src/store/people/Challenges.ts"
 
 const sent: Array<CodeMessage> = []
 
-/** Who comes and which sessions there are can only be asked at the price of the test. */
+/** A service that fails the test if users or sessions are read. */
 const blind = CodeSignIn.layer(noSignIn).pipe(
   Layer.provide(Layer.mergeAll(Layer.mock(AccountLinking, {}), Layer.mock(SessionTokens, {}))),
   Layer.provide(SignInLimits.layer),
@@ -38,7 +38,7 @@ const blind = CodeSignIn.layer(noSignIn).pipe(
 const asking = (destination: string) =>
   Effect.flatMap(CodeSignIn, ({ start }) => start({ channel: "email", destination, address: "192.0.2.1" }))
 
-it.effect("neither the start nor a verification that fails asks for users or sessions", () =>
+it.effect("neither the start nor a failed verification reads users or sessions", () =>
   Effect.gen(function* () {
     const { verify } = yield* CodeSignIn
     const started = yield* asking("anna@example.com")
@@ -48,7 +48,7 @@ it.effect("neither the start nor a verification that fails asks for users or ses
       )
       assert.deepStrictEqual(refused.reason, new SignInRefused({ what: "code" }))
     }
-    // A code that is right is the first moment at which anybody asks who it is.
+    // A correct code is the first moment at which users are read.
     const code = sent.find(({ destination }) => destination === "anna@example.com")?.code ?? ""
     const known = yield* Effect.exit(
       verify({ channel: "email", challengeId: started.challengeId, code, address: "192.0.2.1", userAgent: null })
@@ -57,7 +57,7 @@ it.effect("neither the start nor a verification that fails asks for users or ses
   }).pipe(Effect.provide(blind))
 )
 
-it.effect("codes are hashed with a pepper: the store's copy is no code, nor the plain hash of one", () =>
+it.effect("codes are stored as keyed hashes: neither as codes nor as plain hashes", () =>
   Effect.gen(function* () {
     const [challenges, pepper] = [yield* Challenges, yield* HmacKey]
     const { challengeId } = yield* asking("berta@example.com")
@@ -82,12 +82,12 @@ it("a network is an IPv4 address, or the /64 of an IPv6 one", () => {
   assert.strictEqual(networkOf("::1"), "0:0:0:0")
 })
 
-it("an address or number has one form; what is shown of it tells little", () => {
+it("an address or number has one form, and its masked form reveals little", () => {
   assert.deepStrictEqual(destinationOf("email", " Anna@EXAMPLE.com "), Option.some("anna@example.com"))
   assert.deepStrictEqual(destinationOf("email", "a@Bücher.example"), Option.some("a@xn--bcher-kva.example"))
   assert.deepStrictEqual(destinationOf("email", `${"a".repeat(65)}@example.com`), Option.none())
   assert.deepStrictEqual(destinationOf("email", "anna＠example.com"), Option.none())
-  // Signs whose lower case is an ASCII letter: Kelvin's, and the one for a long s.
+  // Characters whose lower case is an ASCII letter: the Kelvin sign and the long s.
   for (const address of ["\u212Aarl@example.com", "anna.\u017Fmith@example.com", "anna\u0130@example.com"]) {
     assert.deepStrictEqual(destinationOf("email", address), Option.none(), address)
   }
@@ -97,7 +97,7 @@ it("an address or number has one form; what is shown of it tells little", () => 
   assert.strictEqual(masked("sms", "+4915123456789"), "+4•••89")
 })
 
-it.effect("a number's country is told by its area too", () =>
+it.effect("a number's country depends on its area code too", () =>
   Effect.gen(function* () {
     const countries = yield* Effect.forEach(["+12025550123", "+18765550123", "+14165550123", "+15550100000"], countryOf)
     assert.deepStrictEqual(countries, [Option.some("US"), Option.some("JM"), Option.some("CA"), Option.none()])

@@ -44,7 +44,7 @@ const book = (overrides: Partial<KeyRecord> = {}, usedNano = 0): KeyUsage => ({
   }
 })
 
-it("tiers and scopes are within a grant up to it", () => {
+it("tiers and scopes up to the grant are within it", () => {
   assert.deepStrictEqual(
     [isTierWithin("free", "pro"), isTierWithin("pro", "pro"), isTierWithin("pro", "free")],
     [true, true, false]
@@ -54,25 +54,25 @@ it("tiers and scopes are within a grant up to it", () => {
 })
 
 describe("what remains of a budget", () => {
-  it("is what no key has: its budget, or what it has used where that is more", () => {
+  it("is the grant without each key's budget, or its use if that is more", () => {
     assert.strictEqual(remainingOf(grants(), []), 100)
     assert.strictEqual(remainingOf(grants(), [book(), book({ monthlyBudgetNano: 20 }, 30)]), 60)
     assert.strictEqual(remainingOf(grants(), [book({ state: "disabled" }), book({ expiresAtMs: 1 })]), 80)
   })
 
-  it("is not won back by revoking a key that was used", () => {
+  it("does not grow when a used key is revoked", () => {
     assert.strictEqual(remainingOf(grants(), [book({ state: "revoked", monthlyBudgetNano: 50 }, 40)]), 60)
     assert.strictEqual(remainingOf(grants(), [book({ state: "revoked", monthlyBudgetNano: 50 })]), 100)
   })
 
-  it("is nothing beside a key without a cap, and unlimited without a cap of one's own", () => {
+  it("is 0 next to a key without a cap, and unlimited without a cap in the grant", () => {
     assert.isBelow(remainingOf(grants(), [book({ monthlyBudgetNano: null })]) ?? 0, 0)
     assert.isNull(remainingOf(grants({ monthlyBudgetNano: null }), [book({ monthlyBudgetNano: null })]))
   })
 })
 
 describe("corrections", () => {
-  it("leave what fits alone", () => {
+  it("leave keys within the grant alone", () => {
     assert.deepStrictEqual(corrections(grants(), [book(), book({ state: "revoked", tier: "enterprise" })]), [])
     assert.deepStrictEqual(corrections(grants({ monthlyBudgetNano: null }), [book({ monthlyBudgetNano: null })]), [])
   })
@@ -85,7 +85,7 @@ describe("corrections", () => {
     ])
   })
 
-  it("let the oldest keys keep their budgets as long as the grant lasts; afterwards all fits", () => {
+  it("let the oldest keys keep their budgets as far as the grant reaches", () => {
     const books = [
       book({ state: "revoked" }, 15),
       book({ monthlyBudgetNano: 40 }),
@@ -111,7 +111,7 @@ describe("corrections", () => {
   })
 })
 
-it("corrections leave the oldest only what the use of all keys leaves of the grant", () => {
+it("corrections leave the oldest key only the part of the grant that is not used", () => {
   const [first, second] = [book({ monthlyBudgetNano: null }), book({ monthlyBudgetNano: 40 }, 30)]
   const granted = grants({ monthlyBudgetNano: 50 })
   assert.deepStrictEqual(corrections(granted, [first, second]), [
@@ -148,17 +148,17 @@ describe("corrections of any keys", () => {
   const isLive = ({ key }: KeyUsage) => key.state !== "revoked"
   const sum = (amounts: ReadonlyArray<number>) => amounts.reduce((total, amount) => total + amount, 0)
 
-  /** What keys may still spend this month, over their budgets in all. */
+  /** The amount that the keys may still spend this month. */
   const openOf = (books: ReadonlyArray<KeyUsage>) =>
     sum(books.filter(isLive).map(({ key, usedNano }) => Math.max(0, (key.monthlyBudgetNano ?? Infinity) - usedNano)))
   const budgetsOf = (books: ReadonlyArray<KeyUsage>) =>
     sum(books.filter(isLive).map(({ key }) => key.monthlyBudgetNano ?? Infinity))
-  /** What the grant leaves this month beside what was used. */
+  /** The part of the grant that is not used this month. */
   const unused = (cap: number, books: ReadonlyArray<KeyUsage>) =>
     Math.max(0, cap - sum(books.map(({ usedNano }) => usedNano)))
 
   it.prop(
-    "fit in the grant, this month and in those to come, and need no second correction",
+    "fit the grant, this month and later, and need no second correction",
     { granted: Grant, keys: Keys },
     ({ granted, keys }) => {
       const { after } = corrected(granted, keys)

@@ -37,7 +37,7 @@ const begun = Effect.gen(function* () {
 const reasonOf = <A, R>(effect: Effect.Effect<A, { readonly reason: object }, R>) =>
   Effect.map(Effect.flip(effect), ({ reason }) => ({ ...reason }))
 
-it.effect("a session that nobody uses ends after its days; one that is used goes on", () =>
+it.effect("an unused session expires; a used one goes on", () =>
   Effect.gen(function* () {
     const sessions = yield* SessionTokens
     const first = yield* begun
@@ -55,7 +55,7 @@ it.effect("a session that nobody uses ends after its days; one that is used goes
   }).pipe(Effect.provide(layer))
 )
 
-it.effect("many trades of one token at once yield one successor", () =>
+it.effect("concurrent refreshes of one token give one successor", () =>
   Effect.gen(function* () {
     const sessions = yield* SessionTokens
     const token = Redacted.value((yield* begun).refreshToken)
@@ -67,7 +67,7 @@ it.effect("many trades of one token at once yield one successor", () =>
   }).pipe(Effect.provide(layer))
 )
 
-it.effect("the stores hold no token: what they hold neither refreshes nor authenticates", () =>
+it.effect("the stores hold no token: stored values neither refresh nor authenticate", () =>
   Effect.gen(function* () {
     const [sessions, store, pepper] = [yield* SessionTokens, yield* Sessions, yield* HmacKey]
     const token = Redacted.value((yield* begun).refreshToken)
@@ -82,7 +82,7 @@ it.effect("the stores hold no token: what they hold neither refreshes nor authen
   }).pipe(Effect.provide(layer))
 )
 
-it.effect("another pepper knows no token of the first", () =>
+it.effect("tokens are not valid under another HMAC key", () =>
   Effect.gen(function* () {
     const store = yield* Sessions
     const token = Redacted.value((yield* begun).refreshToken)
@@ -94,7 +94,7 @@ it.effect("another pepper knows no token of the first", () =>
   }).pipe(Effect.provide(layer))
 )
 
-it.effect("a suspended user begins nothing, refreshes nothing, and is nobody within a second", () =>
+it.effect("a suspended user cannot start or refresh a session, and is signed out within a second", () =>
   Effect.gen(function* () {
     const [sessions, users] = [yield* SessionTokens, yield* Users]
     const { accessToken, refreshToken, user } = yield* begun
@@ -110,7 +110,7 @@ it.effect("a suspended user begins nothing, refreshes nothing, and is nobody wit
   }).pipe(Effect.provide(layer))
 )
 
-it.effect("a session ended elsewhere is over within a second", () =>
+it.effect("a session ended by another process is over within a second", () =>
   Effect.gen(function* () {
     const [sessions, store] = [yield* SessionTokens, yield* Sessions]
     const { accessToken, session, user } = yield* begun

@@ -8,7 +8,7 @@ import { Challenges } from "../../../src/store/people/Challenges.ts"
 import { Sessions } from "../../../src/store/people/Sessions.ts"
 import { StoreError } from "../../../src/store/StoreError.ts"
 
-it.effect("what is a day over is forgotten within ten minutes, and nothing sooner", () =>
+it.effect("entries are deleted within ten minutes after a day past their expiry, and not sooner", () =>
   Effect.gen(function* () {
     const [challenges, sessions] = [yield* Challenges, yield* Sessions]
     yield* challenges.open({
@@ -37,7 +37,7 @@ it.effect("what is a day over is forgotten within ten minutes, and nothing soone
   )
 )
 
-it.effect("a store that fails is asked again", () =>
+it.effect("a store that fails is tried again", () =>
   Effect.gen(function* () {
     let asked = 0
     yield* Effect.gen(function* () {

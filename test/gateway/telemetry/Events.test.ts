@@ -1,4 +1,4 @@
-/** What the gateway says of keys, circuits and budgets to whoever listens. */
+/** The events of keys, circuits and budgets. */
 import { assert, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
@@ -14,7 +14,7 @@ import { databaseError } from "../../../src/store/sql/SqlErrors.ts"
 import { type StoreError } from "../../../src/store/StoreError.ts"
 import { ask, helloReply } from "../../contract/wire.ts"
 import { TestApp } from "../../support/TestApp.ts"
-import { candidateWith, keyWith } from "../orders.ts"
+import { candidateWith, keyWith } from "../plans.ts"
 
 const recorder = () => {
   const said: Array<readonly [EventType, EventData]> = []
@@ -22,7 +22,7 @@ const recorder = () => {
   return { said, listening }
 }
 
-it.effect("of keys: that they were issued, rotated, revoked, and never a secret", () => {
+it.effect("keys: issued, rotated and revoked, without a secret", () => {
   const { listening, said } = recorder()
   return Effect.gen(function* () {
     const { adminKey, issueKey, send } = yield* TestApp
@@ -45,7 +45,7 @@ it.effect("of keys: that they were issued, rotated, revoked, and never a secret"
   }).pipe(Effect.provide(TestApp.layer({ providers: [] }).pipe(Layer.provideMerge(listening))))
 })
 
-it.effect("of circuits: that one opened, and that it closed; not each probe that fails", () => {
+it.effect("circuits: opened and closed, but no failed probes", () => {
   const { listening, said } = recorder()
   const candidate = candidateWith("alpha")
   const fault = new ProviderError({
@@ -72,7 +72,7 @@ it.effect("of circuits: that one opened, and that it closed; not each probe that
   }).pipe(Effect.provide(CircuitEvents.layer.pipe(Layer.provideMerge(Layer.mergeAll(Circuits.layerMemory, listening)))))
 })
 
-it.effect("of providers: that one refuses our credentials, once until it has answered", () => {
+it.effect("providers: refused credentials, once until an answer", () => {
   const { listening, said } = recorder()
   const candidate = candidateWith("alpha")
   const refused = new ProviderError({ provider: "alpha", reason: new CredentialsRefused({ status: 401 }) })
@@ -95,7 +95,7 @@ it.effect("of providers: that one refuses our credentials, once until it has ans
   }).pipe(Effect.provide(CircuitEvents.layer.pipe(Layer.provideMerge(Layer.mergeAll(Circuits.layerMemory, listening)))))
 })
 
-it.effect("of budgets: four fifths and the end, once each, after the requests that spent them", () => {
+it.effect("budgets: 80 % and used up, once each, after the requests that spent them", () => {
   const { listening, said } = recorder()
   const app = TestApp.layer({ providers: [{ slug: "alpha", models: { "test/small": { reply: helloReply } } }] })
   return Effect.gen(function* () {
@@ -138,7 +138,7 @@ it.effect("of budgets: four fifths and the end, once each, after the requests th
   )
 })
 
-it.effect("of budgets: late when the database is away, and nothing of a refusal far from the end", () => {
+it.effect("budgets: late if the database is away, and no event for a refusal far from the cap", () => {
   const { listening, said } = recorder()
   const away = databaseError(new Error("away"))
   const answers: Array<Effect.Effect<ReadonlyMap<string, Balance>, StoreError>> = []

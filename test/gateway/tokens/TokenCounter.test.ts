@@ -10,7 +10,7 @@ import {
   TURN_CHARACTERS
 } from "../../../src/gateway/tokens/TokenCounter.ts"
 import { countPrompt, countText, loadTables } from "../../../src/gateway/tokens/Tokens.ts"
-import { requestWith } from "../orders.ts"
+import { requestWith } from "../plans.ts"
 
 beforeAll(() => Effect.runPromise(loadTables))
 
@@ -18,7 +18,7 @@ const texts = ["short", "A road is paid for at its gate. ".repeat(40), "Ein Weg 
 const promptOf = (texts: ReadonlyArray<string>) => textsOf((count) => texts.reduce((sum, text) => sum + count(text), 0))
 const never = () => false
 
-it("counts the same the first time, the second, and for another owner", () => {
+it("counts the same the first time, the second time, and for another owner", () => {
   const memory = new CountMemory()
   for (const text of texts) {
     const exact = countText(text)
@@ -29,7 +29,7 @@ it("counts the same the first time, the second, and for another owner", () => {
   }
 })
 
-it.effect("a conversation counts the same at once, in turns, and remembered", () =>
+it.effect("a conversation counts the same at once, in turns, and from memory", () =>
   Effect.gen(function* () {
     const counts = yield* TokenCounter
     const turnOf = (times: number) =>
@@ -61,7 +61,7 @@ it("only a short prompt is counted at once", () => {
   assert.isNull(counts.atOnce("a", promptOf(Array.from({ length: 200 }, () => ""))))
 })
 
-/** A megabyte of each. */
+/** A megabyte of each kind. */
 const megabytes = {
   "letters without blanks": Array.from({ length: 65_536 }, (_, at) =>
     Math.imul(at + 7, 2_654_435_761)
@@ -85,7 +85,7 @@ it.each(Object.entries(prompts))("no turn counts more than its share of %s", (_,
     let [turns, spent] = [0, 0]
     for (let isOver = false; !isOver; turns++) {
       isOver = counting.turn(never)
-      // The last step may go beyond, by one slice or by the digest of one text.
+      // The last step may exceed the turn by one slice or by the digest of one text.
       assert.isBelow(counting.spent, TURN_CHARACTERS + 512 + 32_768 + 64, round)
       spent += counting.spent
     }
@@ -100,7 +100,7 @@ it("a turn ends early when it is late, after one step at least", () => {
   assert.deepStrictEqual([turns, counting.tokens], [Math.ceil(5_000 / 510) + 1, 1_002])
 })
 
-it("counts no further than anybody needs to know", () => {
+it("stops counting at the limit", () => {
   const counting = new Counting(new CountMemory(), "a", promptOf(["toll ".repeat(200_000), "and more"]), 40_000)
   let spent = 0
   for (let isOver = false; !isOver; spent += counting.spent) isOver = counting.turn(never)
@@ -109,7 +109,7 @@ it("counts no further than anybody needs to know", () => {
   assert.isBelow(spent, 40_000 * 5 + 1_024)
 })
 
-it.live("others get their turns while a long prompt is counted, and so do two long prompts", () =>
+it.live("other work runs while a long prompt is counted, and two long prompts take turns", () =>
   Effect.gen(function* () {
     const counts = yield* TokenCounter
     const text = megabytes["letters without blanks"].slice(0, 262_144)
@@ -128,7 +128,7 @@ it.live("others get their turns while a long prompt is counted, and so do two lo
   }).pipe(Effect.provide(TokenCounter.layer))
 )
 
-it.effect("a count that nobody waits for any more stops", () =>
+it.effect("an interrupted count stops", () =>
   Effect.gen(function* () {
     const counts = yield* TokenCounter
     const counting = yield* Effect.forkChild(counts.count("a", promptOf([megabytes.ideographs])), {
@@ -139,7 +139,7 @@ it.effect("a count that nobody waits for any more stops", () =>
   }).pipe(Effect.provide(TokenCounter.layer))
 )
 
-/** A text to be remembered, and what counts it: the length, and how often it was asked. */
+/** A text to be remembered and its counter: the length, and how often it was called. */
 const longText = (at: number) => `${at} `.padEnd(200, "toll ")
 const counting = () => {
   const asked = { times: 0 }
@@ -156,7 +156,7 @@ it("a long text is counted once for an owner, a short one each time", () => {
   assert.deepStrictEqual([ask("short"), ask("short"), asked.times], [5, 5, 4])
 })
 
-it("what is asked for from time to time is remembered, what is not is forgotten", () => {
+it("a text that recurs is remembered, others are forgotten", () => {
   const { ask, asked } = counting()
   let others = 0
   const askOthers = (times: number) => {
@@ -173,7 +173,7 @@ it("what is asked for from time to time is remembered, what is not is forgotten"
   assert.strictEqual(asked.times, others + 2)
 })
 
-it("short texts that are never sent again push no long one out", () => {
+it("short texts that do not recur do not displace a long one", () => {
   const { ask, asked } = counting()
   ask(longText(0))
   for (let at = 0; at <= MAX_CACHED; at++) ask(`once, and never again: ${at}`.padEnd(40, "."))

@@ -11,7 +11,7 @@ import {
   loadTables,
   OutputCounter
 } from "../../../src/gateway/tokens/Tokens.ts"
-import { requestWith } from "../orders.ts"
+import { requestWith } from "../plans.ts"
 
 beforeAll(() => Effect.runPromise(loadTables))
 
@@ -22,11 +22,11 @@ it("counts what o200k_base counts", () => {
   assert.strictEqual(countText("<|endoftext|>"), 7, "a special token's name is text")
 })
 
-it("a run of blanks counts in proportion to its length", () => {
+it("a run of spaces counts in proportion to its length", () => {
   assert.strictEqual(countText(" ".repeat(1_048_576)), 16 * countText(" ".repeat(65_536)))
 })
 
-it("slices cut no word, and cost at most some per cent where there are none", () => {
+it("slices do not cut words, and without words add a few per cent at most", () => {
   const words = Array.from({ length: 5_000 }, (_, at) => ["alpha", "routes", "every", "request"][at % 4])
   assert.strictEqual(countText(words.join(" ")), 5_000)
   const counter = new OutputCounter()
@@ -35,7 +35,7 @@ it("slices cut no word, and cost at most some per cent where there are none", ()
     if (at % 37 === 0) counter.count()
   }
   assert.strictEqual(counter.count(), 5_000, "as it comes, and looked at in between")
-  // In one slice, and in many.
+  // Counted in one slice and in many.
   const exact = 100 * countText("routesevery".repeat(40))
   assert.approximately(countText("routesevery".repeat(4_000)), exact, exact * 0.02)
 })
@@ -56,7 +56,7 @@ it("a prompt: 3, and 3 and its content for every message; tools and calls as the
   assert.strictEqual(countPrompt(requestWith({ tools: calls })), 7 + countText(JSON.stringify(calls)))
 })
 
-it("a reply of 30 MB is counted by its beginning", () => {
+it("a reply of 30 MB is estimated from its beginning", () => {
   const content = "one two three ".repeat(2_200_000)
   const message = { role: "assistant" as const, content, reasoning: content }
   const tokens = countReply({
@@ -103,7 +103,7 @@ it.each<readonly [string, object, number]>([
   assert.approximately(countPrompt(request), 6 + tokens, 8)
 })
 
-it("what steers the gateway or the sampling is no prompt", () => {
+it("options of the gateway and of sampling are not part of the prompt", () => {
   const steering = {
     user: long,
     metadata: { a: long },
@@ -124,7 +124,7 @@ it("inputs of embeddings, one or many", () => {
   assert.strictEqual(countInputs(["one two three", "", "Hi"]), 4)
 })
 
-it("a streamed output counts like the whole, also past what is held", () => {
+it("a streamed output counts like the whole, also beyond the held text", () => {
   const counter = new OutputCounter()
   const content = (text: string) => counter.add([{ index: 0, delta: { content: text }, finish_reason: null }])
   assert.strictEqual(counter.count(), 0)
@@ -133,7 +133,7 @@ it("a streamed output counts like the whole, also past what is held", () => {
   assert.strictEqual(counter.count(), 3)
   assert.strictEqual(counter.count(), 3, "counting twice adds nothing")
   for (let at = 0; at < 2_000; at++) content(" routes every request through here".repeat(2))
-  // What is counted as it goes is cut in pieces, which adds a little.
+  // A running count is cut into pieces, which adds a little.
   assert.isAtLeast(counter.count(), 3 + 20_000)
   assert.isAtMost(counter.count(), (3 + 20_000) * 1.02)
   counter.add([
@@ -210,7 +210,7 @@ it.each([
   assert.isAtMost(countText(text), exact * 1.03)
 })
 
-it("what is counted once is counted the same after much else", () => {
+it("a text counts the same after many others", () => {
   const before = countText("Donaudampfschifffahrtsgesellschaft")
   for (let at = 0; at < 200; at++) countText(prose(1_000, at))
   assert.strictEqual(countText("Donaudampfschifffahrtsgesellschaft"), before)

@@ -43,7 +43,7 @@ class Processes extends Context.Service<Processes, readonly [Process, Process, P
           generations: Context.get(built, GenerationStore),
           audit: Context.get(built, Audit),
           sql: Context.get(built, PgClient.PgClient)
-        } satisfies Process as Process
+        } satisfies Process
       })
       return [yield* one, yield* one, yield* one, yield* one] as const
     })
@@ -119,7 +119,7 @@ layer(Processes.layer, { timeout: "60 seconds" })("Four processes on one ledger"
           if (first._tag === "Refused") {
             const { reservedNano, spentNano } = first.balance
             assert.isAbove(spentNano + reservedNano + request.amount, CAP, "refused although it fits")
-            return { ...outcome, mayBill: [null] } satisfies Outcome as Outcome
+            return { ...outcome, mayBill: [null] } satisfies Outcome
           }
           let heldNano = request.amount
           for (const amount of request.extensions) {
@@ -151,7 +151,7 @@ layer(Processes.layer, { timeout: "60 seconds" })("Four processes on one ledger"
             lostAndSettled: [billedNano],
             lostAndVoided: [null]
           }
-          return { ...outcome, mayBill: mayBill[request.end] } satisfies Outcome as Outcome
+          return { ...outcome, mayBill: mayBill[request.end] } satisfies Outcome
         })
 
         const isOver = yield* Ref.make(false)

@@ -1,11 +1,17 @@
 /**
- * What the scripted upstream does with one request. Everything is data, because it travels to another process.
+ * What the scripted upstream does with one request. It is plain data, because it is sent to another
+ * process.
  */
 
-/** A pause inside a reply: so many milliseconds, or until the test calls `open` with the gate's name. */
+/**
+ * A pause inside a reply: a number of milliseconds, or until the test calls `open` with the gate's
+ * name.
+ */
 export type Pause = { readonly waitMs: number } | { readonly gate: string }
 
-/** A piece that is written `times` times over: large bodies without sending them to the upstream's process first. */
+/**
+ * A piece that is written `times` times. Large bodies need not be sent to the upstream's process.
+ */
 export interface Repeated {
   readonly repeat: string
   readonly times: number
@@ -14,22 +20,25 @@ export interface Repeated {
 export interface Behaviour {
   /** 200 by default. */
   readonly status?: number
-  /** `content-type` follows from the body unless it is given: JSON for `json`, an event stream for `chunks`. */
+  /**
+   * `content-type` depends on the body unless it is given: JSON for `json`, an event stream for
+   * `chunks`.
+   */
   readonly headers?: Readonly<Record<string, string>>
-  /** Before the status line is sent. */
+  /** A pause before the status line. */
   readonly before?: Pause
   /** A whole body, as JSON. */
   readonly json?: unknown
   /** A whole body, byte for byte. */
   readonly body?: string | Uint8Array
-  /** A body in pieces, each written by itself, byte for byte; pauses between them where they stand. */
+  /** A body in pieces, each written separately, byte for byte, with pauses in between. */
   readonly chunks?: ReadonlyArray<string | Uint8Array | Pause | Repeated>
-  /** `chunks` are all that is written: status line and headers are theirs to bring. Its connection closes at the end. */
+  /** The `chunks` contain the status line and the headers. The connection closes at the end. */
   readonly raw?: boolean
   /**
-   * How it ends. `end`: as HTTP has it. `reset`: TCP reset after the last chunk. `close`: the connection is closed
-   * without the body's terminator. `hang`: nothing more, for ever. `silence`: never even a status line.
-   * `reset_at_once`: reset instead of an answer.
+   * How the reply ends. `end`: properly in HTTP. `reset`: TCP reset after the last chunk. `close`:
+   * the connection closes without the body's terminator. `hang`: it stays open for ever. `silence`:
+   * not even a status line. `reset_at_once`: reset instead of an answer.
    */
   readonly ending?: "end" | "reset" | "close" | "hang" | "silence" | "reset_at_once"
 }
@@ -42,7 +51,7 @@ export interface Received {
   /** With its query. */
   readonly path: string
   readonly headers: Readonly<Record<string, string | ReadonlyArray<string> | undefined>>
-  /** The body's `model`, or that of the path; empty when there was none. */
+  /** The `model` of the body or of the path; empty if there is none. */
   readonly model: string
   /** Parsed, if it was JSON. */
   readonly body: unknown
@@ -52,11 +61,11 @@ export interface Received {
   /** The client closed the connection before the reply was complete. */
   readonly closedEarly: boolean
   readonly closedAtMs: number | null
-  /** Of the body, as far as the operating system took it. */
+  /** Bytes of the body that the operating system took. */
   readonly sentBytes: number
-  /** The other side has read nothing for a second, and the system takes no more. */
+  /** The other side has read nothing for a second, and the system's buffers are full. */
   readonly isBlocked: boolean
-  /** Local ports tell connections apart: requests with the same one shared a connection. */
+  /** Requests with the same port shared a connection. */
   readonly clientPort: number
 }
 

@@ -1,6 +1,6 @@
 /**
- * Bodies in OpenAI's shape for scripted upstreams, as vendors send them. Everything has a default; pass what the test
- * is about.
+ * Bodies in OpenAI's format for scripted upstreams, as vendors send them. Everything has a default;
+ * a test passes what it is about.
  */
 
 export interface UsageCounts {
@@ -17,7 +17,9 @@ export const usageBody = ({ cached_tokens = 0, completion_tokens = 5, prompt_tok
   completion_tokens_details: { reasoning_tokens: 0, audio_tokens: 0 }
 })
 
-/** A `chat.completion`. `message` is merged into the assistant's message; `usage: null` leaves usage out. */
+/**
+ * A `chat.completion`. `message` is merged into the assistant's message; `usage: null` omits usage.
+ */
 export const chatBody = (
   options: {
     readonly content?: string | null
@@ -80,7 +82,10 @@ export const sse = (data: unknown): string => `data: ${typeof data === "string" 
 
 export const DONE = "data: [DONE]\n\n"
 
-/** A whole good stream, one chunk an event: the role, each text, the finish reason, usage, `[DONE]`. */
+/**
+ * A complete good stream, one chunk for each event: the role, each text, the finish reason, usage,
+ * `[DONE]`.
+ */
 export const streamChunks = (texts: ReadonlyArray<string>, usage: UsageCounts | null = {}): ReadonlyArray<string> => [
   sse(chunkBody({ role: "assistant", content: "", refusal: null })),
   ...texts.map((content) => sse(chunkBody({ content }))),

@@ -1,11 +1,12 @@
 /**
- * A scripted language-model provider: a real HTTP server in a process of its own, so that what a test sees is what a network
- * delivers. It does, per model name, exactly what a `Behaviour` says, and remembers what it was asked.
+ * A scripted language-model provider: a real HTTP server in its own process, so that a test sees
+ * what a network delivers. It follows the `Behaviour` of each model name and records the requests.
  *
  * ```ts
  * const upstream = await startUpstream()
  * await upstream.script("small-2026", { json: chatBody({ content: "Hello" }) })
- * await upstream.script("cut-2026", { chunks: [sse(chunkBody({ content: "Hel" }))], ending: "reset" })
+ * const half = [sse(chunkBody({ content: "Hel" }))]
+ * await upstream.script("cut-2026", { chunks: half, ending: "reset" })
  * // point a provider's base URL at upstream.url, call the gateway, then:
  * const [request] = await upstream.requests()
  * await upstream.until((requests) => requests.some((request) => request.closedEarly))
@@ -17,21 +18,26 @@ import { fileURLToPath } from "node:url"
 import { type Behaviour, type Command, type Received, type Report } from "./Behaviour.ts"
 
 export interface Upstream {
-  /** `http://127.0.0.1:<port>/v1`: a provider's base URL. The path and its query do not matter to the script. */
+  /**
+   * `http://127.0.0.1:<port>/v1`: a provider's base URL. Path and query do not affect the script.
+   */
   readonly url: string
   /** The same without `/v1`. */
   readonly origin: string
   /**
-   * What requests for `model` (the upstream's name for it) get. A list answers one request after the other; its last
-   * behaviour answers all that follow. Scripting a model again starts it over. A model without a script gets a 404 in
-   * OpenAI's shape.
+   * The behaviour for requests for `model`, the upstream's name for it. A list answers one request
+   * after the other, and its last behaviour answers all later ones. Scripting a model again starts
+   * over. A model without a script gets a 404 in OpenAI's format.
    */
   readonly script: (model: string, behaviour: Behaviour | ReadonlyArray<Behaviour>) => Promise<void>
-  /** Lets every reply go on that waits at this gate, now and later. */
+  /** Releases every reply that waits at this gate, now and later. */
   readonly open: (gate: string) => Promise<void>
   /** All the requests received so far, oldest first. */
   readonly requests: () => Promise<ReadonlyArray<Received>>
-  /** Resolves with the requests as soon as they satisfy `predicate`; the test's own time limit bounds the wait. */
+  /**
+   * Resolves with the requests once they satisfy `predicate`. The test's time limit bounds the
+   * wait.
+   */
   readonly until: (predicate: (requests: ReadonlyArray<Received>) => boolean) => Promise<ReadonlyArray<Received>>
   /** Forgets scripts, gates and requests. */
   readonly reset: () => Promise<void>
@@ -41,7 +47,7 @@ export interface Upstream {
 
 type Unsent<C> = C extends Command ? Omit<C, "id"> : never
 
-/** Starts an upstream on a free port of the loopback interface. Rejects when its process ends before it listens. */
+/** Starts an upstream on a free loopback port. Rejects if its process ends before it listens. */
 export const startUpstream = async (): Promise<Upstream> => {
   const child = fork(fileURLToPath(new URL("./server.ts", import.meta.url)), {
     serialization: "advanced",

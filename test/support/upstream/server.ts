@@ -1,4 +1,7 @@
-/** The scripted upstream's process: a plain HTTP server that does what it is told over IPC. Started by Upstream.ts. */
+/**
+ * The scripted upstream's process: a plain HTTP server that is controlled over IPC. Upstream.ts
+ * starts it.
+ */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
 import { type AddressInfo } from "node:net"
 import { type Writable } from "node:stream"

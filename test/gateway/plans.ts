@@ -1,4 +1,7 @@
-/** Plans, keys and candidates for tests of the gateway's parts: everything has a default, a test names what it is about. */
+/**
+ * Plans, keys and candidates for tests. Everything has a default; a test names only what it is
+ * about.
+ */
 import { Predicate } from "effect"
 import {
   type Candidate,
@@ -53,7 +56,7 @@ export const providerWith = (config: Partial<ProviderConfig> = {}): ProviderConf
   ...config
 })
 
-/** 1 USD a million prompt tokens, 2 USD a million completion tokens, unless told otherwise. */
+/** 1 USD a million prompt tokens and 2 USD a million completion tokens by default. */
 export const candidateWith = (
   slug: string,
   offer: Partial<ModelOffer> = {},
@@ -72,7 +75,7 @@ export const requestWith = (request: Partial<ChatRequest> = {}): ChatRequest => 
 
 let count = 0
 
-/** A request that was let in at the epoch. */
+/** A request that was admitted at the epoch. */
 export const admittedWith = () => ({
   generationId: `gen_${String(++count).padStart(32, "0")}`,
   startedAtMs: 0
@@ -80,7 +83,7 @@ export const admittedWith = () => ({
 
 export type PlanOptions = Partial<Omit<RequestPlan<ChatRequest>, "caller">> & { readonly key?: Partial<KeyRecord> }
 
-/** A plan for ten prompt tokens, at the epoch. Nothing of it can be changed. */
+/** A frozen plan for ten prompt tokens, at the epoch. */
 export const planWith = ({ key, ...plan }: PlanOptions = {}): RequestPlan<ChatRequest> =>
   frozen({
     kind: "chat",
@@ -102,7 +105,7 @@ export const planWith = ({ key, ...plan }: PlanOptions = {}): RequestPlan<ChatRe
     ...plan
   })
 
-/** The data with all that it holds, frozen: an assignment to any of it throws. */
+/** Freezes the data deeply: an assignment throws. */
 const frozen = <A extends object>(value: A): A => {
   for (const member of Object.values(value)) if (isData(member)) frozen(member)
   return Object.freeze(value)
@@ -111,7 +114,7 @@ const frozen = <A extends object>(value: A): A => {
 const isData = (value: unknown): value is object =>
   Array.isArray(value) || (Predicate.isObject(value) && Object.getPrototypeOf(value) === Object.prototype)
 
-/** A request under way that holds nothing yet. `note`: told what the edge would show. */
+/** A running request that holds nothing yet. `note` receives what the edge would show. */
 export const meteredWith = (
   options: PlanOptions = {},
   { note = () => undefined, takenTokens = 0 }: { readonly note?: Note; readonly takenTokens?: number } = {}
