@@ -4,7 +4,7 @@
  */
 import { Effect } from "effect"
 import { allEntities, type Entity } from "../../src/domain/Privacy.ts"
-import { atOnce, TimeBudget } from "../../src/gateway/privacy/TimeBudget.ts"
+import { runAtOnce, TimeBudget } from "../../src/gateway/privacy/TimeBudget.ts"
 import { makeScanner } from "../../src/gateway/privacy/Scanner.ts"
 import { type Sentence } from "./Corpus.ts"
 
@@ -30,7 +30,7 @@ export const score = (corpus: ReadonlyArray<Sentence>) =>
     const everything = new Set<string>(allEntities)
     for (const { labels, text } of corpus) {
       const budget = new TimeBudget(() => 0n)
-      const spans = atOnce(scan(text, everything, budget), budget) ?? []
+      const spans = runAtOnce(scan(text, everything, budget), budget) ?? []
       const nameOf = ({ end, start, type }: { readonly start: number; readonly end: number; readonly type: string }) =>
         `${type} ${start}-${end} ${text.slice(start, end)}`
       const wanted = new Set(labels.map(nameOf))

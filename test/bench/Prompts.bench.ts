@@ -9,7 +9,7 @@ import { ChatRequest } from "../../src/domain/Chat.ts"
 import { parseJson } from "../../src/domain/Json.ts"
 import { allEntities } from "../../src/domain/Privacy.ts"
 import { cacheKey } from "../../src/gateway/cache/CacheKey.ts"
-import { atOnce, TimeBudget } from "../../src/gateway/privacy/TimeBudget.ts"
+import { runAtOnce, TimeBudget } from "../../src/gateway/privacy/TimeBudget.ts"
 import { mask } from "../../src/gateway/privacy/Masking.ts"
 import { makeScanner } from "../../src/gateway/privacy/Scanner.ts"
 import { Counting, CountMemory, textsOf } from "../../src/gateway/tokens/TokenCounter.ts"
@@ -27,7 +27,7 @@ const wanted = new Set<string>(allEntities)
 /** Without a limit: the guard itself would stop after a while. */
 const masked = (target: ChatRequest) => {
   const budget = new TimeBudget(() => process.hrtime.bigint(), 3_600_000)
-  return atOnce(mask(target, scan, wanted, budget), budget)
+  return runAtOnce(mask(target, scan, wanted, budget), budget)
 }
 
 const texts = { prose, ...awkward }

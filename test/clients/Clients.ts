@@ -140,7 +140,7 @@ export const recordingFetch = () => {
 }
 
 /** Fails unless there was a 429, a pause of its Retry-After, and then a response. */
-export const assertPatience = (exchanges: ReadonlyArray<Exchange>): void => {
+export const assertRetryAfter = (exchanges: ReadonlyArray<Exchange>): void => {
   assert.deepStrictEqual(
     exchanges.map(({ status }) => status),
     [429, 200]

@@ -14,7 +14,7 @@ import {
   type ToolSet
 } from "ai"
 import { Effect } from "effect"
-import { assertPatience, Clients, pricing, prompt, recordingFetch, rejection } from "./Clients.ts"
+import { assertRetryAfter, Clients, pricing, prompt, recordingFetch, rejection } from "./Clients.ts"
 import { hello, parallelCalls, picture, structured, vector, weatherTool } from "./fixtures.ts"
 
 const user = (content: string): ModelMessage => ({ role: "user", content: prompt(content) })
@@ -230,7 +230,7 @@ layer(Clients.layer, { excludeTestServices: true, timeout: 120_000 })("ai and @a
         generateText({ model, messages: [user(hello.prompt)], maxRetries: 1 })
       )
       assert.strictEqual(text, hello.content)
-      assertPatience(exchanges)
+      assertRetryAfter(exchanges)
     })
   )
 })

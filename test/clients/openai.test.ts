@@ -2,7 +2,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import OpenAI from "openai"
-import { assertPatience, Clients, pricing, prompt, recordingFetch, rejection } from "./Clients.ts"
+import { assertRetryAfter, Clients, pricing, prompt, recordingFetch, rejection } from "./Clients.ts"
 import { hello, parallelCalls, picture, structured, vector, weatherTool } from "./fixtures.ts"
 
 const user = (content: string) => ({ role: "user" as const, content: prompt(content) })
@@ -248,7 +248,7 @@ layer(Clients.layer, { excludeTestServices: true, timeout: 120_000 })("openai", 
       const retrying = new OpenAI({ baseURL: baseUrl, apiKey: key, maxRetries: 1, fetch: patient.fetch })
       const answered = yield* Effect.promise(() => retrying.chat.completions.create({ model: "test/chat", messages }))
       assert.strictEqual(answered.choices[0]?.message.content, hello.content)
-      assertPatience(patient.exchanges)
+      assertRetryAfter(patient.exchanges)
     })
   )
 })

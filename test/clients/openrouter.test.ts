@@ -4,7 +4,7 @@ import { HTTPClient, OpenRouter } from "@openrouter/sdk"
 import { OpenRouterError } from "@openrouter/sdk/models/errors"
 import { type ChatStreamChunk } from "@openrouter/sdk/models"
 import { Effect } from "effect"
-import { assertPatience, Clients, pricing, prompt, recordingFetch, rejection } from "./Clients.ts"
+import { assertRetryAfter, Clients, pricing, prompt, recordingFetch, rejection } from "./Clients.ts"
 import { hello, parallelCalls, picture, structured, vector, weatherTool } from "./fixtures.ts"
 
 const user = (content: string) => ({ role: "user" as const, content: prompt(content) })
@@ -234,7 +234,7 @@ layer(Clients.layer, { excludeTestServices: true, timeout: 120_000 })("@openrout
       )
       if (!("choices" in answer)) return assert.fail("a whole answer was asked for")
       assert.strictEqual(answer.choices[0]?.message.content as unknown, hello.content)
-      assertPatience(exchanges)
+      assertRetryAfter(exchanges)
     })
   )
 })

@@ -8,13 +8,13 @@ import { Effect } from "effect"
 import { type Behaviour } from "../support/upstream/Behaviour.ts"
 import { assertFallback, healthyText } from "./answers.ts"
 import { answering, behind, type Member, type Mode, type Reply, useUpstream } from "./gateway.ts"
-import { deepMember, streaming, TOKENS, type Tongue, tongues, whole } from "./lies.ts"
+import { deepMember, streaming, TOKENS, type DialectBytes, dialectBytes, whole } from "./lies.ts"
 
 const upstream = useUpstream()
 
 /** `mix`: the client asks for JSON and the provider is asked for a stream. */
 type Way = "JSON" | "stream" | "mix"
-type Dialect = keyof typeof tongues
+type Dialect = keyof typeof dialectBytes
 
 const dialects: ReadonlyArray<Dialect> = ["openai", "anthropic", "gemini", "bedrock"]
 
@@ -44,11 +44,11 @@ const ask = Effect.fnUntraced(function* (
 
 interface Lie {
   /** The behaviour before anything reached the client. */
-  readonly before?: (tongue: Tongue) => Behaviour
+  readonly before?: (bytes: DialectBytes) => Behaviour
   /** The behaviour after a text. */
-  readonly after?: (tongue: Tongue) => Behaviour
+  readonly after?: (bytes: DialectBytes) => Behaviour
   /** The whole reply. */
-  readonly inJson?: (tongue: Tongue) => Behaviour
+  readonly inJson?: (bytes: DialectBytes) => Behaviour
   readonly only?: Dialect
 }
 
@@ -59,43 +59,43 @@ const failed = { finish_reason: "error", error: { code: 502, message: "provider 
 
 const lies: Readonly<Record<string, Lie>> = {
   "a torn chunk": {
-    before: (tongue) => streaming(tongue, [...tongue.begin, tongue.torn, tongue.said("to eat"), ...tongue.end]),
-    after: (tongue) =>
-      streaming(tongue, [...tongue.begin, tongue.said("Hel"), tongue.torn, tongue.said("to eat"), ...tongue.end])
+    before: (bytes) => streaming(bytes, [...bytes.begin, bytes.torn, bytes.said("to eat"), ...bytes.end]),
+    after: (bytes) =>
+      streaming(bytes, [...bytes.begin, bytes.said("Hel"), bytes.torn, bytes.said("to eat"), ...bytes.end])
   },
   "an error event": {
-    before: (tongue) => streaming(tongue, [...tongue.begin, tongue.error, ...tongue.end]),
-    after: (tongue) => streaming(tongue, [...tongue.begin, tongue.said("Hel"), tongue.error, ...tongue.end])
+    before: (bytes) => streaming(bytes, [...bytes.begin, bytes.error, ...bytes.end]),
+    after: (bytes) => streaming(bytes, [...bytes.begin, bytes.said("Hel"), bytes.error, ...bytes.end])
   },
   "JSON nested 20,000 deep": {
-    before: (tongue) => streaming(tongue, [...tongue.begin, tongue.deep(5_000), ...tongue.end]),
-    after: (tongue) => streaming(tongue, [...tongue.begin, tongue.said("Hel"), tongue.deep(5_000), ...tongue.end]),
-    inJson: (tongue) => whole(tongue.whole("hi", deepMember(20_000)))
+    before: (bytes) => streaming(bytes, [...bytes.begin, bytes.deep(5_000), ...bytes.end]),
+    after: (bytes) => streaming(bytes, [...bytes.begin, bytes.said("Hel"), bytes.deep(5_000), ...bytes.end]),
+    inJson: (bytes) => whole(bytes.whole("hi", deepMember(20_000)))
   },
   "tokens that are reported without a text": {
-    before: (tongue) => streaming(tongue, [...tongue.begin, ...tongue.end]),
-    inJson: (tongue) => whole(tongue.whole(""))
+    before: (bytes) => streaming(bytes, [...bytes.begin, ...bytes.end]),
+    inJson: (bytes) => whole(bytes.whole(""))
   },
   "a text that is a number": {
-    before: (tongue) => streaming(tongue, [...tongue.begin, tongue.said(5), ...tongue.end]),
-    after: (tongue) => streaming(tongue, [...tongue.begin, tongue.said("Hel"), tongue.said(5), ...tongue.end]),
-    inJson: (tongue) => whole(tongue.whole(5))
+    before: (bytes) => streaming(bytes, [...bytes.begin, bytes.said(5), ...bytes.end]),
+    after: (bytes) => streaming(bytes, [...bytes.begin, bytes.said("Hel"), bytes.said(5), ...bytes.end]),
+    inJson: (bytes) => whole(bytes.whole(5))
   },
   "a text that is an object": {
-    before: (tongue) => streaming(tongue, [...tongue.begin, tongue.said({ a: 1 }), ...tongue.end]),
-    inJson: (tongue) => whole(tongue.whole({ a: 1 }))
+    before: (bytes) => streaming(bytes, [...bytes.begin, bytes.said({ a: 1 }), ...bytes.end]),
+    inJson: (bytes) => whole(bytes.whole({ a: 1 }))
   },
   "a failure inside a choice": {
     only: "openai",
-    before: (tongue) => streaming(tongue, [event({ index: 0, delta: { content: "" }, ...failed }), ...tongue.end]),
-    after: (tongue) =>
-      streaming(tongue, [tongue.said("Hel"), event({ index: 0, delta: { content: "" }, ...failed }), ...tongue.end]),
+    before: (bytes) => streaming(bytes, [event({ index: 0, delta: { content: "" }, ...failed }), ...bytes.end]),
+    after: (bytes) =>
+      streaming(bytes, [bytes.said("Hel"), event({ index: 0, delta: { content: "" }, ...failed }), ...bytes.end]),
     inJson: () => whole(choices({ index: 0, message: { role: "assistant", content: "" }, ...failed }))
   },
   "a finish reason that is a failure": {
     only: "openai",
-    before: (tongue) => streaming(tongue, [event({ index: 0, delta: {}, finish_reason: "error" }), ...tongue.end]),
-    after: (tongue) => streaming(tongue, [tongue.said("Hel"), event({ index: 0, delta: {}, finish_reason: "error" })]),
+    before: (bytes) => streaming(bytes, [event({ index: 0, delta: {}, finish_reason: "error" }), ...bytes.end]),
+    after: (bytes) => streaming(bytes, [bytes.said("Hel"), event({ index: 0, delta: {}, finish_reason: "error" })]),
     inJson: () => whole(choices({ index: 0, message: { content: "Hel" }, finish_reason: "error" }))
   }
 }
@@ -117,7 +117,7 @@ const later = dialects.flatMap((dialect) =>
 describe("before the first token: the fallback answers", () => {
   it.live.each(rows)("$dialect, $way: $name", ({ dialect, does, way }) =>
     Effect.gen(function* () {
-      assertFallback(modeOf(way), yield* ask(dialect, way, does(tongues[dialect])), { status: "error" })
+      assertFallback(modeOf(way), yield* ask(dialect, way, does(dialectBytes[dialect])), { status: "error" })
     })
   )
 })
@@ -134,14 +134,14 @@ const assertBroken = (reply: Reply) => {
 describe("after a text", () => {
   it.live.each(later)("$dialect: $name ends the stream with its error", ({ dialect, does }) =>
     Effect.gen(function* () {
-      assertBroken(yield* ask(dialect, "stream", does(tongues[dialect])))
+      assertBroken(yield* ask(dialect, "stream", does(dialectBytes[dialect])))
     })
   )
 
   it.live.each(later)("$dialect: $name: another continues", ({ dialect, does }) =>
     Effect.gen(function* () {
       const rest = answering("stream", "lo from the other side")
-      const reply = yield* ask(dialect, "stream", does(tongues[dialect]), { beta: { does: rest, prefill: true } })
+      const reply = yield* ask(dialect, "stream", does(dialectBytes[dialect]), { beta: { does: rest, prefill: true } })
       assert.isUndefined(reply.error)
       assert.strictEqual(reply.content, healthyText)
       assert.deepStrictEqual(reply.finishReasons, ["stop"])
@@ -151,7 +151,7 @@ describe("after a text", () => {
 
   it.live.each(later)("$dialect: $name makes a collected answer fall back", ({ dialect, does }) =>
     Effect.gen(function* () {
-      assertFallback("JSON", yield* ask(dialect, "mix", does(tongues[dialect])), { status: "error" })
+      assertFallback("JSON", yield* ask(dialect, "mix", does(dialectBytes[dialect])), { status: "error" })
     })
   )
 })
@@ -220,9 +220,9 @@ describe("refusals", () => {
 describe("alive without tokens", () => {
   it.live.each(dialects)("%s: a stream without tokens times out after total_ms", (dialect) =>
     Effect.gen(function* () {
-      const tongue: Tongue = tongues[dialect]
-      const pings = Array.from({ length: 40 }, () => [tongue.said(""), { waitMs: 250 }]).flat()
-      const does = streaming(tongue, [...tongue.begin, tongue.said("Hel"), ...pings], "hang")
+      const bytes: DialectBytes = dialectBytes[dialect]
+      const pings = Array.from({ length: 40 }, () => [bytes.said(""), { waitMs: 250 }]).flat()
+      const does = streaming(bytes, [...bytes.begin, bytes.said("Hel"), ...pings], "hang")
       const reply = yield* ask(dialect, "stream", does, { alpha: { timeouts: { totalMs: 1_000 } } })
       assert.strictEqual(reply.content, "Hel")
       assert.deepStrictEqual(reply.finishReasons, ["error"])
@@ -236,9 +236,9 @@ describe("alive after the finish reason", () => {
   const cases = dialects.flatMap((dialect) => (["stream", "mix"] as const).map((way) => ({ dialect, way })))
   it.live.each(cases)("$dialect, $way: pings are read for two seconds", ({ dialect, way }) =>
     Effect.gen(function* () {
-      const tongue: Tongue = tongues[dialect]
-      const pings = Array.from({ length: 40 }, () => [tongue.ping, { waitMs: 300 }]).flat()
-      const does = streaming(tongue, [...tongue.begin, tongue.said(healthyText), ...tongue.finished, ...pings], "hang")
+      const bytes: DialectBytes = dialectBytes[dialect]
+      const pings = Array.from({ length: 40 }, () => [bytes.ping, { waitMs: 300 }]).flat()
+      const does = streaming(bytes, [...bytes.begin, bytes.said(healthyText), ...bytes.finished, ...pings], "hang")
       const reply = yield* ask(dialect, way, does)
       assert.strictEqual(reply.content, healthyText)
       assert.deepStrictEqual(reply.finishReasons, ["stop"])

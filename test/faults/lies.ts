@@ -10,7 +10,7 @@ type Bytes = string | Uint8Array
 export const TOKENS = 12
 
 /** The bytes of one dialect. */
-export interface Tongue {
+export interface DialectBytes {
   /** The start of a stream. */
   readonly begin: ReadonlyArray<Bytes>
   readonly said: (text: unknown) => Bytes
@@ -34,7 +34,7 @@ const nested = (levels: number): string => "[".repeat(levels) + "]".repeat(level
 const named = (type: string, body: object): string => `event: ${type}\ndata: ${JSON.stringify({ type, ...body })}\n\n`
 const eventStream = "text/event-stream"
 
-const openai: Tongue = {
+const openai: DialectBytes = {
   begin: [sse(chunkBody({ role: "assistant", content: "" }))],
   said: (content) => sse(chunkBody({ content })),
   end: [sse(chunkBody({}, "stop")), sse(usageChunkBody({ completion_tokens: TOKENS })), DONE],
@@ -51,7 +51,7 @@ const openai: Tongue = {
   type: eventStream
 }
 
-const anthropic: Tongue = {
+const anthropic: DialectBytes = {
   begin: [
     named("message_start", {
       message: { id: "msg_1", role: "assistant", content: [], usage: { input_tokens: 9, output_tokens: 1 } }
@@ -82,7 +82,7 @@ const anthropic: Tongue = {
 
 const geminiUsage = { promptTokenCount: 9, candidatesTokenCount: TOKENS, totalTokenCount: 9 + TOKENS }
 const geminiEnd = sse({ candidates: [{ content: { parts: [] }, finishReason: "STOP" }], usageMetadata: geminiUsage })
-const gemini: Tongue = {
+const gemini: DialectBytes = {
   begin: [],
   said: (text) => sse({ candidates: [{ content: { role: "model", parts: [{ text }] } }] }),
   end: [geminiEnd],
@@ -100,7 +100,7 @@ const gemini: Tongue = {
 }
 
 const bedrockUsage = { inputTokens: 9, outputTokens: TOKENS, totalTokens: 9 + TOKENS }
-const bedrock: Tongue = {
+const bedrock: DialectBytes = {
   begin: [bedrockEvent("messageStart", { role: "assistant" })],
   said: (text) => bedrockEvent("contentBlockDelta", { contentBlockIndex: 0, delta: { text } }),
   end: [bedrockEvent("messageStop", { stopReason: "end_turn" }), bedrockEvent("metadata", { usage: bedrockUsage })],
@@ -123,14 +123,14 @@ const bedrock: Tongue = {
   type: "application/vnd.amazon.eventstream"
 }
 
-export const tongues = { openai, anthropic, gemini, bedrock } satisfies Partial<Record<DialectName, Tongue>>
+export const dialectBytes = { openai, anthropic, gemini, bedrock } satisfies Partial<Record<DialectName, DialectBytes>>
 
 /** A stream of the dialect. */
 export const streaming = (
-  tongue: Tongue,
+  bytes: DialectBytes,
   chunks: NonNullable<Behaviour["chunks"]>,
   ending: Behaviour["ending"] = "end"
-): Behaviour => ({ headers: { "content-type": tongue.type }, chunks, ending })
+): Behaviour => ({ headers: { "content-type": bytes.type }, chunks, ending })
 
 export const whole = (body: string): Behaviour => ({ headers: { "content-type": "application/json" }, body })
 

@@ -7,7 +7,7 @@ import { Effect } from "effect"
 import { makeScanner } from "../../src/gateway/privacy/Scanner.ts"
 import { TimeBudget } from "../../src/gateway/privacy/TimeBudget.ts"
 import { requestWith } from "../gateway/plans.ts"
-import { everything, maskedAtOnce, scanned } from "../gateway/privacy/scanning.ts"
+import { everything, maskAtOnce, scanned } from "../gateway/privacy/scanning.ts"
 
 /** A budget with the gateway's own limit. */
 const budget = (): TimeBudget => new TimeBudget(() => process.hrtime.bigint())
@@ -74,7 +74,7 @@ it.effect.each(['"",', '"1234567",', String.raw`"\n",`, '"'])(
       const scan = yield* makeScanner([])
       const content = `[${piece.repeat(Math.ceil(1_048_576 / piece.length))}""]`
       const request = requestWith({ messages: [{ role: "tool", tool_call_id: "call_1", content }] })
-      const tookMs = cpuMs(() => maskedAtOnce(scan, request, everything, budget()))
+      const tookMs = cpuMs(() => maskAtOnce(scan, request, everything, budget()))
       assert.isBelow(tookMs, 1_000)
     })
 )

@@ -12,22 +12,22 @@ import { onClose } from "../../domain/OnClose.ts"
 import { countedUsage } from "./Outcome.ts"
 import { estimateOf } from "./Estimate.ts"
 import { type AttemptRecord } from "../request/AttemptRecord.ts"
-import { showsItsOutput } from "../request/Reasoning.ts"
-import { rankedAs, type RequestPlan } from "../request/RequestPlan.ts"
+import { hasVisibleOutput } from "../request/Reasoning.ts"
+import { findCandidate, type RequestPlan } from "../request/RequestPlan.ts"
 import { type MeteredRequest } from "./Reservation.ts"
 import { OutputCounter } from "../tokens/Tokens.ts"
 
 /** How long a call is read after its client left. */
-export const LISTEN_MS = 5_000
+export const READ_ON_MS = 5_000
 /** The reading stops at this many output tokens. */
-const LISTEN_TOKENS = 1_000_000
+const READ_ON_TOKENS = 1_000_000
 /** The speed that is assumed of a model that was never measured, in tokens a second. */
 const UNKNOWN_SPEED = 200
 /** How much faster than its measured speed a model may have been. */
 const SPEED_MARGIN = 2
 
 /** The part of an answer that was received. */
-export class Seen {
+export class ReceivedAnswer {
   readonly output = new OutputCounter()
   usage: TokenUsage | null = null
   finishReason: string | null = null
@@ -46,13 +46,13 @@ export class Seen {
 }
 
 /** Reads the rest of an answer whose client has left. */
-export const listen = <E>(events: Stream.Stream<ChatEvent, E>, seen: Seen): Effect.Effect<void> =>
+export const readToEnd = <E>(events: Stream.Stream<ChatEvent, E>, seen: ReceivedAnswer): Effect.Effect<void> =>
   events.pipe(
     Stream.runForEachArray((chunk) => {
       for (const event of chunk) seen.add(event)
-      return seen.output.bound() > LISTEN_TOKENS ? Effect.fail("enough") : Effect.void
+      return seen.output.bound() > READ_ON_TOKENS ? Effect.fail("enough") : Effect.void
     }),
-    Effect.timeoutOption(Duration.millis(LISTEN_MS)),
+    Effect.timeoutOption(Duration.millis(READ_ON_MS)),
     Effect.ignoreCause
   )
 
@@ -60,7 +60,7 @@ export const listen = <E>(events: Stream.Stream<ChatEvent, E>, seen: Seen): Effe
  * Runs `call`, and lets it go on after the client has left if its usage is unknown until the end.
  * Its answer then goes to `settle`. Any other call is aborted with the request's scope.
  */
-export const outliving = Effect.fnUntraced(function* <A, E>(
+export const runPastDisconnect = Effect.fnUntraced(function* <A, E>(
   request: MeteredRequest,
   call: Effect.Effect<A, E, Scope.Scope>,
   settle: (answer: A) => Effect.Effect<void>,
@@ -68,26 +68,26 @@ export const outliving = Effect.fnUntraced(function* <A, E>(
 ) {
   const scope = yield* Effect.scope
   const fiber = yield* Effect.forkIn(call, scope, { startImmediately: true })
-  const listening = Effect.suspend(() => {
+  const readOn = Effect.suspend(() => {
     onLeft()
     if (request.log.record.calls === 0 && fiber.pollUnsafe() === undefined) return Effect.void
     return Fiber.join(fiber).pipe(
-      Effect.timeoutOption(Duration.millis(LISTEN_MS)),
+      Effect.timeoutOption(Duration.millis(READ_ON_MS)),
       Effect.flatMap((answer) => (answer._tag === "None" ? Fiber.interrupt(fiber) : settle(answer.value))),
       Effect.ignoreCause
     )
   })
   yield* onClose(
     Effect.suspend(() =>
-      request.reservation.isSettled || !isUnseen(request.plan, request.log.record) ? Effect.void : listening
+      request.reservation.isSettled || !isOutputUnknown(request.plan, request.log.record) ? Effect.void : readOn
     )
   )
   return yield* Fiber.join(fiber)
 })
 
 /** Whether the output of the call so far is unknown. */
-export const isUnseen = (plan: RequestPlan, { produced }: AttemptRecord): boolean =>
-  !showsItsOutput(plan) || (!plan.streamed && produced === null)
+export const isOutputUnknown = (plan: RequestPlan, { produced }: AttemptRecord): boolean =>
+  !hasVisibleOutput(plan) || (!plan.streamed && produced === null)
 
 /** Whether a call can cost anything. */
 export const isPriced = ({ ranked }: RequestPlan): boolean =>
@@ -97,14 +97,14 @@ export const isPriced = ({ ranked }: RequestPlan): boolean =>
  * The usage of a call whose end was not received: the prompt, the output that was received, and an
  * estimate of hidden output.
  */
-export const usedUnheard = (
+export const estimatedUsage = (
   { plan, reservation }: Pick<MeteredRequest, "plan" | "reservation">,
   record: AttemptRecord,
   knownTokens: number,
   nowMs: number,
   tokensPerSecond: number | null
 ): { readonly usage: TokenUsage; readonly usageSource: UsageSource } => {
-  if (!isUnseen(plan, record)) return { usage: countedUsage(plan, record, knownTokens), usageSource: "counted" }
+  if (!isOutputUnknown(plan, record)) return { usage: countedUsage(plan, record, knownTokens), usageSource: "counted" }
   const seconds = Math.max(0, nowMs - plan.startedAtMs) / 1000
   const speed = tokensPerSecond === null ? UNKNOWN_SPEED : SPEED_MARGIN * tokensPerSecond
   const most = Math.min(
@@ -118,6 +118,6 @@ export const usedUnheard = (
 /** The calls that were running when the client left. */
 export const interruptedCalls = (plan: RequestPlan, { attempts }: AttemptRecord) =>
   attempts.flatMap(({ errorType, model, provider, status }, at) => {
-    const candidate = rankedAs(plan, provider, model)
+    const candidate = findCandidate(plan, provider, model)
     return status === "cancelled" && errorType === null && candidate !== undefined ? [{ at, candidate }] : []
   })

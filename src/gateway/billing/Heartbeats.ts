@@ -25,7 +25,7 @@ export const makeHeartbeats = Effect.fnUntraced(function* (options: {
   const followed = new WeakMap<Reservation, () => Outcome | null>()
   const beatMs = Math.min(options.leaseMs / BEATS_PER_LEASE, LONGEST_BEAT_MS)
 
-  const told = ({ plan, reservation }: MeteredRequest, nowMs: number): Running => {
+  const runningOf = ({ plan, reservation }: MeteredRequest, nowMs: number): Running => {
     const soFar = reservation.isSettled ? null : (followed.get(reservation)?.() ?? null)
     const held = { heldNano: reservation.heldNano, markup: options.markup, nowMs }
     return { generationId: plan.generationId, progress: soFar === null ? null : progressOf(plan, soFar, held) }
@@ -36,7 +36,7 @@ export const makeHeartbeats = Effect.fnUntraced(function* (options: {
     const nowMs = yield* Clock.currentTimeMillis
     const alive = [...running.values()].filter(({ plan }) => nowMs - plan.startedAtMs >= beatMs)
     for (let at = 0; at < alive.length; at += BEAT_SIZE) {
-      const some = alive.slice(at, at + BEAT_SIZE).map((request) => told(request, nowMs))
+      const some = alive.slice(at, at + BEAT_SIZE).map((request) => runningOf(request, nowMs))
       yield* Effect.ignore(ledger.renew(some, options.leaseMs))
     }
   })

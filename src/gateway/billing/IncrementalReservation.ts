@@ -12,7 +12,7 @@ import { monthEndMs, type NanoUsd } from "../../domain/Money.ts"
 import { type Balance, type ReserveResult } from "../../store/ledger/Ledger.ts"
 import { type StoreError } from "../../store/StoreError.ts"
 import { type Estimate } from "./Estimate.ts"
-import { showsItsOutput } from "../request/Reasoning.ts"
+import { hasVisibleOutput } from "../request/Reasoning.ts"
 import { type RequestPlan } from "../request/RequestPlan.ts"
 import { type MeteredRequest } from "./Reservation.ts"
 import { OutputCounter } from "../tokens/Tokens.ts"
@@ -27,7 +27,7 @@ const TOLERATED_TOKENS = 64
 
 /** Output tokens to hold at first, of all choices together; null for the whole worst case. */
 export const firstSlice = (plan: RequestPlan, { outputTokens, tokenNano }: Estimate): number | null =>
-  outputTokens === null || outputTokens <= SLICE_TOKENS || tokenNano === 0 || !showsItsOutput(plan)
+  outputTokens === null || outputTokens <= SLICE_TOKENS || tokenNano === 0 || !hasVisibleOutput(plan)
     ? null
     : SLICE_TOKENS * plan.choices
 
@@ -39,7 +39,7 @@ export const likelyNano = (plan: RequestPlan, { amountNano, promptNano, tokenNan
 export type Extend = (amountNano: NanoUsd) => Effect.Effect<ReserveResult, StoreError>
 
 /** The rest of the cap, in nano-USD. */
-export const roomOf = (plan: RequestPlan, { reservedNano, spentNano }: Balance): NanoUsd =>
+export const remainingNano = (plan: RequestPlan, { reservedNano, spentNano }: Balance): NanoUsd =>
   (plan.caller.key.monthlyBudgetNano ?? 0) - spentNano - reservedNano
 
 export const budgetExceeded = (plan: RequestPlan, balance: Balance, neededNano: NanoUsd): GatewayError =>
@@ -57,7 +57,7 @@ export const budgetExceeded = (plan: RequestPlan, balance: Balance, neededNano: 
  * Passes on the events whose tokens are reserved. Fails with `BudgetExceeded` when the budget ends,
  * and with `DependencyUnavailable` if the ledger cannot be asked.
  */
-export const payAsItComes =
+export const reserveWhileStreaming =
   ({ plan, reservation }: MeteredRequest, tokenNano: number, extend: Extend) =>
   <E>(events: Stream.Stream<ChatEvent, E>): Stream.Stream<ChatEvent, E | GatewayError> => {
     const output = new OutputCounter()
@@ -84,7 +84,7 @@ export const payAsItComes =
     const holdMore = Effect.fnUntraced(function* (missing: number) {
       const whole = yield* hold(Math.max(SLICE_TOKENS * plan.choices, missing + LOW_TOKENS))
       if (whole._tag === "Reserved") return whole
-      const tokens = Math.floor(roomOf(plan, whole.balance) / tokenNano)
+      const tokens = Math.floor(remainingNano(plan, whole.balance) / tokenNano)
       return tokens < 1 ? whole : yield* hold(tokens)
     })
 

@@ -26,7 +26,7 @@ import { type Held, type MeteredRequest, nothingHeld, type Reservation } from ".
 import { progressOf } from "./Progress.ts"
 import { staged } from "../telemetry/RequestTrace.ts"
 import { makeReserve, neededNano, type ReserveOutcome } from "./Reservations.ts"
-import { likelyNano, payAsItComes, roomOf } from "./IncrementalReservation.ts"
+import { likelyNano, reserveWhileStreaming, remainingNano } from "./IncrementalReservation.ts"
 
 /** A reservation that may be written late is voided again after this share of a lease. */
 const AGAIN_SHARE = 0.2
@@ -152,7 +152,8 @@ export class Meter extends Context.Service<
           const missing = missingNano(request, billedNano)
           if (capNano === null || missing === 0) return 0
           const first = yield* ledger.extend(plan.generationId, missing, capNano)
-          const room = first._tag === "Reserved" ? missing : Math.max(0, Math.min(missing, roomOf(plan, first.balance)))
+          const room =
+            first._tag === "Reserved" ? missing : Math.max(0, Math.min(missing, remainingNano(plan, first.balance)))
           const last =
             first._tag === "Reserved" || room === 0 ? first : yield* ledger.extend(plan.generationId, room, capNano)
           if (last._tag === "Refused") return missing
@@ -253,7 +254,7 @@ export class Meter extends Context.Service<
             watch: (events) =>
               tokens === null
                 ? events
-                : payAsItComes(request, estimateOf(plan, options.markup).tokenNano, extend)(events),
+                : reserveWhileStreaming(request, estimateOf(plan, options.markup).tokenNano, extend)(events),
             hold: (candidate, promptTokens) => {
               if (capNano === null) return Effect.succeed(true)
               const amountNano = promptCost(candidate, promptTokens, options.markup)

@@ -20,7 +20,7 @@ interface Shown {
 }
 
 /** The outcome if the request ended now; null before an answer begins. */
-export const endingSoFar = ({ log, plan }: MeteredRequest, shown: Shown | undefined): Outcome | null => {
+export const outcomeSoFar = ({ log, plan }: MeteredRequest, shown: Shown | undefined): Outcome | null => {
   const { record } = log
   const candidate =
     record.continuation?.candidate ?? shown?.answer.candidate ?? interruptedCalls(plan, record)[0]?.candidate

@@ -70,7 +70,7 @@ export class Reservation {
     return this.#takenTokens
   }
 
-  took(tokens: number): void {
+  setTakenTokens(tokens: number): void {
     this.#takenTokens = tokens
   }
 

@@ -13,7 +13,7 @@ import { type BudgetLine, type BudgetQueue } from "./BudgetQueue.ts"
 import { type Estimate, estimateOf } from "./Estimate.ts"
 import { type RequestPlan } from "../request/RequestPlan.ts"
 import { type Held, type MeteredRequest } from "./Reservation.ts"
-import { firstSlice, roomOf } from "./IncrementalReservation.ts"
+import { firstSlice, remainingNano } from "./IncrementalReservation.ts"
 import { waitWithinDeadline } from "../request/ClientDeadline.ts"
 
 /** How long a request waits while other requests of its key hold the budget it needs. */
@@ -22,7 +22,7 @@ const LONGEST_WAIT_MS = 10_000
 export type ReserveOutcome =
   { readonly _tag: "Reserved" } | { readonly _tag: "Refused"; readonly balance: Balance; readonly neededNano: NanoUsd }
 
-export interface Reserving {
+export interface ReserveOptions {
   readonly markup: number
   readonly queue: BudgetQueue
   /** Writes the reservation if the cap has room for it. */
@@ -31,12 +31,12 @@ export interface Reserving {
   readonly open: (request: MeteredRequest, held: Held) => ReserveOutcome
 }
 
-export const makeReserve = ({ markup, open, queue, write }: Reserving) => {
+export const makeReserve = ({ markup, open, queue, write }: ReserveOptions) => {
   /** Reserves as much of the output as the rest of the budget affords. */
   const reserveRest = Effect.fnUntraced(function* (request: MeteredRequest, estimate: Estimate, balance: Balance) {
     const { outputTokens, promptNano, tokenNano } = estimate
     const { choices } = request.plan
-    const room = roomOf(request.plan, balance)
+    const room = remainingNano(request.plan, balance)
     const tokens = Math.floor((room - promptNano) / Math.max(tokenNano * choices, 1e-9))
     if (outputTokens === null || tokens < 1) return null
     const clamped = Math.min(tokens, outputTokens)
@@ -77,7 +77,7 @@ export const makeReserve = ({ markup, open, queue, write }: Reserving) => {
       if (result._tag === "Reserved") return result
       const { balance } = result
       const refused: ReserveOutcome = { _tag: "Refused", balance, neededNano: wanted.amountNano }
-      if (wanted.smallestNano > roomOf(request.plan, { ...balance, reservedNano: 0 })) return refused
+      if (wanted.smallestNano > remainingNano(request.plan, { ...balance, reservedNano: 0 })) return refused
       const isLate = (yield* Clock.currentTimeMillis) - request.plan.startedAtMs >= LONGEST_WAIT_MS
       if (balance.reservedNano === 0 || isLate) {
         const rest = yield* reserveRest(request, wanted.estimate, balance)

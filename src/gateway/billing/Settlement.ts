@@ -15,12 +15,19 @@ import { Circuits } from "../health/Circuits.ts"
 import { ProviderStats } from "../health/ProviderStats.ts"
 import { logImplausibleUsage } from "../reply/PlausibleUsage.ts"
 import { type Answer, type CompletionEvent } from "../request/Answer.ts"
-import { type AttemptRecord, charged, noAttempts, promptCharge } from "../request/AttemptRecord.ts"
-import { showsItsOutput } from "../request/Reasoning.ts"
-import { interruptedCalls, isPriced, listen, outliving, Seen, usedUnheard } from "./ClientDisconnect.ts"
+import { type AttemptRecord, withCharge, noAttempts, promptCharge } from "../request/AttemptRecord.ts"
+import { hasVisibleOutput } from "../request/Reasoning.ts"
+import {
+  interruptedCalls,
+  isPriced,
+  readToEnd,
+  runPastDisconnect,
+  ReceivedAnswer,
+  estimatedUsage
+} from "./ClientDisconnect.ts"
 import { Meter } from "./Meter.ts"
 import { errorTypeOf, fellBack, noUsage, type Outcome, outcomeOf, wholeOutcome } from "./Outcome.ts"
-import { endingSoFar } from "./Progress.ts"
+import { outcomeSoFar } from "./Progress.ts"
 import { type MeteredRequest, type Reservation } from "./Reservation.ts"
 import { makeStreamSettlement, type Progress } from "./StreamSettlement.ts"
 import { usageInfo } from "./UsageInfo.ts"
@@ -45,7 +52,7 @@ export class Settlement extends Context.Service<
      * Lets a call go on for a while after its client left, if its cost depends on what the provider
      * reports. `onLeft` is called then, so that no further call is made.
      */
-    readonly outlive: (
+    readonly surviveDisconnect: (
       request: MeteredRequest<ChatRequest>,
       call: Effect.Effect<Answer, GatewayError, Scope.Scope>,
       onLeft: () => void
@@ -114,14 +121,14 @@ export class Settlement extends Context.Service<
           )
         }
         const all = others.reduce(
-          (sum, { at, candidate }) => charged(sum, promptCharge(candidate, plan.promptTokens), at),
+          (sum, { at, candidate }) => withCharge(sum, promptCharge(candidate, plan.promptTokens), at),
           record
         )
-        yield* settleLeft(request, all, candidate, progress)
+        yield* settleAbandoned(request, all, candidate, progress)
       })
 
       /** Settles an answer whose client has left. */
-      const settleLeft = Effect.fnUntraced(function* (
+      const settleAbandoned = Effect.fnUntraced(function* (
         request: MeteredRequest,
         record: AttemptRecord,
         candidate: Candidate,
@@ -143,31 +150,34 @@ export class Settlement extends Context.Service<
           const { usage, usageSource } = outcomeOf(request, record, progress.answer, reported, () => known)
           return yield* settle(request, { ...left, usage, usageSource }, reported)
         }
-        return yield* meter.settle(request, { ...left, ...usedUnheard(request, record, known, nowMs, throughputTps) })
+        return yield* meter.settle(request, {
+          ...left,
+          ...estimatedUsage(request, record, known, nowMs, throughputTps)
+        })
       })
 
-      const outlive = (
+      const surviveDisconnect = (
         request: MeteredRequest,
         call: Effect.Effect<Answer, GatewayError, Scope.Scope>,
         onLeft: () => void
       ) => {
         const { log, plan, reservation } = request
-        if (plan.unroutable !== null || !isPriced(plan) || (plan.streamed && showsItsOutput(plan))) return call
-        const settleUnheard = (answer: Answer) => {
+        if (plan.unroutable !== null || !isPriced(plan) || (plan.streamed && hasVisibleOutput(plan))) return call
+        const settleAfterDisconnect = (answer: Answer) => {
           if (answer.body._tag === "Whole") {
             const { reply } = answer.body
             const ending = wholeOutcome(request, log.record, answer, reply)
             return settle(request, { ...ending, finishReason: null, cancelled: true }, reply.usage)
           }
           if (underWay.has(reservation)) return Effect.void
-          const seen = new Seen()
+          const seen = new ReceivedAnswer()
           const progress = { answer, seen, timeToFirstTokenMs: answer.latencyMs }
           return Effect.andThen(
-            listen(answer.body.events, seen),
-            Effect.suspend(() => settleLeft(request, log.record, answer.candidate, progress))
+            readToEnd(answer.body.events, seen),
+            Effect.suspend(() => settleAbandoned(request, log.record, answer.candidate, progress))
           )
         }
-        return outliving(request, call, settleUnheard, onLeft)
+        return runPastDisconnect(request, call, settleAfterDisconnect, onLeft)
       }
 
       /**
@@ -180,12 +190,12 @@ export class Settlement extends Context.Service<
           : Effect.andThen(logImplausibleUsage(request.plan, ending.candidate, reported), meter.settle(request, ending))
 
       /** The usage for the client. It contains an amount only if that is durable. */
-      const told = ({ reservation }: MeteredRequest, settled: Effect.Effect<Generation>) =>
+      const settledUsage = ({ reservation }: MeteredRequest, settled: Effect.Effect<Generation>) =>
         Effect.zipWith(settled, reservation.written, usageInfo)
 
       const whole = (request: MeteredRequest, answer: Answer, reply: ChatReply) =>
         Effect.flatMap(request.reservation.durable, () =>
-          told(request, settle(request, wholeOutcome(request, request.log.record, answer, reply), reply.usage))
+          settledUsage(request, settle(request, wholeOutcome(request, request.log.record, answer, reply), reply.usage))
         )
 
       const replay = (request: MeteredRequest, candidate: Candidate, reply: ChatReply) => {
@@ -202,12 +212,12 @@ export class Settlement extends Context.Service<
       ) {
         yield* request.reservation.durable
         const ending = outcomeOf(request, request.log.record, { ...from, source: "upstream" }, reported, () => 0)
-        return yield* told(request, settle(request, ending, reported))
+        return yield* settledUsage(request, settle(request, ending, reported))
       })
 
       return Settlement.of({
         onScopeClose: (request) => {
-          meter.follow(request, () => endingSoFar(request, underWay.get(request.reservation)))
+          meter.follow(request, () => outcomeSoFar(request, underWay.get(request.reservation)))
           return onClose(Effect.suspend(() => (request.reservation.isSettled ? Effect.void : abandoned(request))))
         },
         onFailure: (request) => (self) =>
@@ -225,11 +235,18 @@ export class Settlement extends Context.Service<
             return Effect.ignore(failed(request, errorType))
           }),
         void: meter.void,
-        outlive,
+        surviveDisconnect,
         whole,
         replay,
         metered,
-        stream: makeStreamSettlement({ circuits, stats, settle, settleLeft, told, underWay })
+        stream: makeStreamSettlement({
+          circuits,
+          stats,
+          settle,
+          settleAbandoned,
+          settledUsage,
+          underWay
+        })
       })
     })
   )

@@ -15,16 +15,16 @@ import { type UsageInfo } from "../../domain/Chat.ts"
 import { type Circuits } from "../health/Circuits.ts"
 import { type ProviderStats } from "../health/ProviderStats.ts"
 import { type Answer, type CompletionEvent } from "../request/Answer.ts"
-import { type AttemptRecord, brokenOff } from "../request/AttemptRecord.ts"
-import { showsItsOutput } from "../request/Reasoning.ts"
-import { listen, Seen } from "./ClientDisconnect.ts"
+import { type AttemptRecord, withBrokenStream } from "../request/AttemptRecord.ts"
+import { hasVisibleOutput } from "../request/Reasoning.ts"
+import { readToEnd, ReceivedAnswer } from "./ClientDisconnect.ts"
 import { errorTypeOf, type Outcome, outcomeOf } from "./Outcome.ts"
 import { type MeteredRequest, type Reservation } from "./Reservation.ts"
 
 /** The part of an answer that was received, for a settlement before the end. */
 export interface Progress {
   readonly answer: Answer
-  readonly seen: Seen
+  readonly seen: ReceivedAnswer
   readonly timeToFirstTokenMs: number
 }
 
@@ -33,16 +33,23 @@ interface StreamSettling {
   readonly stats: ProviderStats["Service"]
   readonly underWay: WeakMap<Reservation, Progress>
   readonly settle: (request: MeteredRequest, ending: Outcome, reported: TokenUsage | null) => Effect.Effect<Generation>
-  readonly settleLeft: (
+  readonly settleAbandoned: (
     request: MeteredRequest,
     record: AttemptRecord,
     candidate: Candidate,
     progress: Progress
   ) => Effect.Effect<unknown>
-  readonly told: (request: MeteredRequest, settled: Effect.Effect<Generation>) => Effect.Effect<UsageInfo>
+  readonly settledUsage: (request: MeteredRequest, settled: Effect.Effect<Generation>) => Effect.Effect<UsageInfo>
 }
 
-export const makeStreamSettlement = ({ circuits, settle, settleLeft, stats, told, underWay }: StreamSettling) =>
+export const makeStreamSettlement = ({
+  circuits,
+  settle,
+  settleAbandoned,
+  settledUsage,
+  stats,
+  underWay
+}: StreamSettling) =>
   Effect.fnUntraced(function* (
     request: MeteredRequest,
     answer: Answer,
@@ -52,7 +59,7 @@ export const makeStreamSettlement = ({ circuits, settle, settleLeft, stats, told
     // The generation must be findable before anything reaches the client.
     yield* reservation.durable
     const firstTokenAtMs = yield* Clock.currentTimeMillis
-    const seen = new Seen()
+    const seen = new ReceivedAnswer()
     const progress = { answer, seen, timeToFirstTokenMs: firstTokenAtMs - plan.startedAtMs }
     underWay.set(reservation, progress)
     let broken: ProviderError | GatewayError | null = null
@@ -69,7 +76,7 @@ export const makeStreamSettlement = ({ circuits, settle, settleLeft, stats, told
 
     const finish = Effect.gen(function* () {
       const nowMs = yield* Clock.currentTimeMillis
-      const record = broken?._tag === "ProviderError" ? brokenOff(log.record, broken) : log.record
+      const record = broken?._tag === "ProviderError" ? withBrokenStream(log.record, broken) : log.record
       const ending = {
         ...outcomeOf(request, record, answer, seen.usage, () => seen.output.count()),
         timeToFirstTokenMs: progress.timeToFirstTokenMs,
@@ -77,17 +84,17 @@ export const makeStreamSettlement = ({ circuits, settle, settleLeft, stats, told
       }
       const candidate = record.continuation?.candidate ?? answer.candidate
       if (broken?._tag === "ProviderError") {
-        stats.broke(candidate.provider.slug, candidate.offer.id)
-        yield* circuits.broke(candidate, broken)
+        stats.recordBreak(candidate.provider.slug, candidate.offer.id)
+        yield* circuits.recordBreak(candidate, broken)
       } else if (broken === null && answer.source === "upstream") {
-        yield* circuits.completed(candidate)
+        yield* circuits.recordEnd(candidate)
         const isTimed = record.continuation === null && nowMs > firstTokenAtMs && ending.usage.completionTokens > 1
         const speed = (ending.usage.completionTokens * 1000) / (nowMs - firstTokenAtMs)
         if (isTimed) stats.recordSpeed(candidate.provider.slug, candidate.offer.id, speed)
       }
       const error = broken === null ? null : streamError(record.attempts, broken)
       const errorType = error === null ? null : errorTypeOf(error)
-      const usage = yield* told(request, settle(request, { ...ending, errorType }, seen.usage))
+      const usage = yield* settledUsage(request, settle(request, { ...ending, errorType }, seen.usage))
       const last: CompletionEvent = { _tag: "Usage", usage }
       return error === null
         ? Arr.of(last)
@@ -99,12 +106,12 @@ export const makeStreamSettlement = ({ circuits, settle, settleLeft, stats, told
     yield* onClose(
       Effect.suspend(() => {
         if (reservation.isSettled || rest === null || answer.source === "cache") return Effect.void
-        if (seen.finishReason === null && showsItsOutput(plan)) return Effect.void
+        if (seen.finishReason === null && hasVisibleOutput(plan)) return Effect.void
         const left = Effect.suspend(() => {
           const { record } = log
-          return settleLeft(request, record, record.continuation?.candidate ?? answer.candidate, progress)
+          return settleAbandoned(request, record, record.continuation?.candidate ?? answer.candidate, progress)
         })
-        return Effect.andThen(listen(Stream.fromPull(Effect.succeed(rest)), seen), left)
+        return Effect.andThen(readToEnd(Stream.fromPull(Effect.succeed(rest)), seen), left)
       })
     )
 

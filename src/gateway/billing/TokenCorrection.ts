@@ -17,7 +17,7 @@ export const makeTokenCorrection =
   ): Effect.Effect<void> => {
     const delta = used - reservation.takenTokens
     if (delta === 0) return Effect.void
-    reservation.took(used)
+    reservation.setTakenTokens(used)
     return Effect.matchCause(limits.correct({ ...holderOf(plan.caller), delta, nowMs }), {
       onFailure: () => undefined,
       onSuccess: (tokens) => reservation.note({ tokens })

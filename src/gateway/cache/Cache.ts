@@ -12,7 +12,7 @@ import { onClose } from "../../domain/OnClose.ts"
 import { makeTurns } from "../../domain/Turns.ts"
 import { CacheStore } from "../../store/cache/CacheStore.ts"
 import { cacheKey } from "./CacheKey.ts"
-import { asksAfresh, type CacheControl } from "../request/CacheControl.ts"
+import { wantsNewAnswer, type CacheControl } from "../request/CacheControl.ts"
 import { type RequestPlan } from "../request/RequestPlan.ts"
 import { deadlineLeftMs } from "../request/ClientDeadline.ts"
 
@@ -65,7 +65,7 @@ export class Cache extends Context.Service<
   Cache,
   {
     /** The cache key of the request; null: the cache is not used for it. */
-    readonly nameOf: (plan: RequestPlan<ChatRequest>, control: CacheControl) => Effect.Effect<string | null>
+    readonly keyOf: (plan: RequestPlan<ChatRequest>, control: CacheControl) => Effect.Effect<string | null>
     /**
      * The answer with this key, if this process has it in memory. It asks no store and counts no
      * miss.
@@ -150,7 +150,7 @@ export class Cache extends Context.Service<
           )
         }
 
-        const nameOf = (plan: RequestPlan<ChatRequest>, control: CacheControl): Effect.Effect<string | null> => {
+        const keyOf = (plan: RequestPlan<ChatRequest>, control: CacheControl): Effect.Effect<string | null> => {
           if (!applies(plan, control)) return Effect.succeed(null)
           const { key } = plan.caller
           const tenant = options.scope === "owner" ? (key.ownerId ?? key.id) : key.id
@@ -158,7 +158,7 @@ export class Cache extends Context.Service<
         }
 
         const peek = (name: string, control: CacheControl): CacheEntry | null => {
-          if (asksAfresh(control)) return null
+          if (wantsNewAnswer(control)) return null
           const text = store.peek(name, clock.currentTimeMillisUnsafe())
           const entry = text === undefined ? null : Option.getOrNull(decodeEntry(text))
           return entry !== null && isYoung(entry, control) ? entry : null
@@ -170,7 +170,7 @@ export class Cache extends Context.Service<
           plan: Pick<RequestPlan<unknown>, "deadline" | "startedAtMs">
         ) {
           if (name === null) return bypass
-          if (asksAfresh(control)) return alone(name)
+          if (wantsNewAnswer(control)) return alone(name)
           while (true) {
             const flight = inFlight.get(name)
             if (flight === undefined) {
@@ -201,7 +201,7 @@ export class Cache extends Context.Service<
           }
         })
 
-        return Cache.of({ nameOf, peek, lookup, size: Effect.orElseSucceed(store.size, () => 0) })
+        return Cache.of({ keyOf, peek, lookup, size: Effect.orElseSucceed(store.size, () => 0) })
       })
     )
 }

@@ -18,7 +18,7 @@ export interface Admitted extends Arrival {
   readonly promptTokens: number
 }
 
-export interface Asking {
+export interface AdmissionQuery {
   readonly caller: Caller
   readonly trace: RequestTrace | null
   /** Receives what remains of the limits. */
@@ -31,7 +31,7 @@ export class Admission extends Context.Service<
   {
     /** The scope holds the request's concurrency slot. */
     readonly admit: (
-      asking: Asking
+      asking: AdmissionQuery
     ) => <A, R>(
       next: (admitted: Admitted) => Effect.Effect<A, GatewayError, R>
     ) => Effect.Effect<A, GatewayError, R | Scope.Scope>
@@ -39,7 +39,7 @@ export class Admission extends Context.Service<
      * The same for a preview, which takes a request but no tokens of the minute's limit. Returns
      * the prompt's tokens.
      */
-    readonly preview: (asking: Omit<Asking, "trace">) => Effect.Effect<number, GatewayError, Scope.Scope>
+    readonly preview: (asking: Omit<AdmissionQuery, "trace">) => Effect.Effect<number, GatewayError, Scope.Scope>
   }
 >()("tollgate/gateway/chat/Admission") {
   static readonly layer = Layer.effect(

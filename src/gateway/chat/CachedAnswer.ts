@@ -12,7 +12,7 @@ import { type RequestPlan } from "../request/RequestPlan.ts"
 import { staged } from "../telemetry/RequestTrace.ts"
 
 /** A cache lookup with its span. */
-export const looked = <A, E, R>(
+export const tracedLookup = <A, E, R>(
   { trace }: RequestPlan,
   look: Effect.Effect<A, E, R>,
   resultOf: (found: A) => Lookup["_tag"]
@@ -43,7 +43,7 @@ interface Miss {
  * Passes the answer on and stores a copy once it is complete. An answer that was cut short, by the
  * budget or by a filter, is not stored.
  */
-export const kept = (
+export const storeAnswer = (
   { plan, reservation }: MeteredRequest<ChatRequest>,
   answer: Answer,
   miss: Miss

@@ -20,10 +20,10 @@ import { Cache } from "../cache/Cache.ts"
 import { Idempotency, type KeptReply, type SentKey } from "../idempotency/Idempotency.ts"
 import { type Guarded, PrivacyGuard } from "../privacy/PrivacyGuard.ts"
 import { type Answer, type Completed, type Head } from "../request/Answer.ts"
-import { asksAfresh, type CacheControl } from "../request/CacheControl.ts"
+import { wantsNewAnswer, type CacheControl } from "../request/CacheControl.ts"
 import { type Caller } from "../request/Caller.ts"
 import { type ClientDeadline } from "../request/ClientDeadline.ts"
-import { rankedAs } from "../request/RequestPlan.ts"
+import { findCandidate } from "../request/RequestPlan.ts"
 import { type Note } from "../request/ResponseMetadata.ts"
 import { AttemptLog } from "../routing/AttemptLog.ts"
 import { Router } from "../routing/Router.ts"
@@ -31,7 +31,7 @@ import { BUDGET, type RequestTrace, ROUTE, staged } from "../telemetry/RequestTr
 import { makeTraceContent } from "../telemetry/TraceContent.ts"
 import { chatTexts } from "../tokens/RequestTexts.ts"
 import { Admission, type Admitted } from "./Admission.ts"
-import { cacheHit, kept, looked } from "./CachedAnswer.ts"
+import { cacheHit, storeAnswer, tracedLookup } from "./CachedAnswer.ts"
 import { chatPlanInput } from "./ChatPlanInput.ts"
 import { completionReplay } from "./CompletionReplay.ts"
 import { Planner } from "./Planner.ts"
@@ -86,7 +86,7 @@ export class Completion extends Context.Service<
 
         /** The router's answer, whole or streamed as the client asked. */
         const routed = (request: ChatMetered): Answering =>
-          settlement.outlive(
+          settlement.surviveDisconnect(
             request,
             Effect.map(called(request), (answer) => {
               request.note({ provider: answer.candidate.provider.slug })
@@ -136,17 +136,17 @@ export class Completion extends Context.Service<
             if (plan.unroutable !== null) return next
             const asked = plan.streamed
               ? Effect.suspend(() =>
-                  Effect.flatMap(cache.nameOf(plan, control), (own) => cache.lookup(own, control, plan))
+                  Effect.flatMap(cache.keyOf(plan, control), (own) => cache.lookup(own, control, plan))
                 )
               : cache.lookup(name, control, plan)
-            const lookup = looked(plan, asked, ({ _tag }) => _tag)
+            const lookup = tracedLookup(plan, asked, ({ _tag }) => _tag)
             return Effect.flatMap(lookup, (found) => {
-              note({ cache: found._tag === "Bypass" || asksAfresh(control) ? "bypass" : "miss" })
+              note({ cache: found._tag === "Bypass" || wantsNewAnswer(control) ? "bypass" : "miss" })
               switch (found._tag) {
                 case "Bypass":
                   return next
                 case "Hit": {
-                  const candidate = rankedAs(plan, found.entry.provider, found.entry.model)
+                  const candidate = findCandidate(plan, found.entry.provider, found.entry.model)
                   // Without a candidate, the provider of the stored answer is no longer allowed.
                   return candidate === undefined ? next : hit(request, candidate, found.entry.reply)
                 }
@@ -155,7 +155,7 @@ export class Completion extends Context.Service<
                     Effect.tapError(() => found.fail),
                     // The provider may be read for longer than other requests should wait.
                     Effect.onInterrupt(() => found.abandon),
-                    Effect.flatMap((answer) => kept(request, answer, found))
+                    Effect.flatMap((answer) => storeAnswer(request, answer, found))
                   )
               }
             })
@@ -167,7 +167,7 @@ export class Completion extends Context.Service<
          * request or the budget has no room, and for streams, whose client may leave before the
          * end.
          */
-        const atOnce =
+        const serveFromMemory =
           (request: ChatMetered, guarded: Guarded<ChatRequest>, name: string | null) =>
           (next: Completing): Completing =>
             Effect.suspend(() => {
@@ -175,7 +175,7 @@ export class Completion extends Context.Service<
               if (name === null) return next
               if (!allowsModel(plan.caller.key.allowedModels, plan.model)) return next
               const entry = cache.peek(name, control)
-              const candidate = entry === null ? undefined : rankedAs(plan, entry.provider, entry.model)
+              const candidate = entry === null ? undefined : findCandidate(plan, entry.provider, entry.model)
               if (entry === null || candidate === undefined) return next
               const { reply } = entry
               const written = staged(plan.trace, BUDGET, settlement.replay(request, candidate, reply))
@@ -183,7 +183,7 @@ export class Completion extends Context.Service<
                 if (usage === null) return next
                 // Both have passed already; they run for their spans.
                 return policy
-                  .whitelist(plan)(looked(plan, hit(request, candidate, reply), () => "Hit"))
+                  .whitelist(plan)(tracedLookup(plan, hit(request, candidate, reply), () => "Hit"))
                   .pipe(Effect.flatMap((answer) => completed(request, guarded, answer, usage)))
               })
             })
@@ -231,14 +231,14 @@ export class Completion extends Context.Service<
           // A stream does not take the fast path, so its cache key is computed only after the
           // policies have passed.
           const isAnswerable = !plan.streamed && plan.unroutable === null && refusal === null
-          const name = isAnswerable ? yield* cache.nameOf(plan, request.control) : null
+          const name = isAnswerable ? yield* cache.keyOf(plan, request.control) : null
           yield* settlement.onScopeClose(request)
           // The pipe runs from the inside out: the budget is checked first, the router runs last.
           return yield* (refusal === null ? cached(request, name)(routed(request)) : Effect.fail(refusal)).pipe(
             policy.whitelist(plan),
             policy.budget(request),
             Effect.flatMap((answer) => completed(request, guarded, answer, null)),
-            atOnce(request, guarded, name)
+            serveFromMemory(request, guarded, name)
           )
         })
 

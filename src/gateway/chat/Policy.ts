@@ -117,7 +117,7 @@ export class Policy extends Context.Service<
           if (tokens > mostTokens(caller)) return Effect.fail(tooLong(caller, tokens))
           const nowMs = clock.currentTimeMillisUnsafe()
           const taken = limits.take({ ...holderOf(caller), tokens, nowMs })
-          return Effect.map(judged(caller, reservation.note, taken), () => reservation.took(tokens))
+          return Effect.map(judged(caller, reservation.note, taken), () => reservation.setTakenTokens(tokens))
         })
 
       const reserve = (request: MeteredRequest) =>

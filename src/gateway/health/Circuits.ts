@@ -20,7 +20,7 @@ const LEARN_EVERY = "1 second"
  * The circuit refused the call. `retryAfterMs`: the time until it may be called; null: another
  * request is probing.
  */
-export class CircuitClosedToCalls extends Error {
+export class CircuitOpenError extends Error {
   readonly _tag = "CircuitOpenError"
   readonly retryAfterMs: number | null
   constructor(retryAfterMs: number | null) {
@@ -60,11 +60,11 @@ export class Circuits extends Context.Service<
       candidate: Candidate,
       opensStream?: boolean,
       keyId?: string | null
-    ) => <A, R>(call: Effect.Effect<A, ProviderError, R>) => Effect.Effect<A, ProviderError | CircuitClosedToCalls, R>
+    ) => <A, R>(call: Effect.Effect<A, ProviderError, R>) => Effect.Effect<A, ProviderError | CircuitOpenError, R>
     /** A stream broke off by the provider's fault. A client that leaves does not count. */
-    readonly broke: (candidate: Candidate, error: ProviderError, keyId?: string | null) => Effect.Effect<void>
+    readonly recordBreak: (candidate: Candidate, error: ProviderError, keyId?: string | null) => Effect.Effect<void>
     /** A stream came to its end. */
-    readonly completed: (candidate: Candidate) => Effect.Effect<void>
+    readonly recordEnd: (candidate: Candidate) => Effect.Effect<void>
     readonly state: (candidate: Candidate) => Effect.Effect<CircuitState>
     /**
      * The state that this process knows. A circuit without failures here counts as closed, and no
@@ -154,7 +154,7 @@ export class Circuits extends Context.Service<
                 return Effect.andThen(onRefusal(candidate, error, keyId), Effect.fail(error))
               const retryAfterMs =
                 error.reason._tag === "CircuitOpen" ? Duration.toMillis(error.reason.retryAfter) : null
-              return Effect.fail(new CircuitClosedToCalls(retryAfterMs))
+              return Effect.fail(new CircuitOpenError(retryAfterMs))
             }
           })
         })
@@ -229,7 +229,7 @@ export class Circuits extends Context.Service<
               if (lockouts.isEmpty()) return (isUntroubled ? unguarded : guarded)(candidate, call, opensStream, keyId)
               return Effect.flatMap(lockouts.enter(candidate, keyId), (ms) =>
                 ms > 0
-                  ? Effect.fail(new CircuitClosedToCalls(ms))
+                  ? Effect.fail(new CircuitOpenError(ms))
                   : guarded(candidate, call, opensStream, keyId).pipe(
                       Effect.tap(() => lockouts.lift(candidate)),
                       // A provider that rejects the request has accepted the credentials.
@@ -241,13 +241,13 @@ export class Circuits extends Context.Service<
                     )
               )
             }),
-        broke: (candidate, error, keyId = null) =>
+        recordBreak: (candidate, error, keyId = null) =>
           Effect.suspend(() => {
             if (classify(Exit.fail(error))._tag === "Ignored") return Effect.void
             breaking.add(keyOf(candidate))
             return Effect.ignore(guarded(candidate, Effect.fail(error), true, keyId))
           }),
-        completed: (candidate) =>
+        recordEnd: (candidate) =>
           Effect.suspend(() =>
             breaking.has(keyOf(candidate)) ? Effect.ignore(guarded(candidate, Effect.void, false, null)) : Effect.void
           ),
@@ -271,7 +271,7 @@ export class Circuits extends Context.Service<
   )
 }
 
-type Failed = ProviderError | CircuitClosedToCalls
+type Failed = ProviderError | CircuitOpenError
 
 const keyOf = ({ offer, provider }: Candidate): string => `${provider.slug}|${offer.id}`
 

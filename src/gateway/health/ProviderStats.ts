@@ -36,7 +36,7 @@ export class ProviderStats extends Context.Service<
   {
     readonly record: (provider: string, model: string, sample: CallSample) => void
     /** A stream that was recorded with its first token broke off and counts as not answered. */
-    readonly broke: (provider: string, model: string) => void
+    readonly recordBreak: (provider: string, model: string) => void
     /** Completion tokens a second of a complete answer. */
     readonly recordSpeed: (provider: string, model: string, tokensPerSecond: number) => void
     /** Without `model`: over all models of the provider. */
@@ -99,7 +99,7 @@ const over = (table: StatsTable, clock: Clock.Clock): ProviderStats["Service"] =
       if (ok) count(provider, model, "answered")
       if (ok && latencyMs !== null) count(provider, model, streamed ? firstToken(latencyMs) : wholeReply(latencyMs))
     },
-    broke: (provider, model) => count(provider, model, "answered", -1),
+    recordBreak: (provider, model) => count(provider, model, "answered", -1),
     recordSpeed: (provider, model, tokensPerSecond) => count(provider, model, speed(tokensPerSecond)),
     snapshot: (provider, model) => table.snapshot(provider, model, clock.currentTimeMillisUnsafe())
   }

@@ -61,7 +61,7 @@ export class TimeBudget {
 }
 
 /** Runs a search without a pause; null when the time was over. */
-export const atOnce = <A>(steps: Steps<A>, budget: TimeBudget): A | null => {
+export const runAtOnce = <A>(steps: Steps<A>, budget: TimeBudget): A | null => {
   for (;;) {
     const step = steps.next()
     if (budget.isOver()) return null

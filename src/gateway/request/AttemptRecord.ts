@@ -56,27 +56,27 @@ export const promptCharge = (candidate: Candidate, promptTokens: number): Charge
 })
 
 /** The record with a charge for the attempt at `at`. The attempt shows it. */
-export const charged = (record: AttemptRecord, charge: Charge, at: number): AttemptRecord => {
+export const withCharge = (record: AttemptRecord, charge: Charge, at: number): AttemptRecord => {
   const { candidate, usage } = charge
   const { totalNano } = priceUsage(usage, candidate.offer.pricing, 0)
-  return { ...changed(record, at, { charge: { usage, totalNano } }), charges: [...record.charges, charge] }
+  return { ...withChange(record, at, { charge: { usage, totalNano } }), charges: [...record.charges, charge] }
 }
 
 /** The index of the attempt whose stream is being read; -1 if there is none. */
-export const answeringAt = ({ attempts }: AttemptRecord): number =>
+export const answeringIndex = ({ attempts }: AttemptRecord): number =>
   attempts.findLastIndex(({ status }) => status === "ok")
 
 /** The record after the stream of the answering attempt broke off. */
-export const brokenOff = (record: AttemptRecord, { reason }: ProviderError): AttemptRecord => {
+export const withBrokenStream = (record: AttemptRecord, { reason }: ProviderError): AttemptRecord => {
   const isTimeout = reason._tag === "TimedOut"
-  return changed(record, answeringAt(record), {
+  return withChange(record, answeringIndex(record), {
     status: isTimeout ? "timeout" : "error",
     errorType: isTimeout ? "timeout" : "stream_cut"
   })
 }
 
 /** The record with the attempt at `at` changed; unchanged if there is none. */
-export const changed = (record: AttemptRecord, at: number, change: Partial<Attempt>): AttemptRecord => {
+export const withChange = (record: AttemptRecord, at: number, change: Partial<Attempt>): AttemptRecord => {
   const attempt = record.attempts[at]
   return attempt === undefined ? record : { ...record, attempts: record.attempts.with(at, { ...attempt, ...change }) }
 }

@@ -6,5 +6,5 @@
 export type CacheControl = "use" | "no-cache" | "no-store" | { readonly maxAgeSeconds: number }
 
 /** Whether the client wants a new answer. */
-export const asksAfresh = (control: CacheControl): boolean =>
+export const wantsNewAnswer = (control: CacheControl): boolean =>
   control === "no-cache" || (typeof control === "object" && control.maxAgeSeconds === 0)

@@ -7,7 +7,7 @@ import { type RequestPlan } from "./RequestPlan.ts"
  * begin with. Hidden reasoning tokens are known only at the end: such a request reserves its worst
  * case from the start.
  */
-export const showsItsOutput = ({ ranked, request }: Pick<RequestPlan, "ranked" | "request">): boolean =>
+export const hasVisibleOutput = ({ ranked, request }: Pick<RequestPlan, "ranked" | "request">): boolean =>
   !asksForReasoning(request) && !ranked.some(({ offer }) => offer.hidesReasoning)
 
 /**

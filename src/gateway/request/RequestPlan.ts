@@ -41,7 +41,7 @@ export interface RequestPlan<Request = ChatRequest | EmbeddingRequest> {
 }
 
 /** The candidate with these names. */
-export const rankedAs = (
+export const findCandidate = (
   { ranked }: Pick<RequestPlan<unknown>, "ranked">,
   provider: string,
   model: string

@@ -5,7 +5,7 @@ import { type Clock, Effect, Exit } from "effect"
 import { type Candidate } from "../../domain/Catalog.ts"
 import { ProviderError } from "../../providers/Provider.ts"
 import { type Circuits } from "../health/Circuits.ts"
-import { attemptOf, faultOf, type Failure } from "./FailurePolicy.ts"
+import { attemptOf, errorOf, type Failure } from "./FailurePolicy.ts"
 import { type RequestPlan } from "../request/RequestPlan.ts"
 import { type AttemptLog } from "./AttemptLog.ts"
 import { type ProviderStats } from "../health/ProviderStats.ts"
@@ -33,7 +33,7 @@ export const attempting =
       const span = trace?.beginCall(kind, candidate, log.record.attempts.length + 1, paramsOf(plan)) ?? null
       const startedAtMs = clock.currentTimeMillisUnsafe()
       let latencyMs = 0
-      log.began()
+      log.startCall()
       const noted = Effect.onExit(
         circuits.guard(
           candidate,
@@ -44,9 +44,9 @@ export const attempting =
           Effect.sync(() => {
             latencyMs = clock.currentTimeMillisUnsafe() - startedAtMs
             const answered = exit._tag === "Success"
-            const error = Exit.isFailure(exit) ? faultOf(exit.cause) : undefined
+            const error = Exit.isFailure(exit) ? errorOf(exit.cause) : undefined
             const attempt = attemptOf(candidate, latencyMs, answered, error)
-            const at = log.ended(attempt)
+            const at = log.endCall(attempt)
             if (trace !== null && span !== null) trace.called(span, at, attempt, streamed)
             if (!answered && !(error instanceof ProviderError)) return
             // The provider was not called.

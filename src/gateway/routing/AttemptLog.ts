@@ -6,13 +6,13 @@
 import { type Attempt } from "../../domain/Generation.ts"
 import { type ProviderError } from "../../providers/Provider.ts"
 import {
-  answeringAt,
+  answeringIndex,
   type AttemptRecord,
   type Attempts,
-  brokenOff,
-  changed,
+  withBrokenStream,
+  withChange,
   type Charge,
-  charged,
+  withCharge,
   type Continuation,
   noAttempts
 } from "../request/AttemptRecord.ts"
@@ -35,12 +35,12 @@ export class AttemptLog implements Attempts {
   }
 
   /** A call begins. */
-  began(): void {
+  startCall(): void {
     this.#record = { ...this.#record, calls: this.#record.calls + 1 }
   }
 
   /** A call has ended, or has received its first token. Returns its index in the attempts. */
-  ended(attempt: Attempt): number {
+  endCall(attempt: Attempt): number {
     const { attempts, calls } = this.#record
     this.#record = { ...this.#record, attempts: [...attempts, attempt], calls: calls - 1 }
     return attempts.length
@@ -50,19 +50,19 @@ export class AttemptLog implements Attempts {
    * The stream of the answering attempt broke off. Returns the attempt's index; -1 if there is
    * none.
    */
-  broke(error: ProviderError): number {
-    const at = answeringAt(this.#record)
-    this.#record = brokenOff(this.#record, error)
+  breakStream(error: ProviderError): number {
+    const at = answeringIndex(this.#record)
+    this.#record = withBrokenStream(this.#record, error)
     return at
   }
 
   /** Corrects how the attempt at `at` ended. */
   change(at: number, change: Partial<Attempt>): void {
-    this.#record = changed(this.#record, at, change)
+    this.#record = withChange(this.#record, at, change)
   }
 
   charge(charge: Charge, at: number): void {
-    this.#record = charged(this.#record, charge, at)
+    this.#record = withCharge(this.#record, charge, at)
   }
 
   continued(continuation: Continuation): void {

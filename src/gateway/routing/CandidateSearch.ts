@@ -12,7 +12,7 @@ import { type ProviderStats } from "../health/ProviderStats.ts"
 import { type RequestPlan } from "../request/RequestPlan.ts"
 import { type Attempt, type Attempted } from "./Attempt.ts"
 import { withinDeadline } from "./CallDeadline.ts"
-import { exhausted, type Failure, longestPause, requestFault, retryPause } from "./FailurePolicy.ts"
+import { exhaustedError, type Failure, longestPause, requestFault, retryPause } from "./FailurePolicy.ts"
 import { hedged } from "./Hedging.ts"
 import { type RoutedRequest } from "./RoutedRequest.ts"
 
@@ -43,7 +43,7 @@ interface Turn {
 }
 
 const noneLeft = ({ isSole, request: { log, plan } }: Search, last: Failure | null): GatewayError =>
-  exhausted(plan.model, log.record.attempts, isSole, last)
+  exhaustedError(plan.model, log.record.attempts, isSole, last)
 
 interface SearchOptions {
   readonly attempt: Attempt

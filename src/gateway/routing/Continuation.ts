@@ -16,7 +16,7 @@ import { ContinuationSeam } from "./ContinuationSeam.ts"
 import { type EventPull, type OpenedStream } from "./OpenedStream.ts"
 import { type RequestPlan } from "../request/RequestPlan.ts"
 import { type RoutedRequest } from "./RoutedRequest.ts"
-import { boundedTo } from "./MaxTokens.ts"
+import { limitOutput } from "./MaxTokens.ts"
 import { countText } from "../tokens/Tokens.ts"
 
 /** The most text that is kept for a continuation, in characters. */
@@ -96,7 +96,7 @@ type ContinuedPull = Pull.Pull<NonEmptyReadonlyArray<ChatEvent>, ProviderError, 
  * The rest of the stream after its head. Fails with the last provider's error if the stream is not
  * continued.
  */
-export const continuing = ({
+export const continueStream = ({
   broke,
   candidate,
   open,
@@ -117,7 +117,7 @@ export const continuing = ({
   const goOn = Effect.fnUntraced(function* (error: ProviderError) {
     const text = sent.text
     if (text === null || error.reason._tag === "Rejected") return yield* error
-    const at = log.broke(error)
+    const at = log.breakStream(error)
     plan.trace?.endCall(at, log.record.attempts[at])
     const charged = chargeSoFar()
     const producedTokens = countText(text)
@@ -195,7 +195,7 @@ const requestFrom = (
   const left = Math.min(...limits) - producedTokens
   if (left < 1) return null
   const bound = Number.isFinite(left) ? left : null
-  return boundedTo({ ...request, messages: withPrefix(request.messages, text) }, candidate, bound)
+  return limitOutput({ ...request, messages: withPrefix(request.messages, text) }, candidate, bound)
 }
 
 /**

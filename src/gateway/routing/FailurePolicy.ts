@@ -17,11 +17,11 @@ import {
 } from "../../domain/Errors.ts"
 import { type Attempt } from "../../domain/Generation.ts"
 import { ProviderError } from "../../providers/Provider.ts"
-import { CircuitClosedToCalls } from "../health/Circuits.ts"
+import { CircuitOpenError } from "../health/Circuits.ts"
 import { type RequestPlan } from "../request/RequestPlan.ts"
 
 /** Why a call did not answer. */
-export type Failure = ProviderError | CircuitClosedToCalls
+export type Failure = ProviderError | CircuitOpenError
 
 /**
  * The longest Retry-After that is honoured at the last candidate, unless the client set a deadline.
@@ -42,7 +42,7 @@ export const retryPause = (failure: Failure, tries: number, longestMs: number): 
 }
 
 const wantedPause = (failure: Failure, tries: number): number | null => {
-  if (failure instanceof CircuitClosedToCalls) return null
+  if (failure instanceof CircuitOpenError) return null
   switch (failure.reason._tag) {
     case "Throttled":
     case "ServerFault":
@@ -62,7 +62,7 @@ const wantedPause = (failure: Failure, tries: number): number | null => {
 
 /** The failure as an error of the client, if it is one. */
 export const requestFault = (failure: Failure, plan: RequestPlan<unknown>): GatewayError | null => {
-  if (failure instanceof CircuitClosedToCalls || !failure.isRequestsFault) return null
+  if (failure instanceof CircuitOpenError || !failure.isRequestsFault) return null
   if (failure.reason._tag !== "Rejected") return null
   const { code, contextLength, message, param } = failure.reason
   return gatewayError(
@@ -80,7 +80,7 @@ export const requestFault = (failure: Failure, plan: RequestPlan<unknown>): Gate
 const HTTP_NOT_FOUND = 404
 
 /** The error when no candidate is left. A cause that all attempts share is named. */
-export const exhausted = (
+export const exhaustedError = (
   model: string,
   attempts: ReadonlyArray<Attempt>,
   sole: boolean,
@@ -112,7 +112,7 @@ export const exhausted = (
 }
 
 /** The error or the defect of a call; undefined if it was interrupted. */
-export const faultOf = (cause: Cause.Cause<unknown>): unknown => {
+export const errorOf = (cause: Cause.Cause<unknown>): unknown => {
   const reason = cause.reasons.find((reason) => reason._tag !== "Interrupt")
   return reason?._tag === "Die" ? reason.defect : reason?.error
 }
@@ -120,7 +120,7 @@ export const faultOf = (cause: Cause.Cause<unknown>): unknown => {
 export const attemptOf = ({ offer, provider }: Candidate, latencyMs: number, ok: boolean, error: unknown): Attempt => {
   const base = { provider: provider.slug, model: offer.id, latencyMs }
   if (ok) return { ...base, status: "ok", errorType: null, httpStatus: 200 }
-  if (error instanceof CircuitClosedToCalls)
+  if (error instanceof CircuitOpenError)
     return { ...base, status: "skipped", errorType: "circuit_open", httpStatus: null }
   if (error === undefined) return { ...base, status: "cancelled", errorType: null, httpStatus: null }
   if (!(error instanceof ProviderError))

@@ -9,7 +9,7 @@ import { type Candidate } from "../../domain/Catalog.ts"
 import { ProviderError } from "../../providers/Provider.ts"
 import { type Attempted } from "./Attempt.ts"
 import { promptCharge } from "../request/AttemptRecord.ts"
-import { type Failure, faultOf } from "./FailurePolicy.ts"
+import { type Failure, errorOf } from "./FailurePolicy.ts"
 import { type AttemptLog } from "./AttemptLog.ts"
 
 /** The error type on the receipt of a call that lost against a faster one. */
@@ -75,7 +75,7 @@ const lose = Effect.fnUntraced(function* <A, R>(hedge: Hedge<A, R>, slower: Runn
   const { log, promptTokens } = hedge
   yield* Fiber.interrupt(slower)
   const exit = yield* Fiber.await(slower)
-  if (Exit.isFailure(exit) && faultOf(exit.cause) !== undefined) return
+  if (Exit.isFailure(exit) && errorOf(exit.cause) !== undefined) return
   const { attempts } = log.record
   const at = attempts.findLastIndex(
     ({ model, provider }) => provider === candidate.provider.slug && model === candidate.offer.id
@@ -94,6 +94,6 @@ const worse = <A>(
 ): Exit.Exit<Attempted<A>, Failure> => (isRequestsFault(a) ? a : b)
 
 const isRequestsFault = (exit: Exit.Exit<unknown, Failure>): boolean => {
-  const fault = Exit.isFailure(exit) ? faultOf(exit.cause) : undefined
+  const fault = Exit.isFailure(exit) ? errorOf(exit.cause) : undefined
   return fault instanceof ProviderError && fault.isRequestsFault
 }

@@ -11,7 +11,7 @@ export const maxOutputTokens = ({ budget, plan }: RoutedRequest<ChatRequest>, { 
  * `request` with its output limited to `tokens` a choice, if that is less than it asks for; null:
  * no limit. Only one of the two limit members is sent.
  */
-export const boundedTo = (request: ChatRequest, { offer }: Candidate, tokens: number | null): ChatRequest => {
+export const limitOutput = (request: ChatRequest, { offer }: Candidate, tokens: number | null): ChatRequest => {
   if (tokens === null) return request
   const asked = outputLimit(request) ?? offer.maxCompletionTokens
   if (asked !== null && asked <= tokens) return request

@@ -10,11 +10,11 @@ import { type Candidate } from "../../domain/Catalog.ts"
 import { type ChatReply, type ChatRequest } from "../../domain/Chat.ts"
 import { type Provider, type ProviderError } from "../../providers/Provider.ts"
 import { collectReply } from "../reply/CollectReply.ts"
-import { ended, eventsOf, openStream, within } from "./OpenedStream.ts"
-import { showsItsOutput } from "../request/Reasoning.ts"
+import { withTimeout, eventsOf, openStream, withCallLimit } from "./OpenedStream.ts"
+import { hasVisibleOutput } from "../request/Reasoning.ts"
 import { type RequestPlan } from "../request/RequestPlan.ts"
 import { type RoutedRequest } from "./RoutedRequest.ts"
-import { boundedTo, maxOutputTokens } from "./MaxTokens.ts"
+import { limitOutput, maxOutputTokens } from "./MaxTokens.ts"
 
 /** The slowest speed at which a whole reply is worth waiting for. */
 const SLOWEST_MS_PER_TOKEN = 20
@@ -39,16 +39,16 @@ export const makeWholeReply = () => {
     const { totalMs } = candidate.provider.timeouts
     const longestMs = longestOf(routed, candidate)
     const limitMs = Math.min(longestMs, totalMs)
-    const request = boundedTo(routed.plan.request, candidate, routed.budget.affordableTokens)
+    const request = limitOutput(routed.plan.request, candidate, routed.budget.affordableTokens)
     const phase = longestMs < totalMs ? "first_token" : "total"
-    return within(provider.chat({ request, offer: candidate.offer, limitMs }), limitMs, provider, phase)
+    return withCallLimit(provider.chat({ request, offer: candidate.offer, limitMs }), limitMs, provider, phase)
   }
 
   /** `refused`: the fallback if the provider does not open the stream. */
   const askStreamed = (call: WholeCall, refused: (error: ProviderError) => Effect.Effect<ChatReply, ProviderError>) => {
     const { candidate, provider } = call
     const { budget, log, plan } = call.request
-    const request = boundedTo(plan.request, candidate, budget.affordableTokens)
+    const request = limitOutput(plan.request, candidate, budget.affordableTokens)
     const reply = openStream(provider, candidate, request).pipe(
       Effect.matchEffect({
         onFailure: refused,
@@ -57,7 +57,7 @@ export const makeWholeReply = () => {
       }),
       Effect.scoped
     )
-    return ended(reply, candidate.provider.timeouts.totalMs, provider, "total")
+    return withTimeout(reply, candidate.provider.timeouts.totalMs, provider, "total")
   }
 
   return (call: WholeCall): Effect.Effect<ChatReply, ProviderError> => {
@@ -85,7 +85,7 @@ const wantsWatching = ({ candidate, isLast, request }: WholeCall): boolean => {
   if (isLast) return false
   const { firstTokenMs, totalMs } = candidate.provider.timeouts
   const limitMs = Math.min(longestOf(request, candidate), totalMs)
-  return limitMs > firstTokenMs * (1 + TOLERATED_PART) && showsItsOutput(request.plan) && isText(request.plan.request)
+  return limitMs > firstTokenMs * (1 + TOLERATED_PART) && hasVisibleOutput(request.plan) && isText(request.plan.request)
 }
 
 /** Audio has another form in streams than in whole replies. */

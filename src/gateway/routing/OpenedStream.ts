@@ -56,7 +56,7 @@ export const openStream = Effect.fnUntraced(function* (
     while (!head.some(carriesToken)) head = [...head, ...(yield* read)]
     return { head, pull }
   })
-  const { head, pull } = yield* within(first, timeouts.firstTokenMs, provider, "first_token").pipe(
+  const { head, pull } = yield* withCallLimit(first, timeouts.firstTokenMs, provider, "first_token").pipe(
     Effect.onExit((exit) => (exit._tag === "Failure" ? Scope.close(scope, exit) : Effect.void))
   )
   const rest =
@@ -70,15 +70,16 @@ export const openStream = Effect.fnUntraced(function* (
 })
 
 /** A chat call, ended as timed out after `limitMs` unless the provider keeps the limit itself. */
-export const within = <A, R>(
+export const withCallLimit = <A, R>(
   call: Effect.Effect<A, ProviderError, R>,
   limitMs: number,
   provider: Provider,
   phase: TimedOut["phase"]
-): Effect.Effect<A, ProviderError, R> => (provider.keepsLimits === true ? call : ended(call, limitMs, provider, phase))
+): Effect.Effect<A, ProviderError, R> =>
+  provider.keepsLimits === true ? call : withTimeout(call, limitMs, provider, phase)
 
 /** The call, ended as timed out after `limitMs`. */
-export const ended = <A, R>(
+export const withTimeout = <A, R>(
   call: Effect.Effect<A, ProviderError, R>,
   limitMs: number,
   provider: Provider,

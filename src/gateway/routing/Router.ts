@@ -15,10 +15,10 @@ import { attempting } from "./Attempt.ts"
 import { makeCandidateSearch } from "./CandidateSearch.ts"
 import { plausibleUsage } from "../reply/PlausibleUsage.ts"
 import { Circuits } from "../health/Circuits.ts"
-import { continuing, isContinuable, successors } from "./Continuation.ts"
-import { ended, eventsOf, type OpenedStream, openStream } from "./OpenedStream.ts"
+import { continueStream, isContinuable, successors } from "./Continuation.ts"
+import { withTimeout, eventsOf, type OpenedStream, openStream } from "./OpenedStream.ts"
 import { type RoutedRequest } from "./RoutedRequest.ts"
-import { boundedTo } from "./MaxTokens.ts"
+import { limitOutput } from "./MaxTokens.ts"
 import { ProviderStats } from "../health/ProviderStats.ts"
 import { makeWholeReply } from "./NonStreaming.ts"
 
@@ -79,7 +79,7 @@ export class Router extends Context.Service<
             ...routed
           } = yield* route(request, {
             make: (provider, candidate) =>
-              openStream(provider, candidate, boundedTo(plan.request, candidate, budget.affordableTokens)),
+              openStream(provider, candidate, limitOutput(plan.request, candidate, budget.affordableTokens)),
             hedge: hedging
           })
           const after =
@@ -90,14 +90,14 @@ export class Router extends Context.Service<
             after.length === 0
               ? opened.pull
               : Scope.provide(
-                  continuing({
+                  continueStream({
                     request,
                     opened,
                     candidate: routed.candidate,
                     successors: after,
                     broke: (candidate, error) => {
-                      stats.broke(candidate.provider.slug, candidate.offer.id)
-                      return circuits.broke(candidate, error, plan.caller.key.id)
+                      stats.recordBreak(candidate.provider.slug, candidate.offer.id)
+                      return circuits.recordBreak(candidate, error, plan.caller.key.id)
                     },
                     open: (candidate, request_) => {
                       const provider = providers.get(candidate.provider.slug)
@@ -141,7 +141,7 @@ export class Router extends Context.Service<
           embed: (request) =>
             route(request, {
               make: (provider, candidate) =>
-                ended(
+                withTimeout(
                   provider.embed({ request: request.plan.request, offer: candidate.offer }),
                   candidate.provider.timeouts.totalMs,
                   provider,

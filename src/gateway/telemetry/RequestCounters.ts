@@ -23,8 +23,8 @@ const WINDOW = 1_024
 export class RequestCounters extends Context.Service<
   RequestCounters,
   {
-    readonly answered: (status: number, rejection: Rejection | null) => void
-    readonly overhead: (ms: number) => void
+    readonly countAnswer: (status: number, rejection: Rejection | null) => void
+    readonly recordOverhead: (ms: number) => void
     readonly snapshot: Effect.Effect<RequestCounts>
   }
 >()("tollgate/gateway/telemetry/RequestCounters") {
@@ -34,11 +34,11 @@ export class RequestCounters extends Context.Service<
     const overheads: Array<number> = []
     let next = 0
     return {
-      answered: (status, rejection) => {
+      countAnswer: (status, rejection) => {
         byStatus.set(status, (byStatus.get(status) ?? 0) + 1)
         if (rejection !== null) rejections[rejection]++
       },
-      overhead: (ms) => {
+      recordOverhead: (ms) => {
         overheads[next] = ms
         next = (next + 1) % WINDOW
       },

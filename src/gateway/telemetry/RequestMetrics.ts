@@ -35,8 +35,8 @@ type Made = { readonly description: string; readonly attributes: Attributes }
 export class RequestMetrics extends Context.Service<
   RequestMetrics,
   {
-    readonly began: () => void
-    readonly ended: (request: EndedRequest) => void
+    readonly onStart: () => void
+    readonly onEnd: (request: EndedRequest) => void
     /** Registers an effect that updates gauges, until the scope closes. */
     readonly beforeReading: (refresh: Effect.Effect<void>) => Effect.Effect<void, never, Scope.Scope>
     /** Updates the gauges. */
@@ -172,7 +172,7 @@ export class RequestMetrics extends Context.Service<
         if (one.timeToFirstTokenMs === null) {
           if (one.errorType !== null || one.cancelled) return
           overhead(overheadMs(one) / 1000)
-          return requestCounters.overhead(overheadMs(one))
+          return requestCounters.recordOverhead(overheadMs(one))
         }
         firstToken(one.timeToFirstTokenMs / 1000, ...labels)
         if (completionTokens > 1) {
@@ -192,8 +192,8 @@ export class RequestMetrics extends Context.Service<
             )
           ),
         refresh: Effect.suspend(() => Effect.forEach(refreshes, (refresh) => refresh, { discard: true })),
-        began: () => active.modifyUnsafe(1, context),
-        ended: ({ durationMs, metadata, method, rejection, route, status }) => {
+        onStart: () => active.modifyUnsafe(1, context),
+        onEnd: ({ durationMs, metadata, method, rejection, route, status }) => {
           active.modifyUnsafe(-1, context)
           requests(1, method, route, String(status))
           duration(durationMs / 1000, method, route, String(status))

@@ -60,7 +60,7 @@ export const layer = ({ hsts, trustedProxies }: EdgeOptions) =>
             startedAtNanos: startedAt
           })
           const state = newRequest(requestId, trace?._tag === "Sampled" ? new RequestTrace(trace, clock) : null)
-          requestMetrics.began()
+          requestMetrics.onStart()
           const end = Effect.suspend(() => {
             const ended: EndedRequest = {
               method: request.method,
@@ -70,7 +70,7 @@ export const layer = ({ hsts, trustedProxies }: EdgeOptions) =>
               rejection: state.rejection,
               metadata: state.recorder.metadata
             }
-            requestMetrics.ended(ended)
+            requestMetrics.onEnd(ended)
             const traceId = trace === null ? null : trace._tag === "Sampled" ? trace.span.traceId : trace.traceId
             endTrace(state, ended)
             load.release(state.share)
@@ -80,7 +80,7 @@ export const layer = ({ hsts, trustedProxies }: EdgeOptions) =>
             // The router leaves its find in the context of the fiber.
             state.route = Context.getOrUndefined(fiber.context, HttpRouter.RouteContext)?.route.path ?? null
             status = response.status
-            requestCounters.answered(status, state.rejection)
+            requestCounters.countAnswer(status, state.rejection)
             return HttpServerResponse.setHeaders(response, {
               ...headersOf(state),
               "x-content-type-options": "nosniff",

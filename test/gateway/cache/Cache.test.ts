@@ -19,12 +19,12 @@ const entry = (content = "Hello"): CacheEntry => ({ provider: "alpha", model: "t
 const look = (options: PlanOptions = {}, control: CacheControl = "use") =>
   Effect.flatMap(Cache, (cache) => {
     const plan = planWith(options)
-    return Effect.flatMap(cache.nameOf(plan, control), (name) => cache.lookup(name, control, plan))
+    return Effect.flatMap(cache.keyOf(plan, control), (name) => cache.lookup(name, control, plan))
   })
 
 /** The answer that the process has in memory. */
 const atHand = (cache: Cache["Service"], options: PlanOptions = {}, control: CacheControl = "use") =>
-  Effect.map(cache.nameOf(planWith(options), control), (name) => (name === null ? null : cache.peek(name, control)))
+  Effect.map(cache.keyOf(planWith(options), control), (name) => (name === null ? null : cache.peek(name, control)))
 
 /** A lookup whose request is over, as a word. A miss stores `content`, or ends without it. */
 const asked = (options: PlanOptions = {}, control: CacheControl = "use", content: string | null = "Hello") =>

@@ -32,7 +32,7 @@ const asked = Effect.fnUntraced(function* (
   landing: Effect.Effect<string | null>
 ) {
   const plan = planWith({ key: { id }, request: requestWith() })
-  const found = yield* cache.lookup(yield* cache.nameOf(plan, "use"), "use", plan)
+  const found = yield* cache.lookup(yield* cache.keyOf(plan, "use"), "use", plan)
   if (found._tag !== "Miss") return found._tag
   const content = yield* landing
   yield* content === null ? found.fail : found.store({ provider: "alpha", model: "test/small", reply: saying(content) })

@@ -20,14 +20,14 @@ const other = candidateWith("alpha", { id: "test/large" })
 const errorOf = (reason: ProviderReason) => new ProviderError({ provider: "alpha", reason })
 const cut = errorOf(new Cut({ detail: "reset" }))
 
-const asked = Effect.map(Circuits, ({ broke, completed, guard, state }) => {
+const asked = Effect.map(Circuits, ({ guard, recordBreak, recordEnd, state }) => {
   const firstToken = guard(alpha, true)(Effect.void)
   return {
     firstToken,
     whole: guard(alpha)(Effect.void),
-    breaks: Effect.andThen(firstToken, broke(alpha, cut)),
-    ends: Effect.andThen(firstToken, completed(alpha)),
-    broke,
+    breaks: Effect.andThen(firstToken, recordBreak(alpha, cut)),
+    ends: Effect.andThen(firstToken, recordEnd(alpha)),
+    recordBreak,
     stateOf: (candidate = alpha) => Effect.map(state(candidate), (found) => found.state)
   }
 })
@@ -91,9 +91,9 @@ it.effect("open for its streams, it closes with the end of one, and opens again 
 it.effect("an end while the circuit is open does not close it", () =>
   Effect.gen(function* () {
     const { breaks, firstToken, stateOf } = yield* asked
-    const { completed } = yield* Circuits
+    const { recordEnd } = yield* Circuits
     for (let count = 0; count < 5; count++) yield* breaks
-    yield* completed(alpha)
+    yield* recordEnd(alpha)
     assert.strictEqual(yield* stateOf(), "open")
     yield* TestClock.adjust("1 second")
     yield* firstToken
@@ -103,11 +103,11 @@ it.effect("an end while the circuit is open does not close it", () =>
 
 it.effect("a break by the client's error does not count", () =>
   Effect.gen(function* () {
-    const { broke, firstToken, stateOf } = yield* asked
+    const { firstToken, recordBreak, stateOf } = yield* asked
     const filtered = errorOf(
       new Rejected({ status: 400, message: "filtered", param: null, code: null, contextLength: false })
     )
-    for (let count = 0; count < 10; count++) yield* Effect.andThen(firstToken, broke(alpha, filtered))
+    for (let count = 0; count < 10; count++) yield* Effect.andThen(firstToken, recordBreak(alpha, filtered))
     assert.strictEqual(yield* stateOf(), "closed")
   }).pipe(Effect.provide(Circuits.layerMemory))
 )

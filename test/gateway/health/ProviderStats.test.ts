@@ -43,7 +43,7 @@ it.effect("a stream that broke off counts as not answered", () =>
     const stats = yield* ProviderStats
     stats.record("alpha", "m", stream(10))
     stats.record("alpha", "m", stream(10))
-    stats.broke("alpha", "m")
+    stats.recordBreak("alpha", "m")
     assert.deepInclude(stats.snapshot("alpha", "m"), { calls: 2, successRate: 0.5 })
   }).pipe(Effect.provide(ProviderStats.layer))
 )

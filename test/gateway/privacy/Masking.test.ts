@@ -16,12 +16,12 @@ import { makeRestorer } from "../../../src/gateway/privacy/Restoring.ts"
 import { makeScanner } from "../../../src/gateway/privacy/Scanner.ts"
 import { PlaceholderMap } from "../../../src/gateway/privacy/PlaceholderMap.ts"
 import { requestWith } from "../plans.ts"
-import { everything, maskedAtOnce } from "./scanning.ts"
+import { everything, maskAtOnce } from "./scanning.ts"
 
 const scan = await Effect.runPromise(makeScanner([]))
 
 const masked = <A extends Readonly<Record<string, unknown>>>(target: A) =>
-  maskedAtOnce(scan, target) ?? assert.fail("over budget")
+  maskAtOnce(scan, target) ?? assert.fail("over budget")
 const maskedChat = (request: Partial<ChatRequest>) => masked(requestWith(request))
 
 /** One text, as the content of a message. */
@@ -382,7 +382,7 @@ it("embeddings are masked in every input", () => {
 it("a search that runs out of time neither masks nor passes a request", () => {
   let nanos = 0n
   const budget = new TimeBudget(() => (nanos += 1_000_000n), 3)
-  assert.isNull(maskedAtOnce(scan, { text: "ann@x.com ".repeat(20) }, everything, budget))
+  assert.isNull(maskAtOnce(scan, { text: "ann@x.com ".repeat(20) }, everything, budget))
 })
 
 it("a reply gets its values back, escaped in arguments as JSON", () => {

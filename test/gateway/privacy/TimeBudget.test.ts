@@ -7,7 +7,7 @@ import { Clock, Effect, Fiber } from "effect"
 import { makeInTurns, type Steps } from "../../../src/gateway/privacy/TimeBudget.ts"
 import { mask } from "../../../src/gateway/privacy/Masking.ts"
 import { makeScanner } from "../../../src/gateway/privacy/Scanner.ts"
-import { everything, maskedAtOnce } from "./scanning.ts"
+import { everything, maskAtOnce } from "./scanning.ts"
 
 /** Every read of this clock is `tickNanos` later. */
 const ticking = (tickNanos: bigint) =>
@@ -64,7 +64,7 @@ it.effect("masking a long request in turns gives what masking at once gives", ()
     const scan = yield* makeScanner([])
     const content = "Write to ann@x.com or 10.0.0.1, card 4111 1111 1111 1111. ".repeat(20)
     const request = { messages: Array.from({ length: 3 }, () => ({ role: "user", content, "bob@x.com": 1 })) }
-    const inOne = maskedAtOnce(scan, request)
+    const inOne = maskAtOnce(scan, request)
     const masked = yield* inTurns((budget) => mask(request, scan, everything, budget))
     assert.deepStrictEqual(masked?.value, inOne?.value)
     assert.deepStrictEqual(masked?.findings, inOne?.findings)

@@ -1,7 +1,7 @@
 /** A search without a time limit, and its matches as text. */
 import { Effect } from "effect"
 import { allEntities, type OwnPattern } from "../../../src/domain/Privacy.ts"
-import { atOnce, TimeBudget } from "../../../src/gateway/privacy/TimeBudget.ts"
+import { runAtOnce, TimeBudget } from "../../../src/gateway/privacy/TimeBudget.ts"
 import { mask, type Masked } from "../../../src/gateway/privacy/Masking.ts"
 import { makeScanner, type Scanner } from "../../../src/gateway/privacy/Scanner.ts"
 import { type Span } from "../../../src/gateway/privacy/Span.ts"
@@ -17,15 +17,15 @@ export const scanned = (
   text: string,
   wanted: ReadonlySet<string> = everything,
   budget: TimeBudget = unlimited()
-): ReadonlyArray<Span> | null => atOnce(scan(text, wanted, budget), budget)
+): ReadonlyArray<Span> | null => runAtOnce(scan(text, wanted, budget), budget)
 
 /** Masks without a pause; null: the time was over. */
-export const maskedAtOnce = <A extends Readonly<Record<string, unknown>>>(
+export const maskAtOnce = <A extends Readonly<Record<string, unknown>>>(
   scan: Scanner,
   target: A,
   wanted: ReadonlySet<string> = everything,
   budget: TimeBudget = unlimited()
-): Masked<A> | null => atOnce(mask(target, scan, wanted, budget), budget)
+): Masked<A> | null => runAtOnce(mask(target, scan, wanted, budget), budget)
 
 /** `type value` for each finding. */
 export const findIn = (text: string, patterns: ReadonlyArray<OwnPattern> = []) =>

@@ -17,11 +17,11 @@ const attemptAt = (provider: string, status: Attempt["status"] = "ok"): Attempt 
 
 it("a record that was read does not change with the log", () => {
   const log = new AttemptLog()
-  log.began()
-  log.began()
+  log.startCall()
+  log.startCall()
   const before = log.record
-  assert.strictEqual(log.ended(attemptAt("alpha", "cancelled")), 0)
-  assert.strictEqual(log.ended(attemptAt("beta")), 1)
+  assert.strictEqual(log.endCall(attemptAt("alpha", "cancelled")), 0)
+  assert.strictEqual(log.endCall(attemptAt("beta")), 1)
   const both = log.record
   log.charge(promptCharge(candidateWith("alpha"), 10), 0)
   log.change(0, { errorType: "hedge_lost" })
@@ -38,12 +38,12 @@ it("a record that was read does not change with the log", () => {
 it("a stream that breaks changes the attempt that answered, once", () => {
   const log = new AttemptLog()
   for (const provider of ["alpha", "beta"]) {
-    log.began()
-    log.ended(attemptAt(provider, provider === "alpha" ? "error" : "ok"))
+    log.startCall()
+    log.endCall(attemptAt(provider, provider === "alpha" ? "error" : "ok"))
   }
-  assert.strictEqual(log.broke(new ProviderError({ provider: "beta", reason: new Cut({ detail: "reset" }) })), 1)
+  assert.strictEqual(log.breakStream(new ProviderError({ provider: "beta", reason: new Cut({ detail: "reset" }) })), 1)
   assert.deepInclude(log.record.attempts[1], { status: "error", errorType: "stream_cut" })
   const again = new ProviderError({ provider: "beta", reason: new TimedOut({ phase: "idle" }) })
-  assert.strictEqual(log.broke(again), -1)
+  assert.strictEqual(log.breakStream(again), -1)
   assert.deepInclude(log.record.attempts[1], { status: "error", errorType: "stream_cut" })
 })
