@@ -1,0 +1,1 @@
+"""The cases, in modules whose names begin with their client's."""
