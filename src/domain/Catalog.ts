@@ -61,6 +61,8 @@ export interface ModelOffer {
    * end.
    */
   readonly hidesReasoning: boolean
+  /** The API of the OpenAI dialect by which the model is called. Default: chat completions. */
+  readonly api?: "chat" | "responses"
 }
 
 export interface ProviderConfig {

@@ -230,6 +230,7 @@ export interface ToolCallDelta {
   readonly id?: string
   readonly type?: string
   readonly function?: { readonly name?: string; readonly arguments?: string }
+  readonly custom?: { readonly name?: string; readonly input?: string }
 }
 
 export interface Delta {

@@ -23,7 +23,7 @@ export class Providers extends Context.Service<
         const transport = yield* Transport
         const providers = yield* Effect.forEach(configs, (config) =>
           Effect.map(
-            Effect.promise(() => dialects[config.dialect]()),
+            Effect.promise(() => dialects[dialectOf(config)]()),
             (make) => make(config, transport)
           )
         )
@@ -40,7 +40,12 @@ export const bySlug = (all: ReadonlyArray<Provider>): Providers["Service"] => {
 
 type Make = (config: ProviderConfig, transport: Transport["Service"]) => Provider
 
-const dialects: Readonly<Record<DialectName, () => Promise<Make>>> = {
+/** The OpenAI dialect loads the Responses API only for a provider that offers a model by it. */
+const dialectOf = ({ dialect, models }: ProviderConfig): DialectName | "responses" =>
+  dialect === "openai" && models.some(({ api }) => api === "responses") ? "responses" : dialect
+
+const dialects: Readonly<Record<DialectName | "responses", () => Promise<Make>>> = {
+  responses: () => import("./responses/Responses.ts").then(({ makeResponses }) => makeResponses),
   openai: () => import("./openai/OpenAi.ts").then(({ makeOpenAi }) => makeOpenAi),
   anthropic: () => import("./anthropic/Anthropic.ts").then(({ makeAnthropic }) => makeAnthropic),
   gemini: () => import("./gemini/Gemini.ts").then(({ makeGemini }) => makeGemini),

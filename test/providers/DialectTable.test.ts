@@ -5,7 +5,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Result } from "effect"
 import { readFileSync } from "node:fs"
-import { type ProviderConfig } from "../../src/domain/Catalog.ts"
+import { type ModelOffer, type ProviderConfig } from "../../src/domain/Catalog.ts"
 import { ChatRequest } from "../../src/domain/Chat.ts"
 import { makeAnthropic } from "../../src/providers/anthropic/Anthropic.ts"
 import { anthropicParameters } from "../../src/providers/anthropic/Request.ts"
@@ -14,6 +14,8 @@ import { bedrockParameters } from "../../src/providers/bedrock/Request.ts"
 import { makeGemini } from "../../src/providers/gemini/Gemini.ts"
 import { geminiParameters } from "../../src/providers/gemini/Request.ts"
 import { makeOpenAi, openAiParameters } from "../../src/providers/openai/OpenAi.ts"
+import { responsesParameters } from "../../src/providers/responses/Request.ts"
+import { makeResponses } from "../../src/providers/responses/Responses.ts"
 import { type ParameterName, type Parameters } from "../../src/providers/wire/Parameters.ts"
 import { type Provider, type ProviderError } from "../../src/providers/Provider.ts"
 import { type Transport } from "../../src/providers/transport/Transport.ts"
@@ -25,6 +27,7 @@ interface Dialect {
   readonly make: (config: ProviderConfig, transport: Transport["Service"]) => Provider
   /** The dialect's simplest model that accepts all samples. */
   readonly upstream: string
+  readonly api?: ModelOffer["api"]
 }
 
 const dialects: ReadonlyArray<Dialect> = [
@@ -36,6 +39,13 @@ const dialects: ReadonlyArray<Dialect> = [
     parameters: bedrockParameters,
     make: makeBedrock,
     upstream: "anthropic.claude-sonnet-4-5-20250929-v1:0"
+  },
+  {
+    name: "openai, Responses",
+    parameters: responsesParameters,
+    make: makeResponses,
+    upstream: "small-2026",
+    api: "responses"
   }
 ]
 
@@ -91,7 +101,8 @@ const sent = (dialect: Dialect, request: ChatRequest, upstream: string): Result.
   const out: Array<string> = []
   const transport = replay({ chunks: [], onSend: (path, body) => void out.push(`${path} ${body}`) })
   const provider = dialect.make(config(), transport)
-  const call = { request, offer: { ...offer, upstream } }
+  const { api = "chat" } = dialect
+  const call = { request, offer: { ...offer, upstream, api } }
   const attempt = request.stream === true ? Effect.scoped(provider.chatStream(call)) : provider.chat(call)
   const exit = Effect.runSyncExit(Effect.flip(Effect.asVoid<unknown, ProviderError, never>(attempt)))
   const [first] = out

@@ -31,6 +31,27 @@ describe("Providers.layer", () => {
     }).pipe(Effect.provide(Providers.layer([config(), mockProvider]).pipe(Layer.provide(Transport.layer))))
   )
 
+  it.effect("builds a provider of both APIs where a model is called by Responses", () =>
+    Effect.gen(function* () {
+      const paths: Array<string> = []
+      const refused = new Unreachable({ detail: "test" })
+      const noting = Layer.succeed(
+        Transport,
+        Transport.of({
+          endpoint: (_config, path) => {
+            const post = () => Effect.sync(() => void paths.push(path)).pipe(Effect.andThen(Effect.fail(refused)))
+            return { post, open: post }
+          }
+        })
+      )
+      const models = [scriptedOffer("a/b"), { ...scriptedOffer("a/c"), api: "responses" as const }]
+      const layer = Providers.layer([config({ models })])
+      const { all } = Context.get(yield* Layer.build(Layer.provide(layer, noting)), Providers)
+      for (const offer of models) yield* Effect.flip(all[0]?.chat({ request, offer }) ?? Effect.die("no provider"))
+      assert.deepStrictEqual(paths, ["/chat/completions", "/responses"])
+    })
+  )
+
   it.effect("knows every dialect, and each sends to its vendor's address", () =>
     Effect.gen(function* () {
       const seen: Array<string> = []

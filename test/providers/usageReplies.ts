@@ -6,14 +6,18 @@ import { makeAnthropic } from "../../src/providers/anthropic/Anthropic.ts"
 import { makeBedrock } from "../../src/providers/bedrock/Bedrock.ts"
 import { makeGemini } from "../../src/providers/gemini/Gemini.ts"
 import { makeOpenAi } from "../../src/providers/openai/OpenAi.ts"
+import { makeResponses } from "../../src/providers/responses/Responses.ts"
 import { type Provider, type ProviderError } from "../../src/providers/Provider.ts"
 import { chunkBody, DONE, sse } from "../support/upstream/Bodies.ts"
+import { messageItem, responseBody, responseEvent } from "../support/upstream/ResponseBodies.ts"
 import { event, offerOf, SONNET } from "./bedrock.ts"
 import { config, offer, replay } from "./replayedTransport.ts"
 
 const request: ChatRequest = { model: "test/small", messages: [{ role: "user", content: "hi" }], stream: false }
 
 type UsageOf = (usage: unknown) => Effect.Effect<TokenUsage | null, ProviderError>
+
+const byResponses = { ...offer, api: "responses" as const }
 
 export interface Dialect {
   readonly name: string
@@ -28,7 +32,7 @@ const dialect = (
   frames: (usage: unknown) => ReadonlyArray<Buffer | string>,
   type = "text/event-stream"
 ): Dialect => {
-  const asked = name === "bedrock" ? offerOf(SONNET) : offer
+  const asked = name === "bedrock" ? offerOf(SONNET) : name === "responses" ? byResponses : offer
   return {
     name,
     whole: (usage) =>
@@ -103,5 +107,14 @@ export const dialects: ReadonlyArray<Dialect> = [
       event("metadata", { usage: usage as object })
     ],
     "application/vnd.amazon.eventstream"
+  ),
+  dialect(
+    "responses",
+    (transport) => makeResponses(config(), transport),
+    (usage) => ({ ...responseBody([messageItem(TEXT)]), usage }),
+    (usage) => [
+      responseEvent("response.output_item.done", { output_index: 0, item: messageItem(TEXT) }),
+      responseEvent("response.completed", { response: { ...responseBody([]), usage } })
+    ]
   )
 ]

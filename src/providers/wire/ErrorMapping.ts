@@ -16,6 +16,29 @@ const LONGEST_WAIT_MS = 86_400_000
 /** Length of an error message that is examined, in UTF-16 code units. */
 const READ_LIMIT = 4_096
 const rejections = new Set([400, 404, 413, 415, 422])
+/** Codes of OpenAI's Responses API for a request at fault. It has no status of its own for them. */
+const requestFaults = Object.fromEntries(
+  [
+    "invalid_prompt",
+    "bio_policy",
+    "cyber_policy",
+    "misalignment_policy_violation",
+    "image_content_policy_violation",
+    "invalid_image",
+    "invalid_image_format",
+    "invalid_image_mode",
+    "invalid_image_url",
+    "invalid_base64_image",
+    "image_too_large",
+    "image_too_small",
+    "image_file_too_large",
+    "image_file_not_found",
+    "image_parse_error",
+    "empty_image_file",
+    "failed_to_download_image",
+    "unsupported_image_media_type"
+  ].map((code) => [code, 400])
+)
 /** Codes and types of error objects, with the status that each stands for. */
 const kinds: Readonly<Record<string, number>> = {
   authentication_error: 401,
@@ -35,6 +58,7 @@ const kinds: Readonly<Record<string, number>> = {
   context_length_exceeded: 400,
   content_filter: 400,
   content_policy_violation: 400,
+  ...requestFaults,
   model_not_found: 404,
   not_found_error: 404,
   request_too_large: 413,

@@ -9,7 +9,8 @@ const names: Readonly<Record<string, { prompt: string; output: string; total?: s
   openai: { prompt: "prompt_tokens", output: "completion_tokens", total: "total_tokens" },
   anthropic: { prompt: "input_tokens", output: "output_tokens" },
   gemini: { prompt: "promptTokenCount", output: "candidatesTokenCount", total: "totalTokenCount" },
-  bedrock: { prompt: "inputTokens", output: "outputTokens" }
+  bedrock: { prompt: "inputTokens", output: "outputTokens" },
+  responses: { prompt: "input_tokens", output: "output_tokens", total: "total_tokens" }
 }
 
 const used = (promptTokens: number, completionTokens: number, cachedTokens = 0): TokenUsage => ({
@@ -48,7 +49,7 @@ describe("usage", () => {
     })
   )
 
-  const [openai, anthropic, gemini, bedrock] = dialects
+  const [openai, anthropic, gemini, bedrock, responses] = dialects
   const details = {
     completion_tokens_details: { reasoning_tokens: 900 },
     prompt_tokens_details: { cached_tokens: 900 }
@@ -77,6 +78,17 @@ describe("usage", () => {
       dialect: bedrock,
       usage: { inputTokens: 9, outputTokens: 3, cacheReadInputTokens: 900, cacheWriteInputTokens: -4 },
       expected: used(909, 3, 900)
+    },
+    {
+      name: "responses",
+      dialect: responses,
+      usage: {
+        input_tokens: 9,
+        input_tokens_details: { cached_tokens: 900 },
+        output_tokens: 3,
+        output_tokens_details: { reasoning_tokens: 900 }
+      },
+      expected: { ...used(9, 3, 9), reasoningTokens: 3 }
     }
   ])(
     "$name: parts are never more than what they are part of",
