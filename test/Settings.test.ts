@@ -392,6 +392,30 @@ describe("providers", () => {
     })
   )
 
+  it.effect("call each model by the API that it names, then the provider's, then that of its name", () =>
+    Effect.gen(function* () {
+      const model = (upstream: string, api = "") => `{ id: a/${upstream}, upstream: ${upstream}, ${api} ${price} }`
+      const price = "pricing: { prompt: 1, completion: 2 }"
+      const models = `[${model("o3-pro")}, ${model("gpt-4o")}, ${model("gpt-5.4", "api: chat,")}, ${model("b", "api: responses,")}]`
+      const apis = (members: string) =>
+        Effect.map(
+          Settings.load(sourceOf({}, `providers: [{ slug: a, dialect: openai, ${members}, models: ${models} }]`)),
+          ({ providers }) => providers[0]?.models.map(({ api }) => api ?? "chat")
+        )
+      const byName = ["responses", "chat", "chat", "responses"]
+      for (const host of ["api.openai.com", "eu.api.openai.com", "x.openai.azure.com"]) {
+        assert.deepStrictEqual(yield* apis(`base_url: "https://${host}/v1"`), byName, host)
+      }
+      for (const host of ["proxy.example", "api.openai.com.example", "xazure.com"]) {
+        assert.deepStrictEqual(yield* apis(`base_url: "https://${host}/v1"`), ["chat", "chat", "chat", "responses"])
+      }
+      const all = ["responses", "responses", "chat", "responses"]
+      assert.deepStrictEqual(yield* apis(`base_url: "https://proxy.example/v1", api: responses`), all)
+      const none = ["chat", "chat", "chat", "responses"]
+      assert.deepStrictEqual(yield* apis(`base_url: "https://api.openai.com/v1", api: chat`), none)
+    })
+  )
+
   it.effect("of presets take their key and address from the environment", () =>
     Effect.gen(function* () {
       const { providers } = yield* Settings.load(

@@ -8,12 +8,15 @@ import { type ModelOffer } from "../domain/Catalog.ts"
 import { picoFromUsdPerMillion, type Prices } from "../domain/Money.ts"
 import { hidesReasoning } from "../providers/presets/HiddenReasoning.ts"
 import { decodeAt, type Faults, member, type Place, renderPath } from "./Faults.ts"
-import { boolean, integer, modelId, number, orNull, text } from "./Forms.ts"
+import { boolean, choice, integer, modelId, number, orNull, text } from "./Forms.ts"
 import { entriesOf } from "./Lists.ts"
 
 const usdPerMillion = "USD per million tokens, from 0 to 1000000"
 const tokens = () => integer("a whole number of tokens from 1 to 100000000", 1, 100_000_000)
 const price = () => number(usdPerMillion, 0, 1_000_000)
+
+/** The API of the `openai` dialect. */
+export const api = () => choice(["chat", "responses"])
 
 const prices = {
   prompt: price(),
@@ -35,7 +38,9 @@ const ModelEntry = Schema.Struct({
   embeddings: Schema.optionalKey(boolean()),
   prefill: Schema.optionalKey(boolean()),
   /** Default: derived from the names. */
-  hides_reasoning: Schema.optionalKey(boolean())
+  hides_reasoning: Schema.optionalKey(boolean()),
+  /** Default: that of the provider. */
+  api: Schema.optionalKey(api())
 })
 
 /** Decodes the model at `place`. */
@@ -84,7 +89,8 @@ const offerOf = (entry: typeof ModelEntry.Type): ModelOffer => ({
   },
   embeddings: entry.embeddings ?? false,
   prefill: entry.prefill ?? false,
-  hidesReasoning: entry.hides_reasoning ?? hidesReasoning(entry)
+  hidesReasoning: entry.hides_reasoning ?? hidesReasoning(entry),
+  ...(entry.api === undefined ? {} : { api: entry.api })
 })
 
 const pricesOf = ({

@@ -3,7 +3,7 @@
  * policy counts as training and retaining. Credentials are allowed only in `api_key`. Headers and
  * query reject them, because these are printed with the provider.
  */
-import { Redacted, Result, Schema } from "effect"
+import { Predicate, Redacted, Result, Schema } from "effect"
 import {
   defaultTimeouts,
   type DialectName,
@@ -14,7 +14,8 @@ import {
 import { decodeAt, type Faults, member, type Place, renderPath } from "./Faults.ts"
 import { boolean, choice, httpUrl, integer, orNull, privateTexts, secret, text, withoutTrailingSlash } from "./Forms.ts"
 import { collect, duplicates, entriesOf } from "./Lists.ts"
-import { decodeModel } from "./ModelEntry.ts"
+import { apiOf, servesResponses } from "../providers/presets/Api.ts"
+import { api, decodeModel } from "./ModelEntry.ts"
 
 const dialects = ["openai", "anthropic", "gemini", "bedrock", "mock"] as const satisfies ReadonlyArray<DialectName>
 
@@ -29,6 +30,8 @@ const ProviderEntry = Schema.Struct({
   slug,
   name: Schema.optionalKey(text("a name for people")),
   dialect: choice(dialects),
+  /** Default: by the model's name at OpenAI's and Azure's servers, else `chat`. */
+  api: Schema.optionalKey(api()),
   base_url: Schema.optionalKey(httpUrl("https://api.example.com/v1")),
   /** Empty: the provider needs no key. */
   api_key: Schema.optionalKey(
@@ -111,8 +114,13 @@ const providerOf = (entry: typeof ProviderEntry.Type, models: ReadonlyArray<Mode
       idleMs: entry.timeouts?.idle_ms ?? defaultTimeouts.idleMs,
       totalMs: entry.timeouts?.total_ms ?? defaultTimeouts.totalMs
     },
-    models
+    models: models.map((offer) => withApi(offer, entry))
   }
+}
+
+const withApi = (offer: ModelOffer, entry: typeof ProviderEntry.Type): ModelOffer => {
+  const chosen = entry.api ?? (servesResponses(entry.base_url ?? "") ? apiOf(offer.upstream) : "chat")
+  return offer.api !== undefined || entry.dialect !== "openai" || chosen === "chat" ? offer : { ...offer, api: chosen }
 }
 
 /**
@@ -150,6 +158,7 @@ const entryFaults = (entry: typeof ProviderEntry.Type, place: Place): Faults => 
     ...(isPlain
       ? [{ setting: at("http2"), problem: "needs TLS", expected: "false, or a base_url that starts with https://" }]
       : []),
+    ...(entry.dialect === "openai" ? [] : misplacedApis(place)),
     ...credentials.map((setting) => ({
       setting,
       problem: "would print a credential",
@@ -162,3 +171,17 @@ const entryFaults = (entry: typeof ProviderEntry.Type, place: Place): Faults => 
     }))
   ]
 }
+
+/** Other dialects have one API. */
+const misplacedApis = (place: Place): Faults =>
+  [place, ...entriesOf(member(place, "models"))].flatMap(({ path, value }) =>
+    Predicate.hasProperty(value, "api")
+      ? [
+          {
+            setting: renderPath([...path, "api"]),
+            problem: "belongs to another dialect",
+            expected: "no api, or dialect: openai"
+          }
+        ]
+      : []
+  )

@@ -150,7 +150,7 @@ describe("a wrong settings file", () => {
     ["providers: {}", "providers is a mapping; expected a list"],
     [
       "providers: [4]",
-      "providers[0] is a number; expected a mapping of slug, name, dialect, base_url, api_key, auth_header, headers, query, " +
+      "providers[0] is a number; expected a mapping of slug, name, dialect, api, base_url, api_key, auth_header, headers, query, " +
         "http2, data_policy, timeouts, models"
     ],
     [
@@ -190,6 +190,13 @@ describe("a wrong settings file", () => {
     [
       provider("query: { key: hunter2 }"),
       "providers[0].query.key would print a credential; expected the key in api_key, and its header's name in auth_header"
+    ],
+    [provider("api: completions"), 'providers[0].api is "completions"; expected one of chat, responses'],
+    [
+      "providers: [{ slug: a, dialect: gemini, base_url: http://h, api: chat, models: " +
+        "[{ id: a/b, upstream: b, api: responses, pricing: { prompt: 1, completion: 2 } }] }]",
+      "providers[0].api belongs to another dialect; expected no api, or dialect: openai",
+      "providers[0].models[0].api belongs to another dialect; expected no api, or dialect: openai"
     ],
     [provider("http2: true"), "providers[0].http2 needs TLS; expected false, or a base_url that starts with https://"],
     [

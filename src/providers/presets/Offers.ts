@@ -8,6 +8,7 @@ import { findProvider, type ModelInfo, type ModelPrice } from "@pydantic/genai-p
 import { type ModelOffer } from "../../domain/Catalog.ts"
 import { picoFromUsdPerMillion, type PicoUsdPerToken, type Pricing } from "../../domain/Money.ts"
 import { claudeModel } from "../anthropic/Model.ts"
+import { apiOf } from "./Api.ts"
 import { hidesReasoning } from "./HiddenReasoning.ts"
 import { modelId } from "./ModelId.ts"
 import { type Preset } from "./Vendors.ts"
@@ -57,7 +58,8 @@ const offerOf = (preset: Preset, model: ModelInfo, nowMs: number): ModelOffer | 
     pricing,
     embeddings,
     prefill: preset.dialect === "anthropic" && claudeModel(upstream).prefill,
-    hidesReasoning: hidesReasoning({ id, upstream })
+    hidesReasoning: hidesReasoning({ id, upstream }),
+    ...(preset.choosesApi === true && apiOf(upstream) === "responses" ? { api: "responses" } : {})
   }
 }
 

@@ -28,6 +28,8 @@ export interface Preset {
    * models.
    */
   readonly priceLists: ReadonlyArray<string>
+  /** The vendor serves OpenAI's Responses API too: each model is called by the one that it needs. */
+  readonly choosesApi?: boolean
   /** Author of models whose name does not tell it: the first half of the model id. */
   readonly author: string
 }
@@ -39,7 +41,7 @@ const keepsThirtyDays: DataPolicy = { training: false, retainsPrompts: true, ret
 
 const hosted = (
   row: Pick<Preset, "slug" | "name" | "env" | "priceLists" | "author"> & { readonly baseUrl: string } & Partial<
-      Pick<Preset, "dialect" | "auth" | "policy" | "policySource">
+      Pick<Preset, "dialect" | "auth" | "policy" | "policySource" | "choosesApi">
     >
 ): Preset => ({
   dialect: "openai",
@@ -80,6 +82,7 @@ export const presets: ReadonlyArray<Preset> = [
     policy: keepsThirtyDays,
     policySource: { source: "https://developers.openai.com/api/docs/guides/your-data", checked: CHECKED },
     priceLists: ["openai"],
+    choosesApi: true,
     author: "openai"
   }),
   {
@@ -100,6 +103,7 @@ export const presets: ReadonlyArray<Preset> = [
       checked: CHECKED
     },
     priceLists: ["azure", "openai"],
+    choosesApi: true,
     author: "openai"
   },
   hosted({

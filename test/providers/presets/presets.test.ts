@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Redacted } from "effect"
+import { apiOf } from "../../../src/providers/presets/Api.ts"
 import { presetProvider } from "../../../src/providers/presets/presets.ts"
 import { presets } from "../../../src/providers/presets/Vendors.ts"
 
@@ -123,6 +124,41 @@ describe("presets", () => {
     for (const id of ["gemini-2.5-flash-tts", "gemini-3.1-flash-live-preview", "gemini-3-pro-image-preview"]) {
       assert.isUndefined(offer("gemini", `google/${id}`), id)
     }
+  })
+
+  it("call OpenAI's models by the API that they need, at OpenAI and at Azure", () => {
+    const bySlug = (slug: string) =>
+      presetProvider(named(slug), { apiKey, baseUrl: "https://x.test" }).models.map((model) => [model.id, model.api])
+    for (const slug of ["openai", "azure"]) {
+      const apis = new Map(bySlug(slug).map(([id, api]) => [id, api]))
+      for (const name of ["o1-pro", "o3-pro", "gpt-5-pro", "gpt-5.2-pro", "gpt-5.1-codex-mini", "gpt-5.3-codex"]) {
+        assert.strictEqual(apis.get(`openai/${name}`), "responses", `${slug}: ${name}`)
+      }
+      for (const name of ["gpt-5.2", "gpt-5.4", "gpt-5.4-mini", "gpt-5.6-sol", "gpt-6-sol", "codex-mini"]) {
+        assert.strictEqual(apis.get(`openai/${name}`), "responses", `${slug}: ${name}`)
+      }
+      for (const name of ["o3", "o4-mini", "gpt-4o", "gpt-4.1", "gpt-5", "gpt-5-mini", "gpt-5.1", "gpt-3.5-turbo"]) {
+        assert.isTrue(apis.has(`openai/${name}`), name)
+        assert.isUndefined(apis.get(`openai/${name}`), `${slug}: ${name}`)
+      }
+    }
+    const { models } = presetProvider(named("openrouter"), { apiKey })
+    assert.isTrue(models.every(({ api }) => api === undefined))
+  })
+
+  it.each([
+    ["gpt-5-2025-08-07", "chat"],
+    ["gpt-5-4", "responses"],
+    ["gpt-5-4-mini-2026-03-17", "responses"],
+    ["gpt-5.10", "responses"],
+    ["gpt-5-codex", "responses"],
+    ["gpt-5-2-pro-2025-12-11", "responses"],
+    ["o3-pro-2025-06-10", "responses"],
+    ["gpt-5.3-chat-latest", "chat"],
+    ["gpt-35-turbo", "chat"],
+    ["gpt-4.1-2025-04-14", "chat"]
+  ])("call %s by %s", (upstream, api) => {
+    assert.strictEqual(apiOf(upstream), api)
   })
 
   it("leave out what does not chat or embed, or is not sold there", () => {
