@@ -70,6 +70,7 @@ it.live("requests that end while Postgres is away for more than two minutes are 
     const rows = yield* auditBooks(world, {
       scenario: "Postgres away",
       settledWithinMs: SETTLED_LIMIT_MS,
+      untilCorrected: true,
       watched,
       counts: { seconds: AWAY_SECONDS, streams: streams.length }
     })

@@ -91,21 +91,28 @@ export const auditBooks = Effect.fnUntraced(function* (
   options: {
     readonly scenario: string
     readonly settledWithinMs: number
+    /** Waits for late settlements too: every estimate is corrected, because no process died. */
+    readonly untilCorrected?: boolean
     readonly watched?: { readonly looks: number; readonly over: ReadonlyArray<string> }
     /** More counts for the line. */
     readonly counts?: Readonly<Record<string, unknown>>
   }
 ) {
-  const { counts, scenario, settledWithinMs, watched } = options
+  const { counts, scenario, settledWithinMs, untilCorrected = false, watched } = options
   const { keys, notes, provider, sql } = world
   const sinceMs = performance.now()
   const nothingReserved = Effect.filterOrFail(
     sql<{ readonly count: number }>`
       SELECT ((SELECT count(*) FROM reservations)
-        + (SELECT count(*) FROM budget_counters WHERE reserved_nano <> 0))::int AS count`,
+        + (SELECT count(*) FROM budget_counters WHERE reserved_nano <> 0)
+        + (SELECT count(*) FROM generations WHERE ${untilCorrected} AND usage_source = 'estimated'))::int AS count`,
     ([row]) => row?.count === 0
   )
-  yield* eventually(nothingReserved, settledWithinMs, "nothing reserved")
+  yield* eventually(
+    nothingReserved,
+    settledWithinMs,
+    untilCorrected ? "nothing reserved or estimated" : "nothing reserved"
+  )
   const settledAfterMs = Math.round(performance.now() - sinceMs)
   yield* slotsFree(world, SLOTS_FREE_LIMIT_MS)
 

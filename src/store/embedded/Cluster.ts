@@ -32,12 +32,11 @@ const keepAsTemplate = (directory: string, template: string): Promise<void> => {
   )
 }
 
-/** Files depend on the engine's version, so each version has its own template. */
+/** In the folder that the engine is installed in. Each version of the engine has its own template. */
 const templatePath = (): string => {
-  const engine: { readonly version: string } = createRequire(import.meta.url)(
-    fileURLToPath(new URL("../package.json", import.meta.resolve("@electric-sql/pglite")))
-  )
-  return fileURLToPath(new URL(`../../node_modules/.cache/tollgate/pglite-${engine.version}`, import.meta.url))
+  const manifest = new URL("../package.json", import.meta.resolve("@electric-sql/pglite"))
+  const engine: { readonly version: string } = createRequire(import.meta.url)(fileURLToPath(manifest))
+  return fileURLToPath(new URL(`../../.cache/tollgate/pglite-${engine.version}`, manifest))
 }
 
 /**

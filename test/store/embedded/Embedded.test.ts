@@ -6,7 +6,7 @@ import { Reactivity } from "effect/reactivity"
 import { SqlClient } from "effect/sql"
 import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"
-import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { createInterface } from "node:readline"
 import { fileURLToPath } from "node:url"
@@ -56,6 +56,15 @@ const writing = (dataDir: string, lines: number) =>
   )
 
 const ledgerOf = (dataDir: string) => LedgerSql.layer.pipe(Layer.provide(Sql.layerEmbedded({ dataDir })))
+
+it.effect("keeps the template of a new database in the project's cache folder", () =>
+  Effect.gen(function* () {
+    yield* Layer.build(Sql.layerEmbedded({ dataDir: yield* temporaryDataDir }))
+    const cache = fileURLToPath(new URL("../../../node_modules/.cache/tollgate", import.meta.url))
+    const templates = readdirSync(cache).filter((name) => name.startsWith("pglite-"))
+    assert.isTrue(templates.some((name) => existsSync(join(cache, name, "PG_VERSION"))))
+  })
+)
 
 it.effect("has every acknowledged row after the process was killed, three times over", () =>
   Effect.gen(function* () {
