@@ -163,7 +163,7 @@ describe("answers that are read as sent", () => {
       stream: { chunks: [event({ index: 0, message, finish_reason: "stop" }), "data: [DONE]\n\n"] },
       mix: { chunks: [event({ index: 0, message, finish_reason: "stop" }), "data: [DONE]\n\n"] }
     },
-    "a message of nothing beside each delta": {
+    "an empty message next to each delta": {
       stream: { chunks: [event({ index: 0, delta: message, message: null, finish_reason: "stop" })] },
       mix: { chunks: [event({ index: 0, delta: message, message: null, finish_reason: "stop" })] }
     },

@@ -75,8 +75,8 @@ describe("a provider whose streams break off after their first tokens", () => {
   const [head = "", piece = ""] = streamChunks(["Hel"])
 
   it.live.each([
-    { how: "and nobody goes on", prefill: false },
-    { how: "and another goes on", prefill: true }
+    { how: "and none continues", prefill: false },
+    { how: "and another continues", prefill: true }
   ])("is left out after five of them ($how)", ({ prefill }) =>
     Effect.gen(function* () {
       const gateway = yield* behind(upstream(), {

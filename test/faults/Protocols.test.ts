@@ -41,10 +41,10 @@ const chunked = (text: string): string => {
   return `${pieces.map((piece) => `${hex(piece)}\r\n${piece}\r\n`).join("")}0\r\n\r\n`
 }
 const framed: Readonly<Record<string, (mode: Mode) => Behaviour>> = {
-  "HTTP/1.0, its end is the connection's": (mode) => raw(mode, ["HTTP/1.0 200 OK"]),
+  "HTTP/1.0 that ends with the connection": (mode) => raw(mode, ["HTTP/1.0 200 OK"]),
   "HTTP/1.0 with a length": (mode) =>
     raw(mode, ["HTTP/1.0 200 OK", `Content-Length: ${Buffer.byteLength(bodies[mode])}`, "Connection: close"]),
-  "HTTP/1.1, its end is the connection's": (mode) => raw(mode, ["HTTP/1.1 200 OK", "Connection: close"]),
+  "HTTP/1.1 that ends with the connection": (mode) => raw(mode, ["HTTP/1.1 200 OK", "Connection: close"]),
   chunked: (mode) => raw(mode, ["HTTP/1.1 200 OK", "Transfer-Encoding: chunked"], chunked(bodies[mode])),
   "with an early hint before it": (mode) =>
     raw(mode, [
@@ -82,8 +82,8 @@ describe("compressed", () => {
   )
 
   const broken: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
-    "with something unknown": { encoding: "rot13", body: bodies.JSON },
-    "with gzip, says the header": { encoding: "gzip", body: bodies.JSON },
+    "with an unknown encoding": { encoding: "rot13", body: bodies.JSON },
+    "with gzip in the header only": { encoding: "gzip", body: bodies.JSON },
     "with gzip, and cut short": { encoding: "gzip", body: gzipSync(bodies.JSON).subarray(0, -20) }
   }
   it.live.each(modes.flatMap((mode) => Object.keys(broken).map((name) => ({ mode, name }))))(

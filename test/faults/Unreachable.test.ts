@@ -24,7 +24,7 @@ const addresses = {
   "connection refused": Effect.map(deadPort, (port) => `http://127.0.0.1:${port}/v1`),
   "unknown host": Effect.succeed("http://provider.invalid/v1"),
   "no TLS at the other end": Effect.sync(() => `${upstream().origin.replace("http:", "https:")}/v1`),
-  "a certificate that nobody vouches for": Effect.map(secureServer(selfSigned()), ({ url }) => url)
+  "an untrusted certificate": Effect.map(secureServer(selfSigned()), ({ url }) => url)
 } as const
 
 const cases = modes.flatMap((mode) =>

@@ -40,7 +40,7 @@ const forms: Readonly<Record<string, Chunks>> = {
   "with retry lines": [`retry: 3000\n\n${clean.replaceAll("\n\n", "\nretry: 10\n\n")}`],
   "with names and ids of events": [clean.replaceAll("data:", "event: message\nid: 7\ndata:")],
   "with data over several lines": [...tidy.map(pretty), DONE],
-  "without a blank after the colon": [clean.replaceAll("data: ", "data:")],
+  "without a space after the colon": [clean.replaceAll("data: ", "data:")],
   "without the last blank line": [clean.trimEnd()],
   "with empty events": [clean.replaceAll("data:", "\n\ndata:")],
   "with the role in every chunk": [
@@ -70,7 +70,7 @@ const forms: Readonly<Record<string, Chunks>> = {
     DONE
   ],
   "with usage twice": [events([...tidy, usage]), DONE],
-  "with usage beside the finish reason": [events([role, ...texts, { ...stop, usage: usage["usage"] }]), DONE],
+  "with usage next to the finish reason": [events([role, ...texts, { ...stop, usage: usage["usage"] }]), DONE],
   "with [DONE] twice": [clean, DONE],
   "with more after [DONE]": [clean, sse(chunkBody({ content: "and more" }))],
   "without [DONE]": [events(tidy)],
@@ -80,7 +80,7 @@ const forms: Readonly<Record<string, Chunks>> = {
     events(tidy).replaceAll(/"content":("[^"]+")/g, `"content":[{"type":"text","text":$1}]`),
     DONE
   ],
-  "with null for what is not there": [
+  "with null for absent members": [
     events(tidy).replaceAll(`"delta":{}`, `"delta":{"content":null,"role":null,"tool_calls":null,"refusal":null}`),
     DONE
   ],
