@@ -3,7 +3,7 @@ import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { AdminAuthorization } from "./Authorization.ts"
 import { errors, Validation } from "./Failure.ts"
-import { refusesUnknownQuery } from "./Strictness.ts"
+import { refusesUnknownQuery } from "./schemas/Strictness.ts"
 
 export const SettingsReport = Schema.Struct({
   object: Schema.Literal("settings"),

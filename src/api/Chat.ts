@@ -3,9 +3,9 @@ import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { ChatChunk, ChatRequest, ChatResponse } from "../domain/Chat.ts"
 import { Authorization, RequiredScope } from "./Authorization.ts"
-import { DeadlineHeaders } from "./Deadline.ts"
+import { DeadlineHeaders } from "./schemas/Deadline.ts"
 import { BodyBytes, errors, Validation } from "./Failure.ts"
-import { IdempotencyHeaders } from "./Idempotency.ts"
+import { IdempotencyHeaders } from "./schemas/Idempotency.ts"
 
 const ChatHeaders = Schema.Struct({
   ...IdempotencyHeaders.fields,

@@ -8,10 +8,10 @@ import { UsageInfo } from "../domain/Chat.ts"
 import { generationErrors } from "../domain/Generation.ts"
 import { AdminAuthorization, Authorization, RequiredScope, SessionAuthorization } from "./Authorization.ts"
 import { errors, Validation } from "./Failure.ts"
-import { Moment } from "./Moments.ts"
-import { cursor, limit } from "./Paging.ts"
-import { refusesUnknownQuery } from "./Strictness.ts"
-import { text } from "./Texts.ts"
+import { Moment } from "./schemas/Moments.ts"
+import { cursor, limit } from "./schemas/Paging.ts"
+import { refusesUnknownQuery } from "./schemas/Strictness.ts"
+import { text } from "./schemas/Texts.ts"
 
 const Usd = Schema.Finite
 

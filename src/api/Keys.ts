@@ -8,10 +8,10 @@ import { allScopes, Scope, Tier } from "../domain/Key.ts"
 import { KeyPrivacy } from "../domain/Privacy.ts"
 import { AdminAuthorization, Authorization } from "./Authorization.ts"
 import { errors, Validation } from "./Failure.ts"
-import { AnsweredMoment, Moment } from "./Moments.ts"
-import { cursor, limit } from "./Paging.ts"
-import { bodyOptional, refusesUnknownQuery } from "./Strictness.ts"
-import { name } from "./Texts.ts"
+import { AnsweredMoment, Moment } from "./schemas/Moments.ts"
+import { cursor, limit } from "./schemas/Paging.ts"
+import { bodyOptional, refusesUnknownQuery } from "./schemas/Strictness.ts"
+import { name } from "./schemas/Texts.ts"
 
 const nullable = <S extends Schema.Top>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
 const Name = name(200)

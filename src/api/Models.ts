@@ -6,7 +6,7 @@ import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { AdminAuthorization, Authorization, RequiredScope } from "./Authorization.ts"
 import { errors, Validation } from "./Failure.ts"
-import { refusesUnknownQuery } from "./Strictness.ts"
+import { refusesUnknownQuery } from "./schemas/Strictness.ts"
 
 /** USD per token, as decimal strings. */
 const Prices = Schema.Struct({

@@ -6,7 +6,7 @@ import { Effect, Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { AdminAuthorization } from "./Authorization.ts"
 import { errors, Validation } from "./Failure.ts"
-import { refusesUnknownQuery } from "./Strictness.ts"
+import { refusesUnknownQuery } from "./schemas/Strictness.ts"
 
 /** In milliseconds. Null if no generation of the bucket has a value. */
 const Quantiles = Schema.NullOr(Schema.Struct({ p50: Schema.Finite, p95: Schema.Finite, p99: Schema.Finite }))

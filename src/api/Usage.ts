@@ -5,8 +5,8 @@ import { Effect, Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { AdminAuthorization, Authorization, RequiredScope } from "./Authorization.ts"
 import { errors, Validation } from "./Failure.ts"
-import { DayOrMoment } from "./Moments.ts"
-import { refusesUnknownQuery } from "./Strictness.ts"
+import { DayOrMoment } from "./schemas/Moments.ts"
+import { refusesUnknownQuery } from "./schemas/Strictness.ts"
 
 /** A day (`2026-11-01`), or any moment in it. */
 const span = { from: Schema.optionalKey(DayOrMoment), to: Schema.optionalKey(DayOrMoment) }

@@ -7,9 +7,9 @@ import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { eventTypes } from "../domain/Events.ts"
 import { AdminAuthorization } from "./Authorization.ts"
 import { errors, Validation } from "./Failure.ts"
-import { AnsweredMoment as Moment } from "./Moments.ts"
-import { cursor, limit } from "./Paging.ts"
-import { refusesUnknownQuery } from "./Strictness.ts"
+import { AnsweredMoment as Moment } from "./schemas/Moments.ts"
+import { cursor, limit } from "./schemas/Paging.ts"
+import { refusesUnknownQuery } from "./schemas/Strictness.ts"
 
 export const DeadLetterRecord = Schema.Struct({
   id: Schema.String,

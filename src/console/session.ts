@@ -3,7 +3,7 @@
  * ends with the tab. It is never part of an address. A user's access token is kept in memory; the
  * refresh token is the gateway's HttpOnly cookie.
  */
-import { type User } from "../api/Auth.ts"
+import { type User } from "../api/signin/Auth.ts"
 import { createStore } from "./store.ts"
 
 export type Session =

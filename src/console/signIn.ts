@@ -2,7 +2,7 @@
  * Sign-in by code or identity provider. The refresh token stays in an HttpOnly cookie. The console
  * holds only an access token of a few minutes, and fetches a new one when it expires.
  */
-import { type Challenge, type Tokens } from "../api/Auth.ts"
+import { type Challenge, type Tokens } from "../api/signin/Auth.ts"
 import { asFailure, call, renewal } from "./client.ts"
 import { replacePage } from "./router.tsx"
 import { enterAsUser, leave, mayBeSignedIn, session, takeWanted } from "./session.ts"

@@ -1,7 +1,7 @@
 /** The form for creating or editing a key. A user's keys are limited by the grants. */
 import { useState } from "preact/hooks"
 import { type ApiKey } from "../../api/Keys.ts"
-import { type OwnGrants } from "../../api/Portal.ts"
+import { type OwnGrants } from "../../api/signin/Portal.ts"
 import { type Scope } from "../../domain/Key.ts"
 import { call } from "../client.ts"
 import { moment, usd } from "../format.ts"

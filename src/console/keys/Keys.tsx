@@ -4,7 +4,7 @@
  */
 import { useState } from "preact/hooks"
 import { type ApiKey } from "../../api/Keys.ts"
-import { type OwnGrants } from "../../api/Portal.ts"
+import { type OwnGrants } from "../../api/signin/Portal.ts"
 import { call, withQuery } from "../client.ts"
 import { moment, relative, usd } from "../format.ts"
 import { notify } from "../notices.ts"

@@ -4,7 +4,7 @@
  * of the user's budget; creating a new key removes such keys.
  */
 import { type ApiKey } from "../../api/Keys.ts"
-import { type OwnGrants } from "../../api/Portal.ts"
+import { type OwnGrants } from "../../api/signin/Portal.ts"
 import { call } from "../client.ts"
 import { isOperator, type PlayKey, playKey, session } from "../session.ts"
 import { everyone, own } from "../keys/source.ts"

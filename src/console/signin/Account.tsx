@@ -1,5 +1,5 @@
 /** The signed-in user, and the user's sessions, which can be ended. */
-import { type User } from "../../api/Auth.ts"
+import { type User } from "../../api/signin/Auth.ts"
 import { call } from "../client.ts"
 import { moment, relative } from "../format.ts"
 import { notify } from "../notices.ts"

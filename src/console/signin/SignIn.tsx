@@ -1,6 +1,6 @@
 /** The sign-in page: by code, by identity provider, or with the admin key. */
 import { useEffect, useState } from "preact/hooks"
-import { type SignInMethods } from "../../api/SignInMethods.ts"
+import { type SignInMethods } from "../../api/signin/SignInMethods.ts"
 import { call, failureOf, send } from "../client.ts"
 import { Brand } from "../parts/Brand.tsx"
 import { CheckField, TextField } from "../parts/Field.tsx"

@@ -1,6 +1,6 @@
 /** Sign-in by a six-digit code, sent by e-mail or SMS. */
 import { useEffect, useState } from "preact/hooks"
-import { type Challenge } from "../../api/Auth.ts"
+import { type Challenge } from "../../api/signin/Auth.ts"
 import { call } from "../client.ts"
 import { notify } from "../notices.ts"
 import { Choice, TextField } from "../parts/Field.tsx"

@@ -1,7 +1,7 @@
 /** Usage of all keys, by model, provider, user and key. */
 import { type ApiKey } from "../../api/Keys.ts"
 import { type UsageReport } from "../../api/Usage.ts"
-import { type Account } from "../../api/Users.ts"
+import { type Account } from "../../api/signin/Users.ts"
 import { call, withQuery } from "../client.ts"
 import { count, percent, usd } from "../format.ts"
 import { Link } from "../router.tsx"

@@ -1,5 +1,5 @@
 /** Usage of a user's keys, by model and key. */
-import { type OwnUsage as Answer } from "../../api/Portal.ts"
+import { type OwnUsage as Answer } from "../../api/signin/Portal.ts"
 import { call, withQuery } from "../client.ts"
 import { Link } from "../router.tsx"
 import { type Usage, UsagePage } from "./UsagePage.tsx"

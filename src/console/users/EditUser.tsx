@@ -1,6 +1,6 @@
 /** The dialog for a user's role and grants. */
 import { useState } from "preact/hooks"
-import { type Account } from "../../api/Users.ts"
+import { type Account } from "../../api/signin/Users.ts"
 import { type Scope } from "../../domain/Key.ts"
 import { call } from "../client.ts"
 import { Dialog } from "../parts/Dialog.tsx"

@@ -1,5 +1,5 @@
 /** A user's grants, and the part that is left. */
-import { type OwnGrants } from "../../api/Portal.ts"
+import { type OwnGrants } from "../../api/signin/Portal.ts"
 import { count, NONE, usd } from "../format.ts"
 import { Facts } from "../parts/Facts.tsx"
 

@@ -1,5 +1,5 @@
 /** The dialog that confirms suspending or reinstating a user. */
-import { type Account } from "../../api/Users.ts"
+import { type Account } from "../../api/signin/Users.ts"
 import { call } from "../client.ts"
 import { Dialog } from "../parts/Dialog.tsx"
 import { Form, useSubmit } from "../parts/Form.tsx"

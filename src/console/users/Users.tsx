@@ -1,6 +1,6 @@
 /** The users page: search by address, number or id; edit, suspend and reinstate. */
 import { useEffect, useState } from "preact/hooks"
-import { type Account } from "../../api/Users.ts"
+import { type Account } from "../../api/signin/Users.ts"
 import { call, withQuery } from "../client.ts"
 import { moment, relative, usd } from "../format.ts"
 import { notify } from "../notices.ts"

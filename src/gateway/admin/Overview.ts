@@ -5,7 +5,7 @@
 import { Clock, Context, Effect, Layer } from "effect"
 import { DependencyUnavailable, gatewayError, type GatewayError } from "../../domain/Errors.ts"
 import { type KeyCounts, KeyRepo } from "../../store/keys/KeyRepo.ts"
-import { type LedgerOverview, LedgerReports } from "../../store/ledger/LedgerReports.ts"
+import { type LedgerOverview, LedgerReports } from "../../store/ledger/reports/LedgerReports.ts"
 import { Cache } from "../cache/Cache.ts"
 import { Health, type ProviderHealth } from "./Health.ts"
 import { ProviderStats } from "../health/ProviderStats.ts"

@@ -6,7 +6,7 @@
  */
 import { Clock, Context, Duration, Effect, Layer } from "effect"
 import { DependencyUnavailable, gatewayError, type GatewayError } from "../../domain/Errors.ts"
-import { type LedgerBucket, LedgerReports } from "../../store/ledger/LedgerReports.ts"
+import { type LedgerBucket, LedgerReports } from "../../store/ledger/reports/LedgerReports.ts"
 
 export type SeriesRange = "hour" | "day"
 

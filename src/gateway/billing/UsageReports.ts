@@ -7,7 +7,7 @@
 import { Clock, Context, Effect, Layer, Semaphore } from "effect"
 import { gatewayError, type GatewayError, InvalidRequest } from "../../domain/Errors.ts"
 import { DAY_MS, monthOf, monthStartMs } from "../../domain/Money.ts"
-import { LedgerReports, type Report, type ReportQuery } from "../../store/ledger/LedgerReports.ts"
+import { LedgerReports, type Report, type ReportQuery } from "../../store/ledger/reports/LedgerReports.ts"
 import { orUnavailable } from "../StoreUnavailable.ts"
 
 export type UsageQuery = Pick<ReportQuery, "keyId" | "ownerId" | "groupBy"> & {

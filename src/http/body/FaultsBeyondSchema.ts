@@ -5,7 +5,7 @@
  */
 import { Clock, Effect, Option, Predicate, Schema } from "effect"
 import { type HttpApiEndpoint, type HttpApiGroup } from "effect/http-api"
-import { Moment } from "../../api/Moments.ts"
+import { Moment } from "../../api/schemas/Moments.ts"
 import { Catalog } from "../../gateway/routing/Catalog.ts"
 import { type Beyond } from "./JsonBody.ts"
 import { keyFaults } from "../endpoints/KeyFaults.ts"

@@ -2,7 +2,7 @@
  * How long a client says that it waits for an answer to begin: our own header says it for us to use up; the SDKs' header merely tells how the
  * client is set. What is no positive number counts as unsaid.
  */
-import { type DeadlineHeaders } from "../../api/Deadline.ts"
+import { type DeadlineHeaders } from "../../api/schemas/Deadline.ts"
 import { type ClientDeadline } from "../../gateway/request/ClientDeadline.ts"
 
 export const clientDeadlineOf = (headers: DeadlineHeaders): ClientDeadline | null => {

@@ -1,6 +1,6 @@
 /** The client's name for a request, with the secret that it was sent under: one name under two secrets is two requests. */
 import { Redacted } from "effect"
-import { type IdempotencyHeaders } from "../../api/Idempotency.ts"
+import { type IdempotencyHeaders } from "../../api/schemas/Idempotency.ts"
 import { type SentKey } from "../../gateway/idempotency/Idempotency.ts"
 
 export const idempotencyKeyOf = (headers: typeof IdempotencyHeaders.Type, credential: string): SentKey | null => {

@@ -2,7 +2,7 @@
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { Api } from "../../api/Api.ts"
-import { type User } from "../../api/Auth.ts"
+import { type User } from "../../api/signin/Auth.ts"
 import { CurrentUser } from "../../api/Authorization.ts"
 import { type UserView, UserAdmin } from "../../gateway/signin/UserAdmin.ts"
 import { SessionTokens } from "../../gateway/signin/SessionTokens.ts"

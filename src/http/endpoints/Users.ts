@@ -2,7 +2,7 @@
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { Api } from "../../api/Api.ts"
-import { type Account } from "../../api/Users.ts"
+import { type Account } from "../../api/signin/Users.ts"
 import { nanoFromUsd, usdFromNano } from "../../domain/Money.ts"
 import { type UserRecord } from "../../domain/User.ts"
 import { UserAdmin } from "../../gateway/signin/UserAdmin.ts"

@@ -6,10 +6,10 @@ import { estimatedGeneration } from "./EstimatedGeneration.ts"
 import { GenerationStore } from "./GenerationStore.ts"
 import { makeGenerationStore } from "./GenerationStoreMemory.ts"
 import { type Balance, Ledger } from "./Ledger.ts"
-import { LedgerReports } from "./LedgerReports.ts"
-import { makeLedgerReports } from "./LedgerReportsMemory.ts"
+import { LedgerReports } from "./reports/LedgerReports.ts"
+import { makeLedgerReports } from "./reports/LedgerReportsMemory.ts"
 import { emptyState, type Held, type LedgerState } from "./MemoryState.ts"
-import { addUsage } from "./ReportMemory.ts"
+import { addUsage } from "./reports/ReportMemory.ts"
 import { storableGeneration, storableNano } from "./StorableGeneration.ts"
 
 const nothing: Balance = { spentNano: 0, reservedNano: 0 }

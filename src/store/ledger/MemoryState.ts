@@ -2,7 +2,7 @@
 import { type Generation } from "../../domain/Generation.ts"
 import { type NanoUsd } from "../../domain/Money.ts"
 import type { Balance, Progress, Reservation } from "./Ledger.ts"
-import type { UsageDay } from "./ReportMemory.ts"
+import type { UsageDay } from "./reports/ReportMemory.ts"
 
 /** A generation and the month that it is charged to. */
 export interface Entry {

@@ -2,7 +2,7 @@
 import { assert, it } from "@effect/vitest"
 import { Effect, Fiber, Layer } from "effect"
 import { UsageReports } from "../../../src/gateway/billing/UsageReports.ts"
-import { LedgerReports } from "../../../src/store/ledger/LedgerReports.ts"
+import { LedgerReports } from "../../../src/store/ledger/reports/LedgerReports.ts"
 import * as LedgerMemory from "../../../src/store/ledger/Memory.ts"
 
 it.effect("of sixty concurrent reports, two read the ledger at a time, and all are answered", () =>

@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Arbitrary, Clock, Effect, Exit, Result, Schema, type SchemaAST, SchemaParser } from "effect"
 import { PrivacyPreviewRequest } from "../../../src/api/Privacy.ts"
-import { strict } from "../../../src/api/Strictness.ts"
+import { strict } from "../../../src/api/schemas/Strictness.ts"
 import { ChatRequest } from "../../../src/domain/Chat.ts"
 import { EmbeddingRequest } from "../../../src/domain/Embedding.ts"
 import { makeDecode, SHORT_CHARACTERS } from "../../../src/http/body/Payload.ts"

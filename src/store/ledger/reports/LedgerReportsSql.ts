@@ -1,7 +1,7 @@
 /** What the ledger's entries come to, out of Postgres. */
 import { type PgClient } from "@effect/sql-pg"
 import { Effect } from "effect"
-import { guard } from "../sql/SqlErrors.ts"
+import { guard } from "../../sql/SqlErrors.ts"
 import type { LedgerReports } from "./LedgerReports.ts"
 import { makeOverview } from "./OverviewSql.ts"
 import { makeReport } from "./ReportSql.ts"

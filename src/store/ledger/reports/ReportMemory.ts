@@ -1,6 +1,6 @@
 /** What was used by day, in memory, summed up as Postgres does it. */
-import { type Generation } from "../../domain/Generation.ts"
-import { DAY_MS } from "../../domain/Money.ts"
+import { type Generation } from "../../../domain/Generation.ts"
+import { DAY_MS } from "../../../domain/Money.ts"
 import type { Report, ReportFigures, ReportGroup, ReportPart, ReportQuery, ReportRow } from "./LedgerReports.ts"
 
 /** What one key used of one model at one provider on one day. */

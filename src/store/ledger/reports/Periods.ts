@@ -1,5 +1,5 @@
 /** The periods that an overview looks at: each begins then, in Unix milliseconds, and lasts until now. */
-import { DAY_MS, monthOf, monthStartMs } from "../../domain/Money.ts"
+import { DAY_MS, monthOf, monthStartMs } from "../../../domain/Money.ts"
 import type { ModelSpend, Report, ReportQuery } from "./LedgerReports.ts"
 
 const FIVE_MINUTES_MS = 300_000

@@ -1,7 +1,7 @@
 /** The admin overview's figures out of the ledger in memory, counted as Postgres counts them. */
-import { type Generation } from "../../domain/Generation.ts"
+import { type Generation } from "../../../domain/Generation.ts"
 import type { LedgerOverview, Quantiles } from "./LedgerReports.ts"
-import type { LedgerState } from "./MemoryState.ts"
+import type { LedgerState } from "../MemoryState.ts"
 import { modelSpendOf, monthByModel, periodsOf } from "./Periods.ts"
 import { reportOf } from "./ReportMemory.ts"
 

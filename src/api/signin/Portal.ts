@@ -1,11 +1,11 @@
 /** Self-service of signed-in users: keys within their grants, and the usage of these keys. */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
-import { Scope, Tier } from "../domain/Key.ts"
-import { SessionAuthorization } from "./Authorization.ts"
-import { errors, Validation } from "./Failure.ts"
-import { DayOrMoment } from "./Moments.ts"
-import { bodyOptional, refusesUnknownQuery } from "./Strictness.ts"
+import { Scope, Tier } from "../../domain/Key.ts"
+import { SessionAuthorization } from "../Authorization.ts"
+import { errors, Validation } from "../Failure.ts"
+import { DayOrMoment } from "../schemas/Moments.ts"
+import { bodyOptional, refusesUnknownQuery } from "../schemas/Strictness.ts"
 import {
   ApiKey,
   ApiKeyList,
@@ -14,7 +14,7 @@ import {
   keyListQuery,
   RotateKeyRequest,
   UpdateKeyRequest
-} from "./Keys.ts"
+} from "../Keys.ts"
 
 const { tier: _, ...wanted } = CreateKeyRequest.fields
 

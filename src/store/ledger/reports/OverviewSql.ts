@@ -3,7 +3,7 @@ import { type PgClient } from "@effect/sql-pg"
 import { Effect } from "effect"
 import type { LedgerOverview, LedgerReports } from "./LedgerReports.ts"
 import { modelSpendOf, monthByModel, periodsOf } from "./Periods.ts"
-import { guard } from "../sql/SqlErrors.ts"
+import { guard } from "../../sql/SqlErrors.ts"
 
 interface Recent {
   readonly last_5m: number

@@ -1,7 +1,7 @@
 /** What the ledger's entries come to: by day as they were settled, in stretches of time, and as they are at the moment. */
 import { Context, type Effect } from "effect"
-import { type NanoUsd } from "../../domain/Money.ts"
-import { type StoreError } from "../StoreError.ts"
+import { type NanoUsd } from "../../../domain/Money.ts"
+import { type StoreError } from "../../StoreError.ts"
 
 /** `fromMs` inclusive, `toMs` exclusive. Buckets begin at multiples of `bucketMs` since 1970. */
 export interface SeriesSpan {
@@ -126,4 +126,4 @@ export class LedgerReports extends Context.Service<
     readonly overview: (nowMs: number) => Effect.Effect<LedgerOverview, StoreError>
     readonly backlog: (nowMs: number) => Effect.Effect<LedgerBacklog, StoreError>
   }
->()("tollgate/store/ledger/LedgerReports") {}
+>()("tollgate/store/ledger/reports/LedgerReports") {}

@@ -2,7 +2,7 @@
 import { type PgClient } from "@effect/sql-pg"
 import { Effect } from "effect"
 import type { Report, ReportFigures, ReportGroup, ReportPart, ReportQuery } from "./LedgerReports.ts"
-import { guard } from "../sql/SqlErrors.ts"
+import { guard } from "../../sql/SqlErrors.ts"
 
 interface Row {
   /** `total`, or the way of grouping that the row belongs to. */

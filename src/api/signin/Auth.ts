@@ -4,12 +4,12 @@
  */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
-import { Channel, Role } from "../domain/User.ts"
-import { SessionAuthorization } from "./Authorization.ts"
-import { BodyBytes, errors, Validation } from "./Failure.ts"
-import { AnsweredMoment as Moment } from "./Moments.ts"
-import { bodyOptional } from "./Strictness.ts"
-import { text } from "./Texts.ts"
+import { Channel, Role } from "../../domain/User.ts"
+import { SessionAuthorization } from "../Authorization.ts"
+import { BodyBytes, errors, Validation } from "../Failure.ts"
+import { AnsweredMoment as Moment } from "../schemas/Moments.ts"
+import { bodyOptional } from "../schemas/Strictness.ts"
+import { text } from "../schemas/Texts.ts"
 
 const channel = { channel: Channel }
 const provider = { provider: Schema.String }

@@ -1,7 +1,7 @@
 /** The series of the ledger in memory, counted as Postgres counts it. */
-import { type Generation } from "../../domain/Generation.ts"
+import { type Generation } from "../../../domain/Generation.ts"
 import type { LedgerBucket, SeriesSpan } from "./LedgerReports.ts"
-import type { LedgerState } from "./MemoryState.ts"
+import type { LedgerState } from "../MemoryState.ts"
 import { latencies, quantilesOf, sum } from "./OverviewMemory.ts"
 
 const bucketOf = (startMs: number, of: ReadonlyArray<Generation>): LedgerBucket => {

@@ -1,8 +1,8 @@
 /** `GET /auth/methods`: the sign-in methods of this gateway, for sign-in pages. Public. */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
-import { Channel } from "../domain/User.ts"
-import { errors } from "./Failure.ts"
+import { Channel } from "../../domain/User.ts"
+import { errors } from "../Failure.ts"
 
 export const SignInMethods = Schema.Struct({
   channels: Schema.Array(Channel),

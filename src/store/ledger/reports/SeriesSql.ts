@@ -4,9 +4,9 @@
  */
 import { type PgClient } from "@effect/sql-pg"
 import { Effect } from "effect"
-import { idBound } from "../../domain/Ids.ts"
+import { idBound } from "../../../domain/Ids.ts"
 import type { LedgerBucket, Quantiles, SeriesSpan } from "./LedgerReports.ts"
-import { guard } from "../sql/SqlErrors.ts"
+import { guard } from "../../sql/SqlErrors.ts"
 
 interface Bucket {
   readonly start_ms: number

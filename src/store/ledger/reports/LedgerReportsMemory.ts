@@ -1,7 +1,7 @@
 /** What the entries of the ledger in memory come to. */
 import { Effect } from "effect"
 import type { LedgerReports } from "./LedgerReports.ts"
-import type { LedgerState } from "./MemoryState.ts"
+import type { LedgerState } from "../MemoryState.ts"
 import { overviewOf } from "./OverviewMemory.ts"
 import { reportOf } from "./ReportMemory.ts"
 import { seriesOf } from "./SeriesMemory.ts"

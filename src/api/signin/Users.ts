@@ -1,13 +1,13 @@
 /** Users for admins: list them, change grants and roles, suspend them. */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
-import { allScopes, Scope, Tier } from "../domain/Key.ts"
-import { Role } from "../domain/User.ts"
-import { AdminAuthorization } from "./Authorization.ts"
-import { errors, Validation } from "./Failure.ts"
-import { cursor, limit } from "./Paging.ts"
-import { refusesUnknownQuery } from "./Strictness.ts"
-import { text } from "./Texts.ts"
+import { allScopes, Scope, Tier } from "../../domain/Key.ts"
+import { Role } from "../../domain/User.ts"
+import { AdminAuthorization } from "../Authorization.ts"
+import { errors, Validation } from "../Failure.ts"
+import { cursor, limit } from "../schemas/Paging.ts"
+import { refusesUnknownQuery } from "../schemas/Strictness.ts"
+import { text } from "../schemas/Texts.ts"
 
 const Budget = Schema.Finite.check(Schema.isGreaterThanOrEqualTo(0), Schema.isLessThanOrEqualTo(1_000_000))
 const Words = text(320)
