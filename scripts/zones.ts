@@ -26,7 +26,7 @@ const effectCore = String.raw`effect(?:/[A-Z]\w*)?$`
 
 /** The ports: service classes and their errors, without implementations. */
 const providerPorts = String.raw`providers/(?:Provider|Providers)\.ts`
-const storePorts = String.raw`store/(?:cache/CacheStore|idempotency/IdempotencyStore|keys/KeyRepo|ledger/(?:GenerationStore|Ledger|reports/LedgerReports)|limits/Limits|notices/Notices|people/(?:Users|Sessions|Challenges)|providerState/(?:LockoutStore|StatsStore)|secrets/SecretStore|StoreError)\.ts`
+const storePorts = String.raw`store/(?:alerts/SentAlerts|cache/CacheStore|idempotency/IdempotencyStore|keys/KeyRepo|ledger/(?:GenerationStore|Ledger|reports/LedgerReports)|limits/Limits|people/(?:Users|Sessions|Challenges)|providerState/(?:LockoutStore|StatsStore)|secrets/SecretStore|webhooks/DeadLetterStore|StoreError)\.ts`
 const identityPorts = String.raw`identity/(?:CodeMessage|Delivery|ExternalIdentity|IdentityProviders)\.ts`
 const settings = String.raw`Settings\.ts`
 
@@ -196,7 +196,7 @@ export const zones: ReadonlyArray<Zone> = [
     name: "webhooks",
     files: /^webhooks\//,
     mayImport: new RegExp(
-      `^(?:domain/|${settings}$|providers/transport/Outbound\\.ts$|store/(?:notices/Notices|webhooks/DeliveryQueue)\\.ts$)`
+      `^(?:domain/|${settings}$|providers/transport/Outbound\\.ts$|store/webhooks/(?:DeadLetterStore|DeliveryQueue)\\.ts$)`
     ),
     notPackages: package_(`${sql}|${http}|redis`),
     because: "webhooks deliver events: they need outbound HTTP and the store of dead letters, nothing of requests"
@@ -211,7 +211,7 @@ export const zones: ReadonlyArray<Zone> = [
   {
     name: "store port",
     files:
-      /^store\/(?:cache\/CacheStore|idempotency\/IdempotencyStore|keys\/KeyRepo|ledger\/(?:GenerationStore|Ledger|reports\/LedgerReports)|limits\/Limits|people\/(?:Users|Sessions|Challenges)|processes\/LiveProcesses|providerState\/StatsStore|secrets\/SecretStore)\.ts$/,
+      /^store\/(?:alerts\/SentAlerts|cache\/CacheStore|idempotency\/IdempotencyStore|keys\/KeyRepo|ledger\/(?:GenerationStore|Ledger|reports\/LedgerReports)|limits\/Limits|people\/(?:Users|Sessions|Challenges)|processes\/LiveProcesses|providerState\/(?:LockoutStore|StatsStore)|secrets\/SecretStore|webhooks\/DeadLetterStore)\.ts$/,
     mayImport: /^(?:domain\/|store\/(?:StoreError|limits\/LimitVerdict|people\/LinkingRules)\.ts$)/,
     packages: new RegExp(`^${effectCore}`),
     because: "a port does not know what implements it: implementations export their layers"

@@ -97,7 +97,8 @@ import { Providers } from "./providers/Providers.ts"
 import { Transport } from "./providers/transport/Transport.ts"
 import { Settings, type SettingsShape } from "./Settings.ts"
 import { reloaded } from "./settings/Reloaded.ts"
-import { Notices } from "./store/notices/Notices.ts"
+import * as SentAlertsMemory from "./store/alerts/SentAlertsMemory.ts"
+import * as DeadLetterMemory from "./store/webhooks/DeadLetterMemory.ts"
 import * as Webhooks from "./webhooks/Webhooks.ts"
 import { type AdminKey, makeFirstKey, startupBanner } from "./StartupBanner.ts"
 
@@ -149,7 +150,8 @@ export const memory = Layer.mergeAll(
   Circuits.layerMemory,
   ProviderStats.layer,
   IdempotencyMemory.layer,
-  Notices.layerMemory
+  SentAlertsMemory.layer,
+  DeadLetterMemory.layer
 )
 
 /** Sign-in. Needs the gateway, `Outbound`, and stores of users, sessions, challenges, secrets. */

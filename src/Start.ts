@@ -24,8 +24,9 @@ import { ProviderStats } from "./gateway/health/ProviderStats.ts"
 import { Settings, type SettingsShape } from "./Settings.ts"
 import { readOrMakeSecret, type SecretFileError } from "./store/secrets/SecretFile.ts"
 import * as LedgerSql from "./store/ledger/Sql.ts"
-import { LockoutStore } from "./store/providerState/LockoutStore.ts"
-import { Notices } from "./store/notices/Notices.ts"
+import * as LockoutRedis from "./store/providerState/LockoutRedis.ts"
+import * as SentAlertsSql from "./store/alerts/SentAlertsSql.ts"
+import * as DeadLetterSql from "./store/webhooks/DeadLetterSql.ts"
 import { DeliveryQueue } from "./store/webhooks/DeliveryQueue.ts"
 import * as Presence from "./store/processes/Presence.ts"
 import { RedisConnection } from "./store/redis/RedisConnection.ts"
@@ -43,7 +44,8 @@ const database = (settings: SettingsShape) =>
     UsersSql.layer,
     SessionsSql.layer,
     ChallengesSql.layer,
-    Notices.layer,
+    SentAlertsSql.layer,
+    DeadLetterSql.layer,
     // Without webhooks there is nothing to deliver, and nobody asks the database for it.
     settings.webhooks.length === 0 ? DeliveryQueue.layerMemory() : DeliveryQueue.layer(),
     secretStore(settings)
@@ -103,7 +105,7 @@ const shared = (settings: SettingsShape) =>
     : Layer.mergeAll(
         LimitsRedis.layer,
         CacheRedis.layer,
-        Layer.provide(Circuits.layerRedis, LockoutStore.layerRedis),
+        Layer.provide(Circuits.layerRedis, LockoutRedis.layer),
         Layer.provide(ProviderStats.layerShared, StatsRedis.layer)
       ).pipe(Layer.provide(waitForStore(RedisConnection.layer({ url: settings.redisUrl }))))
 

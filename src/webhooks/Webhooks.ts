@@ -10,7 +10,7 @@ import { Events, type GatewayEvent } from "../domain/Events.ts"
 import { Ids } from "../domain/Ids.ts"
 import { Outbound } from "../providers/transport/Outbound.ts"
 import { type SettingsShape } from "../Settings.ts"
-import { Notices } from "../store/notices/Notices.ts"
+import { DeadLetterStore } from "../store/webhooks/DeadLetterStore.ts"
 import { type Delivery, DeliveryQueue } from "../store/webhooks/DeliveryQueue.ts"
 import { signatureOf } from "./Signature.ts"
 
@@ -25,6 +25,8 @@ const WHOLE_CALL = Duration.seconds(15)
 const AGAIN = "1 second"
 /** For the database to take what is still in memory when the process stops. */
 const LAST_WRITES = "5 seconds"
+const DEAD_LETTERS_KEPT_MS = 90 * 86_400_000
+const DELETE_EVERY = "1 hour"
 
 export type Webhook = SettingsShape["webhooks"][number]
 
@@ -54,12 +56,12 @@ const annotated = ({ eventId, type, url }: Delivery, reason: string) =>
   Effect.annotateLogs({ event_id: eventId, event_type: type, webhook: url, reason })
 
 const makeBury = Effect.gen(function* () {
-  const notices = yield* Notices
+  const letters = yield* DeadLetterStore
   const ids = yield* Ids
   /** Stores a failed delivery as a dead letter. */
   return Effect.fnUntraced(function* (delivery: Delivery, attempts: number, lastError: string) {
     const nowMs = yield* Clock.currentTimeMillis
-    yield* notices.bury({ id: ids.next("dlv", nowMs), ...delivery, attempts, lastError, failedAtMs: nowMs })
+    yield* letters.add({ id: ids.next("dlv", nowMs), ...delivery, attempts, lastError, failedAtMs: nowMs })
     yield* Metric.update(counters.dead, 1)
     yield* Effect.logWarning("a webhook delivery failed; the event is stored as a dead letter").pipe(
       annotated(delivery, lastError)
@@ -191,6 +193,17 @@ const startOnFormer = Effect.fnUntraced(function* (webhooks: ReadonlyArray<Webho
   yield* Effect.forEach(former, (address) => startSending(address, null), { discard: true })
 })
 
+/** Deletes old dead letters while the scope lasts. */
+const startDeleting = Effect.gen(function* () {
+  const letters = yield* DeadLetterStore
+  const deleteOld = Effect.flatMap(Clock.currentTimeMillis, (nowMs) =>
+    letters.deleteBefore(nowMs - DEAD_LETTERS_KEPT_MS)
+  )
+  yield* Effect.forkScoped(
+    Effect.repeat(Effect.delay(Effect.ignore(deleteOld), DELETE_EVERY), Schedule.spaced(DELETE_EVERY))
+  )
+})
+
 /** `Events` that deliver to these addresses. */
 export const layer = (webhooks: ReadonlyArray<Webhook>) =>
   Layer.effect(
@@ -200,6 +213,7 @@ export const layer = (webhooks: ReadonlyArray<Webhook>) =>
       const accept = yield* makeAccept
       yield* Effect.forEach(webhooks, (webhook) => startSending(webhook.url, webhook), { discard: true })
       yield* Effect.forkScoped(Effect.retry(startOnFormer(webhooks), Schedule.spaced("10 seconds")))
+      yield* startDeleting
       return {
         publish: (type, data) =>
           Effect.flatMap(Clock.currentTimeMillis, (nowMs) => {

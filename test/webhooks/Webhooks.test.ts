@@ -10,7 +10,8 @@ import { Events, eventTypes } from "../../src/domain/Events.ts"
 import { Ids } from "../../src/domain/Ids.ts"
 import { Outbound, type OutboundCall } from "../../src/providers/transport/Outbound.ts"
 import { databaseError } from "../../src/store/sql/SqlErrors.ts"
-import { Notices } from "../../src/store/notices/Notices.ts"
+import * as DeadLetterMemory from "../../src/store/webhooks/DeadLetterMemory.ts"
+import { DeadLetterStore } from "../../src/store/webhooks/DeadLetterStore.ts"
 import { DeliveryQueue } from "../../src/store/webhooks/DeliveryQueue.ts"
 import * as Webhooks from "../../src/webhooks/Webhooks.ts"
 
@@ -35,7 +36,7 @@ const answering = (...statuses: ReadonlyArray<number>) => {
   })
   const layerOn = (queue: Layer.Layer<DeliveryQueue>, ...hooks: ReadonlyArray<Webhooks.Webhook>) =>
     Webhooks.layer(hooks).pipe(
-      Layer.provideMerge(Layer.mergeAll(outbound, queue, Notices.layerMemory, Ids.layerSequence))
+      Layer.provideMerge(Layer.mergeAll(outbound, queue, DeadLetterMemory.layer, Ids.layerSequence))
     )
   const layerOf = (...hooks: ReadonlyArray<Webhooks.Webhook>) => layerOn(DeliveryQueue.layerMemory(), ...hooks)
   return { calls, layerOf, layerOn }
@@ -49,12 +50,12 @@ const counted = (result: string) =>
       .reduce((sum, metric) => sum + (metric.type === "Counter" ? Number(metric.state.count) : 0), 0)
   )
 
-const buried = Effect.flatMap(Notices, (notices) => notices.buried({ limit: 100, cursor: null }))
+const deadLetters = Effect.flatMap(DeadLetterStore, (store) => store.list({ limit: 100, cursor: null }))
 const signed = (timestamp: string, body: string | null) =>
   `v1=${createHmac("sha256", secret).update(`${timestamp}.${body}`).digest("hex")}`
 const settle = TestClock.adjust("0 millis")
 /** Lets a little time pass, again and again, until it is so; a second at most. */
-const until = (isSo: Effect.Effect<boolean, unknown, Notices>) =>
+const until = (isSo: Effect.Effect<boolean, unknown, DeadLetterStore>) =>
   Effect.gen(function* () {
     for (let turn = 0; turn < 1_000 && !(yield* Effect.orDie(isSo)); turn++) yield* TestClock.adjust("1 millis")
   })
@@ -85,7 +86,7 @@ describe("a webhook", () => {
       }).pipe(
         Effect.provide(
           Webhooks.layer([hook({ url: address, events: ["circuit.opened"] })]).pipe(
-            Layer.provide(Layer.mergeAll(Outbound.layer, DeliveryQueue.layerMemory(), Notices.layerMemory, Ids.layer))
+            Layer.provide(Layer.mergeAll(Outbound.layer, DeliveryQueue.layerMemory(), DeadLetterMemory.layer, Ids.layer))
           )
         )
       )
@@ -128,7 +129,7 @@ describe("a webhook", () => {
       for (const { body, headers } of calls) {
         assert.strictEqual(headers["x-tollgate-signature"], signed(String(headers["x-tollgate-timestamp"]), body))
       }
-      assert.deepStrictEqual((yield* buried).letters, [])
+      assert.deepStrictEqual((yield* deadLetters).letters, [])
     }).pipe(Effect.provide(layerOf(hook())))
   })
 
@@ -138,7 +139,7 @@ describe("a webhook", () => {
       const { publish } = yield* Events
       yield* publish("key.revoked", { key_id: "key_1" })
       yield* TestClock.adjust("1 hour")
-      const [letter, ...others] = (yield* buried).letters
+      const [letter, ...others] = (yield* deadLetters).letters
       assert.deepStrictEqual(others, [])
       assert.deepInclude(letter, { url, type: "key.revoked", attempts: 11, lastError: "status 500" })
       assert.strictEqual(letter?.body, calls[0]?.body)
@@ -161,7 +162,7 @@ describe("a webhook", () => {
         yield* TestClock.adjust("1 minute")
         assert.lengthOf(taking.calls, 10)
         assert.strictEqual(new Set(taking.calls.map(({ headers }) => headers["x-tollgate-delivery"])).size, 10)
-        assert.deepStrictEqual((yield* buried).letters, [])
+        assert.deepStrictEqual((yield* deadLetters).letters, [])
       }).pipe(Effect.provide(taking.layerOn(database, hook())))
     }).pipe(Effect.provide(DeliveryQueue.layerMemory()))
   })
@@ -171,8 +172,8 @@ describe("a webhook", () => {
     return Effect.gen(function* () {
       const { publish } = yield* Events
       for (let number = 0; number < 30; number++) yield* publish("key.created", { number })
-      yield* until(Effect.map(buried, ({ letters }) => letters.length === 10))
-      const { letters } = yield* buried
+      yield* until(Effect.map(deadLetters, ({ letters }) => letters.length === 10))
+      const { letters } = yield* deadLetters
       assert.lengthOf(letters, 10)
       for (const { attempts, lastError } of letters) {
         assert.deepStrictEqual([attempts, lastError], [0, "too many queued events"])
@@ -192,7 +193,7 @@ describe("a webhook", () => {
       assert.lengthOf(calls, 1)
       yield* Effect.gen(function* () {
         yield* TestClock.adjust("1 hour")
-        const [letter] = (yield* buried).letters
+        const [letter] = (yield* deadLetters).letters
         assert.deepInclude(letter, { url, attempts: 11, lastError: "no webhook has this address" })
         assert.lengthOf(calls, 1)
       }).pipe(Effect.provide(layerOn(database, hook({ url: "https://hooks.example.com/b" }))))

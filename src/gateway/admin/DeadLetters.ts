@@ -1,7 +1,7 @@
 /** Events that no webhook accepted, listed for the operator. */
 import { Context, Effect, Layer } from "effect"
 import { type GatewayError } from "../../domain/Errors.ts"
-import { type DeadLetterPage, Notices } from "../../store/notices/Notices.ts"
+import { type DeadLetterPage, DeadLetterStore } from "../../store/webhooks/DeadLetterStore.ts"
 import { orUnavailable } from "../StoreUnavailable.ts"
 
 export class DeadLetters extends Context.Service<
@@ -16,6 +16,6 @@ export class DeadLetters extends Context.Service<
 >()("tollgate/gateway/admin/DeadLetters") {
   static readonly layer = Layer.effect(
     DeadLetters,
-    Effect.map(Notices, (notices) => DeadLetters.of({ list: (page) => orUnavailable(notices.buried(page)) }))
+    Effect.map(DeadLetterStore, (store) => DeadLetters.of({ list: (page) => orUnavailable(store.list(page)) }))
   )
 }

@@ -8,13 +8,11 @@ import { Clock, Context, Effect, Layer, Schedule } from "effect"
 import { Events } from "../../domain/Events.ts"
 import { type KeyRecord } from "../../domain/Key.ts"
 import { monthOf, usdFromNano } from "../../domain/Money.ts"
+import { SentAlerts } from "../../store/alerts/SentAlerts.ts"
 import { type Balance, Ledger } from "../../store/ledger/Ledger.ts"
-import { Notices } from "../../store/notices/Notices.ts"
 
 const EVERY = "5 seconds"
-/** How long the marks of dead letters and of budget events are kept. */
-const KEPT_MS = 90 * 86_400_000
-const FORGET_EVERY = "1 hour"
+const DELETE_EVERY = "1 hour"
 
 export interface BudgetAlertsShape {
   /**
@@ -37,7 +35,7 @@ export const layer = Layer.effect(
   BudgetAlerts,
   Effect.gen(function* () {
     const ledger = yield* Ledger
-    const notices = yield* Notices
+    const sent = yield* SentAlerts
     const events = yield* Events
     let notes = new Map<string, Note>()
 
@@ -49,7 +47,7 @@ export const layer = Layer.effect(
     const tell = Effect.fnUntraced(function* (noted: Note, balance: Balance, capNano: number, month: string) {
       const { key } = noted
       for (const percent of reached(balance.spentNano, capNano, noted.isRefused)) {
-        if (!(yield* notices.mark({ keyId: key.id, month, percent, capNano }))) continue
+        if (!(yield* sent.add({ keyId: key.id, month, percent, capNano }))) continue
         yield* events.publish(percent === 100 ? "budget.exhausted" : "budget.threshold", {
           key_id: key.id,
           key_name: key.name,
@@ -84,10 +82,10 @@ export const layer = Layer.effect(
       )
     })
 
-    const forget = Effect.flatMap(Clock.currentTimeMillis, (nowMs) => notices.forget(nowMs - KEPT_MS, monthOf(nowMs)))
+    const deleteOld = Effect.flatMap(Clock.currentTimeMillis, (nowMs) => sent.deleteBefore(monthOf(nowMs)))
     yield* Effect.forkScoped(Effect.repeat(look, Schedule.spaced(EVERY)))
     yield* Effect.forkScoped(
-      Effect.repeat(Effect.delay(Effect.ignore(forget), FORGET_EVERY), Schedule.spaced(FORGET_EVERY))
+      Effect.repeat(Effect.delay(Effect.ignore(deleteOld), DELETE_EVERY), Schedule.spaced(DELETE_EVERY))
     )
     return { note }
   })

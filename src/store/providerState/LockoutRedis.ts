@@ -1,11 +1,13 @@
 /**
- * Closed names in Redis: one hash, `tollgate:lockouts`, of names and until when each is closed by Redis's own clock, so that the processes'
- * clocks need not agree. Each change is one atomic step.
+ * Lockouts in Redis: one hash, `tollgate:lockouts`, maps each name to the end of its lockout. Times
+ * are those of Redis's clock, so the clocks of the processes need not agree. Each change is one
+ * atomic step. An hour after the last lockout began, Redis deletes all of them.
  */
-import { Effect } from "effect"
+import { Effect, Layer } from "effect"
 import { Redis } from "effect/persistence"
 import { redisScript } from "../redis/RedisScript.ts"
 import { StoreError } from "../StoreError.ts"
+import { LockoutStore } from "./LockoutStore.ts"
 
 const key = "tollgate:lockouts"
 const KEPT_MS = 3_600_000
@@ -15,35 +17,35 @@ local time = redis.call("TIME")
 local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 local function at(ms) return string.format("%.0f", now + tonumber(ms)) end`
 
-/** Its name, and for how long: 1 when it was not there before. */
+/** Arguments: the name, its milliseconds, those of the hash. Returns 1 if the name is new. */
 const closeScript = `${nowLua}
-local isNews = redis.call("HSET", KEYS[1], ARGV[1], at(ARGV[2]))
+local isNew = redis.call("HSET", KEYS[1], ARGV[1], at(ARGV[2]))
 redis.call("PEXPIRE", KEYS[1], ARGV[3])
-return isNews`
+return isNew`
 
-/** For how long to hold, then names. */
+/** Arguments: the milliseconds to hold, then the names. Returns the longest that is left. */
 const claimScript = `${nowLua}
 local left = 0
-local suspects = {}
+local recorded = {}
 for i = 2, #ARGV do
   local till = redis.call("HGET", KEYS[1], ARGV[i])
   if till then
-    suspects[#suspects + 1] = ARGV[i]
+    recorded[#recorded + 1] = ARGV[i]
     left = math.max(left, tonumber(till) - now)
   end
 end
 if left > 0 then return left end
-for i = 1, #suspects do redis.call("HSET", KEYS[1], suspects[i], at(ARGV[1])) end
+for i = 1, #recorded do redis.call("HSET", KEYS[1], recorded[i], at(ARGV[1])) end
 return 0`
 
-/** Names and what is left of their time, in turns. */
+/** Returns name, milliseconds left, name, milliseconds left. */
 const allScript = `${nowLua}
 local listed = redis.call("HGETALL", KEYS[1])
 for i = 2, #listed, 2 do listed[i] = math.max(0, tonumber(listed[i]) - now) end
 return listed`
 
-/** The service over the `Redis` of the context; failures are `StoreError`s of the limit store. */
-export const makeLockoutRedis = Effect.gen(function* () {
+/** Over the `Redis` of the context. Failures are `StoreError`s of the limit store. */
+const makeLockoutRedis = Effect.gen(function* () {
   const redis = yield* Redis.Redis
   const runClose = redisScript<number>(redis, closeScript)
   const runClaim = redisScript<number>(redis, claimScript)
@@ -53,7 +55,7 @@ export const makeLockoutRedis = Effect.gen(function* () {
   return {
     close: (name: string, ms: number): Effect.Effect<boolean, StoreError> =>
       runClose([key], [name, whole(ms), whole(KEPT_MS)]).pipe(
-        Effect.mapBoth({ onFailure: unavailable, onSuccess: (isNews) => isNews === 1 })
+        Effect.mapBoth({ onFailure: unavailable, onSuccess: (isNew) => isNew === 1 })
       ),
 
     claim: (names: ReadonlyArray<string>, holdMs: number): Effect.Effect<number, StoreError> =>
@@ -77,3 +79,6 @@ export const makeLockoutRedis = Effect.gen(function* () {
 
 const unavailable = (error: Redis.RedisError): StoreError =>
   new StoreError({ dependency: "limit_store", cause: error.cause })
+
+/** Shared by all processes on one Redis. */
+export const layer = Layer.effect(LockoutStore, makeLockoutRedis)

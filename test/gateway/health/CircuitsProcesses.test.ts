@@ -7,6 +7,7 @@ import { Context, Effect, Fiber, Layer, Redacted, Stream } from "effect"
 import { inject } from "vitest"
 import { Circuits, type CircuitState } from "../../../src/gateway/health/Circuits.ts"
 import { CredentialsRefused, ProviderError, ServerFault } from "../../../src/providers/Provider.ts"
+import * as LockoutRedis from "../../../src/store/providerState/LockoutRedis.ts"
 import { LockoutStore } from "../../../src/store/providerState/LockoutStore.ts"
 import { RedisConnection } from "../../../src/store/redis/RedisConnection.ts"
 import { candidateWith } from "../plans.ts"
@@ -15,7 +16,7 @@ const member = Effect.map(
   Layer.build(
     Layer.fresh(
       Circuits.layerRedis.pipe(
-        Layer.provideMerge(LockoutStore.layerRedis),
+        Layer.provideMerge(LockoutRedis.layer),
         Layer.provide(RedisConnection.layer({ url: Redacted.make(inject("redisUrl")) }))
       )
     )

@@ -2,6 +2,7 @@ import { assert, it } from "@effect/vitest"
 import { Clock, Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { makeLockouts } from "../../../src/gateway/health/Lockouts.ts"
+import * as LockoutMemory from "../../../src/store/providerState/LockoutMemory.ts"
 import { LockoutStore } from "../../../src/store/providerState/LockoutStore.ts"
 import { StoreError } from "../../../src/store/StoreError.ts"
 import { candidateWith } from "../plans.ts"
@@ -90,7 +91,7 @@ it.effect("the other processes learn of a lockout, of its news and of its end", 
     yield* second.learn
     assert.isTrue(second.isEmpty())
     assert.strictEqual(yield* second.enter(small), 0)
-  }).pipe(Effect.provide(LockoutStore.layerMemory))
+  }).pipe(Effect.provide(LockoutMemory.layer))
 )
 
 const away = Effect.fail(new StoreError({ dependency: "limit_store", cause: null }))
@@ -157,5 +158,5 @@ it.effect("two keys that were refused in two processes lock it for all", () =>
     assert.isFalse(yield* second.add(small, 402, "key_2"))
     yield* first.learn
     assert.strictEqual(yield* first.enter(small, "key_3"), 30_000)
-  }).pipe(Effect.provide(LockoutStore.layerMemory))
+  }).pipe(Effect.provide(LockoutMemory.layer))
 )

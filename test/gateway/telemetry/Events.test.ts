@@ -9,7 +9,7 @@ import { Circuits } from "../../../src/gateway/health/Circuits.ts"
 import { CredentialsRefused, ProviderError, ServerFault } from "../../../src/providers/Provider.ts"
 import { type Balance, Ledger } from "../../../src/store/ledger/Ledger.ts"
 import * as LedgerMemory from "../../../src/store/ledger/Memory.ts"
-import { Notices } from "../../../src/store/notices/Notices.ts"
+import * as SentAlertsMemory from "../../../src/store/alerts/SentAlertsMemory.ts"
 import { databaseError } from "../../../src/store/sql/SqlErrors.ts"
 import { type StoreError } from "../../../src/store/StoreError.ts"
 import { ask, helloReply } from "../../contract/wire.ts"
@@ -132,7 +132,7 @@ it.effect("budgets: 80 % and used up, once each, after the requests that spent t
     Effect.provide(
       app.pipe(
         Layer.provideMerge(BudgetAlerts.layer),
-        Layer.provideMerge(Layer.mergeAll(LedgerMemory.layer, Notices.layerMemory, listening))
+        Layer.provideMerge(Layer.mergeAll(LedgerMemory.layer, SentAlertsMemory.layer, listening))
       )
     )
   )
@@ -164,6 +164,6 @@ it.effect("budgets: late if the database is away, and no event for a refusal far
     )
     assert.lengthOf(answers, 0)
   }).pipe(
-    Effect.provide(BudgetAlerts.layer.pipe(Layer.provideMerge(Layer.mergeAll(ledger, Notices.layerMemory, listening))))
+    Effect.provide(BudgetAlerts.layer.pipe(Layer.provideMerge(Layer.mergeAll(ledger, SentAlertsMemory.layer, listening))))
   )
 })

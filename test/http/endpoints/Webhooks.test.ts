@@ -1,17 +1,17 @@
 /** Dead letters over HTTP: pages, and who may read them. */
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { Notices } from "../../../src/store/notices/Notices.ts"
+import { DeadLetterStore } from "../../../src/store/webhooks/DeadLetterStore.ts"
 import { TestApp } from "../../support/TestApp.ts"
 
 const idOf = (number: number) => `dlv_${String(number).padStart(32, "0")}`
 
-it.effect("an admin reads events that no webhook took, newest first", () =>
+it.effect("an admin reads dead letters, newest first", () =>
   Effect.gen(function* () {
     const { adminKey, issueKey, send } = yield* TestApp
-    const notices = yield* Notices
+    const letters = yield* DeadLetterStore
     for (const number of [1, 2, 3]) {
-      yield* notices.bury({
+      yield* letters.add({
         id: idOf(number),
         eventId: `evt_${number}`,
         type: "key.created",

@@ -2,26 +2,28 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Redacted } from "effect"
 import { Redis } from "effect/persistence"
 import { inject } from "vitest"
+import * as LockoutMemory from "../../../src/store/providerState/LockoutMemory.ts"
+import * as LockoutRedis from "../../../src/store/providerState/LockoutRedis.ts"
 import { LockoutStore } from "../../../src/store/providerState/LockoutStore.ts"
 import { RedisConnection } from "../../../src/store/redis/RedisConnection.ts"
 import { StoreError } from "../../../src/store/StoreError.ts"
 import { lockoutStoreSuite, newName } from "./lockoutStoreSuite.ts"
 
-const onRedis = LockoutStore.layerRedis.pipe(
+const onRedis = LockoutRedis.layer.pipe(
   Layer.provideMerge(RedisConnection.layer({ url: Redacted.make(inject("redisUrl")) }))
 )
 
 const wrong = Effect.fail(new Redis.RedisError({ cause: new Error("WRONGTYPE") }))
 
-describe("LockoutStore.layerMemory", () => {
-  lockoutStoreSuite(LockoutStore.layerMemory)
+describe("LockoutMemory.layer", () => {
+  lockoutStoreSuite(LockoutMemory.layer)
 })
 
-describe("LockoutStore.layerRedis", () => {
+describe("LockoutRedis.layer", () => {
   lockoutStoreSuite(onRedis)
 
   it.layer(onRedis)((it) => {
-    it.effect("lets Redis forget all an hour after the last name was closed", () =>
+    it.effect("lets Redis delete all an hour after the last name was closed", () =>
       Effect.gen(function* () {
         const { close } = yield* LockoutStore
         const redis = yield* Redis.Redis
@@ -42,7 +44,7 @@ describe("LockoutStore.layerRedis", () => {
       }
     }).pipe(
       Effect.provide(
-        LockoutStore.layerRedis.pipe(
+        LockoutRedis.layer.pipe(
           Layer.provide(Layer.mock(Redis.Redis, { send: () => wrong, eval: () => () => wrong }))
         )
       )
