@@ -38,7 +38,7 @@ export const layer = ({ archiveDays, retentionDays }: RetentionOptions) =>
       const replies = yield* IdempotencyStore
       const generations = yield* GenerationStore
       const every = (work: Effect.Effect<void>) => Effect.forkScoped(Effect.repeat(work, Schedule.spaced(EVERY)))
-      yield* every(cleared((nowMs) => replies.forget(nowMs, PIECE), PIECE))
+      yield* every(cleared((nowMs) => replies.deleteExpired(nowMs, PIECE), PIECE))
       const moving =
         archiveDays === null
           ? Effect.void

@@ -111,14 +111,14 @@ export class Idempotency extends Context.Service<
                 )
               )
             }).pipe(Effect.uninterruptible)
-          const free = end(store.free(held))
+          const free = end(store.release(held))
           return {
             free,
             keep: (reply) =>
               reply.length > MAX_KEPT_CHARACTERS
                 ? free
                 : Effect.flatMap(Effect.zip(seal.close(reply), Clock.currentTimeMillis), ([sealed, nowMs]) =>
-                    end(store.keep(held, sealed, nowMs + options.ttlSeconds * 1000))
+                    end(store.complete(held, sealed, nowMs + options.ttlSeconds * 1000))
                   ).pipe(Effect.uninterruptible)
           }
         }

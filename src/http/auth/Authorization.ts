@@ -30,7 +30,7 @@ import { SessionTokens } from "../../gateway/signin/SessionTokens.ts"
 import { asActor } from "./ActorContext.ts"
 import { clientAddress } from "./ClientAddress.ts"
 import { CurrentRequest } from "../edge/CurrentRequest.ts"
-import { errorResponse, rejected } from "../errors/ErrorResponse.ts"
+import { errorResponse, recordError } from "../errors/ErrorResponse.ts"
 
 /**
  * Responds to a refused credential and audits it. A request without a credential, and one whose
@@ -38,7 +38,7 @@ import { errorResponse, rejected } from "../errors/ErrorResponse.ts"
  */
 export const refuse = Effect.fnUntraced(function* (error: GatewayError, credential: string, sent: string) {
   const state = yield* CurrentRequest
-  rejected(state, error)
+  recordError(state, error)
   const isAudited = sent !== "" && error.reason._tag !== "DependencyUnavailable"
   if (isAudited) yield* asActor(Effect.ignore(auditRefusedCredential(credential)(Effect.fail(error))), "nobody", null)
   return errorResponse(error, state.requestId)

@@ -17,7 +17,7 @@ import { type Caller } from "../../gateway/request/Caller.ts"
 import { credentialOf, refuse, withScope } from "../auth/Authorization.ts"
 import { BodyReader, type Body, hasBody } from "../body/Body.ts"
 import { CurrentRequest, type RequestState } from "./CurrentRequest.ts"
-import { errorResponse, rejected, validationResponse } from "../errors/ErrorResponse.ts"
+import { errorResponse, recordError, validationResponse } from "../errors/ErrorResponse.ts"
 import { excessFault, typeFault } from "../body/JsonBody.ts"
 import { makeDecode } from "../body/Payload.ts"
 import { validationFaults } from "../body/ValidationFaults.ts"
@@ -111,7 +111,7 @@ export const authenticatedPost = <
                 : decoded(caller, empty)
             ),
             (error) => {
-              rejected(state, error)
+              recordError(state, error)
               return Effect.succeed(errorResponse(error, state.requestId))
             }
           )

@@ -18,7 +18,7 @@ import { RequestCounters } from "../../gateway/telemetry/RequestCounters.ts"
 import { cameByHttps, forwarded } from "../auth/ClientAddress.ts"
 import { CurrentRequest, newRequest, type RequestState } from "./CurrentRequest.ts"
 import { endTrace } from "./EndTrace.ts"
-import { errorResponse, internalErrorResponse, rejected } from "../errors/ErrorResponse.ts"
+import { errorResponse, internalErrorResponse, recordError } from "../errors/ErrorResponse.ts"
 import * as RequestLog from "./RequestLog.ts"
 
 /** For a client that left before there was a status, as nginx has it. */
@@ -121,7 +121,7 @@ const hasOneHost = (request: HttpServerRequest.HttpServerRequest): boolean => {
 
 const twoHosts = Effect.map(CurrentRequest, (state) => {
   const error = gatewayError(new RequestUnreadable({ fault: "malformed" }))
-  rejected(state, error)
+  recordError(state, error)
   return errorResponse(error, state.requestId)
 })
 

@@ -115,8 +115,8 @@ const rejectionOf = (reason: Reason): Rejection | null => {
   }
 }
 
-/** Records the error that is about to be sent. */
-export const rejected = (state: RequestState, { reason }: GatewayError): void => {
+/** Records the error that is about to be sent, for the log and the counters. */
+export const recordError = (state: RequestState, { reason }: GatewayError): void => {
   state.rejection = rejectionOf(reason)
   state.errorType = wireOf(reason).type
 }
@@ -127,7 +127,7 @@ export const guard = <A, R>(
 ): Effect.Effect<A | HttpServerResponse.HttpServerResponse, never, R> =>
   Effect.catch(handler, (error) =>
     Effect.map(CurrentRequest, (current) => {
-      rejected(current, error)
+      recordError(current, error)
       return errorResponse(error, current.requestId)
     })
   )

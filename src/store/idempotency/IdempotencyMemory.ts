@@ -3,7 +3,7 @@
  * ends.
  */
 import { Effect, Layer } from "effect"
-import { type Claim, type Held, IdempotencyStore } from "./IdempotencyStore.ts"
+import { type Claim, type ClaimRef, IdempotencyStore } from "./IdempotencyStore.ts"
 
 interface Entry extends Claim {
   readonly reply: Uint8Array | null
@@ -12,7 +12,7 @@ interface Entry extends Claim {
 export const makeIdempotencyMemory = (): IdempotencyStore["Service"] => {
   const entries = new Map<string, Entry>()
   /** The entry that this holder still holds, if any. */
-  const heldBy = ({ holder, id }: Held): Entry | undefined => {
+  const heldBy = ({ holder, id }: ClaimRef): Entry | undefined => {
     const entry = entries.get(id)
     return entry?.holder === holder && entry.reply === null ? entry : undefined
   }
@@ -30,29 +30,29 @@ export const makeIdempotencyMemory = (): IdempotencyStore["Service"] => {
           return { _tag: "Claimed" }
         }
         const { fingerprint, reply } = entry
-        return reply === null ? { _tag: "Running", fingerprint } : { _tag: "Kept", fingerprint, reply }
+        return reply === null ? { _tag: "Running", fingerprint } : { _tag: "Completed", fingerprint, reply }
       }),
 
-    renew: (held, leaseUntilMs) =>
+    renew: (claims, leaseUntilMs) =>
       Effect.sync(() => {
-        for (const one of held) {
-          const entry = heldBy(one)
-          if (entry !== undefined) entries.set(one.id, { ...entry, leaseUntilMs })
+        for (const claim of claims) {
+          const entry = heldBy(claim)
+          if (entry !== undefined) entries.set(claim.id, { ...entry, leaseUntilMs })
         }
       }),
 
-    keep: (held, reply, expiresAtMs) =>
+    complete: (claim, reply, expiresAtMs) =>
       Effect.sync(() => {
-        const entry = heldBy(held)
-        if (entry !== undefined) entries.set(held.id, { ...entry, reply, expiresAtMs })
+        const entry = heldBy(claim)
+        if (entry !== undefined) entries.set(claim.id, { ...entry, reply, expiresAtMs })
       }),
 
-    free: (held) =>
+    release: (claim) =>
       Effect.sync(() => {
-        if (heldBy(held) !== undefined) entries.delete(held.id)
+        if (heldBy(claim) !== undefined) entries.delete(claim.id)
       }),
 
-    forget: (nowMs, limit) =>
+    deleteExpired: (nowMs, limit) =>
       Effect.sync(() => {
         const expired = [...entries.values()].filter(({ expiresAtMs }) => expiresAtMs <= nowMs).slice(0, limit)
         for (const { id } of expired) entries.delete(id)

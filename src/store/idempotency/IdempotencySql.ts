@@ -36,25 +36,25 @@ export const makeIdempotencySql: Effect.Effect<IdempotencyStore["Service"], neve
               SELECT false, fingerprint, reply FROM idempotency_keys
               WHERE id = ${id} AND NOT EXISTS (SELECT FROM claimed)`
           )
-          // Another request took or freed the key while this statement ran: retry.
+          // Another request took or released the key while this statement ran: retry.
           if (row === undefined) continue
           if (row.claimed) return { _tag: "Claimed" }
           const found: ClaimResult =
             row.reply === null
               ? { _tag: "Running", fingerprint: row.fingerprint }
-              : { _tag: "Kept", fingerprint: row.fingerprint, reply: row.reply }
+              : { _tag: "Completed", fingerprint: row.fingerprint, reply: row.reply }
           return found
         }
       }),
 
-      renew: Effect.fn("IdempotencyStore.renew")((held, leaseUntilMs) =>
+      renew: Effect.fn("IdempotencyStore.renew")((claims, leaseUntilMs) =>
         Effect.asVoid(
           guard(
             // Locks rows in the order of their ids, so that processes that renew leases
             // concurrently never deadlock.
             sql`WITH held AS (
                   SELECT k.id FROM idempotency_keys AS k
-                  JOIN unnest(${held.map(({ id }) => id)}::text[], ${held.map(({ holder }) => holder)}::text[]) AS one(id, holder)
+                  JOIN unnest(${claims.map(({ id }) => id)}::text[], ${claims.map(({ holder }) => holder)}::text[]) AS one(id, holder)
                     ON one.id = k.id AND one.holder = k.holder
                   WHERE k.reply IS NULL ORDER BY k.id FOR NO KEY UPDATE OF k
                 )
@@ -63,7 +63,7 @@ export const makeIdempotencySql: Effect.Effect<IdempotencyStore["Service"], neve
         )
       ),
 
-      keep: Effect.fn("IdempotencyStore.keep")(({ holder, id }, reply, expiresAtMs) =>
+      complete: Effect.fn("IdempotencyStore.complete")(({ holder, id }, reply, expiresAtMs) =>
         Effect.asVoid(
           guard(
             sql`UPDATE idempotency_keys SET reply = ${reply}, expires_at_ms = ${expiresAtMs}::bigint
@@ -72,13 +72,13 @@ export const makeIdempotencySql: Effect.Effect<IdempotencyStore["Service"], neve
         )
       ),
 
-      free: Effect.fn("IdempotencyStore.free")(({ holder, id }) =>
+      release: Effect.fn("IdempotencyStore.release")(({ holder, id }) =>
         Effect.asVoid(
           guard(sql`DELETE FROM idempotency_keys WHERE id = ${id} AND holder = ${holder} AND reply IS NULL`)
         )
       ),
 
-      forget: Effect.fn("IdempotencyStore.forget")(function* (nowMs, limit) {
+      deleteExpired: Effect.fn("IdempotencyStore.deleteExpired")(function* (nowMs, limit) {
         const rows = yield* guard(
           sql`DELETE FROM idempotency_keys WHERE id = ANY(ARRAY(
                 SELECT id FROM idempotency_keys WHERE expires_at_ms <= ${nowMs}::bigint

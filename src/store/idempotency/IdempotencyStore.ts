@@ -1,8 +1,8 @@
 /**
  * The state of requests with an `Idempotency-Key`: running, or finished with a stored reply. One
  * request at a time claims a key and holds it under a lease. A holder that stops renewing loses the
- * key. The holder ends its claim once: with a reply, which is stored until it expires, or by
- * freeing the key. Replies are opaque bytes here.
+ * key. The holder ends its claim once: it completes it with a reply, which is stored until it
+ * expires, or it releases the key. Replies are opaque bytes here.
  */
 import { Context, type Effect } from "effect"
 import { type StoreError } from "../StoreError.ts"
@@ -21,16 +21,16 @@ export interface Claim {
 }
 
 /**
- * `Claimed`: the caller now holds the key. `Running` and `Kept` carry the fingerprint of the
+ * `Claimed`: the caller now holds the key. `Running` and `Completed` carry the fingerprint of the
  * request that came first: it still runs, or its reply is stored.
  */
 export type ClaimResult =
   | { readonly _tag: "Claimed" }
   | { readonly _tag: "Running"; readonly fingerprint: string }
-  | { readonly _tag: "Kept"; readonly fingerprint: string; readonly reply: Uint8Array }
+  | { readonly _tag: "Completed"; readonly fingerprint: string; readonly reply: Uint8Array }
 
-/** A key and its holder. */
-export type Held = Pick<Claim, "id" | "holder">
+/** Names a claim: the key and its holder. */
+export type ClaimRef = Pick<Claim, "id" | "holder">
 
 export class IdempotencyStore extends Context.Service<
   IdempotencyStore,
@@ -41,12 +41,12 @@ export class IdempotencyStore extends Context.Service<
      */
     readonly claim: (claim: Claim) => Effect.Effect<ClaimResult, StoreError>
     /** Renews the leases of those claims that are still held. */
-    readonly renew: (held: ReadonlyArray<Held>, leaseUntilMs: number) => Effect.Effect<void, StoreError>
+    readonly renew: (claims: ReadonlyArray<ClaimRef>, leaseUntilMs: number) => Effect.Effect<void, StoreError>
     /** Stores the reply of the key's holder. A call by anyone else has no effect. */
-    readonly keep: (held: Held, reply: Uint8Array, expiresAtMs: number) => Effect.Effect<void, StoreError>
-    /** Frees a key whose holder has not ended its claim. A call by anyone else has no effect. */
-    readonly free: (held: Held) => Effect.Effect<void, StoreError>
+    readonly complete: (claim: ClaimRef, reply: Uint8Array, expiresAtMs: number) => Effect.Effect<void, StoreError>
+    /** Releases a key whose holder has not ended its claim. A call by anyone else has no effect. */
+    readonly release: (claim: ClaimRef) => Effect.Effect<void, StoreError>
     /** Deletes at most `limit` expired keys and returns how many. */
-    readonly forget: (nowMs: number, limit: number) => Effect.Effect<number, StoreError>
+    readonly deleteExpired: (nowMs: number, limit: number) => Effect.Effect<number, StoreError>
   }
 >()("tollgate/store/idempotency/IdempotencyStore") {}

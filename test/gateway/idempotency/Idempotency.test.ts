@@ -152,7 +152,7 @@ it.effect("leases are renewed only while requests run", () => {
 it.effect("a reply that cannot be stored yet is sent all the same; until it is stored, retries do not run", () => {
   let isAway = true
   const store = storeWith((whole) => ({
-    keep: (...parameters) => Effect.suspend(() => (isAway ? down : whole.keep(...parameters)))
+    complete: (...parameters) => Effect.suspend(() => (isAway ? down : whole.complete(...parameters)))
   }))
   const { heard, layer } = gatewayOn({ reply: saying("Hello") }, store)
   return Effect.gen(function* () {
@@ -214,7 +214,8 @@ it.effect("a long request is recognised too, and told from another one", () => {
 it.effect("expired keys are deleted in batches", () => {
   const pieces: Array<number> = []
   const store = storeWith((whole) => ({
-    forget: (nowMs, limit) => Effect.tap(whole.forget(nowMs, limit), (count) => Effect.sync(() => pieces.push(count)))
+    deleteExpired: (nowMs, limit) =>
+      Effect.tap(whole.deleteExpired(nowMs, limit), (count) => Effect.sync(() => pieces.push(count)))
   }))
   return Effect.gen(function* () {
     const store = yield* IdempotencyStore

@@ -1,4 +1,4 @@
-/** The suite of the idempotency keys on every kind of store. */
+/** The idempotency suite on every layer. */
 import * as IdempotencyMemory from "../../../src/store/idempotency/IdempotencyMemory.ts"
 import * as IdempotencySql from "../../../src/store/idempotency/IdempotencySql.ts"
 import { layer } from "@effect/vitest"

@@ -1,4 +1,4 @@
-/** What every IdempotencyStore promises, in memory or in a database. */
+/** The guarantees of every `IdempotencyStore`, in memory or in a database. */
 import { assert, describe, type Vitest } from "@effect/vitest"
 import { Effect } from "effect"
 import { type Claim, IdempotencyStore } from "../../../src/store/idempotency/IdempotencyStore.ts"
@@ -24,7 +24,7 @@ export const idempotencySuite = (it: Vitest.MethodsNonLive<IdempotencyStore>): v
     const tagOf = (claim: Claim) =>
       Effect.flatMap(IdempotencyStore, (store) => Effect.map(store.claim(claim), ({ _tag }) => _tag))
 
-    it.effect("of many that ask at once one gets the key; the others learn whose it is", () =>
+    it.effect("gives the key to one of many concurrent claims, and tells the others that it runs", () =>
       Effect.gen(function* () {
         const store = yield* IdempotencyStore
         const first = claimOf()
@@ -44,19 +44,19 @@ export const idempotencySuite = (it: Vitest.MethodsNonLive<IdempotencyStore>): v
       })
     )
 
-    it.effect("keeps the holder's reply, byte for byte, until it expires, and nobody else's", () =>
+    it.effect("stores the reply of the holder alone, byte for byte, until it expires", () =>
       Effect.gen(function* () {
         const store = yield* IdempotencyStore
         const claim = claimOf()
         yield* store.claim(claim)
-        yield* store.keep({ ...claim, holder: "gen_other" }, reply, T0 + DAY)
+        yield* store.complete({ ...claim, holder: "gen_other" }, reply, T0 + DAY)
         assert.strictEqual(yield* tagOf({ ...claim, holder: "gen_other" }), "Running")
-        yield* store.keep(claim, reply, T0 + 5_000)
-        yield* store.keep(claim, new Uint8Array(1), T0 + 9_000)
-        yield* store.free(claim)
+        yield* store.complete(claim, reply, T0 + 5_000)
+        yield* store.complete(claim, new Uint8Array(1), T0 + 9_000)
+        yield* store.release(claim)
         const again = yield* store.claim({ ...claim, holder: "gen_other", nowMs: T0 + 4_999 })
-        assert.strictEqual(again._tag, "Kept")
-        if (again._tag === "Kept") {
+        assert.strictEqual(again._tag, "Completed")
+        if (again._tag === "Completed") {
           assert.deepStrictEqual(Uint8Array.from(again.reply), reply)
           assert.strictEqual(again.fingerprint, claim.fingerprint)
         }
@@ -65,20 +65,20 @@ export const idempotencySuite = (it: Vitest.MethodsNonLive<IdempotencyStore>): v
       })
     )
 
-    it.effect("a freed key is anybody's; freeing what one does not hold does nothing", () =>
+    it.effect("gives a released key to the next claim; only its holder can release it", () =>
       Effect.gen(function* () {
         const store = yield* IdempotencyStore
         const claim = claimOf()
-        yield* store.free(claim)
+        yield* store.release(claim)
         yield* store.claim(claim)
-        yield* store.free({ ...claim, holder: "gen_other" })
+        yield* store.release({ ...claim, holder: "gen_other" })
         assert.strictEqual(yield* tagOf(claim), "Running")
-        yield* store.free(claim)
+        yield* store.release(claim)
         assert.strictEqual(yield* tagOf({ ...claim, holder: "gen_next" }), "Claimed")
       })
     )
 
-    it.effect("a holder that is not heard of loses the key with its lease; one that renews keeps it", () =>
+    it.effect("takes the key from a holder whose lease expires, and leaves it to one that renews", () =>
       Effect.gen(function* () {
         const store = yield* IdempotencyStore
         const [lost, live] = [claimOf(), claimOf()]
@@ -91,21 +91,21 @@ export const idempotencySuite = (it: Vitest.MethodsNonLive<IdempotencyStore>): v
         assert.strictEqual(yield* tagOf({ ...live, holder: "gen_next", nowMs }), "Running")
         const taken = { ...lost, holder: "gen_next", fingerprint: "another", nowMs, leaseUntilMs: nowMs + 1_000 }
         assert.strictEqual(yield* tagOf(taken), "Claimed")
-        // What the first holder does now comes too late.
-        yield* store.keep(lost, reply, T0 + DAY)
-        yield* store.free(lost)
+        // The first holder is too late.
+        yield* store.complete(lost, reply, T0 + DAY)
+        yield* store.release(lost)
         assert.deepStrictEqual(yield* store.claim({ ...lost, nowMs }), { _tag: "Running", fingerprint: "another" })
       })
     )
 
-    it.effect("forgets what has expired, so many at a time", () =>
+    it.effect("deletes expired keys, up to a limit per call", () =>
       Effect.gen(function* () {
         const store = yield* IdempotencyStore
         const old = Array.from({ length: 5 }, (_, at) => claimOf({ expiresAtMs: 1_000 + at }))
         yield* Effect.forEach(old, store.claim)
-        assert.strictEqual(yield* store.forget(1_003, 3), 3)
-        assert.strictEqual(yield* store.forget(1_003, 3), 1)
-        assert.strictEqual(yield* store.forget(1_003, 3), 0)
+        assert.strictEqual(yield* store.deleteExpired(1_003, 3), 3)
+        assert.strictEqual(yield* store.deleteExpired(1_003, 3), 1)
+        assert.strictEqual(yield* store.deleteExpired(1_003, 3), 0)
         assert.strictEqual(yield* tagOf({ ...(old[4] ?? claimOf()), nowMs: 1_003 }), "Running")
       })
     )
