@@ -1,9 +1,9 @@
 /**
- * Serves a `POST` endpoint of the contract that is opened by an API key and takes JSON: chat and embeddings. Method,
- * path, scope, size limit and the schemas of payload and headers come from the endpoint, and so do the types of the
- * handler. The checks, their order and their answers are those of the API builder with the middleware Authorization and
- * Validation, in one step: the builder takes 100 µs of processor time more for each request, a tenth of an answered one
- * (docs/internals/performance.md).
+ * Serves the `POST` endpoints that take an API key and JSON: chat and embeddings. Method, path,
+ * scope, size limit, schemas and the types of the handler come from the endpoint of the contract.
+ * The checks, their order and their responses equal those of the API builder with the middleware
+ * Authorization and Validation. The builder is bypassed for speed: it costs 100 µs of processor
+ * time per request, a tenth of an answered one (docs/internals/performance.md).
  */
 import { Context, Effect, Schema, type Scope } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
@@ -22,7 +22,7 @@ import { excessFault, typeFault } from "../body/JsonBody.ts"
 import { makeDecode } from "../body/Payload.ts"
 import { validationFaults } from "../body/ValidationFaults.ts"
 
-/** What is served here: no parameters, one JSON payload, and no middleware but these two. */
+/** An endpoint without parameters, with one JSON payload and only these two middleware. */
 type PostEndpoint<Payload extends Schema.Top, Headers extends Schema.Top, Success extends Schema.Top> = Pick<
   HttpApiEndpoint.HttpApiEndpoint<
     string,
@@ -39,11 +39,11 @@ type PostEndpoint<Payload extends Schema.Top, Headers extends Schema.Top, Succes
   "method" | "path" | "payload" | "headers" | "annotations" | "~Payload" | "~Headers" | "~Success" | "~Middleware"
 >
 
-/** A request that was let in. */
+/** An authenticated request. */
 export interface AuthenticatedRequest<Payload, Headers> {
   readonly request: HttpServerRequest.HttpServerRequest
   readonly payload: Payload
-  /** Those that the endpoint declares. */
+  /** The headers that the endpoint declares. */
   readonly headers: Headers
   readonly caller: Caller
   /** The secret that the caller sent. */
@@ -51,11 +51,11 @@ export interface AuthenticatedRequest<Payload, Headers> {
   readonly state: RequestState
 }
 
-/** What a handler answers: a success of the endpoint, written as JSON; or a response, where it writes that itself. */
+/** A success of the endpoint, which is written as JSON, or a response that the handler made. */
 type Answer<Success extends Schema.Top> =
   Exclude<Success, HttpApiSchema.StreamSchema>["Type"] | HttpServerResponse.HttpServerResponse
 
-/** The scope of a handler's effect is the request's. */
+/** The scope of a handler's effect is the scope of the request. */
 export const authenticatedPost = <
   Payload extends Schema.Top,
   Headers extends Schema.Top,
@@ -139,7 +139,7 @@ const empty: Body = { _tag: "Text", text: "", hasLongNumber: false }
 const responseOf = (answer: unknown): HttpServerResponse.HttpServerResponse =>
   HttpServerResponse.isHttpServerResponse(answer) ? answer : HttpServerResponse.jsonUnsafe(answer)
 
-/** An endpoint keeps its schemas as values of a wider type than the one that it declares. */
+/** An endpoint stores its schemas under a wider type than the one that it declares. */
 const isOf = <S extends Schema.Top>(schema: Schema.Top | undefined): schema is Schema.Codec<S["Type"], unknown> =>
   schema !== undefined
 

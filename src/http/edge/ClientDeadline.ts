@@ -1,6 +1,7 @@
 /**
- * How long a client says that it waits for an answer to begin: our own header says it for us to use up; the SDKs' header merely tells how the
- * client is set. What is no positive number counts as unsaid.
+ * Reads how long a client waits for a response to begin. Our own header is an explicit deadline.
+ * The SDKs' header only reports how the client is configured. A value that is not a positive number
+ * is ignored.
  */
 import { type DeadlineHeaders } from "../../api/schemas/Deadline.ts"
 import { type ClientDeadline } from "../../gateway/request/ClientDeadline.ts"

@@ -1,6 +1,6 @@
 /**
- * What the edge knows of the request that it is answering: its id, and what headers, log and traces show whatever the ending. The edge
- * makes it before anything else runs.
+ * The edge's state of one request: its id, and the facts for headers, log and traces. The edge
+ * creates it before anything else runs.
  */
 import { Context } from "effect"
 import { type Share } from "../../gateway/process/Load.ts"
@@ -10,20 +10,20 @@ import { type RequestTrace } from "../../gateway/telemetry/RequestTrace.ts"
 
 export interface RequestState {
   readonly requestId: string
-  /** What headers, log and traces show, whatever the ending. */
+  /** Facts for headers, log and traces, recorded whatever the outcome. */
   readonly recorder: MetadataRecorder
-  /** Its spans; null: it is not traced. */
+  /** The spans of the request. Null: the request is not traced. */
   readonly trace: RequestTrace | null
   rejection: Rejection | null
-  /** The type of the error that was answered. */
+  /** The type of the error that was sent. */
   errorType: string | null
-  /** The network address of the client, where somebody looked at it. */
+  /** The network address of the client. Null until it is looked up. */
   address: string | null
-  /** The route as it is declared. */
+  /** The route as declared. */
   route: string | null
-  /** Whether it is a request to a model, whose answer says itself who may keep it. */
+  /** True for requests to models. Their responses set `cache-control` themselves. */
   isMetered: boolean
-  /** What it takes of this process. */
+  /** The request's share of the process's load. */
   readonly share: Share
 }
 

@@ -1,7 +1,8 @@
 /**
- * The outermost room of every request: gives it an id, lets the rest work, and sends every ending out in the contract's form. A route
- * that does not exist is a 404, a method that it has not is a 405, a defect is a 500 that shows nothing. The headers of contract
- * §3 are set here, for successes and failures alike.
+ * Outermost middleware: gives each request an id, a log line and a trace, and turns every outcome
+ * into a response. An unknown route is a 404, a method that the route does not have is a 405, and a
+ * defect is a 500 without its cause. The common headers are set here, on successes and errors
+ * alike.
  */
 import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
 import { Cause, Clock, Context, Effect, Scope, Tracer } from "effect"
@@ -21,12 +22,12 @@ import { endTrace } from "./EndTrace.ts"
 import { errorResponse, internalErrorResponse, recordError } from "../errors/ErrorResponse.ts"
 import * as RequestLog from "./RequestLog.ts"
 
-/** For a client that left before there was a status, as nginx has it. */
+/** Status of a request whose client left before the response, as in nginx. */
 const LEFT_STATUS = 499
 
 const acceptedId = /^[A-Za-z0-9._-]{1,128}$/
 
-/** Paths are what they are documented to be: no other case, no doubled slashes. One slash at the end is let pass. */
+/** Paths are matched by exact case and without doubled slashes. One trailing slash is allowed. */
 export const routerConfig = { caseSensitive: true, ignoreDuplicateSlashes: false } as const
 
 export interface EdgeOptions {
@@ -77,14 +78,15 @@ export const layer = ({ hsts, trustedProxies }: EdgeOptions) =>
             return log(state, ended, traceId)
           })
           const answer = (response: HttpServerResponse.HttpServerResponse) => {
-            // The router leaves its find in the context of the fiber.
+            // The router puts the matched route into the fiber's context.
             state.route = Context.getOrUndefined(fiber.context, HttpRouter.RouteContext)?.route.path ?? null
             status = response.status
             requestCounters.countAnswer(status, state.rejection)
             return HttpServerResponse.setHeaders(response, {
               ...headersOf(state),
               "x-content-type-options": "nosniff",
-              // Answers about keys, people and money; pages and answers of models say for themselves.
+              // For responses about keys, people and money. Pages and model responses set it
+              // themselves.
               ...(state.isMetered || status >= 400 || response.headers["cache-control"] !== undefined
                 ? {}
                 : { "cache-control": "no-store" }),
@@ -93,10 +95,10 @@ export const layer = ({ hsts, trustedProxies }: EdgeOptions) =>
                 : {})
             })
           }
-          // Until the end of the request, which puts back what the fiber had.
+          // The router restores the fiber's context at the end of the request.
           fiber.setContext(traced(Context.add(fiber.context, CurrentRequest, state), trace))
           return Effect.andThen(
-            // The request's scope closes once its answer was sent, streams included.
+            // The request's scope closes after its response was sent, streams included.
             Scope.addFinalizer(Context.getUnsafe(fiber.context, Scope.Scope), end),
             Effect.matchCauseEffect(hasOneHost(request) ? app : twoHosts, {
               onSuccess: (response) => Effect.succeed(answer(response)),
@@ -108,7 +110,7 @@ export const layer = ({ hsts, trustedProxies }: EdgeOptions) =>
     { global: true }
   )
 
-/** Proxies and servers may each take another one of two. */
+/** Of two hosts, a proxy and a server might each pick a different one. */
 const hasOneHost = (request: HttpServerRequest.HttpServerRequest): boolean => {
   const { rawHeaders } = NodeHttpServerRequest.toIncomingMessage(request)
   let hosts = 0
@@ -125,7 +127,7 @@ const twoHosts = Effect.map(CurrentRequest, (state) => {
   return errorResponse(error, state.requestId)
 })
 
-/** What a request that nobody answered ends with. A client that left is left alone. */
+/** The response to a request that failed. Interruption by a client that left is passed on. */
 const ending = <E>(cause: Cause.Cause<E>, request: HttpServerRequest.HttpServerRequest, requestId: string) => {
   if (Cause.hasInterruptsOnly(cause)) return Effect.failCause(cause)
   const failure = cause.reasons.find((reason) => reason._tag === "Fail")?.error
@@ -138,7 +140,10 @@ const ending = <E>(cause: Cause.Cause<E>, request: HttpServerRequest.HttpServerR
   )
 }
 
-/** What a traced request runs with; another one's context only passes through to whoever is called. */
+/**
+ * The context of a traced request. A foreign trace that is not sampled is only passed on to
+ * providers.
+ */
 const traced = (context: Context.Context<never>, trace: Trace | null): Context.Context<never> => {
   if (trace === null) return context
   return trace._tag === "Sampled"
@@ -146,13 +151,13 @@ const traced = (context: Context.Context<never>, trace: Trace | null): Context.C
     : Context.add(context, OutgoingTrace, trace.headers)
 }
 
-/** Every path with its methods, for the 405: those of the API, and the pages beside it. */
+/** Every path with its methods, for the 405: the routes of the API and the pages. */
 const routes = [
   ...Object.values(Api.groups).flatMap((group) => Object.values(group.endpoints)),
   ...["/docs", "/openapi.json", "/console", "/console/:file"].map((path) => ({ method: "GET", path }))
 ].map(({ method, path }) => ({ method, path, form: new RegExp(`^${path.replaceAll(/:[^/]+/g, "[^/]+")}/?$`) }))
 
-/** The name of a request's span. */
+/** The name of the request's span. */
 const nameOf = ({ method, url }: HttpServerRequest.HttpServerRequest): string => {
   const [path = ""] = url.split("?")
   return `${method} ${routes.find((route) => route.method === method && route.form.test(path))?.path ?? "unmatched"}`
@@ -163,7 +168,7 @@ const unrouted = (request: HttpServerRequest.HttpServerRequest, requestId: strin
   const allow = [...new Set(routes.filter(({ form }) => form.test(path)).map(({ method }) => method))]
   return errorResponse(
     gatewayError(
-      // A path that the router could not read is no route, although its form is that of one.
+      // An unreadable path is not a route, even if it matches the form of one.
       allow.length > 0 && !allow.some((method) => method === request.method)
         ? new MethodNotAllowed({ allow })
         : new NotFound({ what: "route", id: `${request.method} ${path.slice(0, 200)}` })
@@ -193,7 +198,7 @@ const limitHeaders = ({ requests, tokens }: ResponseMetadata): Record<string, st
   }
 }
 
-/** As OpenAI writes it: `350ms`, `2.5s`, `1m30s`. */
+/** In OpenAI's format: `350ms`, `2.5s`, `1m30s`. */
 const duration = (ms: number): string => {
   if (ms < 1000) return `${Math.ceil(ms)}ms`
   const minutes = Math.floor(ms / 60_000)

@@ -1,6 +1,6 @@
 /**
- * Ends the span of a request with all that is worth finding it by: how it ended, who answered, what it cost, whether the cache or
- * a fallback had a part in it.
+ * Ends the span of a request. Its attributes tell how the request ended, which provider answered,
+ * what it cost, and whether the cache or a fallback was used.
  */
 import { usdFromNano } from "../../domain/Money.ts"
 import { type Generation } from "../../domain/Generation.ts"
@@ -13,7 +13,8 @@ export const endTrace = (state: RequestState, ended: EndedRequest): void => {
   const { cache, generation, operation, replayed, tier } = ended.metadata
   if (trace === null) return
   const errorType = state.errorType ?? generation?.errorType ?? (ended.status >= 500 ? "internal_error" : null)
-  // A refusal is the client's; a stream that broke has a good status and a failed generation.
+  // A refused request is the client's error. A broken stream has a good status and a failed
+  // generation.
   const isOurs = ended.status >= 500 || (ended.status < 400 && errorType !== null)
   trace.end(
     {

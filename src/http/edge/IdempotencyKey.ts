@@ -1,4 +1,7 @@
-/** The client's name for a request, with the secret that it was sent under: one name under two secrets is two requests. */
+/**
+ * Reads the idempotency key of a request, with the secret that was sent: the same key under another
+ * secret is another request.
+ */
 import { Redacted } from "effect"
 import { type IdempotencyHeaders } from "../../api/schemas/Idempotency.ts"
 import { type SentKey } from "../../gateway/idempotency/Idempotency.ts"

@@ -1,6 +1,8 @@
 /**
- * The server that takes connections. What Node's parser refuses is answered in the contract's form, with an id. A client that stops reading
- * what is written to its end is cut off; of a stream, http/sse/Sse does it on the way. Before the end it lets its clients go: replies say that the connection closes, and after a grace connections with nothing to do are closed.
+ * The server that accepts connections. Requests that Node's parser rejects get an error in the
+ * contract's form, with an id. A client that stops reading a complete response is disconnected;
+ * http/sse/Sse does the same for streams. At shutdown, responses announce that the connection
+ * closes, and idle connections are closed after a grace period.
  */
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { Clock, Context, Duration, Effect, Layer } from "effect"
@@ -12,9 +14,9 @@ import { textOf } from "../errors/ErrorResponse.ts"
 
 export interface ListenerOptions {
   readonly maxConnections: number
-  /** How long a client may take nothing of an answer that is written to its end; then its connection is cut. */
+  /** How long a client may read nothing of a complete response before it is disconnected. */
   readonly stalledReaderMs: number
-  /** How long connections are still taken once the end has begun. */
+  /** How long connections are accepted after the shutdown began. */
   readonly graceMs: number
 }
 
@@ -25,8 +27,10 @@ interface Address {
 }
 
 /**
- * The head of an answer that began before the end does not say that its connection closes, so its client may ask once more on it: for this long
- * after the grace, and a second that Node adds. Closing at once would cross that request.
+ * A response whose headers were sent before the shutdown does not announce the end of its
+ * connection, so its client may send one more request. Such connections stay open for this long
+ * after the grace period, plus a second that Node adds. Closing them at once could cross that
+ * request.
  */
 const LAST_REQUEST_MS = 500
 
@@ -35,9 +39,11 @@ export class Listener extends Context.Service<
   {
     readonly server: Server
     /**
-     * From now on every reply closes its connection. For the time of the grace, in which balancers notice, new connections are taken and
-     * idle ones are kept, because closing one may cross a request on its way. Then idle ones are closed, and others soon after
-     * their last reply. SIGINT, a person at a terminal, skips the grace.
+     * Begins the shutdown. From now on every response closes its connection. During the grace
+     * period, in which load balancers notice, new connections are accepted and idle ones stay open,
+     * because closing one may cross a request. Then idle connections are closed, and the others
+     * soon after their last response. SIGINT, sent by a person at a terminal, skips the grace
+     * period.
      */
     readonly letGo: Effect.Effect<void>
   }
@@ -48,7 +54,8 @@ export class Listener extends Context.Service<
       Effect.gen(function* () {
         const ids = yield* Ids
         const clock = yield* Clock.Clock
-        // Keep-alive outlives the minute after which load balancers drop an idle connection, so that they never meet a closed one.
+        // Keep-alive is longer than the minute after which load balancers drop idle connections, so
+        // that they never reuse a closed one.
         const server = createServer({ keepAliveTimeout: 65_000, headersTimeout: 60_000 })
         server.maxConnections = maxConnections
         let isLeaving = false
@@ -57,7 +64,8 @@ export class Listener extends Context.Service<
 
         server.on("request", ({ socket }, response) => {
           answering.set(socket, response)
-          // The port opens before the program behind it is ready. A request that nothing else hears would wait for ever.
+          // The port opens before the program is ready. Without this response the request would
+          // hang.
           if (server.listenerCount("request") === 1) {
             const requestId = ids.next("req", clock.currentTimeMillisUnsafe())
             const { body, status } = textOf(gatewayError(new Overloaded()), requestId)
@@ -65,11 +73,12 @@ export class Listener extends Context.Service<
             return void response.writeHead(status, { ...headers, connection: "close" }).end(body)
           }
           if (isLeaving) response.setHeader("connection", "close")
-          // Written to its end. Node notices what the client takes of it, and destroys the socket when that is nothing for so long.
+          // The response is complete. Node now destroys the socket when the client reads nothing
+          // for this long.
           response.once("prefinish", () => {
             if (socket.writableLength === 0) return
             socket.setTimeout(stalledReaderMs)
-            // Before Node sets how long the connection may wait for another request.
+            // Runs before Node sets the keep-alive timeout of the connection.
             response.prependOnceListener("finish", () => socket.setTimeout(0))
           })
         })
@@ -97,7 +106,7 @@ export class Listener extends Context.Service<
       })
     )
 
-  /** The server at work. `drainTimeoutMs`: how long its end waits for what runs. */
+  /** The running server. `drainTimeoutMs`: how long the shutdown waits for running requests. */
   static readonly layerHttp = ({ drainTimeoutMs, host, port }: Address) =>
     Layer.unwrap(
       Effect.map(Listener, ({ server }) =>
@@ -110,7 +119,7 @@ export class Listener extends Context.Service<
     )
 }
 
-/** Whether this process was told to end by a SIGINT. */
+/** Tells whether this process has received a SIGINT. */
 const interrupted = Effect.gen(function* () {
   let isInterrupted = false
   const onInterrupt = (): void => void (isInterrupted = true)
@@ -126,7 +135,7 @@ const faults: Readonly<Record<string, RequestUnreadable["fault"]>> = {
   ERR_HTTP_REQUEST_TIMEOUT: "too_slow"
 }
 
-/** A whole response, for a request that there is none of. */
+/** A complete response in text, because there is no response object for an unparsable request. */
 const refusal = (code: string | undefined, requestId: string): string => {
   const { body, status } = textOf(
     gatewayError(new RequestUnreadable({ fault: faults[code ?? ""] ?? "malformed" })),

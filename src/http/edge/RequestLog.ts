@@ -1,7 +1,8 @@
 /**
- * One line of log for each request, once its answer was sent to the end: what it was, how it ended, who answered, what it cost. Its
- * texts are our own: routes as they are declared, ids, models and providers of the settings; nothing that a client or a
- * provider wrote. Where nobody listens nothing is made.
+ * One log line per request, after its response was sent: what was asked, how it ended, which
+ * provider answered, what it cost. All texts are our own: declared routes, ids, models and
+ * providers of the settings. Nothing that a client or a provider wrote is logged. The line is not
+ * built when its level is off.
  */
 import { Effect, LogLevel, References } from "effect"
 import { knownFinishReason } from "../../domain/Generation.ts"
@@ -11,13 +12,13 @@ import { type RequestState } from "./CurrentRequest.ts"
 
 export type RequestLog = (state: RequestState, ended: EndedRequest, traceId: string | null) => Effect.Effect<void>
 
-/** For requests that are asked for again and again by machines. */
+/** Routes that machines poll. */
 const quiet = /^\/(?:health|metrics|console|docs|openapi)/
 
-/** What the admin key opens. */
+/** Routes that take the admin key. */
 const administration = /^\/v1\/(?:admin|keys)\b/
 
-/** As verbose as the context in which it is made. */
+/** Logs at the level of the context in which it is made. */
 export const make: Effect.Effect<RequestLog> = Effect.map(References.MinimumLogLevel, (minimum) => {
   const heard = (level: LogLevel.LogLevel) => !LogLevel.isGreaterThan(minimum, level)
   return (state, ended, traceId) => {

@@ -1,6 +1,7 @@
 /**
- * An application that can be replaced while it serves: requests that began on the old one end on it, and only then is it taken down.
- * A replacement that cannot be built leaves the running one as it is. A SIGHUP is the occasion.
+ * An application that can be replaced while it serves. Requests that began on the old one end on
+ * it, and then it is closed. When the new one cannot be built, the old one keeps running. A SIGHUP
+ * triggers the replacement.
  */
 import { Effect, Exit, Queue, Scope, Stream } from "effect"
 import { type HttpServerRequest, type HttpServerResponse } from "effect/http"
@@ -17,11 +18,11 @@ interface Running<E> {
 
 export interface Swappable<E> {
   readonly app: App<E>
-  /** Builds the next application and lets it take over. Fails as the build does. */
+  /** Builds the next application and switches to it. Fails if the build fails. */
   readonly swap: <BuildError>(build: Effect.Effect<App<E>, BuildError, Scope.Scope>) => Effect.Effect<void, BuildError>
 }
 
-/** The scope is the server's: closing it takes the running application down. */
+/** The scope is the server's. Closing it closes the running application. */
 export const make = Effect.fnUntraced(function* <E, BuildError>(first: Effect.Effect<App<E>, BuildError, Scope.Scope>) {
   const parent = yield* Effect.scope
 
@@ -42,7 +43,7 @@ export const make = Effect.fnUntraced(function* <E, BuildError>(first: Effect.Ef
   const app: App<E> = Effect.suspend(() => {
     const running = current
     running.requests++
-    // The request's scope closes once its answer was sent, streams included.
+    // The request's scope closes after its response was sent, streams included.
     return Effect.andThen(
       onClose(
         Effect.suspend(() => {
@@ -65,7 +66,7 @@ export const make = Effect.fnUntraced(function* <E, BuildError>(first: Effect.Ef
   return { app, swap } satisfies Swappable<E>
 })
 
-/** Runs `action` at every SIGHUP, one after the other. */
+/** Runs `action` at every SIGHUP, one at a time. */
 export const onHangup = (action: Effect.Effect<void>) =>
   Stream.callback<void>((queue) =>
     Effect.acquireRelease(

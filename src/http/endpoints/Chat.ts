@@ -1,4 +1,7 @@
-/** Chat completions at the edge: the decoded request to the gateway, its answer to JSON or to Server-Sent Events. */
+/**
+ * The chat completions endpoint: passes a decoded request to the gateway, and sends the answer as
+ * JSON or as Server-Sent Events.
+ */
 import { Effect } from "effect"
 import { type HttpServerRequest, HttpServerResponse } from "effect/http"
 import { ChatGroup, type ChatHeaders } from "../../api/Chat.ts"
@@ -14,7 +17,7 @@ import { commentInto } from "../sse/Comment.ts"
 import { makeEncode, SILENCE_MS } from "../sse/Sse.ts"
 
 export interface ChatOptions {
-  /** How long the client of a stream may take nothing. */
+  /** How long the client of a stream may read nothing. */
   readonly stalledReaderMs: number
 }
 
@@ -52,7 +55,7 @@ export const layer = ({ stalledReaderMs }: ChatOptions) =>
     })
   )
 
-/** `no-store` is the strictest, then `no-cache`, which leaves of a `max-age` that the answer is kept. */
+/** `no-store` is stricter than `no-cache`, and both override a `max-age`. */
 const cacheControlOf = (headers: ChatHeaders): CacheControl => {
   const sent = headers["cache-control"]?.toLowerCase() ?? ""
   if (sent.includes("no-store")) return "no-store"

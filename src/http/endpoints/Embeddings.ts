@@ -1,4 +1,7 @@
-/** Embeddings at the edge: vectors in the encoding that was asked for, whatever the provider spoke. */
+/**
+ * The embeddings endpoint. Vectors are sent in the encoding that the client requested, whichever
+ * the provider used.
+ */
 import { Effect } from "effect"
 import { HttpServerResponse } from "effect/http"
 import { EmbeddingsGroup } from "../../api/Embeddings.ts"

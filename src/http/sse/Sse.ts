@@ -1,7 +1,8 @@
 /**
- * A completion's events as the bytes of Server-Sent Events (contract §4). Every chunk bears the same id, time, model and provider; a
- * choice's role comes once and its finish reason once; the usage chunk and `[DONE]` come last, also after a failure. A silence of
- * fifteen seconds is filled with a comment, so that no proxy takes the connection for dead. It cannot fail.
+ * Encodes a completion's events as Server-Sent Events. Every chunk has the same id, time, model and
+ * provider. Each choice has one role and one finish reason. The usage chunk and `[DONE]` come last,
+ * also after a failure. Fifteen seconds of silence are filled with a comment, so that proxies keep
+ * the connection. Encoding cannot fail.
  */
 import { Cause, Effect, Pull, Scope, Stream } from "effect"
 import { type ChoiceDelta } from "../../domain/Chat.ts"
@@ -9,12 +10,12 @@ import { type CompletionEvent, type Head } from "../../gateway/request/Answer.ts
 import { type Deadlines } from "../../domain/Deadlines.ts"
 import { errorBody } from "../errors/ErrorResponse.ts"
 
-/** After so long without a word a comment is due. */
+/** A comment is sent after this much silence. */
 export const SILENCE_MS = 15_000
 const keepAlive = ": keep-alive\n\n"
 const done = "data: [DONE]\n\n"
 
-/** The events of one stream as text; keeps what must come once. */
+/** Writes the events of one stream as text, and remembers the members that must appear once. */
 export class ChunkWriter {
   readonly #open: string
   readonly #head: Head
@@ -51,7 +52,7 @@ export class ChunkWriter {
   }
 
   #choice(choice: ChoiceDelta): string {
-    // Nothing follows a choice's finish reason.
+    // A finish reason is the last chunk of its choice.
     if (this.#finished.has(choice.index)) return ""
     const { delta: sent, finish_reason: finishReason, index, ...rest } = choice
     const { role: _, ...members } = sent
@@ -63,9 +64,10 @@ export class ChunkWriter {
 }
 
 /**
- * The bytes of one stream's events. The server pulls them as the client reads: a full connection stops the pulling, and
- * with it the provider. `silences`: of the length after which a comment is due. `stalls`: of the length for which a
- * client may take nothing; then its request is interrupted, which ends the connection and the provider's.
+ * The bytes of one stream's events. The server pulls them as the client reads: when the connection
+ * is full, the pulling stops, and so does the reading from the provider. `silences` are deadlines
+ * for the next comment. `stalls` are deadlines for a client that reads nothing: when one passes,
+ * the request is interrupted, which closes the connection and the provider's.
  */
 export const makeEncode =
   (silences: Deadlines, stalls: Deadlines) =>
@@ -84,13 +86,14 @@ export const makeEncode =
         })
         const stall = stalls.begin(() => fiber.interruptUnsafe())
         let isWhole = false
-        /** The server has what it asked for, and writes it until it asks again. */
+        /** Hands a chunk to the server, which writes it before it pulls again. */
         const handOver = (text: string): readonly [Uint8Array] => {
           silence.end()
           stall.restart()
           return [Buffer.from(text)]
         }
-        // A defect on the way ends the connection without `[DONE]`: a broken stream must not look like a whole one.
+        // A defect ends the connection without `[DONE]`, so that a broken stream never looks
+        // complete.
         const encoded: Pull.Pull<readonly [Uint8Array]> = Pull.catchDone(
           Effect.map(pull, (batch) => {
             let text = ""
