@@ -1,8 +1,9 @@
 /**
- * The archive of old generations in Postgres: a table with a partition for each UTC month, made when it is first needed. Rows
- * move in small pieces, each out of the one table and into the other in one statement, so whoever reads both sees each row once. A month goes as
- * a whole. One process at a time is at it, by an advisory lock that nobody waits for, and no lock on a table is waited for either:
- * where somebody is in the way, the next time will do.
+ * The archive of old generations in Postgres: a table with a partition per UTC month, which is
+ * created when it is first needed. Rows move in small batches. One statement deletes a row from one
+ * table and inserts it into the other, so a reader of both sees it once. A month is deleted as a
+ * whole. One process at a time works on the archive, under an advisory lock. It waits neither for
+ * this lock nor for locks on tables: if one is taken, the next run continues.
  */
 import { type PgClient } from "@effect/sql-pg"
 import { Effect } from "effect"
@@ -13,12 +14,15 @@ import { generationColumns } from "./GenerationRow.ts"
 import { columnList } from "../sql/Rows.ts"
 import { guard } from "../sql/SqlErrors.ts"
 
-/** Names the lock among all advisory locks of the database: the bytes of `tola`. */
+/** The key of the advisory lock: the bytes of `tola`. */
 export const ARCHIVE_LOCK_ID = 0x746f6c61
-/** How long a process may hold the lock without doing anything. */
+/** The server ends a transaction that is idle for longer while it has the lock. */
 const IDLE_LIMIT_MS = 5_000
 
-/** Above this is no id of the archive. The settings let nothing into it that is younger than two days; clocks may differ. */
+/**
+ * All archived ids are below this one. The settings archive nothing younger than two days; one day
+ * is left for differences of clocks.
+ */
 export const youngestArchived = (nowMs: number): string => idBound("gen", nowMs - DAY_MS)
 
 const partitionOf = (month: string): string => `generations_${month.replace("-", "_")}`
@@ -27,7 +31,10 @@ const monthOfPartition = (name: string): string => name.slice("generations_".len
 export const makeArchive = (sql: PgClient.PgClient) => {
   const columns = sql.literal(columnList(generationColumns))
 
-  /** `work` in a transaction, unless another process is at it, or somebody's lock is in the way: then `otherwise`. */
+  /**
+   * Runs `work` in a transaction. Returns `otherwise` while another process has the advisory lock,
+   * or when a table or row is locked.
+   */
   const inTurn = <A, B>(work: Effect.Effect<A, SqlError>, otherwise: B) =>
     sql
       .withTransaction(
@@ -45,7 +52,7 @@ export const makeArchive = (sql: PgClient.PgClient) => {
         )
       )
 
-  /** The months that there are partitions for, oldest first. */
+  /** The months that have partitions, oldest first. */
   const months = Effect.map(
     sql<{
       readonly name: string
@@ -54,7 +61,10 @@ export const makeArchive = (sql: PgClient.PgClient) => {
     (rows) => rows.map(({ name }) => monthOfPartition(name))
   )
 
-  /** Made apart and attached: that asks for no lock that a reader or a writer of the archive would notice. */
+  /**
+   * Creates the table separately and attaches it, because that takes no lock that would block
+   * readers or writers of the archive.
+   */
   const makePartition = Effect.fnUntraced(function* (month: string) {
     const name = sql.literal(partitionOf(month))
     const from = sql.literal(`'${idBound("gen", monthStartMs(month))}'`)
@@ -66,7 +76,8 @@ export const makeArchive = (sql: PgClient.PgClient) => {
 
   const movePiece = Effect.fnUntraced(function* (month: string, beforeMs: number, limit: number) {
     const there = yield* months
-    // The month after that of the youngest too, so that it is there before anything of it has to move.
+    // Includes the month after the youngest one, so that its partition exists before a row of it
+    // moves.
     const needed = new Set([month, monthOf(monthEndMs(beforeMs))])
     for (const one of needed) if (!there.includes(one)) yield* makePartition(one)
     const before = idBound("gen", Math.min(beforeMs, monthEndMs(monthStartMs(month))))
@@ -94,7 +105,7 @@ export const makeArchive = (sql: PgClient.PgClient) => {
         const count = yield* guard(inTurn(movePiece(monthOf(bornMs), beforeMs, limit - moved), null))
         if (count === null) break
         moved += count
-        // What is left of this month is held by somebody.
+        // The remaining rows of this month are locked by others.
         fromMs = monthEndMs(bornMs)
       }
       return moved
@@ -110,7 +121,7 @@ export const makeArchive = (sql: PgClient.PgClient) => {
         yield* sql`DROP TABLE ${name}`
         return true
       })
-      // Looked at first, so that who has nothing to do takes nobody's turn.
+      // Checks before taking the lock, so that a process without work does not block another.
       while ((yield* guard(over)).length > 0) if ((yield* guard(inTurn(dropOldest, null))) === null) break
     })
   }

@@ -1,7 +1,7 @@
 /**
- * Entries of generations that are in the archive. Such a generation is settled: a late second settlement or reservation of its id changes
- * nothing, and there is nothing to extend. Only a group with an id that is old enough is looked at so; any other goes straight to
- * the database.
+ * Handles ledger entries whose generation is already archived. An archived generation is settled: a
+ * late settlement or reservation of its id changes nothing, and an extension of it is refused. Only
+ * groups with an id old enough to be archived are checked. All others go straight to the database.
  */
 import { type PgClient } from "@effect/sql-pg"
 import { Clock, Effect } from "effect"
@@ -19,10 +19,10 @@ interface Archived {
 
 type WriteGroup = (entries: ReadonlyArray<LedgerEntry>) => Effect.Effect<ReadonlyArray<ReserveResult>, StoreError>
 
-/** `write` for groups without anything archived. */
+/** Wraps `write` so that it never receives entries of archived generations. */
 export const sparingArchived = (sql: PgClient.PgClient, write: WriteGroup): WriteGroup => {
   const writeOld = Effect.fnUntraced(function* (entries: ReadonlyArray<LedgerEntry>) {
-    // Until the end of this transaction nothing moves.
+    // Blocks the archiving of generations until the end of this transaction.
     yield* sql`SELECT 1 FROM (SELECT pg_advisory_xact_lock_shared(${ARCHIVE_LOCK_ID}::bigint)) AS locked`
     const rows = yield* sql<Archived>`
       SELECT a.id, coalesce(c.spent_nano, 0)::bigint AS spent_nano, coalesce(c.reserved_nano, 0)::bigint AS reserved_nano

@@ -1,6 +1,7 @@
 /**
- * What is written to the ledger, and how a group of it becomes the parameters of `ledger_write` (migrations/0001): arrays
- * of values instead of objects, because the database reads them in a third of the time.
+ * The entries that are written to the ledger, and the parameters of `ledger_write`
+ * (migrations/0001) for a group of them. The parameters are arrays of values, not objects: the
+ * database reads them in a third of the time.
  */
 import { type Generation } from "../../domain/Generation.ts"
 import { type NanoUsd } from "../../domain/Money.ts"
@@ -12,7 +13,7 @@ import { storableJson } from "../sql/StorableJson.ts"
 
 export type LedgerEntry =
   | { readonly _tag: "Settle"; readonly generation: Generation; readonly month: string }
-  /** Settles, billing nothing, only if `amountNano` more would fit below the cap. */
+  /** Settles without billing anything, if another `amountNano` would fit below the cap. */
   | {
       readonly _tag: "Replay"
       readonly generation: Generation
@@ -23,7 +24,7 @@ export type LedgerEntry =
   | { readonly _tag: "Void"; readonly id: string }
   | { readonly _tag: "Extend"; readonly id: string; readonly amountNano: NanoUsd; readonly capNano: NanoUsd | null }
   | { readonly _tag: "Reserve"; readonly reservation: Reservation }
-  /** Settles only if the reservation still has this lease, and holds this amount. */
+  /** Settles only if the reservation still has this lease and this amount. */
   | {
       readonly _tag: "Expire"
       readonly generation: Generation
@@ -32,7 +33,7 @@ export type LedgerEntry =
       readonly amountNano: NanoUsd
     }
 
-/** JSON texts. */
+/** The members are JSON texts. */
 export interface GroupParameters {
   readonly settled: string
   readonly voided: ReadonlyArray<string>
@@ -54,7 +55,7 @@ export const idOf = (entry: LedgerEntry): string => {
   }
 }
 
-/** No id may be twice among `entries`. */
+/** `entries` must have distinct ids. */
 export const groupParameters = (entries: ReadonlyArray<LedgerEntry>): GroupParameters => {
   const settled: Array<ReadonlyArray<unknown>> = []
   const voided: Array<string> = []

@@ -1,12 +1,14 @@
 /**
- * The generation of a request whose process died. It is charged what its last sign of life knew: the prompt, and the output so far. Where nobody
- * wrote that down it is charged what it had reserved. It says so: `usageSource: "estimated"`, error type `internal_error`.
+ * Makes the generation of a request whose process died. The charge comes from the progress in the
+ * last heartbeat: the prompt, and the output so far. Without progress the reserved amount is
+ * charged. The generation is marked by `usageSource: "estimated"` and the error type
+ * `internal_error`.
  */
 import { type Generation } from "../../domain/Generation.ts"
 import { type NanoUsd, zeroCost } from "../../domain/Money.ts"
 import type { Progress, Reservation } from "./Ledger.ts"
 
-/** `amountNano`: all that is held, `extendedNano` of it added later. */
+/** `amountNano` is the whole amount held; `extendedNano` of it was added later. */
 export type ExpiredReservation = Pick<
   Reservation,
   "generationId" | "keyId" | "ownerId" | "model" | "month" | "amountNano" | "createdAtMs"

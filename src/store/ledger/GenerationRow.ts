@@ -1,6 +1,6 @@
 /**
- * How a generation lies in the table `generations`: a column for all that is filtered or summed, one jsonb for the rest of its
- * receipt.
+ * A generation as a row of the table `generations`. Members that are filtered or summed have
+ * columns of their own; the rest of the receipt is one jsonb.
  */
 import { Effect, Schema } from "effect"
 import { type Generation } from "../../domain/Generation.ts"
@@ -74,7 +74,7 @@ type Row = typeof Row.Type
 
 const table = tableOf("generations", Row)
 
-/** The columns' values, in the order of `generationColumns`, for JSON. */
+/** The values of the columns, in the order of `generationColumns`, for JSON. */
 export const generationValues = (given: Generation, month: string): ReadonlyArray<unknown> => {
   const generation = storableGeneration(given)
   const { attempts, cost, excluded, price, reservation, usage } = generation
@@ -108,7 +108,7 @@ export const generationValues = (given: Generation, month: string): ReadonlyArra
   ]
 }
 
-/** It has no column of its own. */
+/** Part of the receipt, because it has no column. */
 const reasoningOf = ({ reasoningTokens }: { readonly reasoningTokens?: number }) =>
   reasoningTokens === undefined ? {} : { reasoningTokens }
 

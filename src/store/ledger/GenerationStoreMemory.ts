@@ -5,12 +5,12 @@ import { monthEndMs } from "../../domain/Money.ts"
 import type { GenerationState, GenerationStore } from "./GenerationStore.ts"
 import type { LedgerState } from "./MemoryState.ts"
 
-/** Whether a generation ended in an error of this type; `any` and `none` as in a query. */
+/** True if the generation matches `error`: an error type, `any` or `none`. */
 const endedIn = ({ errorType }: Generation, error: string): boolean =>
   error === "any" ? errorType !== null : error === "none" ? errorType === null : errorType === error
 
 export const makeGenerationStore = (state: LedgerState): GenerationStore["Service"] => {
-  /** Those that are not archived, oldest first. */
+  /** The generations that began before a moment and are not archived, oldest first. */
   const oldOnes = (beforeMs: number, limit: number): ReadonlyArray<Generation> =>
     [...state.generations.values()]
       .map(({ generation }) => generation)

@@ -1,4 +1,7 @@
-/** The generations of the ledger in Postgres: read, moved to the archive, and deleted. `ledger_write` writes them. */
+/**
+ * The generations of the ledger in Postgres: read, archived and deleted. `ledger_write` writes
+ * them.
+ */
 import { type PgClient } from "@effect/sql-pg"
 import { Effect } from "effect"
 import { guard } from "../sql/SqlErrors.ts"

@@ -1,17 +1,20 @@
 /**
- * The ledger: what each key has spent and reserved in each UTC month. Every request is reserved, then settled or voided,
- * once; an answer given again is checked and settled in one. The counters of a key and month change in the same transaction
- * as the entries that they sum up, and a key with a cap never has spent + reserved above it. What one process writes for one
- * id is written in the order in which it was asked for, also when nobody waited for it; an interrupted call was either
- * written or not. The generations that it settles are read by way of the `GenerationStore`, and summed up by
- * `LedgerReports`.
+ * The ledger: what each key has spent and reserved in each UTC month. Every request is reserved,
+ * and then settled or voided, once. A replayed answer is checked and settled in one step. The
+ * counters of a key and month change in the same transaction as the entries they sum up. For a key
+ * with a cap, spent + reserved never exceeds the cap. The writes of one process for one id are
+ * applied in call order. An interrupted call was either applied or not. `GenerationStore` reads the
+ * settled generations, and `LedgerReports` sums them up.
  */
 import { Context, type Effect } from "effect"
 import { type Generation } from "../../domain/Generation.ts"
 import { type NanoUsd, type Prices } from "../../domain/Money.ts"
 import { type StoreError } from "../StoreError.ts"
 
-/** The intent of one request. `month`: `2026-11`, that in which the request began. */
+/**
+ * A reservation for one request. `month` is the month in which the request began, such as
+ * `2026-11`.
+ */
 export interface Reservation {
   readonly generationId: string
   readonly keyId: string
@@ -19,18 +22,24 @@ export interface Reservation {
   readonly model: string
   readonly month: string
   readonly amountNano: NanoUsd
-  /** `null`: the key has no cap; the reservation is recorded all the same. */
+  /** `null`: the key has no cap. The reservation is recorded nevertheless. */
   readonly capNano: NanoUsd | null
   readonly createdAtMs: number
-  /** How long the request is its process's alone. After that without a sign of life anybody may settle it. */
+  /**
+   * How long the reservation belongs to its process. Without a heartbeat in this time, any process
+   * may settle it.
+   */
   readonly leaseMs: number
-  /** The process that works on it. */
+  /** The process that serves the request. */
   readonly processId: string
-  /** What is known before the work begins; absent or null: nothing. */
+  /** Progress that is known before the work begins. Absent or null: none. */
   readonly progress?: Progress | null
 }
 
-/** How far a request is, in what it has produced and what that costs: what is charged should its process die. */
+/**
+ * The progress of a request: what it has produced and what that costs. It is charged if the process
+ * dies.
+ */
 export interface Progress {
   readonly provider: string
   readonly model: string
@@ -45,7 +54,7 @@ export interface Progress {
   readonly price: Prices
 }
 
-/** A request that its process works on. `progress` null: as before. */
+/** A running request of a process. `progress: null` leaves the recorded progress unchanged. */
 export interface Running {
   readonly generationId: string
   readonly progress: Progress | null
@@ -56,35 +65,41 @@ export interface Balance {
   readonly reservedNano: NanoUsd
 }
 
-/** `Refused`: what was asked for would have taken the key over its cap; nothing was written. */
+/** `Refused`: the amount does not fit below the key's cap. Nothing was written. */
 export type ReserveResult = { readonly _tag: "Reserved" } | { readonly _tag: "Refused"; readonly balance: Balance }
 
 export class Ledger extends Context.Service<
   Ledger,
   {
-    /** Writes the intent and, for a capped key, holds `amountNano` if it still fits. A second call with the same id changes nothing. */
+    /**
+     * Records the reservation and, for a key with a cap, holds `amountNano` if it fits. A second
+     * call with the same id changes nothing.
+     */
     readonly reserve: (reservation: Reservation) => Effect.Effect<ReserveResult, StoreError>
     /**
-     * Adds to what a pending reservation holds, if it still fits. Refused as well when the id is not pending (any more). Not
-     * idempotent: after a `StoreError` the amount may have been added; what ends the reservation releases it all the same.
+     * Adds to the amount of a pending reservation, if it fits. It is also refused when the id is
+     * not pending. Not idempotent: after a `StoreError` the amount may have been added. The end of
+     * the reservation releases it in any case.
      */
     readonly extend: (
       generationId: string,
       amountNano: NanoUsd,
       capNano: NanoUsd | null
     ) => Effect.Effect<ReserveResult, StoreError>
-    /** A heartbeat: the leases of these reservations begin anew, and what is told of their progress is kept. */
+    /** A heartbeat: renews the leases of these reservations and records their progress. */
     readonly renew: (running: ReadonlyArray<Running>, leaseMs: number) => Effect.Effect<void, StoreError>
     /**
-     * Ends a reservation: releases what it held, extensions included, adds what the generation billed, stores the generation. Once: a second call
-     * with the same id changes nothing. A generation that was never reserved is stored and counted
-     * all the same; `month` is that in which it began. One that recovery has estimated meanwhile takes the estimate's place in all
-     * books, and what the key's cap has no room for is not charged.
+     * Ends a reservation: releases its whole amount, adds the billed amount, stores the generation.
+     * Once: a second call with the same id changes nothing. A generation without a reservation is
+     * stored and counted too; `month` is the month in which it began. If recovery has settled it as
+     * an estimate, the generation replaces the estimate, and an amount that does not fit below the
+     * key's cap is not charged.
      */
     readonly settle: (generation: Generation, month: string) => Effect.Effect<void, StoreError>
     /**
-     * Settles an answer given again, which bills nothing and needs no reservation, if `amountNano` would fit below the cap: what a fresh
-     * answer would have had to reserve. It is held at no time. A generation that is known already is settled without asking, once.
+     * Settles a replayed answer, which bills nothing and needs no reservation, if `amountNano`
+     * would fit below the cap. That is the amount that a fresh answer would reserve; it is never
+     * held. A known generation is settled without this check, once.
      */
     readonly replay: (
       generation: Generation,
@@ -92,19 +107,25 @@ export class Ledger extends Context.Service<
       amountNano: NanoUsd,
       capNano: NanoUsd | null
     ) => Effect.Effect<ReserveResult, StoreError>
-    /** Ends a reservation that came to nothing: releases what it held and removes the intent, or what recovery made of it. Once. */
+    /**
+     * Ends a reservation without a charge: releases its amount and removes it, or the estimate that
+     * recovery made of it. Once.
+     */
     readonly void: (generationId: string) => Effect.Effect<void, StoreError>
-    /** A balance for each key asked for; zeros for one that neither spent nor reserved. */
+    /** The balance of each requested key. A key without entries has zeros. */
     readonly balances: (
       keyIds: ReadonlyArray<string>,
       month: string
     ) => Effect.Effect<ReadonlyMap<string, Balance>, StoreError>
     /**
-     * Settles the reservations whose lease is over: each is charged what its last sign of life knew, and stored as a generation marked
-     * `estimated`. Answers how many: none where another process is at it, which is not waited for.
+     * Settles the reservations whose lease has expired. Each is charged by the progress of its last
+     * heartbeat and stored as a generation marked `estimated`. Returns how many; 0 at once while
+     * another process does this.
      */
     readonly settleExpired: Effect.Effect<number, StoreError>
-    /** Writes something of no consequence, for health checks: what cannot be written to serves nobody. */
+    /**
+     * A write without effect, for health checks: a ledger that cannot be written to is unhealthy.
+     */
     readonly ping: Effect.Effect<void, StoreError>
   }
 >()("tollgate/store/ledger/Ledger") {}

@@ -1,4 +1,7 @@
-/** The ledger in memory, for tests and for trying things out: the same promises as the tables, and forgotten with the process. */
+/**
+ * The ledger in memory, for tests and trials. Same guarantees as the tables, until the process
+ * ends.
+ */
 import { Clock, Context, Effect, Layer } from "effect"
 import { type Generation } from "../../domain/Generation.ts"
 import { type NanoUsd } from "../../domain/Money.ts"
@@ -43,7 +46,7 @@ const make = (state: LedgerState): Ledger["Service"] => {
     add(generation.keyId, known?.month ?? month, generation.cost.billedNano, 0)
     addUsage(state.usageDays, generation, 1)
   }
-  /** Takes an estimate out of the books. */
+  /** Removes an estimated generation from the counters and the usage by day. */
   const undo = (id: string): boolean => {
     const known = state.generations.get(id)
     if (known?.generation.usageSource !== "estimated" || state.archived.has(id)) return false

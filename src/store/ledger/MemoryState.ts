@@ -1,4 +1,4 @@
-/** What the ledger in memory holds: what the tables hold in a database. */
+/** The contents of the ledger in memory, which correspond to the tables of the database. */
 import { type Generation } from "../../domain/Generation.ts"
 import { type NanoUsd } from "../../domain/Money.ts"
 import type { Balance, Progress, Reservation } from "./Ledger.ts"
@@ -10,7 +10,7 @@ export interface Entry {
   readonly month: string
 }
 
-/** `amountNano`: all that is held, `extendedNano` of it added later. */
+/** A reservation. `amountNano` is the whole amount held; `extendedNano` of it was added later. */
 export interface Held extends Reservation {
   readonly extendedNano: NanoUsd
   readonly leaseUntilMs: number
@@ -20,11 +20,11 @@ export interface Held extends Reservation {
 export interface LedgerState {
   readonly reservations: Map<string, Held>
   readonly generations: Map<string, Entry>
-  /** The ids of those that were archived. */
+  /** The ids of the archived generations. */
   readonly archived: Set<string>
   /** By `key month`. */
   readonly counters: Map<string, Balance>
-  /** What was used by day; stays when generations go. */
+  /** Usage by day. It stays when generations are deleted. */
   readonly usageDays: Map<string, UsageDay>
 }
 

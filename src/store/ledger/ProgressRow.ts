@@ -1,4 +1,7 @@
-/** How the progress of a request under way lies in the table `reservations`: as JSON. What cannot be read is as if nobody had written it. */
+/**
+ * The progress of a running request as JSON in the table `reservations`. Unreadable progress counts
+ * as absent.
+ */
 import { Option, Schema } from "effect"
 import type { Progress } from "./Ledger.ts"
 import { storableName } from "./StorableGeneration.ts"
@@ -25,7 +28,7 @@ const decode = Schema.decodeUnknownOption(Row)
 
 export const progressOf = (row: unknown): Progress | null => Option.getOrNull(decode(row))
 
-/** For JSON. */
+/** As a value for JSON. */
 export const progressValue = (progress: Progress | null): Progress | null =>
   progress === null
     ? null

@@ -1,7 +1,7 @@
 /**
- * Generations read out of Postgres, by id and in lists. The recent ones are looked for first, and only what may be in the archive is looked
- * for there as well: then, because what moves leaves the one and is in the other at the same instant, it is seen in one of them or
- * in both, never in neither.
+ * Reads generations from Postgres, by id and in lists. The recent generations are read first, then
+ * the archive if it may contain the result. In this order a row that moves in between is seen once
+ * or twice, but never missed, because it leaves one table and enters the other at the same instant.
  */
 import { type PgClient } from "@effect/sql-pg"
 import { Clock, Effect, Option } from "effect"
@@ -60,7 +60,7 @@ export const makeReading = (sql: PgClient.PgClient): Pick<GenerationStore["Servi
             EXISTS (SELECT FROM pg_inherits WHERE inhparent = 'generations_archive'::regclass) AS has_archive
           FROM generations WHERE ${sql.and(conditions)} ORDER BY id DESC LIMIT ${limit + 1}`
       )
-      // Of a full page only what lies between its ends can be missing.
+      // Of a full page, only rows between its first and last id can be missing.
       const last = recent[limit]
       const isComplete = recent[0]?.has_archive === false || (last !== undefined && !(yield* mayBeArchived(last.id)))
       const archived = isComplete
@@ -80,13 +80,14 @@ export const makeReading = (sql: PgClient.PgClient): Pick<GenerationStore["Servi
   }
 }
 
-/** Each id once, the greatest first. */
+/** Each id once, in descending order. */
 const merged = (recent: ReadonlyArray<Listed>, archived: ReadonlyArray<Listed>): ReadonlyArray<Listed> =>
   [...new Map([...archived, ...recent].map((row) => [row.id, row])).values()].sort((a, b) => (a.id < b.id ? 1 : -1))
 
 /**
- * Only what is asked for, so that each kind of question finds its index. A time is a bound of the ids, which hold the moment in which
- * a generation began, so that what is old is not looked for among everything newer.
+ * Only the conditions of the query, so that each kind of query finds its index. Times become bounds
+ * of the ids, which contain the beginning of a generation, so that a query for old rows does not
+ * scan newer ones.
  */
 const conditionsOf = (
   sql: PgClient.PgClient,

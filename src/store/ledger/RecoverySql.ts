@@ -1,7 +1,8 @@
 /**
- * Settles what dead processes left behind in Postgres, a batch at a time. Each batch is a transaction under an advisory lock that nobody
- * waits for: of any number of processes one does the work, the others leave it to that one. A process that stops in the middle is cut off
- * by the server within seconds, and the next one takes over.
+ * Settles the expired reservations of dead processes in Postgres, in batches. Each batch is a
+ * transaction under an advisory lock. Processes do not wait for the lock: one does the work, and
+ * the others skip it. If that process hangs, the server ends its transaction within seconds, and
+ * the next process takes over.
  */
 import { type PgClient } from "@effect/sql-pg"
 import { Effect, Schema } from "effect"
@@ -13,11 +14,11 @@ import { columnList, tableOf } from "../sql/Rows.ts"
 import { guard } from "../sql/SqlErrors.ts"
 import { type StoreError } from "../StoreError.ts"
 
-/** How many expired reservations are read and settled at once. */
+/** Expired reservations that are read and settled in one transaction. */
 const BATCH = 200
-/** Names the lock among all advisory locks of the database: the bytes of `tolr`. */
+/** The key of the advisory lock: the bytes of `tolr`. */
 const LOCK_ID = 0x746f6c72
-/** How long a process may hold the lock without doing anything. */
+/** The server ends a transaction that is idle for longer while it has the lock. */
 const IDLE_LIMIT_MS = 5_000
 
 const ReservationRow = Schema.Struct({
@@ -40,7 +41,7 @@ interface Batch {
 }
 const none: Batch = { found: 0, settled: 0 }
 
-/** `writeGroup` writes within the transaction that it is called in. */
+/** `writeGroup` writes within the caller's transaction. */
 export const makeRecovery = (
   sql: PgClient.PgClient,
   writeGroup: (entries: ReadonlyArray<LedgerEntry>) => Effect.Effect<ReadonlyArray<ReserveResult>, StoreError>

@@ -1,7 +1,8 @@
 /**
- * The ledger in Postgres. Reserve, extend, settle, replay and void go to the database in groups (Groups.ts), each group one call of
- * `ledger_write` (migrations/0001): one round trip, one transaction. What several processes want at once is decided by the
- * lock of a key and month's counter, never by what an earlier statement has seen.
+ * The ledger in Postgres. Reserve, extend, settle, replay and void are written in groups
+ * (WriteBatcher.ts). Each group is one call of `ledger_write` (migrations/0001): one round trip,
+ * one transaction. Concurrent processes are serialised by the row lock of a key and month's
+ * counter, never by the result of an earlier statement.
  */
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer } from "effect"
@@ -18,12 +19,12 @@ import { progressValue } from "./ProgressRow.ts"
 import { guard, makeGuard } from "../sql/SqlErrors.ts"
 import { storableJson } from "../sql/StorableJson.ts"
 
-/** How many entries go to the database at once at most. */
+/** The most entries of a group. */
 const GROUP_SIZE = 256
-/** How many groups may be under way at once; the embedded database does one thing at a time. */
+/** The most groups written at once. The embedded database runs one statement at a time. */
 const POSTGRES_LANES = 2
 
-/** An entry that was not carried out; without a balance, one whose reservation is no longer as it was read. */
+/** An entry that was refused. Without a balance, its reservation has changed since it was read. */
 interface Refusal {
   readonly refused: string
   readonly spent_nano: number | null
@@ -43,7 +44,8 @@ const make = Effect.gen(function* () {
     const statement = sql<Refusal>`
         SELECT * FROM ledger_write(${settled}::jsonb, ${voided}::text[], ${asked}::jsonb, ${checked}::jsonb)`
     const refusals = yield* guardWrite(
-      // Two keys that reserve one id at the same moment: the later one fails on the entry, and finds it when it looks again.
+      // Two keys may reserve one id at the same time. The later one fails, and finds the entry on
+      // retry.
       Effect.catchIf(
         statement,
         (error) => error.reason._tag === "UniqueViolation",
@@ -58,11 +60,11 @@ const make = Effect.gen(function* () {
       ])
     )
     const missing = entries.flatMap((entry) => (entry._tag === "Void" && results.has(entry.id) ? [entry.id] : []))
-    // Recovery may have estimated them.
+    // Recovery may have settled them as estimates.
     if (missing.length > 0) yield* guardWrite(sql`SELECT ledger_undo(${missing}::text[])`)
     return entries.map((entry) => results.get(idOf(entry)) ?? reserved)
   })
-  /** Writes all or nothing; the results in the order of the entries. */
+  /** Writes all entries or none. The results are in the order of the entries. */
   const writeGroup = sparingArchived(sql, writeEntries)
   const { lagMs, write } = yield* makeWriteBatcher({
     writeGroup,
@@ -83,7 +85,7 @@ const make = Effect.gen(function* () {
   const ledger = Ledger.of({
     balances,
 
-    // Of every request: no spans of their own.
+    // Every request calls these, so they have no spans of their own.
     reserve: (reservation) => write(reservation.generationId, { _tag: "Reserve", reservation }),
 
     extend: (id, amountNano, capNano) => write(id, { _tag: "Extend", id, amountNano, capNano }),
@@ -107,11 +109,11 @@ const make = Effect.gen(function* () {
 
     settleExpired: makeRecovery(sql, writeGroup),
 
-    // A full disk of a server is not for one of its clients to find out.
+    // A client of a full server must not be the first to find out that the disk is full.
     ping: Effect.asVoid(guard(sql`SELECT health_write(${isEmbedded})`))
   })
 
-  // `lagMs`: for how long the oldest entry of this process waits that is not written yet.
+  // `lagMs`: the age of the oldest entry of this process that is not written yet.
   return { ledger, lagMs }
 })
 

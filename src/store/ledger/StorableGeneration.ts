@@ -1,11 +1,15 @@
 /**
- * A generation within the bounds of every store: figures are whole and finite, names and lists have a length. A generation that was made
- * as it should be stays as it is; what a client or a provider made absurd is cut, because a settlement never fails for it.
+ * Brings a generation within the bounds of every store: numbers are whole and finite, names and
+ * lists have a maximum length. A regular generation stays unchanged. Absurd values of a client or
+ * provider are cut, so that they never make a settlement fail.
  */
 import { type Generation } from "../../domain/Generation.ts"
 import { type TokenUsage } from "../../domain/Money.ts"
 
-/** 100,000 USD: what one request holds or costs at most. A key's sum of many such is still exact. */
+/**
+ * 100,000 USD: the most that one request reserves or costs. A key's sum of many such amounts is
+ * still exact.
+ */
 const MOST_NANO = 1e14
 const MOST_TOKENS = 1e12
 const MOST_MS = 1e12
@@ -16,11 +20,11 @@ const within = (value: number, most: number, least = 0): number =>
   Number.isNaN(value) ? 0 : Math.round(Math.max(least, Math.min(most, value)))
 const tokens = (value: number): number => within(value, MOST_TOKENS)
 const duration = (value: number): number => (value >= 0 && value <= MOST_MS ? value : within(value, MOST_MS))
-/** A name of a model, a provider or a reason. */
+/** The name of a model, a provider or a reason. */
 export const storableName = (text: string): string => (text.length > LONGEST_NAME ? text.slice(0, LONGEST_NAME) : text)
 const maybe = <A>(value: A | null, bound: (value: A) => A): A | null => (value === null ? null : bound(value))
 
-/** What a request may hold. */
+/** The amount of a reservation. */
 export const storableNano = (value: number): number => within(value, MOST_NANO)
 const signedNano = (value: number): number => within(value, MOST_NANO, -MOST_NANO)
 

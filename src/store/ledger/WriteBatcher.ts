@@ -1,23 +1,30 @@
 /**
- * Writes what many fibers want written in groups: one write carries all that came while the one before was running, and starts at
- * once when none is. Each caller gets its own entry's outcome. Entries of one id are written one after the other, in the order in which
- * they came, never in one group. An interrupted caller's entry is withdrawn, unless it was sent already: then it is written.
+ * Batches the writes of many fibers. A write starts at once when none is running; otherwise its
+ * entries wait and form the next group. Each caller gets the outcome of its own entry. Entries of
+ * one id are written one after the other, in call order, never in one group. The entry of an
+ * interrupted caller is withdrawn unless it is already being written.
  *
- * A group that fails with a `StoreError` fails all of its callers. One that dies is written again in halves, so that an entry that
- * cannot be written takes nobody with it.
+ * A group that fails with a `StoreError` fails for all its callers. A group that dies is written
+ * again in halves, so that an entry that cannot be written does not affect the others.
  */
 import { Cause, Clock, Effect, type Scope } from "effect"
 import { type StoreError } from "../StoreError.ts"
 
-/** A write that fails after this long was not refused but never answered: who waits fails too, and not after as long again. */
+/**
+ * A write that fails after this long got no response. The waiting entries fail with it, because
+ * they would wait as long again.
+ */
 const SILENT_AFTER_MS = 1_000
 
-/** What comes within this time of a write's beginning waits for its end: larger groups cost less than shorter waits are worth. */
+/**
+ * A second write starts only if the running ones take longer than this: larger groups save more
+ * than the shorter wait would.
+ */
 const LONG_MS = 10
 
 export interface WriteBatcher<Entry, Outcome> {
   readonly write: (id: string, entry: Entry) => Effect.Effect<Outcome, StoreError>
-  /** Since when the oldest entry waits that is not written yet, in milliseconds; 0 when none does. */
+  /** The age of the oldest entry that is not written yet, in milliseconds. 0 if all are written. */
   readonly lagMs: Effect.Effect<number>
 }
 
@@ -27,17 +34,17 @@ interface Waiting<Entry, Outcome> {
   readonly sinceMs: number
   readonly resume: (outcome: Effect.Effect<Outcome, StoreError>) => void
   withdrawn: boolean
-  /** The next entry of the same id. */
+  /** The next entry with the same id. */
   next: Waiting<Entry, Outcome> | null
 }
 
-/** Closing the scope waits for the writes under way. */
+/** Closing the scope waits for the running writes. */
 export const makeWriteBatcher = <Entry, Outcome>(options: {
-  /** One transaction; an outcome for each entry, in their order. No id is twice in a group. */
+  /** Writes a group in one transaction and returns the outcomes in its order. Ids are distinct. */
   readonly writeGroup: (entries: ReadonlyArray<Entry>) => Effect.Effect<ReadonlyArray<Outcome>, StoreError>
-  /** How many writes may run at once: another one begins where those under way take long. */
+  /** The most concurrent writes. A further one starts when the running ones take long. */
   readonly lanes: number
-  /** How many entries a write carries at most. */
+  /** The most entries of a group. */
   readonly groupSize: number
 }): Effect.Effect<WriteBatcher<Entry, Outcome>, never, Scope.Scope> =>
   Effect.gen(function* () {
@@ -62,7 +69,7 @@ export const makeWriteBatcher = <Entry, Outcome>(options: {
       promoteNext(one)
       one.resume(outcome)
     }
-    /** A loop, because a withdrawn entry may let another one in. */
+    /** Loops, because withdrawing an entry may release the next one of its id. */
     const take = (): ReadonlyArray<One> => {
       const group: Array<One> = []
       while (ready.length > 0 && group.length < options.groupSize) {
@@ -120,7 +127,7 @@ export const makeWriteBatcher = <Entry, Outcome>(options: {
         step: () => void written.delete(group)
       })
     })
-    // The lane begins after the fibers that are ready to run now, so that their entries come along.
+    // The write starts after the fibers that can run now, so that their entries join the group.
     const start = (nowMs: number): void => {
       if (running === options.lanes || (running > 0 && nowMs - begunMs < LONG_MS)) return
       running++

@@ -1,4 +1,4 @@
-/** What the ledger's entries come to: by day as they were settled, in stretches of time, and as they are at the moment. */
+/** Reports of the ledger: settled usage by day, time series, and current figures. */
 import { Context, type Effect } from "effect"
 import { type NanoUsd } from "../../../domain/Money.ts"
 import { type StoreError } from "../../StoreError.ts"
@@ -19,15 +19,15 @@ export interface Quantiles {
 export interface LedgerBucket {
   readonly startMs: number
   readonly requests: number
-  /** How many failed, by error type. */
+  /** Failed requests by error type. */
   readonly errors: Readonly<Record<string, number>>
   readonly cacheHits: number
   readonly promptTokens: number
   readonly completionTokens: number
   readonly billedNano: NanoUsd
-  /** What cache hits would have cost. */
+  /** What the cache hits would have cost. */
   readonly savedNano: NanoUsd
-  /** Without those settled by recovery; null when there is none. */
+  /** Without estimated generations. Null if there are none. */
   readonly latencyMs: Quantiles | null
   readonly timeToFirstTokenMs: Quantiles | null
 }
@@ -36,15 +36,15 @@ export type ReportGroup = "day" | "model" | "key" | "owner" | "provider"
 
 /** Days since 1970, UTC: `fromDay` inclusive, `toDay` exclusive. */
 export interface ReportQuery {
-  /** `null`: every key's. */
+  /** `null`: all keys. */
   readonly keyId: string | null
-  /** Only what this user's keys used; `null`: whosever they are. */
+  /** Only the keys of this user. `null`: all users. */
   readonly ownerId: string | null
   readonly fromDay: number
   readonly toDay: number
-  /** The ways in which the same figures are summed up. */
+  /** The groupings. Each sums up the same usage. */
   readonly groupBy: ReadonlyArray<ReportGroup>
-  /** How many groups of each kind at most. */
+  /** The most groups of each grouping. */
   readonly limit: number
 }
 
@@ -58,25 +58,25 @@ export interface ReportFigures {
   readonly totalNano: NanoUsd
   readonly markupNano: NanoUsd
   readonly billedNano: NanoUsd
-  /** What cache hits would have cost. */
+  /** What the cache hits would have cost. */
   readonly savedNano: NanoUsd
 }
 
-/** `group`: a day (`2026-11-21`), a name, or null for keys without an owner. */
+/** `group` is a day (`2026-11-21`), a name, or null for keys without an owner. */
 export interface ReportRow extends ReportFigures {
   readonly group: string | null
 }
 
 export interface ReportPart {
-  /** Days in their order, anything else dearest first. */
+  /** Days in their order, other groups by descending cost. */
   readonly rows: ReadonlyArray<ReportRow>
   readonly hasMore: boolean
 }
 
 export interface Report {
-  /** Of all groups, also of those beyond the limit. */
+  /** Of all groups, including those beyond the limit. */
   readonly total: ReportFigures
-  /** A part for each way of grouping that was asked for. */
+  /** A part for each requested grouping. */
   readonly parts: ReadonlyMap<ReportGroup, ReportPart>
 }
 
@@ -94,24 +94,27 @@ export interface LedgerOverview {
   readonly failed24h: number
   readonly cacheHits24h: number
   readonly cacheSaved24hNano: NanoUsd
-  /** Over the last 24 h; null when there is none. */
+  /** Over the last 24 h. Null if there are none. */
   readonly latencyMs: Quantiles | null
   readonly spentTodayNano: NanoUsd
   readonly spentMonthNano: NanoUsd
   readonly reservedNano: NanoUsd
-  /** This month, dearest first, at most 20. */
+  /** This month, by descending cost, at most 20. */
   readonly byModel: ReadonlyArray<ModelSpend>
   readonly pending: number
-  /** How long ago the oldest pending reservation was made; null when there is none. */
+  /** The age of the oldest pending reservation. Null if there are none. */
   readonly oldestPendingMs: number | null
-  /** For how long the oldest entry of this process waits that is not written yet; 0 when none does. */
+  /** The age of the oldest entry of this process that is not written yet. 0 if all are written. */
   readonly flushLagMs: number
 }
 
-/** What the ledger has still to settle, over all processes, and to write, of this one. */
+/**
+ * Work that the ledger has not done yet: reservations of all processes to settle, and entries of
+ * this one to write.
+ */
 export interface LedgerBacklog {
   readonly pending: number
-  /** How long ago the oldest pending reservation was made; 0 when there is none. */
+  /** The age of the oldest pending reservation. 0 if there are none. */
   readonly oldestPendingMs: number
   readonly flushLagMs: number
 }
@@ -119,9 +122,9 @@ export interface LedgerBacklog {
 export class LedgerReports extends Context.Service<
   LedgerReports,
   {
-    /** What happened in each stretch of `bucketMs` that has a generation, oldest first, over all keys. */
+    /** Figures of all keys for each bucket of `bucketMs` that has a generation, oldest first. */
     readonly series: (span: SeriesSpan) => Effect.Effect<ReadonlyArray<LedgerBucket>, StoreError>
-    /** What was settled, summed up by day as it was settled: deleting generations changes nothing of it. */
+    /** Settled usage, summed up by day. The deletion of generations does not change it. */
     readonly report: (query: ReportQuery) => Effect.Effect<Report, StoreError>
     readonly overview: (nowMs: number) => Effect.Effect<LedgerOverview, StoreError>
     readonly backlog: (nowMs: number) => Effect.Effect<LedgerBacklog, StoreError>

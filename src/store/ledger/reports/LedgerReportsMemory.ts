@@ -1,4 +1,4 @@
-/** What the entries of the ledger in memory come to. */
+/** The reports of the ledger in memory. */
 import { Effect } from "effect"
 import type { LedgerReports } from "./LedgerReports.ts"
 import type { LedgerState } from "../MemoryState.ts"

@@ -1,4 +1,4 @@
-/** What the ledger's entries come to, out of Postgres. */
+/** The reports of the ledger from Postgres. */
 import { type PgClient } from "@effect/sql-pg"
 import { Effect } from "effect"
 import { guard } from "../../sql/SqlErrors.ts"
@@ -7,7 +7,7 @@ import { makeOverview } from "./OverviewSql.ts"
 import { makeReport } from "./ReportSql.ts"
 import { makeSeries } from "./SeriesSql.ts"
 
-/** `lagMs`: for how long the oldest entry of this process waits that is not written yet. */
+/** `lagMs`: the age of the oldest entry of this process that is not written yet. */
 export const makeLedgerReports = (sql: PgClient.PgClient, lagMs: Effect.Effect<number>): LedgerReports["Service"] => {
   const report = makeReport(sql)
   return {

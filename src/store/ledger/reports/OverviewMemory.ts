@@ -1,4 +1,4 @@
-/** The admin overview's figures out of the ledger in memory, counted as Postgres counts them. */
+/** The figures of the admin overview from the ledger in memory, counted as in Postgres. */
 import { type Generation } from "../../../domain/Generation.ts"
 import type { LedgerOverview, Quantiles } from "./LedgerReports.ts"
 import type { LedgerState } from "../MemoryState.ts"
@@ -7,7 +7,7 @@ import { reportOf } from "./ReportMemory.ts"
 
 export const sum = (values: ReadonlyArray<number>): number => values.reduce((total, value) => total + value, 0)
 
-/** Interpolates between neighbours, as `percentile_cont` does. `sorted` is ascending and not empty. */
+/** Interpolates between neighbours like `percentile_cont`. `sorted` is ascending and not empty. */
 const quantile = (sorted: ReadonlyArray<number>, fraction: number): number => {
   const position = fraction * (sorted.length - 1)
   const below = sorted[Math.floor(position)] ?? 0
@@ -15,7 +15,7 @@ const quantile = (sorted: ReadonlyArray<number>, fraction: number): number => {
   return below + (above - below) * (position - Math.floor(position))
 }
 
-/** Null over nothing. */
+/** Null if there are no values. */
 export const quantilesOf = (values: ReadonlyArray<number>): Quantiles | null => {
   const sorted = values.toSorted((a, b) => a - b)
   return sorted.length === 0
@@ -23,7 +23,7 @@ export const quantilesOf = (values: ReadonlyArray<number>): Quantiles | null => 
     : { p50: quantile(sorted, 0.5), p95: quantile(sorted, 0.95), p99: quantile(sorted, 0.99) }
 }
 
-/** A generation that was settled by recovery has no latency of its own. */
+/** Estimated generations have no measured latency. */
 export const latencies = (generations: ReadonlyArray<Generation>): Quantiles | null =>
   quantilesOf(generations.filter((one) => one.usageSource !== "estimated").map((one) => one.latencyMs))
 

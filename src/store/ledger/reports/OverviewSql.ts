@@ -1,4 +1,6 @@
-/** The admin overview's figures out of Postgres: three aggregate statements, each over an index. */
+/**
+ * The figures of the admin overview from Postgres: three aggregate statements, each over an index.
+ */
 import { type PgClient } from "@effect/sql-pg"
 import { Effect } from "effect"
 import type { LedgerOverview, LedgerReports } from "./LedgerReports.ts"
@@ -12,7 +14,7 @@ interface Recent {
   readonly cache_hits: number
   readonly saved_nano: number
   readonly today_nano: number
-  /** p50, p95, p99; null over no row. */
+  /** p50, p95, p99. Null if there are no rows. */
   readonly quantiles: ReadonlyArray<number> | null
 }
 
@@ -23,7 +25,7 @@ interface Balances {
   readonly oldest_ms: number | null
 }
 
-/** `flushLagMs`: of this process's writes. */
+/** `flushLagMs`: the age of the oldest entry of this process that is not written yet. */
 export const makeOverview = (
   sql: PgClient.PgClient,
   report: LedgerReports["Service"]["report"],
@@ -33,7 +35,7 @@ export const makeOverview = (
     const { last5mMs, last24hMs, todayMs, month } = periodsOf(nowMs)
 
     const recent = yield* guard(
-      // A generation that was settled by recovery has no latency of its own.
+      // Estimated generations have no measured latency.
       sql<Recent>`
         SELECT count(*) FILTER (WHERE created_at_ms > ${last5mMs}::bigint) AS last_5m,
                count(*) AS last_24h,

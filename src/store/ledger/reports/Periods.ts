@@ -1,16 +1,19 @@
-/** The periods that an overview looks at: each begins then, in Unix milliseconds, and lasts until now. */
+/**
+ * The periods of an overview. Each is given by its beginning in Unix milliseconds and lasts until
+ * now.
+ */
 import { DAY_MS, monthOf, monthStartMs } from "../../../domain/Money.ts"
 import type { ModelSpend, Report, ReportQuery } from "./LedgerReports.ts"
 
 const FIVE_MINUTES_MS = 300_000
-/** After every day that there can be, and within a Postgres integer. */
+/** Later than any day, and within a Postgres integer. */
 const NEVER = 2_147_483_647
 const MODELS_SHOWN = 20
 
 export interface Periods {
   readonly last5mMs: number
   readonly last24hMs: number
-  /** The UTC day and calendar month of now. */
+  /** The current UTC day and month. */
   readonly todayMs: number
   readonly month: string
 }
@@ -22,7 +25,9 @@ export const periodsOf = (nowMs: number): Periods => ({
   month: monthOf(nowMs)
 })
 
-/** What an overview asks of the report: this month's dearest models. */
+/**
+ * The part of an overview that comes from a report: the models with the highest cost this month.
+ */
 export const monthByModel = (nowMs: number): ReportQuery => ({
   keyId: null,
   ownerId: null,

@@ -1,9 +1,9 @@
-/** What was used by day, in memory, summed up as Postgres does it. */
+/** Usage by day in memory, summed up as in Postgres. */
 import { type Generation } from "../../../domain/Generation.ts"
 import { DAY_MS } from "../../../domain/Money.ts"
 import type { Report, ReportFigures, ReportGroup, ReportPart, ReportQuery, ReportRow } from "./LedgerReports.ts"
 
-/** What one key used of one model at one provider on one day. */
+/** The usage of one key, model and provider on one day. */
 export interface UsageDay extends ReportFigures {
   readonly keyId: string
   readonly day: number
@@ -64,7 +64,7 @@ const negative = (figures: ReportFigures): ReportFigures => ({
   savedNano: -figures.savedNano
 })
 
-/** Adds a generation to its day, or takes it out of it. */
+/** Adds a generation to the usage of its day, or subtracts it. */
 export const addUsage = (days: Map<string, UsageDay>, generation: Generation, sign: 1 | -1): void => {
   const { createdAtMs, keyId, model, ownerId, provider } = generation
   const day = Math.floor(createdAtMs / DAY_MS)
@@ -91,7 +91,7 @@ const groupOf = (one: UsageDay, by: ReportGroup): string | null => {
   }
 }
 
-/** Null comes last. */
+/** Null sorts last. */
 const byName = (a: ReportRow, b: ReportRow): number =>
   a.group === null ? 1 : b.group === null || a.group < b.group ? -1 : 1
 

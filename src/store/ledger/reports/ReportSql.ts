@@ -1,11 +1,14 @@
-/** What was used by day, out of Postgres: one statement over the table `usage_days`, by the index of its keys, owners or days. */
+/**
+ * Usage by day from Postgres: one statement over the table `usage_days`, by the index of its keys,
+ * owners or days.
+ */
 import { type PgClient } from "@effect/sql-pg"
 import { Effect } from "effect"
 import type { Report, ReportFigures, ReportGroup, ReportPart, ReportQuery } from "./LedgerReports.ts"
 import { guard } from "../../sql/SqlErrors.ts"
 
 interface Row {
-  /** `total`, or the way of grouping that the row belongs to. */
+  /** The grouping that the row belongs to, or `total`. */
   readonly kind: ReportGroup | "total"
   readonly name: string | null
   readonly requests: number
@@ -28,7 +31,7 @@ const columns = {
   provider: "provider"
 } as const satisfies Record<ReportGroup, string>
 
-/** A day as its date; null where the row groups by something else. */
+/** A day as a date. Null in rows that group by something else. */
 const date = "to_char(DATE '1970-01-01' + day, 'YYYY-MM-DD')"
 
 const summed = [

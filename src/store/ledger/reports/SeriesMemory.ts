@@ -1,4 +1,4 @@
-/** The series of the ledger in memory, counted as Postgres counts it. */
+/** The time series of the ledger in memory, counted as in Postgres. */
 import { type Generation } from "../../../domain/Generation.ts"
 import type { LedgerBucket, SeriesSpan } from "./LedgerReports.ts"
 import type { LedgerState } from "../MemoryState.ts"

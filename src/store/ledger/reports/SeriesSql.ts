@@ -1,6 +1,6 @@
 /**
- * The series out of Postgres: one statement over the index of `created_at_ms`, and of the archive over the ids, which hold that time,
- * whatever the number of keys.
+ * The time series from Postgres. One statement uses the index of `created_at_ms`, and for the
+ * archive that of the ids, which contain this time, whatever the number of keys.
  */
 import { type PgClient } from "@effect/sql-pg"
 import { Effect } from "effect"
@@ -17,7 +17,7 @@ interface Bucket {
   readonly completion_tokens: number
   readonly billed_nano: number
   readonly saved_nano: number
-  /** p50, p95, p99; null over no row. */
+  /** p50, p95, p99. Null if there are no rows. */
   readonly latency: ReadonlyArray<number> | null
   readonly first_token: ReadonlyArray<number> | null
 }
@@ -25,7 +25,7 @@ interface Bucket {
 export const makeSeries = (sql: PgClient.PgClient) =>
   Effect.fn("LedgerReports.series")(function* ({ fromMs, toMs, bucketMs }: SeriesSpan) {
     const rows = yield* guard(
-      // A generation that was settled by recovery has no latency of its own.
+      // Estimated generations have no measured latency.
       sql<Bucket>`
         WITH found AS (
           SELECT * FROM generations WHERE created_at_ms >= ${fromMs}::bigint AND created_at_ms < ${toMs}::bigint
