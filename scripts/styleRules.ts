@@ -30,7 +30,7 @@ const reasons = {
 const LINES = 300
 const COLUMNS = 100
 /** Folders whose comments are still to be wrapped. The list only shrinks. */
-const unwrapped = /^(?:src\/store|test\/(?:contract|http|signin|store|support))\//
+const unwrapped = /^test\/(?:contract|http|signin|store|support)\//
 
 /** Directives of other tools must stay on one line. */
 const directive = /^[\s*]*(?:oxlint-|eslint-|@effect-diagnostics|@ts-)/

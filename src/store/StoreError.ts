@@ -1,4 +1,7 @@
-/** The one error of the stores: the database or the shared store does not answer. Everything else is a defect. */
+/**
+ * The error of all stores: the database or the shared store does not answer. Every other failure is
+ * a defect.
+ */
 import { Data } from "effect"
 
 export class StoreError extends Data.TaggedError("StoreError")<{

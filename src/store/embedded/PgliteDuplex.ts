@@ -28,7 +28,8 @@ export class PgliteDuplex extends Duplex {
   }
 
   override _read(): void {
-    // Replies are pushed as they arrive. Their size is that of the rows that a statement asks for.
+    // Replies are pushed as they arrive, without backpressure: their size is that of the requested
+    // rows.
   }
 
   override _write(chunk: Uint8Array, _encoding: BufferEncoding, done: () => void): void {

@@ -1,6 +1,6 @@
 /**
- * The schema, by subject. Times are Unix milliseconds, money is nano-USD. Identifiers compare byte by byte (`COLLATE "C"`), as
- * JavaScript does. What comes later refers to what comes before.
+ * The schema, by subject. Times are Unix milliseconds, money is nano-USD. Identifiers compare byte
+ * by byte (`COLLATE "C"`), as in JavaScript. Each part refers only to earlier ones.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"

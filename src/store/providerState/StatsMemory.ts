@@ -1,8 +1,8 @@
-/** Counts in the memory of one process. */
+/** Counts in the memory of one process. They do not expire. */
 import { Effect, Layer } from "effect"
 import { StatsStore } from "./StatsStore.ts"
 
-/** Of this process alone; it forgets nothing by itself. */
+/** Each build starts empty. */
 export const layer = Layer.sync(StatsStore, () => {
   const slots = new Map<number, Map<string, number>>()
   return {

@@ -1,4 +1,7 @@
-/** Counts in Redis: one hash a slot under `tollgate:stats:`, added to in one atomic step and expired by Redis itself. */
+/**
+ * Counts in Redis: one hash per slot under `tollgate:stats:`. Additions are atomic, and Redis
+ * expires the slots.
+ */
 import { Effect, Layer } from "effect"
 import { StatsStore } from "./StatsStore.ts"
 import { Redis } from "effect/persistence"
@@ -6,7 +9,7 @@ import { redisScript } from "../redis/RedisScript.ts"
 import { StoreError } from "../StoreError.ts"
 
 const prefix = "tollgate:stats:"
-/** Names added to in one step: Redis serves nobody else meanwhile. */
+/** Names per script call. Redis serves no other command during a call. */
 const namesAStep = 500
 
 const addScript = `
@@ -19,7 +22,7 @@ local slots = {}
 for at = 1, #KEYS do slots[at] = redis.call("HGETALL", KEYS[at]) end
 return slots`
 
-/** The service over the `Redis` of the context; failures are `StoreError`s of the limit store. */
+/** Over the `Redis` of the context. Failures are `StoreError`s of the limit store. */
 export const makeStatsRedis = Effect.gen(function* () {
   const redis = yield* Redis.Redis
   const runAdd = redisScript<number>(redis, addScript)
@@ -52,7 +55,7 @@ export const makeStatsRedis = Effect.gen(function* () {
   }
 })
 
-/** A hash as Redis lists it: name, value, name, value. */
+/** Redis lists a hash as name, value, name, value. */
 const countsOf = (listed: ReadonlyArray<string>): ReadonlyMap<string, number> => {
   const counts = new Map<string, number>()
   for (let at = 0; at + 1 < listed.length; at += 2) counts.set(listed[at] ?? "", Number(listed[at + 1]))

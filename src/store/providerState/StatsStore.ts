@@ -1,6 +1,6 @@
 /**
- * Counts that processes gather together, slot of time by slot of time: names with whole numbers, to which anyone adds. Additions of several
- * processes never overwrite each other, and a slot goes by itself once its time is over.
+ * Counts that several processes add to, in slots of time. A count has a name and is a whole number.
+ * Additions of several processes never overwrite each other. A slot expires by itself.
  */
 import { Context, type Effect } from "effect"
 import { type StoreError } from "../StoreError.ts"
@@ -10,9 +10,9 @@ export type Counts = ReadonlyMap<string, number>
 export class StatsStore extends Context.Service<
   StatsStore,
   {
-    /** Adds to the counts of a slot, which is kept for `ttlMs` from now on. Not idempotent. */
+    /** Adds to the counts of a slot, which expires `ttlMs` from now. Not idempotent. */
     readonly add: (slot: number, counts: Counts, ttlMs: number) => Effect.Effect<void, StoreError>
-    /** The counts of each slot; of one that there is not, none. */
+    /** The counts of each slot. An absent slot has none. */
     readonly read: (slots: ReadonlyArray<number>) => Effect.Effect<ReadonlyArray<Counts>, StoreError>
   }
 >()("tollgate/store/providerState/StatsStore") {}

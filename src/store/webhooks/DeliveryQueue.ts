@@ -1,8 +1,8 @@
 /**
- * The queues of webhook deliveries, one for each address. A stored delivery survives the process.
- * It is handed out until its handler succeeds, by any process that shares the database, and by two of
- * them only when the first died or lost the database. The library creates and migrates the table
- * `webhook_queue` itself.
+ * The queues of webhook deliveries, one per address. A stored delivery survives the process. It is
+ * handed to a handler until one succeeds, by any process that shares the database. Two processes
+ * handle the same delivery only when the first died or lost the database. The library creates and
+ * migrates the table `webhook_queue` itself.
  */
 import { PgClient } from "@effect/sql-pg"
 import { Context, Duration, Effect, Layer, References, Schedule, Schema } from "effect"
@@ -27,9 +27,12 @@ export type Delivery = typeof Delivery.Type
 export const MOST_WAITING = 10_000
 
 const TABLE = "webhook_queue"
-/** A process that has said nothing of a delivery for so long is dead: another one takes it. */
+/**
+ * A process that has not renewed its lock for this long counts as dead, and another one takes the
+ * delivery.
+ */
 const LOCK = { lockExpiration: "30 seconds", lockRefreshInterval: "10 seconds" } as const
-/** Handlers decide when they have tried often enough. */
+/** Handlers decide when to give up. */
 const MOST_ATTEMPTS = 2_147_483_647
 const OFFER_LIMIT = "5 seconds"
 const START_RETRIES = 120
@@ -43,18 +46,21 @@ export interface DeliveryQueueOptions {
 export class DeliveryQueue extends Context.Service<
   DeliveryQueue,
   {
-    /** Stores it, once however often it is offered; false: too many are queued for the address. */
+    /**
+     * Stores a delivery, once even if it is offered again. False: too many are queued for the
+     * address.
+     */
     readonly offer: (delivery: Delivery) => Effect.Effect<boolean, StoreError>
     /**
-     * Waits for a delivery to this address that is due, and hands it to `handle`. After a failure
-     * it is due again in one second, then two, up to five minutes; after an interruption at once.
-     * `attempt`: 1 the first time.
+     * Waits for a due delivery to this address and hands it to `handle`. After a failure it is due
+     * again after one second, then two, up to five minutes; after an interruption at once.
+     * `attempt` is 1 for the first.
      */
     readonly take: <E>(
       url: string,
       handle: (delivery: Delivery, attempt: number) => Effect.Effect<void, E>
     ) => Effect.Effect<void, E | StoreError>
-    /** The addresses that deliveries wait for. */
+    /** The addresses with queued deliveries. */
     readonly addresses: Effect.Effect<ReadonlyArray<string>, StoreError>
   }
 >()("tollgate/store/webhooks/DeliveryQueue") {
@@ -102,7 +108,7 @@ export class DeliveryQueue extends Context.Service<
     ).pipe(Layer.provide(factory(PersistedQueue.layerStoreMemory)))
 }
 
-/** Addresses are of any length. */
+/** A name of bounded length, because addresses may be long. */
 const nameOf = (url: string): string => hash("sha256", url, "hex")
 
 const makeQueue = (
@@ -141,7 +147,10 @@ const makeQueue = (
 /** While the database is away, the library would log a warning every half second. */
 const quietly = Effect.provideService(References.MinimumLogLevel, "Error")
 
-/** A running dump locks the table of the library's migrations; the start waits for it. */
+/**
+ * A running dump of the database locks the table of the library's migrations, and the start waits
+ * for it.
+ */
 const tableStore = PersistedQueue.makeStoreSql({ tableName: TABLE, ...LOCK }).pipe(
   Effect.sandbox,
   Effect.retry({ schedule: Schedule.spaced("1 second"), times: START_RETRIES }),
@@ -149,7 +158,7 @@ const tableStore = PersistedQueue.makeStoreSql({ tableName: TABLE, ...LOCK }).pi
   quietly
 )
 
-/** Queues over a store. What was delivered, or cannot be read, is forgotten after a while. */
+/** Queues over a store. Delivered and unreadable entries are deleted after some time. */
 const factory = <E, R>(store: Layer.Layer<PersistedQueue.PersistedQueueStore, E, R>) =>
   Layer.mergeAll(
     PersistedQueue.layer,

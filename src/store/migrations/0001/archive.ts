@@ -1,8 +1,7 @@
 /**
- * Where old generations may go, so that the table that requests write to stays small: the same
- * columns and indexes, with a partition for each UTC month, by the time in their ids.
- * LedgerArchiveSql.ts makes a partition before something moves there. While there is none, the
- * archive is empty.
+ * The archive of old generations, which keeps the table that requests write to small. It has the
+ * same columns and indexes, and a partition per UTC month, by the time in the ids. ArchiveSql.ts
+ * creates a partition before rows move there. Without partitions the archive is empty.
  */
 
 export const archive = [

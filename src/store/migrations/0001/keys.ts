@@ -1,6 +1,6 @@
 /**
- * API keys: what is known of their secrets is a hash. `privacy`: what a key asks of the privacy
- * guard beyond its deployment; null: nothing.
+ * API keys. Their secrets are stored as hashes only. `privacy`: settings of the privacy guard of a
+ * key, in addition to those of the deployment. Null: none.
  */
 
 export const keys = [

@@ -1,7 +1,7 @@
 /**
  * The tables of the ledger: what each key has spent and reserved in each month, the reservations of
- * requests under way with their leases, and the generations. A counter's row changes with every
- * request, so its pages keep room for that.
+ * running requests with their leases, and the generations. Every request changes a counter's row,
+ * so the pages of counters keep free space for that.
  */
 
 export const ledger = [
@@ -14,8 +14,8 @@ export const ledger = [
   ) WITH (fillfactor = 50)`,
   `CREATE INDEX budget_counters_month ON budget_counters (month)`,
 
-  // `extended_nano`: how much of the amount was added later. `progress` (ProgressRow.ts): what the
-  // request has produced so far and costs; null: nobody has said.
+  // `extended_nano`: the part of the amount that was added later. `progress` (ProgressRow.ts): what
+  // the request has produced so far and what that costs. Null: unknown.
   `CREATE TABLE reservations (
     generation_id text COLLATE "C" PRIMARY KEY,
     key_id text COLLATE "C" NOT NULL,
@@ -31,8 +31,8 @@ export const ledger = [
   )`,
   `CREATE INDEX reservations_lease ON reservations (lease_until_ms)`,
 
-  // The ledger's functions get a generation as an array, in the order of these columns. Lists come
-  // by id, newest first: what is rare is found without reading what lies between.
+  // The ledger's functions take a generation as an array in the order of these columns. Lists run
+  // by id, newest first. The indexes find rare rows without reading those in between.
   `CREATE TABLE generations (
     id text COLLATE "C" PRIMARY KEY,
     key_id text COLLATE "C" NOT NULL,

@@ -1,14 +1,14 @@
 /**
- * How requests end in the ledger: settled, voided, and corrected where an estimate was written in
- * the meantime.
+ * The functions that end requests in the ledger: settle, void, and replace an estimate that was
+ * written in the meantime.
  */
 import { planning } from "./ledgerLocks.ts"
 import { addToDay } from "./usage.ts"
 
 export const ledgerEnd = [
-  // Puts a settled generation in the place of its estimate, in all books. What is beyond the key's
-  // cap is not charged. A generation that is no estimate stays as it is, so that a truth counts
-  // once.
+  // Replaces an estimate by the settled generation, in all tables. An amount beyond the key's cap
+  // is not charged. A generation that is not an estimate stays unchanged, so that each request is
+  // counted once.
   `CREATE FUNCTION ledger_correct(e jsonb) RETURNS void LANGUAGE plpgsql AS $$
   DECLARE
     estimate generations;
@@ -40,7 +40,7 @@ export const ledgerEnd = [
     PERFORM ledger_count(truth, 1);
   END $$`,
 
-  // Takes estimates out of all books: their requests came to nothing.
+  // Removes estimates from all tables, because their requests are voided.
   `CREATE FUNCTION ledger_undo(ids text[]) RETURNS void LANGUAGE plpgsql ${planning} AS $$
   DECLARE
     key_ids text[];
@@ -60,12 +60,12 @@ export const ledgerEnd = [
     END LOOP;
   END $$`,
 
-  // Stores generations in place of their reservations, adds them to their days, and takes back the
-  // reservations of `voided`. A generation is an array: its columns in the order of the table's. An
-  // estimate has two more values, the lease and the amount that were read of its reservation, and
-  // is stored only while the reservation still has both. A generation that is known already
-  // corrects its estimate. Answers the ids of the estimates that were not stored, and those of
-  // `voided` that were not reserved.
+  // Stores generations and removes their reservations, adds them to the usage of their days, and
+  // removes the reservations of `voided`. A generation is an array: the columns in the order of the
+  // table. An estimate has two more values, the lease and the amount of its reservation as they
+  // were read, and is stored only while the reservation still has both. A known generation replaces
+  // its estimate. Returns the ids of the estimates that were not stored, and of those in `voided`
+  // that have no reservation.
   `CREATE FUNCTION ledger_end(settled jsonb, voided text[]) RETURNS SETOF text LANGUAGE plpgsql AS $$
   DECLARE
     settled_ids text[] := ARRAY(SELECT e->>0 FROM jsonb_array_elements(settled) AS e);

@@ -1,16 +1,12 @@
-/**
- * How requests that run hold money: they reserve, they extend what they reserved, and they renew
- * their leases.
- */
+/** The functions that change running reservations: reserve, extend, and renew leases. */
 import { planning } from "./ledgerLocks.ts"
 
 export const ledgerHold = [
-  // Adds to what is held, entry by entry in the order given, what fits below the cap that the key
-  // has now; null as the cap of an entry: no cap. An entry is an array: id, amount and cap; of a
-  // reservation also key, month, owner, model, beginning, process, length of the lease, and
-  // progress. Answers the refused ones, each with the balance that it met. An extension counts
-  // against a counter that was locked only: a reservation that came after the lock is not there
-  // yet.
+  // Reserves or extends, entry by entry in the given order, if the amount fits below the key's cap.
+  // An entry with a null cap has no cap. An entry is an array: id, amount, cap; for a reservation
+  // also key, month, owner, model, beginning, process, length of the lease, progress. Returns the
+  // refused entries, each with the balance that it met. An extension uses only counters that were
+  // locked before: a reservation made after that lock is not found.
   `CREATE FUNCTION ledger_hold(asked jsonb, locked_key_ids text[], locked_months text[])
   RETURNS TABLE (refused text, spent_nano bigint, reserved_nano bigint) LANGUAGE plpgsql AS $$
   #variable_conflict use_column
@@ -95,8 +91,8 @@ export const ledgerHold = [
     WHERE c.key_id = ANY(key_ids) AND c.key_id = delta.key_id AND c.month = delta.month AND delta.amount <> 0;
   END $$`,
 
-  // Renews the reservations named, each an array of id and progress; without a progress, what is
-  // known stays.
+  // Renews reservations. Each is an array of id and progress; a null progress leaves the recorded
+  // one unchanged.
   `CREATE FUNCTION ledger_beat(running jsonb, lease_ms bigint) RETURNS void LANGUAGE plpgsql
   ${planning} AS $$
   DECLARE

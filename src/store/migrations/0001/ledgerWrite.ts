@@ -1,15 +1,15 @@
 /**
- * The ledger's one way in for a group of entries, whatever they are: one statement, so one round
- * trip and one commit.
+ * The only function that writes groups of ledger entries: one statement, so one round trip and one
+ * commit.
  */
 import { planning } from "./ledgerLocks.ts"
 
 export const ledgerWrite = [
-  // What frees a budget comes before what asks for some. Answers the entries that were not carried
-  // out. `checked`: of some of `settled`, which bill nothing, the id, key, month, amount and cap.
-  // Such an answer, given again, is stored only if what a fresh one would have held fits below the
-  // cap. They come before all others of the group, so each meets the balance that was locked. An id
-  // that is known already is no new answer: it is not checked, and ends as any other does.
+  // Entries that release budget run before entries that need some. Returns the refused entries.
+  // `checked` holds the id, key, month, amount and cap of some of `settled`, which bill nothing.
+  // These replayed answers are stored only if the amount of a fresh answer would fit below the cap.
+  // They run first, so each meets the balance that was locked. A known id is not checked and is
+  // settled like any other.
   `CREATE FUNCTION ledger_write(settled jsonb, voided text[], asked jsonb, checked jsonb)
   RETURNS TABLE (refused text, spent_nano bigint, reserved_nano bigint) LANGUAGE plpgsql ${planning} AS $$
   #variable_conflict use_column

@@ -1,9 +1,6 @@
-/**
- * People, the identities that lead to them, and how a new identity finds the account that it
- * belongs to, or makes one.
- */
+/** Users, their identities, and the functions that find or create the user of a new identity. */
 
-/** Names the lock under which accounts are made and get identities: the bytes of `user`. */
+/** The key of the lock for creating users and linking identities: the bytes of `user`. */
 const LOCK_ID = 0x75736572
 
 export const people = [
@@ -22,7 +19,7 @@ export const people = [
   )`,
   `CREATE INDEX users_created ON users (created_at_ms)`,
 
-  // One mailbox may have many addresses. The same as src/domain/Mailbox.ts.
+  // One mailbox may have many addresses. Equals src/domain/Mailbox.ts.
   `CREATE FUNCTION mailbox_of(address text) RETURNS text LANGUAGE sql IMMUTABLE AS $$
     SELECT CASE WHEN domain IN ('gmail.com', 'googlemail.com') THEN replace(kept, '.', '') || '@gmail.com'
                 ELSE kept || '@' || domain END
@@ -41,12 +38,12 @@ export const people = [
   )`,
   `CREATE INDEX identities_user ON identities (user_id)`,
 
-  // Keys of these owners open nothing.
+  // Keys of these owners are refused.
   `CREATE TABLE suspended_owners (owner_id text COLLATE "C" PRIMARY KEY)`,
 
-  // Who an identity belongs to: whoever has it, else whoever has its proved address or number, else
-  // the given new user. An account is made, or gets an identity, under one lock, so that two sign-
-  // ins at once find one account.
+  // The user of an identity: the one who has it, else the one with its verified address or number,
+  // else the given new user. Creating and linking run under one lock, so that two concurrent
+  // sign-ins find one user.
   `CREATE FUNCTION user_adopt(identity jsonb, new_user jsonb) RETURNS TABLE (outcome text, member users)
   LANGUAGE plpgsql AS $$
   #variable_conflict use_column
@@ -75,9 +72,9 @@ export const people = [
     RETURN QUERY SELECT how, u FROM users AS u WHERE u.id = owner;
   END $$`,
 
-  // As user_adopt, within rules: how many accounts there may be since a moment, nothing granted to
-  // the second account of a mailbox, and proof from an admin before a new identity leads to the
-  // admin's account. Where they refuse, nothing is written and there is no member.
+  // Like user_adopt, within rules: a limit on the users created since a moment, no grants for a
+  // second user of a mailbox, and proof from an admin before a new identity is linked to the
+  // admin's account. When a rule refuses, nothing is written and `member` is null.
   `CREATE FUNCTION user_admit(identity jsonb, new_user jsonb, rules jsonb) RETURNS TABLE (outcome text, member users)
   LANGUAGE plpgsql AS $$
   #variable_conflict use_column

@@ -1,7 +1,7 @@
-/** The processes that live on this database, and whether it takes writes. */
+/** The processes that use this database, and a check that it can be written to. */
 
 export const presence = [
-  // By the database's clock. `shares_limits`: limits are counted in Redis.
+  // Times are those of the database's clock. `shares_limits`: limits are counted in Redis.
   `CREATE TABLE live_processes (
     id text COLLATE "C" PRIMARY KEY,
     host text NOT NULL,
@@ -11,14 +11,14 @@ export const presence = [
     heartbeat_at_ms bigint NOT NULL DEFAULT ledger_now()
   )`,
 
-  // One row, which is overwritten: a database that only reads refuses it.
+  // One row, which is overwritten. A read-only database refuses that.
   `CREATE TABLE health_writes (
     id integer PRIMARY KEY CHECK (id = 1), written_at_ms bigint NOT NULL
   ) WITH (fillfactor = 10)`,
 
-  // Asks by writing. `extend` makes a file of a temporary table grow by 64 kB too, and empties it
-  // at the end of the transaction: what a full disk refuses, where overwriting a row is not
-  // refused.
+  // Checks by writing. With `extend` it also grows the file of a temporary table by 64 kB, which is
+  // emptied at the end of the transaction. A full disk refuses that, but not the overwriting of a
+  // row.
   `CREATE FUNCTION health_write(extend boolean) RETURNS void LANGUAGE plpgsql AS $$
   BEGIN
     INSERT INTO health_writes VALUES (1, ledger_now())
@@ -26,7 +26,7 @@ export const presence = [
     IF extend THEN
       IF to_regclass('pg_temp.health_room') IS NULL THEN
         CREATE TEMPORARY TABLE health_room (bytes text) ON COMMIT DELETE ROWS;
-        -- Else what is repeated is packed.
+        -- Without this, Postgres would compress the repeated text.
         ALTER TABLE health_room ALTER COLUMN bytes SET STORAGE PLAIN;
       END IF;
       EXECUTE $insert$INSERT INTO health_room SELECT repeat('.', 8000) FROM generate_series(1, 8)$insert$;

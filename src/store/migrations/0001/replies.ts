@@ -1,7 +1,6 @@
 /**
- * What the gateway answered to requests with an `Idempotency-Key`. Replies are sealed with a key
- * that is not in here, and come compressed. `lease_until_ms`: how long the request that is under
- * way has its turn.
+ * Replies to requests with an `Idempotency-Key`. They are compressed and encrypted with a key that
+ * is not in the database. `lease_until_ms`: when the claim of a running request expires.
  */
 
 export const replies = [

@@ -1,8 +1,8 @@
 /**
- * Sessions with every refresh token that these ever had, the codes and OAuth flows under way, and
- * the secrets that processes share. Tokens and codes are here as hashes only. `kept_secrets` holds
- * what must be known itself (the pepper of those hashes, the private parts of signing keys), so
- * whoever reads that table can sign in as anybody.
+ * Sessions with all their refresh tokens, pending codes and OAuth flows, and the secrets that
+ * processes share. Tokens and codes are stored as hashes only. `kept_secrets` holds secrets in
+ * plain text (the key of those hashes, the private parts of signing keys): reading that table is
+ * enough to sign in as any user.
  */
 
 export const signIn = [
@@ -27,8 +27,8 @@ export const signIn = [
   )`,
   `CREATE INDEX refresh_tokens_session ON refresh_tokens (session_id)`,
 
-  // Trades a refresh token for its successor. The session's row is locked, so that of two trades at
-  // once one comes second.
+  // Exchanges a refresh token for its successor. The session's row is locked, so that concurrent
+  // exchanges run one after the other.
   `CREATE FUNCTION session_rotate(old_hash text, next_hash text, now_ms bigint, grace_ms bigint, until_ms bigint)
   RETURNS TABLE (outcome text, family sessions) LANGUAGE plpgsql AS $$
   #variable_conflict use_column
@@ -66,7 +66,7 @@ export const signIn = [
     RETURN QUERY SELECT how, s FROM sessions AS s WHERE s.id = session;
   END $$`,
 
-  // `network_hash`: which network asked for the code; null: nobody said.
+  // `network_hash`: the network that requested the code. Null: unknown.
   `CREATE TABLE sign_in_codes (
     id text COLLATE "C" PRIMARY KEY,
     channel text NOT NULL CHECK (channel IN ('email', 'sms')),

@@ -1,12 +1,9 @@
 /**
- * What was used on each UTC day, by key, model and provider. It stays when generations are deleted.
- * Whoever writes a row has locked the counter of its key and month, and that lock holds for the row
- * too.
+ * Usage per UTC day, key, model and provider. It stays when generations are deleted. A writer holds
+ * the lock of the counter of the key and month, which also protects these rows.
  */
 
-/**
- * The end of an insert into `usage_days AS u`: sums that are there already grow by those that come.
- */
+/** The end of an insert into `usage_days AS u`: adds the new sums to those of an existing row. */
 export const addToDay = `ON CONFLICT (key_id, day, model, provider) DO UPDATE
   SET requests = u.requests + excluded.requests, failed = u.failed + excluded.failed,
     cache_hits = u.cache_hits + excluded.cache_hits, prompt_tokens = u.prompt_tokens + excluded.prompt_tokens,
@@ -38,7 +35,7 @@ export const usage = [
   `CREATE INDEX usage_days_day ON usage_days (day)`,
   `CREATE INDEX usage_days_owner ON usage_days (owner_id, day) WHERE owner_id IS NOT NULL`,
 
-  // Adds a generation to the sums of its day (sign 1), or takes it out of them (sign -1).
+  // Adds a generation to the sums of its day (sign 1), or subtracts it (sign -1).
   `CREATE FUNCTION ledger_count(g generations, sign integer) RETURNS void LANGUAGE plpgsql AS $$
   BEGIN
     INSERT INTO usage_days AS u VALUES (g.key_id, g.created_at_ms / 86400000, g.model, g.provider, g.owner_id, sign,

@@ -1,4 +1,4 @@
-/** Events that no webhook took, and which share of a budget was told of already. */
+/** Events that no webhook accepted, and the budget alerts that were sent. */
 
 export const webhooks = [
   `CREATE TABLE webhook_dead_letters (
