@@ -1,6 +1,7 @@
 /**
- * Every endpoint of the document with every kind of credential: who is let in, who gets 401 and who gets 403. The table below is written by
- * hand; an endpoint that is missing in it fails the test.
+ * Every endpoint of the document with every kind of credential: which are admitted, which get 401
+ * and which 403. The table below is written by hand, and the test fails if an endpoint is missing
+ * in it.
  */
 import { assert, it } from "@effect/vitest"
 import { Context, Effect } from "effect"
@@ -16,7 +17,10 @@ import { Browser } from "../signin/Browser.ts"
 import { TestApp } from "../support/TestApp.ts"
 import { ask, helloReply } from "./wire.ts"
 
-/** `key`: any API key. A scope: an API key that has it. `session`: a signed-in user. `admin`: the admin key, or an admin's session. */
+/**
+ * `key`: any API key. A scope: an API key with that scope. `session`: a signed-in user. `admin`:
+ * the admin key, or the session of an admin.
+ */
 type Opener = "open" | "key" | Scope | "session" | "admin"
 
 const table: Readonly<Record<string, Opener>> = {
@@ -83,7 +87,7 @@ const ids: Readonly<Record<string, string>> = {
   provider: "google"
 }
 
-/** Bodies that a schema takes, so that only the credential can be refused. */
+/** Valid bodies, so that only the credential can be refused. */
 const bodies: Readonly<Record<string, unknown>> = {
   "POST /v1/chat/completions": ask("Hi"),
   "POST /v1/route/preview": ask("Hi"),
@@ -114,9 +118,9 @@ type Headers = Readonly<Record<string, string>>
 interface Credential {
   readonly name: string
   readonly headers: Headers
-  /** What it opens. */
+  /** The endpoints that it opens. */
   readonly opens: ReadonlySet<Opener>
-  /** What it is known for, and refused with 403 instead of 401. */
+  /** The endpoints that know it and refuse it with 403 instead of 401. */
   readonly forbidden?: ReadonlySet<Opener>
 }
 
@@ -124,7 +128,7 @@ const bearer = (token: string): Headers => ({ authorization: `Bearer ${token}` }
 const none: ReadonlySet<Opener> = new Set()
 const scoped: ReadonlySet<Opener> = new Set<Opener>(["key", ...allScopes])
 
-/** The access token with another payload, another algorithm, or another signature. */
+/** The access token with another payload, another algorithm or another signature. */
 const forged = (token: string): ReadonlyArray<readonly [string, string]> => {
   const [header = "", payload = "", signature = ""] = token.split(".")
   const json = (value: unknown) => Buffer.from(JSON.stringify(value)).toString("base64url")
@@ -259,14 +263,14 @@ it("an endpoint declares the scope that opens it", () => {
   assert.deepStrictEqual(declared, Object.fromEntries(expected))
 })
 
-it.effect("each endpoint opens to the credentials that the table says, and to no other", () =>
+it.effect("each endpoint admits the credentials of the table and no others", () =>
   Effect.gen(function* () {
     const { send } = yield* TestApp
     const credentials = yield* makeCredentials
     const wrong: Array<string> = []
     let checks = 0
     for (const [operation, opener] of Object.entries(table)) {
-      // Wrong credentials are counted by the minute; what is open counts each call.
+      // Wrong credentials are counted per minute. Open endpoints count every call.
       yield* TestClock.adjust("2 minutes")
       const [method = "", template = ""] = operation.split(" ")
       const path = template.replace(/\{(\w+)\}/g, (_, name: string) => ids[name] ?? "")
@@ -274,7 +278,7 @@ it.effect("each endpoint opens to the credentials that the table says, and to no
         const expected = opener === "open" || opens.has(opener) ? "in" : forbidden?.has(opener) === true ? 403 : 401
         const { status, text } = yield* send(path, { method, body: bodies[operation], headers })
         const isCredentials = status === 401 || (status === 403 && text.includes("permission_denied"))
-        // A sign-in code that is wrong is a 401 of its own.
+        // A wrong sign-in code is a different 401.
         const isIn = !isCredentials || /sign_in|code|refresh/.test(JSON.parse(text).error?.code ?? "")
         checks++
         if (expected === "in" ? !isIn : status !== expected) {

@@ -1,4 +1,7 @@
-/** 408 and 413: bodies that come too slowly or are too large, on bare sockets, refused before they are read to the end. */
+/**
+ * 408 and 413: bodies that arrive too slowly or are too large, on bare sockets, refused before they
+ * are complete.
+ */
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib"
@@ -28,7 +31,7 @@ const tooLarge = envelope({
   details: { limit_bytes: 33_554_432 }
 })
 
-it.effect("408: a client that is too slow with its body", () =>
+it.effect("408: a client that sends its body too slowly", () =>
   Effect.gen(function* () {
     const { issueKey, url } = yield* TestApp
     const { secret } = yield* issueKey()
@@ -53,7 +56,7 @@ it.effect("408: a client that is too slow with its body", () =>
   }).pipe(Effect.provide(app))
 )
 
-it.effect("413: a length above the limit is refused before any of the body", () =>
+it.effect("413: a content length above the limit is refused before any byte of the body", () =>
   Effect.gen(function* () {
     const { issueKey, url } = yield* TestApp
     const { secret } = yield* issueKey()
@@ -103,7 +106,7 @@ it.effect("413: one byte too many is refused, the limit itself is not", () =>
   }).pipe(Effect.provide(app))
 )
 
-it.effect("413: the limit is a setting, and binds the admin's endpoints too", () =>
+it.effect("413: the limit is a setting, and applies to the admin's endpoints too", () =>
   Effect.gen(function* () {
     const { adminKey, send } = yield* TestApp
     const answered = yield* send("/v1/keys", { body: { name: "x".repeat(200) }, headers: { "x-admin-key": adminKey } })
@@ -112,7 +115,7 @@ it.effect("413: the limit is a setting, and binds the admin's endpoints too", ()
   }).pipe(Effect.provide(TestApp.layer({ providers: [], settings: { maxBodyBytes: 100 } })))
 )
 
-it.effect("413: bodies that are no model's have a small bound of their own; those of strangers the smallest", () =>
+it.effect("413: endpoints other than models have a smaller limit; those without authentication have the smallest", () =>
   Effect.gen(function* () {
     const { adminKey, send } = yield* TestApp
     const headers = { "x-admin-key": adminKey }
@@ -127,7 +130,7 @@ it.effect("413: bodies that are no model's have a small bound of their own; thos
   }).pipe(Effect.provide(app))
 )
 
-it.effect("gzip, deflate and br are read; the name of the encoding is read in any case", () =>
+it.effect("gzip, deflate and br are decoded; the encoding's name is case-insensitive", () =>
   Effect.gen(function* () {
     const { chat, issueKey } = yield* TestApp
     const { secret } = yield* issueKey()
@@ -143,7 +146,7 @@ it.effect("gzip, deflate and br are read; the name of the encoding is read in an
   }).pipe(Effect.provide(app))
 )
 
-it.effect("415: an encoding that is not read; 400: a body that is not what its encoding says, or is cut", () =>
+it.effect("415: an unknown encoding; 400: a body that does not match its encoding, or is truncated", () =>
   Effect.gen(function* () {
     const { chat, issueKey } = yield* TestApp
     const { secret } = yield* issueKey()
@@ -166,7 +169,7 @@ it.effect("415: an encoding that is not read; 400: a body that is not what its e
   }).pipe(Effect.provide(app))
 )
 
-it.effect("413: a zipped body is cut where it exceeds the limit unzipped", () =>
+it.effect("413: a compressed body is refused when it exceeds the limit uncompressed", () =>
   Effect.gen(function* () {
     const { chat, issueKey } = yield* TestApp
     const { secret } = yield* issueKey()
@@ -197,7 +200,7 @@ it.effect("400: a body that is not UTF-8", () =>
   }).pipe(Effect.provide(app))
 )
 
-it.effect("422: too many values and too deep ones are refused while the rest of the body is under way", () =>
+it.effect("422: a body with too many values or too much depth is refused before it is complete", () =>
   Effect.gen(function* () {
     const { issueKey, url } = yield* TestApp
     const { secret } = yield* issueKey()
@@ -229,7 +232,7 @@ it.effect("a key without the scope is refused before its body is read", () =>
   }).pipe(Effect.provide(app))
 )
 
-it.effect("a body with hundreds of thousands of faults has a small answer, which lists the first of them", () =>
+it.effect("a body with hundreds of thousands of faults gets a small response with the first of them", () =>
   Effect.gen(function* () {
     const { issueKey, send } = yield* TestApp
     const { secret } = yield* issueKey()
@@ -255,7 +258,7 @@ it.effect("a body with hundreds of thousands of faults has a small answer, which
   }).pipe(Effect.provide(app))
 )
 
-it.effect("a fault deep in a long list is found, and told alone", () =>
+it.effect("a fault deep in a long list is found and reported alone", () =>
   Effect.gen(function* () {
     const { chat, issueKey } = yield* TestApp
     const { secret } = yield* issueKey()

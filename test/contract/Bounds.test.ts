@@ -1,4 +1,7 @@
-/** How much of everything a model's body may hold, which members of `provider` there are, and integers that keep their digits. */
+/**
+ * The size limits of a model request's body, the members of `provider`, and integers that keep
+ * their digits.
+ */
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { type ScriptedProvider } from "../../src/testing/ScriptedProvider.ts"
@@ -20,7 +23,7 @@ const faultsOf = Effect.fnUntraced(function* (body: unknown, path = "/v1/chat/co
 const many = <A>(count: number, value: A) => Array.from({ length: count }, () => value)
 const named = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, at) => [`n${at}`, "x"]))
 
-/** The most that is taken, and what one more is told. */
+/** The largest accepted value, and the fault of one more. */
 const bounds: ReadonlyArray<readonly [member: string, most: (extra: number) => unknown, fault: string]> = [
   ["models", (extra) => many(16 + extra, "test/small"), "too_long"],
   ["tools", (extra) => many(1_024 + extra, { type: "function", function: { name: "f" } }), "too_long"],
@@ -45,7 +48,7 @@ it.effect.each(bounds)("%s has a bound", ([member, most, fault]) =>
   }).pipe(Effect.provide(app))
 )
 
-it.effect("names of models and of providers have at most 256 characters, and a list of none is a mistake", () =>
+it.effect("names of models and providers have at most 256 characters, and an empty list is a fault", () =>
   Effect.gen(function* () {
     const long = "n".repeat(257)
     assert.deepStrictEqual(yield* faultsOf({ ...ask("Hi"), model: long }), ["model string_too_long"])
@@ -70,7 +73,7 @@ it.effect("embeddings: at most 2,048 texts and 16,384 dimensions", () =>
   }).pipe(Effect.provide(app))
 )
 
-it.effect("a misspelt member of provider is refused, whatever else is wrong, on every endpoint that takes it", () =>
+it.effect("a misspelt member of provider is refused on every endpoint that takes it, together with other faults", () =>
   Effect.gen(function* () {
     const { issueKey, send } = yield* TestApp
     const { secret } = yield* issueKey()
@@ -93,7 +96,7 @@ it.effect("a misspelt member of provider is refused, whatever else is wrong, on 
   }).pipe(Effect.provide(app))
 )
 
-it.effect("every fault of a message is told: a wrong role does not hide the missing content", () =>
+it.effect("every fault of a message is listed: a wrong role does not hide the missing content", () =>
   Effect.gen(function* () {
     assert.deepStrictEqual(yield* faultsOf({ model: "m", messages: [{ role: "x" }, { role: 1, content: null }] }), [
       "messages.0.role literal_error",
@@ -108,7 +111,7 @@ it.effect("every fault of a message is told: a wrong role does not hide the miss
   }).pipe(Effect.provide(app))
 )
 
-it.effect("an integer beyond 2^53 goes out with all its digits; a seed has 64 bits", () => {
+it.effect("an integer beyond 2^53 is sent with all its digits; a seed has 64 bits", () => {
   const requests: Array<string> = []
   const onCall: NonNullable<ScriptedProvider["onCall"]> = ({ request }) => void requests.push(JSON.stringify(request))
   return Effect.gen(function* () {

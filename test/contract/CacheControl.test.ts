@@ -1,4 +1,4 @@
-/** When the prompt cache is used with the settings as they are, and what a client's `Cache-Control` asks of it. */
+/** Which requests the prompt cache serves, by the settings and by the client's `Cache-Control`. */
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
@@ -15,7 +15,7 @@ const appWith = (cache: Partial<SettingsShape["cache"]> = {}) =>
 const asking = Effect.gen(function* () {
   const { chat, issueKey } = yield* TestApp
   const { secret: key } = yield* issueKey()
-  /** What the cache says of a request. */
+  /** Returns the cache status of a request. */
   return (more: Readonly<Record<string, unknown>> = {}, control?: string) =>
     Effect.map(
       chat(ask("Hi", more), { key, headers: control === undefined ? {} : { "cache-control": control } }),
@@ -23,7 +23,7 @@ const asking = Effect.gen(function* () {
     )
 })
 
-it.effect("by default only what is meant to be repeatable is answered by it; everything else passes it by", () =>
+it.effect("by default serves only deterministic requests; all others bypass it", () =>
   Effect.gen(function* () {
     const asked = yield* asking
     const words = [
@@ -61,7 +61,7 @@ it.effect(
     }).pipe(Effect.provide(appWith()))
 )
 
-it.effect("always is every request, never is none, whatever the client asks", () =>
+it.effect("`always` serves every request and `never` none, whatever the client asks", () =>
   Effect.gen(function* () {
     const said = Effect.gen(function* () {
       const asked = yield* asking

@@ -1,4 +1,7 @@
-/** The bytes of a whole completion, of a cache hit, and of entries that one mode stored and the other replays. */
+/**
+ * The bytes of a whole completion, of a cache hit, and of entries stored by one mode and replayed
+ * by the other.
+ */
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { type ChatReply } from "../../src/domain/Chat.ts"
@@ -176,7 +179,7 @@ it.effect("a JSON entry is replayed as a stream: tool calls by their index, refu
   }).pipe(Effect.provide(alpha({ reply: rich })))
 )
 
-it.effect("a stream's entry is replayed as JSON: parallel tool calls put together, refusal, logprobs", () =>
+it.effect("a stream's entry is replayed as JSON: parallel tool calls assembled, refusal, logprobs", () =>
   Effect.gen(function* () {
     const { chat, issueKey } = yield* TestApp
     const { secret } = yield* issueKey()

@@ -1,4 +1,7 @@
-/** Contract §4: a stream that breaks and goes on elsewhere is one stream for its client, and its receipt tells both calls. */
+/**
+ * A stream that breaks and continues at another provider is one stream for its client. Its receipt
+ * lists both calls.
+ */
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { Cut } from "../../src/providers/Provider.ts"

@@ -1,4 +1,4 @@
-/** 401: one constant answer, whatever is wrong with a credential, and which carrier counts. */
+/** 401: one constant response for every invalid credential, and which header takes precedence. */
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
@@ -28,7 +28,7 @@ const refusedAdmin = {
   })
 }
 
-it.effect("missing, unknown, malformed, revoked, disabled, expired: one answer on every route behind a key", () =>
+it.effect("missing, unknown, malformed, revoked, disabled, expired: one response on every route behind a key", () =>
   Effect.gen(function* () {
     const { chat, issueKey, send } = yield* TestApp
     const accounts = yield* ApiKeys
@@ -53,7 +53,7 @@ it.effect("missing, unknown, malformed, revoked, disabled, expired: one answer o
   }).pipe(Effect.provide(app))
 )
 
-it.effect("either carrier opens, the bearer wins where both are sent, another scheme does not count", () =>
+it.effect("accepts both headers, prefers the bearer token, and ignores other schemes", () =>
   Effect.gen(function* () {
     const { chat, issueKey } = yield* TestApp
     const { secret } = yield* issueKey()
@@ -82,7 +82,7 @@ it.effect("the admin key: missing, wrong, or an API key in its place", () =>
       ["GET", "/v1/admin/overview", undefined]
     ]
     for (const [method, path, body] of requests) {
-      // Wrong ones are counted, by the minute.
+      // Wrong credentials are counted per minute.
       yield* TestClock.adjust("1 minute")
       for (const sent of [undefined, "", "tga-wrong", secret, `${adminKey} `.repeat(2)]) {
         const headers = { ...named().headers, ...(sent === undefined ? {} : { "x-admin-key": sent }) }

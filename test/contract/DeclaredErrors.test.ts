@@ -1,7 +1,8 @@
 /**
- * Every error of http/errors against the endpoints that can answer it: each declares the status, and its schema takes
- * the body. The table says where a reason can come up; the compiler asks for one that is missing. Errors that tests
- * provoke are compared by the gateway of the tests itself, in DeclaredAnswers.ts.
+ * Checks every error of http/errors against the endpoints that can send it: each endpoint declares
+ * the status, and its schema accepts the body. The table below says where a reason can occur; a
+ * missing reason does not compile. Errors that other tests provoke are compared by the test
+ * application itself, in DeclaredAnswers.ts.
  */
 import { assert, it } from "@effect/vitest"
 import { gatewayError, type Reason } from "../../src/domain/Errors.ts"
@@ -60,7 +61,10 @@ const byOAuth = ["GET /auth/oauth/google/start", "GET /auth/oauth/google/callbac
 const oneGeneration = ofKeys.concat(ofAdmins, ofUsers).filter((endpoint) => endpoint.includes("generations/1"))
 const withBody = [...ofKeys, ...ofAdmins, ...ofUsers, ...byCode].filter((endpoint) => /^(?:POST|PATCH)/.test(endpoint))
 
-/** Where a client can get it; null: only where there is no endpoint, or before one is looked for. */
+/**
+ * The endpoints that can send the reason. Null: it occurs only without an endpoint, or before one
+ * is matched.
+ */
 const endpointsOf = (reason: Reason): ReadonlyArray<string> | null => {
   switch (reason._tag) {
     case "Unauthenticated":
@@ -157,7 +161,7 @@ const faultAt = (endpoint: string, response: Parameters<typeof faultOf>[1]) => {
   return faultOf({ method: method as Parameters<typeof faultOf>[0]["method"], url }, response)
 }
 
-it("every reason is declared wherever it can come up, as it is told", () => {
+it("declares every reason wherever it can occur, with the schema of its body", () => {
   const faults = reasons.flatMap((reason) =>
     (endpointsOf(reason) ?? []).map((endpoint) => faultAt(endpoint, errorResponse(gatewayError(reason), "req_1")))
   )
@@ -167,7 +171,7 @@ it("every reason is declared wherever it can come up, as it is told", () => {
   )
 })
 
-it("a body that does not validate and a fault of the gateway are declared by what takes a body", () => {
+it("declares invalid bodies and internal errors on every endpoint that takes a body", () => {
   const detail = [{ loc: ["body", "model"], msg: "Field required", type: "missing", input: {} }]
   for (const endpoint of withBody) {
     assert.isUndefined(faultAt(endpoint, validationResponse(detail, "req_1")))
@@ -175,7 +179,7 @@ it("a body that does not validate and a fault of the gateway are declared by wha
   }
 })
 
-it("an answer is told apart that no schema of its endpoint takes", () => {
+it("detects a response that no schema of its endpoint accepts", () => {
   const [refused] = reasons.filter(({ _tag }) => _tag === "BudgetExceeded")
   assert.isDefined(refused)
   if (refused === undefined) return

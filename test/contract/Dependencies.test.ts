@@ -1,4 +1,4 @@
-/** 503: a store of ours is down. It is said as that, never as a 401, and nothing is served unmetered. */
+/** 503: a store is down. The response says so, is never a 401, and nothing is served unmetered. */
 import * as CacheMemory from "../../src/store/cache/CacheMemory.ts"
 import * as LimitsMemory from "../../src/store/limits/LimitsMemory.ts"
 import * as KeyRepoMemory from "../../src/store/keys/KeyRepoMemory.ts"
@@ -23,7 +23,7 @@ import { ask, envelope, helloReply, named, seen } from "./wire.ts"
 const down = (dependency: "database" | "limit_store" | "cache") =>
   Effect.fail(new StoreError({ dependency, cause: new Error("connect ECONNREFUSED 10.0.0.5:5432, password hunter2") }))
 
-/** The stores of memory, some of whose members fail. */
+/** The memory stores, with some failing members. */
 interface Broken {
   readonly keys?: Partial<KeyRepo["Service"]>
   readonly ledger?: Partial<Ledger["Service"]>
@@ -92,7 +92,7 @@ const refused = (dependency: "database" | "limit_store") =>
 
 const json = { "content-type": "application/json", "x-request-id": "r-1" }
 
-it.effect("keys cannot be looked up: 503, not 401", () => {
+it.effect("keys cannot be looked up: 503 and not 401", () => {
   const { calls, layer } = app({ keys: { findByPublicId: () => down("database") } })
   return Effect.gen(function* () {
     const { chat, issueKey, send } = yield* TestApp
@@ -104,7 +104,7 @@ it.effect("keys cannot be looked up: 503, not 401", () => {
   }).pipe(Effect.provide(layer))
 })
 
-it.effect("the limit store is down: nothing is served", () => {
+it.effect("the limit store is down: no model request is served", () => {
   const { calls, layer } = app({ limits: { acquire: () => down("limit_store") } })
   return Effect.gen(function* () {
     const { chat, issueKey } = yield* TestApp
@@ -138,7 +138,7 @@ it.effect(
   }
 )
 
-it.effect("a cache that is down is a miss", () => {
+it.effect("a cache that is down counts as a miss", () => {
   const { calls, layer } = app({ cache: { get: () => down("cache"), set: () => down("cache") } })
   return Effect.gen(function* () {
     const { chat, issueKey } = yield* TestApp
@@ -151,7 +151,7 @@ it.effect("a cache that is down is a miss", () => {
   }).pipe(Effect.provide(layer))
 })
 
-it.effect("reading back while the database is down: 503 with nothing of the cause", () => {
+it.effect("reading back while the database is down: a 503 that does not reveal the cause", () => {
   const { layer } = app({
     keys: { list: () => down("database") },
     generations: { find: () => down("database"), list: () => down("database") },
@@ -169,7 +169,7 @@ it.effect("reading back while the database is down: 503 with nothing of the caus
   }).pipe(Effect.provide(layer))
 })
 
-it.effect("health tells the truth: the database is a 503, the cache degrades", () =>
+it.effect("health reports a database that is down as 503, and a cache as degraded", () =>
   Effect.gen(function* () {
     const report = (broken: Broken) =>
       Effect.gen(function* () {
@@ -213,7 +213,7 @@ it.effect("health tells the truth: the database is a 503, the cache degrades", (
   })
 )
 
-it.effect("health asks its dependencies once a second, however often it is asked", () => {
+it.effect("health checks its dependencies at most once a second", () => {
   let asked = 0
   const ping = Effect.sync(() => void asked++)
   return Effect.gen(function* () {

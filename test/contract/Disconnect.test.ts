@@ -1,4 +1,7 @@
-/** A client that goes away: the upstream call is aborted at once, and what was produced is settled. */
+/**
+ * A client that disconnects: the upstream call is aborted at once, and the produced output is
+ * settled.
+ */
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { nanoFromUsd } from "../../src/domain/Money.ts"
@@ -23,7 +26,7 @@ const upstream = (script: Script) => {
   return { seen, layer }
 }
 
-it.effect("in the middle of a stream: aborted, billed for what was produced, readable as cancelled", () => {
+it.effect("in the middle of a stream: aborted, billed for the produced output, readable as cancelled", () => {
   const { layer, seen } = upstream({ events: [delta({ content: "one two three" }), 60_000, end] })
   return Effect.gen(function* () {
     const { adminKey, issueKey, send, url } = yield* TestApp
@@ -48,7 +51,7 @@ it.effect("in the middle of a stream: aborted, billed for what was produced, rea
   }).pipe(Effect.provide(layer))
 })
 
-it.effect("while a whole reply is on its way, and before a stream's first token", () => {
+it.effect("before a whole reply is complete, and before a stream's first token", () => {
   const { layer, seen } = upstream({ hangs: true })
   return Effect.gen(function* () {
     const { issueKey, send, url } = yield* TestApp
@@ -57,10 +60,11 @@ it.effect("while a whole reply is on its way, and before a stream's first token"
       const client = open(`${url}/v1/chat/completions`, secret, ask("Hi", { stream }))
       yield* until(() => seen.calls === count + 1)
       client.hangUp()
-      // Nobody sees what a whole reply has so far: its provider is listened to for five seconds more.
+      // The output of an unfinished whole reply is unknown, so its provider is awaited for five
+      // more seconds.
       yield* (stream ? until : advanceUntil)(() => seen.aborts === count + 1)
     }
-    // Reading back is served after the aborts were settled, because both write to the same ledger in turn.
+    // The read is served after the aborts were settled, because the ledger applies both in order.
     yield* Effect.suspend(() => send("/v1/generations", { key: secret })).pipe(
       Effect.repeat({ until: ({ text }) => JSON.parse(text).data.length === 2 }),
       Effect.map(({ text }) => {
@@ -79,13 +83,13 @@ it.effect("while a whole reply is on its way, and before a stream's first token"
   }).pipe(Effect.provide(layer))
 })
 
-it.effect("the concurrency slot of a client that left is free for the next", () => {
+it.effect("frees the concurrency slot of the client that left", () => {
   const { layer, seen } = upstream({ hangs: true })
   return Effect.gen(function* () {
     const { issueKey, url } = yield* TestApp
     const { secret } = yield* issueKey({ tier: "free" })
     for (let count = 1; count <= 6; count++) {
-      // Four at once are allowed.
+      // Four concurrent requests are allowed.
       const client = open(`${url}/v1/chat/completions`, secret, ask(`Hi ${count}`, { stream: true }))
       yield* until(() => seen.calls === count)
       client.hangUp()

@@ -1,4 +1,7 @@
-/** What the client hears when providers fail, byte by byte: 400, 500, 502, 503, 504; and that nothing of a cause is shown. */
+/**
+ * The responses when providers fail, byte by byte: 400, 500, 502, 503, 504. None of them reveals a
+ * cause.
+ */
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import {
@@ -17,7 +20,7 @@ import { ask, enterpriseLimits, envelope, helloReply, id, named, seen } from "./
 import { triedOnce } from "../support/testSettings.ts"
 import { broken, fails } from "../gateway/scripts.ts"
 
-/** Two providers of one model, alpha first; who was called, in order. */
+/** Two providers of one model, alpha first, and the calls in order. */
 const pair = (alpha: Script, beta: Script) => {
   const calls: Array<string> = []
   const provider = (slug: string, script: Script) => ({
@@ -58,7 +61,7 @@ const asked = (more: Readonly<Record<string, unknown>> = {}) =>
     return seen(yield* chat(ask("Hi", more), { key: secret, ...named() }))
   })
 
-it.effect("400: the provider says that the request is bad; nobody else is asked", () => {
+it.effect("400: the provider reports a bad request; no other is called", () => {
   const reason = new Rejected({
     status: 422,
     message: "temperature and top_p cannot both be set",
@@ -83,7 +86,7 @@ it.effect("400: the provider says that the request is bad; nobody else is asked"
   }).pipe(Effect.provide(layer))
 })
 
-it.effect("400: the prompt does not fit the context, as the provider found", () => {
+it.effect("400: the provider reports that the prompt exceeds the context", () => {
   const reason = new Rejected({ status: 400, message: "too long", param: null, code: null, contextLength: true })
   return Effect.gen(function* () {
     assert.deepStrictEqual(yield* asked(), {
@@ -99,7 +102,7 @@ it.effect("400: the prompt does not fit the context, as the provider found", () 
   }).pipe(Effect.provide(pair(fails(reason), { reply: helloReply }).layer))
 })
 
-it.effect("400: the prompt does not fit any provider's context, found before a call", () => {
+it.effect("400: the prompt exceeds every provider's context, detected before a call", () => {
   let called = false
   const layer = TestApp.layer({
     providers: [
@@ -127,7 +130,7 @@ it.effect("400: the prompt does not fit any provider's context, found before a c
   }).pipe(Effect.provide(layer))
 })
 
-it.effect("400: what no provider's dialect can express", () =>
+it.effect("400: a request that no provider's dialect can express", () =>
   Effect.gen(function* () {
     const { body, status } = yield* asked()
     assert.strictEqual(status, 400)
@@ -148,7 +151,7 @@ it.effect("400: what no provider's dialect can express", () =>
   )
 )
 
-it.effect("502: every provider failed, and how", () =>
+it.effect("502: every provider failed, with the causes", () =>
   Effect.gen(function* () {
     assert.deepStrictEqual(yield* asked(), {
       status: 502,
@@ -226,7 +229,7 @@ it.effect.each<readonly [string, Script, Script, object]>([
   }).pipe(Effect.provide(pair(alpha, beta).layer))
 )
 
-it.effect("503: allow_fallbacks false and the first provider is down; Retry-After as the provider said", () => {
+it.effect("503: allow_fallbacks is false and the first provider is down; Retry-After is the provider's", () => {
   const { calls, layer } = pair(fails(new ServerFault({ status: 503, retryAfterMs: 7_200 })), { reply: helloReply })
   return Effect.gen(function* () {
     assert.deepStrictEqual(yield* asked({ provider: { allow_fallbacks: false } }), {
@@ -265,7 +268,7 @@ it.effect("504: every provider ran into a time limit", () =>
   )
 )
 
-it.effect("500: a bug of ours shows nothing of its cause, bills nothing, and can be read back", () => {
+it.effect("500: a defect reveals nothing of its cause, bills nothing, and can be read back", () => {
   // A script without an answer makes the provider die.
   const { layer } = pair({}, { reply: helloReply })
   return Effect.gen(function* () {

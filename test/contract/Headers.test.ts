@@ -1,4 +1,4 @@
-/** Contract §3: which headers every kind of answer bears, and whose request id it is. */
+/** The headers of every kind of response, and the origin of its request id. */
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { Rejected } from "../../src/providers/Provider.ts"
@@ -99,7 +99,7 @@ it.effect(
     }).pipe(Effect.provide(app))
 )
 
-it.effect("answers that no rate limit stands before have a request id and none of the others", () =>
+it.effect("responses outside of rate limits have a request id and none of the other headers", () =>
   Effect.gen(function* () {
     const { adminKey, issueKey, send } = yield* TestApp
     const { secret } = yield* issueKey()
@@ -116,7 +116,7 @@ it.effect("answers that no rate limit stands before have a request id and none o
   }).pipe(Effect.provide(app))
 )
 
-it.effect("X-Request-Id: accepted when it is 1 to 128 of [A-Za-z0-9._-], else replaced", () =>
+it.effect("X-Request-Id: accepted with 1 to 128 of [A-Za-z0-9._-], otherwise replaced", () =>
   Effect.gen(function* () {
     const { send } = yield* TestApp
     const given = (sent: string) =>
@@ -134,7 +134,7 @@ it.effect("X-Request-Id: accepted when it is 1 to 128 of [A-Za-z0-9._-], else re
   }).pipe(Effect.provide(app))
 )
 
-it.effect("no answer of the gateway names what it runs on", () =>
+it.effect("no response names the software that it runs on", () =>
   Effect.gen(function* () {
     const { send } = yield* TestApp
     const { headers } = yield* send("/health")

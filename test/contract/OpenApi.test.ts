@@ -1,4 +1,7 @@
-/** The OpenAPI document against the specification's tables: every endpoint, field, default and bound, and who may answer 422. */
+/**
+ * The OpenAPI document against tables of the specification: every endpoint, field, default and
+ * bound, and every 422.
+ */
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { readFileSync } from "node:fs"
@@ -61,7 +64,10 @@ const wordsOf = (schema: Schema): string => {
   return schema.type ?? "anything"
 }
 
-/** Field, type, `required` or not, and the default where there is one: the rows of the specification's tables. */
+/**
+ * Field, type, `required` or not, and the default if there is one, as in the specification's
+ * tables.
+ */
 type Row = readonly [field: string, type: string, required: boolean, byDefault?: unknown]
 
 const tables: Readonly<Record<string, ReadonlyArray<Row>>> = {
@@ -183,14 +189,14 @@ it("bounds: temperature 0 to 2, max_tokens above 0, the date-time of a generatio
   assert.deepStrictEqual(named("ApiKeyTier").enum, ["free", "pro", "enterprise"])
 })
 
-it("requests take members that they do not name", () => {
+it("requests accept unknown members", () => {
   for (const name of ["ChatCompletionRequest", "ChatMessage", "ProviderPreferences", "EmbeddingRequest"]) {
     const schema = named(name)
     assert.notStrictEqual(schema.additionalProperties, false, name)
   }
 })
 
-/** The specification's endpoints that there are, with what opens them and what they answer. */
+/** The specification's endpoints, with their security, body and response. */
 const endpoints: ReadonlyArray<
   readonly [method: string, path: string, security: ReadonlyArray<string>, body: string | null, answer: string]
 > = [
@@ -210,7 +216,7 @@ const endpoints: ReadonlyArray<
   ["get", "/auth/oauth/{provider}/callback", [], null, "SignInTokens"]
 ]
 
-it.each(endpoints)("%s %s is declared with its security, body and answer", (method, path, security, body, answer) => {
+it.each(endpoints)("%s %s is declared with its security, body and response", (method, path, security, body, answer) => {
   const operation = document.paths[path]?.[method]
   assert.isDefined(operation)
   assert.deepStrictEqual(
@@ -223,7 +229,7 @@ it.each(endpoints)("%s %s is declared with its security, body and answer", (meth
   assert.strictEqual(wordsOf(operation?.responses["200"]?.content?.["application/json"]?.schema ?? {}), answer)
 })
 
-it("refresh and logout take a body or, for the cookie's sake, none", () => {
+it("refresh and logout take a body, or none when the cookie is used", () => {
   for (const [path, answer] of [
     ["/auth/refresh", "SignInTokens"],
     ["/auth/logout", "Done"]
@@ -263,7 +269,7 @@ it("a completion streams as Server-Sent Events too, and every path parameter is 
   }
 })
 
-it("parameters say what they take: bounds and defaults of numbers, forms of cursors, moments and headers", () => {
+it("parameters declare what they accept: bounds and defaults of numbers, patterns of cursors, moments and headers", () => {
   const seen = new Map<string, Set<string>>()
   for (const operations of Object.values(document.paths)) {
     for (const { parameters = [] } of Object.values(operations)) {
@@ -294,7 +300,7 @@ it("parameters say what they take: bounds and defaults of numbers, forms of curs
   }
 })
 
-it("a pattern needs no flag: every validator of JSON Schema reads it", () => {
+it("a pattern needs no flag, so every validator of JSON Schema can use it", () => {
   const patterns = [...JSON.stringify(document).matchAll(/"pattern":("(?:[^"\\]|\\.)*")/g)].map(
     ([, pattern]) => JSON.parse(pattern ?? "") as string
   )
@@ -305,13 +311,13 @@ it("a pattern needs no flag: every validator of JSON Schema reads it", () => {
   }
 })
 
-it("every reference leads somewhere", () => {
+it("every reference resolves", () => {
   const refs = new Set(JSON.stringify(document).match(/"#\/components\/schemas\/[^"]+"/g))
   for (const ref of refs) assert.isDefined(resolve({ $ref: JSON.parse(ref) as string }), ref)
   assert.isAbove(refs.size, 15)
 })
 
-it.effect("the served document is the kept one", () =>
+it.effect("the served document equals the stored one", () =>
   Effect.gen(function* () {
     const { send } = yield* TestApp
     const served = yield* send("/openapi.json")

@@ -1,4 +1,7 @@
-/** When several refusals apply, the first in the contract's order is the answer: each case mends the one before. */
+/**
+ * The first policy that refuses determines the response. Each case corrects the fault of the one
+ * before.
+ */
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
@@ -56,7 +59,7 @@ it.effect("401, 403 scope, 413, 422, 429, 402, 403 whitelist, 404, then 200", ()
   )
 )
 
-it.effect("the whitelist stands before the cache, the budget before the whitelist", () =>
+it.effect("checks the budget before the whitelist, and the whitelist before the cache", () =>
   Effect.gen(function* () {
     const { chat, issueKey } = yield* TestApp
     const accounts = yield* ApiKeys
@@ -76,7 +79,7 @@ it.effect("the whitelist stands before the cache, the budget before the whitelis
   )
 )
 
-it.effect("what cannot be routed passes the policies first: 429, 402, whitelist 403, then its own error", () =>
+it.effect("checks the policies before a routing error: 429, 402, whitelist 403, then the routing error", () =>
   Effect.gen(function* () {
     const { chat, issueKey } = yield* TestApp
     const accounts = yield* ApiKeys
@@ -118,7 +121,7 @@ it.effect("what cannot be routed passes the policies first: 429, 402, whitelist 
   )
 )
 
-it.effect("a prompt that alone exceeds the tokens of a minute is refused for good, at once", () =>
+it.effect("refuses at once a prompt that exceeds the tokens of a whole minute", () =>
   Effect.gen(function* () {
     const { chat, issueKey } = yield* TestApp
     const { secret } = yield* issueKey({ tier: "free" })

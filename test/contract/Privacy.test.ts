@@ -1,6 +1,7 @@
 /**
- * Masking seen from both ends: a provider in another process, which receives no value, and a client, which reads its own values back, in
- * JSON and in streams that are cut at every character.
+ * Masking seen from both ends: a provider in another process, which receives no value, and a
+ * client, which reads its own values back, in JSON and in streams that are split at every
+ * character.
  */
 import { assert, it } from "@effect/vitest"
 import { Context, Effect, Layer, Redacted } from "effect"
@@ -28,7 +29,7 @@ const values = {
 
 let made = 0
 
-/** A gateway that masks, in front of a provider that does one thing. */
+/** A gateway that masks, in front of a provider with one behaviour. */
 const masking = Effect.fnUntraced(function* (does: Behaviour, rules: Partial<PrivacyRules> = {}, embeddings = false) {
   const name = `privacy-${made++}`
   yield* Effect.promise(() => upstream().script(name, does))
@@ -91,7 +92,7 @@ it.live("a JSON reply", () =>
   }).pipe(Effect.scoped)
 )
 
-it.live("a stream that is cut at every character", () =>
+it.live("a stream that is split at every character", () =>
   Effect.gen(function* () {
     const call = (members: Readonly<Record<string, unknown>>) =>
       sse(chunkBody({ tool_calls: [{ index: 0, ...members }] }))
@@ -115,7 +116,7 @@ it.live("a stream that is cut at every character", () =>
   }).pipe(Effect.scoped)
 )
 
-it.live("in mode block the client gets 403 with counts, and the provider nothing", () =>
+it.live("in mode block the client gets a 403 with counts, and the provider gets nothing", () =>
   Effect.gen(function* () {
     const { received, send } = yield* masking({ json: chatBody() }, { mode: "block" })
     const { headers, status, text } = yield* send("/v1/chat/completions", body(true))

@@ -1,6 +1,7 @@
 /**
- * Values planted anywhere in bodies of any shape, on every endpoint that forwards text: what the provider gets holds none of them but
- * where the list of kept places says so, and the client reads its own.
+ * Values planted in bodies of any shape, on every endpoint that forwards text. The provider
+ * receives none of them except in the listed exempt places, and the client reads its own values
+ * back.
  */
 import { assert, it } from "@effect/vitest"
 import { Context, Effect, Layer, Redacted } from "effect"
@@ -17,7 +18,7 @@ import { chatBody, chunkBody, DONE, embeddingsBody, sse, usageChunkBody } from "
 
 const SEED = 20_261_122
 
-/** Makes bodies, and notes the values that it put into them. */
+/** Makes bodies and records the values that it plants in them. */
 class Planter {
   readonly planted: Array<string> = []
   readonly dice: Dice
@@ -25,7 +26,7 @@ class Planter {
     this.dice = dice
   }
 
-  /** A text with a value amid words. */
+  /** A text with a value between words. */
   text(): string {
     const { found, text } = valueOf(this.dice, this.dice.pick(allEntities))
     this.planted.push(found)
@@ -37,7 +38,7 @@ class Planter {
     return 4_111_111_111_111_111
   }
 
-  /** Anything, as deep as it likes. */
+  /** Any value, nested to any depth. */
   value(depth = 0): unknown {
     const { dice } = this
     switch (dice.int(0, depth > 4 ? 3 : 6)) {
@@ -172,7 +173,7 @@ class Planter {
 
 const upstream = useUpstream()
 
-/** A gateway that masks, before a provider that answers the same to all. */
+/** A gateway that masks, in front of a provider that always behaves the same. */
 const masking = Effect.fnUntraced(function* (name: string, does: Behaviour, embeddings = false) {
   yield* Effect.promise(() => upstream().script(name, does))
   const provider: ProviderConfig = {
@@ -215,7 +216,7 @@ const keptOfPart = new Set([
 ])
 const keptOfDetail = new Set(["id", "signature", "data", "type"])
 
-/** A copy without what the list lets through: of parts, also parts of parts, and of details of reasoning. */
+/** A copy without the exempt places: of parts, nested parts and reasoning details. */
 const without = (kept: ReadonlySet<string>) => {
   const strip = (item: unknown): unknown =>
     isMembers(item)
@@ -228,7 +229,7 @@ const without = (kept: ReadonlySet<string>) => {
   return strip
 }
 
-/** What no value may be found in. */
+/** The text in which no value may be found. */
 const searched = (raw: string): string => {
   const body: unknown = JSON.parse(raw)
   if (!isMembers(body) || !Array.isArray(body["messages"])) return raw
@@ -244,7 +245,7 @@ const searched = (raw: string): string => {
   return JSON.stringify({ ...body, messages })
 }
 
-/** A text as it stands in JSON, and in JSON within JSON. */
+/** A text as it appears in JSON, and in JSON within JSON. */
 const writings = (text: string): ReadonlyArray<string> => {
   const once = JSON.stringify(text).slice(1, -1)
   return [text, once, JSON.stringify(once).slice(1, -1)]
@@ -260,7 +261,7 @@ const assertHidden = (raw: string, planted: ReadonlyArray<string>, where: string
 }
 
 const labels = ["EMAIL", "PHONE", "CREDIT_CARD", "IBAN", "US_SSN", "IP_ADDRESS", "SECRET"]
-/** Every placeholder that a round may have. */
+/** Every placeholder that a round may contain. */
 const everyPlaceholder = labels
   .flatMap((label) => Array.from({ length: 99 }, (_, at) => `[${label}_${at + 1}]`))
   .join("\n")
@@ -268,7 +269,10 @@ const everyPlaceholder = labels
 const rounds = (seed: number, count: number) =>
   Array.from({ length: count }, (_, round) => new Planter(makeDice(seed + round)))
 
-/** All that was sent is the client's again, but for what never left its place. A later member may have taken a planted one's place. */
+/**
+ * Every value that was sent is restored, except those in exempt places. A later member may have
+ * replaced a planted one.
+ */
 const assertRestored = (content: string, raw: string, sent: string, planted: ReadonlyArray<string>, where: string) => {
   for (const value of planted) {
     if (!writings(value).some((written) => sent.includes(written))) continue

@@ -1,4 +1,7 @@
-/** What the policies and the router refuse, byte by byte: 402, 403, 404, 405, 429. */
+/**
+ * Responses of the policies and the router that refuse a request, byte by byte: 402, 403, 404, 405,
+ * 429.
+ */
 import { assert, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
@@ -25,7 +28,7 @@ const app = TestApp.layer({
   ]
 })
 
-it.effect("402: the budget has no room; it names cap, spent, reserved, needed and the reset, and forbids retries", () =>
+it.effect("402: the budget is too small; the response has cap, spent, reserved, needed and the reset, and forbids retries", () =>
   Effect.gen(function* () {
     const { chat, issueKey } = yield* TestApp
     const { secret } = yield* issueKey({ monthlyBudgetNano: nanoFromUsd(0.000012) })
@@ -82,7 +85,7 @@ it.effect("403: the key lacks the scope", () =>
   }).pipe(Effect.provide(app))
 )
 
-it.effect("403: the model is not on the key's whitelist; `author/*` admits an author's models", () =>
+it.effect("403: the model is not on the key's whitelist; `author/*` allows all models of an author", () =>
   Effect.gen(function* () {
     const { chat, issueKey } = yield* TestApp
     const { secret } = yield* issueKey({ allowedModels: ["test/large", "one/*"] })
@@ -101,7 +104,7 @@ it.effect("403: the model is not on the key's whitelist; `author/*` admits an au
   }).pipe(Effect.provide(app))
 )
 
-it.effect("404: no such route", () =>
+it.effect("404: an unknown route", () =>
   Effect.gen(function* () {
     const { send } = yield* TestApp
     const missing = (route: string) => ({
@@ -119,7 +122,7 @@ it.effect("404: no such route", () =>
   }).pipe(Effect.provide(app))
 )
 
-it.effect("404: unknown model, and a bare slug that two models bear", () =>
+it.effect("404: an unknown model, and a bare slug that two models have", () =>
   Effect.gen(function* () {
     const { chat, issueKey } = yield* TestApp
     const { secret } = yield* issueKey()
@@ -149,7 +152,7 @@ it.effect("404: unknown model, and a bare slug that two models bear", () =>
   }).pipe(Effect.provide(app))
 )
 
-it.effect("404: a generation that does not exist, and one of another key: the same bytes", () =>
+it.effect("404: an unknown generation and a generation of another key have the same bytes", () =>
   Effect.gen(function* () {
     const { chat, issueKey, send } = yield* TestApp
     const mine = yield* issueKey()
@@ -167,7 +170,7 @@ it.effect("404: a generation that does not exist, and one of another key: the sa
   }).pipe(Effect.provide(app))
 )
 
-it.effect("404: every provider is left out, each with its reason", () =>
+it.effect("404: every provider is excluded, each with its reason", () =>
   Effect.gen(function* () {
     const { chat, issueKey } = yield* TestApp
     const { secret } = yield* issueKey()
@@ -203,7 +206,7 @@ it.effect("404: every provider is left out, each with its reason", () =>
   }).pipe(Effect.provide(app))
 )
 
-it.effect("405: a known path with another method says which it accepts", () =>
+it.effect("405: a known path with another method lists the allowed ones", () =>
   Effect.gen(function* () {
     const { send } = yield* TestApp
     const refused = (allow: string) => ({
@@ -232,7 +235,7 @@ const tiers = {
   enterprise: { requestsPerMinute: 60, tokensPerMinute: 600, concurrency: 1 }
 }
 
-it.effect("429: requests a minute; Retry-After is when it will pass, and then it does", () =>
+it.effect("429: requests per minute; after Retry-After the request passes", () =>
   Effect.gen(function* () {
     const { chat, issueKey } = yield* TestApp
     const { secret } = yield* issueKey({ tier: "free" })
@@ -268,11 +271,11 @@ it.effect("429: requests a minute; Retry-After is when it will pass, and then it
   )
 )
 
-it.effect("429: tokens a minute", () =>
+it.effect("429: tokens per minute", () =>
   Effect.gen(function* () {
     const { chat, issueKey } = yield* TestApp
     const { secret } = yield* issueKey({ tier: "pro" })
-    // The reply was 4 tokens; 16 are left, and the next prompt has 19.
+    // The reply took 4 tokens. 16 are left, and the next prompt has 19.
     yield* chat(ask("Hi"), { key: secret })
     assert.deepStrictEqual(seen(yield* chat(ask("toll ".repeat(11)), { key: secret, ...named() })), {
       status: 429,
@@ -302,7 +305,7 @@ it.effect("429: tokens a minute", () =>
   )
 )
 
-it.effect("429: requests at once; the slot is free again when the first has ended", () => {
+it.effect("429: concurrent requests; the slot is free after the first one has ended", () => {
   let calls = 0
   const providers = [
     {

@@ -1,11 +1,11 @@
-/** The limits that all keys of one owner share, as clients see them. */
+/** The limits that all keys of an owner share, as seen by clients. */
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { ApiKeys } from "../../src/gateway/keys/ApiKeys.ts"
 import { TestApp } from "../support/TestApp.ts"
 import { ask, helloReply } from "./wire.ts"
 
-it.effect("many keys of one owner have the limits of one, and making a key anew refills nothing", () =>
+it.effect("many keys of an owner have the limits of one, and a new key refills nothing", () =>
   Effect.gen(function* () {
     const { chat, issueKey } = yield* TestApp
     const accounts = yield* ApiKeys

@@ -1,4 +1,7 @@
-/** The rules of contract §4 for streams: what comes once, what comes last, and what a failure looks like before and after the first token. */
+/**
+ * The rules for streams: which members appear once, which come last, and how a failure looks before
+ * and after the first token.
+ */
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { type ChatEvent } from "../../src/domain/Chat.ts"
@@ -18,7 +21,7 @@ const streamed = (more: Readonly<Record<string, unknown>> = {}) =>
     return yield* chat(ask("Hi", { stream: true, ...more }), { key: secret, ...named() })
   })
 
-it.effect("the same head in every chunk, a role and a finish reason once a choice, the usage chunk, then [DONE]", () =>
+it.effect("the same head in every chunk, one role and finish reason per choice, the usage chunk, then [DONE]", () =>
   Effect.gen(function* () {
     const { text } = yield* streamed({ n: 2 })
     const chunks = chunksOf(text)
@@ -60,14 +63,14 @@ it.effect("the same head in every chunk, a role and a finish reason once a choic
   )
 )
 
-it.effect("the usage chunk comes whatever stream_options say", () =>
+it.effect("the usage chunk is sent whatever stream_options says", () =>
   Effect.gen(function* () {
     const { text } = yield* streamed({ stream_options: { include_usage: false } })
     assert.strictEqual(chunksOf(text).at(-1)?.usage?.completion_tokens, 2)
   }).pipe(Effect.provide(streaming(delta({ content: "a" }), finish(), end)))
 )
 
-it.effect("a stream that breaks says so: an error chunk, what was produced, [DONE]", () =>
+it.effect("a stream that breaks off ends with an error chunk, its usage and [DONE]", () =>
   Effect.gen(function* () {
     const { status, text } = yield* streamed()
     assert.strictEqual(status, 200)
@@ -101,7 +104,7 @@ it.effect("a stream that breaks says so: an error chunk, what was produced, [DON
   }).pipe(Effect.provide(streaming(delta({ content: "Hel" }), new Cut({ detail: "reset" }))))
 )
 
-it.effect("a broken stream's generation names the error, the attempt and what it cost", () =>
+it.effect("a broken stream's generation has the error, the attempt and the cost", () =>
   Effect.gen(function* () {
     const { chat, issueKey, send } = yield* TestApp
     const { secret } = yield* issueKey()
@@ -121,7 +124,7 @@ it.effect("a broken stream's generation names the error, the attempt and what it
   }).pipe(Effect.provide(streaming(delta({ content: "Hel" }), new Malformed({ detail: "not JSON" }))))
 )
 
-it.effect("a silence past the idle limit ends the stream as a timeout", () =>
+it.effect("a silence beyond the idle limit ends the stream as a timeout", () =>
   Effect.gen(function* () {
     const fiber = yield* Effect.forkChild(streamed(), { startImmediately: true })
     const chunks = chunksOf((yield* advanceThrough(fiber)).text)
@@ -134,7 +137,7 @@ it.effect("a silence past the idle limit ends the stream as a timeout", () =>
   }).pipe(Effect.provide(streaming(delta({ content: "Hel" }), 180_000, end)))
 )
 
-it.effect("an error before the first token is a real status", () =>
+it.effect("an error before the first token has its own status", () =>
   Effect.gen(function* () {
     const { headers, status, text } = yield* streamed()
     assert.strictEqual(status, 502)
@@ -143,7 +146,7 @@ it.effect("an error before the first token is a real status", () =>
   }).pipe(Effect.provide(streaming(delta({ role: "assistant", content: "" }), new CredentialsRefused({ status: 401 }))))
 )
 
-it.effect("a comment fills every fifteen seconds of silence, once something was sent", () =>
+it.effect("a comment fills every fifteen seconds of silence after the first token", () =>
   Effect.gen(function* () {
     const { issueKey, url } = yield* TestApp
     const { secret } = yield* issueKey()
@@ -178,7 +181,7 @@ it.effect("a comment fills every fifteen seconds of silence, once something was 
   )
 )
 
-it.effect("nothing at all is sent before the first token, however long it takes", () => {
+it.effect("nothing is sent before the first token, however long it takes", () => {
   let called = false
   return Effect.gen(function* () {
     const { issueKey, url } = yield* TestApp
@@ -208,7 +211,7 @@ it.effect("nothing at all is sent before the first token, however long it takes"
   )
 })
 
-/** So after one step. */
+/** The effect is visible after one step. */
 const tick = () => {
   let steps = 0
   return () => steps++ > 0

@@ -1,4 +1,7 @@
-/** What the gateway's own endpoints refuse rather than guess: misspelt members, odd dates and numbers, names that nobody can read. */
+/**
+ * Requests that the gateway's own endpoints refuse instead of guessing: misspelt members, odd dates
+ * and numbers, unreadable names.
+ */
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestApp } from "../support/TestApp.ts"
@@ -31,7 +34,7 @@ const faultsOf = Effect.fnUntraced(function* (method: string, path: string, body
 
 const extra = (place: string) => [`${place} extra_forbidden`]
 
-it.effect("a misspelt member of a body changes nothing and is named with the one that was meant", () =>
+it.effect("a misspelt member of a body is refused with the nearest known name, and nothing changes", () =>
   Effect.gen(function* () {
     const made = (yield* admin("POST", "/v1/keys", { name: "a" })).body
     const path = `/v1/keys/${made.id}`
@@ -66,7 +69,7 @@ it.effect("a misspelt member of a body changes nothing and is named with the one
   }).pipe(Effect.provide(app))
 )
 
-it.effect("a query string takes what its endpoint knows, also where that is nothing", () =>
+it.effect("a query string accepts only the parameters of its endpoint, also if there are none", () =>
   Effect.gen(function* () {
     const { issueKey, send } = yield* TestApp
     const { id, secret } = yield* issueKey()
@@ -105,7 +108,7 @@ it.effect("a query string takes what its endpoint knows, also where that is noth
   }).pipe(Effect.provide(app))
 )
 
-it.effect("names are counted in characters, and hold no control characters, lone surrogates or blanks alone", () =>
+it.effect("names are counted in characters and contain no control characters, lone surrogates or blanks alone", () =>
   Effect.gen(function* () {
     const smile = "😀"
     assert.strictEqual((yield* admin("POST", "/v1/keys", { name: smile.repeat(200) })).status, 200)
@@ -127,7 +130,7 @@ it.effect("names are counted in characters, and hold no control characters, lone
   }).pipe(Effect.provide(app))
 )
 
-it.effect("a moment is RFC 3339 with a zone and a day of the calendar; a report takes a day too", () =>
+it.effect("a moment is RFC 3339 with a zone and an existing day; a report also accepts a day", () =>
   Effect.gen(function* () {
     const days = ["0.5", "foo 1", "99999", "1970-02-30", "1970-13-01", "1970-1-1", "", "+275760-09-13T00:00:00Z"]
     const moments = [
@@ -169,7 +172,7 @@ it.effect("a number of a query string is a plain decimal integer", () =>
   }).pipe(Effect.provide(app))
 )
 
-it.effect("a change that is not made is refused: nothing asked for, or a key that is revoked", () =>
+it.effect("a change without effect is refused: an empty patch, or a revoked key", () =>
   Effect.gen(function* () {
     const { id } = (yield* admin("POST", "/v1/keys", { name: "a" })).body
     assert.deepStrictEqual(yield* faultsOf("PATCH", `/v1/keys/${id}`, {}), ["body too_short"])
@@ -186,7 +189,7 @@ it.effect("a change that is not made is refused: nothing asked for, or a key tha
   }).pipe(Effect.provide(app))
 )
 
-it.effect("a key that cannot spend is not made; a cap of zero stops one that there is", () =>
+it.effect("a new key must be able to spend; a cap of zero stops an existing one", () =>
   Effect.gen(function* () {
     for (const monthly_budget_usd of [0, 1e-10, -1]) {
       assert.deepStrictEqual(yield* faultsOf("POST", "/v1/keys", { name: "x", monthly_budget_usd }), [
@@ -203,7 +206,7 @@ it.effect("a key that cannot spend is not made; a cap of zero stops one that the
   }).pipe(Effect.provide(app))
 )
 
-it.effect("rotating needs no body", () =>
+it.effect("rotation needs no body", () =>
   Effect.gen(function* () {
     const { id } = (yield* admin("POST", "/v1/keys", { name: "a" })).body
     for (const body of [undefined, {}]) {
@@ -259,7 +262,7 @@ it.effect(
     }).pipe(Effect.provide(app))
 )
 
-it.effect("generations are asked for by an error that there is", () =>
+it.effect("generations are filtered by known error types only", () =>
   Effect.gen(function* () {
     assert.deepStrictEqual(yield* faultsOf("GET", "/v1/admin/generations?error=zzz"), ["query.error literal_error"])
     assert.strictEqual((yield* admin("GET", "/v1/admin/generations?error=provider_timeout")).status, 200)

@@ -1,4 +1,7 @@
-/** The 422: what is refused, in FastAPI's and Pydantic's words, every fault of a body at once; and what must not be refused. */
+/**
+ * The 422: every fault of an invalid body at once, in the words of FastAPI and Pydantic; and valid
+ * bodies that must be accepted.
+ */
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestApp } from "../support/TestApp.ts"
@@ -19,7 +22,7 @@ const missing = (...loc: ReadonlyArray<string | number>): Fault => ({ loc, msg: 
 const roles = { expected: "'system', 'user', 'assistant' or 'tool'" }
 const long = "x".repeat(65)
 
-/** What is sent, and its faults. A string is sent as it is. */
+/** The body and its faults. A string is sent unchanged. */
 const bad: ReadonlyArray<readonly [name: string, body: unknown, faults: ReadonlyArray<Fault>]> = [
   ["an empty object", {}, [missing("body", "model"), missing("body", "messages")]],
   ["no messages", { model: "m" }, [missing("body", "messages")]],
@@ -311,7 +314,7 @@ it.effect.each(bad)("422: %s", ([, body, faults]) =>
   }).pipe(Effect.provide(app))
 )
 
-it.effect("422: a body that is no JSON by its content type", () =>
+it.effect("422: a body whose content type is not JSON", () =>
   Effect.gen(function* () {
     const { chat, issueKey } = yield* TestApp
     const { secret } = yield* issueKey()
@@ -373,7 +376,7 @@ it.effect("422: query and path", () =>
   }).pipe(Effect.provide(app))
 )
 
-it.effect("no prompt comes back in a 422", () =>
+it.effect("a prompt never appears in a 422", () =>
   Effect.gen(function* () {
     const { chat, issueKey } = yield* TestApp
     const { secret } = yield* issueKey()

@@ -1,6 +1,7 @@
 /**
- * The worst bodies that a client can send, to every endpoint that takes one: each is answered with a status that says what is wrong, or
- * is done; never with a fault of the gateway, nor with an answer that grows with the body, nor while nobody else is answered.
+ * The worst bodies that a client can send, to every endpoint with a body. Each is served, or
+ * refused with a status that names the fault. None causes an internal error, a response that grows
+ * with the body, or a long block of the event loop.
  */
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
@@ -9,10 +10,10 @@ import { defaultSettings } from "../../src/Settings.ts"
 import { TestApp } from "../support/TestApp.ts"
 import { helloReply } from "./wire.ts"
 
-/** Of processor time, which other processes of the machine do not add to. */
+/** In processor time, which is independent of other processes on the machine. */
 const LONGEST_HOLD_MS = 500
 const LARGEST_ANSWER = 100_000
-/** What is held at a time, as a multiple of the body's size, and what a small body may take all the same. */
+/** The most memory in use, as a multiple of the body's size, and an allowance for small bodies. */
 const MOST_TIMES_THE_BODY = 10
 const SMALL_BYTES = 100 * 1_048_576
 
@@ -71,7 +72,7 @@ const cpuMs = () => {
   return (system + user) / 1_000
 }
 
-/** The longest turn of the event loop, and how far the memory grew beyond where it was. */
+/** Measures the longest turn of the event loop and the growth of the memory. */
 const watch = () => {
   const atFirst = process.memoryUsage.rss()
   let longestMs = 0
@@ -92,7 +93,7 @@ const watch = () => {
 }
 
 for (const path of endpoints) {
-  it.effect(`${path} answers each of them, shortly, and holds nobody up`, () =>
+  it.effect(`${path} answers each of them briefly and blocks no one`, () =>
     Effect.gen(function* () {
       const { adminKey, issueKey, send } = yield* TestApp
       const { secret } = yield* issueKey()

@@ -1,19 +1,22 @@
-/** A client that sees an answer arrive piece by piece, sends a body as slowly as it likes, and can hang up in the middle. */
+/**
+ * A client that sees a response arrive in pieces, sends a body at any speed, and can disconnect
+ * midway.
+ */
 import { request } from "node:http"
 import { connect } from "node:net"
 
 export interface Opened {
-  /** Undefined until the head of the answer is there. */
+  /** Undefined before the head of the response has arrived. */
   readonly status: () => number | undefined
   readonly header: (name: string) => string | undefined
-  /** What has arrived so far. */
+  /** The text that has arrived so far. */
   readonly text: () => string
-  /** Whether the answer came to its end. */
+  /** Whether the response is complete. */
   readonly ended: () => boolean
   readonly hangUp: () => void
 }
 
-/** Posts JSON and answers at once; the answer arrives later. */
+/** Posts JSON and returns at once. The response arrives later. */
 export const open = (
   url: string,
   secret: string,
@@ -57,7 +60,7 @@ export interface Raw {
   readonly hangUp: () => void
 }
 
-/** A bare socket to the server, for requests that no HTTP client would send. */
+/** A bare socket to the server, for requests that HTTP clients cannot send. */
 export const openRaw = (url: string): Raw => {
   const { hostname, port } = new URL(url)
   const socket = connect({ host: hostname, port: Number(port) })

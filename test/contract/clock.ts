@@ -1,6 +1,7 @@
 /**
- * Time in tests that talk over real sockets: the test's clock moves in steps, and between two steps the event loop turns, so that
- * what the last step set off (bytes on their way, timers set anew) happens before the next. Nothing here waits for real time.
+ * Time in tests over real sockets. The test's clock moves in steps. Between two steps the event
+ * loop turns, so that the effects of one step (bytes in transit, new timers) happen before the
+ * next. Nothing here waits for real time.
  */
 import { Effect, type Fiber } from "effect"
 import { TestClock } from "effect/testing"
@@ -8,11 +9,11 @@ import { TestClock } from "effect/testing"
 /** One turn of the real event loop. */
 export const turn = Effect.promise(() => new Promise<void>((resolve) => setImmediate(resolve)))
 
-/** Turns the event loop until something is so. */
+/** Turns the event loop until the condition holds. */
 export const until = (isSo: () => boolean): Effect.Effect<void> =>
   Effect.suspend(() => (isSo() ? Effect.void : Effect.andThen(turn, until(isSo))))
 
-/** Moves the clock on, `stepMs` at a time, until something is so. */
+/** Moves the clock by `stepMs` at a time until the condition holds. */
 export const advanceUntil = (isSo: () => boolean, stepMs = 1_000): Effect.Effect<void> =>
   Effect.suspend(() =>
     isSo()
@@ -20,14 +21,14 @@ export const advanceUntil = (isSo: () => boolean, stepMs = 1_000): Effect.Effect
       : TestClock.adjust(stepMs).pipe(Effect.andThen(settle), Effect.andThen(advanceUntil(isSo, stepMs)))
   )
 
-/** Moves the clock on until a fiber has ended, and answers what it ended with. */
+/** Moves the clock until a fiber has ended, and returns its result. */
 export const advanceThrough = <A, E>(fiber: Fiber.Fiber<A, E>, stepMs = 1_000): Effect.Effect<A, E> =>
   Effect.flatMap(
     advanceUntil(() => fiber.pollUnsafe() !== undefined, stepMs),
     () => Effect.flatten(Effect.sync(() => fiber.pollUnsafe() ?? Effect.die("the fiber has ended")))
   )
 
-/** A few turns: bytes go from one socket of this process to another in two. */
+/** A few turns: bytes take two from one socket of this process to another. */
 export const settle = Effect.gen(function* () {
   for (let turns = 0; turns < 4; turns++) yield* turn
 })

@@ -1,4 +1,4 @@
-/** What the contract's tests compare: an answer as its status, the headers that the contract names, and its bytes. */
+/** Comparable forms of responses: the status, the headers of the contract, and the bytes. */
 import { type ChatEvent, type ChatReply, type UsageInfo } from "../../src/domain/Chat.ts"
 import { type Answered } from "../support/TestApp.ts"
 
@@ -28,7 +28,7 @@ export interface Seen {
   readonly body: string
 }
 
-/** Headers that the contract does not name (date, length, connection) are left out. */
+/** Other headers (date, length, connection) are left out. */
 export const seen = ({ headers, status, text }: Answered): Seen => ({
   status,
   headers: Object.fromEntries(
@@ -40,7 +40,7 @@ export const seen = ({ headers, status, text }: Answered): Seen => ({
   body: text
 })
 
-/** The nth identifier that a test application gives out, at the epoch of its clock. */
+/** The nth identifier of a test application, at the epoch of its clock. */
 export const id = (prefix: string, count: number): string => `${prefix}_000000000000${String(count).padStart(20, "0")}`
 
 export const ask = (content: string, more: Readonly<Record<string, unknown>> = {}) => ({
@@ -78,7 +78,7 @@ export const dataOf = (text: string): ReadonlyArray<string> =>
     .filter((block) => block.startsWith("data: "))
     .map((block) => block.slice(6))
 
-/** What the tests read of a chunk. */
+/** The members of a chunk that the tests read. */
 export interface Chunk {
   readonly id: string
   readonly object: string
@@ -112,7 +112,7 @@ export interface WireError {
   readonly details?: Readonly<Record<string, unknown>>
 }
 
-/** The members of an error in the order in which they are sent. */
+/** The members of an error in wire order. */
 export const errorOf = ({ code, details, message, param, requestId, retryAfter, retryable, type }: WireError) => ({
   type,
   code,
@@ -124,7 +124,7 @@ export const errorOf = ({ code, details, message, param, requestId, retryAfter, 
   details: details ?? {}
 })
 
-/** The bytes of an error. The request is told by its own id, `r-1`, unless another is named. */
+/** The bytes of an error. The request id is `r-1` unless another is given. */
 export const envelope = (error: WireError): string => JSON.stringify({ error: errorOf(error) })
 
 /** `remaining` and `reset` of requests and tokens, for an enterprise key. */
@@ -140,5 +140,5 @@ export const enterpriseLimits = (
   "x-ratelimit-reset-tokens": tokens[1]
 })
 
-/** Names the request, so that its answer's bytes are known beforehand. */
+/** Sets the request id, so that the bytes of the response are known. */
 export const named = (requestId = "r-1") => ({ headers: { "x-request-id": requestId } })
