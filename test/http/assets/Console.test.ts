@@ -1,4 +1,7 @@
-/** How the console's page is served: compressed or not, with its policy; and the answer where it was not built. */
+/**
+ * How the console's page is served: compressed or not, with its policy; and the response when it
+ * was not built.
+ */
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { assert, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
@@ -28,7 +31,7 @@ const build = (path: string) => {
   writeFileSync(join(path, "assets", "index-1a2b.js"), script)
 }
 
-/** Asks a gateway whose page lies in `path`. fetch asks for gzip unless told otherwise. */
+/** Queries a gateway whose page is in `path`. fetch accepts gzip by default. */
 const serving = <A, E>(
   path: string,
   use: (ask: (path: string, headers?: Readonly<Record<string, string>>) => Effect.Effect<Answer>) => Effect.Effect<A, E>
@@ -70,7 +73,7 @@ interface Answer {
   readonly text: string
 }
 
-it.effect("the page at every address below /console, and nothing but what belongs to it", () =>
+it.effect("serves the page at every address below /console, and only files that belong to it", () =>
   Effect.gen(function* () {
     const path = yield* directory
     build(path)
@@ -108,7 +111,7 @@ it.effect("the page at every address below /console, and nothing but what belong
   })
 )
 
-it.effect("its files for ever, zipped for those who take it", () =>
+it.effect("serves its files as cacheable forever, compressed for clients that accept it", () =>
   Effect.gen(function* () {
     const path = yield* directory
     build(path)
@@ -130,7 +133,7 @@ it.effect("its files for ever, zipped for those who take it", () =>
   })
 )
 
-it.effect("says how to build it where it was not, and serves it once it was", () =>
+it.effect("says how to build it when it is missing, and serves it once it is built", () =>
   Effect.gen(function* () {
     const path = yield* directory
     yield* serving(join(path, "built"), (ask) =>

@@ -1,10 +1,10 @@
-/** The API page and the document behind it. */
+/** The API page and its document. */
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { createHash } from "node:crypto"
 import { TestApp } from "../../support/TestApp.ts"
 
-it.effect("/docs is a whole page, also when it is first asked for by two at once", () =>
+it.effect("/docs is complete, also when the first two requests are concurrent", () =>
   Effect.gen(function* () {
     const { send } = yield* TestApp
     const [first, second] = yield* Effect.all([send("/docs"), send("/docs")], { concurrency: 2 })
@@ -18,7 +18,7 @@ it.effect("/docs is a whole page, also when it is first asked for by two at once
   }).pipe(Effect.provide(TestApp.layer()))
 )
 
-it.effect("/docs runs its own scripts alone, is zipped once, and is not sent again to those who have it", () =>
+it.effect("/docs runs its own scripts only, is compressed once, and is not sent again to clients that have it", () =>
   Effect.gen(function* () {
     const { send } = yield* TestApp
     const { headers, text } = yield* send("/docs", { headers: { "accept-encoding": "identity" } })

@@ -9,7 +9,7 @@ const request = (peer: string, headers: Readonly<Record<string, string>> = {}) =
     headers: Headers.fromInput(headers)
   })
 
-/** The address of a request's client, as a handler behind the middleware sees it. */
+/** The client's address as a handler behind the middleware sees it. */
 const behind = (trustedProxies: ReadonlyArray<string>) => (sent: HttpServerRequest.HttpServerRequest) => {
   let seen: string | undefined
   const app = Effect.map(HttpServerRequest.HttpServerRequest, (request) => {
@@ -22,7 +22,7 @@ const behind = (trustedProxies: ReadonlyArray<string>) => (sent: HttpServerReque
 
 const trusting = behind(["10.0.0.0/8", "fd00::/8"])
 
-it("the peer counts unless it is trusted, whatever it tells", () => {
+it("the peer's address counts unless the peer is trusted, whatever its headers say", () => {
   const forwarded = { "x-forwarded-for": "198.51.100.7" }
   assert.strictEqual(behind([])(request("10.0.0.1", forwarded)), "10.0.0.1")
   assert.strictEqual(trusting(request("203.0.113.1", forwarded)), "203.0.113.1")
@@ -31,7 +31,7 @@ it("the peer counts unless it is trusted, whatever it tells", () => {
   assert.strictEqual(trusting(request("fd00::1", { "x-forwarded-for": "2001:db8::7" })), "2001:db8::7")
 })
 
-it("of what was forwarded the last that no trusted proxy added counts; a client cannot choose it", () => {
+it("the last forwarded address that is not a trusted proxy's counts; a client cannot choose it", () => {
   const of = (text: string) => trusting(request("10.0.0.1", { "x-forwarded-for": text }))
   assert.strictEqual(of("6.6.6.6, 198.51.100.7"), "198.51.100.7")
   assert.strictEqual(of("6.6.6.6, 198.51.100.7, 10.0.0.2"), "198.51.100.7")
@@ -43,14 +43,14 @@ it("of what was forwarded the last that no trusted proxy added counts; a client 
   assert.strictEqual(of(""), "10.0.0.1")
 })
 
-it("local is a loopback peer under a loopback name, through no proxy", () => {
+it("a local request comes from a loopback peer, under a loopback name, without a proxy", () => {
   const host = (name: string) => ({ host: name })
   for (const name of ["127.0.0.1:8787", "localhost", "localhost:80", "[::1]:8787", "127.8.8.8"]) {
     assert.isTrue(isLocal(request("127.0.0.1", host(name))), name)
   }
   assert.isTrue(isLocal(request("::ffff:127.0.0.1", host("localhost"))))
   assert.isTrue(isLocal(request("::1", host("localhost"))))
-  // A name of the attacker's that leads here, a proxy in front, somebody else.
+  // An attacker's name that resolves to this machine, a proxy in front, another client.
   for (const name of ["evil.example", "127.0.0.1.evil.example", "localhost.evil.example", ""]) {
     assert.isFalse(isLocal(request("127.0.0.1", host(name))), name)
   }

@@ -6,21 +6,21 @@ const publicUrl = "https://gateway.example.com"
 const request = (headers: Readonly<Record<string, string>>) =>
   HttpServerRequest.fromWeb(new Request("http://10.0.0.1:8787/auth/refresh", { method: "POST", headers }))
 
-it("a browser's own pages, an address that was typed, and who is no browser", () => {
+it("accepts the gateway's own pages, typed addresses and clients that are not browsers", () => {
   for (const headers of [
     {},
     { "sec-fetch-site": "same-origin" },
     { "sec-fetch-site": "none" },
     { "sec-fetch-site": "same-origin", origin: publicUrl },
     { origin: publicUrl },
-    // Reached by another name than the settings', such as the machine's own.
+    // Reached under another name than that of the settings, such as the machine's.
     { origin: "http://10.0.0.1:8787", host: "10.0.0.1:8787" }
   ]) {
     assert.isTrue(isOwnSite(request(headers), publicUrl), JSON.stringify(headers))
   }
 })
 
-it("nobody else's, neither a neighbour's under the same name", () => {
+it("rejects other sites, including another port of the same host", () => {
   for (const headers of [
     { "sec-fetch-site": "cross-site" },
     { "sec-fetch-site": "same-site" },

@@ -23,7 +23,7 @@ const whole = ({ model, provider, usage, vectors }: Embedded, format: "float" | 
     usage
   })
 
-/** Each look at this clock is a millisecond later. */
+/** Each reading of this clock is a millisecond later. */
 const ticking = Effect.map(Clock.Clock, (clock): Clock.Clock => {
   let nanos = 0n
   return Object.assign(Object.create(clock), { monotonicTimeNanosUnsafe: () => (nanos += 1_000_000n) })
@@ -32,7 +32,7 @@ const ticking = Effect.map(Clock.Clock, (clock): Clock.Clock => {
 const replies = [[], [1], [2, 2], [0], [3_071, 3_072, 3_073], [10_000, 1, 9_216]]
 
 for (const format of ["float", "base64"] as const) {
-  it.effect(`vectors as ${format} are written in turns as they would be in one go`, () =>
+  it.effect(`vectors as ${format} are written in turns with the same bytes as in one step`, () =>
     Effect.gen(function* () {
       const write = yield* makeWriteList
       const writeSlowly = yield* Effect.provideService(makeWriteList, Clock.Clock, yield* ticking)
@@ -45,7 +45,7 @@ for (const format of ["float", "base64"] as const) {
   )
 }
 
-it.effect("others run while a long list is written", () =>
+it.effect("writing a long list yields to other fibers", () =>
   Effect.gen(function* () {
     const write = yield* Effect.provideService(makeWriteList, Clock.Clock, yield* ticking)
     let rounds = 0
@@ -57,7 +57,7 @@ it.effect("others run while a long list is written", () =>
     round()
     yield* write(embedded(Array.from({ length: 100 }, () => 4_096)), "float")
     isOver = true
-    // Two slices a vector, and four looks at the clock a turn.
+    // Two slices per vector, and four readings of the clock per turn.
     assert.isAtLeast(rounds, 50)
   })
 )

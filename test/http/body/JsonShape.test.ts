@@ -1,7 +1,7 @@
 import { assert, it } from "@effect/vitest"
 import { JsonShape, MAX_EXACT_VALUES, MAX_MEMBERS, MAX_VALUES } from "../../../src/http/body/JsonShape.ts"
 
-/** What is found of a text that comes in packets of `size` bytes. */
+/** The limit that a text exceeds when it arrives in packets of `size` bytes. */
 const excess = (text: string, size: number) => {
   const bytes = Buffer.from(text)
   const shape = new JsonShape()
@@ -11,7 +11,7 @@ const excess = (text: string, size: number) => {
   }
   return null
 }
-/** In one packet, byte by byte, and cut at odd places. */
+/** In one packet, byte by byte, and split at odd places. */
 const found = (text: string) => {
   const all = [1, 2, 3, 7, 64, 1e9].map((size) => excess(text, size))
   assert.lengthOf(new Set(all), 1, text.slice(0, 40))
@@ -19,14 +19,14 @@ const found = (text: string) => {
 }
 const deep = (levels: number, inside = "") => "[".repeat(levels) + inside + "]".repeat(levels)
 
-it("128 levels pass, 129 do not; what was closed does not count", () => {
+it("128 levels pass, 129 do not; closed levels do not count", () => {
   assert.isNull(found(deep(128)))
   assert.strictEqual(found(deep(129)), "depth")
   assert.strictEqual(found(`{"a":${deep(128)}}`), "depth")
   assert.isNull(found(`[${Array.from({ length: 200 }, () => deep(100)).join(",")}]`))
 })
 
-it("brackets and commas in strings are text, also beside quotes and backslashes that are escaped", () => {
+it("brackets and commas in strings are text, also next to escaped quotes and backslashes", () => {
   const brackets = "[,".repeat(500)
   for (const text of [brackets, `"${brackets}`, `\\${brackets}`, `\\"${brackets}\\`, `${brackets}"\\\\"`]) {
     assert.isNull(found(JSON.stringify({ text })), text.slice(0, 4))
@@ -34,29 +34,29 @@ it("brackets and commas in strings are text, also beside quotes and backslashes 
   }
 })
 
-it("a string that does not end is left to the parser", () => {
+it("a string without an end is left to the parser", () => {
   assert.isNull(found(`{"a":"${"[".repeat(500)}`))
   assert.isNull(found(`{"a":"\\"${"[".repeat(500)}\\"`))
 })
 
-it("values are counted wherever they stand: in lists, in objects, and the lists and objects themselves", () => {
+it("values are counted everywhere: in lists, in objects, and the lists and objects themselves", () => {
   const list = (entries: number) => `[${"1,".repeat(entries - 1)}1]`
   assert.isNull(excess(list(MAX_VALUES - 1), 65_536))
   assert.strictEqual(excess(list(MAX_VALUES), 65_536), "values")
   assert.strictEqual(excess(`[${"[1],".repeat(MAX_VALUES / 2)}1]`, 65_536), "values")
 })
 
-it("members are counted object by object, and the entries of a list are none", () => {
+it("members are counted per object; entries of a list are not members", () => {
   const object = (members: number) => `{${`"a":[1,{"b":2}],`.repeat(members - 1)}"a":1}`
   assert.isNull(excess(object(MAX_MEMBERS), 65_536))
   assert.strictEqual(excess(object(MAX_MEMBERS + 1), 65_536), "members")
   assert.isNull(excess(`[${object(MAX_MEMBERS - 1)},${object(MAX_MEMBERS - 1)}]`, 65_536))
   assert.isNull(excess(`{"a":[${"1,".repeat(MAX_MEMBERS * 2)}1],"b":1}`, 65_536))
-  // What is no JSON is left to the parser, however often it closes.
+  // Invalid JSON is left to the parser, however many brackets it closes.
   assert.isNull(excess(`]]]]${object(10)}`, 65_536))
 })
 
-it("a number of 16 digits is seen, wherever a packet ends, but in a string or behind a point", () => {
+it("a number of 16 digits is detected, wherever a packet ends, except in a string or after a decimal point", () => {
   const isLong = (text: string) => {
     const all = [1, 2, 3, 7, 64].map((size) => {
       const shape = new JsonShape()
@@ -83,7 +83,7 @@ it("a number of 16 digits is seen, wherever a packet ends, but in a string or be
   }
 })
 
-it("fewer values are taken beside such a number, whichever comes first", () => {
+it("fewer values are accepted together with such a number, in either order", () => {
   const ones = (count: number) => "1,".repeat(count)
   const long = "12345678901234567"
   assert.isNull(excess(`[${ones(MAX_EXACT_VALUES - 2)}${long}]`, 65_536))

@@ -1,4 +1,7 @@
-/** A long body is decoded in turns, and what comes of it is what one go would have made of it: the value, or the same faults. */
+/**
+ * A long body is decoded in turns, with the same result as in one step: the value, or the same
+ * faults.
+ */
 import { assert, describe, it } from "@effect/vitest"
 import { Arbitrary, Clock, Effect, Exit, Result, Schema, type SchemaAST, SchemaParser } from "effect"
 import { PrivacyPreviewRequest } from "../../../src/api/Privacy.ts"
@@ -46,7 +49,7 @@ const bodies: ReadonlyArray<unknown> = [
     provider: { order: ["a", 1], only: [], sort: "x", other: 1 },
     metadata: { a: [1] }
   },
-  // 1e400: a number that JSON can write and not hold.
+  // 1e400: a number that JSON can express and a double cannot.
   { model: "m", messages: [message], metadata: { a: [Infinity] } },
   { model: "m", messages: [message, { role: "user", content: [{ text: "Hi", more: { a: [1, Infinity] } }] }] },
   { model: "m", messages: [{ ...message, tool_calls: [{ a: 1 }, { a: Infinity }] }], more: Infinity },
@@ -95,13 +98,13 @@ const AnyBody = Schema.Struct({
 })
 
 describe("A codec that pauses", () => {
-  it.effect("says of each body what the codec says: the value, or the same fault", () =>
+  it.effect("decodes each body like the original codec: to the value, or to the same fault", () =>
     Effect.forEach(bodies, isAlike, { discard: true })
   )
 
-  it.effect.prop("and of any other body", { body: AnyBody }, ({ body }) => isAlike(body))
+  it.effect.prop("decodes any other body like the original codec", { body: AnyBody }, ({ body }) => isAlike(body))
 
-  it.effect("lets others run before each entry of a list whose turn is over, however deep the list is", () =>
+  it.effect("yields before each entry of a list when its turn is over, however deep the list is", () =>
     Effect.gen(function* () {
       const { taken, turns } = shortTurns()
       const decode = SchemaParser.decodeUnknownEffect(pausing(Schema.toCodecJson(ChatRequest), turns))
@@ -121,7 +124,7 @@ describe("A codec that pauses", () => {
   })
 })
 
-/** A millisecond passes with each look at it. */
+/** Each reading of this clock is a millisecond later. */
 const ticking = Effect.map(Clock.Clock, (clock): Clock.Clock => {
   let nanos = 0n
   return Object.assign(Object.create(clock), { monotonicTimeNanosUnsafe: () => (nanos += 1_000_000n) })
@@ -134,7 +137,7 @@ describe("A body", () => {
       messages: Array.from({ length: count }, (_, at) => ({ role: "user", content: `${at}` }))
     })
 
-  it.effect("that is long lets the event loop go round many times while it is decoded", () =>
+  it.effect("that is long yields to the event loop many times while it is decoded", () =>
     Effect.gen(function* () {
       const decode = yield* Effect.provideService(makeDecode(ChatRequest), Clock.Clock, yield* ticking)
       const text = chat(1_000)
@@ -149,7 +152,7 @@ describe("A body", () => {
       const { messages } = yield* decode({ text, hasLongNumber: false })
       isOver = true
       assert.lengthOf(messages, 1_000)
-      // A turn of four looks, and one before and after the parse.
+      // A turn of four readings, and one before and after the parse.
       assert.isAtLeast(rounds, 200)
     })
   )

@@ -11,7 +11,7 @@ const issueOf = (schema: Schema.Codec<unknown, unknown>, value: unknown): Schema
 const faultsOf = (schema: Schema.Codec<unknown, unknown>, value: unknown) =>
   validationFaults(issueOf(schema, value), "body", value)
 
-it("at most 100 faults are told, and looking stops there", () => {
+it("reports at most 100 faults and stops there", () => {
   const value = { texts: Array.from({ length: 1_000 }, (_, at) => at), more: "x" }
   const issue = issueOf(Schema.Struct({ texts: Schema.Array(Schema.String), more: Schema.Int }), value)
   const texts = issue._tag === "Composite" ? issue.issues[0] : undefined
@@ -23,7 +23,7 @@ it("at most 100 faults are told, and looking stops there", () => {
   assert.deepStrictEqual(faults.at(-1)?.loc, ["body", "texts", 99])
 })
 
-it("an answer stays small whatever a client named its members", () => {
+it("keeps the response small, whatever a client names its members", () => {
   const long = "n".repeat(100_000)
   const value = Object.fromEntries(Array.from({ length: 200 }, (_, at) => [`${at}${long}`, long]))
   const faults = faultsOf(Schema.Struct({ name: Schema.optionalKey(Schema.String) }), value)
@@ -33,7 +33,7 @@ it("an answer stays small whatever a client named its members", () => {
   assert.isBelow(body._tag === "Uint8Array" ? body.body.length : Number.POSITIVE_INFINITY, 30_000)
 })
 
-it("an unknown member is named with the one that was meant", () => {
+it("names the nearest known member of an unknown one", () => {
   const schema = Schema.Struct({ monthly_budget_usd: Schema.optionalKey(Schema.Finite) })
   assert.deepStrictEqual(faultsOf(schema, { monthly_budget: 5, colour: "red" }), [
     {
@@ -46,7 +46,7 @@ it("an unknown member is named with the one that was meant", () => {
   ])
 })
 
-it("a number is told what it is: infinite, too large for an integer, or no integer", () => {
+it("says whether a number is infinite, too large for an integer, or not an integer", () => {
   const told = (schema: Schema.Codec<unknown, unknown>, text: string) =>
     faultsOf(Schema.Struct({ n: schema }), JSON.parse(`{"n":${text}}`)).map(({ msg, type }) => `${type}: ${msg}`)
   assert.deepStrictEqual(told(Schema.Finite, "1e400"), ["finite_number: Input should be a finite number"])
@@ -59,7 +59,7 @@ it("a number is told what it is: infinite, too large for an integer, or no integ
   ])
 })
 
-it("a bound or a length is told in Pydantic's words, with its context", () => {
+it("reports bounds and lengths in Pydantic's words, with their context", () => {
   const told = (schema: Schema.Codec<unknown, unknown>, value: unknown) => {
     const [fault] = faultsOf(Schema.Struct({ it: schema }), { it: value })
     return [fault?.type, fault?.msg, fault?.ctx]

@@ -1,7 +1,7 @@
 import { assert, it } from "@effect/vitest"
 import { clientDeadlineOf as of } from "../../../src/http/edge/ClientDeadline.ts"
 
-it("our own header states a time; the SDKs' tells how they are set, in seconds", () => {
+it("our own header is explicit; the SDKs' header is not, and is in seconds", () => {
   assert.deepStrictEqual(of({ "x-tollgate-timeout-ms": "2500" }), { ms: 2_500, explicit: true })
   assert.deepStrictEqual(of({ "x-stainless-timeout": "600" }), { ms: 600_000, explicit: false })
   assert.deepStrictEqual(of({ "x-stainless-timeout": "0.5", "x-tollgate-timeout-ms": "100" }), {
@@ -10,7 +10,7 @@ it("our own header states a time; the SDKs' tells how they are set, in seconds",
   })
 })
 
-it("what is no positive number counts as unsaid", () => {
+it("a value that is not a positive number is ignored", () => {
   for (const value of ["", "soon", "0", "-1", "NaN", "Infinity"]) {
     assert.isNull(of({ "x-tollgate-timeout-ms": value, "x-stainless-timeout": value }), value)
   }

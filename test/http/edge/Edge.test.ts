@@ -16,7 +16,7 @@ const app = TestApp.layer({
   settings: { tiers }
 })
 
-it.effect("a path that cannot be read is no route; one with another method says which there are", () =>
+it.effect("an unreadable path is a 404; another method of a known path lists the allowed ones", () =>
   Effect.gen(function* () {
     const { send } = yield* TestApp
     const code = (method: string, path: string) =>
@@ -29,7 +29,7 @@ it.effect("a path that cannot be read is no route; one with another method says 
   }).pipe(Effect.provide(app))
 )
 
-it.effect("resets are written as OpenAI writes them: milliseconds, seconds, minutes", () =>
+it.effect("resets are written in OpenAI's format: milliseconds, seconds, minutes", () =>
   Effect.gen(function* () {
     const { chat, issueKey } = yield* TestApp
     const reset = (tier: "free" | "pro" | "enterprise") =>
@@ -51,7 +51,7 @@ it.effect("HEAD answers like GET without a body", () =>
   }).pipe(Effect.provide(app))
 )
 
-it.effect("every answer is counted by its status", () =>
+it.effect("every response is counted by its status", () =>
   Effect.gen(function* () {
     const { adminKey, send } = yield* TestApp
     yield* send("/health")
@@ -62,7 +62,7 @@ it.effect("every answer is counted by its status", () =>
   }).pipe(Effect.provide(app))
 )
 
-it.effect("paths match as they are written: no other case, no doubled slashes", () =>
+it.effect("paths match exactly: by case, and without doubled slashes", () =>
   Effect.gen(function* () {
     const { send } = yield* TestApp
     const status = (path: string) => Effect.map(send(path), (answered) => answered.status)
@@ -74,7 +74,7 @@ it.effect("paths match as they are written: no other case, no doubled slashes", 
   }).pipe(Effect.provide(app))
 )
 
-it.effect("every answer says nosniff; those about keys and people are not to be kept", () =>
+it.effect("every response has nosniff; responses about keys and people have no-store", () =>
   Effect.gen(function* () {
     const { adminKey, chat, issueKey, send } = yield* TestApp
     const { secret } = yield* issueKey()
@@ -100,7 +100,7 @@ const hsts = (settings: Partial<SettingsShape>, headers: Readonly<Record<string,
     return (yield* send("/health/live", { headers })).headers.get("strict-transport-security")
   }).pipe(Effect.provide(TestApp.layer({ settings })))
 
-it.effect("https is asked for where a trusted proxy says that the client came by it, or where it is set", () =>
+it.effect("HSTS is sent when a trusted proxy reports https, or when it is set", () =>
   Effect.gen(function* () {
     const trusting = { auth: { ...defaultSettings.auth, trustedProxies: ["127.0.0.0/8"] } }
     const byHttps = { "x-forwarded-proto": "https" }
@@ -113,7 +113,7 @@ it.effect("https is asked for where a trusted proxy says that the client came by
   })
 )
 
-/** What is answered to bytes that no client would send. */
+/** The response to bytes that HTTP clients cannot send. */
 const raw = (url: string, text: string) =>
   Effect.gen(function* () {
     const socket = openRaw(url)
@@ -124,7 +124,7 @@ const raw = (url: string, text: string) =>
     return answered
   })
 
-it.effect("what cannot be read as HTTP is refused in the same form, with an id", () =>
+it.effect("unparsable requests are refused in the same form, with an id", () =>
   Effect.gen(function* () {
     const { url } = yield* TestApp
     for (const [text, status, code] of [
@@ -145,7 +145,7 @@ it.effect("what cannot be read as HTTP is refused in the same form, with an id",
   }).pipe(Effect.provide(app))
 )
 
-it.effect("a console's address that is none is a page of the console or nothing, and no fault of the gateway", () =>
+it.effect("a malformed address below /console is the page or a 404, never an internal error", () =>
   Effect.gen(function* () {
     const { url } = yield* TestApp
     const socket = openRaw(url)

@@ -1,4 +1,6 @@
-/** A client of a real socket that stops reading a whole answer: it is cut off, others are not. */
+/**
+ * A client on a real socket that stops reading a complete response is disconnected. Others are not.
+ */
 import { assert, it } from "@effect/vitest"
 import { Context, Effect, Fiber, Layer } from "effect"
 import { once } from "node:events"
@@ -6,10 +8,10 @@ import { type AddressInfo, connect, type Socket } from "node:net"
 import { Ids } from "../../../src/domain/Ids.ts"
 import { Listener } from "../../../src/http/edge/Listener.ts"
 
-/** More than the operating system holds for a connection. */
+/** More than the operating system buffers for a connection. */
 const large = "x".repeat(64 * 1024 * 1024)
 const STALLED_MS = 300
-/** After so many a slow client rests. */
+/** A slow client pauses after this many bytes. */
 const RESTED_BYTES = 8 * 1024 * 1024
 
 const connected = Effect.gen(function* () {
@@ -17,7 +19,7 @@ const connected = Effect.gen(function* () {
   const { server } = Context.get(yield* Layer.build(Layer.provide(layer, Ids.layer)), Listener)
   server.on("request", ({ url }, response) => {
     if (url === "/large") return void response.end(large)
-    // What comes later than the limit.
+    // The response begins later than the limit.
     setTimeout(() => response.end("small"), 2 * STALLED_MS)
   })
   return yield* Effect.acquireRelease(
@@ -37,7 +39,7 @@ const connected = Effect.gen(function* () {
   )
 })
 
-it.live("a request before the program behind the port is ready is told to come again", () =>
+it.live("a request before the program is ready is told to retry", () =>
   Effect.gen(function* () {
     const { server, socket } = yield* connected
     const [ours] = server.listeners("request")
@@ -56,11 +58,11 @@ it.live("a request before the program behind the port is ready is told to come a
 
 const get = (path: string): string => `GET ${path} HTTP/1.1\r\nhost: a\r\n\r\n`
 
-it.live("a client that takes nothing of a whole answer is cut off", () =>
+it.live("a client that reads nothing of a complete response is disconnected", () =>
   Effect.gen(function* () {
     const { accepted, socket } = yield* connected
     socket.write(get("/large"))
-    // Our side closes it, while the client has not read what is on its way.
+    // The server closes the connection while the client has unread bytes in transit.
     yield* Effect.promise(() => once(accepted, "close"))
     let bytes = 0
     socket.on("data", (piece) => (bytes += piece.length))
@@ -70,7 +72,7 @@ it.live("a client that takes nothing of a whole answer is cut off", () =>
   })
 )
 
-it.live("a client that reads slowly, waits for its answer or asks once more keeps its connection", () =>
+it.live("a client that reads slowly, waits for its response or sends another request keeps its connection", () =>
   Effect.gen(function* () {
     const { socket } = yield* connected
     let [bytes, tail, isOver] = [0, "", false]

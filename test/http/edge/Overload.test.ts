@@ -1,4 +1,7 @@
-/** A process that has more to do than it can: new work is refused before its body is read, and what runs goes on. */
+/**
+ * An overloaded process: new work is refused before its body is read, and running requests
+ * continue.
+ */
 import { assert, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { Load } from "../../../src/gateway/process/Load.ts"
@@ -58,7 +61,7 @@ it.effect(
   }
 )
 
-it.effect("requests under way: those beyond the limit are refused until one has ended", () =>
+it.effect("concurrent requests: those beyond the limit are refused until one has ended", () =>
   Effect.gen(function* () {
     const { chat, issueKey, url } = yield* TestApp
     const { secret } = yield* issueKey()
@@ -71,7 +74,7 @@ it.effect("requests under way: those beyond the limit are refused until one has 
   }).pipe(Effect.provide(TestApp.layer({ providers, settings: server({ maxRequests: 1 }) })))
 )
 
-it.effect("bytes of bodies, of all endpoints: announced ones count before they come, others as they come", () =>
+it.effect("bytes of bodies on all endpoints: announced bytes count before they arrive, others as they arrive", () =>
   Effect.gen(function* () {
     const { chat, issueKey, send, url } = yield* TestApp
     const { secret } = yield* issueKey()

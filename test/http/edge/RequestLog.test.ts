@@ -36,7 +36,7 @@ const app = (lines: Array<Line>, minimum: LogLevel.LogLevel = "Info") =>
 
 const requestsOf = (lines: ReadonlyArray<Line>) => lines.filter(({ message }) => message === "request")
 
-it.effect("says of an answer who gave it, what it cost and how long it took", () => {
+it.effect("logs which provider answered, the cost and the latency", () => {
   const lines: Array<Line> = []
   return Effect.gen(function* () {
     const { chat, issueKey } = yield* TestApp
@@ -69,13 +69,13 @@ it.effect("says of an answer who gave it, what it cost and how long it took", ()
       cancelled: false
     })
     assert.deepInclude(second?.annotations, { cache: "hit", streamed: true, cost_usd: 0, attempts: 0 })
-    // The provider's own word for a reason is not repeated.
+    // A provider's own finish reason is not logged.
     assert.notProperty(third?.annotations, "finish_reason")
     assert.deepInclude(third?.annotations, { cache: "miss", streamed: true, time_to_first_token_ms: 0 })
   }).pipe(Effect.provide(app(lines)))
 })
 
-it.effect("says of a refusal which policy and which error, and warns of our own failures", () => {
+it.effect("logs the policy and the error of a refusal, and warns of internal errors", () => {
   const lines: Array<Line> = []
   return Effect.gen(function* () {
     const { chat, issueKey, send } = yield* TestApp
@@ -95,7 +95,7 @@ it.effect("says of a refusal which policy and which error, and warns of our own 
   }).pipe(Effect.provide(app(lines)))
 })
 
-it.effect("keeps quiet about health checks, and about all below the level that is set", () => {
+it.effect("logs health checks, and lines below the set level, not at all", () => {
   const [heard, unheard]: [Array<Line>, Array<Line>] = [[], []]
   const ask = Effect.flatMap(TestApp, ({ send }) => Effect.andThen(send("/health/live"), send("/v1/models")))
   return Effect.gen(function* () {

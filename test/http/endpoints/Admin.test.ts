@@ -14,7 +14,7 @@ const overview = Effect.gen(function* () {
   return { body, text }
 })
 
-it.effect("an overview of nothing", () =>
+it.effect("the overview without any requests", () =>
   Effect.gen(function* () {
     yield* TestClock.adjust("90 seconds")
     assert.deepStrictEqual((yield* overview).body, {
@@ -33,7 +33,7 @@ it.effect("an overview of nothing", () =>
   }).pipe(Effect.provide(app))
 )
 
-it.effect("figures of requests, money, cache, keys, providers and rejections; no secret, no prompt, no hash", () =>
+it.effect("figures of requests, money, cache, keys, providers and rejections; no secret, prompt or hash", () =>
   Effect.gen(function* () {
     const { chat, issueKey } = yield* TestApp
     const accounts = yield* ApiKeys

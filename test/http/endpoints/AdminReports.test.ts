@@ -1,4 +1,7 @@
-/** What the admin reads beside the overview: everyone's generations, the time series, every model, the settings in force. */
+/**
+ * The admin's reports except the overview: everyone's generations, the time series, all models, the
+ * settings in force.
+ */
 import { assert, it } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
 import { TestClock } from "effect/testing"
@@ -10,7 +13,7 @@ import { readAsAdmin, reportedApp } from "./reports.ts"
 
 const app = reportedApp()
 
-it.effect("no report opens without the admin key, nor with an API key", () =>
+it.effect("every report needs the admin key, and an API key is not enough", () =>
   Effect.gen(function* () {
     const { issueKey, send } = yield* TestApp
     const { secret } = yield* issueKey()
@@ -22,7 +25,7 @@ it.effect("no report opens without the admin key, nor with an API key", () =>
   }).pipe(Effect.provide(app))
 )
 
-it.effect("everyone's generations: filtered, page by page, and any one of them", () =>
+it.effect("everyone's generations: filtered, in pages, and each by its id", () =>
   Effect.gen(function* () {
     const { chat, issueKey } = yield* TestApp
     const [one, other] = [yield* issueKey({ ownerId: "usr_1" }), yield* issueKey()]
@@ -91,7 +94,7 @@ it.effect("the last hour by minute and the last day by hour, gaps included", () 
     assert.deepStrictEqual([day.bucket_s, day.data.length, day.data[0].start], [3_600, 24, "1969-12-31T01:00:00.000Z"])
     assert.strictEqual(day.data[23].requests, 2)
 
-    // Looked up at most every two seconds for the hour.
+    // The last hour is computed at most every two seconds.
     yield* chat(ask("Hi again"), { key: secret })
     const requests = Effect.map(readAsAdmin("/v1/admin/timeseries?range=hour"), ({ body }) => body.data[59].requests)
     assert.strictEqual(yield* requests, 2)
@@ -101,7 +104,7 @@ it.effect("the last hour by minute and the last day by hour, gaps included", () 
   }).pipe(Effect.provide(app))
 )
 
-it.effect("every model, whatever the whitelists of the keys", () =>
+it.effect("every model, independent of the keys' whitelists", () =>
   Effect.gen(function* () {
     const { body, status } = yield* readAsAdmin("/v1/admin/models")
     assert.strictEqual(status, 200)
@@ -113,7 +116,7 @@ it.effect("every model, whatever the whitelists of the keys", () =>
   }).pipe(Effect.provide(app))
 )
 
-it.effect("the settings in force: names as in the file, and no secret in whatever place", () =>
+it.effect("the settings in force: names as in the file, and no secret in any place", () =>
   Effect.gen(function* () {
     const { body, text } = yield* readAsAdmin("/v1/admin/settings")
     assert.strictEqual(body.object, "settings")

@@ -1,4 +1,7 @@
-/** The audit trail over HTTP: who did what to what, from where, and how it ended; and the throttle of wrong admin keys. */
+/**
+ * The audit trail over HTTP: who did what to what, from where, and with which outcome; and the
+ * throttle of wrong admin keys.
+ */
 import { assert, it } from "@effect/vitest"
 import { Effect, Layer, Logger, References } from "effect"
 import { TestClock } from "effect/testing"
@@ -11,7 +14,7 @@ interface Line {
   readonly annotations: Readonly<Record<string, unknown>>
 }
 
-/** Behind a proxy on this machine, so that requests come from any address. */
+/** Behind a proxy on this machine, so that a test can choose the address of a request. */
 const app = (lines: Array<Line>) =>
   TestApp.layer({ providers: [], settings: { auth: { ...noSignIn, trustedProxies: ["127.0.0.0/8"] } } }).pipe(
     Layer.provideMerge(
@@ -38,7 +41,7 @@ const trailOf = (lines: ReadonlyArray<Line>) =>
 
 const common = { event: "audit", address: "203.0.113.7", request_id: "asked" }
 
-it.effect("every change of a key is in the trail, also one that was refused, and no secret is", () => {
+it.effect("records every change of a key, also refused ones, and never a secret", () => {
   const lines: Array<Line> = []
   return Effect.gen(function* () {
     const { adminKey } = yield* TestApp
@@ -66,7 +69,7 @@ it.effect("every change of a key is in the trail, also one that was refused, and
   }).pipe(Effect.provide(app(lines)))
 })
 
-it.effect("signing in, its sessions, and what an admin does to users are in the trail, by their ids", () => {
+it.effect("records sign-ins, sessions and an admin's changes of users, by their ids", () => {
   const lines: Array<Line> = []
   return Effect.gen(function* () {
     const { adminKey, send } = yield* TestApp
@@ -146,7 +149,7 @@ it.effect(
   }
 )
 
-it.effect("ten wrong admin keys a minute, then a network's are not looked at; no other network's", () =>
+it.effect("after ten wrong admin keys a minute a network's keys are refused unread; other networks are not affected", () =>
   Effect.gen(function* () {
     const { adminKey } = yield* TestApp
     const guess = (address: string, key = "a-wrong-admin-key") =>
@@ -159,12 +162,12 @@ it.effect("ten wrong admin keys a minute, then a network's are not looked at; no
     assert.deepInclude(guesses[11]?.body.error, { code: "sign_in_limit_exceeded", retryable: true })
     const retryAfter = Number(guesses[11]?.headers.get("retry-after"))
     assert.isAtLeast(retryAfter, 1)
-    // Not even the right one: nothing is compared.
+    // Even the right key is refused: nothing is compared.
     assert.strictEqual((yield* guess("203.0.113.7", adminKey)).status, 429)
     assert.strictEqual((yield* guess("203.0.113.8", adminKey)).status, 200)
     yield* TestClock.adjust(retryAfter * 1000)
     assert.strictEqual((yield* guess("203.0.113.7", adminKey)).status, 200)
-    // Addresses of one IPv6 subscriber are one network.
+    // The addresses of one IPv6 subscriber count as one network.
     yield* Effect.forEach(Array.from({ length: 11 }), (_, n) => guess(`2001:db8:1:2::${n + 1}`))
     assert.strictEqual((yield* guess("2001:db8:1:2:ffff::1")).status, 429)
     assert.strictEqual((yield* guess("2001:db8:1:3::1", adminKey)).status, 200)

@@ -67,7 +67,7 @@ it.effect("a code signs in: challenge, code, tokens, user", () =>
   }).pipe(Effect.provide(app))
 )
 
-it.effect("the second sign-in finds the account of the first", () =>
+it.effect("the second sign-in finds the user of the first", () =>
   Effect.gen(function* () {
     const first = yield* signIn("anna@example.com")
     yield* TestClock.adjust("61 seconds")
@@ -78,7 +78,7 @@ it.effect("the second sign-in finds the account of the first", () =>
   }).pipe(Effect.provide(app))
 )
 
-it.effect("a code is used once, tried five times, valid for ten minutes, and good for its own challenge only", () =>
+it.effect("a code works once, for five attempts and ten minutes, and for its own challenge only", () =>
   Effect.gen(function* () {
     const { body } = yield* start("anna@example.com")
     const [{ code }] = yield* letters
@@ -104,7 +104,7 @@ it.effect("a code is used once, tried five times, valid for ten minutes, and goo
   }).pipe(Effect.provide(app))
 )
 
-it.effect("a code cannot be guessed by many at once: five guesses count, whichever networks they come from", () =>
+it.effect("a code allows five guesses in total, whichever networks they come from", () =>
   Effect.gen(function* () {
     const { body } = yield* start("victim@example.com")
     const [{ code }] = yield* letters
@@ -121,7 +121,8 @@ it.effect("a code cannot be guessed by many at once: five guesses count, whichev
     const right = yield* guess(code, 99)
     assert.deepStrictEqual([right.status, right.body.error.code], [401, "invalid_code"])
 
-    // Another code for each guess: four more of the hour have five attempts each, and beyond them one.
+    // Each guess requests another code: four more of the hour have five attempts each, later ones
+    // have one.
     const attempts = yield* Effect.forEach(Array.from({ length: 6 }), (_, index) =>
       Effect.gen(function* () {
         yield* TestClock.adjust("1 minute")
@@ -143,7 +144,7 @@ it.effect("a code cannot be guessed by many at once: five guesses count, whichev
   )
 )
 
-it.effect("a code of one channel opens nothing in another", () =>
+it.effect("a code of one channel does not work for another", () =>
   Effect.gen(function* () {
     const { body } = yield* start("anna@example.com")
     const [{ code }] = yield* letters
@@ -152,7 +153,7 @@ it.effect("a code of one channel opens nothing in another", () =>
   }).pipe(Effect.provide(app))
 )
 
-it.effect("numbers sign in as well, and are accounts of their own", () =>
+it.effect("phone numbers sign in as well, as separate users", () =>
   Effect.gen(function* () {
     const started = yield* ask("/auth/register/sms/start", { body: { phone: "+12025550123" } })
     assert.deepInclude(started.body, { channel: "sms", masked_destination: "+1•••23" })
@@ -243,7 +244,8 @@ it.effect(
         ask("/auth/register/email/start", { body: { email }, headers: { "x-forwarded-for": address } })
       const own = yield* startFrom("198.51.100.1")
       const [{ code }] = yield* letters
-      // Eight networks, one of them an IPv6 site with many addresses, each ask as often as they may.
+      // Eight networks, one of them an IPv6 site with many addresses, each request as many codes as
+      // they may.
       const networks = [1, 2, 3, 4, 5, 6, 7].map((n) => () => `203.0.113.${n}`)
       const site = (round: number) => `2001:db8:1:${round}::1`
       for (let round = 0; round < 6; round++) {
@@ -259,7 +261,7 @@ it.effect(
       ]) {
         assert.strictEqual((yield* verify(challenge_id, one)).status, 200)
       }
-      // Their own measure is used up, and the site's is one.
+      // Their own limit is used up, and so is that of the site as a whole.
       assert.strictEqual((yield* startFrom("203.0.113.1")).status, 429)
       assert.strictEqual((yield* startFrom("2001:db8:1:ffff::1")).status, 429)
       assert.strictEqual((yield* startFrom("2001:db8:2::1")).status, 200)
@@ -267,7 +269,7 @@ it.effect(
     }).pipe(Effect.provide(TestApp.layer({ providers: [], settings: { auth: { ...noSignIn, trustedProxies } } })))
 )
 
-it.effect("a few networks do not use up everybody's codes; one site's networks count together", () =>
+it.effect("a few networks cannot use up all codes; the networks of one site share a limit", () =>
   Effect.gen(function* () {
     let count = 0
     const startFrom = (address: string) =>
@@ -285,7 +287,7 @@ it.effect("a few networks do not use up everybody's codes; one site's networks c
     assert.strictEqual(yield* startFrom("203.0.113.4"), 429)
     assert.strictEqual(yield* startFrom("203.0.113.5"), 200)
     yield* TestClock.adjust("1 minute")
-    // Twenty of a /56, whatever /64 they come from.
+    // Twenty per /56, whatever /64 they come from.
     const statuses = yield* Effect.forEach(Array.from({ length: 24 }), (_, n) => startFrom(`2001:db8:1:a${n % 8}::1`))
     assert.deepStrictEqual(
       statuses,
@@ -301,7 +303,7 @@ it.effect("a few networks do not use up everybody's codes; one site's networks c
   )
 )
 
-it.effect("codes are bounded for all together, and verifications for a network address", () =>
+it.effect("limits all codes together, and verifications per network", () =>
   Effect.gen(function* () {
     const limits = { ...noSignIn.limits, globalMinute: 3 }
     yield* Effect.gen(function* () {
@@ -318,7 +320,7 @@ it.effect("codes are bounded for all together, and verifications for a network a
   })
 )
 
-it.effect("accounts are for the allowed domains, after proof of the address; who has one signs in all the same", () =>
+it.effect("new users need a verified address of an allowed domain; existing users sign in regardless", () =>
   Effect.gen(function* () {
     const members = yield* UserAdmin
     const { body: started } = yield* start("eve@example.com.evil.example")
@@ -341,7 +343,7 @@ it.effect("accounts are for the allowed domains, after proof of the address; who
   )
 )
 
-it.effect("so many accounts come into being within a day, and who has one signs in all the same", () =>
+it.effect("limits new users per day; existing users sign in regardless", () =>
   Effect.gen(function* () {
     const members = yield* UserAdmin
     assert.strictEqual((yield* signIn("a@example.com")).status, 200)
@@ -367,7 +369,7 @@ it.effect("so many accounts come into being within a day, and who has one signs 
   )
 )
 
-it.effect("the second account of one mailbox has no budget", () =>
+it.effect("the second user of one mailbox has no budget", () =>
   Effect.gen(function* () {
     const members = yield* UserAdmin
     const budgetOf = (email: string) =>
@@ -380,7 +382,7 @@ it.effect("the second account of one mailbox has no budget", () =>
   }).pipe(Effect.provide(app))
 )
 
-it.effect("a refresh token is traded once; its successor is told again for ten seconds, then the session is over", () =>
+it.effect("a refresh token is exchanged once; its successor is repeated for ten seconds, then reuse ends the session", () =>
   Effect.gen(function* () {
     const first = (yield* signIn("anna@example.com")).body
     const second = yield* refresh(first.refresh_token)
@@ -398,7 +400,7 @@ it.effect("a refresh token is traded once; its successor is told again for ten s
   }).pipe(Effect.provide(app))
 )
 
-it.effect("an access token lives for its minutes, whatever is done to it", () =>
+it.effect("an access token expires after its minutes, and cannot be altered", () =>
   Effect.gen(function* () {
     const { access_token } = (yield* signIn("anna@example.com")).body
     const [head = "", claims = "", signature = ""] = access_token.split(".")
@@ -422,7 +424,7 @@ it.effect("an access token lives for its minutes, whatever is done to it", () =>
   }).pipe(Effect.provide(app))
 )
 
-it.effect("the keys of tokens are published, without their private part", () =>
+it.effect("the public keys of tokens are published without their private parts", () =>
   Effect.gen(function* () {
     const { access_token } = (yield* signIn("anna@example.com")).body
     const { body, headers } = yield* ask("/.well-known/jwks.json")
@@ -438,7 +440,7 @@ it.effect("the keys of tokens are published, without their private part", () =>
   }).pipe(Effect.provide(app))
 )
 
-it.effect("logging out ends the session for good, and again, and for nobody else", () =>
+it.effect("logging out ends this session only, and is idempotent", () =>
   Effect.gen(function* () {
     const anna = (yield* signIn("anna@example.com")).body
     const berta = (yield* signIn("berta@example.com")).body
@@ -455,7 +457,7 @@ it.effect("logging out ends the session for good, and again, and for nobody else
   }).pipe(Effect.provide(app))
 )
 
-it.effect("sessions are listed to their owner, who ends them one by one, and no one else's", () =>
+it.effect("lists a user's own sessions, and ends them one by one", () =>
   Effect.gen(function* () {
     const one = (yield* signIn("anna@example.com")).body
     yield* TestClock.adjust("1 minute")
@@ -481,7 +483,7 @@ it.effect("sessions are listed to their owner, who ends them one by one, and no 
   }).pipe(Effect.provide(app))
 )
 
-it.effect("where the refresh token goes is the client's choice", () =>
+it.effect("the client chooses where the refresh token is returned", () =>
   Effect.gen(function* () {
     const both = yield* signIn("anna@example.com")
     assert.match(
@@ -499,7 +501,7 @@ it.effect("where the refresh token goes is the client's choice", () =>
   }).pipe(Effect.provide(app))
 )
 
-it.effect("a session of an admin opens what the admin key opens, while the role lasts", () =>
+it.effect("an admin's session is accepted like the admin key, while the role lasts", () =>
   Effect.gen(function* () {
     const { adminKey, send } = yield* TestApp
     const members = yield* UserAdmin
@@ -515,7 +517,7 @@ it.effect("a session of an admin opens what the admin key opens, while the role 
     const refused = yield* overview({ key: anna.access_token })
     assert.deepStrictEqual([refused.status, refused.body.error.code], [403, "admin_required"])
     assert.strictEqual((yield* overview({ key: "nonsense" })).status, 401)
-    // The key counts where both are sent.
+    // The admin key takes precedence over the session.
     assert.strictEqual((yield* overview({ key: root.access_token, headers: { "x-admin-key": "wrong" } })).status, 401)
     yield* members.change(root.user.id, { role: "user" })
     yield* TestClock.adjust("5 seconds")

@@ -29,7 +29,7 @@ const app = (modelsFallback: ReadonlyArray<string> = []) =>
     settings: { routing: { ...routing, modelsFallback } }
   })
 
-it.effect("`models` are tried in order once the first model has no provider left; the answer names who gave it", () =>
+it.effect("`models` are tried in order when the first model has no provider left; the response names the one that answered", () =>
   Effect.gen(function* () {
     const { body, status } = yield* answered({ models: ["test/next", "test/last"] })
     assert.strictEqual(status, 200)
@@ -39,14 +39,14 @@ it.effect("`models` are tried in order once the first model has no provider left
   }).pipe(Effect.provide(app()))
 )
 
-it.effect("fallback models of the settings, and of the request over them", () =>
+it.effect("fallback models come from the request, or else from the settings", () =>
   Effect.gen(function* () {
     assert.strictEqual((yield* answered({})).body.model, "test/last")
     assert.strictEqual((yield* answered({ models: ["test/next"] })).status, 502)
   }).pipe(Effect.provide(app(["test/last"])))
 )
 
-it.effect("the whitelist binds fallback models too, and unknown ones are passed over", () =>
+it.effect("the whitelist applies to fallback models too, and unknown ones are skipped", () =>
   Effect.gen(function* () {
     const { status } = yield* answered({ models: ["test/last", "no/such"] }, ["test/small"])
     assert.strictEqual(status, 502)
@@ -55,7 +55,7 @@ it.effect("the whitelist binds fallback models too, and unknown ones are passed 
   }).pipe(Effect.provide(app()))
 )
 
-it.effect("what the client sent reaches the provider, members that we do not know included", () => {
+it.effect("the provider receives the client's request, including unknown members", () => {
   const requests: Array<ChatCall["request"]> = []
   const sent = ask("Hi", { temperature: 0, verbosity: "low", metadata: { a: 1 }, stop: ["x"], seed: 7 })
   return Effect.gen(function* () {
@@ -80,7 +80,7 @@ it.effect("what the client sent reaches the provider, members that we do not kno
   )
 })
 
-it.effect("the mock provider answers when none is configured", () =>
+it.effect("the mock provider answers when no other is configured", () =>
   Effect.gen(function* () {
     const { chat, issueKey } = yield* TestApp
     const { secret } = yield* issueKey()

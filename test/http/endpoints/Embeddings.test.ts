@@ -29,7 +29,7 @@ const embedded = (members: Readonly<Record<string, unknown>>) =>
     return { ...answered, secret, body: JSON.parse(answered.text) }
   })
 
-it.effect("vectors in the order of the inputs, byte by byte, and a generation that can be read back", () =>
+it.effect("returns the vectors in the order of the inputs, byte by byte, and a readable generation", () =>
   Effect.gen(function* () {
     const { send } = yield* TestApp
     const { headers, secret, status, text } = yield* embedded({})
@@ -59,7 +59,7 @@ it.effect("base64 is little-endian float32", () =>
   }).pipe(Effect.provide(app))
 )
 
-it.effect("a chat model embeds nothing, and an embedding model does not chat", () =>
+it.effect("a chat model refuses embeddings, and an embedding model refuses chat", () =>
   Effect.gen(function* () {
     const { chat, issueKey } = yield* TestApp
     const { secret } = yield* issueKey()
@@ -76,7 +76,7 @@ it.effect("a chat model embeds nothing, and an embedding model does not chat", (
   }).pipe(Effect.provide(app))
 )
 
-it.effect("the same policies as a chat: whitelist and budget", () =>
+it.effect("applies the same policies as chat: whitelist and budget", () =>
   Effect.gen(function* () {
     const { issueKey, send } = yield* TestApp
     const body = { model: "test/embed", input: "one two three" }

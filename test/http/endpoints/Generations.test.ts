@@ -23,7 +23,7 @@ const read = (path: string, key: string) =>
     return JSON.parse((yield* send(path, { key })).text)
   })
 
-it.effect("a generation: the specification's record and its receipt", () =>
+it.effect("a generation: the record of the specification, and its receipt", () =>
   Effect.gen(function* () {
     const { chat, issueKey } = yield* TestApp
     const { secret } = yield* issueKey({ monthlyBudgetNano: 1_000_000_000 })
@@ -79,7 +79,7 @@ it.effect("a generation: the specification's record and its receipt", () =>
   }).pipe(Effect.provide(app))
 )
 
-it.effect("the list: one's own, newest first, by page, time and model", () =>
+it.effect("the list: the key's own, newest first, by page, time and model", () =>
   Effect.gen(function* () {
     const { chat, issueKey } = yield* TestApp
     const { secret } = yield* issueKey()
@@ -112,7 +112,7 @@ it.effect("the list: one's own, newest first, by page, time and model", () =>
   }).pipe(Effect.provide(app))
 )
 
-it.effect("names that no database stores keep no request from being settled, whole or streamed", () =>
+it.effect("names that a database cannot store do not prevent settlement, whole or streamed", () =>
   Effect.gen(function* () {
     const { chat, issueKey } = yield* TestApp
     const { secret } = yield* issueKey({ monthlyBudgetNano: 1_000_000_000 })
@@ -136,7 +136,7 @@ it.effect("names that no database stores keep no request from being settled, who
   )
 )
 
-it.effect("of a request that still runs: 409 with Retry-After, for the key and the admin", () =>
+it.effect("of a running request: 409 with Retry-After, for the key and the admin", () =>
   Effect.gen(function* () {
     const { adminKey, chat, issueKey, send } = yield* TestApp
     const { secret } = yield* issueKey()

@@ -1,4 +1,4 @@
-/** `Idempotency-Key` over HTTP: what a client that sends a request again gets. */
+/** `Idempotency-Key` over HTTP: the responses to a request that is sent again. */
 import { assert, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
@@ -15,7 +15,7 @@ const appOf = (script: Script | ReadonlyArray<Script>, settings: Partial<Setting
   const seen = { calls: 0, aborts: 0 }
   const layer = TestApp.layer({
     settings: {
-      // A second answer could come from the prompt cache as well: it stays out of the way.
+      // Switched off, because a second reply could come from the prompt cache as well.
       cache: { ...testSettings.cache, enabled: false },
       routing: { defaultSort: "price", retries: 0, hedgeAfterMs: null, continueStreams: false, modelsFallback: [] },
       ...settings
@@ -69,7 +69,7 @@ it.effect(
       assert.deepStrictEqual(yield* spentBy(id), [0.000005, 0])
       assert.lengthOf(JSON.parse((yield* send("/v1/generations", { key })).text).data, 1)
 
-      // A day after it was kept it is forgotten.
+      // The stored reply is deleted after a day.
       yield* TestClock.adjust("1 hour")
       const later = yield* chat(ask("Hi", { seed: 1 }), { key, ...named("order 7!") })
       assert.notStrictEqual(later.text, first.text)
@@ -78,7 +78,7 @@ it.effect(
   }
 )
 
-it.effect("a stream comes back byte for byte: its chunks, its usage, [DONE]", () => {
+it.effect("replays a stream byte for byte: its chunks, its usage, [DONE]", () => {
   const events = [
     delta({ role: "assistant", content: "" }),
     delta({ content: "Hel" }),
@@ -104,7 +104,7 @@ it.effect("a stream comes back byte for byte: its chunks, its usage, [DONE]", ()
   }).pipe(Effect.provide(layer))
 })
 
-it.effect("embeddings too", () => {
+it.effect("replays embeddings", () => {
   const { layer, seen } = appOf({ reply: helloReply })
   return Effect.gen(function* () {
     const { chat, issueKey, send } = yield* TestApp
@@ -122,12 +122,12 @@ it.effect("embeddings too", () => {
     assert.strictEqual(again.headers.get("x-generation-id"), first.headers.get("x-generation-id"))
     assert.strictEqual(again.headers.get("idempotent-replayed"), "true")
     assert.strictEqual(seen.calls, 1)
-    // The same words at another endpoint are another request.
+    // The same body at another endpoint is another request.
     assert.strictEqual((yield* chat(body, { key, ...named("e") })).status, 422)
   }).pipe(Effect.provide(layer))
 })
 
-it.effect("of equal requests at once one runs; the others are told to come back, and get its reply then", () => {
+it.effect("runs one of many concurrent equal requests; the others are told to retry, and then get its reply", () => {
   const { layer, seen } = appOf({ delayMs: 5_000, reply: helloReply })
   return Effect.gen(function* () {
     const { chat, issueKey, url } = yield* TestApp
@@ -148,7 +148,7 @@ it.effect("of equal requests at once one runs; the others are told to come back,
         retry_after: 1
       })
     }
-    // Another key's name is another name.
+    // The names of different keys are independent.
     const { secret: other } = yield* issueKey()
     const theirs = open(`${url}/v1/chat/completions`, other, ask("Hi"))
     yield* until(() => seen.calls === 2)
@@ -160,7 +160,7 @@ it.effect("of equal requests at once one runs; the others are told to come back,
   }).pipe(Effect.provide(layer))
 })
 
-it.effect("another body under a name that was used is refused, while the first runs and when it is done", () => {
+it.effect("refuses another body under a used name, while the first runs and afterwards", () => {
   const { layer, seen } = appOf({ reply: helloReply })
   return Effect.gen(function* () {
     const { chat, issueKey } = yield* TestApp
@@ -178,7 +178,7 @@ it.effect("another body under a name that was used is refused, while the first r
   }).pipe(Effect.provide(layer))
 })
 
-it.effect("a name is 1 to 255 printable characters of ASCII", () => {
+it.effect("a name has 1 to 255 printable ASCII characters", () => {
   const { layer } = appOf({ reply: helloReply })
   return Effect.gen(function* () {
     const { chat, issueKey } = yield* TestApp
@@ -195,7 +195,7 @@ it.effect("a name is 1 to 255 printable characters of ASCII", () => {
   }).pipe(Effect.provide(layer))
 })
 
-it.effect("what fails frees the name: refused, failed, broken off in the middle", () => {
+it.effect("a request that is refused, fails or breaks off midway releases the name", () => {
   const broken = { events: [delta({ content: "Hel" }), new Cut({ detail: "reset" })] }
   const { layer, seen } = appOf([
     { failure: new ServerFault({ status: 500, retryAfterMs: null }) },
@@ -228,7 +228,7 @@ it.effect("what fails frees the name: refused, failed, broken off in the middle"
   }).pipe(Effect.provide(layer))
 })
 
-it.effect("a client that leaves in the middle frees the name", () => {
+it.effect("a client that leaves midway releases the name", () => {
   const { layer, seen } = appOf([
     { hangs: true },
     { events: [delta({ content: "Hel" }), 60_000, end] },
@@ -251,7 +251,7 @@ it.effect("a client that leaves in the middle frees the name", () => {
   }).pipe(Effect.provide(layer))
 })
 
-it.effect("a retry passes the rate limit, and neither budget nor whitelist; its tokens are given back", () => {
+it.effect("a retry counts for the rate limit, and passes budget and whitelist; its tokens are returned", () => {
   const { layer } = appOf({ reply: helloReply })
   return Effect.gen(function* () {
     const { adminKey, chat, issueKey, send } = yield* TestApp
@@ -270,7 +270,7 @@ it.effect("a retry passes the rate limit, and neither budget nor whitelist; its 
   }).pipe(Effect.provide(layer))
 })
 
-it.effect("by either carrier of the key; a new secret cannot read what the old one left", () => {
+it.effect("works with either header of the key; a new secret cannot read the replies of the old one", () => {
   const { layer, seen } = appOf({ reply: helloReply })
   return Effect.gen(function* () {
     const { adminKey, chat, issueKey, send } = yield* TestApp
@@ -289,7 +289,7 @@ it.effect("by either carrier of the key; a new secret cannot read what the old o
   }).pipe(Effect.provide(layer))
 })
 
-it.effect("where it is switched off the header means nothing", () => {
+it.effect("ignores the header when it is switched off", () => {
   const { layer, seen } = appOf({ reply: helloReply }, { idempotency: { enabled: false, ttlSeconds: 60 } })
   return Effect.gen(function* () {
     const { chat, issueKey } = yield* TestApp

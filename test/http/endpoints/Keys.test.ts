@@ -6,7 +6,7 @@ import { TestApp } from "../../support/TestApp.ts"
 
 const app = TestApp.layer({ providers: [{ slug: "alpha", models: { "test/small": { reply: helloReply } } }] })
 
-/** A request with the admin key: its status and its answer. */
+/** Sends a request with the admin key and returns status and body. */
 const admin = (method: string, path: string, body?: unknown) =>
   Effect.gen(function* () {
     const { adminKey, send } = yield* TestApp
@@ -45,7 +45,7 @@ const record = {
   revoked_at: null
 }
 
-it.effect("a key without a budget gets its tier's; null is none", () =>
+it.effect("a key without a budget gets its tier's; null means no budget", () =>
   Effect.gen(function* () {
     const budgetOf = (body: object) =>
       Effect.map(admin("POST", "/v1/keys", { name: "a", ...body }), ({ body }) => body.monthly_budget_usd)
@@ -58,7 +58,7 @@ it.effect("a key without a budget gets its tier's; null is none", () =>
   }).pipe(Effect.provide(app))
 )
 
-it.effect("a key is made with its defaults; the secret is in this answer and in no other", () =>
+it.effect("a new key has defaults; the secret is in this response and in no other", () =>
   Effect.gen(function* () {
     const made = yield* admin("POST", "/v1/keys", { name: "ci" })
     assert.strictEqual(made.status, 200)
@@ -79,7 +79,7 @@ it.effect("a key is made with its defaults; the secret is in this answer and in 
   }).pipe(Effect.provide(app))
 )
 
-it.effect("a key is made with what was asked for", () =>
+it.effect("a new key has the requested values", () =>
   Effect.gen(function* () {
     const asked = {
       name: "Zoë's key",
@@ -101,7 +101,7 @@ it.effect("a key is made with what was asked for", () =>
   }).pipe(Effect.provide(app))
 )
 
-it.effect("the list is newest first, page by page, without a gap or a repeat", () =>
+it.effect("the list is newest first, in pages without gaps or repeats", () =>
   Effect.gen(function* () {
     const made: Array<string> = []
     for (let count = 0; count < 5; count++) {
@@ -123,7 +123,7 @@ it.effect("the list is newest first, page by page, without a gap or a repeat", (
   }).pipe(Effect.provide(app))
 )
 
-it.effect("a change takes what is sent and leaves the rest; null lifts a cap", () =>
+it.effect("a change affects only the members that are sent; null removes a cap", () =>
   Effect.gen(function* () {
     const made = (yield* admin("POST", "/v1/keys", {
       name: "a",
@@ -153,7 +153,7 @@ it.effect("a change takes what is sent and leaves the rest; null lifts a cap", (
   }).pipe(Effect.provide(app))
 )
 
-it.effect("a deleted key is revoked for good", () =>
+it.effect("a deleted key stays revoked", () =>
   Effect.gen(function* () {
     const made = (yield* admin("POST", "/v1/keys", { name: "a" })).body
     const path = `/v1/keys/${made.id}`
@@ -166,7 +166,7 @@ it.effect("a deleted key is revoked for good", () =>
   }).pipe(Effect.provide(app))
 )
 
-it.effect("a rotated key has a new secret and the same id; the old one lives as long as its grace", () =>
+it.effect("a rotated key has a new secret and the same id; the old secret works for the grace period", () =>
   Effect.gen(function* () {
     const made = (yield* admin("POST", "/v1/keys", { name: "a" })).body
     const rotated = (yield* admin("POST", `/v1/keys/${made.id}/rotate`, { grace_seconds: 10 })).body
@@ -178,7 +178,7 @@ it.effect("a rotated key has a new secret and the same id; the old one lives as 
   }).pipe(Effect.provide(app))
 )
 
-it.effect("a revoked key gets no new secret", () =>
+it.effect("a revoked key cannot be rotated", () =>
   Effect.gen(function* () {
     const made = (yield* admin("POST", "/v1/keys", { name: "a" })).body
     yield* admin("DELETE", `/v1/keys/${made.id}`)
@@ -188,7 +188,7 @@ it.effect("a revoked key gets no new secret", () =>
   }).pipe(Effect.provide(app))
 )
 
-it.effect("404 for a key that there is not, on every endpoint", () =>
+it.effect("404 for an unknown key, on every endpoint", () =>
   Effect.gen(function* () {
     for (const key of ["key_x", id("key", 77), id("gen", 1)]) {
       const answers = [
@@ -202,7 +202,7 @@ it.effect("404 for a key that there is not, on every endpoint", () =>
   }).pipe(Effect.provide(app))
 )
 
-it.effect("a key asks about itself: what it may, what it has spent, when it was last used", () =>
+it.effect("a key reads its own scopes, spending and last use", () =>
   Effect.gen(function* () {
     const { chat, send } = yield* TestApp
     const made = (yield* admin("POST", "/v1/keys", { name: "a", monthly_budget_usd: 1, scopes: ["chat:write"] })).body

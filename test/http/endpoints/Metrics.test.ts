@@ -47,7 +47,7 @@ const chatRoute = (status: number) =>
   `{http_request_method="POST",http_route="/v1/chat/completions",http_response_status_code="${status}"}`
 const small = `gen_ai_provider_name="alpha",gen_ai_response_model="test/small"`
 
-it.effect("are the operator's: without the admin key there are none", () =>
+it.effect("need the admin key", () =>
   Effect.gen(function* () {
     const { send } = yield* TestApp
     for (const headers of [{}, { "x-admin-key": "tga-another-admin-key" }]) {
@@ -97,7 +97,7 @@ it.effect("count requests, tokens, money, cache hits, attempts and rejections", 
   }).pipe(Effect.provide(app))
 )
 
-it.effect("time a stream's first token and its pace", () =>
+it.effect("measure a stream's time to first token and its rate", () =>
   Effect.gen(function* () {
     const { chat, issueKey } = yield* TestApp
     const { secret: key } = yield* issueKey()
@@ -114,7 +114,7 @@ it.effect("time a stream's first token and its pace", () =>
   }).pipe(Effect.provide(app))
 )
 
-it.effect("tell of circuits, the ledger, keys and how full their budgets are", () =>
+it.effect("report circuits, the ledger, keys and the use of their budgets", () =>
   Effect.gen(function* () {
     const { chat, issueKey } = yield* TestApp
     const accounts = yield* ApiKeys
@@ -142,7 +142,7 @@ it.effect("tell of circuits, the ledger, keys and how full their budgets are", (
   }).pipe(Effect.provide(app))
 )
 
-it.effect("never show a key, an id, or a text of the client's", () =>
+it.effect("never show a key, an id or a client's text", () =>
   Effect.gen(function* () {
     const { chat, issueKey, send } = yield* TestApp
     const { id, secret: key } = yield* issueKey()
@@ -154,7 +154,7 @@ it.effect("never show a key, an id, or a text of the client's", () =>
     const { text } = yield* metrics
     assert.notInclude(text, "confid")
     for (const hidden of [id, key, "gen_0", "req_0"]) assert.notInclude(text, hidden)
-    // An unknown model makes no series of its own.
+    // An unknown model creates no series.
     assert.notInclude(text, `gen_ai_response_model=""`)
   }).pipe(Effect.provide(app))
 )

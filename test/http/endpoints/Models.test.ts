@@ -55,7 +55,7 @@ const listed = (key: string) =>
     return JSON.parse(text)
   })
 
-it.effect("OpenAI's list with OpenRouter's fields, and who offers each model under which data policy", () =>
+it.effect("lists OpenAI's members and OpenRouter's, and the providers of each model with their data policies", () =>
   Effect.gen(function* () {
     const { issueKey } = yield* TestApp
     const { secret } = yield* issueKey()
@@ -130,7 +130,7 @@ it.effect("only the models that the key may use", () =>
   }).pipe(Effect.provide(app))
 )
 
-it.effect("a provider that fails shows it, and is down while its circuit is open", () =>
+it.effect("shows a provider's failures, and reports it as down while its circuit is open", () =>
   Effect.gen(function* () {
     const { chat, issueKey } = yield* TestApp
     const { secret } = yield* issueKey()

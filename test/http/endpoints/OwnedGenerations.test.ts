@@ -1,4 +1,4 @@
-/** What a signed-in user reads of the generations of its keys, and what it does not. */
+/** The generations that a signed-in user may read: those of the user's own keys. */
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { ask, helloReply } from "../../contract/wire.ts"
@@ -6,7 +6,7 @@ import { TestApp } from "../../support/TestApp.ts"
 
 const app = TestApp.layer({ providers: [{ slug: "alpha", models: { "test/small": { reply: helloReply } } }] })
 
-/** Signs somebody in by the code that the development mailbox shows. */
+/** Signs in by the code in the development mailbox. */
 const signIn = (email: string) =>
   Effect.gen(function* () {
     const { send } = yield* TestApp
@@ -20,7 +20,7 @@ const signIn = (email: string) =>
     return { id: user.id as string, read }
   })
 
-it.effect("those of its keys, newest first, by key; nobody else's", () =>
+it.effect("lists those of the user's keys, newest first, by key, and no others", () =>
   Effect.gen(function* () {
     const { chat, issueKey, send } = yield* TestApp
     const [anna, bert] = [yield* signIn("anna@example.com"), yield* signIn("bert@example.com")]

@@ -1,4 +1,7 @@
-/** The privacy preview over HTTP: what it finds and where, what it refuses, and that no value comes back. */
+/**
+ * The privacy preview over HTTP: what it finds and where, what it refuses, and that it never
+ * returns a value.
+ */
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { type KeyPrivacy, type PrivacyRules } from "../../../src/domain/Privacy.ts"
@@ -17,7 +20,7 @@ const previewed = (body: unknown, key: Partial<NewKey> = {}) =>
     return { ...answered, body: JSON.parse(answered.text) }
   })
 
-it.effect("a text is masked, and each value told by type and place in the original", () =>
+it.effect("masks a text, and reports the type and original place of each value", () =>
   Effect.gen(function* () {
     const text = "🙂 ann@x.com or +41 44 668 18 00, ann@x.com"
     const { body, headers, status } = yield* previewed({ text })
@@ -48,7 +51,7 @@ it.effect("a text is masked, and each value told by type and place in the origin
   }).pipe(Effect.provide(app()))
 )
 
-it.effect("messages are masked in every text, and each value's place names message and member", () =>
+it.effect("masks every text of messages, and the place of a value names message and member", () =>
   Effect.gen(function* () {
     const { body, status, text } = yield* previewed({
       messages: [
@@ -89,7 +92,7 @@ it.effect("messages are masked in every text, and each value's place names messa
   }).pipe(Effect.provide(app()))
 )
 
-it.effect("entities narrow the search, an operator's own patterns are among them", () =>
+it.effect("entities narrow the search and may name the operator's patterns", () =>
   Effect.gen(function* () {
     const text = "ann@x.com EMP-123456 10.0.0.1"
     const only = (entities: ReadonlyArray<string> | null) =>
@@ -104,7 +107,7 @@ it.effect("entities narrow the search, an operator's own patterns are among them
   )
 )
 
-it.effect("the policy version changes with what is looked for, not with the mode", () =>
+it.effect("the policy version changes with the patterns, not with the mode", () =>
   Effect.gen(function* () {
     const versionOf = (rules: Partial<PrivacyRules>) =>
       previewed({ text: "" }).pipe(
@@ -118,7 +121,7 @@ it.effect("the policy version changes with what is looked for, not with the mode
   })
 )
 
-it.effect("would_block is what the stricter of deployment and key would do, or the mode that was asked about", () =>
+it.effect("would_block follows the stricter of deployment and key, or the requested mode", () =>
   Effect.gen(function* () {
     const cases: ReadonlyArray<
       readonly [deployment: PrivacyRules["mode"], key: KeyPrivacy | null, asked: KeyPrivacy | null, blocks: boolean]
@@ -141,7 +144,7 @@ it.effect("would_block is what the stricter of deployment and key would do, or t
   })
 )
 
-it.effect("what is no request is refused with every fault", () =>
+it.effect("an invalid request is refused with every fault", () =>
   Effect.gen(function* () {
     const faults = (sent: unknown) =>
       Effect.map(previewed(sent), ({ body, status }) => [
@@ -170,7 +173,7 @@ it.effect("what is no request is refused with every fault", () =>
   }).pipe(Effect.provide(app()))
 )
 
-it.effect("it needs a key and the scope, and counts under the rate limit", () =>
+it.effect("needs a key with the scope, and counts under the rate limit", () =>
   Effect.gen(function* () {
     const { issueKey, send } = yield* TestApp
     const path = "/v1/privacy/preview"

@@ -1,4 +1,4 @@
-/** The route preview: what the live call would do, and no trace of it. */
+/** The route preview: it tells what the live call would do, and has no effect. */
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { type RoutePreview } from "../../../src/api/Route.ts"
@@ -59,7 +59,7 @@ const previewed = (body: unknown, key: string) =>
     return { status, body: JSON.parse(text) as RoutePreview & { readonly error: { readonly type: string } | null } }
   })
 
-it.effect("ranks, prices and excludes like the live call, which then goes where it said", () =>
+it.effect("ranks, prices and excludes like the live call, which then goes to the first candidate", () =>
   Effect.gen(function* () {
     const { chat, issueKey } = yield* TestApp
     const { secret } = yield* issueKey()
@@ -100,7 +100,7 @@ it.effect("ranks, prices and excludes like the live call, which then goes where 
   }).pipe(Effect.provide(app))
 )
 
-it.effect("a long prompt is priced at its tier", () =>
+it.effect("prices a long prompt at its tier", () =>
   Effect.gen(function* () {
     const { secret } = yield* (yield* TestApp).issueKey()
     const { body } = yield* previewed(ask("word ".repeat(1_100), { max_tokens: 1 }), secret)
@@ -109,7 +109,7 @@ it.effect("a long prompt is priced at its tier", () =>
   }).pipe(Effect.provide(app))
 )
 
-it.effect("calls nobody, leaves no generation, and takes a request and no tokens from the limits", () =>
+it.effect("calls no provider, stores no generation, and takes one request and no tokens from the limits", () =>
   Effect.gen(function* () {
     const { issueKey, send } = yield* TestApp
     const { secret } = yield* issueKey({ tier: "free", monthlyBudgetNano: 0 })
@@ -134,7 +134,7 @@ it.effect("calls nobody, leaves no generation, and takes a request and no tokens
   }).pipe(Effect.provide(app))
 )
 
-it.effect("what was measured shows: failures push a provider down, an open circuit is told", () =>
+it.effect("shows measurements: failures demote a provider, and an open circuit is reported", () =>
   Effect.gen(function* () {
     const { chat, issueKey } = yield* TestApp
     const { secret } = yield* issueKey()
@@ -153,7 +153,7 @@ it.effect("what was measured shows: failures push a provider down, an open circu
   }).pipe(Effect.provide(app))
 )
 
-it.effect("nobody left: no error of its own, but the one that the call would end with", () =>
+it.effect("without a candidate it shows the error that the call would end with", () =>
   Effect.gen(function* () {
     const { secret } = yield* (yield* TestApp).issueKey()
     const request = ask("Hi", { provider: { data_collection: "deny", ignore: ["alpha"] } })
@@ -171,7 +171,7 @@ it.effect("nobody left: no error of its own, but the one that the call would end
   }).pipe(Effect.provide(app))
 )
 
-it.effect("a whitelist and a data policy bind fallback models too, and say so", () =>
+it.effect("a whitelist and a data policy apply to fallback models too, with their reasons", () =>
   Effect.gen(function* () {
     const { secret } = yield* (yield* TestApp).issueKey({ allowedModels: ["test/small"] })
     const { body } = yield* previewed(ask("Hi", { models: ["test/large", "no/such"] }), secret)
@@ -191,7 +191,7 @@ it.effect("a whitelist and a data policy bind fallback models too, and say so", 
   }).pipe(Effect.provide(app))
 )
 
-it.effect("an unknown model, one that is not allowed, a key without the scope, a body that does not validate", () =>
+it.effect("refuses an unknown model, a disallowed one, a key without the scope, and an invalid body", () =>
   Effect.gen(function* () {
     const { issueKey } = yield* TestApp
     const { secret } = yield* issueKey({ allowedModels: ["test/*"] })

@@ -1,4 +1,4 @@
-/** What a page is told of the ways to sign in. */
+/** The sign-in methods that a page is shown. */
 import { assert, it } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
 import { noSignIn } from "../../../src/settings/SignIn.ts"
@@ -12,14 +12,14 @@ const told = (settings: TestAppOptions["settings"] = {}) =>
     return { body: JSON.parse(text), text }
   }).pipe(Effect.provide(TestApp.layer({ providers: [], settings })))
 
-it.effect("in development both channels, by the mailbox", () =>
+it.effect("in development: both channels, by the mailbox", () =>
   Effect.gen(function* () {
     const { body } = yield* told()
     assert.deepStrictEqual(body, { channels: ["email", "sms"], providers: [], development_mailbox: true })
   })
 )
 
-it.effect("what is configured otherwise, by name and nothing more", () =>
+it.effect("configured otherwise: the names alone", () =>
   Effect.gen(function* () {
     const { body, text } = yield* told({
       environment: "production",

@@ -27,7 +27,7 @@ const used = Effect.gen(function* () {
   return { one, other }
 })
 
-it.effect("a key's own usage by day, model and key; what another spent is not in it", () =>
+it.effect("a key's own usage by day, model and key, without that of other keys", () =>
   Effect.gen(function* () {
     const { one } = yield* used
     const { body, status } = yield* read("/v1/usage", { key: one.secret })
@@ -82,13 +82,13 @@ it.effect("a key's own usage by day, model and key; what another spent is not in
     assert.deepStrictEqual(yield* names("from=1970-01-02"), [["1970-01-02", 3]])
     assert.deepStrictEqual(yield* names("from=1970-01-01T13:00:00Z&to=1970-01-01T14:00:00Z"), [["1970-01-01", 1]])
     assert.deepStrictEqual(yield* names("to=1970-01-01"), [])
-    // December and the whole of it, by its end alone.
+    // December and all usage, limited by the end alone.
     const december = yield* read("/v1/usage?to=1970-01-01T00:00:00Z", { key: one.secret })
     assert.strictEqual(december.body.from, "1969-12-01T00:00:00.000Z")
   }).pipe(Effect.provide(app))
 )
 
-it.effect("everyone's usage for the admin, by owner and provider too", () =>
+it.effect("everyone's usage for the admin, also by owner and provider", () =>
   Effect.gen(function* () {
     const { one, other } = yield* used
     const names = (query: string) =>
@@ -108,7 +108,7 @@ it.effect("everyone's usage for the admin, by owner and provider too", () =>
   }).pipe(Effect.provide(app))
 )
 
-it.effect("not without the scope, the admin key, or a way of grouping that there is", () =>
+it.effect("refuses requests without the scope or the admin key, and unknown groupings", () =>
   Effect.gen(function* () {
     const { issueKey } = yield* TestApp
     const { secret: key } = yield* issueKey()

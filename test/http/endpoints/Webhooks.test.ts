@@ -1,4 +1,4 @@
-/** Dead letters over HTTP: pages, and who may read them. */
+/** Dead letters over HTTP: pages, and access. */
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { DeadLetterStore } from "../../../src/store/webhooks/DeadLetterStore.ts"

@@ -1,4 +1,4 @@
-/** An app whose use is reported: one model answers, another fails, and nothing is tried again. */
+/** An app with usage to report: one model answers, another fails, and nothing is retried. */
 import { Effect } from "effect"
 import { type SettingsShape } from "../../../src/Settings.ts"
 import { helloReply } from "../../contract/wire.ts"
@@ -12,7 +12,7 @@ export const reportedApp = (settings: Partial<SettingsShape> = {}) =>
     settings: { ...settings, routing: triedOnce }
   })
 
-/** What the admin reads at a path. */
+/** Reads a path as the admin. */
 export const readAsAdmin = (path: string) =>
   Effect.gen(function* () {
     const { adminKey, send } = yield* TestApp
