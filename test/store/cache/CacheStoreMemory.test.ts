@@ -8,7 +8,7 @@ import { cacheStoreSuite } from "./cacheStoreSuite.ts"
 describe("CacheMemory.layer", () => {
   cacheStoreSuite(CacheMemory.layer({ maxEntries: 1_000 }))
 
-  it.effect("forgets an entry at the moment when its time is over", () =>
+  it.effect("removes an entry at the moment when it expires", () =>
     Effect.gen(function* () {
       const cache = yield* CacheStore
       yield* cache.set("a", "1", 1_000, 5_000)
@@ -19,7 +19,7 @@ describe("CacheMemory.layer", () => {
     }).pipe(Effect.provide(CacheMemory.layer({ maxEntries: 10 })))
   )
 
-  it.effect("shows at a peek what it would answer", () =>
+  it.effect("peeks at what `get` would return", () =>
     Effect.gen(function* () {
       const cache = yield* CacheStore
       yield* cache.set("a", "1", 1_000, 5_000)
@@ -53,7 +53,7 @@ describe("CacheMemory.layer", () => {
     }).pipe(Effect.provide(CacheMemory.layer({ maxEntries: 3 })))
   )
 
-  it.effect("keeps nothing when it may hold nothing", () =>
+  it.effect("stores nothing when its limit is zero", () =>
     Effect.gen(function* () {
       const cache = yield* CacheStore
       yield* cache.set("a", "1", 60_000, 0)
@@ -63,7 +63,7 @@ describe("CacheMemory.layer", () => {
 })
 
 describe("CacheTable", () => {
-  it("stays within its bytes, counted at two a character of key and value", () => {
+  it("stays within its bytes, counted as two per character of key and value", () => {
     const table = new CacheTable(1_000, 100)
     table.set("a", "x".repeat(19), 60_000, 0)
     table.set("b", "x".repeat(19), 60_000, 0)
@@ -78,7 +78,7 @@ describe("CacheTable", () => {
     assert.deepStrictEqual([table.size, table.bytes], [1, 40])
   })
 
-  it("looks for expired entries at most once a second, and evicts the least recently used in between", () => {
+  it("searches for expired entries at most once a second, and evicts the least recently used in between", () => {
     const table = new CacheTable(2, 10_000)
     table.set("old", "1", 60_000, 0)
     table.set("brief", "2", 500, 0)
@@ -92,7 +92,7 @@ describe("CacheTable", () => {
     assert.strictEqual(table.size, 2)
   })
 
-  it("of many entries it lets a few of the oldest go at once, and never one that was read lately", () => {
+  it("evicts several of the oldest of many entries at once, and never one that was read recently", () => {
     const table = new CacheTable(1_280, 10_000_000)
     for (let at = 0; at < 1_280; at++) table.set(`key ${at}`, "value", 1_000, 0)
     assert.strictEqual(table.size, 1_280)

@@ -17,7 +17,7 @@ describe("CacheRedis.layer", () => {
   cacheStoreSuite(storeOn(inject("redisUrl")))
 
   it.layer(storeOn(inject("redisUrl")))((it) => {
-    it.effect("lets Redis expire what it keeps, under a prefix of its own", () =>
+    it.effect("lets Redis expire its entries, under a prefix of its own", () =>
       Effect.gen(function* () {
         const cache = yield* CacheStore
         const redis = yield* Redis.Redis
@@ -33,7 +33,7 @@ describe("CacheRedis.layer", () => {
     )
 
     it.effect(
-      "keeps no word of an answer readable, and opens an entry under its own name and by its own vault only",
+      "encrypts every part of a reply, and decrypts an entry only under its own name and key",
       () =>
         Effect.gen(function* () {
           const cache = yield* CacheStore
@@ -55,7 +55,7 @@ describe("CacheRedis.layer", () => {
           yield* cache.set(key, answer, 60_000, 0)
           assert.notStrictEqual(yield* redis.send("GET", `tollgate:cache:${key}`), kept, "the same answer, sealed anew")
 
-          // Under another name, altered, cut, or in the clear: a miss.
+          // Under another name, altered, truncated or unencrypted: a miss.
           const [nonce = "", data = "", tag = ""] = kept.split(".")
           const altered = (data.startsWith("A") ? "B" : "A") + data.slice(1)
           const forgeries = [`${nonce}.${altered}.${tag}`, `${nonce}.${data}`, `${nonce}.${data}.AAAA`, answer, "", "."]
@@ -73,7 +73,7 @@ describe("CacheRedis.layer", () => {
         })
     )
 
-    it.effect("turns what Redis refuses into a StoreError of the cache", () =>
+    it.effect("turns an error of Redis into a StoreError of the cache", () =>
       Effect.gen(function* () {
         const cache = yield* CacheStore
         const redis = yield* Redis.Redis
@@ -86,7 +86,7 @@ describe("CacheRedis.layer", () => {
     )
   })
 
-  it.live("makes one of several processes make an entry, and the others wait for it", () =>
+  it.live("lets one of several processes create an entry while the others wait for it", () =>
     Effect.gen(function* () {
       const process = Layer.build(Layer.fresh(storeOn(inject("redisUrl"))))
       const [first, second, third] = yield* Effect.replicateEffect(
@@ -100,14 +100,14 @@ describe("CacheRedis.layer", () => {
         Effect.all([second.join(key, 0, 60_000), third.join(key, 0, 60_000)], { concurrency: "unbounded" }),
         { startImmediately: true }
       )
-      // Nobody else's to leave.
+      // Only the leader can leave.
       yield* second.leave(key)
       yield* Effect.all([second.ping, third.ping])
       assert.isUndefined(waiting.pollUnsafe())
       yield* first.set(key, "made", 60_000, 0)
       assert.deepStrictEqual(yield* Fiber.join(waiting), [Option.some("made"), Option.some("made")])
 
-      // One that fails, or goes away, lets the others try.
+      // When a leader fails or leaves, another caller tries.
       const other = newCacheKey()
       assert.deepStrictEqual(yield* first.join(other, 0, 60_000), Option.none())
       const again = yield* Effect.forkChild(second.join(other, 0, 60_000), { startImmediately: true })
@@ -116,7 +116,7 @@ describe("CacheRedis.layer", () => {
     })
   )
 
-  it.live("a process that died makes nobody wait for long", () =>
+  it.live("a process that died delays the others only briefly", () =>
     Effect.gen(function* () {
       const stores = yield* Layer.build(storeOn(inject("redisUrl")))
       yield* Effect.gen(function* () {
@@ -133,7 +133,7 @@ describe("CacheRedis.layer", () => {
     })
   )
 
-  it.effect("counts its entries and not its neighbours': exactly while there are few, nearly when there are many", () =>
+  it.effect("counts its own entries only: exactly while there are few, approximately when there are many", () =>
     Effect.gen(function* () {
       const server = yield* Effect.acquireRelease(
         Effect.promise(() => spawnRedis()),

@@ -1,4 +1,4 @@
-/** What every layer of CacheStore promises, with the moments given. */
+/** The guarantees of every layer of CacheStore, at given moments. */
 import { assert, it } from "@effect/vitest"
 import { Effect, type Layer, Option } from "effect"
 import { randomUUID } from "node:crypto"
@@ -8,7 +8,7 @@ export const newCacheKey = () => randomUUID()
 
 export const cacheStoreSuite = <E>(layer: Layer.Layer<CacheStore, E>) => {
   it.layer(layer)((it) => {
-    it.effect("answers what was set, whatever its characters, and nothing for another key", () =>
+    it.effect("returns the stored value, with any characters, and none for another key", () =>
       Effect.gen(function* () {
         const cache = yield* CacheStore
         const key = newCacheKey()
@@ -19,7 +19,7 @@ export const cacheStoreSuite = <E>(layer: Layer.Layer<CacheStore, E>) => {
       })
     )
 
-    it.effect("keeps an empty value apart from none", () =>
+    it.effect("distinguishes an empty value from none", () =>
       Effect.gen(function* () {
         const cache = yield* CacheStore
         const key = newCacheKey()
@@ -38,7 +38,7 @@ export const cacheStoreSuite = <E>(layer: Layer.Layer<CacheStore, E>) => {
       })
     )
 
-    it.effect("keeps nothing that is too large or has no time to live, nor what it would have replaced", () =>
+    it.effect("does not store a value that is too large or has no time to live, and removes the previous one", () =>
       Effect.gen(function* () {
         const cache = yield* CacheStore
         const largest = 1_048_576 - 36

@@ -1,4 +1,7 @@
-/** The embedded database: whose directory it is, what a killed process leaves behind, and that it closes and opens again. */
+/**
+ * The embedded database: the lock of its directory, the effect of a killed process, and closing and
+ * reopening.
+ */
 import { PgClient } from "@effect/sql-pg"
 import { assert, it, vi } from "@effect/vitest"
 import { Context, Effect, Exit, Fiber, Latch, Layer, Option, Scope } from "effect"
@@ -25,7 +28,7 @@ vi.setConfig({ testTimeout: 120_000 })
 
 const writer = fileURLToPath(new URL("./embeddedWriter.ts", import.meta.url))
 
-/** Starts the writer and answers what it has printed once there are `lines` lines, or it has ended. */
+/** Starts the writer. Returns its output once there are `lines` lines, or it has ended. */
 const startWriter = async (
   dataDir: string,
   lines: number
@@ -66,7 +69,7 @@ it.effect("keeps the template of a new database in the project's cache folder", 
   })
 )
 
-it.effect("has every acknowledged row after the process was killed, three times over", () =>
+it.effect("has every acknowledged row after the process was killed, three times in a row", () =>
   Effect.gen(function* () {
     const dataDir = yield* temporaryDataDir
     const acknowledged: Array<string> = []
@@ -85,7 +88,8 @@ it.effect("has every acknowledged row after the process was killed, three times 
           []
         )
         const spent = (yield* ledger.balances(["key_writer"], "2026-11")).get("key_writer")?.spentNano ?? 0
-        // Each generation bills one; those written but not yet acknowledged may be there too, at most two a kill.
+        // Each generation bills one. Those written but not yet acknowledged may exist too, at most
+        // two per kill.
         assert.isAtLeast(spent, acknowledged.length)
         assert.isAtMost(spent, acknowledged.length + 6)
       }).pipe(Effect.provide(ledgerOf(dataDir)))
@@ -94,7 +98,7 @@ it.effect("has every acknowledged row after the process was killed, three times 
   })
 )
 
-it.effect("refuses a second process on one directory, naming it, and the same directory twice in one process", () =>
+it.effect("refuses a second process on one directory, with its name, and the same directory twice in one process", () =>
   Effect.gen(function* () {
     const dataDir = yield* temporaryDataDir
     const { child } = yield* writing(dataDir, 1)
@@ -112,7 +116,7 @@ it.effect("refuses a second process on one directory, naming it, and the same di
   })
 )
 
-it.effect("keeps the directory to its owner, and what is in it until the next start", () =>
+it.effect("makes the directory private to its owner, and keeps its contents until the next start", () =>
   Effect.gen(function* () {
     const dataDir = join(yield* temporaryDataDir, "deep", "data")
     const create = Effect.flatMap(SqlClient.SqlClient, (sql) => sql`CREATE TABLE kept AS SELECT 7::bigint AS seven`)
@@ -124,7 +128,7 @@ it.effect("keeps the directory to its owner, and what is in it until the next st
   })
 )
 
-it.effect("says that a directory cannot be used, and touches no files that are not its own", () =>
+it.effect("reports an unusable directory, and does not touch foreign files", () =>
   Effect.gen(function* () {
     const parent = yield* temporaryDataDir
     const file = join(parent, "file")
@@ -143,7 +147,7 @@ it.effect("says that a directory cannot be used, and touches no files that are n
   })
 )
 
-it.effect("goes on with a database that was opened ahead, and lets go of its directory afterwards", () =>
+it.effect("takes over a database that was opened ahead, and unlocks its directory afterwards", () =>
   Effect.gen(function* () {
     const dataDir = yield* temporaryDataDir
     const embedded = Layer.fresh(Sql.layerEmbedded({ dataDir }))
@@ -159,7 +163,7 @@ it.effect("goes on with a database that was opened ahead, and lets go of its dir
   })
 )
 
-it.effect("opens nothing ahead where there is no database, or somebody else's", () =>
+it.effect("opens nothing ahead without a database, or in a locked directory", () =>
   Effect.gen(function* () {
     const absent = join(yield* temporaryDataDir, "absent")
     yield* Effect.promise(() => openAhead(absent))
@@ -177,7 +181,7 @@ it.effect("opens nothing ahead where there is no database, or somebody else's", 
   })
 )
 
-it.effect("says what is wrong with a database that could not be opened ahead", () =>
+it.effect("reports why a database could not be opened ahead", () =>
   Effect.gen(function* () {
     const dataDir = yield* temporaryDataDir
     mkdirSync(join(dataDir, "db"))
@@ -189,7 +193,7 @@ it.effect("says what is wrong with a database that could not be opened ahead", (
   })
 )
 
-it.effect("starts another engine when the one that runs crashes", () =>
+it.effect("starts another engine when the running one crashes", () =>
   Effect.gen(function* () {
     const stream = yield* embeddedStreams(yield* temporaryDataDir)
     const sql = yield* PgClient.make({ stream, maxConnections: 1, username: "postgres", database: "postgres" })
@@ -207,7 +211,7 @@ it.effect("starts another engine when the one that runs crashes", () =>
   }).pipe(Effect.provide(Reactivity.layer))
 )
 
-it.effect("goes on after an interrupted transaction, a failed statement and many at once", () =>
+it.effect("continues after an interrupted transaction, a failed statement and many concurrent ones", () =>
   Effect.gen(function* () {
     const sql = Context.get(
       yield* Layer.build(Sql.layerEmbedded({ dataDir: yield* temporaryDataDir })),
@@ -234,7 +238,7 @@ it.effect("goes on after an interrupted transaction, a failed statement and many
   })
 )
 
-it.effect("closes cleanly with statements under way: what was acknowledged is there, later calls fail", () =>
+it.effect("closes cleanly with running statements: acknowledged rows are kept, later calls fail", () =>
   Effect.gen(function* () {
     const dataDir = yield* temporaryDataDir
     const scope = yield* Scope.make()

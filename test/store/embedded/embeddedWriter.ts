@@ -1,6 +1,7 @@
 /**
- * A process that opens the data directory of its first argument and writes generations for ever, printing the id of each once the
- * ledger has acknowledged it; or prints why it was refused. For the tests that kill it.
+ * A process that opens the data directory of its first argument and writes generations forever. It
+ * prints the id of each once the ledger has acknowledged it, or why it was refused. For the tests
+ * that kill it.
  */
 import { Console, Effect, Layer } from "effect"
 import { Ledger } from "../../../src/store/ledger/Ledger.ts"

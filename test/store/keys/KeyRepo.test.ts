@@ -1,4 +1,4 @@
-/** The suite of the key store on every kind of it. */
+/** The key suite on every layer. */
 import * as UsersSql from "../../../src/store/people/UsersSql.ts"
 import * as KeyRepoMemory from "../../../src/store/keys/KeyRepoMemory.ts"
 import * as KeyRepoSql from "../../../src/store/keys/KeyRepoSql.ts"

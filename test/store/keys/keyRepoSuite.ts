@@ -1,4 +1,4 @@
-/** What every KeyRepo promises, in memory or in a database. */
+/** The guarantees of every KeyRepo, in memory or in a database. */
 import { assert, describe, layer } from "@effect/vitest"
 import { Effect, Exit, type Layer, Option } from "effect"
 import { type KeyRecord } from "../../../src/domain/Key.ts"
@@ -8,7 +8,7 @@ import { StoreError } from "../../../src/store/StoreError.ts"
 const T0 = Date.UTC(2026, 10, 21)
 
 let count = 0
-/** A key of its own for each test, so that tests share a database. Later ones have greater ids. */
+/** A new key for each test, so that tests can share a database. Later ones have greater ids. */
 const makeKey = (overrides: Partial<KeyRecord> = {}): KeyRecord => {
   const n = String(++count).padStart(6, "0")
   return {
@@ -45,7 +45,7 @@ const inserted = (overrides: Partial<KeyRecord> = {}) =>
 
 export const keyRepoSuite = <E>(name: string, repoLayer: Layer.Layer<KeyRepo, E>) =>
   layer(repoLayer, { timeout: "60 seconds" })(name, (it) => {
-    it.effect("no key of a suspended owner is found by its public id, not even one that is made then", () =>
+    it.effect("no key of a suspended owner is found by its public id, including keys made later", () =>
       Effect.gen(function* () {
         const repo = yield* KeyRepo
         const [before, other, nobodys] = [
@@ -66,7 +66,7 @@ export const keyRepoSuite = <E>(name: string, repoLayer: Layer.Layer<KeyRepo, E>
       })
     )
 
-    it.effect("lists the active keys with a cap, page by page", () =>
+    it.effect("lists the active keys with a cap, in pages", () =>
       Effect.gen(function* () {
         const repo = yield* KeyRepo
         const { id: afterId } = yield* inserted()
@@ -112,7 +112,7 @@ export const keyRepoSuite = <E>(name: string, repoLayer: Layer.Layer<KeyRepo, E>
       })
     )
 
-    it.effect("dies on an id or a public id that is taken", () =>
+    it.effect("dies on an existing id or public id", () =>
       Effect.gen(function* () {
         const repo = yield* KeyRepo
         const key = yield* inserted()
@@ -154,7 +154,7 @@ export const keyRepoSuite = <E>(name: string, repoLayer: Layer.Layer<KeyRepo, E>
       })
     )
 
-    it.effect("changes the members of a patch and no other", () =>
+    it.effect("changes only the members of a patch", () =>
       Effect.gen(function* () {
         const repo = yield* KeyRepo
         const key = yield* inserted({ monthlyBudgetNano: 5, allowedModels: ["mock/echo"], expiresAtMs: T0 + 9 })
@@ -183,7 +183,7 @@ export const keyRepoSuite = <E>(name: string, repoLayer: Layer.Layer<KeyRepo, E>
       })
     )
 
-    it.effect("loses none of several changes at once", () =>
+    it.effect("loses none of several concurrent changes", () =>
       Effect.gen(function* () {
         const repo = yield* KeyRepo
         const key = yield* inserted()
@@ -231,7 +231,7 @@ export const keyRepoSuite = <E>(name: string, repoLayer: Layer.Layer<KeyRepo, E>
       })
     )
 
-    it.effect("of many rotations at once one is made, and both of its secrets are kept", () =>
+    it.effect("makes one of many concurrent rotations, and keeps both of its secrets", () =>
       Effect.gen(function* () {
         const repo = yield* KeyRepo
         const key = yield* inserted()
@@ -257,7 +257,7 @@ export const keyRepoSuite = <E>(name: string, repoLayer: Layer.Layer<KeyRepo, E>
       })
     )
 
-    it.effect("decides about an owner's keys one after the other, and undoes what failed in a database", () =>
+    it.effect("runs the decisions about an owner's keys one after the other, and rolls back a failed one in a database", () =>
       Effect.gen(function* () {
         const repo = yield* KeyRepo
         const ownerId = `usr_exclusive_${name}`
@@ -285,7 +285,7 @@ export const keyRepoSuite = <E>(name: string, repoLayer: Layer.Layer<KeyRepo, E>
       })
     )
 
-    it.effect("records the last use, never backwards, and never twice in one batch", () =>
+    it.effect("records the last use, never backwards, and once per batch", () =>
       Effect.gen(function* () {
         const repo = yield* KeyRepo
         const [a, b] = [yield* inserted(), yield* inserted({ lastUsedAtMs: T0 + 5 })]
@@ -298,7 +298,7 @@ export const keyRepoSuite = <E>(name: string, repoLayer: Layer.Layer<KeyRepo, E>
         )
         assert.deepStrictEqual(Option.getOrThrow(yield* repo.get(a.id)), { ...a, lastUsedAtMs: T0 + 1 })
         assert.deepStrictEqual(Option.getOrThrow(yield* repo.get(b.id)).lastUsedAtMs, T0 + 5)
-        // Both orders of two keys, many times at once: neither a deadlock nor a step back.
+        // Both orders of two keys, many times concurrently: neither a deadlock nor a step back.
         const uses = (n: number) => {
           const pair: Array<[string, number]> = [
             [a.id, T0 + n],
@@ -317,7 +317,7 @@ export const keyRepoSuite = <E>(name: string, repoLayer: Layer.Layer<KeyRepo, E>
     )
 
     describe("counts", () => {
-      it.effect("by status, an expired key being none of the active, and by the tier of the active", () =>
+      it.effect("by status, where an expired key is not active, and by the tier of active keys", () =>
         Effect.gen(function* () {
           const repo = yield* KeyRepo
           const before = yield* repo.counts(T0)

@@ -1,4 +1,4 @@
-/** The suite of the ledger on every kind of it. */
+/** The ledger suite on every layer. */
 import { Layer } from "effect"
 import * as LedgerMemory from "../../../src/store/ledger/Memory.ts"
 import * as LedgerSql from "../../../src/store/ledger/Sql.ts"

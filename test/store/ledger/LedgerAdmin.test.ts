@@ -1,4 +1,4 @@
-/** What the admin asks of a ledger, over all keys: the same answers from memory and from a database. */
+/** The admin's queries over all keys: the same results from memory and from a database. */
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer, Option } from "effect"
 import { type Generation } from "../../../src/domain/Generation.ts"
@@ -21,14 +21,14 @@ const MINUTE = 60_000
 const settle = (id: string, overrides: Partial<Generation> = {}, billedNano = 40) =>
   Effect.flatMap(Ledger, (ledger) => ledger.settle(makeGeneration({ id, ...overrides }, billedNano), "2026-11"))
 
-/** Both tests of a store look at everything in it, so each has one of its own. */
+/** Both tests read everything in a store, so each has its own. */
 const on = <E>(name: string, ledger: Layer.Layer<Ledger | LedgerReports | GenerationStore, E>) => {
   layer(ledger, { timeout: "60 seconds" })(`${name}: generations`, (it) => {
-    it.effect("of every key, by key, model, provider, error and time; and any one of them", () =>
+    it.effect("of every key, by key, model, provider, error and time; and each by its id", () =>
       Effect.gen(function* () {
         const ledger = yield* Ledger
         const generationStore = yield* GenerationStore
-        // As real ones are: the time is in the id.
+        // Like real ids, which contain the time.
         const id = (nth: number) => `${idBound("gen", T0 + nth - 1)}${String(nth).padStart(20, "0")}`
         const [one, two, three, four] = [id(1), id(2), id(3), id(4)]
         yield* settle(one, { keyId: "key_a", createdAtMs: T0 })
@@ -92,7 +92,7 @@ const on = <E>(name: string, ledger: Layer.Layer<Ledger | LedgerReports | Genera
   })
 
   layer(ledger, { timeout: "60 seconds" })(`${name}: series`, (it) => {
-    it.effect("sums up each stretch of time that has a generation", () =>
+    it.effect("sums up each bucket that has a generation", () =>
       Effect.gen(function* () {
         const ledgerReports = yield* LedgerReports
         const span = { fromMs: T0, toMs: T0 + 3 * MINUTE, bucketMs: MINUTE }

@@ -1,4 +1,7 @@
-/** Generations that are archived: nobody who reads or writes can tell, and nobody waits while they move or go. */
+/**
+ * Archived generations: reads and writes behave as before, and are never blocked while rows move or
+ * are deleted.
+ */
 import { PgClient } from "@effect/sql-pg"
 import { assert, it, layer } from "@effect/vitest"
 import { Context, Deferred, Effect, Exit, Fiber, Layer, Option, Ref } from "effect"
@@ -32,7 +35,7 @@ const settle = (createdAtMs: number, overrides: Partial<Generation> = {}, billed
     return generation
   })
 
-/** Every page of a list, one after the other. */
+/** All pages of a list. */
 const listed = (query: Partial<GenerationQuery>, limit = 3) =>
   Effect.gen(function* () {
     const generationStore = yield* GenerationStore
@@ -53,7 +56,7 @@ const archiveAll = (beforeMs: number, limit = 500) =>
     Effect.asVoid
   )
 
-/** All that anybody can ask about some generations. */
+/** The results of every query about some generations. */
 const answers = (made: ReadonlyArray<Generation>) =>
   Effect.gen(function* () {
     const ledger = yield* Ledger
@@ -87,13 +90,16 @@ const answers = (made: ReadonlyArray<Generation>) =>
     }
   })
 
-/** What these tests settle is old then. The time is set before there are connections, which look after themselves all the while. */
+/**
+ * The generations of these tests are old by then. The time is set before connections exist, because
+ * these have timers.
+ */
 const later = <A, E>(stores: Layer.Layer<A, E>) =>
   Layer.unwrap(Effect.as(TestClock.setTime(MARCH + 40 * DAY), Layer.fresh(stores)))
 
 const on = <E>(name: string, stores: Layer.Layer<Ledger | LedgerReports | GenerationStore | Audit, E>) => {
   layer(later(stores), { timeout: "60 seconds" })(name, (it) => {
-    it.effect("what is archived is read as before, by id, in lists across the boundary, in series and sums", () =>
+    it.effect("archived generations are read as before, by id, in lists across the boundary, in series and sums", () =>
       Effect.gen(function* () {
         const generationStore = yield* GenerationStore
         const made = yield* Effect.forEach(Array.from({ length: 16 }), (_, nth) =>
@@ -117,7 +123,7 @@ const on = <E>(name: string, stores: Layer.Layer<Ledger | LedgerReports | Genera
         yield* archiveAll(FEBRUARY + 15 * DAY, 3)
         assert.strictEqual(yield* generationStore.archive(FEBRUARY + 15 * DAY, 3), 0)
         assert.deepStrictEqual(yield* answers(made), before)
-        // One that began long ago and ends only now is younger than nothing that is archived.
+        // A generation that began long ago and ends now is older than some archived ones.
         const late = yield* settle(JANUARY + DAY, { keyId: "key_a" })
         assert.strictEqual((yield* listed({ keyId: "key_a" })).at(-2)?.id, late.id)
         yield* archiveAll(MARCH + 31 * DAY)
@@ -127,7 +133,7 @@ const on = <E>(name: string, stores: Layer.Layer<Ledger | LedgerReports | Genera
       })
     )
 
-    it.effect("what is archived is settled, reserved and extended no more, and another of its group is", () =>
+    it.effect("an archived generation cannot be settled, reserved or extended, while the others of its group can", () =>
       Effect.gen(function* () {
         const ledger = yield* Ledger
         const generationStore = yield* GenerationStore
@@ -181,7 +187,7 @@ const on = <E>(name: string, stores: Layer.Layer<Ledger | LedgerReports | Genera
       })
     )
 
-    it.effect("an archived answer is not stored again, and one of its group that has no room is refused", () =>
+    it.effect("an archived replay is not stored again, and one of its group that does not fit is refused", () =>
       Effect.gen(function* () {
         const ledger = yield* Ledger
         const generationStore = yield* GenerationStore
@@ -211,7 +217,7 @@ const on = <E>(name: string, stores: Layer.Layer<Ledger | LedgerReports | Genera
       })
     )
 
-    it.effect("archived ones go by whole months, once these are over; sums and counters stay", () =>
+    it.effect("archived generations are deleted by whole months after their end; sums and counters stay", () =>
       Effect.gen(function* () {
         const ledger = yield* Ledger
         const generationStore = yield* GenerationStore
@@ -224,10 +230,10 @@ const on = <E>(name: string, stores: Layer.Layer<Ledger | LedgerReports | Genera
             .map(({ id }) => id)
             .toReversed()
         const counters = yield* ledger.balances([keyId], "2024-01")
-        // Of several months at once.
+        // Several months at once.
         assert.isAtLeast(yield* generationStore.archive(MARCH, 100), 4)
         assert.strictEqual(yield* generationStore.archive(MARCH, 100), 0)
-        // Not archived: this one goes the usual way.
+        // This one is not archived and is deleted directly.
         assert.strictEqual(yield* generationStore.forget(MARCH + 1, 100), 1)
         assert.deepStrictEqual(yield* ids, [...left(5), ...left(0).slice(2)])
         yield* generationStore.forgetArchived(FEBRUARY - 1)
@@ -238,7 +244,7 @@ const on = <E>(name: string, stores: Layer.Layer<Ledger | LedgerReports | Genera
         yield* generationStore.forgetArchived(MARCH)
         assert.deepStrictEqual(yield* ids, left(5))
         assert.deepStrictEqual(yield* ledger.balances([keyId], "2024-01"), counters)
-        // A month that is gone can come again.
+        // A deleted month can be created again.
         const again = yield* settle(JANUARY, { keyId })
         yield* archiveAll(FEBRUARY)
         assert.deepStrictEqual(yield* ids, [...left(5), again.id])
@@ -252,7 +258,7 @@ on("Memory", Layer.merge(LedgerMemory.layer, Audit.layerNone))
 on("The embedded database", stored.pipe(Layer.provide(Layer.fresh(layerPglite))))
 on("Postgres", stored.pipe(Layer.provide(Layer.fresh(layerPostgres))))
 
-/** A process of its own on the database, with two connections. */
+/** A process with its own two connections to the database. */
 const process = (url: Effect.Success<typeof freshDatabase>) =>
   Layer.build(later(stored.pipe(Layer.provideMerge(Sql.layerPostgres({ url, maxConnections: 2 })))))
 
@@ -270,7 +276,7 @@ const isHot = (id: string) =>
 
 const onPostgres = later(stored.pipe(Layer.provideMerge(Layer.fresh(layerPostgres))))
 
-it.effect("while a piece moves nobody waits, and each of it is there once", () =>
+it.effect("moving a batch blocks no one, and each generation is seen once", () =>
   Effect.gen(function* () {
     const ledger = yield* Ledger
     const generationStore = yield* GenerationStore
@@ -279,7 +285,7 @@ it.effect("while a piece moves nobody waits, and each of it is there once", () =
     const made = yield* Effect.forEach([0, 1, 2, 3], (day) => settle(JANUARY + day * DAY, { keyId }))
     const moved = yield* Deferred.make<number>()
     const isEnough = yield* Deferred.make<void>()
-    // The transaction stays open, with its partitions made and its rows moved.
+    // The transaction stays open, with its partitions created and its rows moved.
     const moving = yield* Effect.forkChild(
       sql.withTransaction(
         generationStore.archive(FEBRUARY, 2).pipe(
@@ -308,7 +314,7 @@ it.effect("while a piece moves nobody waits, and each of it is there once", () =
     assert.isTrue(Option.isSome(yield* generationStore.find(made[0]?.id ?? "", keyId)))
     assert.strictEqual(yield* generationStore.archive(FEBRUARY, 2), 0)
     yield* generationStore.forgetArchived(FEBRUARY)
-    // What is moving is passed over by what deletes.
+    // Deletion skips the moving rows.
     assert.strictEqual(yield* generationStore.forget(JANUARY + 3 * DAY, 10), 1)
     yield* Deferred.succeed(isEnough, undefined)
     yield* Fiber.join(moving)
@@ -320,7 +326,7 @@ it.effect("while a piece moves nobody waits, and each of it is there once", () =
   }).pipe(Effect.provide(onPostgres))
 )
 
-it.effect("a process that dies in the middle has moved nothing", () =>
+it.effect("a process that dies midway has moved nothing", () =>
   Effect.gen(function* () {
     const sql = yield* PgClient.PgClient
     const generationStore = yield* GenerationStore
@@ -343,14 +349,14 @@ it.effect("a process that dies in the middle has moved nothing", () =>
     yield* Fiber.interrupt(dying)
     assert.deepStrictEqual([yield* isHot(made.id), yield* partitions], [true, []])
     assert.deepStrictEqual(yield* listed({}), [made])
-    // The lock went with it.
+    // The lock ended with the process.
     assert.strictEqual(yield* generationStore.archive(FEBRUARY, 10), 1)
     assert.isFalse(yield* isHot(made.id))
     assert.deepStrictEqual(yield* listed({}), [made])
   }).pipe(Effect.provide(onPostgres))
 )
 
-it.effect("a month that somebody reads stays for the time being, and nobody queues behind its going", () =>
+it.effect("a month that is being read is kept for now, and its deletion blocks no one", () =>
   Effect.gen(function* () {
     const sql = yield* PgClient.PgClient
     const generationStore = yield* GenerationStore
@@ -371,7 +377,7 @@ it.effect("a month that somebody reads stays for the time being, and nobody queu
     yield* Deferred.await(reads)
     yield* generationStore.forgetArchived(MARCH)
     assert.deepStrictEqual(yield* listed({}), [february, january])
-    // Neither does a new month wait.
+    // Nor does a new month wait.
     const older = yield* settle(JANUARY - 1)
     yield* archiveAll(JANUARY)
     assert.isFalse(yield* isHot(older.id))
@@ -383,7 +389,7 @@ it.effect("a month that somebody reads stays for the time being, and nobody queu
   }).pipe(Effect.provide(onPostgres))
 )
 
-it.effect("an id is looked for in the partition of its month only", () =>
+it.effect("an id is searched for only in the partition of its month", () =>
   Effect.gen(function* () {
     const sql = yield* PgClient.PgClient
     const made = yield* Effect.forEach([JANUARY, FEBRUARY, MARCH], (createdAtMs) => settle(createdAtMs))
@@ -397,7 +403,7 @@ it.effect("an id is looked for in the partition of its month only", () =>
   }).pipe(Effect.provide(onPostgres))
 )
 
-it.effect("several processes at once move each generation once, while others read, pay and delete", () =>
+it.effect("several processes move each generation once, while others read, pay and delete", () =>
   Effect.gen(function* () {
     const url = yield* freshDatabase
     const processes = yield* Effect.all([process(url), process(url), process(url), process(url)])
@@ -407,7 +413,7 @@ it.effect("several processes at once move each generation once, while others rea
       concurrency: "unbounded"
     }).pipe(Effect.provide(first))
     const isOver = yield* Ref.make(false)
-    // A list that misses one or shows one twice would be another one.
+    // A list that misses a generation or shows one twice would differ.
     const reader = yield* Effect.forkChild(
       Effect.gen(function* () {
         let looks = 0

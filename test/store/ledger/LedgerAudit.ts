@@ -1,11 +1,14 @@
-/** An independent look at a ledger's books: where a counter is not the sum of its entries. */
+/** An independent audit of a ledger: finds counters that differ from the sum of their entries. */
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer } from "effect"
 
 export class Audit extends Context.Service<
   Audit,
   {
-    /** One line for each key and month, or day, whose sums differ from those of its generations and reservations. */
+    /**
+     * One row per key and month, or day, whose sums differ from those of its generations and
+     * reservations.
+     */
     readonly differences: Effect.Effect<ReadonlyArray<unknown>>
   }
 >()("test/store/Audit") {
@@ -38,6 +41,6 @@ export class Audit extends Context.Service<
     }))
   )
 
-  /** The ledger in memory has no second set of books; its balances are asserted by the tests. */
+  /** The ledger in memory has no second source to compare. The tests assert its balances. */
   static readonly layerNone = Layer.succeed(Audit, { differences: Effect.succeed([]) })
 }

@@ -1,4 +1,4 @@
-/** The cap that holds is the one that the key has now, whatever the process that asks has read before. */
+/** The key's current cap applies, whatever the process has read before. */
 import * as KeyRepoSql from "../../../src/store/keys/KeyRepoSql.ts"
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
@@ -31,7 +31,7 @@ const reservationOf = (keyId: string, overrides: Partial<Reservation> = {}): Res
   ...overrides
 })
 
-/** A key with this cap in the database; its id. */
+/** Stores a key with this cap and returns its id. */
 const keyCapped = Effect.fnUntraced(function* (monthlyBudgetNano: number | null) {
   const id = `key_${String(++count).padStart(32, "0")}`
   yield* (yield* KeyRepo).insert(keyWith({ id, publicId: `public${count}`, monthlyBudgetNano }))
@@ -43,7 +43,7 @@ const capTo = (id: string, monthlyBudgetNano: number | null) =>
 
 const on = <E>(name: string, stores: Layer.Layer<Ledger | KeyRepo | Audit, E>) =>
   layer(stores, { timeout: "60 seconds" })(name, (it) => {
-    it.effect("a lowered cap holds at once, and a raised one gives room, for what is reserved and extended", () =>
+    it.effect("a lowered cap applies at once, and a raised one makes room, for reservations and extensions", () =>
       Effect.gen(function* () {
         const ledger = yield* Ledger
         const keyId = yield* keyCapped(1_000)
@@ -68,7 +68,7 @@ const on = <E>(name: string, stores: Layer.Layer<Ledger | KeyRepo | Audit, E>) =
       })
     )
 
-    it.effect("a key that is not in the table has the cap that the request came with", () =>
+    it.effect("a key that is not in the table has the cap of the request", () =>
       Effect.gen(function* () {
         const ledger = yield* Ledger
         const refused = yield* ledger.reserve(reservationOf("key_elsewhere", { capNano: 99 }))
@@ -79,7 +79,7 @@ const on = <E>(name: string, stores: Layer.Layer<Ledger | KeyRepo | Audit, E>) =
     )
 
     it.effect(
-      "a truth that takes an estimate's place is charged as far as the cap has room, and never below the estimate",
+      "a generation that replaces an estimate is charged as far as the cap allows, and not below the estimate",
       () =>
         Effect.gen(function* () {
           const ledger = yield* Ledger

@@ -1,4 +1,7 @@
-/** Whatever a client or a provider wrote into a generation or a reservation, every ledger takes it and can be read afterwards. */
+/**
+ * Every ledger accepts any content of a generation or reservation from clients and providers, and
+ * stays readable.
+ */
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer, Option, Schema } from "effect"
 import { type Generation } from "../../../src/domain/Generation.ts"
@@ -105,7 +108,7 @@ const hostile = (id: string, keyId: string, given: typeof Hostile.Type): Generat
 const hostileSuite = <E>(name: string, ledgerLayer: Layer.Layer<Ledger | GenerationStore, E>) =>
   layer(ledgerLayer, { timeout: "60 seconds" })(name, (it) => {
     it.effect.prop(
-      "settles whatever is in a generation, and reads it back",
+      "settles a generation with any content, and reads it back",
       { given: Hostile },
       ({ given }) =>
         Effect.gen(function* () {

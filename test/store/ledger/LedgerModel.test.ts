@@ -1,7 +1,9 @@
 /**
- * The ledger in Postgres beside a plain model of it. Rounds of commands go to four processes at once, with one connection each; after
- * each round there must be an order of them in which the model tells the same to each and has the same book in the end. Meanwhile
- * processes die, caps change, months end, and whoever likes settles what the dead left. Once more while what is settled is being archived.
+ * The ledger in Postgres compared with a minimal model of it. Rounds of commands run concurrently
+ * in four processes with one connection each. After each round there must be an order of the
+ * commands in which the model gives the same results and the same state. Meanwhile processes die,
+ * caps change, months end, and any process settles expired reservations. A second run archives
+ * settled generations at the same time.
  */
 import { PgClient } from "@effect/sql-pg"
 import { assert, layer } from "@effect/vitest"
@@ -66,7 +68,7 @@ const Amount = between(0, 90)
 const Which = between(0, 999)
 const KeyName = Schema.Literals(["a", "b"])
 
-/** Which of the requests so far is meant is said by a number that counts round. */
+/** A number that selects one of the requests so far, modulo their count. */
 const Wish = Schema.Union([
   Schema.Struct({ do: Schema.Literal("reserve"), key: KeyName, amount: Amount }),
   Schema.Struct({ do: Schema.Literal("again"), which: Which }),
@@ -78,7 +80,7 @@ const Wish = Schema.Union([
   Schema.Struct({ do: Schema.Literal("void"), which: Which })
 ])
 
-/** `recovers`: somebody settles at the same time what the dead left. */
+/** `recovers`: a process settles expired reservations at the same time. */
 const Round = Schema.Struct({
   before: Schema.Literals(["nothing", "nothing", "crash", "lease", "month", "cap"]),
   process: At,
@@ -137,7 +139,9 @@ const run = (ledger: Ledger["Service"], command: Command) => {
 let count = 0
 const fresh = (): string => `${idBound("gen", T0)}${String(++count).padStart(20, "0")}`
 
-/** What of an entry the tables tell as well: of a settled one, no longer what it held. */
+/**
+ * The part of an entry that the tables contain too. A settled one has no reserved amount any more.
+ */
 const shown = ({ amountNano, billedNano, id, keyId, leaseUntilMs, month }: Entry) =>
   billedNano === null ? { id, keyId, month, amountNano, leaseUntilMs } : { id, keyId, month, billedNano }
 
@@ -153,7 +157,7 @@ const on = (
 ) =>
   layer(cluster, { timeout: "60 seconds" })(name, (it) => {
     it.effect.prop(
-      "never differ, whatever four processes do at once, while some of them die, caps change and months end",
+      "never differ, whatever four processes do concurrently, while some die, caps change and months end",
       { rounds: Schema.Array(Round).check(Schema.isMinLength(12), Schema.isMaxLength(24)) },
       ({ rounds }) =>
         Effect.gen(function* () {
@@ -166,7 +170,7 @@ const on = (
           let nowMs = T0
           let book: Book = new Map()
 
-          /** All that the tables say of these keys. */
+          /** Everything that the tables contain about these keys. */
           const seen = Effect.gen(function* () {
             const pending =
               yield* sql<Shown>`SELECT generation_id AS id, key_id AS "keyId", month, amount_nano AS "amountNano",
@@ -274,7 +278,7 @@ const on = (
           for (const { before, cap, key, process, recovers, wishes } of rounds) {
             switch (before) {
               case "crash":
-                // Its successor has a name of its own, and nobody renews what it held.
+                // Its successor has another id, and its reservations are not renewed.
                 processes[process] = `prc_${process}_${++count}`
                 break
               case "lease":
@@ -295,7 +299,7 @@ const on = (
             yield* happens(recovers ? [...commands, { _tag: "Recover", nowMs }] : commands)
           }
 
-          // When all are dead and their leases over, nothing is left open.
+          // When all processes are dead and all leases have expired, nothing stays pending.
           yield* moveTo(nowMs + LEASE_MS)
           yield* happens([{ _tag: "Recover", nowMs }])
           assert.deepStrictEqual(
@@ -309,7 +313,9 @@ const on = (
 
 on("The ledger and a plain model of it", Cluster.layer, { meanwhile: Effect.void, runs: 15 })
 
-/** All that these tests make is old then, and each of the processes has its turn at a little of it. */
+/**
+ * Everything that these tests make is old enough, and the processes take turns at small batches.
+ */
 const archiving = Effect.gen(function* () {
   const { generations } = yield* Cluster
   yield* generations[++count % generations.length]?.archive(T0 + 1, 2) ?? Effect.void

@@ -1,6 +1,7 @@
 /**
- * Four processes on one Postgres, each with a ledger and connections of its own. Whatever they do at once to the same keys, an observer
- * never sees a key above its cap or a counter that differs from its entries, and each request ends as a model of it says.
+ * Four processes on one Postgres, each with its own ledger and connections. Under concurrent calls
+ * for the same keys, an observer never sees a key above its cap or a counter that differs from its
+ * entries, and each request ends as a model of it says.
  */
 import { PgClient } from "@effect/sql-pg"
 import { assert, layer } from "@effect/vitest"
@@ -70,7 +71,7 @@ const reservationOf = (overrides: Partial<Reservation>): Reservation => ({
 const At = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 3 }))
 const Amount = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 120 }))
 
-/** One request: who works on it and what becomes of it. `lost`: its process is gone, its lease is over. */
+/** One request: its process and its end. `lost`: its process is gone and its lease has expired. */
 const Request = Schema.Struct({
   key: Schema.Literals(["a", "b"]),
   month: Schema.Literals(["2026-11", "2026-12"]),
@@ -78,14 +79,14 @@ const Request = Schema.Struct({
   amount: Amount,
   extensions: Schema.Array(Amount).check(Schema.isMaxLength(3)),
   end: Schema.Literals(["settle", "settleTwice", "void", "voidTwice", "lost", "lostAndSettled", "lostAndVoided"]),
-  /** Who else wants to end it. */
+  /** Another process that tries to end it. */
   other: At,
-  /** How much of what it holds it costs, in quarters. */
+  /** The cost as a share of the reserved amount, in quarters. */
   quarters: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 4 }))
 })
 type Request = typeof Request.Type
 
-/** What a request may have been billed; null: it was not stored. */
+/** The amount that a request may have been billed. Null: it was not stored. */
 interface Outcome {
   readonly id: string
   readonly counter: string
@@ -174,7 +175,7 @@ layer(Processes.layer, { timeout: "60 seconds" })("Four processes on one ledger"
         assert.isAbove(yield* Fiber.join(watching), 0)
 
         const [{ audit, generations, ledger }] = processes
-        // What is left is what was lost while another process was at it.
+        // The rest was lost while another process was settling.
         yield* ledger.settleExpired
         assert.deepStrictEqual(yield* audit.differences, [])
         const spent = new Map<string, number>()
@@ -193,7 +194,7 @@ layer(Processes.layer, { timeout: "60 seconds" })("Four processes on one ledger"
     { timeout: 60_000, arbitrary: { seed: "tollgate", runs: 12 } }
   )
 
-  it.effect("settle what a dead one left one at a time, and wait for nobody", () =>
+  it.effect("settle the requests of a dead process one at a time, without waiting", () =>
     Effect.gen(function* () {
       const [{ ledger, sql }, ...others] = yield* Processes
       const keyId = `key_${fresh()}`
@@ -201,7 +202,7 @@ layer(Processes.layer, { timeout: "60 seconds" })("Four processes on one ledger"
       yield* Effect.forEach(lost, ledger.reserve)
       const isSettled = yield* Deferred.make<number>()
       const isEnough = yield* Deferred.make<void>()
-      // The first has settled them, and its transaction is not over yet.
+      // The first process has settled them, and its transaction is still open.
       const settling = yield* Effect.forkChild(
         sql.withTransaction(
           ledger.settleExpired.pipe(
@@ -222,14 +223,14 @@ layer(Processes.layer, { timeout: "60 seconds" })("Four processes on one ledger"
         spentNano: 300,
         reservedNano: 0
       })
-      // The next one's turn.
+      // The turn of the next process.
       yield* ledger.reserve(reservationOf({ keyId, capNano: null, leaseMs: -1 }))
       assert.strictEqual(yield* others[2].ledger.settleExpired, 1)
     })
   )
 })
 
-/** Null: nothing was stored. A request that is still pending when all is over is a fault. */
+/** Null: nothing was stored. A request that is pending in the end is a fault. */
 const billedOf = (found: Option.Option<Generation | null>): number | null => {
   if (Option.isNone(found)) return null
   assert.isNotNull(found.value, "still pending")

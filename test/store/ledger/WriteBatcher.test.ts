@@ -1,4 +1,4 @@
-/** What of many writes goes together, and when another group is written beside one that takes long. */
+/** Which writes form a group, and when a second group is written next to a slow one. */
 import { assert, it } from "@effect/vitest"
 import { Deferred, Effect, Exit, Fiber, Queue } from "effect"
 import { TestClock } from "effect/testing"
@@ -10,7 +10,7 @@ interface Group {
   readonly end: (exit: Exit.Exit<void, StoreError>) => Effect.Effect<boolean>
 }
 
-/** Groups of entries that are written when the test says so. */
+/** Groups of entries, written when the test says so. */
 const made = Effect.gen(function* () {
   const begun = yield* Queue.unbounded<Group>()
   const { write } = yield* makeWriteBatcher<string, string>({
@@ -30,7 +30,7 @@ const made = Effect.gen(function* () {
   }
 })
 
-it.effect("one write carries what came while the one before was running", () =>
+it.effect("a write carries all entries that arrived during the one before", () =>
   Effect.gen(function* () {
     const { next, waiting, write } = yield* made
     const first = yield* write("a")
@@ -55,7 +55,7 @@ it.effect("one write carries what came while the one before was running", () =>
   })
 )
 
-it.effect("another write begins beside one that takes long, and no third one", () =>
+it.effect("a second write begins next to a slow one, and no third", () =>
   Effect.gen(function* () {
     const { next, waiting, write } = yield* made
     yield* write("a")
@@ -80,7 +80,7 @@ it.effect("another write begins beside one that takes long, and no third one", (
   })
 )
 
-it.effect("entries of one id are written one after the other, and a failed group fails all who wait for it", () =>
+it.effect("entries of one id are written one after the other, and a failed group fails all that wait for it", () =>
   Effect.gen(function* () {
     const { next, write } = yield* made
     const first = yield* write("a", "first")

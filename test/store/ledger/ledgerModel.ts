@@ -1,6 +1,7 @@
 /**
- * A ledger in the plainest words: a list of entries, and balances summed up from it whenever somebody asks. No counters, no groups, no
- * concurrency. What the real one does at the same time must be what this one does in some order.
+ * A minimal model of the ledger: a list of entries, and balances that are summed up on each
+ * request. No counters, no groups, no concurrency. Concurrent calls of the real ledger must equal
+ * calls of this one in some order.
  */
 import { type Balance } from "../../../src/store/ledger/Ledger.ts"
 
@@ -35,10 +36,13 @@ export type Command =
   | { readonly _tag: "Renew"; readonly ids: ReadonlyArray<string>; readonly leaseUntilMs: number }
   | { readonly _tag: "Recover"; readonly nowMs: number }
 
-/** Of a reserve, an extension or a replay, with the balance that refused it; of a recovery, how many it settled; null: nothing. */
+/**
+ * The result of a command. A reserve, an extension or a replay returns the balance that refused it,
+ * a recovery returns how many it settled. Null: no result.
+ */
 export type Told = "Reserved" | Balance | number | null
 
-/** `billedNano` null: pending. */
+/** `billedNano: null`: pending. */
 export interface Entry {
   readonly id: string
   readonly keyId: string
@@ -65,7 +69,10 @@ export const balanceOf = (book: Book, keyId: string, month: string): Balance => 
 const isTooMuch = ({ reservedNano, spentNano }: Balance, amountNano: number, capNano: number | null): boolean =>
   capNano !== null && spentNano + reservedNano + amountNano > capNano
 
-/** The book after one command, and what it tells. `isLeft`: recovery leaves this one to the next, because somebody was at it. */
+/**
+ * The state after one command, and its result. `isLeft`: recovery skips this one, because another
+ * process is at work.
+ */
 export const step = (
   book: Book,
   command: Command,
@@ -135,7 +142,7 @@ export const step = (
   }
 }
 
-/** All orders of a few things. */
+/** All permutations. */
 export const orders = <A>(all: ReadonlyArray<A>): ReadonlyArray<ReadonlyArray<A>> =>
   all.length <= 1
     ? [all]

@@ -1,4 +1,7 @@
-/** What every Ledger promises, in memory or in a database. `audit` compares the counters with the sum of the entries. */
+/**
+ * The guarantees of every Ledger, in memory or in a database. `audit` compares the counters with
+ * the sums of the entries.
+ */
 import { assert, layer } from "@effect/vitest"
 import { Effect, type Layer, Option } from "effect"
 import { type Generation } from "../../../src/domain/Generation.ts"
@@ -16,9 +19,9 @@ const MONTH = "2026-11"
 const MINUTE = 60_000
 
 let count = 0
-/** Names of their own for each test, so that tests share a database. Later ones are greater. */
+/** A new name for each test, so that tests can share a database. Later ones are greater. */
 const fresh = (prefix: "key"): string => `${prefix}_${String(++count).padStart(8, "0")}`
-/** Of a generation that began then. */
+/** The id of a generation that began at this time. */
 const freshGeneration = (createdAtMs = T0): string =>
   `${idBound("gen", createdAtMs)}${String(++count).padStart(20, "0")}`
 
@@ -39,7 +42,7 @@ const makeReservation = (overrides: Partial<Reservation> = {}): Reservation => (
 const makeGeneration = (overrides: Partial<Generation> = {}, billedNano = 40): Generation =>
   generationWith({ id: freshGeneration(overrides.createdAtMs), ...overrides }, billedNano)
 
-/** Of an answer out of the cache, which saved 9. */
+/** A replayed answer of the cache, which saved 9. */
 const makeReplay = (overrides: Partial<Generation>): Generation =>
   makeGeneration(
     {
@@ -76,7 +79,7 @@ const balanceOf = (keyId: string, month = MONTH) =>
 const all = <A, E, R>(effects: ReadonlyArray<Effect.Effect<A, E, R>>) =>
   Effect.all(effects, { concurrency: "unbounded" })
 
-/** The state of a generation, without what it holds. */
+/** The state of a generation, without its contents. */
 const stateOf = (id: string, keyId: string) =>
   Effect.gen(function* () {
     const generationStore = yield* GenerationStore
@@ -88,7 +91,7 @@ export const ledgerSuite = <E>(
   ledgerLayer: Layer.Layer<Ledger | LedgerReports | GenerationStore | Audit, E>
 ) =>
   layer(ledgerLayer, { timeout: "60 seconds" })(name, (it) => {
-    /** Afterwards the counters must be what the entries sum up to. */
+    /** Asserts after the test that the counters equal the sums of the entries. */
     const audited = <A, E2>(
       title: string,
       test: Effect.Effect<A, E2, Ledger | LedgerReports | GenerationStore | Audit>
@@ -101,7 +104,7 @@ export const ledgerSuite = <E>(
       )
 
     audited(
-      "holds what is reserved, and charges what is billed in its place",
+      "holds the reserved amount, and charges the billed amount instead",
       Effect.gen(function* () {
         const ledger = yield* Ledger
         const generationStore = yield* GenerationStore
@@ -147,7 +150,7 @@ export const ledgerSuite = <E>(
     )
 
     audited(
-      "refuses what would go over the cap, and writes nothing then",
+      "refuses an amount that would exceed the cap, and writes nothing then",
       Effect.gen(function* () {
         const ledger = yield* Ledger
         const keyId = fresh("key")
@@ -175,7 +178,7 @@ export const ledgerSuite = <E>(
     )
 
     audited(
-      "reserves an id once, whether it is still held or settled",
+      "reserves an id once, whether it is pending or settled",
       Effect.gen(function* () {
         const ledger = yield* Ledger
         const keyId = fresh("key")
@@ -190,7 +193,7 @@ export const ledgerSuite = <E>(
     )
 
     audited(
-      "grants exactly what fits, of many first requests of a month at once",
+      "grants exactly as many concurrent first requests of a month as fit",
       Effect.gen(function* () {
         const ledger = yield* Ledger
         const keyId = fresh("key")
@@ -229,7 +232,7 @@ export const ledgerSuite = <E>(
     )
 
     audited(
-      "counts a key without a cap too, and caps of different keys apart",
+      "counts a key without a cap too, and separates the caps of different keys",
       Effect.gen(function* () {
         const ledger = yield* Ledger
         const [a, b] = [fresh("key"), fresh("key")]
@@ -249,7 +252,7 @@ export const ledgerSuite = <E>(
     )
 
     audited(
-      "keeps months apart: a request is charged to the month in which it began",
+      "separates months: a request is charged to the month in which it began",
       Effect.gen(function* () {
         const ledger = yield* Ledger
         const keyId = fresh("key")
@@ -265,7 +268,7 @@ export const ledgerSuite = <E>(
     )
 
     audited(
-      "settles once, and what was never reserved as well",
+      "settles once, also without a reservation",
       Effect.gen(function* () {
         const ledger = yield* Ledger
         const generationStore = yield* GenerationStore
@@ -284,7 +287,7 @@ export const ledgerSuite = <E>(
     )
 
     audited(
-      "stores an answer given again only where what it would have held fits below the cap, and holds nothing of it",
+      "stores a replayed answer only if its amount would fit below the cap, and holds nothing of it",
       Effect.gen(function* () {
         const ledger = yield* Ledger
         const generationStore = yield* GenerationStore
@@ -306,12 +309,12 @@ export const ledgerSuite = <E>(
           Option.some({ _tag: "Settled" as const, generation: fits })
         )
         assert.deepStrictEqual(yield* balanceOf(keyId), { spentNano: 60, reservedNano: 100 })
-        // As ever in another month, and where there is no cap.
+        // Still stored in another month, and without a cap.
         assert.deepStrictEqual((yield* ledger.replay(makeReplay({ keyId }), "2026-12", 250, 250))._tag, "Reserved")
         assert.deepStrictEqual((yield* ledger.replay(makeReplay({ keyId }), "2026-12", 251, 250))._tag, "Refused")
         assert.deepStrictEqual((yield* ledger.replay(makeReplay({ keyId }), MONTH, 9_999, null))._tag, "Reserved")
         assert.deepStrictEqual((yield* generationStore.list({ keyId, limit: 10, cursor: null })).generations.length, 4)
-        // Nobody has spent or reserved anything of this key.
+        // The key has no entries yet.
         const unused = fresh("key")
         assert.deepStrictEqual(yield* ledger.replay(makeReplay({ keyId: unused }), MONTH, 1, 0), {
           _tag: "Refused",
@@ -321,7 +324,7 @@ export const ledgerSuite = <E>(
     )
 
     audited(
-      "stores an answer given again once, and asks for no room where it is known already",
+      "stores a replayed answer once, and does not check a known one",
       Effect.gen(function* () {
         const ledger = yield* Ledger
         const generationStore = yield* GenerationStore
@@ -351,7 +354,7 @@ export const ledgerSuite = <E>(
     )
 
     audited(
-      "carries answers given again with all else, each by its own key's cap, and counts them by day",
+      "writes replayed answers together with other entries, each by its own key's cap, and counts them by day",
       Effect.gen(function* () {
         const ledger = yield* Ledger
         const ledgerReports = yield* LedgerReports
@@ -404,7 +407,7 @@ export const ledgerSuite = <E>(
     )
 
     audited(
-      "voids once, and nothing that it does not know",
+      "voids once, and ignores unknown ids",
       Effect.gen(function* () {
         const ledger = yield* Ledger
         const keyId = fresh("key")
@@ -419,7 +422,7 @@ export const ledgerSuite = <E>(
     )
 
     audited(
-      "ends a reservation once when settle, void and recovery want it at the same moment",
+      "ends a reservation once when settle, void and recovery are concurrent",
       Effect.gen(function* () {
         const ledger = yield* Ledger
         const generationStore = yield* GenerationStore
@@ -439,7 +442,8 @@ export const ledgerSuite = <E>(
           counts.reduce((sum, one) => sum + one, 0),
           30
         )
-        // A generation that came after its reservation was voided is stored all the same, one that came after recovery takes the estimate's place.
+        // A generation that came after its reservation was voided is stored too. One that came
+        // after recovery replaces the estimate.
         const { generations } = yield* generationStore.list({ keyId, limit: 100, cursor: null })
         assert.deepStrictEqual(
           generations.filter((one) => one.usageSource === "estimated"),
@@ -450,7 +454,7 @@ export const ledgerSuite = <E>(
     )
 
     audited(
-      "settles what a crashed process held as estimated, at what it reserved, and leaves live leases alone",
+      "settles the reservations of a crashed process as estimated, at their amount, and leaves live leases alone",
       Effect.gen(function* () {
         const ledger = yield* Ledger
         const generationStore = yield* GenerationStore
@@ -484,7 +488,7 @@ export const ledgerSuite = <E>(
     )
 
     audited(
-      "charges what the last sign of life knew, and says so",
+      "charges by the progress of the last heartbeat, and marks the generation",
       Effect.gen(function* () {
         const ledger = yield* Ledger
         const generationStore = yield* GenerationStore
@@ -530,7 +534,7 @@ export const ledgerSuite = <E>(
     )
 
     audited(
-      "a settlement that comes late takes the place of the estimate, in all books, once",
+      "a late settlement replaces the estimate everywhere, once",
       Effect.gen(function* () {
         const ledger = yield* Ledger
         const ledgerReports = yield* LedgerReports
@@ -541,7 +545,7 @@ export const ledgerSuite = <E>(
         yield* all([slow, undone].map(ledger.reserve))
         assert.strictEqual(yield* ledger.settleExpired, 2)
         assert.deepStrictEqual(yield* balanceOf(keyId), { spentNano: 120, reservedNano: 0 })
-        // Another key's word is none.
+        // Another key cannot settle it.
         yield* ledger.settle(makeGeneration({ id: slow.generationId, keyId: fresh("key") }, 1), MONTH)
         const truth = makeGeneration({ id: slow.generationId, keyId, model: "m/true", finishReason: "stop" }, 140)
         yield* all([1, 2, 3].map(() => ledger.settle(truth, MONTH)))
@@ -587,7 +591,7 @@ export const ledgerSuite = <E>(
     )
 
     audited(
-      "shows a generation to the key that made it and to no other",
+      "shows a generation to its own key only",
       Effect.gen(function* () {
         const ledger = yield* Ledger
         const generationStore = yield* GenerationStore
@@ -609,7 +613,7 @@ export const ledgerSuite = <E>(
     )
 
     audited(
-      "pages through a key's generations, newest first, within a time and a model",
+      "pages through a key's generations, newest first, by time and model",
       Effect.gen(function* () {
         const ledger = yield* Ledger
         const generationStore = yield* GenerationStore
@@ -663,7 +667,7 @@ export const ledgerSuite = <E>(
     )
 
     audited(
-      "stores a provider's finish reason whatever is in it",
+      "stores any finish reason of a provider",
       Effect.gen(function* () {
         const ledger = yield* Ledger
         const keyId = fresh("key")
@@ -676,10 +680,10 @@ export const ledgerSuite = <E>(
     it.effect("answers a ping", () => Effect.flatMap(Ledger, (ledger) => ledger.ping))
   })
 
-/** The overview counts everyone's generations, so this needs a ledger of its own. */
+/** The overview counts the generations of all keys, so this needs its own ledger. */
 export const overviewSuite = <E>(name: string, ledgerLayer: Layer.Layer<Ledger | LedgerReports | GenerationStore, E>) =>
   layer(ledgerLayer, { timeout: "60 seconds" })(name, (it) => {
-    it.effect("sums up nothing as zeros and nulls, then what is there", () =>
+    it.effect("sums up an empty ledger as zeros and nulls, then its contents", () =>
       Effect.gen(function* () {
         const ledger = yield* Ledger
         const ledgerReports = yield* LedgerReports

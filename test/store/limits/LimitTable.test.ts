@@ -1,4 +1,7 @@
-/** What holds for token buckets and leases whatever is asked of them; the store on Redis agrees with this table (LimitsRedis.test.ts). */
+/**
+ * Invariants of token buckets and leases for any history. The Redis store equals this table
+ * (LimitsRedis.test.ts).
+ */
 import { assert, it } from "@effect/vitest"
 import { Schema } from "effect"
 import { LimitTable } from "../../../src/store/limits/LimitTable.ts"
@@ -10,7 +13,7 @@ const Limits = Schema.Struct({
   tokensPerMinute: between(1, 1_000),
   concurrency: between(1, 4)
 })
-/** The clock only moves on. Every request has a lease of its own. */
+/** The clock only advances. Every request has its own lease. */
 const Requests = Schema.Array(
   Schema.Struct({
     afterMs: Schema.Union([between(0, 20), between(0, 10_000)]),
@@ -37,7 +40,7 @@ const played = (limits: Limits, requests: Requests) => {
 }
 
 it.prop(
-  "no stretch of time gives out more than a full bucket and what flowed back meanwhile",
+  "no period grants more than a full bucket and its refill in the meantime",
   { limits: Limits, requests: Requests },
   ({ limits, requests }) => {
     const granted = played(limits, requests).filter(({ verdict }) => verdict.refusedBy === null)
@@ -56,7 +59,7 @@ it.prop(
 )
 
 it.prop(
-  "no more leases are held at once than the limit, and a lease that is over makes room",
+  "never holds more leases than the limit, and an expired lease makes room",
   { concurrency: between(1, 3), requests: Requests },
   ({ concurrency, requests }) => {
     const held: Array<number> = []
@@ -70,7 +73,7 @@ it.prop(
 )
 
 it.prop(
-  "a refusal takes nothing: without the refused requests the others get the same",
+  "a refusal takes nothing: without the refused requests the others get the same verdicts",
   { limits: Limits, requests: Requests },
   ({ limits, requests }) => {
     const table = new LimitTable()
@@ -82,7 +85,7 @@ it.prop(
 )
 
 it.prop(
-  "a refused request fits after the wait that it was told, and not a millisecond sooner",
+  "a refused request is granted after its retry time, and not a millisecond sooner",
   { limits: Limits, requests: Requests },
   ({ limits, requests }) => {
     const unleased = { ...limits, concurrency: 1_000 }

@@ -9,7 +9,7 @@ import { leaseOf, limitsSuite, requestOf, roomy } from "./limitsSuite.ts"
 describe("LimitsMemory.layer", () => {
   limitsSuite(LimitsMemory.layer)
 
-  it.effect.each(races)("grants 50 of 200 acquires at once on a limit of 50 $name", (race) =>
+  it.effect.each(races)("grants 50 of 200 concurrent acquires on a limit of 50 $name", (race) =>
     Effect.gen(function* () {
       yield* assertGrants50Of200([yield* Limits], race)
     }).pipe(Effect.provide(LimitsMemory.layer))
@@ -17,18 +17,18 @@ describe("LimitsMemory.layer", () => {
 })
 
 describe("LimitTable", () => {
-  it("forgets idle keys while new ones come, so that only the keys in use take memory", () => {
+  it("removes idle keys while new ones arrive, so that only keys in use take memory", () => {
     const table = new LimitTable()
     for (let index = 0; index < 100_000; index++) {
       const nowMs = index * 10
       table.acquire(requestOf(`key${index}`, "a", { nowMs, limits: { ...roomy, requestsPerMinute: 60 } }))
       table.release(leaseOf(`key${index}`, "a"))
     }
-    // A request comes back in a second: 100 keys are in use at any moment.
+    // A request is refilled in a second: 100 keys are in use at any moment.
     assert.isAtMost(table.size, 300)
   })
 
-  it("never forgets a key with a lease, a used bucket or a debt", () => {
+  it("never removes a key with a lease, a used bucket or a debt", () => {
     const table = new LimitTable()
     const limits = { requestsPerMinute: 1, tokensPerMinute: 60, concurrency: 1 }
     table.acquire(requestOf("leased", "a", { limits, leaseMs: 1_000_000 }))

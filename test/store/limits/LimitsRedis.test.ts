@@ -16,10 +16,10 @@ import { leaseOf, limitsSuite, newKeyId, newOwnerId, requestOf, roomy } from "./
 
 const connection = RedisConnection.layer({ url: Redacted.make(inject("redisUrl")) })
 
-/** The same store, told the time by each request, so that its arithmetic can be asserted. */
+/** The same store with the clock of each request, so that its arithmetic can be asserted. */
 const layerTold = Layer.effect(Limits, makeLimitsRedis("request"))
 
-/** Four clients of one Redis, each with a connection of its own. */
+/** Four clients of one Redis, each with its own connection. */
 const fourOf = Effect.fnUntraced(function* (layer: Layer.Layer<Limits, never, Redis.Redis>) {
   const contexts = yield* Effect.forEach(Array.from({ length: 4 }), () =>
     Layer.build(Layer.fresh(layer.pipe(Layer.provideMerge(Layer.fresh(connection)))))
@@ -29,10 +29,10 @@ const fourOf = Effect.fnUntraced(function* (layer: Layer.Layer<Limits, never, Re
   return contexts.map((context) => Context.get(context, Limits))
 })
 
-describe("Limits on Redis, told the time", () => {
+describe("Limits on Redis with the requests' clock", () => {
   limitsSuite(layerTold.pipe(Layer.provide(connection)))
 
-  it.effect.each(races)("grants 50 of 200 acquires at once through 4 connections on a limit of 50 $name", (race) =>
+  it.effect.each(races)("grants 50 of 200 concurrent acquires through 4 connections on a limit of 50 $name", (race) =>
     Effect.gen(function* () {
       yield* assertGrants50Of200(yield* fourOf(layerTold), race)
     })
@@ -77,7 +77,7 @@ describe("Limits on Redis, told the time", () => {
 
 describe("LimitsRedis.layer", () => {
   it.layer(LimitsRedis.layer.pipe(Layer.provideMerge(connection)))((it) => {
-    it.effect("goes by Redis' clock, whatever the callers' clocks say", () =>
+    it.effect("uses Redis' clock, whatever the callers' clocks say", () =>
       Effect.gen(function* () {
         const limits = yield* Limits
         const keyId = newKeyId()
@@ -91,11 +91,11 @@ describe("LimitsRedis.layer", () => {
       })
     )
 
-    it.effect("refills with the time that passes at Redis", () =>
+    it.effect("refills as time passes at Redis", () =>
       Effect.gen(function* () {
         const limits = yield* Limits
         const keyId = newKeyId()
-        // One request comes back every 10 ms.
+        // One request is refilled every 10 ms.
         const limit = { ...roomy, requestsPerMinute: 6_000 }
         const redis = yield* Redis.Redis
         const serverMs = Effect.map(
@@ -112,13 +112,13 @@ describe("LimitsRedis.layer", () => {
       })
     )
 
-    it.effect("grants 50 of 200 acquires at once through 4 connections on a limit of 50 concurrency", () =>
+    it.effect("grants 50 of 200 concurrent acquires through 4 connections on a limit of 50 concurrency", () =>
       Effect.gen(function* () {
         yield* assertGrants50Of200(yield* fourOf(LimitsRedis.layer), races[0] ?? assert.fail("no race"))
       })
     )
 
-    it.effect("leaves nothing behind that does not expire", () =>
+    it.effect("leaves only keys that expire", () =>
       Effect.gen(function* () {
         const limits = yield* Limits
         const redis = yield* Redis.Redis
@@ -143,7 +143,7 @@ describe("LimitsRedis.layer", () => {
       })
     )
 
-    it.effect("works on when Redis has forgotten the scripts", () =>
+    it.effect("continues when Redis has lost the scripts", () =>
       Effect.gen(function* () {
         const limits = yield* Limits
         const redis = yield* Redis.Redis
@@ -158,7 +158,7 @@ describe("LimitsRedis.layer", () => {
       })
     )
 
-    it.effect("turns what Redis refuses into a StoreError of the limit store", () =>
+    it.effect("turns an error of Redis into a StoreError of the limit store", () =>
       Effect.gen(function* () {
         const limits = yield* Limits
         const redis = yield* Redis.Redis
@@ -179,13 +179,13 @@ describe("LimitsRedis.layer", () => {
     )
   })
 
-  it.effect("gives back the lease of an acquire whose answer nobody waits for any more", () =>
+  it.effect("releases the lease of an acquire whose caller no longer waits", () =>
     Effect.gen(function* () {
       const redis = yield* Redis.Redis
       const keyId = newKeyId()
       const deaf = Redis.Redis.of({
         ...redis,
-        // The command arrives and is carried out; the answer to a script never comes.
+        // The command arrives and runs; the reply to a script is lost.
         send: (command, ...args) =>
           command.startsWith("EVAL")
             ? Effect.andThen(redis.send(command, ...args), Effect.never)
@@ -201,7 +201,7 @@ describe("LimitsRedis.layer", () => {
     }).pipe(Effect.provide(connection))
   )
 
-  it.effect("tries again to give a lease back while Redis is away", () =>
+  it.effect("retries a release while Redis is away", () =>
     Effect.gen(function* () {
       const redis = yield* Redis.Redis
       const keyId = newKeyId()

@@ -1,16 +1,19 @@
-/** Random histories of calls of Limits: of one key, with two sets of limits, at moments that are mostly close together. */
+/**
+ * Random histories of calls of Limits: one key, two sets of limits, mostly at moments close
+ * together.
+ */
 import { Schema } from "effect"
 import { type RateLimits } from "../../../src/domain/Key.ts"
 
 const between = (minimum: number, maximum: number) => Schema.Int.check(Schema.isBetween({ minimum, maximum }))
 
-/** With fractions in the share of a millisecond. */
+/** With fractional refill per millisecond. */
 export const tiers: readonly [RateLimits, RateLimits] = [
   { requestsPerMinute: 7, tokensPerMinute: 1_100, concurrency: 2 },
   { requestsPerMinute: 23, tokensPerMinute: 4_000_037, concurrency: 3 }
 ]
 
-/** The clock moves on, at times by a third of a minute; now and then it is set back. */
+/** The clock advances, at times by a third of a minute, and is rarely set back. */
 const afterMs = Schema.Union([between(0, 50), between(0, 50), between(0, 20_000), between(-90_000, 0)])
 const tier = Schema.Literals([0, 0, 0, 1])
 const leaseId = Schema.Literals(["a", "b", "c", "d"])

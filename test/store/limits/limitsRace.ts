@@ -1,4 +1,7 @@
-/** Many acquires at once on one key, to be granted exactly as often as its limit allows, whichever limit it is. */
+/**
+ * Concurrent acquires on one key. Exactly as many are granted as the limit allows, whichever limit
+ * it is.
+ */
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { type RateLimits } from "../../../src/domain/Key.ts"
@@ -12,7 +15,9 @@ export const races: ReadonlyArray<{ readonly name: string; readonly limits: Rate
   { name: "tokens", limits: { ...roomy, tokensPerMinute: 50 * 20 }, tokens: 20 }
 ]
 
-/** Sends 200 acquires of a fresh key through the clients in turn, and asserts that 50 are granted. */
+/**
+ * Sends 200 acquires for a new key through the clients in turn, and asserts that 50 are granted.
+ */
 export const assertGrants50Of200 = Effect.fnUntraced(function* (
   clients: ReadonlyArray<Limits["Service"]>,
   race: (typeof races)[number]

@@ -1,4 +1,7 @@
-/** What every layer of Limits promises when the moments are given: exact arithmetic, all or none, leases that expire. */
+/**
+ * The guarantees of every layer of Limits at given moments: exact arithmetic, all or none, leases
+ * that expire.
+ */
 import { assert, it } from "@effect/vitest"
 import { Effect, type Layer } from "effect"
 import { randomUUID } from "node:crypto"
@@ -10,7 +13,7 @@ export const newKeyId = () => `key_${randomUUID().replaceAll("-", "")}`
 
 export const roomy: RateLimits = { requestsPerMinute: 6_000, tokensPerMinute: 6_000_000, concurrency: 1_000 }
 
-/** A request for 1 token at the moment 0 under roomy limits, but for what is given. */
+/** A request for 1 token at the moment 0 under large limits, except for `options`. */
 export const requestOf = (keyId: string, leaseId: string, options: Partial<LimitRequest> = {}): LimitRequest => ({
   keyId,
   leaseId,
@@ -31,7 +34,7 @@ const refusalsOf = (verdicts: ReadonlyArray<LimitVerdict>) => verdicts.map((verd
 
 export const limitsSuite = <E>(layer: Layer.Layer<Limits, E>) => {
   it.layer(layer)((it) => {
-    it.effect("grants a minute's worth of requests at once, then one for each share of the minute", () =>
+    it.effect("grants a minute's worth of requests at once, then one per share of the minute", () =>
       Effect.gen(function* () {
         const limits = yield* Limits
         const keyId = newKeyId()
@@ -58,7 +61,7 @@ export const limitsSuite = <E>(layer: Layer.Layer<Limits, E>) => {
       })
     )
 
-    it.effect("grants as much as retryAfterMs says, and no earlier, where a minute does not divide evenly", () =>
+    it.effect("grants exactly at retryAfterMs, and not earlier, when a minute does not divide evenly", () =>
       Effect.gen(function* () {
         const limits = yield* Limits
         const keyId = newKeyId()
@@ -76,7 +79,7 @@ export const limitsSuite = <E>(layer: Layer.Layer<Limits, E>) => {
       })
     )
 
-    it.effect("takes neither a request nor a lease when tokens refuse", () =>
+    it.effect("takes neither a request nor a lease when tokens are refused", () =>
       Effect.gen(function* () {
         const limits = yield* Limits
         const keyId = newKeyId()
@@ -96,7 +99,7 @@ export const limitsSuite = <E>(layer: Layer.Layer<Limits, E>) => {
       })
     )
 
-    it.effect("takes neither a request nor tokens when concurrency refuses, nor tokens when requests refuse", () =>
+    it.effect("takes neither a request nor tokens when concurrency is refused, nor tokens when requests are", () =>
       Effect.gen(function* () {
         const limits = yield* Limits
         const keyId = newKeyId()
@@ -113,7 +116,7 @@ export const limitsSuite = <E>(layer: Layer.Layer<Limits, E>) => {
       })
     )
 
-    it.effect("lets a request larger than the bucket take the whole of it, once it is full", () =>
+    it.effect("lets a request larger than the bucket take all of it, once it is full", () =>
       Effect.gen(function* () {
         const limits = yield* Limits
         const keyId = newKeyId()
@@ -137,7 +140,7 @@ export const limitsSuite = <E>(layer: Layer.Layer<Limits, E>) => {
         const correct = (delta: number, nowMs: number) => limits.correct({ keyId, limits: tight, delta, nowMs })
         yield* acquire("a", 100, 0)
         assert.deepStrictEqual(yield* correct(200, 0), { limit: 600, remaining: 300, resetMs: 30_000 })
-        // Ten minutes' worth of output: the bucket is open again after one minute.
+        // Ten minutes' worth of output: the bucket has tokens again after one minute.
         assert.deepStrictEqual(yield* correct(6_000, 0), { limit: 600, remaining: 0, resetMs: 120_000 })
         const refused = yield* acquire("b", 10, 0)
         assert.deepStrictEqual([refused.refusedBy, refused.retryAfterMs], ["tokens", 61_000])
@@ -150,7 +153,7 @@ export const limitsSuite = <E>(layer: Layer.Layer<Limits, E>) => {
       })
     )
 
-    it.effect("remembers a correction of a key that it has not seen, unless it gives back", () =>
+    it.effect("records a correction for an unknown key, unless it gives tokens back", () =>
       Effect.gen(function* () {
         const limits = yield* Limits
         const [taken, given] = [newKeyId(), newKeyId()]
@@ -163,7 +166,7 @@ export const limitsSuite = <E>(layer: Layer.Layer<Limits, E>) => {
       })
     )
 
-    it.effect("holds a lease until it is released, and a second release frees nobody else's", () =>
+    it.effect("keeps a lease until it is released; a second release affects no other lease", () =>
       Effect.gen(function* () {
         const limits = yield* Limits
         const keyId = newKeyId()
@@ -178,7 +181,7 @@ export const limitsSuite = <E>(layer: Layer.Layer<Limits, E>) => {
       })
     )
 
-    it.effect("takes back the slots of a process that died, each when its lease expires", () =>
+    it.effect("frees the leases of a dead process, each when it expires", () =>
       Effect.gen(function* () {
         const limits = yield* Limits
         const keyId = newKeyId()
@@ -194,7 +197,7 @@ export const limitsSuite = <E>(layer: Layer.Layer<Limits, E>) => {
       })
     )
 
-    it.effect("renews leases for as long as somebody asks, and brings back one that ended meanwhile", () =>
+    it.effect("renews leases, and restores one that has expired in the meantime", () =>
       Effect.gen(function* () {
         const limits = yield* Limits
         const keyId = newKeyId()
@@ -214,7 +217,7 @@ export const limitsSuite = <E>(layer: Layer.Layer<Limits, E>) => {
       })
     )
 
-    it.effect("renews the lease of a key and an owner of which nothing else is remembered", () =>
+    it.effect("renews the lease of a key and owner without any other state", () =>
       Effect.gen(function* () {
         const limits = yield* Limits
         const [keyId, one] = [newKeyId(), { ...roomy, concurrency: 1 }]
@@ -273,7 +276,7 @@ export const limitsSuite = <E>(layer: Layer.Layer<Limits, E>) => {
       })
     )
 
-    it.effect("shows the tighter bucket of key and owner, and takes from both or from none", () =>
+    it.effect("returns the tighter bucket of key and owner, and takes from both or from neither", () =>
       Effect.gen(function* () {
         const limits = yield* Limits
         const [first, second] = [newKeyId(), newKeyId()]
@@ -297,7 +300,7 @@ export const limitsSuite = <E>(layer: Layer.Layer<Limits, E>) => {
       })
     )
 
-    it.effect("carries the used fraction of a bucket over to changed limits, up and down", () =>
+    it.effect("keeps the used fraction of a bucket when limits change, up and down", () =>
       Effect.gen(function* () {
         const limits = yield* Limits
         const keyId = newKeyId()
@@ -333,7 +336,7 @@ export const limitsSuite = <E>(layer: Layer.Layer<Limits, E>) => {
       })
     )
 
-    it.effect("refills nothing for a moment in the past, and stays open when the clock was set back", () =>
+    it.effect("refills nothing for a moment in the past, and keeps granting when the clock was set back", () =>
       Effect.gen(function* () {
         const limits = yield* Limits
         const keyId = newKeyId()
@@ -347,7 +350,7 @@ export const limitsSuite = <E>(layer: Layer.Layer<Limits, E>) => {
       })
     )
 
-    it.effect("keeps keys apart", () =>
+    it.effect("separates keys", () =>
       Effect.gen(function* () {
         const limits = yield* Limits
         const one = { requestsPerMinute: 1, tokensPerMinute: 1, concurrency: 1 }

@@ -1,4 +1,4 @@
-/** The suites of users, sessions, challenges and the vault on every kind of them. */
+/** The suites of users, sessions, challenges and secrets on every layer. */
 import * as SecretStoreMemory from "../../../src/store/secrets/SecretStoreMemory.ts"
 import * as SecretStoreFiles from "../../../src/store/secrets/SecretStoreFiles.ts"
 import * as SecretStoreSql from "../../../src/store/secrets/SecretStoreSql.ts"
@@ -25,8 +25,8 @@ import { usersSuite } from "./usersSuite.ts"
 type Stores = Challenges | Sessions | Users | SecretStore
 
 const vaultSuite = (it: Vitest.MethodsNonLive<SecretStore>): void => {
-  describe("Vault", () => {
-    it.effect("keeps the first secret of a name for everybody, until it is forgotten", () =>
+  describe("SecretStore", () => {
+    it.effect("keeps the first secret of a name for all callers, until it is deleted", () =>
       Effect.gen(function* () {
         const vault = yield* SecretStore
         let made = 0
@@ -66,7 +66,7 @@ layer(Layer.unwrap(Effect.map(temporaryDataDir, (directory) => SecretStoreFiles.
   vaultSuite
 )
 
-it.effect("files of the vault are their owner's alone; a disk that fails is a database that is not there", () =>
+it.effect("makes files readable by their owner only, and reports a disk failure as an unavailable database", () =>
   Effect.gen(function* () {
     const directory = join(yield* temporaryDataDir, "secrets")
     yield* Effect.flatMap(SecretStore, (vault) => vault.getOrCreate("pepper", Effect.succeed("s"))).pipe(

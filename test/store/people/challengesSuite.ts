@@ -1,4 +1,4 @@
-/** What every Challenges store promises, in memory or in a database. */
+/** The guarantees of every Challenges store, in memory or in a database. */
 import { assert, describe, type Vitest } from "@effect/vitest"
 import { Effect, Option } from "effect"
 import { Challenges, type CodeChallenge, type OAuthFlow } from "../../../src/store/people/Challenges.ts"
@@ -34,7 +34,7 @@ export const challengesSuite = (it: Vitest.MethodsNonLive<Challenges>): void => 
     const attempt = (id: string, nowMs = T0, channel: "email" | "sms" = "email") =>
       Effect.flatMap(Challenges, (store) => store.attempt({ id, channel, maxAttempts: 5, nowMs }))
 
-    it.effect("gives out its hash five times, however many try at once", () =>
+    it.effect("allows five attempts, however many are concurrent", () =>
       Effect.gen(function* () {
         const store = yield* Challenges
         const made = challenge()
@@ -53,7 +53,7 @@ export const challengesSuite = (it: Vitest.MethodsNonLive<Challenges>): void => 
       })
     )
 
-    it.effect("answers nothing for a challenge that there is not, that is over, or of another channel", () =>
+    it.effect("returns none for a challenge that is absent, expired or of another channel", () =>
       Effect.gen(function* () {
         const store = yield* Challenges
         const made = challenge()
@@ -70,7 +70,7 @@ export const challengesSuite = (it: Vitest.MethodsNonLive<Challenges>): void => 
       })
     )
 
-    it.effect("is used up once, by one of many", () =>
+    it.effect("is consumed once of many concurrent calls", () =>
       Effect.gen(function* () {
         const store = yield* Challenges
         const made = challenge()
@@ -83,7 +83,7 @@ export const challengesSuite = (it: Vitest.MethodsNonLive<Challenges>): void => 
       })
     )
 
-    it.effect("counts what was sent to a destination lately", () =>
+    it.effect("counts the recent codes of a destination", () =>
       Effect.gen(function* () {
         const store = yield* Challenges
         const destination = "counted@example.com"
@@ -96,7 +96,7 @@ export const challengesSuite = (it: Vitest.MethodsNonLive<Challenges>): void => 
       })
     )
 
-    it.effect("a flow is taken once, and not when it is over", () =>
+    it.effect("takes a flow once, and not after it has expired", () =>
       Effect.gen(function* () {
         const store = yield* Challenges
         const [first, bare, late] = [flow(), flow({ redirectTo: null }), flow()]
@@ -111,7 +111,7 @@ export const challengesSuite = (it: Vitest.MethodsNonLive<Challenges>): void => 
       })
     )
 
-    it.effect("forgets what is old", () =>
+    it.effect("deletes old codes and flows", () =>
       Effect.gen(function* () {
         const store = yield* Challenges
         const [code, ended] = [challenge({ createdAtMs: 5 }), flow({ expiresAtMs: 5 })]

@@ -1,4 +1,4 @@
-/** What every Sessions store promises, in memory or in a database. */
+/** The guarantees of every Sessions store, in memory or in a database. */
 import { assert, describe, type Vitest } from "@effect/vitest"
 import { Effect, Option } from "effect"
 import { type SessionRecord } from "../../../src/domain/User.ts"
@@ -10,7 +10,7 @@ const T0 = Date.UTC(2026, 10, 21)
 const DAY_MS = 86_400_000
 
 let count = 0
-/** A session of a user of its own, with its first token. */
+/** A session of a new user, with its first token. */
 const begun = (overrides: Partial<SessionRecord> = {}) =>
   Effect.gen(function* () {
     const [sessions, users] = [yield* Sessions, yield* Users]
@@ -44,7 +44,7 @@ const outcomeOf = (rotated: Option.Option<{ readonly outcome: string }>) =>
 
 export const sessionsSuite = (it: Vitest.MethodsNonLive<Sessions | Users>): void => {
   describe("Sessions", () => {
-    it.effect("a token is traded for the next, which moves the session's end", () =>
+    it.effect("exchanges a token for its successor, which extends the session", () =>
       Effect.gen(function* () {
         const sessions = yield* Sessions
         const { rotate, session, token } = yield* begun()
@@ -61,7 +61,7 @@ export const sessionsSuite = (it: Vitest.MethodsNonLive<Sessions | Users>): void
       })
     )
 
-    it.effect("the last token of a session that lives says whose it is; no other token does", () =>
+    it.effect("returns the user of the newest token of a live session, and of no other token", () =>
       Effect.gen(function* () {
         const sessions = yield* Sessions
         const { rotate, session, token } = yield* begun()
@@ -78,7 +78,7 @@ export const sessionsSuite = (it: Vitest.MethodsNonLive<Sessions | Users>): void
       })
     )
 
-    it.effect("a trade may be repeated within its grace, and ends the session after it", () =>
+    it.effect("repeats an exchange within the grace period, and ends the session afterwards", () =>
       Effect.gen(function* () {
         const sessions = yield* Sessions
         const { rotate, session } = yield* begun()
@@ -92,7 +92,7 @@ export const sessionsSuite = (it: Vitest.MethodsNonLive<Sessions | Users>): void
       })
     )
 
-    it.effect("once the next token was used, the old one is a thief's even within the grace", () =>
+    it.effect("ends the session when an old token returns after its successor was used, even within the grace period", () =>
       Effect.gen(function* () {
         const { rotate } = yield* begun()
         yield* rotate(0, 1, T0)
@@ -101,7 +101,7 @@ export const sessionsSuite = (it: Vitest.MethodsNonLive<Sessions | Users>): void
       })
     )
 
-    it.effect("of many trades at once one is the first and the others repeat it", () =>
+    it.effect("makes one of many concurrent exchanges, and repeats it for the others", () =>
       Effect.gen(function* () {
         const { rotate } = yield* begun()
         const outcomes = yield* Effect.forEach(
@@ -113,14 +113,14 @@ export const sessionsSuite = (it: Vitest.MethodsNonLive<Sessions | Users>): void
       })
     )
 
-    it.effect("a session that is over trades nothing", () =>
+    it.effect("exchanges no token of an ended session", () =>
       Effect.gen(function* () {
         const { rotate } = yield* begun()
         assert.strictEqual(outcomeOf(yield* rotate(0, 1, T0 + DAY_MS)), "ended")
       })
     )
 
-    it.effect("lists what is live, and is revoked by its user only", () =>
+    it.effect("lists live sessions, and only their user can revoke them", () =>
       Effect.gen(function* () {
         const sessions = yield* Sessions
         const { rotate, session } = yield* begun()
@@ -135,7 +135,7 @@ export const sessionsSuite = (it: Vitest.MethodsNonLive<Sessions | Users>): void
       })
     )
 
-    it.effect("revokes all sessions of a user and no other's", () =>
+    it.effect("revokes all sessions of one user", () =>
       Effect.gen(function* () {
         const sessions = yield* Sessions
         const [mine, other] = [yield* begun(), yield* begun()]
@@ -145,7 +145,7 @@ export const sessionsSuite = (it: Vitest.MethodsNonLive<Sessions | Users>): void
       })
     )
 
-    it.effect("forgets what was over before a moment, with its tokens", () =>
+    it.effect("deletes sessions that ended before a moment, with their tokens", () =>
       Effect.gen(function* () {
         const sessions = yield* Sessions
         const old = yield* begun({ expiresAtMs: 1_000 })

@@ -1,4 +1,4 @@
-/** What every Users store promises, in memory or in a database. */
+/** The guarantees of every Users store, in memory or in a database. */
 import { assert, describe, type Vitest } from "@effect/vitest"
 import { Effect, Option } from "effect"
 import { mailboxOf } from "../../../src/domain/Mailbox.ts"
@@ -9,7 +9,7 @@ import { Users } from "../../../src/store/people/Users.ts"
 const T0 = Date.UTC(2026, 10, 21)
 
 let count = 0
-/** A user of its own for each test, so that tests share a database. Later ones have greater ids. */
+/** A new user for each test, so that tests can share a database. Later ones have greater ids. */
 export const makeUser = (overrides: Partial<UserRecord> = {}): UserRecord => ({
   id: `usr_${String(++count).padStart(32, "0")}`,
   email: null,
@@ -34,7 +34,7 @@ const open: LinkingRules = { mayCreate: true, maxCreated: 1_000_000, createdSinc
 
 export const usersSuite = (it: Vitest.MethodsNonLive<Users>): void => {
   describe("Users", () => {
-    it.effect("makes a user for a new identity, and finds the same one again", () =>
+    it.effect("creates a user for a new identity, and finds the same one again", () =>
       Effect.gen(function* () {
         const users = yield* Users
         const full = makeUser({
@@ -54,7 +54,7 @@ export const usersSuite = (it: Vitest.MethodsNonLive<Users>): void => {
       })
     )
 
-    it.effect("links a new identity to whoever has its proved address or number, and to nobody without one", () =>
+    it.effect("links a new identity to the user with its verified address or number, and never without one", () =>
       Effect.gen(function* () {
         const users = yield* Users
         const anna = makeUser({ email: "anna@example.com" })
@@ -72,7 +72,7 @@ export const usersSuite = (it: Vitest.MethodsNonLive<Users>): void => {
       })
     )
 
-    it.effect("makes no user where that is closed, and finds and links those who are there", () =>
+    it.effect("creates no user when creation is closed, and still finds and links existing ones", () =>
       Effect.gen(function* () {
         const users = yield* Users
         const closed = { ...open, mayCreate: false }
@@ -88,7 +88,7 @@ export const usersSuite = (it: Vitest.MethodsNonLive<Users>): void => {
       })
     )
 
-    it.effect("makes so many users in a time and no more, however many come at once", () =>
+    it.effect("creates users up to a limit per time, however many sign-ins are concurrent", () =>
       Effect.gen(function* () {
         const users = yield* Users
         const [createdAtMs, createdSinceMs] = [T0 + 1_000_000, T0 + 999_999]
@@ -112,7 +112,7 @@ export const usersSuite = (it: Vitest.MethodsNonLive<Users>): void => {
       })
     )
 
-    it.effect("grants no budget to the second account of a mailbox, and makes it all the same", () =>
+    it.effect("creates a second user of a mailbox without a budget", () =>
       Effect.gen(function* () {
         const users = yield* Users
         const grantOf = (email: string) =>
@@ -120,7 +120,7 @@ export const usersSuite = (it: Vitest.MethodsNonLive<Users>): void => {
             assert.strictEqual(outcome, "created", email)
             return user.grants.monthlyBudgetNano
           })
-        // Each of a mailbox of its own, with other addresses of the same one.
+        // Each has its own mailbox, under different addresses.
         const mailboxes = [
           ["m.one@example.com", "m.one+a@example.com", "m.one+b+c@example.com"],
           ["mone@example.com"],
@@ -140,7 +140,7 @@ export const usersSuite = (it: Vitest.MethodsNonLive<Users>): void => {
     )
 
     it.effect(
-      "links a new identity to an admin who has signed in before only with proof, where proof is asked for",
+      "links a new identity to an admin who has signed in before only with proof, when proof is required",
       () =>
         Effect.gen(function* () {
           const users = yield* Users
@@ -168,7 +168,7 @@ export const usersSuite = (it: Vitest.MethodsNonLive<Users>): void => {
         })
     )
 
-    it.effect("the same subject at two providers is two people", () =>
+    it.effect("the same subject at two providers is two users", () =>
       Effect.gen(function* () {
         const users = yield* Users
         const first = yield* users.adopt(identity("google", "17"), makeUser())
@@ -177,7 +177,7 @@ export const usersSuite = (it: Vitest.MethodsNonLive<Users>): void => {
       })
     )
 
-    it.effect("many sign-ins of one new person at once make one account", () =>
+    it.effect("concurrent sign-ins of one new user create one", () =>
       Effect.gen(function* () {
         const users = yield* Users
         const adopted = yield* Effect.forEach(
@@ -193,7 +193,7 @@ export const usersSuite = (it: Vitest.MethodsNonLive<Users>): void => {
       })
     )
 
-    it.effect("changes only what a patch has", () =>
+    it.effect("changes only the members of a patch", () =>
       Effect.gen(function* () {
         const users = yield* Users
         const user = makeUser({ email: "patch@example.com" })
@@ -210,7 +210,7 @@ export const usersSuite = (it: Vitest.MethodsNonLive<Users>): void => {
       })
     )
 
-    it.effect("loses none of several changes of grants at once", () =>
+    it.effect("loses none of several concurrent changes of grants", () =>
       Effect.gen(function* () {
         const users = yield* Users
         const user = makeUser()
@@ -245,7 +245,7 @@ export const usersSuite = (it: Vitest.MethodsNonLive<Users>): void => {
       })
     )
 
-    it.effect("finds by a part of the address or of the number, and by the id", () =>
+    it.effect("finds users by a part of the address or number, and by the id", () =>
       Effect.gen(function* () {
         const users = yield* Users
         const [mail, phone] = [makeUser({ email: "find-%_me@example.org" }), makeUser({ phone: "+15550107777" })]

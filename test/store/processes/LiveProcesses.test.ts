@@ -1,4 +1,4 @@
-/** The suite of LiveProcesses on every kind of it, and how a process keeps itself among them. */
+/** The suite of LiveProcesses on every layer, and the registration of a process. */
 import * as LiveProcessesMemory from "../../../src/store/processes/LiveProcessesMemory.ts"
 import * as LiveProcessesSql from "../../../src/store/processes/LiveProcessesSql.ts"
 import { assert, layer } from "@effect/vitest"
@@ -22,7 +22,7 @@ layer(Layer.provideMerge(LiveProcessesSql.layer, layerPostgres), { timeout: "60 
   liveProcessesSuite(agedRows)
 )
 
-/** Starts a process that shares no limits; it lives as long as the scope. */
+/** Starts a process that shares no limits. It lives as long as the scope. */
 const started = (scope: Scope.Scope) =>
   Layer.buildWithScope(Layer.fresh(Presence.layer({ sharesLimits: false })), scope)
 const stranger = { id: "stranger", host: "elsewhere", pid: 4_711, sharesLimits: false }
@@ -41,7 +41,7 @@ layer(Layer.fresh(LiveProcessesMemory.layer))("a process that shares no limits",
     })
   )
 
-  it.effect("waits for one that died, and starts when that counts as dead", () =>
+  it.effect("waits for a dead process, and starts when that has expired", () =>
     Effect.gen(function* () {
       const { enter } = yield* LiveProcesses
       yield* enter(stranger)
@@ -55,7 +55,7 @@ layer(Layer.fresh(LiveProcessesMemory.layer))("a process that shares no limits",
     })
   )
 
-  it.effect("gives up after 15 s beside one that lives, says which it is and what to do, and leaves it alone", () =>
+  it.effect("gives up after 15 s next to a live process, says which it is and what to do, and leaves it alone", () =>
     Effect.gen(function* () {
       const { enter, leave, renew } = yield* LiveProcesses
       yield* enter(stranger)

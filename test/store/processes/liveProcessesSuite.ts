@@ -1,4 +1,7 @@
-/** What every LiveProcesses store promises, in memory or in a database. `aged`: so much time goes by without a sign of life. */
+/**
+ * The guarantees of every LiveProcesses store, in memory or in a database. `aged` lets time pass
+ * without a heartbeat.
+ */
 import { assert, describe, type Vitest } from "@effect/vitest"
 import { Effect, Option } from "effect"
 import { LiveProcesses, type ProcessEntry } from "../../../src/store/processes/LiveProcesses.ts"
@@ -17,7 +20,7 @@ export const liveProcessesSuite =
   <R>(aged: (ms: number) => Effect.Effect<void, unknown, R>) =>
   (it: Vitest.MethodsNonLive<LiveProcesses | R>): void => {
     describe("LiveProcesses", () => {
-      it.effect("lets a process in that shares no limits while nobody else lives, and names who does", () =>
+      it.effect("admits a process that shares no limits while it is alone, and otherwise returns the rival", () =>
         Effect.gen(function* () {
           const { enter, leave } = yield* LiveProcesses
           assert.deepStrictEqual(yield* enter(alone), Option.none())
@@ -30,7 +33,7 @@ export const liveProcessesSuite =
         })
       )
 
-      it.effect("lets processes that share limits in beside any other, and nobody else in beside them", () =>
+      it.effect("admits processes that share limits next to any other, and no process that does not share them", () =>
         Effect.gen(function* () {
           const { enter, leave, renew } = yield* LiveProcesses
           assert.deepStrictEqual(yield* enter(sharing), Option.none())
@@ -48,7 +51,7 @@ export const liveProcessesSuite =
         })
       )
 
-      it.effect("lets one in of many that come at once", () =>
+      it.effect("admits one of many concurrent processes", () =>
         Effect.gen(function* () {
           const { enter, leave } = yield* LiveProcesses
           const ids = Array.from({ length: 8 }, (_, at) => `at once ${at}`)
@@ -58,7 +61,7 @@ export const liveProcessesSuite =
         })
       )
 
-      it.effect("takes a process for dead 15 s after its last sign of life; one that comes back is there again", () =>
+      it.effect("counts a process as dead 15 s after its last heartbeat; one that returns is alive again", () =>
         Effect.gen(function* () {
           const { enter, leave, renew } = yield* LiveProcesses
           yield* enter(alone)

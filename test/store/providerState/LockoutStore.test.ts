@@ -23,7 +23,7 @@ describe("LockoutRedis.layer", () => {
   lockoutStoreSuite(onRedis)
 
   it.layer(onRedis)((it) => {
-    it.effect("lets Redis delete all an hour after the last name was closed", () =>
+    it.effect("lets Redis delete all names an hour after the last lockout began", () =>
       Effect.gen(function* () {
         const { close } = yield* LockoutStore
         const redis = yield* Redis.Redis
@@ -34,7 +34,7 @@ describe("LockoutRedis.layer", () => {
     )
   })
 
-  it.effect("turns what Redis refuses into a StoreError", () =>
+  it.effect("turns an error of Redis into a StoreError", () =>
     Effect.gen(function* () {
       const { all, claim, close, lift } = yield* LockoutStore
       for (const call of [all, claim(["a"], 1), close("a", 1), lift(["a"])]) {

@@ -20,7 +20,7 @@ describe("StatsRedis.layer", () => {
   statsStoreSuite(onRedis)
 
   it.layer(onRedis)((it) => {
-    it.effect("lets Redis forget a slot", () =>
+    it.effect("lets Redis expire a slot", () =>
       Effect.gen(function* () {
         const stats = yield* StatsStore
         const redis = yield* Redis.Redis
@@ -31,7 +31,7 @@ describe("StatsRedis.layer", () => {
       })
     )
 
-    it.effect("turns what Redis refuses into a StoreError", () =>
+    it.effect("turns an error of Redis into a StoreError", () =>
       Effect.gen(function* () {
         const stats = yield* StatsStore
         const redis = yield* Redis.Redis

@@ -1,4 +1,4 @@
-/** What every layer of the store of closed names promises. */
+/** The guarantees of every layer of LockoutStore. */
 import { assert, it } from "@effect/vitest"
 import { Effect, type Layer } from "effect"
 import { LockoutStore } from "../../../src/store/providerState/LockoutStore.ts"
@@ -20,7 +20,7 @@ export const lockoutStoreSuite = <E>(store: Layer.Layer<LockoutStore, E>): void 
       assert.isTrue(ms !== undefined && ms <= expected && ms > expected - 10_000, `${ms} is not just below ${expected}`)
     const over = (name: string) => Effect.repeat(leftOf(name), { until: (left) => left === 0 })
 
-    it.effect("closes a name, says so to whoever asks, and whether it is news", () =>
+    it.effect("locks a name for all callers, and reports whether it is new", () =>
       Effect.gen(function* () {
         const { claim, close } = yield* LockoutStore
         const [name, other] = [newName(), newName()]
@@ -33,7 +33,7 @@ export const lockoutStoreSuite = <E>(store: Layer.Layer<LockoutStore, E>): void 
       })
     )
 
-    it.effect("lets one of many try once the time is over, and nobody else until it has had its time", () =>
+    it.effect("lets one caller try after the time is over, and no other for the time of the claim", () =>
       Effect.gen(function* () {
         const { claim, close } = yield* LockoutStore
         const [name, other] = [newName(), newName()]
@@ -53,7 +53,7 @@ export const lockoutStoreSuite = <E>(store: Layer.Layer<LockoutStore, E>): void 
       })
     )
 
-    it.effect("forgets what is lifted, and lets anybody at what never was closed", () =>
+    it.effect("removes a lifted name, and grants names that were never locked", () =>
       Effect.gen(function* () {
         const { claim, close, lift } = yield* LockoutStore
         const [one, two] = [newName(), newName()]

@@ -1,4 +1,4 @@
-/** What every layer of the store of counts promises. */
+/** The guarantees of every layer of StatsStore. */
 import { assert, it } from "@effect/vitest"
 import { Effect, type Layer } from "effect"
 import { StatsStore } from "../../../src/store/providerState/StatsStore.ts"
@@ -10,7 +10,7 @@ export const newSlot = () => last++
 
 export const statsStoreSuite = <E>(store: Layer.Layer<StatsStore, E>): void =>
   it.layer(store)((it) => {
-    it.effect("adds up what several add to a slot, name by name", () =>
+    it.effect("sums up concurrent additions to a slot, name by name", () =>
       Effect.gen(function* () {
         const stats = yield* StatsStore
         const slot = newSlot()
@@ -38,7 +38,7 @@ export const statsStoreSuite = <E>(store: Layer.Layer<StatsStore, E>): void =>
       })
     )
 
-    it.effect("answers slot by slot, and nothing of one that there is not", () =>
+    it.effect("returns the counts per slot, and none for an absent slot", () =>
       Effect.gen(function* () {
         const stats = yield* StatsStore
         const [one, none, other] = [newSlot(), newSlot(), newSlot()]
@@ -54,7 +54,7 @@ export const statsStoreSuite = <E>(store: Layer.Layer<StatsStore, E>): void =>
       })
     )
 
-    it.effect("takes more names than go in one step", () =>
+    it.effect("accepts more names than fit one script call", () =>
       Effect.gen(function* () {
         const stats = yield* StatsStore
         const slot = newSlot()

@@ -13,14 +13,14 @@ import { sharedVault } from "../../support/SharedVault.ts"
 import { proxyTo } from "../sql/databaseProxy.ts"
 import { leaseOf, newKeyId, requestOf, roomy } from "../limits/limitsSuite.ts"
 
-/** A Redis that ends with the test, paused or not. */
+/** A Redis that ends with the test, even when it is paused. */
 const ownRedis = (options?: { readonly port?: number; readonly password?: string }) =>
   Effect.acquireRelease(
     Effect.promise(() => spawnRedis(options)),
     (server) => Effect.promise(() => server.stop())
   )
 
-/** Without the client's warnings: lost connections are what these tests are about. */
+/** Without the client's warnings, because these tests lose connections on purpose. */
 const connectionTo = (url: string, more: Partial<RedisConnectionOptions> = {}) =>
   RedisConnection.layer({ url: Redacted.make(url), ...more }).pipe(Layer.provide(Logger.layer([])))
 
@@ -31,7 +31,9 @@ const storesOn = (url: string) =>
 
 const untilItWorks = Effect.retry(Schedule.spaced("20 millis"))
 
-/** Calls until the client knows that it is offline, and fails calls without sending them. */
+/**
+ * Repeats a call until the client knows that it is offline and fails calls without sending them.
+ */
 const untilOffline = <A>(call: Effect.Effect<A, StoreError>) =>
   Effect.flip(call).pipe(
     Effect.repeat({
@@ -41,7 +43,7 @@ const untilOffline = <A>(call: Effect.Effect<A, StoreError>) =>
   )
 
 describe("RedisConnection", () => {
-  it.live("fails calls while Redis is gone, and works again when it is back, without a restart", () =>
+  it.live("fails calls while Redis is away, and works again when it is back, without a restart", () =>
     Effect.gen(function* () {
       const first = yield* ownRedis()
       const stores = yield* Layer.build(storesOn(first.url))
@@ -71,7 +73,7 @@ describe("RedisConnection", () => {
     })
   )
 
-  it.live("logs once that the connection was lost, with the reason, and once that it is back", () =>
+  it.live("logs the loss of the connection once, with the reason, and its recovery once", () =>
     Effect.gen(function* () {
       const said: Array<unknown> = []
       const logger = Logger.make(({ message }) => void said.push(message))
@@ -79,7 +81,7 @@ describe("RedisConnection", () => {
       const layer = RedisConnection.layer({ url: Redacted.make(first.url) }).pipe(Layer.provide(Logger.layer([logger])))
       const redis = Context.get(yield* Layer.build(layer), Redis.Redis)
       yield* Effect.promise(() => first.stop())
-      // Several tries to renew it fail meanwhile.
+      // Several reconnection attempts fail in the meantime.
       yield* Effect.sleep("300 millis")
       yield* ownRedis({ port: first.port })
       yield* untilItWorks(redis.send("PING"))
@@ -89,7 +91,7 @@ describe("RedisConnection", () => {
     })
   )
 
-  it.live("fails calls in time while Redis is silent, then at once, and loses no slot to the unanswered", () =>
+  it.live("fails calls in time while Redis is silent, then at once, and unanswered calls occupy no slot", () =>
     Effect.gen(function* () {
       const server = yield* ownRedis()
       const stores = yield* Layer.build(storesOn(server.url))
@@ -118,7 +120,7 @@ describe("RedisConnection", () => {
     })
   )
 
-  it.live("takes no pause of this process for silence: the answer that lies in the socket counts", () =>
+  it.live("does not count a pause of this process as silence: a reply in the socket counts", () =>
     Effect.gen(function* () {
       const server = yield* ownRedis()
       const stores = yield* Layer.build(storesOn(server.url))
@@ -127,7 +129,7 @@ describe("RedisConnection", () => {
         const keyId = newKeyId()
         yield* limits.ping
         const asked = yield* Effect.forkChild(limits.acquire(requestOf(keyId, "a")), { startImmediately: true })
-        // Nothing of this process runs for longer than a command may take.
+        // This process is blocked for longer than the time limit of a command.
         Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 900)
         assert.strictEqual((yield* Fiber.join(asked)).refusedBy, null)
         yield* limits.release(leaseOf(keyId, "a"))
@@ -135,7 +137,7 @@ describe("RedisConnection", () => {
     })
   )
 
-  it.live("keeps the connection over a pause of this process that is longer than a silent Redis is waited for", () =>
+  it.live("keeps the connection over a pause of this process that is longer than the limit for silence", () =>
     Effect.gen(function* () {
       const said: Array<unknown> = []
       const logger = Layer.provide(Logger.layer([Logger.make(({ message }) => void said.push(message))]))
@@ -143,7 +145,7 @@ describe("RedisConnection", () => {
       const connection = yield* Layer.build(RedisConnection.layer({ url: Redacted.make(server.url) }).pipe(logger))
       const redis = Context.get(connection, Redis.Redis)
       const asked = yield* Effect.forkChild(redis.send("PING"), { startImmediately: true })
-      // What comes after it in this round of the event loop are the timers, and only then the answer.
+      // In this round of the event loop the timers run next, and only then the reply is read.
       yield* Effect.callback<void>((resume) => {
         setImmediate(() => {
           Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 3_300)
@@ -155,12 +157,12 @@ describe("RedisConnection", () => {
     })
   )
 
-  it.live("notices by itself that a connection without calls is silent, and renews it", () =>
+  it.live("detects a silent connection without calls by itself, and replaces it", () =>
     Effect.gen(function* () {
       const server = yield* ownRedis()
       const proxy = yield* proxyTo(new URL(server.url))
       const redis = Context.get(yield* Layer.build(connectionTo(proxy.url.href)), Redis.Redis)
-      // A ping of the first connection, then the greeting of the second one.
+      // A ping of the first connection, then the greeting of the second.
       yield* Effect.promise(() => proxy.freeze())
       yield* Effect.promise(() => proxy.freeze())
       yield* proxy.thaw
@@ -168,7 +170,7 @@ describe("RedisConnection", () => {
     })
   )
 
-  it.live("gives a slot back that was released while Redis was silent, as soon as it hears again", () =>
+  it.live("releases a slot that was released while Redis was silent, as soon as it answers again", () =>
     Effect.gen(function* () {
       const server = yield* ownRedis()
       const stores = yield* Layer.build(storesOn(server.url))
@@ -190,7 +192,7 @@ describe("RedisConnection", () => {
     })
   )
 
-  it.live("puts a time limit on scripts that others run through it", () =>
+  it.live("limits the time of scripts that others run through it", () =>
     Effect.gen(function* () {
       const server = yield* ownRedis()
       const connection = yield* Layer.build(connectionTo(server.url))
@@ -220,7 +222,7 @@ describe("RedisConnection", () => {
     })
   )
 
-  it.live("does not start without Redis, and names the address but not the password", () =>
+  it.live("does not start without Redis, and reports the address but not the password", () =>
     Effect.gen(function* () {
       const server = yield* ownRedis()
       yield* Effect.promise(() => server.stop())
@@ -233,7 +235,7 @@ describe("RedisConnection", () => {
     })
   )
 
-  it.live("does not start with a Redis that is silent", () =>
+  it.live("does not start with a silent Redis", () =>
     Effect.gen(function* () {
       const server = yield* ownRedis()
       server.pause()

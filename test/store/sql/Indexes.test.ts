@@ -1,4 +1,4 @@
-/** Indexes that are built beside the work, on Postgres, with indexes made for the test. */
+/** Indexes that are built in the background, on Postgres, with indexes made for the test. */
 import { PgClient } from "@effect/sql-pg"
 import { assert, it } from "@effect/vitest"
 import { Context, Deferred, Effect, Fiber, Layer, Schedule } from "effect"
@@ -16,7 +16,7 @@ const opened = Effect.gen(function* () {
   return { build: Effect.provide(buildIndexes(indexes), context), sql, states }
 })
 
-it.live("an index is built while others write, by one process, and once", () =>
+it.live("an index is built once, by one process, while others write", () =>
   Effect.gen(function* () {
     const { build, sql, states } = yield* opened
     const [written, end] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
@@ -31,9 +31,9 @@ it.live("an index is built while others write, by one process, and once", () =>
     )
     yield* Deferred.await(written)
     const building = yield* Effect.forkChild(build)
-    // It waits for the transaction that was there before it.
+    // The build waits for the transaction that began before it.
     yield* states.pipe(Effect.repeat({ schedule: Schedule.spaced("20 millis"), until: (found) => found.length === 1 }))
-    // A second process goes on without it; and nobody's write waits.
+    // A second process continues without the index, and writes are not blocked.
     yield* build
     yield* sql`INSERT INTO people VALUES ('Bob')`
     assert.deepStrictEqual(yield* states, [{ valid: false }])
@@ -48,7 +48,7 @@ it.live("an index is built while others write, by one process, and once", () =>
   })
 )
 
-it.live("what a build that broke off left behind is built anew", () =>
+it.live("an index that an interrupted build left invalid is built again", () =>
   Effect.gen(function* () {
     const { build, sql, states } = yield* opened
     yield* sql`INSERT INTO people VALUES ('Ann'), ('Ann')`

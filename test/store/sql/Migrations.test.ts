@@ -1,4 +1,7 @@
-/** How migrations run, and which databases they refuse: on both engines, with migrations made for the tests. */
+/**
+ * How migrations run, and which databases they refuse: on both engines, with migrations made for
+ * the tests.
+ */
 import { PgClient } from "@effect/sql-pg"
 import { assert, describe, it, vi } from "@effect/vitest"
 import { Effect, Layer, type Redacted, type Scope } from "effect"
@@ -12,7 +15,7 @@ import { freshDatabase } from "../../support/Postgres.ts"
 /** Each test opens several databases, on a machine that may be busy. */
 vi.setConfig({ testTimeout: 120_000 })
 
-/** Where a database is: opened as it is, or as the gateway opens it. */
+/** A database that can be opened unmigrated, or as the gateway opens it. */
 interface Place {
   readonly raw: Layer.Layer<SqlClient.SqlClient, unknown>
   readonly gateway: Layer.Layer<SqlClient.SqlClient, unknown>
@@ -46,7 +49,10 @@ const steps: Migrations = {
 /** The first of `steps`. */
 const upTo = (count: number): Migrations => Object.fromEntries(Object.entries(steps).slice(0, count))
 
-/** All that a migration could change: relations with their columns, functions, and what was applied. */
+/**
+ * Everything that a migration could change: relations with their columns, functions, and the
+ * applied migrations.
+ */
 const contents = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   return yield* sql`
@@ -71,7 +77,7 @@ const messageOf = (error: unknown): string =>
     ? String(error.message)
     : `no MigrationError: ${String(error)}`
 
-/** What databases of commits from before the first release have applied. */
+/** The applied migrations of databases from before the first release. */
 const earlier: ReadonlyArray<{ readonly which: string; readonly rows: ReadonlyArray<readonly [number, string]> }> = [
   { which: "the first migration", rows: [[1, "initial"]] },
   {
@@ -87,7 +93,7 @@ const earlier: ReadonlyArray<{ readonly which: string; readonly rows: ReadonlyAr
 
 const suite = (name: string, place: Effect.Effect<Place, unknown, Scope.Scope>) =>
   describe(name, () => {
-    it.effect("applies what is pending, in order, and what was applied no second time", () =>
+    it.effect("applies pending migrations in order, and none twice", () =>
       Effect.gen(function* () {
         const { raw } = yield* place
         yield* Effect.gen(function* () {
@@ -108,7 +114,7 @@ const suite = (name: string, place: Effect.Effect<Place, unknown, Scope.Scope>) 
       })
     )
 
-    it.effect("applies all of what is pending, or nothing", () =>
+    it.effect("applies all pending migrations or none", () =>
       Effect.gen(function* () {
         const { raw } = yield* place
         yield* Effect.gen(function* () {
@@ -150,7 +156,7 @@ const suite = (name: string, place: Effect.Effect<Place, unknown, Scope.Scope>) 
         })
     )
 
-    it.effect.each(earlier)("refuses a database of an earlier commit, and changes nothing in it: $which", ({ rows }) =>
+    it.effect.each(earlier)("refuses a database of an earlier commit and leaves it unchanged: $which", ({ rows }) =>
       Effect.gen(function* () {
         const { gateway, raw } = yield* place
         const before = yield* Effect.gen(function* () {

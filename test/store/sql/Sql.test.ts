@@ -1,4 +1,7 @@
-/** The database layers: migrations by several processes at once, and what happens while the database is away. */
+/**
+ * The database layers: migrations by several processes, and what happens while the database is
+ * away.
+ */
 import type { PgClient } from "@effect/sql-pg"
 import { assert, it } from "@effect/vitest"
 import { Context, Deferred, Effect, Exit, Fiber, Layer, Redacted } from "effect"
@@ -39,7 +42,7 @@ it.effect("migrates once when several processes start at once on a fresh databas
   })
 )
 
-it.effect("limits statements on the server, and calls one that ran out of time an unavailable database", () =>
+it.effect("limits statements on the server, and reports one that timed out as an unavailable database", () =>
   Effect.gen(function* () {
     const sql = yield* clientAt(yield* freshDatabase)
     assert.deepStrictEqual(yield* sql`SHOW statement_timeout`, [{ statement_timeout: "4s" }])
@@ -54,7 +57,7 @@ it.effect("limits statements on the server, and calls one that ran out of time a
   })
 )
 
-it.effect("reads a bigint as a number, and one that a number cannot hold as the nearest that it can", () =>
+it.effect("reads a bigint as a number, and one beyond 2^53 as the nearest safe integer", () =>
   Effect.gen(function* () {
     const sql = yield* clientAt(yield* freshDatabase)
     assert.deepStrictEqual(yield* sql`SELECT ${9_007_199_254_740_991}::bigint AS n, (-5)::bigint AS m`, [
@@ -66,7 +69,7 @@ it.effect("reads a bigint as a number, and one that a number cannot hold as the 
   })
 )
 
-it.effect("reads reports and figures over sums that no bigint holds", () =>
+it.effect("reads reports and figures of sums that exceed a bigint", () =>
   Effect.gen(function* () {
     const built = yield* Layer.build(LedgerSql.layer.pipe(Layer.provideMerge(layerAt(yield* freshDatabase))))
     const sql = Context.get(built, SqlClient.SqlClient)
@@ -87,7 +90,7 @@ it.effect("reads reports and figures over sums that no bigint holds", () =>
   })
 )
 
-it.effect("dies on a statement that is wrong, or that breaks a constraint", () =>
+it.effect("dies on a wrong statement and on a broken constraint", () =>
   Effect.gen(function* () {
     const sql = yield* clientAt(yield* freshDatabase)
     assert.isTrue(Exit.hasDies(yield* Effect.exit(guard(sql`SELECT nonsense`))))
@@ -97,7 +100,7 @@ it.effect("dies on a statement that is wrong, or that breaks a constraint", () =
   })
 )
 
-it.effect("fails to build on a database that is down or unknown, and shows no password", () =>
+it.effect("fails to build on a database that is down or unknown, without showing the password", () =>
   Effect.gen(function* () {
     const { proxy } = yield* proxied
     const url = new URL(proxy.url)
@@ -147,7 +150,7 @@ const writable = Effect.fnUntraced(function* (layer: Layer.Layer<PgClient.PgClie
   assert.deepStrictEqual(yield* sql`SELECT count(*) AS rows FROM health_writes`, [{ rows: 1 }])
 })
 
-it.effect("a database that can be read and not written is not there", () =>
+it.effect("counts a read-only database as unavailable", () =>
   Effect.gen(function* () {
     yield* writable(Sql.layerPostgres({ url: yield* freshDatabase, maxConnections: 1 }))
     yield* writable(Sql.layerEmbedded({ dataDir: yield* temporaryDataDir }))
@@ -189,7 +192,7 @@ it.effect("gives up on a group of writes that the database does not answer, and 
   })
 )
 
-it.effect("a statement that nobody waits for any longer is given up", () =>
+it.effect("interrupts a statement whose caller no longer waits", () =>
   Effect.gen(function* () {
     const guarded = yield* makeGuard
     const givenUp = yield* Deferred.make<void>()

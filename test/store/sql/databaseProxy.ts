@@ -1,4 +1,4 @@
-/** A TCP relay in front of a database that a test takes away, freezes and gives back. */
+/** A TCP relay in front of a database that a test can disconnect, freeze and restore. */
 import { Effect } from "effect"
 import { once } from "node:events"
 import { type AddressInfo, connect, createServer, type Socket } from "node:net"
@@ -8,7 +8,10 @@ export interface DatabaseProxy {
   /** Breaks every connection and refuses new ones. */
   readonly down: Effect.Effect<void>
   readonly up: Effect.Effect<void>
-  /** Connections stay open, and nothing comes through. Resolves once a client has sent something after that. */
+  /**
+   * Keeps connections open and forwards nothing. Resolves once a client has sent something after
+   * that.
+   */
   readonly freeze: () => Promise<void>
   readonly thaw: Effect.Effect<void>
 }

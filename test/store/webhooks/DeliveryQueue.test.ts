@@ -1,4 +1,4 @@
-/** Deliveries are handed out until one succeeds, and survive the process: on every kind of queue. */
+/** Deliveries are handed out until a handler succeeds, and survive the process: on every layer. */
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Exit, Fiber, Layer, Scope } from "effect"
 import { Sql } from "../../../src/store/sql/Sql.ts"
@@ -32,7 +32,7 @@ const build = <E>(layer: Layer.Layer<DeliveryQueue, E>) =>
 for (const [place, open] of Object.entries(opened())) {
   describe(place, () => {
     it.live(
-      "a delivery is handed on until it succeeds, and no more",
+      "a delivery is handed out until it succeeds, and not again",
       () =>
         Effect.gen(function* () {
           const queue = yield* build(yield* open)
@@ -60,7 +60,7 @@ for (const [place, open] of Object.entries(opened())) {
           ])
           assert.deepStrictEqual(yield* queue.addresses, [])
 
-          // What is cut short is there again at once, and that was no attempt.
+          // An interrupted delivery is due again at once, and does not count as an attempt.
           yield* queue.offer(delivery(3))
           const begun = yield* Deferred.make<void>()
           const hanging = yield* Effect.forkChild(
@@ -78,7 +78,7 @@ for (const [place, open] of Object.entries(opened())) {
     )
 
     it.live(
-      "no more wait for one address than the bound, whatever waits for another",
+      "queues at most as many deliveries per address as the bound",
       () =>
         Effect.gen(function* () {
           const queue = yield* build(yield* open)
@@ -96,12 +96,12 @@ for (const [place, open] of Object.entries(opened())) {
 
 describe("in Postgres, by several processes", () => {
   it.live(
-    "each delivery is taken once, and what a process leaves is taken by another",
+    "takes each delivery once, and another process takes those that one leaves",
     () =>
       Effect.gen(function* () {
         const layer = DeliveryQueue.layer().pipe(Layer.provide(Sql.layerPostgres({ url: yield* freshDatabase })))
         const leaving = yield* Scope.make()
-        // They start at once: one of them makes the table.
+        // They start concurrently, and one of them creates the table.
         const [first, second] = yield* Effect.all([Scope.provide(build(layer), leaving), build(layer)], {
           concurrency: "unbounded"
         })

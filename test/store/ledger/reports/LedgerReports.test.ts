@@ -1,4 +1,7 @@
-/** Usage by day, and what is left when generations are deleted: the same from memory and from a database, exact to the nano. */
+/**
+ * Usage by day, also after generations were deleted: the same from memory and from a database,
+ * exact to the nano.
+ */
 import { assert, it, layer } from "@effect/vitest"
 import { PgClient } from "@effect/sql-pg"
 import { Deferred, Effect, Fiber, Layer, Option } from "effect"
@@ -29,7 +32,7 @@ const settle = (overrides: Partial<Generation>, billedNano: number) =>
     return generation
   })
 
-/** The total, and what is grouped in one way. */
+/** The total, and the groups of one grouping. */
 const report = ({
   groupBy = "day",
   ...query
@@ -40,7 +43,7 @@ const report = ({
     return { total, rows: parts.get(groupBy)?.rows ?? [], hasMore: parts.get(groupBy)?.hasMore }
   })
 
-/** Each group with what it was billed. */
+/** Each group with its billed amount. */
 const groups = (query: Parameters<typeof report>[0]) =>
   Effect.map(report(query), ({ rows }) => rows.map(({ billedNano, group }) => [group, billedNano]))
 
@@ -147,7 +150,7 @@ const on = <E>(name: string, ledger: Layer.Layer<Ledger | LedgerReports | Genera
     )
 
     it.effect(
-      "deletes the oldest generations, so many at a time; sums and counters stay, and are not summed up twice",
+      "deletes the oldest generations up to a limit; sums and counters stay and are not counted twice",
       () =>
         Effect.gen(function* () {
           const ledger = yield* Ledger
@@ -156,7 +159,7 @@ const on = <E>(name: string, ledger: Layer.Layer<Ledger | LedgerReports | Genera
           const made = yield* Effect.forEach([40, 41, 42, 43, 44], (day) => settle({ keyId, createdAtMs: at(day) }, 10))
           const before = yield* report({ keyId, toDay: FIRST + 60 })
           const counters = yield* ledger.balances([keyId], monthOf(at(40)))
-          // What the test before made is older still.
+          // The generations of the previous test are older still.
           while ((yield* generationStore.forget(at(40), 1)) > 0);
           assert.strictEqual(yield* generationStore.forget(at(43), 2), 2)
           assert.strictEqual(yield* generationStore.forget(at(43), 2), 1)
@@ -169,7 +172,7 @@ const on = <E>(name: string, ledger: Layer.Layer<Ledger | LedgerReports | Genera
         })
     )
 
-    it.effect("finds what a model or a provider did in a time that is long over", () =>
+    it.effect("finds the usage of a model or a provider in a period long ago", () =>
       Effect.gen(function* () {
         const generationStore = yield* GenerationStore
         const old = yield* settle({ keyId: "key_old", createdAtMs: at(50), model: "m/rare", provider: "gamma" }, 1)
@@ -194,7 +197,7 @@ on("The embedded database", Layer.fresh(LedgerSql.layer).pipe(Layer.provide(Laye
 on("Postgres", Layer.fresh(LedgerSql.layer).pipe(Layer.provide(Layer.fresh(layerPostgres))))
 
 it.effect(
-  "while a piece is being deleted nobody waits: requests begin and end, lists and reports answer, another piece goes",
+  "never blocks while a batch is deleted: requests, lists, reports and another batch continue",
   () =>
     Effect.gen(function* () {
       const ledger = yield* Ledger
@@ -204,7 +207,7 @@ it.effect(
       for (let day = 0; day < 6; day++) yield* settle({ keyId, createdAtMs: at(day) }, 10)
       const deleted = yield* Deferred.make<number>()
       const isEnough = yield* Deferred.make<void>()
-      // The transaction stays open with its rows deleted and not yet gone.
+      // The transaction stays open, with its rows deleted but not committed.
       const deleting = yield* Effect.forkChild(
         sql.withTransaction(
           generationStore.forget(at(3), 2).pipe(
