@@ -29,8 +29,6 @@ const reasons = {
 
 const LINES = 300
 const COLUMNS = 100
-/** Folders whose comments are still to be wrapped. The list only shrinks. */
-const unwrapped = /^test\/(?:contract|http|signin|store|support)\//
 
 /** Directives of other tools must stay on one line. */
 const directive = /^[\s*]*(?:oxlint-|eslint-|@effect-diagnostics|@ts-)/
@@ -63,7 +61,7 @@ export const checkStyle = (file: SourceFile): ReadonlyArray<StyleBreach> => {
     if (/(?:oxlint|eslint)-disable/.test(comment.value) && !/ -- \S/.test(comment.value))
       report(comment.start, "muzzle")
     if (/@effect-diagnostics/.test(comment.value) && !/ -- \S/.test(comment.value)) report(comment.start, "muzzle")
-    if (!unwrapped.test(file.path)) for (const offset of tooWide(file, comment)) report(offset, "width")
+    for (const offset of tooWide(file, comment)) report(offset, "width")
   }
   const passedOn = (type: string) => type === "ExportAllDeclaration"
   if (

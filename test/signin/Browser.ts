@@ -1,6 +1,7 @@
 /**
- * A browser as far as signing in needs one: a cookie jar that keeps to path, age and `Secure` (loopback counts as secure, as it does for
- * browsers), redirects that are followed one by one, and the headers by which browsers tell where a request comes from.
+ * A minimal browser for sign-in: a cookie jar that respects path, age and `Secure` (loopback counts
+ * as secure, as in real browsers), redirects that are followed one by one, and the headers that
+ * tell where a request comes from.
  */
 export interface Page {
   readonly status: number
@@ -20,20 +21,20 @@ export interface Visit {
   readonly method?: string
   readonly body?: unknown
   readonly headers?: Readonly<Record<string, string>>
-  /** The page that sends the request; by default the gateway's own. */
+  /** The page that sends the request. Default: the gateway's own. */
   readonly from?: string
-  /** How many redirects are followed; 10 unless told. */
+  /** The most redirects to follow. Default: 10. */
   readonly redirects?: number
 }
 
 export class Browser {
   /** By host, then by name and path. */
   readonly #jars = new Map<string, Map<string, Cookie>>()
-  /** Everywhere it has been, redirects included. */
+  /** Every visited address, redirects included. */
   readonly visited: Array<string> = []
   readonly home: string
 
-  /** `home`: the origin whose pages it shows. */
+  /** `home`: the origin of the pages that it shows. */
   constructor(home: string) {
     this.home = home
   }
@@ -56,7 +57,7 @@ export class Browser {
     return undefined
   }
 
-  /** Goes there by a click or an address that was typed, and follows redirects. */
+  /** Navigates by a click or a typed address, and follows redirects. */
   async visit(url: string, visit: Visit = {}): Promise<Page> {
     let at = new URL(url, this.home).href
     for (let left = visit.redirects ?? 10; ; left--) {
@@ -67,7 +68,7 @@ export class Browser {
     }
   }
 
-  /** What a script of a page sends. */
+  /** Sends a request as a script of a page. */
   async script(path: string, visit: Visit = {}): Promise<Page> {
     const from = visit.from ?? this.home
     const site = new URL(from).origin === this.home ? "same-origin" : "cross-site"

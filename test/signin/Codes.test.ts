@@ -1,4 +1,4 @@
-/** Codes by a real SMTP server and a Twilio-shaped one, over sockets. */
+/** Codes by a real SMTP server and by a Twilio-like one, over sockets. */
 import { assert, it } from "@effect/vitest"
 import { Effect, Logger, Redacted, References } from "effect"
 import { noSignIn, type SignInSettings } from "../../src/settings/SignIn.ts"
@@ -28,7 +28,7 @@ const sms = (baseUrl: string, countries: ReadonlyArray<string> = ["US"], token =
   countries
 })
 
-it.effect("a code comes by mail, in plain words, and signs in", () =>
+it.effect("a code arrives by mail, in plain text, and signs in", () =>
   Effect.gen(function* () {
     const server = yield* startMailServer
     yield* Effect.gen(function* () {
@@ -47,7 +47,7 @@ it.effect("a code comes by mail, in plain words, and signs in", () =>
   }).pipe(Effect.scoped)
 )
 
-it.effect("an address cannot smuggle a second recipient or a header", () =>
+it.effect("an address cannot inject a second recipient or a header", () =>
   Effect.gen(function* () {
     const server = yield* startMailServer
     yield* Effect.gen(function* () {
@@ -72,7 +72,7 @@ it.effect("an address cannot smuggle a second recipient or a header", () =>
   }).pipe(Effect.scoped)
 )
 
-it.effect("a mail server that refuses changes no answer; the log says why, without address and code", () =>
+it.effect("a mail server that refuses does not change the response; the log has the reason, without address and code", () =>
   Effect.gen(function* () {
     const server = yield* startMailServer
     const logged: Array<string> = []
@@ -89,7 +89,7 @@ it.effect("a mail server that refuses changes no answer; the log says why, witho
   }).pipe(Effect.scoped, Effect.provideService(References.MinimumLogLevel, "Info"))
 )
 
-it.effect("nothing is sent in the clear to a mail server that has to offer STARTTLS and does not", () =>
+it.effect("nothing is sent unencrypted to a mail server that must offer STARTTLS and does not", () =>
   Effect.gen(function* () {
     const server = yield* startMailServer
     const logged: Array<string> = []
@@ -104,7 +104,7 @@ it.effect("nothing is sent in the clear to a mail server that has to offer START
   }).pipe(Effect.scoped)
 )
 
-it.effect("a code comes by SMS, and signs in", () =>
+it.effect("a code arrives by SMS, and signs in", () =>
   Effect.gen(function* () {
     const server = yield* startSmsServer
     yield* Effect.gen(function* () {
@@ -122,14 +122,14 @@ it.effect("a code comes by SMS, and signs in", () =>
   }).pipe(Effect.scoped)
 )
 
-it.effect("no SMS goes to a country that is not on the list, nor to a number of none", () =>
+it.effect("no SMS is sent to a country that is not on the list, or to a number of none", () =>
   Effect.gen(function* () {
     const server = yield* startSmsServer
     yield* Effect.gen(function* () {
       const refused = [
         "+447400123456", // United Kingdom
         "+18765550123", // Jamaica, which shares the +1
-        "+15550100000", // nobody's
+        "+15550100000", // no country
         "+88213000000" // satellites
       ]
       for (const phone of refused) {
@@ -142,7 +142,7 @@ it.effect("no SMS goes to a country that is not on the list, nor to a number of 
   }).pipe(Effect.scoped)
 )
 
-it.effect("an SMS service that refuses us changes no answer, and its words reach nobody", () =>
+it.effect("an SMS service that refuses does not change the response, and its text is not passed on", () =>
   Effect.gen(function* () {
     const server = yield* startSmsServer
     const logged: Array<string> = []
@@ -164,7 +164,7 @@ it.effect("an SMS service that refuses us changes no answer, and its words reach
   }).pipe(Effect.scoped)
 )
 
-it.effect("production offers what is configured, and has no mailbox", () =>
+it.effect("production offers the configured methods, and has no mailbox", () =>
   Effect.gen(function* () {
     const server = yield* startMailServer
     yield* Effect.gen(function* () {
@@ -182,7 +182,7 @@ it.effect("production offers what is configured, and has no mailbox", () =>
   }).pipe(Effect.scoped)
 )
 
-it.effect("channels may be left out", () =>
+it.effect("channels can be switched off", () =>
   Effect.gen(function* () {
     const { body, status } = yield* ask("/auth/register/email/start", { email: "a@b.c" })
     assert.deepStrictEqual(

@@ -1,4 +1,7 @@
-/** What was granted is never outrun, on every kind of store: creations, raises and lowered grants, many at once. */
+/**
+ * Grants are never exceeded, on every layer of the stores: concurrent creations, raises and lowered
+ * grants.
+ */
 import * as KeyRepoMemory from "../../src/store/keys/KeyRepoMemory.ts"
 import * as KeyRepoSql from "../../src/store/keys/KeyRepoSql.ts"
 import { assert, layer } from "@effect/vitest"
@@ -79,7 +82,7 @@ const suite = <E>(name: string, stores: Layer.Layer<KeyRepo | Ledger | Generatio
       { arbitrary: { runs: 12 } }
     )
 
-    it.effect("a grant that is lowered meanwhile holds for the keys that are made meanwhile", () =>
+    it.effect("a grant that is lowered at the same time applies to the new keys", () =>
       Effect.gen(function* () {
         const [portal, members] = [yield* Portal, yield* UserAdmin]
         const user = yield* known

@@ -1,4 +1,4 @@
-/** Signing in by identity providers, over sockets, in a browser; and those who try to get in by it. */
+/** Sign-in by identity providers, over sockets, in a browser; and attacks on it. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Redacted, type Scope } from "effect"
 import { TestClock } from "effect/testing"
@@ -18,7 +18,7 @@ const client = (issuer: string, secret = "secret") => ({
 const servers = Effect.all({ google: startOidcServer, okta: startOidcServer, github: startGitHub })
 type Servers = Effect.Success<typeof servers>
 
-/** A gateway with three identity providers, each a server of its own. */
+/** A gateway with three identity providers, each with its own server. */
 const withApp = <A, E>(
   test: (world: Servers & { readonly url: string }) => Effect.Effect<A, E, TestApp | UserAdmin | Scope.Scope>,
   auth: Partial<SignInSettings> = {}
@@ -37,7 +37,7 @@ const withApp = <A, E>(
         ...auth
       }
     }
-    // The servers live in this time, and what they say is judged by it.
+    // The servers use the real time, and their tokens are checked by it.
     yield* TestClock.setTime(Date.now())
     return yield* Effect.flatMap(TestApp, ({ url }) => test({ ...started, url })).pipe(
       Effect.provide(TestApp.layer({ providers: [], settings }))
@@ -65,7 +65,7 @@ const answerOf = (page: Page): Answer => {
 const anna = { sub: "anna-1", email: "Anna@Example.com", email_verified: true }
 
 describe("a browser", () => {
-  it.effect("signs in by an OIDC provider: there, back, tokens and cookie", () =>
+  it.effect("signs in by an OIDC provider: redirect, callback, tokens and cookie", () =>
     withApp(({ google, url }) =>
       Effect.gen(function* () {
         google.signsIn(anna)
@@ -94,7 +94,7 @@ describe("a browser", () => {
     )
   )
 
-  it.effect("signs in by GitHub, which is no OIDC provider; its primary verified address counts", () =>
+  it.effect("signs in by GitHub, which does not speak OIDC; its primary verified address counts", () =>
     withApp(({ github, url }) =>
       Effect.gen(function* () {
         github.signsIn({
@@ -113,7 +113,7 @@ describe("a browser", () => {
     )
   )
 
-  it.effect("is sent to a place of the list, with the refresh token in the cookie only", () =>
+  it.effect("is redirected to an allowed target, with the refresh token in the cookie only", () =>
     withApp(({ google, url }) =>
       Effect.gen(function* () {
         google.signsIn(anna)
@@ -127,7 +127,7 @@ describe("a browser", () => {
         const { refresh_token, user } = answerOf(refreshed)
         assert.deepStrictEqual([refresh_token, user.email], [null, "anna@example.com"])
 
-        // Somebody who does not want to, is sent there too.
+        // A user who declines is redirected there too.
         const other = new Browser(url)
         const started = yield* go(other, "/auth/oauth/google/start?redirect_to=%2Fconsole", 0)
         const state = new URL(started.headers.get("location") ?? "").searchParams.get("state")
@@ -141,7 +141,7 @@ describe("a browser", () => {
     )
   )
 
-  it.effect("may sign in twice in two tabs at once", () =>
+  it.effect("may sign in in two tabs at the same time", () =>
     withApp(({ google, url }) =>
       Effect.gen(function* () {
         google.signsIn(anna)
@@ -155,7 +155,7 @@ describe("a browser", () => {
     )
   )
 
-  it.effect("is told where to go when it asks for JSON", () =>
+  it.effect("gets the redirect's target as JSON when it asks for it", () =>
     withApp(({ okta, url }) =>
       Effect.gen(function* () {
         okta.signsIn(anna)
@@ -171,8 +171,8 @@ describe("a browser", () => {
   )
 })
 
-describe("accounts", () => {
-  it.effect("are one for all verified ways to one address, whichever comes first", () =>
+describe("users", () => {
+  it.effect("are the same for all verified methods of one address, in any order", () =>
     withApp(({ github, google, url }) =>
       Effect.gen(function* () {
         google.signsIn(anna)
@@ -181,18 +181,18 @@ describe("accounts", () => {
         const second = answerOf(yield* go(new Browser(url), "/auth/oauth/github/start")).user
         assert.strictEqual(second.id, first.id)
         assert.lengthOf(second.identities, 2)
-        // Who a provider means stays who it was when the address there changes hands.
+        // An identity keeps its user when its address changes owner.
         google.signsIn({ ...anna, email: "somebody@example.com" })
         assert.strictEqual(answerOf(yield* go(new Browser(url), "/auth/oauth/google/start")).user.id, first.id)
       })
     )
   )
 
-  it.effect("cannot be taken by an address that a provider has not verified, before or after their owner comes", () =>
+  it.effect("cannot be taken over by an unverified address, before or after their owner signs in", () =>
     withApp(({ google, okta, url }) =>
       Effect.gen(function* () {
         const members = yield* UserAdmin
-        // The thief comes first, with a provider that lets him claim any address.
+        // The attacker comes first, with a provider that lets them claim any address.
         okta.signsIn({ sub: "thief", email: "anna@example.com", email_verified: false })
         const thief = answerOf(yield* go(new Browser(url), "/auth/oauth/okta/start"))
         assert.isNull(thief.user.email)
@@ -200,7 +200,7 @@ describe("accounts", () => {
         const owner = answerOf(yield* go(new Browser(url), "/auth/oauth/google/start"))
         assert.notStrictEqual(owner.user.id, thief.user.id)
         assert.lengthOf((yield* members.get(owner.user.id)).identities, 1)
-        // And he comes again, now that there is something to take.
+        // The attacker comes again, now that the user exists.
         for (const claim of [{ email_verified: undefined }, { email_verified: "false" }, { email_verified: 1 }]) {
           okta.signsIn({ sub: "thief-2", email: "anna@example.com", ...claim })
           assert.notStrictEqual(answerOf(yield* go(new Browser(url), "/auth/oauth/okta/start")).user.id, owner.user.id)
@@ -236,11 +236,11 @@ describe("accounts", () => {
       )
   )
 
-  it.effect("of an admin get a new identity only beside a session of that admin in the same browser", () =>
+  it.effect("who are admins get a new identity only with a session of that admin in the same browser", () =>
     withApp(({ github, google, okta, url }) =>
       Effect.gen(function* () {
         const members = yield* UserAdmin
-        // Named before the first sign-in: there is nothing to take yet.
+        // Granted before the first sign-in: there is nothing to take over yet.
         const { user } = yield* members.grantAdmin("anna@example.com")
         google.signsIn(anna)
         const own = new Browser(url)
@@ -252,7 +252,7 @@ describe("accounts", () => {
         assert.deepStrictEqual(codeOf(yield* go(other, "/auth/oauth/okta/start")), required)
         const page = yield* go(other, "/auth/oauth/okta/start?redirect_to=%2Fconsole", 2)
         assert.include(page.headers.get("location") ?? "", "error_code=oauth_admin_session_required")
-        // The session of somebody else is no proof, nor one of the admin that is over.
+        // Neither the session of another user nor an ended one of the admin is proof.
         github.signsIn({ id: 1, emails: [{ email: "eve@example.com", primary: true, verified: true }] })
         answerOf(yield* go(other, "/auth/oauth/github/start"))
         assert.deepStrictEqual(codeOf(yield* go(other, "/auth/oauth/okta/start")), required)
@@ -264,13 +264,13 @@ describe("accounts", () => {
         assert.lengthOf((yield* members.get(user.id)).identities, 2)
 
         assert.strictEqual(answerOf(yield* go(own, "/auth/oauth/okta/start")).user.id, user.id)
-        // From now on it is known, in any browser.
+        // From now on the identity is known, in any browser.
         assert.strictEqual(answerOf(yield* go(new Browser(url), "/auth/oauth/okta/start")).user.id, user.id)
       })
     )
   )
 
-  it.effect("are made for the allowed domains only, by what a provider calls verified", () =>
+  it.effect("are created for the allowed domains only, by verified addresses", () =>
     withApp(
       ({ google, okta, url }) =>
         Effect.gen(function* () {
@@ -292,7 +292,7 @@ describe("accounts", () => {
     )
   )
 
-  it.effect("of a suspended user stay shut", () =>
+  it.effect("who are suspended cannot sign in", () =>
     withApp(({ google, url }) =>
       Effect.gen(function* () {
         google.signsIn(anna)
@@ -305,7 +305,7 @@ describe("accounts", () => {
 })
 
 describe("attacks", () => {
-  it.effect("an open redirect: no place but those of the list, in no disguise", () =>
+  it.effect("an open redirect: only listed targets are accepted, in no disguise", () =>
     withApp(({ url }) =>
       Effect.gen(function* () {
         const places = [
@@ -332,7 +332,7 @@ describe("attacks", () => {
     )
   )
 
-  it.effect("a fixed state: what one browser began, no other finishes", () =>
+  it.effect("a fixed state: a flow can only be finished by the browser that started it", () =>
     withApp(({ google, url }) =>
       Effect.gen(function* () {
         google.signsIn({ sub: "thief", email: "thief@example.com", email_verified: true })
@@ -341,7 +341,7 @@ describe("attacks", () => {
         const victim = new Browser(url)
         assert.deepStrictEqual(codeOf(yield* go(victim, back)), [400, "oauth_invalid_state"])
         assert.deepStrictEqual(victim.cookies("/auth"), {})
-        // Nor with a flow of its own open at the same time.
+        // Nor with a flow of its own that is open at the same time.
         const again = (yield* go(thief, "/auth/oauth/google/start", 1)).headers.get("location") ?? ""
         yield* go(victim, "/auth/oauth/google/start", 0)
         assert.deepStrictEqual(codeOf(yield* go(victim, again)), [400, "oauth_invalid_state"])
@@ -349,7 +349,7 @@ describe("attacks", () => {
     )
   )
 
-  it.effect("a state is good once, for ten minutes, and only if it was given out", () =>
+  it.effect("a state works once, for ten minutes, and only if it was issued", () =>
     withApp(({ google, url }) =>
       Effect.gen(function* () {
         google.signsIn(anna)
@@ -368,7 +368,7 @@ describe("attacks", () => {
     )
   )
 
-  it.effect("a mix-up: an answer of one provider to the question of another", () =>
+  it.effect("a mix-up: a response of one provider to a flow of another", () =>
     withApp(({ google, okta, url }) =>
       Effect.gen(function* () {
         google.signsIn(anna)
@@ -377,7 +377,7 @@ describe("attacks", () => {
         const back = new URL((yield* go(browser, "/auth/oauth/okta/start", 1)).headers.get("location") ?? "")
         const mixed = `/auth/oauth/google/callback${back.search}`
         assert.deepStrictEqual(codeOf(yield* go(browser, mixed)), [400, "oauth_invalid_state"])
-        // An issuer that names itself in its answer has to be the one that was asked.
+        // An issuer that is named in the response must be the one of the flow.
         const named = new URL((yield* go(browser, "/auth/oauth/google/start", 1)).headers.get("location") ?? "")
         named.searchParams.set("iss", okta.issuer)
         assert.deepStrictEqual(codeOf(yield* go(browser, named.href)), [400, "oauth_not_proved"])
@@ -385,7 +385,7 @@ describe("attacks", () => {
     )
   )
 
-  it.effect("a code of another flow: PKCE and nonce belong to the one that was begun here", () =>
+  it.effect("a code of another flow: PKCE and nonce belong to the flow that was started here", () =>
     withApp(({ github, google, url }) =>
       Effect.gen(function* () {
         google.signsIn({ sub: "victim", email: "victim@example.com", email_verified: true })
@@ -402,7 +402,7 @@ describe("attacks", () => {
     )
   )
 
-  it.effect("a forged word: another nonce, audience or issuer, or a token that is over", () =>
+  it.effect("a forged token: another nonce, audience or issuer, or an expired one", () =>
     withApp(({ google, url }) =>
       Effect.gen(function* () {
         const forgeries = [
@@ -430,7 +430,7 @@ describe("attacks", () => {
   )
 })
 
-it.effect("a word that the provider's published keys have not signed is nobody's", () =>
+it.effect("a token that the provider's published keys have not signed is rejected", () =>
   withApp(({ google, url }) =>
     Effect.gen(function* () {
       google.signsIn(anna)
@@ -463,7 +463,7 @@ it.effect("a word that the provider's published keys have not signed is nobody's
   )
 )
 
-it.effect("who refuses, or is refused by the provider, is told so, and nothing of why", () =>
+it.effect("a user who declines, or whom the provider refuses, gets an error without the cause", () =>
   withApp(({ google, url }) =>
     Effect.gen(function* () {
       google.signsIn(anna)
@@ -479,7 +479,7 @@ it.effect("who refuses, or is refused by the provider, is told so, and nothing o
   )
 )
 
-it.effect("a network address may begin thirty flows a minute", () =>
+it.effect("a network address may start thirty flows a minute", () =>
   withApp(({ url }) =>
     Effect.gen(function* () {
       const starts = yield* Effect.forEach(Array.from({ length: 31 }), () =>
@@ -493,7 +493,7 @@ it.effect("a network address may begin thirty flows a minute", () =>
   )
 )
 
-it.effect("422 for a provider that there is not; 503 for one that does not answer, and it may be back", () =>
+it.effect("422 for an unknown provider; a retryable 503 for one that does not answer", () =>
   withApp(({ okta, url }) =>
     Effect.gen(function* () {
       const unknown = yield* go(new Browser(url), "/auth/oauth/myspace/start")

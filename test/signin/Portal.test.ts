@@ -1,4 +1,7 @@
-/** A person's whole way: signs in by each of the ways, makes a key, chats with it, sees what it used, rotates it, logs out. */
+/**
+ * A user's whole session: signs in by each method, makes a key, chats with it, reads the usage,
+ * rotates it, logs out.
+ */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
 import { TestClock } from "effect/testing"
@@ -23,7 +26,10 @@ const script = (browser: Browser, path: string, visit?: Visit) =>
     (page) => ({ status: page.status, body: page.json() as Json })
   )
 
-/** A browser that is signed in by a code of the development mailbox, and what its pages' scripts can do. */
+/**
+ * A browser that is signed in by a code of the development mailbox, and the requests that scripts
+ * of its pages can send.
+ */
 const person = (email: string) =>
   Effect.gen(function* () {
     const { url } = yield* TestApp
@@ -64,7 +70,7 @@ const admin = (method: string, path: string, body?: unknown) =>
     return { status, body: JSON.parse(text) as Json }
   })
 
-/** From the access token on: makes a key, chats, looks, rotates, logs out. */
+/** With an access token: makes a key, chats, reads usage, rotates, logs out. */
 const dayInTheLife = (browser: Browser, access: string) =>
   Effect.gen(function* () {
     const { ask, makeKey } = portal(browser, access)
@@ -83,7 +89,7 @@ const dayInTheLife = (browser: Browser, access: string) =>
       [401, 200]
     )
 
-    // A page that was closed and opened again has nothing but the cookie.
+    // A page that was closed and opened again has only the cookie.
     const refreshed = yield* script(browser, "/auth/refresh", { method: "POST" })
     assert.deepStrictEqual([refreshed.status, refreshed.body["refresh_token"]], [200, null])
     const again = portal(browser, refreshed.body["access_token"])
@@ -93,12 +99,12 @@ const dayInTheLife = (browser: Browser, access: string) =>
     assert.deepStrictEqual(browser.cookies("/auth/refresh"), {})
     assert.strictEqual((yield* again.ask("/v1/portal/keys")).status, 401)
     assert.strictEqual((yield* script(browser, "/auth/refresh", { method: "POST" })).status, 401)
-    // The key goes on: it is not the session's.
+    // The key keeps working: it does not depend on the session.
     assert.strictEqual((yield* chat(rotated.body["key"])).status, 200)
   })
 
-describe("a day in the life", () => {
-  it.effect("of one who signs in by mail, by SMS, by OIDC and by GitHub", () =>
+describe("a whole session", () => {
+  it.effect("of a user who signs in by mail, by SMS, by OIDC and by GitHub", () =>
     Effect.gen(function* () {
       const [mail, sms, oidc, github] = [
         yield* startMailServer,
@@ -160,8 +166,8 @@ describe("a day in the life", () => {
   )
 })
 
-describe("what is granted", () => {
-  it.effect("bounds tier, scopes and the budget of all keys together; what is not said is as much as may be", () =>
+describe("grants", () => {
+  it.effect("limit tier, scopes and the budget of all keys together; omitted members default to the most that is granted", () =>
     Effect.gen(function* () {
       const { ask, id, makeKey } = yield* person("anna@example.com")
       yield* admin("PATCH", `/v1/admin/users/${id}`, {
@@ -203,7 +209,7 @@ describe("what is granted", () => {
     }).pipe(Effect.provide(app))
   )
 
-  it.effect("is not outrun by asking often at once", () =>
+  it.effect("hold for concurrent requests", () =>
     Effect.gen(function* () {
       const { ask, id, makeKey } = yield* person("anna@example.com")
       yield* admin("PATCH", `/v1/admin/users/${id}`, { grants: { monthly_budget_usd: 10 } })
@@ -216,12 +222,12 @@ describe("what is granted", () => {
         made.map(({ status }) => status).toSorted((a, b) => a - b),
         [200, 403, 403, 403, 403, 403, 403, 403]
       )
-      // Nothing was made and taken back either.
+      // No key was made and revoked again either.
       assert.lengthOf((yield* ask("/v1/portal/keys")).body["data"], 1)
     }).pipe(Effect.provide(app))
   )
 
-  it.effect("may be lowered and raised again within the grant, by the owner alone", () =>
+  it.effect("allow the owner alone to lower and raise a budget within them", () =>
     Effect.gen(function* () {
       const anna = yield* person("anna@example.com")
       const berta = yield* person("berta@example.com")
@@ -256,7 +262,7 @@ describe("what is granted", () => {
     }).pipe(Effect.provide(app))
   )
 
-  it.effect("is twenty keys at most, ten new ones a minute", () =>
+  it.effect("allow at most twenty keys, and ten new ones a minute", () =>
     Effect.gen(function* () {
       const { makeKey } = yield* person("anna@example.com")
       const many = (count: number) =>
@@ -273,7 +279,7 @@ describe("what is granted", () => {
     }).pipe(Effect.provide(app))
   )
 
-  it.effect("less takes back from keys what is too much", () =>
+  it.effect("reduce existing keys when they are lowered", () =>
     Effect.gen(function* () {
       const { ask, id, makeKey } = yield* person("anna@example.com")
       const grant = (grants: object) => admin("PATCH", `/v1/admin/users/${id}`, { grants })
@@ -289,7 +295,7 @@ describe("what is granted", () => {
 })
 
 describe("usage", () => {
-  it.effect("is one's own, by day, model and key, in the span that is asked for", () =>
+  it.effect("is the user's own, by day, model and key, in the requested period", () =>
     Effect.gen(function* () {
       const anna = yield* person("anna@example.com")
       const [one, two] = [
@@ -336,7 +342,7 @@ describe("usage", () => {
 })
 
 describe("an admin", () => {
-  it.effect("lists users, finds one, and is told of those that there are not", () =>
+  it.effect("lists users, finds one, and gets a 404 for an unknown one", () =>
     Effect.gen(function* () {
       const anna = yield* person("anna@example.com")
       const berta = yield* person("berta@example.com")
@@ -365,7 +371,7 @@ describe("an admin", () => {
     }).pipe(Effect.provide(app))
   )
 
-  it.effect("suspends: sessions end and keys stop at once; lifts it: the keys are back at once", () =>
+  it.effect("suspends a user: sessions end and keys stop at once; lifting it restores the keys at once", () =>
     Effect.gen(function* () {
       const { ask, id, makeKey } = yield* person("anna@example.com")
       const key = (yield* makeKey({ name: "k", scopes: ["chat:write"] })).body["key"]
@@ -376,12 +382,12 @@ describe("an admin", () => {
       assert.strictEqual((yield* ask("/auth/me")).status, 401)
       yield* admin("PATCH", `/v1/admin/users/${id}`, { status: "active" })
       assert.strictEqual((yield* chat(key)).status, 200)
-      // The session is over for good; the person signs in again.
+      // The session stays ended. The user signs in again.
       assert.strictEqual((yield* ask("/auth/me")).status, 401)
     }).pipe(Effect.provide(app))
   )
 
-  it.effect("is one from the moment of the change on, and is none from the moment in which it is taken back", () =>
+  it.effect("has the role from the moment it is granted until the moment it is revoked", () =>
     Effect.gen(function* () {
       const { ask, id } = yield* person("anna@example.com")
       assert.strictEqual((yield* ask("/auth/me")).body["role"], "user")
@@ -394,7 +400,7 @@ describe("an admin", () => {
     }).pipe(Effect.provide(app))
   )
 
-  it.effect("who is suspended or demoted can do nothing about it, wherever that was done", () =>
+  it.effect("loses all rights when suspended or demoted, by whichever process", () =>
     Effect.gen(function* () {
       const users = yield* Users
       const { ask, id } = yield* person("anna@example.com")
@@ -403,7 +409,7 @@ describe("an admin", () => {
       const issues = () => ask("/v1/keys", { body: { name: "mine", tier: "enterprise" } })
       yield* admin("PATCH", `/v1/admin/users/${id}`, { role: "admin" })
       assert.strictEqual((yield* issues()).status, 200)
-      // By another process: this one is not told, and its look-ups are still good.
+      // By another process: this one is not notified, and its cached look-ups are still valid.
       yield* users.update(id, { role: "user" }, 0)
       assert.deepStrictEqual([(yield* issues()).status, (yield* restores()).status], [403, 403])
       yield* users.update(id, { role: "admin", state: "suspended" }, 0)
@@ -415,7 +421,7 @@ describe("an admin", () => {
     }).pipe(Effect.provide(app))
   )
 
-  it.effect("changes neither his own role nor his own status, but anything else of himself", () =>
+  it.effect("cannot change their own role or status, but other members", () =>
     Effect.gen(function* () {
       const { ask, id } = yield* person("anna@example.com")
       yield* admin("PATCH", `/v1/admin/users/${id}`, { role: "admin" })
@@ -432,7 +438,7 @@ describe("an admin", () => {
     }).pipe(Effect.provide(app))
   )
 
-  it.effect("is made by address, before or after the first sign-in", () =>
+  it.effect("is granted by address, before or after the first sign-in", () =>
     Effect.gen(function* () {
       const members = yield* UserAdmin
       const { user } = yield* members.grantAdmin("root@example.com")
@@ -447,7 +453,7 @@ describe("an admin", () => {
 })
 
 describe("a page of another site", () => {
-  it.effect("cannot refresh, log out, or sign a browser in to somebody's account", () =>
+  it.effect("cannot refresh, log out, or sign a browser in to another account", () =>
     Effect.gen(function* () {
       const { browser } = yield* person("anna@example.com")
       const thief = yield* person("thief@example.com")
@@ -467,7 +473,7 @@ describe("a page of another site", () => {
           const refused = yield* script(browser, path, { ...visit, headers, from: "https://evil.example" })
           assert.deepStrictEqual([refused.status, refused.body["error"].code], [403, "foreign_site"], path)
         }
-        // A browser that does not say the site says the origin.
+        // A browser that does not send the site sends the origin.
         const { send } = yield* TestApp
         for (const origin of ["https://evil.example", "null", "not a url"]) {
           const refused = yield* send(path, { method: "POST", body: visit.body, headers: { origin } })

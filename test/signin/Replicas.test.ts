@@ -1,4 +1,7 @@
-/** Two processes on one database: what one gives out the other takes, and what one ends is over at the other. */
+/**
+ * Two processes on one database: each accepts what the other issues, and rejects what the other
+ * ends.
+ */
 import * as SecretStoreSql from "../../src/store/secrets/SecretStoreSql.ts"
 import * as SessionsSql from "../../src/store/people/SessionsSql.ts"
 import * as UsersSql from "../../src/store/people/UsersSql.ts"
@@ -24,7 +27,7 @@ const replica = (url: Redacted.Redacted) =>
     )
   )
 
-it.live("replicas share keys, pepper and sessions", () =>
+it.live("replicas share keys, HMAC key and sessions", () =>
   Effect.gen(function* () {
     const url = yield* freshDatabase
     const start = Effect.acquireRelease(

@@ -1,14 +1,17 @@
-/** Identity providers over sockets: OIDC servers that let the test say who signs in, and one in the shape of GitHub. */
+/**
+ * Identity providers over sockets: OIDC servers that let the test choose who signs in, and one like
+ * GitHub.
+ */
 import { Effect } from "effect"
 import { createHash, randomUUID } from "node:crypto"
 import { createServer, type IncomingMessage } from "node:http"
 import { Events, OAuth2Server } from "oauth2-mock-server"
 import { listening } from "./listening.ts"
 
-/** Claims of whoever signs in; what is set here goes into the ID token. */
+/** Claims of the user who signs in. Claims set here go into the ID token. */
 export type Claims = Record<string, unknown>
 
-/** Another header over the claims of an ID token, signed in another way. */
+/** The claims of an ID token under another header, signed in another way. */
 export const forged = (idToken: string, header: object, sign: (signed: string) => string): string => {
   const signed = `${Buffer.from(JSON.stringify(header)).toString("base64url")}.${idToken.split(".")[1]}`
   return `${signed}.${sign(signed)}`
@@ -21,7 +24,7 @@ export const startOidcServer = Effect.gen(function* () {
   server.service.on(Events.BeforeResponse, ({ body }: { body: { id_token?: string } }) => {
     if (body.id_token !== undefined) body.id_token = lie(body.id_token)
   })
-  // It claims to sign in every way, so that nothing is refused for that alone.
+  // It announces every method of authentication, so that none is refused for that alone.
   server.service.on(Events.BeforeWellKnownOpenIdConfiguration, ({ body }: { body: Claims }) => {
     body["id_token_signing_alg_values_supported"] = ["RS256", "ES256", "HS256", "none"]
   })
@@ -30,7 +33,7 @@ export const startOidcServer = Effect.gen(function* () {
     Effect.promise(async () => {
       await server.issuer.keys.generate("RS256")
       await server.start(0, "127.0.0.1")
-      // It would call itself by a name that may lead elsewhere.
+      // By default it would announce a host name that may resolve elsewhere.
       server.issuer.url = `http://127.0.0.1:${server.address().port}`
     }),
     () => Effect.promise(() => server.stop().catch(() => undefined))
@@ -42,7 +45,7 @@ export const startOidcServer = Effect.gen(function* () {
     signsIn: (next: Claims): void => {
       claims = next
     },
-    /** What it answers for the ID tokens that it makes. */
+    /** Replaces the ID tokens that it issues. */
     lies: (next: (idToken: string) => string): void => {
       lie = next
     }
@@ -54,7 +57,10 @@ export interface GitHubUser {
   readonly emails: ReadonlyArray<{ readonly email: string; readonly primary: boolean; readonly verified: boolean }>
 }
 
-/** github.com as a GitHub Enterprise Server would serve it: authorize, access_token with PKCE, user and emails. */
+/**
+ * github.com as a GitHub Enterprise Server serves it: authorize, access_token with PKCE, user and
+ * emails.
+ */
 export const startGitHub = Effect.gen(function* () {
   let user: GitHubUser = { id: 1, emails: [] }
   const codes = new Map<string, { readonly challenge: string; readonly redirectUri: string }>()
@@ -80,7 +86,7 @@ export const startGitHub = Effect.gen(function* () {
         known?.challenge === verifier &&
         known.redirectUri === form.get("redirect_uri") &&
         form.get("client_secret") === "github-secret"
-      // GitHub says so with status 200.
+      // GitHub reports this error with status 200.
       if (!good) return { status: 200, body: { error: "bad_verification_code" } }
       return { status: 200, body: { access_token: "gho_token", token_type: "bearer", scope: "user:email" } }
     }

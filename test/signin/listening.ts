@@ -1,4 +1,7 @@
-/** A plain HTTP server of the tests on a free port of 127.0.0.1; the scope closes it with all its connections. Answers its address. */
+/**
+ * Starts a plain HTTP server on a free port of 127.0.0.1 and returns its address. Closing the scope
+ * closes it with all connections.
+ */
 import { Effect } from "effect"
 import { once } from "node:events"
 import { type Server } from "node:http"

@@ -1,4 +1,4 @@
-/** A real SMTP server that keeps what it is sent, parsed, and tells whoever waits for the next mail. */
+/** A real SMTP server that stores its mail, parsed, and lets a test wait for the next one. */
 import { Effect, Queue } from "effect"
 import { once } from "node:events"
 import { type AddressInfo } from "node:net"
@@ -8,11 +8,14 @@ import { SMTPServer } from "smtp-server"
 export interface Delivered {
   readonly mail: Email
   readonly recipients: ReadonlyArray<string>
-  /** What the client logged in with. */
+  /** The user name of the client. */
   readonly user: string | null
 }
 
-/** Takes mail for anybody from the user `codes` with the password `postage`; refuses `refused@…`. */
+/**
+ * Accepts mail for any address from the user `codes` with the password `postage`, and refuses
+ * `refused@…`.
+ */
 export const startMailServer = Effect.gen(function* () {
   const arrived = yield* Queue.unbounded<Delivered>()
   const server = new SMTPServer({

@@ -1,4 +1,7 @@
-/** A server in the shape of Twilio's Messages resource: checks account and token, keeps the messages, can refuse. */
+/**
+ * A server like Twilio's Messages resource: it checks account and token, stores the messages, and
+ * can refuse.
+ */
 import { Effect, Queue } from "effect"
 import { createServer } from "node:http"
 import { listening } from "./listening.ts"

@@ -1,7 +1,7 @@
 /**
- * Compares each answer of a test's gateway with the contract. The endpoint has to declare the status, and a schema of
- * this status has to take the body with all its members. An answer that does not fit fails the test when its gateway
- * stops.
+ * Compares each response of a test's gateway with the contract. The endpoint must declare the
+ * status, and a schema of this status must accept the body with all its members. A mismatch fails
+ * the test when its gateway stops.
  */
 import { Effect, Predicate, Result, Schema, Stream } from "effect"
 import { HttpBody, HttpServerRequest, HttpServerResponse } from "effect/http"
@@ -15,7 +15,7 @@ interface Declared {
   readonly path: RegExp
   /** The schemas of JSON bodies and of empty ones, by status. */
   readonly answers: ReadonlyMap<number, ReadonlyArray<Schema.Top>>
-  /** Of the events of a stream. */
+  /** The schema of a stream's events. */
   readonly events: Schema.Top | undefined
 }
 
@@ -38,9 +38,9 @@ HttpApi.reflect(Api, {
 
 const pages = /^\/(?:docs|openapi\.json|console(?:\/[^/]*)?)\/?$/
 
-/** Answers that any path can get, before an endpoint is looked for. */
+/** Responses of any path, sent before an endpoint is matched. */
 const ofTheEdge: ReadonlyMap<number, string> = new Map([[400, "malformed_request"]])
-/** Answers of a path or a method that is in no endpoint. */
+/** Responses to a path or method without an endpoint. */
 const unrouted: ReadonlyMap<number, string> = new Map([
   [404, "route_not_found"],
   [405, "method_not_allowed"]
@@ -56,16 +56,16 @@ const codeOf = (json: unknown): string | null => {
   return Result.isSuccess(envelope) ? (envelope.success as ErrorEnvelope).error.code : null
 }
 
-/** Null: the body is streamed. */
+/** Null: the body is a stream. */
 const textOf = ({ body }: HttpServerResponse.HttpServerResponse): string | null =>
   body._tag === "Uint8Array" ? new TextDecoder().decode(body.body) : body._tag === "Empty" ? "" : null
 
-/** What is wrong with an answer; undefined: it fits. */
+/** The fault of a response. Undefined if it matches. */
 export const faultOf = (
   { method, url }: Pick<HttpServerRequest.HttpServerRequest, "method" | "url">,
   response: HttpServerResponse.HttpServerResponse
 ): string | undefined => {
-  // A target may be a whole address; the router looks at its path.
+  // A target may be a whole address. The router uses its path.
   const [path = ""] = url.replace(/^(?:https?:)?\/\/[^/]*/, "").split("?")
   if (pages.test(path)) return undefined
   const { status } = response
@@ -91,7 +91,7 @@ export const faultOf = (
     : `${endpoint.name} answered ${status} with a body that it does not declare: ${String(failure.failure)} ${text}`
 }
 
-/** What is wrong with a piece of a stream: the first event that its endpoint does not declare. */
+/** The fault of a piece of a stream: the first event that its endpoint does not declare. */
 export const eventFaultOf = (path: string, piece: string): string | undefined => {
   const endpoint = endpoints.find((each) => each.events !== undefined && each.path.test(path))
   if (endpoint?.events === undefined) return `${path} answered a stream, which it does not declare`
@@ -103,7 +103,7 @@ export const eventFaultOf = (path: string, piece: string): string | undefined =>
   return undefined
 }
 
-/** Wraps an application so that its scope ends in a defect if any of its answers did not fit. */
+/** Wraps an application so that its scope ends in a defect if a response did not match. */
 export const onlyDeclared = <E, R>(app: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>) =>
   Effect.gen(function* () {
     const faults = new Set<string>()

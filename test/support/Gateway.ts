@@ -1,7 +1,7 @@
 /**
- * The gateway as its operator runs it: `src/main.ts` in a process of its own, on a port of the system's choice, with an environment and
- * a settings file of the test's making. It ends with the scope, whatever happened. What it wrote to its output is kept; when the
- * scope closes, a secret or a prompt in there fails the test.
+ * The gateway as its operator runs it: `src/main.ts` in its own process, on a port that the system
+ * chooses, with the environment and the settings file of the test. It ends with the scope in any
+ * case. Its output is kept, and a secret or a prompt in it fails the test when the scope closes.
  *
  * ```ts
  * const gateway = yield* startGateway({ env: { DATABASE_URL }, config: { providers: [...] } })
@@ -19,20 +19,28 @@ import { fileURLToPath } from "node:url"
 import { type Answered, openStream, send, type Sent, type Streaming } from "./GatewayHttp.ts"
 
 export interface GatewayOptions {
-  /** Nothing else of this process's environment but PATH, HOME and the place of compiled code gets through. `TOLLGATE_PORT` is 0 unless it is here. */
+  /**
+   * Of this process's environment only PATH, HOME and the compile cache are passed on.
+   * `TOLLGATE_PORT` is 0 by default.
+   */
   readonly env?: Readonly<Record<string, string>>
   /** The settings file, as data. */
   readonly config?: unknown
-  /** Where it runs: `tollgate.yaml` and `.tollgate` are in here. A new directory by default, gone with the scope. */
+  /**
+   * The working directory, with `tollgate.yaml` and `.tollgate`. Default: a new one, removed with
+   * the scope.
+   */
   readonly directory?: string
-  /** Texts beyond those that this module knows of which must not be in the output. */
+  /**
+   * Further texts that must not appear in the output, in addition to those that this module knows.
+   */
   readonly secrets?: ReadonlyArray<string>
 }
 
-/** The connection was refused, or it broke. */
+/** The connection was refused or broke. */
 export class Disconnected extends Data.TaggedError("Disconnected")<{ readonly cause: unknown }> {}
 
-/** The process ended although more was expected of it. */
+/** The process ended too early. */
 export class EndedEarly extends Data.TaggedError("EndedEarly")<{ readonly message: string }> {}
 
 /** How a process ended. */
@@ -44,30 +52,33 @@ export interface Ended {
 export interface GatewayProcess {
   readonly pid: number
   readonly directory: string
-  /** Everything written so far, to stdout and stderr. */
+  /** The output so far, to stdout and stderr. */
   readonly output: () => string
   readonly stderr: () => string
-  /** Resolves with the output once it includes `text`; fails when the process ends before. */
+  /** Resolves with the output once it includes `text`. Fails when the process ends before. */
   readonly printed: (text: string) => Effect.Effect<string, EndedEarly>
   readonly ended: Effect.Effect<Ended>
   readonly signal: (signal: NodeJS.Signals) => Effect.Effect<void>
-  /** SIGTERM, and its end. */
+  /** Sends SIGTERM and waits for the end. */
   readonly stop: Effect.Effect<Ended>
-  /** `kill -9`, and its end. */
+  /** Sends SIGKILL and waits for the end. */
   readonly kill: Effect.Effect<Ended>
 }
 
 export interface Gateway extends GatewayProcess {
   readonly url: string
   readonly adminKey: string
-  /** Sends a request to a path and reads the whole answer. Fails when the connection is refused or breaks. */
+  /**
+   * Sends a request to a path and reads the whole response. Fails when the connection is refused or
+   * breaks.
+   */
   readonly send: (path: string, sent?: Sent) => Effect.Effect<Answered, Disconnected>
   readonly stream: (path: string, sent?: Sent) => Effect.Effect<Streaming, Disconnected>
-  /** `POST /v1/keys`: an enterprise key unless told otherwise. Dies when that is refused. */
+  /** `POST /v1/keys`: an enterprise key by default. Dies when that is refused. */
   readonly issueKey: (body?: Readonly<Record<string, unknown>>) => Effect.Effect<IssuedKey>
 }
 
-/** A process that was started a moment ago. */
+/** A process that was just started. */
 export interface Launched extends GatewayProcess {
   /** Waits until it serves. Dies, with its output, when it ends before. */
   readonly ready: Effect.Effect<Gateway>
@@ -78,10 +89,10 @@ export interface IssuedKey {
   readonly key: string
 }
 
-/** The admin key of every gateway that is not told another. */
+/** The default admin key of these gateways. */
 export const adminKey = "tga-admin-key-of-the-process-tests"
 
-/** To be put into every prompt: no output may hold it. */
+/** Part of every prompt, so that prompts are found in the output. */
 export const promptMarker = "words-that-are-nobodys-business"
 
 const main = fileURLToPath(new URL("../../src/main.ts", import.meta.url))
@@ -90,7 +101,7 @@ const startLimitMs = 90_000
 const attempt = <A>(run: () => Promise<A>): Effect.Effect<A, Disconnected> =>
   Effect.tryPromise({ try: run, catch: (cause) => new Disconnected({ cause }) })
 
-/** Asks again, every 25 ms, until it succeeds. Dies with the last error when `limitMs` are over. */
+/** Retries every 25 ms until it succeeds. Dies with the last error after `limitMs`. */
 export const eventually = <A, E, R>(
   effect: Effect.Effect<A, E, R>,
   limitMs: number,
@@ -113,7 +124,7 @@ export const temporaryDirectory = Effect.acquireRelease(
   (directory) => Effect.sync(() => rmSync(directory, { recursive: true, force: true }))
 )
 
-/** Starts the process and does not wait for anything. */
+/** Starts the process without waiting. */
 export const launchGateway = Effect.fnUntraced(function* (options: GatewayOptions = {}) {
   const directory = options.directory ?? (yield* temporaryDirectory)
   if (options.config !== undefined) {
@@ -132,7 +143,7 @@ export const launchGateway = Effect.fnUntraced(function* (options: GatewayOption
       Effect.andThen(
         started.kill,
         Effect.suspend(() => {
-          // The calls that a person may paste read the key from its file.
+          // The example calls for a person read the key from its file.
           const output = started.output().replaceAll("Bearer $(cat ", "")
           const leaked = [...secrets].filter((secret) => output.includes(secret))
           return leaked.length === 0
@@ -207,7 +218,7 @@ const watch = (child: ChildProcess, directory: string): GatewayProcess => {
   }
   const killAtExit = (): void => void child.kill("SIGKILL")
   process.once("exit", killAtExit)
-  // `close` comes after the last byte of output, `exit` may come before.
+  // `close` comes after the last byte of output; `exit` may come earlier.
   const closed = new Promise<Ended>((resolve) => child.once("close", (code, signal) => resolve({ code, signal })))
   let isOver = false
   void closed.then(() => {
@@ -243,14 +254,14 @@ const watch = (child: ChildProcess, directory: string): GatewayProcess => {
   }
 }
 
-/** The address in the line of log that says that it is ready. */
+/** The address in the log line that reports readiness. */
 const readyUrl = (output: string): string => {
   const line = output.split("\n").find((line) => line.includes(`"message":"ready"`)) ?? ""
   const { annotations } = JSON.parse(line) as { readonly annotations: { readonly url: string } }
   return annotations.url
 }
 
-/** Keys in the environment, and the passwords inside addresses. */
+/** Keys in the environment, and passwords in addresses. */
 const secretsOf = (env: Readonly<Record<string, string>>): ReadonlyArray<string> =>
   Object.entries(env).flatMap(([name, value]) => {
     if (value === "") return []

@@ -1,6 +1,6 @@
 /**
- * HTTP as the process tests need it: every request on a connection of its own, answers byte for byte, and streams that are read while
- * they run and broken off at will.
+ * HTTP for process tests: each request on its own connection, responses byte for byte, and streams
+ * that can be read while they run and be broken off.
  */
 import { once } from "node:events"
 import { type ClientRequest, type IncomingHttpHeaders, type IncomingMessage, request as open } from "node:http"
@@ -13,7 +13,7 @@ export interface Sent {
   readonly headers?: Readonly<Record<string, string>>
   /** `authorization: Bearer …`. */
   readonly key?: string
-  /** How long the whole exchange may take, in milliseconds; 30 s by default. */
+  /** The time limit of the whole exchange, in milliseconds. Default: 30 s. */
   readonly limitMs?: number
 }
 
@@ -23,13 +23,13 @@ export interface Answered {
   readonly text: string
 }
 
-/** An answer that is still coming. */
+/** A response that is still arriving. */
 export interface Streaming {
   readonly status: number
   readonly headers: IncomingHttpHeaders
-  /** What has come so far, once it includes `text`. Rejects when the stream ends or breaks before. */
+  /** The text so far, once it includes `text`. Rejects when the stream ends or breaks before. */
   readonly until: (text: string) => Promise<string>
-  /** All of it, once it ended as HTTP has it. Rejects when it broke. */
+  /** The whole text, once the response has ended regularly. Rejects when it broke. */
   readonly ended: Promise<string>
   /** Closes the connection. */
   readonly leave: () => void
@@ -50,7 +50,7 @@ const start = (url: string, { body, headers, key, limitMs = 30_000, method }: Se
   return request
 }
 
-/** Rejects when the connection fails before the answer's headers are there. */
+/** Rejects when the connection fails before the response's headers arrive. */
 export const openStream = async (url: string, sent: Sent = {}): Promise<Streaming> => {
   const request = start(url, sent)
   const [response] = (await once(request, "response")) as [IncomingMessage]
@@ -90,7 +90,9 @@ export const openStream = async (url: string, sent: Sent = {}): Promise<Streamin
   }
 }
 
-/** Sends a request and reads the whole answer. Rejects when the connection is refused or breaks. */
+/**
+ * Sends a request and reads the whole response. Rejects when the connection is refused or breaks.
+ */
 export const send = async (url: string, sent: Sent = {}): Promise<Answered> => {
   const { ended, headers, status } = await openStream(url, sent)
   return { status, headers, text: await ended }

@@ -1,4 +1,4 @@
-/** The embedded database for tests, in a temporary directory that goes with the scope. */
+/** The embedded database for tests, in a temporary directory that is removed with the scope. */
 import { Effect, Layer } from "effect"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"

@@ -1,6 +1,7 @@
 /**
- * A real Postgres for tests: the server of TOLLGATE_TEST_DATABASE_URL, else one of the system's binaries, started on a free port of
- * 127.0.0.1 with its data in a temporary directory. One for a whole run (globalSetup.ts); each test file makes databases of its own.
+ * A real Postgres for tests: the server of TOLLGATE_TEST_DATABASE_URL, or else one of the system's
+ * binaries, on a free port of 127.0.0.1 with its data in a temporary directory. A whole run shares
+ * one (globalSetup.ts), and each test file makes its own databases.
  */
 import { PgClient } from "@effect/sql-pg"
 import { Effect, Layer, Redacted, Schedule } from "effect"
@@ -23,7 +24,7 @@ export interface RunningServer {
   readonly stop: () => Promise<void>
 }
 
-/** A server of the tests' own, which may be away for a while: its data and its port stay. */
+/** A server that a test can stop for a while: its data and its port stay. */
 export interface OwnServer extends RunningServer {
   readonly down: () => Promise<void>
   readonly up: () => Promise<void>
@@ -54,7 +55,7 @@ const unprivileged = (): { readonly uid?: number; readonly gid?: number } => {
     try {
       return { uid: idOf(user, "-u"), gid: idOf(user, "-g") }
     } catch {
-      // No such user; the next one.
+      // No such user: try the next one.
     }
   }
   throw new Error("Postgres does not run as root, and there is neither a user `postgres` nor `nobody` to run it as")
@@ -70,7 +71,10 @@ const freePort = (): Promise<number> =>
     })
   })
 
-/** Resolves when the server says that it accepts connections; rejects with what it said when it stops before. */
+/**
+ * Resolves when the server reports that it accepts connections. Rejects with its output when it
+ * stops before.
+ */
 const ready = (server: ChildProcess): Promise<void> =>
   new Promise((resolve, reject) => {
     let log = ""
@@ -82,14 +86,16 @@ const ready = (server: ChildProcess): Promise<void> =>
     server.once("exit", () => reject(new Error(`Postgres stopped while starting:\n${log}`)))
   })
 
-/** The server of TOLLGATE_TEST_DATABASE_URL if that is set, else one of the run's own. */
+/** The server of TOLLGATE_TEST_DATABASE_URL if that is set, or else one for this run. */
 export const startPostgres = async (settings: ReadonlyArray<string> = []): Promise<RunningServer> => {
   const given = process.env["TOLLGATE_TEST_DATABASE_URL"]
   if (given !== undefined && given !== "") return { url: given, stop: async () => {} }
   return spawnPostgres(settings)
 }
 
-/** Starts a server; `stop` ends it and removes its data. Options in `settings` are those of `postgres -c`. */
+/**
+ * Starts a server. `stop` ends it and removes its data. `settings` are options of `postgres -c`.
+ */
 export const spawnPostgres = async (settings: ReadonlyArray<string> = []): Promise<OwnServer> => {
   const binaries = findBinaries()
   const user = unprivileged()
@@ -129,7 +135,10 @@ export const spawnPostgres = async (settings: ReadonlyArray<string> = []): Promi
   }
 }
 
-/** Makes an empty database on the run's server, dropped when the scope closes; its URL. */
+/**
+ * Creates an empty database on the run's server and returns its URL. It is dropped when the scope
+ * closes.
+ */
 export const freshDatabase = Effect.gen(function* () {
   const serverUrl = inject("postgresUrl")
   const name = `test_${crypto.randomUUID().replaceAll("-", "")}`
@@ -148,5 +157,5 @@ export const freshDatabase = Effect.gen(function* () {
   return Redacted.make(url.href)
 })
 
-/** A migrated database of its own on the run's server. */
+/** A new migrated database on the run's server. */
 export const layerPostgres = Layer.unwrap(Effect.map(freshDatabase, (url) => Sql.layerPostgres({ url })))

@@ -1,6 +1,7 @@
 /**
- * A real Redis for tests: `startRedis` for the whole run, `spawnRedis` for a test that stops, stalls or restarts one of its own.
- * Nothing is kept on disk; every server listens on loopback only and ends with the process that started it.
+ * A real Redis for tests: `startRedis` for the whole run, `spawnRedis` for a test that stops,
+ * stalls or restarts its own. Nothing is written to disk. Every server listens on loopback only and
+ * ends with the process that started it.
  */
 import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"
@@ -17,22 +18,28 @@ declare module "vitest" {
 export interface RedisServer {
   readonly url: string
   readonly port: number
-  /** Freezes the server: connections stay open, nothing is answered. */
+  /** Freezes the server: connections stay open, and nothing is answered. */
   readonly pause: () => void
   readonly resume: () => void
-  /** Kills it and waits until it is gone; a second call changes nothing. */
+  /** Kills it and waits for its end. Idempotent. */
   readonly stop: () => Promise<void>
 }
 
 const bindAttempts = 5
 
-/** `TOLLGATE_TEST_REDIS_URL` if it is set, else a server of the run's own. Rejects with what to install where there is none. */
+/**
+ * `TOLLGATE_TEST_REDIS_URL` if it is set, or else a server for this run. Rejects with what to
+ * install if there is none.
+ */
 export const startRedis = async (): Promise<{ readonly url: string; readonly stop: () => Promise<void> }> => {
   const url = process.env["TOLLGATE_TEST_REDIS_URL"]
   return url === undefined || url === "" ? spawnRedis() : { url, stop: () => Promise.resolve() }
 }
 
-/** A server on `port`, or on one that was free a moment ago; started again elsewhere when somebody was faster. */
+/**
+ * A server on `port`, or on a port that was free a moment ago. If that was taken meanwhile, it
+ * starts on another one.
+ */
 export const spawnRedis = async (options?: {
   readonly port?: number
   readonly password?: string

@@ -1,4 +1,7 @@
-/** A vault for several processes of a test, however often their layers are built: one secret for each name. */
+/**
+ * A secret store that several processes of a test share, however often their layers are built: one
+ * secret per name.
+ */
 import { Effect, Layer, Redacted } from "effect"
 import { hash } from "node:crypto"
 import { SecretStore } from "../../src/store/secrets/SecretStore.ts"

@@ -1,8 +1,9 @@
 /**
- * The whole gateway on memory layers and scripted providers, listening on a port of the system's choice: real HTTP, no database, no
- * network beyond loopback. Ids count up and time is the test's own, so that whole answers can be compared byte by byte.
+ * The whole gateway on memory layers and scripted providers, on a port that the system chooses:
+ * real HTTP, no database, no network beyond loopback. Ids count up and time is the test's clock, so
+ * that whole responses can be compared byte by byte.
  *
- * `yield* TestApp` inside a test that is provided with `TestApp.layer({ providers: [...] })`.
+ * Use `yield* TestApp` inside a test that is provided with `TestApp.layer({ providers: [...] })`.
  */
 import * as CacheMemory from "../../src/store/cache/CacheMemory.ts"
 import * as LimitsMemory from "../../src/store/limits/LimitsMemory.ts"
@@ -29,12 +30,14 @@ import { onlyDeclared } from "./DeclaredAnswers.ts"
 import { testSettings } from "./testSettings.ts"
 
 export interface TestAppOptions {
-  /** Scripted providers; without them the settings' own providers serve (the mock, unless overridden). */
+  /**
+   * Scripted providers. By default the settings' own providers serve (the mock, unless overridden).
+   */
   readonly providers?: ReadonlyArray<ScriptedProvider>
   readonly settings?: Partial<SettingsShape>
-  /** What the process has to do; counted as it comes unless told otherwise. */
+  /** The load of the process. Default: counted as usual. */
   readonly load?: Layer.Layer<Load>
-  /** Keys and ledger; in memory by default. */
+  /** Keys and ledger. Default: in memory. */
   readonly stores?: Layer.Layer<KeyRepo | Ledger | GenerationStore | LedgerReports, unknown>
 }
 
@@ -43,7 +46,7 @@ export interface SentRequest {
   /** Sent as JSON, unless it is a string or bytes. */
   readonly body?: unknown
   readonly headers?: Readonly<Record<string, string>>
-  /** `authorization: Bearer …`; null: none. */
+  /** `authorization: Bearer …`. Null: no header. */
   readonly key?: string | null
 }
 
@@ -60,9 +63,9 @@ export class TestApp extends Context.Service<
   {
     readonly url: string
     readonly adminKey: string
-    /** A new key; unless told otherwise an enterprise one with every scope, no cap and no whitelist. */
+    /** Issues a key. Default: an enterprise key with every scope, no cap and no whitelist. */
     readonly issueKey: (key?: Partial<NewKey>) => Effect.Effect<{ readonly id: string; readonly secret: string }>
-    /** Sends a request and reads the whole answer. */
+    /** Sends a request and reads the whole response. */
     readonly send: (path: string, request?: SentRequest) => Effect.Effect<Answered>
     /** `POST /v1/chat/completions`. */
     readonly chat: (body: unknown, request?: SentRequest) => Effect.Effect<Answered>
@@ -92,7 +95,7 @@ export class TestApp extends Context.Service<
     )
   }
 
-  /** The routes on a gateway of the caller's making; signing in on memory. */
+  /** The routes on a gateway that the caller makes, with sign-in in memory. */
   static readonly layerWith = (settings: SettingsShape) =>
     Layer.effect(
       TestApp,

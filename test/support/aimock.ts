@@ -1,6 +1,6 @@
 /**
- * aimock in a process of its own: a model provider that is not of this project's making, so that both ends of a call are somebody
- * else's idea of the protocol. It answers by fixtures and keeps a journal of what it was asked.
+ * aimock in its own process: a provider that others wrote, so that calls are checked against an
+ * independent implementation of the protocol. It answers by fixtures and records the requests.
  */
 import { type FixtureFileEntry, type JournalEntry } from "@copilotkit/aimock"
 import { Effect } from "effect"
@@ -14,7 +14,7 @@ export interface Aimock {
   readonly journal: Effect.Effect<ReadonlyArray<JournalEntry>>
 }
 
-/** Ends with the scope. Dies when the fixtures are not valid. */
+/** Ends with the scope. Dies when the fixtures are invalid. */
 export const startAimock = (fixtures: ReadonlyArray<FixtureFileEntry>) =>
   Effect.map(
     Effect.acquireRelease(

@@ -1,4 +1,7 @@
-/** aimock's process: serves the fixtures that its parent sends, and says where. Started by aimock.ts. */
+/**
+ * The process of aimock: serves the fixtures that its parent sends, and reports its address.
+ * Started by aimock.ts.
+ */
 import { LLMock } from "@copilotkit/aimock"
 
 process.once("message", (fixtures: Parameters<LLMock["addFixturesFromJSON"]>[0]) => {

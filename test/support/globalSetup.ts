@@ -1,4 +1,7 @@
-/** Starts what a whole run of the tests shares, a Postgres and a Redis, and stops them at its end. */
+/**
+ * Starts the servers that a whole test run shares, a Postgres and a Redis, and stops them at its
+ * end.
+ */
 import { type TestProject } from "vitest/node"
 import { startPostgres } from "./Postgres.ts"
 import { startRedis } from "./Redis.ts"

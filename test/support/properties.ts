@@ -1,4 +1,4 @@
-/** Runs before each test file: properties are checked with the same cases in every run. */
+/** Runs before each test file: property tests use the same cases in every run. */
 import { Arbitrary } from "effect"
 
 Arbitrary.configureGlobal({ check: { seed: "tollgate" } })

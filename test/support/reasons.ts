@@ -1,4 +1,4 @@
-/** Every reason of an error, in each form that a client is told differently. */
+/** Every reason of an error, in each form that has a different response. */
 import {
   AdminRequired,
   AdminUnauthenticated,
@@ -55,7 +55,7 @@ const call = { attempts: [], retryAfterMs: null }
 const limited = { holder: "key", allowed: 1, needed: null, retryAfterMs: 1 } as const
 const invalid = (code: string | null) => new InvalidRequest({ message: "", param: null, code, provider: null })
 
-/** The compiler asks for a reason that is missing. */
+/** A missing reason does not compile. */
 const samples: { readonly [Tag in Reason["_tag"]]: ReadonlyArray<Extract<Reason, { readonly _tag: Tag }>> } = {
   Unauthenticated: [new Unauthenticated()],
   AdminUnauthenticated: [new AdminUnauthenticated()],

@@ -1,6 +1,9 @@
 import { type Schema } from "effect"
 
-/** The same value, the members of every object in the opposite order and one more without a value. */
+/**
+ * The same value with the members of every object in reverse order, and one more member that is
+ * undefined.
+ */
 export const reordered = (value: Schema.Json): Schema.Json => {
   if (Array.isArray(value)) return value.map(reordered)
   if (typeof value !== "object" || value === null) return value

@@ -1,13 +1,14 @@
 /**
- * A certificate for `localhost` and 127.0.0.1 that is its own authority, made anew for each test run: nothing secret lies in the
- * repository, and nothing runs out. X.509 v3 over P-256, written out in DER.
+ * A certificate for `localhost` and 127.0.0.1 that is its own authority, made anew for each test
+ * run, so that no secret is in the repository and none expires. X.509 v3 over P-256, encoded in
+ * DER.
  */
 import { generateKeyPairSync, randomBytes, sign } from "node:crypto"
 
 export interface SelfSigned {
   /** PEM. */
   readonly key: string
-  /** PEM; also what a client has to trust. */
+  /** PEM; also the authority that a client has to trust. */
   readonly cert: string
 }
 

@@ -1,4 +1,7 @@
-/** The environment that sets a process's wall clock off by so many milliseconds. Its monotonic clock stays. */
+/**
+ * The environment that shifts a process's wall clock by some milliseconds. Its monotonic clock
+ * stays unchanged.
+ */
 export const skewedBy = (ms: number): { readonly NODE_OPTIONS: string } => {
   const preload = `const now = Date.now
 Date.now = () => now() + (${ms})

@@ -1,9 +1,12 @@
-/** The defaults of most tests: those of the gateway, but that the prompt cache is used for every request. */
+/**
+ * The settings of most tests: the gateway's defaults, except that every request uses the prompt
+ * cache.
+ */
 import { defaultSettings, type SettingsShape } from "../../src/Settings.ts"
 
 export const testSettings: SettingsShape = { ...defaultSettings, cache: { ...defaultSettings.cache, when: "always" } }
 
-/** Routing by price, in which each provider is tried once. */
+/** Routing by price that tries each provider once. */
 export const triedOnce: SettingsShape["routing"] = {
   defaultSort: "price",
   retries: 0,

@@ -1,11 +1,11 @@
-/** Turns that take no time: one that never ends, and ones that are over at once. */
+/** Turns for tests that take no time: one that never ends, and turns that end at once. */
 import { Effect } from "effect"
 import { type Turns } from "../../src/domain/Turns.ts"
 
 /** For synchronous tests: nothing waits. */
 export const oneTurn: Turns = { begin: () => {}, isOver: () => false, next: Effect.void }
 
-/** A pause at every look, counted. */
+/** Pauses at every check, and counts the pauses. */
 export const shortTurns = () => {
   const taken = { turns: 0 }
   const turns: Turns = {

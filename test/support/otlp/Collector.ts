@@ -1,4 +1,7 @@
-/** A collector: takes OTLP over HTTP on a port of the system's choice and keeps what it was sent, decoded. */
+/**
+ * A collector: accepts OTLP over HTTP on a port that the system chooses, and stores the decoded
+ * exports.
+ */
 import { Effect } from "effect"
 import { once } from "node:events"
 import { createServer } from "node:http"
@@ -62,13 +65,13 @@ export interface Collector {
   /** Names of metrics. */
   readonly metrics: () => ReadonlySet<string>
   readonly headers: () => ReadonlyArray<Readonly<Record<string, unknown>>>
-  /** Everything that was sent, to be searched for what must not be there. */
+  /** Everything that was sent, to search for content that must not be there. */
   readonly raw: () => string
-  /** Resolves once `done` holds; asked after every export. */
+  /** Resolves once `done` holds. It is checked after every export. */
   readonly until: (done: () => boolean) => Effect.Effect<void>
 }
 
-/** Runs as long as the scope. `status`: what it answers. */
+/** Runs until the scope closes. `status`: the status of its responses. */
 export const startCollector = Effect.fnUntraced(function* (status = 200) {
   const received: Array<{ readonly path: string; readonly bytes: Buffer; readonly headers: Record<string, unknown> }> =
     []

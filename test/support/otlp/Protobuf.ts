@@ -1,4 +1,7 @@
-/** Reads protobuf without a schema: fields by their number, each with all its values, bytes as they are. */
+/**
+ * Reads protobuf without a schema: fields by their number, each with all its values, bytes
+ * unchanged.
+ */
 
 export type Value = bigint | number | Uint8Array
 export type Message = ReadonlyMap<number, ReadonlyArray<Value>>
@@ -55,7 +58,7 @@ export const hexOf = (message: Message, field: number): string => {
 
 export const numberOf = (message: Message, field: number): number => Number(message.get(field)?.[0] ?? 0)
 
-/** A `double`, which travels as eight bytes. */
+/** A `double`, which is encoded in eight bytes. */
 export const doubleOf = (value: Value): number => {
   const view = new DataView(new ArrayBuffer(8))
   view.setBigUint64(0, BigInt(typeof value === "bigint" ? value : 0), true)
