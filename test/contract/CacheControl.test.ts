@@ -40,7 +40,7 @@ it.effect("by default serves only deterministic requests; all others bypass it",
 )
 
 it.effect(
-  "max-age asks for an answer that is younger, and keeps it; no-cache beside it keeps only; no-store wins",
+  "max-age requires a younger entry, and stores; no-cache only stores; no-store wins",
   () =>
     Effect.gen(function* () {
       const asked = yield* asking

@@ -43,7 +43,7 @@ const app = TestApp.layer({
 })
 
 it.effect(
-  "one id, one head, one role, one finish reason, no error; both calls on the receipt with what each cost",
+  "one id, one head, one role, one finish reason, no error; the receipt has both calls with their costs",
   () =>
     Effect.gen(function* () {
       const { chat, issueKey, send } = yield* TestApp

@@ -33,7 +33,7 @@ const limits = ["limit", "remaining", "reset"].flatMap((part) => [
 ])
 
 it.effect(
-  "limits on every reply behind a rate limit; the generation, the cache's word and the provider where there are any",
+  "limits on every reply behind a rate limit; generation, cache status and provider if there are any",
   () =>
     Effect.gen(function* () {
       const { chat, issueKey, send } = yield* TestApp

@@ -216,7 +216,7 @@ it.effect("rotation needs no body", () =>
 )
 
 it.effect(
-  "a key opens something: it is not over at its birth, and its models are there unless the client insists",
+  "a new key must be usable: not expired, and with existing models unless the client sends force",
   () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* faultsOf("POST", "/v1/keys", { name: "x", expires_at: "1970-01-01T00:00:00Z" }), [

@@ -55,7 +55,7 @@ const Budgets = Schema.Array(Budget).check(Schema.isMinLength(1), Schema.isMaxLe
 const suite = <E>(name: string, stores: Layer.Layer<KeyRepo | Ledger | GenerationStore | LedgerReports, E>) =>
   layer(TestApp.layer({ providers: [], stores }), { timeout: "120 seconds" })(name, (it) => {
     it.effect.prop(
-      "creations and raises at once stay within the grant, and the first that fits is made",
+      "concurrent creations and raises stay within the grant, and the first that fits succeeds",
       { budgets: Budgets, raises: Budgets },
       ({ budgets, raises }) =>
         Effect.gen(function* () {

@@ -210,7 +210,7 @@ describe("users", () => {
   )
 
   it.effect(
-    "cannot be taken by a verified address that only looks like theirs, and are found by any form of their own",
+    "are not found by a verified address that only looks like theirs, but by any form of their own",
     () =>
       withApp(({ github, google, okta, url }) =>
         Effect.gen(function* () {

@@ -26,7 +26,7 @@ const health = Effect.gen(function* () {
 })
 
 it.effect(
-  "a late event loop: 503 before the body, on every endpoint that works on prompts; it is told, and still ready",
+  "a late event loop: 503 before the body on every endpoint for prompts; health reports it, and stays ready",
   () => {
     let delayMs = 0
     return Effect.gen(function* () {

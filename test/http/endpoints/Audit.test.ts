@@ -118,7 +118,7 @@ it.effect("records sign-ins, sessions and an admin's changes of users, by their 
 })
 
 it.effect(
-  "a wrong key is in the trail and in its line of log, with the error and the address; none at all is no news",
+  "records a wrong key, with the error and the address in its log line; a missing key is not recorded",
   () => {
     const lines: Array<Line> = []
     return Effect.gen(function* () {

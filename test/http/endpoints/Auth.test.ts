@@ -208,7 +208,7 @@ it.effect("422 for an unknown channel, a missing or malformed destination, in th
 )
 
 it.effect(
-  "one code a minute and five an hour for a destination, and no more than the limit for a network address",
+  "one code a minute and five an hour per destination, within the limit of a network address",
   () =>
     Effect.gen(function* () {
       assert.strictEqual((yield* start("anna@example.com")).status, 200)
@@ -237,7 +237,7 @@ it.effect(
 )
 
 it.effect(
-  "nobody is kept from a code by others that ask for one for his address, from however many networks of a few",
+  "a few networks that request codes for an address cannot keep its owner from getting one",
   () =>
     Effect.gen(function* () {
       const startFrom = (address: string, email = "victim@example.com") =>

@@ -48,7 +48,7 @@ const spentBy = (id: string) =>
   })
 
 it.effect(
-  "a retry gets the same reply, bytes and all, and pays nothing; whatever the order of the body's members",
+  "a retry gets the same reply byte for byte, without a charge, whatever the order of the body's members",
   () => {
     const { layer, seen } = appOf({ reply: helloReply })
     return Effect.gen(function* () {
