@@ -237,13 +237,13 @@ const application = (settings: SettingsShape, admin: AdminKey) =>
 type Needs = Exclude<Effect.Services<ReturnType<typeof application>>, Scope.Scope>
 const serve = Effect.fnUntraced(function* (started: SettingsShape, admin: AdminKey) {
   const { drain } = yield* Lifecycle
-  const { letGo } = yield* Listener
+  const { shutdown } = yield* Listener
   const services = Context.omit(Scope.Scope)(yield* Effect.context<Needs>())
   const build = (settings: SettingsShape) => Effect.provideContext(application(settings, admin), services)
   const { app, swap } = yield* Swappable.make(build(started))
   // The edge makes the request's span, once sampling is decided.
   yield* Effect.provideService(HttpServer.serveEffect(app), HttpMiddleware.TracerDisabledWhen, () => true)
-  yield* Effect.addFinalizer(() => Effect.andThen(drain, letGo))
+  yield* Effect.addFinalizer(() => Effect.andThen(drain, shutdown))
   yield* Swappable.onHangup(
     Effect.gen(function* () {
       yield* swap(build(reloaded(started, yield* Settings.reload)))

@@ -39,26 +39,24 @@ it.effect("by default serves only deterministic requests; all others bypass it",
   }).pipe(Effect.provide(appWith()))
 )
 
-it.effect(
-  "max-age requires a younger entry, and stores; no-cache only stores; no-store wins",
-  () =>
-    Effect.gen(function* () {
-      const asked = yield* asking
-      assert.strictEqual(yield* asked({}, "no-store, max-age=60"), "bypass")
-      assert.strictEqual(yield* asked({}, "max-age=60"), "miss")
-      assert.strictEqual(yield* asked({}, "Private, Max-Age=60"), "hit")
-      assert.strictEqual(yield* asked(), "bypass")
-      yield* TestClock.adjust("61 seconds")
-      assert.strictEqual(yield* asked({}, "max-age=120"), "hit")
-      assert.strictEqual(yield* asked({}, "max-age=0"), "bypass")
-      assert.strictEqual(yield* asked({}, "max-age=60"), "hit")
-      yield* TestClock.adjust("61 seconds")
-      assert.strictEqual(yield* asked({}, "max-age=60, no-cache"), "bypass")
-      assert.strictEqual(yield* asked({}, "max-age=60"), "hit")
-      for (const other of ["max-age", "max-age=soon", "max-age=-1", "s-maxage=60", "x-max-age=60"]) {
-        assert.strictEqual(yield* asked({}, other), "bypass", other)
-      }
-    }).pipe(Effect.provide(appWith()))
+it.effect("max-age requires a younger entry, and stores; no-cache only stores; no-store wins", () =>
+  Effect.gen(function* () {
+    const asked = yield* asking
+    assert.strictEqual(yield* asked({}, "no-store, max-age=60"), "bypass")
+    assert.strictEqual(yield* asked({}, "max-age=60"), "miss")
+    assert.strictEqual(yield* asked({}, "Private, Max-Age=60"), "hit")
+    assert.strictEqual(yield* asked(), "bypass")
+    yield* TestClock.adjust("61 seconds")
+    assert.strictEqual(yield* asked({}, "max-age=120"), "hit")
+    assert.strictEqual(yield* asked({}, "max-age=0"), "bypass")
+    assert.strictEqual(yield* asked({}, "max-age=60"), "hit")
+    yield* TestClock.adjust("61 seconds")
+    assert.strictEqual(yield* asked({}, "max-age=60, no-cache"), "bypass")
+    assert.strictEqual(yield* asked({}, "max-age=60"), "hit")
+    for (const other of ["max-age", "max-age=soon", "max-age=-1", "s-maxage=60", "x-max-age=60"]) {
+      assert.strictEqual(yield* asked({}, other), "bypass", other)
+    }
+  }).pipe(Effect.provide(appWith()))
 )
 
 it.effect("`always` serves every request and `never` none, whatever the client asks", () =>

@@ -32,71 +32,69 @@ const limits = ["limit", "remaining", "reset"].flatMap((part) => [
   `x-ratelimit-${part}-tokens`
 ])
 
-it.effect(
-  "limits on every reply behind a rate limit; generation, cache status and provider if there are any",
-  () =>
-    Effect.gen(function* () {
-      const { chat, issueKey, send } = yield* TestApp
-      const { secret } = yield* issueKey()
-      const limited = yield* issueKey({ tier: "free", scopes: ["chat:write"] })
-      const key = secret
-      const gone = yield* Effect.forEach(Array.from({ length: 20 }), () => chat(ask("x"), { key: limited.secret }))
-      assert.strictEqual(gone.at(-1)?.status, 200)
-      const cases = [
-        { name: "json", answer: chat(ask("1"), { key }), status: 200, has: ["generation", "miss", "alpha"] },
-        { name: "json hit", answer: chat(ask("1"), { key }), status: 200, has: ["generation", "hit", "alpha"] },
-        {
-          name: "stream",
-          answer: chat(ask("2", { stream: true }), { key }),
-          status: 200,
-          has: ["generation", "miss", "alpha"]
-        },
-        {
-          name: "stream hit",
-          answer: chat(ask("2", { stream: true }), { key }),
-          status: 200,
-          has: ["generation", "hit", "alpha"]
-        },
-        {
-          name: "no-cache",
-          answer: chat(ask("1"), { key, headers: { "cache-control": "no-cache" } }),
-          status: 200,
-          has: ["generation", "bypass", "alpha"]
-        },
-        {
-          name: "no-store",
-          answer: chat(ask("1"), { key, headers: { "cache-control": "no-store, max-age=0" } }),
-          status: 200,
-          has: ["generation", "bypass", "alpha"]
-        },
-        {
-          name: "400",
-          answer: chat(ask("1", { model: "test/bad" }), { key }),
-          status: 400,
-          has: ["generation", "miss"]
-        },
-        { name: "404", answer: chat(ask("1", { model: "no/such" }), { key }), status: 404, has: [] },
-        { name: "429", answer: chat(ask("1"), { key: limited.secret }), status: 429, has: [] },
-        {
-          name: "embeddings",
-          answer: send("/v1/embeddings", { key, body: { model: "test/embed", input: "x" } }),
-          status: 200,
-          has: ["generation", "alpha"]
-        }
-      ]
-      for (const { answer, has, name, status } of cases) {
-        const answered = yield* answer
-        assert.strictEqual(answered.status, status, `${name}: ${answered.text}`)
-        for (const header of limits) assert.isTrue(answered.headers.has(header), `${name}: ${header}`)
-        assert.isTrue(answered.headers.has("x-request-id"), name)
-        const found = [
-          ...(answered.headers.has("x-generation-id") ? ["generation"] : []),
-          answered.headers.get("x-tollgate-cache"),
-          answered.headers.get("x-tollgate-provider")
-        ].filter((part) => part !== null)
-        assert.deepStrictEqual(found, has, name)
+it.effect("limits on every reply behind a rate limit; generation, cache status and provider if there are any", () =>
+  Effect.gen(function* () {
+    const { chat, issueKey, send } = yield* TestApp
+    const { secret } = yield* issueKey()
+    const limited = yield* issueKey({ tier: "free", scopes: ["chat:write"] })
+    const key = secret
+    const gone = yield* Effect.forEach(Array.from({ length: 20 }), () => chat(ask("x"), { key: limited.secret }))
+    assert.strictEqual(gone.at(-1)?.status, 200)
+    const cases = [
+      { name: "json", answer: chat(ask("1"), { key }), status: 200, has: ["generation", "miss", "alpha"] },
+      { name: "json hit", answer: chat(ask("1"), { key }), status: 200, has: ["generation", "hit", "alpha"] },
+      {
+        name: "stream",
+        answer: chat(ask("2", { stream: true }), { key }),
+        status: 200,
+        has: ["generation", "miss", "alpha"]
+      },
+      {
+        name: "stream hit",
+        answer: chat(ask("2", { stream: true }), { key }),
+        status: 200,
+        has: ["generation", "hit", "alpha"]
+      },
+      {
+        name: "no-cache",
+        answer: chat(ask("1"), { key, headers: { "cache-control": "no-cache" } }),
+        status: 200,
+        has: ["generation", "bypass", "alpha"]
+      },
+      {
+        name: "no-store",
+        answer: chat(ask("1"), { key, headers: { "cache-control": "no-store, max-age=0" } }),
+        status: 200,
+        has: ["generation", "bypass", "alpha"]
+      },
+      {
+        name: "400",
+        answer: chat(ask("1", { model: "test/bad" }), { key }),
+        status: 400,
+        has: ["generation", "miss"]
+      },
+      { name: "404", answer: chat(ask("1", { model: "no/such" }), { key }), status: 404, has: [] },
+      { name: "429", answer: chat(ask("1"), { key: limited.secret }), status: 429, has: [] },
+      {
+        name: "embeddings",
+        answer: send("/v1/embeddings", { key, body: { model: "test/embed", input: "x" } }),
+        status: 200,
+        has: ["generation", "alpha"]
       }
-    }).pipe(Effect.provide(app))
+    ]
+    for (const { answer, has, name, status } of cases) {
+      const answered = yield* answer
+      assert.strictEqual(answered.status, status, `${name}: ${answered.text}`)
+      for (const header of limits) assert.isTrue(answered.headers.has(header), `${name}: ${header}`)
+      assert.isTrue(answered.headers.has("x-request-id"), name)
+      const found = [
+        ...(answered.headers.has("x-generation-id") ? ["generation"] : []),
+        answered.headers.get("x-tollgate-cache"),
+        answered.headers.get("x-tollgate-provider")
+      ].filter((part) => part !== null)
+      assert.deepStrictEqual(found, has, name)
+    }
+  }).pipe(Effect.provide(app))
 )
 
 it.effect("responses outside of rate limits have a request id and none of the other headers", () =>

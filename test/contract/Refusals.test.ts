@@ -28,35 +28,37 @@ const app = TestApp.layer({
   ]
 })
 
-it.effect("402: the budget is too small; the response has cap, spent, reserved, needed and the reset, and forbids retries", () =>
-  Effect.gen(function* () {
-    const { chat, issueKey } = yield* TestApp
-    const { secret } = yield* issueKey({ monthlyBudgetNano: nanoFromUsd(0.000012) })
-    const first = yield* chat(ask("Hi", { max_tokens: 1 }), { key: secret })
-    assert.strictEqual(first.status, 200)
-    const second = yield* chat(ask("Ho", { max_tokens: 1000 }), { key: secret, ...named() })
-    assert.deepStrictEqual(seen(second), {
-      status: 402,
-      headers: {
-        ...json,
-        "x-should-retry": "false",
-        ...enterpriseLimits([2998, "40ms"], [3999996, "1ms"])
-      },
-      body: envelope({
-        type: "budget_exceeded",
-        code: "monthly_budget_exceeded",
-        message:
-          "The key's monthly budget of $0.000012 has no room for this request: $0.000005 spent, $0 reserved. It resets at 1970-02-01T00:00:00.000Z.",
-        details: {
-          cap_usd: 0.000012,
-          spent_usd: 0.000005,
-          reserved_usd: 0,
-          needed_usd: 0.002007,
-          resets_at: "1970-02-01T00:00:00.000Z"
-        }
+it.effect(
+  "402: the budget is too small; the response has cap, spent, reserved, needed and the reset, and forbids retries",
+  () =>
+    Effect.gen(function* () {
+      const { chat, issueKey } = yield* TestApp
+      const { secret } = yield* issueKey({ monthlyBudgetNano: nanoFromUsd(0.000012) })
+      const first = yield* chat(ask("Hi", { max_tokens: 1 }), { key: secret })
+      assert.strictEqual(first.status, 200)
+      const second = yield* chat(ask("Ho", { max_tokens: 1000 }), { key: secret, ...named() })
+      assert.deepStrictEqual(seen(second), {
+        status: 402,
+        headers: {
+          ...json,
+          "x-should-retry": "false",
+          ...enterpriseLimits([2998, "40ms"], [3999996, "1ms"])
+        },
+        body: envelope({
+          type: "budget_exceeded",
+          code: "monthly_budget_exceeded",
+          message:
+            "The key's monthly budget of $0.000012 has no room for this request: $0.000005 spent, $0 reserved. It resets at 1970-02-01T00:00:00.000Z.",
+          details: {
+            cap_usd: 0.000012,
+            spent_usd: 0.000005,
+            reserved_usd: 0,
+            needed_usd: 0.002007,
+            resets_at: "1970-02-01T00:00:00.000Z"
+          }
+        })
       })
-    })
-  }).pipe(Effect.provide(app))
+    }).pipe(Effect.provide(app))
 )
 
 it.effect("403: the key lacks the scope", () =>

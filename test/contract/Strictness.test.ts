@@ -215,51 +215,49 @@ it.effect("rotation needs no body", () =>
   }).pipe(Effect.provide(app))
 )
 
-it.effect(
-  "a new key must be usable: not expired, and with existing models unless the client sends force",
-  () =>
-    Effect.gen(function* () {
-      assert.deepStrictEqual(yield* faultsOf("POST", "/v1/keys", { name: "x", expires_at: "1970-01-01T00:00:00Z" }), [
-        "body.expires_at datetime_future"
-      ])
-      const unknown = { name: "x", allowed_models: ["test/smal", "nobody/*", "test/small", "*"] }
-      const { body } = yield* admin("POST", "/v1/keys", unknown)
-      assert.deepStrictEqual(
-        body.detail.map(({ loc, msg }: Fault) => [loc.join("."), msg]),
+it.effect("a new key must be usable: not expired, and with existing models unless the client sends force", () =>
+  Effect.gen(function* () {
+    assert.deepStrictEqual(yield* faultsOf("POST", "/v1/keys", { name: "x", expires_at: "1970-01-01T00:00:00Z" }), [
+      "body.expires_at datetime_future"
+    ])
+    const unknown = { name: "x", allowed_models: ["test/smal", "nobody/*", "test/small", "*"] }
+    const { body } = yield* admin("POST", "/v1/keys", unknown)
+    assert.deepStrictEqual(
+      body.detail.map(({ loc, msg }: Fault) => [loc.join("."), msg]),
+      [
         [
-          [
-            "body.allowed_models.0",
-            "Value error, no model has this name, did you mean 'test/small'? (`force: true` accepts it anyway)"
-          ],
-          ["body.allowed_models.1", "Value error, no model has this name (`force: true` accepts it anyway)"]
-        ]
-      )
-      assert.deepStrictEqual(yield* faultsOf("POST", "/v1/keys", { name: "x", allowed_models: [] }), [
-        "body.allowed_models too_short"
-      ])
-      const wrong = { expires_at: "1970-01-01T00:00:00Z", allowed_models: ["no/such", "", "test/*", 5] }
-      assert.deepStrictEqual(yield* faultsOf("POST", "/v1/keys", wrong), [
-        "body.name missing",
-        "body.allowed_models.1 string_too_short",
-        "body.allowed_models.3 string_type",
-        "body.expires_at datetime_future",
-        "body.allowed_models.0 value_error"
-      ])
-      assert.deepStrictEqual(yield* faultsOf("POST", "/v1/keys", { ...wrong, force: true }), [
-        "body.name missing",
-        "body.allowed_models.1 string_too_short",
-        "body.allowed_models.3 string_type",
-        "body.expires_at datetime_future"
-      ])
-      const made = (yield* admin("POST", "/v1/keys", { name: "x", allowed_models: ["small", "test/*"] })).body
-      assert.deepStrictEqual(made.allowed_models, ["test/small", "test/*"])
-      const patch = { allowed_models: ["no/such"] }
-      assert.deepStrictEqual(yield* faultsOf("PATCH", `/v1/keys/${made.id}`, patch), [
-        "body.allowed_models.0 value_error"
-      ])
-      const forced = yield* admin("PATCH", `/v1/keys/${made.id}`, { ...patch, force: true })
-      assert.deepStrictEqual(forced.body.allowed_models, ["no/such"])
-    }).pipe(Effect.provide(app))
+          "body.allowed_models.0",
+          "Value error, no model has this name, did you mean 'test/small'? (`force: true` accepts it anyway)"
+        ],
+        ["body.allowed_models.1", "Value error, no model has this name (`force: true` accepts it anyway)"]
+      ]
+    )
+    assert.deepStrictEqual(yield* faultsOf("POST", "/v1/keys", { name: "x", allowed_models: [] }), [
+      "body.allowed_models too_short"
+    ])
+    const wrong = { expires_at: "1970-01-01T00:00:00Z", allowed_models: ["no/such", "", "test/*", 5] }
+    assert.deepStrictEqual(yield* faultsOf("POST", "/v1/keys", wrong), [
+      "body.name missing",
+      "body.allowed_models.1 string_too_short",
+      "body.allowed_models.3 string_type",
+      "body.expires_at datetime_future",
+      "body.allowed_models.0 value_error"
+    ])
+    assert.deepStrictEqual(yield* faultsOf("POST", "/v1/keys", { ...wrong, force: true }), [
+      "body.name missing",
+      "body.allowed_models.1 string_too_short",
+      "body.allowed_models.3 string_type",
+      "body.expires_at datetime_future"
+    ])
+    const made = (yield* admin("POST", "/v1/keys", { name: "x", allowed_models: ["small", "test/*"] })).body
+    assert.deepStrictEqual(made.allowed_models, ["test/small", "test/*"])
+    const patch = { allowed_models: ["no/such"] }
+    assert.deepStrictEqual(yield* faultsOf("PATCH", `/v1/keys/${made.id}`, patch), [
+      "body.allowed_models.0 value_error"
+    ])
+    const forced = yield* admin("PATCH", `/v1/keys/${made.id}`, { ...patch, force: true })
+    assert.deepStrictEqual(forced.body.allowed_models, ["no/such"])
+  }).pipe(Effect.provide(app))
 )
 
 it.effect("generations are filtered by known error types only", () =>

@@ -72,21 +72,23 @@ it.effect("an address cannot inject a second recipient or a header", () =>
   }).pipe(Effect.scoped)
 )
 
-it.effect("a mail server that refuses does not change the response; the log has the reason, without address and code", () =>
-  Effect.gen(function* () {
-    const server = yield* startMailServer
-    const logged: Array<string> = []
-    const logger = Logger.make(({ message }) => void logged.push(JSON.stringify(message)))
-    yield* Effect.gen(function* () {
-      const refused = yield* ask("/auth/register/email/start", { email: "refused@example.com" })
-      const taken = yield* ask("/auth/register/email/start", { email: "welcome@example.com" })
-      assert.deepStrictEqual(Object.keys(refused.body), Object.keys(taken.body))
-      assert.strictEqual(refused.status, 200)
-      yield* server.next
-    }).pipe(withAuth({ email: mail(server.url) }), Effect.provide(Logger.layer([logger])))
-    const failures = logged.filter((line) => line.includes("could not be sent"))
-    assert.deepStrictEqual(failures, ['["a code could not be sent by email: EENVELOPE 550"]'])
-  }).pipe(Effect.scoped, Effect.provideService(References.MinimumLogLevel, "Info"))
+it.effect(
+  "a mail server that refuses does not change the response; the log has the reason, without address and code",
+  () =>
+    Effect.gen(function* () {
+      const server = yield* startMailServer
+      const logged: Array<string> = []
+      const logger = Logger.make(({ message }) => void logged.push(JSON.stringify(message)))
+      yield* Effect.gen(function* () {
+        const refused = yield* ask("/auth/register/email/start", { email: "refused@example.com" })
+        const taken = yield* ask("/auth/register/email/start", { email: "welcome@example.com" })
+        assert.deepStrictEqual(Object.keys(refused.body), Object.keys(taken.body))
+        assert.strictEqual(refused.status, 200)
+        yield* server.next
+      }).pipe(withAuth({ email: mail(server.url) }), Effect.provide(Logger.layer([logger])))
+      const failures = logged.filter((line) => line.includes("could not be sent"))
+      assert.deepStrictEqual(failures, ['["a code could not be sent by email: EENVELOPE 550"]'])
+    }).pipe(Effect.scoped, Effect.provideService(References.MinimumLogLevel, "Info"))
 )
 
 it.effect("nothing is sent unencrypted to a mail server that must offer STARTTLS and does not", () =>

@@ -209,31 +209,29 @@ describe("users", () => {
     )
   )
 
-  it.effect(
-    "are not found by a verified address that only looks like theirs, but by any form of their own",
-    () =>
-      withApp(({ github, google, okta, url }) =>
-        Effect.gen(function* () {
-          google.signsIn({ sub: "karl", email: "karl@example.com", email_verified: true })
-          const karl = answerOf(yield* go(new Browser(url), "/auth/oauth/google/start")).user
-          const lookalikes = [
-            "\u212Aarl@example.com",
-            "karl\u200b@example.com",
-            '"karl"@example.com',
-            "x,karl@example.com"
-          ]
-          for (const [index, email] of lookalikes.entries()) {
-            okta.signsIn({ sub: `thief-${index}`, email, email_verified: true })
-            const thief = answerOf(yield* go(new Browser(url), "/auth/oauth/okta/start")).user
-            assert.notStrictEqual(thief.id, karl.id, email)
-            assert.isNull(thief.email, email)
-          }
-          github.signsIn({ id: 1, emails: [{ email: "\u212Aarl@example.com", primary: true, verified: true }] })
-          assert.isNull(answerOf(yield* go(new Browser(url), "/auth/oauth/github/start")).user.email)
-          okta.signsIn({ sub: "karl", email: "KARL@EXAMPLE.COM", email_verified: true })
-          assert.strictEqual(answerOf(yield* go(new Browser(url), "/auth/oauth/okta/start")).user.id, karl.id)
-        })
-      )
+  it.effect("are not found by a verified address that only looks like theirs, but by any form of their own", () =>
+    withApp(({ github, google, okta, url }) =>
+      Effect.gen(function* () {
+        google.signsIn({ sub: "karl", email: "karl@example.com", email_verified: true })
+        const karl = answerOf(yield* go(new Browser(url), "/auth/oauth/google/start")).user
+        const lookalikes = [
+          "\u212Aarl@example.com",
+          "karl\u200b@example.com",
+          '"karl"@example.com',
+          "x,karl@example.com"
+        ]
+        for (const [index, email] of lookalikes.entries()) {
+          okta.signsIn({ sub: `thief-${index}`, email, email_verified: true })
+          const thief = answerOf(yield* go(new Browser(url), "/auth/oauth/okta/start")).user
+          assert.notStrictEqual(thief.id, karl.id, email)
+          assert.isNull(thief.email, email)
+        }
+        github.signsIn({ id: 1, emails: [{ email: "\u212Aarl@example.com", primary: true, verified: true }] })
+        assert.isNull(answerOf(yield* go(new Browser(url), "/auth/oauth/github/start")).user.email)
+        okta.signsIn({ sub: "karl", email: "KARL@EXAMPLE.COM", email_verified: true })
+        assert.strictEqual(answerOf(yield* go(new Browser(url), "/auth/oauth/okta/start")).user.id, karl.id)
+      })
+    )
   )
 
   it.effect("who are admins get a new identity only with a session of that admin in the same browser", () =>

@@ -167,46 +167,48 @@ describe("a whole session", () => {
 })
 
 describe("grants", () => {
-  it.effect("limit tier, scopes and the budget of all keys together; omitted members default to the most that is granted", () =>
-    Effect.gen(function* () {
-      const { ask, id, makeKey } = yield* person("anna@example.com")
-      yield* admin("PATCH", `/v1/admin/users/${id}`, {
-        grants: { tier: "pro", monthly_budget_usd: 10, scopes: ["chat:write", "models:read"] }
-      })
-      const refused = [
-        [{ tier: "enterprise" }, "tier"],
-        [{ scopes: ["chat:write", "embeddings:write"] }, "scopes"],
-        [{ monthly_budget_usd: 10.01 }, "monthly_budget_usd"]
-      ] as const
-      for (const [wanted, param] of refused) {
-        const { body, status } = yield* makeKey({ name: "greedy", ...wanted })
-        assert.deepStrictEqual([status, body["error"].code, body["error"].param], [403, "grant_exceeded", param])
-      }
-      const first = yield* makeKey({ name: "first", monthly_budget_usd: 4, tier: "free" })
-      assert.strictEqual(first.status, 200)
-      const over = yield* makeKey({ name: "over", monthly_budget_usd: 7 })
-      assert.deepStrictEqual(over.body["error"].details, { available_usd: 6 })
-      assert.deepStrictEqual((yield* ask("/v1/portal/grants")).body, {
-        object: "grants",
-        tier: "pro",
-        scopes: ["chat:write", "models:read"],
-        monthly_budget_usd: 10,
-        available_usd: 6,
-        keys: 1,
-        most_keys: 20
-      })
-      const rest = yield* makeKey({ name: "rest" })
-      assert.deepInclude(rest.body, { monthly_budget_usd: 6, tier: "pro", scopes: ["chat:write", "models:read"] })
-      for (const wanted of [{}, { monthly_budget_usd: null }, { monthly_budget_usd: 0.01 }]) {
-        const none = yield* makeKey({ name: "none", ...wanted })
-        assert.deepInclude(none.body["error"], { code: "grant_exceeded", details: { available_usd: 0 } })
-        assert.match(none.body["error"].message, /Your keys use up the budget/)
-      }
-      yield* admin("PATCH", `/v1/admin/users/${id}`, { grants: { monthly_budget_usd: 0 } })
-      const poor = yield* makeKey({ name: "poor" })
-      assert.strictEqual(poor.status, 403)
-      assert.match(poor.body["error"].message, /You have no budget yet/)
-    }).pipe(Effect.provide(app))
+  it.effect(
+    "limit tier, scopes and the budget of all keys together; omitted members default to the most that is granted",
+    () =>
+      Effect.gen(function* () {
+        const { ask, id, makeKey } = yield* person("anna@example.com")
+        yield* admin("PATCH", `/v1/admin/users/${id}`, {
+          grants: { tier: "pro", monthly_budget_usd: 10, scopes: ["chat:write", "models:read"] }
+        })
+        const refused = [
+          [{ tier: "enterprise" }, "tier"],
+          [{ scopes: ["chat:write", "embeddings:write"] }, "scopes"],
+          [{ monthly_budget_usd: 10.01 }, "monthly_budget_usd"]
+        ] as const
+        for (const [wanted, param] of refused) {
+          const { body, status } = yield* makeKey({ name: "greedy", ...wanted })
+          assert.deepStrictEqual([status, body["error"].code, body["error"].param], [403, "grant_exceeded", param])
+        }
+        const first = yield* makeKey({ name: "first", monthly_budget_usd: 4, tier: "free" })
+        assert.strictEqual(first.status, 200)
+        const over = yield* makeKey({ name: "over", monthly_budget_usd: 7 })
+        assert.deepStrictEqual(over.body["error"].details, { available_usd: 6 })
+        assert.deepStrictEqual((yield* ask("/v1/portal/grants")).body, {
+          object: "grants",
+          tier: "pro",
+          scopes: ["chat:write", "models:read"],
+          monthly_budget_usd: 10,
+          available_usd: 6,
+          keys: 1,
+          most_keys: 20
+        })
+        const rest = yield* makeKey({ name: "rest" })
+        assert.deepInclude(rest.body, { monthly_budget_usd: 6, tier: "pro", scopes: ["chat:write", "models:read"] })
+        for (const wanted of [{}, { monthly_budget_usd: null }, { monthly_budget_usd: 0.01 }]) {
+          const none = yield* makeKey({ name: "none", ...wanted })
+          assert.deepInclude(none.body["error"], { code: "grant_exceeded", details: { available_usd: 0 } })
+          assert.match(none.body["error"].message, /Your keys use up the budget/)
+        }
+        yield* admin("PATCH", `/v1/admin/users/${id}`, { grants: { monthly_budget_usd: 0 } })
+        const poor = yield* makeKey({ name: "poor" })
+        assert.strictEqual(poor.status, 403)
+        assert.match(poor.body["error"].message, /You have no budget yet/)
+      }).pipe(Effect.provide(app))
   )
 
   it.effect("hold for concurrent requests", () =>

@@ -86,7 +86,9 @@ describe("a webhook", () => {
       }).pipe(
         Effect.provide(
           Webhooks.layer([hook({ url: address, events: ["circuit.opened"] })]).pipe(
-            Layer.provide(Layer.mergeAll(Outbound.layer, DeliveryQueue.layerMemory(), DeadLetterMemory.layer, Ids.layer))
+            Layer.provide(
+              Layer.mergeAll(Outbound.layer, DeliveryQueue.layerMemory(), DeadLetterMemory.layer, Ids.layer)
+            )
           )
         )
       )

@@ -45,11 +45,11 @@ export const layer = ({ archiveDays, retentionDays }: RetentionOptions) =>
           : cleared((nowMs) => generations.archive(nowMs - archiveDays * DAY_MS, MOVED_PIECE), MOVED_PIECE)
       if (retentionDays === null) return archiveDays === null ? undefined : yield* every(moving)
       const dropping = Effect.flatMap(Clock.currentTimeMillis, (nowMs) =>
-        Effect.ignore(generations.forgetArchived(nowMs - retentionDays * DAY_MS))
+        Effect.ignore(generations.deleteArchivedBefore(nowMs - retentionDays * DAY_MS))
       )
       // The two run one after the other, because each would block the other. Dropping also runs
       // where archiving is switched off: the archive may hold older months.
       yield* every(Effect.andThen(moving, dropping))
-      yield* every(cleared((nowMs) => generations.forget(nowMs - retentionDays * DAY_MS, PIECE), PIECE))
+      yield* every(cleared((nowMs) => generations.deleteBefore(nowMs - retentionDays * DAY_MS, PIECE), PIECE))
     })
   )

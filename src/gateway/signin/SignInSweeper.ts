@@ -16,8 +16,8 @@ export const SignInSweeper = {
       const sessions = yield* Sessions
       const sweep = Effect.gen(function* () {
         const beforeMs = (yield* Clock.currentTimeMillis) - RETENTION_MS
-        yield* challenges.forget(beforeMs)
-        yield* sessions.forget(beforeMs)
+        yield* challenges.deleteBefore(beforeMs)
+        yield* sessions.deleteBefore(beforeMs)
       })
       // The first sweep runs after one interval, so that it does not slow the start.
       yield* Effect.forkScoped(Effect.repeat(Effect.delay(Effect.ignore(sweep), EVERY), Schedule.forever))

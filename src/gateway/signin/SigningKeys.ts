@@ -71,7 +71,7 @@ export class SigningKeys extends Context.Service<
       const deleteBefore = Effect.fnUntraced(function* (period: number) {
         if (deletedBefore === period) return
         deletedBefore = period
-        yield* Effect.ignore(secretStore.forget(`signing-key-${period - 2}`))
+        yield* Effect.ignore(secretStore.remove(`signing-key-${period - 2}`))
       })
 
       return {

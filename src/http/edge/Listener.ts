@@ -45,7 +45,7 @@ export class Listener extends Context.Service<
      * soon after their last response. SIGINT, sent by a person at a terminal, skips the grace
      * period.
      */
-    readonly letGo: Effect.Effect<void>
+    readonly shutdown: Effect.Effect<void>
   }
 >()("tollgate/http/edge/Listener") {
   static readonly layer = ({ graceMs, maxConnections, stalledReaderMs }: ListenerOptions) =>
@@ -59,7 +59,7 @@ export class Listener extends Context.Service<
         const server = createServer({ keepAliveTimeout: 65_000, headersTimeout: 60_000 })
         server.maxConnections = maxConnections
         let isLeaving = false
-        const isHurried = yield* interrupted
+        const wasInterrupted = yield* watchInterrupt
         const answering = new WeakMap<Duplex, ServerResponse>()
 
         server.on("request", ({ socket }, response) => {
@@ -92,10 +92,10 @@ export class Listener extends Context.Service<
 
         return Listener.of({
           server,
-          letGo: Effect.suspend(() => {
+          shutdown: Effect.suspend(() => {
             isLeaving = true
             return Effect.andThen(
-              isHurried() ? Effect.void : Effect.sleep(graceMs),
+              wasInterrupted() ? Effect.void : Effect.sleep(graceMs),
               Effect.sync(() => {
                 server.keepAliveTimeout = LAST_REQUEST_MS
                 server.closeIdleConnections()
@@ -120,7 +120,7 @@ export class Listener extends Context.Service<
 }
 
 /** Tells whether this process has received a SIGINT. */
-const interrupted = Effect.gen(function* () {
+const watchInterrupt = Effect.gen(function* () {
   let isInterrupted = false
   const onInterrupt = (): void => void (isInterrupted = true)
   yield* Effect.acquireRelease(

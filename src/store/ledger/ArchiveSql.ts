@@ -111,7 +111,7 @@ export const makeArchive = (sql: PgClient.PgClient) => {
       return moved
     }),
 
-    forgetArchived: Effect.fn("GenerationStore.forgetArchived")(function* (beforeMs: number) {
+    deleteArchivedBefore: Effect.fn("GenerationStore.deleteArchivedBefore")(function* (beforeMs: number) {
       const over = Effect.map(months, (all) => all.filter((month) => monthEndMs(monthStartMs(month)) <= beforeMs))
       const dropOldest = Effect.gen(function* () {
         const [oldest] = yield* over

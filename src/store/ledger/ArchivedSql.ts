@@ -20,7 +20,7 @@ interface Archived {
 type WriteGroup = (entries: ReadonlyArray<LedgerEntry>) => Effect.Effect<ReadonlyArray<ReserveResult>, StoreError>
 
 /** Wraps `write` so that it never receives entries of archived generations. */
-export const sparingArchived = (sql: PgClient.PgClient, write: WriteGroup): WriteGroup => {
+export const withoutArchived = (sql: PgClient.PgClient, write: WriteGroup): WriteGroup => {
   const writeOld = Effect.fnUntraced(function* (entries: ReadonlyArray<LedgerEntry>) {
     // Blocks the archiving of generations until the end of this transaction.
     yield* sql`SELECT 1 FROM (SELECT pg_advisory_xact_lock_shared(${ARCHIVE_LOCK_ID}::bigint)) AS locked`

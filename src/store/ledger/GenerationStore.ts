@@ -47,7 +47,7 @@ export class GenerationStore extends Context.Service<
      * Deletes at most `limit` generations that began before a moment and are not archived, without
      * waiting for locks. Returns how many. Their cost stays in the ledger.
      */
-    readonly forget: (beforeMs: number, limit: number) => Effect.Effect<number, StoreError>
+    readonly deleteBefore: (beforeMs: number, limit: number) => Effect.Effect<number, StoreError>
     /**
      * Archives at most `limit` generations that began before a moment, which is at least a day ago,
      * without waiting for locks. Returns how many; 0 while another process does this. Reads find
@@ -58,6 +58,6 @@ export class GenerationStore extends Context.Service<
      * Deletes the archived generations of each UTC month that ended before a moment, a month at a
      * time. Their cost stays in the ledger.
      */
-    readonly forgetArchived: (beforeMs: number) => Effect.Effect<void, StoreError>
+    readonly deleteArchivedBefore: (beforeMs: number) => Effect.Effect<void, StoreError>
   }
 >()("tollgate/store/ledger/GenerationStore") {}

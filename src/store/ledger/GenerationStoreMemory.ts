@@ -47,7 +47,7 @@ export const makeGenerationStore = (state: LedgerState): GenerationStore["Servic
         return { generations: page, nextCursor: found.length > limit ? (page.at(-1)?.id ?? null) : null }
       }),
 
-    forget: (beforeMs, limit) =>
+    deleteBefore: (beforeMs, limit) =>
       Effect.sync(() => {
         const gone = oldOnes(beforeMs, limit)
         for (const { id } of gone) state.generations.delete(id)
@@ -61,7 +61,7 @@ export const makeGenerationStore = (state: LedgerState): GenerationStore["Servic
         return moved.length
       }),
 
-    forgetArchived: (beforeMs) =>
+    deleteArchivedBefore: (beforeMs) =>
       Effect.sync(() => {
         for (const id of state.archived) {
           const createdAtMs = state.generations.get(id)?.generation.createdAtMs ?? 0

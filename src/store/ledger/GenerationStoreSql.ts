@@ -7,12 +7,12 @@ import { Effect } from "effect"
 import { guard } from "../sql/SqlErrors.ts"
 import { makeArchive } from "./ArchiveSql.ts"
 import type { GenerationStore } from "./GenerationStore.ts"
-import { makeReading } from "./ReadSql.ts"
+import { makeReads } from "./ReadSql.ts"
 
 export const makeGenerationStore = (sql: PgClient.PgClient): GenerationStore["Service"] => ({
-  ...makeReading(sql),
+  ...makeReads(sql),
 
-  forget: Effect.fn("GenerationStore.forget")(function* (beforeMs, limit) {
+  deleteBefore: Effect.fn("GenerationStore.deleteBefore")(function* (beforeMs, limit) {
     const rows = yield* guard(
       sql`DELETE FROM generations WHERE id = ANY(ARRAY(
               SELECT id FROM generations WHERE created_at_ms < ${beforeMs}::bigint

@@ -17,7 +17,7 @@ interface Listed {
   readonly has_archive: boolean
 }
 
-export const makeReading = (sql: PgClient.PgClient): Pick<GenerationStore["Service"], "find" | "list"> => {
+export const makeReads = (sql: PgClient.PgClient): Pick<GenerationStore["Service"], "find" | "list"> => {
   const columns = sql.literal(columnList(generationColumns))
   const mayBeArchived = (id: string) => Effect.map(Clock.currentTimeMillis, (nowMs) => id < youngestArchived(nowMs))
 

@@ -12,7 +12,7 @@ import { GenerationStore } from "./GenerationStore.ts"
 import { makeGenerationStore } from "./GenerationStoreSql.ts"
 import { LedgerReports } from "./reports/LedgerReports.ts"
 import { makeLedgerReports } from "./reports/LedgerReportsSql.ts"
-import { sparingArchived } from "./ArchivedSql.ts"
+import { withoutArchived } from "./ArchivedSql.ts"
 import { groupParameters, idOf, type LedgerEntry } from "./Entry.ts"
 import { makeRecovery } from "./RecoverySql.ts"
 import { progressValue } from "./ProgressRow.ts"
@@ -22,7 +22,7 @@ import { storableJson } from "../sql/StorableJson.ts"
 /** The most entries of a group. */
 const GROUP_SIZE = 256
 /** The most groups written at once. The embedded database runs one statement at a time. */
-const POSTGRES_LANES = 2
+const POSTGRES_CONCURRENCY = 2
 
 /** An entry that was refused. Without a balance, its reservation has changed since it was read. */
 interface Refusal {
@@ -65,10 +65,10 @@ const make = Effect.gen(function* () {
     return entries.map((entry) => results.get(idOf(entry)) ?? reserved)
   })
   /** Writes all entries or none. The results are in the order of the entries. */
-  const writeGroup = sparingArchived(sql, writeEntries)
+  const writeGroup = withoutArchived(sql, writeEntries)
   const { lagMs, write } = yield* makeWriteBatcher({
     writeGroup,
-    lanes: isEmbedded ? 1 : POSTGRES_LANES,
+    concurrency: isEmbedded ? 1 : POSTGRES_CONCURRENCY,
     groupSize: GROUP_SIZE
   })
 

@@ -43,7 +43,7 @@ export const makeWriteBatcher = <Entry, Outcome>(options: {
   /** Writes a group in one transaction and returns the outcomes in its order. Ids are distinct. */
   readonly writeGroup: (entries: ReadonlyArray<Entry>) => Effect.Effect<ReadonlyArray<Outcome>, StoreError>
   /** The most concurrent writes. A further one starts when the running ones take long. */
-  readonly lanes: number
+  readonly concurrency: number
   /** The most entries of a group. */
   readonly groupSize: number
 }): Effect.Effect<WriteBatcher<Entry, Outcome>, never, Scope.Scope> =>
@@ -114,7 +114,7 @@ export const makeWriteBatcher = <Entry, Outcome>(options: {
         })
       })
 
-    const lane = Effect.suspend(() => {
+    const worker = Effect.suspend(() => {
       let group: ReadonlyArray<One> = []
       return Effect.whileLoop({
         while: () => {
@@ -129,10 +129,10 @@ export const makeWriteBatcher = <Entry, Outcome>(options: {
     })
     // The write starts after the fibers that can run now, so that their entries join the group.
     const start = (nowMs: number): void => {
-      if (running === options.lanes || (running > 0 && nowMs - begunMs < LONG_MS)) return
+      if (running === options.concurrency || (running > 0 && nowMs - begunMs < LONG_MS)) return
       running++
       begunMs = nowMs
-      runFork(Effect.andThen(Effect.yieldNow, lane))
+      runFork(Effect.andThen(Effect.yieldNow, worker))
     }
 
     yield* Effect.addFinalizer(() =>

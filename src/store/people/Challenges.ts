@@ -61,6 +61,6 @@ export class Challenges extends Context.Service<
     /** Removes a flow and returns it; none when it is absent or expired. */
     readonly takeFlow: (stateHash: string, nowMs: number) => Effect.Effect<Option.Option<OAuthFlow>, StoreError>
     /** Deletes codes made before a time, and flows that had expired by then. */
-    readonly forget: (beforeMs: number) => Effect.Effect<void, StoreError>
+    readonly deleteBefore: (beforeMs: number) => Effect.Effect<void, StoreError>
   }
 >()("tollgate/store/people/Challenges") {}

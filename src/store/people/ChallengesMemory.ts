@@ -55,7 +55,7 @@ export const makeChallengesMemory = (): Challenges["Service"] => {
         return flow === undefined || flow.expiresAtMs <= nowMs ? Option.none() : Option.some(flow)
       }),
 
-    forget: (beforeMs) =>
+    deleteBefore: (beforeMs) =>
       Effect.sync(() => {
         for (const code of codes.values()) if (code.createdAtMs < beforeMs) codes.delete(code.id)
         for (const flow of flows.values()) if (flow.expiresAtMs < beforeMs) flows.delete(flow.stateHash)

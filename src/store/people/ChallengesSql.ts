@@ -84,7 +84,7 @@ export const makeChallengesSql: Effect.Effect<Challenges["Service"], never, PgCl
         return flow === undefined || flow.expiresAtMs <= nowMs ? Option.none() : Option.some(flow)
       }),
 
-      forget: Effect.fn("Challenges.forget")(function* (beforeMs) {
+      deleteBefore: Effect.fn("Challenges.deleteBefore")(function* (beforeMs) {
         yield* guard(sql`DELETE FROM sign_in_codes WHERE created_at_ms < ${beforeMs}::bigint`)
         yield* guard(sql`DELETE FROM oauth_flows WHERE expires_at_ms < ${beforeMs}::bigint`)
       })

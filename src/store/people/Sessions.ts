@@ -54,6 +54,6 @@ export class Sessions extends Context.Service<
     readonly revoke: (id: string, userId: string, nowMs: number) => Effect.Effect<boolean, StoreError>
     readonly revokeAll: (userId: string, nowMs: number) => Effect.Effect<void, StoreError>
     /** Deletes sessions that expired before a time, and their tokens. */
-    readonly forget: (beforeMs: number) => Effect.Effect<void, StoreError>
+    readonly deleteBefore: (beforeMs: number) => Effect.Effect<void, StoreError>
   }
 >()("tollgate/store/people/Sessions") {}

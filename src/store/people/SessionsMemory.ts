@@ -81,7 +81,7 @@ export const makeSessionsMemory = (): Sessions["Service"] => {
         for (const session of sessions.values()) if (session.userId === userId) end(session, nowMs)
       }),
 
-    forget: (beforeMs) =>
+    deleteBefore: (beforeMs) =>
       Effect.sync(() => {
         for (const session of sessions.values()) if (session.expiresAtMs < beforeMs) sessions.delete(session.id)
         for (const [hash, { sessionId }] of tokens) if (!sessions.has(sessionId)) tokens.delete(hash)

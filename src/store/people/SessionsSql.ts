@@ -102,7 +102,7 @@ export const makeSessionsSql: Effect.Effect<Sessions["Service"], never, PgClient
       )
     ),
 
-    forget: Effect.fn("Sessions.forget")((beforeMs) =>
+    deleteBefore: Effect.fn("Sessions.deleteBefore")((beforeMs) =>
       Effect.asVoid(guard(sql`DELETE FROM sessions WHERE expires_at_ms < ${beforeMs}::bigint`))
     )
   }

@@ -10,7 +10,7 @@ import { StoreError } from "../StoreError.ts"
 
 const prefix = "tollgate:stats:"
 /** Names per script call. Redis serves no other command during a call. */
-const namesAStep = 500
+const NAMES_PER_CALL = 500
 
 const addScript = `
 for at = 2, #ARGV, 2 do redis.call("HINCRBY", KEYS[1], ARGV[at], ARGV[at + 1]) end
@@ -31,15 +31,15 @@ export const makeStatsRedis = Effect.gen(function* () {
   return {
     add: (slot: number, counts: ReadonlyMap<string, number>, ttlMs: number): Effect.Effect<void, StoreError> => {
       const entries = Array.from(counts)
-      const steps = Array.from({ length: Math.ceil(entries.length / namesAStep) }, (_, step) =>
-        entries.slice(step * namesAStep, (step + 1) * namesAStep)
+      const calls = Array.from({ length: Math.ceil(entries.length / NAMES_PER_CALL) }, (_, call) =>
+        entries.slice(call * NAMES_PER_CALL, (call + 1) * NAMES_PER_CALL)
       )
       return Effect.forEach(
-        steps,
-        (step) =>
+        calls,
+        (call) =>
           runAdd(
             [prefix + slot],
-            [String(Math.ceil(ttlMs)), ...step.flatMap(([name, count]) => [name, String(count)])]
+            [String(Math.ceil(ttlMs)), ...call.flatMap(([name, count]) => [name, String(count)])]
           ),
         { discard: true }
       ).pipe(Effect.mapError(unavailable))

@@ -14,6 +14,6 @@ export class SecretStore extends Context.Service<
      * same one. `name` consists of lower-case letters, digits and `-`.
      */
     readonly getOrCreate: (name: string, make: Effect.Effect<string>) => Effect.Effect<Redacted.Redacted, StoreError>
-    readonly forget: (name: string) => Effect.Effect<void, StoreError>
+    readonly remove: (name: string) => Effect.Effect<void, StoreError>
   }
 >()("tollgate/store/secrets/SecretStore") {}

@@ -16,5 +16,5 @@ export const layer = (directory: string) =>
       readOrMakeSecret(join(directory, name), Effect.map(make, Redacted.make)).pipe(
         Effect.mapBoth({ onFailure: databaseError, onSuccess: ({ value }) => value })
       ),
-    forget: (name) => Effect.tryPromise({ try: () => rm(join(directory, name), { force: true }), catch: databaseError })
+    remove: (name) => Effect.tryPromise({ try: () => rm(join(directory, name), { force: true }), catch: databaseError })
   }))

@@ -13,6 +13,6 @@ export const layer = Layer.sync(SecretStore, () => {
         secrets.set(name, kept)
         return Redacted.make(kept)
       }),
-    forget: (name) => Effect.sync(() => void secrets.delete(name))
+    remove: (name) => Effect.sync(() => void secrets.delete(name))
   }
 })

@@ -25,7 +25,7 @@ export const layer = Layer.effect(
         // Another process may have inserted it first, or removed it again in the meantime.
         return Redacted.make((yield* find(name)) ?? made)
       }),
-      forget: Effect.fn("SecretStore.forget")((name) =>
+      remove: Effect.fn("SecretStore.remove")((name) =>
         Effect.asVoid(guard(sql`DELETE FROM kept_secrets WHERE name = ${name}`))
       )
     }

@@ -24,8 +24,8 @@ const upkeepWith = (options: Retention.RetentionOptions, left: number) =>
       })
     const generations = Layer.mock(GenerationStore, {
       archive: piece("archive"),
-      forget: piece("forget"),
-      forgetArchived: (beforeMs) => Effect.sync(() => void asked.push(`months before day ${beforeMs / DAY}`))
+      deleteBefore: piece("delete"),
+      deleteArchivedBefore: (beforeMs) => Effect.sync(() => void asked.push(`months before day ${beforeMs / DAY}`))
     })
     yield* TestClock.setTime(100 * DAY)
     yield* Layer.build(Retention.layer(options)).pipe(Effect.provide(Layer.merge(generations, IdempotencyMemory.layer)))
@@ -49,12 +49,12 @@ it.effect("moves old generations to the archive in batches, and again after half
 it.effect("archives nothing by default, and still deletes archived generations in time", () =>
   Effect.gen(function* () {
     const asked = yield* upkeepWith({ archiveDays: null, retentionDays: 60 }, 0)
-    assert.deepStrictEqual(asked, ["months before day 40", "forget before day 40"])
+    assert.deepStrictEqual(asked, ["months before day 40", "delete before day 40"])
     assert.deepStrictEqual(yield* upkeepWith({ archiveDays: null, retentionDays: null }, 0), [])
     // Moving and dropping take turns.
     const both = yield* upkeepWith({ archiveDays: 30, retentionDays: 60 }, 0)
     assert.deepStrictEqual(
-      both.filter((one) => !one.startsWith("forget")),
+      both.filter((one) => !one.startsWith("delete")),
       ["archive before day 70", "months before day 40"]
     )
   })

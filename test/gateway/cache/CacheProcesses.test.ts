@@ -9,7 +9,7 @@ import { inject } from "vitest"
 import { Cache } from "../../../src/gateway/cache/Cache.ts"
 import { CacheStore } from "../../../src/store/cache/CacheStore.ts"
 import { RedisConnection } from "../../../src/store/redis/RedisConnection.ts"
-import { sharedVault } from "../../support/SharedVault.ts"
+import { sharedSecrets } from "../../support/SharedSecrets.ts"
 import { planWith, requestWith } from "../plans.ts"
 import { saying } from "../scripts.ts"
 
@@ -18,7 +18,7 @@ const process = Effect.map(
     Layer.fresh(
       Cache.layer({ enabled: true, when: "always", ttlSeconds: 300, scope: "key" }).pipe(
         Layer.provideMerge(CacheRedis.layer),
-        Layer.provide(Layer.merge(RedisConnection.layer({ url: Redacted.make(inject("redisUrl")) }), sharedVault))
+        Layer.provide(Layer.merge(RedisConnection.layer({ url: Redacted.make(inject("redisUrl")) }), sharedSecrets))
       )
     )
   ),

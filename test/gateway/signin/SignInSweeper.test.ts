@@ -49,7 +49,7 @@ it.effect("a store that fails is tried again", () =>
           Layer.provide(SessionsMemory.layer),
           Layer.provide(
             Layer.mock(Challenges, {
-              forget: () =>
+              deleteBefore: () =>
                 Effect.suspend(() => {
                   asked++
                   return Effect.fail(new StoreError({ dependency: "database", cause: "gone" }))

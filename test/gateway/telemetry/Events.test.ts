@@ -164,6 +164,8 @@ it.effect("budgets: late if the database is away, and no event for a refusal far
     )
     assert.lengthOf(answers, 0)
   }).pipe(
-    Effect.provide(BudgetAlerts.layer.pipe(Layer.provideMerge(Layer.mergeAll(ledger, SentAlertsMemory.layer, listening))))
+    Effect.provide(
+      BudgetAlerts.layer.pipe(Layer.provideMerge(Layer.mergeAll(ledger, SentAlertsMemory.layer, listening)))
+    )
   )
 })

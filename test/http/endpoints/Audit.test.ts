@@ -117,59 +117,58 @@ it.effect("records sign-ins, sessions and an admin's changes of users, by their 
   }).pipe(Effect.provide(app(lines)))
 })
 
-it.effect(
-  "records a wrong key, with the error and the address in its log line; a missing key is not recorded",
-  () => {
-    const lines: Array<Line> = []
-    return Effect.gen(function* () {
-      yield* ask("GET", "/v1/keys", { "x-admin-key": "a-guess-of-somebody" })
-      yield* ask("GET", "/v1/key", { authorization: "Bearer another-guess" })
-      yield* ask("GET", "/auth/me", { authorization: "Bearer a-third-guess" })
-      yield* ask("POST", "/v1/chat/completions", { authorization: "Bearer a-fourth-guess" }, {})
-      yield* ask("GET", "/v1/keys", {})
-      yield* ask("GET", "/v1/key", {})
-      assert.deepStrictEqual(
-        trailOf(lines).map(({ address, cause, credential }) => [credential, cause, address]),
-        [
-          ["admin_key", "AdminUnauthenticated", "203.0.113.7"],
-          ["api_key", "Unauthenticated", "203.0.113.7"],
-          ["session", "SignInRefused", "203.0.113.7"],
-          ["api_key", "Unauthenticated", "203.0.113.7"]
-        ]
-      )
-      const [first] = lines.filter(({ message }) => message === "request")
-      assert.strictEqual(first?.level, "WARN")
-      assert.deepInclude(first?.annotations, {
-        error_type: "authentication_error",
-        address: "203.0.113.7",
-        status: 401
-      })
-      assert.notInclude(JSON.stringify(lines), "guess")
-    }).pipe(Effect.provide(app(lines)))
-  }
-)
-
-it.effect("after ten wrong admin keys a minute a network's keys are refused unread; other networks are not affected", () =>
-  Effect.gen(function* () {
-    const { adminKey } = yield* TestApp
-    const guess = (address: string, key = "a-wrong-admin-key") =>
-      ask("GET", "/v1/keys", { "x-admin-key": key, "x-forwarded-for": address })
-    const guesses = yield* Effect.forEach(Array.from({ length: 12 }), () => guess("203.0.113.7"))
+it.effect("records a wrong key, with the error and the address in its log line; a missing key is not recorded", () => {
+  const lines: Array<Line> = []
+  return Effect.gen(function* () {
+    yield* ask("GET", "/v1/keys", { "x-admin-key": "a-guess-of-somebody" })
+    yield* ask("GET", "/v1/key", { authorization: "Bearer another-guess" })
+    yield* ask("GET", "/auth/me", { authorization: "Bearer a-third-guess" })
+    yield* ask("POST", "/v1/chat/completions", { authorization: "Bearer a-fourth-guess" }, {})
+    yield* ask("GET", "/v1/keys", {})
+    yield* ask("GET", "/v1/key", {})
     assert.deepStrictEqual(
-      guesses.map(({ status }) => status),
-      [...Array.from({ length: 10 }, () => 401), 429, 429]
+      trailOf(lines).map(({ address, cause, credential }) => [credential, cause, address]),
+      [
+        ["admin_key", "AdminUnauthenticated", "203.0.113.7"],
+        ["api_key", "Unauthenticated", "203.0.113.7"],
+        ["session", "SignInRefused", "203.0.113.7"],
+        ["api_key", "Unauthenticated", "203.0.113.7"]
+      ]
     )
-    assert.deepInclude(guesses[11]?.body.error, { code: "sign_in_limit_exceeded", retryable: true })
-    const retryAfter = Number(guesses[11]?.headers.get("retry-after"))
-    assert.isAtLeast(retryAfter, 1)
-    // Even the right key is refused: nothing is compared.
-    assert.strictEqual((yield* guess("203.0.113.7", adminKey)).status, 429)
-    assert.strictEqual((yield* guess("203.0.113.8", adminKey)).status, 200)
-    yield* TestClock.adjust(retryAfter * 1000)
-    assert.strictEqual((yield* guess("203.0.113.7", adminKey)).status, 200)
-    // The addresses of one IPv6 subscriber count as one network.
-    yield* Effect.forEach(Array.from({ length: 11 }), (_, n) => guess(`2001:db8:1:2::${n + 1}`))
-    assert.strictEqual((yield* guess("2001:db8:1:2:ffff::1")).status, 429)
-    assert.strictEqual((yield* guess("2001:db8:1:3::1", adminKey)).status, 200)
-  }).pipe(Effect.provide(app([])))
+    const [first] = lines.filter(({ message }) => message === "request")
+    assert.strictEqual(first?.level, "WARN")
+    assert.deepInclude(first?.annotations, {
+      error_type: "authentication_error",
+      address: "203.0.113.7",
+      status: 401
+    })
+    assert.notInclude(JSON.stringify(lines), "guess")
+  }).pipe(Effect.provide(app(lines)))
+})
+
+it.effect(
+  "after ten wrong admin keys a minute a network's keys are refused unread; other networks are not affected",
+  () =>
+    Effect.gen(function* () {
+      const { adminKey } = yield* TestApp
+      const guess = (address: string, key = "a-wrong-admin-key") =>
+        ask("GET", "/v1/keys", { "x-admin-key": key, "x-forwarded-for": address })
+      const guesses = yield* Effect.forEach(Array.from({ length: 12 }), () => guess("203.0.113.7"))
+      assert.deepStrictEqual(
+        guesses.map(({ status }) => status),
+        [...Array.from({ length: 10 }, () => 401), 429, 429]
+      )
+      assert.deepInclude(guesses[11]?.body.error, { code: "sign_in_limit_exceeded", retryable: true })
+      const retryAfter = Number(guesses[11]?.headers.get("retry-after"))
+      assert.isAtLeast(retryAfter, 1)
+      // Even the right key is refused: nothing is compared.
+      assert.strictEqual((yield* guess("203.0.113.7", adminKey)).status, 429)
+      assert.strictEqual((yield* guess("203.0.113.8", adminKey)).status, 200)
+      yield* TestClock.adjust(retryAfter * 1000)
+      assert.strictEqual((yield* guess("203.0.113.7", adminKey)).status, 200)
+      // The addresses of one IPv6 subscriber count as one network.
+      yield* Effect.forEach(Array.from({ length: 11 }), (_, n) => guess(`2001:db8:1:2::${n + 1}`))
+      assert.strictEqual((yield* guess("2001:db8:1:2:ffff::1")).status, 429)
+      assert.strictEqual((yield* guess("2001:db8:1:3::1", adminKey)).status, 200)
+    }).pipe(Effect.provide(app([])))
 )

@@ -207,66 +207,62 @@ it.effect("422 for an unknown channel, a missing or malformed destination, in th
   }).pipe(Effect.provide(app))
 )
 
-it.effect(
-  "one code a minute and five an hour per destination, within the limit of a network address",
-  () =>
-    Effect.gen(function* () {
-      assert.strictEqual((yield* start("anna@example.com")).status, 200)
-      const again = yield* start("anna@example.com")
-      assert.deepInclude(again.body.error, {
-        type: "rate_limit_exceeded",
-        code: "sign_in_limit_exceeded",
-        retry_after: 60
-      })
-      assert.deepStrictEqual([again.status, again.headers.get("retry-after")], [429, "60"])
-      for (let more = 0; more < 4; more++) {
-        yield* TestClock.adjust("1 minute")
-        assert.strictEqual((yield* start("anna@example.com")).status, 200)
-      }
+it.effect("one code a minute and five an hour per destination, within the limit of a network address", () =>
+  Effect.gen(function* () {
+    assert.strictEqual((yield* start("anna@example.com")).status, 200)
+    const again = yield* start("anna@example.com")
+    assert.deepInclude(again.body.error, {
+      type: "rate_limit_exceeded",
+      code: "sign_in_limit_exceeded",
+      retry_after: 60
+    })
+    assert.deepStrictEqual([again.status, again.headers.get("retry-after")], [429, "60"])
+    for (let more = 0; more < 4; more++) {
       yield* TestClock.adjust("1 minute")
-      assert.strictEqual((yield* start("anna@example.com")).status, 429)
-      yield* TestClock.adjust("1 hour")
       assert.strictEqual((yield* start("anna@example.com")).status, 200)
+    }
+    yield* TestClock.adjust("1 minute")
+    assert.strictEqual((yield* start("anna@example.com")).status, 429)
+    yield* TestClock.adjust("1 hour")
+    assert.strictEqual((yield* start("anna@example.com")).status, 200)
 
-      yield* TestClock.adjust("1 minute")
-      const statuses = yield* Effect.forEach(Array.from({ length: 12 }), (_, index) =>
-        Effect.map(start(`person${index}@example.com`), ({ status }) => status)
-      )
-      assert.deepStrictEqual(statuses, [...Array.from({ length: 10 }, () => 200), 429, 429])
-    }).pipe(Effect.provide(app))
+    yield* TestClock.adjust("1 minute")
+    const statuses = yield* Effect.forEach(Array.from({ length: 12 }), (_, index) =>
+      Effect.map(start(`person${index}@example.com`), ({ status }) => status)
+    )
+    assert.deepStrictEqual(statuses, [...Array.from({ length: 10 }, () => 200), 429, 429])
+  }).pipe(Effect.provide(app))
 )
 
-it.effect(
-  "a few networks that request codes for an address cannot keep its owner from getting one",
-  () =>
-    Effect.gen(function* () {
-      const startFrom = (address: string, email = "victim@example.com") =>
-        ask("/auth/register/email/start", { body: { email }, headers: { "x-forwarded-for": address } })
-      const own = yield* startFrom("198.51.100.1")
-      const [{ code }] = yield* letters
-      // Eight networks, one of them an IPv6 site with many addresses, each request as many codes as
-      // they may.
-      const networks = [1, 2, 3, 4, 5, 6, 7].map((n) => () => `203.0.113.${n}`)
-      const site = (round: number) => `2001:db8:1:${round}::1`
-      for (let round = 0; round < 6; round++) {
-        yield* TestClock.adjust("1 minute")
-        for (const address of [...networks, site]) yield* startFrom(address(round))
-      }
-      const another = yield* startFrom("198.51.100.1")
-      assert.strictEqual(another.status, 200)
-      const [letter] = yield* letters
-      for (const [challenge_id, one] of [
-        [another.body.challenge_id, letter.code],
-        [own.body.challenge_id, code]
-      ]) {
-        assert.strictEqual((yield* verify(challenge_id, one)).status, 200)
-      }
-      // Their own limit is used up, and so is that of the site as a whole.
-      assert.strictEqual((yield* startFrom("203.0.113.1")).status, 429)
-      assert.strictEqual((yield* startFrom("2001:db8:1:ffff::1")).status, 429)
-      assert.strictEqual((yield* startFrom("2001:db8:2::1")).status, 200)
-      assert.strictEqual((yield* startFrom("203.0.113.9")).status, 200)
-    }).pipe(Effect.provide(TestApp.layer({ providers: [], settings: { auth: { ...noSignIn, trustedProxies } } })))
+it.effect("a few networks that request codes for an address cannot keep its owner from getting one", () =>
+  Effect.gen(function* () {
+    const startFrom = (address: string, email = "victim@example.com") =>
+      ask("/auth/register/email/start", { body: { email }, headers: { "x-forwarded-for": address } })
+    const own = yield* startFrom("198.51.100.1")
+    const [{ code }] = yield* letters
+    // Eight networks, one of them an IPv6 site with many addresses, each request as many codes as
+    // they may.
+    const networks = [1, 2, 3, 4, 5, 6, 7].map((n) => () => `203.0.113.${n}`)
+    const site = (round: number) => `2001:db8:1:${round}::1`
+    for (let round = 0; round < 6; round++) {
+      yield* TestClock.adjust("1 minute")
+      for (const address of [...networks, site]) yield* startFrom(address(round))
+    }
+    const another = yield* startFrom("198.51.100.1")
+    assert.strictEqual(another.status, 200)
+    const [letter] = yield* letters
+    for (const [challenge_id, one] of [
+      [another.body.challenge_id, letter.code],
+      [own.body.challenge_id, code]
+    ]) {
+      assert.strictEqual((yield* verify(challenge_id, one)).status, 200)
+    }
+    // Their own limit is used up, and so is that of the site as a whole.
+    assert.strictEqual((yield* startFrom("203.0.113.1")).status, 429)
+    assert.strictEqual((yield* startFrom("2001:db8:1:ffff::1")).status, 429)
+    assert.strictEqual((yield* startFrom("2001:db8:2::1")).status, 200)
+    assert.strictEqual((yield* startFrom("203.0.113.9")).status, 200)
+  }).pipe(Effect.provide(TestApp.layer({ providers: [], settings: { auth: { ...noSignIn, trustedProxies } } })))
 )
 
 it.effect("a few networks cannot use up all codes; the networks of one site share a limit", () =>
@@ -382,22 +378,24 @@ it.effect("the second user of one mailbox has no budget", () =>
   }).pipe(Effect.provide(app))
 )
 
-it.effect("a refresh token is exchanged once; its successor is repeated for ten seconds, then reuse ends the session", () =>
-  Effect.gen(function* () {
-    const first = (yield* signIn("anna@example.com")).body
-    const second = yield* refresh(first.refresh_token)
-    assert.strictEqual(second.status, 200)
-    assert.notStrictEqual(second.body.refresh_token, first.refresh_token)
-    assert.strictEqual((yield* me(second.body.access_token)).status, 200)
-    yield* TestClock.adjust("10 seconds")
-    const repeated = yield* refresh(first.refresh_token)
-    assert.strictEqual(repeated.body.refresh_token, second.body.refresh_token)
-    yield* TestClock.adjust("1 second")
-    const reused = yield* refresh(first.refresh_token)
-    assert.deepStrictEqual([reused.status, reused.body.error.code], [401, "invalid_refresh_token"])
-    assert.strictEqual((yield* refresh(second.body.refresh_token)).status, 401)
-    assert.strictEqual((yield* me(second.body.access_token)).status, 401)
-  }).pipe(Effect.provide(app))
+it.effect(
+  "a refresh token is exchanged once; its successor is repeated for ten seconds, then reuse ends the session",
+  () =>
+    Effect.gen(function* () {
+      const first = (yield* signIn("anna@example.com")).body
+      const second = yield* refresh(first.refresh_token)
+      assert.strictEqual(second.status, 200)
+      assert.notStrictEqual(second.body.refresh_token, first.refresh_token)
+      assert.strictEqual((yield* me(second.body.access_token)).status, 200)
+      yield* TestClock.adjust("10 seconds")
+      const repeated = yield* refresh(first.refresh_token)
+      assert.strictEqual(repeated.body.refresh_token, second.body.refresh_token)
+      yield* TestClock.adjust("1 second")
+      const reused = yield* refresh(first.refresh_token)
+      assert.deepStrictEqual([reused.status, reused.body.error.code], [401, "invalid_refresh_token"])
+      assert.strictEqual((yield* refresh(second.body.refresh_token)).status, 401)
+      assert.strictEqual((yield* me(second.body.access_token)).status, 401)
+    }).pipe(Effect.provide(app))
 )
 
 it.effect("an access token expires after its minutes, and cannot be altered", () =>

@@ -29,14 +29,16 @@ const app = (modelsFallback: ReadonlyArray<string> = []) =>
     settings: { routing: { ...routing, modelsFallback } }
   })
 
-it.effect("`models` are tried in order when the first model has no provider left; the response names the one that answered", () =>
-  Effect.gen(function* () {
-    const { body, status } = yield* answered({ models: ["test/next", "test/last"] })
-    assert.strictEqual(status, 200)
-    assert.deepStrictEqual([body.model, body.provider], ["test/last", "alpha"])
-    const none = yield* answered({})
-    assert.strictEqual(none.status, 502)
-  }).pipe(Effect.provide(app()))
+it.effect(
+  "`models` are tried in order when the first model has no provider left; the response names the one that answered",
+  () =>
+    Effect.gen(function* () {
+      const { body, status } = yield* answered({ models: ["test/next", "test/last"] })
+      assert.strictEqual(status, 200)
+      assert.deepStrictEqual([body.model, body.provider], ["test/last", "alpha"])
+      const none = yield* answered({})
+      assert.strictEqual(none.status, 502)
+    }).pipe(Effect.provide(app()))
 )
 
 it.effect("fallback models come from the request, or else from the settings", () =>

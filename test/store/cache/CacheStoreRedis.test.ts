@@ -7,11 +7,11 @@ import { inject } from "vitest"
 import { CacheStore } from "../../../src/store/cache/CacheStore.ts"
 import { RedisConnection } from "../../../src/store/redis/RedisConnection.ts"
 import { spawnRedis } from "../../support/Redis.ts"
-import { sharedVault } from "../../support/SharedVault.ts"
+import { sharedSecrets } from "../../support/SharedSecrets.ts"
 import { cacheStoreSuite, newCacheKey } from "./cacheStoreSuite.ts"
 
-const storeOn = (url: string, vault = sharedVault) =>
-  CacheRedis.layer.pipe(Layer.provide(vault), Layer.provideMerge(RedisConnection.layer({ url: Redacted.make(url) })))
+const storeOn = (url: string, secrets = sharedSecrets) =>
+  CacheRedis.layer.pipe(Layer.provide(secrets), Layer.provideMerge(RedisConnection.layer({ url: Redacted.make(url) })))
 
 describe("CacheRedis.layer", () => {
   cacheStoreSuite(storeOn(inject("redisUrl")))
@@ -32,45 +32,40 @@ describe("CacheRedis.layer", () => {
       })
     )
 
-    it.effect(
-      "encrypts every part of a reply, and decrypts an entry only under its own name and key",
-      () =>
-        Effect.gen(function* () {
-          const cache = yield* CacheStore
-          const redis = yield* Redis.Redis
-          const [key, other] = [newCacheKey(), newCacheKey()]
-          const answer = JSON.stringify({ content: "Marmalade sandwiches, every Thursday. ".repeat(50) })
-          yield* cache.set(key, answer, 60_000, 0)
-          assert.deepStrictEqual(yield* cache.get(key, 0), Option.some(answer))
-          const kept = (yield* redis.send<string | null>("GET", `tollgate:cache:${key}`)) ?? ""
-          const words = [answer, Buffer.from(answer).toString("base64"), Buffer.from(answer).toString("base64url")]
-          for (const word of [...words.map((text) => text.slice(9, 40)), "Marmalade", "Thursday", "content"]) {
-            for (const read of [
-              kept,
-              ...kept.split(".").map((part) => Buffer.from(part, "base64").toString("latin1"))
-            ]) {
-              assert.notInclude(read, word)
-            }
+    it.effect("encrypts every part of a reply, and decrypts an entry only under its own name and key", () =>
+      Effect.gen(function* () {
+        const cache = yield* CacheStore
+        const redis = yield* Redis.Redis
+        const [key, other] = [newCacheKey(), newCacheKey()]
+        const answer = JSON.stringify({ content: "Marmalade sandwiches, every Thursday. ".repeat(50) })
+        yield* cache.set(key, answer, 60_000, 0)
+        assert.deepStrictEqual(yield* cache.get(key, 0), Option.some(answer))
+        const kept = (yield* redis.send<string | null>("GET", `tollgate:cache:${key}`)) ?? ""
+        const words = [answer, Buffer.from(answer).toString("base64"), Buffer.from(answer).toString("base64url")]
+        for (const word of [...words.map((text) => text.slice(9, 40)), "Marmalade", "Thursday", "content"]) {
+          for (const read of [kept, ...kept.split(".").map((part) => Buffer.from(part, "base64").toString("latin1"))]) {
+            assert.notInclude(read, word)
           }
-          yield* cache.set(key, answer, 60_000, 0)
-          assert.notStrictEqual(yield* redis.send("GET", `tollgate:cache:${key}`), kept, "the same answer, sealed anew")
+        }
+        yield* cache.set(key, answer, 60_000, 0)
+        assert.notStrictEqual(yield* redis.send("GET", `tollgate:cache:${key}`), kept, "the same answer, sealed anew")
 
-          // Under another name, altered, truncated or unencrypted: a miss.
-          const [nonce = "", data = "", tag = ""] = kept.split(".")
-          const altered = (data.startsWith("A") ? "B" : "A") + data.slice(1)
-          const forgeries = [`${nonce}.${altered}.${tag}`, `${nonce}.${data}`, `${nonce}.${data}.AAAA`, answer, "", "."]
-          yield* redis.send("SET", `tollgate:cache:${other}`, kept)
-          assert.deepStrictEqual(yield* cache.get(other, 0), Option.none())
-          for (const forged of forgeries) {
-            yield* redis.send("SET", `tollgate:cache:${key}`, forged)
-            assert.deepStrictEqual(yield* cache.get(key, 0), Option.none(), forged.slice(0, 40))
-            assert.deepStrictEqual(yield* cache.join(key, 0, 1_000), Option.none())
-          }
-          yield* cache.set(key, answer, 60_000, 0)
-          const stranger = yield* Layer.build(Layer.fresh(storeOn(inject("redisUrl"), SecretStoreMemory.layer)))
-          assert.deepStrictEqual(yield* Context.get(stranger, CacheStore).get(key, 0), Option.none())
-          assert.deepStrictEqual(yield* cache.join(key, 0, 1_000), Option.some(answer))
-        })
+        // Under another name, altered, truncated or unencrypted: a miss.
+        const [nonce = "", data = "", tag = ""] = kept.split(".")
+        const altered = (data.startsWith("A") ? "B" : "A") + data.slice(1)
+        const forgeries = [`${nonce}.${altered}.${tag}`, `${nonce}.${data}`, `${nonce}.${data}.AAAA`, answer, "", "."]
+        yield* redis.send("SET", `tollgate:cache:${other}`, kept)
+        assert.deepStrictEqual(yield* cache.get(other, 0), Option.none())
+        for (const forged of forgeries) {
+          yield* redis.send("SET", `tollgate:cache:${key}`, forged)
+          assert.deepStrictEqual(yield* cache.get(key, 0), Option.none(), forged.slice(0, 40))
+          assert.deepStrictEqual(yield* cache.join(key, 0, 1_000), Option.none())
+        }
+        yield* cache.set(key, answer, 60_000, 0)
+        const stranger = yield* Layer.build(Layer.fresh(storeOn(inject("redisUrl"), SecretStoreMemory.layer)))
+        assert.deepStrictEqual(yield* Context.get(stranger, CacheStore).get(key, 0), Option.none())
+        assert.deepStrictEqual(yield* cache.join(key, 0, 1_000), Option.some(answer))
+      })
     )
 
     it.effect("turns an error of Redis into a StoreError of the cache", () =>

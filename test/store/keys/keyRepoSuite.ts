@@ -257,32 +257,34 @@ export const keyRepoSuite = <E>(name: string, repoLayer: Layer.Layer<KeyRepo, E>
       })
     )
 
-    it.effect("runs the decisions about an owner's keys one after the other, and rolls back a failed one in a database", () =>
-      Effect.gen(function* () {
-        const repo = yield* KeyRepo
-        const ownerId = `usr_exclusive_${name}`
-        const mine = repo.list({ limit: 100, cursor: null, ownerId })
-        const atMostOne = repo.exclusively(
-          ownerId,
-          Effect.gen(function* () {
-            if ((yield* mine).keys.length > 0) return false
-            yield* repo.insert(makeKey({ ownerId }))
-            return true
-          })
-        )
-        const made = yield* Effect.forEach(Array.from({ length: 8 }), () => atMostOne, { concurrency: "unbounded" })
-        assert.lengthOf(made.filter(Boolean), 1)
-        const other = yield* repo.exclusively(`${ownerId}_2`, Effect.succeed("another owner's"))
-        assert.strictEqual(other, "another owner's")
-        const failing = Effect.andThen(
-          repo.insert(makeKey({ ownerId })),
-          Effect.fail(new StoreError({ dependency: "database", cause: null }))
-        )
-        if (!name.includes("memory")) {
-          assert.strictEqual((yield* Effect.flip(repo.exclusively(ownerId, failing)))._tag, "StoreError")
-        }
-        assert.lengthOf((yield* mine).keys, 1)
-      })
+    it.effect(
+      "runs the decisions about an owner's keys one after the other, and rolls back a failed one in a database",
+      () =>
+        Effect.gen(function* () {
+          const repo = yield* KeyRepo
+          const ownerId = `usr_exclusive_${name}`
+          const mine = repo.list({ limit: 100, cursor: null, ownerId })
+          const atMostOne = repo.exclusively(
+            ownerId,
+            Effect.gen(function* () {
+              if ((yield* mine).keys.length > 0) return false
+              yield* repo.insert(makeKey({ ownerId }))
+              return true
+            })
+          )
+          const made = yield* Effect.forEach(Array.from({ length: 8 }), () => atMostOne, { concurrency: "unbounded" })
+          assert.lengthOf(made.filter(Boolean), 1)
+          const other = yield* repo.exclusively(`${ownerId}_2`, Effect.succeed("another owner's"))
+          assert.strictEqual(other, "another owner's")
+          const failing = Effect.andThen(
+            repo.insert(makeKey({ ownerId })),
+            Effect.fail(new StoreError({ dependency: "database", cause: null }))
+          )
+          if (!name.includes("memory")) {
+            assert.strictEqual((yield* Effect.flip(repo.exclusively(ownerId, failing)))._tag, "StoreError")
+          }
+          assert.lengthOf((yield* mine).keys, 1)
+        })
     )
 
     it.effect("records the last use, never backwards, and once per batch", () =>

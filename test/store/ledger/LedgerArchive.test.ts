@@ -234,14 +234,14 @@ const on = <E>(name: string, stores: Layer.Layer<Ledger | LedgerReports | Genera
         assert.isAtLeast(yield* generationStore.archive(MARCH, 100), 4)
         assert.strictEqual(yield* generationStore.archive(MARCH, 100), 0)
         // This one is not archived and is deleted directly.
-        assert.strictEqual(yield* generationStore.forget(MARCH + 1, 100), 1)
+        assert.strictEqual(yield* generationStore.deleteBefore(MARCH + 1, 100), 1)
         assert.deepStrictEqual(yield* ids, [...left(5), ...left(0).slice(2)])
-        yield* generationStore.forgetArchived(FEBRUARY - 1)
+        yield* generationStore.deleteArchivedBefore(FEBRUARY - 1)
         assert.strictEqual((yield* ids).length, 5)
-        yield* generationStore.forgetArchived(FEBRUARY)
+        yield* generationStore.deleteArchivedBefore(FEBRUARY)
         assert.deepStrictEqual(yield* ids, [...left(5), ...left(2).slice(2)])
         assert.isTrue(Option.isNone(yield* generationStore.find(made[0]?.id ?? "", keyId)))
-        yield* generationStore.forgetArchived(MARCH)
+        yield* generationStore.deleteArchivedBefore(MARCH)
         assert.deepStrictEqual(yield* ids, left(5))
         assert.deepStrictEqual(yield* ledger.balances([keyId], "2024-01"), counters)
         // A deleted month can be created again.
@@ -313,9 +313,9 @@ it.effect("moving a batch blocks no one, and each generation is seen once", () =
     assert.strictEqual((yield* listed({ keyId })).length, 5)
     assert.isTrue(Option.isSome(yield* generationStore.find(made[0]?.id ?? "", keyId)))
     assert.strictEqual(yield* generationStore.archive(FEBRUARY, 2), 0)
-    yield* generationStore.forgetArchived(FEBRUARY)
+    yield* generationStore.deleteArchivedBefore(FEBRUARY)
     // Deletion skips the moving rows.
-    assert.strictEqual(yield* generationStore.forget(JANUARY + 3 * DAY, 10), 1)
+    assert.strictEqual(yield* generationStore.deleteBefore(JANUARY + 3 * DAY, 10), 1)
     yield* Deferred.succeed(isEnough, undefined)
     yield* Fiber.join(moving)
     assert.deepStrictEqual(
@@ -375,7 +375,7 @@ it.effect("a month that is being read is kept for now, and its deletion blocks n
       )
     )
     yield* Deferred.await(reads)
-    yield* generationStore.forgetArchived(MARCH)
+    yield* generationStore.deleteArchivedBefore(MARCH)
     assert.deepStrictEqual(yield* listed({}), [february, january])
     // Nor does a new month wait.
     const older = yield* settle(JANUARY - 1)
@@ -383,7 +383,7 @@ it.effect("a month that is being read is kept for now, and its deletion blocks n
     assert.isFalse(yield* isHot(older.id))
     yield* Deferred.succeed(isEnough, undefined)
     yield* Fiber.join(reading)
-    yield* generationStore.forgetArchived(FEBRUARY)
+    yield* generationStore.deleteArchivedBefore(FEBRUARY)
     assert.deepStrictEqual(yield* partitions, ["generations_2024_02", "generations_2024_03"])
     assert.deepStrictEqual(yield* listed({}), [february])
   }).pipe(Effect.provide(onPostgres))
@@ -452,7 +452,7 @@ it.effect("several processes move each generation once, while others read, pay a
     assert.isAbove(looks, 0)
     assert.isAbove(writes, 0)
     const gone = yield* Effect.exit(
-      Effect.forEach(processes, (one) => Context.get(one, GenerationStore).forgetArchived(MARCH), {
+      Effect.forEach(processes, (one) => Context.get(one, GenerationStore).deleteArchivedBefore(MARCH), {
         concurrency: "unbounded"
       })
     )

@@ -14,7 +14,7 @@ interface Group {
 const made = Effect.gen(function* () {
   const begun = yield* Queue.unbounded<Group>()
   const { write } = yield* makeWriteBatcher<string, string>({
-    lanes: 2,
+    concurrency: 2,
     groupSize: 3,
     writeGroup: Effect.fnUntraced(function* (entries) {
       const ended = yield* Deferred.make<void, StoreError>()

@@ -24,22 +24,22 @@ import { usersSuite } from "./usersSuite.ts"
 
 type Stores = Challenges | Sessions | Users | SecretStore
 
-const vaultSuite = (it: Vitest.MethodsNonLive<SecretStore>): void => {
+const secretStoreSuite = (it: Vitest.MethodsNonLive<SecretStore>): void => {
   describe("SecretStore", () => {
     it.effect("keeps the first secret of a name for all callers, until it is deleted", () =>
       Effect.gen(function* () {
-        const vault = yield* SecretStore
+        const store = yield* SecretStore
         let made = 0
         const make = Effect.sync(() => `secret ${++made}`)
-        const kept = yield* Effect.forEach(Array.from({ length: 12 }), () => vault.getOrCreate("pepper", make), {
+        const kept = yield* Effect.forEach(Array.from({ length: 12 }), () => store.getOrCreate("pepper", make), {
           concurrency: "unbounded"
         })
         assert.strictEqual(new Set(kept.map(Redacted.value)).size, 1)
-        assert.strictEqual(Redacted.value(yield* vault.getOrCreate("other", Effect.succeed("else"))), "else")
-        yield* vault.forget("pepper")
-        yield* vault.forget("never-there")
-        assert.strictEqual(Redacted.value(yield* vault.getOrCreate("pepper", Effect.succeed("new"))), "new")
-        assert.strictEqual(Redacted.value(yield* vault.getOrCreate("pepper", Effect.die("it is there"))), "new")
+        assert.strictEqual(Redacted.value(yield* store.getOrCreate("other", Effect.succeed("else"))), "else")
+        yield* store.remove("pepper")
+        yield* store.remove("never-there")
+        assert.strictEqual(Redacted.value(yield* store.getOrCreate("pepper", Effect.succeed("new"))), "new")
+        assert.strictEqual(Redacted.value(yield* store.getOrCreate("pepper", Effect.die("it is there"))), "new")
       })
     )
   })
@@ -50,7 +50,7 @@ const suites = <E>(place: string, stores: Layer.Layer<Stores, E>) =>
     usersSuite(it)
     sessionsSuite(it)
     challengesSuite(it)
-    vaultSuite(it)
+    secretStoreSuite(it)
   })
 
 const inSql = Layer.mergeAll(ChallengesSql.layer, SessionsSql.layer, UsersSql.layer, SecretStoreSql.layer)
@@ -63,19 +63,19 @@ suites("in the embedded database", inSql.pipe(Layer.provide(layerPglite)))
 suites("in Postgres", inSql.pipe(Layer.provide(layerPostgres)))
 layer(Layer.unwrap(Effect.map(temporaryDataDir, (directory) => SecretStoreFiles.layer(join(directory, "secrets")))))(
   "in files",
-  vaultSuite
+  secretStoreSuite
 )
 
 it.effect("makes files readable by their owner only, and reports a disk failure as an unavailable database", () =>
   Effect.gen(function* () {
     const directory = join(yield* temporaryDataDir, "secrets")
-    yield* Effect.flatMap(SecretStore, (vault) => vault.getOrCreate("pepper", Effect.succeed("s"))).pipe(
+    yield* Effect.flatMap(SecretStore, (store) => store.getOrCreate("pepper", Effect.succeed("s"))).pipe(
       Effect.provide(SecretStoreFiles.layer(directory))
     )
     assert.deepStrictEqual(readdirSync(directory), ["pepper"])
     assert.strictEqual(statSync(join(directory, "pepper")).mode & 0o777, 0o600)
     assert.strictEqual(statSync(directory).mode & 0o777, 0o700)
-    const error = yield* Effect.flatMap(SecretStore, (vault) => vault.getOrCreate("x", Effect.succeed("s"))).pipe(
+    const error = yield* Effect.flatMap(SecretStore, (store) => store.getOrCreate("x", Effect.succeed("s"))).pipe(
       Effect.provide(SecretStoreFiles.layer(join(directory, "pepper"))),
       Effect.flip
     )

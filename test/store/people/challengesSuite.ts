@@ -117,7 +117,7 @@ export const challengesSuite = (it: Vitest.MethodsNonLive<Challenges>): void => 
         const [code, ended] = [challenge({ createdAtMs: 5 }), flow({ expiresAtMs: 5 })]
         yield* store.open(code)
         yield* store.openFlow(ended)
-        yield* store.forget(6)
+        yield* store.deleteBefore(6)
         assert.strictEqual((yield* store.countSince(code.destination, "mine", 0)).all, 0)
         assert.isTrue(Option.isNone(yield* store.takeFlow(ended.stateHash, 0)))
       })

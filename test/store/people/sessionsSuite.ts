@@ -92,13 +92,15 @@ export const sessionsSuite = (it: Vitest.MethodsNonLive<Sessions | Users>): void
       })
     )
 
-    it.effect("ends the session when an old token returns after its successor was used, even within the grace period", () =>
-      Effect.gen(function* () {
-        const { rotate } = yield* begun()
-        yield* rotate(0, 1, T0)
-        yield* rotate(1, 2, T0 + 1)
-        assert.strictEqual(outcomeOf(yield* rotate(0, 1, T0 + 2)), "reused")
-      })
+    it.effect(
+      "ends the session when an old token returns after its successor was used, even within the grace period",
+      () =>
+        Effect.gen(function* () {
+          const { rotate } = yield* begun()
+          yield* rotate(0, 1, T0)
+          yield* rotate(1, 2, T0 + 1)
+          assert.strictEqual(outcomeOf(yield* rotate(0, 1, T0 + 2)), "reused")
+        })
     )
 
     it.effect("makes one of many concurrent exchanges, and repeats it for the others", () =>
@@ -150,7 +152,7 @@ export const sessionsSuite = (it: Vitest.MethodsNonLive<Sessions | Users>): void
         const sessions = yield* Sessions
         const old = yield* begun({ expiresAtMs: 1_000 })
         const young = yield* begun()
-        yield* sessions.forget(1_001)
+        yield* sessions.deleteBefore(1_001)
         assert.isTrue(Option.isNone(yield* sessions.get(old.session.id)))
         assert.strictEqual(outcomeOf(yield* old.rotate(0, 1, T0)), "unknown")
         assert.isTrue(Option.isSome(yield* sessions.get(young.session.id)))

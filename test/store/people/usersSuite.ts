@@ -139,33 +139,31 @@ export const usersSuite = (it: Vitest.MethodsNonLive<Users>): void => {
       })
     )
 
-    it.effect(
-      "links a new identity to an admin who has signed in before only with proof, when proof is required",
-      () =>
-        Effect.gen(function* () {
-          const users = yield* Users
-          const email = "chief@example.com"
-          const chief = makeUser({ email, role: "admin" })
-          yield* users.adopt(identity("email", email), chief)
-          const come = (provider: string, rules: LinkingRules) =>
-            Effect.map(Effect.result(users.admit(identity(provider, "chief"), makeUser({ email }), rules)), (result) =>
-              result._tag === "Success" ? result.success.outcome : result.failure
-            )
-          assert.strictEqual(yield* come("first", { ...open, provenId: null }), "linked")
-          yield* users.update(chief.id, { lastSignInAtMs: T0 }, T0)
-          for (const provenId of [null, "usr_another"]) {
-            assert.deepInclude(yield* come("evil", { ...open, provenId }), {
-              _tag: "LinkingRefused",
-              fault: "unproven"
-            })
-          }
-          assert.lengthOf(yield* users.identities(chief.id), 2)
-          assert.strictEqual(yield* come("first", { ...open, provenId: null }), "known")
-          assert.strictEqual(yield* come("google", { ...open, provenId: chief.id }), "linked")
-          assert.strictEqual(yield* come("sms", open), "linked")
-          yield* users.update(chief.id, { role: "user" }, T0)
-          assert.strictEqual(yield* come("okta", { ...open, provenId: null }), "linked")
-        })
+    it.effect("links a new identity to an admin who has signed in before only with proof, when proof is required", () =>
+      Effect.gen(function* () {
+        const users = yield* Users
+        const email = "chief@example.com"
+        const chief = makeUser({ email, role: "admin" })
+        yield* users.adopt(identity("email", email), chief)
+        const come = (provider: string, rules: LinkingRules) =>
+          Effect.map(Effect.result(users.admit(identity(provider, "chief"), makeUser({ email }), rules)), (result) =>
+            result._tag === "Success" ? result.success.outcome : result.failure
+          )
+        assert.strictEqual(yield* come("first", { ...open, provenId: null }), "linked")
+        yield* users.update(chief.id, { lastSignInAtMs: T0 }, T0)
+        for (const provenId of [null, "usr_another"]) {
+          assert.deepInclude(yield* come("evil", { ...open, provenId }), {
+            _tag: "LinkingRefused",
+            fault: "unproven"
+          })
+        }
+        assert.lengthOf(yield* users.identities(chief.id), 2)
+        assert.strictEqual(yield* come("first", { ...open, provenId: null }), "known")
+        assert.strictEqual(yield* come("google", { ...open, provenId: chief.id }), "linked")
+        assert.strictEqual(yield* come("sms", open), "linked")
+        yield* users.update(chief.id, { role: "user" }, T0)
+        assert.strictEqual(yield* come("okta", { ...open, provenId: null }), "linked")
+      })
     )
 
     it.effect("the same subject at two providers is two users", () =>

@@ -44,9 +44,7 @@ describe("LockoutRedis.layer", () => {
       }
     }).pipe(
       Effect.provide(
-        LockoutRedis.layer.pipe(
-          Layer.provide(Layer.mock(Redis.Redis, { send: () => wrong, eval: () => () => wrong }))
-        )
+        LockoutRedis.layer.pipe(Layer.provide(Layer.mock(Redis.Redis, { send: () => wrong, eval: () => () => wrong })))
       )
     )
   )

@@ -9,7 +9,7 @@ import { RedisConnection, type RedisConnectionOptions } from "../../../src/store
 import { RedisOffline } from "../../../src/store/redis/RedisOffline.ts"
 import { type StoreError } from "../../../src/store/StoreError.ts"
 import { spawnRedis } from "../../support/Redis.ts"
-import { sharedVault } from "../../support/SharedVault.ts"
+import { sharedSecrets } from "../../support/SharedSecrets.ts"
 import { proxyTo } from "../sql/databaseProxy.ts"
 import { leaseOf, newKeyId, requestOf, roomy } from "../limits/limitsSuite.ts"
 
@@ -26,7 +26,7 @@ const connectionTo = (url: string, more: Partial<RedisConnectionOptions> = {}) =
 
 const storesOn = (url: string) =>
   Layer.mergeAll(LimitsRedis.layer, CacheRedis.layer).pipe(
-    Layer.provideMerge(Layer.merge(connectionTo(url), sharedVault))
+    Layer.provideMerge(Layer.merge(connectionTo(url), sharedSecrets))
   )
 
 const untilItWorks = Effect.retry(Schedule.spaced("20 millis"))

@@ -149,27 +149,25 @@ const on = <E>(name: string, ledger: Layer.Layer<Ledger | LedgerReports | Genera
       })
     )
 
-    it.effect(
-      "deletes the oldest generations up to a limit; sums and counters stay and are not counted twice",
-      () =>
-        Effect.gen(function* () {
-          const ledger = yield* Ledger
-          const generationStore = yield* GenerationStore
-          const keyId = "key_kept"
-          const made = yield* Effect.forEach([40, 41, 42, 43, 44], (day) => settle({ keyId, createdAtMs: at(day) }, 10))
-          const before = yield* report({ keyId, toDay: FIRST + 60 })
-          const counters = yield* ledger.balances([keyId], monthOf(at(40)))
-          // The generations of the previous test are older still.
-          while ((yield* generationStore.forget(at(40), 1)) > 0);
-          assert.strictEqual(yield* generationStore.forget(at(43), 2), 2)
-          assert.strictEqual(yield* generationStore.forget(at(43), 2), 1)
-          assert.strictEqual(yield* generationStore.forget(at(43), 2), 0)
-          const { generations } = yield* generationStore.list({ keyId, limit: 10, cursor: null })
-          assert.deepStrictEqual(generations, made.slice(3).toReversed())
-          assert.isTrue(Option.isNone(yield* generationStore.find(made[0]?.id ?? "", keyId)))
-          assert.deepStrictEqual(yield* report({ keyId, toDay: FIRST + 60 }), before)
-          assert.deepStrictEqual(yield* ledger.balances([keyId], monthOf(at(40))), counters)
-        })
+    it.effect("deletes the oldest generations up to a limit; sums and counters stay and are not counted twice", () =>
+      Effect.gen(function* () {
+        const ledger = yield* Ledger
+        const generationStore = yield* GenerationStore
+        const keyId = "key_kept"
+        const made = yield* Effect.forEach([40, 41, 42, 43, 44], (day) => settle({ keyId, createdAtMs: at(day) }, 10))
+        const before = yield* report({ keyId, toDay: FIRST + 60 })
+        const counters = yield* ledger.balances([keyId], monthOf(at(40)))
+        // The generations of the previous test are older still.
+        while ((yield* generationStore.deleteBefore(at(40), 1)) > 0);
+        assert.strictEqual(yield* generationStore.deleteBefore(at(43), 2), 2)
+        assert.strictEqual(yield* generationStore.deleteBefore(at(43), 2), 1)
+        assert.strictEqual(yield* generationStore.deleteBefore(at(43), 2), 0)
+        const { generations } = yield* generationStore.list({ keyId, limit: 10, cursor: null })
+        assert.deepStrictEqual(generations, made.slice(3).toReversed())
+        assert.isTrue(Option.isNone(yield* generationStore.find(made[0]?.id ?? "", keyId)))
+        assert.deepStrictEqual(yield* report({ keyId, toDay: FIRST + 60 }), before)
+        assert.deepStrictEqual(yield* ledger.balances([keyId], monthOf(at(40))), counters)
+      })
     )
 
     it.effect("finds the usage of a model or a provider in a period long ago", () =>
@@ -196,47 +194,45 @@ on("Memory", Layer.fresh(LedgerMemory.layer))
 on("The embedded database", Layer.fresh(LedgerSql.layer).pipe(Layer.provide(Layer.fresh(layerPglite))))
 on("Postgres", Layer.fresh(LedgerSql.layer).pipe(Layer.provide(Layer.fresh(layerPostgres))))
 
-it.effect(
-  "never blocks while a batch is deleted: requests, lists, reports and another batch continue",
-  () =>
-    Effect.gen(function* () {
-      const ledger = yield* Ledger
-      const generationStore = yield* GenerationStore
-      const sql = yield* PgClient.PgClient
-      const keyId = "key_busy"
-      for (let day = 0; day < 6; day++) yield* settle({ keyId, createdAtMs: at(day) }, 10)
-      const deleted = yield* Deferred.make<number>()
-      const isEnough = yield* Deferred.make<void>()
-      // The transaction stays open, with its rows deleted but not committed.
-      const deleting = yield* Effect.forkChild(
-        sql.withTransaction(
-          generationStore.forget(at(3), 2).pipe(
-            Effect.tap((gone) => Deferred.succeed(deleted, gone)),
-            Effect.andThen(Deferred.await(isEnough))
-          )
+it.effect("never blocks while a batch is deleted: requests, lists, reports and another batch continue", () =>
+  Effect.gen(function* () {
+    const ledger = yield* Ledger
+    const generationStore = yield* GenerationStore
+    const sql = yield* PgClient.PgClient
+    const keyId = "key_busy"
+    for (let day = 0; day < 6; day++) yield* settle({ keyId, createdAtMs: at(day) }, 10)
+    const deleted = yield* Deferred.make<number>()
+    const isEnough = yield* Deferred.make<void>()
+    // The transaction stays open, with its rows deleted but not committed.
+    const deleting = yield* Effect.forkChild(
+      sql.withTransaction(
+        generationStore.deleteBefore(at(3), 2).pipe(
+          Effect.tap((gone) => Deferred.succeed(deleted, gone)),
+          Effect.andThen(Deferred.await(isEnough))
         )
       )
-      assert.strictEqual(yield* Deferred.await(deleted), 2)
-      const generationId = `${idBound("gen", at(6))}${"7".padStart(20, "0")}`
-      yield* ledger.reserve({
-        generationId,
-        keyId,
-        ownerId: null,
-        model: "mock/echo",
-        month: monthOf(at(6)),
-        amountNano: 100,
-        capNano: 1_000,
-        createdAtMs: at(6),
-        leaseMs: 60_000,
-        processId: "process"
-      })
-      yield* settle({ id: generationId, keyId, createdAtMs: at(6) }, 10)
-      assert.strictEqual((yield* generationStore.list({ keyId, limit: 10, cursor: null })).generations.length, 7)
-      assert.strictEqual((yield* report({ keyId })).total.billedNano, 70)
-      assert.strictEqual(yield* generationStore.forget(at(3), 2), 1)
-      yield* Deferred.succeed(isEnough, undefined)
-      yield* Fiber.join(deleting)
-      assert.strictEqual((yield* generationStore.list({ keyId, limit: 10, cursor: null })).generations.length, 4)
-      assert.strictEqual((yield* ledger.balances([keyId], "2026-11")).get(keyId)?.spentNano, 70)
-    }).pipe(Effect.provide(Layer.fresh(LedgerSql.layer).pipe(Layer.provideMerge(Layer.fresh(layerPostgres)))))
+    )
+    assert.strictEqual(yield* Deferred.await(deleted), 2)
+    const generationId = `${idBound("gen", at(6))}${"7".padStart(20, "0")}`
+    yield* ledger.reserve({
+      generationId,
+      keyId,
+      ownerId: null,
+      model: "mock/echo",
+      month: monthOf(at(6)),
+      amountNano: 100,
+      capNano: 1_000,
+      createdAtMs: at(6),
+      leaseMs: 60_000,
+      processId: "process"
+    })
+    yield* settle({ id: generationId, keyId, createdAtMs: at(6) }, 10)
+    assert.strictEqual((yield* generationStore.list({ keyId, limit: 10, cursor: null })).generations.length, 7)
+    assert.strictEqual((yield* report({ keyId })).total.billedNano, 70)
+    assert.strictEqual(yield* generationStore.deleteBefore(at(3), 2), 1)
+    yield* Deferred.succeed(isEnough, undefined)
+    yield* Fiber.join(deleting)
+    assert.strictEqual((yield* generationStore.list({ keyId, limit: 10, cursor: null })).generations.length, 4)
+    assert.strictEqual((yield* ledger.balances([keyId], "2026-11")).get(keyId)?.spentNano, 70)
+  }).pipe(Effect.provide(Layer.fresh(LedgerSql.layer).pipe(Layer.provideMerge(Layer.fresh(layerPostgres)))))
 )
