@@ -260,9 +260,7 @@ const serve = Effect.fnUntraced(function* (started: SettingsShape, admin: AdminK
 const listeners = (settings: SettingsShape) =>
   settings.webhooks.length === 0
     ? Layer.empty
-    : Layer.mergeAll(BudgetAlerts.layer, CircuitEvents.layer).pipe(
-        Layer.provideMerge(Webhooks.layer(settings.webhooks))
-      )
+    : Layer.provideMerge(Layer.mergeAll(BudgetAlerts.layer, CircuitEvents.layer), Webhooks.layer(settings.webhooks))
 
 /** `TOLLGATE_ADMIN_PORT`: a port for operators only. */
 const operatorsPort = (settings: SettingsShape) =>
