@@ -1,6 +1,6 @@
 /**
- * Bodies of the Responses API for scripted upstreams, as OpenAI documents them. Everything has a default; pass what the
- * test is about.
+ * Bodies of the Responses API for scripted upstreams, as OpenAI documents them. Everything has a
+ * default: pass only the members that the test is about.
  */
 import { sse, type UsageCounts } from "./Bodies.ts"
 
