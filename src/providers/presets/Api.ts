@@ -1,7 +1,7 @@
 /**
- * Recognises, by name, OpenAI's models that need its Responses API: some are served by it alone, and
- * from GPT-5.2 on chat completions refuse tools beside reasoning. This is the default of an offer's
- * `api` at OpenAI's and Azure's own servers. The settings file overrides it.
+ * Recognises, by name, OpenAI's models that need its Responses API: some are served by it alone,
+ * and from GPT-5.2 on chat completions refuse tools beside reasoning. This is the default of an
+ * offer's `api` at OpenAI's and Azure's own servers. The settings file overrides it.
  */
 import { type ModelOffer } from "../../domain/Catalog.ts"
 

@@ -28,7 +28,9 @@ export interface Preset {
    * models.
    */
   readonly priceLists: ReadonlyArray<string>
-  /** The vendor serves OpenAI's Responses API too: each model is called by the one that it needs. */
+  /**
+   * The vendor serves OpenAI's Responses API too: each model is called by the one that it needs.
+   */
   readonly choosesApi?: boolean
   /** Author of models whose name does not tell it: the first half of the model id. */
   readonly author: string

@@ -1,8 +1,8 @@
 /**
  * Reasoning items and `reasoning_details`, in both directions. Details have OpenRouter's form: one
- * for each text of a summary, and one for the encrypted reasoning, which only the provider that made
- * it can read. `provider` names that one. Details of one item share its `id`; `index` numbers them
- * in an answer, so that the pieces of a streamed one can be joined.
+ * for each text of a summary, and one for the encrypted reasoning, which only the provider that
+ * made it can read. `provider` names that one. Details of one item share its `id`; `index` numbers
+ * them in an answer, so that the pieces of a streamed one can be joined.
  */
 import { type ChatMessage } from "../../domain/Chat.ts"
 import { stringOf, type JsonRecord, jsonRecordsOf } from "../wire/Json.ts"

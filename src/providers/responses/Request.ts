@@ -69,7 +69,8 @@ export const lowerRequest = (
   Result.gen(function* () {
     yield* refusals(request)
     const format = yield* formatOf(request.response_format)
-    // JSON without a schema needs the word in the input, and the API does not look into instructions.
+    // JSON without a schema needs the word in the input, and the API does not look into
+    // instructions.
     const { input, instructions } = yield* lowerMessages(request.messages, maker, format?.["type"] !== "json_object")
     const tooling = yield* lowerTools(request)
     const reasoning = reasoningOf(request)
@@ -118,7 +119,9 @@ const textOf = (format: JsonRecord | null, request: ChatRequest): JsonRecord => 
     : { text: { ...(format === null ? {} : { format }), ...(verbosity === null ? {} : { verbosity }) } }
 }
 
-/** A summary is requested only for a client that asks: the vendor refuses it to unverified accounts. */
+/**
+ * A summary is requested only for a client that asks: the vendor refuses it to unverified accounts.
+ */
 const reasoningOf = (request: ChatRequest): JsonRecord => {
   const asked = isJsonRecord(request["reasoning"]) ? request["reasoning"] : {}
   const effort = request.reasoning_effort ?? stringOf(asked["effort"])

@@ -1,7 +1,7 @@
 /**
- * Lowers tools, the tool choice and the response format. The Responses API writes them flat, without
- * the member `function` or `json_schema`. Its tools and formats are strict unless told otherwise,
- * so `strict` is always sent. Tools of the vendor's own and deprecated `functions` are
+ * Lowers tools, the tool choice and the response format. The Responses API writes them flat,
+ * without the member `function` or `json_schema`. Its tools and formats are strict unless told
+ * otherwise, so `strict` is always sent. Tools of the vendor's own and deprecated `functions` are
  * `Unsupported`.
  */
 import { Result } from "effect"

@@ -32,7 +32,9 @@ const keepAsTemplate = (directory: string, template: string): Promise<void> => {
   )
 }
 
-/** In the folder that the engine is installed in. Each version of the engine has its own template. */
+/**
+ * In the folder that the engine is installed in. Each version of the engine has its own template.
+ */
 const templatePath = (): string => {
   const manifest = new URL("../package.json", import.meta.resolve("@electric-sql/pglite"))
   const engine: { readonly version: string } = createRequire(import.meta.url)(fileURLToPath(manifest))
