@@ -201,10 +201,10 @@ const makeCredentials = Effect.gen(function* () {
     refused("nothing", {}),
     refused("an empty bearer", { authorization: "Bearer " }),
     refused("a bearer that is no key", bearer("sk-something")),
-    refused("a key that nobody has", bearer(unknown)),
+    refused("an unknown key", bearer(unknown)),
     refused("a key in a scheme of another kind", { authorization: `Basic ${whole.secret}` }),
     refused("a key without a scheme", { authorization: whole.secret }),
-    refused("a wrong bearer beside a right x-api-key", { ...bearer("tg-wrong"), "x-api-key": whole.secret }),
+    refused("a wrong bearer with a right x-api-key", { ...bearer("tg-wrong"), "x-api-key": whole.secret }),
     refused("a revoked key", bearer(revoked.secret)),
     refused("a disabled key", bearer(disabled.secret)),
     refused("an expired key", bearer(expired.secret)),
@@ -218,7 +218,7 @@ const makeCredentials = Effect.gen(function* () {
     { name: "a key", headers: bearer(whole.secret), opens: scoped },
     { name: "a key in x-api-key", headers: { "x-api-key": whole.secret }, opens: scoped },
     {
-      name: "a key as bearer beside a wrong x-api-key",
+      name: "a key as bearer with a wrong x-api-key",
       headers: { ...bearer(whole.secret), "x-api-key": "tg-wrong" },
       opens: scoped
     },

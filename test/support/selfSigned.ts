@@ -1,5 +1,5 @@
 /**
- * A certificate for `localhost` and 127.0.0.1 that is its own authority, made anew for each test
+ * A certificate for `localhost` and 127.0.0.1 that is its own authority, created for each test
  * run, so that no secret is in the repository and none expires. X.509 v3 over P-256, encoded in
  * DER.
  */

@@ -48,7 +48,11 @@ describe("CacheRedis.layer", () => {
           }
         }
         yield* cache.set(key, answer, 60_000, 0)
-        assert.notStrictEqual(yield* redis.send("GET", `tollgate:cache:${key}`), kept, "the same answer, sealed anew")
+        assert.notStrictEqual(
+          yield* redis.send("GET", `tollgate:cache:${key}`),
+          kept,
+          "the same reply, encrypted again"
+        )
 
         // Under another name, altered, truncated or unencrypted: a miss.
         const [nonce = "", data = "", tag = ""] = kept.split(".")

@@ -261,7 +261,7 @@ export const limitsSuite = <E>(layer: Layer.Layer<Limits, E>) => {
       { name: "requests", limits: { ...roomy, requestsPerMinute: 3 }, retryAfterMs: 20_000 },
       { name: "tokens", limits: { ...roomy, tokensPerMinute: 30 }, retryAfterMs: 20_000 },
       { name: "concurrency", limits: { ...roomy, concurrency: 3 }, retryAfterMs: 1_000 }
-    ])("counts $name for all keys of an owner together, also of those made anew", (given) =>
+    ])("counts $name for all keys of an owner together, including new ones", (given) =>
       Effect.gen(function* () {
         const limits = yield* Limits
         const owner = { id: newOwnerId(), limits: given.limits }
@@ -272,7 +272,11 @@ export const limitsSuite = <E>(layer: Layer.Layer<Limits, E>) => {
           [refused.refusedBy, refused.holder, refused.retryAfterMs],
           [given.name, "owner", given.retryAfterMs]
         )
-        assert.strictEqual((yield* limits.acquire(requestOf(newKeyId(), "e"))).refusedBy, null, "a key of nobody's")
+        assert.strictEqual(
+          (yield* limits.acquire(requestOf(newKeyId(), "e"))).refusedBy,
+          null,
+          "a key without an owner"
+        )
       })
     )
 
