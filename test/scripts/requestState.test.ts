@@ -132,7 +132,7 @@ describe("a request's state", () => {
     const holders = calls(gateway, "reservation", held).filter((call) => !billing.test(call))
     assert.deepStrictEqual(holders, [])
     const written = changingMethods(gateway, "src/gateway/routing/AttemptLog.ts")
-    assert.includeMembers([...written], ["ended", "charge", "continued"])
+    assert.includeMembers([...written], ["endCall", "charge", "continued"])
     const writers = calls(gateway, "log", written).filter((call) => !routing.test(call))
     assert.deepStrictEqual(writers, ["src/gateway/chat/Completion.ts clientLeft"])
   })
