@@ -23,6 +23,7 @@ import { defaultDataDir } from "./settings/DataDir.ts"
 import { decodeEnvironment, type Environment, presentVariables, unknownVariables } from "./settings/Environment.ts"
 import { type Faults } from "./settings/Faults.ts"
 import { type GenerationsSettings, keptForEver } from "./settings/GenerationsSection.ts"
+import { changed, unknownModels } from "./settings/PresetsSection.ts"
 import { noPrivacy, unusablePatterns } from "./settings/PrivacySection.ts"
 import { SettingsError } from "./settings/SettingsError.ts"
 import { readFile, type SettingsSource } from "./settings/SettingsSource.ts"
@@ -176,7 +177,8 @@ export class Settings extends Context.Service<Settings, SettingsShape>()("tollga
     const { environment, telemetry, vendors, file } = decoded.success
     const settings = compose(environment, telemetry, vendors, file, source.isTerminal)
     const unusable = yield* unusablePatterns(settings.privacy.patterns)
-    const refused = [...unservedFallbacks(settings), ...unusable, ...unsafe(settings)]
+    const unknown = vendors.flatMap((vendor) => unknownModels(vendor, file.presets))
+    const refused = [...unservedFallbacks(settings), ...unknown, ...unusable, ...unsafe(settings)]
     return refused.length === 0 ? settings : yield* new SettingsError({ faults: refused })
   })
 
@@ -229,7 +231,7 @@ const compose = (
   isTerminal: boolean
 ): SettingsShape => {
   const { cache, idempotency, routing } = defaultSettings
-  const providers = [...file.providers, ...vendors]
+  const providers = [...file.providers, ...vendors.map((vendor) => changed(vendor, file.presets))]
   return {
     host: env.TOLLGATE_HOST ?? defaultSettings.host,
     port: env.TOLLGATE_PORT ?? defaultSettings.port,

@@ -277,6 +277,33 @@ webhooks:
     })
   )
 
+  it.effect("in the file, for a preset, which keeps its models and prices", () =>
+    Effect.gen(function* () {
+      const file = `
+presets:
+  openai:
+    timeouts: { first_token_ms: 300000 }
+    data_policy: { retains_prompts: false, retention_days: 0, zdr: true }
+    models: { openai/o3: { timeouts: { total_ms: 1800000 } } }
+  groq: { timeouts: { total_ms: 5 } }
+`
+      const load = (text: string | null) => Settings.load(sourceOf({ OPENAI_API_KEY: "k" }, text))
+      const plain = (yield* load(null)).providers[0] ?? assert.fail("no provider")
+      const [changed, ...others] = (yield* load(file)).providers
+      assert.lengthOf(others, 0)
+      assert.deepStrictEqual(changed, {
+        ...plain,
+        timeouts: { ...defaultTimeouts, firstTokenMs: 300_000 },
+        dataPolicy: { training: false, retainsPrompts: false, retentionDays: 0, zdr: true },
+        models: plain.models.map((offer) =>
+          offer.id === "openai/o3" ? { ...offer, timeouts: { totalMs: 1_800_000 } } : offer
+        )
+      })
+      const error = yield* Effect.flip(load("presets: { openai: { models: { openai/gpt-0: {} } } }"))
+      assert.deepInclude(error.faults[0], { setting: 'presets.openai.models["openai/gpt-0"]' })
+    })
+  )
+
   it.effect("in the file, for a provider", () =>
     Effect.gen(function* () {
       const file = `
@@ -293,7 +320,7 @@ providers:
     data_policy: { training: false }
     timeouts: { idle_ms: 5 }
     models:
-      - { id: a/e, upstream: e, pricing: { prompt: 0.02 }, embeddings: true }
+      - { id: a/e, upstream: e, pricing: { prompt: 0.02 }, embeddings: true, timeouts: { first_byte_ms: 7, total_ms: 9 } }
       - { id: a/f, upstream: f, context_length: 8, max_completion_tokens: 4, pricing: { prompt: 0.15, completion: 0, cached_prompt: 0.075 }, prefill: true }
       - id: a/t
         upstream: t
@@ -327,7 +354,8 @@ providers:
               pricing: { prompt: 20_000, completion: 0, cachedPrompt: null },
               embeddings: true,
               prefill: false,
-              hidesReasoning: false
+              hidesReasoning: false,
+              timeouts: { firstByteMs: 7, totalMs: 9 }
             },
             {
               id: "a/f",

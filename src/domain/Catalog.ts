@@ -28,17 +28,28 @@ export const deniesCollection = (policy: DataPolicy): boolean =>
   !policy.training && !policy.retainsPrompts && policy.zdr
 
 /**
- * All in milliseconds. `firstTokenMs` runs from the request to the first token, `idleMs` between
- * tokens.
+ * All in milliseconds. A whole reply has `connectMs` and `totalMs`, because it sends nothing until
+ * it is done. The others are the longest silences of a stream, and bytes of any kind end a silence.
  */
 export interface Timeouts {
   readonly connectMs: number
+  /** Until the response's headers. */
+  readonly firstByteMs: number
+  /** Before the first token, while another provider could answer. */
   readonly firstTokenMs: number
+  /** After the first token. */
   readonly idleMs: number
+  /** A whole reply; of a stream the time to the first token, and between tokens. */
   readonly totalMs: number
 }
 
-export const defaultTimeouts: Timeouts = { connectMs: 5_000, firstTokenMs: 15_000, idleMs: 120_000, totalMs: 600_000 }
+export const defaultTimeouts: Timeouts = {
+  connectMs: 5_000,
+  firstByteMs: 60_000,
+  firstTokenMs: 120_000,
+  idleMs: 120_000,
+  totalMs: 600_000
+}
 
 /** One model at one provider. */
 export interface ModelOffer {
@@ -63,6 +74,8 @@ export interface ModelOffer {
   readonly hidesReasoning: boolean
   /** The API of the OpenAI dialect by which the model is called. Default: chat completions. */
   readonly api?: "chat" | "responses"
+  /** The limits that differ from the provider's. */
+  readonly timeouts?: Partial<Timeouts>
 }
 
 export interface ProviderConfig {
@@ -95,6 +108,10 @@ export interface Candidate {
   readonly provider: ProviderConfig
   readonly offer: ModelOffer
 }
+
+/** The time limits of a model at a provider. */
+export const limitsOf = ({ offer, provider }: Candidate): Timeouts =>
+  offer.timeouts === undefined ? provider.timeouts : { ...provider.timeouts, ...offer.timeouts }
 
 export type SortAxis = "price" | "throughput" | "latency"
 

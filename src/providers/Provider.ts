@@ -11,9 +11,9 @@ import { type EmbeddingReply, type EmbeddingRequest } from "../domain/Embedding.
 
 /** No connection: refused, DNS, TLS, or reset before the first byte of a response. */
 export class Unreachable extends Data.TaggedClass("Unreachable")<{ readonly detail: string }> {}
-/** A time limit expired: connecting, before the first token, between tokens, or in total. */
+/** A time limit expired: connecting, before the first byte or token, after it, or in total. */
 export class TimedOut extends Data.TaggedClass("TimedOut")<{
-  readonly phase: "connect" | "first_token" | "idle" | "total"
+  readonly phase: "connect" | "first_byte" | "first_token" | "idle" | "total"
 }> {}
 /**
  * The provider limits the rate: 429, or 503 with `Retry-After`. `retryAfterMs` is null if it names
@@ -100,7 +100,10 @@ export class ProviderError extends Data.TaggedError("ProviderError")<{
 export interface ChatCall {
   readonly request: ChatRequest
   readonly offer: ModelOffer
-  /** Time limit of a whole reply, in ms. Defaults to the total limit of the provider's config. */
+  /**
+   * Time limit of a whole reply, or of the silence before a stream's first token, in ms. Defaults to
+   * the config's.
+   */
   readonly limitMs?: number
 }
 
@@ -112,9 +115,8 @@ export interface EmbedCall {
 export interface Provider {
   readonly config: ProviderConfig
   /**
-   * True if the provider enforces its time limits itself: `limitMs` for a whole reply, the config's
-   * limits to the first token and between events for a stream. Otherwise the router sets timers,
-   * which cost a fiber each.
+   * True if the provider enforces its time limits itself: `limitMs`, and the config's limits for
+   * the rest. Otherwise the router sets timers, which cost a fiber each.
    */
   readonly keepsLimits?: boolean
   /** Requests a whole reply. */

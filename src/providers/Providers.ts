@@ -1,16 +1,18 @@
 /**
  * The providers of this deployment, by slug. The layer builds each with its dialect, and loads a
- * dialect's module only if a provider uses it.
+ * dialect's module only if a provider uses it. A model with time limits of its own has a provider
+ * of its own, which shares connections where it may.
  */
 import { Context, Effect, Layer } from "effect"
-import { type DialectName, type ProviderConfig } from "../domain/Catalog.ts"
+import { type DialectName, limitsOf, type ModelOffer, type ProviderConfig } from "../domain/Catalog.ts"
 import { type Provider } from "./Provider.ts"
 import { Transport } from "./transport/Transport.ts"
 
 export class Providers extends Context.Service<
   Providers,
   {
-    readonly get: (slug: string) => Provider | undefined
+    /** The provider that serves the model. */
+    readonly get: (slug: string, offer: ModelOffer) => Provider | undefined
     /** In the order of the settings. */
     readonly all: ReadonlyArray<Provider>
   }
@@ -21,13 +23,25 @@ export class Providers extends Context.Service<
       Providers,
       Effect.gen(function* () {
         const transport = yield* Transport
+        const own = new Map<string, Provider>()
         const providers = yield* Effect.forEach(configs, (config) =>
           Effect.map(
             Effect.promise(() => dialects[dialectOf(config)]()),
-            (make) => make(config, transport)
+            (make) => {
+              for (const offer of config.models) {
+                const timeouts = limitsOf({ provider: config, offer })
+                if (offer.timeouts !== undefined)
+                  own.set(nameOf(config.slug, offer), make({ ...config, timeouts }, transport))
+              }
+              return make(config, transport)
+            }
           )
         )
-        return bySlug(providers)
+        const shared = bySlug(providers)
+        return {
+          all: shared.all,
+          get: (slug, offer) => (offer.timeouts === undefined ? shared.get(slug, offer) : own.get(nameOf(slug, offer)))
+        }
       })
     )
 }
@@ -37,6 +51,8 @@ export const bySlug = (all: ReadonlyArray<Provider>): Providers["Service"] => {
   const slugs = new Map(all.map((provider) => [provider.config.slug, provider]))
   return { get: (slug) => slugs.get(slug), all }
 }
+
+const nameOf = (slug: string, { id }: ModelOffer): string => `${slug}|${id}`
 
 type Make = (config: ProviderConfig, transport: Transport["Service"]) => Provider
 

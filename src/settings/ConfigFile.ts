@@ -14,6 +14,7 @@ import { decodeAt, type Faults, member, type Place } from "./Faults.ts"
 import { boolean, choice, integer, modelId, number, orNull } from "./Forms.ts"
 import { decodeGenerations, type GenerationsSettings, keptForEver } from "./GenerationsSection.ts"
 import { entriesOf } from "./Lists.ts"
+import { decodePresets, type PresetChanges } from "./PresetsSection.ts"
 import { decodePrivacy, noPrivacy } from "./PrivacySection.ts"
 import { decodeProviders } from "./ProviderEntries.ts"
 import { fillReferences, hideReferences } from "./References.ts"
@@ -23,6 +24,7 @@ import { decodeWebhooks, type WebhookSettings } from "./Webhooks.ts"
 
 const sections = [
   "providers",
+  "presets",
   "routing",
   "tiers",
   "cache",
@@ -85,6 +87,7 @@ const Ledger = Schema.Struct({
  */
 export interface ConfigFile {
   readonly providers: ReadonlyArray<ProviderConfig>
+  readonly presets: PresetChanges
   readonly routing: typeof Routing.Type
   readonly tiers: typeof Tiers.Type
   readonly cache: typeof CacheSection.Type
@@ -110,6 +113,7 @@ export interface ReadConfig {
 export const emptyConfig: ReadConfig = {
   decoded: Result.succeed({
     providers: [],
+    presets: {},
     routing: {},
     tiers: {},
     cache: {},
@@ -172,6 +176,7 @@ const decodeSections = (file: Place): Result.Result<ConfigFile, Faults> => {
   const parts = {
     names: decodeAt(SectionNames, file),
     providers: section("providers", decodeProviders, []),
+    presets: section<PresetChanges>("presets", decodePresets, {}),
     routing: section("routing", (place) => decodeAt(Routing, place), {}),
     tiers: section("tiers", (place) => decodeAt(Tiers, place), {}),
     cache: section("cache", (place) => decodeAt(CacheSection, place), {}),
@@ -192,6 +197,7 @@ const decodeSections = (file: Place): Result.Result<ConfigFile, Faults> => {
 const anything = Schema.optionalKey(Schema.Unknown)
 const SectionNames = Schema.Struct({
   providers: anything,
+  presets: anything,
   routing: anything,
   tiers: anything,
   cache: anything,

@@ -10,6 +10,7 @@ import { hidesReasoning } from "../providers/presets/HiddenReasoning.ts"
 import { decodeAt, type Faults, member, type Place, renderPath } from "./Faults.ts"
 import { boolean, choice, integer, modelId, number, orNull, text } from "./Forms.ts"
 import { entriesOf } from "./Lists.ts"
+import { TimeoutsEntry, timeoutsOf } from "./TimeoutsEntry.ts"
 
 const usdPerMillion = "USD per million tokens, from 0 to 1000000"
 const tokens = () => integer("a whole number of tokens from 1 to 100000000", 1, 100_000_000)
@@ -40,7 +41,9 @@ const ModelEntry = Schema.Struct({
   /** Default: derived from the names. */
   hides_reasoning: Schema.optionalKey(boolean()),
   /** Default: that of the provider. */
-  api: Schema.optionalKey(api())
+  api: Schema.optionalKey(api()),
+  /** Those that differ from the provider's. */
+  timeouts: Schema.optionalKey(TimeoutsEntry)
 })
 
 /** Decodes the model at `place`. */
@@ -90,7 +93,8 @@ const offerOf = (entry: typeof ModelEntry.Type): ModelOffer => ({
   embeddings: entry.embeddings ?? false,
   prefill: entry.prefill ?? false,
   hidesReasoning: entry.hides_reasoning ?? hidesReasoning(entry),
-  ...(entry.api === undefined ? {} : { api: entry.api })
+  ...(entry.api === undefined ? {} : { api: entry.api }),
+  ...(entry.timeouts === undefined ? {} : { timeouts: timeoutsOf(entry.timeouts) })
 })
 
 const pricesOf = ({

@@ -5,6 +5,7 @@
  */
 import { Predicate, Redacted, Result, Schema } from "effect"
 import {
+  type DataPolicy,
   defaultTimeouts,
   type DialectName,
   type ModelOffer,
@@ -16,15 +17,32 @@ import { boolean, choice, httpUrl, integer, orNull, privateTexts, secret, text, 
 import { collect, duplicates, entriesOf } from "./Lists.ts"
 import { apiOf, servesResponses } from "../providers/presets/Api.ts"
 import { api, decodeModel } from "./ModelEntry.ts"
+import { TimeoutsEntry, timeoutsOf } from "./TimeoutsEntry.ts"
 
 const dialects = ["openai", "anthropic", "gemini", "bedrock", "mock"] as const satisfies ReadonlyArray<DialectName>
 
-const milliseconds = () => Schema.optionalKey(integer("milliseconds, from 1 to 86400000", 1, 86_400_000))
 const slug = text("lower-case letters, digits, dots, dashes and underscores, such as alpha", (value) =>
   /^[a-z0-9][a-z0-9._-]*$/.test(value)
 )
 
 const headerToken = /^[\w!#$%&'*+.^`|~-]+$/
+
+export const DataPolicyEntry = Schema.Struct({
+  training: Schema.optionalKey(boolean()),
+  retains_prompts: Schema.optionalKey(boolean()),
+  retention_days: Schema.optionalKey(
+    orNull(integer("a whole number of days from 0 to 36500", 0, 36_500), "a whole number of days from 0 to 36500")
+  ),
+  zdr: Schema.optionalKey(boolean())
+})
+
+/** The entry's policy, with `base` for the rest. */
+export const dataPolicyOf = (entry: typeof DataPolicyEntry.Type, base: DataPolicy): DataPolicy => ({
+  training: entry.training ?? base.training,
+  retainsPrompts: entry.retains_prompts ?? base.retainsPrompts,
+  retentionDays: entry.retention_days === undefined ? base.retentionDays : entry.retention_days,
+  zdr: entry.zdr ?? base.zdr
+})
 
 const ProviderEntry = Schema.Struct({
   slug,
@@ -41,24 +59,8 @@ const ProviderEntry = Schema.Struct({
   headers: Schema.optionalKey(privateTexts("text on one line", (value) => !/[\r\n\0]/.test(value))),
   query: Schema.optionalKey(privateTexts("text", () => true)),
   http2: Schema.optionalKey(boolean()),
-  data_policy: Schema.optionalKey(
-    Schema.Struct({
-      training: Schema.optionalKey(boolean()),
-      retains_prompts: Schema.optionalKey(boolean()),
-      retention_days: Schema.optionalKey(
-        orNull(integer("a whole number of days from 0 to 36500", 0, 36_500), "a whole number of days from 0 to 36500")
-      ),
-      zdr: Schema.optionalKey(boolean())
-    })
-  ),
-  timeouts: Schema.optionalKey(
-    Schema.Struct({
-      connect_ms: milliseconds(),
-      first_token_ms: milliseconds(),
-      idle_ms: milliseconds(),
-      total_ms: milliseconds()
-    })
-  ),
+  data_policy: Schema.optionalKey(DataPolicyEntry),
+  timeouts: Schema.optionalKey(TimeoutsEntry),
   /** Decoded one by one, so that the faults of every model are reported. */
   models: Schema.Array(Schema.Unknown)
 })
@@ -102,18 +104,8 @@ const providerOf = (entry: typeof ProviderEntry.Type, models: ReadonlyArray<Mode
     headers: entry.headers ?? {},
     query: entry.query ?? {},
     ...(entry.http2 === true ? { http2: true } : {}),
-    dataPolicy: {
-      training: entry.data_policy?.training ?? unknownPolicy.training,
-      retainsPrompts: entry.data_policy?.retains_prompts ?? unknownPolicy.retainsPrompts,
-      retentionDays: entry.data_policy?.retention_days ?? unknownPolicy.retentionDays,
-      zdr: entry.data_policy?.zdr ?? unknownPolicy.zdr
-    },
-    timeouts: {
-      connectMs: entry.timeouts?.connect_ms ?? defaultTimeouts.connectMs,
-      firstTokenMs: entry.timeouts?.first_token_ms ?? defaultTimeouts.firstTokenMs,
-      idleMs: entry.timeouts?.idle_ms ?? defaultTimeouts.idleMs,
-      totalMs: entry.timeouts?.total_ms ?? defaultTimeouts.totalMs
-    },
+    dataPolicy: dataPolicyOf(entry.data_policy ?? {}, unknownPolicy),
+    timeouts: { ...defaultTimeouts, ...timeoutsOf(entry.timeouts ?? {}) },
     models: models.map((offer) => withApi(offer, entry))
   }
 }

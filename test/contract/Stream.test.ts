@@ -170,7 +170,6 @@ it.effect("a comment fills every fifteen seconds of silence after the first toke
         providers: [
           {
             slug: "alpha",
-            config: { timeouts: { connectMs: 1_000, firstTokenMs: 60_000, idleMs: 60_000, totalMs: 600_000 } },
             models: {
               "test/small": { events: [delta({ content: "Hel" }), 40_000, delta({ content: "lo" }), finish(), end] }
             }
@@ -180,39 +179,3 @@ it.effect("a comment fills every fifteen seconds of silence after the first toke
     )
   )
 )
-
-it.effect("nothing is sent before the first token, however long it takes", () => {
-  let called = false
-  return Effect.gen(function* () {
-    const { issueKey, url } = yield* TestApp
-    const { secret } = yield* issueKey()
-    const stream = open(`${url}/v1/chat/completions`, secret, ask("Hi", { stream: true }))
-    yield* until(() => called)
-    for (let seconds = 0; seconds < 40; seconds++) {
-      yield* advanceUntil(tick())
-      assert.isUndefined(stream.status())
-    }
-    yield* advanceUntil(stream.ended)
-    assert.strictEqual(stream.status(), 504)
-    assert.strictEqual(JSON.parse(stream.text()).error.type, "provider_timeout")
-  }).pipe(
-    Effect.provide(
-      TestApp.layer({
-        providers: [
-          {
-            slug: "alpha",
-            config: { timeouts: { connectMs: 1_000, firstTokenMs: 60_000, idleMs: 60_000, totalMs: 600_000 } },
-            models: { "test/small": { hangs: true } },
-            onCall: () => void (called = true)
-          }
-        ]
-      })
-    )
-  )
-})
-
-/** The effect is visible after one step. */
-const tick = () => {
-  let steps = 0
-  return () => steps++ > 0
-}

@@ -117,10 +117,16 @@ export interface Gateway {
 }
 
 /** Limits that a healthy provider never meets, even on a busy machine. */
-const patient: Timeouts = { connectMs: 5_000, firstTokenMs: 20_000, idleMs: 20_000, totalMs: 25_000 }
+const patient: Timeouts = {
+  connectMs: 5_000,
+  firstByteMs: 20_000,
+  firstTokenMs: 20_000,
+  idleMs: 20_000,
+  totalMs: 25_000
+}
 
 /** Limits for tests of silent providers. */
-export const quick: Partial<Timeouts> = { firstTokenMs: 300, idleMs: 300 }
+export const quick: Partial<Timeouts> = { firstByteMs: 300, firstTokenMs: 300, idleMs: 300, totalMs: 300 }
 
 /** The upstream of a test file: started before its first test, stopped after its last. */
 export const useUpstream = (): (() => Upstream) => {

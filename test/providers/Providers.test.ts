@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Fiber, Layer, Stream } from "effect"
 import { TestClock } from "effect/testing"
+import { defaultTimeouts } from "../../src/domain/Catalog.ts"
 import { type ChatRequest } from "../../src/domain/Chat.ts"
 import { mockProvider } from "../../src/providers/presets/Mock.ts"
 import { Cut, Throttled, Unreachable } from "../../src/providers/Provider.ts"
@@ -26,8 +27,8 @@ describe("Providers.layer", () => {
         providers.all.map((provider) => provider.config.slug),
         ["alpha", "mock"]
       )
-      assert.strictEqual(providers.get("mock")?.config.dialect, "mock")
-      assert.isUndefined(providers.get("beta"))
+      assert.strictEqual(providers.get("mock", call.offer)?.config.dialect, "mock")
+      assert.isUndefined(providers.get("beta", call.offer))
     }).pipe(Effect.provide(Providers.layer([config(), mockProvider]).pipe(Layer.provide(Transport.layer))))
   )
 
@@ -49,6 +50,19 @@ describe("Providers.layer", () => {
       const { all } = Context.get(yield* Layer.build(Layer.provide(layer, noting)), Providers)
       for (const offer of models) yield* Effect.flip(all[0]?.chat({ request, offer }) ?? Effect.die("no provider"))
       assert.deepStrictEqual(paths, ["/chat/completions", "/responses"])
+    })
+  )
+
+  it.effect("gives a model its own time limits, and the others the provider's", () =>
+    Effect.gen(function* () {
+      const slow = { ...scriptedOffer("a/slow"), timeouts: { firstTokenMs: 300_000, connectMs: 7 } }
+      const limitsOf = Effect.map(Providers, (providers) =>
+        [slow, call.offer].map((offer) => providers.get("alpha", offer)?.config.timeouts)
+      )
+      const layer = Providers.layer([config({ models: [slow, call.offer] })]).pipe(Layer.provide(Transport.layer))
+      const [own, shared] = yield* Effect.provide(limitsOf, layer)
+      assert.deepStrictEqual(own, { ...defaultTimeouts, firstTokenMs: 300_000, connectMs: 7 })
+      assert.deepStrictEqual(shared, defaultTimeouts)
     })
   )
 

@@ -46,7 +46,7 @@ export const replay = ({
           }),
           text: () => Effect.succeed(text),
           hurry: Effect.void,
-          progress: () => undefined,
+          sawToken: () => undefined,
           drain: Effect.void
         })
       }

@@ -141,11 +141,11 @@ describe("a wrong settings file", () => {
     ["a: *hunter2", "./tollgate.yaml is not valid YAML (Unknown YAML alias …); expected one YAML mapping"],
     [
       "- 1",
-      "./tollgate.yaml is not a mapping; expected a mapping of providers, routing, tiers, cache, idempotency, generations, markup, ledger, privacy, webhooks, auth, server"
+      "./tollgate.yaml is not a mapping; expected a mapping of providers, presets, routing, tiers, cache, idempotency, generations, markup, ledger, privacy, webhooks, auth, server"
     ],
     [
       "cahe: {}",
-      "cahe is unknown, did you mean cache?; expected one of providers, routing, tiers, cache, idempotency, generations, markup, ledger, privacy, webhooks, auth, server"
+      "cahe is unknown, did you mean cache?; expected one of providers, presets, routing, tiers, cache, idempotency, generations, markup, ledger, privacy, webhooks, auth, server"
     ],
     ["providers: {}", "providers is a mapping; expected a list"],
     [
@@ -201,9 +201,15 @@ describe("a wrong settings file", () => {
     [provider("http2: true"), "providers[0].http2 needs TLS; expected false, or a base_url that starts with https://"],
     [
       provider("timeouts: { conect_ms: 1, total_ms: 0 }"),
-      "providers[0].timeouts.conect_ms is unknown, did you mean connect_ms?; expected one of connect_ms, first_token_ms, idle_ms, " +
-        "total_ms",
+      "providers[0].timeouts.conect_ms is unknown, did you mean connect_ms?; expected one of connect_ms, first_byte_ms, " +
+        "first_token_ms, idle_ms, total_ms",
       "providers[0].timeouts.total_ms is 0; expected milliseconds, from 1 to 86400000"
+    ],
+    [
+      "presets: { opnai: {}, openai: { timeout: {} } }",
+      "presets.opnai is unknown, did you mean openai?; expected one of openai, azure, anthropic, groq, mistral, deepseek, together, " +
+        "fireworks, xai, cerebras, openrouter, perplexity, gemini, ollama, vllm, lmstudio",
+      "presets.openai.timeout is unknown, did you mean timeouts?; expected one of timeouts, data_policy, models"
     ],
     [
       provider("data_policy: { training: never, retention_days: -1 }"),

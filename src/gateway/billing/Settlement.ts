@@ -227,7 +227,10 @@ export class Settlement extends Context.Service<
             if (Cause.hasInterruptsOnly(cause)) {
               return reservation.isOpen || hasCalled ? Effect.void : meter.void(request)
             }
-            if (!hasCalled) return meter.void(request)
+            if (!hasCalled) {
+              reservation.note({ generationId: null })
+              return meter.void(request)
+            }
             reservation.note({ generationId: plan.generationId })
             // A defect is recorded as such, not as a client that left, and is not charged.
             const error = cause.reasons.find(({ _tag }) => _tag === "Fail")

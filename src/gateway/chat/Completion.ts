@@ -97,7 +97,9 @@ export class Completion extends Context.Service<
 
         const called = (request: ChatMetered): Answering =>
           Effect.suspend(() => {
-            const { log, plan } = request
+            const { log, note, plan } = request
+            // The head of a stream may leave before the first token.
+            note({ generationId: plan.generationId })
             const budget = meter.outputBudget(request)
             return plan.streamed
               ? Effect.map(

@@ -4,7 +4,7 @@
  * the request too.
  */
 import { Clock, Duration, Effect, Result } from "effect"
-import { type Candidate } from "../../domain/Catalog.ts"
+import { type Candidate, limitsOf } from "../../domain/Catalog.ts"
 import { type GatewayError } from "../../domain/Errors.ts"
 import { type Provider, type ProviderError } from "../../providers/Provider.ts"
 import { type Providers } from "../../providers/Providers.ts"
@@ -62,7 +62,7 @@ export const makeCandidateSearch = ({ attempt, providers, retries, stats }: Sear
     const candidate = candidates.find(
       (other) => !tried.has(other) && other.provider.slug !== slow.provider.slug && other.offer.id === slow.offer.id
     )
-    const provider = candidate === undefined ? undefined : providers.get(candidate.provider.slug)
+    const provider = candidate === undefined ? undefined : providers.get(candidate.provider.slug, candidate.offer)
     return candidate === undefined || provider === undefined ? undefined : { candidate, provider }
   }
 
@@ -105,13 +105,13 @@ export const makeCandidateSearch = ({ attempt, providers, retries, stats }: Sear
     before: Failure | null
   ) {
     const { log, plan } = search.request
-    const { firstTokenMs, totalMs } = candidate.provider.timeouts
+    const { totalMs } = limitsOf(candidate)
     const isLast = () => search.candidates.slice(at + 1).every((other) => search.tried.has(other))
     let last = before
     for (let tries = 0; ; tries++) {
       if (log.hasLeft) return yield* noneLeft(search, last)
       const once = callOnce(search, call, { candidate, provider, isLast: isLast(), tries })
-      const result = yield* Effect.result(withinDeadline(plan, log, plan.streamed ? firstTokenMs : totalMs, once))
+      const result = yield* Effect.result(withinDeadline(plan, log, totalMs, once))
       if (result._tag === "Success") return Result.succeed(result.success)
       if (result.failure._tag === "GatewayError") return yield* result.failure
       last = result.failure
@@ -136,7 +136,7 @@ export const makeCandidateSearch = ({ attempt, providers, retries, stats }: Sear
     const search: Search = { request, candidates, isSole, tried: new Set() }
     let last: Failure | null = null
     for (const [at, candidate] of candidates.entries()) {
-      const provider = providers.get(candidate.provider.slug)
+      const provider = providers.get(candidate.provider.slug, candidate.offer)
       if (provider === undefined || search.tried.has(candidate)) continue
       search.tried.add(candidate)
       const result: Result.Result<Attempted<A>, Failure> = yield* callCandidate(

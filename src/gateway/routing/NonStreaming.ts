@@ -1,12 +1,12 @@
 /**
- * Gets a whole reply from one provider. While a provider works on a long reply, it cannot be told
+ * Gets a whole reply from one provider. While a provider works on a whole reply, it cannot be told
  * from a silent one. So if another candidate could answer, the provider is asked for a stream,
- * which is collected here: it must begin in time, and the client gets the same reply. A reply whose
- * output is reserved in slices is streamed too. Short replies, and replies of the last candidate,
- * are requested whole.
+ * which is collected here: the time limits of streams apply, and the client gets the same reply. A
+ * reply whose output is reserved in slices is streamed too. Short replies, and replies of the last
+ * candidate, are requested whole and have `total_ms`.
  */
 import { Effect } from "effect"
-import { type Candidate } from "../../domain/Catalog.ts"
+import { type Candidate, limitsOf } from "../../domain/Catalog.ts"
 import { type ChatReply, type ChatRequest } from "../../domain/Chat.ts"
 import { type Provider, type ProviderError } from "../../providers/Provider.ts"
 import { collectReply } from "../reply/CollectReply.ts"
@@ -16,12 +16,8 @@ import { type RequestPlan } from "../request/RequestPlan.ts"
 import { type RoutedRequest } from "./RoutedRequest.ts"
 import { limitOutput, maxOutputTokens } from "./MaxTokens.ts"
 
-/** The slowest speed at which a whole reply is worth waiting for. */
-const SLOWEST_MS_PER_TOKEN = 20
-/**
- * How much longer than its first-token limit a silent reply is waited for, as a part of that limit.
- */
-const TOLERATED_PART = 0.25
+/** A reply of so few tokens is not worth a stream. */
+const SHORT_REPLY_TOKENS = 187
 
 export interface WholeCall {
   readonly request: RoutedRequest<ChatRequest>
@@ -36,20 +32,22 @@ export const makeWholeReply = () => {
   const unstreamed = new Set<string>()
 
   const askWhole = ({ candidate, provider, request: routed }: WholeCall): Effect.Effect<ChatReply, ProviderError> => {
-    const { totalMs } = candidate.provider.timeouts
-    const longestMs = longestOf(routed, candidate)
-    const limitMs = Math.min(longestMs, totalMs)
+    const { totalMs } = limitsOf(candidate)
     const request = limitOutput(routed.plan.request, candidate, routed.budget.affordableTokens)
-    const phase = longestMs < totalMs ? "first_token" : "total"
-    return withCallLimit(provider.chat({ request, offer: candidate.offer, limitMs }), limitMs, provider, phase)
+    return withCallLimit(
+      provider.chat({ request, offer: candidate.offer, limitMs: totalMs }),
+      totalMs,
+      provider,
+      "total"
+    )
   }
 
   /** `refused`: the fallback if the provider does not open the stream. */
   const askStreamed = (call: WholeCall, refused: (error: ProviderError) => Effect.Effect<ChatReply, ProviderError>) => {
-    const { candidate, provider } = call
+    const { candidate, isLast, provider } = call
     const { budget, log, plan } = call.request
     const request = limitOutput(plan.request, candidate, budget.affordableTokens)
-    const reply = openStream(provider, candidate, request).pipe(
+    const reply = openStream(provider, candidate, request, plan.startedAtMs, isLast).pipe(
       Effect.matchEffect({
         onFailure: refused,
         onSuccess: ({ head, pull }) =>
@@ -57,7 +55,7 @@ export const makeWholeReply = () => {
       }),
       Effect.scoped
     )
-    return withTimeout(reply, candidate.provider.timeouts.totalMs, provider, "total")
+    return withTimeout(reply, limitsOf(candidate).totalMs, provider, "total")
   }
 
   return (call: WholeCall): Effect.Effect<ChatReply, ProviderError> => {
@@ -73,20 +71,12 @@ export const makeWholeReply = () => {
   }
 }
 
-/** The longest time of a whole reply, in milliseconds. */
-const longestOf = (request: RoutedRequest<ChatRequest>, candidate: Candidate): number =>
-  candidate.provider.timeouts.firstTokenMs + SLOWEST_MS_PER_TOKEN * maxOutputTokens(request, candidate)
-
-/**
- * Whether the wait for a silent reply would be much longer than for its first token, and a stream
- * would show progress.
- */
-const wantsWatching = ({ candidate, isLast, request }: WholeCall): boolean => {
-  if (isLast) return false
-  const { firstTokenMs, totalMs } = candidate.provider.timeouts
-  const limitMs = Math.min(longestOf(request, candidate), totalMs)
-  return limitMs > firstTokenMs * (1 + TOLERATED_PART) && hasVisibleOutput(request.plan) && isText(request.plan.request)
-}
+/** Whether a stream would show progress, and another provider could answer after a silence. */
+const wantsWatching = ({ candidate, isLast, request }: WholeCall): boolean =>
+  !isLast &&
+  maxOutputTokens(request, candidate) > SHORT_REPLY_TOKENS &&
+  hasVisibleOutput(request.plan) &&
+  isText(request.plan.request)
 
 /** Audio has another form in streams than in whole replies. */
 const isText = ({ modalities }: ChatRequest): boolean => (modalities ?? []).every((modality) => modality === "text")

@@ -4,8 +4,8 @@
  * once; a successful one lives until the request ends or it is closed.
  */
 import { type NonEmptyReadonlyArray } from "effect/Array"
-import { Channel, Duration, Effect, Exit, Pull, Scope, Stream } from "effect"
-import { type Candidate } from "../../domain/Catalog.ts"
+import { Channel, Clock, Duration, Effect, Exit, Pull, Scope, Stream } from "effect"
+import { type Candidate, limitsOf } from "../../domain/Catalog.ts"
 import { carriesToken, type ChatEvent, type ChatRequest } from "../../domain/Chat.ts"
 import { Malformed, type Provider, ProviderError, TimedOut } from "../../providers/Provider.ts"
 
@@ -36,15 +36,23 @@ export const eventsOf = <E>(
     })
   )
 
+/**
+ * `isLast`: no other provider is asked after this one, so its first token has the rest of
+ * `total_ms` since `startedAtMs`.
+ */
 export const openStream = Effect.fnUntraced(function* (
   provider: Provider,
   candidate: Candidate,
-  request: ChatRequest
+  request: ChatRequest,
+  startedAtMs: number,
+  isLast: boolean
 ): Effect.fn.Return<OpenedStream, ProviderError, Scope.Scope> {
-  const { timeouts } = candidate.provider
+  const { firstTokenMs, idleMs, totalMs } = limitsOf(candidate)
+  const restMs = isLast ? totalMs - ((yield* Clock.currentTimeMillis) - startedAtMs) : 0
+  const limitMs = Math.max(firstTokenMs, restMs)
   const scope = yield* Scope.fork(yield* Effect.scope)
   const first = Effect.gen(function* () {
-    const events = yield* Scope.provide(provider.chatStream({ request, offer: candidate.offer }), scope)
+    const events = yield* Scope.provide(provider.chatStream({ request, offer: candidate.offer, limitMs }), scope)
     // `Stream.toPull` would pass all services of the program to each pull again.
     const pull = yield* Channel.toPullScoped(Stream.toChannel(events), scope)
     const read: Effect.Effect<NonEmptyReadonlyArray<ChatEvent>, ProviderError> = Pull.catchDone(pull, () =>
@@ -56,14 +64,14 @@ export const openStream = Effect.fnUntraced(function* (
     while (!head.some(carriesToken)) head = [...head, ...(yield* read)]
     return { head, pull }
   })
-  const { head, pull } = yield* withCallLimit(first, timeouts.firstTokenMs, provider, "first_token").pipe(
+  const { head, pull } = yield* withCallLimit(first, limitMs, provider, "first_token").pipe(
     Effect.onExit((exit) => (exit._tag === "Failure" ? Scope.close(scope, exit) : Effect.void))
   )
   const rest =
     provider.keepsLimits === true
       ? pull
       : Effect.timeoutOrElse(pull, {
-          duration: Duration.millis(timeouts.idleMs),
+          duration: Duration.millis(idleMs),
           orElse: () => Effect.fail(timedOut(provider, "idle"))
         })
   return { head, pull: rest, close: Scope.close(scope, Exit.void) }

@@ -5,7 +5,7 @@
  * every other provider would refuse the request too.
  */
 import { Clock, Context, Effect, Layer, Scope, type Stream } from "effect"
-import { type Candidate } from "../../domain/Catalog.ts"
+import { type Candidate, limitsOf } from "../../domain/Catalog.ts"
 import { type ChatEvent, type ChatReply, type ChatRequest } from "../../domain/Chat.ts"
 import { type EmbeddingReply, type EmbeddingRequest } from "../../domain/Embedding.ts"
 import { type GatewayError } from "../../domain/Errors.ts"
@@ -78,8 +78,14 @@ export class Router extends Context.Service<
             others,
             ...routed
           } = yield* route(request, {
-            make: (provider, candidate) =>
-              openStream(provider, candidate, limitOutput(plan.request, candidate, budget.affordableTokens)),
+            make: (provider, candidate, isLast) =>
+              openStream(
+                provider,
+                candidate,
+                limitOutput(plan.request, candidate, budget.affordableTokens),
+                plan.startedAtMs,
+                isLast
+              ),
             hedge: hedging
           })
           const after =
@@ -100,11 +106,15 @@ export class Router extends Context.Service<
                       return circuits.recordBreak(candidate, error, plan.caller.key.id)
                     },
                     open: (candidate, request_) => {
-                      const provider = providers.get(candidate.provider.slug)
+                      const provider = providers.get(candidate.provider.slug, candidate.offer)
                       return provider === undefined
                         ? Effect.die(new Error("a candidate is of no provider"))
                         : Effect.map(
-                            attempt(request, candidate, openStream(provider, candidate, request_)),
+                            attempt(
+                              request,
+                              candidate,
+                              openStream(provider, candidate, request_, plan.startedAtMs, after.length === 0)
+                            ),
                             ({ answer }) => answer
                           )
                     }
@@ -143,7 +153,7 @@ export class Router extends Context.Service<
               make: (provider, candidate) =>
                 withTimeout(
                   provider.embed({ request: request.plan.request, offer: candidate.offer }),
-                  candidate.provider.timeouts.totalMs,
+                  limitsOf(candidate).totalMs,
                   provider,
                   "total"
                 )

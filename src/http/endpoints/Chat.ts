@@ -2,7 +2,7 @@
  * The chat completions endpoint: passes a decoded request to the gateway, and sends the answer as
  * JSON or as Server-Sent Events.
  */
-import { Effect } from "effect"
+import { Clock, Effect, Stream } from "effect"
 import { type HttpServerRequest, HttpServerResponse } from "effect/http"
 import { ChatGroup, type ChatHeaders } from "../../api/Chat.ts"
 import { type ChatResponse } from "../../domain/Chat.ts"
@@ -10,10 +10,12 @@ import { Completion } from "../../gateway/chat/Completion.ts"
 import { type Completed } from "../../gateway/request/Answer.ts"
 import { type CacheControl } from "../../gateway/request/CacheControl.ts"
 import { makeDeadlines } from "../../domain/Deadlines.ts"
+import { Ids } from "../../domain/Ids.ts"
 import { authenticatedPost } from "../edge/AuthenticatedPost.ts"
 import { clientDeadlineOf } from "../edge/ClientDeadline.ts"
 import { idempotencyKeyOf } from "../edge/IdempotencyKey.ts"
 import { commentInto } from "../sse/Comment.ts"
+import { makeEarlyHead } from "../sse/EarlyHead.ts"
 import { makeEncode, SILENCE_MS } from "../sse/Sse.ts"
 
 export interface ChatOptions {
@@ -26,34 +28,58 @@ export const layer = ({ stalledReaderMs }: ChatOptions) =>
     ChatGroup.endpoints.complete,
     Effect.gen(function* () {
       const completion = yield* Completion
-      const encode = makeEncode(yield* makeDeadlines(SILENCE_MS), yield* makeDeadlines(stalledReaderMs))
+      const ids = yield* Ids
+      const silences = yield* makeDeadlines(SILENCE_MS)
+      const encode = makeEncode(silences, yield* makeDeadlines(stalledReaderMs))
+      const withEarlyHead = makeEarlyHead(silences)
 
-      const streamResponse = (
-        { events, head }: Extract<Completed, { readonly _tag: "Stream" }>,
-        request: HttpServerRequest.HttpServerRequest,
-        requestId: string
-      ) =>
-        HttpServerResponse.stream(encode(head, events, requestId, commentInto(request)), {
-          contentType: "text/event-stream; charset=utf-8",
-          headers: { "cache-control": "no-cache", "x-accel-buffering": "no" }
+      const answerOf = (completed: Completed, request: HttpServerRequest.HttpServerRequest, requestId: string) =>
+        completed._tag === "Reply"
+          ? responseOf(completed)
+          : streamResponse(encode(completed.head, completed.events, requestId, commentInto(request)))
+
+      return ({ caller, credential, headers, payload, request, state }) => {
+        const run = completion.run({
+          request: payload,
+          caller,
+          cacheControl: cacheControlOf(headers),
+          idempotencyKey: idempotencyKeyOf(headers, credential),
+          trace: state.trace,
+          note: state.recorder.note,
+          deadline: clientDeadlineOf(headers)
         })
-
-      return ({ caller, credential, headers, payload, request, state }) =>
-        Effect.map(
-          completion.run({
-            request: payload,
-            caller,
-            cacheControl: cacheControlOf(headers),
-            idempotencyKey: idempotencyKeyOf(headers, credential),
-            trace: state.trace,
-            note: state.recorder.note,
-            deadline: clientDeadlineOf(headers)
-          }),
-          (completed) =>
-            completed._tag === "Reply" ? responseOf(completed) : streamResponse(completed, request, state.requestId)
+        if (payload.stream !== true)
+          return Effect.map(run, (completed) => answerOf(completed, request, state.requestId))
+        const comment = commentInto(request)
+        const answered = withEarlyHead({
+          run,
+          state,
+          comment,
+          encode: (completed) =>
+            completed._tag === "Stream"
+              ? encode(completed.head, completed.events, state.requestId, comment)
+              : Stream.empty,
+          members: Effect.map(Clock.currentTimeMillis, (nowMs) => ({
+            id: ids.next("chatcmpl", nowMs),
+            object: "chat.completion.chunk",
+            created: Math.floor(nowMs / 1000),
+            model: payload.model,
+            // Which one answers is not known yet.
+            provider: ""
+          }))
+        })
+        return Effect.map(answered, (answer) =>
+          answer._tag === "InTime" ? answerOf(answer.answer, request, state.requestId) : streamResponse(answer.bytes)
         )
+      }
     })
   )
+
+const streamResponse = (bytes: Stream.Stream<Uint8Array>) =>
+  HttpServerResponse.stream(bytes, {
+    contentType: "text/event-stream; charset=utf-8",
+    headers: { "cache-control": "no-cache", "x-accel-buffering": "no" }
+  })
 
 /** `no-store` is stricter than `no-cache`, and both override a `max-age`. */
 const cacheControlOf = (headers: ChatHeaders): CacheControl => {

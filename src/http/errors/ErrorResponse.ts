@@ -2,7 +2,7 @@
  * Makes error responses: the envelope from the table in http/errors/WireErrors, the 422 with every
  * fault, and for a defect a 500 that reveals nothing about its cause.
  */
-import { Effect } from "effect"
+import { type Cause, Effect } from "effect"
 import { HttpServerResponse } from "effect/http"
 import { type ErrorBody, type ValidationError } from "../../api/Failure.ts"
 import { type GatewayError, type Reason } from "../../domain/Errors.ts"
@@ -67,6 +67,22 @@ const brokenOff = (reason: Reason): Pick<Wire, "message"> | undefined => {
     default:
       return undefined
   }
+}
+
+/**
+ * The content of the envelope, for an error inside a stream that has sent nothing of a reply yet.
+ * Records the error, and logs a defect.
+ */
+export const causeBody = (cause: Cause.Cause<GatewayError>, state: RequestState): Effect.Effect<ErrorBody> => {
+  const failure = cause.reasons.find((reason) => reason._tag === "Fail")
+  if (failure?._tag === "Fail") {
+    recordError(state, failure.error)
+    return Effect.succeed(bodyOf(wireOf(failure.error.reason), state.requestId))
+  }
+  return Effect.as(
+    Effect.annotateLogs(Effect.logError("a request ended in a defect", cause), { request_id: state.requestId }),
+    bodyOf(internal, state.requestId)
+  )
 }
 
 export const errorResponse = (error: GatewayError, requestId: string) => respond(wireOf(error.reason), requestId)

@@ -43,14 +43,15 @@ export const makeAnthropic = (config: ProviderConfig, transport: Transport["Serv
     keepsLimits: true,
     chat: Effect.fnUntraced(function* ({ limitMs, offer, request }) {
       const { answersByTool, body } = yield* Effect.fromResult(lowerRequest(request, offer, false))
-      const reply = yield* messages.post(body, { wholeMs: limitMs ?? config.timeouts.totalMs })
+      const reply = yield* messages.post(body, limitMs ?? config.timeouts.totalMs)
       return yield* decodeChat(reply, (wire) => readReply(wire, answersByTool, callIds(request)))
     }, Effect.mapError(fault)),
-    chatStream: Effect.fnUntraced(function* ({ offer, request }) {
+    chatStream: Effect.fnUntraced(function* ({ limitMs, offer, request }) {
       const { answersByTool, body } = yield* Effect.fromResult(lowerRequest(request, offer, true))
       return yield* openStream(messages, body, {
         makeReader: () => makeReader(answersByTool, callIds(request)),
         readWhole: (wire) => readReply(wire, answersByTool, callIds(request)),
+        firstTokenMs: limitMs,
         fault
       })
     }, Effect.mapError(fault)),

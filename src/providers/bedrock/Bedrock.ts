@@ -37,23 +37,20 @@ export const makeBedrock = (config: ProviderConfig, transport: Transport["Servic
     keepsLimits: true,
     chat: Effect.fnUntraced(function* ({ limitMs, offer, request }) {
       const { answerTool, body } = yield* Effect.fromResult(lowerChat(request, offer))
-      const reply = yield* endpoint(offer.upstream, "converse").post(body, {
-        wholeMs: limitMs ?? config.timeouts.totalMs
-      })
+      const reply = yield* endpoint(offer.upstream, "converse").post(body, limitMs ?? config.timeouts.totalMs)
       return yield* decodeChat(reply, readReply(answerTool, callIds(request)))
     }, Effect.mapError(fault)),
-    chatStream: Effect.fnUntraced(function* ({ offer, request }) {
+    chatStream: Effect.fnUntraced(function* ({ limitMs, offer, request }) {
       const { answerTool, body } = yield* Effect.fromResult(lowerChat(request, offer))
       return yield* openStream(endpoint(offer.upstream, "converse-stream"), body, {
         makeReader: () => makeReader(answerTool, callIds(request)),
         makeFrames: () => new BedrockFrames(),
         readWhole: readReply(answerTool, callIds(request)),
+        firstTokenMs: limitMs,
         fault
       })
     }, Effect.mapError(fault)),
     embed: ({ offer, request }) =>
-      embed(endpoint(offer.upstream, "invoke"), request, offer, config.timeouts.firstTokenMs).pipe(
-        Effect.mapError(fault)
-      )
+      embed(endpoint(offer.upstream, "invoke"), request, offer, config.timeouts.totalMs).pipe(Effect.mapError(fault))
   }
 }

@@ -61,7 +61,7 @@ const familyOf = (upstream: string, request: EmbeddingRequest): Result.Result<Fa
     : Result.succeed(family)
 }
 
-/** `limitMs`: time limit of each call to its first byte. */
+/** `limitMs`: time limit of each call. */
 export const embed = Effect.fnUntraced(function* (
   endpoint: Endpoint,
   request: EmbeddingRequest,

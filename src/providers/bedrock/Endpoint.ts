@@ -53,13 +53,13 @@ export const bedrockEndpoints = (
     const endpoint = transport.endpoint(sent, path)
     const headersFor = signerOf(path)
     return {
-      post: (body, limit) =>
-        Effect.flatMap(headersFor(body), (headers) => endpoint.post(body, limit, headers)).pipe(
+      post: (body, limitMs) =>
+        Effect.flatMap(headersFor(body), (headers) => endpoint.post(body, limitMs, headers)).pipe(
           Effect.map((reply) => ({ ...reply, status: statusOf(reply) }))
         ),
-      open: (body) =>
+      open: (body, firstTokenMs) =>
         Effect.flatMap(headersFor(body), (headers) =>
-          endpoint.open(body, { ...headers, accept: "application/vnd.amazon.eventstream" })
+          endpoint.open(body, firstTokenMs, { ...headers, accept: "application/vnd.amazon.eventstream" })
         ).pipe(Effect.map((reply) => ({ ...reply, status: statusOf(reply) })))
     }
   }

@@ -58,18 +58,17 @@ export const makeGemini = (config: ProviderConfig, transport: Transport["Service
     keepsLimits: true,
     chat: ({ limitMs, offer, request }) =>
       Effect.fromResult(chatBody(request, offer)).pipe(
-        Effect.flatMap((body) =>
-          endpointOf(offer, "generateContent").post(body, { wholeMs: limitMs ?? config.timeouts.totalMs })
-        ),
+        Effect.flatMap((body) => endpointOf(offer, "generateContent").post(body, limitMs ?? config.timeouts.totalMs)),
         Effect.flatMap((reply) => decodeChat(reply, (body) => readReply(body, askedOf(request)), googleRefusals)),
         Effect.mapError(fault)
       ),
-    chatStream: ({ offer, request }) =>
+    chatStream: ({ limitMs, offer, request }) =>
       Effect.fromResult(chatBody(request, offer)).pipe(
         Effect.flatMap((body) =>
           openStream(endpointOf(offer, "streamGenerateContent?alt=sse"), body, {
             makeReader: () => makeReader(askedOf(request)),
             readWhole: (reply) => readReply(reply, askedOf(request)),
+            firstTokenMs: limitMs,
             refusals: googleRefusals,
             fault
           })
@@ -79,7 +78,7 @@ export const makeGemini = (config: ProviderConfig, transport: Transport["Service
     embed: ({ offer, request }) =>
       Effect.forEach(batchesOf(request, resourceOf(offer)), ({ body, size }) =>
         endpointOf(offer, "batchEmbedContents")
-          .post(body, config.timeouts.firstTokenMs)
+          .post(body, config.timeouts.totalMs)
           .pipe(
             Effect.flatMap((reply) =>
               decodeReply(

@@ -100,18 +100,19 @@ export const makeOpenAi = (config: ProviderConfig, transport: Transport["Service
     config,
     keepsLimits: true,
     chat: ({ limitMs, offer, request }) =>
-      chat.post(chatBody(request, offer, config, false), { wholeMs: limitMs ?? config.timeouts.totalMs }).pipe(
+      chat.post(chatBody(request, offer, config, false), limitMs ?? config.timeouts.totalMs).pipe(
         Effect.flatMap((reply) => decodeChat(reply, (body) => readReply(body, callIds(request)))),
         Effect.mapError(fault)
       ),
-    chatStream: ({ offer, request }) =>
+    chatStream: ({ limitMs, offer, request }) =>
       openStream(chat, chatBody(request, offer, config, true), {
         makeReader: () => makeReader(request.n ?? 1, callIds(request)),
         readWhole: (body) => readReply(body, callIds(request)),
+        firstTokenMs: limitMs,
         fault
       }).pipe(Effect.mapError(fault)),
     embed: ({ offer, request }) =>
-      embeddings.post(embeddingBody(request, offer), config.timeouts.firstTokenMs).pipe(
+      embeddings.post(embeddingBody(request, offer), config.timeouts.totalMs).pipe(
         Effect.flatMap((reply) =>
           decodeReply(reply, (body) =>
             readEmbeddings(body, typeof request.input === "string" ? 1 : request.input.length)

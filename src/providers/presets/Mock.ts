@@ -25,7 +25,8 @@ export const mockProvider: ProviderConfig = {
   headers: {},
   query: {},
   dataPolicy: { training: false, retainsPrompts: false, retentionDays: 0, zdr: true },
-  timeouts: defaultTimeouts,
+  // A rehearsed timeout takes so long.
+  timeouts: { ...defaultTimeouts, firstTokenMs: 10_000 },
   models: [
     chatModel("echo", true),
     chatModel("lorem", false),

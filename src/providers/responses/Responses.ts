@@ -29,16 +29,17 @@ export const makeResponses = (config: ProviderConfig, transport: Transport["Serv
 
   const chat: Provider["chat"] = Effect.fnUntraced(function* ({ limitMs, offer, request }) {
     const body = yield* Effect.fromResult(lowerRequest(request, offer, maker, false))
-    const reply = yield* responses.post(body, { wholeMs: limitMs ?? config.timeouts.totalMs })
+    const reply = yield* responses.post(body, limitMs ?? config.timeouts.totalMs)
     return yield* decodeChat(reply, (wire) => readReply(wire, { ids: callIds(request), maker }))
   }, Effect.mapError(fault))
 
-  const chatStream: Provider["chatStream"] = Effect.fnUntraced(function* ({ offer, request }) {
+  const chatStream: Provider["chatStream"] = Effect.fnUntraced(function* ({ limitMs, offer, request }) {
     const body = yield* Effect.fromResult(lowerRequest(request, offer, maker, true))
     const asked = { ids: callIds(request), maker }
     return yield* openStream(responses, body, {
       makeReader: () => makeReader(asked),
       readWhole: (wire) => readReply(wire, asked),
+      firstTokenMs: limitMs,
       fault
     })
   }, Effect.mapError(fault))

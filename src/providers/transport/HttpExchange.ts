@@ -64,7 +64,7 @@ export class HttpExchange implements Dispatcher.DispatchHandler {
   #wake: (() => void) | null = null
   #wakesSoon = false
   #timer: NodeJS.Timeout | undefined
-  #phase: Phase = "first_token"
+  #phase: Phase = "first_byte"
   #idleMs = 0
   #byMs = Number.POSITIVE_INFINITY
 

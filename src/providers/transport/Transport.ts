@@ -12,7 +12,7 @@
 import { type IncomingHttpHeaders } from "node:http"
 import { Context, Effect, Layer, Redacted, type Scope } from "effect"
 import { type Dispatcher, type Pool } from "undici"
-import { type ProviderConfig } from "../../domain/Catalog.ts"
+import { type ProviderConfig, type Timeouts } from "../../domain/Catalog.ts"
 import { acquired } from "../../domain/OnClose.ts"
 import { OutgoingTrace, type TraceHeaders } from "../../domain/Tracing.ts"
 import { connectorOf } from "./Connector.ts"
@@ -49,11 +49,8 @@ export interface OpenReply {
   readonly chunks: Effect.Effect<ReadonlyArray<Buffer> | null, HttpExchangeFailure>
   /** The rest of the body as text. */
   readonly text: (limitBytes: number) => Effect.Effect<string, HttpExchangeFailure>
-  /**
-   * Reports the content of the last chunks. After the first report, packets without an event extend
-   * no limit, and events without a token extend the idle limit for at most `totalMs`.
-   */
-  readonly progress: (seen: "nothing" | "event" | "token") => void
+  /** The last chunks held a token. Without one `totalMs` ends the reply, whatever else it sends. */
+  readonly sawToken: () => void
   /** The content is complete: the end must come within 2 s of the first such call. */
   readonly hurry: Effect.Effect<void>
   /** Discards the rest of the body. The connection is reused if the body ends soon. */
@@ -66,17 +63,23 @@ export type CallHeaders = Readonly<Record<string, string>>
 /** One path of one provider, with its credentials. */
 export interface Endpoint {
   /**
-   * Posts and returns the whole reply, whatever its status. `limit` runs from the request to the
-   * first byte (number) or the last byte (`wholeMs`); after the first byte the idle limit holds
-   * too. `headers` belong to this call and override the provider's.
+   * Posts and returns the whole reply, whatever its status. `limitMs` runs from the request to the
+   * last byte. `headers` belong to this call and override the provider's.
    */
   readonly post: (
     body: string,
-    limit: number | { readonly wholeMs: number },
+    limitMs: number,
     headers?: CallHeaders
   ) => Effect.Effect<WholeReply, HttpExchangeFailure>
-  /** Succeeds once the headers are there. Closing the scope before the end closes the socket. */
-  readonly open: (body: string, headers?: CallHeaders) => Effect.Effect<OpenReply, HttpExchangeFailure, Scope.Scope>
+  /**
+   * Succeeds once the headers are there. Closing the scope before the end closes the socket.
+   * `firstTokenMs` replaces the provider's.
+   */
+  readonly open: (
+    body: string,
+    firstTokenMs?: number,
+    headers?: CallHeaders
+  ) => Effect.Effect<OpenReply, HttpExchangeFailure, Scope.Scope>
 }
 
 export class Transport extends Context.Service<
@@ -134,14 +137,11 @@ export class Transport extends Context.Service<
             headers: { ...headersOf(config), accept: "application/json", "accept-encoding": "gzip, br" }
           }
           const streamed = { ...request, headers: { ...headersOf(config), accept: "text/event-stream" } }
-          const { firstTokenMs, idleMs, totalMs } = config.timeouts
           return {
-            post: (body, limit, headers) =>
+            post: (body, limitMs, headers) =>
               Effect.flatMap(OutgoingTrace, (trace) =>
                 Effect.callback<WholeReply, HttpExchangeFailure>((resume) => {
                   let exchange = new HttpExchange()
-                  const wholeMs = typeof limit === "number" ? Number.POSITIVE_INFINITY : limit.wholeMs
-                  const firstByteMs = typeof limit === "number" ? limit : limit.wholeMs
                   const options = { ...withHeaders(whole, withTrace(headers, trace)), body }
                   const answer = () =>
                     resume(
@@ -149,9 +149,9 @@ export class Transport extends Context.Service<
                         ? Effect.fail(exchange.failure)
                         : Effect.succeed({ status: exchange.status, headers: exchange.headers, text: textOf(exchange) })
                     )
-                  const byMs = performance.now() + wholeMs
+                  const byMs = performance.now() + limitMs
                   const collect = (done: () => void) =>
-                    exchange.collect(WHOLE_LIMIT_BYTES, firstByteMs, "first_token", idleMs, done, byMs)
+                    exchange.collect(WHOLE_LIMIT_BYTES, limitMs, "total", limitMs, done, byMs)
                   collect(() => {
                     if (!exchange.isStale) return answer()
                     exchange = new HttpExchange()
@@ -162,19 +162,20 @@ export class Transport extends Context.Service<
                   return Effect.sync(() => exchange.abort())
                 })
               ),
-            open: (body, headers) => {
+            open: (body, firstTokenMs = config.timeouts.firstTokenMs, headers) => {
+              const timeouts = { ...config.timeouts, firstTokenMs }
               const open = (isFresh: boolean): Effect.Effect<OpenReply, HttpExchangeFailure, Scope.Scope> =>
                 acquired(
                   Effect.map(OutgoingTrace, (trace) => {
                     const exchange = new HttpExchange()
                     dispatch({ ...withHeaders(streamed, withTrace(headers, trace)), body }, exchange, isFresh)
-                    return { exchange, deadlineMs: performance.now() + firstTokenMs }
+                    return exchange
                   }),
-                  ({ exchange }) => Effect.sync(() => exchange.abort())
+                  (exchange) => Effect.sync(() => exchange.abort())
                 ).pipe(
-                  Effect.flatMap(({ deadlineMs, exchange }) =>
+                  Effect.flatMap((exchange) =>
                     Effect.catchIf(
-                      openReply(exchange, deadlineMs, idleMs, totalMs),
+                      openReply(exchange, timeouts),
                       () => exchange.isStale && !isFresh,
                       () => open(true)
                     )
@@ -190,17 +191,14 @@ export class Transport extends Context.Service<
 }
 
 /**
- * Waits for the headers. Headers and first bytes must come by `deadlineMs`, later bytes `idleMs`
- * apart. After the first `progress` call, the first token must come by `deadlineMs`, later events
- * `idleMs` apart and tokens `totalMs` apart. Only time in which the reader waits counts.
+ * Waits for the headers. Each wait for bytes has the limit of its phase: before the headers, before
+ * the first token, after it. Bytes of any kind end a wait. The waits between two tokens take
+ * `totalMs` together at most. Only time in which the reader waits counts.
  */
 const openReply = (
   exchange: HttpExchange,
-  deadlineMs: number,
-  idleMs: number,
-  totalMs: number
+  { firstByteMs, firstTokenMs, idleMs, totalMs }: Timeouts
 ): Effect.Effect<OpenReply, HttpExchangeFailure> => {
-  let silentMs = 0
   let wordlessMs = 0
   /** Deadline of the end, once the content is complete. */
   let tailUntilMs = Number.POSITIVE_INFINITY
@@ -208,32 +206,27 @@ const openReply = (
    * Reads allowed after that deadline: a slow reader may still take the bytes that have arrived.
    */
   let lateReads = 1
-  let phase: "first_token" | "idle" = "first_token"
-  let isPaced = false
-  const limitMs = (nowMs: number) =>
-    Math.max(
-      1,
-      Math.min(
-        tailUntilMs - nowMs,
-        phase === "first_token" ? deadlineMs - nowMs : Math.min(idleMs - silentMs, totalMs - wordlessMs)
-      )
-    )
-  const awaitReply = <A>(
-    awaited: "head" | "data",
-    answer: (waitedMs: number) => Effect.Effect<A, HttpExchangeFailure>
-  ) =>
+  let phase: "first_byte" | "first_token" | "idle" = "first_byte"
+  const limits = { first_byte: Math.min(firstByteMs, firstTokenMs), first_token: firstTokenMs, idle: idleMs }
+  /** The limit of a wait, and its name. */
+  const limitOf = (nowMs: number) => {
+    const restMs = totalMs - wordlessMs
+    const ownMs = Math.min(limits[phase], tailUntilMs - nowMs)
+    return restMs < ownMs
+      ? ({ ms: Math.max(1, restMs), phase: "total" } as const)
+      : { ms: Math.max(1, ownMs), phase: phase }
+  }
+  const awaitReply = <A>(awaited: "head" | "data", answer: () => Effect.Effect<A, HttpExchangeFailure>) =>
     Effect.callback<A, HttpExchangeFailure>((resume) => {
-      const nowMs = performance.now()
-      exchange.await(awaited, limitMs(nowMs), phase, () =>
+      const startedAtMs = performance.now()
+      const limit = limitOf(startedAtMs)
+      exchange.await(awaited, limit.ms, limit.phase, () => {
+        wordlessMs += performance.now() - startedAtMs
         // Suspended: an interrupted reader takes nothing, so the bytes stay for the next reader.
-        resume(Effect.suspend(() => answer(performance.now() - nowMs)))
-      )
+        resume(Effect.suspend(answer))
+      })
     })
-  const arrived = awaitReply("data", (waitedMs) => {
-    if (isPaced) {
-      silentMs += waitedMs
-      wordlessMs += waitedMs
-    } else phase = "idle"
+  const arrived = awaitReply("data", () => {
     const taken = exchange.take()
     if (taken.length > 0) return Effect.succeed(taken)
     return exchange.failure === null ? Effect.succeed(null) : Effect.fail(exchange.failure)
@@ -246,13 +239,11 @@ const openReply = (
     Effect.callback<string, HttpExchangeFailure>((resume) => {
       const answer = () =>
         resume(exchange.failure === null ? Effect.succeed(textOf(exchange)) : Effect.fail(exchange.failure))
-      const byMs = phase === "first_token" ? deadlineMs : Number.POSITIVE_INFINITY
-      exchange.collect(limitBytes, limitMs(performance.now()), phase, idleMs, answer, byMs)
+      const nowMs = performance.now()
+      const limit = limitOf(nowMs)
+      exchange.collect(limitBytes, limit.ms, limit.phase, limits[phase], answer, nowMs + totalMs - wordlessMs)
     })
-  const progress = (seen: "nothing" | "event" | "token") => {
-    isPaced = true
-    if (seen !== "nothing") silentMs = 0
-    if (seen !== "token") return
+  const sawToken = () => {
     wordlessMs = 0
     phase = "idle"
   }
@@ -262,7 +253,8 @@ const openReply = (
   const drain = Effect.sync(() => exchange.drain())
   return awaitReply("head", () => {
     if (exchange.failure !== null) return Effect.fail(exchange.failure)
-    return Effect.succeed({ status: exchange.status, headers: exchange.headers, chunks, text, progress, hurry, drain })
+    phase = "first_token"
+    return Effect.succeed({ status: exchange.status, headers: exchange.headers, chunks, text, sawToken, hurry, drain })
   })
 }
 

@@ -47,6 +47,8 @@ export interface Streaming {
   readonly readWhole: (body: JsonRecord) => ChatReply | Malformed | Rejected
   /** Builds the error of a stream that breaks. */
   readonly fault: (reason: ProviderReason) => ProviderError
+  /** Time limit of the silence before the first token, in ms; undefined: the config's. */
+  readonly firstTokenMs: number | undefined
   /** Default: server-sent events. */
   readonly makeFrames?: () => Frames
   /** Default: the common error mapping. */
@@ -60,9 +62,9 @@ export interface Streaming {
 export const openStream = Effect.fnUntraced(function* (
   endpoint: Endpoint,
   body: string,
-  { fault, makeFrames, makeReader, readWhole, refusals }: Streaming
+  { fault, firstTokenMs, makeFrames, makeReader, readWhole, refusals }: Streaming
 ): Effect.fn.Return<Stream.Stream<ChatEvent, ProviderError>, ProviderReason, Scope.Scope> {
-  const reply = yield* endpoint.open(body)
+  const reply = yield* endpoint.open(body, firstTokenMs)
   const { headers, status } = reply
   const type = headerOf(headers, "content-type") ?? ""
   if (status < 200 || status > 299) {
@@ -86,13 +88,12 @@ const eventsOf = (
   let failure: ProviderReason | null = null
   let over = false
   let hasContent = false
-  reply.progress("nothing")
 
-  /** Tells the transport what arrived, for its time limits: tokens, other events, or neither. */
+  /** Tells the transport of tokens, for its time limits. */
   const reportProgress = (out: ReadonlyArray<ChatEvent>): void => {
     const isContent = out.some(bringsContent)
     hasContent ||= isContent
-    reply.progress(out.length === 0 ? "nothing" : isContent || out.some(carriesToken) ? "token" : "event")
+    if (isContent || out.some(carriesToken)) reply.sawToken()
   }
 
   const take = (framed: ReadonlyArray<string> | Malformed | TooLarge, out: Array<ChatEvent>): void => {

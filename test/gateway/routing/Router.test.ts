@@ -17,7 +17,7 @@ import {
   Unreachable,
   Unsupported
 } from "../../../src/providers/Provider.ts"
-import { type Script } from "../../../src/testing/ScriptedProvider.ts"
+import { layerScripted, type Script, scriptedOffer } from "../../../src/testing/ScriptedProvider.ts"
 import { type PlanOptions, requestWith } from "../plans.ts"
 import { broken, ending, fails, piece, routedFor, saying, scripted, stop } from "../scripts.ts"
 
@@ -159,7 +159,7 @@ it.effect("a call ends with the client's deadline, without a fallback and withou
 it.effect.each<readonly [number, number]>([
   [60_000, 59_000],
   [10_000, 9_500],
-  [4_000, 15_000 + 16_384 * 20]
+  [4_000, 600_000]
 ])("an SDK that is set to %d ms has its answer a moment before: after %d ms", ([ms, endMs]) => {
   const { layer } = routerOn({ alpha: { hangs: true } })
   return Effect.gen(function* () {
@@ -239,14 +239,14 @@ it.effect("every call timed out: a timeout; any other failure among them: a fail
 it.effect("a whole reply that is late is aborted, and the next provider is asked", () => {
   const { heard, layer } = routerOn({ alpha: { hangs: true }, beta: good })
   return Effect.gen(function* () {
-    // 15 s to the first token and 20 ms for each of the 100 tokens allowed.
+    // A short reply is asked for whole, and sends nothing until it is done.
     const fiber = yield* Effect.forkChild(routed({ outputTokens: 100 }), { startImmediately: true })
-    yield* TestClock.adjust(16_999)
+    yield* TestClock.adjust(599_999)
     assert.deepStrictEqual(heard.aborted, [])
     yield* TestClock.adjust(1)
     const answered = yield* Fiber.join(fiber)
     assert.deepStrictEqual(heard, { ...heard, calls: ["alpha", "beta"], aborted: ["alpha"] })
-    assert.deepInclude(answered.request.log.record.attempts[0], { status: "timeout", latencyMs: 17_000 })
+    assert.deepInclude(answered.request.log.record.attempts[0], { status: "timeout", latencyMs: 600_000 })
   }).pipe(Effect.provide(layer))
 })
 
@@ -407,14 +407,57 @@ it.effect("an empty stream is a failure", () => {
 
 it.effect("without a first token in time the call is aborted, and the next provider is asked", () => {
   const { heard, layer } = routerOn({
-    alpha: { events: [60_000, ending()] },
+    alpha: { events: [180_000, ending()] },
     beta: { events: [piece("one"), ending()] }
   })
   return Effect.gen(function* () {
-    const { request, provider } = yield* inTime(streamOf(), 15_000)
+    const { request, provider } = yield* inTime(streamOf(), 120_000)
     assert.strictEqual(provider, "beta")
     assert.deepStrictEqual(heard.aborted, ["alpha"])
-    assert.deepInclude(request.log.record.attempts[0], { status: "timeout", latencyMs: 15_000 })
+    assert.deepInclude(request.log.record.attempts[0], { status: "timeout", latencyMs: 120_000 })
+  }).pipe(Effect.scoped, Effect.provide(layer))
+})
+
+it.effect.each<readonly [string, number, string, number]>([
+  ["answers within", 479_000, "ok", 479_000],
+  ["is ended after", 481_000, "timeout", 480_000]
+])("the last provider %s what the ones before left of the request's total", ([, delayMs, status, latencyMs]) => {
+  const { layer } = routerOn({
+    alpha: { hangs: true },
+    beta: { delayMs, events: [piece("one"), stop, ending()] }
+  })
+  return Effect.gen(function* () {
+    const router = yield* Router
+    const request = yield* routedFor({ streamed: true })
+    yield* inTime(Effect.exit(router.stream(request)), 600_000)
+    assert.deepStrictEqual(
+      request.log.record.attempts.map((attempt) => [attempt.status, attempt.latencyMs]),
+      [
+        ["timeout", 120_000],
+        [status, latencyMs]
+      ]
+    )
+  }).pipe(Effect.scoped, Effect.provide(layer))
+})
+
+it.effect("a model's own limits replace its provider's", () => {
+  const offer = { ...scriptedOffer("test/small"), timeouts: { firstTokenMs: 5_000 } }
+  const layer = Router.layer({ retries: 1, continueStreams: true, hedgeAfterMs: null }).pipe(
+    Layer.provideMerge(
+      Layer.mergeAll(
+        layerScripted([
+          { slug: "alpha", config: { models: [offer] }, models: { "test/small": { hangs: true } } },
+          { slug: "beta", models: { "test/small": { events: [piece("one"), stop, ending()] } } }
+        ]),
+        Circuits.layerMemory,
+        ProviderStats.layer
+      )
+    )
+  )
+  return Effect.gen(function* () {
+    const { request, provider } = yield* inTime(streamOf(), 5_000)
+    assert.strictEqual(provider, "beta")
+    assert.deepInclude(request.log.record.attempts[0], { status: "timeout", latencyMs: 5_000 })
   }).pipe(Effect.scoped, Effect.provide(layer))
 })
 

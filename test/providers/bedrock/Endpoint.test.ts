@@ -19,7 +19,7 @@ const capture = (status = 200, headers: CallHeaders = {}) => {
         seen.push({ config: given, path, headers: own })
         return Effect.succeed({ status, headers, text: "{}" })
       },
-      open: (_body, own = {}) => {
+      open: (_body, _firstTokenMs, own = {}) => {
         seen.push({ config: given, path, headers: own })
         const chunks = Effect.succeed(null)
         return Effect.succeed({
@@ -28,7 +28,7 @@ const capture = (status = 200, headers: CallHeaders = {}) => {
           chunks,
           text: () => Effect.succeed(""),
           hurry: Effect.void,
-          progress: () => undefined,
+          sawToken: () => undefined,
           drain: Effect.void
         })
       }

@@ -174,7 +174,7 @@ describe("mock/echo and mock/lorem", () => {
     Effect.gen(function* () {
       yield* mock.chat(ask("load"))
       const rows: ReadonlyArray<readonly [object, number, { pieces: Array<string>; reason: ProviderReason }]> = [
-        [{ fail: "timeout" }, 15_000, { pieces: [], reason: new TimedOut({ phase: "first_token" }) }],
+        [{ fail: "timeout" }, 10_000, { pieces: [], reason: new TimedOut({ phase: "first_token" }) }],
         [{ fail: "timeout", after_tokens: 1 }, 120_000, { pieces: ["one"], reason: new TimedOut({ phase: "idle" }) }]
       ]
       for (const [directives, millis, expected] of rows) {

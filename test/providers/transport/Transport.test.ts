@@ -30,7 +30,7 @@ beforeAll(async () => {
 })
 afterAll(() => upstream.stop())
 
-const timeouts = { connectMs: 1_000, firstTokenMs: 5_000, idleMs: 5_000, totalMs: 5_000 }
+const timeouts = { connectMs: 1_000, firstByteMs: 5_000, firstTokenMs: 5_000, idleMs: 5_000, totalMs: 5_000 }
 const request: ChatRequest = { model: "test/small", messages: [{ role: "user", content: "hi" }], stream: false }
 
 /** Scripts the model `name`, then calls it. */
@@ -203,7 +203,13 @@ describe("Transport", () => {
         const address = server.address()
         const port = typeof address === "object" && address !== null ? address.port : 0
         const baseUrl = `http://127.0.0.1:${port}`
-        const patient = { connectMs: 20_000, firstTokenMs: 20_000, idleMs: 20_000, totalMs: 20_000 }
+        const patient = {
+          connectMs: 20_000,
+          firstByteMs: 20_000,
+          firstTokenMs: 20_000,
+          idleMs: 20_000,
+          totalMs: 20_000
+        }
         const provider = makeOpenAi(config({ baseUrl, timeouts: patient }), yield* Transport)
         const replies = yield* Effect.all(
           Array.from({ length: calls }, () => provider.chat({ request, offer })),
@@ -259,30 +265,64 @@ describe("Transport", () => {
 
     it.effect("when time runs out before the headers, the first token, between tokens", () =>
       Effect.gen(function* () {
-        const quick = { timeouts: { ...timeouts, firstTokenMs: 60, idleMs: 60, totalMs: 60 } }
-        const firstToken = new TimedOut({ phase: "first_token" })
-        assert.deepStrictEqual(yield* reasonOf(chat("silent", { ending: "silence" }, quick)), firstToken)
-        assert.deepStrictEqual(yield* reasonOf(streamed("silent-stream", { ending: "silence" }, quick)), firstToken)
+        const after = (phase: TimedOut["phase"]) => new TimedOut({ phase })
+        const with60 = (name: keyof typeof timeouts) => ({ timeouts: { ...timeouts, [name]: 60 } })
+        const headersOnly: Behaviour = { chunks: [], ending: "hang" }
         assert.deepStrictEqual(
-          yield* reasonOf(streamed("headers-only", { chunks: [], ending: "hang" }, quick)),
-          firstToken
+          yield* reasonOf(streamed("silent-stream", { ending: "silence" }, with60("firstByteMs"))),
+          after("first_byte")
         )
-        const idle = new TimedOut({ phase: "idle" })
-        const begun = [sse(chunkBody({ content: "a" }))]
-        assert.deepStrictEqual(yield* reasonOf(streamed("idle", { chunks: begun, ending: "hang" }, quick)), idle)
-        const patient = { timeouts: { ...quick.timeouts, totalMs: 10_000 } }
         assert.deepStrictEqual(
-          yield* reasonOf(chat("idle-body", { chunks: ['{"choices"'], ending: "hang" }, patient)),
-          idle
+          yield* reasonOf(streamed("headers-only", headersOnly, with60("firstTokenMs"))),
+          after("first_token")
+        )
+        assert.deepStrictEqual(
+          yield* reasonOf(streamed("headers-total", headersOnly, with60("totalMs"))),
+          after("total")
+        )
+        const begun = [sse(chunkBody({ content: "a" }))]
+        assert.deepStrictEqual(
+          yield* reasonOf(streamed("idle", { chunks: begun, ending: "hang" }, with60("idleMs"))),
+          after("idle")
+        )
+        yield* until("silent-stream", ({ closedEarly }) => closedEarly)
+        yield* until("idle", ({ closedEarly }) => closedEarly)
+      })
+    )
+
+    it.effect("a whole reply by its total limit alone, because it sends nothing until it is done", () =>
+      Effect.gen(function* () {
+        const quick = { timeouts: { ...timeouts, firstByteMs: 30, firstTokenMs: 30, idleMs: 30, totalMs: 200 } }
+        const total = new TimedOut({ phase: "total" })
+        assert.deepStrictEqual(yield* reasonOf(chat("silent", { ending: "silence" }, quick)), total)
+        assert.deepStrictEqual(
+          yield* reasonOf(chat("idle-body", { chunks: ['{"choices"'], ending: "hang" }, quick)),
+          total
         )
         yield* until("silent", ({ closedEarly }) => closedEarly)
-        yield* until("idle", ({ closedEarly }) => closedEarly)
+        const patient = { timeouts: { ...quick.timeouts, totalMs: 5_000 } }
+        const reply = yield* chat("slow", { before: { waitMs: 150 }, json: chatBody({ content: "late" }) }, patient)
+        assert.strictEqual(reply.choices[0]?.message.content, "late")
+        const vectors = { data: [{ index: 0, embedding: [1, 2] }], usage: { prompt_tokens: 1 } }
+        const { call: asked, provider } = yield* call("slow-embed", { before: { waitMs: 150 }, json: vectors }, patient)
+        const embedded = yield* provider.embed({ request: { model: "test/small", input: "a" }, offer: asked.offer })
+        assert.deepStrictEqual(embedded.vectors, [[1, 2]])
+      })
+    )
+
+    it.effect("no stream whose provider shows that it works: bytes of any kind end a silence", () =>
+      Effect.gen(function* () {
+        const quick = { timeouts: { ...timeouts, firstByteMs: 400, firstTokenMs: 400, idleMs: 400 } }
+        const pings = Array.from({ length: 30 }, () => [": processing\n\n", { waitMs: 40 }]).flat()
+        const [hel, lo, ...rest] = streamChunks(["Hel", "lo"])
+        const chunks = [...pings, hel ?? "", ...pings, lo ?? "", ...rest]
+        assert.strictEqual(content(yield* streamed("pings", { chunks }, quick)), "Hello")
       })
     )
 
     it.effect("when packets come but say nothing: no token, no event, no end", () =>
       Effect.gen(function* () {
-        const quick = { timeouts: { ...timeouts, firstTokenMs: 150, idleMs: 150, totalMs: 150 } }
+        const quick = { timeouts: { ...timeouts, totalMs: 150 } }
         const dribble = (piece: string) => Array.from({ length: 200 }, () => [piece, { waitMs: 20 }]).flat()
         const role = sse(chunkBody({ role: "assistant", content: "" }))
         const reasons = yield* Effect.all(
@@ -297,7 +337,7 @@ describe("Transport", () => {
         )
         assert.deepStrictEqual(
           reasons.map((reason) => (reason instanceof TimedOut ? reason.phase : reason)),
-          ["first_token", "idle", "total"]
+          ["total", "total", "total"]
         )
       })
     )

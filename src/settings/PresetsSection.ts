@@ -1,0 +1,53 @@
+/**
+ * Decodes the `presets` section of the settings file: time limits and a data policy that replace a
+ * preset's, which keeps its models and prices. A preset that no key switches on is left as it is.
+ */
+import { type Result, Schema } from "effect"
+import { type ProviderConfig } from "../domain/Catalog.ts"
+import { presets } from "../providers/presets/Vendors.ts"
+import { decodeAt, type Faults, type Place, renderPath } from "./Faults.ts"
+import { DataPolicyEntry, dataPolicyOf } from "./ProviderEntries.ts"
+import { TimeoutsEntry, timeoutsOf } from "./TimeoutsEntry.ts"
+
+const PresetEntry = Schema.Struct({
+  timeouts: Schema.optionalKey(TimeoutsEntry),
+  data_policy: Schema.optionalKey(DataPolicyEntry),
+  /** By model id. */
+  models: Schema.optionalKey(
+    Schema.Record(Schema.String, Schema.Struct({ timeouts: Schema.optionalKey(TimeoutsEntry) }))
+  )
+})
+
+/** By slug. */
+export type PresetChanges = Readonly<Record<string, typeof PresetEntry.Type | undefined>>
+
+export const decodePresets = (place: Place): Result.Result<PresetChanges, Faults> =>
+  decodeAt(Schema.Struct(Object.fromEntries(presets.map(({ slug }) => [slug, Schema.optionalKey(PresetEntry)]))), place)
+
+/** The provider of a preset, changed as the settings file says. */
+export const changed = (provider: ProviderConfig, changes: PresetChanges): ProviderConfig => {
+  const { data_policy: policy = {}, models = {}, timeouts = {} } = changes[provider.slug] ?? {}
+  return {
+    ...provider,
+    dataPolicy: dataPolicyOf(policy, provider.dataPolicy),
+    timeouts: { ...provider.timeouts, ...timeoutsOf(timeouts) },
+    models: provider.models.map((offer) => {
+      const own = models[offer.id]?.timeouts
+      return own === undefined ? offer : { ...offer, timeouts: timeoutsOf(own) }
+    })
+  }
+}
+
+/** Models of `presets` that their preset does not have. */
+export const unknownModels = (provider: ProviderConfig, changes: PresetChanges): Faults =>
+  Object.keys(changes[provider.slug]?.models ?? {}).flatMap((id) =>
+    provider.models.some((offer) => offer.id === id)
+      ? []
+      : [
+          {
+            setting: renderPath(["presets", provider.slug, "models", id]),
+            problem: "is not a model of this preset",
+            expected: "a model's id, as GET /v1/models lists it"
+          }
+        ]
+  )
