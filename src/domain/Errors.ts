@@ -54,8 +54,9 @@ export class NoEligibleProvider extends Data.TaggedClass("NoEligibleProvider")<{
   readonly model: string
   readonly excluded: ReadonlyArray<Exclusion>
 }> {}
+/** `message`: the provider's own words; null: the gateway refuses the prompt itself. */
 export class ContextLengthExceeded extends Data.TaggedClass("ContextLengthExceeded")<{
-  readonly model: string
+  readonly message: string | null
   readonly promptTokens: number
   readonly contextLength: number
   /** The member that is too long. */
@@ -80,7 +81,11 @@ export class IdempotencyConflict extends Data.TaggedClass("IdempotencyConflict")
 }> {}
 /** The generation is still running. Its record is written at its end. */
 export class GenerationRunning extends Data.TaggedClass("GenerationRunning")<{ readonly retryAfterMs: number }> {}
-export class BodyTooLarge extends Data.TaggedClass("BodyTooLarge")<{ readonly limitBytes: number }> {}
+/** `setting`: the setting that holds the limit; null: the limit is fixed. */
+export class BodyTooLarge extends Data.TaggedClass("BodyTooLarge")<{
+  readonly limitBytes: number
+  readonly setting: string | null
+}> {}
 /** The head of the request is unreadable, or repeats a header that may occur only once. */
 export class RequestUnreadable extends Data.TaggedClass("RequestUnreadable")<{
   readonly fault: "headers_too_large" | "malformed" | "too_slow"

@@ -17,6 +17,11 @@ const PICO_PER_TOKEN_FOR_USD_PER_MILLION = 1e6
 export const nanoFromUsd = (usd: number): NanoUsd => Math.round(usd * NANO_PER_USD)
 /** Integer nano-USD to the USD number on the wire. */
 export const usdFromNano = (nano: NanoUsd): number => nano / NANO_PER_USD
+/** Such as `$0.0000001`: a plain decimal, never an exponent. */
+export const usdText = (nano: NanoUsd): string =>
+  `$${usdFromNano(nano)
+    .toFixed(9)
+    .replace(/\.?0+$/, "")}`
 /** USD per million tokens, as in price lists, to integer pico-USD per token. */
 export const picoFromUsdPerMillion = (usd: number): PicoUsdPerToken =>
   Math.round(usd * PICO_PER_TOKEN_FOR_USD_PER_MILLION)

@@ -101,7 +101,7 @@ export interface ChatCall {
   readonly request: ChatRequest
   readonly offer: ModelOffer
   /**
-   * Time limit of a whole reply, or of the silence before a stream's first token, in ms. Defaults to
+   * Time limit of a whole reply, or of the silence before a stream's first token, in ms. Default:
    * the config's.
    */
   readonly limitMs?: number

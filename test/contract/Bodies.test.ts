@@ -27,7 +27,8 @@ const head = (url: string, secret: string, ...headers: ReadonlyArray<string>) =>
 const tooLarge = envelope({
   type: "payload_too_large",
   code: "payload_too_large",
-  message: "The body is larger than the 33554432 bytes that are accepted.",
+  message:
+    "The body is larger than the 33554432 bytes that are accepted. The operator of this gateway can raise TOLLGATE_MAX_BODY_BYTES.",
   details: { limit_bytes: 33_554_432 }
 })
 

@@ -86,8 +86,9 @@ it.effect("400: the provider reports a bad request; no other is called", () => {
   }).pipe(Effect.provide(layer))
 })
 
-it.effect("400: the provider reports that the prompt exceeds the context", () => {
-  const reason = new Rejected({ status: 400, message: "too long", param: null, code: null, contextLength: true })
+it.effect("400: the prompt does not fit the context, in the provider's own words", () => {
+  const message = "This model's maximum context length is 8192 tokens. However, your messages resulted in 8207 tokens."
+  const reason = new Rejected({ status: 400, message, param: null, code: null, contextLength: true })
   return Effect.gen(function* () {
     assert.deepStrictEqual(yield* asked(), {
       status: 400,
@@ -95,7 +96,7 @@ it.effect("400: the provider reports that the prompt exceeds the context", () =>
       body: envelope({
         type: "context_length_exceeded",
         code: "context_length_exceeded",
-        message: "The prompt of about 7 tokens does not fit the context of 'test/small'.",
+        message,
         param: "messages"
       })
     })
@@ -122,7 +123,8 @@ it.effect("400: the prompt exceeds every provider's context, detected before a c
       body: envelope({
         type: "context_length_exceeded",
         code: "context_length_exceeded",
-        message: "The prompt of about 7 tokens does not fit the 6 tokens of context that 'test/small' has.",
+        message:
+          "This model's maximum context length is 6 tokens. However, your messages resulted in about 7 tokens. Please shorten the messages.",
         param: "messages"
       })
     })
@@ -228,6 +230,48 @@ it.effect.each<readonly [string, Script, Script, object]>([
     assert.deepStrictEqual({ status, headers, type, retryable, message }, expected)
   }).pipe(Effect.provide(pair(alpha, beta).layer))
 )
+
+it.effect.each<readonly [string, Script, object]>([
+  [
+    "502, and not to be tried again: the circuit is open because our key is refused",
+    fails(new CredentialsRefused({ status: 401 })),
+    {
+      status: 502,
+      retryAfter: null,
+      shouldRetry: "false",
+      retryable: false,
+      message: "No provider answered: alpha refused our key."
+    }
+  ],
+  [
+    "429: the circuit is open because of the provider's rate limit",
+    fails(new Throttled({ status: 429, retryAfterMs: 20_000 })),
+    {
+      status: 429,
+      retryAfter: "20",
+      shouldRetry: "true",
+      retryable: true,
+      message: "alpha is rate limited and asks for 20 seconds. This is the provider's limit, not that of your key."
+    }
+  ]
+])("%s", ([, script, expected]) => {
+  let calls = 0
+  const layer = TestApp.layer({
+    providers: [{ slug: "alpha", models: { "test/small": script }, onCall: () => void calls++ }],
+    settings: { routing: triedOnce }
+  })
+  return Effect.gen(function* () {
+    const { chat, issueKey } = yield* TestApp
+    const { secret } = yield* issueKey()
+    const ask_ = Effect.map(chat(ask("Hi"), { key: secret }), ({ headers, status, text }) => {
+      const { message, retryable } = JSON.parse(text).error
+      const [retryAfter, shouldRetry] = ["retry-after", "x-should-retry"].map((name) => headers.get(name))
+      return { status, retryAfter, shouldRetry, retryable, message }
+    })
+    for (let count = 0; count < 8; count++) assert.deepStrictEqual<object>(yield* ask_, expected)
+    assert.isBelow(calls, 8)
+  }).pipe(Effect.provide(layer))
+})
 
 it.effect("503: allow_fallbacks is false and the first provider is down; Retry-After is the provider's", () => {
   const { calls, layer } = pair(fails(new ServerFault({ status: 503, retryAfterMs: 7_200 })), { reply: helloReply })

@@ -187,7 +187,7 @@ it.effect("404: every provider is excluded, each with its reason", () =>
         type: "no_eligible_provider",
         code: "no_eligible_provider",
         message:
-          "No provider of 'test/small' is left after the request's filters; details.excluded says why each was left out.",
+          "No provider of 'test/small' is left after the request's filters: alpha (ignored), beta (data_policy).",
         details: {
           excluded: [
             { slug: "alpha", model: "test/small", reason: "ignored" },

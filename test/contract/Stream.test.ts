@@ -81,7 +81,7 @@ it.effect("a stream that breaks off ends with an error chunk, its usage and [DON
       errorOf({
         type: "provider_error",
         code: "provider_error",
-        message: "The provider's response was cut off; details.attempts says how.",
+        message: "The response broke off before its end: alpha cut its response off.",
         retryable: true,
         details: {
           attempts: [
@@ -131,7 +131,7 @@ it.effect("a silence beyond the idle limit ends the stream as a timeout", () =>
     assert.strictEqual(chunks.at(-2)?.error?.type, "provider_timeout")
     assert.strictEqual(
       chunks.at(-2)?.error?.message,
-      "The provider's response stopped before its end and did not continue in time."
+      "The response stopped before its end and did not continue in time: alpha did not answer in time."
     )
     assert.deepStrictEqual(chunks.at(-1)?.choices, [])
   }).pipe(Effect.provide(streaming(delta({ content: "Hel" }), 180_000, end)))

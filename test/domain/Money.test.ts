@@ -10,7 +10,8 @@ import {
   priceUsage,
   savedCost,
   usdFromNano,
-  usdPerMillionFromPico
+  usdPerMillionFromPico,
+  usdText
 } from "../../src/domain/Money.ts"
 
 const Count = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 2_000_000 }))
@@ -75,6 +76,20 @@ it.prop(
     assert.strictEqual(nanoFromUsd(usdFromNano(nano)), nano)
   }
 )
+
+it("an amount in a text is a plain decimal", () => {
+  const amounts: ReadonlyArray<readonly [number, string]> = [
+    [0, "$0"],
+    [1, "$0.000000001"],
+    [100, "$0.0000001"],
+    [10_000, "$0.00001"],
+    [5_000_000_000, "$5"],
+    [10_000_000_000, "$10"],
+    [1_234_500_000_000, "$1234.5"],
+    [1_000_000_000_000_000, "$1000000"]
+  ]
+  for (const [nano, text] of amounts) assert.strictEqual(usdText(nano), text)
+})
 
 it("prices as lists write them", () => {
   assert.strictEqual(picoFromUsdPerMillion(0.075), 75_000)

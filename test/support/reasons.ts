@@ -77,14 +77,14 @@ const samples: { readonly [Tag in Reason["_tag"]]: ReadonlyArray<Extract<Reason,
   MethodNotAllowed: [new MethodNotAllowed({ allow: [] })],
   NoEligibleProvider: [new NoEligibleProvider({ model: "test/small", excluded: [] })],
   ContextLengthExceeded: [
-    new ContextLengthExceeded({ model: "test/small", promptTokens: 2, contextLength: 1, param: "messages" })
+    new ContextLengthExceeded({ message: null, promptTokens: 2, contextLength: 1, param: "messages" })
   ],
   KeyRevoked: [new KeyRevoked()],
   InvalidRequest: [null, "unsupported_parameter", "invalid_encoding", "invalid_span"].map(invalid),
   KeyRotated: [new KeyRotated()],
   IdempotencyConflict: [new IdempotencyConflict({ kind: "running" }), new IdempotencyConflict({ kind: "other_body" })],
   GenerationRunning: [new GenerationRunning({ retryAfterMs: 1 })],
-  BodyTooLarge: [new BodyTooLarge({ limitBytes: 1 })],
+  BodyTooLarge: [new BodyTooLarge({ limitBytes: 1, setting: null })],
   RequestUnreadable: (["headers_too_large", "malformed", "too_slow"] as const).map(
     (fault) => new RequestUnreadable({ fault })
   ),

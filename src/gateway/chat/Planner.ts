@@ -196,7 +196,12 @@ const unroutable = (
   if (excluded.length > 0 && excluded.every(({ reason }) => reason === "context_length")) {
     const contextLength = candidates.reduce((longest, { offer }) => Math.max(longest, offer.contextLength ?? 0), 0)
     return gatewayError(
-      new ContextLengthExceeded({ model, promptTokens, contextLength, param: kind === "chat" ? "messages" : "input" })
+      new ContextLengthExceeded({
+        message: null,
+        promptTokens,
+        contextLength,
+        param: kind === "chat" ? "messages" : "input"
+      })
     )
   }
   return gatewayError(new NoEligibleProvider({ model, excluded }))

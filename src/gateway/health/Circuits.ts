@@ -10,24 +10,12 @@ import { CircuitBreaker } from "effect/persistence"
 import { type Candidate } from "../../domain/Catalog.ts"
 import { ProviderError } from "../../providers/Provider.ts"
 import { LockoutStore } from "../../store/providerState/LockoutStore.ts"
+import { CircuitOpenError } from "./CircuitOpenError.ts"
 import { CircuitUsers } from "./CircuitUsers.ts"
 import { makeLockouts } from "./Lockouts.ts"
 
 /** How often the refusals that other processes saw are read. */
 const LEARN_EVERY = "1 second"
-
-/**
- * The circuit refused the call. `retryAfterMs`: the time until it may be called; null: another
- * request is probing.
- */
-export class CircuitOpenError extends Error {
-  readonly _tag = "CircuitOpenError"
-  readonly retryAfterMs: number | null
-  constructor(retryAfterMs: number | null) {
-    super("the circuit is open")
-    this.retryAfterMs = retryAfterMs
-  }
-}
 
 export interface CircuitState {
   readonly state: "closed" | "open" | "half_open"
@@ -115,6 +103,9 @@ export class Circuits extends Context.Service<
        */
       const troubled = new Map<string, number>()
 
+      /** Circuits whose last failure in this process was a rate limit. */
+      const throttled = new Set<string>()
+
       /**
        * How the outcome of a call counts. After a stream broke off, a first token no longer counts
        * as success.
@@ -150,11 +141,15 @@ export class Circuits extends Context.Service<
             },
             onFailure: (error): Effect.Effect<never, Failed> => {
               troubled.set(key, (troubled.get(key) ?? 0) + 1)
-              if (error instanceof ProviderError)
+              if (error instanceof ProviderError) {
+                if (error.reason._tag === "Throttled") throttled.add(key)
+                else throttled.delete(key)
                 return Effect.andThen(onRefusal(candidate, error, keyId), Effect.fail(error))
+              }
               const retryAfterMs =
                 error.reason._tag === "CircuitOpen" ? Duration.toMillis(error.reason.retryAfter) : null
-              return Effect.fail(new CircuitOpenError(retryAfterMs))
+              const because = throttled.has(key) ? "rate_limited" : "circuit_open"
+              return Effect.fail(new CircuitOpenError(retryAfterMs, because))
             }
           })
         })
@@ -229,7 +224,7 @@ export class Circuits extends Context.Service<
               if (lockouts.isEmpty()) return (isUntroubled ? unguarded : guarded)(candidate, call, opensStream, keyId)
               return Effect.flatMap(lockouts.enter(candidate, keyId), (ms) =>
                 ms > 0
-                  ? Effect.fail(new CircuitOpenError(ms))
+                  ? Effect.fail(new CircuitOpenError(ms, "credentials_refused"))
                   : guarded(candidate, call, opensStream, keyId).pipe(
                       Effect.tap(() => lockouts.lift(candidate)),
                       // A provider that rejects the request has accepted the credentials.

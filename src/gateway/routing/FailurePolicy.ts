@@ -17,7 +17,7 @@ import {
 } from "../../domain/Errors.ts"
 import { type Attempt } from "../../domain/Generation.ts"
 import { ProviderError } from "../../providers/Provider.ts"
-import { CircuitOpenError } from "../health/Circuits.ts"
+import { CircuitOpenError } from "../health/CircuitOpenError.ts"
 import { type RequestPlan } from "../request/RequestPlan.ts"
 
 /** Why a call did not answer. */
@@ -68,10 +68,10 @@ export const requestFault = (failure: Failure, plan: RequestPlan<unknown>): Gate
   return gatewayError(
     contextLength
       ? new ContextLengthExceeded({
-          model: plan.model,
           promptTokens: plan.promptTokens,
           contextLength: 0,
-          param: plan.kind === "embeddings" ? "input" : "messages"
+          param: plan.kind === "embeddings" ? "input" : "messages",
+          message
         })
       : new InvalidRequest({ message, param, code, provider: failure.provider })
   )
@@ -100,11 +100,14 @@ export const exhaustedError = (
   const called = attempts.filter((attempt) => attempt.status !== "skipped")
   if (called.length > 0 && called.every((attempt) => attempt.status === "timeout"))
     return gatewayError(new ProvidersTimedOut({ attempts }))
+  // Without a call, what opened the circuits.
+  const causes = called.length > 0 ? called : attempts
   const isShared = (errorType: string, httpStatus?: number) =>
-    called.length > 0 &&
-    called.every((one) => one.errorType === errorType && (httpStatus === undefined || one.httpStatus === httpStatus))
-  if (last instanceof ProviderError && isShared("rate_limited"))
-    return gatewayError(new ProviderRateLimited({ provider: last.provider, attempts, retryAfterMs }))
+    causes.length > 0 &&
+    causes.every((one) => one.errorType === errorType && (httpStatus === undefined || one.httpStatus === httpStatus))
+  const limited = causes.at(-1)
+  if (limited !== undefined && isShared("rate_limited"))
+    return gatewayError(new ProviderRateLimited({ provider: limited.provider, attempts, retryAfterMs }))
   if (isShared("rejected", HTTP_NOT_FOUND)) return gatewayError(new ProviderLacksModel({ model, attempts }))
   if (isShared("credentials_refused")) return gatewayError(new ProvidersFailed({ attempts, retryAfterMs: null }))
   if (sole || called.length === 0) return gatewayError(new ProviderUnavailable({ attempts, retryAfterMs }))
@@ -121,7 +124,7 @@ export const attemptOf = ({ offer, provider }: Candidate, latencyMs: number, ok:
   const base = { provider: provider.slug, model: offer.id, latencyMs }
   if (ok) return { ...base, status: "ok", errorType: null, httpStatus: 200 }
   if (error instanceof CircuitOpenError)
-    return { ...base, status: "skipped", errorType: "circuit_open", httpStatus: null }
+    return { ...base, status: "skipped", errorType: error.because, httpStatus: null }
   if (error === undefined) return { ...base, status: "cancelled", errorType: null, httpStatus: null }
   if (!(error instanceof ProviderError))
     return { ...base, status: "error", errorType: "internal_error", httpStatus: null }

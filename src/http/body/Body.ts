@@ -92,7 +92,8 @@ export class BodyReader extends Context.Service<
             }),
           read: (request, share, maxBytes = maxBodyBytes) => {
             const limitBytes = Math.min(maxBytes, maxBodyBytes)
-            const tooLarge = Effect.fail(gatewayError(new BodyTooLarge({ limitBytes })))
+            const setting = limitBytes === maxBodyBytes ? "TOLLGATE_MAX_BODY_BYTES" : null
+            const tooLarge = Effect.fail(gatewayError(new BodyTooLarge({ limitBytes, setting })))
             const announced = Number(request.headers["content-length"] ?? 0)
             if (announced > limitBytes) return tooLarge
             const encoding = (request.headers["content-encoding"] ?? "identity").trim().toLowerCase()

@@ -18,7 +18,7 @@ export const bodyWireOf = (reason: BodyTooLarge | RequestUnreadable | EncodingUn
         status: 413,
         type: "payload_too_large",
         code: "payload_too_large",
-        message: `The body is larger than the ${reason.limitBytes} bytes that are accepted.`,
+        message: `The body is larger than the ${reason.limitBytes} bytes that are accepted.${reason.setting === null ? "" : ` The operator of this gateway can raise ${reason.setting}.`}`,
         retryable: false,
         details: { limit_bytes: reason.limitBytes }
       }

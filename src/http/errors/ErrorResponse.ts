@@ -8,6 +8,7 @@ import { type ErrorBody, type ValidationError } from "../../api/Failure.ts"
 import { type GatewayError, type Reason } from "../../domain/Errors.ts"
 import { type Rejection } from "../../gateway/telemetry/RequestCounters.ts"
 import { CurrentRequest, type RequestState } from "../edge/CurrentRequest.ts"
+import { causes } from "./ProviderErrors.ts"
 import { plural, type Wire, wireOf } from "./WireErrors.ts"
 
 const internal: Wire = {
@@ -61,9 +62,9 @@ export const errorBody = ({ reason }: GatewayError, requestId: string): ErrorBod
 const brokenOff = (reason: Reason): Pick<Wire, "message"> | undefined => {
   switch (reason._tag) {
     case "ProvidersFailed":
-      return { message: "The provider's response was cut off; details.attempts says how." }
+      return { message: `The response broke off before its end${causes(reason.attempts)}.` }
     case "ProvidersTimedOut":
-      return { message: "The provider's response stopped before its end and did not continue in time." }
+      return { message: `The response stopped before its end and did not continue in time${causes(reason.attempts)}.` }
     default:
       return undefined
   }

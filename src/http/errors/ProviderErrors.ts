@@ -65,7 +65,7 @@ const causeOf = ({ errorType, httpStatus, model, provider }: Attempt): string =>
 /**
  * ": openai refused our key; beta did not answer in time", or empty when no provider was called.
  */
-const causes = (attempts: ReadonlyArray<Attempt>): string => {
+export const causes = (attempts: ReadonlyArray<Attempt>): string => {
   const reasons = [...new Set(attempts.filter(({ status }) => status !== "ok").map(causeOf))].slice(0, MAX_CAUSES)
   return reasons.length === 0 ? "" : `: ${reasons.join("; ")}`
 }

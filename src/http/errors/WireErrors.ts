@@ -3,8 +3,8 @@
  * set statuses, and http/errors/ErrorResponse makes the responses.
  */
 import { type ValidationError } from "../../api/Failure.ts"
-import { type Reason } from "../../domain/Errors.ts"
-import { usdFromNano } from "../../domain/Money.ts"
+import { type NoEligibleProvider, type Reason } from "../../domain/Errors.ts"
+import { usdFromNano, usdText } from "../../domain/Money.ts"
 import { bodyWireOf } from "./BodyErrors.ts"
 import { rateLimitedWire } from "./RateLimitErrors.ts"
 import { providerWireOf } from "./ProviderErrors.ts"
@@ -28,6 +28,20 @@ export const plural = (count: number, word: string): string => `${count} ${word}
 
 const keyReused =
   "This Idempotency-Key was used with another body, or under another secret of this API key. Use a new one."
+
+/** Most exclusions in a message. `details.excluded` lists all of them. */
+const MAX_EXCLUSIONS = 4
+
+const ineligible = ({ excluded, model }: NoEligibleProvider): string => {
+  const isAll = (reason: string) => excluded.length > 0 && excluded.every((exclusion) => exclusion.reason === reason)
+  if (isAll("not_an_embedding_model"))
+    return `'${model}' is a chat model: use it with POST /v1/chat/completions, or name an embedding model.`
+  if (isAll("not_a_chat_model"))
+    return `'${model}' is an embedding model: use it with POST /v1/embeddings, or name a chat model.`
+  const named = excluded.slice(0, MAX_EXCLUSIONS).map(({ reason, slug }) => `${slug} (${reason})`)
+  const more = excluded.length > named.length ? `, and ${excluded.length - named.length} more` : ""
+  return `No provider of '${model}' is left after the request's filters${named.length === 0 ? "" : `: ${named.join(", ")}${more}`}.`
+}
 
 export const wireOf = (reason: Reason): Wire => {
   switch (reason._tag) {
@@ -71,7 +85,7 @@ export const wireOf = (reason: Reason): Wire => {
         status: 402,
         type: "budget_exceeded",
         code: "monthly_budget_exceeded",
-        message: `The key's monthly budget of $${cap} has no room for this request: $${spent} spent, $${reserved} reserved. It resets at ${resetsAt}.`,
+        message: `The key's monthly budget of ${usdText(reason.capNano)} has no room for this request: ${usdText(reason.spentNano)} spent, ${usdText(reason.reservedNano)} reserved. It resets at ${resetsAt}.`,
         retryable: false,
         details: { cap_usd: cap, spent_usd: spent, reserved_usd: reserved, needed_usd: needed, resets_at: resetsAt },
         headers: { "x-should-retry": "false" }
@@ -136,7 +150,7 @@ export const wireOf = (reason: Reason): Wire => {
         status: 404,
         type: "no_eligible_provider",
         code: "no_eligible_provider",
-        message: `No provider of '${reason.model}' is left after the request's filters; details.excluded says why each was left out.`,
+        message: ineligible(reason),
         retryable: false,
         details: { excluded: reason.excluded }
       }
@@ -145,10 +159,10 @@ export const wireOf = (reason: Reason): Wire => {
         status: 400,
         type: "context_length_exceeded",
         code: "context_length_exceeded",
+        // OpenAI's words, by which clients recognise an overflow.
         message:
-          reason.contextLength > 0
-            ? `The prompt of about ${plural(reason.promptTokens, "token")} does not fit the ${plural(reason.contextLength, "token")} of context that '${reason.model}' has.`
-            : `The prompt of about ${plural(reason.promptTokens, "token")} does not fit the context of '${reason.model}'.`,
+          reason.message ??
+          `This model's maximum context length is ${plural(reason.contextLength, "token")}. However, your ${reason.param} resulted in about ${plural(reason.promptTokens, "token")}. Please shorten the ${reason.param}.`,
         param: reason.param,
         retryable: false
       }

@@ -147,8 +147,11 @@ const reasonOf = (
   if (meant === 401 || meant === 402 || meant === 403) return new CredentialsRefused({ status })
   if (meant === 429 || (meant === 503 && retryAfterMs !== null)) return new Throttled({ status, retryAfterMs })
   if (meant === null || !rejections.has(meant)) return new ServerFault({ status, retryAfterMs })
-  const message = fields.message ?? `the provider answered ${status}`
-  const contextLength = fields.code === "context_length_exceeded" || contextMessages.test(message)
+  const isContextCode = fields.code === "context_length_exceeded"
+  const message =
+    fields.message ??
+    (isContextCode ? "The prompt exceeds this model's maximum context length." : `the provider answered ${status}`)
+  const contextLength = isContextCode || contextMessages.test(message)
   return new Rejected({ status, message, param: fields.param, code: fields.code, contextLength })
 }
 

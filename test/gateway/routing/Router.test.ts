@@ -292,7 +292,7 @@ it.effect("a provider that refuses the gateway's credentials gets no calls for h
     assert.deepInclude(meanwhile.request.log.record.attempts[0], {
       provider: "alpha",
       status: "skipped",
-      errorType: "circuit_open"
+      errorType: "credentials_refused"
     })
     yield* TestClock.adjust(1)
     const mended = yield* routed()
