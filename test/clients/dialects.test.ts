@@ -14,6 +14,8 @@ import { fixtures, hello, parallelCalls, picture, structured, weatherTool } from
 /** A provider per dialect: its model name, its path at the mock, and its key. */
 const dialects = [
   { dialect: "openai", upstream: "chat-2026", path: "/v1", key: "sk-key-of-the-openai-provider" },
+  // The OpenAI dialect by its other API.
+  { dialect: "responses", upstream: "chat-2026", path: "/v1", key: "sk-key-of-the-responses-provider" },
   { dialect: "anthropic", upstream: "claude-sonnet-4-5", path: "", key: "sk-key-of-the-anthropic-provider" },
   { dialect: "gemini", upstream: "gemini-2.5-flash", path: "", key: "sk-key-of-the-gemini-provider" },
   {
@@ -56,7 +58,7 @@ class Deployment extends Context.Service<
       const { origin } = new URL(aimock.url)
       const providers = dialects.map(({ dialect, key, path, upstream }) => ({
         slug: dialect,
-        dialect,
+        ...(dialect === "responses" ? { dialect: "openai", api: dialect } : { dialect }),
         base_url: `${origin}${path}`,
         api_key: key,
         models: [
@@ -98,6 +100,7 @@ type Asked = Omit<OpenAI.ChatCompletionCreateParamsNonStreaming, "model" | "stre
 /** The header from which each dialect's vendor reads its key. */
 const carriers: Readonly<Record<Dialect, string>> = {
   openai: "authorization",
+  responses: "authorization",
   anthropic: "x-api-key",
   gemini: "x-goog-api-key",
   bedrock: "authorization"

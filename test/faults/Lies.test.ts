@@ -16,9 +16,12 @@ const upstream = useUpstream()
 type Way = "JSON" | "stream" | "mix"
 type Dialect = keyof typeof dialectBytes
 
-const dialects: ReadonlyArray<Dialect> = ["openai", "anthropic", "gemini", "bedrock"]
+const dialects: ReadonlyArray<Dialect> = ["openai", "responses", "anthropic", "gemini", "bedrock"]
 
 const modeOf = (way: Way): Mode => (way === "stream" ? "stream" : "JSON")
+
+const spoken = (dialect: Dialect): Partial<Member> =>
+  dialect === "responses" ? { dialect: "openai", api: "responses" } : { dialect }
 
 /** Asks `alpha`, which sends the malformed answer, with `beta` as the fallback. */
 const ask = Effect.fnUntraced(function* (
@@ -29,7 +32,7 @@ const ask = Effect.fnUntraced(function* (
 ) {
   const mix = way === "mix" ? { maxCompletionTokens: null, timeouts: { firstTokenMs: 1_000 } } : {}
   const gateway = yield* behind(upstream(), {
-    alpha: { does, dialect, ...mix, ...more.alpha },
+    alpha: { does, ...spoken(dialect), ...mix, ...more.alpha },
     beta: { does: answering(modeOf(way)), ...more.beta }
   })
   const reply = yield* gateway.ask(modeOf(way))

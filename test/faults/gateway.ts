@@ -11,7 +11,7 @@
  */
 import { Context, Effect, Layer, Redacted, type Scope } from "effect"
 import { afterAll, beforeAll } from "vitest"
-import { type ProviderConfig, type Timeouts, unknownPolicy } from "../../src/domain/Catalog.ts"
+import { type ModelOffer, type ProviderConfig, type Timeouts, unknownPolicy } from "../../src/domain/Catalog.ts"
 import { type UsageInfo } from "../../src/domain/Chat.ts"
 import { picoFromUsdPerMillion } from "../../src/domain/Money.ts"
 import { Circuits } from "../../src/gateway/health/Circuits.ts"
@@ -36,6 +36,8 @@ export interface Member {
   readonly prefill?: boolean
   /** `openai` by default. */
   readonly dialect?: ProviderConfig["dialect"]
+  /** Chat completions by default. */
+  readonly api?: ModelOffer["api"]
   /**
    * The limit of a reply in tokens; ten by default, so that a silent provider is not waited for
    * longer than the limits. Null: unknown.
@@ -166,7 +168,7 @@ export const behind = Effect.fnUntraced(function* (
   const providers: Array<ProviderConfig> = []
   for (const [
     slug,
-    { baseUrl, dialect = "openai", does, maxCompletionTokens = 10, models, prefill, timeouts }
+    { api = "chat", baseUrl, dialect = "openai", does, maxCompletionTokens = 10, models, prefill, timeouts }
   ] of Object.entries(members)) {
     yield* rescript(slug, does)
     const price = providers.length + 1
@@ -193,7 +195,8 @@ export const behind = Effect.fnUntraced(function* (
         },
         embeddings: false,
         prefill: prefill ?? false,
-        hidesReasoning: false
+        hidesReasoning: false,
+        api
       }))
     })
   }

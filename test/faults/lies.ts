@@ -3,6 +3,7 @@ import { type DialectName } from "../../src/domain/Catalog.ts"
 import { event as bedrockEvent, exception, message } from "../providers/bedrock.ts"
 import { type Behaviour } from "../support/upstream/Behaviour.ts"
 import { chatBody, chunkBody, DONE, sse, usageChunkBody } from "../support/upstream/Bodies.ts"
+import { messageItem, responseBody, responseEvent } from "../support/upstream/ResponseBodies.ts"
 
 type Bytes = string | Uint8Array
 
@@ -123,7 +124,31 @@ const bedrock: DialectBytes = {
   type: "application/vnd.amazon.eventstream"
 }
 
-export const dialectBytes = { openai, anthropic, gemini, bedrock } satisfies Partial<Record<DialectName, DialectBytes>>
+const responsesEnd = responseEvent("response.completed", {
+  response: responseBody([], { usage: { completion_tokens: TOKENS } })
+})
+const responses: DialectBytes = {
+  begin: [responseEvent("response.created", { response: { id: "resp_1", status: "in_progress" } })],
+  said: (delta) => responseEvent("response.output_text.delta", { output_index: 0, content_index: 0, delta }),
+  end: [responsesEnd],
+  finished: [responsesEnd],
+  ping: responseEvent("keepalive"),
+  torn: `event: response.output_text.delta\ndata: {"type":"response.output_text.delta","delta":"not \n\n`,
+  error: "event: error\ndata: upstream aborted\n\n",
+  deep: (levels) => `data: {"type":"response.output_text.delta","delta":"x","y":${nested(levels)}}\n\n`,
+  whole: (text, more = `"x":1`) =>
+    JSON.stringify({
+      ...responseBody([messageItem("", { content: [{ type: "output_text", text }], hole: 0 })], {
+        usage: { completion_tokens: TOKENS }
+      })
+    }).replace(`"hole":0`, more),
+  type: eventStream
+}
+
+/** `responses`: the OpenAI dialect by its other API. */
+export const dialectBytes = { openai, responses, anthropic, gemini, bedrock } satisfies Partial<
+  Record<DialectName | "responses", DialectBytes>
+>
 
 /** A stream of the dialect. */
 export const streaming = (
