@@ -51,7 +51,7 @@ const Seed = Schema.optionalKey(
   })
 )
 
-export const Role = Schema.Literals(["system", "user", "assistant", "tool"])
+export const Role = Schema.Literals(["system", "developer", "user", "assistant", "tool", "function"])
 export type Role = typeof Role.Type
 
 /** A part of a message: text, image, audio, file. Dialects read the kinds they support. */
@@ -59,8 +59,11 @@ export const ContentPart = Free
 
 const nullContent = new SchemaIssue.InvalidValue({
   type: "string_type",
-  message: "Input should be a valid string or list; null is accepted only beside tool_calls"
+  message: "Input should be a valid string or list; only messages of assistant, tool and function need none"
 })
+
+/** Roles whose messages need no content. */
+const contentless = new Set<unknown>(["assistant", "tool", "function"])
 
 export const ChatMessage = open({
   role: Role,
@@ -69,13 +72,13 @@ export const ChatMessage = open({
   tool_calls: nullable(Schema.Array(Free)),
   tool_call_id: nullable(Schema.String),
   refusal: nullable(Schema.String),
-  reasoning: nullable(Schema.String)
+  reasoning: nullable(Schema.String),
+  reasoning_content: nullable(Schema.String)
 })
   .check(
     Schema.makeFilter(
-      (message: { readonly content?: unknown; readonly tool_calls?: unknown }) =>
-        (message.content !== undefined && message.content !== null) ||
-        (Array.isArray(message.tool_calls) && message.tool_calls.length > 0)
+      (message: { readonly content?: unknown; readonly role?: unknown }) =>
+        (message.content !== undefined && message.content !== null) || contentless.has(message.role)
           ? undefined
           : {
               path: ["content"],
@@ -152,7 +155,8 @@ const Tokens = Schema.Int.annotate({ default: 0 })
 const Usd = Schema.Finite.annotate({ default: 0 })
 const CacheHit = Schema.Boolean.annotate({ default: false })
 
-export const UsageInfo = Schema.Struct({
+/** What the provider reports beside these members is passed on with them. */
+export const UsageInfo = open({
   prompt_tokens: Tokens,
   completion_tokens: Tokens,
   total_tokens: Tokens,
@@ -169,8 +173,8 @@ export const UsageInfo = Schema.Struct({
    * Members that OpenAI's clients read: tokens from the provider's prompt cache, and reasoning
    * tokens. Absent if zero.
    */
-  prompt_tokens_details: Schema.optionalKey(Schema.Struct({ cached_tokens: Schema.Int })),
-  completion_tokens_details: Schema.optionalKey(Schema.Struct({ reasoning_tokens: Schema.Int }))
+  prompt_tokens_details: Schema.optionalKey(open({ cached_tokens: Schema.Int })),
+  completion_tokens_details: Schema.optionalKey(open({ reasoning_tokens: Schema.Int }))
 }).annotate({ identifier: "UsageInfo" })
 export type UsageInfo = typeof UsageInfo.Type
 
@@ -179,7 +183,11 @@ export const ReplyMessage = open({
   content: Schema.NullOr(Schema.Union([Schema.String, Schema.Array(ContentPart)])),
   tool_calls: Schema.optionalKey(Schema.Array(Free)),
   refusal: nullable(Schema.String),
-  reasoning: nullable(Schema.String)
+  reasoning: nullable(Schema.String),
+  /** The text of `reasoning`, for clients that read this name. */
+  reasoning_content: nullable(Schema.String),
+  /** Reasoning with the signatures and encrypted parts that its provider wants back. */
+  reasoning_details: nullable(Schema.Array(Schema.Unknown))
 })
 
 export const ChatChoice = open({
@@ -250,21 +258,45 @@ export interface ChoiceDelta {
   readonly [member: string]: unknown
 }
 
+/** Members that the gateway passes on without knowing them. */
+export type Members = Readonly<Record<string, unknown>>
+
+/** Deltas of one or more choices. `extra`: what the provider said beside its choices. */
+export interface Choices {
+  readonly _tag: "Choices"
+  readonly choices: ReadonlyArray<ChoiceDelta>
+  readonly extra?: Members
+}
+
 /**
  * A provider's stream, normalised: any number of `Choices`, then exactly one `End`. A stream that
  * breaks before its terminator fails and has no `End`. `usage` is null if the provider reported
- * none.
+ * none. `usageExtra`: what it reported beside the counts in `usage`.
  */
 export type ChatEvent =
-  | { readonly _tag: "Choices"; readonly choices: ReadonlyArray<ChoiceDelta> }
-  | { readonly _tag: "End"; readonly usage: TokenUsage | null; readonly systemFingerprint: string | null }
+  | Choices
+  | {
+      readonly _tag: "End"
+      readonly usage: TokenUsage | null
+      readonly usageExtra?: Members
+      readonly systemFingerprint: string | null
+    }
 
 /** True if the event ends the wait for the first token. Roles and empty deltas do not. */
 export const carriesToken = (event: ChatEvent): boolean =>
   event._tag === "End" ||
   event.choices.some(
     ({ delta, finish_reason: finishReason }) =>
-      finishReason !== null || Boolean(delta.content || delta.refusal || delta.reasoning || delta.tool_calls?.length)
+      finishReason !== null ||
+      Boolean(
+        delta.content ||
+        delta.refusal ||
+        delta.reasoning ||
+        delta.tool_calls?.length ||
+        delta["function_call"] ||
+        delta["audio"] ||
+        delta["reasoning_details"]
+      )
   )
 
 export interface ReplyChoice {
@@ -284,6 +316,10 @@ export interface ReplyChoice {
 /** A provider's whole reply, normalised. */
 export interface ChatReply {
   readonly choices: ReadonlyArray<ReplyChoice>
+  /** What the provider said beside its choices. */
+  readonly extra?: Members
   readonly usage: TokenUsage | null
+  /** What the provider reported beside the counts in `usage`. */
+  readonly usageExtra?: Members
   readonly systemFingerprint: string | null
 }

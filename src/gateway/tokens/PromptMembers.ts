@@ -31,6 +31,8 @@ const notPrompt = new Set([
   "stream_options",
   "logit_bias",
   "reasoning_effort",
+  "reasoning",
+  "thinking",
   "modalities",
   "service_tier",
   "verbosity",
@@ -42,6 +44,9 @@ const notPrompt = new Set([
 /** Members of a message or a part that only label it, or are counted elsewhere. */
 const countedElsewhere = new Set(["role", "type", "content", "text", "tool_calls", "tool_call_id", "cache_control"])
 
+/** Clients send the reasoning of a reply back under both names. */
+const reasoningCounted = new Set([...countedElsewhere, "reasoning_content"])
+
 /**
  * Counts a request except its messages and tools: `functions`, `response_format`, `prediction`,
  * unknown members.
@@ -52,7 +57,7 @@ export const countMembers = (request: object, count: CountText): number => count
  * Counts a message except its content and its calls: a name, reasoning, a refusal, unknown members.
  */
 export const countMessageMembers = (message: object, count: CountText): number =>
-  countOthers(message, countedElsewhere, count)
+  countOthers(message, "reasoning" in message && message.reasoning ? reasoningCounted : countedElsewhere, count)
 
 export const countPart = (part: unknown, count: CountText): number => {
   if (!Predicate.isObject(part)) return 0

@@ -8,6 +8,7 @@
 import { Result } from "effect"
 import { type ChatMessage } from "../../domain/Chat.ts"
 import { Unsupported } from "../Provider.ts"
+import { inCommonRoles } from "../wire/CommonRoles.ts"
 import { parseJson } from "../../domain/Json.ts"
 import { isJsonRecord, stringOf, type JsonRecord, jsonRecordsOf } from "../wire/Json.ts"
 import { type Block, blockOf, textBlock } from "./Parts.ts"
@@ -40,7 +41,7 @@ export const lowerMessages = (messages: ReadonlyArray<ChatMessage>): Lowered<Con
       if (last?.role === role) last.content.push(...blocks)
       else turns.push({ role, content: [...blocks] })
     }
-    for (const message of messages) {
+    for (const message of inCommonRoles(messages)) {
       switch (message.role) {
         case "system":
           system.push(...(yield* blocksOf(message)))

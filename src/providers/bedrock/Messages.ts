@@ -7,6 +7,7 @@
 import { Result } from "effect"
 import { type ChatMessage, type ChatRequest } from "../../domain/Chat.ts"
 import { Unsupported } from "../Provider.ts"
+import { type CommonMessage, inCommonRoles } from "../wire/CommonRoles.ts"
 import { parseJson } from "../../domain/Json.ts"
 import { isJsonRecord, stringOf, type JsonRecord, jsonRecordsOf } from "../wire/Json.ts"
 
@@ -47,7 +48,7 @@ export const lowerMessages = (
   Result.gen(function* () {
     const system: Array<Block> = []
     const turns: Array<{ role: "user" | "assistant"; content: Array<Block> }> = []
-    for (const message of messages) {
+    for (const message of inCommonRoles(messages)) {
       const blocks = yield* blocksOf(message, asText)
       if (message.role === "system") {
         system.push(...blocks)
@@ -62,7 +63,7 @@ export const lowerMessages = (
     return { system, messages: withoutTrailingBlank(turns) }
   })
 
-const blocksOf = (message: ChatMessage, asText: boolean): Blocks => {
+const blocksOf = (message: CommonMessage, asText: boolean): Blocks => {
   switch (message.role) {
     case "system":
       return Result.flatMap(contentOf(message.content), (blocks) =>

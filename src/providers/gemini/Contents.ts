@@ -7,6 +7,7 @@
 import { Result } from "effect"
 import { type ChatMessage } from "../../domain/Chat.ts"
 import { Unsupported } from "../Provider.ts"
+import { inCommonRoles } from "../wire/CommonRoles.ts"
 import { parseJson } from "../../domain/Json.ts"
 import { isJsonRecord, stringOf, type JsonRecord, jsonRecordsOf } from "../wire/Json.ts"
 import { demandsSignatures } from "./Model.ts"
@@ -46,7 +47,7 @@ export const contentsOf = (
     const calls = new Map<string, Call>()
     const places = new Map<JsonRecord, number>()
 
-    for (const message of messages) {
+    for (const message of inCommonRoles(messages)) {
       switch (message.role) {
         case "system": {
           const text = yield* textOf(message.content, "a system message")
@@ -60,6 +61,7 @@ export const contentsOf = (
         }
         case "assistant": {
           add(turns, "model", yield* partsOf(message.content))
+          add(turns, "model", message.refusal ? [{ text: message.refusal }] : [])
           add(turns, "model", yield* callParts(jsonRecordsOf(message.tool_calls), calls, demandsSignatures(upstream)))
           break
         }

@@ -1,7 +1,8 @@
 /**
  * The OpenAI dialect, which most vendors speak: chat completions, whole and streamed, and
  * embeddings. The request is sent as received, unknown members included, except for the model's
- * name and the members that only the gateway understands.
+ * name, the members that only the gateway understands, and what the vendor is known to refuse
+ * (Vendor.ts, Messages.ts, Controls.ts).
  *
  * A complete stream has one `End`, one finish reason and one role per choice, and an index per
  * parallel tool call. Cut, empty and erroneous answers fail. Stream.ts and Reply.ts read responses.
@@ -9,7 +10,7 @@
 import { Effect, Redacted } from "effect"
 import { type ModelOffer, type ProviderConfig } from "../../domain/Catalog.ts"
 import { type ChatRequest, outputLimit } from "../../domain/Chat.ts"
-import { type EmbeddingRequest } from "../../domain/Embedding.ts"
+import { type EmbeddingRequest, inputsOf } from "../../domain/Embedding.ts"
 import { decodeChat, decodeReply } from "../wire/Decode.ts"
 import { openStream } from "../wire/EventStream.ts"
 import { type Provider, ProviderError, type ProviderReason } from "../Provider.ts"
@@ -17,8 +18,11 @@ import { redactReason } from "../wire/ErrorMapping.ts"
 import { type Transport } from "../transport/Transport.ts"
 import { callIds } from "../wire/CallIds.ts"
 import { type Parameters } from "../wire/Parameters.ts"
+import { controlsFor } from "./Controls.ts"
+import { messagesFor } from "./Messages.ts"
 import { readEmbeddings, readReply } from "./Reply.ts"
 import { makeReader } from "./Stream.ts"
+import { type Vendor, vendorOf } from "./Vendor.ts"
 
 /** Members that are not in this list are sent unchanged too. */
 export const openAiParameters: Parameters = {
@@ -54,20 +58,27 @@ export const openAiParameters: Parameters = {
 
 // lowering
 
-const chatBody = (request: ChatRequest, offer: ModelOffer, config: ProviderConfig, stream: boolean): string => {
+const chatBody = (
+  request: ChatRequest,
+  offer: ModelOffer,
+  config: ProviderConfig,
+  vendor: Vendor | null,
+  stream: boolean
+): string => {
   const {
     max_completion_tokens: _completion,
     max_tokens: _tokens,
     models: _models,
     provider: _provider,
-    stream_options,
+    stream_options: _options,
     ...rest
-  } = request
+  } = controlsFor(request, offer, vendor)
   const limit = outputLimit(request)
   return JSON.stringify({
     ...rest,
+    messages: messagesFor(request.messages, vendor, offer.upstream),
     ...(limit === null ? {} : { [limitName(offer, config)]: limit }),
-    ...(stream ? { stream_options: { ...stream_options, include_usage: true } } : {}),
+    ...(stream ? { stream_options: { ...request.stream_options, include_usage: true } } : {}),
     model: offer.upstream,
     stream
   })
@@ -92,6 +103,7 @@ const embeddingBody = (request: EmbeddingRequest, offer: ModelOffer): string =>
 export const makeOpenAi = (config: ProviderConfig, transport: Transport["Service"]): Provider => {
   const chat = transport.endpoint(config, "/chat/completions")
   const embeddings = transport.endpoint(config, "/embeddings")
+  const vendor = vendorOf(config.baseUrl)
   const key = config.apiKey === null ? null : Redacted.value(config.apiKey)
   const fault = (reason: ProviderReason) =>
     new ProviderError({ provider: config.slug, reason: redactReason(reason, key) })
@@ -99,13 +111,14 @@ export const makeOpenAi = (config: ProviderConfig, transport: Transport["Service
   return {
     config,
     keepsLimits: true,
+    takesTokenIds: true,
     chat: ({ limitMs, offer, request }) =>
-      chat.post(chatBody(request, offer, config, false), limitMs ?? config.timeouts.totalMs).pipe(
+      chat.post(chatBody(request, offer, config, vendor, false), limitMs ?? config.timeouts.totalMs).pipe(
         Effect.flatMap((reply) => decodeChat(reply, (body) => readReply(body, callIds(request)))),
         Effect.mapError(fault)
       ),
     chatStream: ({ limitMs, offer, request }) =>
-      openStream(chat, chatBody(request, offer, config, true), {
+      openStream(chat, chatBody(request, offer, config, vendor, true), {
         makeReader: () => makeReader(request.n ?? 1, callIds(request)),
         readWhole: (body) => readReply(body, callIds(request)),
         firstTokenMs: limitMs,
@@ -113,11 +126,7 @@ export const makeOpenAi = (config: ProviderConfig, transport: Transport["Service
       }).pipe(Effect.mapError(fault)),
     embed: ({ offer, request }) =>
       embeddings.post(embeddingBody(request, offer), config.timeouts.totalMs).pipe(
-        Effect.flatMap((reply) =>
-          decodeReply(reply, (body) =>
-            readEmbeddings(body, typeof request.input === "string" ? 1 : request.input.length)
-          )
-        ),
+        Effect.flatMap((reply) => decodeReply(reply, (body) => readEmbeddings(body, inputsOf(request.input).length))),
         Effect.mapError(fault)
       )
   }

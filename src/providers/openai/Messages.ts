@@ -1,0 +1,63 @@
+/**
+ * Messages as a server of this dialect takes them. A message is sent as received, except for what
+ * its vendor is known to refuse: `developer` becomes `system` outside OpenAI, reasoning goes under
+ * the vendor's own name, and a message without anything gets an empty text.
+ */
+import { type ChatMessage } from "../../domain/Chat.ts"
+import { isJsonRecord, type JsonRecord, stringOf } from "../wire/Json.ts"
+import { type Vendor } from "./Vendor.ts"
+
+const bothNames = ["reasoning", "reasoning_content"] as const
+
+export const messagesFor = (
+  messages: ReadonlyArray<ChatMessage>,
+  vendor: Vendor | null,
+  upstream: string
+): ReadonlyArray<JsonRecord> => {
+  const names = vendor === null ? bothNames : vendor.reasoningModels?.test(upstream) === false ? [] : vendor.reasoning
+  return messages.map((message) => {
+    const sent = withoutForeign(message.role === "assistant" ? assistantFor(message, vendor, names) : message, vendor)
+    if (message.role === "developer" && vendor?.isOpenAi !== true) return { ...sent, role: "system" }
+    return needsText(sent) ? { ...sent, content: "" } : sent
+  })
+}
+
+const assistantFor = (message: ChatMessage, vendor: Vendor | null, names: ReadonlyArray<string>): JsonRecord => {
+  if (!("reasoning" in message || "reasoning_content" in message || "reasoning_details" in message)) return message
+  const { reasoning, reasoning_content, reasoning_details: details, ...rest } = message
+  const text = reasoning ?? stringOf(reasoning_content)
+  const sent: JsonRecord = rest
+  if (text !== null) for (const name of names) sent[name] = text
+  if (isPresent(details) && (vendor === null || vendor.reasoningDetails === true)) sent["reasoning_details"] = details
+  return sent
+}
+
+/** Leaves out what the vendor refuses. A refusal that is left out becomes the content. */
+const withoutForeign = (message: JsonRecord, vendor: Vendor | null): JsonRecord => {
+  if (vendor?.isOpenAi === true) return withoutCacheControl(message)
+  const known = vendor?.messageMembers
+  if (known === undefined) return message
+  const sent = Object.fromEntries(Object.entries(message).filter(([name]) => known.has(name)))
+  return isPresent(sent["content"]) ? sent : { ...sent, content: stringOf(message["refusal"]) }
+}
+
+/** OpenAI caches by itself, and refuses the member by which Anthropic's clients ask for it. */
+export const withoutCacheControl = (value: JsonRecord): JsonRecord => {
+  const { cache_control, ...rest } = value
+  const { content } = value
+  const isMarked = Array.isArray(content) && content.some((part) => isJsonRecord(part) && "cache_control" in part)
+  if (isMarked)
+    rest["content"] = content.map((part: unknown) => (isJsonRecord(part) ? withoutCacheControl(part) : part))
+  return isMarked || cache_control !== undefined ? rest : value
+}
+
+/** True for a message that needs no content by its role, and has nothing else to say either. */
+const needsText = ({ content, role, ...rest }: JsonRecord): boolean => {
+  if (content !== null && content !== undefined) return false
+  return role === "assistant" ? !told.some((name) => isPresent(rest[name])) : role === "tool" || role === "function"
+}
+
+const told = ["tool_calls", "function_call", "refusal", "audio", "reasoning", "reasoning_content", "reasoning_details"]
+
+const isPresent = (value: unknown): boolean =>
+  value !== undefined && value !== null && value !== "" && (!Array.isArray(value) || value.length > 0)
