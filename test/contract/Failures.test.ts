@@ -75,7 +75,7 @@ it.effect("400: the provider reports a bad request; no other is called", () => {
       status: 400,
       headers,
       body: envelope({
-        type: "invalid_request",
+        type: "invalid_request_error",
         code: "conflicting_parameters",
         message: "temperature and top_p cannot both be set",
         param: "top_p",
@@ -139,7 +139,7 @@ it.effect("400: a request that no provider's dialect can express", () =>
     assert.strictEqual(
       body,
       envelope({
-        type: "invalid_request",
+        type: "invalid_request_error",
         code: "unsupported_parameter",
         message: "logit_bias has no counterpart here",
         param: "logit_bias",

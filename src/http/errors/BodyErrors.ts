@@ -49,7 +49,7 @@ const unreadable = (fault: RequestUnreadable["fault"]): Wire => {
     case "headers_too_large":
       return {
         status: 431,
-        type: "invalid_request",
+        type: "invalid_request_error",
         code: "headers_too_large",
         message: "The request's headers are larger than the 16 KiB that are accepted.",
         retryable: false
@@ -65,7 +65,7 @@ const unreadable = (fault: RequestUnreadable["fault"]): Wire => {
     case "malformed":
       return {
         status: 400,
-        type: "invalid_request",
+        type: "invalid_request_error",
         code: "malformed_request",
         message: "The request is not valid HTTP/1.1.",
         retryable: false

@@ -98,7 +98,7 @@ export const validationResponse = (detail: ReadonlyArray<ValidationError>, reque
   const more = detail.length > 1 ? ` (and ${plural(detail.length - 1, "more fault")})` : ""
   const wire: Wire = {
     status: 422,
-    type: "invalid_request",
+    type: "invalid_request_error",
     code: "validation_failed",
     message:
       first === undefined

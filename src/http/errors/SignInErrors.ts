@@ -117,7 +117,7 @@ export const signInWireOf = (reason: SignInReason): Wire => {
     case "OAuthRefused":
       return {
         status: 400,
-        type: "invalid_request",
+        type: "invalid_request_error",
         code: `oauth_${reason.fault}`,
         message: flowFaults[reason.fault],
         param: reason.fault === "redirect_not_allowed" ? "redirect_to" : null,
@@ -160,7 +160,7 @@ const invalid = (
   more: { readonly input?: unknown; readonly ctx?: Readonly<Record<string, unknown>> }
 ): Wire => ({
   status: 422,
-  type: "invalid_request",
+  type: "invalid_request_error",
   code: "validation_failed",
   message: `${loc.join(".")}: ${msg}`,
   param: loc[1],

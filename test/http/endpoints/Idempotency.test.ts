@@ -188,7 +188,7 @@ it.effect("a name has 1 to 255 printable ASCII characters", () => {
       const { status, text } = yield* chat(ask("Hi"), { key, ...named(name) })
       assert.strictEqual(status, 422, name)
       const { detail, error } = JSON.parse(text)
-      assert.strictEqual(error.type, "invalid_request")
+      assert.strictEqual(error.type, "invalid_request_error")
       assert.deepStrictEqual(detail[0].loc, ["header", "idempotency-key"])
       assert.strictEqual(detail[0].type, "string_pattern_mismatch")
     }

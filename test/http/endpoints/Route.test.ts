@@ -199,7 +199,7 @@ it.effect("refuses an unknown model, a disallowed one, a key without the scope, 
       Effect.map(previewed(body, key), ({ body, status }) => [status, body.error?.type])
     assert.deepStrictEqual(yield* typeOf({ ...ask("Hi"), model: "test/none" }, secret), [404, "model_not_found"])
     assert.deepStrictEqual(yield* typeOf({ ...ask("Hi"), model: "other/one" }, secret), [403, "model_not_allowed"])
-    assert.deepStrictEqual(yield* typeOf({ model: "test/small" }, secret), [422, "invalid_request"])
+    assert.deepStrictEqual(yield* typeOf({ model: "test/small" }, secret), [422, "invalid_request_error"])
     const reader = yield* issueKey({ scopes: allScopes.filter((scope) => scope !== "chat:write") })
     assert.deepStrictEqual(yield* typeOf(ask("Hi"), reader.secret), [403, "permission_denied"])
     assert.deepStrictEqual(yield* typeOf(ask("Hi"), "tg-none-none"), [401, "authentication_error"])
