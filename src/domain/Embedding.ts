@@ -5,13 +5,20 @@ import { type TokenUsage } from "./Money.ts"
 
 const nullable = <S extends Schema.Top>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
 
+/** Far above the context of any embedding model. */
+const MOST_TOKENS = 131_072
+const TokenIds = Schema.Array(Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))).check(
+  Schema.isMinLength(1),
+  Schema.isMaxLength(MOST_TOKENS)
+)
+const inputs = <S extends Schema.Top>(input: S) =>
+  Schema.Array(input).check(Schema.isMinLength(1), Schema.isMaxLength(2_048))
+
 export const EmbeddingRequest = Schema.StructWithRest(
   Schema.Struct({
     model: ModelName,
-    input: Schema.Union([
-      Schema.String,
-      Schema.Array(Schema.String).check(Schema.isMinLength(1), Schema.isMaxLength(2_048))
-    ]),
+    /** A text, a list of token ids, or a list of either. Token ids are of `cl100k_base`. */
+    input: Schema.Union([Schema.String, inputs(Schema.String), TokenIds, inputs(TokenIds)]),
     user: nullable(Schema.String),
     dimensions: nullable(Schema.Int.check(Schema.isGreaterThan(0), Schema.isLessThanOrEqualTo(16_384))),
     encoding_format: nullable(Schema.Literals(["float", "base64"]))
@@ -19,6 +26,17 @@ export const EmbeddingRequest = Schema.StructWithRest(
   [Schema.Record(Schema.String, Schema.Unknown)]
 ).annotate({ identifier: "EmbeddingRequest" })
 export type EmbeddingRequest = typeof EmbeddingRequest.Type
+export type EmbeddingInput = EmbeddingRequest["input"]
+
+const isTokenIds = (input: EmbeddingInput): input is ReadonlyArray<number> => typeof input[0] === "number"
+
+/** The inputs one by one. Each gets a vector. */
+export const inputsOf = (input: EmbeddingInput): ReadonlyArray<string | ReadonlyArray<number>> =>
+  typeof input === "string" || isTokenIds(input) ? [input] : input
+
+/** The inputs that are text. */
+export const textsOf = (input: EmbeddingInput): ReadonlyArray<string> =>
+  inputsOf(input).filter((one) => typeof one === "string")
 
 /**
  * `embedding`: an array of numbers, or with `encoding_format: "base64"` the little-endian float32

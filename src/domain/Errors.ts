@@ -37,8 +37,11 @@ export class ModelNotAllowed extends Data.TaggedClass("ModelNotAllowed")<{ reado
 export class PrivacyBlocked extends Data.TaggedClass("PrivacyBlocked")<{
   /** Number of values found, by type. */
   readonly counts: Readonly<Record<string, number>>
-  /** `unsearched`: the search exceeded its time limit, so the prompt cannot be declared safe. */
-  readonly cause: "found" | "unsearched"
+  /**
+   * `unsearched`: the search exceeded its time limit, so the prompt cannot be declared safe.
+   * `token_ids`: it has token ids, whose text is not known.
+   */
+  readonly cause: "found" | "unsearched" | "token_ids"
 }> {}
 /** `ambiguous`: the ids that a bare slug matches. */
 export class ModelNotFound extends Data.TaggedClass("ModelNotFound")<{

@@ -119,6 +119,8 @@ export interface Provider {
    * the rest. Otherwise the router sets timers, which cost a fiber each.
    */
   readonly keepsLimits?: boolean
+  /** True if inputs of embeddings may be token ids. Otherwise they are always texts. */
+  readonly takesTokenIds?: boolean
   /** Requests a whole reply. */
   readonly chat: (call: ChatCall) => Effect.Effect<ChatReply, ProviderError>
   /**

@@ -19,7 +19,7 @@ interface Fault {
 
 const hi = { role: "user", content: "Hi" }
 const missing = (...loc: ReadonlyArray<string | number>): Fault => ({ loc, msg: "Field required", type: "missing" })
-const roles = { expected: "'system', 'user', 'assistant' or 'tool'" }
+const roles = { expected: "'system', 'developer', 'user', 'assistant', 'tool' or 'function'" }
 const long = "x".repeat(65)
 
 /** The body and its faults. A string is sent unchanged. */
@@ -83,12 +83,12 @@ const bad: ReadonlyArray<readonly [name: string, body: unknown, faults: Readonly
   ["no role", { model: "m", messages: [{ content: "Hi" }] }, [missing("body", "messages", 0, "role")]],
   ["no content", { model: "m", messages: [{ role: "user" }] }, [missing("body", "messages", 0, "content")]],
   [
-    "null content without tool calls",
-    { model: "m", messages: [{ role: "assistant", content: null }] },
+    "null content of a user",
+    { model: "m", messages: [{ role: "user", content: null }] },
     [
       {
         loc: ["body", "messages", 0, "content"],
-        msg: "Input should be a valid string or list; null is accepted only beside tool_calls",
+        msg: "Input should be a valid string or list; only messages of assistant, tool and function need none",
         type: "string_type",
         input: null
       }
@@ -302,7 +302,7 @@ it.effect.each(bad)("422: %s", ([, body, faults]) =>
     const isJson = first?.type !== "json_invalid"
     const more = faults.length > 1 ? ` (and ${faults.length - 1} more fault${faults.length > 2 ? "s" : ""})` : ""
     const error = errorOf({
-      type: "invalid_request",
+      type: "invalid_request_error",
       code: "validation_failed",
       message: isJson
         ? `${first?.loc.join(".")}: ${first?.msg}${more}`
@@ -446,7 +446,7 @@ it.effect("422 on the other bodies: embeddings and keys", () =>
       )
     assert.deepStrictEqual(yield* faults("/v1/embeddings", {}), ["body.model missing", "body.input missing"])
     assert.deepStrictEqual(yield* faults("/v1/embeddings", { model: "m", input: [] }), ["body.input too_short"])
-    assert.deepStrictEqual(yield* faults("/v1/embeddings", { model: "m", input: [1] }), ["body.input.0 string_type"])
+    assert.deepStrictEqual(yield* faults("/v1/embeddings", { model: "m", input: [true] }), ["body.input string_type"])
     assert.deepStrictEqual(
       yield* faults("/v1/embeddings", { model: "m", input: "x", dimensions: 0, encoding_format: "hex" }),
       ["body.dimensions greater_than", "body.encoding_format literal_error"]

@@ -116,7 +116,6 @@ export const keptPlaces: ReadonlyArray<KeptPlace> = [
     why: "numeric parameters of the protocol"
   },
   { form: "weights", paths: ["logit_bias"], why: "token numbers and their weights" },
-  { form: "number", paths: ["input[]", "input[][]"], why: "token numbers; send text to have it searched" },
   {
     form: "bounds",
     paths: [

@@ -11,6 +11,7 @@ import { hash } from "node:crypto"
 import { type ChatReply, type ChatRequest } from "../../domain/Chat.ts"
 import { type EmbeddingRequest } from "../../domain/Embedding.ts"
 import { gatewayError, type GatewayError, PrivacyBlocked } from "../../domain/Errors.ts"
+import { type Candidate } from "../../domain/Catalog.ts"
 import { type KeyRecord } from "../../domain/Key.ts"
 import { allEntities, type PrivacyMode, type PrivacyRules, stricter } from "../../domain/Privacy.ts"
 import { type CompletionEvent } from "../request/Answer.ts"
@@ -24,6 +25,7 @@ import { makeScanner } from "./Scanner.ts"
 import { type Members } from "./TextWalker.ts"
 import { chatTexts, embeddingTexts } from "../tokens/RequestTexts.ts"
 import { type PromptTexts, TokenCounter } from "../tokens/TokenCounter.ts"
+import { withTexts } from "../tokens/TokenText.ts"
 
 /** Changes with the search, so that a client can tell whether a stored preview is outdated. */
 const ENGINE = "1"
@@ -85,11 +87,13 @@ export class PrivacyGuard extends Context.Service<
         const masked = <A extends Members>(target: A, types: ReadonlySet<string>) =>
           Effect.flatMap(scanner, (scan) => inTurns((budget) => mask(target, scan, types, budget)))
 
+        const modeFor = ({ privacy }: Pick<KeyRecord, "privacy">) => stricter(rules.mode, privacy)
+
         const guarded = <Request extends Members>(
           plan: RequestPlan<Request>,
           textsIn: (request: Request) => PromptTexts
         ): Effect.Effect<Guarded<Request>> => {
-          const mode = stricter(rules.mode, plan.caller.key.privacy)
+          const mode = modeFor(plan.caller.key)
           if (mode === "off") return Effect.succeed({ ...untouched, plan })
           return Effect.flatMap(masked(plan.request, wanted), (result) => {
             if (result === null) return Effect.succeed({ ...untouched, plan, refusal: unsearched })
@@ -112,9 +116,15 @@ export class PrivacyGuard extends Context.Service<
 
         return PrivacyGuard.of({
           chat: (plan) => guarded(plan, chatTexts),
-          embedding: (plan) => guarded(plan, embeddingTexts),
+          embedding: (plan) =>
+            Effect.suspend(() => {
+              const request = modeFor(plan.caller.key) === "off" ? plan.request : searchable(plan)
+              return request === null
+                ? Effect.succeed({ ...untouched, plan, refusal: unreadable })
+                : guarded({ ...plan, request }, embeddingTexts)
+            }),
           search: (target, types) => masked(target, types === null ? wanted : new Set(types)),
-          modeFor: ({ privacy }) => stricter(rules.mode, privacy),
+          modeFor,
           policyVersion: `${ENGINE}-${hash("sha256", JSON.stringify([rules.entities, rules.patterns]), "hex").slice(0, 12)}`,
           types: [...allEntities, ...own]
         })
@@ -131,6 +141,22 @@ const untouched = {
 }
 
 export const unsearched = gatewayError(new PrivacyBlocked({ counts: {}, cause: "unsearched" }))
+
+const unreadable = gatewayError(new PrivacyBlocked({ counts: {}, cause: "token_ids" }))
+
+/** Models of the OpenAI dialect whose encoding is known. */
+const readableModel = /text-embedding-(?:ada-002|3-)/
+
+/**
+ * The request with texts for token ids: the texts that are searched are the ones that are sent. Null where a provider may read the ids in
+ * another encoding.
+ */
+const searchable = ({ ranked, request }: RequestPlan<EmbeddingRequest>): EmbeddingRequest | null => {
+  const texts = withTexts(request)
+  const isKnown = ({ offer, provider }: Candidate) =>
+    provider.dialect !== "openai" || readableModel.test(offer.upstream)
+  return texts === request || ranked.every(isKnown) ? texts : null
+}
 
 const refusalOf = (findings: ReadonlyArray<Finding>): GatewayError | null =>
   findings.length === 0 ? null : gatewayError(new PrivacyBlocked({ counts: countsOf(findings), cause: "found" }))

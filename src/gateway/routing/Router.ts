@@ -9,7 +9,7 @@ import { type Candidate, limitsOf } from "../../domain/Catalog.ts"
 import { type ChatEvent, type ChatReply, type ChatRequest } from "../../domain/Chat.ts"
 import { type EmbeddingReply, type EmbeddingRequest } from "../../domain/Embedding.ts"
 import { type GatewayError } from "../../domain/Errors.ts"
-import { type ProviderError } from "../../providers/Provider.ts"
+import { type Provider, ProviderError, Unsupported } from "../../providers/Provider.ts"
 import { Providers } from "../../providers/Providers.ts"
 import { attempting } from "./Attempt.ts"
 import { makeCandidateSearch } from "./CandidateSearch.ts"
@@ -21,6 +21,7 @@ import { type RoutedRequest } from "./RoutedRequest.ts"
 import { limitOutput } from "./MaxTokens.ts"
 import { ProviderStats } from "../health/ProviderStats.ts"
 import { makeWholeReply } from "./NonStreaming.ts"
+import { withTexts } from "../tokens/TokenText.ts"
 
 /**
  * The answer and its candidate. A stream has received its first token. It fails if the provider
@@ -152,7 +153,9 @@ export class Router extends Context.Service<
             route(request, {
               make: (provider, candidate) =>
                 withTimeout(
-                  provider.embed({ request: request.plan.request, offer: candidate.offer }),
+                  Effect.flatMap(inputFor(provider, request.plan.request), (readable) =>
+                    provider.embed({ request: readable, offer: candidate.offer })
+                  ),
                   limitsOf(candidate).totalMs,
                   provider,
                   "total"
@@ -161,4 +164,16 @@ export class Router extends Context.Service<
         })
       })
     )
+}
+
+/** The request with texts for token ids, where the provider takes none. */
+const inputFor = (
+  { config, takesTokenIds }: Provider,
+  request: EmbeddingRequest
+): Effect.Effect<EmbeddingRequest, ProviderError> => {
+  const readable = takesTokenIds === true ? request : withTexts(request)
+  const reason = new Unsupported({ param: "input", message: "token ids that are not of cl100k_base" })
+  return readable === null
+    ? Effect.fail(new ProviderError({ provider: config.slug, reason }))
+    : Effect.succeed(readable)
 }

@@ -12,6 +12,7 @@ import { Effect } from "effect"
 import type * as Tables from "gpt-tokenizer/encoding/o200k_base"
 import { createRequire } from "node:module"
 import { type ChatReply, type ChatRequest, type ChoiceDelta } from "../../domain/Chat.ts"
+import { type EmbeddingInput, inputsOf } from "../../domain/Embedding.ts"
 import { countMembers, countMessageMembers, countPart } from "./PromptMembers.ts"
 
 const require = createRequire(import.meta.url)
@@ -115,8 +116,9 @@ export const countPrompt = (request: ChatRequest, count: CountText = countText):
   return sum + countMembers(request, count)
 }
 
-export const countInputs = (input: string | ReadonlyArray<string>, count: CountText = countText): number =>
-  typeof input === "string" ? count(input) : input.reduce((sum, text) => sum + count(text), 0)
+/** Token ids count as they are. */
+export const countInputs = (input: EmbeddingInput, count: CountText = countText): number =>
+  inputsOf(input).reduce((sum, one) => sum + (typeof one === "string" ? count(one) : one.length), 0)
 
 /**
  * Collects the output of a stream, so that it can be counted when the provider reports no usage or

@@ -60,7 +60,7 @@ export const ofType = (ast: SchemaAST.AST, text: boolean): Found => {
     const kinds = members.map((member) => kindOf(member, text))
     return {
       type: kinds[0]?.type ?? "value_error",
-      msg: `Input should be a valid ${kinds.map(({ name }) => name).join(" or ")}`
+      msg: `Input should be a valid ${[...new Set(kinds.map(({ name }) => name))].join(" or ")}`
     }
   }
   const { name, type } = kindOf(first ?? ast, text)

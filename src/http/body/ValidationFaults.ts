@@ -84,8 +84,9 @@ export const validationFaults = (
       case "AnyOf": {
         const literals = literalsOf(current.ast)
         if (literals !== undefined) return report(path, literalError(literals))
-        const [only] = current.issues
-        if (only !== undefined && current.issues.length === 1) return walk(only, path)
+        // The value may be of one of the types and too long, for example.
+        const told = current.issues.length === 1 ? current.issues[0] : current.issues.find(isCheck)
+        if (told !== undefined) return walk(told, path)
         return report(path, ofType(current.ast, text))
       }
       case "InvalidType":
@@ -113,6 +114,10 @@ const issuesOfWhole = (ast: SchemaAST.AST, value: unknown): ReadonlyArray<Schema
           : []
       )
     : []
+
+/** A value of the right type that failed a check. */
+const isCheck = (issue: SchemaIssue.Issue): boolean =>
+  issue._tag === "Filter" || (issue._tag === "Composite" && issue.issues.every(isCheck))
 
 /** The faults of an object that must not have members. */
 export const unknownMembers = (

@@ -3,7 +3,7 @@
  * set statuses, and http/errors/ErrorResponse makes the responses.
  */
 import { type ValidationError } from "../../api/Failure.ts"
-import { type NoEligibleProvider, type Reason } from "../../domain/Errors.ts"
+import { type NoEligibleProvider, type PrivacyBlocked, type Reason } from "../../domain/Errors.ts"
 import { usdFromNano, usdText } from "../../domain/Money.ts"
 import { bodyWireOf } from "./BodyErrors.ts"
 import { rateLimitedWire } from "./RateLimitErrors.ts"
@@ -105,10 +105,7 @@ export const wireOf = (reason: Reason): Wire => {
         status: 403,
         type: "privacy_blocked",
         code: reason.cause === "found" ? "privacy_blocked" : "privacy_not_searched",
-        message:
-          reason.cause === "found"
-            ? "The request contains personal data or secrets, which the gateway does not send; details.counts lists their types."
-            : "The request could not be searched for personal data within the time limit, so it was not sent. Shorten it.",
+        message: privacyMessages[reason.cause],
         retryable: false,
         details: { counts: reason.counts }
       }
@@ -169,7 +166,7 @@ export const wireOf = (reason: Reason): Wire => {
     case "InvalidRequest":
       return {
         status: 400,
-        type: "invalid_request",
+        type: "invalid_request_error",
         code: reason.code ?? "invalid_request",
         message: reason.message,
         param: reason.param,
@@ -267,4 +264,12 @@ export const wireOf = (reason: Reason): Wire => {
         retryAfterMs: 1_000
       }
   }
+}
+
+const privacyMessages: Readonly<Record<PrivacyBlocked["cause"], string>> = {
+  found:
+    "The request contains personal data or secrets, which the gateway does not send; details.counts lists their types.",
+  unsearched:
+    "The request could not be searched for personal data within the time limit, so it was not sent. Shorten it.",
+  token_ids: "Token ids of this model cannot be searched for personal data, so the request was not sent. Send text."
 }

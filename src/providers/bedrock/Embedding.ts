@@ -6,7 +6,7 @@
  */
 import { Effect, Result } from "effect"
 import { type ModelOffer } from "../../domain/Catalog.ts"
-import { type EmbeddingReply, type EmbeddingRequest } from "../../domain/Embedding.ts"
+import { type EmbeddingReply, type EmbeddingRequest, textsOf } from "../../domain/Embedding.ts"
 import { decodeReply } from "../wire/Decode.ts"
 import { headerOf } from "../transport/Headers.ts"
 import { Malformed, type ProviderReason, Unsupported } from "../Provider.ts"
@@ -69,7 +69,7 @@ export const embed = Effect.fnUntraced(function* (
   limitMs: number
 ): Effect.fn.Return<EmbeddingReply, ProviderReason> {
   const family = yield* Effect.fromResult(familyOf(offer.upstream, request))
-  const texts = [request.input].flat()
+  const texts = textsOf(request.input)
   const calls = Array.from({ length: Math.ceil(texts.length / family.textsPerCall) }, (_, at) =>
     texts.slice(at * family.textsPerCall, (at + 1) * family.textsPerCall)
   )

@@ -3,7 +3,7 @@
  * dimension are scaled to unit length, as OpenAI's are, because Gemini does not normalise shortened
  * ones.
  */
-import { type EmbeddingReply, type EmbeddingRequest } from "../../domain/Embedding.ts"
+import { type EmbeddingReply, type EmbeddingRequest, textsOf } from "../../domain/Embedding.ts"
 import { Malformed } from "../Provider.ts"
 import { promptUsage } from "../wire/Usage.ts"
 import { countOf, isJsonRecord, type JsonRecord, jsonRecordsOf } from "../wire/Json.ts"
@@ -17,7 +17,7 @@ interface Batch {
 
 /** `resource`: the model's resource name, such as `models/gemini-embedding-001`. */
 export const batchesOf = ({ dimensions, input }: EmbeddingRequest, resource: string): ReadonlyArray<Batch> => {
-  const texts = typeof input === "string" ? [input] : input
+  const texts = textsOf(input)
   return Array.from({ length: Math.ceil(texts.length / BATCH) }, (_, at) => {
     const requests = texts.slice(at * BATCH, (at + 1) * BATCH).map((text) => ({
       model: resource,

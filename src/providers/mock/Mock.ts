@@ -11,6 +11,7 @@ import { type NonEmptyReadonlyArray } from "effect/Array"
 import { Cause, Duration, Effect, Option, type Pull, Schema, Stream } from "effect"
 import { type ProviderConfig } from "../../domain/Catalog.ts"
 import { type ChatEvent, type ChatRequest } from "../../domain/Chat.ts"
+import { textsOf } from "../../domain/Embedding.ts"
 import { type TokenUsage } from "../../domain/Money.ts"
 import { embedTexts } from "./Embedding.ts"
 import { compose, countInputs, countPrompt } from "./Text.ts"
@@ -159,7 +160,7 @@ export const makeMock = (config: ProviderConfig): Provider => {
       if (offer.upstream !== "embed") {
         return yield* Effect.fail(new Unsupported({ param: "model", message: `${offer.id} does not embed` }))
       }
-      const inputs = typeof request.input === "string" ? [request.input] : request.input
+      const inputs = textsOf(request.input)
       const dimensions = request.dimensions ?? EMBEDDING_DIMENSIONS
       if (dimensions > MOST_DIMENSIONS) {
         return yield* Effect.fail(tooLarge("dimensions", `dimensions is at most ${MOST_DIMENSIONS} here`))

@@ -6,6 +6,7 @@ import * as CacheMemory from "../../../src/store/cache/CacheMemory.ts"
 import * as LimitsMemory from "../../../src/store/limits/LimitsMemory.ts"
 import * as KeyRepoMemory from "../../../src/store/keys/KeyRepoMemory.ts"
 import { assert, it } from "@effect/vitest"
+import { encode } from "gpt-tokenizer/encoding/cl100k_base"
 import { Clock, Effect, Exit, Layer, Stream } from "effect"
 import { type ChatEvent, type ChatRequest } from "../../../src/domain/Chat.ts"
 import { type EmbeddingRequest } from "../../../src/domain/Embedding.ts"
@@ -220,6 +221,51 @@ it.effect("embeddings are masked, and refused in mode block", () => {
     assert.lengthOf(heard.calls, 1)
   }).pipe(Effect.provide(layer))
 })
+
+/** "write to ann@x.com" in `cl100k_base`. */
+const ids = encode("write to ann@x.com")
+
+it.effect("token ids are searched as text and sent as text, whatever is found", () => {
+  const embedded = (input: EmbeddingRequest["input"], key: Partial<KeyRecord> = {}) =>
+    Effect.scoped(
+      Effect.flatMap(Embeddings, ({ run }) =>
+        run({ request: { model: "test/small", input }, caller: callerWith(key), note: () => undefined })
+      )
+    )
+  const { heard, layer } = guarded({ vectors: { vectors: [[1]], usage: null } }, { mode: "mask" }, true)
+  return Effect.gen(function* () {
+    yield* embedded([ids])
+    yield* embedded(encode("nothing here"))
+    assert.deepStrictEqual(
+      heard.requests.map((request) => (request as EmbeddingRequest).input),
+      [["write to [EMAIL_1]"], ["nothing here"]]
+    )
+    assert.deepInclude(yield* refusalOf(embedded([ids], { privacy: "block" })), { counts: { email: 1 } })
+    assert.deepInclude(yield* refusalOf(embedded([[999_999]])), { _tag: "PrivacyBlocked", cause: "token_ids" })
+    assert.lengthOf(heard.calls, 2)
+  }).pipe(Effect.provide(layer))
+})
+
+it.effect("token ids for a model whose encoding is not known are refused where the guard is on", () =>
+  Effect.gen(function* () {
+    const { layer } = guarded({}, { mode: "mask" })
+    const refusalFor = (upstream: string, privacy: KeyRecord["privacy"] = null) => {
+      const request: EmbeddingRequest = { model: "test/embed", input: [ids] }
+      const plan = planWith({})
+      const ranked = plan.ranked.map(({ offer, provider }) => ({
+        offer: { ...offer, upstream },
+        provider: { ...provider, dialect: "openai" as const }
+      }))
+      const caller = callerWith({ privacy })
+      return Effect.flatMap(PrivacyGuard, ({ embedding }) => embedding({ ...plan, request, ranked, caller })).pipe(
+        Effect.map(({ refusal }) => refusal?.reason),
+        Effect.provide(layer)
+      )
+    }
+    assert.deepInclude(yield* refusalFor("bge-m3"), { _tag: "PrivacyBlocked", cause: "token_ids" })
+    assert.isUndefined(yield* refusalFor("text-embedding-3-small"))
+  })
+)
 
 it.effect("off, or without a match, request, reply and stream are the same objects", () =>
   Effect.gen(function* () {

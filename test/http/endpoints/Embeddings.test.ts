@@ -12,8 +12,14 @@ const app = TestApp.layer({
   providers: [
     {
       slug: "alpha",
-      config: { models: [{ ...scriptedOffer("test/embed"), embeddings: true }, scriptedOffer("test/small")] },
+      config: {
+        models: [
+          ...["test/embed", "test/counted"].map((id) => ({ ...scriptedOffer(id), embeddings: true })),
+          scriptedOffer("test/small")
+        ]
+      },
       models: {
+        "test/counted": { vectors: { vectors, usage: null } },
         "test/embed": { vectors: { vectors, usage: { promptTokens: 4, completionTokens: 0, cachedTokens: 0 } } }
       }
     }
@@ -41,6 +47,31 @@ it.effect("returns the vectors in the order of the inputs, byte by byte, and a r
     assert.strictEqual(headers.get("x-generation-id"), id("gen", 4))
     const record = JSON.parse((yield* send(`/v1/generations/${id("gen", 4)}`, { key: secret })).text)
     assert.deepInclude(record, { model: "test/embed", provider: "alpha", usage_source: "provider" })
+  }).pipe(Effect.provide(app))
+)
+
+it.effect("token ids are taken, and each counts as a token", () =>
+  Effect.gen(function* () {
+    const { body, status } = yield* embedded({ model: "test/counted", input: [[9906, 1917], [0]] })
+    assert.strictEqual(status, 200)
+    assert.lengthOf(body.data, 2)
+    assert.strictEqual(body.usage.prompt_tokens, 3)
+  }).pipe(Effect.provide(app))
+)
+
+it.effect.each([
+  ["a number", 5],
+  ["no ids", []],
+  ["an empty list of ids", [[]]],
+  ["an id that is no whole number", [1.5]],
+  ["a negative id", [[-1]]],
+  ["ids beside texts", ["a", 1]],
+  ["an object", [{}]]
+] as const)("%s as input is refused", ([, input]) =>
+  Effect.gen(function* () {
+    const { body, status } = yield* embedded({ input })
+    assert.strictEqual(status, 422)
+    assert.strictEqual(body.error.param, "input")
   }).pipe(Effect.provide(app))
 )
 

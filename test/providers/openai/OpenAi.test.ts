@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
 import { type ChatRequest } from "../../../src/domain/Chat.ts"
+import { type EmbeddingInput } from "../../../src/domain/Embedding.ts"
 import { makeOpenAi } from "../../../src/providers/openai/OpenAi.ts"
 import { CredentialsRefused, Malformed, Rejected, ServerFault, TimedOut } from "../../../src/providers/Provider.ts"
 import { chatBody, embeddingsBody, errorBody } from "../../support/upstream/Bodies.ts"
@@ -14,7 +15,7 @@ const json = (value: unknown, rest: Partial<Replay> = {}): Replay => ({
 })
 const chat = (given: Replay, sent: ChatRequest = request) =>
   makeOpenAi(config(), replay(given)).chat({ request: sent, offer })
-const embed = (given: Replay, input: string | ReadonlyArray<string>, rest: object = {}) =>
+const embed = (given: Replay, input: EmbeddingInput, rest: object = {}) =>
   makeOpenAi(config(), replay(given)).embed({ request: { model: "test/embed", input, ...rest }, offer })
 const choice = (message: object, rest: object = {}) =>
   json({ choices: [{ index: 0, message: { role: "assistant", ...message }, ...rest }] })
@@ -193,6 +194,20 @@ describe("OpenAI chat", () => {
 })
 
 describe("OpenAI embeddings", () => {
+  it.effect("sends token ids unchanged: one vector for a list of ids, one a list for a list of lists", () =>
+    Effect.gen(function* () {
+      const sent: Array<unknown> = []
+      const onSend = (_path: string, body: string) => void sent.push(JSON.parse(body).input)
+      const one = yield* embed(json(embeddingsBody([[1]]), { onSend }), [9906, 1917, 0])
+      const two = yield* embed(json(embeddingsBody([[1], [2]]), { onSend }), [[9906, 1917], [0]])
+      assert.deepStrictEqual([one.vectors, two.vectors], [[[1]], [[1], [2]]])
+      assert.deepStrictEqual(sent, [
+        [9906, 1917, 0],
+        [[9906, 1917], [0]]
+      ])
+    })
+  )
+
   it.effect.each(["embeddings-float.json", "embeddings-base64.json"])(
     "%s reads as numbers in the order of the inputs",
     Effect.fnUntraced(function* (name: string) {
