@@ -54,7 +54,7 @@ const deltas = read().filter(
   (event): event is Extract<CompletionEvent & ChatEvent, { readonly _tag: "Choices" }> => event._tag === "Choices"
 )
 const written = (): number => {
-  const writer = new ChunkWriter(head, "req_0")
+  const writer = new ChunkWriter(head, "req_0", false)
   let length = 0
   for (const delta of deltas) length += writer.write(delta).length
   return length

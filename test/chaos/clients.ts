@@ -131,7 +131,7 @@ interface Usage {
 export const usageOf = (text: string, isStream: boolean): Usage["usage"] | null => {
   if (!isStream) return (JSON.parse(text) as Usage).usage
   if (!text.endsWith("data: [DONE]\n\n")) return null
-  const line = text.split("\n").findLast((line) => line.startsWith("data: {") && line.includes(`"choices":[]`))
+  const line = text.split("\n").findLast((line) => line.startsWith("data: {") && line.includes(`"usage":{`))
   return line === undefined ? null : (JSON.parse(line.slice(6)) as Usage).usage
 }
 

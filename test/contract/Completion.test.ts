@@ -67,10 +67,9 @@ it.effect("a stream and its cache hit, byte by byte", () =>
       body: [
         chunk(4, `"choices":[{"index":0,"delta":{"role":"assistant","content":"Hel"},"finish_reason":null}]`),
         chunk(4, `"choices":[{"index":0,"delta":{"content":"lo"},"finish_reason":null}]`),
-        chunk(4, `"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]`),
         chunk(
           4,
-          `"choices":[],"usage":{"prompt_tokens":3,"completion_tokens":2,"total_tokens":5,"estimated_cost_usd":0.000007,"cached_tokens":0,"cache_discount_usd":0,"cache_hit":false},"cache_hit":false,"generation_id":"${id("gen", 3)}"`
+          `"choices":[{"index":0,"delta":{},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":2,"total_tokens":5,"estimated_cost_usd":0.000007,"cached_tokens":0,"cache_discount_usd":0,"cache_hit":false},"cache_hit":false,"generation_id":"${id("gen", 3)}"`
         ),
         "data: [DONE]\n\n"
       ].join("")
@@ -87,10 +86,9 @@ it.effect("a stream and its cache hit, byte by byte", () =>
       },
       body: [
         chunk(6, `"choices":[{"index":0,"delta":{"role":"assistant","content":"Hello"},"finish_reason":null}]`),
-        chunk(6, `"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]`),
         chunk(
           6,
-          `"choices":[],"usage":{"prompt_tokens":3,"completion_tokens":2,"total_tokens":5,"estimated_cost_usd":0,"cached_tokens":0,"cache_discount_usd":0.000007,"cache_hit":true},"cache_hit":true,"generation_id":"${id("gen", 5)}"`
+          `"choices":[{"index":0,"delta":{},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":2,"total_tokens":5,"estimated_cost_usd":0,"cached_tokens":0,"cache_discount_usd":0.000007,"cache_hit":true},"cache_hit":true,"generation_id":"${id("gen", 5)}"`
         ),
         "data: [DONE]\n\n"
       ].join("")
@@ -171,8 +169,7 @@ it.effect("a JSON entry is replayed as a stream: tool calls by their index, refu
             finish_reason: null
           }
         ],
-        [{ index: 2, delta: {}, finish_reason: "stop" }],
-        []
+        [{ index: 2, delta: {}, finish_reason: "stop" }]
       ]
     )
     assert.strictEqual(dataOf(replay.text).at(-1), "[DONE]")

@@ -21,53 +21,94 @@ const streamed = (more: Readonly<Record<string, unknown>> = {}) =>
     return yield* chat(ask("Hi", { stream: true, ...more }), { key: secret, ...named() })
   })
 
-it.effect("the same head in every chunk, one role and finish reason per choice, the usage chunk, then [DONE]", () =>
+it.effect(
+  "the same head in every chunk, one role and finish reason per choice, usage on the last chunk, then [DONE]",
+  () =>
+    Effect.gen(function* () {
+      const { text } = yield* streamed({ n: 2 })
+      const chunks = chunksOf(text)
+      for (const chunk of chunks) {
+        assert.deepStrictEqual(
+          [chunk.id, chunk.object, chunk.created, chunk.model, chunk.provider],
+          [id("chatcmpl", 4), "chat.completion.chunk", 0, "test/small", "alpha"]
+        )
+      }
+      for (const index of [0, 1]) {
+        const own = chunks
+          .flatMap(({ choices }) => choices)
+          .filter((choice: { index: number }) => choice.index === index)
+        assert.deepStrictEqual(own.filter(({ delta }: { delta: object }) => "role" in delta).length, 1, "one role")
+        assert.strictEqual(own.filter((choice: { finish_reason: unknown }) => choice.finish_reason !== null).length, 1)
+        assert.strictEqual(
+          own.at(-1)?.finish_reason,
+          index === 0 ? "stop" : "length",
+          "nothing follows the finish reason"
+        )
+      }
+      const last = chunks.at(-1)
+      assert.deepStrictEqual(last?.choices, [{ index: 1, delta: {}, finish_reason: "length" }])
+      assert.strictEqual(last?.usage?.total_tokens, 5)
+      assert.strictEqual(chunks.filter((chunk) => "usage" in chunk).length, 1)
+      assert.strictEqual(dataOf(text).at(-1), "[DONE]")
+      assert.isTrue(text.endsWith("\n\ndata: [DONE]\n\n"))
+    }).pipe(
+      Effect.provide(
+        streaming(
+          delta({ role: "assistant", content: "" }),
+          delta({ role: "assistant", content: "a" }),
+          delta({ role: "assistant", content: "b" }, 1),
+          finish("stop", 0),
+          finish("stop", 0),
+          delta({ content: "late" }, 0),
+          finish("length", 1),
+          end
+        )
+      )
+    )
+)
+
+it.effect("without include_usage every chunk has a choice, and the last one has the usage", () =>
+  Effect.gen(function* () {
+    const { text } = yield* streamed({ stream_options: { include_usage: false } })
+    const chunks = chunksOf(text)
+    assert.isTrue(chunks.every(({ choices }) => choices.length === 1))
+    assert.strictEqual(chunks.at(-1)?.usage?.completion_tokens, 2)
+  }).pipe(Effect.provide(streaming(delta({ content: "a" }), finish(), end)))
+)
+
+it.effect("with include_usage a chunk without choices brings the usage, and all others say null", () =>
+  Effect.gen(function* () {
+    const { text } = yield* streamed({ stream_options: { include_usage: true } })
+    const chunks = chunksOf(text)
+    assert.deepStrictEqual(
+      chunks.map(({ choices, usage }) => [choices.length, usage?.completion_tokens ?? usage]),
+      [
+        [1, null],
+        [1, null],
+        [0, 2]
+      ]
+    )
+  }).pipe(Effect.provide(streaming(delta({ content: "a" }), finish(), end)))
+)
+
+it.effect("the usage rides on the last chunk also where text follows another choice's finish reason", () =>
   Effect.gen(function* () {
     const { text } = yield* streamed({ n: 2 })
     const chunks = chunksOf(text)
-    for (const chunk of chunks) {
-      assert.deepStrictEqual(
-        [chunk.id, chunk.object, chunk.created, chunk.model, chunk.provider],
-        [id("chatcmpl", 4), "chat.completion.chunk", 0, "test/small", "alpha"]
-      )
-    }
-    for (const index of [0, 1]) {
-      const own = chunks.flatMap(({ choices }) => choices).filter((choice: { index: number }) => choice.index === index)
-      assert.deepStrictEqual(own.filter(({ delta }: { delta: object }) => "role" in delta).length, 1, "one role")
-      assert.strictEqual(own.filter((choice: { finish_reason: unknown }) => choice.finish_reason !== null).length, 1)
-      assert.strictEqual(
-        own.at(-1)?.finish_reason,
-        index === 0 ? "stop" : "length",
-        "nothing follows the finish reason"
-      )
-    }
-    const last = chunks.at(-1)
-    assert.deepStrictEqual(last?.choices, [])
-    assert.strictEqual(last?.usage?.total_tokens, 5)
-    assert.strictEqual(chunks.filter((chunk) => "usage" in chunk).length, 1)
-    assert.strictEqual(dataOf(text).at(-1), "[DONE]")
-    assert.isTrue(text.endsWith("\n\ndata: [DONE]\n\n"))
+    assert.deepStrictEqual(
+      chunks.map(({ choices, usage }) => [choices[0]?.index, choices[0]?.finish_reason, usage?.completion_tokens]),
+      [
+        [0, null, undefined],
+        [0, "stop", undefined],
+        [1, null, undefined],
+        [1, "stop", 2]
+      ]
+    )
   }).pipe(
     Effect.provide(
-      streaming(
-        delta({ role: "assistant", content: "" }),
-        delta({ role: "assistant", content: "a" }),
-        delta({ role: "assistant", content: "b" }, 1),
-        finish("stop", 0),
-        finish("stop", 0),
-        delta({ content: "late" }, 0),
-        finish("length", 1),
-        end
-      )
+      streaming(delta({ content: "a" }), finish("stop", 0), delta({ content: "b" }, 1), finish("stop", 1), end)
     )
   )
-)
-
-it.effect("the usage chunk is sent whatever stream_options says", () =>
-  Effect.gen(function* () {
-    const { text } = yield* streamed({ stream_options: { include_usage: false } })
-    assert.strictEqual(chunksOf(text).at(-1)?.usage?.completion_tokens, 2)
-  }).pipe(Effect.provide(streaming(delta({ content: "a" }), finish(), end)))
 )
 
 it.effect("a stream that breaks off ends with an error chunk, its usage and [DONE]", () =>
@@ -97,10 +138,9 @@ it.effect("a stream that breaks off ends with an error chunk, its usage and [DON
         }
       })
     )
-    assert.deepStrictEqual(chunks[2]?.choices, [])
-    assert.strictEqual(chunks[2]?.usage?.completion_tokens, 1)
+    assert.strictEqual(chunks[1]?.usage?.completion_tokens, 1)
     assert.strictEqual(dataOf(text).at(-1), "[DONE]")
-    assert.strictEqual(chunks.length, 3)
+    assert.strictEqual(chunks.length, 2)
   }).pipe(Effect.provide(streaming(delta({ content: "Hel" }), new Cut({ detail: "reset" }))))
 )
 
@@ -128,12 +168,12 @@ it.effect("a silence beyond the idle limit ends the stream as a timeout", () =>
   Effect.gen(function* () {
     const fiber = yield* Effect.forkChild(streamed(), { startImmediately: true })
     const chunks = chunksOf((yield* advanceThrough(fiber)).text)
-    assert.strictEqual(chunks.at(-2)?.error?.type, "provider_timeout")
+    assert.strictEqual(chunks.at(-1)?.error?.type, "provider_timeout")
     assert.strictEqual(
-      chunks.at(-2)?.error?.message,
+      chunks.at(-1)?.error?.message,
       "The response stopped before its end and did not continue in time: alpha did not answer in time."
     )
-    assert.deepStrictEqual(chunks.at(-1)?.choices, [])
+    assert.isAbove(chunks.at(-1)?.usage?.total_tokens ?? 0, 0)
   }).pipe(Effect.provide(streaming(delta({ content: "Hel" }), 180_000, end)))
 )
 
@@ -161,7 +201,7 @@ it.effect("a comment fills every fifteen seconds of silence after the first toke
     yield* advanceUntil(stream.ended)
     assert.deepStrictEqual(
       chunksOf(stream.text()).map(({ choices }) => choices[0]?.delta.content),
-      ["Hel", "lo", undefined, undefined]
+      ["Hel", "lo", undefined]
     )
     assert.strictEqual(dataOf(stream.text()).at(-1), "[DONE]")
   }).pipe(

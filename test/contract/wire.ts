@@ -91,7 +91,7 @@ export interface Chunk {
     readonly finish_reason: string | null
     readonly logprobs?: unknown
   }>
-  readonly usage?: UsageInfo
+  readonly usage?: UsageInfo | null
   readonly error?: ReturnType<typeof errorOf>
 }
 

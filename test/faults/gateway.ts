@@ -315,7 +315,7 @@ export const read = (text: string): Omit<Reply, "status" | "headers" | "receipt"
     content: messages.map(({ content }) => content ?? "").join(""),
     toolArguments,
     finishReasons: choices.flatMap(({ finish_reason: reason }) => (reason === null ? [] : [reason])),
-    usage: bodies.findLast((each) => each.usage !== undefined)?.usage,
+    usage: bodies.findLast((each) => Boolean(each.usage))?.usage,
     error: bodies.find((each) => each.error !== undefined)?.error,
     isDone: data.at(-1) === "[DONE]"
   }

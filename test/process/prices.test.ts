@@ -47,7 +47,7 @@ it.live("a stream that runs while prices change costs what it cost when it began
       "new prices"
     )
     const costOf = (text: string): number => {
-      const usage = text.split("\n").findLast((line) => line.includes(`"choices":[]`)) ?? ""
+      const usage = text.split("\n").findLast((line) => line.includes(`"usage":{`)) ?? ""
       return JSON.parse(usage.slice("data: ".length)).usage.estimated_cost_usd as number
     }
     assert.strictEqual(costOf(yield* Effect.promise(() => stream.ended)), (WORDS * 1) / 1e6)

@@ -5,7 +5,7 @@
  * answer that lacks only its usage. If the provider stays silent, the usage is estimated.
  */
 import { Duration, Effect, Fiber, type Scope, Stream } from "effect"
-import { type ChatEvent } from "../../domain/Chat.ts"
+import { type ChatEvent, type Members } from "../../domain/Chat.ts"
 import { type UsageSource } from "../../domain/Generation.ts"
 import { type TokenUsage } from "../../domain/Money.ts"
 import { onClose } from "../../domain/OnClose.ts"
@@ -30,6 +30,8 @@ const SPEED_MARGIN = 2
 export class ReceivedAnswer {
   readonly output = new OutputCounter()
   usage: TokenUsage | null = null
+  /** What the provider reported beside the counts. */
+  usageExtra: Members | undefined
   finishReason: string | null = null
   /** The end of the answer was received. */
   ended = false
@@ -37,6 +39,7 @@ export class ReceivedAnswer {
   add(event: ChatEvent): void {
     if (event._tag === "End") {
       this.usage = event.usage
+      this.usageExtra = event.usageExtra
       this.ended = true
       return
     }

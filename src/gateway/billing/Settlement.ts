@@ -5,7 +5,7 @@
  */
 import { Cause, Clock, Context, Effect, Layer, type Scope, type Stream } from "effect"
 import { type Candidate } from "../../domain/Catalog.ts"
-import { type ChatEvent, type ChatReply, type ChatRequest, type UsageInfo } from "../../domain/Chat.ts"
+import { type ChatEvent, type ChatReply, type ChatRequest, type Members, type UsageInfo } from "../../domain/Chat.ts"
 import { type GatewayError } from "../../domain/Errors.ts"
 import { type Generation } from "../../domain/Generation.ts"
 import { type TokenUsage } from "../../domain/Money.ts"
@@ -30,7 +30,7 @@ import { errorTypeOf, fellBack, noUsage, type Outcome, outcomeOf, wholeOutcome }
 import { outcomeSoFar } from "./Progress.ts"
 import { type MeteredRequest, type Reservation } from "./Reservation.ts"
 import { makeStreamSettlement, type Progress } from "./StreamSettlement.ts"
-import { usageInfo } from "./UsageInfo.ts"
+import { usageInfo, withProviderUsage } from "./UsageInfo.ts"
 
 export class Settlement extends Context.Service<
   Settlement,
@@ -190,18 +190,24 @@ export class Settlement extends Context.Service<
           : Effect.andThen(logImplausibleUsage(request.plan, ending.candidate, reported), meter.settle(request, ending))
 
       /** The usage for the client. It contains an amount only if that is durable. */
-      const settledUsage = ({ reservation }: MeteredRequest, settled: Effect.Effect<Generation>) =>
-        Effect.zipWith(settled, reservation.written, usageInfo)
+      const settledUsage = ({ reservation }: MeteredRequest, settled: Effect.Effect<Generation>, usageExtra?: Members) =>
+        Effect.zipWith(settled, reservation.written, (generation, isWritten) =>
+          withProviderUsage(generation, usageInfo(generation, isWritten), usageExtra)
+        )
 
       const whole = (request: MeteredRequest, answer: Answer, reply: ChatReply) =>
         Effect.flatMap(request.reservation.durable, () =>
-          settledUsage(request, settle(request, wholeOutcome(request, request.log.record, answer, reply), reply.usage))
+          settledUsage(
+            request,
+            settle(request, wholeOutcome(request, request.log.record, answer, reply), reply.usage),
+            reply.usageExtra
+          )
         )
 
       const replay = (request: MeteredRequest, candidate: Candidate, reply: ChatReply) => {
         const origin = { candidate, fallbackUsed: false, source: "cache" } as const
         return Effect.map(meter.replay(request, wholeOutcome(request, noAttempts, origin, reply)), (generation) =>
-          generation === null ? null : usageInfo(generation)
+          generation === null ? null : withProviderUsage(generation, usageInfo(generation), reply.usageExtra)
         )
       }
 

@@ -5,7 +5,7 @@
 import * as Arr from "effect/Array"
 import { Cause, Clock, Effect, type Pull, Stream } from "effect"
 import { type Candidate } from "../../domain/Catalog.ts"
-import { type ChatEvent } from "../../domain/Chat.ts"
+import { type ChatEvent, type Members } from "../../domain/Chat.ts"
 import { gatewayError, type GatewayError, ProvidersFailed, ProvidersTimedOut } from "../../domain/Errors.ts"
 import { type Attempt, type Generation } from "../../domain/Generation.ts"
 import { type TokenUsage } from "../../domain/Money.ts"
@@ -39,7 +39,11 @@ interface StreamSettling {
     candidate: Candidate,
     progress: Progress
   ) => Effect.Effect<unknown>
-  readonly settledUsage: (request: MeteredRequest, settled: Effect.Effect<Generation>) => Effect.Effect<UsageInfo>
+  readonly settledUsage: (
+    request: MeteredRequest,
+    settled: Effect.Effect<Generation>,
+    usageExtra: Members | undefined
+  ) => Effect.Effect<UsageInfo>
 }
 
 export const makeStreamSettlement = ({
@@ -94,7 +98,7 @@ export const makeStreamSettlement = ({
       }
       const error = broken === null ? null : streamError(record.attempts, broken)
       const errorType = error === null ? null : errorTypeOf(error)
-      const usage = yield* settledUsage(request, settle(request, { ...ending, errorType }, seen.usage))
+      const usage = yield* settledUsage(request, settle(request, { ...ending, errorType }, seen.usage), seen.usageExtra)
       const last: CompletionEvent = { _tag: "Usage", usage }
       return error === null
         ? Arr.of(last)

@@ -1,7 +1,7 @@
 /** Converts answers to and from entries of the prompt cache. */
 import { Cause, Effect, Stream } from "effect"
 import { type Candidate } from "../../domain/Catalog.ts"
-import { type ChatReply, type ChatRequest } from "../../domain/Chat.ts"
+import { type ChatReply, type ChatRequest, type ReplyChoice } from "../../domain/Chat.ts"
 import { replayEvents } from "../../domain/Replay.ts"
 import { type MeteredRequest } from "../billing/Reservation.ts"
 import { type Lookup } from "../cache/Cache.ts"
@@ -48,19 +48,18 @@ export const storeAnswer = (
   answer: Answer,
   miss: Miss
 ): Effect.Effect<Answer> => {
-  const keep = (reply: ChatReply | null): Effect.Effect<void> =>
-    reply === null ||
-    reservation.held.isClamped ||
-    !reply.choices.every(({ finish_reason: reason }) => cacheable.has(reason ?? ""))
-      ? miss.fail
-      : miss.store({
-          provider: answer.candidate.provider.slug,
-          model: answer.candidate.offer.id,
-          reply: {
-            ...reply,
-            usage: plausibleUsage(plan, reservation.held.affordableTokens, answer.candidate.offer, reply.usage)
-          }
-        })
+  const keep = (reply: ChatReply | null): Effect.Effect<void> => {
+    const { isClamped } = reservation.held
+    if (reply === null || isClamped || !reply.choices.every(isCacheable)) return miss.fail
+    const { provider, offer } = answer.candidate
+    const usage = plausibleUsage(plan, reservation.held.affordableTokens, offer, reply.usage)
+    const { usageExtra, ...rest } = reply
+    return miss.store({
+      provider: provider.slug,
+      model: offer.id,
+      reply: { ...rest, usage, ...(usage === null || usageExtra === undefined ? {} : { usageExtra }) }
+    })
+  }
   if (answer.body._tag === "Whole") return Effect.as(keep(answer.body.reply), answer)
   const builder = new ReplyAssembler()
   const events = Stream.transformPull(answer.body.events, (pull) =>
@@ -81,4 +80,5 @@ export const storeAnswer = (
   return Effect.succeed({ ...answer, body: { _tag: "Stream", events } })
 }
 
-const cacheable = new Set(["stop", "length", "tool_calls", "function_call"])
+const cacheable = new Set<string | null>(["stop", "length", "tool_calls", "function_call"])
+const isCacheable = ({ finish_reason: reason }: ReplyChoice): boolean => cacheable.has(reason)

@@ -28,5 +28,6 @@ const restoredChoice = (choice: ReplyChoice, restorer: Restorer): ReplyChoice =>
 
 export const restoredReply = (reply: ChatReply, restorer: Restorer): ChatReply => ({
   ...reply,
+  ...(reply.extra === undefined ? {} : { extra: restoreMembers(reply.extra, restorer.text) }),
   choices: reply.choices.map((choice) => restoredChoice(choice, restorer))
 })

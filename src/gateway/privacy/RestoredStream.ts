@@ -138,7 +138,9 @@ export const restoredStream = (
 
   const restored = (event: CompletionEvent): ReadonlyArray<CompletionEvent> => {
     if (event._tag === "Choices") {
-      return [{ ...event, choices: event.choices.map((choice) => choiceOf(choice.index).add(choice)) }]
+      const choices = event.choices.map((choice) => choiceOf(choice.index).add(choice))
+      const { extra } = event
+      return [{ ...event, choices, ...(extra === undefined ? {} : { extra: restoreMembers(extra, restorer.text) }) }]
     }
     const held = Array.from(choices, ([index, choice]) => choice.flush(index)).filter((choice) => choice !== null)
     choices.clear()

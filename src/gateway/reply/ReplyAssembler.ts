@@ -7,10 +7,10 @@ import {
   type ChatEvent,
   type ChatReply,
   type ChoiceDelta,
+  type Members,
   type ReplyChoice,
   type ToolCallDelta
 } from "../../domain/Chat.ts"
-import { type TokenUsage } from "../../domain/Money.ts"
 import { joinedMember } from "./DeltaMembers.ts"
 
 const MAX_CHARACTERS = 1_048_576
@@ -155,8 +155,14 @@ class ChoiceBuilder {
 const keep = (members: Map<string, unknown>, name: string, value: unknown): number => {
   if (value === null || value === undefined) return 0
   members.set(name, joinedMember(name, members.get(name), value))
-  return typeof value === "string" ? value.length : JSON.stringify(value).length
+  return sizeOf(value)
 }
+
+/** In characters, more or less. */
+const sizeOf = (value: unknown): number => (typeof value === "string" ? value.length : JSON.stringify(value).length)
+
+/** Members of a chunk that are no members of a whole reply, or are told at the end. */
+const ofChunksAlone = new Set(["obfuscation", "system_fingerprint"])
 
 const callOf = ({ arguments: pieces, id, isFunction, name, rest, type }: ToolCall) => ({
   ...(id === undefined ? {} : { id }),
@@ -169,7 +175,8 @@ export class ReplyAssembler {
   readonly #choices = new Map<number, ChoiceBuilder>()
   readonly #maxCharacters: number
   #size = 0
-  #end: { readonly usage: TokenUsage | null; readonly systemFingerprint: string | null } | null = null
+  readonly #extra = new Map<string, unknown>()
+  #end: Extract<ChatEvent, { readonly _tag: "End" }> | null = null
 
   constructor(maxCharacters: number = MAX_CHARACTERS) {
     this.#maxCharacters = maxCharacters
@@ -186,7 +193,10 @@ export class ReplyAssembler {
       if (choice === undefined) this.#choices.set(delta.index, (choice = new ChoiceBuilder(delta.index)))
       this.#size += choice.add(delta)
     }
-    if (this.isTooLarge) this.#choices.clear()
+    if (event.extra !== undefined) this.#size += this.#addExtra(event.extra)
+    if (!this.isTooLarge) return
+    this.#choices.clear()
+    this.#extra.clear()
   }
 
   /** The reply exceeded the size limit, and its content was dropped. */
@@ -202,6 +212,24 @@ export class ReplyAssembler {
   /** The reply so far, ended or not. */
   partial(): ChatReply {
     const choices = Array.from(this.#choices.values(), (choice) => choice.build()).sort((a, b) => a.index - b.index)
-    return { choices, usage: this.#end?.usage ?? null, systemFingerprint: this.#end?.systemFingerprint ?? null }
+    const { usageExtra } = this.#end ?? {}
+    return {
+      choices,
+      ...(this.#extra.size === 0 ? {} : { extra: Object.fromEntries(this.#extra) }),
+      usage: this.#end?.usage ?? null,
+      ...(usageExtra === undefined ? {} : { usageExtra }),
+      systemFingerprint: this.#end?.systemFingerprint ?? null
+    }
+  }
+
+  /** The last value of each member holds: chunks repeat them whole. Answers by how much the reply has grown. */
+  #addExtra(extra: Members): number {
+    let growth = 0
+    for (const [name, value] of Object.entries(extra)) {
+      if (ofChunksAlone.has(name) || value === null) continue
+      growth += name.length + sizeOf(value) - (this.#extra.has(name) ? name.length + sizeOf(this.#extra.get(name)) : 0)
+      this.#extra.set(name, value)
+    }
+    return growth
   }
 }

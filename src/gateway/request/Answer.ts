@@ -1,7 +1,7 @@
 /** An answer to a chat request, with its origin, on its way to the client. */
 import { type Stream } from "effect"
 import { type Candidate } from "../../domain/Catalog.ts"
-import { type ChatEvent, type ChatReply, type ChoiceDelta, type UsageInfo } from "../../domain/Chat.ts"
+import { type ChatEvent, type ChatReply, type Choices, type UsageInfo } from "../../domain/Chat.ts"
 import { type GatewayError } from "../../domain/Errors.ts"
 import { type ProviderError } from "../../providers/Provider.ts"
 
@@ -25,7 +25,7 @@ export interface Answer extends Origin {
  * fails: an error is an event.
  */
 export type CompletionEvent =
-  | { readonly _tag: "Choices"; readonly choices: ReadonlyArray<ChoiceDelta> }
+  | Choices
   | { readonly _tag: "Failed"; readonly error: GatewayError }
   | { readonly _tag: "Usage"; readonly usage: UsageInfo }
 

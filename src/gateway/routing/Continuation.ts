@@ -74,7 +74,8 @@ class Sent {
       this.#produced.push(delta.content)
       this.#characters += delta.content.length
     }
-    if (finishReason !== null || delta.refusal || (delta.tool_calls?.length ?? 0) > 0) this.#closed = true
+    const isCall = (delta.tool_calls?.length ?? 0) > 0 || Boolean(delta["function_call"])
+    if (finishReason !== null || delta.refusal || isCall || delta["audio"]) this.#closed = true
     if (this.#characters > KEPT_CHARACTERS) this.#closed = true
   }
 }
@@ -172,7 +173,7 @@ const joinedEvents = (events: ReadonlyArray<ChatEvent>, joint: ContinuationSeam)
       return held === "" ? [event] : [late, event]
     }
     const choices = event.choices.flatMap((choice) => joinedChoice(choice, joint))
-    return choices.length === 0 ? [] : [{ _tag: "Choices", choices }]
+    return choices.length === 0 ? [] : [{ ...event, choices }]
   })
 
 const joinedChoice = (choice: ChoiceDelta, joint: ContinuationSeam): ReadonlyArray<ChoiceDelta> => {

@@ -5,7 +5,7 @@
 import { Clock, Effect, Stream } from "effect"
 import { type HttpServerRequest, HttpServerResponse } from "effect/http"
 import { ChatGroup, type ChatHeaders } from "../../api/Chat.ts"
-import { type ChatResponse } from "../../domain/Chat.ts"
+import { type ChatResponse, type ReplyChoice } from "../../domain/Chat.ts"
 import { Completion } from "../../gateway/chat/Completion.ts"
 import { type Completed } from "../../gateway/request/Answer.ts"
 import { type CacheControl } from "../../gateway/request/CacheControl.ts"
@@ -33,10 +33,15 @@ export const layer = ({ stalledReaderMs }: ChatOptions) =>
       const encode = makeEncode(silences, yield* makeDeadlines(stalledReaderMs))
       const withEarlyHead = makeEarlyHead(silences)
 
-      const answerOf = (completed: Completed, request: HttpServerRequest.HttpServerRequest, requestId: string) =>
+      const answerOf = (
+        completed: Completed,
+        request: HttpServerRequest.HttpServerRequest,
+        requestId: string,
+        includesUsage: boolean
+      ) =>
         completed._tag === "Reply"
           ? responseOf(completed)
-          : streamResponse(encode(completed.head, completed.events, requestId, commentInto(request)))
+          : streamResponse(encode(completed.head, completed.events, requestId, includesUsage, commentInto(request)))
 
       return ({ caller, credential, headers, payload, request, state }) => {
         const run = completion.run({
@@ -48,8 +53,9 @@ export const layer = ({ stalledReaderMs }: ChatOptions) =>
           note: state.recorder.note,
           deadline: clientDeadlineOf(headers)
         })
-        if (payload.stream !== true)
-          return Effect.map(run, (completed) => answerOf(completed, request, state.requestId))
+        const includesUsage = payload.stream_options?.["include_usage"] === true
+        const answer = (completed: Completed) => answerOf(completed, request, state.requestId, includesUsage)
+        if (payload.stream !== true) return Effect.map(run, answer)
         const comment = commentInto(request)
         const answered = withEarlyHead({
           run,
@@ -57,7 +63,7 @@ export const layer = ({ stalledReaderMs }: ChatOptions) =>
           comment,
           encode: (completed) =>
             completed._tag === "Stream"
-              ? encode(completed.head, completed.events, state.requestId, comment)
+              ? encode(completed.head, completed.events, state.requestId, includesUsage, comment)
               : Stream.empty,
           members: Effect.map(Clock.currentTimeMillis, (nowMs) => ({
             id: ids.next("chatcmpl", nowMs),
@@ -68,8 +74,8 @@ export const layer = ({ stalledReaderMs }: ChatOptions) =>
             provider: ""
           }))
         })
-        return Effect.map(answered, (answer) =>
-          answer._tag === "InTime" ? answerOf(answer.answer, request, state.requestId) : streamResponse(answer.bytes)
+        return Effect.map(answered, (early) =>
+          early._tag === "InTime" ? answer(early.answer) : streamResponse(early.bytes)
         )
       }
     })
@@ -92,14 +98,23 @@ const cacheControlOf = (headers: ChatHeaders): CacheControl => {
 }
 
 const responseOf = ({ head, reply, usage }: Extract<Completed, { readonly _tag: "Reply" }>): ChatResponse => ({
+  ...reply.extra,
   id: head.completionId,
   object: "chat.completion",
   created: Math.floor(head.createdAtMs / 1000),
   model: head.model,
   provider: head.provider,
-  choices: reply.choices,
+  choices: reply.choices.map(withReasoningContent),
   usage,
   cache_hit: head.cacheHit,
   generation_id: head.generationId,
   system_fingerprint: reply.systemFingerprint
 })
+
+/** Clients read reasoning under either name. */
+const withReasoningContent = (choice: ReplyChoice): ReplyChoice => {
+  const { message } = choice
+  return typeof message.reasoning === "string"
+    ? { ...choice, message: { ...message, reasoning_content: message.reasoning } }
+    : choice
+}

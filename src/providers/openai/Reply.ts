@@ -9,6 +9,7 @@ import { Malformed } from "../Provider.ts"
 import { promptUsage, remainder, reportedUsage } from "../wire/Usage.ts"
 import { type CallIds } from "../wire/CallIds.ts"
 import { withArguments } from "./Calls.ts"
+import { replyExtra, usageExtra } from "./Extra.ts"
 import { countOf, isJsonRecord, stringOf, type JsonRecord, jsonRecordsOf } from "../wire/Json.ts"
 
 /**
@@ -70,7 +71,15 @@ export const readReply = (body: JsonRecord, ids: CallIds): ChatReply | Malformed
     choices.push(read)
   }
   if (choices.every(isEmpty)) return new Malformed({ detail: "empty completion" })
-  return { choices, usage: readUsage(body["usage"]), systemFingerprint: stringOf(body["system_fingerprint"]) }
+  const extra = replyExtra(body)
+  const reported = usageExtra(body["usage"])
+  return {
+    choices,
+    ...(extra === null ? {} : { extra }),
+    usage: readUsage(body["usage"]),
+    ...(reported === null ? {} : { usageExtra: reported }),
+    systemFingerprint: stringOf(body["system_fingerprint"])
+  }
 }
 
 /** The message of a choice. Some replies have a delta or a bare text instead. */

@@ -3,8 +3,7 @@
  * this module and are corrected in place; a correct chunk is passed on as it is. The finish reason
  * is held back until the stream ends, because some vendors send text after it, or send it twice.
  */
-import { type ChatEvent, type ChoiceDelta, type Delta } from "../../domain/Chat.ts"
-import { type TokenUsage } from "../../domain/Money.ts"
+import { type ChatEvent, type ChoiceDelta, type Delta, type Members } from "../../domain/Chat.ts"
 import { type StreamReader } from "../wire/EventStream.ts"
 import { Malformed, type ProviderReason } from "../Provider.ts"
 import { errorInBody } from "../wire/ErrorMapping.ts"
@@ -12,6 +11,7 @@ import { isJsonRecord, parseJsonRecord, stringOf, type JsonRecord, jsonRecordsOf
 import { hasContent } from "../wire/Words.ts"
 import { type CallIds } from "../wire/CallIds.ts"
 import { OpenAiCalls } from "./Calls.ts"
+import { chunkExtra, usageExtra } from "./Extra.ts"
 import { messageOf, readText, readUsage } from "./Reply.ts"
 
 // state
@@ -32,7 +32,10 @@ interface StreamState {
   readonly ids: CallIds
   readonly choices: Map<number, ChoiceState>
   responseId: unknown
-  usage: TokenUsage | null
+  /** The last one that the provider sent. */
+  usage: JsonRecord | null
+  /** What chunks without anything to pass on said beside their choices. */
+  extra: Members | null
   systemFingerprint: string | null
   /** `[DONE]` has arrived, or usage after the last finish reason, which is final too. */
   done: boolean
@@ -46,6 +49,7 @@ const makeState = (asked: number, ids: CallIds): StreamState => ({
   responseId: null,
   choices: new Map(),
   usage: null,
+  extra: null,
   systemFingerprint: null,
   done: false,
   hasContent: false
@@ -73,9 +77,11 @@ const step = (state: StreamState, data: string, out: Array<ChatEvent>): Provider
   if (chunk instanceof Malformed) return chunk
   const refusal = errorInBody(chunk)
   if (refusal !== null) return refusal
-  if (isJsonRecord(chunk["usage"])) state.usage = readUsage(chunk["usage"])
+  if (isJsonRecord(chunk["usage"])) state.usage = chunk["usage"]
   state.systemFingerprint ??= stringOf(chunk["system_fingerprint"])
   state.responseId ??= chunk["id"]
+  const extra = chunkExtra(chunk)
+  if (extra !== null) state.extra = state.extra === null ? extra : { ...state.extra, ...extra }
   if (!Array.isArray(chunk["choices"]) || chunk["choices"].length === 0) {
     state.done = isJsonRecord(chunk["usage"]) && isComplete(state, true)
     return null
@@ -86,8 +92,15 @@ const step = (state: StreamState, data: string, out: Array<ChatEvent>): Provider
     if (choice instanceof Malformed) return choice
     if (choice !== null) choices.push(choice)
   }
-  if (choices.length > 0) out.push({ _tag: "Choices", choices })
+  if (choices.length > 0) out.push(choicesWith(choices, state))
   return null
+}
+
+/** The event, with everything said beside choices since the event before. */
+const choicesWith = (choices: ReadonlyArray<ChoiceDelta>, state: StreamState): ChatEvent => {
+  const { extra } = state
+  state.extra = null
+  return extra === null ? { _tag: "Choices", choices } : { _tag: "Choices", choices, extra }
 }
 
 /**
@@ -104,9 +117,15 @@ const close = (state: StreamState): ReadonlyArray<ChatEvent> | Malformed => {
     ({ calls, index, last }): ChoiceDelta =>
       last ?? { index, delta: {}, finish_reason: calls.isEmpty ? "stop" : "tool_calls" }
   )
+  const reported = usageExtra(state.usage)
   return [
-    { _tag: "Choices", choices },
-    { _tag: "End", usage: state.usage, systemFingerprint: state.systemFingerprint }
+    choicesWith(choices, state),
+    {
+      _tag: "End",
+      usage: readUsage(state.usage),
+      ...(reported === null ? {} : { usageExtra: reported }),
+      systemFingerprint: state.systemFingerprint
+    }
   ]
 }
 

@@ -154,9 +154,10 @@ const emptyEnd = (last: ReadonlyArray<ChatEvent>): Malformed | null =>
       )
 
 /** A whole reply as the events of the stream that was asked for. */
-const asStream = ({ choices, systemFingerprint, usage }: ChatReply): ReadonlyArray<ChatEvent> => [
+const asStream = ({ choices, extra, ...end }: ChatReply): ReadonlyArray<ChatEvent> => [
   {
     _tag: "Choices",
+    ...(extra === undefined ? {} : { extra }),
     choices: choices.map(({ message: { tool_calls, ...message }, ...choice }) => ({
       ...choice,
       delta: {
@@ -166,5 +167,5 @@ const asStream = ({ choices, systemFingerprint, usage }: ChatReply): ReadonlyArr
       finish_reason: choice.finish_reason ?? "stop"
     }))
   },
-  { _tag: "End", usage, systemFingerprint }
+  { _tag: "End", ...end }
 ]
