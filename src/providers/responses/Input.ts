@@ -7,6 +7,7 @@
 import { Result } from "effect"
 import { hash } from "node:crypto"
 import { type ChatMessage } from "../../domain/Chat.ts"
+import { inCommonRoles } from "../wire/CommonRoles.ts"
 import { isJsonRecord, stringOf, type JsonRecord, jsonRecordsOf } from "../wire/Json.ts"
 import { inputParts, type Lowered, outputParts, refusalPart, unsupported } from "./Parts.ts"
 import { reasoningItems } from "./Reasoning.ts"
@@ -24,11 +25,12 @@ const LONGEST_CALL_ID = 64
  * keeps every message in the input.
  */
 export const lowerMessages = (
-  messages: ReadonlyArray<ChatMessage>,
+  sent: ReadonlyArray<ChatMessage>,
   maker: string,
   hasInstructions: boolean
 ): Lowered<Conversation> =>
   Result.gen(function* () {
+    const messages = inCommonRoles(sent)
     const leading = hasInstructions ? leadingTexts(messages) : []
     const customCalls = new Set<string>()
     const input: Array<JsonRecord> = []
