@@ -2,8 +2,7 @@
 import { Schema } from "effect"
 import { ModelName, UsageInfo } from "./Chat.ts"
 import { type TokenUsage } from "./Money.ts"
-
-const nullable = <S extends Schema.Top>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
+import { nullable } from "./WireMembers.ts"
 
 /** Far above the context of any embedding model. */
 const MOST_TOKENS = 131_072

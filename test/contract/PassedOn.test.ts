@@ -1,4 +1,7 @@
-/** What a provider says beside the members that the gateway knows reaches the client: whole, streamed and from the cache. */
+/**
+ * What a provider says beside the members that the gateway knows reaches the client: whole,
+ * streamed and from the cache.
+ */
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { type ChatReply } from "../../src/domain/Chat.ts"

@@ -1,4 +1,7 @@
-/** Every message that a reply brings is accepted in the next request, and reaches the provider as the client sent it. */
+/**
+ * Every message that a reply brings is accepted in the next request, and reaches the provider as
+ * the client sent it.
+ */
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { joinedMember } from "../../src/gateway/reply/DeltaMembers.ts"

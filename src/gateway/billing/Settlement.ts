@@ -190,7 +190,11 @@ export class Settlement extends Context.Service<
           : Effect.andThen(logImplausibleUsage(request.plan, ending.candidate, reported), meter.settle(request, ending))
 
       /** The usage for the client. It contains an amount only if that is durable. */
-      const settledUsage = ({ reservation }: MeteredRequest, settled: Effect.Effect<Generation>, usageExtra?: Members) =>
+      const settledUsage = (
+        { reservation }: MeteredRequest,
+        settled: Effect.Effect<Generation>,
+        usageExtra?: Members
+      ) =>
         Effect.zipWith(settled, reservation.written, (generation, isWritten) =>
           withProviderUsage(generation, usageInfo(generation, isWritten), usageExtra)
         )

@@ -23,7 +23,8 @@ export const usageInfo = ({ cacheHit, cost, usage }: Generation, isWritten = tru
 })
 
 /**
- * Adds what the provider reported beside our members, which win. Without its figures nothing of its report is told: it was not believed.
+ * Adds what the provider reported beside our members, which win. Without its figures nothing of its
+ * report is told: it was not believed.
  */
 export const withProviderUsage = ({ usageSource }: Generation, info: UsageInfo, extra?: Members): UsageInfo => {
   if (extra === undefined || (usageSource !== "provider" && usageSource !== "cache")) return info

@@ -148,8 +148,8 @@ const unreadable = gatewayError(new PrivacyBlocked({ counts: {}, cause: "token_i
 const readableModel = /text-embedding-(?:ada-002|3-)/
 
 /**
- * The request with texts for token ids: the texts that are searched are the ones that are sent. Null where a provider may read the ids in
- * another encoding.
+ * The request with texts for token ids: the texts that are searched are the ones that are sent.
+ * Null where a provider may read the ids in another encoding.
  */
 const searchable = ({ ranked, request }: RequestPlan<EmbeddingRequest>): EmbeddingRequest | null => {
   const texts = withTexts(request)

@@ -222,7 +222,10 @@ export class ReplyAssembler {
     }
   }
 
-  /** The last value of each member holds: chunks repeat them whole. Answers by how much the reply has grown. */
+  /**
+   * The last value of each member holds: chunks repeat them whole. Answers by how much the reply
+   * has grown.
+   */
   #addExtra(extra: Members): number {
     let growth = 0
     for (const [name, value] of Object.entries(extra)) {

@@ -1,7 +1,7 @@
 /**
  * The texts that token ids stand for. Ids are read as `cl100k_base`, the encoding of OpenAI's
- * embedding models, in which OpenAI's clients encode for any model. The library's own decoder is not
- * used, because it keeps half characters for its next call.
+ * embedding models, in which OpenAI's clients encode for any model. The library's own decoder is
+ * not used, because it keeps half characters for its next call.
  */
 import { createRequire } from "node:module"
 import { type EmbeddingRequest, inputsOf } from "../../domain/Embedding.ts"

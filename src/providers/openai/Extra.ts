@@ -1,6 +1,7 @@
 /**
- * Members of replies, chunks and usage of the OpenAI dialect that the gateway does not know. They are
- * passed on. Members that the gateway writes itself are left out, and so is what the operator pays.
+ * Members of replies, chunks and usage of the OpenAI dialect that the gateway does not know. They
+ * are passed on. Members that the gateway writes itself are left out, and so is what the operator
+ * pays.
  */
 import { type Members } from "../../domain/Chat.ts"
 import { isJsonRecord, type JsonRecord } from "../wire/Json.ts"
@@ -22,7 +23,9 @@ const ofChunk = new Set([
 const ofReply = new Set([...ofChunk, "system_fingerprint"])
 
 const ofUsage = new Set(["prompt_tokens", "completion_tokens", "total_tokens", "cached_tokens", "cache_hit", "is_byok"])
-/** OpenRouter's `cost`, Perplexity's, xAI's `cost_in_usd_ticks`: prices of the operator's account. */
+/**
+ * OpenRouter's `cost`, Perplexity's, xAI's `cost_in_usd_ticks`: prices of the operator's account.
+ */
 const cost = /cost/i
 
 /** Usage is short. A longer one is not passed on, in characters. */

@@ -1,6 +1,6 @@
 /**
- * What servers of this dialect differ in, as data. A server is known by the host of its address. One
- * that is not in the table gets everything that the client sent.
+ * What servers of this dialect differ in, as data. A server is known by the host of its address.
+ * One that is not in the table gets everything that the client sent.
  */
 
 type ReasoningName = "reasoning" | "reasoning_content"

@@ -1,8 +1,8 @@
 /**
  * Conversations in the four roles that every dialect knows. `developer` becomes `system`. The older
- * form of tool calls, `function_call` and the role `function`, becomes `tool_calls` and `tool`, with
- * generated ids: a function's result answers the latest call before it. Spoken answers become their
- * transcript.
+ * form of tool calls, `function_call` and the role `function`, becomes `tool_calls` and `tool`,
+ * with generated ids: a function's result answers the latest call before it. Spoken answers become
+ * their transcript.
  */
 import { type ChatMessage, type Role } from "../../domain/Chat.ts"
 import { isJsonRecord, stringOf } from "./Json.ts"

@@ -1,4 +1,7 @@
-/** Token ids as texts: what OpenAI's encoding makes of a text comes back, and no call leaves a trace in another. */
+/**
+ * Token ids as texts: what OpenAI's encoding makes of a text comes back, and no call leaves a trace
+ * in another.
+ */
 import { assert, it } from "@effect/vitest"
 import { Schema } from "effect"
 import { encode } from "gpt-tokenizer/encoding/cl100k_base"

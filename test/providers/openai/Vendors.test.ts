@@ -1,4 +1,7 @@
-/** What each vendor of the OpenAI dialect gets of the messages and members that vendors name differently. */
+/**
+ * What each vendor of the OpenAI dialect gets of the messages and members that vendors name
+ * differently.
+ */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { type ChatRequest } from "../../../src/domain/Chat.ts"
