@@ -72,6 +72,8 @@ export class Clients extends Context.Service<
                   max_completion_tokens: 1_000,
                   pricing
                 },
+                // Clients write the role `developer` for models of these names.
+                ...["gpt-5", "o3-mini"].map((upstream) => ({ id: `openai/${upstream}`, upstream, pricing })),
                 { id: "test/embed", upstream: "embed-2026", embeddings: true, pricing: { prompt: 1 } }
               ]
             }

@@ -1,12 +1,11 @@
-/** The AI SDK with its provider for OpenAI-compatible servers against the gateway. */
-import { createOpenAICompatible } from "@ai-sdk/openai-compatible"
-import { assert, layer } from "@effect/vitest"
+/** The tests of the AI SDK against the gateway, the same for each of its providers. */
+import { assert, type Vitest } from "@effect/vitest"
 import {
   APICallError,
-  embedMany,
   generateText,
   jsonSchema,
   type JSONSchema7,
+  type LanguageModel,
   type ModelMessage,
   Output,
   streamText,
@@ -15,7 +14,7 @@ import {
 } from "ai"
 import { Effect } from "effect"
 import { assertRetryAfter, Clients, pricing, prompt, recordingFetch, rejection } from "./Clients.ts"
-import { hello, parallelCalls, picture, structured, vector, weatherTool } from "./fixtures.ts"
+import { hello, parallelCalls, picture, structured, weatherTool } from "./fixtures.ts"
 
 const user = (content: string): ModelMessage => ({ role: "user", content: prompt(content) })
 const weather = {
@@ -32,21 +31,22 @@ const parsedCalls = parallelCalls.calls.map(({ arguments: args, id, name }) => (
   input: JSON.parse(args) as unknown
 }))
 
-const client = Effect.fnUntraced(function* (body?: Readonly<Record<string, unknown>>) {
-  const clients = yield* Clients
-  const key = yield* clients.key(body)
-  const { exchanges, fetch } = recordingFetch()
-  const provider = createOpenAICompatible({
-    name: "tollgate",
-    baseURL: clients.baseUrl,
-    apiKey: key,
-    fetch,
-    includeUsage: true,
-    supportsStructuredOutputs: true
+/** A provider of the AI SDK for the gateway: the model of a name. */
+export type MakeProvider = (options: {
+  readonly baseURL: string
+  readonly apiKey: string
+  readonly fetch: typeof fetch
+}) => (model: string) => LanguageModel
+
+const clientOf = (make: MakeProvider) =>
+  Effect.fnUntraced(function* (body?: Readonly<Record<string, unknown>>) {
+    const clients = yield* Clients
+    const key = yield* clients.key(body)
+    const { exchanges, fetch } = recordingFetch()
+    const provider = make({ baseURL: clients.baseUrl, apiKey: key, fetch })
+    const generationId = () => exchanges.at(-1)?.headers.get("x-generation-id") ?? ""
+    return { ...clients, key, provider, model: provider("test/chat"), exchanges, generationId }
   })
-  const generationId = () => exchanges.at(-1)?.headers.get("x-generation-id") ?? ""
-  return { ...clients, key, provider, model: provider("test/chat"), exchanges, generationId }
-})
 
 const apiError = Effect.fnUntraced(function* (call: () => PromiseLike<unknown>) {
   const error = yield* rejection(call)
@@ -54,8 +54,10 @@ const apiError = Effect.fnUntraced(function* (call: () => PromiseLike<unknown>) 
   return error as APICallError
 })
 
-layer(Clients.layer, { excludeTestServices: true, timeout: 120_000 })("ai and @ai-sdk/openai-compatible", (it) => {
-  it.effect("chats, and reads the generation back by its header", () =>
+export const aiTests = (it: Vitest.MethodsNonLive<Clients>, make: MakeProvider): void => {
+  const client = clientOf(make)
+
+  it.effect("chat: answers, and reads the generation back by its header", () =>
     Effect.gen(function* () {
       const { generation, generationId, key, model } = yield* client()
       const { finishReason, text, usage } = yield* Effect.promise(() =>
@@ -69,7 +71,7 @@ layer(Clients.layer, { excludeTestServices: true, timeout: 120_000 })("ai and @a
     })
   )
 
-  it.effect("streams, and the usage at the end is the generation's", () =>
+  it.effect("streams: the usage at the end is the generation's", () =>
     Effect.gen(function* () {
       const { generation, generationId, key, model } = yield* client()
       const streamed = yield* Effect.promise(async () => {
@@ -87,7 +89,7 @@ layer(Clients.layer, { excludeTestServices: true, timeout: 120_000 })("ai and @a
     })
   )
 
-  it.effect("keeps parallel tool calls exact, whole and streamed", () =>
+  it.effect("tools: keeps parallel calls exact, whole and streamed", () =>
     Effect.gen(function* () {
       const { lastBody, model } = yield* client()
       const messages = [user(parallelCalls.prompt)]
@@ -112,7 +114,7 @@ layer(Clients.layer, { excludeTestServices: true, timeout: 120_000 })("ai and @a
     })
   )
 
-  it.effect("runs a loop of tools to its end", () =>
+  it.effect("tools: runs a loop to its end", () =>
     Effect.gen(function* () {
       const { lastBody, model } = yield* client()
       const working = named(tool({ ...weather, execute: async () => "sunny" }))
@@ -133,7 +135,7 @@ layer(Clients.layer, { excludeTestServices: true, timeout: 120_000 })("ai and @a
     })
   )
 
-  it.effect("brings structured output and pictures to the provider as they are", () =>
+  it.effect("structured output: brings the schema, and pictures, to the provider as they are", () =>
     Effect.gen(function* () {
       const { lastBody, model } = yield* client()
       const { output } = yield* Effect.promise(() =>
@@ -178,28 +180,11 @@ layer(Clients.layer, { excludeTestServices: true, timeout: 120_000 })("ai and @a
     })
   )
 
-  it.effect("embeds", () =>
-    Effect.gen(function* () {
-      const { provider } = yield* client()
-      const { embeddings } = yield* Effect.promise(() =>
-        embedMany({
-          model: provider.embeddingModel("test/embed"),
-          values: [prompt("embed one"), prompt("embed two")]
-        })
-      )
-      assert.deepStrictEqual(embeddings, [vector, vector])
-    })
-  )
-
-  it.effect("meets errors as the library's own, with our message, and retries none that cannot be helped", () =>
+  it.effect("errors: come as the library's own, with our message, and retries none that cannot be helped", () =>
     Effect.gen(function* () {
       const { baseUrl, exchanges, model, provider } = yield* client()
       const messages = [user(hello.prompt)]
-      const stranger = createOpenAICompatible({
-        name: "tollgate",
-        baseURL: baseUrl,
-        apiKey: "tg-0123456789abcdef-nobody"
-      })
+      const stranger = make({ baseURL: baseUrl, apiKey: "tg-0123456789abcdef-nobody", fetch })
 
       const unknownKey = yield* apiError(() => generateText({ model: stranger("test/chat"), messages }))
       assert.deepInclude(unknownKey, { statusCode: 401, isRetryable: false })
@@ -222,7 +207,7 @@ layer(Clients.layer, { excludeTestServices: true, timeout: 120_000 })("ai and @a
     })
   )
 
-  it.effect("waits as long as Retry-After says when it is over its rate", () =>
+  it.effect("errors: waits as long as Retry-After says when it is over its rate", () =>
     Effect.gen(function* () {
       const { exchanges, exhaust, key, model } = yield* client({ tier: "free" })
       yield* exhaust(key)
@@ -233,4 +218,4 @@ layer(Clients.layer, { excludeTestServices: true, timeout: 120_000 })("ai and @a
       assertRetryAfter(exchanges)
     })
   )
-})
+}

@@ -36,6 +36,12 @@ export const picture = {
   content: "One pixel."
 }
 
+export const thinking = {
+  prompt: "think aloud",
+  thought: "Let me think about it.",
+  content: "Thought."
+}
+
 /** Exact in 32 bits, so that base64 returns the same numbers. */
 export const vector = [0.5, -0.25, 0.125, 1, -2]
 
@@ -62,5 +68,9 @@ export const fixtures: ReadonlyArray<FixtureFileEntry> = [
     response: { content: structured.content, usage }
   },
   { match: { userMessage: picture.prompt }, response: { content: picture.content, usage } },
-  { match: { inputText: "embed", endpoint: "embedding" }, response: { embedding: vector } }
+  {
+    match: { userMessage: thinking.prompt },
+    response: { content: thinking.content, reasoning: thinking.thought, usage }
+  },
+  { match: { endpoint: "embedding" }, response: { embedding: vector } }
 ]

@@ -33,7 +33,7 @@ const apiError = Effect.fnUntraced(function* (call: () => PromiseLike<unknown>) 
 })
 
 layer(Clients.layer, { excludeTestServices: true, timeout: 120_000 })("@langchain/openai", (it) => {
-  it.effect("chats, and reads the generation back by its header", () =>
+  it.effect("chat: answers, and reads the generation back by its header", () =>
     Effect.gen(function* () {
       const { generation, generationId, key, model } = yield* client()
       const answer = yield* Effect.promise(() => model.invoke(prompt(hello.prompt)))
@@ -50,7 +50,7 @@ layer(Clients.layer, { excludeTestServices: true, timeout: 120_000 })("@langchai
     })
   )
 
-  it.effect("streams, and the usage at the end is the generation's", () =>
+  it.effect("streams: the usage at the end is the generation's", () =>
     Effect.gen(function* () {
       const { generation, generationId, key, model } = yield* client()
       const whole = yield* Effect.promise(() => gather(model, prompt(hello.prompt)))
@@ -62,7 +62,7 @@ layer(Clients.layer, { excludeTestServices: true, timeout: 120_000 })("@langchai
     })
   )
 
-  it.effect("keeps parallel tool calls exact, whole and streamed", () =>
+  it.effect("tools: keeps parallel calls exact, whole and streamed", () =>
     Effect.gen(function* () {
       const { lastBody, model } = yield* client()
       const armed = model.bindTools(tools)
@@ -77,7 +77,7 @@ layer(Clients.layer, { excludeTestServices: true, timeout: 120_000 })("@langchai
     })
   )
 
-  it.effect("brings structured output and pictures to the provider as they are", () =>
+  it.effect("structured output: brings the schema, and pictures, to the provider as they are", () =>
     Effect.gen(function* () {
       const { lastBody, model } = yield* client()
       const person = model.withStructuredOutput(structured.schema, {
@@ -102,7 +102,7 @@ layer(Clients.layer, { excludeTestServices: true, timeout: 120_000 })("@langchai
     })
   )
 
-  it.effect("embeds one and many", () =>
+  it.effect("embeddings: one and many", () =>
     Effect.gen(function* () {
       const { embeddings } = yield* client()
       const many = yield* Effect.promise(() => embeddings.embedDocuments([prompt("embed one"), prompt("embed two")]))
@@ -111,7 +111,7 @@ layer(Clients.layer, { excludeTestServices: true, timeout: 120_000 })("@langchai
     })
   )
 
-  it.effect("meets errors with the status and our message", () =>
+  it.effect("errors: come with the status and our message", () =>
     Effect.gen(function* () {
       const ask = (model: ChatOpenAI) => () => model.invoke(prompt(hello.prompt))
       const stranger = yield* client({ model: { apiKey: "tg-0123456789abcdef-nobody" } })

@@ -1,7 +1,7 @@
 /** OpenRouter's library against the gateway. It validates every response with its own schema. */
 import { assert, layer } from "@effect/vitest"
 import { HTTPClient, OpenRouter } from "@openrouter/sdk"
-import { OpenRouterError } from "@openrouter/sdk/models/errors"
+import { type OpenRouterError, ResponseValidationError } from "@openrouter/sdk/models/errors"
 import { type ChatStreamChunk } from "@openrouter/sdk/models"
 import { Effect } from "effect"
 import { assertRetryAfter, Clients, pricing, prompt, recordingFetch, rejection } from "./Clients.ts"
@@ -33,12 +33,13 @@ const client = Effect.fnUntraced(function* (body?: Readonly<Record<string, unkno
 
 const apiError = Effect.fnUntraced(function* (call: () => PromiseLike<unknown>) {
   const error = yield* rejection(call)
-  assert.instanceOf(error, OpenRouterError)
+  // The library wants a numeric code, which OpenAI's form of an error does not have.
+  assert.instanceOf(error, ResponseValidationError)
   return error as OpenRouterError
 })
 
 layer(Clients.layer, { excludeTestServices: true, timeout: 120_000 })("@openrouter/sdk", (it) => {
-  it.effect("chats, and reads the generation back by its header", () =>
+  it.effect("chat: answers, and reads the generation back by its header", () =>
     Effect.gen(function* () {
       const { generation, generationId, key, openrouter } = yield* client()
       const answer = yield* Effect.promise(() =>
@@ -54,7 +55,7 @@ layer(Clients.layer, { excludeTestServices: true, timeout: 120_000 })("@openrout
     })
   )
 
-  it.effect("streams, and the last chunk's usage is the generation's", () =>
+  it.effect("streams: the last chunk's usage is the generation's", () =>
     Effect.gen(function* () {
       const { generation, generationId, key, openrouter } = yield* client()
       const chunks = yield* Effect.promise(async () => {
@@ -76,7 +77,7 @@ layer(Clients.layer, { excludeTestServices: true, timeout: 120_000 })("@openrout
     })
   )
 
-  it.effect("keeps parallel tool calls exact, whole and streamed", () =>
+  it.effect("tools: keeps parallel calls exact, whole and streamed", () =>
     Effect.gen(function* () {
       const { lastBody, openrouter } = yield* client()
       const request = { model: "test/chat", messages: [user(parallelCalls.prompt)], tools, parallelToolCalls: true }
@@ -107,7 +108,7 @@ layer(Clients.layer, { excludeTestServices: true, timeout: 120_000 })("@openrout
     })
   )
 
-  it.effect("brings structured output, pictures and routing preferences to where they belong", () =>
+  it.effect("structured output: brings the schema, pictures and routing preferences to where they belong", () =>
     Effect.gen(function* () {
       const { lastBody, openrouter } = yield* client()
       const answer = yield* Effect.promise(() =>
@@ -163,7 +164,7 @@ layer(Clients.layer, { excludeTestServices: true, timeout: 120_000 })("@openrout
     })
   )
 
-  it.effect("embeds", () =>
+  it.effect("embeddings: several texts", () =>
     Effect.gen(function* () {
       const { openrouter } = yield* client()
       const input = [prompt("embed one"), prompt("embed two")]
@@ -178,7 +179,7 @@ layer(Clients.layer, { excludeTestServices: true, timeout: 120_000 })("@openrout
     })
   )
 
-  it.effect("lists the models, with prices and context lengths", () =>
+  it.effect("models: lists them, with prices and context lengths", () =>
     Effect.gen(function* () {
       const { openrouter } = yield* client()
       const models = yield* Effect.promise(async () => {
@@ -187,7 +188,9 @@ layer(Clients.layer, { excludeTestServices: true, timeout: 120_000 })("@openrout
         return models
       })
       assert.deepStrictEqual(
-        models.map(({ contextLength, id, pricing }) => ({ id, contextLength, prompt: Number(pricing.prompt) })),
+        models
+          .filter(({ id }) => id.startsWith("test/"))
+          .map(({ contextLength, id, pricing }) => ({ id, contextLength, prompt: Number(pricing.prompt) })),
         [
           { id: "test/chat", contextLength: 8_000, prompt: pricing.prompt / 1e6 },
           { id: "test/embed", contextLength: null, prompt: 1 / 1e6 }
@@ -196,7 +199,7 @@ layer(Clients.layer, { excludeTestServices: true, timeout: 120_000 })("@openrout
     })
   )
 
-  it.effect("meets errors as the library's own, with the status and our message", () =>
+  it.effect("errors, differently: come with the status and our message, and not as the class of the status", () =>
     Effect.gen(function* () {
       const { baseUrl, exchanges, key, openrouter } = yield* client()
       const ask = (client: OpenRouter, chatRequest = {}) =>
@@ -224,7 +227,7 @@ layer(Clients.layer, { excludeTestServices: true, timeout: 120_000 })("@openrout
     })
   )
 
-  it.effect("waits as long as Retry-After says when it is told to retry a 429", () =>
+  it.effect("errors: waits as long as Retry-After says when it is told to retry a 429", () =>
     Effect.gen(function* () {
       const { exchanges, exhaust, key, openrouter } = yield* client({ tier: "free" })
       yield* exhaust(key)
