@@ -304,6 +304,15 @@ presets:
     })
   )
 
+  it.effect("in the file, for the API of a preset and of one of its models", () =>
+    Effect.gen(function* () {
+      const file = "presets: { openai: { api: chat, models: { openai/o3: { api: responses } } } }"
+      const { providers } = yield* Settings.load(sourceOf({ OPENAI_API_KEY: "k" }, file))
+      const apis = new Map(providers[0]?.models.map(({ api, id }) => [id, api]))
+      assert.deepStrictEqual([apis.get("openai/o3"), apis.get("openai/gpt-6-sol")], ["responses", "chat"])
+    })
+  )
+
   it.effect("in the file, for a provider", () =>
     Effect.gen(function* () {
       const file = `

@@ -1,39 +1,62 @@
 /**
- * Decodes the `presets` section of the settings file: time limits and a data policy that replace a
- * preset's, which keeps its models and prices. A preset that no key switches on is left as it is.
+ * Decodes the `presets` section of the settings file: time limits, a data policy and APIs that
+ * replace a preset's, which keeps its models and prices. A preset that no key switches on is left
+ * as it is.
  */
 import { type Result, Schema } from "effect"
 import { type ProviderConfig } from "../domain/Catalog.ts"
 import { presets } from "../providers/presets/Vendors.ts"
 import { decodeAt, type Faults, type Place, renderPath } from "./Faults.ts"
+import { api } from "./ModelEntry.ts"
 import { DataPolicyEntry, dataPolicyOf } from "./ProviderEntries.ts"
 import { TimeoutsEntry, timeoutsOf } from "./TimeoutsEntry.ts"
 
+const ModelChanges = Schema.Struct({ timeouts: Schema.optionalKey(TimeoutsEntry) })
 const PresetEntry = Schema.Struct({
   timeouts: Schema.optionalKey(TimeoutsEntry),
   data_policy: Schema.optionalKey(DataPolicyEntry),
   /** By model id. */
+  models: Schema.optionalKey(Schema.Record(Schema.String, ModelChanges))
+})
+
+/** Only the `openai` dialect has two APIs. */
+const OpenAiPresetEntry = Schema.Struct({
+  ...PresetEntry.fields,
+  api: Schema.optionalKey(api()),
   models: Schema.optionalKey(
-    Schema.Record(Schema.String, Schema.Struct({ timeouts: Schema.optionalKey(TimeoutsEntry) }))
+    Schema.Record(Schema.String, Schema.Struct({ ...ModelChanges.fields, api: Schema.optionalKey(api()) }))
   )
 })
 
 /** By slug. */
-export type PresetChanges = Readonly<Record<string, typeof PresetEntry.Type | undefined>>
+export type PresetChanges = Readonly<Record<string, typeof OpenAiPresetEntry.Type | undefined>>
 
-export const decodePresets = (place: Place): Result.Result<PresetChanges, Faults> =>
-  decodeAt(Schema.Struct(Object.fromEntries(presets.map(({ slug }) => [slug, Schema.optionalKey(PresetEntry)]))), place)
+export const decodePresets = (place: Place): Result.Result<PresetChanges, Faults> => decodeAt(PresetEntries, place)
+
+const PresetEntries = Schema.Struct(
+  Object.fromEntries(
+    presets.map(({ dialect, slug }) => [
+      slug,
+      Schema.optionalKey(dialect === "openai" ? OpenAiPresetEntry : PresetEntry)
+    ])
+  )
+)
 
 /** The provider of a preset, changed as the settings file says. */
 export const changed = (provider: ProviderConfig, changes: PresetChanges): ProviderConfig => {
-  const { data_policy: policy = {}, models = {}, timeouts = {} } = changes[provider.slug] ?? {}
+  const { api, data_policy: policy = {}, models = {}, timeouts = {} } = changes[provider.slug] ?? {}
   return {
     ...provider,
     dataPolicy: dataPolicyOf(policy, provider.dataPolicy),
     timeouts: { ...provider.timeouts, ...timeoutsOf(timeouts) },
     models: provider.models.map((offer) => {
-      const own = models[offer.id]?.timeouts
-      return own === undefined ? offer : { ...offer, timeouts: timeoutsOf(own) }
+      const own = models[offer.id]
+      const chosen = own?.api ?? api
+      return {
+        ...offer,
+        ...(chosen === undefined ? {} : { api: chosen }),
+        ...(own?.timeouts === undefined ? {} : { timeouts: timeoutsOf(own.timeouts) })
+      }
     })
   }
 }

@@ -209,7 +209,12 @@ describe("a wrong settings file", () => {
       "presets: { opnai: {}, openai: { timeout: {} } }",
       "presets.opnai is unknown, did you mean openai?; expected one of openai, azure, anthropic, groq, mistral, deepseek, together, " +
         "fireworks, xai, cerebras, openrouter, perplexity, gemini, ollama, vllm, lmstudio",
-      "presets.openai.timeout is unknown, did you mean timeouts?; expected one of timeouts, data_policy, models"
+      "presets.openai.timeout is unknown, did you mean timeouts?; expected one of timeouts, data_policy, models, api"
+    ],
+    [
+      "presets: { gemini: { api: chat }, openai: { models: { openai/o3: { api: both } } } }",
+      'presets.openai.models["openai/o3"].api is "both"; expected one of chat, responses',
+      "presets.gemini.api is unknown; expected one of timeouts, data_policy, models"
     ],
     [
       provider("data_policy: { training: never, retention_days: -1 }"),
