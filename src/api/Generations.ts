@@ -6,6 +6,7 @@ import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { UsageInfo } from "../domain/Chat.ts"
 import { generationErrors } from "../domain/Generation.ts"
+import { rareClasses } from "../domain/UsageClass.ts"
 import { AdminAuthorization, Authorization, RequiredScope, SessionAuthorization } from "./Authorization.ts"
 import { errors, Validation } from "./Failure.ts"
 import { Moment } from "./schemas/Moments.ts"
@@ -19,10 +20,28 @@ export const GenerationCost = Schema.Struct({
   prompt_cost_usd: Usd,
   completion_cost_usd: Usd,
   cache_discount_usd: Usd,
+  /** Fees per call, of the vendor's tools or of the model. Absent: none. */
+  fees_usd: Schema.optionalKey(Usd),
   total_cost_usd: Usd,
   markup_usd: Usd,
   billed_usd: Usd
 }).annotate({ identifier: "GenerationCost" })
+
+/**
+ * One line of the bill: the tokens or calls of one class at one price. The lines add up to
+ * `total_cost_usd`.
+ */
+const Line = Schema.Struct({
+  class: Schema.Literals(["prompt", "cached_prompt", "completion", ...rareClasses]),
+  quantity: Schema.Int.annotate({ description: "Tokens, or calls for the classes `request` and `web_search`." }),
+  price: Usd.annotate({ description: "USD per million tokens, or per thousand calls." }),
+  cost_usd: Usd,
+  assumed: Schema.optionalKey(
+    Schema.Literal(true).annotate({
+      description: "The model has no price for this class. It was charged at the dearest price known."
+    })
+  )
+})
 
 const Attempt = Schema.Struct({
   provider: Schema.String,
@@ -60,6 +79,10 @@ export const GenerationRecord = Schema.Struct({
   usage_source: Schema.Literals(["provider", "counted", "estimated", "cache"]),
   /** USD per million tokens. */
   price: Schema.Struct({ prompt: Usd, completion: Usd, cached_prompt: Schema.NullOr(Usd) }),
+  lines: Schema.Array(Line),
+  service_tier: Schema.NullOr(Schema.String).annotate({
+    description: "The provider's service tier that was billed. Null: its standard tier."
+  }),
   reservation: Schema.Struct({ reserved_usd: Usd, extended_usd: Usd, settled_usd: Usd })
 }).annotate({ identifier: "GenerationRecord" })
 export type GenerationRecord = typeof GenerationRecord.Type

@@ -125,15 +125,15 @@ export const UsageInfo = open({
         "Absent, as the discount is, where the database could not be written to: ask for the generation later."
     })
   ),
+  /** The same amount under the name that OpenRouter's clients read. */
+  cost: Schema.optionalKey(Usd),
   cached_tokens: Tokens,
   cache_discount_usd: Schema.optionalKey(Usd),
   cache_hit: CacheHit,
-  /**
-   * Members that OpenAI's clients read: tokens from the provider's prompt cache, and reasoning
-   * tokens. Absent if zero.
-   */
-  prompt_tokens_details: Schema.optionalKey(open({ cached_tokens: Schema.Int })),
-  completion_tokens_details: Schema.optionalKey(open({ reasoning_tokens: Schema.Int }))
+  /** Parts of the prompt, under the names that OpenAI's clients read. */
+  prompt_tokens_details: open({ cached_tokens: Tokens, cache_write_tokens: Tokens, audio_tokens: Tokens }),
+  /** Parts of the completion. */
+  completion_tokens_details: open({ reasoning_tokens: Tokens, audio_tokens: Tokens })
 }).annotate({ identifier: "UsageInfo" })
 export type UsageInfo = typeof UsageInfo.Type
 

@@ -1,17 +1,19 @@
 /**
  * Money. Amounts are integer nano-USD (1e-9 USD), prices are integer pico-USD per token (1 USD per
- * million tokens is 1,000,000 pico-USD per token). On the wire both are USD numbers. A cost is
- * rounded once, half up, when tokens are multiplied by a price. A JavaScript number holds nano-USD
- * exactly up to nine million dollars.
+ * million tokens is 1,000,000 pico-USD per token) or per call. On the wire both are USD numbers. A
+ * JavaScript number holds nano-USD exactly up to nine million dollars. Pricing.ts applies prices to
+ * a usage.
  */
+import { type ByClass, isCallClass, type UsageClass } from "./UsageClass.ts"
 
 /** Integer nano-USD. */
 export type NanoUsd = number
-/** Integer pico-USD per token. */
+/** Integer pico-USD per token, or per call. */
 export type PicoUsdPerToken = number
 
 const NANO_PER_USD = 1e9
 const PICO_PER_TOKEN_FOR_USD_PER_MILLION = 1e6
+const PICO_PER_CALL_FOR_USD_PER_THOUSAND = 1e9
 
 /** USD, as in settings, to integer nano-USD. */
 export const nanoFromUsd = (usd: number): NanoUsd => Math.round(usd * NANO_PER_USD)
@@ -26,9 +28,14 @@ export const usdText = (nano: NanoUsd): string =>
 export const picoFromUsdPerMillion = (usd: number): PicoUsdPerToken =>
   Math.round(usd * PICO_PER_TOKEN_FOR_USD_PER_MILLION)
 export const usdPerMillionFromPico = (pico: PicoUsdPerToken): number => pico / PICO_PER_TOKEN_FOR_USD_PER_MILLION
+/** USD as price lists write them: per million tokens, or per thousand calls. */
+export const picoFromListed = (name: UsageClass, usd: number): PicoUsdPerToken =>
+  isCallClass(name) ? Math.round(usd * PICO_PER_CALL_FOR_USD_PER_THOUSAND) : picoFromUsdPerMillion(usd)
+export const listedFromPico = (name: UsageClass, pico: PicoUsdPerToken): number =>
+  isCallClass(name) ? pico / PICO_PER_CALL_FOR_USD_PER_THOUSAND : usdPerMillionFromPico(pico)
 
-/** The cost of `tokens` at `price`. */
-export const costOf = (tokens: number, price: PicoUsdPerToken): NanoUsd => Math.round((tokens * price) / 1000)
+/** The cost of `quantity` tokens or calls at `price`, rounded half up. */
+export const costOf = (quantity: number, price: PicoUsdPerToken): NanoUsd => Math.round((quantity * price) / 1000)
 
 /** Prices per token. `cachedPrompt`: price of tokens read from the provider's prompt cache. */
 export interface Prices {
@@ -36,6 +43,8 @@ export interface Prices {
   readonly completion: PicoUsdPerToken
   /** `null`: no discount; cached tokens have the prompt price. */
   readonly cachedPrompt: PicoUsdPerToken | null
+  /** Prices of rare classes, per token or per call. */
+  readonly rare?: ByClass
 }
 
 /** Prices of all tokens of a request whose prompt is longer than `abovePromptTokens`. */
@@ -46,14 +55,8 @@ export interface PriceTier extends Prices {
 /** Prices of one model at one provider. `tiers` for long prompts, in ascending order. */
 export interface Pricing extends Prices {
   readonly tiers?: ReadonlyArray<PriceTier>
-}
-
-/** The prices for a prompt of this length. */
-export const pricesFor = (pricing: Pricing, promptTokens: number): Prices => {
-  if (pricing.tiers === undefined) return pricing
-  const tier = pricing.tiers.findLast(({ abovePromptTokens }) => promptTokens > abovePromptTokens)
-  const { cachedPrompt, completion, prompt } = tier ?? pricing
-  return { prompt, completion, cachedPrompt }
+  /** The factor of all prices per token, by the provider's name of the service tier. */
+  readonly serviceTiers?: Readonly<Record<string, number>>
 }
 
 /**
@@ -66,63 +69,64 @@ export interface TokenUsage {
   readonly completionTokens: number
   readonly cachedTokens: number
   readonly reasoningTokens?: number
+  /**
+   * Tokens of rare classes, which are part of the prompt or of the completion, and calls. Audio
+   * read from the cache is part of `cachedTokens` too.
+   */
+  readonly rare?: ByClass
+  /** The service tier as the provider names it. Absent: its standard tier. */
+  readonly serviceTier?: string
+}
+
+/** One line of a bill: the tokens or calls of one class. */
+export interface BillLine {
+  readonly class: UsageClass
+  readonly quantity: number
+  /** Per token, or per call. */
+  readonly price: PicoUsdPerToken
+  readonly nano: NanoUsd
+  /** The offer has no price of its own for these. They are charged at the dearest price known. */
+  readonly assumed?: true
 }
 
 /**
- * Cost of one generation: `prompt + completion - cacheDiscount = total`, `billed = total + markup`.
+ * Cost of one generation: `prompt + completion - cacheDiscount + fees = total`,
+ * `billed = total + markup`. The lines add up to the total. An answer from the gateway's cache has
+ * no lines.
  */
 export interface Cost {
   readonly promptNano: NanoUsd
   readonly completionNano: NanoUsd
   readonly cacheDiscountNano: NanoUsd
+  /** Of calls, not tokens. */
+  readonly feesNano: NanoUsd
   readonly totalNano: NanoUsd
   readonly markupNano: NanoUsd
   readonly billedNano: NanoUsd
+  readonly lines: ReadonlyArray<BillLine>
 }
 
 export const zeroCost: Cost = {
   promptNano: 0,
   completionNano: 0,
   cacheDiscountNano: 0,
+  feesNano: 0,
   totalNano: 0,
   markupNano: 0,
-  billedNano: 0
+  billedNano: 0,
+  lines: []
 }
 
 export const addCosts = (a: Cost, b: Cost): Cost => ({
   promptNano: a.promptNano + b.promptNano,
   completionNano: a.completionNano + b.completionNano,
   cacheDiscountNano: a.cacheDiscountNano + b.cacheDiscountNano,
+  feesNano: a.feesNano + b.feesNano,
   totalNano: a.totalNano + b.totalNano,
   markupNano: a.markupNano + b.markupNano,
-  billedNano: a.billedNano + b.billedNano
+  billedNano: a.billedNano + b.billedNano,
+  lines: [...a.lines, ...b.lines]
 })
-
-/**
- * The cost of `usage` at the prices of its tier. Every prompt token is priced at the prompt price.
- * For tokens that the provider read from its cache, `cacheDiscount` is the difference to the cache
- * price.
- */
-export const priceUsage = (usage: TokenUsage, pricing: Pricing, markup: number): Cost => {
-  const { cachedPrompt, completion, prompt } = pricesFor(pricing, usage.promptTokens)
-  const promptNano = costOf(usage.promptTokens, prompt)
-  const completionNano = costOf(usage.completionTokens, completion)
-  const cached = Math.min(usage.cachedTokens, usage.promptTokens)
-  const cacheDiscountNano =
-    cachedPrompt === null ? 0 : Math.max(0, costOf(cached, prompt) - costOf(cached, cachedPrompt))
-  const totalNano = promptNano + completionNano - cacheDiscountNano
-  const markupNano = Math.round(totalNano * markup)
-  return { promptNano, completionNano, cacheDiscountNano, totalNano, markupNano, billedNano: totalNano + markupNano }
-}
-
-/**
- * The cost of an answer from the gateway's cache: bills nothing and shows the saved amount as
- * discount.
- */
-export const savedCost = (usage: TokenUsage, pricing: Pricing): Cost => {
-  const full = priceUsage({ ...usage, cachedTokens: 0 }, pricing, 0)
-  return { ...full, cacheDiscountNano: full.totalNano, totalNano: 0, markupNano: 0, billedNano: 0 }
-}
 
 /** The UTC calendar month of a moment, such as `2026-11`. Budgets are counted by it. */
 export const monthOf = (nowMs: number): string => new Date(nowMs).toISOString().slice(0, 7)

@@ -17,6 +17,9 @@ const eventStream = {
 
 const alpha = (script: object) => TestApp.layer({ providers: [{ slug: "alpha", models: { "test/small": script } }] })
 
+const noDetails =
+  '"prompt_tokens_details":{"cached_tokens":0,"cache_write_tokens":0,"audio_tokens":0},"completion_tokens_details":{"reasoning_tokens":0,"audio_tokens":0}'
+
 it.effect("a JSON completion and its cache hit, byte by byte", () =>
   Effect.gen(function* () {
     const { chat, issueKey } = yield* TestApp
@@ -31,7 +34,7 @@ it.effect("a JSON completion and its cache hit, byte by byte", () =>
         "x-tollgate-provider": "alpha",
         ...enterpriseLimits([2999, "20ms"], [3999996, "1ms"])
       },
-      body: `{"id":"${id("chatcmpl", 4)}","object":"chat.completion","created":0,"model":"test/small","provider":"alpha","choices":[{"index":0,"message":{"role":"assistant","content":"Hello"},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":1,"total_tokens":4,"estimated_cost_usd":0.000005,"cached_tokens":0,"cache_discount_usd":0,"cache_hit":false},"cache_hit":false,"generation_id":"${id("gen", 3)}","system_fingerprint":null}`
+      body: `{"id":"${id("chatcmpl", 4)}","object":"chat.completion","created":0,"model":"test/small","provider":"alpha","choices":[{"index":0,"message":{"role":"assistant","content":"Hello"},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":1,"total_tokens":4,"estimated_cost_usd":0.000005,"cost":0.000005,"cached_tokens":0,"cache_discount_usd":0,"cache_hit":false,${noDetails}},"cache_hit":false,"generation_id":"${id("gen", 3)}","system_fingerprint":null}`
     })
     assert.deepStrictEqual(seen(yield* chat(ask("Hi"), { key: secret, ...named("r-2") })), {
       status: 200,
@@ -43,7 +46,7 @@ it.effect("a JSON completion and its cache hit, byte by byte", () =>
         "x-tollgate-provider": "alpha",
         ...enterpriseLimits([2998, "40ms"], [3999996, "1ms"])
       },
-      body: `{"id":"${id("chatcmpl", 6)}","object":"chat.completion","created":0,"model":"test/small","provider":"alpha","choices":[{"index":0,"message":{"role":"assistant","content":"Hello"},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":1,"total_tokens":4,"estimated_cost_usd":0,"cached_tokens":0,"cache_discount_usd":0.000005,"cache_hit":true},"cache_hit":true,"generation_id":"${id("gen", 5)}","system_fingerprint":null}`
+      body: `{"id":"${id("chatcmpl", 6)}","object":"chat.completion","created":0,"model":"test/small","provider":"alpha","choices":[{"index":0,"message":{"role":"assistant","content":"Hello"},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":1,"total_tokens":4,"estimated_cost_usd":0,"cost":0,"cached_tokens":0,"cache_discount_usd":0.000005,"cache_hit":true,${noDetails}},"cache_hit":true,"generation_id":"${id("gen", 5)}","system_fingerprint":null}`
     })
   }).pipe(Effect.provide(alpha({ reply: helloReply })))
 )
@@ -69,7 +72,7 @@ it.effect("a stream and its cache hit, byte by byte", () =>
         chunk(4, `"choices":[{"index":0,"delta":{"content":"lo"},"finish_reason":null}]`),
         chunk(
           4,
-          `"choices":[{"index":0,"delta":{},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":2,"total_tokens":5,"estimated_cost_usd":0.000007,"cached_tokens":0,"cache_discount_usd":0,"cache_hit":false},"cache_hit":false,"generation_id":"${id("gen", 3)}"`
+          `"choices":[{"index":0,"delta":{},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":2,"total_tokens":5,"estimated_cost_usd":0.000007,"cost":0.000007,"cached_tokens":0,"cache_discount_usd":0,"cache_hit":false,${noDetails}},"cache_hit":false,"generation_id":"${id("gen", 3)}"`
         ),
         "data: [DONE]\n\n"
       ].join("")
@@ -88,7 +91,7 @@ it.effect("a stream and its cache hit, byte by byte", () =>
         chunk(6, `"choices":[{"index":0,"delta":{"role":"assistant","content":"Hello"},"finish_reason":null}]`),
         chunk(
           6,
-          `"choices":[{"index":0,"delta":{},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":2,"total_tokens":5,"estimated_cost_usd":0,"cached_tokens":0,"cache_discount_usd":0.000007,"cache_hit":true},"cache_hit":true,"generation_id":"${id("gen", 5)}"`
+          `"choices":[{"index":0,"delta":{},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":2,"total_tokens":5,"estimated_cost_usd":0,"cost":0,"cached_tokens":0,"cache_discount_usd":0.000007,"cache_hit":true,${noDetails}},"cache_hit":true,"generation_id":"${id("gen", 5)}"`
         ),
         "data: [DONE]\n\n"
       ].join("")
@@ -133,8 +136,8 @@ it.effect("a JSON entry is replayed as a stream: tool calls by their index, refu
     const whole = yield* chat(ask("Hi", { n: 3 }), { key: secret })
     assert.deepStrictEqual(JSON.parse(whole.text).choices, rich.choices)
     const details = {
-      prompt_tokens_details: { cached_tokens: 4 },
-      completion_tokens_details: { reasoning_tokens: 12 }
+      prompt_tokens_details: { cached_tokens: 4, cache_write_tokens: 0, audio_tokens: 0 },
+      completion_tokens_details: { reasoning_tokens: 12, audio_tokens: 0 }
     }
     assert.deepInclude(JSON.parse(whole.text).usage, details)
     const path = `/v1/generations/${whole.headers.get("x-generation-id")}`
@@ -192,11 +195,12 @@ it.effect("a stream's entry is replayed as JSON: parallel tool calls assembled, 
       completion_tokens: 20,
       total_tokens: 30,
       estimated_cost_usd: 0,
+      cost: 0,
       cached_tokens: 4,
       cache_discount_usd: 0.00005,
       cache_hit: true,
-      prompt_tokens_details: { cached_tokens: 4 },
-      completion_tokens_details: { reasoning_tokens: 12 }
+      prompt_tokens_details: { cached_tokens: 4, cache_write_tokens: 0, audio_tokens: 0 },
+      completion_tokens_details: { reasoning_tokens: 12, audio_tokens: 0 }
     })
   }).pipe(
     Effect.provide(

@@ -27,7 +27,7 @@ const expectedUsage = {
   completion_tokens: 7,
   cached_tokens: 2,
   num_search_queries: 4,
-  prompt_tokens_details: { cached_tokens: 2, audio_tokens: 0 },
+  prompt_tokens_details: { cached_tokens: 2, cache_write_tokens: 0, audio_tokens: 0 },
   completion_tokens_details: { reasoning_tokens: 3, audio_tokens: 1, accepted_prediction_tokens: 2 }
 }
 
@@ -120,7 +120,7 @@ const reply: ChatReply = {
     }
   ],
   extra: { citations, service_tier: "flex" },
-  usage: { promptTokens: 11, completionTokens: 7, cachedTokens: 2 },
+  usage: { promptTokens: 11, completionTokens: 7, cachedTokens: 2, rare: { completion_audio: 1 } },
   usageExtra: { num_search_queries: 4, completion_tokens_details: { audio_tokens: 1 } },
   systemFingerprint: "fp_1"
 }

@@ -15,7 +15,8 @@ import { config, offer, replay } from "./replayedTransport.ts"
 
 const request: ChatRequest = { model: "test/small", messages: [{ role: "user", content: "hi" }], stream: false }
 
-type UsageOf = (usage: unknown) => Effect.Effect<TokenUsage | null, ProviderError>
+/** `beside`: members of the reply, or of the stream's event with the usage, beside the usage. */
+type UsageOf = (usage: unknown, beside?: object) => Effect.Effect<TokenUsage | null, ProviderError>
 
 const byResponses = { ...offer, api: "responses" as const }
 
@@ -28,19 +29,19 @@ export interface Dialect {
 const dialect = (
   name: string,
   make: (transport: ReturnType<typeof replay>) => Provider,
-  body: (usage: unknown) => unknown,
-  frames: (usage: unknown) => ReadonlyArray<Buffer | string>,
+  body: (usage: unknown) => object,
+  frames: (usage: unknown, beside: object) => ReadonlyArray<Buffer | string>,
   type = "text/event-stream"
 ): Dialect => {
   const asked = name === "bedrock" ? offerOf(SONNET) : name === "responses" ? byResponses : offer
   return {
     name,
-    whole: (usage) =>
-      make(replay({ chunks: [Buffer.from(JSON.stringify(body(usage)))], type: "application/json" }))
+    whole: (usage, beside = {}) =>
+      make(replay({ chunks: [Buffer.from(JSON.stringify({ ...body(usage), ...beside }))], type: "application/json" }))
         .chat({ request, offer: asked })
         .pipe(Effect.map((reply) => reply.usage)),
-    stream: (usage) =>
-      make(replay({ chunks: frames(usage).map((frame) => Buffer.from(frame)), type }))
+    stream: (usage, beside = {}) =>
+      make(replay({ chunks: frames(usage, beside).map((frame) => Buffer.from(frame)), type }))
         .chatStream({ request: { ...request, stream: true }, offer: asked })
         .pipe(
           Effect.flatMap((events) => Stream.runCollect(events)),
@@ -62,10 +63,10 @@ export const dialects: ReadonlyArray<Dialect> = [
     "openai",
     (transport) => makeOpenAi(config(), transport),
     (usage) => ({ choices: [{ message: { role: "assistant", content: TEXT }, finish_reason: "stop" }], usage }),
-    (usage) => [
+    (usage, beside) => [
       sse(chunkBody({ role: "assistant", content: TEXT })),
       sse({ ...chunkBody({}), choices: [{ index: 0, delta: {}, finish_reason: "stop" }] }),
-      sse({ choices: [], usage }),
+      sse({ choices: [], usage, ...beside }),
       DONE
     ]
   ),
@@ -88,9 +89,9 @@ export const dialects: ReadonlyArray<Dialect> = [
       candidates: [{ content: { parts: [{ text: TEXT }] }, finishReason: "STOP" }],
       usageMetadata: usage
     }),
-    (usage) => [
+    (usage, beside) => [
       sse({ candidates: [{ content: { parts: [{ text: TEXT }] } }], usageMetadata: { promptTokenCount: 9 } }),
-      sse({ candidates: [{ finishReason: "STOP" }], usageMetadata: usage })
+      sse({ candidates: [{ finishReason: "STOP" }], usageMetadata: usage, ...beside })
     ]
   ),
   dialect(
@@ -101,10 +102,10 @@ export const dialects: ReadonlyArray<Dialect> = [
       stopReason: "end_turn",
       usage
     }),
-    (usage) => [
+    (usage, beside) => [
       event("contentBlockDelta", { contentBlockIndex: 0, delta: { text: TEXT } }),
       event("messageStop", { stopReason: "end_turn" }),
-      event("metadata", { usage: usage as object })
+      event("metadata", { usage: usage as object, ...beside })
     ],
     "application/vnd.amazon.eventstream"
   ),
@@ -112,9 +113,9 @@ export const dialects: ReadonlyArray<Dialect> = [
     "responses",
     (transport) => makeResponses(config(), transport),
     (usage) => ({ ...responseBody([messageItem(TEXT)]), usage }),
-    (usage) => [
+    (usage, beside) => [
       responseEvent("response.output_item.done", { output_index: 0, item: messageItem(TEXT) }),
-      responseEvent("response.completed", { response: { ...responseBody([]), usage } })
+      responseEvent("response.completed", { response: { ...responseBody([]), usage, ...beside } })
     ]
   )
 ]

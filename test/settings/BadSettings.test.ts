@@ -235,12 +235,12 @@ describe("a wrong settings file", () => {
     [
       provider("", "[{ id: a/b, upstream: b, pricing: { prompt: 1 } }, { id: a/c, upstream: c }]"),
       `providers[0].models[0].pricing.completion is missing; expected ${usd} (optional only for a model with embeddings: true)`,
-      "providers[0].models[1].pricing is missing; expected a mapping of prompt, completion, cached_prompt, tiers"
+      "providers[0].models[1].pricing is missing; expected a mapping of prompt, completion, cached_prompt, cache_write, cache_write_1h, prompt_audio, cached_audio, completion_audio, completion_image, request, web_search, tiers, service_tiers"
     ],
     [
       provider("", "[{ id: a/b, upstream: b, pricing: { prompt: 1, completion: 1 } }, { id: a/b, upstream: 5 }]"),
       "providers[0].models[1].upstream is 5; expected what the provider calls the model",
-      "providers[0].models[1].pricing is missing; expected a mapping of prompt, completion, cached_prompt, tiers",
+      "providers[0].models[1].pricing is missing; expected a mapping of prompt, completion, cached_prompt, cache_write, cache_write_1h, prompt_audio, cached_audio, completion_audio, completion_image, request, web_search, tiers, service_tiers",
       "providers[0].models[1].id repeats providers[0].models[0].id; expected an id that no other model of this provider has"
     ],
     [

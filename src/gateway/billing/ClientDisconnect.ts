@@ -13,6 +13,7 @@ import { countedUsage } from "./Outcome.ts"
 import { estimateOf } from "./Estimate.ts"
 import { type AttemptRecord } from "../request/AttemptRecord.ts"
 import { hasVisibleOutput } from "../request/Reasoning.ts"
+import { mediaOf } from "../request/RequestedClasses.ts"
 import { findCandidate, type RequestPlan } from "../request/RequestPlan.ts"
 import { type MeteredRequest } from "./Reservation.ts"
 import { OutputCounter } from "../tokens/Tokens.ts"
@@ -115,7 +116,14 @@ export const estimatedUsage = (
     reservation.held.affordableTokens ?? Number.POSITIVE_INFINITY
   )
   const tokens = Math.min(most, Math.ceil(seconds * speed)) * plan.choices
-  return { usage: countedUsage(plan, record, Math.max(knownTokens, tokens)), usageSource: "estimated" }
+  const usage = countedUsage(plan, record, Math.max(knownTokens, tokens))
+  // Tokens that were not seen may be audio or images, if the request asked for these.
+  const [media] = mediaOf(plan.request)
+  const unseen = Math.max(0, usage.completionTokens - knownTokens)
+  return {
+    usage: media === undefined ? usage : { ...usage, rare: { ...usage.rare, [media]: unseen } },
+    usageSource: "estimated"
+  }
 }
 
 /** The calls that were running when the client left. */

@@ -1,15 +1,22 @@
 /**
  * The worst-case cost of a request before it is answered: the counted prompt and the largest
- * possible output, both at the prices of the most expensive candidate, with the markup.
+ * possible output, both at the prices of the most expensive candidate, with the markup. Tokens that
+ * may turn out to be of a dear class, such as a cache write or audio, have the price of that class.
  */
-import { costOf, pricesFor } from "../../domain/Money.ts"
+import { type Candidate } from "../../domain/Catalog.ts"
+import { costOf, type NanoUsd } from "../../domain/Money.ts"
+import { priceOf, pricesFor, tierFactor } from "../../domain/Pricing.ts"
+import { type RareClass } from "../../domain/UsageClass.ts"
+import { cacheWriteOf, mediaOf, tierAsked } from "../request/RequestedClasses.ts"
 import { type RequestPlan } from "../request/RequestPlan.ts"
+import { countSound } from "../tokens/PromptMembers.ts"
 
 /** The output limit of a model that does not state its own, in tokens. */
 const DEFAULT_MAX_OUTPUT = 16_384
 
 /** In nano-USD. Only `amountNano` is rounded. */
 export interface Estimate {
+  /** The fee of the call included. */
   readonly promptNano: number
   /** The price of one output token. */
   readonly tokenNano: number
@@ -24,10 +31,11 @@ export const estimateOf = (plan: RequestPlan, markup: number): Estimate => {
   let tokenNano = 0
   let outputTokens: number | null = null
   const asked = plan.outputTokens === null ? null : Math.ceil(plan.outputTokens / plan.choices)
-  for (const { offer } of plan.ranked) {
-    const prices = pricesFor(offer.pricing, plan.promptTokens)
-    promptNano = Math.max(promptNano, costOf(plan.promptTokens, prices.prompt))
-    tokenNano = Math.max(tokenNano, prices.completion / 1000)
+  const classes = classesOf(plan)
+  for (const candidate of plan.ranked) {
+    const { offer } = candidate
+    promptNano = Math.max(promptNano, mostOfPrompt(candidate, plan.promptTokens, classes))
+    tokenNano = Math.max(tokenNano, mostOfToken(candidate, plan.promptTokens, classes) / 1000)
     const possible = offer.embeddings ? 0 : (asked ?? offer.maxCompletionTokens ?? DEFAULT_MAX_OUTPUT)
     outputTokens = Math.max(outputTokens ?? 0, possible)
   }
@@ -41,4 +49,52 @@ export const estimateOf = (plan: RequestPlan, markup: number): Estimate => {
       Number.MAX_SAFE_INTEGER
     )
   }
+}
+
+/**
+ * The cost of another call's prompt, with the markup. The reservation of the request does not cover
+ * it.
+ */
+export const promptCost = (plan: RequestPlan, candidate: Candidate, promptTokens: number, markup: number): NanoUsd =>
+  Math.ceil(mostOfPrompt(candidate, promptTokens, classesOf(plan)) * (1 + markup))
+
+/** The parts of a request that may have a price of their own. */
+interface Classes {
+  readonly cacheWrite: RareClass | null
+  /** Tokens of the prompt that are audio. */
+  readonly sound: number
+  readonly media: ReadonlyArray<RareClass>
+  readonly tier: string | undefined
+}
+
+const classesOf = ({ request }: RequestPlan): Classes => ({
+  cacheWrite: cacheWriteOf(request),
+  sound: countSound(request),
+  media: mediaOf(request),
+  tier: tierAsked(request)
+})
+
+/**
+ * A cheap tier may be unavailable, and the provider may then serve the request at the listed price.
+ */
+const dearTier = ({ offer }: Candidate, { tier }: Classes): string | undefined =>
+  tier !== undefined && (tierFactor(offer.pricing, tier) ?? 2) > 1 ? tier : undefined
+
+const mostOfPrompt = (candidate: Candidate, promptTokens: number, classes: Classes): NanoUsd => {
+  const { offer, provider } = candidate
+  const prices = pricesFor(offer.pricing, promptTokens, dearTier(candidate, classes))
+  // OpenAI's newer models write to their cache without being asked.
+  const implicit = provider.dialect === "openai" && prices.rare?.cache_write !== undefined ? "cache_write" : null
+  const write = classes.cacheWrite ?? implicit
+  const sound = Math.min(classes.sound, promptTokens)
+  return (
+    costOf(promptTokens - sound, write === null ? prices.prompt : Math.max(prices.prompt, priceOf(write, prices))) +
+    (sound === 0 ? 0 : costOf(sound, Math.max(prices.prompt, priceOf("prompt_audio", prices)))) +
+    costOf(1, prices.rare?.request ?? 0)
+  )
+}
+
+const mostOfToken = (candidate: Candidate, promptTokens: number, classes: Classes): number => {
+  const prices = pricesFor(candidate.offer.pricing, promptTokens, dearTier(candidate, classes))
+  return classes.media.reduce((most, name) => Math.max(most, priceOf(name, prices)), prices.completion)
 }

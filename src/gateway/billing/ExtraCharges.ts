@@ -3,17 +3,8 @@
  * provider continued, or the slower of two hedged calls. Each call is priced at its own provider's
  * prices, and the request's cost is the sum.
  */
-import { type Candidate } from "../../domain/Catalog.ts"
-import {
-  addCosts,
-  type Cost,
-  costOf,
-  type NanoUsd,
-  pricesFor,
-  priceUsage,
-  type TokenUsage,
-  zeroCost
-} from "../../domain/Money.ts"
+import { addCosts, type Cost, type TokenUsage, zeroCost } from "../../domain/Money.ts"
+import { priceUsage } from "../../domain/Pricing.ts"
 import { type Charge } from "../request/AttemptRecord.ts"
 
 export const chargedCost = (charges: ReadonlyArray<Charge>, markup: number): Cost =>
@@ -25,16 +16,10 @@ export const chargedCost = (charges: ReadonlyArray<Charge>, markup: number): Cos
 export const chargedUsage = (charges: ReadonlyArray<Charge>, usage: TokenUsage): TokenUsage =>
   charges.reduce(
     (sum, charge) => ({
+      ...sum,
       promptTokens: sum.promptTokens + charge.usage.promptTokens,
       completionTokens: sum.completionTokens + charge.usage.completionTokens,
       cachedTokens: sum.cachedTokens + charge.usage.cachedTokens
     }),
     usage
   )
-
-/**
- * The cost of another call's prompt, with the markup. The reservation of the request does not cover
- * it.
- */
-export const promptCost = ({ offer }: Candidate, promptTokens: number, markup: number): NanoUsd =>
-  Math.ceil(costOf(promptTokens, pricesFor(offer.pricing, promptTokens).prompt) * (1 + markup))

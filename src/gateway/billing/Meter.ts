@@ -16,12 +16,11 @@ import { BudgetAlerts } from "./BudgetAlerts.ts"
 import { BudgetQueue } from "./BudgetQueue.ts"
 import { makeTokenCorrection } from "./TokenCorrection.ts"
 import { bareGeneration, costFor, type Outcome, generationOf } from "./Outcome.ts"
-import { estimateOf } from "./Estimate.ts"
+import { estimateOf, promptCost } from "./Estimate.ts"
 import { makeSettlementWriter } from "./SettlementWriter.ts"
 import { makeHeartbeats } from "./Heartbeats.ts"
 import { PendingSettlements } from "./PendingSettlements.ts"
 import { type OutputBudget } from "../request/OutputBudget.ts"
-import { promptCost } from "./ExtraCharges.ts"
 import { type Held, type MeteredRequest, nothingHeld, type Reservation } from "./Reservation.ts"
 import { progressOf } from "./Progress.ts"
 import { staged } from "../telemetry/RequestTrace.ts"
@@ -257,7 +256,7 @@ export class Meter extends Context.Service<
                 : reserveWhileStreaming(request, estimateOf(plan, options.markup).tokenNano, extend)(events),
             hold: (candidate, promptTokens) => {
               if (capNano === null) return Effect.succeed(true)
-              const amountNano = promptCost(candidate, promptTokens, options.markup)
+              const amountNano = promptCost(plan, candidate, promptTokens, options.markup)
               return Effect.match(extend(amountNano), {
                 onFailure: () => false,
                 onSuccess: ({ _tag }) => {

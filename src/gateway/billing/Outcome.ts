@@ -9,20 +9,15 @@ import {
   type ReservationReceipt,
   type UsageSource
 } from "../../domain/Generation.ts"
-import {
-  addCosts,
-  type Cost,
-  type Prices,
-  pricesFor,
-  priceUsage,
-  savedCost,
-  type TokenUsage
-} from "../../domain/Money.ts"
+import { addCosts, type Cost, type Prices, type TokenUsage } from "../../domain/Money.ts"
+import { pricesFor, priceUsage, savedCost } from "../../domain/Pricing.ts"
 import { plausibleUsage } from "../reply/PlausibleUsage.ts"
 import { chargedCost, chargedUsage } from "./ExtraCharges.ts"
 import { type AttemptRecord, noAttempts } from "../request/AttemptRecord.ts"
+import { asksForSearch } from "../request/RequestedClasses.ts"
 import { type RequestPlan } from "../request/RequestPlan.ts"
 import { type MeteredRequest } from "./Reservation.ts"
+import { countSound } from "../tokens/PromptMembers.ts"
 import { countReply } from "../tokens/Tokens.ts"
 
 /** The parts of a request that determine its outcome. */
@@ -75,11 +70,20 @@ export const outcomeOf = (
     ...noUsage,
     record,
     candidate,
-    usage: usage ?? countedUsage(plan, record, countOutput()),
+    usage: searched(plan, { ...answer, candidate }, usage ?? countedUsage(plan, record, countOutput())),
     usageSource: answer.source === "cache" ? "cache" : usage === null ? "counted" : "provider",
     fallbackUsed: answer.fallbackUsed || record.continuation !== null
   }
 }
+
+/** A model that is told to search does so once, and its usage does not say so. */
+const searched = ({ request }: RequestPlan, { candidate, source }: Origin, usage: TokenUsage): TokenUsage =>
+  source === "cache" ||
+  !asksForSearch(request) ||
+  usage.rare?.web_search !== undefined ||
+  candidate.offer.pricing.rare?.web_search === undefined
+    ? usage
+    : { ...usage, rare: { ...usage.rare, web_search: 1 } }
 
 export const wholeOutcome = (request: Priced, record: AttemptRecord, answer: Origin, reply: ChatReply): Outcome => ({
   ...outcomeOf(request, record, answer, reply.usage, () => countReply(reply)),
@@ -91,14 +95,18 @@ export const wholeOutcome = (request: Priced, record: AttemptRecord, answer: Ori
  * whole answer.
  */
 export const countedUsage = (
-  { promptTokens }: RequestPlan,
+  { promptTokens, request }: RequestPlan,
   { continuation }: AttemptRecord,
   completionTokens: number
-): TokenUsage => ({
-  promptTokens: continuation?.promptTokens ?? promptTokens,
-  completionTokens: Math.max(0, completionTokens - (continuation?.producedTokens ?? 0)),
-  cachedTokens: 0
-})
+): TokenUsage => {
+  const sound = countSound(request)
+  return {
+    promptTokens: continuation?.promptTokens ?? promptTokens,
+    completionTokens: Math.max(0, completionTokens - (continuation?.producedTokens ?? 0)),
+    cachedTokens: 0,
+    ...(sound === 0 ? {} : { rare: { prompt_audio: sound } })
+  }
+}
 
 /** At the prices of the request's start, with the markup and the charges for other calls. */
 export const costFor = ({ candidate, record: { charges }, usage, usageSource }: Outcome, markup: number): Cost => {
@@ -141,10 +149,13 @@ export const generationOf = (
     errorType: ending.errorType,
     attempts,
     excluded: recordedExclusions(plan.excluded),
-    price: pricesFor(pricing, ending.usage.promptTokens),
+    price: mainPrices(pricesFor(pricing, ending.usage.promptTokens, ending.usage.serviceTier)),
     reservation: { ...held, settledNano: cost.billedNano }
   }
 }
+
+/** The prices of rare classes are on the lines that they made. */
+const mainPrices = ({ cachedPrompt, completion, prompt }: Prices): Prices => ({ prompt, completion, cachedPrompt })
 
 /**
  * The name of an unknown model is the client's text. It is shown to the client and not recorded.

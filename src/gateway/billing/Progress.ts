@@ -73,6 +73,7 @@ export const progressOf = (
     promptNano,
     completionNano: cost.totalNano - promptNano,
     markupNano: cost.markupNano - uncharged,
+    lines: cost.lines,
     latencyMs,
     timeToFirstTokenMs,
     price

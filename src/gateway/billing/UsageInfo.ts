@@ -8,19 +8,28 @@ import { usdFromNano } from "../../domain/Money.ts"
  * The same for a reply and for the generation's receipt. An amount that is not yet written is left
  * out.
  */
-export const usageInfo = ({ cacheHit, cost, usage }: Generation, isWritten = true): UsageInfo => ({
-  prompt_tokens: usage.promptTokens,
-  completion_tokens: usage.completionTokens,
-  total_tokens: usage.promptTokens + usage.completionTokens,
-  ...(isWritten ? { estimated_cost_usd: usdFromNano(cost.billedNano) } : {}),
-  cached_tokens: usage.cachedTokens,
-  ...(isWritten ? { cache_discount_usd: usdFromNano(cost.cacheDiscountNano) } : {}),
-  cache_hit: cacheHit,
-  ...(usage.cachedTokens > 0 ? { prompt_tokens_details: { cached_tokens: usage.cachedTokens } } : {}),
-  ...(usage.reasoningTokens === undefined
-    ? {}
-    : { completion_tokens_details: { reasoning_tokens: usage.reasoningTokens } })
-})
+export const usageInfo = ({ cacheHit, cost, usage }: Generation, isWritten = true): UsageInfo => {
+  const { rare = {} } = usage
+  const billedUsd = usdFromNano(cost.billedNano)
+  return {
+    prompt_tokens: usage.promptTokens,
+    completion_tokens: usage.completionTokens,
+    total_tokens: usage.promptTokens + usage.completionTokens,
+    ...(isWritten ? { estimated_cost_usd: billedUsd, cost: billedUsd } : {}),
+    cached_tokens: usage.cachedTokens,
+    ...(isWritten ? { cache_discount_usd: usdFromNano(cost.cacheDiscountNano) } : {}),
+    cache_hit: cacheHit,
+    prompt_tokens_details: {
+      cached_tokens: usage.cachedTokens,
+      cache_write_tokens: (rare.cache_write ?? 0) + (rare.cache_write_1h ?? 0),
+      audio_tokens: (rare.prompt_audio ?? 0) + (rare.cached_audio ?? 0)
+    },
+    completion_tokens_details: {
+      reasoning_tokens: usage.reasoningTokens ?? 0,
+      audio_tokens: rare.completion_audio ?? 0
+    }
+  }
+}
 
 /**
  * Adds what the provider reported beside our members, which win. Without its figures nothing of its
@@ -33,11 +42,10 @@ export const withProviderUsage = ({ usageSource }: Generation, info: UsageInfo, 
   return {
     ...extra,
     ...info,
-    ...(Predicate.isObject(prompt)
-      ? { prompt_tokens_details: { ...prompt, cached_tokens: info.cached_tokens, ...info.prompt_tokens_details } }
-      : {}),
-    ...(Predicate.isObject(completion)
-      ? { completion_tokens_details: { reasoning_tokens: 0, ...completion, ...info.completion_tokens_details } }
-      : {})
+    prompt_tokens_details: { ...(Predicate.isObject(prompt) ? prompt : {}), ...info.prompt_tokens_details },
+    completion_tokens_details: {
+      ...(Predicate.isObject(completion) ? completion : {}),
+      ...info.completion_tokens_details
+    }
   }
 }

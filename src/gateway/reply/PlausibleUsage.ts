@@ -20,6 +20,8 @@ const ADDED_TOKENS = 1_024
  * prompts.
  */
 const PROMPTS = 4
+/** Calls of such tools in one request. */
+const MOST_CALLS = 1_000
 
 /**
  * The usage, if it is plausible for a call of `offer`; otherwise null. `affordableTokens`: the
@@ -33,7 +35,8 @@ export const plausibleUsage = (
 ): TokenUsage | null =>
   usage !== null &&
   usage.promptTokens <= mostPrompt(plan, offer) &&
-  usage.completionTokens <= mostOutput(plan, affordableTokens, offer)
+  usage.completionTokens <= mostOutput(plan, affordableTokens, offer) &&
+  (usage.rare?.web_search ?? 0) <= MOST_CALLS
     ? usage
     : null
 

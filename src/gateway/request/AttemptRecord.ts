@@ -5,7 +5,8 @@
  */
 import { type Candidate } from "../../domain/Catalog.ts"
 import { type Attempt } from "../../domain/Generation.ts"
-import { priceUsage, type TokenUsage } from "../../domain/Money.ts"
+import { type TokenUsage } from "../../domain/Money.ts"
+import { priceUsage } from "../../domain/Pricing.ts"
 import { type ProviderError } from "../../providers/Provider.ts"
 
 /**

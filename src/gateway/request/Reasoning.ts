@@ -1,5 +1,9 @@
-/** Whether a request's model uses reasoning tokens that the stream does not show. */
+/**
+ * Whether a request's model produces tokens that the stream does not show as text: hidden
+ * reasoning, audio, images.
+ */
 import { Predicate } from "effect"
+import { mediaOf } from "./RequestedClasses.ts"
 import { type RequestPlan } from "./RequestPlan.ts"
 
 /**
@@ -8,7 +12,7 @@ import { type RequestPlan } from "./RequestPlan.ts"
  * case from the start.
  */
 export const hasVisibleOutput = ({ ranked, request }: Pick<RequestPlan, "ranked" | "request">): boolean =>
-  !asksForReasoning(request) && !ranked.some(({ offer }) => offer.hidesReasoning)
+  !asksForReasoning(request) && mediaOf(request).length === 0 && !ranked.some(({ offer }) => offer.hidesReasoning)
 
 /**
  * Whether a member asks for reasoning. The reasoning that a model shows is often only a summary.

@@ -7,7 +7,8 @@
  */
 import { type Candidate, deniesCollection, type Exclusion, type SortAxis } from "../../domain/Catalog.ts"
 import { type ProviderPreferences } from "../../domain/Chat.ts"
-import { costOf, type NanoUsd, picoFromUsdPerMillion, pricesFor } from "../../domain/Money.ts"
+import { costOf, type NanoUsd, picoFromUsdPerMillion } from "../../domain/Money.ts"
+import { pricesFor } from "../../domain/Pricing.ts"
 import { type StatsSnapshot } from "../health/StatsTable.ts"
 
 export interface RankingInput {

@@ -64,13 +64,29 @@ export const countPart = (part: unknown, count: CountText): number => {
   const { file, image_url: image, input_audio: sound, text } = part
   if (image !== undefined)
     return Predicate.isObject(image) && image["detail"] === "low" ? LOW_IMAGE_TOKENS : IMAGE_TOKENS
-  if (Predicate.isObject(sound)) return Math.ceil(lengthOf(sound["data"]) / SOUND_CHARACTERS)
+  if (Predicate.isObject(sound)) return soundTokens(sound)
   if (Predicate.isObject(file)) {
     const { file_data, ...rest } = file
     return (typeof file_data === "string" ? countData(file_data) : 0) + countValue(rest, count)
   }
   return (typeof text === "string" ? count(text) : 0) + countOthers(part, countedElsewhere, count)
 }
+
+/** The audio in a request's messages, as `countPart` counts it. */
+export const countSound = ({ messages }: Readonly<Record<string, unknown>>): number => {
+  let sum = 0
+  for (const message of Array.isArray(messages) ? messages : []) {
+    const content = Predicate.isObject(message) ? message["content"] : null
+    if (!Array.isArray(content)) continue
+    for (const part of content) {
+      if (Predicate.isObject(part) && Predicate.isObject(part["input_audio"])) sum += soundTokens(part["input_audio"])
+    }
+  }
+  return sum
+}
+
+const soundTokens = ({ data }: Readonly<Record<string, unknown>>): number =>
+  Math.ceil(lengthOf(data) / SOUND_CHARACTERS)
 
 const countOthers = (members: object, known: ReadonlySet<string>, count: CountText): number => {
   let sum = 0

@@ -5,7 +5,7 @@ import { Api } from "../../api/Api.ts"
 import { CurrentKey, CurrentUser } from "../../api/Authorization.ts"
 import { type GenerationRecord } from "../../api/Generations.ts"
 import { type Generation } from "../../domain/Generation.ts"
-import { usdFromNano, usdPerMillionFromPico } from "../../domain/Money.ts"
+import { listedFromPico, usdFromNano, usdPerMillionFromPico } from "../../domain/Money.ts"
 import { type GenerationFilter, type GenerationList, Generations } from "../../gateway/billing/Generations.ts"
 import { usageInfo } from "../../gateway/billing/UsageInfo.ts"
 import { guard } from "../errors/ErrorResponse.ts"
@@ -120,6 +120,7 @@ const recordOf = (generation: Generation): GenerationRecord => ({
     prompt_cost_usd: usdFromNano(generation.cost.promptNano),
     completion_cost_usd: usdFromNano(generation.cost.completionNano),
     cache_discount_usd: usdFromNano(generation.cost.cacheDiscountNano),
+    ...(generation.cost.feesNano === 0 ? {} : { fees_usd: usdFromNano(generation.cost.feesNano) }),
     total_cost_usd: usdFromNano(generation.cost.totalNano),
     markup_usd: usdFromNano(generation.cost.markupNano),
     billed_usd: usdFromNano(generation.cost.billedNano)
@@ -156,6 +157,14 @@ const recordOf = (generation: Generation): GenerationRecord => ({
     completion: usdPerMillionFromPico(generation.price.completion),
     cached_prompt: generation.price.cachedPrompt === null ? null : usdPerMillionFromPico(generation.price.cachedPrompt)
   },
+  lines: generation.cost.lines.map(({ assumed, class: name, nano, price, quantity }) => ({
+    class: name,
+    quantity,
+    price: listedFromPico(name, price),
+    cost_usd: usdFromNano(nano),
+    ...(assumed === undefined ? {} : { assumed })
+  })),
+  service_tier: generation.usage.serviceTier ?? null,
   reservation: {
     reserved_usd: usdFromNano(generation.reservation.reservedNano),
     extended_usd: usdFromNano(generation.reservation.extendedNano),

@@ -36,9 +36,38 @@ export const readUsage = (usage: unknown): TokenUsage | null => {
   const input = isJsonRecord(usage) ? countOf(usage["input_tokens"]) : null
   if (!isJsonRecord(usage) || input === null) return null
   const cached = countOf(usage["cache_read_input_tokens"]) ?? 0
-  const prompt = input + (countOf(usage["cache_creation_input_tokens"]) ?? 0) + cached
-  return reportedUsage({ prompt, completion: countOf(usage["output_tokens"]), cached })
+  const hour = countIn(usage["cache_creation"], "ephemeral_1h_input_tokens")
+  const short = countIn(usage["cache_creation"], "ephemeral_5m_input_tokens")
+  const written = countOf(usage["cache_creation_input_tokens"]) ?? hour + short
+  return reportedUsage({
+    prompt: input + written + cached,
+    completion: countOf(usage["output_tokens"]),
+    cached,
+    rare: {
+      cache_write: Math.max(0, written - hour),
+      cache_write_1h: Math.min(hour, written),
+      web_search: countIn(usage["server_tool_use"], "web_search_requests")
+    },
+    tier: tierOf(usage)
+  })
 }
+
+const countIn = (details: unknown, member: string): number =>
+  (isJsonRecord(details) ? countOf(details[member]) : null) ?? 0
+
+/**
+ * What changes the prices of all tokens: fast mode, and inference in one region. The vendor's
+ * `priority` is capacity that was paid ahead, so it counts as the standard tier.
+ */
+const tierOf = ({ inference_geo: region, speed }: JsonRecord): string | null => {
+  const words = [
+    ...(typeof speed === "string" && speed !== "standard" ? [speed] : []),
+    ...(typeof region === "string" && !anywhere.has(region) ? [region] : [])
+  ]
+  return words.length === 0 ? null : words.join("+")
+}
+
+const anywhere = new Set(["", "global", "not_available"])
 
 /** The provider's explanation of its refusal, or null. */
 export const explanationOf = (details: unknown): string | null =>

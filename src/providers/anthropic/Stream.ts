@@ -138,11 +138,11 @@ const finish = (state: StreamState, event: JsonRecord): void => {
   state.last = { stopReason, delta: refusal === null ? {} : { refusal } }
 }
 
-/** Counts are running totals: a later event replaces the counts that it names. */
+/** Counts are running totals: a later event replaces the members that it has. */
 const mergeUsage = (state: StreamState, usage: unknown): void => {
   if (!isJsonRecord(usage)) return
-  const counts = Object.fromEntries(Object.entries(usage).filter(([, count]) => typeof count === "number"))
-  state.usage = { ...state.usage, ...counts }
+  const given = Object.fromEntries(Object.entries(usage).filter(([, value]) => value !== null))
+  state.usage = { ...state.usage, ...given }
 }
 
 const close = (state: StreamState): ReadonlyArray<ChatEvent> | Malformed => {

@@ -12,15 +12,26 @@ import { countOf, isJsonRecord, stringOf, type JsonRecord, jsonRecordsOf } from 
 
 /**
  * Bedrock counts tokens read from and written to its cache separately from the input tokens; here
- * they are part of the prompt. Null without `inputTokens` or `outputTokens`.
+ * they are part of the prompt. Null without `inputTokens` or `outputTokens`. `tier`: the
+ * `serviceTier` beside the usage.
  */
-export const readUsage = (usage: unknown): TokenUsage | null => {
+export const readUsage = (usage: unknown, tier?: unknown): TokenUsage | null => {
   if (!isJsonRecord(usage)) return null
   const inputTokens = countOf(usage["inputTokens"])
   if (inputTokens === null) return null
   const cached = countOf(usage["cacheReadInputTokens"]) ?? 0
-  const prompt = inputTokens + cached + (countOf(usage["cacheWriteInputTokens"]) ?? 0)
-  return reportedUsage({ prompt, completion: countOf(usage["outputTokens"]), cached })
+  const written = countOf(usage["cacheWriteInputTokens"]) ?? 0
+  const hour = jsonRecordsOf(usage["cacheDetails"]).reduce(
+    (sum, { inputTokens: tokens, ttl }) => sum + (ttl === "1h" ? (countOf(tokens) ?? 0) : 0),
+    0
+  )
+  return reportedUsage({
+    prompt: inputTokens + cached + written,
+    completion: countOf(usage["outputTokens"]),
+    cached,
+    rare: { cache_write: Math.max(0, written - hour), cache_write_1h: Math.min(hour, written) },
+    tier: isJsonRecord(tier) ? tier["type"] : null
+  })
 }
 
 const reasons: Readonly<Record<string, string>> = {
@@ -95,7 +106,7 @@ export const readReply =
           finish_reason: finish
         }
       ],
-      usage: readUsage(body["usage"]),
+      usage: readUsage(body["usage"], body["serviceTier"]),
       systemFingerprint: null
     }
   }

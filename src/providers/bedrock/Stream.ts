@@ -58,7 +58,7 @@ const step = (state: StreamState, frame: string, out: Array<ChatEvent>): Provide
     if (status !== null) return reasonOfStatus(status, {}, JSON.stringify(payload), 0)
     if (!isJsonRecord(payload)) return new Malformed({ detail: "an event that is not an object" })
     if (kind === "metadata") {
-      if (isJsonRecord(payload["usage"])) state.usage = readUsage(payload["usage"])
+      if (isJsonRecord(payload["usage"])) state.usage = readUsage(payload["usage"], payload["serviceTier"])
       state.done = state.finishReason !== null
     } else if (kind === "messageStop") return finish(state, payload["stopReason"])
     else if (state.finishReason === null) {

@@ -22,9 +22,10 @@ export interface RequestFacts {
 /**
  * Cached tokens are part of the prompt. Thinking is billed as completion, but not part of the
  * candidates' count. The API omits counts of zero: a missing output count is the rest of the total.
- * Null if neither is known.
+ * Null if neither is known. Audio has its own price in a prompt; text, images, video and documents
+ * share one.
  */
-export const readUsage = (usage: unknown): TokenUsage | null => {
+export const readUsage = (usage: unknown, searches: number): TokenUsage | null => {
   if (!isJsonRecord(usage)) return null
   const own = countOf(usage["promptTokenCount"])
   if (own === null) return null
@@ -32,12 +33,38 @@ export const readUsage = (usage: unknown): TokenUsage | null => {
   const reasoning = countOf(usage["thoughtsTokenCount"]) ?? 0
   const answer =
     countOf(usage["candidatesTokenCount"]) ?? remainder(countOf(usage["totalTokenCount"]), prompt, reasoning)
+  const cached = Math.min(countOf(usage["cachedContentTokenCount"]) ?? 0, own)
+  const cachedAudio = Math.min(ofModality(usage["cacheTokensDetails"], "AUDIO"), cached)
+  const audio =
+    ofModality(usage["promptTokensDetails"], "AUDIO") + ofModality(usage["toolUsePromptTokensDetails"], "AUDIO")
   return reportedUsage({
     prompt,
     completion: answer === null ? null : answer + reasoning,
-    cached: Math.min(countOf(usage["cachedContentTokenCount"]) ?? 0, own),
-    reasoning
+    cached,
+    reasoning,
+    rare: {
+      prompt_audio: Math.max(0, audio - cachedAudio),
+      cached_audio: cachedAudio,
+      completion_audio: ofModality(usage["candidatesTokensDetails"], "AUDIO"),
+      completion_image: ofModality(usage["candidatesTokensDetails"], "IMAGE"),
+      web_search: searches
+    }
   })
+}
+
+const ofModality = (details: unknown, modality: string): number =>
+  jsonRecordsOf(details).reduce(
+    (sum, { modality: name, tokenCount }) => sum + (name === modality ? (countOf(tokenCount) ?? 0) : 0),
+    0
+  )
+
+/** Searches that the vendor bills: each query, but one for a whole prompt up to Gemini 2.5. */
+export const readSearches = (candidates: ReadonlyArray<JsonRecord>, modelVersion: string | null): number => {
+  const queries = candidates.reduce((sum, { groundingMetadata: grounding }) => {
+    const asked = isJsonRecord(grounding) ? grounding["webSearchQueries"] : null
+    return sum + (Array.isArray(asked) ? asked.length : 0)
+  }, 0)
+  return modelVersion !== null && /^gemini-[12]\b/.test(modelVersion) ? Math.min(1, queries) : queries
 }
 
 const withheld = new Set([
@@ -177,5 +204,7 @@ export const readReply = (body: JsonRecord, asked: RequestFacts): ChatReply | Ma
       finish_reason: finish
     })
   }
-  return { choices, usage: readUsage(body["usageMetadata"]), systemFingerprint: stringOf(body["modelVersion"]) }
+  const modelVersion = stringOf(body["modelVersion"])
+  const usage = readUsage(body["usageMetadata"], readSearches(candidates, modelVersion))
+  return { choices, usage, systemFingerprint: modelVersion }
 }

@@ -4,12 +4,20 @@
  * models send the reason early and continue, so it is held back until the end.
  */
 import { type ChatEvent, type ChoiceDelta, type Delta } from "../../domain/Chat.ts"
-import { type TokenUsage } from "../../domain/Money.ts"
 import { type StreamReader } from "../wire/EventStream.ts"
 import { Malformed, type ProviderReason } from "../Provider.ts"
 import { isJsonRecord, parseJsonRecord, stringOf, type JsonRecord, jsonRecordsOf } from "../wire/Json.ts"
 import { googleRefusalInside } from "./Errors.ts"
-import { type RequestFacts, blockOf, finishOf, indexOf, readLogprobs, readParts, readUsage } from "./Reply.ts"
+import {
+  type RequestFacts,
+  blockOf,
+  finishOf,
+  indexOf,
+  readLogprobs,
+  readParts,
+  readSearches,
+  readUsage
+} from "./Reply.ts"
 
 // state
 
@@ -24,7 +32,8 @@ interface StreamState {
   readonly choices: Map<number, ChoiceState>
   responseId: string | null
   modelVersion: string | null
-  usage: TokenUsage | null
+  usage: unknown
+  searches: number
 }
 
 // step
@@ -38,8 +47,10 @@ const step = (state: StreamState, data: string, out: Array<ChatEvent>): Provider
   if (refusal !== null) return refusal
   state.responseId ??= stringOf(body["responseId"])
   state.modelVersion ??= stringOf(body["modelVersion"])
-  if (isJsonRecord(body["usageMetadata"])) state.usage = readUsage(body["usageMetadata"])
+  if (isJsonRecord(body["usageMetadata"])) state.usage = body["usageMetadata"]
   const candidates = jsonRecordsOf(body["candidates"])
+  // An event may repeat what an earlier one told.
+  state.searches = Math.max(state.searches, readSearches(candidates, state.modelVersion))
   if (candidates.length === 0) return onBlock(state, body)
   const choices: Array<ChoiceDelta> = []
   for (const [at, candidate] of candidates.entries()) {
@@ -90,7 +101,7 @@ const roleOnce = (choice: ChoiceState): Delta => {
   return { role: "assistant" }
 }
 
-const close = ({ choices, modelVersion, usage }: StreamState): ReadonlyArray<ChatEvent> | Malformed => {
+const close = ({ choices, modelVersion, searches, usage }: StreamState): ReadonlyArray<ChatEvent> | Malformed => {
   if (choices.size === 0) return new Malformed({ detail: "empty completion" })
   const finished = Array.from(choices, ([index, choice]) => ({
     index,
@@ -99,7 +110,7 @@ const close = ({ choices, modelVersion, usage }: StreamState): ReadonlyArray<Cha
   }))
   return [
     { _tag: "Choices", choices: finished },
-    { _tag: "End", usage, systemFingerprint: modelVersion }
+    { _tag: "End", usage: readUsage(usage, searches), systemFingerprint: modelVersion }
   ]
 }
 
@@ -111,7 +122,8 @@ export const makeReader = (asked: RequestFacts): StreamReader => {
     choices: new Map(),
     responseId: null,
     modelVersion: null,
-    usage: null
+    usage: null,
+    searches: 0
   }
   return {
     step: (event, out) => step(state, event, out),

@@ -4,8 +4,8 @@
  *
  * `echo` repeats the last user message. `lorem` writes as many words as the output limit allows.
  * `embed` derives unit vectors from a hash of the text. Tokens are counted with `o200k_base`, word
- * by word, so limits and usage can be checked by hand. `metadata.mock` gives latency, speed and
- * failures. Time is taken from `Clock`.
+ * by word, so limits and usage can be checked by hand. `metadata.mock` gives latency, speed,
+ * failures and usage. Time is taken from `Clock`.
  */
 import { type NonEmptyReadonlyArray } from "effect/Array"
 import { Cause, Duration, Effect, Option, type Pull, Schema, Stream } from "effect"
@@ -15,6 +15,7 @@ import { textsOf } from "../../domain/Embedding.ts"
 import { type TokenUsage } from "../../domain/Money.ts"
 import { embedTexts } from "./Embedding.ts"
 import { compose, countInputs, countPrompt } from "./Text.ts"
+import { reportedUsage } from "../wire/Usage.ts"
 import {
   type ChatCall,
   Cut,
@@ -36,13 +37,27 @@ const MOST_DIMENSIONS = 16_384
 const MOST_NUMBERS = 2_097_152
 const CUT_AFTER_TOKENS = 3
 
+const Count = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 1_000_000_000 }))
+
 const Directives = Schema.Struct({
   /** Delay before the first token, in ms. */
   latency_ms: Schema.optionalKey(Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 3_600_000 }))),
   tokens_per_second: Schema.optionalKey(Schema.Finite.check(Schema.isGreaterThan(0))),
   fail: Schema.optionalKey(Schema.Literals([429, 500, "429", "500", "timeout", "cut", "malformed"])),
   /** Tokens sent before the failure. Default: 0, and 3 for `cut`. */
-  after_tokens: Schema.optionalKey(Schema.Int.check(Schema.isGreaterThanOrEqualTo(0)))
+  after_tokens: Schema.optionalKey(Count),
+  /** Usage to report beside the counted tokens: parts of the prompt and of the reply, and calls. */
+  usage: Schema.optionalKey(
+    Schema.Struct({
+      cached_tokens: Schema.optionalKey(Count),
+      cache_write_tokens: Schema.optionalKey(Count),
+      cache_write_1h_tokens: Schema.optionalKey(Count),
+      prompt_audio_tokens: Schema.optionalKey(Count),
+      completion_audio_tokens: Schema.optionalKey(Count),
+      web_search_requests: Schema.optionalKey(Count),
+      service_tier: Schema.optionalKey(Schema.String)
+    })
+  )
 })
 type Directives = typeof Directives.Type
 const decodeDirectives = Schema.decodeUnknownOption(Directives)
@@ -85,11 +100,7 @@ export const makeMock = (config: ProviderConfig): Provider => {
       fail === undefined ? Number.POSITIVE_INFINITY : (after_tokens ?? (fail === "cut" ? CUT_AFTER_TOKENS : 0))
     if (fail !== undefined && failsAfter === 0) return yield* failureOf(fail, 0)
     const choices = request.n ?? 1
-    const usage: TokenUsage = {
-      promptTokens: yield* countPrompt(request),
-      completionTokens: composition.tokens * choices,
-      cachedTokens: 0
-    }
+    const usage = usageOf(directives, yield* countPrompt(request), composition.tokens * choices)
     return { directives, composition, choices, usage, fail, failsAfter }
   })
 
@@ -176,6 +187,22 @@ export const makeMock = (config: ProviderConfig): Provider => {
   }
 }
 
+/** The counted tokens, and the parts of them that the directives name. */
+const usageOf = ({ usage: named = {} }: Directives, prompt: number, completion: number): TokenUsage | null =>
+  reportedUsage({
+    prompt,
+    completion,
+    cached: named.cached_tokens ?? 0,
+    rare: {
+      cache_write: named.cache_write_tokens ?? 0,
+      cache_write_1h: named.cache_write_1h_tokens ?? 0,
+      prompt_audio: named.prompt_audio_tokens ?? 0,
+      completion_audio: named.completion_audio_tokens ?? 0,
+      web_search: named.web_search_requests ?? 0
+    },
+    tier: named.service_tier
+  })
+
 const tooLarge = (param: string, message: string) =>
   new Rejected({ status: 400, message, param, code: null, contextLength: false })
 
@@ -201,7 +228,7 @@ const directivesOf = ({ metadata }: ChatRequest): Effect.Effect<Directives, Prov
         new Rejected({
           status: 400,
           message:
-            'metadata.mock takes latency_ms, tokens_per_second, fail (429, 500, "timeout", "cut", "malformed") and after_tokens',
+            'metadata.mock takes latency_ms, tokens_per_second, fail (429, 500, "timeout", "cut", "malformed"), after_tokens and usage',
           param: "metadata.mock",
           code: "invalid_mock_directive",
           contextLength: false

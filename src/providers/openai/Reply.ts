@@ -16,29 +16,43 @@ import { countOf, isJsonRecord, stringOf, type JsonRecord, jsonRecordsOf } from 
  * Reads usage. Cached tokens are found where OpenAI, DeepSeek or Moonshot put them. Reasoning is
  * part of the completion, also if a vendor counts it separately, as xAI does: then the total shows
  * it. Zero is a valid count. A missing output count is the total minus the prompt. Null without
- * `prompt_tokens`, or without both of the others.
+ * `prompt_tokens`, or without both of the others. `tier`: the reply's `service_tier`.
  */
-export const readUsage = (usage: unknown): TokenUsage | null => {
+export const readUsage = (usage: unknown, tier?: unknown): TokenUsage | null => {
   if (!isJsonRecord(usage)) return null
   const prompt = countOf(usage["prompt_tokens"])
   const total = countOf(usage["total_tokens"])
-  const details = usage["prompt_tokens_details"]
+  const ofPrompt = detailsOf(usage["prompt_tokens_details"])
+  const ofOutput = detailsOf(usage["completion_tokens_details"])
   const cached =
-    (isJsonRecord(details) ? countOf(details["cached_tokens"]) : null) ??
-    countOf(usage["prompt_cache_hit_tokens"]) ??
-    countOf(usage["cached_tokens"]) ??
-    0
+    ofPrompt("cached_tokens") ?? countOf(usage["prompt_cache_hit_tokens"]) ?? countOf(usage["cached_tokens"]) ?? 0
   const completion = countOf(usage["completion_tokens"]) ?? remainder(total, prompt)
-  const outputDetails = usage["completion_tokens_details"]
-  const reasoning = (isJsonRecord(outputDetails) ? countOf(outputDetails["reasoning_tokens"]) : null) ?? 0
+  const reasoning = ofOutput("reasoning_tokens") ?? 0
   const isApart = reasoning > 0 && remainder(total, prompt, completion, reasoning) === 0
   return reportedUsage({
     prompt,
     completion: isApart && completion !== null ? completion + reasoning : completion,
     cached,
-    reasoning
+    reasoning,
+    rare: {
+      cache_write: ofPrompt("cache_write_tokens") ?? 0,
+      prompt_audio: ofPrompt("audio_tokens") ?? 0,
+      completion_audio: ofOutput("audio_tokens") ?? 0,
+      completion_image: ofOutput("image_tokens") ?? 0,
+      web_search: searchesOf(usage)
+    },
+    tier
   })
 }
+
+const detailsOf =
+  (details: unknown) =>
+  (member: string): number | null =>
+    isJsonRecord(details) ? countOf(details[member]) : null
+
+/** Searches that the vendor ran, in the words of OpenRouter, Perplexity or xAI. */
+const searchesOf = ({ num_search_queries, num_sources_used, server_tool_use }: JsonRecord): number =>
+  detailsOf(server_tool_use)("web_search_requests") ?? countOf(num_search_queries) ?? countOf(num_sources_used) ?? 0
 
 /**
  * Normalises the text members of a message or delta in place: `reasoning_content` becomes
@@ -76,7 +90,7 @@ export const readReply = (body: JsonRecord, ids: CallIds): ChatReply | Malformed
   return {
     choices,
     ...(extra === null ? {} : { extra }),
-    usage: readUsage(body["usage"]),
+    usage: readUsage(body["usage"], body["service_tier"]),
     ...(reported === null ? {} : { usageExtra: reported }),
     systemFingerprint: stringOf(body["system_fingerprint"])
   }

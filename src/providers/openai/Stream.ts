@@ -36,6 +36,8 @@ interface StreamState {
   usage: JsonRecord | null
   /** What chunks without anything to pass on said beside their choices. */
   extra: Members | null
+  /** The service tier, which some chunks name and others do not. */
+  serviceTier: unknown
   systemFingerprint: string | null
   /** `[DONE]` has arrived, or usage after the last finish reason, which is final too. */
   done: boolean
@@ -50,6 +52,7 @@ const makeState = (asked: number, ids: CallIds): StreamState => ({
   choices: new Map(),
   usage: null,
   extra: null,
+  serviceTier: null,
   systemFingerprint: null,
   done: false,
   hasContent: false
@@ -77,6 +80,7 @@ const step = (state: StreamState, data: string, out: Array<ChatEvent>): Provider
   if (chunk instanceof Malformed) return chunk
   const refusal = errorInBody(chunk)
   if (refusal !== null) return refusal
+  state.serviceTier = chunk["service_tier"] ?? state.serviceTier
   if (isJsonRecord(chunk["usage"])) state.usage = chunk["usage"]
   state.systemFingerprint ??= stringOf(chunk["system_fingerprint"])
   state.responseId ??= chunk["id"]
@@ -122,7 +126,7 @@ const close = (state: StreamState): ReadonlyArray<ChatEvent> | Malformed => {
     choicesWith(choices, state),
     {
       _tag: "End",
-      usage: readUsage(state.usage),
+      usage: readUsage(state.usage, state.serviceTier),
       ...(reported === null ? {} : { usageExtra: reported }),
       systemFingerprint: state.systemFingerprint
     }

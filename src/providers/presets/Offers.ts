@@ -1,16 +1,19 @@
 /**
- * A vendor's models and prices, from the pinned price list. Covers tiers for long prompts and
- * prices dated for a given day. Of prices that vary with the hour the highest is used, so that a
- * cap holds at any hour. Fees per request, search or image are not covered. Models without a price
- * per token, deprecated models, and models that neither chat nor embed are left out.
+ * A vendor's models and prices, from the pinned price list. Covers tiers for long prompts, prices
+ * dated for a given day, prices of cache writes and of audio, and fees per call. Of prices that
+ * vary with the hour the highest is used, so that a cap holds at any hour. PublishedPrices.ts adds
+ * prices that the list leaves out. Models without a price per token, deprecated models, and models
+ * that neither chat nor embed are left out.
  */
 import { findProvider, type ModelInfo, type ModelPrice } from "@pydantic/genai-prices"
 import { type ModelOffer } from "../../domain/Catalog.ts"
-import { picoFromUsdPerMillion, type PicoUsdPerToken, type Pricing } from "../../domain/Money.ts"
+import { picoFromListed, type PicoUsdPerToken, type Prices, type Pricing } from "../../domain/Money.ts"
+import { type ByClass, rareClasses, type UsageClass } from "../../domain/UsageClass.ts"
 import { claudeModel } from "../anthropic/Model.ts"
 import { apiOf } from "./Api.ts"
 import { hidesReasoning } from "./HiddenReasoning.ts"
 import { modelId } from "./ModelId.ts"
+import { claudeCacheWrites, publishedPrices } from "./PublishedPrices.ts"
 import { type Preset } from "./Vendors.ts"
 
 /**
@@ -18,7 +21,7 @@ import { type Preset } from "./Vendors.ts"
  * text. They are recognised by name, because the list does not mark them.
  */
 const notServed =
-  /^(~|ft:|ada$|babbage|curie|davinci|text-davinci|gpt-3\.5-0301|gpt-3\.5-turbo-instruct)|\.ft-|:extended$|-online$|transcribe|-tts|realtime|whisper|moderation|-ocr|voxtral|voice|-image|audio|computer-use|deep-research/
+  /^(~|ft:|ada$|babbage|curie|davinci|text-davinci|gpt-3\.5-0301|gpt-3\.5-turbo-instruct)|\.ft-|:extended$|-online$|transcribe|-tts|realtime|whisper|moderation|-ocr|voxtral|voice|-image|(?<!^gpt-)audio|computer-use|deep-research/
 /**
  * Models in an author's price list that its API does not serve: open weights and retired models.
  */
@@ -47,15 +50,18 @@ const offerOf = (preset: Preset, model: ModelInfo, nowMs: number): ModelOffer | 
   const upstream = upstreamOf(model)
   const id = modelId(preset, model.id)
   const prices = inForce(model, nowMs)
-  const pricing = pricingOf(prices)
+  const pricing = pricingOf(prices, (listed) => ({
+    ...claudeCacheWrites({ id: model.id, upstream }, listed),
+    ...publishedPrices(preset, upstream, listed)
+  }))
   if (id === null || pricing === null) return null
-  const embeddings = dearest(prices, "output_mtok", 0) === null || model.id.includes("embed")
+  const embeddings = dearest(prices, "completion", 0) === null || model.id.includes("embed")
   return {
     id,
     upstream,
     contextLength: model.context_window ?? null,
     maxCompletionTokens: null,
-    pricing,
+    pricing: preset.serviceTiers === undefined ? pricing : { ...pricing, serviceTiers: preset.serviceTiers },
     embeddings,
     prefill: preset.dialect === "anthropic" && claudeModel(upstream).prefill,
     hidesReasoning: hidesReasoning({ id, upstream }),
@@ -97,35 +103,62 @@ const inForce = ({ prices }: ModelInfo, nowMs: number): ReadonlyArray<ModelPrice
   return [...begun.slice(-1), ...hourly].map((entry) => entry.prices)
 }
 
+/** The price list's names of the classes' prices. */
+export const listedUnits: Readonly<Record<UsageClass, string>> = {
+  prompt: "input_mtok",
+  completion: "output_mtok",
+  cached_prompt: "cache_read_mtok",
+  cache_write: "cache_write_mtok",
+  cache_write_1h: "cache_write_1h_mtok",
+  prompt_audio: "input_audio_mtok",
+  cached_audio: "cache_audio_read_mtok",
+  completion_audio: "output_audio_mtok",
+  completion_image: "output_image_mtok",
+  request: "requests_kcount",
+  web_search: "web_searches_kcount"
+}
+
 /** Null if the list has no price for prompt tokens. */
-const pricingOf = (prices: ReadonlyArray<ModelPrice>): Pricing | null => {
-  const at = (promptTokens: number) => ({
-    prompt: dearest(prices, "input_mtok", promptTokens),
-    completion: dearest(prices, "output_mtok", promptTokens) ?? 0,
-    cachedPrompt: dearest(prices, "cache_read_mtok", promptTokens)
-  })
-  const { prompt, ...base } = at(0)
-  if (prompt === null) return null
-  const units = [prices.map((price) => [price["input_mtok"], price["output_mtok"], price["cache_read_mtok"]])].flat(2)
+const pricingOf = (prices: ReadonlyArray<ModelPrice>, published: (listed: Prices) => ByClass): Pricing | null => {
+  const first = pricesAt(prices, 0, published)
+  if (first === null) return null
+  const units = prices.flatMap((price) => Object.values(listedUnits).map((unit) => price[unit]))
   const starts = new Set(
     units.flatMap((unit) => (typeof unit === "object" ? unit.tiers.map(({ start }) => start) : []))
   )
   const tiers = [...starts]
     .sort((a, b) => a - b)
-    .map((start) => {
-      const tier = at(start + 1)
-      return { abovePromptTokens: start, ...tier, prompt: tier.prompt ?? prompt }
+    .map((start) => ({ abovePromptTokens: start, ...(pricesAt(prices, start + 1, published) ?? first) }))
+  return { ...first, ...(tiers.length === 0 ? {} : { tiers }) }
+}
+
+/** The prices for a prompt of this length. */
+const pricesAt = (
+  prices: ReadonlyArray<ModelPrice>,
+  promptTokens: number,
+  published: (listed: Prices) => ByClass
+): Prices | null => {
+  const at = (name: UsageClass) => dearest(prices, name, promptTokens)
+  const prompt = at("prompt")
+  if (prompt === null) return null
+  const main = { prompt, completion: at("completion") ?? 0, cachedPrompt: at("cached_prompt") }
+  const listed = Object.fromEntries(
+    rareClasses.flatMap((name) => {
+      const price = at(name)
+      return price === null ? [] : [[name, price] as const]
     })
-  return { prompt, ...base, ...(tiers.length === 0 ? {} : { tiers }) }
+  )
+  const rare = { ...published({ ...main, rare: listed }), ...listed }
+  return { ...main, ...(Object.keys(rare).length === 0 ? {} : { rare }) }
 }
 
 /** The highest price for a prompt of this length. */
-const dearest = (prices: ReadonlyArray<ModelPrice>, unit: string, promptTokens: number): PicoUsdPerToken | null => {
+const dearest = (prices: ReadonlyArray<ModelPrice>, name: UsageClass, promptTokens: number): PicoUsdPerToken | null => {
   const usd = prices.flatMap((price) => {
-    const value = price[unit]
+    const value = price[listedUnits[name]]
     if (value === undefined) return []
     if (typeof value === "number") return [value]
     return [value.tiers.findLast(({ start }) => promptTokens > start)?.price ?? value.base]
   })
-  return usd.length === 0 ? null : picoFromUsdPerMillion(Math.max(...usd))
+  return usd.length === 0 ? null : picoFromListed(name, Math.max(...usd))
 }

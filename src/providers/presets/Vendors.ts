@@ -32,6 +32,8 @@ export interface Preset {
    * The vendor serves OpenAI's Responses API too: each model is called by the one that it needs.
    */
   readonly choosesApi?: boolean
+  /** Factors of the prices by service tier, where the vendor publishes one for all its models. */
+  readonly serviceTiers?: Readonly<Record<string, number>>
   /** Author of models whose name does not tell it: the first half of the model id. */
   readonly author: string
 }
@@ -43,7 +45,7 @@ const keepsThirtyDays: DataPolicy = { training: false, retainsPrompts: true, ret
 
 const hosted = (
   row: Pick<Preset, "slug" | "name" | "env" | "priceLists" | "author"> & { readonly baseUrl: string } & Partial<
-      Pick<Preset, "dialect" | "auth" | "policy" | "policySource" | "choosesApi">
+      Pick<Preset, "dialect" | "auth" | "policy" | "policySource" | "choosesApi" | "serviceTiers">
     >
 ): Preset => ({
   dialect: "openai",
@@ -85,6 +87,7 @@ export const presets: ReadonlyArray<Preset> = [
     policySource: { source: "https://developers.openai.com/api/docs/guides/your-data", checked: CHECKED },
     priceLists: ["openai"],
     choosesApi: true,
+    serviceTiers: { flex: 0.5 },
     author: "openai"
   }),
   {
@@ -106,6 +109,7 @@ export const presets: ReadonlyArray<Preset> = [
     },
     priceLists: ["azure", "openai"],
     choosesApi: true,
+    serviceTiers: { flex: 0.5 },
     author: "openai"
   },
   hosted({
@@ -121,6 +125,8 @@ export const presets: ReadonlyArray<Preset> = [
       checked: CHECKED
     },
     priceLists: ["anthropic"],
+    // Inference in the United States only.
+    serviceTiers: { us: 1.1 },
     author: "anthropic"
   }),
   hosted({
@@ -133,6 +139,7 @@ export const presets: ReadonlyArray<Preset> = [
     policy: keepsThirtyDays,
     policySource: { source: "https://console.groq.com/docs/your-data", checked: CHECKED },
     priceLists: ["groq"],
+    serviceTiers: { flex: 1 },
     author: "groq"
   }),
   hosted({

@@ -18,8 +18,11 @@ export interface Asked {
   readonly maker: string
 }
 
-/** Null without `input_tokens`, or without `output_tokens` and a total. */
-export const readUsage = (usage: unknown): TokenUsage | null => {
+/**
+ * Null without `input_tokens`, or without `output_tokens` and a total. `tier`: the response's
+ * `service_tier`.
+ */
+export const readUsage = (usage: unknown, tier: unknown): TokenUsage | null => {
   if (!isJsonRecord(usage)) return null
   const prompt = countOf(usage["input_tokens"])
   const { input_tokens_details: input, output_tokens_details: output } = usage
@@ -27,7 +30,9 @@ export const readUsage = (usage: unknown): TokenUsage | null => {
     prompt,
     completion: countOf(usage["output_tokens"]) ?? remainder(countOf(usage["total_tokens"]), prompt),
     cached: (isJsonRecord(input) ? countOf(input["cached_tokens"]) : null) ?? 0,
-    reasoning: (isJsonRecord(output) ? countOf(output["reasoning_tokens"]) : null) ?? 0
+    reasoning: (isJsonRecord(output) ? countOf(output["reasoning_tokens"]) : null) ?? 0,
+    rare: { cache_write: (isJsonRecord(input) ? countOf(input["cache_write_tokens"]) : null) ?? 0 },
+    tier
   })
 }
 
@@ -102,7 +107,7 @@ export const readReply = (body: JsonRecord, { ids, maker }: Asked): ChatReply | 
         finish_reason: finishReason(body, calls.length > 0)
       }
     ],
-    usage: readUsage(body["usage"]),
+    usage: readUsage(body["usage"], body["service_tier"]),
     systemFingerprint: null
   }
 }

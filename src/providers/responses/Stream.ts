@@ -148,7 +148,7 @@ const finish = (state: StreamState, named: string, wire: unknown): ProviderReaso
       if (fault !== null) return fault
     }
   }
-  state.usage = readUsage(response["usage"])
+  state.usage = readUsage(response["usage"], response["service_tier"])
   state.finish = finishReason(response, state.calls > 0)
   return null
 }

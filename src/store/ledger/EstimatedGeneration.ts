@@ -6,6 +6,7 @@
  */
 import { type Generation } from "../../domain/Generation.ts"
 import { type NanoUsd, zeroCost } from "../../domain/Money.ts"
+import { isCallClass } from "../../domain/UsageClass.ts"
 import type { Progress, Reservation } from "./Ledger.ts"
 
 /** `amountNano` is the whole amount held; `extendedNano` of it was added later. */
@@ -20,13 +21,23 @@ type Known = Pick<
 >
 
 const knownFrom = (progress: Progress): Known => {
-  const { completionNano, completionTokens, markupNano, model, promptNano, promptTokens, provider } = progress
+  const { completionNano, completionTokens, lines, markupNano, model, promptNano, promptTokens, provider } = progress
   const totalNano = promptNano + completionNano
+  const feesNano = lines.reduce((sum, { class: name, nano }) => sum + (isCallClass(name) ? nano : 0), 0)
   return {
     model,
     provider,
     usage: { promptTokens, completionTokens, cachedTokens: 0 },
-    cost: { ...zeroCost, promptNano, completionNano, totalNano, markupNano, billedNano: totalNano + markupNano },
+    cost: {
+      ...zeroCost,
+      promptNano,
+      completionNano: completionNano - feesNano,
+      feesNano,
+      totalNano,
+      markupNano,
+      billedNano: totalNano + markupNano,
+      lines
+    },
     latencyMs: progress.latencyMs,
     timeToFirstTokenMs: progress.timeToFirstTokenMs,
     streamed: progress.streamed,

@@ -4,7 +4,9 @@
  */
 import { Effect, Schema } from "effect"
 import { type Generation } from "../../domain/Generation.ts"
+import { type TokenUsage } from "../../domain/Money.ts"
 import { tableOf } from "../sql/Rows.ts"
+import { BillLineRow, ClassCounts } from "./BillLineRow.ts"
 import { storableGeneration } from "./StorableGeneration.ts"
 
 const Receipt = Schema.Struct({
@@ -39,7 +41,11 @@ const Receipt = Schema.Struct({
     extendedNano: Schema.Finite,
     settledNano: Schema.Finite
   }),
-  reasoningTokens: Schema.optionalKey(Schema.Finite)
+  reasoningTokens: Schema.optionalKey(Schema.Finite),
+  rare: Schema.optionalKey(ClassCounts),
+  serviceTier: Schema.optionalKey(Schema.String),
+  lines: Schema.optionalKey(Schema.Array(BillLineRow)),
+  feesNano: Schema.optionalKey(Schema.Finite)
 })
 
 const Row = Schema.Struct({
@@ -104,16 +110,29 @@ export const generationValues = (given: Generation, month: string): ReadonlyArra
     generation.cancelled,
     generation.finishReason,
     generation.errorType,
-    { attempts, excluded, price, reservation, ...reasoningOf(usage) }
+    {
+      attempts,
+      excluded,
+      price,
+      reservation,
+      ...detailsOf(usage),
+      ...(cost.lines.length === 0 ? {} : { lines: cost.lines }),
+      ...(cost.feesNano === 0 ? {} : { feesNano: cost.feesNano })
+    }
   ]
 }
 
-/** Part of the receipt, because it has no column. */
-const reasoningOf = ({ reasoningTokens }: { readonly reasoningTokens?: number }) =>
-  reasoningTokens === undefined ? {} : { reasoningTokens }
+/** Parts of the receipt, because they have no columns. */
+const detailsOf = ({ rare, reasoningTokens, serviceTier }: UsageDetails): UsageDetails => ({
+  ...(reasoningTokens === undefined ? {} : { reasoningTokens }),
+  ...(rare === undefined ? {} : { rare }),
+  ...(serviceTier === undefined ? {} : { serviceTier })
+})
+type UsageDetails = Pick<TokenUsage, "rare" | "reasoningTokens" | "serviceTier">
 
+/** Rows of earlier versions have no lines and no fees. */
 const generationOf = ({
-  receipt: { attempts, excluded, price, reservation, ...receipt },
+  receipt: { attempts, excluded, feesNano = 0, lines = [], price, reservation, ...receipt },
   ...row
 }: Row): Generation => ({
   id: row.id,
@@ -126,16 +145,18 @@ const generationOf = ({
     promptTokens: row.promptTokens,
     completionTokens: row.completionTokens,
     cachedTokens: row.cachedTokens,
-    ...reasoningOf(receipt)
+    ...detailsOf(receipt)
   },
   usageSource: row.usageSource,
   cost: {
     promptNano: row.promptNano,
     completionNano: row.completionNano,
     cacheDiscountNano: row.cacheDiscountNano,
+    feesNano,
     totalNano: row.totalNano,
     markupNano: row.markupNano,
-    billedNano: row.billedNano
+    billedNano: row.billedNano,
+    lines
   },
   latencyMs: row.latencyMs,
   timeToFirstTokenMs: row.timeToFirstTokenMs,

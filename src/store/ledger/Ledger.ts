@@ -8,7 +8,7 @@
  */
 import { Context, type Effect } from "effect"
 import { type Generation } from "../../domain/Generation.ts"
-import { type NanoUsd, type Prices } from "../../domain/Money.ts"
+import { type BillLine, type NanoUsd, type Prices } from "../../domain/Money.ts"
 import { type StoreError } from "../StoreError.ts"
 
 /**
@@ -49,6 +49,8 @@ export interface Progress {
   readonly promptNano: NanoUsd
   readonly completionNano: NanoUsd
   readonly markupNano: NanoUsd
+  /** They add up to the prompt and the completion. */
+  readonly lines: ReadonlyArray<BillLine>
   readonly latencyMs: number
   readonly timeToFirstTokenMs: number | null
   readonly price: Prices

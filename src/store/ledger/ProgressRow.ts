@@ -2,7 +2,8 @@
  * The progress of a running request as JSON in the table `reservations`. Unreadable progress counts
  * as absent.
  */
-import { Option, Schema } from "effect"
+import { Effect, Option, Schema } from "effect"
+import { BillLineRow } from "./BillLineRow.ts"
 import type { Progress } from "./Ledger.ts"
 import { storableName } from "./StorableGeneration.ts"
 
@@ -15,6 +16,8 @@ const Row = Schema.Struct({
   promptNano: Schema.Finite,
   completionNano: Schema.Finite,
   markupNano: Schema.Finite,
+  /** Absent in rows of earlier versions. */
+  lines: Schema.Array(BillLineRow).pipe(Schema.withDecodingDefaultKey(Effect.succeed([]))),
   latencyMs: Schema.Finite,
   timeToFirstTokenMs: Schema.NullOr(Schema.Finite),
   price: Schema.Struct({

@@ -4,7 +4,8 @@
  * provider are cut, so that they never make a settlement fail.
  */
 import { type Generation } from "../../domain/Generation.ts"
-import { type TokenUsage } from "../../domain/Money.ts"
+import { type BillLine, type TokenUsage } from "../../domain/Money.ts"
+import { mapClasses } from "../../domain/UsageClass.ts"
 
 /**
  * 100,000 USD: the most that one request reserves or costs. A key's sum of many such amounts is
@@ -32,8 +33,18 @@ const usageWithin = (usage: TokenUsage): TokenUsage => ({
   promptTokens: tokens(usage.promptTokens),
   completionTokens: tokens(usage.completionTokens),
   cachedTokens: tokens(usage.cachedTokens),
-  ...(usage.reasoningTokens === undefined ? {} : { reasoningTokens: tokens(usage.reasoningTokens) })
+  ...(usage.reasoningTokens === undefined ? {} : { reasoningTokens: tokens(usage.reasoningTokens) }),
+  ...(usage.rare === undefined ? {} : { rare: mapClasses(usage.rare, tokens) }),
+  ...(usage.serviceTier === undefined ? {} : { serviceTier: storableName(usage.serviceTier) })
 })
+
+export const storableLines = (lines: ReadonlyArray<BillLine>): ReadonlyArray<BillLine> =>
+  lines.slice(0, MOST_ENTRIES).map((line) => ({
+    ...line,
+    quantity: tokens(line.quantity),
+    price: storableNano(line.price),
+    nano: storableNano(line.nano)
+  }))
 
 export const storableGeneration = (generation: Generation): Generation => {
   const { attempts, cost, excluded, price, reservation } = generation
@@ -48,9 +59,11 @@ export const storableGeneration = (generation: Generation): Generation => {
       promptNano: storableNano(cost.promptNano),
       completionNano: storableNano(cost.completionNano),
       cacheDiscountNano: storableNano(cost.cacheDiscountNano),
+      feesNano: storableNano(cost.feesNano),
       totalNano: signedNano(cost.totalNano),
       markupNano: signedNano(cost.markupNano),
-      billedNano: storableNano(cost.billedNano)
+      billedNano: storableNano(cost.billedNano),
+      lines: storableLines(cost.lines)
     },
     latencyMs: duration(generation.latencyMs),
     timeToFirstTokenMs: maybe(generation.timeToFirstTokenMs, duration),

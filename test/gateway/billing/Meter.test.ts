@@ -183,9 +183,15 @@ it.effect("cached tokens are charged once, at the cache price, and the markup is
       promptNano: 100_000,
       completionNano: 20_000,
       cacheDiscountNano: 60_000,
+      feesNano: 0,
       totalNano: 60_000,
       markupNano: 12_000,
-      billedNano: 72_000
+      billedNano: 72_000,
+      lines: [
+        { class: "prompt", quantity: 20, price: 1_000_000, nano: 20_000 },
+        { class: "cached_prompt", quantity: 80, price: 250_000, nano: 20_000 },
+        { class: "completion", quantity: 10, price: 2_000_000, nano: 20_000 }
+      ]
     })
   }).pipe(Effect.provide(meterWith(0.2)))
 )

@@ -28,7 +28,9 @@ const usage: CompletionEvent = {
     estimated_cost_usd: 0,
     cached_tokens: 0,
     cache_discount_usd: 0,
-    cache_hit: false
+    cache_hit: false,
+    prompt_tokens_details: { cached_tokens: 0, cache_write_tokens: 0, audio_tokens: 0 },
+    completion_tokens_details: { reasoning_tokens: 0, audio_tokens: 0 }
   }
 }
 

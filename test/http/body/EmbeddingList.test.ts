@@ -6,7 +6,15 @@ import { makeWriteList } from "../../../src/http/body/EmbeddingList.ts"
 const embedded = (lengths: ReadonlyArray<number>): Embedded => ({
   model: 'test/"embed"',
   provider: "alpha",
-  usage: { prompt_tokens: 1, completion_tokens: 0, total_tokens: 1, cached_tokens: 0, cache_hit: false },
+  usage: {
+    prompt_tokens: 1,
+    completion_tokens: 0,
+    total_tokens: 1,
+    cached_tokens: 0,
+    cache_hit: false,
+    prompt_tokens_details: { cached_tokens: 0, cache_write_tokens: 0, audio_tokens: 0 },
+    completion_tokens_details: { reasoning_tokens: 0, audio_tokens: 0 }
+  },
   vectors: lengths.map((length) => Array.from({ length }, (_, at) => Math.fround(at / 7 - 1)))
 })
 

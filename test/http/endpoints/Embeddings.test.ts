@@ -42,7 +42,7 @@ it.effect("returns the vectors in the order of the inputs, byte by byte, and a r
     assert.strictEqual(status, 200)
     assert.strictEqual(
       text,
-      '{"object":"list","data":[{"object":"embedding","index":0,"embedding":[0.5,-1]},{"object":"embedding","index":1,"embedding":[0.1,3]}],"model":"test/embed","provider":"alpha","usage":{"prompt_tokens":4,"completion_tokens":0,"total_tokens":4,"estimated_cost_usd":0.000004,"cached_tokens":0,"cache_discount_usd":0,"cache_hit":false}}'
+      '{"object":"list","data":[{"object":"embedding","index":0,"embedding":[0.5,-1]},{"object":"embedding","index":1,"embedding":[0.1,3]}],"model":"test/embed","provider":"alpha","usage":{"prompt_tokens":4,"completion_tokens":0,"total_tokens":4,"estimated_cost_usd":0.000004,"cost":0.000004,"cached_tokens":0,"cache_discount_usd":0,"cache_hit":false,"prompt_tokens_details":{"cached_tokens":0,"cache_write_tokens":0,"audio_tokens":0},"completion_tokens_details":{"reasoning_tokens":0,"audio_tokens":0}}}'
     )
     assert.strictEqual(headers.get("x-generation-id"), id("gen", 4))
     const record = JSON.parse((yield* send(`/v1/generations/${id("gen", 4)}`, { key: secret })).text)

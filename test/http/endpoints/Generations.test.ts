@@ -39,9 +39,12 @@ it.effect("a generation: the record of the specification, and its receipt", () =
         completion_tokens: 1,
         total_tokens: 4,
         estimated_cost_usd: 0.000006,
+        cost: 0.000006,
         cached_tokens: 0,
         cache_discount_usd: 0,
-        cache_hit: false
+        cache_hit: false,
+        prompt_tokens_details: { cached_tokens: 0, cache_write_tokens: 0, audio_tokens: 0 },
+        completion_tokens_details: { reasoning_tokens: 0, audio_tokens: 0 }
       },
       cost: {
         prompt_cost_usd: 0.000003,
@@ -73,6 +76,11 @@ it.effect("a generation: the record of the specification, and its receipt", () =
       time_to_first_token_ms: null,
       usage_source: "provider",
       price: { prompt: 1, completion: 2, cached_prompt: null },
+      lines: [
+        { class: "prompt", quantity: 3, price: 1, cost_usd: 0.000003 },
+        { class: "completion", quantity: 1, price: 2, cost_usd: 0.000002 }
+      ],
+      service_tier: null,
       reservation: { reserved_usd: 0.0000324, extended_usd: 0, settled_usd: 0.000006 }
     })
     assert.deepStrictEqual(record.usage, JSON.parse(answered.text).usage)

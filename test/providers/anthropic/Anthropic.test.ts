@@ -48,7 +48,7 @@ describe("Anthropic replies", () => {
             finish_reason: "stop"
           }
         ],
-        usage: { promptTokens: 1960, completionTokens: 10, cachedTokens: 1760 },
+        usage: { promptTokens: 1960, completionTokens: 10, cachedTokens: 1760, rare: { cache_write: 188 } },
         systemFingerprint: null
       })
     })

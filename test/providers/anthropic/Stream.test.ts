@@ -33,9 +33,9 @@ const choice = (delta: Delta, finish_reason: string | null = null): ChatEvent =>
   _tag: "Choices",
   choices: [{ index: 0, delta, finish_reason }]
 })
-const end = (promptTokens: number, completionTokens: number, cachedTokens = 0): ChatEvent => ({
+const end = (promptTokens: number, completionTokens: number, cachedTokens = 0, cache_write = 0): ChatEvent => ({
   _tag: "End",
-  usage: { promptTokens, completionTokens, cachedTokens },
+  usage: { promptTokens, completionTokens, cachedTokens, ...(cache_write === 0 ? {} : { rare: { cache_write } }) },
   systemFingerprint: null
 })
 const unmeasured: ChatEvent = { _tag: "End", usage: null, systemFingerprint: null }
@@ -80,7 +80,11 @@ const streams: ReadonlyArray<readonly [string, ReadonlyArray<ChatEvent>, Provide
     ],
     null
   ],
-  ["anthropic-stream-cache.sse", [begin, choice({ content: "4" }), choice({}, "length"), end(1969, 5, 1760)], null],
+  [
+    "anthropic-stream-cache.sse",
+    [begin, choice({ content: "4" }), choice({}, "length"), end(1969, 5, 1_760, 188)],
+    null
+  ],
   [
     "anthropic-stream-refusal.sse",
     [begin, choice({ content: "Hello.." }), choice({ refusal: explanation }, "content_filter"), end(25, 3)],
@@ -88,7 +92,13 @@ const streams: ReadonlyArray<readonly [string, ReadonlyArray<ChatEvent>, Provide
   ],
   [
     "anthropic-stream-answer-tool.sse",
-    [begin, choice({ content: '{"city":' }), choice({ content: '"Paris"}' }), choice({}, "stop"), end(1969, 9, 1760)],
+    [
+      begin,
+      choice({ content: '{"city":' }),
+      choice({ content: '"Paris"}' }),
+      choice({}, "stop"),
+      end(1969, 9, 1_760, 188)
+    ],
     null
   ],
   [

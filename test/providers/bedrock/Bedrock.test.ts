@@ -43,7 +43,7 @@ describe("Bedrock chat", () => {
             finish_reason: "tool_calls"
           }
         ],
-        usage: { promptTokens: 1_287, completionTokens: 31, cachedTokens: 1_024 },
+        usage: { promptTokens: 1_287, completionTokens: 31, cachedTokens: 1_024, rare: { cache_write: 256 } },
         systemFingerprint: null
       })
     })

@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
+import { type TokenUsage } from "../../../src/domain/Money.ts"
 import { type ChatEvent } from "../../../src/domain/Chat.ts"
 import {
   CredentialsRefused,
@@ -19,7 +20,7 @@ const finishes = (events: ReadonlyArray<ChatEvent>) =>
   events.flatMap((each) =>
     each._tag === "Choices" ? each.choices.flatMap((choice) => choice.finish_reason ?? []) : []
   )
-const end = (usage: { promptTokens: number; completionTokens: number; cachedTokens: number } | null): ChatEvent => ({
+const end = (usage: TokenUsage | null): ChatEvent => ({
   _tag: "End",
   usage,
   systemFingerprint: null
@@ -98,7 +99,10 @@ describe("Bedrock streams", () => {
         { content: "9.8" },
         {}
       ])
-      assert.deepStrictEqual(events.at(-1), end({ promptTokens: 1_287, completionTokens: 31, cachedTokens: 1_024 }))
+      assert.deepStrictEqual(
+        events.at(-1),
+        end({ promptTokens: 1_287, completionTokens: 31, cachedTokens: 1_024, rare: { cache_write: 256 } })
+      )
     })
   )
 

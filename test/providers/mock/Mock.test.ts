@@ -187,12 +187,33 @@ describe("mock/echo and mock/lorem", () => {
     })
   )
 
+  it.effect("reports the usage that it is told to, beside the counted tokens", () =>
+    Effect.gen(function* () {
+      const usage = {
+        cached_tokens: 1,
+        cache_write_tokens: 2,
+        cache_write_1h_tokens: 3,
+        prompt_audio_tokens: 1,
+        completion_audio_tokens: 1,
+        web_search_requests: 4,
+        service_tier: "priority"
+      }
+      const reply = yield* mock.chat(ask("one two", { metadata: { mock: { usage } } }))
+      assert.deepInclude(reply.usage, {
+        cachedTokens: 1,
+        rare: { cache_write: 2, cache_write_1h: 3, prompt_audio: 1, completion_audio: 1, web_search: 4 },
+        serviceTier: "priority"
+      })
+    })
+  )
+
   it.effect("refuses directives that it does not understand, and models that do not chat", () =>
     Effect.gen(function* () {
       for (const directives of [
         { fail: "explode" },
         { latency_ms: "1" },
         { after_tokens: -1 },
+        { usage: { cached_tokens: -1 } },
         { tokens_per_second: 0 },
         "fail"
       ]) {

@@ -1,5 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Redacted } from "effect"
+import { findProvider } from "@pydantic/genai-prices"
+import { listedUnits } from "../../../src/providers/presets/Offers.ts"
 import { apiOf } from "../../../src/providers/presets/Api.ts"
 import { presetProvider } from "../../../src/providers/presets/presets.ts"
 import { presets } from "../../../src/providers/presets/Vendors.ts"
@@ -14,6 +16,22 @@ const offer = (slug: string, id: string, nowMs?: number) =>
   presetProvider(named(slug), nowMs === undefined ? { apiKey } : { apiKey, nowMs }).models.find(
     (model) => model.id === id
   )
+
+/** Prices in the lists that no served model has, with the models that have them. */
+const unservedUnits = {
+  storage_searches_kcount: "file search, which chat completions do not have",
+  output_reasoning_mtok: "deep research",
+  output_citation_mtok: "deep research",
+  input_image_mtok: "image, realtime and multimodal embeddings models",
+  cache_image_read_mtok: "image and realtime models",
+  input_video_mtok: "realtime and multimodal embeddings models",
+  output_video_mtok: "video models",
+  input_text_messages_kcount: "realtime models",
+  audio_hours: "transcription",
+  input_document_kpages: "recognition of documents",
+  input_annotated_document_kpages: "recognition of documents",
+  input_audio_hours: "transcription"
+}
 
 describe("presets", () => {
   it.each(presets.map((preset) => [preset.slug, preset] as const))("%s makes a valid config", (_slug, preset) => {
@@ -59,7 +77,13 @@ describe("presets", () => {
       upstream: "gpt-4o-mini",
       contextLength: 128_000,
       maxCompletionTokens: null,
-      pricing: { prompt: 150_000, completion: 600_000, cachedPrompt: 75_000 },
+      pricing: {
+        prompt: 150_000,
+        completion: 600_000,
+        cachedPrompt: 75_000,
+        rare: { cache_write: 150_000, web_search: 10_000_000_000 },
+        serviceTiers: { flex: 0.5 }
+      },
       embeddings: false,
       prefill: false,
       hidesReasoning: false
@@ -70,7 +94,13 @@ describe("presets", () => {
 
   it("take the tiers of long prompts, the price of the day, and the dearest hour", () => {
     assert.deepStrictEqual(offer("openai", "openai/gpt-5.4")?.pricing.tiers, [
-      { abovePromptTokens: 271_999, prompt: 5_000_000, completion: 22_500_000, cachedPrompt: 500_000 }
+      {
+        abovePromptTokens: 271_999,
+        prompt: 5_000_000,
+        completion: 22_500_000,
+        cachedPrompt: 500_000,
+        rare: { cache_write: 5_000_000, web_search: 10_000_000_000 }
+      }
     ])
     assert.deepStrictEqual(offer("openrouter", "x-ai/grok-4-fast")?.pricing.tiers, [
       { abovePromptTokens: 128_000, prompt: 400_000, completion: 1_000_000, cachedPrompt: 50_000 }
@@ -118,7 +148,12 @@ describe("presets", () => {
     for (const { id } of models) assert.match(id, /^google\/gemini-(2\.5|[3-9]|embedding)/)
     assert.deepInclude(offer("gemini", "google/gemini-2.5-flash"), {
       upstream: "gemini-2.5-flash",
-      pricing: { prompt: 300_000, completion: 2_500_000, cachedPrompt: 30_000 }
+      pricing: {
+        prompt: 300_000,
+        completion: 2_500_000,
+        cachedPrompt: 30_000,
+        rare: { prompt_audio: 1_000_000, cached_audio: 100_000, web_search: 35_000_000_000 }
+      }
     })
     assert.isTrue(offer("gemini", "google/gemini-embedding-001")?.embeddings)
     for (const id of ["gemini-2.5-flash-tts", "gemini-3.1-flash-live-preview", "gemini-3-pro-image-preview"]) {
@@ -159,6 +194,18 @@ describe("presets", () => {
     ["gpt-4.1-2025-04-14", "chat"]
   ])("call %s by %s", (upstream, api) => {
     assert.strictEqual(apiOf(upstream), api)
+  })
+
+  it("know each price of the lists that they take", () => {
+    const known = new Set([...Object.values(listedUnits), ...Object.keys(unservedUnits)])
+    const lists = new Set(presets.flatMap(({ priceLists }) => priceLists))
+    for (const list of lists) {
+      for (const model of findProvider({ providerId: list })?.models ?? []) {
+        const prices = Array.isArray(model.prices) ? model.prices.map((entry) => entry.prices) : [model.prices]
+        const unknown = prices.flatMap((price) => Object.keys(price)).filter((unit) => !known.has(unit))
+        assert.deepStrictEqual(unknown, [], `${list} ${model.id}`)
+      }
+    }
   })
 
   it("leave out what does not chat or embed, or is not sold there", () => {

@@ -50,7 +50,9 @@ const usageOf = (usage: typeof Usage.Type) => ({
   promptTokens: figure(usage.promptTokens),
   completionTokens: figure(usage.completionTokens),
   cachedTokens: figure(usage.cachedTokens),
-  reasoningTokens: figure(usage.reasoningTokens)
+  reasoningTokens: figure(usage.reasoningTokens),
+  rare: { cache_write: figure(usage.promptTokens), web_search: figure(usage.cachedTokens) },
+  serviceTier: "x".repeat(300)
 })
 
 const Hostile = Schema.Struct({
@@ -78,9 +80,17 @@ const hostile = (id: string, keyId: string, given: typeof Hostile.Type): Generat
         promptNano: amount,
         completionNano: amount,
         cacheDiscountNano: amount,
+        feesNano: amount,
         totalNano: amount,
         markupNano: -amount,
-        billedNano: amount
+        billedNano: amount,
+        lines: Array.from({ length: given.entries }, () => ({
+          class: "web_search" as const,
+          quantity: amount,
+          price: amount,
+          nano: amount,
+          assumed: true as const
+        }))
       },
       latencyMs: figure(given.figure),
       timeToFirstTokenMs: figure(given.figure),

@@ -64,6 +64,7 @@ const progressWith = (overrides: Partial<Progress> = {}): Progress => ({
   promptNano: 20,
   completionNano: 0,
   markupNano: 0,
+  lines: [{ class: "prompt", quantity: 10, price: 2, nano: 20 }],
   latencyMs: 9,
   timeToFirstTokenMs: null,
   price: { prompt: 2, completion: 10, cachedPrompt: null },
@@ -521,9 +522,11 @@ export const ledgerSuite = <E>(
             promptNano: 20,
             completionNano: 70,
             cacheDiscountNano: 0,
+            feesNano: 0,
             totalNano: 90,
             markupNano: 3,
-            billedNano: 93
+            billedNano: 93,
+            lines: later.lines
           },
           latencyMs: 9,
           timeToFirstTokenMs: 5,
