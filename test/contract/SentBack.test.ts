@@ -47,6 +47,11 @@ const behaviour = (mode: Mode, [message, finish]: readonly [Members, string]): B
   }
 }
 
+const withoutIndex = (call: Members): Members => {
+  const { index: _, ...rest } = call
+  return rest
+}
+
 /** The message as a client has it after a reply. */
 const messageOf = (mode: Mode, text: string): Members => {
   if (mode === "JSON") return JSON.parse(text).choices[0].message
@@ -56,7 +61,7 @@ const messageOf = (mode: Mode, text: string): Members => {
   return {
     ...joined,
     content: joined["content"] ?? null,
-    ...(Array.isArray(tool_calls) ? { tool_calls: tool_calls.map(({ index: _, ...call }) => call) } : {})
+    ...(Array.isArray(tool_calls) ? { tool_calls: tool_calls.map(withoutIndex) } : {})
   }
 }
 
