@@ -42,7 +42,7 @@ layer(Served.layer, { excludeTestServices: true, timeout: 120_000 })("the comman
       const asked = ["chat", "-m", "mock/lorem", "--max-tokens", "3", "--json", promptMarker]
       const { code, stderr, stdout } = yield* spoken(asked)
       const chunks = stdout.trimEnd().split("\n").map(parsed)
-      assert.isAbove(chunks.length, 4)
+      assert.isAtLeast(chunks.length, 4)
       assert.strictEqual(chunks[0]?.["object"], "chat.completion.chunk")
       assert.deepInclude(chunks.at(-1)?.["usage"], { completion_tokens: 3 })
       assert.deepStrictEqual([code, stderr], [0, ""])

@@ -130,6 +130,55 @@ layer(Clients.layer, { excludeTestServices: true, timeout: 120_000 })("openai", 
     })
   )
 
+  it.effect("chat: sends back what replies contain, in the library's own types", () =>
+    Effect.gen(function* () {
+      const { lastBody, openai } = yield* client()
+      const messages: Array<OpenAI.ChatCompletionMessageParam> = [
+        { role: "developer", content: "Be kind." },
+        user("first question"),
+        { role: "assistant", content: null, refusal: "I cannot help with that." },
+        user("second question"),
+        { role: "assistant", audio: { id: "audio_1" } },
+        user("third question"),
+        { role: "assistant", content: null, function_call: { name: "get_weather", arguments: "{}" } },
+        { role: "function", name: "get_weather", content: "sunny" },
+        { role: "assistant" },
+        user(hello.prompt)
+      ]
+      const { choices } = yield* Effect.promise(() => openai.chat.completions.create({ model: "test/chat", messages }))
+      assert.strictEqual(choices[0]?.message.content, hello.content)
+      // A server that is not OpenAI's own knows no developer, and a message without anything is an
+      // empty text.
+      const expected = messages
+        .with(0, { role: "system", content: "Be kind." })
+        .with(8, { role: "assistant", content: "" })
+      assert.deepStrictEqual((yield* lastBody)["messages"], expected as unknown)
+
+      const answer = choices[0]?.message
+      const next = [...messages, ...(answer === undefined ? [] : [answer]), user(hello.prompt)]
+      const again = yield* Effect.promise(() => openai.chat.completions.create({ model: "test/chat", messages: next }))
+      assert.strictEqual(again.choices[0]?.message.content, hello.content)
+    })
+  )
+
+  it.effect("streams: with include_usage, as at OpenAI, the last chunk alone has no choice", () =>
+    Effect.gen(function* () {
+      const { openai } = yield* client()
+      const chunks = yield* Effect.promise(async () => {
+        const stream_options = { include_usage: true }
+        const request = { model: "test/chat", messages: [user(hello.prompt)], stream: true, stream_options } as const
+        const chunks = []
+        for await (const chunk of await openai.chat.completions.create({ ...request, messages: [...request.messages] }))
+          chunks.push(chunk)
+        return chunks
+      })
+      const last = chunks.pop()
+      assert.deepStrictEqual(last?.choices, [])
+      assert.include(last?.usage, { prompt_tokens: 11, completion_tokens: 5 })
+      assert.isTrue(chunks.every(({ choices, usage }) => choices.length === 1 && usage === null))
+    })
+  )
+
   it.effect("structured output: brings the schema, and pictures, to the provider as they are", () =>
     Effect.gen(function* () {
       const { lastBody, openai } = yield* client()
@@ -171,6 +220,26 @@ layer(Clients.layer, { excludeTestServices: true, timeout: 120_000 })("openai", 
       }
       // The provider reports zero usage, and its report counts.
       assert.deepInclude(decoded.usage, { prompt_tokens: 0, total_tokens: 0 })
+    })
+  )
+
+  it.effect("embeddings: takes token ids, as LangChain's Python library sends them", () =>
+    Effect.gen(function* () {
+      const { openai } = yield* client()
+      for (const [input, vectors] of [
+        [[12_529, 832], 1],
+        [
+          [
+            [12_529, 832],
+            [12_529, 1_403]
+          ],
+          2
+        ]
+      ] as const) {
+        const ids = input.map((id) => (typeof id === "number" ? id : [...id])) as Array<number>
+        const { data } = yield* Effect.promise(() => openai.embeddings.create({ model: "test/embed", input: ids }))
+        assert.lengthOf(data, vectors)
+      }
     })
   )
 

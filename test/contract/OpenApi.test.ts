@@ -72,7 +72,7 @@ type Row = readonly [field: string, type: string, required: boolean, byDefault?:
 
 const tables: Readonly<Record<string, ReadonlyArray<Row>>> = {
   ChatMessage: [
-    ["role", "system,user,assistant,tool", true],
+    ["role", "system,developer,user,assistant,tool,function", true],
     ["content", "string|array of object|null", false]
   ],
   ChatCompletionRequest: [
@@ -119,7 +119,7 @@ const tables: Readonly<Record<string, ReadonlyArray<Row>>> = {
   ],
   EmbeddingRequest: [
     ["model", "string", true],
-    ["input", "string|array of string", true],
+    ["input", "string|array of string|array of integer|array of array of integer", true],
     ["user", "string|null", false]
   ],
   EmbeddingResponse: [

@@ -92,6 +92,21 @@ it.live.each(cases)(
 )
 
 it.live(
+  "members that the gateway does not know keep every digit, and metadata stays whole",
+  Effect.fnUntraced(function* () {
+    const { ask, called } = yield* behind(upstream(), { alpha: { does: behaviour("JSON", plain) } })
+    const session = JSON.rawJSON("1152921504606846977")
+    const metadata = { mock: { latency_ms: 1 }, team: "blue" }
+    const messages = [{ role: "user", content: "Hi", trace: { id: session } }]
+    const { status, text } = yield* ask("JSON", { messages, metadata, session, logit_bias: null, n: 1 })
+    assert.strictEqual(status, 200, text)
+    const { body, rawBody } = yield* called("alpha")
+    assert.strictEqual(rawBody.match(/1152921504606846977/g)?.length, 2)
+    assert.deepInclude(body, { metadata, logit_bias: null, n: 1 })
+  }, Effect.scoped)
+)
+
+it.live(
   "an empty result of a tool is an empty text",
   Effect.fnUntraced(function* () {
     const { ask, called } = yield* behind(upstream(), { alpha: { does: behaviour("JSON", plain) } })

@@ -45,6 +45,9 @@ const bodies: Readonly<Record<string, string | Uint8Array>> = {
   ),
   "a megabyte of addresses": chat(`[{"role":"user","content":"${"jane@example.com, ".repeat(55_000)}"}]`),
   "a megabyte of letters to embed": `{"model":"test/small","input":"${"abcdefghij0123456789".repeat(50_000)}"}`,
+  "400,000 token ids": `{"model":"test/small","input":${ones(400_000)}}`,
+  "100,000 token ids": `{"model":"test/small","input":${ones(100_000)}}`,
+  "2,000 lists of 200 token ids": `{"model":"test/small","input":[${`${ones(200)},`.repeat(1_999)}${ones(200)}]}`,
   "a bomb": gzipSync(Buffer.alloc(100_000_000, "[1,"))
 }
 

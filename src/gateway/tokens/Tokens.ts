@@ -8,7 +8,7 @@
  * some microseconds per character. A slice ends between two words if possible, which makes the
  * count independent of how a stream is split. Otherwise it is up to three per cent too high.
  */
-import { Effect } from "effect"
+import { Effect, Predicate } from "effect"
 import type * as Tables from "gpt-tokenizer/encoding/o200k_base"
 import { createRequire } from "node:module"
 import { type ChatReply, type ChatRequest, type ChoiceDelta } from "../../domain/Chat.ts"
@@ -134,10 +134,9 @@ export class OutputCounter {
       if (typeof delta.content === "string") this.#push(delta.content)
       if (typeof delta.reasoning === "string") this.#push(delta.reasoning)
       if (typeof delta.refusal === "string") this.#push(delta.refusal)
-      for (const call of delta.tool_calls ?? []) {
-        if (call.function?.name) this.#push(call.function.name)
-        if (call.function?.arguments) this.#push(call.function.arguments)
-      }
+      for (const { function: called } of delta.tool_calls ?? []) this.#pushTexts(called)
+      this.#pushTexts(delta["function_call"])
+      this.#pushTexts(delta["audio"])
     }
   }
 
@@ -156,6 +155,11 @@ export class OutputCounter {
     return this.#counted + 3 * this.#held
   }
 
+  /** The texts of a call or of a spoken answer. */
+  #pushTexts(member: unknown): void {
+    if (member !== undefined) for (const text of writtenTexts(member)) this.#push(text)
+  }
+
   #push(text: string): void {
     this.#text.push(text)
     this.#held += text.length
@@ -168,6 +172,12 @@ export class OutputCounter {
     this.#held = 0
   }
 }
+
+/** What a model wrote of a call or a spoken answer. */
+const writtenTexts = (member: unknown): ReadonlyArray<string> =>
+  Predicate.isObject(member)
+    ? [member["name"], member["arguments"], member["transcript"]].filter((text) => typeof text === "string")
+    : []
 
 /** Of a long whole text, only this much is counted; the rest is extrapolated by length. */
 const COUNTED_CHARACTERS = 131_072
@@ -183,6 +193,9 @@ export const countReply = (reply: ChatReply): number => {
     if (message.content) count += countLong(message.content)
     if (message.reasoning) count += countLong(message.reasoning)
     if (message.refusal) count += countLong(message.refusal)
+    for (const member of [message["function_call"], message["audio"]]) {
+      for (const text of writtenTexts(member)) count += countLong(text)
+    }
     if (message.tool_calls) {
       for (const call of message.tool_calls) count += countLong(JSON.stringify(call["function"] ?? call))
     }

@@ -215,3 +215,20 @@ it("a text counts the same after many others", () => {
   for (let at = 0; at < 200; at++) countText(prose(1_000, at))
   assert.strictEqual(countText("Donaudampfschifffahrtsgesellschaft"), before)
 })
+
+it("counts the calls of an older kind and spoken answers, whole and as they come", () => {
+  const called = { name: "get_weather", arguments: '{"city":"Rome"}' }
+  const audio = { id: "audio_1", data: "UklGRg==", transcript: "It is sunny in Rome." }
+  const tokens = countText(called.name) + countText(called.arguments) + countText(audio.transcript)
+  const message = { role: "assistant" as const, content: null, function_call: called, audio }
+  const choices = [{ index: 0, message, finish_reason: "stop" }]
+  assert.strictEqual(countReply({ choices, usage: null, systemFingerprint: null }), tokens)
+  const counter = new OutputCounter()
+  const pieces = [
+    { function_call: { name: called.name } },
+    { function_call: { arguments: called.arguments } },
+    { audio }
+  ]
+  for (const delta of pieces) counter.add([{ index: 0, delta, finish_reason: null }])
+  assert.approximately(counter.count(), tokens, 2)
+})
