@@ -50,6 +50,21 @@ layer(Clients.layer, { excludeTestServices: true, timeout: 120_000 })("@langchai
     })
   )
 
+  it.effect("chat: gives instructions to gpt-5 and o3-mini, as a developer", () =>
+    Effect.gen(function* () {
+      for (const name of ["openai/gpt-5", "gpt-5", "o3-mini"]) {
+        const { model } = yield* client({ model: { model: name } })
+        const answer = yield* Effect.promise(() =>
+          model.invoke([
+            ["system", "Be brief."],
+            ["human", prompt(hello.prompt)]
+          ])
+        )
+        assert.strictEqual(answer.text, hello.content)
+      }
+    })
+  )
+
   it.effect("streams: the usage at the end is the generation's", () =>
     Effect.gen(function* () {
       const { generation, generationId, key, model } = yield* client()

@@ -3,7 +3,7 @@ import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import OpenAI from "openai"
 import { assertRetryAfter, Clients, pricing, prompt, recordingFetch, rejection } from "./Clients.ts"
-import { hello, parallelCalls, picture, structured, vector, weatherTool } from "./fixtures.ts"
+import { hello, parallelCalls, picture, structured, thinking, vector, weatherTool } from "./fixtures.ts"
 
 const user = (content: string) => ({ role: "user" as const, content: prompt(content) })
 const tools = [{ type: "function" as const, function: weatherTool }]
@@ -255,6 +255,26 @@ layer(Clients.layer, { excludeTestServices: true, timeout: 120_000 })("openai", 
         ["test/chat", "model"],
         ["test/embed", "model"]
       ])
+    })
+  )
+
+  it.effect("reasoning: comes under both names, whole and streamed", () =>
+    Effect.gen(function* () {
+      const { openai } = yield* client()
+      const request = { model: "test/chat", messages: [user(thinking.prompt)] }
+      const whole = yield* Effect.promise(() => openai.chat.completions.create(request))
+      const thoughts = { reasoning: thinking.thought, reasoning_content: thinking.thought }
+      assert.deepInclude(whole.choices[0]?.message as object, thoughts)
+      const streamed = yield* Effect.promise(async () => {
+        const texts = { reasoning: "", reasoning_content: "" }
+        for await (const { choices } of await openai.chat.completions.create({ ...request, stream: true })) {
+          const delta = choices[0]?.delta as Partial<typeof texts> | undefined
+          texts.reasoning += delta?.reasoning ?? ""
+          texts.reasoning_content += delta?.reasoning_content ?? ""
+        }
+        return texts
+      })
+      assert.deepStrictEqual(streamed, thoughts)
     })
   )
 
