@@ -105,6 +105,11 @@ export interface ChatCall {
    * the config's.
    */
   readonly limitMs?: number
+  /**
+   * Told which members of the request the provider does not get, before the call is made. Not called
+   * if it gets all of them.
+   */
+  readonly leftOut?: (members: ReadonlyArray<string>) => void
 }
 
 export interface EmbedCall {

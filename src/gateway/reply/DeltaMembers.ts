@@ -8,7 +8,7 @@ import { Predicate } from "effect"
 type Members = Readonly<Record<string, unknown>>
 
 /** Every delta repeats these members in full. */
-const repeated = new Set(["id", "index", "type", "format"])
+const repeated = new Set(["id", "index", "type", "format", "provider"])
 
 /**
  * The joined value of the member `name`. It changes neither argument, except that a value it

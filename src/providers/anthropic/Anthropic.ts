@@ -9,11 +9,12 @@ import { Effect, Redacted } from "effect"
 import { type ProviderConfig } from "../../domain/Catalog.ts"
 import { decodeChat } from "../wire/Decode.ts"
 import { openStream } from "../wire/EventStream.ts"
-import { type Provider, ProviderError, type ProviderReason, Unsupported } from "../Provider.ts"
+import { type ChatCall, type Provider, ProviderError, type ProviderReason, Unsupported } from "../Provider.ts"
 import { redactReason } from "../wire/ErrorMapping.ts"
 import { type Transport } from "../transport/Transport.ts"
 import { refineReason } from "./Errors.ts"
-import { readReply } from "./Reply.ts"
+import { thoughtMaker } from "./Model.ts"
+import { readReply, type RequestFacts } from "./Reply.ts"
 import { lowerRequest } from "./Request.ts"
 import { makeReader } from "./Stream.ts"
 import { callIds } from "../wire/CallIds.ts"
@@ -38,20 +39,30 @@ export const makeAnthropic = (config: ProviderConfig, transport: Transport["Serv
   const fault = (reason: ProviderReason) =>
     new ProviderError({ provider: config.slug, reason: redactReason(refineReason(reason), key) })
 
+  /** The body of a call, and the facts that its readers need. */
+  const lowered = ({ leftOut, offer, request }: ChatCall, stream: boolean) => {
+    const maker = thoughtMaker(config.slug, offer.upstream)
+    return Effect.map(Effect.fromResult(lowerRequest(request, offer, { maker, stream })), (body) => {
+      if (body.leftOut.length > 0) leftOut?.(body.leftOut)
+      const asked: RequestFacts = { answersByTool: body.answersByTool, ids: callIds(request), maker }
+      return { asked, body: body.body }
+    })
+  }
+
   return {
     config,
     keepsLimits: true,
-    chat: Effect.fnUntraced(function* ({ limitMs, offer, request }) {
-      const { answersByTool, body } = yield* Effect.fromResult(lowerRequest(request, offer, false))
-      const reply = yield* messages.post(body, limitMs ?? config.timeouts.totalMs)
-      return yield* decodeChat(reply, (wire) => readReply(wire, answersByTool, callIds(request)))
+    chat: Effect.fnUntraced(function* (call) {
+      const { asked, body } = yield* lowered(call, false)
+      const reply = yield* messages.post(body, call.limitMs ?? config.timeouts.totalMs)
+      return yield* decodeChat(reply, (wire) => readReply(wire, asked))
     }, Effect.mapError(fault)),
-    chatStream: Effect.fnUntraced(function* ({ limitMs, offer, request }) {
-      const { answersByTool, body } = yield* Effect.fromResult(lowerRequest(request, offer, true))
+    chatStream: Effect.fnUntraced(function* (call) {
+      const { asked, body } = yield* lowered(call, true)
       return yield* openStream(messages, body, {
-        makeReader: () => makeReader(answersByTool, callIds(request)),
-        readWhole: (wire) => readReply(wire, answersByTool, callIds(request)),
-        firstTokenMs: limitMs,
+        makeReader: () => makeReader(asked),
+        readWhole: (wire) => readReply(wire, asked),
+        firstTokenMs: call.limitMs,
         fault
       })
     }, Effect.mapError(fault)),

@@ -4,6 +4,7 @@
  * this dialect counts as older than these changes. Source: the vendor's migration guides, read on
  * 2026-11-21.
  */
+import { type ThoughtMaker, UNNAMED_FORMAT } from "../wire/Thoughts.ts"
 
 export interface ClaudeModel {
   /** How many of `temperature` and `top_p` a request may have. */
@@ -29,6 +30,12 @@ export interface ClaudeModel {
 
 const current = /claude-(opus|sonnet|haiku|fable|mythos)-(\d)(?:[-.](\d{1,2}))?(?!\d)/
 const former = /claude-(\d)(?:[-.](\d{1,2}))?-(opus|sonnet|haiku)/
+
+/** The marks of the thoughts that a model of this form makes. `provider`: the provider's slug. */
+export const thoughtMaker = (provider: string, upstream: string): ThoughtMaker => ({
+  format: upstream.toLowerCase().includes("claude") ? "anthropic-claude-v1" : UNNAMED_FORMAT,
+  provider
+})
 
 /** `upstream`: the provider's name of the model, with or without a date. */
 export const claudeModel = (upstream: string): ClaudeModel => {

@@ -1,7 +1,7 @@
 /**
  * Lowers content parts to blocks of the Messages API: text, images and documents, by URL or inline.
- * A part's `cache_control` is kept. Other media, and files stored at another vendor, are
- * `Unsupported`.
+ * The API's own images, documents and search results are passed on. A part's `cache_control` is
+ * kept. Other media, and files stored at another vendor, are `Unsupported`.
  */
 import { Result } from "effect"
 import { type Role } from "../../domain/Chat.ts"
@@ -25,12 +25,23 @@ export const blockOf = (part: JsonRecord, role: Role): Result.Result<ReadonlyArr
   }
   if (role === "system" || role === "assistant") return unsupported(`a part of type ${kind} in a ${role} message`)
   if (kind === "image_url") return Result.map(imageOf(part), (block) => [cached(block, part)])
-  if (kind === "file") return Result.map(documentOf(part), (block) => [cached(block, part)])
+  if (kind === "file") return Result.map(documentOf(part), (block) => [cached({ ...block, ...optionsOf(part) }, part)])
+  if (ownKinds.has(kind)) return Result.succeed([part])
   return unsupported(`a part of type ${kind}`)
 }
 
-const cached = (block: Block, { cache_control }: JsonRecord): Block =>
+/** Kinds of the API itself, whose blocks are sent as received. */
+const ownKinds = new Set(["image", "document", "search_result"])
+
+/** The block with the `cache_control` of the part, the message or the tool that it is made of. */
+export const cached = (block: Block, { cache_control }: Readonly<Record<string, unknown>>): Block =>
   isJsonRecord(cache_control) ? { ...block, cache_control } : block
+
+/** What a client asks of a document: citations, and a context that is not cited. */
+const optionsOf = ({ citations, context }: JsonRecord): Block => ({
+  ...(isJsonRecord(citations) ? { citations } : {}),
+  ...(typeof context === "string" ? { context } : {})
+})
 
 const imageOf = ({ image_url }: JsonRecord): Result.Result<Block, Unsupported> => {
   const url = stringOf(isJsonRecord(image_url) ? image_url["url"] : image_url) ?? ""

@@ -1,6 +1,7 @@
 /**
  * Reads whole replies of the Messages API leniently. Text blocks become content, thinking blocks
- * reasoning, tool use tool calls. Blocks of the vendor's own tools are dropped.
+ * reasoning with its signatures, tool use tool calls, citations the members of Citations.ts. Blocks
+ * of the vendor's own tools are dropped.
  */
 import { type ChatReply } from "../../domain/Chat.ts"
 import { type TokenUsage } from "../../domain/Money.ts"
@@ -9,6 +10,16 @@ import { reportedUsage } from "../wire/Usage.ts"
 import { countOf, isJsonRecord, stringOf, type JsonRecord, jsonRecordsOf } from "../wire/Json.ts"
 import { ANSWER_TOOL } from "./Tools.ts"
 import { type CallIds } from "../wire/CallIds.ts"
+import { type CitedMembers, citedMembers, joinCited } from "../wire/Citations.ts"
+import { encryptedThought, type ThoughtMaker, thoughtMembers, thoughtText } from "../wire/Thoughts.ts"
+
+/** Facts of the request that the readers need. */
+export interface RequestFacts {
+  /** The content comes as the arguments of a tool. */
+  readonly answersByTool: boolean
+  readonly ids: CallIds
+  readonly maker: ThoughtMaker
+}
 
 const finishReasons: Readonly<Record<string, string>> = {
   end_turn: "stop",
@@ -21,9 +32,11 @@ const finishReasons: Readonly<Record<string, string>> = {
 }
 
 /**
- * `called`: a tool of the client was called. A call of the gateway's answer tool does not count.
+ * `called`: a tool of the client was called. A call of the gateway's answer tool does not count. Some
+ * models end their turn beside their calls: the calls count.
  */
 export const finishReason = (stopReason: string, called: boolean): string => {
+  if (called && stopReason === "end_turn") return "tool_calls"
   const reason = finishReasons[stopReason] ?? "stop"
   return reason === "tool_calls" && !called ? "stop" : reason
 }
@@ -73,11 +86,29 @@ const anywhere = new Set(["", "global", "not_available"])
 export const explanationOf = (details: unknown): string | null =>
   isJsonRecord(details) ? stringOf(details["explanation"]) : null
 
-/**
- * `answersByTool`: the content comes as the arguments of a tool. `Malformed` if there are no blocks
- * and no stop reason.
- */
-export const readReply = (body: JsonRecord, answersByTool: boolean, ids: CallIds): ChatReply | Malformed => {
+/** The members for the citations of a text block, whose text is `content` from `start` to `end`. */
+export const citedBlock = (citations: ReadonlyArray<JsonRecord>, start: number, end: number): CitedMembers =>
+  citedMembers(
+    citations.map((citation) => ({ citation, url: urlOf(citation), title: stringOf(citation["title"]) })),
+    start,
+    end
+  )
+
+const urlOf = ({ source, url }: JsonRecord): string | null => {
+  const address = stringOf(url) ?? stringOf(source)
+  return address !== null && /^https?:\/\//.test(address) ? address : null
+}
+
+/** The thought of a block, or none. `index` counts the blocks of the reply. */
+const thoughtOf = (maker: ThoughtMaker, block: JsonRecord, index: number): ReadonlyArray<JsonRecord> => {
+  const data = stringOf(block["data"])
+  if (block["type"] === "redacted_thinking") return data === null ? [] : [encryptedThought(maker, index, data)]
+  if (block["type"] !== "thinking") return []
+  return [thoughtText(maker, index, stringOf(block["thinking"]) ?? "", stringOf(block["signature"]) || null)]
+}
+
+/** `Malformed` if there are no blocks and no stop reason. */
+export const readReply = (body: JsonRecord, { answersByTool, ids, maker }: RequestFacts): ChatReply | Malformed => {
   const stopReason = stringOf(body["stop_reason"])
   if (!Array.isArray(body["content"])) return new Malformed({ detail: "no content" })
   if (stopReason === null && body["content"].length === 0) return new Malformed({ detail: "empty completion" })
@@ -85,11 +116,16 @@ export const readReply = (body: JsonRecord, answersByTool: boolean, ids: CallIds
   const isAnswer = ({ name }: JsonRecord): boolean => answersByTool && name === ANSWER_TOOL
   const uses = blocks.filter(({ type }) => type === "tool_use")
   const calls = uses.filter((use) => !isAnswer(use))
-  const text = [
-    ...blocks.flatMap(({ text, type }) => (type === "text" ? (stringOf(text) ?? "") : [])),
-    ...uses.filter(isAnswer).map(argumentsOf)
-  ]
-  const thoughts = blocks.flatMap(({ thinking, type }) => (type === "thinking" ? (stringOf(thinking) ?? "") : []))
+  const cited: Array<CitedMembers> = []
+  let content = ""
+  for (const block of blocks) {
+    if (block["type"] !== "text") continue
+    const start = content.length
+    content += stringOf(block["text"]) ?? ""
+    cited.push(citedBlock(jsonRecordsOf(block["citations"]), start, content.length))
+  }
+  content += uses.filter(isAnswer).map(argumentsOf).join("")
+  const thoughts = blocks.flatMap((block, index) => thoughtOf(maker, block, index))
   const refusal = stopReason === "refusal" ? explanationOf(body["stop_details"]) : null
   return {
     choices: [
@@ -97,12 +133,13 @@ export const readReply = (body: JsonRecord, answersByTool: boolean, ids: CallIds
         index: 0,
         message: {
           role: "assistant",
-          content: text.length === 0 && (calls.length > 0 || refusal !== null) ? null : text.join(""),
+          content: content === "" && (calls.length > 0 || refusal !== null) ? null : content,
           ...(calls.length > 0
             ? { tool_calls: calls.map((use, at) => callOf(use, ids(use["id"], body["id"], at))) }
             : {}),
           ...(refusal === null ? {} : { refusal }),
-          ...(thoughts.some((thought) => thought !== "") ? { reasoning: thoughts.join("") } : {})
+          ...thoughtMembers(thoughts),
+          ...joinCited(cited)
         },
         finish_reason: finishReason(stopReason ?? "", calls.length > 0)
       }

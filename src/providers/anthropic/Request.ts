@@ -8,10 +8,13 @@ import { type ChatRequest, outputLimit } from "../../domain/Chat.ts"
 import { Unsupported } from "../Provider.ts"
 import { lowerMessages } from "./Messages.ts"
 import { claudeModel, type ClaudeModel } from "./Model.ts"
-import { textBlock } from "./Parts.ts"
-import { lowerEffort, type Thinking } from "./Thinking.ts"
+import { cached, textBlock } from "./Parts.ts"
+import { lowerThinking, type Thinking } from "./Thinking.ts"
 import { ANSWER_TOOL, lowerTools, type Tooling } from "./Tools.ts"
-import { type Parameters } from "../wire/Parameters.ts"
+import { countOf, isJsonRecord } from "../wire/Json.ts"
+import { asksFor, leftOut, type Parameters } from "../wire/Parameters.ts"
+import { type ReasoningAsked, reasoningAsked, reasoningMembers } from "../wire/ReasoningAsked.ts"
+import { type ThoughtMaker } from "../wire/Thoughts.ts"
 
 export const anthropicParameters: Parameters = {
   model: "mapped",
@@ -21,11 +24,11 @@ export const anthropicParameters: Parameters = {
   stream: "mapped",
   user: "mapped",
   metadata: "dropped",
-  provider: "dropped",
+  provider: "handled",
   response_format: "mapped",
-  models: "dropped",
+  models: "handled",
   max_completion_tokens: "mapped",
-  stream_options: "dropped",
+  stream_options: "handled",
   n: "refused",
   top_p: "mapped",
   stop: "mapped",
@@ -41,7 +44,13 @@ export const anthropicParameters: Parameters = {
   reasoning_effort: "mapped",
   modalities: "refused",
   prediction: "dropped",
-  service_tier: "mapped"
+  service_tier: "mapped",
+  reasoning: "mapped",
+  thinking: "mapped",
+  top_k: "mapped",
+  verbosity: "dropped",
+  cache_control: "mapped",
+  web_search_options: "refused"
 }
 
 /**
@@ -49,10 +58,16 @@ export const anthropicParameters: Parameters = {
  * tokens.
  */
 const DEFAULT_MAX_TOKENS = 4_096
+/** The most that the gateway reserves the cost of where neither request nor model has a limit. */
+const MAX_UNASKED_TOKENS = 16_384
 const MAX_TEMPERATURE = 1
+/** Added to a thinking budget if the request sets no limit. */
+const ANSWER_TOKENS = 4_096
 
 export interface LoweredRequest {
   readonly body: string
+  /** Members of the request that are not in the body. */
+  readonly leftOut: ReadonlyArray<string>
   /** The content comes as the arguments of `ANSWER_TOOL`. */
   readonly answersByTool: boolean
 }
@@ -60,21 +75,24 @@ export interface LoweredRequest {
 export const lowerRequest = (
   request: ChatRequest,
   offer: ModelOffer,
-  stream: boolean
+  { maker, stream }: { readonly maker: ThoughtMaker; readonly stream: boolean }
 ): Result.Result<LoweredRequest, Unsupported> =>
   Result.gen(function* () {
     yield* refusals(request)
     const claude = claudeModel(offer.upstream)
-    const { isPrefilled, lastCalledTools, system, turns } = yield* lowerMessages(request.messages)
+    const conversation = yield* lowerMessages(request.messages, claude.thinking === "none" ? null : maker)
+    const { isPrefilled, lacksThoughts, system, turns } = conversation
     if (isPrefilled && !claude.prefill) {
       return yield* unsupported("messages", "this model does not continue from a trailing assistant message")
     }
     const tooling = yield* lowerTools(request, claude, isPrefilled)
     const { isForced } = tooling
-    const limit = outputLimit(request) ?? offer.maxCompletionTokens ?? DEFAULT_MAX_TOKENS
-    const hindrance = { isForced, isPrefilled, lastCalledTools }
-    const thinking = yield* lowerEffort(request.reasoning_effort, claude, limit, hindrance)
+    const asked = reasoningAsked(request)
+    const limit = limitOf(request, offer, asked)
+    const thinking = yield* lowerThinking(asked, claude, limit, { isForced, isPrefilled, lacksThoughts })
     const stops = yield* stopsOf(request)
+    const sampling = thinking.isAsked ? {} : samplingOf(request, claude)
+    const tier = tierOf(request)
     const instructions = [...system, ...textBlock(tooling.instruction ?? "")]
     const body = {
       model: offer.upstream,
@@ -85,15 +103,33 @@ export const lowerRequest = (
       ...(tooling.choice === null ? {} : { tool_choice: tooling.choice }),
       ...(thinking.thinking === null ? {} : { thinking: thinking.thinking }),
       ...outputConfig(thinking, tooling),
-      ...(thinking.isAsked ? {} : samplingOf(request, claude)),
+      ...sampling,
       ...(stops.length === 0 ? {} : { stop_sequences: stops }),
       ...(request.user === undefined || request.user === null ? {} : { metadata: { user_id: request.user } }),
-      ...tierOf(request),
+      ...tier,
+      ...cached({}, request),
       stream
     }
     const answersByTool = tooling.tools.some(({ name }) => name === ANSWER_TOOL)
-    return { body: JSON.stringify(body), answersByTool }
+    const isSilent = asked !== null && asked.effort !== "none" && thinking.thinking === null && thinking.effort === null
+    const unsent = [
+      ...samplingMembers.filter((name) => asksFor(request, name) && !(name in sampling)),
+      ...(isSilent ? reasoningMembers.filter((name) => asksFor(request, name)) : []),
+      ...(asksFor(request, "service_tier") && !("service_tier" in tier) ? ["service_tier"] : []),
+      ...(tooling.lacksStrict ? ["tools.strict"] : [])
+    ]
+    return { body: JSON.stringify(body), answersByTool, leftOut: leftOut(request, anthropicParameters, unsent) }
   })
+
+const samplingMembers = ["temperature", "top_p", "top_k"]
+
+/** The limit of the output, thinking included. */
+const limitOf = (request: ChatRequest, offer: ModelOffer, asked: ReasoningAsked | null): number => {
+  const given = outputLimit(request) ?? offer.maxCompletionTokens
+  if (given !== null) return given
+  const budget = asked?.budgetTokens ?? null
+  return budget === null ? DEFAULT_MAX_TOKENS : Math.min(budget + ANSWER_TOKENS, MAX_UNASKED_TOKENS)
+}
 
 const unsupported = (param: string, message: string) => Result.fail(new Unsupported({ param, message }))
 
@@ -105,6 +141,9 @@ const refusals = (request: ChatRequest): Result.Result<void, Unsupported> => {
   if ((top_logprobs ?? 0) > 0) return unsupported("top_logprobs", "log probabilities are not supported")
   if (Object.keys(logit_bias ?? {}).length > 0) return unsupported("logit_bias", "token biases are not supported")
   if (modalities?.some((modality) => modality !== "text")) return unsupported("modalities", "only text is supported")
+  if (isJsonRecord(request["web_search_options"])) {
+    return unsupported("web_search_options", "searching the web is not supported here")
+  }
   return Result.succeed(undefined)
 }
 
@@ -114,10 +153,13 @@ const outputConfig = ({ effort }: Thinking, { schema }: Tooling) => {
   return { output_config: { ...(effort === null ? {} : { effort }), ...format } }
 }
 
-const samplingOf = ({ temperature, top_p }: ChatRequest, { sampling }: ClaudeModel) => {
+const samplingOf = (request: ChatRequest, { sampling }: ClaudeModel) => {
+  const { temperature, top_p } = request
   const givenTemperature = temperature ?? null
   const givenTopP = top_p ?? null
+  const topK = countOf(request["top_k"])
   return {
+    ...(sampling === 0 || topK === null || topK === 0 ? {} : { top_k: topK }),
     ...(sampling === 0 || givenTemperature === null
       ? {}
       : { temperature: Math.min(givenTemperature, MAX_TEMPERATURE) }),

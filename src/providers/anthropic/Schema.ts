@@ -1,9 +1,9 @@
 /**
- * Adapts a JSON schema for a whole answer to the Messages API. Objects are closed. Constraints that
- * the API rejects (bounds of numbers and strings, lengths of lists, unknown formats) are removed,
- * as the vendor's libraries do.
+ * Adapts a JSON schema for a whole answer or a strict tool to the Messages API. Objects are closed.
+ * Constraints that the API rejects (bounds of numbers and strings, lengths of lists, unknown
+ * formats) are removed, as the vendor's libraries do.
  */
-import { isJsonRecord, type JsonRecord } from "../wire/Json.ts"
+import { isJsonRecord, type JsonRecord, jsonRecordsOf } from "../wire/Json.ts"
 
 const leftOut = new Set([
   "minimum",
@@ -45,3 +45,30 @@ const namedOf = (value: unknown): unknown =>
         Object.entries(value).map(([name, each]) => [name, isJsonRecord(each) ? answerSchema(each) : each])
       )
     : value
+
+/** The API's limits for all strict tools of a request together. */
+const MOST_STRICT_TOOLS = 20
+const MOST_OPTIONAL_MEMBERS = 24
+const MOST_UNIONS = 16
+
+/** True if the API takes these schemas of strict tools. References may be recursive, which it rejects. */
+export const fitsStrict = (schemas: ReadonlyArray<JsonRecord>): boolean => {
+  if (schemas.length === 0 || schemas.length > MOST_STRICT_TOOLS) return false
+  const total = { optional: 0, unions: 0, references: 0 }
+  for (const schema of schemas) measure(schema, total)
+  return total.optional <= MOST_OPTIONAL_MEMBERS && total.unions <= MOST_UNIONS && total.references === 0
+}
+
+const measure = (schema: JsonRecord, total: { optional: number; unions: number; references: number }): void => {
+  const { $ref, anyOf, items, oneOf, properties, required, type } = schema
+  if (typeof $ref === "string") total.references++
+  if (Array.isArray(type) || Array.isArray(anyOf) || Array.isArray(oneOf)) total.unions++
+  const members = isJsonRecord(properties) ? Object.entries(properties) : []
+  const needed = new Set<unknown>(Array.isArray(required) ? required : [])
+  for (const [name, member] of members) {
+    if (!needed.has(name)) total.optional++
+    if (isJsonRecord(member)) measure(member, total)
+  }
+  if (isJsonRecord(items)) measure(items, total)
+  for (const list of [anyOf, oneOf, schema["allOf"]]) for (const each of jsonRecordsOf(list)) measure(each, total)
+}

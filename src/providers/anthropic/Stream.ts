@@ -7,34 +7,44 @@ import { type ChatEvent, type Delta } from "../../domain/Chat.ts"
 import { type StreamReader } from "../wire/EventStream.ts"
 import { Malformed, type ProviderReason } from "../Provider.ts"
 import { errorInBody } from "../wire/ErrorMapping.ts"
-import { isJsonRecord, parseJsonRecord, stringOf, type JsonRecord } from "../wire/Json.ts"
-import { explanationOf, finishReason, readUsage } from "./Reply.ts"
+import { isJsonRecord, parseJsonRecord, stringOf, type JsonRecord, jsonRecordsOf } from "../wire/Json.ts"
+import { encryptedThought, thoughtPiece, thoughtSignature } from "../wire/Thoughts.ts"
+import { citedBlock, explanationOf, finishReason, readUsage, type RequestFacts } from "./Reply.ts"
 import { ANSWER_TOOL } from "./Tools.ts"
-import { type CallIds } from "../wire/CallIds.ts"
 
 /**
  * The member that holds the text of a delta, by the delta's type. A delta without it is malformed.
  */
-const textMembers: Readonly<Record<string, "text" | "thinking" | "partial_json">> = {
+const textMembers: Readonly<Record<string, "text" | "thinking" | "signature" | "partial_json">> = {
   text_delta: "text",
   thinking_delta: "thinking",
+  signature_delta: "signature",
   input_json_delta: "partial_json"
 }
 
 // state
 
-/** An open block: a tool call, by its index, or the answer that comes as a tool's arguments. */
-interface OpenBlock {
+/** An open tool call, by its index, or the answer that comes as a tool's arguments. */
+interface OpenCall {
   readonly call: number | "answer"
   hasArguments: boolean
 }
 
+/** An open text with citations, and where it begins in the content. */
+interface CitedText {
+  readonly start: number
+  readonly citations: Array<JsonRecord>
+}
+
 interface StreamState {
-  readonly answersByTool: boolean
-  readonly ids: CallIds
+  readonly asked: RequestFacts
   responseId: unknown
-  readonly blocks: Map<unknown, OpenBlock>
+  /** By the index of their block. */
+  readonly blocks: Map<unknown, OpenCall>
+  readonly texts: Map<unknown, CitedText>
   calls: number
+  /** Length of the content so far, in UTF-16 code units. */
+  length: number
   usage: JsonRecord | null
   started: boolean
   /** Content has arrived. */
@@ -88,46 +98,74 @@ const start = (state: StreamState, event: JsonRecord, out: Array<ChatEvent>): vo
 
 const openBlock = (state: StreamState, event: JsonRecord, out: Array<ChatEvent>): void => {
   const block = isJsonRecord(event["content_block"]) ? event["content_block"] : {}
-  if (block["type"] === "text") return emitText(out, "content", block["text"])
-  if (block["type"] === "thinking") return emitText(out, "reasoning", block["thinking"])
-  if (block["type"] !== "tool_use") return
-  const name = stringOf(block["name"]) ?? ""
-  const isAnswer = state.answersByTool && name === ANSWER_TOOL
-  const open: OpenBlock = { call: isAnswer ? "answer" : state.calls, hasArguments: false }
-  state.blocks.set(event["index"], open)
-  if (open.call !== "answer") {
-    state.calls++
-    const id = state.ids(block["id"], state.responseId, open.call)
-    emit(out, { tool_calls: [{ index: open.call, id, type: "function", function: { name, arguments: "" } }] })
-  }
-  // Some servers of this dialect send the whole input at once.
-  if (isJsonRecord(block["input"]) && Object.keys(block["input"]).length > 0) {
-    emitArguments(open, JSON.stringify(block["input"]), out)
+  const { asked, blocks, texts } = state
+  const index = indexOf(event)
+  switch (block["type"]) {
+    case "text":
+      texts.set(index, { start: state.length, citations: jsonRecordsOf(block["citations"]).slice() })
+      return emitText(state, out, block["text"])
+    case "thinking":
+      return emitThinking(out, index, block["thinking"])
+    case "redacted_thinking": {
+      const data = stringOf(block["data"])
+      if (data !== null) emit(out, { reasoning_details: [encryptedThought(asked.maker, index, data)] })
+      return
+    }
+    case "tool_use": {
+      const name = stringOf(block["name"]) ?? ""
+      const isAnswer = asked.answersByTool && name === ANSWER_TOOL
+      const open: OpenCall = { call: isAnswer ? "answer" : state.calls, hasArguments: false }
+      blocks.set(index, open)
+      if (open.call !== "answer") {
+        state.calls++
+        const id = asked.ids(block["id"], state.responseId, open.call)
+        emit(out, { tool_calls: [{ index: open.call, id, type: "function", function: { name, arguments: "" } }] })
+      }
+      // Some servers of this dialect send the whole input at once.
+      if (isJsonRecord(block["input"]) && Object.keys(block["input"]).length > 0) {
+        emitArguments(open, JSON.stringify(block["input"]), out)
+      }
+    }
   }
 }
 
 const continueBlock = (state: StreamState, event: JsonRecord, out: Array<ChatEvent>): Malformed | null => {
   const delta = event["delta"]
   if (!isJsonRecord(delta)) return new Malformed({ detail: "an event without its delta" })
+  const index = indexOf(event)
+  if (delta["type"] === "citations_delta") {
+    if (isJsonRecord(delta["citation"])) state.texts.get(index)?.citations.push(delta["citation"])
+    return null
+  }
   const member = textMembers[stringOf(delta["type"]) ?? ""]
-  if (member !== undefined && typeof delta[member] !== "string")
-    return new Malformed({ detail: "a delta without its text" })
-  if (member === "text") emitText(out, "content", delta[member])
-  if (member === "thinking") emitText(out, "reasoning", delta[member])
-  const open = state.blocks.get(event["index"])
-  const piece = stringOf(delta["partial_json"])
-  if (delta["type"] === "input_json_delta" && open !== undefined && piece !== null && piece !== "") {
-    emitArguments(open, piece, out)
+  if (member === undefined) return null
+  const text = delta[member]
+  if (typeof text !== "string") return new Malformed({ detail: "a delta without its text" })
+  if (text === "") return null
+  if (member === "text") emitText(state, out, text)
+  else if (member === "thinking") emitThinking(out, index, text)
+  else if (member === "signature") {
+    emit(out, { reasoning_details: [thoughtSignature(state.asked.maker, index, text)] })
+  } else {
+    const open = state.blocks.get(index)
+    if (open !== undefined) emitArguments(open, text, out)
   }
   return null
 }
 
 const closeBlock = (state: StreamState, event: JsonRecord, out: Array<ChatEvent>): void => {
-  const open = state.blocks.get(event["index"])
+  const index = indexOf(event)
+  const text = state.texts.get(index)
+  if (text !== undefined && text.citations.length > 0)
+    emit(out, { ...citedBlock(text.citations, text.start, state.length) })
+  state.texts.delete(index)
+  const open = state.blocks.get(index)
   if (open === undefined) return
-  state.blocks.delete(event["index"])
+  state.blocks.delete(index)
   if (!open.hasArguments) emitArguments(open, "{}", out)
 }
+
+const indexOf = ({ index }: JsonRecord): number => (typeof index === "number" ? index : 0)
 
 const finish = (state: StreamState, event: JsonRecord): void => {
   mergeUsage(state, event["usage"])
@@ -159,11 +197,18 @@ const emit = (out: Array<ChatEvent>, delta: Delta, finish_reason: string | null 
   out.push({ _tag: "Choices", choices: [{ index: 0, delta, finish_reason }] })
 }
 
-const emitText = (out: Array<ChatEvent>, member: "content" | "reasoning", text: unknown): void => {
-  if (typeof text === "string" && text !== "") emit(out, { [member]: text })
+const emitText = (state: StreamState, out: Array<ChatEvent>, text: unknown): void => {
+  if (typeof text !== "string" || text === "") return
+  state.length += text.length
+  emit(out, { content: text })
 }
 
-const emitArguments = (open: OpenBlock, piece: string, out: Array<ChatEvent>): void => {
+const emitThinking = (out: Array<ChatEvent>, index: number, text: unknown): void => {
+  if (typeof text === "string" && text !== "")
+    emit(out, { reasoning: text, reasoning_details: [thoughtPiece(index, text)] })
+}
+
+const emitArguments = (open: OpenCall, piece: string, out: Array<ChatEvent>): void => {
   open.hasArguments = true
   if (open.call === "answer") emit(out, { content: piece })
   else emit(out, { tool_calls: [{ index: open.call, function: { arguments: piece } }] })
@@ -171,14 +216,14 @@ const emitArguments = (open: OpenBlock, piece: string, out: Array<ChatEvent>): v
 
 // export
 
-/** `answersByTool`: the content comes as the arguments of a tool. */
-export const makeReader = (answersByTool: boolean, ids: CallIds): StreamReader => {
+export const makeReader = (asked: RequestFacts): StreamReader => {
   const state: StreamState = {
-    answersByTool,
-    ids,
+    asked,
     responseId: null,
     blocks: new Map(),
+    texts: new Map(),
     calls: 0,
+    length: 0,
     usage: null,
     started: false,
     hasContent: false,

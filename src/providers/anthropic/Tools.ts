@@ -9,7 +9,8 @@ import { type ChatRequest } from "../../domain/Chat.ts"
 import { Unsupported } from "../Provider.ts"
 import { isJsonRecord, stringOf, type JsonRecord, jsonRecordsOf } from "../wire/Json.ts"
 import { type ClaudeModel } from "./Model.ts"
-import { answerSchema } from "./Schema.ts"
+import { cached } from "./Parts.ts"
+import { answerSchema, fitsStrict } from "./Schema.ts"
 
 /** The tool whose arguments are the content. */
 export const ANSWER_TOOL = "respond_with_json"
@@ -23,6 +24,8 @@ export interface Tooling {
   readonly instruction: string | null
   /** A tool must be called, so the model cannot think first. */
   readonly isForced: boolean
+  /** The `strict` of a tool was left out. */
+  readonly lacksStrict: boolean
 }
 
 type Choice = { readonly type: "auto" | "none" | "any" } | { readonly type: "tool"; readonly name: string }
@@ -32,7 +35,9 @@ const unsupported = (param: string, message: string) => Result.fail(new Unsuppor
 
 export const lowerTools = (request: ChatRequest, claude: ClaudeModel, isPrefilled: boolean): Lowered<Tooling> =>
   Result.gen(function* () {
-    const all = yield* Result.all(jsonRecordsOf(request.tools).map(toolOf))
+    const given = jsonRecordsOf(request.tools)
+    const isStrict = claude.jsonSchema && fitsStrict(given.flatMap(strictSchema))
+    const all = yield* Result.all(given.map((tool) => toolOf(tool, isStrict)))
     const { allowed, choice } = yield* choiceOf(request.tool_choice)
     const tools = allowed === null ? all : all.filter((tool) => allowed.has(stringOf(tool["name"]) ?? ""))
     const mustCall = tools.length > 0 && (choice.type === "any" || choice.type === "tool")
@@ -46,7 +51,8 @@ export const lowerTools = (request: ChatRequest, claude: ClaudeModel, isPrefille
       choice: tools.length === 0 || (choice.type === "auto" && !oneAtATime) ? null : { ...choice, ...single },
       schema: null,
       instruction: null,
-      isForced: mustCall
+      isForced: mustCall,
+      lacksStrict: !isStrict && given.some((tool) => strictSchema(tool).length > 0)
     }
     const format = yield* formatOf(request.response_format)
     // A prefill has fixed its format already. A forced call leaves the format to the next answer.
@@ -65,16 +71,25 @@ export const lowerTools = (request: ChatRequest, claude: ClaudeModel, isPrefille
     }
   })
 
-const toolOf = (tool: JsonRecord): Lowered<JsonRecord> => {
+/** The schema of a strict tool, or none. */
+const strictSchema = ({ function: called }: JsonRecord): ReadonlyArray<JsonRecord> =>
+  isJsonRecord(called) && called["strict"] === true ? [inputSchema(called["parameters"])] : []
+
+/** `isStrict`: the `strict` of tools is kept. */
+const toolOf = (tool: JsonRecord, isStrict: boolean): Lowered<JsonRecord> => {
   const { function: called } = tool
   const name = isJsonRecord(called) ? stringOf(called["name"]) : null
   if (!isJsonRecord(called) || name === null) return unsupported("tools", "only tools of type function are supported")
   const description = stringOf(called["description"])
-  return Result.succeed({
+  const schema = inputSchema(called["parameters"])
+  const strict = isStrict && called["strict"] === true
+  const lowered = {
     name,
     ...(description === null ? {} : { description }),
-    input_schema: inputSchema(called["parameters"])
-  })
+    input_schema: strict ? answerSchema(schema) : schema,
+    ...(strict ? { strict } : {})
+  }
+  return Result.succeed(cached(lowered, "cache_control" in tool ? tool : called))
 }
 
 /** The API requires an object. */

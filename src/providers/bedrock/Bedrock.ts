@@ -8,13 +8,14 @@ import { Effect, Redacted } from "effect"
 import { type ProviderConfig } from "../../domain/Catalog.ts"
 import { decodeChat } from "../wire/Decode.ts"
 import { openStream } from "../wire/EventStream.ts"
-import { type Provider, ProviderError, type ProviderReason } from "../Provider.ts"
+import { type ChatCall, type Provider, ProviderError, type ProviderReason } from "../Provider.ts"
 import { redactReason } from "../wire/ErrorMapping.ts"
 import { type Endpoint, type Transport } from "../transport/Transport.ts"
 import { embed } from "./Embedding.ts"
 import { bedrockEndpoints } from "./Endpoint.ts"
 import { BedrockFrames } from "./Frames.ts"
-import { readReply } from "./Reply.ts"
+import { thoughtMaker } from "../anthropic/Model.ts"
+import { readReply, type RequestFacts } from "./Reply.ts"
 import { callIds } from "../wire/CallIds.ts"
 import { lowerChat } from "./Request.ts"
 import { makeReader } from "./Stream.ts"
@@ -32,21 +33,31 @@ export const makeBedrock = (config: ProviderConfig, transport: Transport["Servic
   const fault = (reason: ProviderReason) =>
     new ProviderError({ provider: config.slug, reason: redactReason(reason, key) })
 
+  /** The body of a call, and the facts that its readers need. */
+  const lowered = ({ leftOut, offer, request }: ChatCall) =>
+    Effect.map(Effect.fromResult(lowerChat(request, offer, config.slug)), (lowered) => {
+      if (lowered.leftOut.length > 0) leftOut?.(lowered.leftOut)
+      const maker = thoughtMaker(config.slug, offer.upstream)
+      const asked: RequestFacts = { answerTool: lowered.answerTool, ids: callIds(request), maker }
+      return { asked, body: lowered.body }
+    })
+
   return {
     config,
     keepsLimits: true,
-    chat: Effect.fnUntraced(function* ({ limitMs, offer, request }) {
-      const { answerTool, body } = yield* Effect.fromResult(lowerChat(request, offer))
+    chat: Effect.fnUntraced(function* (call) {
+      const { limitMs, offer } = call
+      const { asked, body } = yield* lowered(call)
       const reply = yield* endpoint(offer.upstream, "converse").post(body, limitMs ?? config.timeouts.totalMs)
-      return yield* decodeChat(reply, readReply(answerTool, callIds(request)))
+      return yield* decodeChat(reply, readReply(asked))
     }, Effect.mapError(fault)),
-    chatStream: Effect.fnUntraced(function* ({ limitMs, offer, request }) {
-      const { answerTool, body } = yield* Effect.fromResult(lowerChat(request, offer))
-      return yield* openStream(endpoint(offer.upstream, "converse-stream"), body, {
-        makeReader: () => makeReader(answerTool, callIds(request)),
+    chatStream: Effect.fnUntraced(function* (call) {
+      const { asked, body } = yield* lowered(call)
+      return yield* openStream(endpoint(call.offer.upstream, "converse-stream"), body, {
+        makeReader: () => makeReader(asked),
         makeFrames: () => new BedrockFrames(),
-        readWhole: readReply(answerTool, callIds(request)),
-        firstTokenMs: limitMs,
+        readWhole: readReply(asked),
+        firstTokenMs: call.limitMs,
         fault
       })
     }, Effect.mapError(fault)),

@@ -1,8 +1,9 @@
 /**
  * Lowers a conversation to Bedrock's Converse: separate system prompts in their order, alternating
  * turns of user and assistant, content as blocks. Adjacent messages of one role form one turn, and
- * tool results belong to the user. Blank texts are dropped, because Bedrock rejects them. Content
- * without a block is `Unsupported`: images by URL, audio, arguments that are not a JSON object.
+ * tool results belong to the user, before what the user says. Thoughts that this provider signed go
+ * back to their places. Blank texts are dropped, because Bedrock rejects them. Content without a
+ * block is `Unsupported`: images by URL, audio, arguments that are not a JSON object.
  */
 import { Result } from "effect"
 import { type ChatMessage, type ChatRequest } from "../../domain/Chat.ts"
@@ -10,6 +11,7 @@ import { Unsupported } from "../Provider.ts"
 import { type CommonMessage, inCommonRoles } from "../wire/CommonRoles.ts"
 import { parseJson } from "../../domain/Json.ts"
 import { isJsonRecord, stringOf, type JsonRecord, jsonRecordsOf } from "../wire/Json.ts"
+import { ownThoughts, type PlacedBlock, type ThoughtMaker, withThoughts } from "../wire/Thoughts.ts"
 
 type Block = JsonRecord
 type Blocks = Result.Result<ReadonlyArray<Block>, Unsupported>
@@ -17,6 +19,10 @@ type Blocks = Result.Result<ReadonlyArray<Block>, Unsupported>
 export interface BedrockConversation {
   readonly system: ReadonlyArray<Block>
   readonly messages: ReadonlyArray<{ readonly role: "user" | "assistant"; readonly content: ReadonlyArray<Block> }>
+  /** True if it ends with assistant text that the model must continue. */
+  readonly isPrefilled: boolean
+  /** True if the model is in the middle of calling tools and its thoughts are missing. */
+  readonly lacksThoughts: boolean
 }
 
 const imageFormats: Readonly<Record<string, string>> = {
@@ -37,68 +43,96 @@ const documentFormats: Readonly<Record<string, string>> = {
 const unsupported = (message: string): Result.Result<never, Unsupported> =>
   Result.fail(new Unsupported({ param: "messages", message }))
 
-/**
- * Lowers the conversation. `asText` writes tool calls and results as text: Bedrock accepts their
- * blocks only in requests with tools.
- */
+/** How messages are lowered. */
+interface Form {
+  /** Tool calls and results are written as text: Bedrock accepts their blocks only beside tools. */
+  readonly asText: boolean
+  /** The marks of this provider's thoughts. */
+  readonly maker: ThoughtMaker
+}
+
 export const lowerMessages = (
   messages: ChatRequest["messages"],
-  asText: boolean
+  form: Form
 ): Result.Result<BedrockConversation, Unsupported> =>
   Result.gen(function* () {
     const system: Array<Block> = []
-    const turns: Array<{ role: "user" | "assistant"; content: Array<Block> }> = []
+    const turns: Array<Turn> = []
     for (const message of inCommonRoles(messages)) {
-      const blocks = yield* blocksOf(message, asText)
+      const blocks = yield* blocksOf(message, form)
       if (message.role === "system") {
         system.push(...blocks)
         continue
       }
       const role = message.role === "assistant" ? "assistant" : "user"
-      const last = turns.at(-1)
       if (blocks.length === 0) continue
-      if (last?.role === role) last.content.push(...blocks)
-      else turns.push({ role, content: [...blocks] })
+      let last = turns.at(-1)
+      if (last?.role !== role) turns.push((last = { role, results: [], content: [] }))
+      // Bedrock rejects results that do not come first in their turn.
+      if (message.role === "tool" && !form.asText) last.results.push(...blocks)
+      else last.content.push(...blocks)
     }
-    return { system, messages: withoutTrailingBlank(turns) }
+    const last = turns.at(-1)
+    const isPrefilled = last?.role === "assistant" && !last.content.some(isCall)
+    if (isPrefilled) last.content = trimmed(last.content)
+    return {
+      system,
+      messages: turns.map(({ content, results, role }) => ({ role, content: [...results, ...content] })),
+      isPrefilled,
+      lacksThoughts: lacksThoughts(turns)
+    }
   })
 
-const blocksOf = (message: CommonMessage, asText: boolean): Blocks => {
+interface Turn {
+  readonly role: "user" | "assistant"
+  /** Tool results, with their cache points. */
+  readonly results: Array<Block>
+  content: Array<Block>
+}
+
+const isCall = (block: Block): boolean => "toolUse" in block
+
+/** The turns since the user last spoke are one to Claude, which wants a thought at its beginning. */
+const lacksThoughts = (turns: ReadonlyArray<Turn>): boolean => {
+  const spoken = turns.findLastIndex(({ results, role }) => role === "user" && results.length === 0)
+  const answers = turns.slice(spoken + 1).filter(({ role }) => role === "assistant")
+  const begins = ({ content: [first] }: Turn): boolean => first !== undefined && "reasoningContent" in first
+  return (answers.at(-1)?.content.some(isCall) ?? false) && !answers.some(begins)
+}
+
+const blocksOf = (message: CommonMessage, form: Form): Blocks => {
   switch (message.role) {
     case "system":
-      return Result.flatMap(contentOf(message.content), (blocks) =>
+      return Result.flatMap(contentOf(message), (blocks) =>
         blocks.every((block) => "text" in block || "cachePoint" in block)
           ? Result.succeed(blocks)
           : unsupported("a system message can only be text here")
       )
     case "user":
-      return contentOf(message.content)
+      return contentOf(message)
     case "assistant":
-      return assistantOf(message, asText)
+      return assistantOf(message, form)
     case "tool":
-      return Result.map(contentOf(message.content), (content) => toolResult(message, content, asText))
+      return Result.map(contentOf(message), (content) => toolResult(message, content, form.asText))
   }
 }
 
-const assistantOf = (message: ChatMessage, asText: boolean): Blocks =>
+const assistantOf = (message: ChatMessage, { asText, maker }: Form): Blocks =>
   Result.gen(function* () {
-    const content = yield* contentOf(message.content)
+    const content = yield* partsOf(message.content)
     const calls: Array<Block> = []
     for (const call of jsonRecordsOf(message.tool_calls)) calls.push(yield* toolUse(call, asText))
-    return [...reasoningOf(message), ...content, ...text(message.refusal ?? ""), ...calls]
+    const said = withThoughts(thoughtsOf(message, maker), [...content, ...text(message.refusal ?? "")], calls)
+    return withCachePoint(said, message)
   })
 
-/**
- * Reasoning that its model signed or encrypted is returned to it. Bedrock rejects unsigned
- * reasoning, so it is dropped.
- */
-const reasoningOf = (message: ChatMessage): ReadonlyArray<Block> =>
-  jsonRecordsOf(message["reasoning_details"]).flatMap((detail): ReadonlyArray<Block> => {
-    const [thought, signature, data] = [detail["text"], detail["signature"], detail["data"]]
-    if (typeof data === "string") return [{ reasoningContent: { redactedContent: data } }]
-    return typeof thought === "string" && typeof signature === "string"
-      ? [{ reasoningContent: { reasoningText: { text: thought, signature } } }]
-      : []
+/** Bedrock rejects unsigned reasoning, so it is dropped. */
+const thoughtsOf = (message: ChatMessage, maker: ThoughtMaker): ReadonlyArray<PlacedBlock> =>
+  ownThoughts(message, maker).flatMap((detail): ReadonlyArray<PlacedBlock> => {
+    const { data, index, signature, text } = detail
+    if (typeof data === "string") return [{ at: index, block: { reasoningContent: { redactedContent: data } } }]
+    if (typeof text !== "string" || typeof signature !== "string") return []
+    return [{ at: index, block: { reasoningContent: { reasoningText: { text, signature } } } }]
   })
 
 const toolUse = (call: JsonRecord, asText: boolean): Result.Result<Block, Unsupported> => {
@@ -119,7 +153,23 @@ const toolResult = (message: ChatMessage, content: ReadonlyArray<Block>, asText:
   return [{ toolResult: { toolUseId: message.tool_call_id ?? "", content: rest } }, ...cachePoints]
 }
 
-const contentOf = (content: ChatMessage["content"]): Blocks => {
+/** A message's `cache_control` becomes a cache point after it. */
+const contentOf = (message: ChatMessage): Blocks =>
+  Result.map(partsOf(message.content), (blocks) => withCachePoint(blocks, message))
+
+const withCachePoint = (blocks: ReadonlyArray<Block>, { cache_control: control }: JsonRecord): ReadonlyArray<Block> => {
+  const last = blocks.at(-1)
+  return last === undefined || "cachePoint" in last || !isJsonRecord(control)
+    ? blocks
+    : [...blocks, cachePoint(control)]
+}
+
+/** `ttl`: how long the cache lasts, such as `1h`. */
+export const cachePoint = ({ ttl }: JsonRecord): Block => ({
+  cachePoint: { type: "default", ...(typeof ttl === "string" && ttl !== "5m" ? { ttl } : {}) }
+})
+
+const partsOf = (content: ChatMessage["content"]): Blocks => {
   if (content === null || content === undefined) return Result.succeed([])
   if (typeof content === "string") return Result.succeed(text(content))
   return Result.map(Result.all(content.map(partOf)), (blocks) => blocks.flat())
@@ -132,9 +182,7 @@ const text = (content: string): ReadonlyArray<Block> => (content.trim() === "" ?
  * cache point after it.
  */
 const partOf = (part: Readonly<Record<string, unknown>>): Blocks =>
-  Result.map(partBlock(part), (blocks) =>
-    blocks.length > 0 && isJsonRecord(part["cache_control"]) ? [...blocks, { cachePoint: { type: "default" } }] : blocks
-  )
+  Result.map(partBlock(part), (blocks) => withCachePoint(blocks, part))
 
 const partBlock = (part: Readonly<Record<string, unknown>>): Blocks => {
   switch (part["type"]) {
@@ -145,7 +193,7 @@ const partBlock = (part: Readonly<Record<string, unknown>>): Blocks => {
     case "image_url":
       return imageOf(part["image_url"])
     case "file":
-      return documentOf(isJsonRecord(part["file"]) ? part["file"] : {})
+      return documentOf(isJsonRecord(part["file"]) ? part["file"] : {}, part)
     default:
       return unsupported(`content of type ${String(part["type"])} is not supported`)
   }
@@ -161,13 +209,17 @@ const imageOf = (image: unknown): Blocks => {
 }
 
 /** Document names may contain letters, digits, single spaces and a few punctuation marks. */
-const documentOf = (file: JsonRecord): Blocks => {
+const documentOf = (file: JsonRecord, { citations, context }: JsonRecord): Blocks => {
   const data = dataUrl(file["file_data"])
   if (data === null) return unsupported("files must be data: URLs in base64")
   const format = documentFormats[data.type]
   if (format === undefined) return unsupported("files must be PDF, CSV, HTML, plain text or Markdown")
   const name = (stringOf(file["filename"]) ?? "").replaceAll(/[^\w()[\]-]+|_/g, " ").trim() || "document"
-  return Result.succeed([{ document: { format, name, source: { bytes: data.base64 } } }])
+  const options = {
+    ...(isJsonRecord(citations) ? { citations: { enabled: citations["enabled"] === true } } : {}),
+    ...(typeof context === "string" ? { context } : {})
+  }
+  return Result.succeed([{ document: { format, name, source: { bytes: data.base64 }, ...options } }])
 }
 
 const dataUrl = (url: unknown): { readonly type: string; readonly base64: string } | null => {
@@ -175,13 +227,9 @@ const dataUrl = (url: unknown): { readonly type: string; readonly base64: string
   return type === undefined || base64 === undefined ? null : { type: type.toLowerCase(), base64 }
 }
 
-/** Trims a trailing assistant turn (a prefill), which must not end with whitespace. */
-const withoutTrailingBlank = (turns: BedrockConversation["messages"]): BedrockConversation["messages"] => {
-  const last = turns.at(-1)
-  const trailing = last?.content.at(-1)?.["text"]
-  if (last?.role !== "assistant" || typeof trailing !== "string") return turns
-  return [
-    ...turns.slice(0, -1),
-    { role: last.role, content: [...last.content.slice(0, -1), { text: trailing.trimEnd() }] }
-  ]
+/** A prefill must not contain thoughts, nor end with whitespace. */
+const trimmed = (content: ReadonlyArray<Block>): Array<Block> => {
+  const said = content.filter((block) => !("reasoningContent" in block))
+  const trailing = said.at(-1)?.["text"]
+  return typeof trailing === "string" ? [...said.slice(0, -1), { text: trailing.trimEnd() }] : said
 }

@@ -1,13 +1,14 @@
 /**
  * Reads whole replies of Bedrock's Converse, and the parts that streams share: usage, finish
- * reasons, signed reasoning. `reasoning_details` holds signed reasoning in OpenRouter's form. If
- * the client sends it back with the message, the model can continue its thinking.
+ * reasons, citations.
  */
 import { type ChatReply } from "../../domain/Chat.ts"
 import { type TokenUsage } from "../../domain/Money.ts"
 import { Malformed } from "../Provider.ts"
 import { reportedUsage } from "../wire/Usage.ts"
 import { type CallIds } from "../wire/CallIds.ts"
+import { type CitedMembers, citedMembers, joinCited } from "../wire/Citations.ts"
+import { encryptedThought, type ThoughtMaker, thoughtMembers, thoughtText } from "../wire/Thoughts.ts"
 import { countOf, isJsonRecord, stringOf, type JsonRecord, jsonRecordsOf } from "../wire/Json.ts"
 
 /**
@@ -45,63 +46,58 @@ const reasons: Readonly<Record<string, string>> = {
 }
 
 /**
- * `answered`: the called tool was the answer tool. `Malformed` if Bedrock could not parse the
- * model's output.
+ * `called`: a tool of the client was called. Some models end their turn beside their calls: the
+ * calls count. `Malformed` if Bedrock could not parse the model's output.
  */
-export const readFinish = (stopReason: unknown, answered: boolean): string | Malformed => {
+export const readFinish = (stopReason: unknown, called: boolean): string | Malformed => {
   if (stopReason === "malformed_model_output" || stopReason === "malformed_tool_use")
     return new Malformed({ detail: stopReason })
+  if (called && stopReason === "end_turn") return "tool_calls"
   const reason = reasons[stringOf(stopReason) ?? ""] ?? "stop"
-  return answered && reason === "tool_calls" ? "stop" : reason
+  return !called && reason === "tool_calls" ? "stop" : reason
 }
 
-/** Reasoning signed by its model. */
-export const signedThought = (
-  index: number,
-  members: { readonly text?: string; readonly signature?: string }
-): JsonRecord => ({
-  type: "reasoning.text",
-  ...members,
-  index
-})
+/** Facts of the request that the readers need. */
+export interface RequestFacts {
+  /** The tool whose arguments are the content. Null if the content is text. */
+  readonly answerTool: string | null
+  readonly ids: CallIds
+  readonly maker: ThoughtMaker
+}
 
-/** Reasoning encrypted by its model, in base64. */
-export const encryptedThought = (index: number, data: string): JsonRecord => ({
-  type: "reasoning.encrypted",
-  data,
-  index
-})
-
-/**
- * Reads a whole reply. `Malformed` if it is empty. `answerTool`: the tool whose arguments are the
- * content.
- */
+/** Reads a whole reply. `Malformed` if it is empty. */
 export const readReply =
-  (answerTool: string | null, ids: CallIds) =>
+  ({ answerTool, ids, maker }: RequestFacts) =>
   (body: JsonRecord): ChatReply | Malformed => {
     const message = isJsonRecord(body["output"]) ? body["output"]["message"] : null
     const blocks = isJsonRecord(message) ? jsonRecordsOf(message["content"]) : []
     if (blocks.length === 0 && stringOf(body["stopReason"]) === null)
       return new Malformed({ detail: "empty completion" })
-    const texts = blocks.map((block) => textOf(block, answerTool)).filter((text) => text !== null)
+    const cited: Array<CitedMembers> = []
+    let content = ""
+    for (const block of blocks) {
+      const start = content.length
+      content += textOf(block, answerTool)
+      const { citationsContent } = block
+      const sources = isJsonRecord(citationsContent) ? jsonRecordsOf(citationsContent["citations"]) : []
+      cited.push(citedBlock(sources, start, content.length))
+    }
     const calls = blocks
       .flatMap((block) => callOf(block, answerTool))
       .map((call, at) => ({ ...call, id: ids(call["id"], null, at) }))
-    const thoughts = blocks.flatMap((block, index) => thoughtOf(block, index))
-    const finish = readFinish(body["stopReason"], calls.length === 0)
+    const thoughts = blocks.flatMap((block, index) => thoughtOf(maker, block, index))
+    const finish = readFinish(body["stopReason"], calls.length > 0)
     if (finish instanceof Malformed) return finish
-    const reasoning = thoughts.map(({ text }) => stringOf(text) ?? "").join("")
-    const hasDetails = thoughts.some((thought) => "signature" in thought || "data" in thought)
     return {
       choices: [
         {
           index: 0,
           message: {
             role: "assistant",
-            content: texts.length === 0 && calls.length > 0 ? null : texts.join(""),
+            content: content === "" && calls.length > 0 ? null : content,
             ...(calls.length > 0 ? { tool_calls: calls } : {}),
-            ...(reasoning === "" ? {} : { reasoning }),
-            ...(hasDetails ? { reasoning_details: thoughts } : {})
+            ...thoughtMembers(thoughts),
+            ...joinCited(cited)
           },
           finish_reason: finish
         }
@@ -111,13 +107,24 @@ export const readReply =
     }
   }
 
+/** The members for the citations of a text, which is `content` from `start` to `end`. */
+export const citedBlock = (citations: ReadonlyArray<JsonRecord>, start: number, end: number): CitedMembers =>
+  citedMembers(
+    citations.map((citation) => ({ citation, url: urlOf(citation), title: stringOf(citation["title"]) })),
+    start,
+    end
+  )
+
+const urlOf = ({ location }: JsonRecord): string | null =>
+  isJsonRecord(location) && isJsonRecord(location["web"]) ? stringOf(location["web"]["url"]) : null
+
 const isAnswer = (toolUse: JsonRecord, answerTool: string | null): boolean =>
   answerTool !== null && toolUse["name"] === answerTool
 
-/** The text that a block adds to the content, or null. Text with citations comes in pieces. */
-const textOf = ({ citationsContent, text, toolUse }: JsonRecord, answerTool: string | null): string | null => {
-  if (isJsonRecord(toolUse)) return isAnswer(toolUse, answerTool) ? JSON.stringify(toolUse["input"] ?? {}) : null
-  if (!isJsonRecord(citationsContent)) return stringOf(text)
+/** The text that a block adds to the content. Text with citations comes in pieces. */
+const textOf = ({ citationsContent, text, toolUse }: JsonRecord, answerTool: string | null): string => {
+  if (isJsonRecord(toolUse)) return isAnswer(toolUse, answerTool) ? JSON.stringify(toolUse["input"] ?? {}) : ""
+  if (!isJsonRecord(citationsContent)) return stringOf(text) ?? ""
   return jsonRecordsOf(citationsContent["content"])
     .map((piece) => stringOf(piece["text"]) ?? "")
     .join("")
@@ -129,11 +136,10 @@ const callOf = ({ toolUse }: JsonRecord, answerTool: string | null): ReadonlyArr
   return [{ id: toolUse["toolUseId"], type: "function", function: called }]
 }
 
-const thoughtOf = ({ reasoningContent: thought }: JsonRecord, index: number): ReadonlyArray<JsonRecord> => {
+const thoughtOf = (maker: ThoughtMaker, { reasoningContent: thought }: JsonRecord, index: number) => {
   if (!isJsonRecord(thought)) return []
   const { reasoningText, redactedContent } = thought
-  if (typeof redactedContent === "string") return [encryptedThought(index, redactedContent)]
+  if (typeof redactedContent === "string") return [encryptedThought(maker, index, redactedContent)]
   if (!isJsonRecord(reasoningText)) return []
-  const [text, signature] = [stringOf(reasoningText["text"]), stringOf(reasoningText["signature"])]
-  return [signedThought(index, { text: text ?? "", ...(signature === null ? {} : { signature }) })]
+  return [thoughtText(maker, index, stringOf(reasoningText["text"]) ?? "", stringOf(reasoningText["signature"]))]
 }

@@ -11,7 +11,10 @@ import { lowerMessages } from "./Messages.ts"
 import { bedrockModel } from "./Model.ts"
 import { lowerReasoning } from "./Reasoning.ts"
 import { lowerTools } from "./Tools.ts"
-import { type Parameters } from "../wire/Parameters.ts"
+import { thoughtMaker } from "../anthropic/Model.ts"
+import { countOf, isJsonRecord, type JsonRecord } from "../wire/Json.ts"
+import { asksFor, leftOut, type Parameters } from "../wire/Parameters.ts"
+import { reasoningAsked, reasoningMembers } from "../wire/ReasoningAsked.ts"
 
 export const bedrockParameters: Parameters = {
   model: "mapped",
@@ -21,11 +24,11 @@ export const bedrockParameters: Parameters = {
   stream: "mapped",
   user: "dropped",
   metadata: "dropped",
-  provider: "dropped",
+  provider: "handled",
   response_format: "mapped",
-  models: "dropped",
+  models: "handled",
   max_completion_tokens: "mapped",
-  stream_options: "dropped",
+  stream_options: "handled",
   n: "refused",
   top_p: "mapped",
   stop: "mapped",
@@ -41,7 +44,13 @@ export const bedrockParameters: Parameters = {
   reasoning_effort: "mapped",
   modalities: "refused",
   prediction: "dropped",
-  service_tier: "mapped"
+  service_tier: "mapped",
+  reasoning: "mapped",
+  thinking: "mapped",
+  top_k: "mapped",
+  verbosity: "dropped",
+  cache_control: "dropped",
+  web_search_options: "refused"
 }
 
 /** Converse rejects a higher temperature. OpenAI's scale goes to 2. */
@@ -49,23 +58,32 @@ const MAX_TEMPERATURE = 1
 
 export interface BedrockBody {
   readonly body: string
+  /** Members of the request that are not in the body. */
+  readonly leftOut: ReadonlyArray<string>
   /** The tool whose arguments are the answer. Null if the answer is text. */
   readonly answerTool: string | null
 }
 
-export const lowerChat = (request: ChatRequest, offer: ModelOffer): Result.Result<BedrockBody, Unsupported> =>
+/** `provider`: the slug. */
+export const lowerChat = (
+  request: ChatRequest,
+  offer: ModelOffer,
+  provider: string
+): Result.Result<BedrockBody, Unsupported> =>
   Result.gen(function* () {
     yield* checkSupport(request)
     const model = bedrockModel(offer.upstream)
     const answer = yield* lowerAnswer(request, model)
-    const { fields, forced, toolConfig } = yield* lowerTools(request, model, answer)
-    const { messages, system } = yield* lowerMessages(request.messages, toolConfig === null)
-    const reasoning = lowerReasoning(request, offer, model, forced)
-    const additional = { ...fields, ...reasoning.fields }
-    const inferenceConfig = {
-      ...limitsOf(request, reasoning.maxTokens),
-      ...samplingOf(request, reasoning.fixesSampling ? 0 : (model.claude?.sampling ?? 2))
-    }
+    const { fields, isForced, lacksStrict, toolConfig } = yield* lowerTools(request, model, answer)
+    const maker = thoughtMaker(provider, offer.upstream)
+    const conversation = yield* lowerMessages(request.messages, { asText: toolConfig === null, maker })
+    const { isPrefilled, lacksThoughts, messages, system } = conversation
+    const reasoning = lowerReasoning(request, offer, model, { isForced, isPrefilled, lacksThoughts })
+    const most = reasoning.fixesSampling ? 0 : (model.claude?.sampling ?? 2)
+    const additional = { ...fields, ...reasoning.fields, ...topKOf(request, offer.upstream, most) }
+    const sampling = samplingOf(request, most)
+    const inferenceConfig = { ...limitsOf(request, reasoning.maxTokens), ...sampling }
+    const tier = tierOf(request)
     const instructions = answer.instruction === null ? system : [...system, { text: answer.instruction }]
     const body = JSON.stringify({
       messages,
@@ -74,9 +92,19 @@ export const lowerChat = (request: ChatRequest, offer: ModelOffer): Result.Resul
       ...(toolConfig === null ? {} : { toolConfig }),
       ...(answer.outputConfig === null ? {} : { outputConfig: answer.outputConfig }),
       ...(Object.keys(additional).length > 0 ? { additionalModelRequestFields: additional } : {}),
-      ...tierOf(request)
+      ...tier
     })
-    return { body, answerTool: answer.tool?.name ?? null }
+    const asked = reasoningAsked(request)
+    const isSilent = asked !== null && asked.effort !== "none" && Object.keys(reasoning.fields).length === 0
+    const unsent = [
+      ...(asksFor(request, "temperature") && !("temperature" in sampling) ? ["temperature"] : []),
+      ...(asksFor(request, "top_p") && !("topP" in sampling) ? ["top_p"] : []),
+      ...(asksFor(request, "top_k") && !("top_k" in additional || "inferenceConfig" in additional) ? ["top_k"] : []),
+      ...(isSilent ? reasoningMembers.filter((name) => asksFor(request, name)) : []),
+      ...(asksFor(request, "service_tier") && !("serviceTier" in tier) ? ["service_tier"] : []),
+      ...(lacksStrict ? ["tools.strict"] : [])
+    ]
+    return { body, answerTool: answer.tool?.name ?? null, leftOut: leftOut(request, bedrockParameters, unsent) }
   })
 
 const checkSupport = (request: ChatRequest): Result.Result<void, Unsupported> => {
@@ -85,7 +113,8 @@ const checkSupport = (request: ChatRequest): Result.Result<void, Unsupported> =>
     ["logprobs", request.logprobs === true, "log probabilities are not available"],
     ["top_logprobs", (request.top_logprobs ?? 0) > 0, "log probabilities are not available"],
     ["logit_bias", Object.keys(request.logit_bias ?? {}).length > 0, "a bias on tokens is not available"],
-    ["modalities", request.modalities?.some((modality) => modality !== "text") === true, "only text is available"]
+    ["modalities", request.modalities?.some((modality) => modality !== "text") === true, "only text is available"],
+    ["web_search_options", isJsonRecord(request["web_search_options"]), "searching the web is not available here"]
   ]
   const refused = refusals.find(([, asked]) => asked)
   return refused === undefined
@@ -106,6 +135,14 @@ const samplingOf = ({ temperature, top_p: topP }: ChatRequest, most: number) => 
     ...(typeof topP === "number" ? [["topP", topP] as const] : [])
   ]
   return Object.fromEntries(given.slice(0, most))
+}
+
+/** Claude and Nova take `top_k`, each at its own place. */
+const topKOf = (request: ChatRequest, upstream: string, most: number): JsonRecord => {
+  const topK = countOf(request["top_k"])
+  if (topK === null || topK === 0 || most === 0) return {}
+  if (upstream.includes("claude")) return { top_k: topK }
+  return upstream.includes("nova") ? { inferenceConfig: { topK } } : {}
 }
 
 /**

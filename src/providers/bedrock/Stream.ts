@@ -13,8 +13,8 @@ import { type StreamReader } from "../wire/EventStream.ts"
 import { Malformed, type ProviderReason } from "../Provider.ts"
 import { reasonOfStatus } from "../wire/ErrorMapping.ts"
 import { isJsonRecord, parseJsonRecord, stringOf, type JsonRecord } from "../wire/Json.ts"
-import { type CallIds } from "../wire/CallIds.ts"
-import { readFinish, readUsage, encryptedThought, signedThought } from "./Reply.ts"
+import { encryptedThought, thoughtPiece, thoughtSignature } from "../wire/Thoughts.ts"
+import { citedBlock, readFinish, readUsage, type RequestFacts } from "./Reply.ts"
 
 // event schema
 
@@ -36,11 +36,14 @@ const exceptions: Readonly<Record<string, number>> = {
 // state
 
 interface StreamState {
-  readonly answerTool: string | null
-  readonly ids: CallIds
+  readonly asked: RequestFacts
   /** Tool calls by the index of their block. `number` is null for the answer tool. */
   readonly tools: Map<number, { readonly number: number | null; hasArguments: boolean }>
+  /** Texts with citations by the index of their block, and where each begins in the content. */
+  readonly cited: Map<number, { readonly start: number; readonly citations: Array<JsonRecord> }>
   calls: number
+  /** Length of the content so far, in UTF-16 code units. */
+  length: number
   roleSent: boolean
   /** Held back until the usage is known. */
   finishReason: string | null
@@ -72,7 +75,7 @@ const step = (state: StreamState, frame: string, out: Array<ChatEvent>): Provide
 
 const finish = (state: StreamState, stopReason: unknown): Malformed | null => {
   if (state.finishReason !== null) return null
-  const reason = readFinish(stopReason, state.calls === 0)
+  const reason = readFinish(stopReason, state.calls > 0)
   if (reason instanceof Malformed) return reason
   state.finishReason = reason
   return null
@@ -109,26 +112,43 @@ const deltaOf = (state: StreamState, kind: string, payload: JsonRecord): Delta |
 const beginBlock = (state: StreamState, place: number, toolUse: unknown): Delta | null => {
   if (!isJsonRecord(toolUse)) return null
   const name = stringOf(toolUse["name"]) ?? ""
-  if (name === state.answerTool) {
+  if (name === state.asked.answerTool) {
     state.tools.set(place, { number: null, hasArguments: false })
     return null
   }
   const index = state.calls++
   state.tools.set(place, { number: index, hasArguments: false })
-  const id = state.ids(toolUse["toolUseId"], null, index)
+  const id = state.asked.ids(toolUse["toolUseId"], null, index)
   return { tool_calls: [{ index, id, type: "function", function: { name, arguments: "" } }] }
 }
 
 const continueBlock = (state: StreamState, place: number, delta: JsonRecord): Delta | Malformed | null => {
   if ("text" in delta && typeof delta["text"] !== "string") return new Malformed({ detail: "a delta without its text" })
-  if (typeof delta["text"] === "string") return { content: delta["text"] }
+  if (typeof delta["text"] === "string") return addText(state, place, delta["text"])
+  if (isJsonRecord(delta["citation"])) {
+    const { citation } = delta
+    const text = state.cited.get(place) ?? { start: state.length, citations: [] }
+    state.cited.set(place, text)
+    text.citations.push(citation)
+    return null
+  }
   if (isJsonRecord(delta["toolUse"])) return addArguments(state, place, stringOf(delta["toolUse"]["input"]) ?? "")
   const thought = delta["reasoningContent"]
   if (!isJsonRecord(thought)) return null
   const { redactedContent, signature, text } = thought
-  if (typeof text === "string") return { reasoning: text, reasoning_details: [signedThought(place, { text })] }
-  if (typeof signature === "string") return { reasoning_details: [signedThought(place, { signature })] }
-  return typeof redactedContent === "string" ? { reasoning_details: [encryptedThought(place, redactedContent)] } : null
+  const { maker } = state.asked
+  if (typeof text === "string") return { reasoning: text, reasoning_details: [thoughtPiece(place, text)] }
+  if (typeof signature === "string") return { reasoning_details: [thoughtSignature(maker, place, signature)] }
+  return typeof redactedContent === "string"
+    ? { reasoning_details: [encryptedThought(maker, place, redactedContent)] }
+    : null
+}
+
+/** Notes where the text of a block begins, because its citations refer to all of it. */
+const addText = (state: StreamState, place: number, text: string): Delta => {
+  if (!state.cited.has(place)) state.cited.set(place, { start: state.length, citations: [] })
+  state.length += text.length
+  return { content: text }
 }
 
 const addArguments = (state: StreamState, place: number, piece: string): Delta | null => {
@@ -140,8 +160,13 @@ const addArguments = (state: StreamState, place: number, piece: string): Delta |
     : { tool_calls: [{ index: tool.number, function: { arguments: piece } }] }
 }
 
-const endBlock = (state: StreamState, place: number): Delta | null =>
-  state.tools.get(place)?.hasArguments === false ? addArguments(state, place, "{}") : null
+const endBlock = (state: StreamState, place: number): Delta | null => {
+  const text = state.cited.get(place)
+  state.cited.delete(place)
+  if (text !== undefined && text.citations.length > 0)
+    return { ...citedBlock(text.citations, text.start, state.length) }
+  return state.tools.get(place)?.hasArguments === false ? addArguments(state, place, "{}") : null
+}
 
 const close = (state: StreamState): ReadonlyArray<ChatEvent> => [
   {
@@ -153,13 +178,13 @@ const close = (state: StreamState): ReadonlyArray<ChatEvent> => [
 
 // export
 
-/** `answerTool`: the tool whose arguments are the content. */
-export const makeReader = (answerTool: string | null, ids: CallIds): StreamReader => {
+export const makeReader = (asked: RequestFacts): StreamReader => {
   const state: StreamState = {
-    answerTool,
-    ids,
+    asked,
     tools: new Map(),
+    cited: new Map(),
     calls: 0,
+    length: 0,
     roleSent: false,
     finishReason: null,
     done: false,

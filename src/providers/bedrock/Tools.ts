@@ -7,7 +7,9 @@ import { Result } from "effect"
 import { type ChatRequest } from "../../domain/Chat.ts"
 import { Unsupported } from "../Provider.ts"
 import { isJsonRecord, stringOf, type JsonRecord } from "../wire/Json.ts"
+import { answerSchema, fitsStrict } from "../anthropic/Schema.ts"
 import { type AnswerForm } from "./Answer.ts"
+import { cachePoint } from "./Messages.ts"
 import { type BedrockModel } from "./Model.ts"
 
 export interface BedrockTools {
@@ -15,7 +17,9 @@ export interface BedrockTools {
   /** For `additionalModelRequestFields`. */
   readonly fields: JsonRecord
   /** True if the model must call a tool. */
-  readonly forced: boolean
+  readonly isForced: boolean
+  /** True if the `strict` of a tool was left out. */
+  readonly lacksStrict: boolean
 }
 
 type Choice = { readonly type: "auto" | "any" } | { readonly type: "tool"; readonly name: string }
@@ -31,19 +35,24 @@ export const lowerTools = (
 ): Result.Result<BedrockTools, Unsupported> =>
   Result.gen(function* () {
     const asked = yield* choiceOf(request.tool_choice)
-    const own = asked === null ? [] : yield* Result.all((request.tools ?? []).map(specOf))
+    const given = asked === null ? [] : (request.tools ?? [])
+    const schemas = given.flatMap(strictSchema)
+    const isStrict = model.jsonSchema && (model.claude === null ? schemas.length > 0 : fitsStrict(schemas))
+    const lacksStrict = !isStrict && schemas.length > 0
+    const own = (yield* Result.all(given.map((tool) => specsOf(tool, isStrict, model)))).flat()
     const tools = answer.tool === null ? own : [...own, specification(answer.tool)]
-    if (tools.length === 0) return { toolConfig: null, fields: {}, forced: false }
+    if (tools.length === 0) return { toolConfig: null, fields: {}, isForced: false, lacksStrict }
     const choice = answer.tool === null ? asked : own.length > 0 ? any : named(answer.tool.name)
-    const forced = choice !== null && choice.type !== "auto"
+    const isForced = choice !== null && choice.type !== "auto"
     if (request.parallel_tool_calls === false && own.length > 0) {
       if (model.claude === null)
         return yield* unsupported("parallel_tool_calls", "this model does not support turning parallel tool calls off")
       const fields = { tool_choice: { ...choice, disable_parallel_tool_use: true } }
-      return { toolConfig: { tools }, fields, forced }
+      return { toolConfig: { tools }, fields, isForced, lacksStrict }
     }
     const isDefault = answer.tool === null && (request.tool_choice ?? null) === null
-    return { toolConfig: isDefault ? { tools } : { tools, toolChoice: converseChoice(choice) }, fields: {}, forced }
+    const toolConfig = isDefault ? { tools } : { tools, toolChoice: converseChoice(choice) }
+    return { toolConfig, fields: {}, isForced, lacksStrict }
   })
 
 const any: Choice = { type: "any" }
@@ -63,30 +72,45 @@ const choiceOf = (choice: ChatRequest["tool_choice"]): Result.Result<Choice | nu
     : Result.succeed(named(name))
 }
 
-const specOf = (tool: Readonly<Record<string, unknown>>): Result.Result<JsonRecord, Unsupported> => {
+/** The schema of a strict tool, or none. */
+const strictSchema = ({ function: called }: Readonly<Record<string, unknown>>): ReadonlyArray<JsonRecord> =>
+  isJsonRecord(called) && called["strict"] === true && isJsonRecord(called["parameters"]) ? [called["parameters"]] : []
+
+/** A tool, and the cache point that its `cache_control` asks for. `isStrict`: `strict` is kept. */
+const specsOf = (
+  tool: Readonly<Record<string, unknown>>,
+  isStrict: boolean,
+  { claude }: BedrockModel
+): Result.Result<ReadonlyArray<JsonRecord>, Unsupported> => {
   const given = tool["function"]
   const name = isJsonRecord(given) ? stringOf(given["name"]) : null
   if (tool["type"] !== "function" || !isJsonRecord(given) || name === null)
     return unsupported("tools", "only functions are supported as tools")
   const parameters = isJsonRecord(given["parameters"]) ? given["parameters"] : {}
-  return Result.succeed(specification({ name, description: stringOf(given["description"]), schema: parameters }))
+  const strict = isStrict && given["strict"] === true
+  const schema = strict && claude !== null ? answerSchema(parameters) : parameters
+  const control = tool["cache_control"] ?? given["cache_control"]
+  return Result.succeed([
+    specification({ name, description: stringOf(given["description"]), schema, ...(strict ? { strict } : {}) }),
+    ...(isJsonRecord(control) ? [cachePoint(control)] : [])
+  ])
 }
 
-/** The schema must be of type object. A description must not be empty. */
-const specification = ({
-  description,
-  name,
-  schema
-}: {
+interface Specified {
   readonly name: string
   readonly description: string | null
   readonly schema: JsonRecord
-}): JsonRecord => ({
+  readonly strict?: boolean
+}
+
+/** The schema must be of type object. A description must not be empty. */
+const specification = ({ description, name, schema, strict }: Specified): JsonRecord => ({
   toolSpec: {
     name,
     ...(description ? { description } : {}),
     inputSchema: {
       json: Object.keys(schema).length === 0 ? { type: "object", properties: {} } : { type: "object", ...schema }
-    }
+    },
+    ...(strict === undefined ? {} : { strict })
   }
 })

@@ -2,7 +2,9 @@
  * Lowers messages to Gemini's turns. System messages, wherever they are, become the one system
  * instruction. Adjacent messages of one side form one turn. Adjacent tool results form a turn too,
  * sorted by the calls that they answer, because Gemini matches results of one function by their
- * order. A tool result without a call, and arguments that are not a JSON object, are `Unsupported`.
+ * order. Media in a result that the model cannot take there follow as the user's. Signatures that
+ * this provider made go back to their parts. A tool result without a call, and arguments that are not
+ * a JSON object, are `Unsupported`.
  */
 import { Result } from "effect"
 import { type ChatMessage } from "../../domain/Chat.ts"
@@ -10,8 +12,10 @@ import { Unsupported } from "../Provider.ts"
 import { inCommonRoles } from "../wire/CommonRoles.ts"
 import { parseJson } from "../../domain/Json.ts"
 import { isJsonRecord, stringOf, type JsonRecord, jsonRecordsOf } from "../wire/Json.ts"
-import { demandsSignatures } from "./Model.ts"
+import { type ThoughtMaker } from "../wire/Thoughts.ts"
+import { demandsSignatures, takesResultImages } from "./Model.ts"
 import { partsOf, textOf } from "./Parts.ts"
+import { callSignature, imageParts, signedText, thoughtParts } from "./Signatures.ts"
 
 /**
  * Google's placeholder for a call without a signature, because another model made the call or the
@@ -39,15 +43,22 @@ interface Contents {
 
 export const contentsOf = (
   messages: ReadonlyArray<ChatMessage>,
-  upstream: string
+  upstream: string,
+  maker: ThoughtMaker
 ): Result.Result<Contents, Unsupported> =>
   Result.gen(function* () {
     const system: Array<JsonRecord> = []
     const turns: Array<Turn> = []
     const calls = new Map<string, Call>()
     const places = new Map<JsonRecord, number>()
+    /** Media of the last tool results. */
+    let media: ReadonlyArray<JsonRecord> = []
 
     for (const message of inCommonRoles(messages)) {
+      if (message.role !== "tool") {
+        add(turns, "user", media)
+        media = []
+      }
       switch (message.role) {
         case "system": {
           const text = yield* textOf(message.content, "a system message")
@@ -60,19 +71,28 @@ export const contentsOf = (
           break
         }
         case "assistant": {
-          add(turns, "model", yield* partsOf(message.content))
+          const { content } = message
+          add(turns, "model", thoughtParts(message, maker))
+          add(
+            turns,
+            "model",
+            typeof content === "string" ? signedText(message, content, maker) : yield* partsOf(content)
+          )
           add(turns, "model", message.refusal ? [{ text: message.refusal }] : [])
-          add(turns, "model", yield* callParts(jsonRecordsOf(message.tool_calls), calls, demandsSignatures(upstream)))
+          add(turns, "model", yield* imageParts(message, maker))
+          add(turns, "model", yield* callParts(jsonRecordsOf(message.tool_calls), calls, upstream, maker))
           break
         }
         case "tool": {
-          const { at, part } = yield* resultPart(message, calls)
+          const { at, part, rest } = yield* resultPart(message, calls, takesResultImages(upstream))
           places.set(part, at)
           add(turns, "tool", [part])
+          media = [...media, ...rest]
         }
       }
     }
 
+    add(turns, "user", media)
     const contents = turns.map(({ parts, side }) => ({
       role: side === "model" ? "model" : "user",
       parts: side === "tool" ? parts.toSorted((a, b) => (places.get(a) ?? 0) - (places.get(b) ?? 0)) : parts
@@ -90,8 +110,14 @@ const add = (turns: Array<Turn>, side: Turn["side"], parts: ReadonlyArray<JsonRe
 }
 
 /** The calls of one message. Only the first of parallel calls has a signature. */
-const callParts = (toolCalls: ReadonlyArray<JsonRecord>, calls: Map<string, Call>, signed: boolean) =>
+const callParts = (
+  toolCalls: ReadonlyArray<JsonRecord>,
+  calls: Map<string, Call>,
+  upstream: string,
+  maker: ThoughtMaker
+) =>
   Result.gen(function* () {
+    const isDemanded = demandsSignatures(upstream)
     const parts: Array<JsonRecord> = []
     for (const [at, toolCall] of toolCalls.entries()) {
       const called = isJsonRecord(toolCall["function"]) ? toolCall["function"] : {}
@@ -102,7 +128,7 @@ const callParts = (toolCalls: ReadonlyArray<JsonRecord>, calls: Map<string, Call
       if (!isJsonRecord(args)) return yield* refuse(`the arguments of ${name} are not a JSON object`)
       const id = stringOf(toolCall["id"])
       if (id !== null) calls.set(id, { name, at })
-      const signature = signatureOf(toolCall) ?? (signed && at === 0 ? UNSIGNED : null)
+      const signature = callSignature(toolCall, maker) ?? (isDemanded && at === 0 ? UNSIGNED : null)
       parts.push({
         functionCall: { ...nativeId(id), name, args },
         ...(signature === null ? {} : { thoughtSignature: signature })
@@ -111,24 +137,24 @@ const callParts = (toolCalls: ReadonlyArray<JsonRecord>, calls: Map<string, Call
     return parts
   })
 
-/** Where Google's OpenAI-compatible endpoint and this dialect's replies put the signature. */
-const signatureOf = ({ extra_content }: JsonRecord): string | null => {
-  const google = isJsonRecord(extra_content) ? extra_content["google"] : undefined
-  return isJsonRecord(google) ? stringOf(google["thought_signature"]) : null
-}
-
-const resultPart = (message: ChatMessage, calls: ReadonlyMap<string, Call>) =>
+/** A result, and the media that `takesImages` does not let it hold. */
+const resultPart = (message: ChatMessage, calls: ReadonlyMap<string, Call>, takesImages: boolean) =>
   Result.gen(function* () {
     const id = message.tool_call_id ?? null
     const call = id === null ? undefined : calls.get(id)
     const name = call?.name ?? message.name
     if (name === undefined || name === null)
       return yield* refuse(`the tool result ${JSON.stringify(id)} answers no call of this conversation`)
-    const text = yield* textOf(message.content, "a tool result")
+    const all = yield* partsOf(message.content)
+    const text = all.map((part) => stringOf(part["text"]) ?? "").join("")
+    const media = all.filter((part) => !("text" in part))
+    const held = takesImages ? media.filter((part) => "inlineData" in part) : []
     const value = parseJson(text)
     const response = isJsonRecord(value) ? value : { output: text }
-    const part: JsonRecord = { functionResponse: { ...nativeId(id), name, response } }
-    return { part, at: call?.at ?? 0 }
+    const part: JsonRecord = {
+      functionResponse: { ...nativeId(id), name, response, ...(held.length === 0 ? {} : { parts: held }) }
+    }
+    return { part, at: call?.at ?? 0, rest: media.filter((each) => !held.includes(each)) }
   })
 
 const nativeId = (id: string | null) => (id === null || id === "" || id.startsWith(FOREIGN_ID) ? {} : { id })

@@ -10,24 +10,31 @@ import { type ModelOffer, type ProviderConfig } from "../../domain/Catalog.ts"
 import { type ChatRequest } from "../../domain/Chat.ts"
 import { decodeChat, decodeReply } from "../wire/Decode.ts"
 import { openStream } from "../wire/EventStream.ts"
-import { type Provider, ProviderError, type ProviderReason } from "../Provider.ts"
+import { type ChatCall, type Provider, ProviderError, type ProviderReason } from "../Provider.ts"
 import { redactReason } from "../wire/ErrorMapping.ts"
 import { type Endpoint, type Transport } from "../transport/Transport.ts"
 import { callsBefore } from "../wire/CallIds.ts"
 import { batchesOf, joinReplies, readEmbeddings } from "./Embeddings.ts"
 import { googleRefusals } from "./Errors.ts"
 import { type RequestFacts, readReply } from "./Reply.ts"
+import { SseFrames } from "../wire/SseFrames.ts"
+import { type ThoughtMaker } from "../wire/Thoughts.ts"
 import { chatBody } from "./Request.ts"
+import { geminiMaker } from "./Signatures.ts"
 import { makeReader } from "./Stream.ts"
 
 /** A tuned model has a full resource name already. */
 const resourceOf = ({ upstream }: ModelOffer): string => (upstream.includes("/") ? upstream : `models/${upstream}`)
 
-const askedOf = ({ messages, n, parallel_tool_calls }: ChatRequest): RequestFacts => ({
+const askedOf = ({ messages, n, parallel_tool_calls }: ChatRequest, maker: ThoughtMaker): RequestFacts => ({
   candidates: n ?? 1,
   parallelCalls: parallel_tool_calls !== false,
-  callsBefore: callsBefore(messages)
+  callsBefore: callsBefore(messages),
+  maker
 })
+
+/** In UTF-16 code units. An event holds an image whole. */
+const EVENT_LIMIT = 24 * 1024 * 1024
 
 /**
  * Sends a key without a configured header in `x-goog-api-key`: Google accepts only OAuth tokens in
@@ -51,28 +58,41 @@ export const makeGemini = (config: ProviderConfig, transport: Transport["Service
     return endpoint
   }
 
+  const maker = geminiMaker(config.slug)
+  const bodyOf = ({ leftOut, offer, request }: ChatCall) =>
+    Effect.map(Effect.fromResult(chatBody(request, offer, maker)), (lowered) => {
+      if (lowered.leftOut.length > 0) leftOut?.(lowered.leftOut)
+      return lowered.body
+    })
+
   return {
     config,
     // A whole reply's first byte comes after its last token, so `post` enforces the tighter limit
     // of the router.
     keepsLimits: true,
-    chat: ({ limitMs, offer, request }) =>
-      Effect.fromResult(chatBody(request, offer)).pipe(
-        Effect.flatMap((body) => endpointOf(offer, "generateContent").post(body, limitMs ?? config.timeouts.totalMs)),
-        Effect.flatMap((reply) => decodeChat(reply, (body) => readReply(body, askedOf(request)), googleRefusals)),
+    chat: (call) =>
+      bodyOf(call).pipe(
+        Effect.flatMap((body) =>
+          endpointOf(call.offer, "generateContent").post(body, call.limitMs ?? config.timeouts.totalMs)
+        ),
+        Effect.flatMap((reply) =>
+          decodeChat(reply, (body) => readReply(body, askedOf(call.request, maker)), googleRefusals)
+        ),
         Effect.mapError(fault)
       ),
-    chatStream: ({ limitMs, offer, request }) =>
-      Effect.fromResult(chatBody(request, offer)).pipe(
-        Effect.flatMap((body) =>
-          openStream(endpointOf(offer, "streamGenerateContent?alt=sse"), body, {
-            makeReader: () => makeReader(askedOf(request)),
-            readWhole: (reply) => readReply(reply, askedOf(request)),
-            firstTokenMs: limitMs,
+    chatStream: (call) =>
+      bodyOf(call).pipe(
+        Effect.flatMap((body) => {
+          const asked = askedOf(call.request, maker)
+          return openStream(endpointOf(call.offer, "streamGenerateContent?alt=sse"), body, {
+            makeReader: () => makeReader(asked),
+            makeFrames: () => new SseFrames(EVENT_LIMIT),
+            readWhole: (reply) => readReply(reply, asked),
+            firstTokenMs: call.limitMs,
             refusals: googleRefusals,
             fault
           })
-        ),
+        }),
         Effect.mapError(fault)
       ),
     embed: ({ offer, request }) =>

@@ -6,6 +6,9 @@
 import { type ChatReply, type ReplyChoice, type ToolCallDelta } from "../../domain/Chat.ts"
 import { type TokenUsage } from "../../domain/Money.ts"
 import { Malformed, Rejected } from "../Provider.ts"
+import { type ThoughtMaker } from "../wire/Thoughts.ts"
+import { groundingMembers } from "./Grounding.ts"
+import { signed, signedThought, textSignature } from "./Signatures.ts"
 import { remainder, reportedUsage } from "../wire/Usage.ts"
 import { countOf, isJsonRecord, stringOf, type JsonRecord, jsonRecordsOf } from "../wire/Json.ts"
 
@@ -17,6 +20,7 @@ export interface RequestFacts {
   readonly parallelCalls: boolean
   /** Number of calls already in the conversation: generated ids continue from it. */
   readonly callsBefore: number
+  readonly maker: ThoughtMaker
 }
 
 /**
@@ -99,43 +103,86 @@ export const blockOf = (body: JsonRecord): Rejected | null => {
   return new Rejected({ status: 400, message, param: "messages", code: "content_filter", contextLength: false })
 }
 
-/** The content of one candidate's parts. Call indexes start at `calls`. */
+/** The content of one candidate's parts. */
 interface CandidateParts {
   readonly content: string
   readonly reasoning: string
   readonly calls: ReadonlyArray<ToolCallDelta>
+  /** Signatures of texts and thoughts, as reasoning details. */
+  readonly details: ReadonlyArray<JsonRecord>
+  readonly images: ReadonlyArray<JsonRecord>
 }
+
+/** What a candidate has had before: numbers continue from it. `length`: of the content, in UTF-16 code units. */
+export interface Before {
+  readonly calls: number
+  readonly details: number
+  readonly images: number
+  readonly length: number
+}
+
+export const nothingBefore: Before = { calls: 0, details: 0, images: 0, length: 0 }
+
+/** True if there is nothing to pass on. */
+export const isEmpty = ({ calls, content, details, images, reasoning }: CandidateParts): boolean =>
+  content === "" && reasoning === "" && calls.length + details.length + images.length === 0
+
+/** The members of a message or delta beside its content and its calls. */
+export const membersOf = ({ details, images, reasoning }: CandidateParts) => ({
+  ...(reasoning === "" ? {} : { reasoning }),
+  ...(details.length === 0 ? {} : { reasoning_details: details }),
+  ...(images.length === 0 ? {} : { images })
+})
 
 export const readParts = (
   candidate: JsonRecord,
   responseId: string | null,
-  calls: number,
+  before: Before,
   asked: RequestFacts
 ): CandidateParts | Malformed => {
+  const { maker } = asked
   const turn = candidate["content"]
   let content = ""
   let reasoning = ""
   const called: Array<ToolCallDelta> = []
+  const details: Array<JsonRecord> = []
+  const images: Array<JsonRecord> = []
   for (const part of isJsonRecord(turn) ? jsonRecordsOf(turn["parts"]) : []) {
     const text = part["text"] ?? null
     if (text !== null && typeof text !== "string") return new Malformed({ detail: "a part without its text" })
-    if (text !== null && part["thought"] === true) reasoning += text
-    else if (text !== null) content += text
+    const isThought = part["thought"] === true
     const call = part["functionCall"]
-    const index = calls + called.length
-    if (isJsonRecord(call) && (asked.parallelCalls || index === 0))
-      called.push(readCall(call, part["thoughtSignature"], index, responseId, asked))
+    const data = part["inlineData"]
+    const signature = stringOf(part["thoughtSignature"])
+    const at = before.details + details.length
+    if (isJsonRecord(call)) {
+      const index = before.calls + called.length
+      if (asked.parallelCalls || index === 0) called.push(readCall(call, signature, index, responseId, asked))
+    } else if (isJsonRecord(data)) {
+      const image = isThought ? null : readImage(data, before.images + images.length)
+      if (image !== null) images.push({ ...image, ...signed(signature, maker) })
+    } else if (isThought) {
+      reasoning += text ?? ""
+      if (signature !== null) details.push(signedThought(maker, at, text ?? "", signature))
+    } else {
+      const from = before.length + content.length
+      content += text ?? ""
+      if (signature !== null) details.push(textSignature(maker, at, signature, from, before.length + content.length))
+    }
   }
-  return { content, reasoning, calls: called }
+  return { content, reasoning, calls: called, details, images }
 }
 
-/**
- * A call in OpenAI's form. The signature is where Google's OpenAI-compatible endpoint puts it, for
- * the client to send back.
- */
+/** An image in OpenRouter's form, or null for other media. */
+const readImage = ({ data, mimeType }: JsonRecord, index: number): JsonRecord | null =>
+  typeof data === "string" && typeof mimeType === "string" && mimeType.startsWith("image/")
+    ? { type: "image_url", image_url: { url: `data:${mimeType};base64,${data}` }, index }
+    : null
+
+/** A call in OpenAI's form. */
 const readCall = (
   call: JsonRecord,
-  signature: unknown,
+  signature: string | null,
   index: number,
   responseId: string | null,
   asked: RequestFacts
@@ -149,7 +196,7 @@ const readCall = (
       name: stringOf(call["name"]) ?? "",
       arguments: JSON.stringify(isJsonRecord(call["args"]) ? call["args"] : {})
     },
-    ...(typeof signature === "string" ? { extra_content: { google: { thought_signature: signature } } } : {})
+    ...signed(signature, asked.maker)
   }
 }
 
@@ -183,14 +230,13 @@ export const readReply = (body: JsonRecord, asked: RequestFacts): ChatReply | Ma
   if (candidates.length === 0) return blockOf(body) ?? new Malformed({ detail: "empty completion" })
   const choices: Array<ReplyChoice> = []
   for (const [at, candidate] of candidates.entries()) {
-    const read = readParts(candidate, responseId, 0, asked)
+    const read = readParts(candidate, responseId, nothingBefore, asked)
     if (read instanceof Malformed) return read
-    const { calls, content, reasoning } = read
+    const { calls, content } = read
     const native = stringOf(candidate["finishReason"])
     const finish = native === null ? null : finishOf(native, calls.length > 0)
     if (finish instanceof Malformed) return finish
-    if (finish === null && content === "" && reasoning === "" && calls.length === 0)
-      return new Malformed({ detail: "empty completion" })
+    if (finish === null && isEmpty(read)) return new Malformed({ detail: "empty completion" })
     const logprobs = readLogprobs(candidate)
     choices.push({
       index: indexOf(candidate, at),
@@ -198,7 +244,8 @@ export const readReply = (body: JsonRecord, asked: RequestFacts): ChatReply | Ma
         role: "assistant",
         content: content === "" && (calls.length > 0 || finish === "content_filter") ? null : content,
         ...(calls.length > 0 ? { tool_calls: calls.map(({ index: _index, ...call }) => call) } : {}),
-        ...(reasoning === "" ? {} : { reasoning })
+        ...membersOf(read),
+        ...groundingMembers(candidate["groundingMetadata"], content)
       },
       ...(logprobs === null ? {} : { logprobs }),
       finish_reason: finish

@@ -8,11 +8,13 @@ import { type ModelOffer } from "../../domain/Catalog.ts"
 import { isRawNumber } from "../../domain/Json.ts"
 import { type ChatRequest, outputLimit } from "../../domain/Chat.ts"
 import { Unsupported } from "../Provider.ts"
-import { isJsonRecord, type JsonRecord } from "../wire/Json.ts"
+import { countOf, isJsonRecord, type JsonRecord } from "../wire/Json.ts"
 import { contentsOf } from "./Contents.ts"
-import { separatesJsonFromTools, thinkingConfig } from "./Model.ts"
-import { toolsOf } from "./Tools.ts"
-import { type Parameters } from "../wire/Parameters.ts"
+import { makesImages, separatesJsonFromTools, thinkingConfig, validatesCalls } from "./Model.ts"
+import { isStrict, toolsOf } from "./Tools.ts"
+import { asksFor, leftOut, type Parameters } from "../wire/Parameters.ts"
+import { reasoningAsked, reasoningMembers } from "../wire/ReasoningAsked.ts"
+import { type ThoughtMaker } from "../wire/Thoughts.ts"
 
 export const geminiParameters: Parameters = {
   model: "mapped",
@@ -22,11 +24,11 @@ export const geminiParameters: Parameters = {
   stream: "mapped",
   user: "dropped",
   metadata: "dropped",
-  provider: "dropped",
+  provider: "handled",
   response_format: "mapped",
-  models: "dropped",
+  models: "handled",
   max_completion_tokens: "mapped",
-  stream_options: "dropped",
+  stream_options: "handled",
   n: "mapped",
   top_p: "mapped",
   stop: "mapped",
@@ -39,38 +41,66 @@ export const geminiParameters: Parameters = {
   logit_bias: "refused",
   tools: "mapped",
   tool_choice: "mapped",
-  // Honoured nevertheless: only the first call of an answer is passed on.
-  parallel_tool_calls: "dropped",
+  // Only the first call of an answer is passed on.
+  parallel_tool_calls: "handled",
   reasoning_effort: "mapped",
   modalities: "refused",
   prediction: "dropped",
-  service_tier: "dropped"
+  service_tier: "dropped",
+  reasoning: "mapped",
+  thinking: "mapped",
+  top_k: "mapped",
+  verbosity: "dropped",
+  cache_control: "dropped",
+  web_search_options: "refused"
 }
 
-/** The JSON body of a call. The model is part of the path. */
-export const chatBody = (request: ChatRequest, offer: ModelOffer): Result.Result<string, Unsupported> =>
+interface GeminiBody {
+  readonly body: string
+  /** Members of the request that are not in the body. */
+  readonly leftOut: ReadonlyArray<string>
+}
+
+/** The JSON body of a call. The model is part of the path. `maker`: marks the provider's thoughts. */
+export const chatBody = (
+  request: ChatRequest,
+  offer: ModelOffer,
+  maker: ThoughtMaker
+): Result.Result<GeminiBody, Unsupported> =>
   Result.gen(function* () {
-    const inexpressible = refusalOf(request)
+    const { upstream } = offer
+    const inexpressible = refusalOf(request, upstream)
     if (inexpressible !== null) return yield* Result.fail(inexpressible)
-    const contents = yield* contentsOf(request.messages, offer.upstream)
-    const tools = yield* toolsOf(request)
+    const contents = yield* contentsOf(request.messages, upstream, maker)
+    const tools = yield* toolsOf(request, upstream)
     const format = yield* formatOf(request.response_format ?? null)
-    if ("responseMimeType" in format && "tools" in tools && separatesJsonFromTools(offer.upstream)) {
-      const message = `${offer.upstream} answers in JSON only where no tools are given`
+    if ("responseMimeType" in format && "tools" in tools && separatesJsonFromTools(upstream)) {
+      const message = `${upstream} answers in JSON only where no tools are given`
       return yield* Result.fail(new Unsupported({ param: "response_format", message }))
     }
-    const thinking = yield* thinkingConfig(offer.upstream, request.reasoning_effort ?? null)
+    const asked = reasoningAsked(request)
+    const thinking = yield* thinkingConfig(upstream, asked)
     const generationConfig = {
       ...samplingOf(request),
       ...format,
+      ...(asksForImages(request) ? { responseModalities: ["TEXT", "IMAGE"] } : {}),
       ...(thinking === null ? {} : { thinkingConfig: thinking })
     }
-    return JSON.stringify({
+    const body = JSON.stringify({
       ...contents,
       ...tools,
       ...(Object.keys(generationConfig).length === 0 ? {} : { generationConfig })
     })
+    const isSilent = asked !== null && asked.effort !== "none" && thinking === null
+    const isLoose = !validatesCalls(upstream) && request.tool_choice !== "required" && request.tools?.some(isStrict)
+    const unsent = [
+      ...(isSilent ? reasoningMembers.filter((name) => asksFor(request, name)) : []),
+      ...(isLoose === true ? ["tools.strict"] : [])
+    ]
+    return { body, leftOut: leftOut(request, geminiParameters, unsent) }
   })
+
+const asksForImages = ({ modalities }: ChatRequest): boolean => modalities?.includes("image") === true
 
 /** The sampling members with a value. Temperature has the same range in both APIs. */
 const samplingOf = (request: ChatRequest): JsonRecord => {
@@ -79,6 +109,7 @@ const samplingOf = (request: ChatRequest): JsonRecord => {
   return given({
     temperature,
     topP: top_p,
+    topK: countOf(request["top_k"]),
     maxOutputTokens: outputLimit(request),
     stopSequences: stops.length === 0 ? null : stops,
     candidateCount: n === 1 ? null : n,
@@ -115,11 +146,14 @@ const formatOf = (format: JsonRecord | null): Result.Result<JsonRecord, Unsuppor
   }
 }
 
-/** The first member that no current model supports, or null. */
-const refusalOf = (request: ChatRequest): Unsupported | null => {
+/** The first member that the model does not support, or null. */
+const refusalOf = (request: ChatRequest, upstream: string): Unsupported | null => {
   if (Object.keys(request.logit_bias ?? {}).length > 0)
     return new Unsupported({ param: "logit_bias", message: "Gemini models do not support logit_bias" })
-  if (request.modalities?.some((modality) => modality !== "text") === true)
-    return new Unsupported({ param: "modalities", message: "only text is supported here" })
+  const known = makesImages(upstream) ? ["text", "image"] : ["text"]
+  if (request.modalities?.some((modality) => !known.includes(modality)) === true)
+    return new Unsupported({ param: "modalities", message: `only ${known.join(" and ")} is supported here` })
+  if (isJsonRecord(request["web_search_options"]) && (request.tools?.length ?? 0) > 0)
+    return new Unsupported({ param: "web_search_options", message: "the web is not searched beside functions here" })
   return null
 }

@@ -8,15 +8,18 @@ import { type StreamReader } from "../wire/EventStream.ts"
 import { Malformed, type ProviderReason } from "../Provider.ts"
 import { isJsonRecord, parseJsonRecord, stringOf, type JsonRecord, jsonRecordsOf } from "../wire/Json.ts"
 import { googleRefusalInside } from "./Errors.ts"
+import { groundingMembers } from "./Grounding.ts"
 import {
-  type RequestFacts,
   blockOf,
   finishOf,
   indexOf,
+  isEmpty,
+  membersOf,
   readLogprobs,
   readParts,
   readSearches,
-  readUsage
+  readUsage,
+  type RequestFacts
 } from "./Reply.ts"
 
 // state
@@ -24,6 +27,11 @@ import {
 interface ChoiceState {
   roleSent: boolean
   calls: number
+  details: number
+  images: number
+  /** The content so far: the places of sources are known at the end. */
+  content: string
+  grounding: unknown
   finish: string | null
 }
 
@@ -74,26 +82,40 @@ const onBlock = (state: StreamState, body: JsonRecord): ProviderReason | null =>
 /** The new content of a candidate, or null. */
 const readCandidate = (state: StreamState, candidate: JsonRecord, at: number): ChoiceDelta | Malformed | null => {
   const index = indexOf(candidate, at)
-  const choice = state.choices.get(index) ?? { roleSent: false, calls: 0, finish: null }
+  const choice = state.choices.get(index) ?? newChoice()
   state.choices.set(index, choice)
-  const read = readParts(candidate, state.responseId, choice.calls, state.asked)
+  const read = readParts(candidate, state.responseId, { ...choice, length: choice.content.length }, state.asked)
   if (read instanceof Malformed) return read
-  const { calls, content, reasoning } = read
+  const { calls, content } = read
   choice.calls += calls.length
+  choice.details += read.details.length
+  choice.images += read.images.length
+  choice.content += content
+  choice.grounding = candidate["groundingMetadata"] ?? choice.grounding
   const native = stringOf(candidate["finishReason"])
   const finish = native === null ? null : finishOf(native, choice.calls > 0)
   if (finish instanceof Malformed) return finish
   choice.finish = finish ?? choice.finish
-  if (content === "" && reasoning === "" && calls.length === 0) return null
+  if (isEmpty(read)) return null
   const logprobs = readLogprobs(candidate)
   const delta: Delta = {
     ...roleOnce(choice),
     ...(content === "" ? {} : { content }),
-    ...(reasoning === "" ? {} : { reasoning }),
+    ...membersOf(read),
     ...(calls.length === 0 ? {} : { tool_calls: calls })
   }
   return { index, delta, ...(logprobs === null ? {} : { logprobs }), finish_reason: null }
 }
+
+const newChoice = (): ChoiceState => ({
+  roleSent: false,
+  calls: 0,
+  details: 0,
+  images: 0,
+  content: "",
+  grounding: null,
+  finish: null
+})
 
 const roleOnce = (choice: ChoiceState): Delta => {
   if (choice.roleSent) return {}
@@ -105,7 +127,7 @@ const close = ({ choices, modelVersion, searches, usage }: StreamState): Readonl
   if (choices.size === 0) return new Malformed({ detail: "empty completion" })
   const finished = Array.from(choices, ([index, choice]) => ({
     index,
-    delta: roleOnce(choice),
+    delta: { ...roleOnce(choice), ...groundingMembers(choice.grounding, choice.content) },
     finish_reason: choice.finish
   }))
   return [

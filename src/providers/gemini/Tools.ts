@@ -6,22 +6,30 @@ import { Result } from "effect"
 import { type ChatRequest } from "../../domain/Chat.ts"
 import { Unsupported } from "../Provider.ts"
 import { isJsonRecord, stringOf, type JsonRecord, jsonRecordsOf } from "../wire/Json.ts"
+import { validatesCalls } from "./Model.ts"
 
 const refuse = (param: string, message: string): Result.Result<never, Unsupported> =>
   Result.fail(new Unsupported({ param, message }))
 
 /** `tools` and `toolConfig`, or neither if the request has no tools. */
-export const toolsOf = ({ tool_choice, tools }: ChatRequest): Result.Result<JsonRecord, Unsupported> => {
-  if (tools === undefined || tools === null || tools.length === 0) return Result.succeed({})
+export const toolsOf = (request: ChatRequest, upstream: string): Result.Result<JsonRecord, Unsupported> => {
+  const { tool_choice, tools } = request
+  if (tools === undefined || tools === null || tools.length === 0)
+    return Result.succeed(isJsonRecord(request["web_search_options"]) ? { tools: [{ googleSearch: {} }] } : {})
   return Result.gen(function* () {
     const functionDeclarations = yield* Result.all(tools.map(declarationOf))
-    const choice = yield* choiceOf(tool_choice ?? null)
+    const isValidated = tools.some(isStrict) && validatesCalls(upstream)
+    const choice = (yield* choiceOf(tool_choice ?? null)) ?? (isValidated ? { mode: "VALIDATED" } : null)
     return {
       tools: [{ functionDeclarations }],
       ...(choice === null ? {} : { toolConfig: { functionCallingConfig: choice } })
     }
   })
 }
+
+/** Gemini has no strict functions. In the mode `VALIDATED`, as in `ANY`, all calls follow their schema. */
+export const isStrict = ({ function: declared }: JsonRecord): boolean =>
+  isJsonRecord(declared) && declared["strict"] === true
 
 const declarationOf = (tool: JsonRecord): Result.Result<JsonRecord, Unsupported> => {
   const declared = tool["type"] === "function" && isJsonRecord(tool["function"]) ? tool["function"] : {}

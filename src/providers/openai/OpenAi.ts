@@ -33,9 +33,9 @@ export const openAiParameters: Parameters = {
   stream: "mapped",
   user: "mapped",
   metadata: "mapped",
-  provider: "dropped",
+  provider: "handled",
   response_format: "mapped",
-  models: "dropped",
+  models: "handled",
   max_completion_tokens: "mapped",
   stream_options: "mapped",
   n: "mapped",
@@ -53,7 +53,13 @@ export const openAiParameters: Parameters = {
   reasoning_effort: "mapped",
   modalities: "mapped",
   prediction: "mapped",
-  service_tier: "mapped"
+  service_tier: "mapped",
+  reasoning: "mapped",
+  thinking: "mapped",
+  top_k: "mapped",
+  verbosity: "mapped",
+  cache_control: "mapped",
+  web_search_options: "mapped"
 }
 
 // lowering

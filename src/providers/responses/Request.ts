@@ -7,7 +7,8 @@
 import { Result } from "effect"
 import { type ModelOffer } from "../../domain/Catalog.ts"
 import { type ChatRequest, outputLimit } from "../../domain/Chat.ts"
-import { type Parameters } from "../wire/Parameters.ts"
+import { asksFor, leftOut, type Parameters } from "../wire/Parameters.ts"
+import { effortOf, reasoningAsked } from "../wire/ReasoningAsked.ts"
 import { isJsonRecord, stringOf, type JsonRecord } from "../wire/Json.ts"
 import { lowerMessages } from "./Input.ts"
 import { type Lowered, unsupported } from "./Parts.ts"
@@ -21,9 +22,9 @@ export const responsesParameters: Parameters = {
   stream: "mapped",
   user: "mapped",
   metadata: "mapped",
-  provider: "dropped",
+  provider: "handled",
   response_format: "mapped",
-  models: "dropped",
+  models: "handled",
   max_completion_tokens: "mapped",
   stream_options: "mapped",
   n: "refused",
@@ -41,7 +42,13 @@ export const responsesParameters: Parameters = {
   reasoning_effort: "mapped",
   modalities: "refused",
   prediction: "dropped",
-  service_tier: "mapped"
+  service_tier: "mapped",
+  reasoning: "mapped",
+  thinking: "mapped",
+  top_k: "dropped",
+  verbosity: "mapped",
+  cache_control: "dropped",
+  web_search_options: "refused"
 }
 
 /** The API refuses a smaller limit. */
@@ -59,13 +66,19 @@ const same = [
   "user"
 ] as const
 
+export interface LoweredRequest {
+  readonly body: string
+  /** Members of the request that are not in the body. */
+  readonly leftOut: ReadonlyArray<string>
+}
+
 /** `maker`: the provider's slug, for the reasoning that it made. */
 export const lowerRequest = (
   request: ChatRequest,
   offer: ModelOffer,
   maker: string,
   stream: boolean
-): Lowered<string> =>
+): Lowered<LoweredRequest> =>
   Result.gen(function* () {
     yield* refusals(request)
     const format = yield* formatOf(request.response_format)
@@ -74,7 +87,9 @@ export const lowerRequest = (
     const { input, instructions } = yield* lowerMessages(request.messages, maker, format?.["type"] !== "json_object")
     const tooling = yield* lowerTools(request)
     const reasoning = reasoningOf(request)
-    return JSON.stringify({
+    const isFixed = offer.hidesReasoning && reasoning["effort"] !== "none"
+    const sampling = isFixed ? {} : membersOf(request, samplingMembers)
+    const body = JSON.stringify({
       ...membersOf(request, same),
       model: offer.upstream,
       ...(instructions === null ? {} : { instructions }),
@@ -82,14 +97,18 @@ export const lowerRequest = (
       ...tooling,
       ...textOf(format, request),
       ...(Object.keys(reasoning).length === 0 ? {} : { reasoning }),
-      ...(offer.hidesReasoning && reasoning["effort"] !== "none" ? {} : membersOf(request, ["temperature", "top_p"])),
+      ...sampling,
       ...limitOf(request),
       ...includeOf(request, offer),
       ...(stream ? streamOptions(request) : {}),
       store: false,
       stream
     })
+    const unsent = samplingMembers.filter((name) => asksFor(request, name) && !(name in sampling))
+    return { body, leftOut: leftOut(request, responsesParameters, unsent, same) }
   })
+
+const samplingMembers = ["temperature", "top_p"]
 
 /** Rejects members without which the answer would be another. */
 const refusals = (request: ChatRequest): Lowered<void> => {
@@ -124,7 +143,8 @@ const textOf = (format: JsonRecord | null, request: ChatRequest): JsonRecord => 
  */
 const reasoningOf = (request: ChatRequest): JsonRecord => {
   const asked = isJsonRecord(request["reasoning"]) ? request["reasoning"] : {}
-  const effort = request.reasoning_effort ?? stringOf(asked["effort"])
+  const wanted = reasoningAsked(request)
+  const effort = wanted === null ? null : effortOf(wanted)
   const summary = stringOf(asked["summary"])
   return { ...(effort === null ? {} : { effort }), ...(summary === null ? {} : { summary }) }
 }

@@ -9,7 +9,7 @@ import { type ProviderConfig } from "../../domain/Catalog.ts"
 import { decodeChat } from "../wire/Decode.ts"
 import { openStream } from "../wire/EventStream.ts"
 import { makeOpenAi } from "../openai/OpenAi.ts"
-import { type Provider, ProviderError, type ProviderReason } from "../Provider.ts"
+import { type ChatCall, type Provider, ProviderError, type ProviderReason } from "../Provider.ts"
 import { redactReason } from "../wire/ErrorMapping.ts"
 import { type Transport } from "../transport/Transport.ts"
 import { callIds } from "../wire/CallIds.ts"
@@ -27,15 +27,22 @@ export const makeResponses = (config: ProviderConfig, transport: Transport["Serv
   const fault = (reason: ProviderReason) =>
     new ProviderError({ provider: config.slug, reason: redactReason(refineReason(reason), key) })
 
-  const chat: Provider["chat"] = Effect.fnUntraced(function* ({ limitMs, offer, request }) {
-    const body = yield* Effect.fromResult(lowerRequest(request, offer, maker, false))
+  const lowered = ({ leftOut, offer, request }: ChatCall, stream: boolean) =>
+    Effect.map(Effect.fromResult(lowerRequest(request, offer, maker, stream)), (lowered) => {
+      if (lowered.leftOut.length > 0) leftOut?.(lowered.leftOut)
+      return lowered.body
+    })
+
+  const chat: Provider["chat"] = Effect.fnUntraced(function* (call) {
+    const { limitMs, request } = call
+    const body = yield* lowered(call, false)
     const reply = yield* responses.post(body, limitMs ?? config.timeouts.totalMs)
     return yield* decodeChat(reply, (wire) => readReply(wire, { ids: callIds(request), maker }))
   }, Effect.mapError(fault))
 
-  const chatStream: Provider["chatStream"] = Effect.fnUntraced(function* ({ limitMs, offer, request }) {
-    const body = yield* Effect.fromResult(lowerRequest(request, offer, maker, true))
-    const asked = { ids: callIds(request), maker }
+  const chatStream: Provider["chatStream"] = Effect.fnUntraced(function* (call) {
+    const body = yield* lowered(call, true)
+    const asked = { ids: callIds(call.request), maker }
     return yield* openStream(responses, body, {
       makeReader: () => makeReader(asked),
       readWhole: (wire) => readReply(wire, asked),

@@ -35,3 +35,6 @@ const efforts = [
   [2_048, "low"],
   [8_192, "medium"]
 ] as const
+
+/** The members of a request that ask for reasoning. */
+export const reasoningMembers = ["reasoning_effort", "reasoning", "thinking"]

@@ -69,11 +69,50 @@ describe("Anthropic replies", () => {
             role: "assistant",
             content: "I'll check both.",
             tool_calls: [call("toolu_01A", "Paris"), call("toolu_01B", "Bogotá")],
-            reasoning: "Two cities."
+            reasoning: "Two cities.",
+            reasoning_details: [
+              {
+                type: "reasoning.text",
+                text: "Two cities.",
+                signature: "EqQBCgIYAhIM",
+                format: "unknown",
+                provider: "alpha",
+                index: 0
+              }
+            ]
           },
           finish_reason: "tool_calls"
         }
       ])
+    })
+  )
+
+  it.effect("read the sources of each text, with the part of the content that they support", () =>
+    Effect.gen(function* () {
+      const page = { type: "page_location", cited_text: "2+2", document_index: 0, start_page_number: 1 }
+      const site = { type: "search_result_location", cited_text: "4", source: "https://example.test/a", title: "A" }
+      const { choices } = yield* chat(
+        message([...said("So: "), { type: "text", text: "東京", citations: [page, site] }, ...said(".")], "end_turn")
+      )
+      const part = { start_index: 4, end_index: 6 }
+      assert.deepStrictEqual(choices[0]?.message, {
+        role: "assistant",
+        content: "So: 東京.",
+        citations: [
+          { ...page, ...part },
+          { ...site, ...part }
+        ],
+        annotations: [{ type: "url_citation", url_citation: { ...part, url: "https://example.test/a", title: "A" } }]
+      })
+    })
+  )
+
+  it.effect("call tools beside an empty text and an end of turn", () =>
+    Effect.gen(function* () {
+      const use = { type: "tool_use", id: "t", name: "f", input: {} }
+      const { choices } = yield* chat(message([...said(""), use], "end_turn"))
+      assert.isNull(choices[0]?.message.content)
+      assert.strictEqual(choices[0]?.finish_reason, "tool_calls")
     })
   )
 

@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Result } from "effect"
 import { type ChatMessage, type ChatRequest } from "../../../src/domain/Chat.ts"
+import { thoughtMaker } from "../../../src/providers/anthropic/Model.ts"
 import { lowerRequest } from "../../../src/providers/anthropic/Request.ts"
 import { Unsupported } from "../../../src/providers/Provider.ts"
 import { offer } from "../replayedTransport.ts"
@@ -10,7 +11,7 @@ const lower = (rest: Partial<ChatRequest>, upstream = "claude-sonnet-4-5") =>
   lowerRequest(
     { model: "test/small", messages: [hi], stream: false, ...rest },
     { ...offer, upstream, maxCompletionTokens: null },
-    false
+    { maker: thoughtMaker("alpha", upstream), stream: false }
   )
 
 const hiTurn = { role: "user", content: [{ type: "text", text: "hi" }] }
@@ -48,7 +49,8 @@ const weather = {
 const weatherTool = {
   name: "get_weather",
   description: "Now",
-  input_schema: { type: "object", properties: { city: { type: "string" } } }
+  input_schema: { type: "object", properties: { city: { type: "string" } }, additionalProperties: false },
+  strict: true
 }
 const now = { type: "function", function: { name: "now" } }
 const nowTool = { name: "now", input_schema: { type: "object", properties: {} } }
@@ -80,6 +82,110 @@ describe("messages", () => {
           { role: "user", content: [{ type: "text", text: "go" }] }
         ]
       })
+    )
+  })
+
+  it("keep the cache marks of messages, parts, results and tools, and of the request", () => {
+    const cache_control = { type: "ephemeral", ttl: "1h" }
+    const mark = { cache_control }
+    const marked: ReadonlyArray<ChatMessage> = [
+      { role: "system", content: "Rules", ...mark },
+      {
+        role: "user",
+        content: [
+          { type: "text", text: "a" },
+          { type: "text", text: "b" }
+        ],
+        ...mark
+      },
+      { role: "assistant", content: "c", tool_calls: [call("t", "{}")], ...mark },
+      { role: "tool", tool_call_id: "t", content: "19°", ...mark },
+      { role: "assistant", content: null, tool_calls: [call("u", "{}")] },
+      { role: "tool", tool_call_id: "u", content: [{ type: "text", text: "20°", ...mark }] }
+    ]
+    const tools = [
+      { ...now, ...mark },
+      { type: "function", function: { name: "then", ...mark } }
+    ]
+    assert.deepStrictEqual(sent({ messages: marked, tools, ...mark }), {
+      model: "claude-sonnet-4-5",
+      max_tokens: 4096,
+      system: [{ type: "text", text: "Rules", ...mark }],
+      messages: [
+        {
+          role: "user",
+          content: [
+            { type: "text", text: "a" },
+            { type: "text", text: "b", ...mark }
+          ]
+        },
+        {
+          role: "assistant",
+          content: [
+            { type: "text", text: "c" },
+            { type: "tool_use", id: "t", name: "get_weather", input: {}, ...mark }
+          ]
+        },
+        {
+          role: "user",
+          content: [{ type: "tool_result", tool_use_id: "t", content: [{ type: "text", text: "19°" }], ...mark }]
+        },
+        { role: "assistant", content: [{ type: "tool_use", id: "u", name: "get_weather", input: {} }] },
+        {
+          role: "user",
+          content: [{ type: "tool_result", tool_use_id: "u", content: [{ type: "text", text: "20°" }], ...mark }]
+        }
+      ],
+      tools: [
+        { ...nowTool, ...mark },
+        { ...nowTool, name: "then", ...mark }
+      ],
+      cache_control,
+      stream: false
+    })
+  })
+
+  it("carry the API's own documents, and what a file asks of them", () => {
+    const own = { type: "document", source: { type: "text", media_type: "text/plain", data: "2+2=4" }, title: "Sums" }
+    const found = { type: "search_result", source: "https://example.test", title: "T", content: [] }
+    const options = { citations: { enabled: true }, context: "old" }
+    const file = { type: "file", file: { file_data: "data:application/pdf;base64,CCCC" }, ...options }
+    assert.deepStrictEqual(
+      sent({ messages: [{ role: "user", content: [own, found, file] }] }),
+      body({
+        messages: [
+          {
+            role: "user",
+            content: [
+              own,
+              found,
+              { ...part({ type: "base64", media_type: "application/pdf", data: "CCCC" }, "document"), ...options }
+            ]
+          }
+        ]
+      })
+    )
+  })
+
+  it("put results before what the user said beside them", () => {
+    const { messages } = JSON.parse(
+      Result.getOrThrow(
+        lower({
+          messages: [
+            hi,
+            { role: "assistant", content: "", tool_calls: [call("a", "{}"), call("b", "{}")] },
+            { role: "tool", tool_call_id: "a", content: "1" },
+            { role: "user", content: "Wait." },
+            { role: "tool", tool_call_id: "b", content: "2" }
+          ]
+        })
+      ).body
+    )
+    assert.deepStrictEqual(
+      messages.map((turn: { readonly content: ReadonlyArray<{ readonly type: string }> }) =>
+        turn.content.map(({ type }) => type)
+      ),
+      [["text"], ["tool_use", "tool_use"], ["tool_result", "tool_result", "text"]]
     )
   })
 
@@ -454,7 +560,7 @@ describe("other members", () => {
     assert.deepStrictEqual(sent({ max_tokens: 10, max_completion_tokens: 20 }), body({ max_tokens: 10 }))
     assert.deepStrictEqual(sent({ max_tokens: 10 }), body({ max_tokens: 10 }))
     const request: ChatRequest = { model: "test/small", messages: [hi], stream: true }
-    const lowered = Result.getOrThrow(lowerRequest(request, offer, true))
+    const lowered = Result.getOrThrow(lowerRequest(request, offer, { maker: thoughtMaker("alpha", ""), stream: true }))
     assert.deepStrictEqual(JSON.parse(lowered.body), { ...body({}, "small-2026"), max_tokens: 16_384, stream: true })
   })
 
@@ -491,5 +597,87 @@ describe("other members", () => {
     assert.strictEqual(refused({ top_logprobs: 1 }), "top_logprobs")
     assert.strictEqual(refused({ logit_bias: { "1": -100 } }), "logit_bias")
     assert.strictEqual(refused({ modalities: ["text", "audio"] }), "modalities")
+  })
+})
+
+describe("strict tools", () => {
+  const strict = (name: string, properties: object, required: ReadonlyArray<string> = Object.keys(properties)) => ({
+    type: "function",
+    function: { name, strict: true, parameters: { type: "object", properties, required } }
+  })
+  const isStrict = (tools: ReadonlyArray<Record<string, unknown>>, upstream?: string): boolean => {
+    const lowered = Result.getOrThrow(lower({ tools }, upstream))
+    assert.deepStrictEqual(lowered.leftOut, lowered.body.includes('"strict":true') ? [] : ["tools.strict"])
+    return lowered.body.includes('"strict":true')
+  }
+  const text = { type: "string" }
+
+  it("stay strict within the API's limits, on the models that have them", () => {
+    assert.isTrue(isStrict([strict("a", { x: { ...text, minLength: 3 } })]))
+    assert.isFalse(isStrict([strict("a", { x: text })], "claude-sonnet-4-0"))
+    assert.isTrue(isStrict(Array.from({ length: 20 }, (_, at) => strict(`t${at}`, {}))))
+    assert.isFalse(isStrict(Array.from({ length: 21 }, (_, at) => strict(`t${at}`, {}))))
+    const many = (count: number, schema: object) =>
+      Object.fromEntries(Array.from({ length: count }, (_, at) => [`p${at}`, schema]))
+    assert.isTrue(isStrict([strict("a", many(24, text), [])]))
+    assert.isFalse(isStrict([strict("a", { in: { type: "array", items: { properties: many(25, text) } } })]))
+    const either = { anyOf: [text, { type: "null" }] }
+    assert.isTrue(isStrict([strict("a", many(16, either))]))
+    assert.isFalse(isStrict([strict("a", many(16, either)), strict("b", { p: { type: ["string", "null"] } })]))
+    assert.isFalse(isStrict([strict("a", { x: { $ref: "#/$defs/x" } })]))
+  })
+})
+
+describe("reasoning", () => {
+  const thinkingOf = (request: Partial<ChatRequest>, upstream?: string): unknown =>
+    JSON.parse(Result.getOrThrow(lower(request, upstream)).body)
+  const budget = (tokens: number, max_tokens = 4096) =>
+    body({ max_tokens, thinking: { type: "enabled", budget_tokens: tokens } })
+  const adaptively = (effort: string) =>
+    body({ thinking: { type: "adaptive" }, output_config: { effort } }, "claude-opus-4-6")
+
+  it("means the same in each of its three forms", () => {
+    assert.deepStrictEqual(thinkingOf({ reasoning_effort: "low" }), budget(1024))
+    assert.deepStrictEqual(thinkingOf({ reasoning: { effort: "low" } }), budget(1024))
+    assert.deepStrictEqual(thinkingOf({ reasoning: { enabled: true } }), thinkingOf({ reasoning_effort: "medium" }))
+    assert.deepStrictEqual(thinkingOf({ reasoning: { enabled: false } }), body({}))
+    assert.deepStrictEqual(thinkingOf({ thinking: { type: "disabled" } }), body({}))
+    assert.deepStrictEqual(thinkingOf({ reasoning: { effort: "high" } }, "claude-opus-4-6"), adaptively("high"))
+    assert.deepStrictEqual(
+      thinkingOf({ reasoning: { max_tokens: 3_000 }, max_tokens: 4_096 }, "claude-opus-4-6"),
+      adaptively("medium")
+    )
+  })
+
+  it("has the budget that is asked for, and room for the answer", () => {
+    const thinking = { type: "enabled", budget_tokens: 3_000 }
+    assert.deepStrictEqual(thinkingOf({ thinking, max_tokens: 8_000 }), budget(3_000, 8_000))
+    assert.deepStrictEqual(thinkingOf({ reasoning: { max_tokens: 3_000 } }), budget(3_000, 7_096))
+    assert.deepStrictEqual(thinkingOf({ reasoning: { max_tokens: 90_000 } }), budget(15_564, 16_384))
+    assert.deepStrictEqual(thinkingOf({ thinking, max_tokens: 2_000 }), budget(1_900, 2_000))
+  })
+
+  it("is named where it was left out, as sampling is", () => {
+    const unsent = (request: Partial<ChatRequest>, upstream?: string) =>
+      Result.getOrThrow(lower(request, upstream)).leftOut
+    assert.deepStrictEqual(unsent({ reasoning_effort: "high" }, "claude-3-5-haiku-latest"), ["reasoning_effort"])
+    assert.deepStrictEqual(unsent({ reasoning: { exclude: true } }), [])
+    assert.deepStrictEqual(unsent({ reasoning: { effort: "high" }, max_tokens: 900 }), ["reasoning"])
+    assert.deepStrictEqual(unsent({ reasoning_effort: "high", temperature: 0.2, top_k: 4 }), ["temperature", "top_k"])
+    assert.deepStrictEqual(unsent({ temperature: 1, top_p: 1, presence_penalty: 0, n: 1 }), [])
+    assert.deepStrictEqual(unsent({ temperature: 0.2, top_p: 0.5 }), ["top_p"])
+    assert.deepStrictEqual(unsent({ service_tier: "flex" }), ["service_tier"])
+    assert.deepStrictEqual(unsent({ seed: 7, metadata: {}, x_vendor: 1, "a b": 1, é: 2 }), [
+      "seed",
+      "x_vendor",
+      "other"
+    ])
+    const flood = Object.fromEntries(Array.from({ length: 100 }, (_, at) => [`m${at}`, at]))
+    assert.lengthOf(unsent(flood), 32)
+  })
+
+  it("is sampled from the most likely tokens where the model lets it", () => {
+    assert.deepStrictEqual(sent({ top_k: 5 }), body({ top_k: 5 }))
+    assert.deepStrictEqual(sent({ top_k: 5 }, "claude-opus-4-7"), body({}, "claude-opus-4-7"))
   })
 })

@@ -44,6 +44,13 @@ const call = (index: number, id: string, name: string) =>
   choice({ tool_calls: [{ index, id, type: "function", function: { name, arguments: "" } }] })
 const piece = (index: number, text: string) => choice({ tool_calls: [{ index, function: { arguments: text } }] })
 
+const made = { format: "unknown", provider: "alpha" }
+const thought = (index: number, text: string) =>
+  choice({ reasoning: text, reasoning_details: [{ type: "reasoning.text", text, index }] })
+const sealed = (detail: object) => choice({ reasoning_details: [detail] })
+/** The part of the content that the sources of the fixture support, in UTF-16 code units. */
+const cited = { start_index: 6, end_index: 6 + "東京 🗼 is the capital".length }
+
 const explanation = "This request was declined because it could enable cyber harm."
 const streams: ReadonlyArray<readonly [string, ReadonlyArray<ChatEvent>, ProviderReason | null]> = [
   [
@@ -72,8 +79,20 @@ const streams: ReadonlyArray<readonly [string, ReadonlyArray<ChatEvent>, Provide
     "anthropic-stream-thinking.sse",
     [
       begin,
-      choice({ reasoning: "9.11 < " }),
-      choice({ reasoning: "9.8" }),
+      thought(0, "9.11 < "),
+      thought(0, "9.8"),
+      sealed({
+        type: "reasoning.text",
+        signature: "EqQBCgIYAhIM1gbcDa9GJwZA2b3hGgxBdjrkzLoky3dl1pk=",
+        ...made,
+        index: 0
+      }),
+      sealed({
+        type: "reasoning.encrypted",
+        data: "EmwKAhgBEgy3va3pzix/LafPsn4aDFIT2Xlxh0L5L8rLVyIw",
+        ...made,
+        index: 1
+      }),
       choice({ content: "9.8" }),
       choice({}, "stop"),
       end(44, 37)
@@ -82,7 +101,64 @@ const streams: ReadonlyArray<readonly [string, ReadonlyArray<ChatEvent>, Provide
   ],
   [
     "anthropic-stream-cache.sse",
-    [begin, choice({ content: "4" }), choice({}, "length"), end(1969, 5, 1_760, 188)],
+    [
+      begin,
+      choice({ content: "4" }),
+      choice({
+        citations: [
+          {
+            type: "char_location",
+            cited_text: "2+2=4",
+            document_index: 0,
+            document_title: null,
+            start_char_index: 0,
+            end_char_index: 5,
+            start_index: 0,
+            end_index: 1
+          }
+        ]
+      }),
+      choice({}, "length"),
+      end(1969, 5, 1_760, 188)
+    ],
+    null
+  ],
+  [
+    "anthropic-stream-citations.sse",
+    [
+      begin,
+      choice({ content: "Well: " }),
+      choice({ content: "東京 🗼 is " }),
+      choice({ content: "the capital" }),
+      choice({
+        citations: [
+          {
+            type: "web_search_result_location",
+            cited_text: "Tokyo is the capital",
+            url: "https://example.test/tokyo",
+            title: "Tokyo",
+            encrypted_index: "EpMBCioIAhgCIiQ=",
+            ...cited
+          },
+          {
+            type: "char_location",
+            cited_text: "2+2=4",
+            document_index: 0,
+            document_title: "Sums",
+            start_char_index: 0,
+            end_char_index: 5,
+            file_id: null,
+            ...cited
+          }
+        ],
+        annotations: [
+          { type: "url_citation", url_citation: { ...cited, url: "https://example.test/tokyo", title: "Tokyo" } }
+        ]
+      }),
+      choice({ content: "." }),
+      choice({}, "stop"),
+      end(472, 20)
+    ],
     null
   ],
   [

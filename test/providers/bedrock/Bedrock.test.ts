@@ -36,8 +36,21 @@ describe("Bedrock chat", () => {
               ],
               reasoning: "They want both.",
               reasoning_details: [
-                { type: "reasoning.text", text: "They want both.", signature: "EqQBCkgIARABGAIiQL8=", index: 0 },
-                { type: "reasoning.encrypted", data: "ZW5jcnlwdGVk", index: 1 }
+                {
+                  type: "reasoning.text",
+                  text: "They want both.",
+                  signature: "EqQBCkgIARABGAIiQL8=",
+                  format: "anthropic-claude-v1",
+                  provider: "alpha",
+                  index: 0
+                },
+                {
+                  type: "reasoning.encrypted",
+                  data: "ZW5jcnlwdGVk",
+                  format: "anthropic-claude-v1",
+                  provider: "alpha",
+                  index: 1
+                }
               ]
             },
             finish_reason: "tool_calls"
@@ -51,9 +64,16 @@ describe("Bedrock chat", () => {
 
   it.effect("reads text with its sources, and no usage", () =>
     Effect.gen(function* () {
-      const cited = { citationsContent: { content: [{ text: "b" }, { text: "c" }], citations: [{}] } }
+      const source = { title: "T", location: { web: { url: "https://example.test", domain: "example.test" } } }
+      const cited = { citationsContent: { content: [{ text: "b" }, { text: "c" }], citations: [source] } }
       const { choices, usage } = yield* chat(reply([{ text: "a" }, cited, { audio: {} }], "max_tokens"))
-      assert.deepStrictEqual(choices[0]?.message, { role: "assistant", content: "abc" })
+      const part = { start_index: 1, end_index: 3 }
+      assert.deepStrictEqual(choices[0]?.message, {
+        role: "assistant",
+        content: "abc",
+        citations: [{ ...source, ...part }],
+        annotations: [{ type: "url_citation", url_citation: { ...part, url: "https://example.test", title: "T" } }]
+      })
       assert.strictEqual(choices[0]?.finish_reason, "length")
       assert.isNull(usage)
     })

@@ -13,9 +13,9 @@ const OSS = "openai.gpt-oss-120b-1:0"
 
 const hi = [{ role: "user", content: [{ text: "hi" }] }]
 const lower = (overrides: Partial<ChatRequest>, upstream = SONNET): unknown =>
-  JSON.parse(Result.getOrThrow(lowerChat(request(overrides), offerOf(upstream))).body)
+  JSON.parse(Result.getOrThrow(lowerChat(request(overrides), offerOf(upstream), "alpha")).body)
 const refusal = (overrides: Partial<ChatRequest>, upstream = SONNET): string => {
-  const lowered = lowerChat(request(overrides), offerOf(upstream))
+  const lowered = lowerChat(request(overrides), offerOf(upstream), "alpha")
   assert.isTrue(Result.isFailure(lowered))
   if (Result.isSuccess(lowered)) return ""
   assert.instanceOf(lowered.failure, Unsupported)
@@ -396,5 +396,73 @@ describe("Bedrock reasoning", () => {
     assert.isUndefined(thinking({}, NOVA))
     assert.isUndefined(thinking({ reasoning_effort: "none" }))
     assert.isUndefined(thinking({ reasoning_effort: "enormous" }))
+  })
+})
+
+describe("Bedrock's extras", () => {
+  const mark = { cache_control: { type: "ephemeral", ttl: "1h" } }
+  const point = { cachePoint: { type: "default", ttl: "1h" } }
+
+  it("are cache points behind messages, results and tools", () => {
+    const messages: ChatRequest["messages"] = [
+      { role: "system", content: "Rules", ...mark },
+      { role: "user", content: "hi", cache_control: { type: "ephemeral" } },
+      { role: "assistant", content: null, tool_calls: [call("t", "get_weather", "")] },
+      { role: "user", content: "Wait." },
+      { role: "tool", tool_call_id: "t", content: "19°", ...mark }
+    ]
+    assert.deepStrictEqual(lower({ messages, tools: [{ ...weather, ...mark }] }), {
+      messages: [
+        { role: "user", content: [{ text: "hi" }, { cachePoint: { type: "default" } }] },
+        { role: "assistant", content: [{ toolUse: { toolUseId: "t", name: "get_weather", input: {} } }] },
+        {
+          role: "user",
+          content: [{ toolResult: { toolUseId: "t", content: [{ text: "19°" }] } }, point, { text: "Wait." }]
+        }
+      ],
+      system: [{ text: "Rules" }, point],
+      toolConfig: { tools: [weatherSpec, point] }
+    })
+  })
+
+  it("are strict tools where Bedrock holds a model to a schema, and documents to cite", () => {
+    const strictOf = (upstream: string) =>
+      JSON.stringify(lower({ tools: [weather] }, upstream)).includes('"strict":true')
+    assert.deepStrictEqual([HAIKU, OSS, SONNET, NOVA].map(strictOf), [true, true, false, false])
+    const lowered = lowerChat(request({ tools: [weather] }), offerOf(NOVA), "alpha")
+    assert.deepStrictEqual(Result.getOrThrow(lowered).leftOut, ["tools.strict"])
+    const file = { type: "file", file: { filename: "a", file_data: "data:text/plain;base64,AAAA" } }
+    const options = { citations: { enabled: true }, context: "old" }
+    assert.deepStrictEqual(lower({ messages: [user({ ...file, ...options })] }), {
+      messages: [
+        { role: "user", content: [{ document: { format: "txt", name: "a", source: { bytes: "AAAA" }, ...options } }] }
+      ]
+    })
+  })
+
+  it("are top_k at each family's place, and a thinking budget as asked", () => {
+    assert.deepStrictEqual(lower({ top_k: 5 }), { messages: hi, additionalModelRequestFields: { top_k: 5 } })
+    assert.deepStrictEqual(lower({ top_k: 5 }, NOVA), {
+      messages: hi,
+      additionalModelRequestFields: { inferenceConfig: { topK: 5 } }
+    })
+    const unsent = (overrides: Partial<ChatRequest>, upstream: string) =>
+      Result.getOrThrow(lowerChat(request(overrides), offerOf(upstream), "alpha")).leftOut
+    assert.deepStrictEqual(unsent({ top_k: 5, reasoning: { effort: "low" } }, LLAMA), ["top_k", "reasoning"])
+    assert.deepStrictEqual(unsent({ temperature: 0.2, thinking: { type: "enabled", budget_tokens: 2_000 } }, SONNET), [
+      "temperature"
+    ])
+    assert.deepStrictEqual(lower({ thinking: { type: "enabled", budget_tokens: 2_000 }, max_tokens: 4_000 }), {
+      messages: hi,
+      inferenceConfig: { maxTokens: 4_000 },
+      additionalModelRequestFields: { thinking: { type: "enabled", budget_tokens: 2_000 } }
+    })
+  })
+
+  it("are no thoughts before a text to be continued", () => {
+    const messages: ChatRequest["messages"] = [...request().messages, { role: "assistant", content: "Once" }]
+    assert.deepStrictEqual(lower({ messages, reasoning_effort: "high" }), {
+      messages: [...hi, { role: "assistant", content: [{ text: "Once" }] }]
+    })
   })
 })

@@ -86,6 +86,7 @@ describe("Bedrock streams", () => {
   it.effect("reads reasoning with its seals, and counts what the cache read and wrote as prompt", () =>
     Effect.gen(function* () {
       const events = yield* collect({ chunks: [fixture("bedrock-stream-reasoning.bin")] })
+      const made = { format: "anthropic-claude-v1", provider: "alpha" }
       const said = (content: string) => ({
         reasoning: content,
         reasoning_details: [{ type: "reasoning.text", text: content, index: 0 }]
@@ -94,8 +95,8 @@ describe("Bedrock streams", () => {
         answer,
         said("9.11 < "),
         said("9.8"),
-        { reasoning_details: [{ type: "reasoning.text", signature: "EqQBCkgIARABGAIiQL8=", index: 0 }] },
-        { reasoning_details: [{ type: "reasoning.encrypted", data: "ZW5jcnlwdGVk", index: 1 }] },
+        { reasoning_details: [{ type: "reasoning.text", signature: "EqQBCkgIARABGAIiQL8=", ...made, index: 0 }] },
+        { reasoning_details: [{ type: "reasoning.encrypted", data: "ZW5jcnlwdGVk", ...made, index: 1 }] },
         { content: "9.8" },
         {}
       ])
@@ -103,6 +104,29 @@ describe("Bedrock streams", () => {
         events.at(-1),
         end({ promptTokens: 1_287, completionTokens: 31, cachedTokens: 1_024, rare: { cache_write: 256 } })
       )
+    })
+  )
+
+  it.effect("tells the sources of a text at its end, with the part of the content that they support", () =>
+    Effect.gen(function* () {
+      const delta = (contentBlockIndex: number, given: object) =>
+        event("contentBlockDelta", { contentBlockIndex, delta: given })
+      const citation = { title: "T", location: { documentChar: { documentIndex: 0, start: 1, end: 2 } } }
+      const bytes = [
+        delta(0, { text: "So: " }),
+        event("contentBlockStop", { contentBlockIndex: 0 }),
+        delta(1, { citation }),
+        delta(1, { text: "東京" }),
+        event("contentBlockStop", { contentBlockIndex: 1 }),
+        stop("end_turn"),
+        usage
+      ]
+      assert.deepStrictEqual(deltas(yield* collect({ chunks: [Buffer.concat(bytes)] })), [
+        { role: "assistant", content: "So: " },
+        { content: "東京" },
+        { citations: [{ ...citation, start_index: 4, end_index: 6 }] },
+        {}
+      ])
     })
   )
 

@@ -43,7 +43,22 @@ describe("Gemini chat", () => {
         choices: [
           {
             index: 0,
-            message: { role: "assistant", content: "9.8 is larger.", reasoning: "**Comparing**\n\n9.11 < 9.8" },
+            message: {
+              role: "assistant",
+              content: "9.8 is larger.",
+              reasoning: "**Comparing**\n\n9.11 < 9.8",
+              reasoning_details: [
+                {
+                  type: "reasoning.encrypted",
+                  data: "CiQBVKhc7vXE",
+                  format: "google-gemini-v1",
+                  provider: "gemini",
+                  index: 0,
+                  from: 7,
+                  to: 14
+                }
+              ]
+            },
             finish_reason: "stop"
           }
         ],
@@ -67,7 +82,7 @@ describe("Gemini chat", () => {
                 id: "call_8VDyaJ_0",
                 type: "function",
                 function: { name: "get_weather", arguments: '{"location":"Paris","days":2}' },
-                extra_content: { google: { thought_signature: "CvcQAVSoXO4=" } }
+                extra_content: { google: { thought_signature: "CvcQAVSoXO4=", provider: "gemini" } }
               },
               {
                 id: "call_8VDyaJ_1",

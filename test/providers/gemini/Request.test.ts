@@ -3,6 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Result } from "effect"
 import { type ChatMessage, type ChatRequest } from "../../../src/domain/Chat.ts"
 import { chatBody } from "../../../src/providers/gemini/Request.ts"
+import { geminiMaker } from "../../../src/providers/gemini/Signatures.ts"
 import { Unsupported } from "../../../src/providers/Provider.ts"
 import { offer } from "../replayedTransport.ts"
 
@@ -10,10 +11,11 @@ const plain = "gemini-2.0-flash"
 const lower = (request: Partial<ChatRequest>, upstream = plain) =>
   chatBody(
     { model: "google/g", messages: [{ role: "user", content: "hi" }], stream: false, ...request },
-    { ...offer, upstream }
+    { ...offer, upstream },
+    geminiMaker("alpha")
   )
 const body = (request: Partial<ChatRequest>, upstream = plain): unknown =>
-  JSON.parse(Result.getOrThrow(lower(request, upstream)))
+  JSON.parse(Result.getOrThrow(lower(request, upstream)).body)
 const contents = (...messages: ReadonlyArray<ChatMessage>) => body({ messages })
 const refusal = (request: Partial<ChatRequest>, upstream = plain) => {
   const lowered = lower(request, upstream)
@@ -139,14 +141,41 @@ describe("Gemini turns", () => {
     assert.deepInclude(refusal({ messages: [{ role: "user", content: [part] }] }), { param: "messages" })
   })
 
-  it("an image in a system prompt or a tool result is refused", () => {
+  it("an image in a system prompt is refused", () => {
     const image = [{ type: "image_url", image_url: { url: "data:image/png;base64,AAAA" } }]
     assert.include(refusal({ messages: [{ role: "system", content: image }] }).message, "system")
-    const asked: ChatMessage = { role: "assistant", content: null, tool_calls: [call("call_1", "f", "{}")] }
-    assert.include(
-      refusal({ messages: [asked, { role: "tool", tool_call_id: "call_1", content: image }] }).message,
-      "tool result"
-    )
+  })
+
+  it("images in tool results stay there from generation 3 on, and follow as the user's before it", () => {
+    const seen = (url: string) => [
+      { type: "text", text: "seen" },
+      { type: "image_url", image_url: { url } }
+    ]
+    const asked: ChatMessage = {
+      role: "assistant",
+      content: null,
+      tool_calls: [call("a", "f", "{}"), call("b", "f", "{}")]
+    }
+    const messages: ReadonlyArray<ChatMessage> = [
+      asked,
+      { role: "tool", tool_call_id: "b", content: seen("data:image/png;base64,BBBB") },
+      { role: "tool", tool_call_id: "a", content: seen("https://example.test/a.png") }
+    ]
+    const result = (id: string, rest: object = {}) => ({
+      functionResponse: { id, name: "f", response: { output: "seen" }, ...rest }
+    })
+    const inside = { inlineData: { mimeType: "image/png", data: "BBBB" } }
+    const outside = { fileData: { mimeType: "image/png", fileUri: "https://example.test/a.png" } }
+    const turns = (upstream: string): unknown =>
+      (body({ messages }, upstream) as { contents: Array<unknown> }).contents.slice(1)
+    assert.deepStrictEqual(turns(plain), [
+      { role: "user", parts: [result("a"), result("b")] },
+      { role: "user", parts: [inside, outside] }
+    ])
+    assert.deepStrictEqual(turns("gemini-3.5-flash"), [
+      { role: "user", parts: [result("a"), result("b", { parts: [inside] })] },
+      { role: "user", parts: [outside] }
+    ])
   })
 })
 
@@ -396,5 +425,44 @@ describe("Gemini's thinkingConfig", () => {
   ])("of %s at effort %s", (upstream, effort, expected) => {
     const sent = body(effort === null ? {} : { reasoning_effort: effort }, upstream)
     assert.deepStrictEqual(sent, expected === undefined ? hi : config({ thinkingConfig: expected }))
+  })
+})
+
+describe("Gemini's extras", () => {
+  const unsent = (request: Partial<ChatRequest>, upstream = plain) =>
+    Result.getOrThrow(lower(request, upstream)).leftOut
+
+  it("are calls held to their schema where the model can be", () => {
+    const toolConfig = { functionCallingConfig: { mode: "VALIDATED" } }
+    assert.deepInclude(body({ tools: [weather] }, "gemini-2.5-flash"), { toolConfig })
+    assert.notProperty(body({ tools: [weather] }), "toolConfig")
+    assert.deepStrictEqual(unsent({ tools: [weather] }), ["tools.strict"])
+    assert.deepStrictEqual(unsent({ tools: [weather], tool_choice: "required" }), [])
+  })
+
+  it("are top_k, images of the models that make them, and a search of the web without functions", () => {
+    assert.deepStrictEqual(body({ top_k: 5 }), config({ topK: 5 }))
+    const modalities = ["image", "text"]
+    assert.deepStrictEqual(
+      body({ modalities }, "gemini-2.5-flash-image"),
+      config({ responseModalities: ["TEXT", "IMAGE"] })
+    )
+    assert.strictEqual(refusal({ modalities }).param, "modalities")
+    assert.deepStrictEqual(body({ web_search_options: {} }), { ...hi, tools: [{ googleSearch: {} }] })
+    assert.strictEqual(refusal({ web_search_options: {}, tools: [weather] }).param, "web_search_options")
+  })
+
+  it("think within the budget that is asked for, and say where they do not think", () => {
+    const thinking = (tokens: number, upstream: string) => body({ reasoning: { max_tokens: tokens } }, upstream)
+    const budget = (thinkingBudget: number) => config({ thinkingConfig: { includeThoughts: true, thinkingBudget } })
+    assert.deepStrictEqual(thinking(3_000, "gemini-2.5-flash"), budget(3_000))
+    assert.deepStrictEqual(thinking(99_000, "gemini-2.5-flash"), budget(24_576))
+    assert.deepStrictEqual(thinking(99_000, "gemini-2.5-pro"), budget(32_768))
+    assert.deepStrictEqual(
+      thinking(99_000, "gemini-3.5-flash"),
+      config({ thinkingConfig: { includeThoughts: true, thinkingLevel: "high" } })
+    )
+    assert.deepStrictEqual(unsent({ thinking: { type: "enabled", budget_tokens: 2_000 } }), ["thinking"])
+    assert.deepStrictEqual(unsent({ user: "u", presence_penalty: 0, store: false }), ["user"])
   })
 })

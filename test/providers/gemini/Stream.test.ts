@@ -87,7 +87,7 @@ describe("Gemini streams", () => {
                 id: "call_7kLpYq_0",
                 type: "function",
                 function: { name: "get_weather", arguments: '{"location":"Paris"}' },
-                extra_content: { google: { thought_signature: "CvcQAVSoXO4=" } }
+                extra_content: { google: { thought_signature: "CvcQAVSoXO4=", provider: "gemini" } }
               }
             ]
           },
@@ -114,6 +114,23 @@ describe("Gemini streams", () => {
         events.at(-1),
         end({ promptTokens: 82, completionTokens: 78, cachedTokens: 0, reasoningTokens: 61 }, "gemini-3-flash-preview")
       )
+    })
+  )
+
+  it.effect("tells its sources at the end, by the characters of the content", () =>
+    Effect.gen(function* () {
+      const events = yield* collect({ chunks: [fixture("gemini-stream-grounded.sse")] })
+      const last = deltas(events).at(-1)?.delta ?? {}
+      const cited = (start_index: number, end_index: number, url: string, title: string) => ({
+        type: "url_citation",
+        url_citation: { start_index, end_index, url, title }
+      })
+      assert.deepStrictEqual(last["annotations"], [
+        cited(0, 18, "https://example.test/a", "example.test"),
+        cited(0, 18, "https://example.test/b", "https://example.test/b"),
+        cited(19, 31, "https://example.test/b", "https://example.test/b")
+      ])
+      assert.deepNestedPropertyVal(last, "grounding_metadata.webSearchQueries", ["capital of Japan"])
     })
   )
 
