@@ -83,7 +83,10 @@ export const GenerationRecord = Schema.Struct({
   service_tier: Schema.NullOr(Schema.String).annotate({
     description: "The provider's service tier that was billed. Null: its standard tier."
   }),
-  reservation: Schema.Struct({ reserved_usd: Usd, extended_usd: Usd, settled_usd: Usd })
+  reservation: Schema.Struct({ reserved_usd: Usd, extended_usd: Usd, settled_usd: Usd }),
+  dropped: Schema.Array(Schema.String).annotate({
+    description: "The members of the request that the provider did not get, as in `X-Tollgate-Dropped`."
+  })
 }).annotate({ identifier: "GenerationRecord" })
 export type GenerationRecord = typeof GenerationRecord.Type
 

@@ -74,6 +74,8 @@ export interface Generation {
   /** The prices of the tier that the prompt falls into. */
   readonly price: Prices
   readonly reservation: ReservationReceipt
+  /** The members of the request that the provider did not get. Undefined: it got all of them. */
+  readonly dropped?: ReadonlyArray<string>
 }
 
 /**

@@ -106,8 +106,8 @@ export interface ChatCall {
    */
   readonly limitMs?: number
   /**
-   * Told which members of the request the provider does not get, before the call is made. Not called
-   * if it gets all of them.
+   * Told which members of the request the provider does not get, before the call is made. Not
+   * called if it gets all of them.
    */
   readonly leftOut?: (members: ReadonlyArray<string>) => void
 }

@@ -28,6 +28,8 @@ export interface Script {
   /** The events of a stream. A number waits that many milliseconds; a reason breaks the stream. */
   readonly events?: ReadonlyArray<ChatEvent | ProviderReason | number>
   readonly vectors?: EmbeddingReply
+  /** The members of the request that the provider says it leaves out. */
+  readonly leftOut?: ReadonlyArray<string>
   /** Never answers: waits until interrupted. */
   readonly hangs?: boolean
 }
@@ -77,6 +79,7 @@ const makeScripted = ({ config, models, onAbort, onCall, slug }: ScriptedProvide
     const script = yield* next(call.offer.id)
     if (script.delayMs !== undefined) yield* Effect.sleep(Duration.millis(script.delayMs))
     if (script.hangs === true) return yield* Effect.never
+    if (script.leftOut !== undefined && "leftOut" in call) call.leftOut?.(script.leftOut)
     if (script.failure !== undefined) return yield* fault(script.failure)
     return script
   })

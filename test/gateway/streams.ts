@@ -125,6 +125,7 @@ export const streamed = (given: Asked = {}) =>
       const last = read.at(-1)
       return {
         head,
+        events: read,
         text: textOf(read),
         tags: read.map(({ _tag }) => _tag),
         usage: last?._tag === "Usage" ? last.usage : undefined,

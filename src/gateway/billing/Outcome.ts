@@ -13,7 +13,7 @@ import { addCosts, type Cost, type Prices, type TokenUsage } from "../../domain/
 import { pricesFor, priceUsage, savedCost } from "../../domain/Pricing.ts"
 import { plausibleUsage } from "../reply/PlausibleUsage.ts"
 import { chargedCost, chargedUsage } from "./ExtraCharges.ts"
-import { type AttemptRecord, noAttempts } from "../request/AttemptRecord.ts"
+import { type AttemptRecord, leftOutBy, noAttempts } from "../request/AttemptRecord.ts"
 import { asksForSearch } from "../request/RequestedClasses.ts"
 import { type RequestPlan } from "../request/RequestPlan.ts"
 import { type MeteredRequest } from "./Reservation.ts"
@@ -129,6 +129,7 @@ export const generationOf = (
   const pricing = ending.candidate?.offer.pricing ?? freePrices
   const { attempts, charges } = ending.record
   const last = attempts.at(-1)
+  const dropped = leftOutBy(ending.record, ending.candidate)
   return {
     id: plan.generationId,
     keyId: plan.caller.key.id,
@@ -150,7 +151,8 @@ export const generationOf = (
     attempts,
     excluded: recordedExclusions(plan.excluded),
     price: mainPrices(pricesFor(pricing, ending.usage.promptTokens, ending.usage.serviceTier)),
-    reservation: { ...held, settledNano: cost.billedNano }
+    reservation: { ...held, settledNano: cost.billedNano },
+    ...(dropped.length === 0 ? {} : { dropped })
   }
 }
 

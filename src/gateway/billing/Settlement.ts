@@ -15,7 +15,7 @@ import { Circuits } from "../health/Circuits.ts"
 import { ProviderStats } from "../health/ProviderStats.ts"
 import { logImplausibleUsage } from "../reply/PlausibleUsage.ts"
 import { type Answer, type CompletionEvent } from "../request/Answer.ts"
-import { type AttemptRecord, withCharge, noAttempts, promptCharge } from "../request/AttemptRecord.ts"
+import { type AttemptRecord, withCharge, promptCharge } from "../request/AttemptRecord.ts"
 import { hasVisibleOutput } from "../request/Reasoning.ts"
 import {
   interruptedCalls,
@@ -210,8 +210,10 @@ export class Settlement extends Context.Service<
 
       const replay = (request: MeteredRequest, candidate: Candidate, reply: ChatReply) => {
         const origin = { candidate, fallbackUsed: false, source: "cache" } as const
-        return Effect.map(meter.replay(request, wholeOutcome(request, noAttempts, origin, reply)), (generation) =>
-          generation === null ? null : withProviderUsage(generation, usageInfo(generation), reply.usageExtra)
+        return Effect.map(
+          meter.replay(request, wholeOutcome(request, request.log.record, origin, reply)),
+          (generation) =>
+            generation === null ? null : withProviderUsage(generation, usageInfo(generation), reply.usageExtra)
         )
       }
 

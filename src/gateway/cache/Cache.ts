@@ -35,6 +35,8 @@ export interface CacheEntry {
   readonly provider: string
   readonly model: string
   readonly reply: ChatReply
+  /** The members of the request that the provider did not get; undefined: it got all of them. */
+  readonly dropped?: ReadonlyArray<string>
 }
 
 /** `storedAtMs`: Unix time. */

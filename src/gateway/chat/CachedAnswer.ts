@@ -4,10 +4,11 @@ import { type Candidate } from "../../domain/Catalog.ts"
 import { type ChatReply, type ChatRequest, type ReplyChoice } from "../../domain/Chat.ts"
 import { replayEvents } from "../../domain/Replay.ts"
 import { type MeteredRequest } from "../billing/Reservation.ts"
-import { type Lookup } from "../cache/Cache.ts"
+import { type CacheEntry, type Lookup } from "../cache/Cache.ts"
 import { plausibleUsage } from "../reply/PlausibleUsage.ts"
 import { ReplyAssembler } from "../reply/ReplyAssembler.ts"
 import { type Answer } from "../request/Answer.ts"
+import { leftOutBy } from "../request/AttemptRecord.ts"
 import { type RequestPlan } from "../request/RequestPlan.ts"
 import { staged } from "../telemetry/RequestTrace.ts"
 
@@ -31,11 +32,7 @@ export const cacheHit = ({ streamed }: RequestPlan<ChatRequest>, candidate: Cand
 })
 
 interface Miss {
-  readonly store: (entry: {
-    readonly provider: string
-    readonly model: string
-    readonly reply: ChatReply
-  }) => Effect.Effect<void>
+  readonly store: (entry: CacheEntry) => Effect.Effect<void>
   readonly fail: Effect.Effect<void>
 }
 
@@ -44,10 +41,11 @@ interface Miss {
  * budget or by a filter, is not stored.
  */
 export const storeAnswer = (
-  { plan, reservation }: MeteredRequest<ChatRequest>,
+  { log, plan, reservation }: MeteredRequest<ChatRequest>,
   answer: Answer,
   miss: Miss
 ): Effect.Effect<Answer> => {
+  const dropped = leftOutBy(log.record, answer.candidate)
   const keep = (reply: ChatReply | null): Effect.Effect<void> => {
     const { isClamped } = reservation.held
     if (reply === null || isClamped || !reply.choices.every(isCacheable)) return miss.fail
@@ -57,6 +55,7 @@ export const storeAnswer = (
     return miss.store({
       provider: provider.slug,
       model: offer.id,
+      ...(dropped.length === 0 ? {} : { dropped }),
       reply: { ...rest, usage, ...(usage === null || usageExtra === undefined ? {} : { usageExtra }) }
     })
   }

@@ -9,17 +9,19 @@
  */
 import { Context, Effect, Layer, type Scope } from "effect"
 import { type Candidate } from "../../domain/Catalog.ts"
-import { type ChatReply, type ChatRequest, type UsageInfo } from "../../domain/Chat.ts"
+import { type ChatRequest, type UsageInfo } from "../../domain/Chat.ts"
 import { type GatewayError } from "../../domain/Errors.ts"
 import { Ids } from "../../domain/Ids.ts"
 import { allowsModel } from "../../domain/Key.ts"
 import { Meter } from "../billing/Meter.ts"
 import { type MeteredRequest, Reservation } from "../billing/Reservation.ts"
 import { Settlement } from "../billing/Settlement.ts"
-import { Cache } from "../cache/Cache.ts"
+import { Cache, type CacheEntry } from "../cache/Cache.ts"
 import { Idempotency, type KeptReply, type SentKey } from "../idempotency/Idempotency.ts"
 import { type Guarded, PrivacyGuard } from "../privacy/PrivacyGuard.ts"
+import { eventsWithoutReasoning, excludesReasoning, withoutReasoning } from "../reply/ExcludedReasoning.ts"
 import { type Answer, type Completed, type Head } from "../request/Answer.ts"
+import { leftOutBy } from "../request/AttemptRecord.ts"
 import { wantsNewAnswer, type CacheControl } from "../request/CacheControl.ts"
 import { type Caller } from "../request/Caller.ts"
 import { type ClientDeadline } from "../request/ClientDeadline.ts"
@@ -89,7 +91,8 @@ export class Completion extends Context.Service<
           settlement.surviveDisconnect(
             request,
             Effect.map(called(request), (answer) => {
-              request.note({ provider: answer.candidate.provider.slug })
+              const { candidate } = answer
+              request.note({ provider: candidate.provider.slug, dropped: leftOutBy(request.log.record, candidate) })
               return answer
             }),
             () => request.log.clientLeft()
@@ -120,9 +123,10 @@ export class Completion extends Context.Service<
                 )
           })
 
-        const hit = ({ note, plan }: ChatMetered, candidate: Candidate, reply: ChatReply) =>
+        const hit = ({ log, note, plan }: ChatMetered, candidate: Candidate, { dropped = [], reply }: CacheEntry) =>
           Effect.sync(() => {
-            note({ cache: "hit", provider: candidate.provider.slug })
+            note({ cache: "hit", provider: candidate.provider.slug, dropped })
+            if (dropped.length > 0) log.leftOut(candidate, dropped)
             return cacheHit(plan, candidate, reply)
           })
 
@@ -150,7 +154,7 @@ export class Completion extends Context.Service<
                 case "Hit": {
                   const candidate = findCandidate(plan, found.entry.provider, found.entry.model)
                   // Without a candidate, the provider of the stored answer is no longer allowed.
-                  return candidate === undefined ? next : hit(request, candidate, found.entry.reply)
+                  return candidate === undefined ? next : hit(request, candidate, found.entry)
                 }
                 case "Miss":
                   return next.pipe(
@@ -179,13 +183,14 @@ export class Completion extends Context.Service<
               const entry = cache.peek(name, control)
               const candidate = entry === null ? undefined : findCandidate(plan, entry.provider, entry.model)
               if (entry === null || candidate === undefined) return next
-              const { reply } = entry
+              const { dropped = [], reply } = entry
+              if (dropped.length > 0) request.log.leftOut(candidate, dropped)
               const written = staged(plan.trace, BUDGET, settlement.replay(request, candidate, reply))
               return Effect.flatMap(written, (usage) => {
                 if (usage === null) return next
                 // Both have passed already; they run for their spans.
                 return policy
-                  .whitelist(plan)(tracedLookup(plan, hit(request, candidate, reply), () => "Hit"))
+                  .whitelist(plan)(tracedLookup(plan, hit(request, candidate, entry), () => "Hit"))
                   .pipe(Effect.flatMap((answer) => completed(request, guarded, answer, usage)))
               })
             })
@@ -212,17 +217,20 @@ export class Completion extends Context.Service<
           }
           const recording = content !== null && plan.trace !== null ? content(plan.trace) : null
           if (recording !== null) yield* recording.prompt(plan.request.messages, guarded.isClear)
+          const isExcluded = excludesReasoning(plan.request)
           if (answer.body._tag === "Whole") {
             const { reply } = answer.body
             const usage = settled ?? (yield* settlement.whole(request, answer, reply))
             if (recording !== null) yield* recording.reply(reply)
-            return { _tag: "Reply", head, reply: guarded.reply(reply), usage } satisfies Completed
+            const shown = guarded.reply(isExcluded ? withoutReasoning(reply) : reply)
+            return { _tag: "Reply", head, reply: shown, usage } satisfies Completed
           }
           const events = yield* settlement.stream(request, answer, answer.body.events)
+          const recorded = recording === null ? events : recording.events(events)
           return {
             _tag: "Stream",
             head,
-            events: guarded.events(recording === null ? events : recording.events(events))
+            events: guarded.events(isExcluded ? eventsWithoutReasoning(recorded) : recorded)
           } satisfies Completed
         })
 

@@ -40,6 +40,10 @@ export interface AttemptRecord {
   readonly produced: (() => number) | null
   /** The number of running calls. */
   readonly calls: number
+  /**
+   * The members of the request that a candidate did not get. Null: every candidate got all of them.
+   */
+  readonly leftOut: ReadonlyMap<Candidate, ReadonlyArray<string>> | null
 }
 
 /** Billing's view of the router's log. */
@@ -48,7 +52,18 @@ export interface Attempts {
   readonly record: AttemptRecord
 }
 
-export const noAttempts: AttemptRecord = { attempts: [], charges: [], continuation: null, produced: null, calls: 0 }
+export const noAttempts: AttemptRecord = {
+  attempts: [],
+  charges: [],
+  continuation: null,
+  produced: null,
+  calls: 0,
+  leftOut: null
+}
+
+/** The members of the request that `candidate` did not get. */
+export const leftOutBy = ({ leftOut }: AttemptRecord, candidate: Candidate | null): ReadonlyArray<string> =>
+  (candidate === null ? undefined : leftOut?.get(candidate)) ?? []
 
 /** The charge for a call that was aborted before its first token: its prompt. */
 export const promptCharge = (candidate: Candidate, promptTokens: number): Charge => ({

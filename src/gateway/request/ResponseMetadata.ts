@@ -15,6 +15,8 @@ export interface ResponseMetadata {
   readonly tokens: LimitVerdict["tokens"] | null
   readonly cache: "hit" | "miss" | "bypass" | null
   readonly provider: string | null
+  /** The members of the request that the provider did not get. */
+  readonly dropped: ReadonlyArray<string>
   /** The operation, once it is known. */
   readonly operation: "chat" | "embeddings" | null
   /** The tier of the key. */
@@ -31,6 +33,7 @@ const emptyMetadata: ResponseMetadata = {
   tokens: null,
   cache: null,
   provider: null,
+  dropped: [],
   operation: null,
   tier: null,
   generation: null,

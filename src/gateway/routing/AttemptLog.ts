@@ -3,6 +3,7 @@
  * `record`, which is immutable. It also records whether the client has left: then no further
  * provider is called.
  */
+import { type Candidate } from "../../domain/Catalog.ts"
 import { type Attempt } from "../../domain/Generation.ts"
 import { type ProviderError } from "../../providers/Provider.ts"
 import {
@@ -67,6 +68,11 @@ export class AttemptLog implements Attempts {
 
   continued(continuation: Continuation): void {
     this.#record = { ...this.#record, continuation }
+  }
+
+  /** Records which members of the request `candidate` does not get. */
+  leftOut(candidate: Candidate, members: ReadonlyArray<string>): void {
+    this.#record = { ...this.#record, leftOut: new Map(this.#record.leftOut ?? []).set(candidate, members) }
   }
 
   /**

@@ -177,7 +177,8 @@ const joinedEvents = (events: ReadonlyArray<ChatEvent>, joint: ContinuationSeam)
   })
 
 const joinedChoice = (choice: ChoiceDelta, joint: ContinuationSeam): ReadonlyArray<ChoiceDelta> => {
-  const { content, role: _role, ...delta } = choice.delta
+  // Its thoughts are numbered anew and would be joined to those of the call that broke.
+  const { content, reasoning_details: _details, role: _role, ...delta } = choice.delta
   const isLast = choice.finish_reason !== null || (delta.tool_calls?.length ?? 0) > 0
   const text = (typeof content === "string" ? joint.take(content) : "") + (isLast ? joint.flush() : "")
   if (text === "" && choice.finish_reason === null && Object.values(delta).every((member) => !member)) return []

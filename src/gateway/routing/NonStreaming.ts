@@ -10,7 +10,7 @@ import { type Candidate, limitsOf } from "../../domain/Catalog.ts"
 import { type ChatReply, type ChatRequest } from "../../domain/Chat.ts"
 import { type Provider, type ProviderError } from "../../providers/Provider.ts"
 import { collectReply } from "../reply/CollectReply.ts"
-import { withTimeout, eventsOf, openStream, withCallLimit } from "./OpenedStream.ts"
+import { withTimeout, eventsOf, leftOutInto, openStream, withCallLimit } from "./OpenedStream.ts"
 import { hasVisibleOutput } from "../request/Reasoning.ts"
 import { type RequestPlan } from "../request/RequestPlan.ts"
 import { type RoutedRequest } from "./RoutedRequest.ts"
@@ -35,7 +35,7 @@ export const makeWholeReply = () => {
     const { totalMs } = limitsOf(candidate)
     const request = limitOutput(routed.plan.request, candidate, routed.budget.affordableTokens)
     return withCallLimit(
-      provider.chat({ request, offer: candidate.offer, limitMs: totalMs }),
+      provider.chat({ request, offer: candidate.offer, limitMs: totalMs, leftOut: leftOutInto(routed.log, candidate) }),
       totalMs,
       provider,
       "total"
@@ -47,7 +47,7 @@ export const makeWholeReply = () => {
     const { candidate, isLast, provider } = call
     const { budget, log, plan } = call.request
     const request = limitOutput(plan.request, candidate, budget.affordableTokens)
-    const reply = openStream(provider, candidate, request, plan.startedAtMs, isLast).pipe(
+    const reply = openStream(provider, candidate, request, call.request, isLast).pipe(
       Effect.matchEffect({
         onFailure: refused,
         onSuccess: ({ head, pull }) =>

@@ -7,6 +7,8 @@ import { type NonEmptyReadonlyArray } from "effect/Array"
 import { Channel, Clock, Duration, Effect, Exit, Pull, Scope, Stream } from "effect"
 import { type Candidate, limitsOf } from "../../domain/Catalog.ts"
 import { carriesToken, type ChatEvent, type ChatRequest } from "../../domain/Chat.ts"
+import { type AttemptLog } from "./AttemptLog.ts"
+import { type RoutedRequest } from "./RoutedRequest.ts"
 import { Malformed, type Provider, ProviderError, TimedOut } from "../../providers/Provider.ts"
 
 export type EventPull = Pull.Pull<NonEmptyReadonlyArray<ChatEvent>, ProviderError>
@@ -38,21 +40,22 @@ export const eventsOf = <E>(
 
 /**
  * `isLast`: no other provider is asked after this one, so its first token has the rest of
- * `total_ms` since `startedAtMs`.
+ * `total_ms` since the request began.
  */
 export const openStream = Effect.fnUntraced(function* (
   provider: Provider,
   candidate: Candidate,
   request: ChatRequest,
-  startedAtMs: number,
+  { log, plan }: Pick<RoutedRequest, "log" | "plan">,
   isLast: boolean
 ): Effect.fn.Return<OpenedStream, ProviderError, Scope.Scope> {
   const { firstTokenMs, idleMs, totalMs } = limitsOf(candidate)
-  const restMs = isLast ? totalMs - ((yield* Clock.currentTimeMillis) - startedAtMs) : 0
+  const restMs = isLast ? totalMs - ((yield* Clock.currentTimeMillis) - plan.startedAtMs) : 0
   const limitMs = Math.max(firstTokenMs, restMs)
   const scope = yield* Scope.fork(yield* Effect.scope)
   const first = Effect.gen(function* () {
-    const events = yield* Scope.provide(provider.chatStream({ request, offer: candidate.offer, limitMs }), scope)
+    const call = { request, offer: candidate.offer, limitMs, leftOut: leftOutInto(log, candidate) }
+    const events = yield* Scope.provide(provider.chatStream(call), scope)
     // `Stream.toPull` would pass all services of the program to each pull again.
     const pull = yield* Channel.toPullScoped(Stream.toChannel(events), scope)
     const read: Effect.Effect<NonEmptyReadonlyArray<ChatEvent>, ProviderError> = Pull.catchDone(pull, () =>
@@ -76,6 +79,10 @@ export const openStream = Effect.fnUntraced(function* (
         })
   return { head, pull: rest, close: Scope.close(scope, Exit.void) }
 })
+
+/** Records in the log what a call leaves out of the request. */
+export const leftOutInto = (log: AttemptLog, candidate: Candidate) => (members: ReadonlyArray<string>) =>
+  log.leftOut(candidate, members)
 
 /** A chat call, ended as timed out after `limitMs` unless the provider keeps the limit itself. */
 export const withCallLimit = <A, R>(

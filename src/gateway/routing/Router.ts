@@ -84,7 +84,7 @@ export class Router extends Context.Service<
                 provider,
                 candidate,
                 limitOutput(plan.request, candidate, budget.affordableTokens),
-                plan.startedAtMs,
+                request,
                 isLast
               ),
             hedge: hedging
@@ -114,7 +114,7 @@ export class Router extends Context.Service<
                             attempt(
                               request,
                               candidate,
-                              openStream(provider, candidate, request_, plan.startedAtMs, after.length === 0)
+                              openStream(provider, candidate, request_, request, after.length === 0)
                             ),
                             ({ answer }) => answer
                           )

@@ -183,6 +183,7 @@ const headersOf = ({ recorder: { metadata }, requestId }: RequestState): Readonl
   ...(metadata.cache === null ? {} : { "x-tollgate-cache": metadata.cache }),
   ...(metadata.replayed ? { "idempotent-replayed": "true" } : {}),
   ...(metadata.provider === null ? {} : { "x-tollgate-provider": metadata.provider }),
+  ...(metadata.dropped.length === 0 ? {} : { "x-tollgate-dropped": metadata.dropped.join(", ") }),
   ...limitHeaders(metadata)
 })
 

@@ -169,5 +169,6 @@ const recordOf = (generation: Generation): GenerationRecord => ({
     reserved_usd: usdFromNano(generation.reservation.reservedNano),
     extended_usd: usdFromNano(generation.reservation.extendedNano),
     settled_usd: usdFromNano(generation.reservation.settledNano)
-  }
+  },
+  dropped: generation.dropped ?? []
 })

@@ -1,9 +1,9 @@
 /**
  * Lowers a conversation to the Messages API: separate instructions, alternating turns, content in
  * blocks. All system messages become instructions, wherever they are, as in the vendor's
- * compatibility layer. Adjacent messages of one role form one turn, in which tool results come first.
- * Thoughts that this provider signed go back to their places. Empty texts are dropped, because the
- * API rejects them. Content without a matching block is `Unsupported`.
+ * compatibility layer. Adjacent messages of one role form one turn, in which tool results come
+ * first. Thoughts that this provider signed go back to their places. Empty texts are dropped,
+ * because the API rejects them. Content without a matching block is `Unsupported`.
  */
 import { Result } from "effect"
 import { type ChatMessage } from "../../domain/Chat.ts"
@@ -145,7 +145,9 @@ const resultsFirst = (content: Array<Block>): void => {
   if (others.length < content.length) content.splice(0, content.length, ...content.filter(isResult), ...others)
 }
 
-/** The turns since the user last spoke are one to the API, which wants a thought at its beginning. */
+/**
+ * The turns since the user last spoke are one to the API, which wants a thought at its beginning.
+ */
 const lacksThoughts = (turns: ReadonlyArray<Turn>): boolean => {
   const spoken = turns.findLastIndex(({ content, role }) => role === "user" && !content.some(isResult))
   const answers = turns.slice(spoken + 1).filter(({ role }) => role === "assistant")

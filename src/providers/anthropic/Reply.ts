@@ -32,8 +32,8 @@ const finishReasons: Readonly<Record<string, string>> = {
 }
 
 /**
- * `called`: a tool of the client was called. A call of the gateway's answer tool does not count. Some
- * models end their turn beside their calls: the calls count.
+ * `called`: a tool of the client was called. A call of the gateway's answer tool does not count.
+ * Some models end their turn beside their calls: the calls count.
  */
 export const finishReason = (stopReason: string, called: boolean): string => {
   if (called && stopReason === "end_turn") return "tool_calls"

@@ -51,7 +51,10 @@ const MOST_STRICT_TOOLS = 20
 const MOST_OPTIONAL_MEMBERS = 24
 const MOST_UNIONS = 16
 
-/** True if the API takes these schemas of strict tools. References may be recursive, which it rejects. */
+/**
+ * True if the API takes these schemas of strict tools. References may be recursive, which it
+ * rejects.
+ */
 export const fitsStrict = (schemas: ReadonlyArray<JsonRecord>): boolean => {
   if (schemas.length === 0 || schemas.length > MOST_STRICT_TOOLS) return false
   const total = { optional: 0, unions: 0, references: 0 }

@@ -1,8 +1,8 @@
 /**
  * Lowers the reasoning that a request asks for. A model with adaptive thinking gets an effort; a
  * model with a thinking budget gets the budget, or a share of the output limit. Thinking stays off
- * for models without it, with a forced tool, and, for a budget, with a prefill or where the thoughts
- * that led to the last tool calls are missing.
+ * for models without it, with a forced tool, and, for a budget, with a prefill or where the
+ * thoughts that led to the last tool calls are missing.
  */
 import { Result } from "effect"
 import { Unsupported } from "../Provider.ts"

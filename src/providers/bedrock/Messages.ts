@@ -92,7 +92,9 @@ interface Turn {
 
 const isCall = (block: Block): boolean => "toolUse" in block
 
-/** The turns since the user last spoke are one to Claude, which wants a thought at its beginning. */
+/**
+ * The turns since the user last spoke are one to Claude, which wants a thought at its beginning.
+ */
 const lacksThoughts = (turns: ReadonlyArray<Turn>): boolean => {
   const spoken = turns.findLastIndex(({ results, role }) => role === "user" && results.length === 0)
   const answers = turns.slice(spoken + 1).filter(({ role }) => role === "assistant")

@@ -1,9 +1,9 @@
 /**
- * Lowers the reasoning that a request asks for, for each model family on Bedrock: Claude's thinking,
- * adaptive or with a token budget; the effort of OpenAI's open models; the effort of Nova 2. Other
- * models get nothing. Thinking stays off where Claude would reject the request: with a forced tool or
- * a prefill, without the thinking that led to the last tool calls, or with too few tokens to think
- * and answer.
+ * Lowers the reasoning that a request asks for, for each model family on Bedrock: Claude's
+ * thinking, adaptive or with a token budget; the effort of OpenAI's open models; the effort of Nova
+ * 2. Other models get nothing. Thinking stays off where Claude would reject the request: with a
+ * forced tool or a prefill, without the thinking that led to the last tool calls, or with too few
+ * tokens to think and answer.
  */
 import { type ModelOffer } from "../../domain/Catalog.ts"
 import { type ChatRequest, outputLimit } from "../../domain/Chat.ts"

@@ -3,8 +3,8 @@
  * instruction. Adjacent messages of one side form one turn. Adjacent tool results form a turn too,
  * sorted by the calls that they answer, because Gemini matches results of one function by their
  * order. Media in a result that the model cannot take there follow as the user's. Signatures that
- * this provider made go back to their parts. A tool result without a call, and arguments that are not
- * a JSON object, are `Unsupported`.
+ * this provider made go back to their parts. A tool result without a call, and arguments that are
+ * not a JSON object, are `Unsupported`.
  */
 import { Result } from "effect"
 import { type ChatMessage } from "../../domain/Chat.ts"

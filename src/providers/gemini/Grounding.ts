@@ -1,6 +1,7 @@
 /**
  * The sources of an answer that rests on Google's search. The message has the vendor's own object
- * (`grounding_metadata`), and an annotation for each supported part of the content and each address.
+ * (`grounding_metadata`), and an annotation for each supported part of the content and each
+ * address.
  */
 import { isJsonRecord, type JsonRecord, jsonRecordsOf, stringOf } from "../wire/Json.ts"
 

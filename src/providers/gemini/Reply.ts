@@ -113,7 +113,10 @@ interface CandidateParts {
   readonly images: ReadonlyArray<JsonRecord>
 }
 
-/** What a candidate has had before: numbers continue from it. `length`: of the content, in UTF-16 code units. */
+/**
+ * What a candidate has had before: numbers continue from it. `length`: of the content, in UTF-16
+ * code units.
+ */
 export interface Before {
   readonly calls: number
   readonly details: number

@@ -61,7 +61,9 @@ interface GeminiBody {
   readonly leftOut: ReadonlyArray<string>
 }
 
-/** The JSON body of a call. The model is part of the path. `maker`: marks the provider's thoughts. */
+/**
+ * The JSON body of a call. The model is part of the path. `maker`: marks the provider's thoughts.
+ */
 export const chatBody = (
   request: ChatRequest,
   offer: ModelOffer,

@@ -2,7 +2,8 @@
  * Gemini's thought signatures. A signature belongs to one part: a call, a text, an image or a
  * thought. Calls and images hold it where Google's OpenAI-compatible endpoint puts it
  * (`extra_content`). A text's is an encrypted detail of the message's reasoning, with the part of
- * `content` that it signs. The provider that made a signature gets it back; others get nothing of it.
+ * `content` that it signs. The provider that made a signature gets it back; others get nothing of
+ * it.
  */
 import { Result } from "effect"
 import { type ChatMessage } from "../../domain/Chat.ts"

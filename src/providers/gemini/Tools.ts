@@ -27,7 +27,10 @@ export const toolsOf = (request: ChatRequest, upstream: string): Result.Result<J
   })
 }
 
-/** Gemini has no strict functions. In the mode `VALIDATED`, as in `ANY`, all calls follow their schema. */
+/**
+ * Gemini has no strict functions. In the mode `VALIDATED`, as in `ANY`, all calls follow their
+ * schema.
+ */
 export const isStrict = ({ function: declared }: JsonRecord): boolean =>
   isJsonRecord(declared) && declared["strict"] === true
 

@@ -46,7 +46,7 @@ export const makeResponses = (config: ProviderConfig, transport: Transport["Serv
     return yield* openStream(responses, body, {
       makeReader: () => makeReader(asked),
       readWhole: (wire) => readReply(wire, asked),
-      firstTokenMs: limitMs,
+      firstTokenMs: call.limitMs,
       fault
     })
   }, Effect.mapError(fault))

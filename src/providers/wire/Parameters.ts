@@ -6,9 +6,9 @@
 import { type ChatRequest } from "../../domain/Chat.ts"
 
 /**
- * `mapped`: sent in the provider's own terms. `handled`: not sent, but the gateway does what it asks
- * for. `dropped`: left out, because the answer is as good without it. `refused`: the provider cannot
- * do it, and a value that asks for it fails with `Unsupported`.
+ * `mapped`: sent in the provider's own terms. `handled`: not sent, but the gateway does what it
+ * asks for. `dropped`: left out, because the answer is as good without it. `refused`: the provider
+ * cannot do it, and a value that asks for it fails with `Unsupported`.
  */
 export type ParameterSupport = "mapped" | "handled" | "dropped" | "refused"
 
@@ -42,7 +42,9 @@ export const asksFor = (request: Readonly<Record<string, unknown>>, name: string
   return !Object.hasOwn(defaults, name) || defaults[name] !== value
 }
 
-/** Most names that are told, and the form of a name that is. Other names are the client's own text. */
+/**
+ * Most names that are told, and the form of a name that is. Other names are the client's own text.
+ */
 const MOST_NAMES = 32
 const plainName = /^[A-Za-z_][A-Za-z0-9_.]{0,63}$/
 

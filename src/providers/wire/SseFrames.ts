@@ -1,9 +1,9 @@
 /**
  * Parses server-sent events: takes packets, returns the data of whole events. It accepts every line
  * ending, a byte order mark, comments, `retry:` lines, data over several lines, and characters
- * split between packets. It rejects an event above its limit. A last event without its blank line still
- * counts, because some servers close right after `data: [DONE]`. An event named `error` is returned
- * as an error object whatever its data, because only the name marks it as an error.
+ * split between packets. It rejects an event above its limit. A last event without its blank line
+ * still counts, because some servers close right after `data: [DONE]`. An event named `error` is
+ * returned as an error object whatever its data, because only the name marks it as an error.
  */
 import { StringDecoder } from "node:string_decoder"
 import { makeParser } from "effect/encoding/Sse"

@@ -5,7 +5,9 @@
  */
 import { isJsonRecord, type JsonRecord, jsonRecordsOf } from "./Json.ts"
 
-/** The marks of a provider in the details that it made. `format` is OpenRouter's name of the form. */
+/**
+ * The marks of a provider in the details that it made. `format` is OpenRouter's name of the form.
+ */
 export interface ThoughtMaker {
   readonly format: string
   readonly provider: string
@@ -68,8 +70,8 @@ export interface PlacedBlock {
 }
 
 /**
- * The blocks of a turn: its thoughts between its texts, at the places that they had in the reply, then
- * its calls. The thoughts come first if the texts are no longer the reply's.
+ * The blocks of a turn: its thoughts between its texts, at the places that they had in the reply,
+ * then its calls. The thoughts come first if the texts are no longer the reply's.
  */
 export const withThoughts = (
   thoughts: ReadonlyArray<PlacedBlock>,

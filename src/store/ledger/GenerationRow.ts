@@ -45,7 +45,8 @@ const Receipt = Schema.Struct({
   rare: Schema.optionalKey(ClassCounts),
   serviceTier: Schema.optionalKey(Schema.String),
   lines: Schema.optionalKey(Schema.Array(BillLineRow)),
-  feesNano: Schema.optionalKey(Schema.Finite)
+  feesNano: Schema.optionalKey(Schema.Finite),
+  dropped: Schema.optionalKey(Schema.Array(Schema.String))
 })
 
 const Row = Schema.Struct({
@@ -83,7 +84,7 @@ const table = tableOf("generations", Row)
 /** The values of the columns, in the order of `generationColumns`, for JSON. */
 export const generationValues = (given: Generation, month: string): ReadonlyArray<unknown> => {
   const generation = storableGeneration(given)
-  const { attempts, cost, excluded, price, reservation, usage } = generation
+  const { attempts, cost, dropped, excluded, price, reservation, usage } = generation
   return [
     generation.id,
     generation.keyId,
@@ -117,7 +118,8 @@ export const generationValues = (given: Generation, month: string): ReadonlyArra
       reservation,
       ...detailsOf(usage),
       ...(cost.lines.length === 0 ? {} : { lines: cost.lines }),
-      ...(cost.feesNano === 0 ? {} : { feesNano: cost.feesNano })
+      ...(cost.feesNano === 0 ? {} : { feesNano: cost.feesNano }),
+      ...(dropped === undefined ? {} : { dropped })
     }
   ]
 }
@@ -132,7 +134,7 @@ type UsageDetails = Pick<TokenUsage, "rare" | "reasoningTokens" | "serviceTier">
 
 /** Rows of earlier versions have no lines and no fees. */
 const generationOf = ({
-  receipt: { attempts, excluded, feesNano = 0, lines = [], price, reservation, ...receipt },
+  receipt: { attempts, dropped, excluded, feesNano = 0, lines = [], price, reservation, ...receipt },
   ...row
 }: Row): Generation => ({
   id: row.id,
@@ -169,7 +171,8 @@ const generationOf = ({
   attempts,
   excluded,
   price,
-  reservation
+  reservation,
+  ...(dropped === undefined ? {} : { dropped })
 })
 
 /** Every column, in order. */

@@ -16,6 +16,7 @@ const MOST_TOKENS = 1e12
 const MOST_MS = 1e12
 const MOST_ENTRIES = 64
 const LONGEST_NAME = 200
+const MOST_DROPPED = 32
 
 const within = (value: number, most: number, least = 0): number =>
   Number.isNaN(value) ? 0 : Math.round(Math.max(least, Math.min(most, value)))
@@ -47,7 +48,7 @@ export const storableLines = (lines: ReadonlyArray<BillLine>): ReadonlyArray<Bil
   }))
 
 export const storableGeneration = (generation: Generation): Generation => {
-  const { attempts, cost, excluded, price, reservation } = generation
+  const { attempts, cost, dropped, excluded, price, reservation } = generation
   return {
     ...generation,
     model: storableName(generation.model),
@@ -92,6 +93,7 @@ export const storableGeneration = (generation: Generation): Generation => {
       reservedNano: storableNano(reservation.reservedNano),
       extendedNano: storableNano(reservation.extendedNano),
       settledNano: storableNano(reservation.settledNano)
-    }
+    },
+    ...(dropped === undefined ? {} : { dropped: dropped.slice(0, MOST_DROPPED).map(storableName) })
   }
 }

@@ -75,6 +75,34 @@ it.effect("without reported usage, the text so far counts as prompt and only the
   }).pipe(Effect.provide(layer))
 })
 
+it.effect("the thoughts of the call that broke stay as they are; those of the next call are not joined to them", () => {
+  const thought = (members: object): ChatEvent => ({
+    _tag: "Choices",
+    choices: [
+      {
+        index: 0,
+        delta: { reasoning_details: [{ type: "reasoning.text", index: 0, ...members }] },
+        finish_reason: null
+      }
+    ]
+  })
+  const { layer } = gatewayOn({
+    alpha: { events: [thought({ text: "Hm." }), thought({ signature: "A" }), piece("one two three"), cut] },
+    beta: { events: [thought({ text: "So." }), thought({ signature: "B" }), piece(" four"), stop, ending()] }
+  })
+  return Effect.gen(function* () {
+    const { events, text } = yield* streamed()
+    assert.strictEqual(text, "one two three four")
+    const details = events.flatMap((event) =>
+      event._tag === "Choices" ? event.choices.flatMap(({ delta }) => delta["reasoning_details"] ?? []) : []
+    )
+    assert.deepStrictEqual<unknown>(details, [
+      { type: "reasoning.text", index: 0, text: "Hm." },
+      { type: "reasoning.text", index: 0, signature: "A" }
+    ])
+  }).pipe(Effect.provide(layer))
+})
+
 it.effect("a repeat of the text is removed; roles and whitespace are not doubled", () => {
   const role: ChatEvent = {
     _tag: "Choices",
