@@ -3,8 +3,10 @@
  * its vendor is known to refuse: `developer` becomes `system` outside OpenAI, reasoning goes under
  * the vendor's own name, and a message without anything gets an empty text.
  */
+import { hash } from "node:crypto"
 import { type ChatMessage } from "../../domain/Chat.ts"
-import { isJsonRecord, type JsonRecord, stringOf } from "../wire/Json.ts"
+import { inCommonRoles } from "../wire/CommonRoles.ts"
+import { isJsonRecord, type JsonRecord, jsonRecordsOf, stringOf } from "../wire/Json.ts"
 import { type Vendor } from "./Vendor.ts"
 
 const bothNames = ["reasoning", "reasoning_content"] as const
@@ -15,7 +17,8 @@ export const messagesFor = (
   upstream: string
 ): ReadonlyArray<JsonRecord> => {
   const names = vendor === null ? bothNames : vendor.reasoningModels?.test(upstream) === false ? [] : vendor.reasoning
-  return messages.map((message) => {
+  const known = vendor?.messageMembers?.has("function_call") === false ? inCommonRoles(messages) : messages
+  return known.map((message) => {
     const sent = withoutForeign(message.role === "assistant" ? assistantFor(message, vendor, names) : message, vendor)
     if (message.role === "developer" && vendor?.isOpenAi !== true) return { ...sent, role: "system" }
     return needsText(sent) ? { ...sent, content: "" } : sent
@@ -38,8 +41,25 @@ const withoutForeign = (message: JsonRecord, vendor: Vendor | null): JsonRecord 
   const known = vendor?.messageMembers
   if (known === undefined) return message
   const sent = Object.fromEntries(Object.entries(message).filter(([name]) => known.has(name)))
+  if (vendor?.hasShortCallIds === true) shortenCallIds(sent)
   return isPresent(sent["content"]) ? sent : { ...sent, content: stringOf(message["refusal"]) }
 }
+
+/** Other vendors' ids are longer. The same id becomes the same one, of a call and of its result. */
+const shortenCallIds = (message: JsonRecord): void => {
+  const { tool_call_id: id, tool_calls } = message
+  if (typeof id === "string") message["tool_call_id"] = shortCallId(id)
+  if (Array.isArray(tool_calls)) {
+    message["tool_calls"] = jsonRecordsOf(tool_calls).map((call) => ({
+      ...call,
+      id: shortCallId(stringOf(call["id"]) ?? "")
+    }))
+  }
+}
+
+const SHORT_ID = 9
+const shortCallId = (id: string): string =>
+  /^[A-Za-z0-9]{9}$/.test(id) ? id : hash("sha256", id, "hex").slice(0, SHORT_ID)
 
 /** OpenAI caches by itself, and refuses the member by which Anthropic's clients ask for it. */
 export const withoutCacheControl = (value: JsonRecord): JsonRecord => {

@@ -20,6 +20,8 @@ export interface Vendor {
   readonly asksBy?: ReadonlySet<string>
   /** The members of a message, for a vendor that refuses others. */
   readonly messageMembers?: ReadonlySet<string>
+  /** Whether ids of tool calls must have nine letters and digits. */
+  readonly hasShortCallIds?: boolean
 }
 
 const openMembers = ["role", "content", "name", "tool_calls", "tool_call_id", "function_call"]
@@ -55,7 +57,8 @@ const vendors: ReadonlyArray<Vendor> = [
   {
     hosts: ["api.mistral.ai"],
     reasoning: [],
-    messageMembers: new Set(["role", "content", "tool_calls", "tool_call_id", "prefix"])
+    messageMembers: new Set(["role", "content", "tool_calls", "tool_call_id", "prefix"]),
+    hasShortCallIds: true
   },
   { hosts: ["api.perplexity.ai"], reasoning: [] }
 ]

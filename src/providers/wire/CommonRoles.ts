@@ -14,21 +14,26 @@ export interface CommonMessage extends ChatMessage {
 }
 
 export const inCommonRoles = (messages: ReadonlyArray<ChatMessage>): ReadonlyArray<CommonMessage> => {
-  let calls = 0
+  let made = 0
   return messages.map((message): CommonMessage => {
     switch (message.role) {
       case "developer":
         return { ...message, role: "system" }
       case "function":
-        return { ...message, role: "tool", tool_call_id: `call_${calls}` }
+        return { ...message, role: "tool", tool_call_id: `call_${made}` }
       case "assistant": {
         const { audio, content, function_call: called, tool_calls, ...rest } = message
-        const isOlder = isJsonRecord(called) && !tool_calls?.length
+        const spoken = isJsonRecord(audio) ? stringOf(audio["transcript"]) : null
+        const calls = tool_calls?.length
+          ? tool_calls
+          : isJsonRecord(called)
+            ? [{ id: `call_${++made}`, type: "function", function: called }]
+            : null
         return {
           ...rest,
           role: message.role,
-          content: content ?? (isJsonRecord(audio) ? stringOf(audio["transcript"]) : null),
-          tool_calls: isOlder ? [{ id: `call_${++calls}`, type: "function", function: called }] : (tool_calls ?? null)
+          content: content ?? spoken,
+          ...(calls === null ? {} : { tool_calls: calls })
         }
       }
       default:

@@ -52,7 +52,7 @@ describe("roles", () => {
 
 describe("reasoning that is sent back", () => {
   const details = [{ type: "reasoning.encrypted", data: "c2VjcmV0", index: 0 }]
-  const calls = [{ id: "call_1", type: "function", function: { name: "f", arguments: "{}" } }]
+  const calls = [{ id: "call00001", type: "function", function: { name: "f", arguments: "{}" } }]
   const turn = { role: "assistant", content: null, tool_calls: calls }
   const told = { ...turn, reasoning: "Hm.", reasoning_content: "Hm.", reasoning_details: details }
 
@@ -109,6 +109,35 @@ describe("members that a vendor refuses", () => {
         content: "Hi"
       })
       assert.deepStrictEqual(yield* messageTo(openai, reply), reply)
+    })
+  )
+
+  it.effect("tool calls get ids that Mistral takes, and calls of the older kind become tool calls", () =>
+    Effect.gen(function* () {
+      const call = (id: string) => ({ id, type: "function", function: { name: "f", arguments: "{}" } })
+      const { messages } = yield* sentTo("https://api.mistral.ai/v1", {
+        messages: [
+          { role: "assistant", content: null, tool_calls: [call("call_PTLP8xhu3uwZk4l3nlnrrJha"), call("abcDEF123")] },
+          { role: "tool", tool_call_id: "call_PTLP8xhu3uwZk4l3nlnrrJha", content: "1" },
+          { role: "tool", tool_call_id: "abcDEF123", content: "2" },
+          { role: "assistant", content: null, function_call: { name: "f", arguments: "{}" } },
+          { role: "function", name: "f", content: "3" }
+        ]
+      })
+      interface Sent {
+        readonly role: string
+        readonly content: unknown
+        readonly tool_call_id?: string
+        readonly tool_calls?: ReadonlyArray<{ readonly id: string }>
+      }
+      const [made, first, second, older, result] = messages as ReadonlyArray<Sent>
+      const [long, short] = made?.tool_calls ?? []
+      assert.deepStrictEqual([short?.id, second?.tool_call_id], ["abcDEF123", "abcDEF123"])
+      assert.match(long?.id ?? "", /^[a-zA-Z0-9]{9}$/)
+      assert.strictEqual(first?.tool_call_id, long?.id)
+      assert.match(result?.tool_call_id ?? "", /^[a-zA-Z0-9]{9}$/)
+      assert.strictEqual(result?.tool_call_id, older?.tool_calls?.[0]?.id)
+      assert.deepInclude(result, { role: "tool", content: "3" })
     })
   )
 

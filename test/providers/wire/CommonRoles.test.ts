@@ -25,7 +25,7 @@ it("a call of a function becomes a tool call, its result the tool's, a spoken an
     { role: "user", content: "Weather?" },
     { role: "assistant", content: null, tool_calls: [call] },
     { role: "tool", name: "weather", content: "sunny", tool_call_id: "call_1" },
-    { role: "assistant", content: "It is sunny.", tool_calls: null },
+    { role: "assistant", content: "It is sunny." },
     { role: "user", content: "Thanks." }
   ])
 })
