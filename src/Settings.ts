@@ -10,6 +10,7 @@ import { type NanoUsd } from "./domain/Money.ts"
 import { type PrivacyRules } from "./domain/Privacy.ts"
 import { mockProvider } from "./providers/presets/Mock.ts"
 import { weakAdminKey } from "./settings/AdminKey.ts"
+import { type AliasSettings, unservedAliases } from "./settings/AliasesSection.ts"
 import {
   type ConfigFile,
   decodeConfig,
@@ -81,6 +82,8 @@ export interface SettingsShape {
     readonly hedgeAfterMs: number | null
     /** True if an interrupted stream continues at another provider. */
     readonly continueStreams: boolean
+    /** `aliases` in the file: the operator's names for models. */
+    readonly aliases?: AliasSettings
     /** Models tried in order when the requested model has no provider left. */
     readonly modelsFallback: ReadonlyArray<string>
   }
@@ -178,7 +181,13 @@ export class Settings extends Context.Service<Settings, SettingsShape>()("tollga
     const settings = compose(environment, telemetry, vendors, file, source.isTerminal)
     const unusable = yield* unusablePatterns(settings.privacy.patterns)
     const unknown = vendors.flatMap((vendor) => unknownModels(vendor, file.presets))
-    const refused = [...unservedFallbacks(settings), ...unknown, ...unusable, ...unsafe(settings)]
+    const refused = [
+      ...unservedFallbacks(settings),
+      ...unservedAliases(file.aliases, settings.providers),
+      ...unknown,
+      ...unusable,
+      ...unsafe(settings)
+    ]
     return refused.length === 0 ? settings : yield* new SettingsError({ faults: refused })
   })
 
@@ -254,6 +263,7 @@ const compose = (
       defaultSort: file.routing.default_sort ?? routing.defaultSort,
       retries: file.routing.retries ?? routing.retries,
       hedgeAfterMs: file.routing.hedge_after_ms ?? routing.hedgeAfterMs,
+      ...(Object.keys(file.aliases).length === 0 ? {} : { aliases: file.aliases }),
       continueStreams: file.routing.continue_streams ?? routing.continueStreams,
       modelsFallback: file.routing.models_fallback ?? routing.modelsFallback
     },

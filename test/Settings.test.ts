@@ -313,6 +313,25 @@ presets:
     })
   )
 
+  it.effect("in the file, for aliases: a model, or several with weights", () =>
+    Effect.gen(function* () {
+      const file = `
+aliases:
+  fast: mock/echo
+  gpt-4o: [{ model: mock/echo, weight: 95 }, { model: mock/lorem, weight: 5 }, { model: mock/lorem }]
+`
+      const { routing } = yield* Settings.load(sourceOf({}, file))
+      assert.deepStrictEqual(routing.aliases, {
+        fast: [{ model: "mock/echo", weight: 1 }],
+        "gpt-4o": [
+          { model: "mock/echo", weight: 95 },
+          { model: "mock/lorem", weight: 5 },
+          { model: "mock/lorem", weight: 1 }
+        ]
+      })
+    })
+  )
+
   it.effect("in the file, for a provider", () =>
     Effect.gen(function* () {
       const file = `

@@ -63,6 +63,10 @@ export const GenerationRecord = Schema.Struct({
   id: Schema.String,
   model: Schema.String,
   provider: Schema.String,
+  /**
+   * The name that the client used, where that is not the id of the model: an alias or a snapshot.
+   */
+  requested_model: Schema.optionalKey(Schema.String),
   created_at: Schema.String.annotate({ format: "date-time" }),
   usage: UsageInfo,
   cost: GenerationCost,

@@ -1,6 +1,6 @@
 /**
- * `GET /v1/models`: OpenAI's list with OpenRouter's fields, and for each model its providers with
- * their data policies.
+ * `GET /v1/models`: OpenAI's list with the fields of OpenRouter's and Anthropic's, and for each
+ * model its providers with their data policies. `GET /v1/models/{id}` is one entry of it.
  */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
@@ -45,9 +45,13 @@ const ProviderEntry = Schema.Struct({
 export const ModelEntry = Schema.Struct({
   id: Schema.String,
   object: Schema.Literal("model"),
+  /** As Anthropic's clients read it. */
+  type: Schema.Literal("model"),
   created: Schema.Int,
+  created_at: Schema.String.annotate({ format: "date-time" }),
   owned_by: Schema.String,
   name: Schema.String,
+  display_name: Schema.String,
   canonical_slug: Schema.String,
   description: Schema.String,
   context_length: Schema.NullOr(Schema.Int),
@@ -78,6 +82,9 @@ export const ModelList = Schema.Struct({
   object: Schema.Literal("list"),
   data: Schema.Array(ModelEntry),
   total_count: Schema.Int,
+  has_more: Schema.Literal(false),
+  first_id: Schema.NullOr(Schema.String),
+  last_id: Schema.NullOr(Schema.String),
   links: Schema.Struct({ next: Schema.Null })
 }).annotate({ identifier: "ModelList" })
 
@@ -85,8 +92,25 @@ export class ModelsGroup extends HttpApiGroup.make("models")
   .add(
     HttpApiEndpoint.get("list", "/v1/models", { success: ModelList, error: errors(403, 500, 503) }).annotateMerge(
       OpenApi.annotations({ title: "List the models that the key may use" })
-    )
+    ),
+    HttpApiEndpoint.get("retrieve", "/v1/models/:model", {
+      params: { model: Schema.String.annotate({ description: "An id with `%2F`, or another name of a model." }) },
+      success: ModelEntry,
+      error: errors(403, 404, 500, 503)
+    }).annotateMerge(
+      OpenApi.annotations({
+        title: "Read one model",
+        description:
+          "Accepts whatever a request's `model` accepts: an id, a bare slug, a vendor's name or an alias. A slash may be sent as it is or as `%2F`."
+      })
+    ),
+    HttpApiEndpoint.get("retrieveByAuthor", "/v1/models/:author/:slug", {
+      params: { author: Schema.String, slug: Schema.String },
+      success: ModelEntry,
+      error: errors(403, 404, 500, 503)
+    }).annotateMerge(OpenApi.annotations({ title: "Read one model, with a plain slash in its id" }))
   )
+  .middleware(Validation)
   .middleware(Authorization)
   .annotateEndpoints(RequiredScope, "models:read")
   .annotateMerge(OpenApi.annotations({ title: "Models" })) {}

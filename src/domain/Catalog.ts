@@ -74,6 +74,11 @@ export interface ModelOffer {
   readonly hidesReasoning: boolean
   /** The API of the OpenAI dialect by which the model is called. Default: chat completions. */
   readonly api?: "chat" | "responses"
+  /**
+   * Further names of the model, and what the provider is called with for each. A client may use
+   * them in place of the id.
+   */
+  readonly aliases?: Readonly<Record<string, string>>
   /** The limits that differ from the provider's. */
   readonly timeouts?: Partial<Timeouts>
 }

@@ -43,10 +43,13 @@ export class PrivacyBlocked extends Data.TaggedClass("PrivacyBlocked")<{
    */
   readonly cause: "found" | "unsearched" | "token_ids"
 }> {}
-/** `ambiguous`: the ids that a bare slug matches. */
+/**
+ * `ambiguous`: the ids that a name matches. `nearest`: the name that was perhaps meant, or null.
+ */
 export class ModelNotFound extends Data.TaggedClass("ModelNotFound")<{
   readonly model: string
   readonly ambiguous: ReadonlyArray<string>
+  readonly nearest: string | null
 }> {}
 export class NotFound extends Data.TaggedClass("NotFound")<{
   readonly what: "generation" | "key" | "route" | "session" | "user"

@@ -54,6 +54,8 @@ export interface Generation {
   /** The model that answered, `author/slug`. */
   readonly model: string
   readonly provider: string
+  /** The client's name for the model, where that is not the id of the model asked for. */
+  readonly requestedModel?: string
   readonly createdAtMs: number
   readonly usage: TokenUsage
   readonly usageSource: UsageSource

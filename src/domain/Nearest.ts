@@ -12,6 +12,7 @@ export const nearest = (name: string, known: ReadonlyArray<string>): string | nu
   if (name.length > LONGEST) return null
   const limit = Math.max(1, Math.floor(name.length / 3))
   const ranked = known
+    .filter((candidate) => Math.abs(candidate.length - name.length) <= limit)
     .map((candidate) => ({ candidate, edits: editsBetween(name.toLowerCase(), candidate.toLowerCase()) }))
     .filter(({ edits }) => edits <= limit)
     .sort((a, b) => a.edits - b.edits)

@@ -9,6 +9,7 @@ import { type ProviderConfig, type SortAxis } from "../domain/Catalog.ts"
 import { type RateLimits, type Tier } from "../domain/Key.ts"
 import { nanoFromUsd, type NanoUsd } from "../domain/Money.ts"
 import { type PrivacyRules } from "../domain/Privacy.ts"
+import { type AliasSettings, decodeAliases } from "./AliasesSection.ts"
 import { type EnvironmentVariables } from "./Environment.ts"
 import { decodeAt, type Faults, member, type Place } from "./Faults.ts"
 import { boolean, choice, integer, modelId, number, orNull } from "./Forms.ts"
@@ -25,6 +26,7 @@ import { decodeWebhooks, type WebhookSettings } from "./Webhooks.ts"
 const sections = [
   "providers",
   "presets",
+  "aliases",
   "routing",
   "tiers",
   "cache",
@@ -88,6 +90,7 @@ const Ledger = Schema.Struct({
 export interface ConfigFile {
   readonly providers: ReadonlyArray<ProviderConfig>
   readonly presets: PresetChanges
+  readonly aliases: AliasSettings
   readonly routing: typeof Routing.Type
   readonly tiers: typeof Tiers.Type
   readonly cache: typeof CacheSection.Type
@@ -114,6 +117,7 @@ export const emptyConfig: ReadConfig = {
   decoded: Result.succeed({
     providers: [],
     presets: {},
+    aliases: {},
     routing: {},
     tiers: {},
     cache: {},
@@ -177,6 +181,7 @@ const decodeSections = (file: Place): Result.Result<ConfigFile, Faults> => {
     names: decodeAt(SectionNames, file),
     providers: section("providers", decodeProviders, []),
     presets: section<PresetChanges>("presets", decodePresets, {}),
+    aliases: section<AliasSettings>("aliases", decodeAliases, {}),
     routing: section("routing", (place) => decodeAt(Routing, place), {}),
     tiers: section("tiers", (place) => decodeAt(Tiers, place), {}),
     cache: section("cache", (place) => decodeAt(CacheSection, place), {}),
@@ -198,6 +203,7 @@ const anything = Schema.optionalKey(Schema.Unknown)
 const SectionNames = Schema.Struct({
   providers: anything,
   presets: anything,
+  aliases: anything,
   routing: anything,
   tiers: anything,
   cache: anything,

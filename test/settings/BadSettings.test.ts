@@ -141,11 +141,11 @@ describe("a wrong settings file", () => {
     ["a: *hunter2", "./tollgate.yaml is not valid YAML (Unknown YAML alias …); expected one YAML mapping"],
     [
       "- 1",
-      "./tollgate.yaml is not a mapping; expected a mapping of providers, presets, routing, tiers, cache, idempotency, generations, markup, ledger, privacy, webhooks, auth, server"
+      "./tollgate.yaml is not a mapping; expected a mapping of providers, presets, aliases, routing, tiers, cache, idempotency, generations, markup, ledger, privacy, webhooks, auth, server"
     ],
     [
       "cahe: {}",
-      "cahe is unknown, did you mean cache?; expected one of providers, presets, routing, tiers, cache, idempotency, generations, markup, ledger, privacy, webhooks, auth, server"
+      "cahe is unknown, did you mean cache?; expected one of providers, presets, aliases, routing, tiers, cache, idempotency, generations, markup, ledger, privacy, webhooks, auth, server"
     ],
     ["providers: {}", "providers is a mapping; expected a list"],
     [
@@ -204,6 +204,18 @@ describe("a wrong settings file", () => {
       "providers[0].timeouts.conect_ms is unknown, did you mean connect_ms?; expected one of connect_ms, first_byte_ms, " +
         "first_token_ms, idle_ms, total_ms",
       "providers[0].timeouts.total_ms is 0; expected milliseconds, from 1 to 86400000"
+    ],
+    [
+      'aliases: { a: small, b: [], c: [{ model: a/b, weight: 0 }], "d e": mock/echo, f: [{}] }',
+      'aliases.a is "small"; expected author/slug, such as openai/gpt-4o-mini',
+      "aliases.b is empty; expected at least one model",
+      "aliases.c[0].weight is 0; expected a weight above 0, up to 1000000",
+      "aliases.f[0].model is missing; expected author/slug, such as openai/gpt-4o-mini",
+      'aliases["d e"] is not a name for a model; expected letters, digits and . _ : @ + / -, at most 200'
+    ],
+    [
+      "aliases: { a: mock/none }",
+      "aliases.a names mock/none, which no provider serves; expected the id of a model of a provider"
     ],
     [
       "presets: { opnai: {}, openai: { timeout: {} } }",

@@ -72,7 +72,7 @@ const samples: { readonly [Tag in Reason["_tag"]]: ReadonlyArray<Extract<Reason,
     new PrivacyBlocked({ counts: {}, cause: "found" }),
     new PrivacyBlocked({ counts: {}, cause: "unsearched" })
   ],
-  ModelNotFound: [new ModelNotFound({ model: "test/small", ambiguous: [] })],
+  ModelNotFound: [new ModelNotFound({ model: "test/small", ambiguous: [], nearest: null })],
   NotFound: (["generation", "key", "route", "session", "user"] as const).map((what) => new NotFound({ what, id: "" })),
   MethodNotAllowed: [new MethodNotAllowed({ allow: [] })],
   NoEligibleProvider: [new NoEligibleProvider({ model: "test/small", excluded: [] })],

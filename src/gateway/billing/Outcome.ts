@@ -150,6 +150,7 @@ export const generationOf = (
     errorType: ending.errorType,
     attempts,
     excluded: recordedExclusions(plan.excluded),
+    ...(plan.named === undefined ? {} : { requestedModel: plan.named.as }),
     price: mainPrices(pricesFor(pricing, ending.usage.promptTokens, ending.usage.serviceTier)),
     reservation: { ...held, settledNano: cost.billedNano },
     ...(dropped.length === 0 ? {} : { dropped })

@@ -156,7 +156,7 @@ export class Cache extends Context.Service<
           if (!applies(plan, control)) return Effect.succeed(null)
           const { key } = plan.caller
           const tenant = options.scope === "owner" ? (key.ownerId ?? key.id) : key.id
-          return cacheKey(tenant, plan.model, plan.request, turns)
+          return cacheKey(tenant, plan.named?.snapshot ?? plan.model, plan.request, turns)
         }
 
         const peek = (name: string, control: CacheControl): CacheEntry | null => {

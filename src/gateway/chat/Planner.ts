@@ -6,11 +6,19 @@
 import { Context, Effect, Layer, Random, Result } from "effect"
 import { type Candidate, type Exclusion, type SortAxis } from "../../domain/Catalog.ts"
 import { type ProviderPreferences } from "../../domain/Chat.ts"
-import { ContextLengthExceeded, gatewayError, type GatewayError, NoEligibleProvider } from "../../domain/Errors.ts"
-import { allowsModel } from "../../domain/Key.ts"
+import {
+  ContextLengthExceeded,
+  gatewayError,
+  type GatewayError,
+  ModelNotFound,
+  NoEligibleProvider
+} from "../../domain/Errors.ts"
+import { allowsModel, type KeyRecord } from "../../domain/Key.ts"
 import { monthOf } from "../../domain/Money.ts"
+import { nearest } from "../../domain/Nearest.ts"
 import { type Admitted } from "./Admission.ts"
-import { Catalog } from "../routing/Catalog.ts"
+import { type Aliases, type AliasTarget, drawn } from "../routing/Aliases.ts"
+import { Catalog, type Model } from "../routing/Catalog.ts"
 import { type Caller } from "../request/Caller.ts"
 import { type ClientDeadline } from "../request/ClientDeadline.ts"
 import { type RequestPlan } from "../request/RequestPlan.ts"
@@ -45,10 +53,17 @@ export interface PlanInput<Request> {
 export interface Route {
   /** The client's name of the model, or its full id once it is resolved. */
   readonly model: string
+  /** As in the plan. */
+  readonly named?: NonNullable<RequestPlan["named"]>
   readonly ranked: ReadonlyArray<Candidate>
   readonly excluded: ReadonlyArray<Exclusion>
   /** Why there is no candidate; null if there is one. */
   readonly unroutable: GatewayError | null
+}
+
+export interface PlannerOptions {
+  readonly defaultSort: SortAxis
+  readonly aliases?: Readonly<Record<string, ReadonlyArray<AliasTarget>>>
 }
 
 export class Planner extends Context.Service<
@@ -56,18 +71,21 @@ export class Planner extends Context.Service<
   {
     /** Records nothing, and does not explore. */
     readonly route: (input: PlanInput<unknown>) => Route
+    /** The model that a name stands for: of an alias the heaviest one that the key may use. */
+    readonly resolve: (name: string, key: KeyRecord) => Result.Result<Model, GatewayError>
     readonly begin: <Request>(
       input: PlanInput<Request>,
       admitted: Pick<Admitted, "generationId" | "startedAtMs">
     ) => Effect.Effect<RequestPlan<Request>>
   }
 >()("tollgate/gateway/chat/Planner") {
-  static readonly layer = (options: { readonly defaultSort: SortAxis }) =>
+  static readonly layer = (options: PlannerOptions) =>
     Layer.effect(
       Planner,
       Effect.gen(function* () {
         const catalog = yield* Catalog
         const stats = yield* ProviderStats
+        const aliases: Aliases = new Map(Object.entries(options.aliases ?? {}))
 
         const inputOf = (input: PlanInput<unknown>, candidates: ReadonlyArray<Candidate>): RankingInput => ({
           candidates,
@@ -122,7 +140,36 @@ export class Planner extends Context.Service<
             .map((slug) => ({ slug, model, reason: "unknown_provider" }))
         }
 
-        const route = (input: PlanInput<unknown>): Route => {
+        /** The request with the models that its aliases stand for. */
+        const unaliased = (
+          input: PlanInput<unknown>,
+          roll: number
+        ): Pick<PlanInput<unknown>, "model" | "fallbackModels"> => {
+          const { allowedModels } = input.caller.key
+          const modelOf = (name: string) => drawn(aliases, name, allowedModels, roll)
+          return { model: modelOf(input.model), fallbackModels: input.fallbackModels.map(modelOf) }
+        }
+
+        const hasAlias = ({ fallbackModels, model }: PlanInput<unknown>): boolean =>
+          aliases.size > 0 && (aliases.has(model) || fallbackModels.some((name) => aliases.has(name)))
+
+        /**
+         * The failure to find a model, with the name that was perhaps meant: one that the key may
+         * use.
+         */
+        const withNearest = (error: GatewayError, model: string, { allowedModels }: KeyRecord): GatewayError => {
+          const { reason } = error
+          if (reason._tag !== "ModelNotFound" || reason.ambiguous.length > 0) return error
+          const names = catalog.models
+            .filter(({ id }) => allowsModel(allowedModels, id))
+            .map(({ id }) => (model.includes("/") ? id : id.slice(id.indexOf("/") + 1)))
+          return gatewayError(
+            new ModelNotFound({ model, ambiguous: [], nearest: nearest(model, [...aliases.keys(), ...names]) })
+          )
+        }
+
+        const route = (asked: PlanInput<unknown>, roll = 0): Route => {
+          const input = hasAlias(asked) ? { ...asked, ...unaliased(asked, roll) } : asked
           const model = catalog.resolve(input.model)
           const first = rankFor(input, Result.isSuccess(model) ? model.success.candidates : [])
           const rest = input.fallbackModels.length === 0 ? { ranked: [], excluded: [] } : fallbacks(input)
@@ -130,12 +177,14 @@ export class Planner extends Context.Service<
           const all = rest.excluded.length === 0 ? first.excluded : [...first.excluded, ...rest.excluded]
           const excluded = all.slice(0, MOST_LISTED)
           const id = Result.isSuccess(model) ? model.success.id : input.model
+          const snapshot = Result.isSuccess(model) ? model.success.snapshot : null
           return {
             model: id,
+            ...(asked.model === id ? {} : { named: { as: asked.model, snapshot } }),
             ranked: ranked.slice(0, MOST_LISTED),
             excluded,
             unroutable: Result.isFailure(model)
-              ? model.failure
+              ? withNearest(model.failure, asked.model, asked.caller.key)
               : ranked.length > 0
                 ? null
                 : unroutable(id, model.success.candidates, [...excluded, ...unknownProviders(input, id)], input)
@@ -155,14 +204,15 @@ export class Planner extends Context.Service<
           input: PlanInput<Request>,
           { generationId, startedAtMs }: Pick<Admitted, "generationId" | "startedAtMs">
         ): Effect.Effect<RequestPlan<Request>> =>
-          Effect.suspend(() => {
-            const { excluded, model, ranked: best, unroutable } = route(input)
+          Effect.flatMap(hasAlias(input) ? Random.next : noRoll, (roll) => {
+            const { excluded, model, named, ranked: best, unroutable } = route(input, roll)
             const planOf = (ranked: ReadonlyArray<Candidate>): RequestPlan<Request> => ({
               kind: input.kind,
               generationId,
               caller: input.caller,
               request: input.request,
               model,
+              ...(named === undefined ? {} : { named }),
               ranked,
               excluded,
               unroutable,
@@ -178,10 +228,17 @@ export class Planner extends Context.Service<
             return best.length < 2 ? Effect.succeed(planOf(best)) : Effect.map(exploring(input, model, best), planOf)
           })
 
-        return Planner.of({ route, begin })
+        const resolve = (name: string, key: KeyRecord) =>
+          Result.mapError(catalog.resolve(drawn(aliases, name, key.allowedModels, 0)), (error) =>
+            withNearest(error, name, key)
+          )
+
+        return Planner.of({ route, resolve, begin })
       })
     )
 }
+
+const noRoll = Effect.succeed(0)
 
 /**
  * The error of a model that exists but has no candidate. A prompt too long for every provider is

@@ -19,6 +19,10 @@ export interface RequestPlan<Request = ChatRequest | EmbeddingRequest> {
   readonly request: Request
   /** The client's name of the model, or its full id once it is resolved. */
   readonly model: string
+  /**
+   * The client's name of the model if it is not `model`, and the snapshot that it names, or null.
+   */
+  readonly named?: { readonly as: string; readonly snapshot: string | null }
   /** The candidates, best first; empty if there are none. */
   readonly ranked: ReadonlyArray<Candidate>
   readonly excluded: ReadonlyArray<Exclusion>

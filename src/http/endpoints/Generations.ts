@@ -114,6 +114,7 @@ const recordOf = (generation: Generation): GenerationRecord => ({
   id: generation.id,
   model: generation.model,
   provider: generation.provider,
+  ...(generation.requestedModel === undefined ? {} : { requested_model: generation.requestedModel }),
   created_at: new Date(generation.createdAtMs).toISOString(),
   usage: usageInfo(generation),
   cost: {

@@ -1,14 +1,16 @@
 /**
- * The endpoints that list models: the models that the key may use, with their providers, prices,
- * data policies and current state.
+ * The endpoints of models: the models that the key may use, with their providers, prices, data
+ * policies and current state.
  */
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { Api } from "../../api/Api.ts"
 import { type ModelEntry } from "../../api/Models.ts"
 import { type Candidate, deniesCollection } from "../../domain/Catalog.ts"
-import { allowsModel } from "../../domain/Key.ts"
+import { gatewayError, ModelNotAllowed } from "../../domain/Errors.ts"
+import { allowsModel, type KeyRecord } from "../../domain/Key.ts"
 import { type PicoUsdPerToken, type Prices, type Pricing } from "../../domain/Money.ts"
+import { Planner } from "../../gateway/chat/Planner.ts"
 import { Catalog, type Model } from "../../gateway/routing/Catalog.ts"
 import { Circuits } from "../../gateway/health/Circuits.ts"
 import { ProviderStats } from "../../gateway/health/ProviderStats.ts"
@@ -21,10 +23,14 @@ export const layer = HttpApiBuilder.group(
   Api,
   "models",
   Effect.fnUntraced(function* (handlers) {
-    const listOf = yield* listing
-    return handlers.handle("list", () =>
-      guard(Effect.flatMap(CurrentKey, ({ key }) => listOf(({ id }) => allowsModel(key.allowedModels, id))))
-    )
+    const { listOf, named } = yield* listing
+    return handlers.handleAll({
+      list: () =>
+        guard(Effect.flatMap(CurrentKey, ({ key }) => listOf(({ id }) => allowsModel(key.allowedModels, id)))),
+      retrieve: ({ params }) => guard(Effect.flatMap(CurrentKey, ({ key }) => named(params.model, key))),
+      retrieveByAuthor: ({ params }) =>
+        guard(Effect.flatMap(CurrentKey, ({ key }) => named(`${params.author}/${params.slug}`, key)))
+    })
   })
 )
 
@@ -33,14 +39,15 @@ export const layerAdmin = HttpApiBuilder.group(
   Api,
   "adminModels",
   Effect.fnUntraced(function* (handlers) {
-    const listOf = yield* listing
+    const { listOf } = yield* listing
     return handlers.handle("list", () => listOf(() => true))
   })
 )
 
-/** Makes a function that lists some of the models. */
+/** Makes the functions that show models. */
 const listing = Effect.gen(function* () {
   const catalog = yield* Catalog
+  const planner = yield* Planner
   const circuits = yield* Circuits
   const stats = yield* ProviderStats
 
@@ -75,9 +82,12 @@ const listing = Effect.gen(function* () {
       return {
         id: model.id,
         object: "model",
-        created: 0,
+        type: "model",
+        created: LISTED_AT_MS / 1000,
+        created_at: new Date(LISTED_AT_MS).toISOString(),
         owned_by: owner,
         name: model.id,
+        display_name: model.id,
         canonical_slug: model.id,
         description: "",
         context_length: contextLength,
@@ -103,12 +113,37 @@ const listing = Effect.gen(function* () {
       }
     })
 
-  return Effect.fnUntraced(function* (shown: (model: Model) => boolean) {
+  const listOf = Effect.fnUntraced(function* (shown: (model: Model) => boolean) {
     const entries = yield* Effect.forEach(catalog.models.filter(shown), entryOf)
     const data = entries.flatMap((entry) => entry ?? [])
-    return { object: "list" as const, data, total_count: data.length, links: { next: null } }
+    return {
+      object: "list" as const,
+      data,
+      total_count: data.length,
+      has_more: false as const,
+      first_id: data[0]?.id ?? null,
+      last_id: data.at(-1)?.id ?? null,
+      links: { next: null }
+    }
   })
+
+  /** The model of a name, if the key may use it. */
+  const named = Effect.fnUntraced(function* (name: string, key: KeyRecord) {
+    const { id } = yield* Effect.fromResult(planner.resolve(name, key))
+    if (!allowsModel(key.allowedModels, id)) return yield* gatewayError(new ModelNotAllowed({ model: id }))
+    const model = catalog.models.find((one) => one.id === id)
+    const entry = model === undefined ? undefined : yield* entryOf(model)
+    return entry ?? (yield* Effect.die(new Error("a resolved model is not in the catalog")))
+  })
+
+  return { listOf, named }
 })
+
+/**
+ * Shown as the day on which a model was made, which vendors do not tell for all: the day of the
+ * price list.
+ */
+const LISTED_AT_MS = Date.UTC(2026, 10, 1)
 
 const chatParameters = [
   "frequency_penalty",

@@ -117,7 +117,7 @@ export const wireOf = (reason: Reason): Wire => {
         message:
           reason.ambiguous.length > 0
             ? `The model '${reason.model}' is ambiguous: name one of ${reason.ambiguous.join(", ")}.`
-            : `The model '${reason.model}' does not exist. GET /v1/models lists the models that exist.`,
+            : `The model '${reason.model}' does not exist.${reason.nearest === null ? "" : ` Did you mean '${reason.nearest}'?`} GET /v1/models lists the models that exist.`,
         param: "model",
         retryable: false,
         ...(reason.ambiguous.length > 0 ? { details: { candidates: reason.ambiguous } } : {})

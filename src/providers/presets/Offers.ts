@@ -65,9 +65,34 @@ const offerOf = (preset: Preset, model: ModelInfo, nowMs: number): ModelOffer | 
     embeddings,
     prefill: preset.dialect === "anthropic" && claudeModel(upstream).prefill,
     hidesReasoning: hidesReasoning({ id, upstream }),
+    aliases: aliasesOf(model, upstream),
     ...(preset.choosesApi === true && apiOf(upstream) === "responses" ? { api: "responses" } : {})
   }
 }
+
+/**
+ * Further names of a model, with the name that the vendor is called with: other spellings
+ * (`gpt-5-1`), snapshots (`gpt-4o-2024-08-06`) and the list's prefixes. Other names in an entry are
+ * models of their own at the same price.
+ */
+const aliasesOf = ({ id, match }: ModelInfo, upstream: string): Readonly<Record<string, string>> => {
+  const exact = exactNames(match, false)
+  const bases = [upstream, id].map((name) => dashed(name).replace(/-latest$/, ""))
+  return Object.fromEntries(
+    exactNames(match).flatMap((name) => {
+      const spelling = [upstream, ...exact].find((other) => dashed(other) === dashed(name)) ?? upstream
+      const isOwn = bases.some(
+        (base) => dashed(name).startsWith(base) && snapshot.test(dashed(name).slice(base.length))
+      )
+      return isOwn || !exact.includes(name) ? [[name, spelling] as const] : []
+    })
+  )
+}
+
+const snapshot = /^(?:-latest|-\d{4}|-\d{8}|-\d{4}-\d{2}-\d{2})?$/
+
+/** Names that differ in dots and dashes only are spellings of one. */
+const dashed = (name: string): string => name.replaceAll(".", "-")
 
 /**
  * The price list's entries are patterns. Takes the entry's own id if the pattern matches it,
@@ -80,9 +105,11 @@ const upstreamOf = (model: ModelInfo): string => {
   return latest ?? names[0] ?? model.id
 }
 
-const exactNames = (match: ModelInfo["match"]): ReadonlyArray<string> => {
+/** `prefixes`: whether prefixes count as names. */
+const exactNames = (match: ModelInfo["match"], prefixes = true): ReadonlyArray<string> => {
   if ("equals" in match) return [match.equals]
-  if ("or" in match) return match.or.flatMap(exactNames)
+  if ("or" in match) return match.or.flatMap((inner) => exactNames(inner, prefixes))
+  if (!prefixes) return []
   // A prefix is a model name itself, unless it ends with "-", such as `magistral-small-`.
   return "starts_with" in match
     ? [match.starts_with.endsWith("-") ? `${match.starts_with}latest` : match.starts_with]

@@ -46,7 +46,8 @@ const Receipt = Schema.Struct({
   serviceTier: Schema.optionalKey(Schema.String),
   lines: Schema.optionalKey(Schema.Array(BillLineRow)),
   feesNano: Schema.optionalKey(Schema.Finite),
-  dropped: Schema.optionalKey(Schema.Array(Schema.String))
+  dropped: Schema.optionalKey(Schema.Array(Schema.String)),
+  requestedModel: Schema.optionalKey(Schema.String)
 })
 
 const Row = Schema.Struct({
@@ -117,6 +118,7 @@ export const generationValues = (given: Generation, month: string): ReadonlyArra
       price,
       reservation,
       ...detailsOf(usage),
+      ...requestedOf(generation),
       ...(cost.lines.length === 0 ? {} : { lines: cost.lines }),
       ...(cost.feesNano === 0 ? {} : { feesNano: cost.feesNano }),
       ...(dropped === undefined ? {} : { dropped })
@@ -132,6 +134,9 @@ const detailsOf = ({ rare, reasoningTokens, serviceTier }: UsageDetails): UsageD
 })
 type UsageDetails = Pick<TokenUsage, "rare" | "reasoningTokens" | "serviceTier">
 
+const requestedOf = ({ requestedModel }: { readonly requestedModel?: string }) =>
+  requestedModel === undefined ? {} : { requestedModel }
+
 /** Rows of earlier versions have no lines and no fees. */
 const generationOf = ({
   receipt: { attempts, dropped, excluded, feesNano = 0, lines = [], price, reservation, ...receipt },
@@ -142,6 +147,7 @@ const generationOf = ({
   ownerId: row.ownerId,
   model: row.model,
   provider: row.provider,
+  ...requestedOf(receipt),
   createdAtMs: row.createdAtMs,
   usage: {
     promptTokens: row.promptTokens,

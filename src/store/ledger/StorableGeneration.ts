@@ -53,6 +53,7 @@ export const storableGeneration = (generation: Generation): Generation => {
     ...generation,
     model: storableName(generation.model),
     provider: storableName(generation.provider),
+    ...(generation.requestedModel === undefined ? {} : { requestedModel: storableName(generation.requestedModel) }),
     finishReason: maybe(generation.finishReason, storableName),
     errorType: maybe(generation.errorType, storableName),
     usage: usageWithin(generation.usage),

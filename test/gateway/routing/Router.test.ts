@@ -513,7 +513,7 @@ it.effect("the reservation limits the output that is asked for", () => {
 it.effect("a request without candidates fails with its reason, without a call", () => {
   const { heard, layer } = routerOn({ alpha: good })
   return Effect.gen(function* () {
-    const unroutable = gatewayError(new ModelNotFound({ model: "no/such", ambiguous: [] }))
+    const unroutable = gatewayError(new ModelNotFound({ model: "no/such", ambiguous: [], nearest: null }))
     const answered = yield* routed({ unroutable })
     assert.deepInclude(reasonOf(answered), { _tag: "ModelNotFound", model: "no/such" })
     assert.deepStrictEqual([heard.calls, answered.request.log.record.attempts], [[], []])

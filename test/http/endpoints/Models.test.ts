@@ -17,6 +17,7 @@ const app = TestApp.layer({
           {
             ...scriptedOffer("test/small"),
             contextLength: 8_000,
+            aliases: { "small-2026": "small" },
             pricing: { prompt: 150_000, completion: 600_000, cachedPrompt: 75_000 }
           },
           { ...scriptedOffer("open/embed"), embeddings: true, contextLength: null, maxCompletionTokens: null }
@@ -43,7 +44,7 @@ const app = TestApp.layer({
     { slug: "gamma", models: { "test/large": { reply: helloReply } } }
   ],
   settings: {
-    routing: triedOnce
+    routing: { ...triedOnce, aliases: { swift: [{ model: "test/small", weight: 1 }] } }
   }
 })
 
@@ -113,6 +114,45 @@ it.effect("lists OpenAI's members and OpenRouter's, and the providers of each mo
     assert.deepStrictEqual(list.data[1].providers[0].tags, [], "an unknown policy counts as training and retaining")
     assert.deepInclude(embed, { context_length: null })
     assert.strictEqual(embed.architecture.modality, "text->embeddings")
+  }).pipe(Effect.provide(app))
+)
+
+it.effect("has what OpenAI's and Anthropic's clients read of a list and of a model", () =>
+  Effect.gen(function* () {
+    const { issueKey } = yield* TestApp
+    const { secret } = yield* issueKey()
+    const list = yield* listed(secret)
+    assert.deepInclude(list, { has_more: false, first_id: "open/embed", last_id: "test/small", total_count: 3 })
+    const { created, created_at, display_name, name, type } = list.data[0]
+    assert.deepStrictEqual([display_name, name, type], ["open/embed", "open/embed", "model"])
+    assert.isAbove(created, 1_700_000_000)
+    assert.strictEqual(Date.parse(created_at), created * 1000)
+  }).pipe(Effect.provide(app))
+)
+
+it.effect("one model by its id, with a plain slash or an escaped one, and by its other names", () =>
+  Effect.gen(function* () {
+    const { issueKey, send } = yield* TestApp
+    const { secret } = yield* issueKey()
+    const [, , small] = (yield* listed(secret)).data
+    for (const name of ["test/small", "test%2Fsmall", "small", "swift", "small-2026", "test/small-2026"]) {
+      const { status, text } = yield* send(`/v1/models/${name}`, { key: secret })
+      assert.strictEqual(status, 200, name)
+      assert.deepStrictEqual(JSON.parse(text), small, name)
+    }
+    const missing = yield* send("/v1/models/test%2Fsmal", { key: secret })
+    assert.strictEqual(missing.status, 404)
+    assert.deepInclude(JSON.parse(missing.text).error, {
+      code: "model_not_found",
+      message:
+        "The model 'test/smal' does not exist. Did you mean 'test/small'? GET /v1/models lists the models that exist."
+    })
+    const narrow = yield* issueKey({ allowedModels: ["test/large"] })
+    const denied = yield* send("/v1/models/test/small", { key: narrow.secret })
+    assert.strictEqual(denied.status, 403)
+    assert.strictEqual(JSON.parse(denied.text).error.code, "model_not_allowed")
+    assert.notInclude((yield* send("/v1/models/test/smal", { key: narrow.secret })).text, "Did you mean")
+    assert.strictEqual((yield* send("/v1/models/test/small", {})).status, 401)
   }).pipe(Effect.provide(app))
 )
 

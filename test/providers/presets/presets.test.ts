@@ -71,10 +71,30 @@ describe("presets", () => {
     )
   })
 
+  it("know their vendors' names, snapshots and other spellings, and no other model's", () => {
+    const aliases = (slug: string, id: string) => offer(slug, id)?.aliases
+    assert.deepStrictEqual(aliases("openai", "openai/gpt-4o"), {
+      "gpt-4o": "gpt-4o",
+      "gpt-4o-2024-08-06": "gpt-4o-2024-08-06",
+      "gpt-4o-2024-11-20": "gpt-4o-2024-11-20"
+    })
+    assert.deepInclude(aliases("openai", "openai/gpt-5.1"), {
+      "gpt-5-1": "gpt-5.1",
+      "gpt-5-1-2025-11-13": "gpt-5.1-2025-11-13"
+    })
+    assert.notProperty(aliases("openai", "openai/gpt-5.1"), "gpt-5.1-codex")
+    assert.deepStrictEqual(aliases("anthropic", "anthropic/claude-sonnet-4.5"), {
+      "claude-sonnet-4-5": "claude-sonnet-4-5",
+      "claude-sonnet-4.5": "claude-sonnet-4-5"
+    })
+    assert.deepInclude(aliases("anthropic", "anthropic/claude-opus-4.5"), { "claude-4-5-opus": "claude-opus-4-5" })
+  })
+
   it("price models in pico-USD a token, with their context and cache price", () => {
     assert.deepStrictEqual(offer("openai", "openai/gpt-4o-mini"), {
       id: "openai/gpt-4o-mini",
       upstream: "gpt-4o-mini",
+      aliases: { "gpt-4o-mini": "gpt-4o-mini", "gpt-4o-mini-2024-07-18": "gpt-4o-mini-2024-07-18" },
       contextLength: 128_000,
       maxCompletionTokens: null,
       pricing: {
