@@ -24,6 +24,7 @@ ADDED = {
     "usage.completion_tokens_details.reasoning_tokens",
     "usage.prompt_tokens_details",
     "usage.prompt_tokens_details.cached_tokens",
+    "usage.prompt_tokens_details.cache_write_tokens",
 }
 # The gateway's own values.
 OWN = {"id", "model", "created", "object"}

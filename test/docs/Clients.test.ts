@@ -1,0 +1,133 @@
+/**
+ * The table of docs/reference/clients.md: clients, and the features that their tests cover. A row
+ * comes from the titles of a file in test/clients, which begin with a feature, or from the results
+ * of a full run of `scripts/clients/python` or `scripts/clients/javascript`.
+ * `./scripts/test test/docs/Clients.test.ts -u` writes the table.
+ */
+import { assert, describe, expect, it } from "@effect/vitest"
+import { globSync } from "node:fs"
+import { join } from "node:path"
+import { root, textOf } from "./blocks.ts"
+
+const features = ["chat", "streams", "tools", "structured output", "reasoning", "embeddings", "models", "errors"]
+
+interface Row {
+  readonly language: string
+  readonly packages: Readonly<Record<string, string>>
+  /** The mark of each tested feature. */
+  readonly marks: ReadonlyMap<string, string>
+}
+
+const page = "docs/reference/clients.md"
+/** The commands that run further clients: their cases, and the file with the versions. */
+const suites = [
+  {
+    language: "TypeScript",
+    results: "scripts/clients/js/results.json",
+    sources: "scripts/clients/js/*.mjs",
+    cases: /^await (check)\("([a-z ]+)"/gm,
+    versions: "scripts/clients/js/package.json",
+    pinned: (name: string, version: string) => `"${name}": "${version}"`
+  },
+  {
+    language: "Python",
+    results: "scripts/clients/py/results.json",
+    sources: "scripts/clients/py/cases/*.py",
+    cases: /^@case\("(\w+)", "([a-z ]+)"/gm,
+    versions: "scripts/clients/py/constraints.txt",
+    pinned: (name: string, version: string) => `${name}==${version}\n`
+  }
+]
+interface Result {
+  readonly client: string
+  readonly packages: Readonly<Record<string, string>>
+  readonly features: Readonly<Record<string, { readonly passed: number; readonly failed: number }>>
+}
+const resultsOf = ({ results }: (typeof suites)[number]) => JSON.parse(textOf(results)) as ReadonlyArray<Result>
+
+const { devDependencies } = JSON.parse(textOf("package.json")) as {
+  readonly devDependencies: Readonly<Record<string, string>>
+}
+
+/**
+ * The client of a file is the name of its group: packages, with commas between them. Tests that
+ * several clients share are in the files that it imports.
+ */
+const rowOf = (path: string): ReadonlyArray<Row> => {
+  const own = textOf(path)
+  const shared = [...own.matchAll(/ from "\.\/(ai\w+\.ts)"/g)].map(([, name]) => textOf(`test/clients/${name}`))
+  const text = [own, ...shared].join("")
+  const names = /^layer\(.*\)\("([^"]+)", \(it\)/m.exec(text)?.[1]?.split(", ") ?? []
+  if (!names.every((name) => name in devDependencies)) return []
+  const marks = new Map<string, string>()
+  for (const [, feature = "", isDifferent] of text.matchAll(/^ {2}it\.effect\("([a-z ]+?)(, differently)?: /gm)) {
+    assert.include(features, feature, path)
+    if (isDifferent !== undefined || !marks.has(feature))
+      marks.set(feature, isDifferent === undefined ? "✓" : "differs")
+  }
+  return [
+    {
+      language: "TypeScript",
+      packages: Object.fromEntries(names.map((name) => [name, devDependencies[name] ?? ""])),
+      marks
+    }
+  ]
+}
+
+const rows: ReadonlyArray<Row> = [
+  ...globSync("test/clients/*.test.ts", { cwd: root }).toSorted().flatMap(rowOf),
+  ...suites.flatMap((suite) =>
+    resultsOf(suite).map(({ features, packages }) => ({
+      language: suite.language,
+      packages,
+      marks: new Map(
+        Object.entries(features).map(([name, { failed, passed }]) => [
+          name,
+          failed === 0 ? "✓" : `${failed} of ${passed + failed} fail`
+        ])
+      )
+    }))
+  )
+]
+
+const line = (cells: ReadonlyArray<string>): string => `| ${cells.join(" | ")} |\n`
+const table = [
+  line(["Client", "Language", ...features]),
+  line(["---", "---", ...features.map(() => "---")]),
+  ...rows.map(({ language, marks, packages }) =>
+    line([
+      Object.entries(packages)
+        .map(([name, version]) => `\`${name}\` ${version}`)
+        .join(", "),
+      language,
+      ...features.map((feature) => marks.get(feature) ?? "")
+    ])
+  )
+].join("")
+
+describe(page, () => {
+  it("has the table that the tests write", async () => {
+    assert.isAbove(rows.length, 10)
+    const text = textOf(page).replace(/^\|[^]*?\n(?!\|)/m, () => table)
+    await expect(text).toMatchFileSnapshot(join(root, page))
+  })
+
+  for (const suite of suites) {
+    it(`has the results of all cases of ${suite.sources}, at the versions in use`, () => {
+      const sources = globSync(suite.sources, { cwd: root }).map(textOf).join("")
+      const features = [...sources.matchAll(suite.cases)].map(([, , feature]) => feature ?? "")
+      const results = resultsOf(suite)
+      const ran = results.flatMap(({ features }) =>
+        Object.entries(features).flatMap(([feature, { failed, passed }]) =>
+          Array.from({ length: failed + passed }, () => feature)
+        )
+      )
+      assert.deepStrictEqual(ran.toSorted(), features.toSorted())
+      for (const { packages } of results) {
+        for (const [name, version] of Object.entries(packages)) {
+          assert.include(textOf(suite.versions), suite.pinned(name, version))
+        }
+      }
+    })
+  }
+})
