@@ -8,11 +8,18 @@ import { AdminAuthorization, Authorization, RequiredScope } from "./Authorizatio
 import { errors, Validation } from "./Failure.ts"
 import { refusesUnknownQuery } from "./schemas/Strictness.ts"
 
-/** USD per token, as decimal strings. */
+/** USD per token, or per call, as decimal strings. */
 const Prices = Schema.Struct({
   prompt: Schema.String,
   completion: Schema.String,
-  input_cache_read: Schema.optionalKey(Schema.String)
+  input_cache_read: Schema.optionalKey(Schema.String),
+  input_cache_write: Schema.optionalKey(Schema.String),
+  /** Audio in the prompt. */
+  audio: Schema.optionalKey(Schema.String),
+  /** The fee of a call. */
+  request: Schema.optionalKey(Schema.String),
+  /** The fee of a search. */
+  web_search: Schema.optionalKey(Schema.String)
 })
 
 const TieredPrices = Schema.Struct({

@@ -7,7 +7,7 @@ import * as LimitsMemory from "../../src/store/limits/LimitsMemory.ts"
 import * as KeyRepoMemory from "../../src/store/keys/KeyRepoMemory.ts"
 import { assert } from "@effect/vitest"
 import { Effect, Layer, Option, Stream } from "effect"
-import { type ModelOffer } from "../../src/domain/Catalog.ts"
+import { type ModelOffer, type ProviderConfig } from "../../src/domain/Catalog.ts"
 import { type ChatRequest } from "../../src/domain/Chat.ts"
 import { Ids } from "../../src/domain/Ids.ts"
 import { type KeyRecord } from "../../src/domain/Key.ts"
@@ -35,10 +35,12 @@ const offerAt = (at: number, prefill: boolean) => ({
 export const gatewayOn = (
   scripts: Readonly<Record<string, Script | ReadonlyArray<Script>>>,
   {
+    config,
     offer,
     prefill = true,
     settings
   }: {
+    readonly config?: Partial<ProviderConfig>
     readonly offer?: Partial<ModelOffer>
     readonly prefill?: boolean
     readonly settings?: Partial<SettingsShape>
@@ -51,7 +53,7 @@ export const gatewayOn = (
     return [
       {
         slug,
-        config: { models: [{ ...offerAt(at, prefill), ...offer }] },
+        config: { models: [{ ...offerAt(at, prefill), ...offer }], ...config },
         models: { "test/small": script },
         onCall: (call) => {
           heard.calls.push(slug)

@@ -142,30 +142,51 @@ const Bar = ({ attempt, firstToken, start, whole }: BarProps) => {
   )
 }
 
-const Cost = ({ of: { cost, price, reservation, usage } }: { readonly of: GenerationRecord }) => (
-  <Panel title="Cost">
+const Cost = ({ of }: { readonly of: GenerationRecord }) => (
+  <Panel title="Cost" note={of.service_tier === null ? undefined : `${of.service_tier} tier`}>
     <dl class="pairs sums">
-      <dt>
-        Prompt, {count(usage.prompt_tokens)} at {usd(price.prompt)} a million
-      </dt>
-      <dd>{usd(cost.prompt_cost_usd)}</dd>
-      <dt>
-        Completion, {count(usage.completion_tokens)} at {usd(price.completion)} a million
-      </dt>
-      <dd>{usd(cost.completion_cost_usd)}</dd>
-      <dt>Saved by caches</dt>
-      <dd>{cost.cache_discount_usd === 0 ? usd(0) : `−${usd(cost.cache_discount_usd)}`}</dd>
+      {of.lines.length === 0 ? <Summary of={of} /> : <Lines of={of} />}
       <dt>Markup</dt>
-      <dd>{usd(cost.markup_usd)}</dd>
+      <dd>{usd(of.cost.markup_usd)}</dd>
       <dt class="sum">Billed</dt>
-      <dd class="sum">{usd(cost.billed_usd)}</dd>
+      <dd class="sum">{usd(of.cost.billed_usd)}</dd>
     </dl>
     <p class="quiet reserved">
-      Reserved {usd(reservation.reserved_usd)}
-      {reservation.extended_usd === 0 ? "" : `, extended by ${usd(reservation.extended_usd)}`}, settled with{" "}
-      {usd(reservation.settled_usd)}.
+      Reserved {usd(of.reservation.reserved_usd)}
+      {of.reservation.extended_usd === 0 ? "" : `, extended by ${usd(of.reservation.extended_usd)}`}, settled with{" "}
+      {usd(of.reservation.settled_usd)}.
     </p>
   </Panel>
+)
+
+const Lines = ({ of: { lines } }: { readonly of: GenerationRecord }) => (
+  <>
+    {lines.flatMap(({ assumed, class: name, cost_usd, price, quantity }, index) => [
+      <dt key={index}>
+        {words(name)}, {count(quantity)} at {usd(price)} a {calls.has(name) ? "thousand" : "million"}
+        {assumed === undefined ? null : <span class="quiet"> no price set: the dearest</span>}
+      </dt>,
+      <dd key={`${index} cost`}>{usd(cost_usd)}</dd>
+    ])}
+  </>
+)
+
+const calls = new Set(["request", "web_search"])
+
+/** An answer from the gateway's cache, or a record without lines. */
+const Summary = ({ of: { cost, price, usage } }: { readonly of: GenerationRecord }) => (
+  <>
+    <dt>
+      Prompt, {count(usage.prompt_tokens)} at {usd(price.prompt)} a million
+    </dt>
+    <dd>{usd(cost.prompt_cost_usd)}</dd>
+    <dt>
+      Completion, {count(usage.completion_tokens)} at {usd(price.completion)} a million
+    </dt>
+    <dd>{usd(cost.completion_cost_usd)}</dd>
+    <dt>Saved by caches</dt>
+    <dd>{cost.cache_discount_usd === 0 ? usd(0) : `−${usd(cost.cache_discount_usd)}`}</dd>
+  </>
 )
 
 const LeftOut = ({ of: { excluded } }: { readonly of: GenerationRecord }) => (

@@ -70,20 +70,26 @@ export const outcomeOf = (
     ...noUsage,
     record,
     candidate,
-    usage: searched(plan, { ...answer, candidate }, usage ?? countedUsage(plan, record, countOutput())),
+    usage:
+      answer.source === "cache" && usage !== null
+        ? usage
+        : withSearch(plan, candidate, usage ?? countedUsage(plan, record, countOutput())),
     usageSource: answer.source === "cache" ? "cache" : usage === null ? "counted" : "provider",
     fallbackUsed: answer.fallbackUsed || record.continuation !== null
   }
 }
 
-/** A model that is told to search does so once, and its usage does not say so. */
-const searched = ({ request }: RequestPlan, { candidate, source }: Origin, usage: TokenUsage): TokenUsage =>
-  source === "cache" ||
-  !asksForSearch(request) ||
-  usage.rare?.web_search !== undefined ||
-  candidate.offer.pricing.rare?.web_search === undefined
-    ? usage
-    : { ...usage, rare: { ...usage.rare, web_search: 1 } }
+/**
+ * OpenAI's search models search once if they are told to, and their usage does not say so. Other
+ * dialects do not pass the option on.
+ */
+export const withSearch = ({ request }: RequestPlan, { offer, provider }: Candidate, usage: TokenUsage): TokenUsage =>
+  asksForSearch(request) &&
+  provider.dialect === "openai" &&
+  usage.rare?.web_search === undefined &&
+  offer.pricing.rare?.web_search !== undefined
+    ? { ...usage, rare: { ...usage.rare, web_search: 1 } }
+    : usage
 
 export const wholeOutcome = (request: Priced, record: AttemptRecord, answer: Origin, reply: ChatReply): Outcome => ({
   ...outcomeOf(request, record, answer, reply.usage, () => countReply(reply)),

@@ -26,7 +26,7 @@ import {
   estimatedUsage
 } from "./ClientDisconnect.ts"
 import { Meter } from "./Meter.ts"
-import { errorTypeOf, fellBack, noUsage, type Outcome, outcomeOf, wholeOutcome } from "./Outcome.ts"
+import { errorTypeOf, fellBack, noUsage, type Outcome, outcomeOf, wholeOutcome, withSearch } from "./Outcome.ts"
 import { outcomeSoFar } from "./Progress.ts"
 import { type MeteredRequest, type Reservation } from "./Reservation.ts"
 import { makeStreamSettlement, type Progress } from "./StreamSettlement.ts"
@@ -150,9 +150,11 @@ export class Settlement extends Context.Service<
           const { usage, usageSource } = outcomeOf(request, record, progress.answer, reported, () => known)
           return yield* settle(request, { ...left, usage, usageSource }, reported)
         }
+        const { usage, usageSource } = estimatedUsage(request, record, known, nowMs, throughputTps)
         return yield* meter.settle(request, {
           ...left,
-          ...estimatedUsage(request, record, known, nowMs, throughputTps)
+          usage: withSearch(request.plan, candidate, usage),
+          usageSource
         })
       })
 

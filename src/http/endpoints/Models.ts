@@ -173,10 +173,14 @@ const price = (pico: PicoUsdPerToken): string => {
   return decimal === "" ? "0" : decimal
 }
 
-const prices = ({ cachedPrompt, completion, prompt }: Prices): Entry["pricing"] => ({
+const prices = ({ cachedPrompt, completion, prompt, rare = {} }: Prices): Entry["pricing"] => ({
   prompt: price(prompt),
   completion: price(completion),
-  ...(cachedPrompt === null ? {} : { input_cache_read: price(cachedPrompt) })
+  ...(cachedPrompt === null ? {} : { input_cache_read: price(cachedPrompt) }),
+  ...(rare.cache_write === undefined ? {} : { input_cache_write: price(rare.cache_write) }),
+  ...(rare.prompt_audio === undefined ? {} : { audio: price(rare.prompt_audio) }),
+  ...(rare.request === undefined ? {} : { request: price(rare.request) }),
+  ...(rare.web_search === undefined ? {} : { web_search: price(rare.web_search) })
 })
 
 const tieredPrices = ({ tiers, ...base }: Pricing): Entry["providers"][number]["pricing"] => ({

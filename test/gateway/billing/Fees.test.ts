@@ -70,10 +70,19 @@ it.effect("a tier without a price is charged at the dearest price known, for key
   }).pipe(Effect.provide(layer))
 })
 
-it.effect("a search that the request asks for is charged once, if the usage does not count it", () => {
-  const pricing = { prompt: 1_000_000, completion: 2_000_000, cachedPrompt: null, rare: { web_search: 10_000_000_000 } }
-  const { layer } = gatewayOn({ alpha: { reply: saying("Hello") } }, { offer: { pricing } })
-  return Effect.gen(function* () {
+const searching = (dialect: "openai" | "gemini") =>
+  gatewayOn(
+    { alpha: { reply: saying("Hello") } },
+    {
+      offer: {
+        pricing: { prompt: 1_000_000, completion: 2_000_000, cachedPrompt: null, rare: { web_search: 10_000_000_000 } }
+      },
+      config: { dialect }
+    }
+  )
+
+it.effect("a search that the request asks for is charged once, if the usage does not count it", () =>
+  Effect.gen(function* () {
     const { completed, metadata } = yield* asked({ web_search_options: {} }, null)
     const { cost } = yield* recordOf(metadata.generationId)
     assert.deepInclude(cost, { feesNano: 10_000_000, totalNano: 10_020_000 })
@@ -89,5 +98,12 @@ it.effect("a search that the request asks for is charged once, if the usage does
     })
     const plain = yield* asked({}, null)
     assert.strictEqual((yield* recordOf(plain.metadata.generationId)).cost.feesNano, 0)
-  }).pipe(Effect.provide(layer))
-})
+  }).pipe(Effect.provide(searching("openai").layer))
+)
+
+it.effect("a search that the dialect does not pass on is not charged", () =>
+  Effect.gen(function* () {
+    const { metadata } = yield* asked({ web_search_options: {} }, null)
+    assert.strictEqual((yield* recordOf(metadata.generationId)).cost.feesNano, 0)
+  }).pipe(Effect.provide(searching("gemini").layer))
+)

@@ -6,6 +6,7 @@ import { ask, helloReply, id } from "../../contract/wire.ts"
 import { ServerFault } from "../../../src/providers/Provider.ts"
 import { GenerationStore } from "../../../src/store/ledger/GenerationStore.ts"
 import * as LedgerSql from "../../../src/store/ledger/Sql.ts"
+import { scriptedOffer } from "../../../src/testing/ScriptedProvider.ts"
 import { layerPglite } from "../../support/Pglite.ts"
 import { TestApp } from "../../support/TestApp.ts"
 
@@ -85,6 +86,79 @@ it.effect("a generation: the record of the specification, and its receipt", () =
     })
     assert.deepStrictEqual(record.usage, JSON.parse(answered.text).usage)
   }).pipe(Effect.provide(app))
+)
+
+const billed = TestApp.layer({
+  providers: [
+    {
+      slug: "alpha",
+      config: {
+        models: [
+          {
+            ...scriptedOffer("test/small"),
+            pricing: {
+              prompt: 2_000_000,
+              completion: 8_000_000,
+              cachedPrompt: 200_000,
+              rare: { cache_write: 2_500_000, web_search: 10_000_000_000 },
+              serviceTiers: { flex: 0.5 }
+            }
+          }
+        ]
+      },
+      models: {
+        "test/small": {
+          reply: {
+            ...helloReply,
+            usage: {
+              promptTokens: 100,
+              completionTokens: 10,
+              cachedTokens: 30,
+              reasoningTokens: 4,
+              rare: { cache_write: 40, prompt_audio: 20, web_search: 2 },
+              serviceTier: "flex"
+            }
+          }
+        }
+      }
+    }
+  ]
+})
+
+it.effect("a receipt has a line for each class of tokens and for fees, and their sum is the total", () =>
+  Effect.gen(function* () {
+    const { chat, issueKey } = yield* TestApp
+    const { secret } = yield* issueKey()
+    const answered = yield* chat(ask("Hi"), { key: secret })
+    const record = yield* read(`/v1/generations/${answered.headers.get("x-generation-id")}`, secret)
+    assert.deepStrictEqual(record.lines, [
+      { class: "prompt", quantity: 10, price: 1, cost_usd: 0.00001 },
+      { class: "cached_prompt", quantity: 30, price: 0.1, cost_usd: 0.000003 },
+      { class: "cache_write", quantity: 40, price: 1.25, cost_usd: 0.00005 },
+      // The model has no price for audio: its dearest is that of the completion.
+      { class: "prompt_audio", quantity: 20, price: 4, cost_usd: 0.00008, assumed: true },
+      { class: "completion", quantity: 10, price: 4, cost_usd: 0.00004 },
+      { class: "web_search", quantity: 2, price: 10, cost_usd: 0.02 }
+    ])
+    assert.strictEqual(record.service_tier, "flex")
+    assert.deepStrictEqual(record.cost, {
+      prompt_cost_usd: 0.00017,
+      completion_cost_usd: 0.00004,
+      cache_discount_usd: 0.000027,
+      fees_usd: 0.02,
+      total_cost_usd: 0.020183,
+      markup_usd: 0,
+      billed_usd: 0.020183
+    })
+    assert.deepInclude(record.usage, {
+      cost: 0.020183,
+      prompt_tokens_details: { cached_tokens: 30, cache_write_tokens: 40, audio_tokens: 20 },
+      completion_tokens_details: { reasoning_tokens: 4, audio_tokens: 0 }
+    })
+    assert.deepStrictEqual(record.usage, JSON.parse(answered.text).usage)
+    const { total } = yield* read("/v1/usage", secret)
+    assert.deepInclude(total, { total_cost_usd: 0.020183, billed_usd: 0.020183 })
+  }).pipe(Effect.provide(billed))
 )
 
 it.effect("the list: the key's own, newest first, by page, time and model", () =>
