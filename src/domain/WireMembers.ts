@@ -24,6 +24,9 @@ export const closed = <const Fields extends Schema.Struct.Fields>(fields: Fields
 
 export const nullable = <S extends Schema.Top>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
 
+/** A member that is passed on as it is, whatever its value. */
+export const passed = (description: string) => Schema.optionalKey(Schema.Unknown.annotate({ description }))
+
 export const NumberIn = (minimum: number, maximum: number) =>
   Schema.Finite.check(Schema.isBetween({ minimum, maximum }))
 export const PositiveInt = Schema.Int.check(Schema.isGreaterThan(0))

@@ -98,7 +98,10 @@ const samples: Readonly<Record<ParameterName, unknown>> = {
   top_k: 7,
   verbosity: "low",
   cache_control: { type: "ephemeral" },
-  web_search_options: { search_context_size: "low" }
+  web_search_options: { search_context_size: "low" },
+  prompt_cache_key: "chat-7",
+  safety_identifier: "user-1",
+  session_id: "chat-7"
 }
 const members = Object.keys(samples) as ReadonlyArray<ParameterName>
 

@@ -50,7 +50,10 @@ export const anthropicParameters: Parameters = {
   top_k: "mapped",
   verbosity: "dropped",
   cache_control: "mapped",
-  web_search_options: "refused"
+  web_search_options: "refused",
+  prompt_cache_key: "dropped",
+  safety_identifier: "dropped",
+  session_id: "dropped"
 }
 
 /**

@@ -50,7 +50,10 @@ export const bedrockParameters: Parameters = {
   top_k: "mapped",
   verbosity: "dropped",
   cache_control: "dropped",
-  web_search_options: "refused"
+  web_search_options: "refused",
+  prompt_cache_key: "dropped",
+  safety_identifier: "dropped",
+  session_id: "dropped"
 }
 
 /** Converse rejects a higher temperature. OpenAI's scale goes to 2. */

@@ -52,7 +52,10 @@ export const geminiParameters: Parameters = {
   top_k: "mapped",
   verbosity: "dropped",
   cache_control: "dropped",
-  web_search_options: "refused"
+  web_search_options: "refused",
+  prompt_cache_key: "dropped",
+  safety_identifier: "dropped",
+  session_id: "dropped"
 }
 
 interface GeminiBody {

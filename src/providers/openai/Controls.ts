@@ -6,7 +6,8 @@
 import { type ModelOffer } from "../../domain/Catalog.ts"
 import { type ChatRequest } from "../../domain/Chat.ts"
 import { isJsonRecord, type JsonRecord } from "../wire/Json.ts"
-import { effortOf, type ReasoningAsked, reasoningAsked } from "../wire/ReasoningAsked.ts"
+import { asksFor } from "../wire/Parameters.ts"
+import { effortOf, type ReasoningAsked, reasoningAsked, reasoningMembers } from "../wire/ReasoningAsked.ts"
 import { withoutCacheControl } from "./Messages.ts"
 import { type Vendor } from "./Vendor.ts"
 
@@ -25,6 +26,16 @@ export const controlsFor = (request: ChatRequest, offer: ModelOffer, vendor: Ven
   return takesEffort(asked, offer, vendor) ? { ...sent, reasoning_effort: effortOf(asked) } : sent
 }
 
+/** The members that ask for something and have no counterpart in what is sent. */
+export const unsentOf = (request: ChatRequest, sent: JsonRecord): ReadonlyArray<string> => {
+  const isReasoningSent = reasoningAsked(request) === null || reasoningMembers.some((name) => name in sent)
+  const names = isReasoningSent ? foreignMembers : [...reasoningMembers, ...foreignMembers]
+  return names.filter((name) => !(name in sent) && asksFor(request, name))
+}
+
+/** OpenAI refuses them, and has nothing like them. */
+const foreignMembers = ["top_k", "cache_control"]
+
 const asReasoning = ({ budgetTokens, effort }: ReasoningAsked): JsonRecord => {
   if (budgetTokens !== null) return { max_tokens: budgetTokens }
   return effort === "none" ? { enabled: false } : { effort }
@@ -35,7 +46,7 @@ const takesEffort = ({ effort }: ReasoningAsked, { hidesReasoning, upstream }: M
   effort !== "none" && (vendor.isOpenAi === true ? hidesReasoning : vendor.reasoningModels?.test(upstream) === true)
 
 const openAiMembers = (members: JsonRecord): JsonRecord => {
-  const { session_id, tools, top_k: _, ...rest } = members
+  const { cache_control: _control, session_id, tools, top_k: _topK, ...rest } = members
   if (typeof session_id === "string") rest["prompt_cache_key"] ??= session_id
   if (Array.isArray(tools))
     rest["tools"] = tools.map((tool: unknown) => (isJsonRecord(tool) ? withoutCacheControl(tool) : tool))

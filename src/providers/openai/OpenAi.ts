@@ -13,12 +13,12 @@ import { type ChatRequest, outputLimit } from "../../domain/Chat.ts"
 import { type EmbeddingRequest, inputsOf } from "../../domain/Embedding.ts"
 import { decodeChat, decodeReply } from "../wire/Decode.ts"
 import { openStream } from "../wire/EventStream.ts"
-import { type Provider, ProviderError, type ProviderReason } from "../Provider.ts"
+import { type ChatCall, type Provider, ProviderError, type ProviderReason } from "../Provider.ts"
 import { redactReason } from "../wire/ErrorMapping.ts"
 import { type Transport } from "../transport/Transport.ts"
 import { callIds } from "../wire/CallIds.ts"
 import { type Parameters } from "../wire/Parameters.ts"
-import { controlsFor } from "./Controls.ts"
+import { controlsFor, unsentOf } from "./Controls.ts"
 import { messagesFor } from "./Messages.ts"
 import { readEmbeddings, readReply } from "./Reply.ts"
 import { makeReader } from "./Stream.ts"
@@ -59,7 +59,10 @@ export const openAiParameters: Parameters = {
   top_k: "mapped",
   verbosity: "mapped",
   cache_control: "mapped",
-  web_search_options: "mapped"
+  web_search_options: "mapped",
+  prompt_cache_key: "mapped",
+  safety_identifier: "mapped",
+  session_id: "mapped"
 }
 
 // lowering
@@ -70,7 +73,8 @@ const chatBody = (
   config: ProviderConfig,
   vendor: Vendor | null,
   stream: boolean
-): string => {
+): { readonly body: string; readonly unsent: ReadonlyArray<string> } => {
+  const controls = controlsFor(request, offer, vendor)
   const {
     max_completion_tokens: _completion,
     max_tokens: _tokens,
@@ -78,9 +82,9 @@ const chatBody = (
     provider: _provider,
     stream_options: _options,
     ...rest
-  } = controlsFor(request, offer, vendor)
+  } = controls
   const limit = outputLimit(request)
-  return JSON.stringify({
+  const body = JSON.stringify({
     ...rest,
     messages: messagesFor(request.messages, vendor, offer.upstream),
     ...(limit === null ? {} : { [limitName(offer, config)]: limit }),
@@ -88,6 +92,7 @@ const chatBody = (
     model: offer.upstream,
     stream
   })
+  return { body, unsent: unsentOf(request, controls) }
 }
 
 /**
@@ -114,22 +119,32 @@ export const makeOpenAi = (config: ProviderConfig, transport: Transport["Service
   const fault = (reason: ProviderReason) =>
     new ProviderError({ provider: config.slug, reason: redactReason(reason, key) })
 
+  const lowered = ({ leftOut, offer, request }: ChatCall, stream: boolean): string => {
+    const { body, unsent } = chatBody(request, offer, config, vendor, stream)
+    if (unsent.length > 0) leftOut?.(unsent)
+    return body
+  }
+
   return {
     config,
     keepsLimits: true,
     takesTokenIds: true,
-    chat: ({ limitMs, offer, request }) =>
-      chat.post(chatBody(request, offer, config, vendor, false), limitMs ?? config.timeouts.totalMs).pipe(
+    chat: (call) => {
+      const { limitMs, request } = call
+      return chat.post(lowered(call, false), limitMs ?? config.timeouts.totalMs).pipe(
         Effect.flatMap((reply) => decodeChat(reply, (body) => readReply(body, callIds(request)))),
         Effect.mapError(fault)
-      ),
-    chatStream: ({ limitMs, offer, request }) =>
-      openStream(chat, chatBody(request, offer, config, vendor, true), {
+      )
+    },
+    chatStream: (call) => {
+      const { limitMs, request } = call
+      return openStream(chat, lowered(call, true), {
         makeReader: () => makeReader(request.n ?? 1, callIds(request)),
         readWhole: (body) => readReply(body, callIds(request)),
         firstTokenMs: limitMs,
         fault
-      }).pipe(Effect.mapError(fault)),
+      }).pipe(Effect.mapError(fault))
+    },
     embed: ({ offer, request }) =>
       embeddings.post(embeddingBody(request, offer), config.timeouts.totalMs).pipe(
         Effect.flatMap((reply) => decodeReply(reply, (body) => readEmbeddings(body, inputsOf(request.input).length))),

@@ -48,7 +48,10 @@ export const responsesParameters: Parameters = {
   top_k: "dropped",
   verbosity: "mapped",
   cache_control: "dropped",
-  web_search_options: "refused"
+  web_search_options: "refused",
+  prompt_cache_key: "mapped",
+  safety_identifier: "mapped",
+  session_id: "mapped"
 }
 
 /** The API refuses a smaller limit. */
@@ -90,6 +93,7 @@ export const lowerRequest = (
     const isFixed = offer.hidesReasoning && reasoning["effort"] !== "none"
     const sampling = isFixed ? {} : membersOf(request, samplingMembers)
     const body = JSON.stringify({
+      ...sessionOf(request),
       ...membersOf(request, same),
       model: offer.upstream,
       ...(instructions === null ? {} : { instructions }),
@@ -107,6 +111,9 @@ export const lowerRequest = (
     const unsent = samplingMembers.filter((name) => asksFor(request, name) && !(name in sampling))
     return { body, leftOut: leftOut(request, responsesParameters, unsent, same) }
   })
+
+const sessionOf = ({ session_id }: ChatRequest) =>
+  typeof session_id === "string" ? { prompt_cache_key: session_id } : {}
 
 const samplingMembers = ["temperature", "top_p"]
 

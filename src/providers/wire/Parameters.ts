@@ -12,10 +12,7 @@ import { type ChatRequest } from "../../domain/Chat.ts"
  */
 export type ParameterSupport = "mapped" | "handled" | "dropped" | "refused"
 
-/** Members that vendors and SDKs use and that the request's schema does not name. */
-type OtherParameter = "reasoning" | "thinking" | "top_k" | "verbosity" | "cache_control" | "web_search_options"
-
-export type ParameterName = keyof (typeof ChatRequest)["schema"]["fields"] | OtherParameter
+export type ParameterName = keyof (typeof ChatRequest)["schema"]["fields"]
 
 export type Parameters = Readonly<Record<ParameterName, ParameterSupport>>
 

@@ -6,6 +6,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { type ChatRequest } from "../../../src/domain/Chat.ts"
 import { makeOpenAi } from "../../../src/providers/openai/OpenAi.ts"
+import { type ChatCall } from "../../../src/providers/Provider.ts"
 import { chatBody } from "../../support/upstream/Bodies.ts"
 import { config, offer, replay } from "../replayedTransport.ts"
 
@@ -15,7 +16,12 @@ const openai = "https://api.openai.com/v1"
 const unknown = "http://127.0.0.1:1/v1"
 
 /** The body that the vendor at `baseUrl` gets. */
-const sentTo = Effect.fnUntraced(function* (baseUrl: string, members: Members, model: Partial<typeof offer> = {}) {
+const sentTo = Effect.fnUntraced(function* (
+  baseUrl: string,
+  members: Members,
+  model: Partial<typeof offer> = {},
+  leftOut?: ChatCall["leftOut"]
+) {
   const bodies: Array<Record<string, unknown>> = []
   const provider = makeOpenAi(
     config({ baseUrl }),
@@ -26,7 +32,8 @@ const sentTo = Effect.fnUntraced(function* (baseUrl: string, members: Members, m
     })
   )
   const request = { model: "test/small", messages: [{ role: "user", content: "hi" }], stream: false, ...members }
-  yield* provider.chat({ request: request as ChatRequest, offer: { ...offer, ...model } })
+  const call = { request: request as ChatRequest, offer: { ...offer, ...model } }
+  yield* provider.chat(leftOut === undefined ? call : { ...call, leftOut })
   return bodies[0] ?? {}
 })
 
@@ -190,6 +197,19 @@ describe("asking for reasoning", () => {
       const sent = yield* sentTo(baseUrl, asked[name], { hidesReasoning: true })
       const members = ["reasoning", "reasoning_effort", "thinking"].filter((member) => member in sent)
       assert.deepStrictEqual(Object.fromEntries(members.map((member) => [member, sent[member]])), expected)
+    })
+  )
+
+  it.effect("names what it leaves out", () =>
+    Effect.gen(function* () {
+      const leftOut: Array<string> = []
+      const named = (members: ReadonlyArray<string>) => void leftOut.push(...members)
+      const body = yield* sentTo(openai, { ...asked.thinking, top_k: 7, cache_control: {} }, {}, named)
+      assert.deepStrictEqual(leftOut, ["thinking", "top_k"])
+      assert.doesNotHaveAnyKeys(body, ["thinking", "top_k", "cache_control"])
+      yield* sentTo(openai, asked.thinking, { hidesReasoning: true }, named)
+      yield* sentTo(unknown, { ...asked.thinking, top_k: 7 }, {}, named)
+      assert.lengthOf(leftOut, 2)
     })
   )
 

@@ -30,6 +30,7 @@ describe("a request of the Responses API", () => {
       stream: true
     })
     assert.strictEqual(body({ store: true })["store"], false)
+    assert.strictEqual(body({ session_id: "chat-7" })["prompt_cache_key"], "chat-7")
   })
 
   it("writes the members under the API's names", () => {
