@@ -30,7 +30,7 @@ const authorityFile = Effect.map(
 )
 
 const models = ["steady", "silent", "halting"]
-const timeouts = { first_token_ms: 1_000, idle_ms: 1_000 }
+const timeouts = { first_byte_ms: 1_000, first_token_ms: 1_000, idle_ms: 1_000 }
 
 /** The gateway as a process, and two providers at one address: one with HTTP/2, one without. */
 class Deployment extends Context.Service<
