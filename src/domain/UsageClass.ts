@@ -43,9 +43,6 @@ export const mapClasses = (given: ByClass, change: (value: number, name: RareCla
   return changed
 }
 
-export const addClasses = (a: ByClass, b: ByClass): ByClass =>
-  mapClasses({ ...a, ...b }, (_, name) => (a[name] ?? 0) + (b[name] ?? 0))
-
 /** Service tiers at the listed price. `scale` and `reserved` are paid ahead. */
 const standardTiers = new Set(["auto", "default", "standard", "standard_only", "on_demand", "scale", "reserved"])
 /** Service tiers that no vendor sells above the listed price. */

@@ -12,6 +12,7 @@ import { type Cost, type NanoUsd } from "../../domain/Money.ts"
 import { Ledger } from "../../store/ledger/Ledger.ts"
 import { Limits } from "../../store/limits/Limits.ts"
 import { type StoreError } from "../../store/StoreError.ts"
+import { makeAssumedPriceWarning } from "./AssumedPrices.ts"
 import { BudgetAlerts } from "./BudgetAlerts.ts"
 import { BudgetQueue } from "./BudgetQueue.ts"
 import { makeTokenCorrection } from "./TokenCorrection.ts"
@@ -73,6 +74,7 @@ export class Meter extends Context.Service<
         const ledger = yield* Ledger
         const correct = makeTokenCorrection(yield* Limits)
         const alerts = yield* BudgetAlerts
+        const warnOfAssumed = makeAssumedPriceWarning()
         const pendingSettlements = yield* PendingSettlements
         const scope = yield* Effect.scope
         const clock = yield* Clock.Clock
@@ -208,7 +210,7 @@ export class Meter extends Context.Service<
           const bare = Effect.suspend(() => ledger.settle(bareGeneration(generation), plan.month))
           return Effect.flatMap(finish(request, settled, bare), () => {
             alerts.note(plan.caller.key, false)
-            return Effect.as(correct(request, used, nowMs), generation)
+            return Effect.as(Effect.andThen(correct(request, used, nowMs), warnOfAssumed(generation)), generation)
           })
         }
 

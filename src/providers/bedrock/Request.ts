@@ -86,7 +86,7 @@ export const lowerChat = (
     const additional = { ...fields, ...reasoning.fields, ...topKOf(request, offer.upstream, most) }
     const sampling = samplingOf(request, most)
     const inferenceConfig = { ...limitsOf(request, reasoning.maxTokens), ...sampling }
-    const tier = tierOf(request)
+    const tier = tierOf(request, offer)
     const instructions = answer.instruction === null ? system : [...system, { text: answer.instruction }]
     const body = JSON.stringify({
       messages,
@@ -148,9 +148,8 @@ const topKOf = (request: ChatRequest, upstream: string, most: number): JsonRecor
   return upstream.includes("nova") ? { inferenceConfig: { topK } } : {}
 }
 
-/**
- * More expensive tiers are dropped: the price list does not have their prices, and budgets depend
- * on it.
- */
-const tierOf = ({ service_tier: tier }: ChatRequest) =>
-  tier === "flex" || tier === "default" ? { serviceTier: { type: tier } } : {}
+/** Dearer tiers are dropped unless the settings have their prices, because budgets depend on it. */
+const tierOf = ({ service_tier: tier }: ChatRequest, { pricing: { serviceTiers = {} } }: ModelOffer) =>
+  tier === "flex" || tier === "default" || (typeof tier === "string" && Object.hasOwn(serviceTiers, tier))
+    ? { serviceTier: { type: tier } }
+    : {}

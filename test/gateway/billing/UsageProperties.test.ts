@@ -28,9 +28,18 @@ const names = [
   "inputTokens",
   "outputTokens",
   "cacheReadInputTokens",
-  "cacheWriteInputTokens"
+  "cacheWriteInputTokens",
+  "input_tokens_details",
+  "cache_creation",
+  "server_tool_use",
+  "num_search_queries",
+  "speed",
+  "promptTokensDetails",
+  "candidatesTokensDetails",
+  "cacheDetails"
 ]
 
+const Count = Schema.Int.check(Schema.isBetween({ minimum: -1, maximum: 10_000 }))
 const Figure = Schema.Union([
   Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 200_000 })),
   Schema.Finite,
@@ -38,7 +47,16 @@ const Figure = Schema.Union([
   Schema.Boolean,
   Schema.Null,
   Schema.String,
-  Schema.Struct({ cached_tokens: Schema.Int, reasoning_tokens: Schema.Int })
+  Schema.Struct({
+    cached_tokens: Schema.Int,
+    reasoning_tokens: Schema.Int,
+    audio_tokens: Schema.Int,
+    cache_write_tokens: Count,
+    ephemeral_1h_input_tokens: Count,
+    web_search_requests: Count
+  }),
+  Schema.Array(Schema.Struct({ modality: Schema.Literals(["AUDIO", "IMAGE"]), tokenCount: Count })),
+  Schema.Array(Schema.Struct({ ttl: Schema.Literals(["5m", "1h"]), inputTokens: Count }))
 ])
 const Reported = Schema.Struct(Object.fromEntries(names.map((name) => [name, Schema.optionalKey(Figure)])))
 const Limit = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 16_384 }))
@@ -73,7 +91,12 @@ for (const { name, read, way } of cases) {
       assert.isAtMost(promptTokens, MOST_PROMPT)
       assert.isAtMost(completionTokens, mostOutput(max_tokens))
       assert.isAtLeast(record.cost.billedNano, 0)
-      assert.isAtMost(record.cost.billedNano, MOST_PROMPT * 1_000 + mostOutput(max_tokens) * 2_000)
+      // A class without a price costs as much as output, and at most a thousand searches are
+      // believed.
+      const mostTokens = MOST_PROMPT + mostOutput(max_tokens)
+      assert.isAtMost(record.cost.billedNano, mostTokens * 2_000 + 1_000 * 35_000_000)
+      const lines = record.cost.lines.reduce((sum, { nano }) => sum + nano, 0)
+      assert.strictEqual(lines, record.cost.totalNano)
     })
   )
 }

@@ -208,6 +208,14 @@ describe("Bedrock parameters", () => {
     )
   })
 
+  it("send a dear tier only where the model has its price", () => {
+    assert.deepStrictEqual(lower({ service_tier: "priority" }), { messages: hi })
+    const priced = offerOf(SONNET)
+    const offer = { ...priced, pricing: { ...priced.pricing, serviceTiers: { priority: 1.75 } } }
+    const { body } = Result.getOrThrow(lowerChat(request({ service_tier: "priority" }), offer, "alpha"))
+    assert.deepStrictEqual(JSON.parse(body), { messages: hi, serviceTier: { type: "priority" } })
+  })
+
   it("leave out sampling that a Claude no longer takes", () => {
     const sampling = { temperature: 0.5, top_p: 0.9 }
     assert.deepStrictEqual(lower(sampling, HAIKU), { messages: hi, inferenceConfig: { temperature: 0.5 } })
