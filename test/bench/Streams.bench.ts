@@ -5,7 +5,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { type ChatEvent } from "../../src/domain/Chat.ts"
 import { type CompletionEvent } from "../../src/gateway/request/Answer.ts"
-import { ChunkWriter } from "../../src/http/sse/Sse.ts"
+import { ChunkWriter } from "../../src/http/sse/Chunks.ts"
 import { makeReader } from "../../src/providers/openai/Stream.ts"
 import { SseFrames } from "../../src/providers/wire/SseFrames.ts"
 import { TooLarge } from "../../src/providers/Provider.ts"

@@ -7,6 +7,7 @@
 import { assert, it } from "@effect/vitest"
 import { gatewayError, type Reason } from "../../src/domain/Errors.ts"
 import { errorResponse, internalErrorResponse, validationResponse } from "../../src/http/errors/ErrorResponse.ts"
+import { surfaceOf } from "../../src/http/errors/Surface.ts"
 import { eventFaultOf, faultOf } from "../support/DeclaredAnswers.ts"
 import { reasons } from "../support/reasons.ts"
 
@@ -156,6 +157,11 @@ const endpointsOf = (reason: Reason): ReadonlyArray<string> | null => {
   }
 }
 
+const askedOf = (endpoint: string) => ({
+  requestId: "req_1",
+  surface: surfaceOf(endpoint.slice(endpoint.indexOf(" ") + 1))
+})
+
 const faultAt = (endpoint: string, response: Parameters<typeof faultOf>[1]) => {
   const [method = "", url = ""] = endpoint.split(" ")
   return faultOf({ method: method as Parameters<typeof faultOf>[0]["method"], url }, response)
@@ -163,7 +169,9 @@ const faultAt = (endpoint: string, response: Parameters<typeof faultOf>[1]) => {
 
 it("declares every reason wherever it can occur, with the schema of its body", () => {
   const faults = reasons.flatMap((reason) =>
-    (endpointsOf(reason) ?? []).map((endpoint) => faultAt(endpoint, errorResponse(gatewayError(reason), "req_1")))
+    (endpointsOf(reason) ?? []).map((endpoint) =>
+      faultAt(endpoint, errorResponse(gatewayError(reason), askedOf(endpoint)))
+    )
   )
   assert.deepStrictEqual(
     faults.filter((fault) => fault !== undefined),
@@ -174,8 +182,8 @@ it("declares every reason wherever it can occur, with the schema of its body", (
 it("declares invalid bodies and internal errors on every endpoint that takes a body", () => {
   const detail = [{ loc: ["body", "model"], msg: "Field required", type: "missing", input: {} }]
   for (const endpoint of withBody) {
-    assert.isUndefined(faultAt(endpoint, validationResponse(detail, "req_1")))
-    assert.isUndefined(faultAt(endpoint, internalErrorResponse("req_1")))
+    assert.isUndefined(faultAt(endpoint, validationResponse(detail, askedOf(endpoint))))
+    assert.isUndefined(faultAt(endpoint, internalErrorResponse(askedOf(endpoint))))
   }
 })
 
@@ -183,6 +191,7 @@ it("detects a response that no schema of its endpoint accepts", () => {
   const [refused] = reasons.filter(({ _tag }) => _tag === "BudgetExceeded")
   assert.isDefined(refused)
   if (refused === undefined) return
-  assert.include(faultAt("GET /v1/models", errorResponse(gatewayError(refused), "req_1")), "models.list answered 402")
+  const response = errorResponse(gatewayError(refused), askedOf("GET /v1/models"))
+  assert.include(faultAt("GET /v1/models", response), "models.list answered 402")
   assert.include(eventFaultOf("/v1/chat/completions", 'data: {"object":"no chunk"}\n\n'), "chat.complete streamed")
 })

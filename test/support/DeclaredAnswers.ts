@@ -8,6 +8,7 @@ import { HttpBody, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApi } from "effect/http-api"
 import { Api } from "../../src/api/Api.ts"
 import { ErrorEnvelope } from "../../src/api/Failure.ts"
+import { MessagesErrorBody } from "../../src/api/MessagesErrors.ts"
 
 interface Declared {
   readonly name: string
@@ -53,7 +54,11 @@ const decode = (schema: Schema.Top, body: unknown) =>
 
 const codeOf = (json: unknown): string | null => {
   const envelope = decode(ErrorEnvelope, json)
-  return Result.isSuccess(envelope) ? (envelope.success as ErrorEnvelope).error.code : null
+  if (Result.isSuccess(envelope)) return (envelope.success as ErrorEnvelope).error.code
+  const messages = decode(MessagesErrorBody, json)
+  if (Result.isFailure(messages)) return null
+  const code = (messages.success as MessagesErrorBody).error.details["error_code"]
+  return typeof code === "string" ? code : null
 }
 
 /** Null: the body is a stream. */

@@ -41,7 +41,7 @@ export const refuse = Effect.fnUntraced(function* (error: GatewayError, credenti
   recordError(state, error)
   const isAudited = sent !== "" && error.reason._tag !== "DependencyUnavailable"
   if (isAudited) yield* asActor(Effect.ignore(auditRefusedCredential(credential)(Effect.fail(error))), "nobody", null)
-  return errorResponse(error, state.requestId)
+  return errorResponse(error, state)
 })
 
 export const layer = Layer.effect(

@@ -76,7 +76,7 @@ export const decoded = <A, B, E, R>(
 ) =>
   Effect.flatMap(Effect.orDie(text), (text) =>
     Effect.matchEffect(decode({ text, hasLongNumber: false }), {
-      onFailure: (faults) => Effect.map(CurrentRequest, ({ requestId }) => validationResponse(faults, requestId)),
+      onFailure: (faults) => Effect.map(CurrentRequest, (state) => validationResponse(faults, state)),
       onSuccess: handle
     })
   )

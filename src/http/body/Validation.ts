@@ -23,29 +23,30 @@ export const layer = Layer.effect(
     const faultsBeyondSchema = yield* makeFaultsBeyondSchema
     return Effect.fnUntraced(function* (httpEffect, { endpoint, group }) {
       const request = yield* HttpServerRequest.HttpServerRequest
-      const { requestId, share } = yield* CurrentRequest
+      const state = yield* CurrentRequest
+      const { share } = state
       const misplaced = endpoint.query === undefined ? unknownQuery(group, request) : []
-      if (misplaced.length > 0) return validationResponse(misplaced, requestId)
+      if (misplaced.length > 0) return validationResponse(misplaced, state)
       let body = ""
       let handler = httpEffect
       if (hasBody(request)) {
         const maxBytes = Context.get(endpoint.annotations, BodyBytes) ?? undefined
         const admitted = maxBytes === undefined ? bodyReader.admit(share) : Effect.void
         const read = yield* Effect.result(Effect.andThen(admitted, bodyReader.read(request, share, maxBytes)))
-        if (read._tag === "Failure") return errorResponse(read.failure, requestId)
+        if (read._tag === "Failure") return errorResponse(read.failure, state)
         if (read.success._tag === "TooComplex") {
-          return validationResponse([excessFault(read.success.excess)], requestId)
+          return validationResponse([excessFault(read.success.excess)], state)
         }
         body = read.success.text
         const mistyped = body === "" ? undefined : typeFault(request.headers["content-type"])
-        if (mistyped !== undefined) return validationResponse([mistyped], requestId)
+        if (mistyped !== undefined) return validationResponse([mistyped], state)
         handler = Effect.provideService(httpEffect, HttpServerRequest.HttpServerRequest, withText(request, body))
       }
       return yield* Effect.catch(handler, (error) => {
         if (!HttpApiError.HttpApiSchemaError.is(error)) return Effect.fail(error)
         return Effect.flatMap(faultsBeyondSchema(group, endpoint), (beyond) => {
           const detail = detailOf(error, request, body, beyond)
-          return detail === undefined ? Effect.die(error) : Effect.succeed(validationResponse(detail, requestId))
+          return detail === undefined ? Effect.die(error) : Effect.succeed(validationResponse(detail, state))
         })
       })
     })

@@ -85,8 +85,7 @@ export const authenticatedPost = <
       const answer = (request: HttpServerRequest.HttpServerRequest, state: RequestState) => {
         const credential = credentialOf(request.headers)
 
-        const refused = (faults: ReadonlyArray<ValidationError>) =>
-          Effect.succeed(validationResponse(faults, state.requestId))
+        const refused = (faults: ReadonlyArray<ValidationError>) => Effect.succeed(validationResponse(faults, state))
 
         const decoded = (caller: Caller, body: Body) => {
           if (body._tag === "TooComplex") return refused([excessFault(body.excess)])
@@ -112,7 +111,7 @@ export const authenticatedPost = <
             ),
             (error) => {
               recordError(state, error)
-              return Effect.succeed(errorResponse(error, state.requestId))
+              return Effect.succeed(errorResponse(error, state))
             }
           )
 

@@ -6,10 +6,13 @@ import { Context } from "effect"
 import { type Share } from "../../gateway/process/Load.ts"
 import { MetadataRecorder } from "../../gateway/request/ResponseMetadata.ts"
 import { type Rejection } from "../../gateway/telemetry/RequestCounters.ts"
+import { type Surface } from "../errors/Surface.ts"
 import { type RequestTrace } from "../../gateway/telemetry/RequestTrace.ts"
 
 export interface RequestState {
   readonly requestId: string
+  /** Determines the form of errors. */
+  readonly surface: Surface
   /** Facts for headers, log and traces, recorded whatever the outcome. */
   readonly recorder: MetadataRecorder
   /** The spans of the request. Null: the request is not traced. */
@@ -27,8 +30,13 @@ export interface RequestState {
   readonly share: Share
 }
 
-export const newRequest = (requestId: string, trace: RequestTrace | null = null): RequestState => ({
+export const newRequest = (
+  requestId: string,
+  trace: RequestTrace | null = null,
+  surface: Surface = "openai"
+): RequestState => ({
   requestId,
+  surface,
   recorder: new MetadataRecorder(),
   trace,
   rejection: null,

@@ -20,6 +20,7 @@ import { cameByHttps, forwarded } from "../auth/ClientAddress.ts"
 import { CurrentRequest, newRequest, type RequestState } from "./CurrentRequest.ts"
 import { endTrace } from "./EndTrace.ts"
 import { errorResponse, internalErrorResponse, recordError } from "../errors/ErrorResponse.ts"
+import { surfaceOf } from "../errors/Surface.ts"
 import * as RequestLog from "./RequestLog.ts"
 
 /** Status of a request whose client left before the response, as in nginx. */
@@ -60,7 +61,8 @@ export const layer = ({ hsts, trustedProxies }: EdgeOptions) =>
             name: () => nameOf(request),
             startedAtNanos: startedAt
           })
-          const state = newRequest(requestId, trace?._tag === "Sampled" ? new RequestTrace(trace, clock) : null)
+          const spans = trace?._tag === "Sampled" ? new RequestTrace(trace, clock) : null
+          const state = newRequest(requestId, spans, surfaceOf(request.url))
           requestMetrics.onStart()
           const end = Effect.suspend(() => {
             const ended: EndedRequest = {
@@ -102,7 +104,7 @@ export const layer = ({ hsts, trustedProxies }: EdgeOptions) =>
             Scope.addFinalizer(Context.getUnsafe(fiber.context, Scope.Scope), end),
             Effect.matchCauseEffect(hasOneHost(request) ? app : twoHosts, {
               onSuccess: (response) => Effect.succeed(answer(response)),
-              onFailure: (cause) => Effect.map(ending(cause, request, requestId), answer)
+              onFailure: (cause) => Effect.map(ending(cause, request, state), answer)
             })
           )
         }).pipe(forwarded(trustedProxies))
@@ -124,19 +126,19 @@ const hasOneHost = (request: HttpServerRequest.HttpServerRequest): boolean => {
 const twoHosts = Effect.map(CurrentRequest, (state) => {
   const error = gatewayError(new RequestUnreadable({ fault: "malformed" }))
   recordError(state, error)
-  return errorResponse(error, state.requestId)
+  return errorResponse(error, state)
 })
 
 /** The response to a request that failed. Interruption by a client that left is passed on. */
-const ending = <E>(cause: Cause.Cause<E>, request: HttpServerRequest.HttpServerRequest, requestId: string) => {
+const ending = <E>(cause: Cause.Cause<E>, request: HttpServerRequest.HttpServerRequest, state: RequestState) => {
   if (Cause.hasInterruptsOnly(cause)) return Effect.failCause(cause)
   const failure = cause.reasons.find((reason) => reason._tag === "Fail")?.error
   if (failure instanceof HttpServerError.HttpServerError && failure.reason._tag === "RouteNotFound") {
-    return Effect.succeed(unrouted(request, requestId))
+    return Effect.succeed(unrouted(request, state))
   }
   return Effect.as(
-    Effect.annotateLogs(Effect.logError("a request ended in a defect", cause), { request_id: requestId }),
-    internalErrorResponse(requestId)
+    Effect.annotateLogs(Effect.logError("a request ended in a defect", cause), { request_id: state.requestId }),
+    internalErrorResponse(state)
   )
 }
 
@@ -163,7 +165,7 @@ const nameOf = ({ method, url }: HttpServerRequest.HttpServerRequest): string =>
   return `${method} ${routes.find((route) => route.method === method && route.form.test(path))?.path ?? "unmatched"}`
 }
 
-const unrouted = (request: HttpServerRequest.HttpServerRequest, requestId: string) => {
+const unrouted = (request: HttpServerRequest.HttpServerRequest, state: RequestState) => {
   const [path = ""] = request.url.split("?")
   const allow = [...new Set(routes.filter(({ form }) => form.test(path)).map(({ method }) => method))]
   return errorResponse(
@@ -173,12 +175,14 @@ const unrouted = (request: HttpServerRequest.HttpServerRequest, requestId: strin
         ? new MethodNotAllowed({ allow })
         : new NotFound({ what: "route", id: `${request.method} ${path.slice(0, 200)}` })
     ),
-    requestId
+    state
   )
 }
 
-const headersOf = ({ recorder: { metadata }, requestId }: RequestState): Readonly<Record<string, string>> => ({
+const headersOf = ({ recorder: { metadata }, requestId, surface }: RequestState): Readonly<Record<string, string>> => ({
   "x-request-id": requestId,
+  // The name that Anthropic's libraries read.
+  ...(surface === "messages" ? { "request-id": requestId } : {}),
   ...(metadata.generationId === null ? {} : { "x-generation-id": metadata.generationId }),
   ...(metadata.cache === null ? {} : { "x-tollgate-cache": metadata.cache }),
   ...(metadata.replayed ? { "idempotent-replayed": "true" } : {}),

@@ -2,90 +2,65 @@
  * The chat completions endpoint: passes a decoded request to the gateway, and sends the answer as
  * JSON or as Server-Sent Events.
  */
-import { Clock, Effect, Stream } from "effect"
-import { type HttpServerRequest, HttpServerResponse } from "effect/http"
+import { Clock, Effect } from "effect"
 import { ChatGroup, type ChatHeaders } from "../../api/Chat.ts"
 import { type ChatResponse, type ReplyChoice } from "../../domain/Chat.ts"
 import { Completion } from "../../gateway/chat/Completion.ts"
 import { type Completed } from "../../gateway/request/Answer.ts"
 import { type CacheControl } from "../../gateway/request/CacheControl.ts"
-import { makeDeadlines } from "../../domain/Deadlines.ts"
 import { Ids } from "../../domain/Ids.ts"
 import { authenticatedPost } from "../edge/AuthenticatedPost.ts"
 import { clientDeadlineOf } from "../edge/ClientDeadline.ts"
 import { idempotencyKeyOf } from "../edge/IdempotencyKey.ts"
-import { commentInto } from "../sse/Comment.ts"
-import { makeEarlyHead } from "../sse/EarlyHead.ts"
-import { makeEncode, SILENCE_MS } from "../sse/Sse.ts"
+import { failureBody } from "../errors/ErrorResponse.ts"
+import { type AnsweringOptions, makeAnswering } from "../sse/Answering.ts"
+import { ChunkWriter, DONE, KEEP_ALIVE } from "../sse/Chunks.ts"
 
-export interface ChatOptions {
-  /** How long the client of a stream may read nothing. */
-  readonly stalledReaderMs: number
-}
-
-export const layer = ({ stalledReaderMs }: ChatOptions) =>
+export const layer = (options: AnsweringOptions) =>
   authenticatedPost(
     ChatGroup.endpoints.complete,
     Effect.gen(function* () {
       const completion = yield* Completion
       const ids = yield* Ids
-      const silences = yield* makeDeadlines(SILENCE_MS)
-      const encode = makeEncode(silences, yield* makeDeadlines(stalledReaderMs))
-      const withEarlyHead = makeEarlyHead(silences)
+      const answer = yield* makeAnswering(options)
 
-      const answerOf = (
-        completed: Completed,
-        request: HttpServerRequest.HttpServerRequest,
-        requestId: string,
-        includesUsage: boolean
-      ) =>
-        completed._tag === "Reply"
-          ? responseOf(completed)
-          : streamResponse(encode(completed.head, completed.events, requestId, includesUsage, commentInto(request)))
-
-      return ({ caller, credential, headers, payload, request, state }) => {
-        const run = completion.run({
-          request: payload,
-          caller,
-          cacheControl: cacheControlOf(headers),
-          idempotencyKey: idempotencyKeyOf(headers, credential),
-          trace: state.trace,
-          note: state.recorder.note,
-          deadline: clientDeadlineOf(headers)
-        })
-        const includesUsage = payload.stream_options?.["include_usage"] === true
-        const answer = (completed: Completed) => answerOf(completed, request, state.requestId, includesUsage)
-        if (payload.stream !== true) return Effect.map(run, answer)
-        const comment = commentInto(request)
-        const answered = withEarlyHead({
-          run,
+      return ({ caller, credential, headers, payload, request, state }) =>
+        answer({
+          run: completion.run({
+            request: payload,
+            caller,
+            cacheControl: cacheControlOf(headers),
+            idempotencyKey: idempotencyKeyOf(headers, credential),
+            trace: state.trace,
+            note: state.recorder.note,
+            deadline: clientDeadlineOf(headers)
+          }),
           state,
-          comment,
-          encode: (completed) =>
-            completed._tag === "Stream"
-              ? encode(completed.head, completed.events, state.requestId, includesUsage, comment)
-              : Stream.empty,
-          members: Effect.map(Clock.currentTimeMillis, (nowMs) => ({
-            id: ids.next("chatcmpl", nowMs),
-            object: "chat.completion.chunk",
-            created: Math.floor(nowMs / 1000),
-            model: payload.model,
-            // Which one answers is not known yet.
-            provider: ""
-          }))
+          request,
+          isStreamed: payload.stream === true,
+          form: {
+            whole: responseOf,
+            writer: (head) =>
+              new ChunkWriter(head, state.requestId, payload.stream_options?.["include_usage"] === true),
+            keepAlive: KEEP_ALIVE,
+            failed: (reason) =>
+              Effect.map(Clock.currentTimeMillis, (nowMs) => {
+                const chunk = {
+                  id: ids.next("chatcmpl", nowMs),
+                  object: "chat.completion.chunk",
+                  created: Math.floor(nowMs / 1000),
+                  model: payload.model,
+                  // Which one answers is not known yet.
+                  provider: "",
+                  choices: [{ index: 0, delta: {}, finish_reason: "error" }],
+                  error: failureBody(reason, state.requestId)
+                }
+                return `data: ${JSON.stringify(chunk)}\n\n${DONE}`
+              })
+          }
         })
-        return Effect.map(answered, (early) =>
-          early._tag === "InTime" ? answer(early.answer) : streamResponse(early.bytes)
-        )
-      }
     })
   )
-
-const streamResponse = (bytes: Stream.Stream<Uint8Array>) =>
-  HttpServerResponse.stream(bytes, {
-    contentType: "text/event-stream; charset=utf-8",
-    headers: { "cache-control": "no-cache", "x-accel-buffering": "no" }
-  })
 
 /** `no-store` is stricter than `no-cache`, and both override a `max-age`. */
 const cacheControlOf = (headers: ChatHeaders): CacheControl => {

@@ -38,7 +38,7 @@ export const makeCheck: Effect.Effect<Check, never, Catalog> = Effect.map(Catalo
       expiresAt: payload.expires_at ?? null,
       force: payload.force === true
     })
-    if (faults.length > 0) return validationResponse(faults, (yield* CurrentRequest).requestId)
+    if (faults.length > 0) return validationResponse(faults, yield* CurrentRequest)
     const known = models?.map((entry) => knownAs(catalog, entry) ?? entry)
     return yield* run(known === undefined ? payload : { ...payload, allowed_models: known })
   })

@@ -26,10 +26,11 @@ export const layer = HttpApiBuilder.group(
     )
 
     const preview = Effect.fnUntraced(function* (request: PrivacyPreviewRequest) {
-      const { recorder, requestId } = yield* CurrentRequest
+      const current = yield* CurrentRequest
+      const { recorder } = current
       // The names include the operator's patterns, which the schema cannot know.
       const unknown = entityFaults(request.entities ?? [], previews.types)
-      if (unknown.length > 0) return validationResponse(unknown, requestId)
+      if (unknown.length > 0) return validationResponse(unknown, current)
       const caller = yield* CurrentKey
       const previewed = yield* previews.of({
         text: request.text ?? null,

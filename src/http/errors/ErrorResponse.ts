@@ -5,11 +5,16 @@
 import { type Cause, Effect } from "effect"
 import { HttpServerResponse } from "effect/http"
 import { type ErrorBody, type ValidationError } from "../../api/Failure.ts"
+import { type MessagesErrorBody } from "../../api/MessagesErrors.ts"
 import { type GatewayError, type Reason } from "../../domain/Errors.ts"
 import { type Rejection } from "../../gateway/telemetry/RequestCounters.ts"
 import { CurrentRequest, type RequestState } from "../edge/CurrentRequest.ts"
 import { causes } from "./ProviderErrors.ts"
+import { invalidBody, messagesBody, messagesForm } from "./MessagesErrors.ts"
 import { plural, type Wire, wireOf } from "./WireErrors.ts"
+
+/** What an error's form depends on. */
+export type Asked = Pick<RequestState, "requestId" | "surface">
 
 const internal: Wire = {
   status: 500,
@@ -33,16 +38,33 @@ const bodyOf = (wire: Wire, requestId: string): ErrorBody => ({
   details: wire.details ?? {}
 })
 
-const respond = (wire: Wire, requestId: string) => {
-  const retryAfter = seconds(wire.retryAfterMs)
+/** `reason`: null for a defect. */
+const respond = (reason: Reason | null, { requestId, surface }: Asked) => {
+  const wire = reason === null ? internal : wireOf(reason)
+  if (surface === "messages") return respondInMessages(messagesForm(reason), reason, wire, requestId)
+  const detail = wire.detail === undefined ? {} : { detail: wire.detail }
   return HttpServerResponse.jsonUnsafe(
-    { ...(wire.detail === undefined ? {} : { detail: wire.detail }), error: bodyOf(wire, requestId) },
-    {
-      status: wire.status,
-      headers: { ...wire.headers, ...(retryAfter === null ? {} : { "retry-after": String(retryAfter) }) }
-    }
+    { ...detail, error: bodyOf(wire, requestId) },
+    { status: wire.status, headers: headersOf(wire) }
   )
 }
+
+const headersOf = ({ headers, retryAfterMs }: Wire): Readonly<Record<string, string>> => {
+  const retryAfter = seconds(retryAfterMs)
+  return { ...headers, ...(retryAfter === null ? {} : { "retry-after": String(retryAfter) }) }
+}
+
+/** The vendor's libraries retry as the header says. */
+const respondInMessages = (
+  form: ReturnType<typeof messagesForm>,
+  reason: Reason | null,
+  wire: Wire,
+  requestId: string
+) =>
+  HttpServerResponse.jsonUnsafe(messagesBody(form, reason, wire, requestId), {
+    status: form.status ?? wire.status,
+    headers: { "x-should-retry": String(wire.retryable), ...headersOf(wire) }
+  })
 
 /** The envelope as text, for callers that cannot send a response object. */
 export const textOf = (
@@ -59,6 +81,10 @@ export const textOf = (
 export const errorBody = ({ reason }: GatewayError, requestId: string): ErrorBody =>
   bodyOf({ ...wireOf(reason), ...brokenOff(reason) }, requestId)
 
+/** The same for the Messages API: the whole envelope. */
+export const messagesErrorBody = ({ reason }: GatewayError, requestId: string): MessagesErrorBody =>
+  messagesBody(messagesForm(reason), reason, { ...wireOf(reason), ...brokenOff(reason) }, requestId)
+
 const brokenOff = (reason: Reason): Pick<Wire, "message"> | undefined => {
   switch (reason._tag) {
     case "ProvidersFailed":
@@ -71,27 +97,38 @@ const brokenOff = (reason: Reason): Pick<Wire, "message"> | undefined => {
 }
 
 /**
- * The content of the envelope, for an error inside a stream that has sent nothing of a reply yet.
+ * The reason of an error inside a stream that has sent nothing of a reply yet; null for a defect.
  * Records the error, and logs a defect.
  */
-export const causeBody = (cause: Cause.Cause<GatewayError>, state: RequestState): Effect.Effect<ErrorBody> => {
+export const failureOf = (cause: Cause.Cause<GatewayError>, state: RequestState): Effect.Effect<Reason | null> => {
   const failure = cause.reasons.find((reason) => reason._tag === "Fail")
   if (failure?._tag === "Fail") {
     recordError(state, failure.error)
-    return Effect.succeed(bodyOf(wireOf(failure.error.reason), state.requestId))
+    return Effect.succeed(failure.error.reason)
   }
   return Effect.as(
     Effect.annotateLogs(Effect.logError("a request ended in a defect", cause), { request_id: state.requestId }),
-    bodyOf(internal, state.requestId)
+    null
   )
 }
 
-export const errorResponse = (error: GatewayError, requestId: string) => respond(wireOf(error.reason), requestId)
+/** The content of the envelope for it. */
+export const failureBody = (reason: Reason | null, requestId: string): ErrorBody =>
+  bodyOf(reason === null ? internal : wireOf(reason), requestId)
 
-export const internalErrorResponse = (requestId: string) => respond(internal, requestId)
+/** The same for the Messages API: the whole envelope. */
+export const messagesFailureBody = (reason: Reason | null, requestId: string): MessagesErrorBody =>
+  messagesBody(messagesForm(reason), reason, reason === null ? internal : wireOf(reason), requestId)
 
-/** The 422: `detail` with every fault, and the envelope with the first one. */
-export const validationResponse = (detail: ReadonlyArray<ValidationError>, requestId: string) => {
+export const errorResponse = ({ reason }: GatewayError, asked: Asked) => respond(reason, asked)
+
+export const internalErrorResponse = (asked: Asked) => respond(null, asked)
+
+/**
+ * The 422: `detail` with every fault, and the envelope with the first one. The Messages API has a
+ * 400 instead, with the first fault.
+ */
+export const validationResponse = (detail: ReadonlyArray<ValidationError>, { requestId, surface }: Asked) => {
   const [first] = detail
   const isJson = first?.type !== "json_invalid"
   const param = first !== undefined && isJson ? first.loc.slice(1).join(".") || null : null
@@ -109,6 +146,7 @@ export const validationResponse = (detail: ReadonlyArray<ValidationError>, reque
     param,
     retryable: false
   }
+  if (surface === "messages") return respondInMessages(invalidBody, null, wire, requestId)
   return HttpServerResponse.jsonUnsafe({ detail, error: bodyOf(wire, requestId) }, { status: 422 })
 }
 
@@ -145,6 +183,6 @@ export const guard = <A, R>(
   Effect.catch(handler, (error) =>
     Effect.map(CurrentRequest, (current) => {
       recordError(current, error)
-      return errorResponse(error, current.requestId)
+      return errorResponse(error, current)
     })
   )

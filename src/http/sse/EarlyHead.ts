@@ -1,24 +1,24 @@
 /**
  * Answers a streamed request whose first token is late: after fifteen seconds the head is sent, so
- * that neither a proxy nor a client takes the connection for dead. Comments follow until the answer
- * is there. An error is then an event of the stream, because the status has been sent. Until then
- * an error has its own status.
+ * that neither a proxy nor a client takes the connection for dead. Comments or pings follow until
+ * the answer is there. An error is then an event of the stream, because the status has been sent.
+ * Until then an error has its own status.
  */
 import { Cause, Effect, type Exit, Fiber, type Scope, Stream } from "effect"
 import { type Deadlines } from "../../domain/Deadlines.ts"
-import { type GatewayError } from "../../domain/Errors.ts"
+import { type GatewayError, type Reason } from "../../domain/Errors.ts"
 import { type RequestState } from "../edge/CurrentRequest.ts"
-import { causeBody } from "../errors/ErrorResponse.ts"
-
-const KEEP_ALIVE = ": keep-alive\n\n"
+import { failureOf } from "../errors/ErrorResponse.ts"
 
 export interface LateAnswer<A> {
   readonly run: Effect.Effect<A, GatewayError, Scope.Scope>
   readonly state: RequestState
   /** The bytes of the answer. */
   readonly encode: (answer: A) => Stream.Stream<Uint8Array>
-  /** The members that every chunk has, for the event of an error. */
-  readonly members: Effect.Effect<Readonly<Record<string, unknown>>>
+  /** The text that fills a silence. */
+  readonly keepAlive: string
+  /** The text of an error, which ends the stream. `reason`: null for a defect. */
+  readonly failed: (reason: Reason | null) => Effect.Effect<string>
   /** Writes into the response while its stream waits. */
   readonly comment: (text: string) => void
 }
@@ -37,28 +37,28 @@ export const makeEarlyHead =
     Effect.flatMap(Effect.forkChild(late.run, { startImmediately: true }), (fiber) =>
       Effect.flatMap(awaited(fiber, silences, null), (exit): Effect.Effect<Answered<A>, GatewayError> => {
         if (exit !== null) return Effect.map(exit, (answer) => ({ _tag: "InTime", answer }))
-        const rest = Effect.flatMap(awaited(fiber, silences, late.comment), (ended) =>
+        const rest = Effect.flatMap(awaited(fiber, silences, late), (ended) =>
           ended?._tag === "Success"
             ? Effect.succeed(late.encode(ended.value))
             : failed(late, ended?.cause ?? Cause.empty)
         )
         return Effect.succeed({
           _tag: "Late",
-          bytes: Stream.concat(Stream.succeed<Uint8Array>(Buffer.from(KEEP_ALIVE)), Stream.unwrap(rest))
+          bytes: Stream.concat(Stream.succeed<Uint8Array>(Buffer.from(late.keepAlive)), Stream.unwrap(rest))
         })
       })
     )
 
-/** What the fiber ends with. After each silence: null, or a comment where one is given. */
+/** What the fiber ends with. After each silence: null, or a comment once the head is sent. */
 const awaited = <A, E>(
   fiber: Fiber.Fiber<A, E>,
   silences: Deadlines,
-  comment: ((text: string) => void) | null
+  late: Pick<LateAnswer<A>, "comment" | "keepAlive"> | null
 ): Effect.Effect<Exit.Exit<A, E> | null> =>
   Effect.callback((resume) => {
     const silence = silences.begin(() => {
-      if (comment === null) return resume(Effect.succeed(null))
-      comment(KEEP_ALIVE)
+      if (late === null) return resume(Effect.succeed(null))
+      late.comment(late.keepAlive)
       silence.restart()
     })
     const forget = fiber.addObserver((exit) => {
@@ -73,8 +73,7 @@ const awaited = <A, E>(
   })
 
 /** The event of an error, and the end of the stream. */
-const failed = <A>({ members, state }: LateAnswer<A>, cause: Cause.Cause<GatewayError>) =>
-  Effect.zipWith(causeBody(cause, state), members, (error, chunk): Stream.Stream<Uint8Array> => {
-    const choices = [{ index: 0, delta: {}, finish_reason: "error" }]
-    return Stream.succeed(Buffer.from(`data: ${JSON.stringify({ ...chunk, choices, error })}\n\ndata: [DONE]\n\n`))
-  })
+const failed = <A>(late: LateAnswer<A>, cause: Cause.Cause<GatewayError>) =>
+  Effect.map(Effect.flatMap(failureOf(cause, late.state), late.failed), (text): Stream.Stream<Uint8Array> =>
+    Stream.succeed(Buffer.from(text))
+  )

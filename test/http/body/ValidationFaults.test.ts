@@ -29,7 +29,7 @@ it("keeps the response small, whatever a client names its members", () => {
   const faults = faultsOf(Schema.Struct({ name: Schema.optionalKey(Schema.String) }), value)
   assert.lengthOf(faults, MAX_FAULTS)
   assert.isBelow(JSON.stringify(faults).length, 30_000)
-  const { body } = validationResponse(faults, "req_1")
+  const { body } = validationResponse(faults, { requestId: "req_1", surface: "openai" })
   assert.isBelow(body._tag === "Uint8Array" ? body.body.length : Number.POSITIVE_INFINITY, 30_000)
 })
 

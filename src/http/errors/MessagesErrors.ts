@@ -1,0 +1,96 @@
+/**
+ * The table that maps each reason to an error of the Messages API, exhaustively: its type, and its
+ * status where that differs from http/errors/WireErrors. The words are those of that table, except
+ * for an overflow, which Anthropic's clients recognise by Anthropic's words.
+ */
+import { type MessagesErrorBody, type MessagesErrorType } from "../../api/MessagesErrors.ts"
+import { type ContextLengthExceeded, type Reason } from "../../domain/Errors.ts"
+import { type Wire } from "./WireErrors.ts"
+
+interface Form {
+  readonly type: MessagesErrorType
+  readonly status?: number
+}
+
+const invalid: Form = { type: "invalid_request_error" }
+/** The Messages API has no 422. */
+export const invalidBody: Form = { ...invalid, status: 400 }
+const permission: Form = { type: "permission_error" }
+const conflict: Form = { type: "conflict_error" }
+const notFound: Form = { type: "not_found_error" }
+const limited: Form = { type: "rate_limit_error" }
+const failed: Form = { type: "api_error" }
+const unauthenticated: Form = { type: "authentication_error" }
+const timedOut: Form = { type: "timeout_error" }
+const overloaded: Form = { type: "overloaded_error", status: 529 }
+
+const forms: Readonly<Record<Reason["_tag"], Form>> = {
+  Unauthenticated: unauthenticated,
+  AdminUnauthenticated: unauthenticated,
+  SignInRefused: unauthenticated,
+  ScopeMissing: permission,
+  ModelNotAllowed: permission,
+  PrivacyBlocked: permission,
+  UserSuspended: permission,
+  SignUpRefused: permission,
+  AdminRequired: permission,
+  GrantExceeded: permission,
+  ForeignSite: permission,
+  BudgetExceeded: { type: "billing_error" },
+  RateLimited: limited,
+  ProviderRateLimited: limited,
+  SignInLimited: limited,
+  ModelNotFound: notFound,
+  NotFound: notFound,
+  NoEligibleProvider: notFound,
+  ProviderLacksModel: notFound,
+  ContextLengthExceeded: invalid,
+  InvalidRequest: invalid,
+  MethodNotAllowed: invalid,
+  RequestUnreadable: invalid,
+  EncodingUnsupported: invalid,
+  UnknownSignInMethod: invalidBody,
+  SignInInputInvalid: invalidBody,
+  OAuthRefused: invalid,
+  KeyRevoked: conflict,
+  KeyRotated: conflict,
+  OwnAccount: permission,
+  IdempotencyConflict: conflict,
+  GenerationRunning: conflict,
+  BodyTooLarge: { type: "request_too_large" },
+  BodyTooSlow: timedOut,
+  ProvidersTimedOut: timedOut,
+  ProvidersFailed: failed,
+  DependencyUnavailable: failed,
+  ProviderUnavailable: overloaded,
+  Overloaded: overloaded
+}
+
+/** `reason`: null for a defect. */
+export const messagesForm = (reason: Reason | null): Form => {
+  if (reason === null) return failed
+  if (reason._tag === "IdempotencyConflict" && reason.kind === "other_body") return invalidBody
+  return forms[reason._tag]
+}
+
+/** The envelope. */
+export const messagesBody = (
+  { type }: Form,
+  reason: Reason | null,
+  { code, details, message, param }: Wire,
+  requestId: string
+): MessagesErrorBody => ({
+  type: "error",
+  error: {
+    type,
+    message: reason?._tag === "ContextLengthExceeded" ? overflow(reason, message) : message,
+    details: { ...details, ...(param == null ? {} : { param }), ...(code === null ? {} : { error_code: code }) }
+  },
+  request_id: requestId
+})
+
+/** A client that reads these words shortens its conversation and tries again. */
+const overflow = ({ contextLength, message, promptTokens }: ContextLengthExceeded, words: string): string => {
+  if (message === null) return `prompt is too long: ${promptTokens} tokens > ${contextLength} maximum`
+  return /prompt is too long/i.test(words) ? words : `prompt is too long: ${words}`
+}

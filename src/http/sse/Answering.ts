@@ -1,0 +1,78 @@
+/**
+ * Answers a completion as JSON or as Server-Sent Events, in the form of one API.
+ */
+import { Effect, type Scope, Stream } from "effect"
+import { type HttpServerRequest, HttpServerResponse } from "effect/http"
+import { makeDeadlines } from "../../domain/Deadlines.ts"
+import { type GatewayError, type Reason } from "../../domain/Errors.ts"
+import { type Completed, type Head } from "../../gateway/request/Answer.ts"
+import { type RequestState } from "../edge/CurrentRequest.ts"
+import { commentInto } from "./Comment.ts"
+import { makeEarlyHead } from "./EarlyHead.ts"
+import { type EventWriter, makeEncode, SILENCE_MS } from "./Sse.ts"
+
+export interface AnsweringOptions {
+  /** How long the client of a stream may read nothing. */
+  readonly stalledReaderMs: number
+}
+
+/** The form of an answer. */
+export interface AnswerForm<Whole> {
+  readonly whole: (completed: Extract<Completed, { readonly _tag: "Reply" }>) => Whole
+  readonly writer: (head: Head) => EventWriter
+  /** The text that fills a silence. */
+  readonly keepAlive: string
+  /**
+   * The text of an error before the first token, which ends the stream. `reason`: null for a
+   * defect.
+   */
+  readonly failed: (reason: Reason | null) => Effect.Effect<string>
+}
+
+export interface Answering<Whole> {
+  readonly run: Effect.Effect<Completed, GatewayError, Scope.Scope>
+  readonly state: RequestState
+  readonly request: HttpServerRequest.HttpServerRequest
+  readonly isStreamed: boolean
+  readonly form: AnswerForm<Whole>
+}
+
+export const makeAnswering = ({ stalledReaderMs }: AnsweringOptions) =>
+  Effect.gen(function* () {
+    const silences = yield* makeDeadlines(SILENCE_MS)
+    const encode = makeEncode(silences, yield* makeDeadlines(stalledReaderMs))
+    const withEarlyHead = makeEarlyHead(silences)
+
+    return <Whole>({
+      form,
+      isStreamed,
+      request,
+      run,
+      state
+    }: Answering<Whole>): Effect.Effect<Whole | HttpServerResponse.HttpServerResponse, GatewayError, Scope.Scope> => {
+      const { failed, keepAlive } = form
+      const comment = commentInto(request)
+      const bytesOf = ({ events, head }: Extract<Completed, { readonly _tag: "Stream" }>) =>
+        encode(form.writer(head), events, keepAlive, comment)
+      const answer = (completed: Completed) =>
+        completed._tag === "Reply" ? form.whole(completed) : streamResponse(bytesOf(completed))
+      if (!isStreamed) return Effect.map(run, answer)
+      const answered = withEarlyHead({
+        run,
+        state,
+        comment,
+        keepAlive,
+        failed,
+        encode: (completed) => (completed._tag === "Stream" ? bytesOf(completed) : Stream.empty)
+      })
+      return Effect.map(answered, (early) =>
+        early._tag === "InTime" ? answer(early.answer) : streamResponse(early.bytes)
+      )
+    }
+  })
+
+const streamResponse = (bytes: Stream.Stream<Uint8Array>) =>
+  HttpServerResponse.stream(bytes, {
+    contentType: "text/event-stream; charset=utf-8",
+    headers: { "cache-control": "no-cache", "x-accel-buffering": "no" }
+  })

@@ -1,0 +1,103 @@
+/**
+ * The APIs that answer a conversation, as a table: how a request is written for each, and how its
+ * answer is read. Tests of what holds for all of them (keys, limits, budgets, privacy, retries,
+ * broken streams) run once for each row.
+ */
+
+export interface Asking {
+  readonly text: string
+  readonly model?: string
+  readonly system?: string
+  /** The name of a tool that takes any object. */
+  readonly tool?: string
+  /** An earlier call of this tool, with its result. */
+  readonly called?: { readonly tool: string; readonly argument: string; readonly result: string }
+  readonly maxTokens?: number
+  readonly stream?: boolean
+}
+
+/** An answer, whole or streamed, as a client of the surface reads it. */
+export interface ReadAnswer {
+  readonly id: string | undefined
+  readonly model: string | undefined
+  readonly text: string
+  /** The joined arguments of each tool call. */
+  readonly toolArguments: ReadonlyArray<string>
+  /** All tokens of the prompt, and those of the answer. */
+  readonly tokens: readonly [prompt: number, completion: number] | undefined
+  /** The code and the words of an error, in the body or in the stream. */
+  readonly error: { readonly code: string; readonly message: string } | undefined
+  /** Whether it has its proper end. */
+  readonly isWhole: boolean
+}
+
+export interface Surface {
+  readonly name: string
+  readonly path: string
+  readonly body: (asking: Asking) => Readonly<Record<string, unknown>>
+  /** The status here of an error that chat completions answer with `status`. */
+  readonly status: (status: number) => number
+  readonly read: (text: string) => ReadAnswer
+}
+
+const schema = { type: "object", properties: { to: { type: "string" } } }
+
+/** The data of each event of a stream, or the body alone. */
+const bodiesOf = (text: string): ReadonlyArray<ReturnType<typeof JSON.parse>> =>
+  text.startsWith("{")
+    ? [JSON.parse(text)]
+    : text
+        .split("\n")
+        .filter((line) => line.startsWith("data: ") && line !== "data: [DONE]")
+        .map((line) => JSON.parse(line.slice(6)))
+
+export const chatSurface: Surface = {
+  name: "chat",
+  path: "/v1/chat/completions",
+  body: ({ called, maxTokens, model = "test/small", stream = false, system, text, tool }) => ({
+    model,
+    stream,
+    messages: [
+      ...(system === undefined ? [] : [{ role: "system", content: system }]),
+      { role: "user", content: text },
+      ...(called === undefined
+        ? []
+        : [
+            {
+              role: "assistant",
+              content: null,
+              tool_calls: [
+                { id: "call_1", type: "function", function: { name: called.tool, arguments: called.argument } }
+              ]
+            },
+            { role: "tool", tool_call_id: "call_1", content: called.result }
+          ])
+    ],
+    ...(tool === undefined ? {} : { tools: [{ type: "function", function: { name: tool, parameters: schema } }] }),
+    ...(maxTokens === undefined ? {} : { max_tokens: maxTokens })
+  }),
+  status: (status) => status,
+  read: (text) => {
+    const bodies = bodiesOf(text)
+    const choices = bodies.flatMap(({ choices }) => choices ?? [])
+    const messages = choices.map(({ delta, message }) => message ?? delta)
+    const toolArguments: Array<string> = []
+    for (const [at, call] of messages.flatMap(({ tool_calls }) => tool_calls ?? []).entries()) {
+      const index = call.index ?? at
+      toolArguments[index] = (toolArguments[index] ?? "") + (call.function.arguments ?? "")
+    }
+    const usage = bodies.findLast((body) => Boolean(body.usage))?.usage
+    const error = bodies.find((body) => body.error !== undefined)?.error
+    return {
+      id: bodies[0]?.id,
+      model: bodies[0]?.model,
+      text: messages.map(({ content }) => content ?? "").join(""),
+      toolArguments,
+      tokens: usage === undefined ? undefined : [usage.prompt_tokens, usage.completion_tokens],
+      error,
+      isWhole: error === undefined && choices.some((choice) => choice.finish_reason) && /^\{|\[DONE\]\n\n$/.test(text)
+    }
+  }
+}
+
+export const surfaces: ReadonlyArray<Surface> = [chatSurface]
