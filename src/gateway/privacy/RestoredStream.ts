@@ -12,6 +12,9 @@ const texts = ["content", "reasoning", "reasoning_content", "refusal"] as const
 type TextMember = (typeof texts)[number]
 type Members = Readonly<Record<string, unknown>>
 
+/** The members of a reasoning detail that arrive in pieces. */
+const detailTexts = ["text", "summary"] as const
+
 /** The index of `function_call`, the single call of the older convention. */
 const ONLY = -1
 
@@ -45,6 +48,10 @@ class ChoiceBuffer {
   readonly #restorer: Restorer
   readonly #texts = new Map<TextMember, TextBuffer>()
   readonly #calls = new Map<number, TextBuffer>()
+  /** Inputs of custom tools, by the index of the call. */
+  readonly #inputs = new Map<number, TextBuffer>()
+  /** Texts of reasoning details, by the rest of the detail that a piece of them needs. */
+  readonly #details = new Map<string, { readonly piece: (text: string) => Members; readonly held: TextBuffer }>()
 
   constructor(restorer: Restorer) {
     this.#restorer = restorer
@@ -57,6 +64,7 @@ class ChoiceBuffer {
       function_call: called,
       reasoning,
       reasoning_content,
+      reasoning_details: details,
       refusal,
       tool_calls: calls,
       ...rest
@@ -69,6 +77,8 @@ class ChoiceBuffer {
       if (typeof piece === "string") delta[member] = this.#text(member).push(piece)
       else if (piece !== undefined) delta[member] = piece
     }
+    if (details !== undefined)
+      delta["reasoning_details"] = Array.isArray(details) ? details.map((detail) => this.#detail(detail)) : details
     const pieces = calls?.map((call) => this.#call(call)) ?? []
     if (isLast) this.#end(delta, pieces)
     return { ...choice, delta: { ...delta, ...(pieces.length > 0 ? { tool_calls: pieces } : {}) } }
@@ -88,6 +98,19 @@ class ChoiceBuffer {
       const text = held.flush()
       const before = delta[member]
       if (text !== "") delta[member] = `${typeof before === "string" ? before : ""}${text}`
+    }
+    const details: Array<unknown> = []
+    for (const { held, piece } of this.#details.values()) {
+      const text = held.flush()
+      if (text !== "") details.push(piece(text))
+    }
+    if (details.length > 0) {
+      const before = delta["reasoning_details"]
+      delta["reasoning_details"] = Array.isArray(before) ? [...before, ...details] : details
+    }
+    for (const [index, held] of this.#inputs) {
+      const text = held.flush()
+      if (text !== "") pieces.push({ index, custom: { input: text } })
     }
     for (const [index, held] of this.#calls) {
       const text = held.flush()
@@ -118,9 +141,42 @@ class ChoiceBuffer {
   }
 
   #call(call: ToolCallDelta): ToolCallDelta {
-    const { function: called, ...rest } = call
-    const restored = { ...call, ...restoreCall(rest, this.#restorer) }
-    return called === undefined ? restored : { ...restored, function: this.#called(called, call.index) }
+    const { custom, function: called, ...rest } = call
+    return {
+      ...call,
+      ...restoreCall(rest, this.#restorer),
+      ...(Predicate.isObject(called) ? { function: this.#called(called, call.index) } : {}),
+      ...(Predicate.isObject(custom) ? { custom: this.#custom(custom, call.index) } : {})
+    }
+  }
+
+  #custom<A extends Members>(custom: A, index: number): A {
+    const { input, ...rest } = custom
+    const restored = { ...custom, ...restoreCalled(rest, this.#restorer) }
+    if (typeof input !== "string") return restored
+    let held = this.#inputs.get(index)
+    if (held === undefined) this.#inputs.set(index, (held = new TextBuffer(this.#restorer, this.#restorer.text)))
+    return { ...restored, input: held.push(input) }
+  }
+
+  /** Pieces with one `index` are one detail. */
+  #detail(detail: unknown): unknown {
+    if (!Predicate.isObject(detail)) return detail
+    const restored: Record<string, unknown> = { ...restoreMembers(detail, this.#restorer.text) }
+    const { index, type } = detail as Members
+    for (const member of detailTexts) {
+      const text = (detail as Members)[member]
+      if (typeof text !== "string" || typeof index !== "number") continue
+      const name = `${member} ${index}`
+      let buffer = this.#details.get(name)
+      if (buffer === undefined) {
+        const held = new TextBuffer(this.#restorer, this.#restorer.text)
+        buffer = { piece: (rest) => ({ type, [member]: rest, index }), held }
+        this.#details.set(name, buffer)
+      }
+      restored[member] = buffer.held.push(text)
+    }
+    return restored
   }
 }
 

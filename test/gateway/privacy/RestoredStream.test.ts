@@ -4,6 +4,7 @@ import { Effect, Schema, Stream } from "effect"
 import { type ChoiceDelta, type Delta } from "../../../src/domain/Chat.ts"
 import { gatewayError, Overloaded } from "../../../src/domain/Errors.ts"
 import { type CompletionEvent } from "../../../src/gateway/request/Answer.ts"
+import { joinedMember } from "../../../src/gateway/reply/DeltaMembers.ts"
 import { restoredStream } from "../../../src/gateway/privacy/RestoredStream.ts"
 import { makeRestorer } from "../../../src/gateway/privacy/Restoring.ts"
 import { PlaceholderMap } from "../../../src/gateway/privacy/PlaceholderMap.ts"
@@ -138,6 +139,55 @@ it.effect("arguments of parallel tool calls are restored as JSON, cut anywhere",
       }
       assert.strictEqual(deltasOf(events)[0]?.delta.tool_calls?.[0]?.id, "call_[EMAIL_1]")
       assert.strictEqual(deltasOf(events)[0]?.delta.tool_calls?.[0]?.function?.name, "ask-123-45-6789")
+    }
+  })
+)
+
+it.effect("the input of a custom tool is restored as text, cut anywhere", () =>
+  Effect.gen(function* () {
+    const given = "mail [EMAIL_1] [secret_1] [EMAIL_1"
+    for (let at = 0; at <= given.length; at++) {
+      const events = yield* run([
+        choices({
+          tool_calls: [{ index: 0, id: "call_1", type: "custom", custom: { name: "ask-US_SSN_1", input: "" } }]
+        }),
+        choices({ tool_calls: [{ index: 0, custom: { input: given.slice(0, at) } }] }),
+        choices({ tool_calls: [{ index: 0, custom: { input: given.slice(at) } }] }),
+        choices({}, "tool_calls")
+      ])
+      const calls = deltasOf(events).flatMap(({ delta }) => delta.tool_calls ?? [])
+      const input = calls.map(({ custom }) => custom?.input ?? "").join("")
+      assert.strictEqual(input, 'mail ann@x.com a "quoted"\nkey [EMAIL_1')
+      assert.strictEqual(calls[0]?.custom?.name, "ask-123-45-6789")
+    }
+  })
+)
+
+it.effect("the texts of reasoning details are restored, cut anywhere, and nothing that is encrypted", () =>
+  Effect.gen(function* () {
+    const given = "about [EMAIL_1], [EMAIL_1] [EMAIL_1"
+    const piece = (index: number, member: "summary" | "text", said: string) =>
+      choices({ reasoning_details: [{ type: `reasoning.${member}`, [member]: said, index }] })
+    const encrypted = { type: "reasoning.encrypted", data: "[EMAIL_1]", id: "[EMAIL_1]", index: 2 }
+    for (let at = 0; at <= given.length; at++) {
+      const events = yield* run([
+        piece(0, "summary", given.slice(0, at)),
+        piece(1, "text", given.slice(0, at)),
+        piece(0, "summary", given.slice(at)),
+        piece(1, "text", given.slice(at)),
+        choices({ reasoning_details: [encrypted] }),
+        choices({}, "stop")
+      ])
+      const details: unknown = deltasOf(events).reduce<unknown>(
+        (before, { delta }) => joinedMember("reasoning_details", before, delta["reasoning_details"]),
+        []
+      )
+      const restored = "about ann@x.com, ann@x.com [EMAIL_1"
+      assert.deepStrictEqual(details, [
+        { type: "reasoning.summary", summary: restored, index: 0 },
+        { type: "reasoning.text", text: restored, index: 1 },
+        encrypted
+      ])
     }
   })
 )
