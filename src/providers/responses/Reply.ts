@@ -5,6 +5,7 @@
  */
 import { type ChatReply } from "../../domain/Chat.ts"
 import { type TokenUsage } from "../../domain/Money.ts"
+import { usageExtra } from "../openai/Extra.ts"
 import { Malformed } from "../Provider.ts"
 import { type CallIds } from "../wire/CallIds.ts"
 import { countOf, isJsonRecord, stringOf, type JsonRecord, jsonRecordsOf } from "../wire/Json.ts"
@@ -35,6 +36,27 @@ export const readUsage = (usage: unknown, tier: unknown): TokenUsage | null => {
     tier
   })
 }
+
+/** What a response says beside its choices, in the words of chat completions. */
+export const readExtra = ({ service_tier, usage }: JsonRecord): Pick<ChatReply, "extra" | "usageExtra"> => {
+  const reported = isJsonRecord(usage) ? usageExtra(inChatWords(usage)) : null
+  return {
+    ...(typeof service_tier === "string" ? { extra: { service_tier } } : {}),
+    ...(reported === null ? {} : { usageExtra: reported })
+  }
+}
+
+const inChatWords = ({
+  input_tokens: _input,
+  input_tokens_details: prompt_tokens_details,
+  output_tokens: _output,
+  output_tokens_details: completion_tokens_details,
+  ...rest
+}: JsonRecord): JsonRecord => ({
+  ...rest,
+  ...(isJsonRecord(prompt_tokens_details) ? { prompt_tokens_details } : {}),
+  ...(isJsonRecord(completion_tokens_details) ? { completion_tokens_details } : {})
+})
 
 /** The failure of a response that is not an answer, such as a cancelled one, or null. */
 export const unfinished = ({ status }: JsonRecord): Malformed | null =>
@@ -107,6 +129,7 @@ export const readReply = (body: JsonRecord, { ids, maker }: Asked): ChatReply | 
         finish_reason: finishReason(body, calls.length > 0)
       }
     ],
+    ...readExtra(body),
     usage: readUsage(body["usage"], body["service_tier"]),
     systemFingerprint: null
   }

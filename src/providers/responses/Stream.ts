@@ -10,7 +10,7 @@ import { Malformed, type ProviderReason } from "../Provider.ts"
 import { errorInBody } from "../wire/ErrorMapping.ts"
 import { isJsonRecord, parseJsonRecord, stringOf, type JsonRecord, jsonRecordsOf } from "../wire/Json.ts"
 import { type Answer, OutputItem, type TextMember } from "./OutputItem.ts"
-import { type Asked, finishReason, readUsage, unfinished } from "./Reply.ts"
+import { type Asked, finishReason, readExtra, readUsage, unfinished } from "./Reply.ts"
 
 // event schema
 
@@ -46,6 +46,7 @@ class StreamState implements Answer {
   details = 0
   phase: string | null = null
   usage: TokenUsage | null = null
+  extra: ReturnType<typeof readExtra> = {}
   /** The finish reason, once the terminator has come. */
   finish: string | null = null
 
@@ -54,10 +55,10 @@ class StreamState implements Answer {
     this.maker = maker
   }
 
-  emit(delta: Delta, rest: Partial<ChoiceDelta> = {}, finish_reason: string | null = null): void {
+  emit(delta: Delta, rest: Partial<ChoiceDelta> = {}): void {
     const first = this.started ? delta : { role: "assistant", ...delta }
     this.started = true
-    this.out.push({ _tag: "Choices", choices: [{ ...rest, index: 0, delta: first, finish_reason }] })
+    this.out.push({ _tag: "Choices", choices: [{ ...rest, index: 0, delta: first, finish_reason: null }] })
   }
 
   /** The item at an event's place, announced or not. `isNew`: this event announces it. */
@@ -148,15 +149,24 @@ const finish = (state: StreamState, named: string, wire: unknown): ProviderReaso
       if (fault !== null) return fault
     }
   }
+  start(state, { response })
+  state.extra = readExtra(response)
   state.usage = readUsage(response["usage"], response["service_tier"])
   state.finish = finishReason(response, state.calls > 0)
   return null
 }
 
 const close = (state: StreamState): ReadonlyArray<ChatEvent> => {
-  state.out = []
-  state.emit(state.phase === null ? {} : { phase: state.phase }, {}, state.finish)
-  return [...state.out, { _tag: "End", usage: state.usage, systemFingerprint: null }]
+  const { finish, phase, usage } = state
+  const { usageExtra, ...extra } = state.extra
+  return [
+    {
+      _tag: "Choices",
+      choices: [{ index: 0, delta: phase === null ? {} : { phase }, finish_reason: finish }],
+      ...extra
+    },
+    { _tag: "End", usage, ...(usageExtra === undefined ? {} : { usageExtra }), systemFingerprint: null }
+  ]
 }
 
 // export

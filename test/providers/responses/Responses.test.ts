@@ -90,6 +90,11 @@ describe("the Responses API", () => {
             finish_reason: "tool_calls"
           }
         ],
+        extra: { service_tier: "default" },
+        usageExtra: {
+          prompt_tokens_details: { cached_tokens: 64, cache_write_tokens: 0 },
+          completion_tokens_details: { reasoning_tokens: 8 }
+        },
         usage: { promptTokens: 82, completionTokens: 17, cachedTokens: 64, reasoningTokens: 8 },
         systemFingerprint: null
       })

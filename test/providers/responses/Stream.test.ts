@@ -50,14 +50,24 @@ const finishes = (events: ReadonlyArray<ChatEvent>) =>
     event._tag === "Choices" ? event.choices.flatMap(({ finish_reason: reason }) => reason ?? []) : []
   )
 
-const choice = (delta: Delta, finish_reason: string | null = null): ChatEvent => ({
+const choice = (delta: Delta): ChatEvent => ({
   _tag: "Choices",
-  choices: [{ index: 0, delta, finish_reason }]
+  choices: [{ index: 0, delta, finish_reason: null }]
 })
 const end = (promptTokens: number, completionTokens: number, cachedTokens = 0, reasoningTokens = 0): ChatEvent => ({
   _tag: "End",
   usage: { promptTokens, completionTokens, cachedTokens, ...(reasoningTokens === 0 ? {} : { reasoningTokens }) },
+  usageExtra: {
+    prompt_tokens_details: { cached_tokens: cachedTokens, cache_write_tokens: 0 },
+    completion_tokens_details: { reasoning_tokens: reasoningTokens }
+  },
   systemFingerprint: null
+})
+/** The last choice, with the tier of the whole response. */
+const last = (delta: Delta, finish_reason: string): ChatEvent => ({
+  _tag: "Choices",
+  choices: [{ index: 0, delta, finish_reason }],
+  extra: { service_tier: "default" }
 })
 const begin = choice({ role: "assistant", content: "" })
 const called = (index: number, id: string, name: string) =>
@@ -82,7 +92,7 @@ const hello = { token: "Hello", bytes: [72, 101, 108, 108, 111], logprob: -0.01 
 const streams: ReadonlyArray<readonly [string, ReadonlyArray<ChatEvent>, ProviderReason | null]> = [
   [
     "responses-stream-text.sse",
-    [begin, choice({ content: "Grüße" }), choice({ content: " aus 東京 🗼" }), choice({}, "stop"), end(37, 11, 32)],
+    [begin, choice({ content: "Grüße" }), choice({ content: " aus 東京 🗼" }), last({}, "stop"), end(37, 11, 32)],
     null
   ],
   [
@@ -97,7 +107,7 @@ const streams: ReadonlyArray<readonly [string, ReadonlyArray<ChatEvent>, Provide
       piece(1, '{"location":"Bogotá"}'),
       called(2, "call_Noargs", "now"),
       piece(2, "{}"),
-      choice({}, "tool_calls"),
+      last({}, "tool_calls"),
       end(81, 42, 0, 12)
     ],
     null
@@ -112,7 +122,7 @@ const streams: ReadonlyArray<readonly [string, ReadonlyArray<ChatEvent>, Provide
       choice({ reasoning_details: [encrypted(2, "gAAAAABoKxYz-9Yc_encrypted-reasoning==")] }),
       choice({ content: "9.8 is" }),
       choice({ content: " larger." }),
-      choice({ phase: "final_answer" }, "stop"),
+      last({ phase: "final_answer" }, "stop"),
       end(29, 187, 0, 128)
     ],
     null
@@ -129,7 +139,7 @@ const streams: ReadonlyArray<readonly [string, ReadonlyArray<ChatEvent>, Provide
       }),
       choice({ tool_calls: [{ index: 0, custom: { input: 'print("hello' } }] }),
       choice({ tool_calls: [{ index: 0, custom: { input: ', 世界")' } }] }),
-      choice({ phase: "commentary" }, "tool_calls"),
+      last({ phase: "commentary" }, "tool_calls"),
       end(60, 20)
     ],
     null
@@ -140,14 +150,14 @@ const streams: ReadonlyArray<readonly [string, ReadonlyArray<ChatEvent>, Provide
       begin,
       choice({ refusal: "I'm sorry, " }),
       choice({ refusal: "I can't help with that." }),
-      choice({}, "stop"),
+      last({}, "stop"),
       end(52, 14)
     ],
     null
   ],
   [
     "responses-stream-incomplete.sse",
-    [begin, choice({ content: "The capital of" }), choice({}, "length"), end(328, 16)],
+    [begin, choice({ content: "The capital of" }), last({}, "length"), end(328, 16)],
     null
   ],
   [
@@ -166,7 +176,7 @@ const streams: ReadonlyArray<readonly [string, ReadonlyArray<ChatEvent>, Provide
         ]
       },
       choice({ annotations: [{ type: "url_citation", url_citation: citation }] }),
-      choice({}, "stop"),
+      last({}, "stop"),
       end(10, 3)
     ],
     null
@@ -246,7 +256,7 @@ describe("Responses streams", () => {
       ]
       const { events, reason } = yield* read({ chunks: text(created, ...odd, said("a"), completed(), said("late")) })
       assert.isNull(reason)
-      assert.deepStrictEqual(events, [begin, choice({ content: "a" }), choice({}, "stop"), end(9, 5)])
+      assert.deepStrictEqual(events, [begin, choice({ content: "a" }), last({}, "stop"), end(9, 5)])
     })
   )
 
@@ -261,24 +271,24 @@ describe("Responses streams", () => {
         // The deltas of a call without a name wait for the whole item.
         [responseEvent("response.function_call_arguments.delta", { output_index: 0, delta: '{"a"' }), done(call)]
       ]
-      const expected = [begin, called(0, "call_1", "f"), piece(0, '{"a":1}'), choice({}, "tool_calls"), end(9, 5)]
+      const expected = [begin, called(0, "call_1", "f"), piece(0, '{"a":1}'), last({}, "tool_calls"), end(9, 5)]
       for (const way of ways) {
         assert.deepStrictEqual(yield* read({ chunks: text(created, ...way, completed()) }), {
           events: expected,
           reason: null
         })
       }
-      const last = responseEvent("response.completed", { response: responseBody([call]) })
-      assert.deepStrictEqual((yield* read({ chunks: text(created, last) })).events, expected)
+      const whole = responseEvent("response.completed", { response: responseBody([call]) })
+      assert.deepStrictEqual((yield* read({ chunks: text(created, whole) })).events, expected)
 
       const part = { output_index: 0, content_index: 0 }
-      const whole = [
+      const texts = [
         [responseEvent("response.output_text.done", { ...part, text: "Hello" }), done(messageItem("Hello"))],
         [said("Hel"), responseEvent("response.output_text.done", { ...part, text: "Hello" })],
         [said("He"), said("l"), done(messageItem("Hello"))],
         [done(messageItem("Hello"))]
       ]
-      for (const way of whole) {
+      for (const way of texts) {
         const { events, reason } = yield* read({ chunks: text(created, ...way, completed()) })
         assert.isNull(reason)
         assert.strictEqual(content(events), "Hello")
@@ -349,8 +359,8 @@ describe("Responses streams", () => {
   ]
   it.effect.each(stops)("%s %j finishes with %s", ([type, members, finish]) =>
     Effect.gen(function* () {
-      const last = responseEvent(type, { response: responseBody([], members) })
-      const { events, reason } = yield* read({ chunks: text(created, said("a"), last) })
+      const ended = responseEvent(type, { response: responseBody([], members) })
+      const { events, reason } = yield* read({ chunks: text(created, said("a"), ended) })
       assert.isNull(reason)
       assert.deepStrictEqual(finishes(events), [finish])
     })
