@@ -1,11 +1,12 @@
 /**
- * Reasoning items and `reasoning_details`, in both directions. Details have OpenRouter's form: one
- * for each text of a summary, and one for the encrypted reasoning, which only the provider that
- * made it can read. `provider` names that one. Details of one item share its `id`; `index` numbers
- * them in an answer, so that the pieces of a streamed one can be joined.
+ * Reasoning items and `reasoning_details` (wire/Thoughts.ts), in both directions: a detail for each
+ * text of a summary, and one for the encrypted reasoning, which only the provider that made it can
+ * read. Details of one item share its `id`; `index` numbers them in an answer, so that the pieces
+ * of a streamed one can be joined.
  */
 import { type ChatMessage } from "../../domain/Chat.ts"
 import { stringOf, type JsonRecord, jsonRecordsOf } from "../wire/Json.ts"
+import { ownThoughts } from "../wire/Thoughts.ts"
 
 const FORMAT = "openai-responses-v1"
 
@@ -39,9 +40,7 @@ export const encryptedOf = (item: JsonRecord): string | null => stringOf(item["e
 
 /** The items to send back: encrypted reasoning that `maker` made, with its summary. */
 export const reasoningItems = (message: ChatMessage, maker: string): ReadonlyArray<JsonRecord> => {
-  const details = jsonRecordsOf(message["reasoning_details"]).filter(
-    ({ format, provider }) => provider === maker && format === FORMAT
-  )
+  const details = ownThoughts(message, { format: FORMAT, provider: maker })
   return details.flatMap(({ data, id, type }) => {
     if (type !== "reasoning.encrypted" || typeof data !== "string") return []
     const summary = details.flatMap((other) =>

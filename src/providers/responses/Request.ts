@@ -89,7 +89,7 @@ export const lowerRequest = (
     // instructions.
     const { input, instructions } = yield* lowerMessages(request.messages, maker, format?.["type"] !== "json_object")
     const tooling = yield* lowerTools(request)
-    const reasoning = reasoningOf(request)
+    const reasoning = reasoningOf(request, offer)
     const isFixed = offer.hidesReasoning && reasoning["effort"] !== "none"
     const sampling = isFixed ? {} : membersOf(request, samplingMembers)
     const body = JSON.stringify({
@@ -146,12 +146,19 @@ const textOf = (format: JsonRecord | null, request: ChatRequest): JsonRecord => 
 }
 
 /**
+ * Models whose reasoning can be switched off. Others refuse the effort `none`, which is sent to
+ * them only in its own words.
+ */
+const takesNone = /^gpt-(?:5[.-][1-9]|[6-9]|[12]\d)(?!.*-(?:pro|codex))/
+
+/**
  * A summary is requested only for a client that asks: the vendor refuses it to unverified accounts.
  */
-const reasoningOf = (request: ChatRequest): JsonRecord => {
+const reasoningOf = (request: ChatRequest, { upstream }: ModelOffer): JsonRecord => {
   const asked = isJsonRecord(request["reasoning"]) ? request["reasoning"] : {}
   const wanted = reasoningAsked(request)
-  const effort = wanted === null ? null : effortOf(wanted)
+  const isOff = wanted?.effort === "none" && typeof request.reasoning_effort !== "string"
+  const effort = wanted === null || (isOff && !takesNone.test(upstream)) ? null : effortOf(wanted)
   const summary = stringOf(asked["summary"])
   return { ...(effort === null ? {} : { effort }), ...(summary === null ? {} : { summary }) }
 }

@@ -76,7 +76,22 @@ describe("a request of the Responses API", () => {
         stream: false
       }
     )
-    assert.deepStrictEqual(body({ reasoning: { effort: "high" } })["reasoning"], { effort: "high" })
+    assert.strictEqual(body({ session_id: "s1", prompt_cache_key: "k" })["prompt_cache_key"], "k")
+  })
+
+  it("asks for reasoning whichever member says it, and switches it off where that can be done", () => {
+    const reasoning = (members: Members, upstream = "gpt-6-sol") => body(members, { upstream })["reasoning"]
+    assert.deepStrictEqual(reasoning({ reasoning: { effort: "high" } }), { effort: "high" })
+    assert.deepStrictEqual(reasoning({ reasoning: { max_tokens: 2_000 } }), { effort: "low" })
+    assert.deepStrictEqual(reasoning({ thinking: { type: "enabled", budget_tokens: 8_000 } }), { effort: "medium" })
+    for (const off of [{ reasoning: { enabled: false } }, { thinking: { type: "disabled" } }]) {
+      assert.deepStrictEqual(reasoning(off), { effort: "none" })
+      assert.deepStrictEqual(reasoning(off, "gpt-5.4-mini"), { effort: "none" })
+      for (const upstream of ["o3-pro", "gpt-5-pro", "gpt-5.4-pro", "gpt-5.3-codex", "gpt-4o"]) {
+        assert.isUndefined(reasoning(off, upstream), upstream)
+      }
+    }
+    assert.deepStrictEqual(reasoning({ reasoning_effort: "none" }, "o3-pro"), { effort: "none" })
   })
 
   it("asks for at least 16 tokens, the API's least", () => {
@@ -250,7 +265,9 @@ describe("the input of the Responses API", () => {
       { type: "reasoning", summary: [], encrypted_content: "gBBBB" }
     ]
     assert.deepStrictEqual(input(user, answer(details)), [asked, ...thoughts, said])
-    for (const other of [{ provider: "azure" }, { provider: undefined }, { format: "anthropic-claude-v1" }]) {
+    const unnamed = details.map((detail) => ({ ...detail, provider: undefined }))
+    assert.deepStrictEqual(input(user, answer(unnamed)), [asked, ...thoughts, said], "a client dropped the provider")
+    for (const other of [{ provider: "azure" }, { provider: undefined, format: "anthropic-claude-v1" }]) {
       assert.deepStrictEqual(input(user, answer(details.map((detail) => ({ ...detail, ...other })))), [asked, said])
     }
     assert.deepStrictEqual(input(user, answer(details.slice(0, 2))), [asked, said], "a summary alone")
