@@ -70,6 +70,7 @@ it.effect("a generation: the record of the specification, and its receipt", () =
         { provider: "beta", model: "test/small", status: "ok", latency_ms: 0, error_type: null, http_status: 200 }
       ],
       excluded: [],
+      dropped: [],
       finish_reason: "stop",
       error_type: null,
       streamed: false,
