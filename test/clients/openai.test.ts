@@ -243,18 +243,19 @@ layer(Clients.layer, { excludeTestServices: true, timeout: 120_000 })("openai", 
     })
   )
 
-  it.effect("models: lists them", () =>
+  it.effect("models: lists them, and retrieves one", () =>
     Effect.gen(function* () {
       const { openai } = yield* client()
-      const ids = yield* Effect.promise(async () => {
+      const { ids, model } = yield* Effect.promise(async () => {
         const ids = []
         for await (const { id, object } of openai.models.list()) ids.push([id, object])
-        return ids
+        return { ids, model: await openai.models.retrieve("test/chat") }
       })
       assert.includeDeepMembers(ids, [
         ["test/chat", "model"],
         ["test/embed", "model"]
       ])
+      assert.include(model, { id: "test/chat", object: "model" })
     })
   )
 
