@@ -83,6 +83,14 @@ export interface ModelOffer {
   readonly timeouts?: Partial<Timeouts>
 }
 
+/** The parameters of a server of OpenAI's dialect, where they differ from what is known of it. */
+export interface ParameterRules {
+  /** Members of a request that it refuses. They replace those that are known. */
+  readonly refused?: ReadonlyArray<string>
+  /** The name of its output limit. */
+  readonly limit?: "max_tokens" | "max_completion_tokens"
+}
+
 export interface ProviderConfig {
   /** The name used in `provider.order`. */
   readonly slug: string
@@ -103,6 +111,7 @@ export interface ProviderConfig {
    * HTTP/1.1.
    */
   readonly http2?: boolean
+  readonly parameters?: ParameterRules
   readonly dataPolicy: DataPolicy
   readonly timeouts: Timeouts
   readonly models: ReadonlyArray<ModelOffer>

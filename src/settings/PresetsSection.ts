@@ -9,6 +9,7 @@ import { presets } from "../providers/presets/Vendors.ts"
 import { decodeAt, type Faults, type Place, renderPath } from "./Faults.ts"
 import { api } from "./ModelEntry.ts"
 import { DataPolicyEntry, dataPolicyOf } from "./ProviderEntries.ts"
+import { ParametersEntry, parametersOf } from "./ParametersEntry.ts"
 import { TimeoutsEntry, timeoutsOf } from "./TimeoutsEntry.ts"
 
 const ModelChanges = Schema.Struct({ timeouts: Schema.optionalKey(TimeoutsEntry) })
@@ -19,10 +20,11 @@ const PresetEntry = Schema.Struct({
   models: Schema.optionalKey(Schema.Record(Schema.String, ModelChanges))
 })
 
-/** Only the `openai` dialect has two APIs. */
+/** Only the `openai` dialect has two APIs, and servers that differ in what they take. */
 const OpenAiPresetEntry = Schema.Struct({
   ...PresetEntry.fields,
   api: Schema.optionalKey(api()),
+  parameters: Schema.optionalKey(ParametersEntry),
   models: Schema.optionalKey(
     Schema.Record(Schema.String, Schema.Struct({ ...ModelChanges.fields, api: Schema.optionalKey(api()) }))
   )
@@ -44,9 +46,10 @@ const PresetEntries = Schema.Struct(
 
 /** The provider of a preset, changed as the settings file says. */
 export const changed = (provider: ProviderConfig, changes: PresetChanges): ProviderConfig => {
-  const { api, data_policy: policy = {}, models = {}, timeouts = {} } = changes[provider.slug] ?? {}
+  const { api, data_policy: policy = {}, models = {}, parameters, timeouts = {} } = changes[provider.slug] ?? {}
   return {
     ...provider,
+    ...parametersOf(parameters),
     dataPolicy: dataPolicyOf(policy, provider.dataPolicy),
     timeouts: { ...provider.timeouts, ...timeoutsOf(timeouts) },
     models: provider.models.map((offer) => {

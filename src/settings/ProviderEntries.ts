@@ -17,6 +17,7 @@ import { boolean, choice, httpUrl, integer, orNull, privateTexts, secret, text, 
 import { collect, duplicates, entriesOf } from "./Lists.ts"
 import { apiOf, servesResponses } from "../providers/presets/Api.ts"
 import { api, decodeModel } from "./ModelEntry.ts"
+import { ParametersEntry, parametersOf } from "./ParametersEntry.ts"
 import { TimeoutsEntry, timeoutsOf } from "./TimeoutsEntry.ts"
 
 const dialects = ["openai", "anthropic", "gemini", "bedrock", "mock"] as const satisfies ReadonlyArray<DialectName>
@@ -59,6 +60,7 @@ const ProviderEntry = Schema.Struct({
   headers: Schema.optionalKey(privateTexts("text on one line", (value) => !/[\r\n\0]/.test(value))),
   query: Schema.optionalKey(privateTexts("text", () => true)),
   http2: Schema.optionalKey(boolean()),
+  parameters: Schema.optionalKey(ParametersEntry),
   data_policy: Schema.optionalKey(DataPolicyEntry),
   timeouts: Schema.optionalKey(TimeoutsEntry),
   /** Decoded one by one, so that the faults of every model are reported. */
@@ -104,6 +106,7 @@ const providerOf = (entry: typeof ProviderEntry.Type, models: ReadonlyArray<Mode
     headers: entry.headers ?? {},
     query: entry.query ?? {},
     ...(entry.http2 === true ? { http2: true } : {}),
+    ...parametersOf(entry.parameters),
     dataPolicy: dataPolicyOf(entry.data_policy ?? {}, unknownPolicy),
     timeouts: { ...defaultTimeouts, ...timeoutsOf(entry.timeouts ?? {}) },
     models: models.map((offer) => withApi(offer, entry))
@@ -150,7 +153,7 @@ const entryFaults = (entry: typeof ProviderEntry.Type, place: Place): Faults => 
     ...(isPlain
       ? [{ setting: at("http2"), problem: "needs TLS", expected: "false, or a base_url that starts with https://" }]
       : []),
-    ...(entry.dialect === "openai" ? [] : misplacedApis(place)),
+    ...(entry.dialect === "openai" ? [] : misplaced(place)),
     ...credentials.map((setting) => ({
       setting,
       problem: "would print a credential",
@@ -164,16 +167,14 @@ const entryFaults = (entry: typeof ProviderEntry.Type, place: Place): Faults => 
   ]
 }
 
-/** Other dialects have one API. */
-const misplacedApis = (place: Place): Faults =>
+/** Other dialects have one API, and know what their vendor takes. */
+const misplaced = (place: Place): Faults =>
   [place, ...entriesOf(member(place, "models"))].flatMap(({ path, value }) =>
-    Predicate.hasProperty(value, "api")
-      ? [
-          {
-            setting: renderPath([...path, "api"]),
-            problem: "belongs to another dialect",
-            expected: "no api, or dialect: openai"
-          }
-        ]
-      : []
+    ["api", "parameters"]
+      .filter((name) => Predicate.hasProperty(value, name))
+      .map((name) => ({
+        setting: renderPath([...path, name]),
+        problem: "belongs to another dialect",
+        expected: `no ${name}, or dialect: openai`
+      }))
   )

@@ -35,7 +35,7 @@ const framed = (chunks: ReadonlyArray<Buffer>): number => {
 }
 
 const read = (): ReadonlyArray<ChatEvent> => {
-  const reader = makeReader(1, () => "call")
+  const reader = makeReader(1, () => "call", "alpha")
   const out: Array<ChatEvent> = []
   for (const frame of frames) reader.step(frame, out)
   const last = reader.close()

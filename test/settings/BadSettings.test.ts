@@ -151,7 +151,7 @@ describe("a wrong settings file", () => {
     [
       "providers: [4]",
       "providers[0] is a number; expected a mapping of slug, name, dialect, api, base_url, api_key, auth_header, headers, query, " +
-        "http2, data_policy, timeouts, models"
+        "http2, parameters, data_policy, timeouts, models"
     ],
     [
       "providers: [{ slug: A, dialect: open-ai }]",
@@ -198,6 +198,16 @@ describe("a wrong settings file", () => {
       "providers[0].api belongs to another dialect; expected no api, or dialect: openai",
       "providers[0].models[0].api belongs to another dialect; expected no api, or dialect: openai"
     ],
+    [
+      provider("parameters: { refused: [Store], limit: max }"),
+      'providers[0].parameters.refused[0] is "Store"; expected a member of a request, such as store',
+      'providers[0].parameters.limit is "max"; expected one of max_tokens, max_completion_tokens'
+    ],
+    [
+      "providers: [{ slug: a, dialect: gemini, base_url: http://h, parameters: { refused: [store] }, models: " +
+        "[{ id: a/b, upstream: b, pricing: { prompt: 1, completion: 2 } }] }]",
+      "providers[0].parameters belongs to another dialect; expected no parameters, or dialect: openai"
+    ],
     [provider("http2: true"), "providers[0].http2 needs TLS; expected false, or a base_url that starts with https://"],
     [
       provider("timeouts: { conect_ms: 1, total_ms: 0 }"),
@@ -221,7 +231,8 @@ describe("a wrong settings file", () => {
       "presets: { opnai: {}, openai: { timeout: {} } }",
       "presets.opnai is unknown, did you mean openai?; expected one of openai, azure, anthropic, groq, mistral, deepseek, together, " +
         "fireworks, xai, cerebras, openrouter, perplexity, gemini, ollama, vllm, lmstudio",
-      "presets.openai.timeout is unknown, did you mean timeouts?; expected one of timeouts, data_policy, models, api"
+      "presets.openai.timeout is unknown, did you mean timeouts?; expected one of timeouts, data_policy, models, api, " +
+        "parameters"
     ],
     [
       "presets: { gemini: { api: chat }, openai: { models: { openai/o3: { api: both } } } }",

@@ -6,8 +6,7 @@
 import { type ModelOffer } from "../../domain/Catalog.ts"
 import { type ChatRequest } from "../../domain/Chat.ts"
 import { isJsonRecord, type JsonRecord } from "../wire/Json.ts"
-import { asksFor } from "../wire/Parameters.ts"
-import { effortOf, type ReasoningAsked, reasoningAsked, reasoningMembers } from "../wire/ReasoningAsked.ts"
+import { effortOf, type ReasoningAsked, reasoningAsked } from "../wire/ReasoningAsked.ts"
 import { withoutCacheControl } from "./Messages.ts"
 import { type Vendor } from "./Vendor.ts"
 
@@ -25,16 +24,6 @@ export const controlsFor = (request: ChatRequest, offer: ModelOffer, vendor: Ven
   if (takes("thinking")) return { ...sent, thinking: { type: asked.effort === "none" ? "disabled" : "enabled" } }
   return takesEffort(asked, offer, vendor) ? { ...sent, reasoning_effort: effortOf(asked) } : sent
 }
-
-/** The members that ask for something and have no counterpart in what is sent. */
-export const unsentOf = (request: ChatRequest, sent: JsonRecord): ReadonlyArray<string> => {
-  const isReasoningSent = reasoningAsked(request) === null || reasoningMembers.some((name) => name in sent)
-  const names = isReasoningSent ? foreignMembers : [...reasoningMembers, ...foreignMembers]
-  return names.filter((name) => !(name in sent) && asksFor(request, name))
-}
-
-/** OpenAI refuses them, and has nothing like them. */
-const foreignMembers = ["top_k", "cache_control"]
 
 const asReasoning = ({ budgetTokens, effort }: ReasoningAsked): JsonRecord => {
   if (budgetTokens !== null) return { max_tokens: budgetTokens }

@@ -14,15 +14,49 @@ const bothNames = ["reasoning", "reasoning_content"] as const
 export const messagesFor = (
   messages: ReadonlyArray<ChatMessage>,
   vendor: Vendor | null,
-  upstream: string
+  upstream: string,
+  slug: string
 ): ReadonlyArray<JsonRecord> => {
   const names = vendor === null ? bothNames : vendor.reasoningModels?.test(upstream) === false ? [] : vendor.reasoning
   const known = vendor?.messageMembers?.has("function_call") === false ? inCommonRoles(messages) : messages
   return known.map((message) => {
-    const sent = withoutForeign(message.role === "assistant" ? assistantFor(message, vendor, names) : message, vendor)
+    const sent = withoutForeign(
+      message.role === "assistant" ? assistantFor(withoutSeals(message, slug), vendor, names) : message,
+      vendor
+    )
     if (message.role === "developer" && vendor?.isOpenAi !== true) return { ...sent, role: "system" }
     return needsText(sent) ? { ...sent, content: "" } : sent
   })
+}
+
+/** Members of the gateway's replies that no server of this dialect takes back. */
+const repliesOnly = ["citations", "grounding_metadata"]
+
+/**
+ * The message without what other providers sealed: their reasoning details, and their signatures of
+ * calls and images. What this provider made goes back without the mark of its maker.
+ */
+const withoutSeals = (message: ChatMessage, slug: string): ChatMessage => {
+  const { images, reasoning_details: details, tool_calls: calls } = message
+  const isSealed = calls?.some(({ extra_content }) => extra_content !== undefined) === true
+  if (!isSealed && !isPresent(details) && !isPresent(images) && !repliesOnly.some((name) => name in message))
+    return message
+  const sent: Record<string, unknown> = { ...message }
+  for (const name of repliesOnly) delete sent[name]
+  if (isSealed) sent["tool_calls"] = calls.map((call) => withoutSeal(call, slug))
+  if (Array.isArray(images)) sent["images"] = jsonRecordsOf(images).map((image) => withoutSeal(image, slug))
+  if (Array.isArray(details))
+    sent["reasoning_details"] = jsonRecordsOf(details).flatMap(({ provider, ...detail }) =>
+      provider === undefined || provider === slug ? [detail] : []
+    )
+  return { ...sent, role: message.role }
+}
+
+const withoutSeal = (value: JsonRecord, slug: string): JsonRecord => {
+  const { extra_content: extra, ...rest } = value
+  const google = isJsonRecord(extra) ? extra["google"] : undefined
+  const maker = isJsonRecord(google) ? google["provider"] : undefined
+  return maker === undefined || maker === slug ? value : rest
 }
 
 const assistantFor = (message: ChatMessage, vendor: Vendor | null, names: ReadonlyArray<string>): JsonRecord => {
@@ -37,7 +71,7 @@ const assistantFor = (message: ChatMessage, vendor: Vendor | null, names: Readon
 
 /** Leaves out what the vendor refuses. A refusal that is left out becomes the content. */
 const withoutForeign = (message: JsonRecord, vendor: Vendor | null): JsonRecord => {
-  if (vendor?.isOpenAi === true) return withoutCacheControl(message)
+  if (vendor?.isOpenAi === true) return withoutCacheControl(withoutImages(message))
   const known = vendor?.messageMembers
   if (known === undefined) return message
   const sent = Object.fromEntries(Object.entries(message).filter(([name]) => known.has(name)))
@@ -60,6 +94,13 @@ const shortenCallIds = (message: JsonRecord): void => {
 const SHORT_ID = 9
 const shortCallId = (id: string): string =>
   /^[A-Za-z0-9]{9}$/.test(id) ? id : hash("sha256", id, "hex").slice(0, SHORT_ID)
+
+/** OpenAI refuses images of an assistant. */
+const withoutImages = (message: JsonRecord): JsonRecord => {
+  if (!("images" in message)) return message
+  const { images: _, ...rest } = message
+  return rest
+}
 
 /** OpenAI caches by itself, and refuses the member by which Anthropic's clients ask for it. */
 export const withoutCacheControl = (value: JsonRecord): JsonRecord => {

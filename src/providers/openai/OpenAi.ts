@@ -2,23 +2,24 @@
  * The OpenAI dialect, which most vendors speak: chat completions, whole and streamed, and
  * embeddings. The request is sent as received, unknown members included, except for the model's
  * name, the members that only the gateway understands, and what the vendor is known to refuse
- * (Vendor.ts, Messages.ts, Controls.ts).
+ * (Vendor.ts, Fit.ts, Messages.ts, Controls.ts).
  *
  * A complete stream has one `End`, one finish reason and one role per choice, and an index per
  * parallel tool call. Cut, empty and erroneous answers fail. Stream.ts and Reply.ts read responses.
  */
-import { Effect, Redacted } from "effect"
+import { Effect, Redacted, Result } from "effect"
 import { type ModelOffer, type ProviderConfig } from "../../domain/Catalog.ts"
 import { type ChatRequest, outputLimit } from "../../domain/Chat.ts"
 import { type EmbeddingRequest, inputsOf } from "../../domain/Embedding.ts"
 import { decodeChat, decodeReply } from "../wire/Decode.ts"
 import { openStream } from "../wire/EventStream.ts"
-import { type ChatCall, type Provider, ProviderError, type ProviderReason } from "../Provider.ts"
+import { type ChatCall, type Provider, ProviderError, type ProviderReason, type Unsupported } from "../Provider.ts"
 import { redactReason } from "../wire/ErrorMapping.ts"
 import { type Transport } from "../transport/Transport.ts"
 import { callIds } from "../wire/CallIds.ts"
 import { type Parameters } from "../wire/Parameters.ts"
-import { controlsFor, unsentOf } from "./Controls.ts"
+import { controlsFor } from "./Controls.ts"
+import { fit } from "./Fit.ts"
 import { messagesFor } from "./Messages.ts"
 import { readEmbeddings, readReply } from "./Reply.ts"
 import { makeReader } from "./Stream.ts"
@@ -73,8 +74,10 @@ const chatBody = (
   config: ProviderConfig,
   vendor: Vendor | null,
   stream: boolean
-): { readonly body: string; readonly unsent: ReadonlyArray<string> } => {
-  const controls = controlsFor(request, offer, vendor)
+): Result.Result<LoweredRequest, Unsupported> => {
+  const fitted = fit(controlsFor(request, offer, vendor), request, offer, vendor, config)
+  if (Result.isFailure(fitted)) return Result.fail(fitted.failure)
+  const { leftOut, members } = fitted.success
   const {
     max_completion_tokens: _completion,
     max_tokens: _tokens,
@@ -82,28 +85,36 @@ const chatBody = (
     provider: _provider,
     stream_options: _options,
     ...rest
-  } = controls
+  } = members
   const limit = outputLimit(request)
+  const takesOptions = vendor?.refused?.includes("stream_options") !== true
   const body = JSON.stringify({
     ...rest,
-    messages: messagesFor(request.messages, vendor, offer.upstream),
+    messages: messagesFor(request.messages, vendor, offer.upstream, config.slug),
     ...(limit === null ? {} : { [limitName(offer, config)]: limit }),
-    ...(stream ? { stream_options: { ...request.stream_options, include_usage: true } } : {}),
+    ...(stream && takesOptions ? { stream_options: { ...request.stream_options, include_usage: true } } : {}),
     model: offer.upstream,
     stream
   })
-  return { body, unsent: unsentOf(request, controls) }
+  return Result.succeed({ body, leftOut })
+}
+
+interface LoweredRequest {
+  readonly body: string
+  /** Members of the request that are not in the body. */
+  readonly leftOut: ReadonlyArray<string>
 }
 
 /**
  * Name of the output limit: `max_completion_tokens` at OpenAI, because its reasoning models reject
  * `max_tokens` wherever they are served under their own name; `max_tokens` at other servers.
  */
-const limitName = ({ hidesReasoning, upstream }: ModelOffer, { baseUrl }: ProviderConfig) =>
-  baseUrl.startsWith("https://api.openai.com/") ||
+const limitName = ({ hidesReasoning, upstream }: ModelOffer, { baseUrl, parameters }: ProviderConfig) =>
+  parameters?.limit ??
+  (baseUrl.startsWith("https://api.openai.com/") ||
   (hidesReasoning && (baseUrl.includes(".azure.com/") || /^(?:o\d|gpt-)/.test(upstream)))
     ? "max_completion_tokens"
-    : "max_tokens"
+    : "max_tokens")
 
 /** Asks for floats, because some vendors do not support base64. A base64 answer is read too. */
 const embeddingBody = (request: EmbeddingRequest, offer: ModelOffer): string =>
@@ -119,10 +130,12 @@ export const makeOpenAi = (config: ProviderConfig, transport: Transport["Service
   const fault = (reason: ProviderReason) =>
     new ProviderError({ provider: config.slug, reason: redactReason(reason, key) })
 
-  const lowered = ({ leftOut, offer, request }: ChatCall, stream: boolean): string => {
-    const { body, unsent } = chatBody(request, offer, config, vendor, stream)
-    if (unsent.length > 0) leftOut?.(unsent)
-    return body
+  /** The body of a call, or the member that the vendor refuses. */
+  const lowered = ({ leftOut, offer, request }: ChatCall, stream: boolean): string | Unsupported => {
+    const lowered = chatBody(request, offer, config, vendor, stream)
+    if (Result.isFailure(lowered)) return lowered.failure
+    if (lowered.success.leftOut.length > 0) leftOut?.(lowered.success.leftOut)
+    return lowered.success.body
   }
 
   return {
@@ -131,16 +144,20 @@ export const makeOpenAi = (config: ProviderConfig, transport: Transport["Service
     takesTokenIds: true,
     chat: (call) => {
       const { limitMs, request } = call
-      return chat.post(lowered(call, false), limitMs ?? config.timeouts.totalMs).pipe(
-        Effect.flatMap((reply) => decodeChat(reply, (body) => readReply(body, callIds(request)))),
+      const body = lowered(call, false)
+      if (typeof body !== "string") return Effect.fail(fault(body))
+      return chat.post(body, limitMs ?? config.timeouts.totalMs).pipe(
+        Effect.flatMap((reply) => decodeChat(reply, (body) => readReply(body, callIds(request), config.slug))),
         Effect.mapError(fault)
       )
     },
     chatStream: (call) => {
       const { limitMs, request } = call
-      return openStream(chat, lowered(call, true), {
-        makeReader: () => makeReader(request.n ?? 1, callIds(request)),
-        readWhole: (body) => readReply(body, callIds(request)),
+      const body = lowered(call, true)
+      if (typeof body !== "string") return Effect.fail(fault(body))
+      return openStream(chat, body, {
+        makeReader: () => makeReader(request.n ?? 1, callIds(request), config.slug),
+        readWhole: (body) => readReply(body, callIds(request), config.slug),
         firstTokenMs: limitMs,
         fault
       }).pipe(Effect.mapError(fault))

@@ -56,9 +56,15 @@ const searchesOf = ({ num_search_queries, num_sources_used, server_tool_use }: J
 
 /**
  * Normalises the text members of a message or delta in place: `reasoning_content` becomes
- * `reasoning`, and content in parts is joined. `Malformed` if the content is not text in any form.
+ * `reasoning`, content in parts is joined, and reasoning details name their `maker`, the provider's
+ * slug. `Malformed` if the content is not text in any form.
  */
-export const readText = (message: JsonRecord): Malformed | null => {
+export const readText = (message: JsonRecord, maker: string): Malformed | null => {
+  if (message["reasoning_details"] !== undefined)
+    message["reasoning_details"] = jsonRecordsOf(message["reasoning_details"]).map((detail) => ({
+      ...detail,
+      provider: maker
+    }))
   const reasoning = message["reasoning_content"]
   if (reasoning !== undefined) {
     if (typeof reasoning === "string") message["reasoning"] ??= reasoning
@@ -77,10 +83,10 @@ export const readText = (message: JsonRecord): Malformed | null => {
 const joined = (parts: ReadonlyArray<JsonRecord>): string => parts.map((part) => stringOf(part["text"]) ?? "").join("")
 
 /** A completion. `Malformed` if no choice has content. */
-export const readReply = (body: JsonRecord, ids: CallIds): ChatReply | Malformed => {
+export const readReply = (body: JsonRecord, ids: CallIds, maker: string): ChatReply | Malformed => {
   const choices: Array<ReplyChoice> = []
   for (const [at, choice] of jsonRecordsOf(body["choices"]).entries()) {
-    const read = readChoice(choice, at, (id, index) => ids(id, body["id"], index))
+    const read = readChoice(choice, at, (id, index) => ids(id, body["id"], index), maker)
     if (read instanceof Malformed) return read
     choices.push(read)
   }
@@ -103,10 +109,11 @@ export const messageOf = ({ delta, message, text }: JsonRecord): JsonRecord =>
 const readChoice = (
   wireChoice: JsonRecord,
   at: number,
-  idOf: (id: unknown, index: number) => string
+  idOf: (id: unknown, index: number) => string,
+  maker: string
 ): ReplyChoice | Malformed => {
   const wire = messageOf(wireChoice)
-  const fault = readText(wire)
+  const fault = readText(wire, maker)
   if (fault !== null) return fault
   const { delta: _delta, message: _message, text: _text, ...choice } = wireChoice
   const { reasoning, refusal, tool_calls, ...rest } = wire

@@ -30,6 +30,8 @@ interface StreamState {
   /** Number of choices in the request. */
   readonly asked: number
   readonly ids: CallIds
+  /** The provider's slug. */
+  readonly maker: string
   readonly choices: Map<number, ChoiceState>
   responseId: unknown
   /** The last one that the provider sent. */
@@ -45,9 +47,10 @@ interface StreamState {
   hasContent: boolean
 }
 
-const makeState = (asked: number, ids: CallIds): StreamState => ({
+const makeState = (asked: number, ids: CallIds, maker: string): StreamState => ({
   asked,
   ids,
+  maker,
   responseId: null,
   choices: new Map(),
   usage: null,
@@ -141,7 +144,7 @@ const readChoice = (state: StreamState, wire: JsonRecord, at: number): ChoiceDel
     choice = { index, roleSent: false, last: null, hasContent: false, calls: new OpenAiCalls(state.ids) }
     state.choices.set(index, choice)
   }
-  const delta = readDelta(deltaOf(wire, choice), choice, state.responseId)
+  const delta = readDelta(deltaOf(wire, choice), choice, state)
   if (delta instanceof Malformed) return delta
   const reason = stringOf(wire["finish_reason"]) || null
   choice.hasContent ||= hasContent(delta)
@@ -167,12 +170,12 @@ const deltaOf = (wire: JsonRecord, { hasContent: hadContent }: ChoiceState): Jso
   return hadContent ? {} : messageOf({ message, text, delta })
 }
 
-const readDelta = (delta: JsonRecord, choice: ChoiceState, responseId: unknown): Delta | Malformed => {
+const readDelta = (delta: JsonRecord, choice: ChoiceState, { maker, responseId }: StreamState): Delta | Malformed => {
   if (delta["role"] !== undefined) {
     if (choice.roleSent || delta["role"] === null) delete delta["role"]
     else choice.roleSent = true
   }
-  const fault = readText(delta)
+  const fault = readText(delta, maker)
   if (fault !== null) return fault
   if (delta["tool_calls"] !== undefined) {
     const calls = jsonRecordsOf(delta["tool_calls"])
@@ -184,9 +187,9 @@ const readDelta = (delta: JsonRecord, choice: ChoiceState, responseId: unknown):
 
 // export
 
-/** Reads a stream of a request for `asked` choices. */
-export const makeReader = (asked: number, ids: CallIds): StreamReader => {
-  const state = makeState(asked, ids)
+/** Reads a stream of a request for `asked` choices. `maker`: the provider's slug. */
+export const makeReader = (asked: number, ids: CallIds, maker: string): StreamReader => {
+  const state = makeState(asked, ids, maker)
   return {
     step: (event, out) => step(state, event, out),
     isDone: () => state.done,
