@@ -290,7 +290,7 @@ const compose = (
     webhooks: file.webhooks,
     telemetry,
     auth: env.TOLLGATE_ENV === "production" ? inProduction(file.auth ?? noSignIn) : (file.auth ?? noSignIn),
-    server: file.server
+    server: file.cors.length === 0 ? file.server : { ...file.server, corsOrigins: file.cors }
   }
 }
 

@@ -313,6 +313,13 @@ presets:
     })
   )
 
+  it.effect("in the file, for pages of other origins", () =>
+    Effect.gen(function* () {
+      const { server } = yield* Settings.load(sourceOf({}, "cors: { origins: [https://app.example.com] }"))
+      assert.deepStrictEqual(server, { ...defaultSettings.server, corsOrigins: ["https://app.example.com"] })
+    })
+  )
+
   it.effect("in the file, for aliases: a model, or several with weights", () =>
     Effect.gen(function* () {
       const file = `

@@ -6,6 +6,7 @@
 import { Effect, FileSystem, Option, Path, Redacted } from "effect"
 import { FetchHttpClient } from "effect/http"
 import { Tollgate, type TollgateShape } from "../client/Client.ts"
+import { gatewayAddress } from "../client/Exchange.ts"
 import { commandLineVariables } from "../settings/CommandLine.ts"
 import { CommandFailed } from "./Failure.ts"
 import { AdminKey, ApiKey, DataDir, Url } from "./Globals.ts"
@@ -21,7 +22,7 @@ const credentials = {
 
 export type Needs = keyof typeof credentials
 
-/** The gateway's address, without a trailing slash. */
+/** The gateway's address, without a trailing slash and without `/v1`. */
 export const address = Effect.gen(function* () {
   const flag = yield* Url
   const { url } = yield* commandLineVariables
@@ -32,7 +33,7 @@ export const address = Effect.gen(function* () {
       message: `"${text}" is not a gateway's address: use the form ${defaultUrl}`
     })
   }
-  return text.replace(/\/+$/, "")
+  return gatewayAddress(text)
 })
 
 /** The gateway's data directory, from the flag or the environment. */

@@ -12,7 +12,10 @@ import { CutOff, Refused, TollgateError, Unexpected, Unreachable, Unsendable, wi
 type Secret = string | Redacted.Redacted
 
 export interface ConnectionOptions {
-  /** The gateway's address: `http://127.0.0.1:8787`. A path before `/v1` is kept. */
+  /**
+   * The gateway's address: `http://127.0.0.1:8787`. A path before `/v1` is kept; `/v1` may be part
+   * of it.
+   */
   readonly url: string | URL
   /** For chat, embeddings, models, the key's own generations, privacy and route previews. */
   readonly apiKey?: Secret | undefined
@@ -66,12 +69,15 @@ const sendable = /^[\t\n\r ]*[\t\x20-\x7e\x80-\xff]*[\t\n\r ]*$/
 
 const FIRST_PAUSE = Duration.millis(500)
 
+/** The address without trailing slashes, and without the `/v1` that base URLs of SDKs end with. */
+export const gatewayAddress = (url: string): string => url.replace(/\/+$/, "").replace(/(?:\/v1)+$/, "")
+
 /**
  * Makes the function that sends requests. It succeeds with a declared success status; the body is
  * not read yet.
  */
 export const makeSend = (connection: ConnectionOptions): Send => {
-  const base = String(connection.url).replace(/\/+$/, "")
+  const base = gatewayAddress(String(connection.url))
   const retries = connection.retries ?? 0
   const schedule = Schedule.exponential(FIRST_PAUSE).pipe(
     Schedule.setInputType<TollgateError>(),

@@ -54,6 +54,8 @@ export class ModelNotFound extends Data.TaggedClass("ModelNotFound")<{
 export class NotFound extends Data.TaggedClass("NotFound")<{
   readonly what: "generation" | "key" | "route" | "session" | "user"
   readonly id: string
+  /** The path that was perhaps meant. */
+  readonly meant?: string | null
 }> {}
 export class MethodNotAllowed extends Data.TaggedClass("MethodNotAllowed")<{ readonly allow: ReadonlyArray<string> }> {}
 export class NoEligibleProvider extends Data.TaggedClass("NoEligibleProvider")<{

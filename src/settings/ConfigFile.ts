@@ -10,6 +10,7 @@ import { type RateLimits, type Tier } from "../domain/Key.ts"
 import { nanoFromUsd, type NanoUsd } from "../domain/Money.ts"
 import { type PrivacyRules } from "../domain/Privacy.ts"
 import { type AliasSettings, decodeAliases } from "./AliasesSection.ts"
+import { decodeCors } from "./CorsSection.ts"
 import { type EnvironmentVariables } from "./Environment.ts"
 import { decodeAt, type Faults, member, type Place } from "./Faults.ts"
 import { boolean, choice, integer, modelId, number, orNull } from "./Forms.ts"
@@ -37,7 +38,8 @@ const sections = [
   "privacy",
   "webhooks",
   "auth",
-  "server"
+  "server",
+  "cors"
 ] as const
 
 const hedge = "milliseconds, from 1 to 600000"
@@ -102,6 +104,7 @@ export interface ConfigFile {
   readonly webhooks: ReadonlyArray<WebhookSettings>
   readonly auth: SignInSettings | null
   readonly server: ServerSettings
+  readonly cors: ReadonlyArray<string>
 }
 
 export interface ReadConfig {
@@ -128,7 +131,8 @@ export const emptyConfig: ReadConfig = {
     privacy: noPrivacy,
     webhooks: [],
     auth: null,
-    server: defaultServer
+    server: defaultServer,
+    cors: []
   }),
   referred: new Set(),
   slugs: new Set()
@@ -192,7 +196,8 @@ const decodeSections = (file: Place): Result.Result<ConfigFile, Faults> => {
     privacy: section("privacy", decodePrivacy, noPrivacy),
     webhooks: section<ReadonlyArray<WebhookSettings>>("webhooks", decodeWebhooks, []),
     auth: section<SignInSettings | null>("auth", decodeSignIn, null),
-    server: section("server", decodeServer, defaultServer)
+    server: section("server", decodeServer, defaultServer),
+    cors: section<ReadonlyArray<string>>("cors", decodeCors, [])
   }
   const all: ReadonlyArray<Result.Result<unknown, Faults>> = Object.values(parts)
   const faults = all.flatMap((part) => (Result.isFailure(part) ? part.failure : []))
@@ -214,7 +219,8 @@ const SectionNames = Schema.Struct({
   privacy: anything,
   webhooks: anything,
   auth: anything,
-  server: anything
+  server: anything,
+  cors: anything
 } satisfies Record<(typeof sections)[number], Schema.Top>)
 
 const withoutEmptySections = (file: object): object =>

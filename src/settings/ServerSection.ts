@@ -25,6 +25,8 @@ export interface ServerSettings {
   readonly maxLoopDelayMs: number
   /** Time without progress after which a client that does not read its answer is disconnected. */
   readonly stalledReaderMs: number
+  /** `cors.origins` in the file: origins of pages that may use the API. Default: none. */
+  readonly corsOrigins?: ReadonlyArray<string>
 }
 
 export const defaultServer: ServerSettings = {

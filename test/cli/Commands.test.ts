@@ -82,7 +82,8 @@ layer(Served.layer, { excludeTestServices: true, timeout: 120_000 })("the comman
       const strange = ["keys", "create", "later", "--model", "mock/not-yet"]
       assert.strictEqual((yield* spoken(strange)).code, 1)
       assert.match((yield* spoken([...strange, "--force"])).stdout, /^models +mock\/not-yet$/m)
-      const use = (key: string) => line(["key", "--url", gateway.url, "--key", key])
+      // As SDKs have it.
+      const use = (key: string) => line(["key", "--url", `${gateway.url}/v1`, "--key", key])
       assert.strictEqual(field("name", (yield* use(secret)).stdout), "ci")
 
       const rotated = yield* spoken(["keys", "rotate", id])

@@ -145,7 +145,8 @@ layer(Served.layer, { excludeTestServices: true, timeout: 120_000 })("the client
       assert.deepInclude({ status: unknown.status, type: unknown.type }, { status: 401, type: "authentication_error" })
       assert.isFalse(unknown.isRetryable)
 
-      const { chat } = connect({ url: gateway.url, apiKey: key })
+      // As SDKs have it.
+      const { chat } = connect({ url: `${gateway.url}/v1/`, apiKey: key })
       const missing = asError(
         yield* rejection(() => chat.complete({ payload: { model: "no/such", messages: says("x") } }))
       )

@@ -308,6 +308,23 @@ layer(Clients.layer, { excludeTestServices: true, timeout: 120_000 })("openai", 
     })
   )
 
+  it.effect("models: retrieves each by its id", () =>
+    Effect.gen(function* () {
+      const { openai } = yield* client()
+      const { data } = yield* Effect.promise(() => openai.models.list())
+      assert.isNotEmpty(data)
+      for (const model of data) {
+        assert.isAbove(model.created, 0)
+        const found = yield* Effect.promise(() => openai.models.retrieve(model.id))
+        assert.deepInclude(found, { id: model.id, object: "model", created: model.created, owned_by: model.owned_by })
+      }
+      const bare = yield* Effect.promise(() => openai.models.retrieve("chat"))
+      assert.strictEqual(bare.id, "test/chat")
+      const missing = yield* apiError(OpenAI.NotFoundError, () => openai.models.retrieve("test/chta"))
+      assert.include(missing.message, "Did you mean 'test/chat'?")
+    })
+  )
+
   it.effect("errors: is told of a spent budget once, and does not retry", () =>
     Effect.gen(function* () {
       const { openai, exchanges } = yield* client({ key: { monthly_budget_usd: 0.00001 }, retries: 3 })

@@ -141,11 +141,11 @@ describe("a wrong settings file", () => {
     ["a: *hunter2", "./tollgate.yaml is not valid YAML (Unknown YAML alias …); expected one YAML mapping"],
     [
       "- 1",
-      "./tollgate.yaml is not a mapping; expected a mapping of providers, presets, aliases, routing, tiers, cache, idempotency, generations, markup, ledger, privacy, webhooks, auth, server"
+      "./tollgate.yaml is not a mapping; expected a mapping of providers, presets, aliases, routing, tiers, cache, idempotency, generations, markup, ledger, privacy, webhooks, auth, server, cors"
     ],
     [
       "cahe: {}",
-      "cahe is unknown, did you mean cache?; expected one of providers, presets, aliases, routing, tiers, cache, idempotency, generations, markup, ledger, privacy, webhooks, auth, server"
+      "cahe is unknown, did you mean cache?; expected one of providers, presets, aliases, routing, tiers, cache, idempotency, generations, markup, ledger, privacy, webhooks, auth, server, cors"
     ],
     ["providers: {}", "providers is a mapping; expected a list"],
     [
@@ -226,6 +226,11 @@ describe("a wrong settings file", () => {
     [
       "aliases: { a: mock/none }",
       "aliases.a names mock/none, which no provider serves; expected the id of a model of a provider"
+    ],
+    [
+      "cors: { origins: [https://app.example.com/, app.example.com, '*'] }",
+      'cors.origins[0] is "https://app.example.com/"; expected an origin such as https://app.example.com, or *',
+      'cors.origins[1] is "app.example.com"; expected an origin such as https://app.example.com, or *'
     ],
     [
       "presets: { opnai: {}, openai: { timeout: {} } }",

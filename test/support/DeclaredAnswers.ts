@@ -74,6 +74,8 @@ export const faultOf = (
   const [path = ""] = url.replace(/^(?:https?:)?\/\/[^/]*/, "").split("?")
   if (pages.test(path)) return undefined
   const { status } = response
+  // The answer to a browser's preflight.
+  if (method === "OPTIONS" && status === 204) return undefined
   const isJson = response.headers["content-type"]?.startsWith("application/json") === true
   const text = textOf(response)
   const json: unknown = isJson && text !== null ? JSON.parse(text) : undefined

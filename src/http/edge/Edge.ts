@@ -7,7 +7,6 @@
 import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
 import { Cause, Clock, Context, Effect, Scope, Tracer } from "effect"
 import { HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
-import { Api } from "../../api/Api.ts"
 import { gatewayError, MethodNotAllowed, NotFound, RequestUnreadable } from "../../domain/Errors.ts"
 import { Ids } from "../../domain/Ids.ts"
 import { OutgoingTrace, type Trace, Tracing } from "../../domain/Tracing.ts"
@@ -21,7 +20,9 @@ import { CurrentRequest, newRequest, type RequestState } from "./CurrentRequest.
 import { endTrace } from "./EndTrace.ts"
 import { errorResponse, internalErrorResponse, recordError } from "../errors/ErrorResponse.ts"
 import { surfaceOf } from "../errors/Surface.ts"
+import { type CorsOrigins, crossOrigin } from "./Cors.ts"
 import * as RequestLog from "./RequestLog.ts"
+import { methodsOf, pathMeant, routeOf } from "./Routes.ts"
 
 /** Status of a request whose client left before the response, as in nginx. */
 const LEFT_STATUS = 499
@@ -34,13 +35,15 @@ export const routerConfig = { caseSensitive: true, ignoreDuplicateSlashes: false
 export interface EdgeOptions {
   readonly hsts: "auto" | "always" | "never"
   readonly trustedProxies: ReadonlyArray<string>
+  readonly corsOrigins?: CorsOrigins
 }
 
-export const layer = ({ hsts, trustedProxies }: EdgeOptions) =>
+export const layer = ({ corsOrigins = [], hsts, trustedProxies }: EdgeOptions) =>
   HttpRouter.middleware(
     Effect.gen(function* () {
       const load = yield* Load
       const isSecure = cameByHttps(trustedProxies)
+      const withCors = crossOrigin(corsOrigins)
       const ids = yield* Ids
       const requestCounters = yield* RequestCounters
       const requestMetrics = yield* RequestMetrics
@@ -102,7 +105,7 @@ export const layer = ({ hsts, trustedProxies }: EdgeOptions) =>
           return Effect.andThen(
             // The request's scope closes after its response was sent, streams included.
             Scope.addFinalizer(Context.getUnsafe(fiber.context, Scope.Scope), end),
-            Effect.matchCauseEffect(hasOneHost(request) ? app : twoHosts, {
+            Effect.matchCauseEffect(hasOneHost(request) ? withCors(request, app) : twoHosts, {
               onSuccess: (response) => Effect.succeed(answer(response)),
               onFailure: (cause) => Effect.map(ending(cause, request, state), answer)
             })
@@ -153,27 +156,25 @@ const traced = (context: Context.Context<never>, trace: Trace | null): Context.C
     : Context.add(context, OutgoingTrace, trace.headers)
 }
 
-/** Every path with its methods, for the 405: the routes of the API and the pages. */
-const routes = [
-  ...Object.values(Api.groups).flatMap((group) => Object.values(group.endpoints)),
-  ...["/docs", "/openapi.json", "/console", "/console/:file"].map((path) => ({ method: "GET", path }))
-].map(({ method, path }) => ({ method, path, form: new RegExp(`^${path.replaceAll(/:[^/]+/g, "[^/]+")}/?$`) }))
-
 /** The name of the request's span. */
 const nameOf = ({ method, url }: HttpServerRequest.HttpServerRequest): string => {
   const [path = ""] = url.split("?")
-  return `${method} ${routes.find((route) => route.method === method && route.form.test(path))?.path ?? "unmatched"}`
+  return `${method} ${routeOf(method, path) ?? "unmatched"}`
 }
 
 const unrouted = (request: HttpServerRequest.HttpServerRequest, state: RequestState) => {
   const [path = ""] = request.url.split("?")
-  const allow = [...new Set(routes.filter(({ form }) => form.test(path)).map(({ method }) => method))]
+  const allow = methodsOf(path)
   return errorResponse(
     gatewayError(
       // An unreadable path is not a route, even if it matches the form of one.
       allow.length > 0 && !allow.some((method) => method === request.method)
         ? new MethodNotAllowed({ allow })
-        : new NotFound({ what: "route", id: `${request.method} ${path.slice(0, 200)}` })
+        : new NotFound({
+            what: "route",
+            id: `${request.method} ${path.slice(0, 200)}`,
+            meant: allow.length > 0 ? null : (pathMeant(path)?.slice(0, 200) ?? null)
+          })
     ),
     state
   )

@@ -129,7 +129,7 @@ export const wireOf = (reason: Reason): Wire => {
         code: `${reason.what}_not_found`,
         message:
           reason.what === "route"
-            ? `There is no route ${reason.id}. GET /openapi.json lists all routes.`
+            ? `There is no route ${reason.id}.${typeof reason.meant === "string" ? ` Did you mean ${reason.meant}?` : ""} GET /openapi.json lists all routes.`
             : `There is no such ${reason.what}.`,
         retryable: false
       }

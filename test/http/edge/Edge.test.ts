@@ -29,6 +29,39 @@ it.effect("an unreadable path is a 404; another method of a known path lists the
   }).pipe(Effect.provide(app))
 )
 
+it.effect("an unknown path says which one was perhaps meant", () =>
+  Effect.gen(function* () {
+    const { send } = yield* TestApp
+    const hint = (path: string) =>
+      Effect.map(send(path, { method: "POST", body: {} }), ({ status, text }) => {
+        assert.strictEqual(status, 404, path)
+        return /Did you mean (\S+)\?/.exec(JSON.parse(text).error.message)?.[1]
+      })
+    const meant: ReadonlyArray<readonly [string, string | undefined]> = [
+      ["/chat/completions", "/v1/chat/completions"],
+      ["/v1/v1/chat/completions", "/v1/chat/completions"],
+      ["/api/v1/chat/completions", "/v1/chat/completions"],
+      ["/api/chat/completions", "/v1/chat/completions"],
+      ["//v1/chat/completions", "/v1/chat/completions"],
+      ["/v1/chat/completion", "/v1/chat/completions"],
+      ["/models/test%2Fsmall", "/v1/models/test%2Fsmall"],
+      ["/v1/v1/models/test/small", "/v1/models/test/small"],
+      ["/v1/generations/%zz", undefined],
+      ["/", undefined],
+      ["/v1", undefined],
+      ["/nothing/like/it", undefined]
+    ]
+    for (const [path, expected] of meant) {
+      const found = path.includes("%zz")
+        ? JSON.parse((yield* send(path)).text).error.message.includes("Did you mean")
+          ? "hint"
+          : undefined
+        : yield* hint(path)
+      assert.strictEqual(found, expected, path)
+    }
+  }).pipe(Effect.provide(app))
+)
+
 it.effect("resets are written in OpenAI's format: milliseconds, seconds, minutes", () =>
   Effect.gen(function* () {
     const { chat, issueKey } = yield* TestApp
