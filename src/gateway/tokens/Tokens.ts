@@ -134,7 +134,10 @@ export class OutputCounter {
       if (typeof delta.content === "string") this.#push(delta.content)
       if (typeof delta.reasoning === "string") this.#push(delta.reasoning)
       if (typeof delta.refusal === "string") this.#push(delta.refusal)
-      for (const { function: called } of delta.tool_calls ?? []) this.#pushTexts(called)
+      for (const { custom, function: called } of delta.tool_calls ?? []) {
+        this.#pushTexts(called)
+        this.#pushTexts(custom)
+      }
       this.#pushTexts(delta["function_call"])
       this.#pushTexts(delta["audio"])
     }
@@ -176,7 +179,9 @@ export class OutputCounter {
 /** What a model wrote of a call or a spoken answer. */
 const writtenTexts = (member: unknown): ReadonlyArray<string> =>
   Predicate.isObject(member)
-    ? [member["name"], member["arguments"], member["transcript"]].filter((text) => typeof text === "string")
+    ? [member["name"], member["arguments"], member["input"], member["transcript"]].filter(
+        (text) => typeof text === "string"
+      )
     : []
 
 /** Of a long whole text, only this much is counted; the rest is extrapolated by length. */

@@ -232,3 +232,13 @@ it("counts the calls of an older kind and spoken answers, whole and as they come
   for (const delta of pieces) counter.add([{ index: 0, delta, finish_reason: null }])
   assert.approximately(counter.count(), tokens, 2)
 })
+
+it("counts the calls of custom tools as they come", () => {
+  const input = "one two three "
+  const counter = new OutputCounter()
+  const piece = (custom: object) =>
+    counter.add([{ index: 0, delta: { tool_calls: [{ index: 0, custom }] }, finish_reason: null }])
+  piece({ name: "sh", input: "" })
+  for (let at = 0; at < 100; at++) piece({ input })
+  assert.approximately(counter.count(), countText("sh") + countText(input.repeat(100)), 4)
+})
