@@ -214,6 +214,34 @@ describe("Responses streams", () => {
     })
   )
 
+  it.effect.each(streams.filter(([, , reason]) => reason === null))(
+    "%s is cut wherever it stops before its last event is whole",
+    Effect.fnUntraced(function* ([name]: (typeof streams)[number]) {
+      const bytes = fixture(name)
+      // The end of the last event's data. Its blank line does not matter.
+      const whole = bytes.length - 2
+      for (let at = 1; at < bytes.length; at++) {
+        const { events, reason } = yield* read({ chunks: [bytes.subarray(0, at)] })
+        const isWhole = at >= whole
+        assert.strictEqual(events.at(-1)?._tag === "End", isWhole, `stopped at ${at}`)
+        if (isWhole) assert.isNull(reason)
+        else assert.instanceOf(reason, Cut, `stopped at ${at}`)
+      }
+    })
+  )
+
+  it.effect("hear an error event however it is cut", () =>
+    Effect.gen(function* () {
+      const error = responseEvent("error", { code: "rate_limit_exceeded", message: "slow", param: null })
+      const bytes = Buffer.from([created, said("a"), error].join(""))
+      for (let at = 0; at <= bytes.length; at++) {
+        const { events, reason } = yield* read({ chunks: [bytes.subarray(0, at), bytes.subarray(at)] })
+        assert.deepStrictEqual(events, [begin, choice({ content: "a" })])
+        assert.deepStrictEqual(reason, new Throttled({ status: 429, retryAfterMs: null }))
+      }
+    })
+  )
+
   it.effect("are cut when they end or break before their last event, whatever came before", () =>
     Effect.gen(function* () {
       const chunks = text(created, added(messageItem("")), said("Hel"), done(messageItem("Hel")), "data: [DONE]\n\n")
