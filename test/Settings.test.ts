@@ -445,6 +445,27 @@ describe("providers", () => {
     })
   )
 
+  it.effect("have several keys from a list in the file, or from a vendor's variable in the plural", () =>
+    Effect.gen(function* () {
+      const entry = (keys: string) =>
+        `providers: [{ slug: a, dialect: openai, base_url: "http://h", auth_header: api-key, ${keys}, models: ${oneModel} }]`
+      const keysOf = (env: Record<string, string>, file: string | null = null) =>
+        Effect.map(Settings.load(sourceOf(env, file)), ({ providers: [provider] }) => [
+          provider?.apiKey && Redacted.value(provider.apiKey),
+          provider?.apiKeys?.map(Redacted.value),
+          provider?.auth.type
+        ])
+      assert.deepStrictEqual(yield* keysOf({ B: "b" }, entry("api_keys: [a, '${B}', c]")), [
+        "a",
+        ["a", "b", "c"],
+        "header"
+      ])
+      assert.deepStrictEqual(yield* keysOf({}, entry("api_keys: [a]")), ["a", undefined, "header"])
+      assert.deepStrictEqual(yield* keysOf({ OPENAI_API_KEYS: "a, b" }), ["a", ["a", "b"], "bearer"])
+      assert.deepStrictEqual(yield* keysOf({ OPENAI_API_KEYS: "a" }), ["a", undefined, "bearer"])
+    })
+  )
+
   it.effect("of the file come first and replace the preset of their slug, faults of the preset included", () =>
     Effect.gen(function* () {
       const file = `providers: [{ slug: openai, dialect: openai, base_url: "http://h", models: ${oneModel} }]`

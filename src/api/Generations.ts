@@ -46,6 +46,10 @@ const Line = Schema.Struct({
 const Attempt = Schema.Struct({
   provider: Schema.String,
   model: Schema.String,
+  /**
+   * The position of the key among the provider's keys, from 1. Absent if it has one key or none.
+   */
+  key: Schema.optionalKey(Schema.Int),
   status: Schema.Literals(["ok", "error", "timeout", "cancelled", "skipped"]),
   latency_ms: Schema.Finite,
   error_type: Schema.NullOr(Schema.String),

@@ -30,7 +30,7 @@ const checkSettings = Effect.gen(function* () {
     [checkMachine(read.success, dataDir), Effect.forEach(read.success.providers, checkProvider, { concurrency: 8 })],
     { concurrency: "unbounded" }
   )
-  return [ok("settings", "valid"), ...machine, ...providers]
+  return [ok("settings", "valid"), ...machine, ...providers.flat()]
 })
 
 const examination = Effect.gen(function* () {

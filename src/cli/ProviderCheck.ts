@@ -32,10 +32,21 @@ const reasonOf = (error: unknown): string => {
   return at instanceof Error ? at.message : "no answer in time"
 }
 
-export const checkProvider = Effect.fnUntraced(function* (
+/** One finding for each key of the provider. */
+export const checkProvider = (
   provider: ProviderConfig
-): Effect.fn.Return<Finding, never, HttpClient.HttpClient> {
+): Effect.Effect<ReadonlyArray<Finding>, never, HttpClient.HttpClient> => {
   const part = `provider ${provider.slug}`
+  const { apiKeys } = provider
+  return apiKeys === undefined || !listsModels(provider)
+    ? Effect.map(checkKey(provider, part), (finding) => [finding])
+    : Effect.forEach(apiKeys, (apiKey, index) => checkKey({ ...provider, apiKey }, `${part}, key ${index + 1}`))
+}
+
+const checkKey = Effect.fnUntraced(function* (
+  provider: ProviderConfig,
+  part: string
+): Effect.fn.Return<Finding, never, HttpClient.HttpClient> {
   if (provider.dialect === "mock") {
     return warning(
       part,

@@ -99,6 +99,11 @@ export interface ProviderConfig {
   /** Without a trailing slash. Empty for the mock. */
   readonly baseUrl: string
   readonly apiKey: Redacted.Redacted | null
+  /**
+   * The keys of a provider that has several, at least two. The first is `apiKey`. A call names its
+   * key by `Candidate.key`.
+   */
+  readonly apiKeys?: ReadonlyArray<Redacted.Redacted>
   /** How the key is sent: `bearer`, unless the vendor has its own header (Azure: `api-key`). */
   readonly auth:
     { readonly type: "bearer" } | { readonly type: "header"; readonly name: string } | { readonly type: "none" }
@@ -121,7 +126,21 @@ export interface ProviderConfig {
 export interface Candidate {
   readonly provider: ProviderConfig
   readonly offer: ModelOffer
+  /**
+   * The position of the key that a call uses, from 1. Absent if the provider has one key or none.
+   */
+  readonly key?: number
 }
+
+/** The name of a provider's key: the slug if the provider has one key. Slugs contain no `#`. */
+export const keyName = ({ key, provider }: Pick<Candidate, "key" | "provider">): string =>
+  key === undefined ? provider.slug : `${provider.slug}#${key}`
+
+/** The candidate with each key of its provider. */
+export const withEachKey = (candidate: Candidate): ReadonlyArray<Candidate> =>
+  candidate.key !== undefined || candidate.provider.apiKeys === undefined
+    ? [candidate]
+    : candidate.provider.apiKeys.map((_, index) => ({ ...candidate, key: index + 1 }))
 
 /** The time limits of a model at a provider. */
 export const limitsOf = ({ offer, provider }: Candidate): Timeouts =>

@@ -24,6 +24,10 @@ export type GenerationError = (typeof generationErrors)[number]
 export interface Attempt {
   readonly provider: string
   readonly model: string
+  /**
+   * The position of the key among the provider's keys, from 1. Absent if it has one key or none.
+   */
+  readonly key?: number
   /** `skipped`: its circuit was open. */
   readonly status: "ok" | "error" | "timeout" | "cancelled" | "skipped"
   readonly latencyMs: number

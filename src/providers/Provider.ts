@@ -69,6 +69,7 @@ export type ProviderReason =
   | Unsupported
 
 const NOT_FOUND = 404
+const TOO_MANY_REQUESTS = 429
 
 export class ProviderError extends Data.TaggedError("ProviderError")<{
   readonly provider: string
@@ -84,6 +85,14 @@ export class ProviderError extends Data.TaggedError("ProviderError")<{
   get isRequestsFault(): boolean {
     const { reason } = this
     return reason._tag === "Rejected" && (reason.status !== NOT_FOUND || reason.contextLength)
+  }
+  /**
+   * True if the failure concerns the key of the call, so another key of the provider may do better:
+   * the key is refused, has no money left, or has reached its rate limit.
+   */
+  get isKeysFault(): boolean {
+    const { reason } = this
+    return reason._tag === "CredentialsRefused" || (reason._tag === "Throttled" && reason.status === TOO_MANY_REQUESTS)
   }
   get retryAfterMs(): number | null {
     return "retryAfterMs" in this.reason ? this.reason.retryAfterMs : null

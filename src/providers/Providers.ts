@@ -1,19 +1,19 @@
 /**
  * The providers of this deployment, by slug. The layer builds each with its dialect, and loads a
  * dialect's module only if a provider uses it. A model with time limits of its own has a provider
- * of its own, which shares connections where it may.
+ * of its own, which shares connections where it may. So has each further key of a provider.
  */
 import { Context, Effect, Layer } from "effect"
-import { type DialectName, limitsOf, type ModelOffer, type ProviderConfig } from "../domain/Catalog.ts"
+import { type Candidate, type DialectName, keyName, limitsOf, type ProviderConfig } from "../domain/Catalog.ts"
 import { type Provider } from "./Provider.ts"
 import { Transport } from "./transport/Transport.ts"
 
 export class Providers extends Context.Service<
   Providers,
   {
-    /** The provider that serves the model. */
-    readonly get: (slug: string, offer: ModelOffer) => Provider | undefined
-    /** In the order of the settings. */
+    /** The provider that serves the candidate's model, with the candidate's key. */
+    readonly get: (candidate: Candidate) => Provider | undefined
+    /** In the order of the settings, each with its first key. */
     readonly all: ReadonlyArray<Provider>
   }
 >()("tollgate/providers/Providers") {
@@ -24,35 +24,53 @@ export class Providers extends Context.Service<
       Effect.gen(function* () {
         const transport = yield* Transport
         const own = new Map<string, Provider>()
+        const keyed = new Map<string, Provider>()
         const providers = yield* Effect.forEach(configs, (config) =>
           Effect.map(
             Effect.promise(() => dialects[dialectOf(config)]()),
             (make) => {
-              for (const offer of config.models) {
-                const timeouts = limitsOf({ provider: config, offer })
-                if (offer.timeouts !== undefined)
-                  own.set(nameOf(config.slug, offer), make({ ...config, timeouts }, transport))
+              const build = (one: ProviderConfig, name: string): Provider => {
+                for (const offer of one.models) {
+                  const timeouts = limitsOf({ provider: one, offer })
+                  if (offer.timeouts !== undefined)
+                    own.set(`${name}|${offer.id}`, make({ ...one, timeouts }, transport))
+                }
+                return make(one, transport)
               }
-              return make(config, transport)
+              for (const [index, apiKey] of (config.apiKeys ?? []).entries()) {
+                const name = keyName({ provider: config, key: index + 1 })
+                keyed.set(name, build({ ...config, apiKey }, name))
+              }
+              return build(config, config.slug)
             }
           )
         )
-        const shared = bySlug(providers)
+        const shared = bySlug(providers, keyed)
         return {
           all: shared.all,
-          get: (slug, offer) => (offer.timeouts === undefined ? shared.get(slug, offer) : own.get(nameOf(slug, offer)))
+          get: (candidate) =>
+            candidate.offer.timeouts === undefined
+              ? shared.get(candidate)
+              : own.get(`${keyName(candidate)}|${candidate.offer.id}`)
         }
       })
     )
 }
 
-/** The service over existing providers, in their order. */
-export const bySlug = (all: ReadonlyArray<Provider>): Providers["Service"] => {
+/**
+ * The service over existing providers, in their order. `keyed`: those of single keys, by `keyName`.
+ */
+export const bySlug = (
+  all: ReadonlyArray<Provider>,
+  keyed: ReadonlyMap<string, Provider> = new Map()
+): Providers["Service"] => {
   const slugs = new Map(all.map((provider) => [provider.config.slug, provider]))
-  return { get: (slug) => slugs.get(slug), all }
+  return {
+    get: (candidate) =>
+      candidate.key === undefined ? slugs.get(candidate.provider.slug) : keyed.get(keyName(candidate)),
+    all
+  }
 }
-
-const nameOf = (slug: string, { id }: ModelOffer): string => `${slug}|${id}`
 
 type Make = (config: ProviderConfig, transport: Transport["Service"]) => Provider
 

@@ -1,7 +1,7 @@
 /**
  * Decodes the `providers` section of the settings file. Defaults are conservative: an unknown data
- * policy counts as training and retaining. Credentials are allowed only in `api_key`. Headers and
- * query reject them, because these are printed with the provider.
+ * policy counts as training and retaining. Credentials are allowed only in `api_key` and
+ * `api_keys`. Headers and query reject them, because these are printed with the provider.
  */
 import { Predicate, Redacted, Result, Schema } from "effect"
 import {
@@ -14,6 +14,7 @@ import {
 } from "../domain/Catalog.ts"
 import { decodeAt, type Faults, member, type Place, renderPath } from "./Faults.ts"
 import { boolean, choice, httpUrl, integer, orNull, privateTexts, secret, text, withoutTrailingSlash } from "./Forms.ts"
+import { keyFaults, keysOf } from "./KeyLists.ts"
 import { collect, duplicates, entriesOf } from "./Lists.ts"
 import { apiOf, servesResponses } from "../providers/presets/Api.ts"
 import { api, decodeModel } from "./ModelEntry.ts"
@@ -27,6 +28,9 @@ const slug = text("lower-case letters, digits, dots, dashes and underscores, suc
 )
 
 const headerToken = /^[\w!#$%&'*+.^`|~-]+$/
+
+/** A key of a list, which cannot be empty. */
+const isOneLine = (key: string): boolean => key.trim() !== "" && !/[\r\n]/.test(key)
 
 export const DataPolicyEntry = Schema.Struct({
   training: Schema.optionalKey(boolean()),
@@ -55,6 +59,9 @@ const ProviderEntry = Schema.Struct({
   /** Empty: the provider needs no key. */
   api_key: Schema.optionalKey(
     secret("the provider's key on one line, such as ${ALPHA_KEY}", (key) => !/[\r\n]/.test(key))
+  ),
+  api_keys: Schema.optionalKey(
+    Schema.Array(secret("one of the provider's keys on one line, such as ${ALPHA_KEY_2}", isOneLine))
   ),
   auth_header: Schema.optionalKey(text("a header's name, such as api-key", (value) => headerToken.test(value))),
   headers: Schema.optionalKey(privateTexts("text on one line", (value) => !/[\r\n\0]/.test(value))),
@@ -90,12 +97,15 @@ const decodeProvider = (place: Place): Result.Result<ProviderConfig, Faults> => 
 }
 
 const providerOf = (entry: typeof ProviderEntry.Type, models: ReadonlyArray<ModelOffer>): ProviderConfig => {
-  const apiKey = entry.api_key === undefined || Redacted.value(entry.api_key) === "" ? null : entry.api_key
+  const single = entry.api_key === undefined || Redacted.value(entry.api_key) === "" ? null : entry.api_key
+  const keys = keysOf(entry.api_keys ?? [])
+  const apiKey = keys.apiKey ?? single
   return {
     slug: entry.slug,
     name: entry.name ?? entry.slug,
     dialect: entry.dialect,
     baseUrl: withoutTrailingSlash(entry.base_url ?? ""),
+    ...keys,
     apiKey,
     auth:
       apiKey === null
@@ -147,7 +157,13 @@ const entryFaults = (entry: typeof ProviderEntry.Type, place: Place): Faults => 
     ...(entry.models.length === 0
       ? [{ setting: at("models"), problem: "is empty", expected: "a list of at least one model" }]
       : []),
-    ...(entry.auth_header !== undefined && entry.api_key === undefined
+    ...(entry.api_key !== undefined && entry.api_keys !== undefined
+      ? [{ setting: at("api_keys"), problem: "is set together with api_key", expected: "all keys in api_keys" }]
+      : []),
+    ...(entry.api_keys === undefined
+      ? []
+      : keyFaults(at("api_keys"), entry.api_keys, (index) => `${at("api_keys")}[${index}]`)),
+    ...(entry.auth_header !== undefined && entry.api_key === undefined && entry.api_keys === undefined
       ? [{ setting: at("api_key"), problem: "is missing though auth_header is set", expected: "the provider's key" }]
       : []),
     ...(isPlain

@@ -36,6 +36,10 @@ export interface Script {
 
 export interface ScriptedProvider {
   readonly slug: string
+  /**
+   * The scripts are those of this key of the provider, which another entry with `apiKeys` lists.
+   */
+  readonly key?: number
   readonly config?: Partial<ProviderConfig>
   /** By model id. A list answers successive calls; its last script answers all later ones. */
   readonly models: Readonly<Record<string, Script | ReadonlyArray<Script>>>
@@ -59,7 +63,13 @@ export const scriptedOffer = (id: string): ModelOffer => ({
 
 /** `Providers` that answer according to `scripts`. */
 export const layerScripted = (scripts: ReadonlyArray<ScriptedProvider>): Layer.Layer<Providers> =>
-  Layer.sync(Providers, () => bySlug(scripts.map(makeScripted)))
+  Layer.sync(Providers, () => {
+    const keyed = new Map(scripts.map((script) => [`${script.slug}#${script.key ?? 1}`, makeScripted(script)]))
+    return bySlug(
+      scripts.flatMap(({ key, slug }) => (key === undefined ? (keyed.get(`${slug}#1`) ?? []) : [])),
+      keyed
+    )
+  })
 
 const makeScripted = ({ config, models, onAbort, onCall, slug }: ScriptedProvider): Provider => {
   const calls = new Map<string, number>()

@@ -60,7 +60,9 @@ describe("a look", () => {
         auth: { type: "bearer" },
         query: { "api-version": "1" }
       }
-      const look = (changes: Partial<ProviderConfig> = {}) => checkProvider({ ...provider, ...changes })
+      const findings = (changes: Partial<ProviderConfig> = {}) => checkProvider({ ...provider, ...changes })
+      const look = (changes: Partial<ProviderConfig> = {}) =>
+        Effect.map(findings(changes), ([finding]) => finding ?? assert.fail("found nothing"))
       yield* Effect.promise(() => script("", { json: { data: [] } }))
       assert.deepInclude(yield* look(), { part: "provider alpha", status: "ok" })
       const [asked] = yield* Effect.promise(requests)
@@ -74,6 +76,18 @@ describe("a look", () => {
       // Without a list of models the key is not sent, and a 401 proves nothing.
       assert.strictEqual((yield* look({ dialect: "anthropic" })).status, "ok")
       assert.isUndefined((yield* Effect.promise(requests)).at(-1)?.headers["authorization"])
+
+      yield* Effect.promise(() => script("", [{ json: { data: [] } }, { status: 401, json: {} }]))
+      const keys = yield* findings({ apiKeys: [Redacted.make("sk-one"), Redacted.make("sk-two")] })
+      assert.deepStrictEqual(
+        keys.map(({ part, status }) => [part, status]),
+        [
+          ["provider alpha, key 1", "ok"],
+          ["provider alpha, key 2", "failed"]
+        ]
+      )
+      const sent = (yield* Effect.promise(requests)).slice(-2).map(({ headers }) => headers["authorization"])
+      assert.deepStrictEqual(sent, ["Bearer sk-one", "Bearer sk-two"])
 
       yield* Effect.promise(() => script("", { status: 503, json: {} }))
       assert.strictEqual((yield* look()).status, "warning")

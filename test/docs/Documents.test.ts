@@ -36,7 +36,7 @@ describe("code blocks", () => {
     it.effect(`${path}:${line} is a settings file`, () =>
       Effect.gen(function* () {
         const { providers } = yield* Settings.load({
-          env: { ALPHA_KEY: "a-key", WEBHOOK_SECRET: "a-secret-of-a-webhook" },
+          env: { ALPHA_KEY: "a-key", ALPHA_KEY_2: "another-key", WEBHOOK_SECRET: "a-secret-of-a-webhook" },
           readFile: () => Effect.succeed(text),
           isTerminal: false
         })

@@ -34,6 +34,10 @@ export interface Member {
   /** The ids of its models, `test/small` alone by default. All behave the same. */
   readonly models?: ReadonlyArray<string>
   readonly prefill?: boolean
+  /** The number of its keys, `sk-alpha-1` and so on. One by default, `sk-alpha`. */
+  readonly keys?: number
+  /** In USD per million prompt tokens. More than that of the provider before it by default. */
+  readonly price?: number
   /** `openai` by default. */
   readonly dialect?: ProviderConfig["dialect"]
   /** Chat completions by default. */
@@ -61,6 +65,7 @@ export interface Receipt {
 
 export interface Attempted {
   readonly provider: string
+  readonly key?: number
   readonly status: string
   readonly error_type: string | null
   readonly http_status: number | null
@@ -168,16 +173,28 @@ export const behind = Effect.fnUntraced(function* (
   const providers: Array<ProviderConfig> = []
   for (const [
     slug,
-    { api = "chat", baseUrl, dialect = "openai", does, maxCompletionTokens = 10, models, prefill, timeouts }
+    {
+      api = "chat",
+      baseUrl,
+      dialect = "openai",
+      does,
+      keys,
+      maxCompletionTokens = 10,
+      models,
+      prefill,
+      price = providers.length + 1,
+      timeouts
+    }
   ] of Object.entries(members)) {
     yield* rescript(slug, does)
-    const price = providers.length + 1
+    const apiKeys = Array.from({ length: keys ?? 0 }, (_, index) => Redacted.make(`sk-${slug}-${index + 1}`))
     providers.push({
       slug,
       name: slug,
       dialect,
       baseUrl: baseUrl ?? upstream.url,
-      apiKey: Redacted.make(`sk-${slug}`),
+      apiKey: apiKeys[0] ?? Redacted.make(`sk-${slug}`),
+      ...(apiKeys.length === 0 ? {} : { apiKeys }),
       auth: { type: "bearer" },
       headers: {},
       query: {},

@@ -92,6 +92,7 @@ export const planWith = ({ key, ...plan }: PlanOptions = {}): RequestPlan<ChatRe
     request: requestWith(),
     model: "test/small",
     ranked: [candidateWith("alpha")],
+    groupSizes: [],
     excluded: [],
     unroutable: null,
     startedAtMs: 0,

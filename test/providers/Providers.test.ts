@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Context, Effect, Fiber, Layer, Stream } from "effect"
+import { Context, Effect, Fiber, Layer, Redacted, Stream } from "effect"
 import { TestClock } from "effect/testing"
 import { defaultTimeouts } from "../../src/domain/Catalog.ts"
 import { type ChatRequest } from "../../src/domain/Chat.ts"
@@ -27,8 +27,8 @@ describe("Providers.layer", () => {
         providers.all.map((provider) => provider.config.slug),
         ["alpha", "mock"]
       )
-      assert.strictEqual(providers.get("mock", call.offer)?.config.dialect, "mock")
-      assert.isUndefined(providers.get("beta", call.offer))
+      assert.strictEqual(providers.get({ provider: mockProvider, offer: call.offer })?.config.dialect, "mock")
+      assert.isUndefined(providers.get({ provider: config({ slug: "beta" }), offer: call.offer }))
     }).pipe(Effect.provide(Providers.layer([config(), mockProvider]).pipe(Layer.provide(Transport.layer))))
   )
 
@@ -57,12 +57,31 @@ describe("Providers.layer", () => {
     Effect.gen(function* () {
       const slow = { ...scriptedOffer("a/slow"), timeouts: { firstTokenMs: 300_000, connectMs: 7 } }
       const limitsOf = Effect.map(Providers, (providers) =>
-        [slow, call.offer].map((offer) => providers.get("alpha", offer)?.config.timeouts)
+        [slow, call.offer].map((offer) => providers.get({ provider: config(), offer })?.config.timeouts)
       )
       const layer = Providers.layer([config({ models: [slow, call.offer] })]).pipe(Layer.provide(Transport.layer))
       const [own, shared] = yield* Effect.provide(limitsOf, layer)
       assert.deepStrictEqual(own, { ...defaultTimeouts, firstTokenMs: 300_000, connectMs: 7 })
       assert.deepStrictEqual(shared, defaultTimeouts)
+    })
+  )
+
+  it.effect("has a provider for each of several keys, for models with own time limits too", () =>
+    Effect.gen(function* () {
+      const keys = ["one", "two", "three"].map((key) => Redacted.make(key))
+      const slow = { ...scriptedOffer("a/slow"), timeouts: { firstTokenMs: 300_000 } }
+      const [apiKey = null] = keys
+      const pool = config({ apiKey, apiKeys: keys, models: [slow, call.offer] })
+      const { all, get } = Context.get(
+        yield* Layer.build(Layer.provide(Providers.layer([pool]), Transport.layer)),
+        Providers
+      )
+      assert.strictEqual(all.length, 1)
+      for (const offer of pool.models) {
+        const keyed = [1, 2, 3, 4].map((key) => get({ provider: pool, offer, key })?.config.apiKey)
+        assert.deepStrictEqual(keyed, [...keys, undefined])
+        assert.strictEqual(get({ provider: pool, offer })?.config.apiKey, apiKey)
+      }
     })
   )
 

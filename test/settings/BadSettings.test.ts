@@ -49,6 +49,52 @@ describe("the variables by which Kubernetes describes a Service named tollgate",
   )
 })
 
+describe("several keys of one provider", () => {
+  const file = (members: string) =>
+    `providers: [{ slug: a, dialect: openai, base_url: "https://a.example", models: [{ id: x/y, upstream: y, pricing: { prompt: 1, completion: 1 } }], ${members} }]`
+  const list = "a list of 1 to 32 keys"
+  const again = "a key that is not in the list yet"
+  const one = "one of the provider's keys on one line, such as ${ALPHA_KEY_2}"
+  const cases: ReadonlyArray<readonly [string, ...ReadonlyArray<string>]> = [
+    ["api_keys: []", `providers[0].api_keys is empty; expected ${list}`],
+    ["api_keys: [a, '']", `providers[0].api_keys[1] is empty; expected ${one}`],
+    ["api_keys: [a, ' ']", `providers[0].api_keys[1] ${hidden}; expected ${one}`],
+    ["api_keys: a", "providers[0].api_keys is a text; expected a list"],
+    ["api_keys: [hunter2, b, hunter2]", `providers[0].api_keys[2] repeats providers[0].api_keys[0]; expected ${again}`],
+    [
+      "api_keys: [a, b], api_key: c",
+      "providers[0].api_keys is set together with api_key; expected all keys in api_keys"
+    ],
+    [
+      `api_keys: [${Array.from({ length: 33 }, (_, at) => `k${at}`).join(", ")}]`,
+      `providers[0].api_keys has 33 keys; expected ${list}`
+    ]
+  ]
+  it.effect.each(cases)("%s", ([members, ...expected]) =>
+    Effect.gen(function* () {
+      assert.deepStrictEqual(yield* messageOf({}, file(members)), expected)
+    })
+  )
+
+  it.effect.each<readonly [Record<string, string>, string]>([
+    [
+      { OPENAI_API_KEY: "sk-hunter2,sk-hunter3" },
+      `OPENAI_API_KEY ${hidden}; expected the vendor's key, without spaces, commas or line breaks; several keys go into OPENAI_API_KEYS`
+    ],
+    [{ OPENAI_API_KEYS: "a,,b" }, `OPENAI_API_KEYS ${hidden}; expected the vendor's keys, separated by commas`],
+    [{ OPENAI_API_KEYS: "a,b," }, `OPENAI_API_KEYS ${hidden}; expected the vendor's keys, separated by commas`],
+    [{ OPENAI_API_KEYS: "a, b,a" }, `OPENAI_API_KEYS[2] repeats OPENAI_API_KEYS[0]; expected ${again}`],
+    [
+      { OPENAI_API_KEYS: "a,b", OPENAI_API_KEY: "c" },
+      "OPENAI_API_KEYS is set together with OPENAI_API_KEY; expected all keys in OPENAI_API_KEYS, or one in OPENAI_API_KEY"
+    ]
+  ])("%o", ([env, expected]) =>
+    Effect.gen(function* () {
+      assert.deepStrictEqual(yield* messageOf(env), [expected])
+    })
+  )
+})
+
 describe("a wrong environment", () => {
   const cases: ReadonlyArray<readonly [Record<string, string>, ...ReadonlyArray<string>]> = [
     [{ TOLLGATE_PORT: "eight" }, `TOLLGATE_PORT is "eight"; expected ${port}`],
@@ -98,7 +144,7 @@ describe("a wrong environment", () => {
     ],
     [
       { OPENAI_API_KEY: "hun ter2" },
-      `OPENAI_API_KEY ${hidden}; expected the vendor's key, without spaces or line breaks`
+      `OPENAI_API_KEY ${hidden}; expected the vendor's key, without spaces, commas or line breaks; several keys go into OPENAI_API_KEYS`
     ],
     [
       { OPENAI_API_KEY: "hunter2", OPENAI_BASE_URL: "localhost:80" },
@@ -150,7 +196,7 @@ describe("a wrong settings file", () => {
     ["providers: {}", "providers is a mapping; expected a list"],
     [
       "providers: [4]",
-      "providers[0] is a number; expected a mapping of slug, name, dialect, api, base_url, api_key, auth_header, headers, query, " +
+      "providers[0] is a number; expected a mapping of slug, name, dialect, api, base_url, api_key, api_keys, auth_header, headers, query, " +
         "http2, parameters, data_policy, timeouts, models"
     ],
     [

@@ -56,6 +56,8 @@ export interface Route {
   /** As in the plan. */
   readonly named?: NonNullable<RequestPlan["named"]>
   readonly ranked: ReadonlyArray<Candidate>
+  /** The sizes of the groups of `ranked` that rank equally, in order. */
+  readonly groupSizes: ReadonlyArray<number>
   readonly excluded: ReadonlyArray<Exclusion>
   /** Why there is no candidate; null if there is one. */
   readonly unroutable: GatewayError | null
@@ -108,6 +110,7 @@ export class Planner extends Context.Service<
          */
         const fallbacks = (input: PlanInput<unknown>) => {
           const ranked: Array<Candidate> = []
+          const groupSizes: Array<number> = []
           const excluded: Array<Exclusion> = []
           for (const name of new Set(input.fallbackModels)) {
             const model = catalog.resolve(name)
@@ -117,10 +120,11 @@ export class Planner extends Context.Service<
             } else {
               const ranking = rankFor(input, model.success.candidates)
               ranked.push(...ranking.ranked)
+              groupSizes.push(...ranking.groupSizes)
               excluded.push(...ranking.excluded)
             }
           }
-          return { ranked, excluded }
+          return { ranked, groupSizes, excluded }
         }
 
         /**
@@ -172,7 +176,7 @@ export class Planner extends Context.Service<
           const input = hasAlias(asked) ? { ...asked, ...unaliased(asked, roll) } : asked
           const model = catalog.resolve(input.model)
           const first = rankFor(input, Result.isSuccess(model) ? model.success.candidates : [])
-          const rest = input.fallbackModels.length === 0 ? { ranked: [], excluded: [] } : fallbacks(input)
+          const rest = input.fallbackModels.length === 0 ? nothing : fallbacks(input)
           const ranked = rest.ranked.length === 0 ? first.ranked : [...first.ranked, ...rest.ranked]
           const all = rest.excluded.length === 0 ? first.excluded : [...first.excluded, ...rest.excluded]
           const excluded = all.slice(0, MOST_LISTED)
@@ -182,6 +186,7 @@ export class Planner extends Context.Service<
             model: id,
             ...(asked.model === id ? {} : { named: { as: asked.model, snapshot } }),
             ranked: ranked.slice(0, MOST_LISTED),
+            groupSizes: rest.ranked.length === 0 ? first.groupSizes : [...first.groupSizes, ...rest.groupSizes],
             excluded,
             unroutable: Result.isFailure(model)
               ? withNearest(model.failure, asked.model, asked.caller.key)
@@ -205,7 +210,7 @@ export class Planner extends Context.Service<
           { generationId, startedAtMs }: Pick<Admitted, "generationId" | "startedAtMs">
         ): Effect.Effect<RequestPlan<Request>> =>
           Effect.flatMap(hasAlias(input) ? Random.next : noRoll, (roll) => {
-            const { excluded, model, named, ranked: best, unroutable } = route(input, roll)
+            const { excluded, groupSizes, model, named, ranked: best, unroutable } = route(input, roll)
             const planOf = (ranked: ReadonlyArray<Candidate>): RequestPlan<Request> => ({
               kind: input.kind,
               generationId,
@@ -214,6 +219,8 @@ export class Planner extends Context.Service<
               model,
               ...(named === undefined ? {} : { named }),
               ranked,
+              // An explored candidate comes first.
+              groupSizes: ranked === best ? groupSizes : [],
               excluded,
               unroutable,
               startedAtMs,
@@ -239,6 +246,7 @@ export class Planner extends Context.Service<
 }
 
 const noRoll = Effect.succeed(0)
+const nothing = { ranked: [], groupSizes: [], excluded: [] }
 
 /**
  * The error of a model that exists but has no candidate. A prompt too long for every provider is

@@ -4,13 +4,17 @@
  * refuses the gateway's credentials gets no calls for half a minute; a forbidden model likewise. A
  * client's error does not count. A stream that breaks off after its first token is a failure, and
  * later first tokens are no success until a stream ends well. Open circuits leave the candidates.
+ *
+ * If a provider has several keys, a refused key and a key at its rate limit get no calls for a
+ * while, and the circuit does not count them. It counts the failures that concern every key.
  */
-import { type Cause, Clock, Context, Duration, Effect, Exit, Layer, PubSub, Schedule, Stream } from "effect"
+import { Clock, Context, Duration, Effect, Exit, Layer, PubSub, Schedule, Stream } from "effect"
 import { CircuitBreaker } from "effect/persistence"
 import { type Candidate } from "../../domain/Catalog.ts"
 import { ProviderError } from "../../providers/Provider.ts"
 import { LockoutStore } from "../../store/providerState/LockoutStore.ts"
 import { CircuitOpenError } from "./CircuitOpenError.ts"
+import { classify } from "./CircuitOutcome.ts"
 import { CircuitUsers } from "./CircuitUsers.ts"
 import { makeLockouts } from "./Lockouts.ts"
 
@@ -35,6 +39,8 @@ export interface Refusal {
   readonly provider: string
   readonly model: string
   readonly status: number
+  /** The position of the refused key, if the provider has several. */
+  readonly key?: number
 }
 
 export class Circuits extends Context.Service<
@@ -59,6 +65,11 @@ export class Circuits extends Context.Service<
      * store is read.
      */
     readonly stateHere: (candidate: Candidate) => Effect.Effect<CircuitState>
+    /**
+     * How long the candidate gets no request of the client's key, in milliseconds; 0: it may be
+     * called.
+     */
+    readonly lockedMs: (candidate: Candidate, keyId: string | null) => number
     readonly changes: Stream.Stream<CircuitChange>
     readonly refusals: Stream.Stream<Refusal>
   }
@@ -82,7 +93,8 @@ export class Circuits extends Context.Service<
 
       const lockOut = Effect.fnUntraced(function* (candidate: Candidate, status: number, keyId: string | null) {
         const isNews = yield* lockouts.add(candidate, status, keyId)
-        const refusal = { provider: candidate.provider.slug, model: candidate.offer.id, status }
+        const { key, offer, provider } = candidate
+        const refusal = { provider: provider.slug, model: offer.id, status, ...(key === undefined ? {} : { key }) }
         if (isNews) yield* PubSub.publish(refusals, refusal)
         yield* Effect.annotateLogs(
           Effect.logError(
@@ -111,19 +123,27 @@ export class Circuits extends Context.Service<
        * as success.
        */
       const classifying =
-        (key: string, opensStream: boolean, keyId: string | null) => (exit: Exit.Exit<unknown, unknown>) => {
+        (key: string, hasKeys: boolean, opensStream: boolean, keyId: string | null) =>
+        (exit: Exit.Exit<unknown, unknown>) => {
           if (exit._tag === "Success" && breaking.has(key)) {
             if (opensStream) return CircuitBreaker.ignored
             breaking.delete(key)
           }
-          const outcome = classify(exit)
+          const outcome = classify(exit, hasKeys)
           if (outcome._tag === "Success") users.succeeded(key)
           return outcome._tag === "Failure" && !users.countsFailure(key, keyId) ? CircuitBreaker.ignored : outcome
         }
 
-      /** Locks out a provider that refused the gateway's credentials, and tells the operator. */
-      const onRefusal = (candidate: Candidate, { reason }: ProviderError, keyId: string | null) =>
-        reason._tag === "CredentialsRefused" ? lockOut(candidate, reason.status, keyId) : Effect.void
+      /**
+       * Locks out a provider that refused the gateway's credentials, and tells the operator. One of
+       * several keys that reached its rate limit cools down.
+       */
+      const onRefusal = (candidate: Candidate, error: ProviderError, keyId: string | null) =>
+        error.reason._tag === "CredentialsRefused"
+          ? lockOut(candidate, error.reason.status, keyId)
+          : candidate.key !== undefined && error.isKeysFault
+            ? lockouts.coolDown(candidate, error.retryAfterMs, keyId)
+            : Effect.void
 
       const guarded = <A, R>(
         candidate: Candidate,
@@ -134,12 +154,16 @@ export class Circuits extends Context.Service<
         Effect.suspend(() => {
           const key = keyOf(candidate)
           const before = troubled.get(key)
-          return Effect.matchEffect(breaker.execute(call, { key, classify: classifying(key, opensStream, keyId) }), {
+          const hasKeys = candidate.key !== undefined
+          const classified = classifying(key, hasKeys, opensStream, keyId)
+          return Effect.matchEffect(breaker.execute(call, { key, classify: classified }), {
             onSuccess: (answer) => {
               if (troubled.get(key) === before && !breaking.has(key)) troubled.delete(key)
               return Effect.succeed(answer)
             },
-            onFailure: (error): Effect.Effect<never, Failed> => {
+            onFailure: (error): Effect.Effect<never, ProviderError | CircuitOpenError> => {
+              if (hasKeys && error instanceof ProviderError && error.isKeysFault)
+                return Effect.andThen(onRefusal(candidate, error, keyId), Effect.fail(error))
               troubled.set(key, (troubled.get(key) ?? 0) + 1)
               if (error instanceof ProviderError) {
                 if (error.reason._tag === "Throttled") throttled.add(key)
@@ -221,11 +245,12 @@ export class Circuits extends Context.Service<
             Effect.suspend(() => {
               users.uses(keyOf(candidate), keyId)
               const isUntroubled = store === null && !troubled.has(keyOf(candidate))
-              if (lockouts.isEmpty()) return (isUntroubled ? unguarded : guarded)(candidate, call, opensStream, keyId)
+              const called = (isUntroubled ? unguarded : guarded)(candidate, call, opensStream, keyId)
+              if (lockouts.isEmpty()) return called
               return Effect.flatMap(lockouts.enter(candidate, keyId), (ms) =>
                 ms > 0
-                  ? Effect.fail(new CircuitOpenError(ms, "credentials_refused"))
-                  : guarded(candidate, call, opensStream, keyId).pipe(
+                  ? Effect.fail(new CircuitOpenError(ms, lockouts.because(candidate, keyId)))
+                  : called.pipe(
                       Effect.tap(() => lockouts.lift(candidate)),
                       // A provider that rejects the request has accepted the credentials.
                       Effect.tapError((error) =>
@@ -238,7 +263,7 @@ export class Circuits extends Context.Service<
             }),
         recordBreak: (candidate, error, keyId = null) =>
           Effect.suspend(() => {
-            if (classify(Exit.fail(error))._tag === "Ignored") return Effect.void
+            if (classify(Exit.fail(error), candidate.key !== undefined)._tag === "Ignored") return Effect.void
             breaking.add(keyOf(candidate))
             return Effect.ignore(guarded(candidate, Effect.fail(error), true, keyId))
           }),
@@ -247,6 +272,7 @@ export class Circuits extends Context.Service<
             breaking.has(keyOf(candidate)) ? Effect.ignore(guarded(candidate, Effect.void, false, null)) : Effect.void
           ),
         state,
+        lockedMs: lockouts.remainingMs,
         stateHere: (candidate) =>
           Effect.suspend(() =>
             lockouts.remainingMs(candidate) > 0 || troubled.has(keyOf(candidate))
@@ -266,25 +292,9 @@ export class Circuits extends Context.Service<
   )
 }
 
-type Failed = ProviderError | CircuitOpenError
-
 const keyOf = ({ offer, provider }: Candidate): string => `${provider.slug}|${offer.id}`
 
 const changeOf = (key: string, isOpen: boolean): CircuitChange => {
   const at = key.indexOf("|")
   return { provider: key.slice(0, at), model: key.slice(at + 1), isOpen }
-}
-
-const failureOf = (cause: Cause.Cause<unknown>): ProviderError | undefined => {
-  const reason = cause.reasons.find((entry) => entry._tag === "Fail")
-  return reason !== undefined && reason.error instanceof ProviderError ? reason.error : undefined
-}
-
-const classify = (exit: Exit.Exit<unknown, unknown>): CircuitBreaker.Outcome => {
-  if (exit._tag === "Success") return CircuitBreaker.success
-  const error = failureOf(exit.cause)
-  if (error === undefined || error.isRequestsFault || error.reason._tag === "Unsupported") return CircuitBreaker.ignored
-  return error.retryAfterMs === null
-    ? CircuitBreaker.failure()
-    : CircuitBreaker.failure({ retryAfter: Duration.millis(error.retryAfterMs) })
 }

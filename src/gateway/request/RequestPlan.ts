@@ -25,6 +25,8 @@ export interface RequestPlan<Request = ChatRequest | EmbeddingRequest> {
   readonly named?: { readonly as: string; readonly snapshot: string | null }
   /** The candidates, best first; empty if there are none. */
   readonly ranked: ReadonlyArray<Candidate>
+  /** The sizes of the groups of `ranked` that rank equally, in order; empty: they are in order. */
+  readonly groupSizes: ReadonlyArray<number>
   readonly excluded: ReadonlyArray<Exclusion>
   /** The error of a request without candidates, once it has passed the policies. */
   readonly unroutable: GatewayError | null

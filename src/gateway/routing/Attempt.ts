@@ -6,6 +6,7 @@ import { type Candidate } from "../../domain/Catalog.ts"
 import { ProviderError } from "../../providers/Provider.ts"
 import { type Circuits } from "../health/Circuits.ts"
 import { attemptOf, errorOf, type Failure } from "./FailurePolicy.ts"
+import { type InFlight } from "./InFlight.ts"
 import { type RequestPlan } from "../request/RequestPlan.ts"
 import { type AttemptLog } from "./AttemptLog.ts"
 import { type ProviderStats } from "../health/ProviderStats.ts"
@@ -26,7 +27,7 @@ export type Attempt = <A, R>(
 ) => Effect.Effect<Attempted<A>, Failure, R>
 
 export const attempting =
-  (circuits: Circuits["Service"], stats: ProviderStats["Service"], clock: Clock.Clock): Attempt =>
+  (circuits: Circuits["Service"], stats: ProviderStats["Service"], inFlight: InFlight, clock: Clock.Clock): Attempt =>
   ({ log, plan }, candidate, call) =>
     Effect.suspend(() => {
       const { kind, streamed, trace } = plan
@@ -34,6 +35,7 @@ export const attempting =
       const startedAtMs = clock.currentTimeMillisUnsafe()
       let latencyMs = 0
       log.startCall()
+      inFlight.begin(candidate)
       const noted = Effect.onExit(
         circuits.guard(
           candidate,
@@ -42,6 +44,7 @@ export const attempting =
         )(trace === null || span === null ? call : trace.within(span, call)),
         (exit) =>
           Effect.sync(() => {
+            inFlight.end(candidate)
             latencyMs = clock.currentTimeMillisUnsafe() - startedAtMs
             const answered = exit._tag === "Success"
             const error = Exit.isFailure(exit) ? errorOf(exit.cause) : undefined
@@ -51,6 +54,8 @@ export const attempting =
             if (!answered && !(error instanceof ProviderError)) return
             // The provider was not called.
             if (error instanceof ProviderError && error.reason._tag === "Unsupported") return
+            // Another key of the provider may answer.
+            if (candidate.key !== undefined && error instanceof ProviderError && error.isKeysFault) return
             const rejected = error instanceof ProviderError && error.isRequestsFault
             stats.record(candidate.provider.slug, candidate.offer.id, {
               ok: answered || rejected,

@@ -1,19 +1,24 @@
 /**
- * Calls the candidates of a request, best first, until one answers. The last candidate is retried
- * where that may help. A client's error ends the search, because every other provider would refuse
- * the request too.
+ * Calls the candidates of a request, best first, until one answers. Among equal ones the least busy
+ * comes first. A provider with several keys is called with the next one when a key is refused or at
+ * its rate limit. The last candidate is retried where that may help. A client's error ends the
+ * search, because every other provider would refuse the request too.
  */
 import { Clock, Duration, Effect, Result } from "effect"
 import { type Candidate, limitsOf } from "../../domain/Catalog.ts"
 import { type GatewayError } from "../../domain/Errors.ts"
 import { type Provider, type ProviderError } from "../../providers/Provider.ts"
 import { type Providers } from "../../providers/Providers.ts"
+import { CircuitOpenError } from "../health/CircuitOpenError.ts"
+import { type Circuits } from "../health/Circuits.ts"
 import { type ProviderStats } from "../health/ProviderStats.ts"
 import { type RequestPlan } from "../request/RequestPlan.ts"
 import { type Attempt, type Attempted } from "./Attempt.ts"
 import { withinDeadline } from "./CallDeadline.ts"
 import { exhaustedError, type Failure, longestPause, requestFault, retryPause } from "./FailurePolicy.ts"
 import { hedged } from "./Hedging.ts"
+import { type InFlight } from "./InFlight.ts"
+import { type KeysOf } from "./ProviderKeys.ts"
 import { type RoutedRequest } from "./RoutedRequest.ts"
 
 type AnyRequest = Omit<RoutedRequest, "plan"> & { readonly plan: RequestPlan<unknown> }
@@ -34,12 +39,26 @@ export interface Call<A, R> {
   readonly hedge?: { readonly afterMs: number; readonly discard: (answer: A) => Effect.Effect<void> } | undefined
 }
 
-/** One call of one candidate. */
-interface Turn {
+/** A candidate, with its key if its provider has several, and the provider that serves it. */
+interface Callee {
   readonly candidate: Candidate
   readonly provider: Provider
+}
+
+/** One call of one candidate. */
+interface Turn extends Callee {
   readonly isLast: boolean
   readonly tries: number
+}
+
+/** The calls of one candidate with one key. */
+interface Turns extends Callee {
+  /** The candidate's place in the search. */
+  readonly at: number
+  /** Another key of the provider follows. */
+  readonly hasMoreKeys: boolean
+  /** The last failure before. */
+  readonly before: Failure | null
 }
 
 const noneLeft = ({ isSole, request: { log, plan } }: Search, last: Failure | null): GatewayError =>
@@ -47,6 +66,9 @@ const noneLeft = ({ isSole, request: { log, plan } }: Search, last: Failure | nu
 
 interface SearchOptions {
   readonly attempt: Attempt
+  readonly circuits: Circuits["Service"]
+  readonly inFlight: InFlight
+  readonly keysOf: KeysOf
   readonly providers: Providers["Service"]
   readonly stats: ProviderStats["Service"]
   /** How often the last candidate is retried. */
@@ -56,15 +78,23 @@ interface SearchOptions {
 /**
  * Returns the answer of the first candidate that answers, and the candidates that were not called.
  */
-export const makeCandidateSearch = ({ attempt, providers, retries, stats }: SearchOptions) => {
+export const makeCandidateSearch = (options: SearchOptions) => {
+  const { attempt, circuits, inFlight, keysOf, providers, retries, stats } = options
   /** The candidate for a hedged call: the next best of another provider with the same model. */
-  const rivalOf = (slow: Candidate, { candidates, tried }: Search) => {
-    const candidate = candidates.find(
+  const rivalOf = (slow: Candidate, { candidates, request, tried }: Search) => {
+    const ranked = candidates.find(
       (other) => !tried.has(other) && other.provider.slug !== slow.provider.slug && other.offer.id === slow.offer.id
     )
-    const provider = candidate === undefined ? undefined : providers.get(candidate.provider.slug, candidate.offer)
-    return candidate === undefined || provider === undefined ? undefined : { candidate, provider }
+    const [candidate] = ranked === undefined ? [] : keysOf(ranked, request.plan.caller.key.id)
+    const provider = candidate === undefined ? undefined : providers.get(candidate)
+    return ranked === undefined || candidate === undefined || provider === undefined
+      ? undefined
+      : { ranked, candidate, provider }
   }
+
+  /** Whether another key of the provider may do better. */
+  const isKeysFault = (failure: Failure, candidate: Candidate, plan: RequestPlan<unknown>): boolean =>
+    failure instanceof CircuitOpenError ? circuits.lockedMs(candidate, plan.caller.key.id) > 0 : failure.isKeysFault
 
   /** The call that lost took at least as long as it was waited for. */
   const recordLost = ({ offer, provider }: Candidate, latencyMs: number) =>
@@ -86,23 +116,19 @@ export const makeCandidateSearch = ({ attempt, providers, retries, stats }: Sear
         run: attempt(search.request, rival.candidate, call.make(rival.provider, rival.candidate, false))
       },
       hold: budget.hold(rival.candidate, plan.promptTokens),
-      onSecond: () => void search.tried.add(rival.candidate),
+      onSecond: () => void search.tried.add(rival.ranked),
       onLost: recordLost
     })
   }
 
   /**
    * Calls a candidate and retries it as long as that may help. Returns its last failure if the next
-   * candidate may do better, and fails if the search must end. `before`: the failure of the
-   * candidate before it.
+   * key or candidate may do better, and fails if the search must end.
    */
-  const callCandidate = Effect.fnUntraced(function* <A, R>(
+  const callWithKey = Effect.fnUntraced(function* <A, R>(
     search: Search,
     call: Call<A, R>,
-    at: number,
-    candidate: Candidate,
-    provider: Provider,
-    before: Failure | null
+    { at, before, candidate, hasMoreKeys, provider }: Turns
   ) {
     const { log, plan } = search.request
     const { totalMs } = limitsOf(candidate)
@@ -118,8 +144,9 @@ export const makeCandidateSearch = ({ attempt, providers, retries, stats }: Sear
       const fault = requestFault(last, plan)
       if (fault !== null) return yield* fault
       const longestMs = longestPause(plan, yield* Clock.currentTimeMillis)
-      // Another provider answers sooner than a retry.
-      const mayRetry = tries < retries && !search.isSole && isLast()
+      // Another key or provider answers sooner than a retry.
+      const hasNext = !isLast() || (hasMoreKeys && isKeysFault(last, candidate, plan))
+      const mayRetry = tries < retries && !search.isSole && !hasNext
       const pauseMs = mayRetry ? retryPause(last, tries, longestMs) : null
       if (pauseMs !== null) yield* Effect.sleep(Duration.millis(pauseMs))
       // The client's deadline leaves no time for the next provider.
@@ -128,29 +155,49 @@ export const makeCandidateSearch = ({ attempt, providers, retries, stats }: Sear
     }
   })
 
+  /**
+   * Calls a candidate with one key of its provider after the other, as long as another key may do
+   * better. Returns the last failure if the next candidate may do better.
+   */
+  const callCandidate = Effect.fnUntraced(function* <A, R>(
+    search: Search,
+    call: Call<A, R>,
+    at: number,
+    before: Failure | null
+  ) {
+    const { candidates, request } = search
+    const ranked = candidates[at]
+    const keyed = ranked === undefined ? [] : keysOf(ranked, request.plan.caller.key.id)
+    let last: Result.Result<Attempted<A>, Failure | null> = Result.fail(before)
+    for (const [index, candidate] of keyed.entries()) {
+      const provider = providers.get(candidate)
+      if (provider === undefined) continue
+      const hasMoreKeys = index + 1 < keyed.length
+      const turns = { at, before: Result.isFailure(last) ? last.failure : null, candidate, hasMoreKeys, provider }
+      const result: Result.Result<Attempted<A>, Failure> = yield* callWithKey(search, call, turns)
+      if (Result.isSuccess(result) || !isKeysFault(result.failure, candidate, request.plan)) return result
+      last = result
+    }
+    return last
+  })
+
   return Effect.fnUntraced(function* <A, R>(request: AnyRequest, call: Call<A, R>) {
     const { plan } = request
     if (plan.unroutable !== null) return yield* plan.unroutable
     const isSole = noFallbacks(plan.request)
-    const candidates = isSole ? plan.ranked.slice(0, 1) : plan.ranked
+    const ordered = inFlight.shared(plan.ranked, plan.groupSizes)
+    const candidates = isSole ? ordered.slice(0, 1) : ordered
     const search: Search = { request, candidates, isSole, tried: new Set() }
     let last: Failure | null = null
     for (const [at, candidate] of candidates.entries()) {
-      const provider = providers.get(candidate.provider.slug, candidate.offer)
-      if (provider === undefined || search.tried.has(candidate)) continue
+      if (search.tried.has(candidate)) continue
       search.tried.add(candidate)
-      const result: Result.Result<Attempted<A>, Failure> = yield* callCandidate(
-        search,
-        call,
-        at,
-        candidate,
-        provider,
-        last
-      )
+      const result: Result.Result<Attempted<A>, Failure | null> = yield* callCandidate(search, call, at, last)
       if (result._tag === "Success") {
         const { answer, candidate: who, latencyMs } = result.success
         const others = candidates.slice(at + 1).filter((other) => !search.tried.has(other))
-        return { candidate: who, fallbackUsed: at > 0 || who !== candidate, latencyMs, answer, others }
+        const isFallback = at > 0 || who.provider !== candidate.provider || who.offer !== candidate.offer
+        return { candidate: who, fallbackUsed: isFallback, latencyMs, answer, others }
       }
       last = result.failure
     }

@@ -120,8 +120,13 @@ export const errorOf = (cause: Cause.Cause<unknown>): unknown => {
   return reason?._tag === "Die" ? reason.defect : reason?.error
 }
 
-export const attemptOf = ({ offer, provider }: Candidate, latencyMs: number, ok: boolean, error: unknown): Attempt => {
-  const base = { provider: provider.slug, model: offer.id, latencyMs }
+export const attemptOf = (
+  { key, offer, provider }: Candidate,
+  latencyMs: number,
+  ok: boolean,
+  error: unknown
+): Attempt => {
+  const base = { provider: provider.slug, model: offer.id, latencyMs, ...(key === undefined ? {} : { key }) }
   if (ok) return { ...base, status: "ok", errorType: null, httpStatus: 200 }
   if (error instanceof CircuitOpenError)
     return { ...base, status: "skipped", errorType: error.because, httpStatus: null }

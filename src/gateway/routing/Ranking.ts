@@ -27,6 +27,8 @@ export interface RankingInput {
 
 export interface Ranking {
   readonly ranked: ReadonlyArray<Candidate>
+  /** The sizes of the groups that rank equally, in order. The router shares requests in a group. */
+  readonly groupSizes: ReadonlyArray<number>
   readonly excluded: ReadonlyArray<Exclusion>
 }
 
@@ -117,8 +119,13 @@ export const rank = (input: RankingInput): Ranking => {
     if (reason === undefined) eligible.push(candidate)
     else excluded.push({ slug: candidate.provider.slug, model: candidate.offer.id, reason })
   }
-  return { ranked: eligible.length > 1 ? ordered(eligible, input) : eligible, excluded }
+  return eligible.length > 1
+    ? { ...ordered(eligible, input), excluded }
+    : { ranked: eligible, groupSizes: eligible.length === 0 ? [] : alone, excluded }
 }
+
+/** The groups of one candidate. */
+const alone: ReadonlyArray<number> = [1]
 
 /** The share of requests that explore another provider than the first. */
 const EXPLORED_SHARE = 0.02
@@ -154,15 +161,22 @@ export const explored = (
   return tried === undefined ? ranked : [tried, ...ranked.filter((candidate) => candidate !== tried)]
 }
 
-const ordered = (eligible: ReadonlyArray<Candidate>, input: RankingInput): ReadonlyArray<Candidate> => {
+const ordered = (eligible: ReadonlyArray<Candidate>, input: RankingInput): Pick<Ranking, "ranked" | "groupSizes"> => {
   const order = input.preferences?.order ?? []
-  return eligible
+  const scored = eligible
     .map((candidate) => {
       const named = order.indexOf(candidate.provider.slug)
       return { candidate, place: named === -1 ? order.length : named, score: score(candidate, input) }
     })
     .sort((a, b) => a.place - b.place || a.score - b.score || bySlug(a.candidate, b.candidate))
-    .map(({ candidate }) => candidate)
+  const starts = scored.flatMap(({ place, score }, at) => {
+    const before = scored[at - 1]
+    return before?.place === place && before.score === score ? [] : [at]
+  })
+  return {
+    ranked: scored.map(({ candidate }) => candidate),
+    groupSizes: starts.map((start, at) => (starts[at + 1] ?? scored.length) - start)
+  }
 }
 
 const bySlug = (a: Candidate, b: Candidate): number =>

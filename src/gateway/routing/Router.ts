@@ -6,6 +6,7 @@
  */
 import { Clock, Context, Effect, Layer, Scope, type Stream } from "effect"
 import { type Candidate, limitsOf } from "../../domain/Catalog.ts"
+import { onClose } from "../../domain/OnClose.ts"
 import { type ChatEvent, type ChatReply, type ChatRequest } from "../../domain/Chat.ts"
 import { type EmbeddingReply, type EmbeddingRequest } from "../../domain/Embedding.ts"
 import { type GatewayError } from "../../domain/Errors.ts"
@@ -17,6 +18,8 @@ import { plausibleUsage } from "../reply/PlausibleUsage.ts"
 import { Circuits } from "../health/Circuits.ts"
 import { continueStream, isContinuable, successors } from "./Continuation.ts"
 import { withTimeout, eventsOf, type OpenedStream, openStream } from "./OpenedStream.ts"
+import { InFlight } from "./InFlight.ts"
+import { makeKeysOf } from "./ProviderKeys.ts"
 import { type RoutedRequest } from "./RoutedRequest.ts"
 import { limitOutput } from "./MaxTokens.ts"
 import { ProviderStats } from "../health/ProviderStats.ts"
@@ -62,9 +65,17 @@ export class Router extends Context.Service<
         const circuits = yield* Circuits
         const stats = yield* ProviderStats
 
-        const attempt = attempting(circuits, stats, yield* Clock.Clock)
+        const inFlight = new InFlight()
+        const keysOf = makeKeysOf(circuits, inFlight)
+        const attempt = attempting(circuits, stats, inFlight, yield* Clock.Clock)
+        const { retries } = options
+        const route = makeCandidateSearch({ attempt, circuits, inFlight, keysOf, providers, stats, retries })
 
-        const route = makeCandidateSearch({ attempt, providers, stats, retries: options.retries })
+        /** The candidate counts as busy until the scope closes. */
+        const untilClosed = (candidate: Candidate) => {
+          inFlight.begin(candidate)
+          return onClose(Effect.sync(() => inFlight.end(candidate)))
+        }
 
         const hedging =
           options.hedgeAfterMs === null
@@ -89,6 +100,7 @@ export class Router extends Context.Service<
               ),
             hedge: hedging
           })
+          yield* untilClosed(routed.candidate)
           const after =
             options.continueStreams && others.length > 0 && isContinuable(plan)
               ? successors(routed.candidate, others)
@@ -106,8 +118,9 @@ export class Router extends Context.Service<
                       stats.recordBreak(candidate.provider.slug, candidate.offer.id)
                       return circuits.recordBreak(candidate, error, plan.caller.key.id)
                     },
-                    open: (candidate, request_) => {
-                      const provider = providers.get(candidate.provider.slug, candidate.offer)
+                    open: (next, request_) => {
+                      const [candidate = next] = keysOf(next, plan.caller.key.id)
+                      const provider = providers.get(candidate)
                       return provider === undefined
                         ? Effect.die(new Error("a candidate is of no provider"))
                         : Effect.map(
@@ -117,7 +130,7 @@ export class Router extends Context.Service<
                               openStream(provider, candidate, request_, request, after.length === 0)
                             ),
                             ({ answer }) => answer
-                          )
+                          ).pipe(Effect.tap(() => untilClosed(candidate)))
                     }
                   }),
                   scope

@@ -132,6 +132,7 @@ const recordOf = (generation: Generation): GenerationRecord => ({
   attempts: generation.attempts.map((attempt) => ({
     provider: attempt.provider,
     model: attempt.model,
+    ...(attempt.key === undefined ? {} : { key: attempt.key }),
     status: attempt.status,
     latency_ms: attempt.latencyMs,
     error_type: attempt.errorType,

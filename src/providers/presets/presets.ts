@@ -2,7 +2,6 @@
  * Provider configs of well-known vendors, complete except for the key. The vendors are in
  * Vendors.ts, their models and prices come from the pinned price list, and the mock is in Mock.ts.
  */
-import { type Redacted } from "effect"
 import { defaultTimeouts, type ProviderConfig } from "../../domain/Catalog.ts"
 import { offersOf } from "./Offers.ts"
 import { type Preset } from "./Vendors.ts"
@@ -19,13 +18,14 @@ const PRICES_AS_OF_MS = Date.UTC(2026, 10, 1)
  */
 export const presetProvider = (
   preset: Preset,
-  options: { readonly apiKey: Redacted.Redacted | null; readonly baseUrl?: string; readonly nowMs?: number }
+  options: Pick<ProviderConfig, "apiKey" | "apiKeys"> & { readonly baseUrl?: string; readonly nowMs?: number }
 ): ProviderConfig => ({
   slug: preset.slug,
   name: preset.name,
   dialect: preset.dialect,
   baseUrl: (options.baseUrl ?? preset.baseUrl ?? "").replace(/\/+$/, ""),
   apiKey: options.apiKey,
+  ...(options.apiKeys === undefined ? {} : { apiKeys: options.apiKeys }),
   auth: options.apiKey === null ? { type: "none" } : preset.auth,
   headers: {},
   query: preset.query,

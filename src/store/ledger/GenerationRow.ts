@@ -14,6 +14,7 @@ const Receipt = Schema.Struct({
     Schema.Struct({
       provider: Schema.String,
       model: Schema.String,
+      key: Schema.optionalKey(Schema.Finite),
       status: Schema.Literals(["ok", "error", "timeout", "cancelled", "skipped"]),
       latencyMs: Schema.Finite,
       errorType: Schema.NullOr(Schema.String),

@@ -3,7 +3,7 @@
  * Router.test.ts.
  */
 import { assert, it } from "@effect/vitest"
-import { Deferred, Effect, Exit, Fiber, Layer } from "effect"
+import { Deferred, Effect, Exit, Fiber, Layer, Option, Redacted, Stream } from "effect"
 import { TestClock } from "effect/testing"
 import { Circuits } from "../../../src/gateway/health/Circuits.ts"
 import {
@@ -11,7 +11,8 @@ import {
   Cut,
   ProviderError,
   type ProviderReason,
-  Rejected
+  Rejected,
+  Throttled
 } from "../../../src/providers/Provider.ts"
 import { candidateWith } from "../plans.ts"
 
@@ -225,5 +226,59 @@ it.effect("a provider that rejects a request has accepted the credentials, and i
     yield* Effect.flip(guard(alpha, false, "key_3")(Effect.fail(rejected)))
     yield* guard(alpha, false, "key_4")(Effect.void)
     yield* guard(alpha, false, "key_1")(Effect.void)
+  }).pipe(Effect.provide(Circuits.layerMemory))
+)
+
+const pool = candidateWith("alpha", {}, { apiKeys: ["one", "two"].map((key) => Redacted.make(key)) })
+
+it.effect("a provider with several keys has one circuit, which counts no failure of a single key", () =>
+  Effect.gen(function* () {
+    const { guard, state, stateHere } = yield* Circuits
+    const fail = (key: number, reason: ProviderReason) =>
+      Effect.flip(guard({ ...pool, key })(Effect.fail(errorOf(reason))))
+    const limited = new Throttled({ status: 429, retryAfterMs: null })
+    for (let count = 0; count < 6; count++) {
+      yield* fail(1, limited)
+      yield* TestClock.adjust(30_000)
+    }
+    assert.strictEqual((yield* state(pool)).state, "closed")
+    // A 503 is of the provider, whichever key it meets.
+    for (const key of [1, 2, 1, 2, 2]) yield* fail(key, new Throttled({ status: 503, retryAfterMs: 1_000 }))
+    assert.strictEqual((yield* state(pool)).state, "open")
+    const skipped = yield* fail(2, limited)
+    assert.deepInclude(skipped, { _tag: "CircuitOpenError", because: "rate_limited" })
+    assert.strictEqual((yield* stateHere({ ...pool, key: 1 })).state, "open")
+  }).pipe(Effect.provide(Circuits.layerMemory))
+)
+
+it.effect("a key at its rate limit is skipped, and the provider only while each key is", () =>
+  Effect.gen(function* () {
+    const { guard, lockedMs, state } = yield* Circuits
+    const limit = (key: number, retryAfterMs: number) =>
+      Effect.flip(guard({ ...pool, key })(Effect.fail(errorOf(new Throttled({ status: 429, retryAfterMs })))))
+    yield* limit(1, 5_000)
+    assert.strictEqual(lockedMs({ ...pool, key: 1 }, "any"), 5_000)
+    assert.strictEqual(lockedMs({ ...pool, key: 2 }, "any"), 0)
+    assert.deepInclude(yield* Effect.flip(guard({ ...pool, key: 1 })(Effect.void)), {
+      _tag: "CircuitOpenError",
+      because: "rate_limited",
+      retryAfterMs: 5_000
+    })
+    assert.strictEqual((yield* state(pool)).state, "closed")
+    yield* limit(2, 3_000)
+    assert.deepStrictEqual(yield* state(pool), { state: "open", openForMs: 3_000 })
+    yield* TestClock.adjust(3_000)
+    yield* guard({ ...pool, key: 2 })(Effect.void)
+    assert.strictEqual((yield* state(pool)).state, "closed")
+  }).pipe(Effect.provide(Circuits.layerMemory))
+)
+
+it.effect("a refusal names the key", () =>
+  Effect.gen(function* () {
+    const { guard, refusals } = yield* Circuits
+    const fiber = yield* Effect.forkChild(Stream.runHead(refusals), { startImmediately: true })
+    yield* Effect.flip(guard({ ...pool, key: 2 })(Effect.fail(errorOf(new CredentialsRefused({ status: 401 })))))
+    const refusal = { provider: "alpha", model: "test/small", status: 401, key: 2 }
+    assert.deepStrictEqual(Option.getOrNull(yield* Fiber.join(fiber)), refusal)
   }).pipe(Effect.provide(Circuits.layerMemory))
 )

@@ -1,5 +1,5 @@
 import { assert, it } from "@effect/vitest"
-import { Clock, Effect, Layer } from "effect"
+import { Clock, Effect, Layer, Redacted } from "effect"
 import { TestClock } from "effect/testing"
 import { makeLockouts } from "../../../src/gateway/health/Lockouts.ts"
 import * as LockoutMemory from "../../../src/store/providerState/LockoutMemory.ts"
@@ -158,5 +158,91 @@ it.effect("two keys that were refused in two processes lock it for all", () =>
     assert.isFalse(yield* second.add(small, 402, "key_2"))
     yield* first.learn
     assert.strictEqual(yield* first.enter(small, "key_3"), 30_000)
+  }).pipe(Effect.provide(LockoutMemory.layer))
+)
+
+const pool = candidateWith("alpha", {}, { apiKeys: ["one", "two"].map((key) => Redacted.make(key)) })
+const [one, two] = [
+  { ...pool, key: 1 },
+  { ...pool, key: 2 }
+] as const
+
+it.effect("a refused key is locked alone, and the provider only with its last key", () =>
+  Effect.gen(function* () {
+    const lockouts = yield* alone
+    yield* lockouts.add(one, 401)
+    assert.strictEqual(lockouts.remainingMs(one), 30_000)
+    assert.strictEqual(lockouts.remainingMs({ ...one, offer: large.offer }), 30_000)
+    assert.strictEqual(yield* lockouts.enter(two), 0)
+    assert.strictEqual(lockouts.remainingMs(pool), 0)
+    yield* TestClock.adjust(10_000)
+    yield* lockouts.add(two, 401)
+    assert.strictEqual(lockouts.remainingMs(pool), 20_000)
+    assert.strictEqual(lockouts.because(two, null), "credentials_refused")
+    yield* lockouts.lift(two)
+    assert.strictEqual(lockouts.remainingMs(two), 0)
+    assert.strictEqual(lockouts.remainingMs(one), 20_000)
+  })
+)
+
+it.effect("a key at its rate limit cools down for one model, for its Retry-After of two minutes at most", () =>
+  Effect.gen(function* () {
+    const lockouts = yield* alone
+    yield* lockouts.coolDown(one, 5_000, null)
+    assert.strictEqual(lockouts.remainingMs(one), 5_000)
+    assert.strictEqual(lockouts.because(one, null), "rate_limited")
+    assert.strictEqual(lockouts.remainingMs(two), 0)
+    assert.strictEqual(lockouts.remainingMs({ ...one, offer: large.offer }), 0)
+    // An answer to an earlier call does not end it, and a later refusal does not prolong it.
+    yield* lockouts.lift(one)
+    yield* lockouts.coolDown(one, 60_000, null)
+    assert.strictEqual(lockouts.remainingMs(one), 5_000)
+    yield* TestClock.adjust(5_000)
+    assert.strictEqual(yield* lockouts.enter(one), 0)
+    assert.strictEqual(yield* lockouts.enter(one), 0)
+    yield* lockouts.lift(one)
+    assert.isTrue(lockouts.isEmpty())
+    yield* lockouts.coolDown(one, 86_400_000, null)
+    assert.strictEqual(lockouts.remainingMs(one), 120_000)
+  })
+)
+
+it.effect("without a Retry-After the cooldown doubles up to half a minute, until an answer", () =>
+  Effect.gen(function* () {
+    const lockouts = yield* alone
+    const cooldown = Effect.gen(function* () {
+      yield* lockouts.coolDown(one, null, null)
+      const ms = lockouts.remainingMs(one)
+      yield* TestClock.adjust(ms)
+      return ms
+    })
+    const all = yield* Effect.forEach(Array.from({ length: 9 }), () => cooldown)
+    assert.deepStrictEqual(all, [250, 500, 1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000])
+    yield* lockouts.lift(one)
+    assert.strictEqual(yield* cooldown, 250)
+  })
+)
+
+it.effect("a key cools down for the client that met the limit, and for all once another client met it", () =>
+  Effect.gen(function* () {
+    const lockouts = yield* alone
+    yield* lockouts.coolDown(one, 5_000, "key_a")
+    assert.strictEqual(lockouts.remainingMs(one, "key_a"), 5_000)
+    assert.strictEqual(lockouts.remainingMs(one, "key_b"), 0)
+    yield* lockouts.coolDown(one, 5_000, "key_b")
+    assert.strictEqual(lockouts.remainingMs(one, "key_c"), 5_000)
+  })
+)
+
+it.effect("processes on one store share the cooldowns", () =>
+  Effect.gen(function* () {
+    const [first, second] = [yield* member, yield* member]
+    yield* first.coolDown(one, 5_000, null)
+    yield* second.learn
+    assert.strictEqual(second.remainingMs(one), 5_000)
+    yield* TestClock.adjust(5_000)
+    yield* second.lift(one)
+    yield* first.learn
+    assert.isTrue(first.isEmpty())
   }).pipe(Effect.provide(LockoutMemory.layer))
 )

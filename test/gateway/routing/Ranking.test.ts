@@ -278,3 +278,24 @@ it("an empty list of providers is ignored", () => {
   assert.deepStrictEqual(ranked({ only: [], ignore: ["alpha"] }), ["beta"])
   assert.deepStrictEqual(ranked({ only: ["nobody"], ignore: [] }), [])
 })
+
+it("groups the candidates that rank equally", () => {
+  const priced = (slug: string, prompt: number) =>
+    candidateWith(slug, { pricing: { prompt: prompt * 1_000_000, completion: 2_000_000, cachedPrompt: null } })
+  const candidates = [priced("alpha", 2), priced("beta", 1), priced("gamma", 1), priced("delta", 2), priced("eta", 3)]
+  const sizes = (input: Partial<RankingInput>) => rank(inputWith({ candidates, ...input }))
+  const byPrice = sizes({})
+  assert.deepStrictEqual(slugs(byPrice.ranked), ["beta", "gamma", "alpha", "delta", "eta"])
+  assert.deepStrictEqual(byPrice.groupSizes, [2, 2, 1])
+  // An order separates what ranks equally without it.
+  const inOrder = sizes({ preferences: preferring({ order: ["delta", "gamma"] }) })
+  assert.deepStrictEqual(slugs(inOrder.ranked), ["delta", "gamma", "beta", "alpha", "eta"])
+  assert.deepStrictEqual(inOrder.groupSizes, [1, 1, 1, 1, 1])
+  // Providers without a measurement are equal; measured ones keep their ranking.
+  assert.deepStrictEqual(sizes({ defaultSort: "latency" }).groupSizes, [5])
+  const measured = { ...unseen, calls: 1, firstTokenMs: { p50: 5, p99: 5 } }
+  const stats = ({ provider }: Candidate) => (provider.slug < "c" ? measured : unseen)
+  assert.deepStrictEqual(sizes({ defaultSort: "latency", stats }).groupSizes, [3, 2])
+  assert.deepStrictEqual(sizes({ candidates: candidates.slice(0, 1) }).groupSizes, [1])
+  assert.deepStrictEqual(sizes({ candidates: [] }).groupSizes, [])
+})

@@ -125,7 +125,10 @@ it.effect.prop(
   { given: Given },
   ({ given }) =>
     Effect.gen(function* () {
-      const { excluded, ranked, unroutable } = yield* planOf(given, 1)
+      const { excluded, groupSizes, ranked, unroutable } = yield* planOf(given, 1)
+      const grouped = groupSizes.reduce((sum, size) => sum + size, 0)
+      // An explored candidate comes first, so the groups no longer hold.
+      if (groupSizes.length > 0) assert.strictEqual(grouped, ranked.length)
       const seen = [
         ...ranked.map(({ offer, provider }) => `${provider.slug} ${offer.id}`),
         ...excluded.map(({ model, slug }) => `${slug} ${model}`)
