@@ -24,6 +24,13 @@ it.effect("are named in the header and on the receipt, for whole replies, stream
         assert.deepStrictEqual(yield* receipt(headers.get("x-generation-id")), ["seed", "x_vendor"])
       }
     }
+    for (const stream of [false, true]) {
+      const named = { key: secret, headers: { "idempotency-key": `k-${stream}` } }
+      const asked = ask("Hi", { stream, seed: 7 })
+      yield* chat(asked, named)
+      const { headers } = yield* chat(asked, named)
+      assert.deepStrictEqual([headers.get("idempotent-replayed"), headers.get(header)], ["true", "seed, x_vendor"])
+    }
     const all = yield* chat(ask("Hi", { model: "test/all", seed: 7 }), { key: secret })
     assert.isNull(all.headers.get(header))
     assert.deepStrictEqual(yield* receipt(all.headers.get("x-generation-id")), [])

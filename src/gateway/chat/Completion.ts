@@ -17,7 +17,7 @@ import { Meter } from "../billing/Meter.ts"
 import { type MeteredRequest, Reservation } from "../billing/Reservation.ts"
 import { Settlement } from "../billing/Settlement.ts"
 import { Cache, type CacheEntry } from "../cache/Cache.ts"
-import { Idempotency, type KeptReply, type SentKey } from "../idempotency/Idempotency.ts"
+import { Idempotency, type SentKey } from "../idempotency/Idempotency.ts"
 import { type Guarded, PrivacyGuard } from "../privacy/PrivacyGuard.ts"
 import { eventsWithoutReasoning, excludesReasoning, withoutReasoning } from "../reply/ExcludedReasoning.ts"
 import { type Answer, type Completed, type Head } from "../request/Answer.ts"
@@ -207,13 +207,15 @@ export class Completion extends Context.Service<
         ) {
           const { note, plan } = request
           note({ generationId: plan.generationId })
+          const dropped = leftOutBy(request.log.record, answer.candidate)
           const head: Head = {
             completionId: ids.next("chatcmpl", plan.startedAtMs),
             generationId: plan.generationId,
             createdAtMs: plan.startedAtMs,
             model: answer.candidate.offer.id,
             provider: answer.candidate.provider.slug,
-            cacheHit: answer.source === "cache"
+            cacheHit: answer.source === "cache",
+            ...(dropped.length === 0 ? {} : { dropped })
           }
           const recording = content !== null && plan.trace !== null ? content(plan.trace) : null
           if (recording !== null) yield* recording.prompt(plan.request.messages, guarded.isClear)
@@ -257,8 +259,8 @@ export class Completion extends Context.Service<
           const plan = yield* planner.begin(chatPlanInput(query, options.modelsFallback, arrived.promptTokens), arrived)
           const reservation = new Reservation(arrived.tokens, note)
           const sent: ChatMetered = { plan, reservation, log: new AttemptLog(), control: cacheControl, note }
-          const again = ({ generationId, provider }: KeptReply) => {
-            note({ generationId, provider, replayed: true })
+          const again = ({ dropped = [], generationId, provider }: Head) => {
+            note({ generationId, provider, dropped, replayed: true })
             // A replayed reply is paid for.
             return settlement.void(sent)
           }

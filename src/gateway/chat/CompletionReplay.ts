@@ -40,7 +40,7 @@ const recorded = (head: Head, events: Stream.Stream<CompletionEvent>, turn: Turn
 }
 
 /** `again` runs if the reply of an earlier request is replayed. */
-export const completionReplay = (again: (kept: KeptReply) => Effect.Effect<void>): ReplyForm<Completed, Kept> => ({
+export const completionReplay = (again: (head: Head) => Effect.Effect<void>): ReplyForm<Completed, Kept> => ({
   kind: "chat",
   keep: (completed, turn) =>
     completed._tag === "Stream"
@@ -54,7 +54,7 @@ export const completionReplay = (again: (kept: KeptReply) => Effect.Effect<void>
   replay: (kept) => {
     const { body, head } = kept
     return Effect.as(
-      again(kept),
+      again(head),
       "events" in body
         ? { _tag: "Stream", head, events: Stream.fromArray(body.events) }
         : { _tag: "Reply", head, ...body }

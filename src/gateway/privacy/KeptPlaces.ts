@@ -26,6 +26,7 @@ export interface KeptPlace {
 const part = "messages[].content[]"
 const call = "messages[].tool_calls[]"
 const detail = "messages[].reasoning_details[]"
+const image = "messages[].images[]"
 const thought = "messages[].thinking_blocks[]"
 
 export const keptPlaces: ReadonlyArray<KeptPlace> = [
@@ -40,6 +41,7 @@ export const keptPlaces: ReadonlyArray<KeptPlace> = [
       `${part}.type`,
       `${part}.source.type`,
       `${call}.type`,
+      `${image}.type`,
       `${detail}.type`,
       `${thought}.type`,
       "tools[].type",
@@ -59,6 +61,10 @@ export const keptPlaces: ReadonlyArray<KeptPlace> = [
       `${part}.file.file_id`,
       `${part}.source.file_id`,
       `${detail}.id`,
+      `${detail}.format`,
+      `${detail}.provider`,
+      `${call}.extra_content.google.provider`,
+      `${image}.extra_content.google.provider`,
       "messages[].audio.id"
     ],
     why: "a provider made them or compares them: a result must name its call"
@@ -71,7 +77,8 @@ export const keptPlaces: ReadonlyArray<KeptPlace> = [
       `${part}.video_url.url`,
       `${part}.input_audio.data`,
       `${part}.file.file_data`,
-      `${part}.source.data`
+      `${part}.source.data`,
+      `${image}.image_url.url`
     ],
     why: "images, audio and files are not text"
   },
@@ -89,6 +96,7 @@ export const keptPlaces: ReadonlyArray<KeptPlace> = [
       `${thought}.signature`,
       `${thought}.data`,
       `${call}.extra_content.google.thought_signature`,
+      `${image}.extra_content.google.thought_signature`,
       "messages[].extra_content.google.thought_signature"
     ],
     why: "signatures and encrypted reasoning are checked byte by byte by the provider that made them"

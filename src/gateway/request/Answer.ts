@@ -40,6 +40,8 @@ export interface Head {
   readonly model: string
   readonly provider: string
   readonly cacheHit: boolean
+  /** The members of the request that the provider did not get. Undefined: it got all of them. */
+  readonly dropped?: ReadonlyArray<string>
 }
 
 /** A completion, whole or streamed. */

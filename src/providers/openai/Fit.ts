@@ -43,6 +43,7 @@ export const fit = (
   vendor: Vendor | null,
   config: Pick<ProviderConfig, "parameters">
 ): Result.Result<Fitted, Unsupported> => {
+  if (vendor === null && config.parameters === undefined) return Result.succeed({ members, leftOut: [] })
   const sent = { ...members }
   for (const [name, other] of vendor?.renamed ?? []) {
     if (sent[name] !== undefined) sent[other] = sent[name]
