@@ -168,8 +168,8 @@ describe.each(vendors)("reasoning of $name", (vendor) => {
 
   it.effect("is recognised by its format where a client drops the provider", () =>
     Effect.gen(function* () {
-      const message = assembled(yield* eventsOf(vendor)).choices[0]?.message
-      const details = (message?.["reasoning_details"] as ReadonlyArray<Record<string, unknown>>).map(
+      const message: Record<string, unknown> = assembled(yield* eventsOf(vendor)).choices[0]?.message ?? {}
+      const details = (message["reasoning_details"] as ReadonlyArray<Record<string, unknown>>).map(
         ({ provider: _provider, ...detail }) => detail
       )
       const kept = { ...message, reasoning_details: details }
