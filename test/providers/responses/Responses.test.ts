@@ -177,6 +177,15 @@ describe("the Responses API", () => {
     })
   )
 
+  it.effect("does not blame the request for encrypted reasoning that it cannot read", () =>
+    Effect.gen(function* () {
+      const body = errorBody("The encrypted content gAA= could not be verified.", { code: "invalid_encrypted_content" })
+      const error = yield* Effect.flip(chat(json(body, { status: 400 })))
+      assert.deepInclude(error.reason, { _tag: "Unsupported", param: "messages" })
+      assert.isFalse(error.isRequestsFault)
+    })
+  )
+
   it.effect("names the client's member in a refusal, and never repeats the key", () =>
     Effect.gen(function* () {
       const blamed = (param: string | null) =>
