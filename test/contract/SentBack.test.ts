@@ -78,15 +78,21 @@ it.live.each(cases)(
     assert.strictEqual(first.status, 200, first.text)
     const message = messageOf(mode, first.text)
     for (const [member, value] of Object.entries(answer[0])) {
-      if (value !== null) assert.deepStrictEqual(message[member], value, member)
+      // The reply names who sealed the details.
+      const told = value === details ? details.map((detail) => ({ ...detail, provider: "alpha" })) : value
+      if (value !== null) assert.deepStrictEqual(message[member], told, member)
     }
     const results = calls.map(({ id }) => ({ role: "tool", tool_call_id: id, content: "sunny" }))
     const messages = [question, message, ...("tool_calls" in message ? results : [question])]
     const second = yield* ask(mode, { messages })
     assert.strictEqual(second.status, 200, second.text)
     const sent = (yield* called("alpha", ({ body }) => (body as { messages: Array<unknown> }).messages.length > 1)).body
-    // Both names of reasoning go to a server that is not known.
-    const expected = name === "nothing" ? { ...message, content: "" } : message
+    // Both names of reasoning go to a server that is not known; the details go back as they came.
+    const expected = {
+      ...message,
+      ...(name === "nothing" ? { content: "" } : {}),
+      ...("reasoning_details" in message ? { reasoning_details: details } : {})
+    }
     assert.deepStrictEqual((sent as { messages: Array<unknown> }).messages, messages.with(1, expected))
   }, Effect.scoped)
 )
