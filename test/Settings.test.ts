@@ -313,6 +313,31 @@ presets:
     })
   )
 
+  it.effect("in the file, for prices that a preset's list does not have", () =>
+    Effect.gen(function* () {
+      const file = `
+presets:
+  openai:
+    service_tiers: { Priority: 2 }
+    models:
+      openai/gpt-5.4: { pricing: { prompt_audio: 32, web_search: 25, service_tiers: { priority: 1.75 } } }
+`
+      const { providers } = yield* Settings.load(sourceOf({ OPENAI_API_KEY: "k" }, file))
+      const pricing = new Map(providers[0]?.models.map((offer) => [offer.id, offer.pricing]))
+      const own = pricing.get("openai/gpt-5.4")
+      assert.deepStrictEqual(own?.serviceTiers, { flex: 0.5, priority: 1.75 })
+      const added = { prompt_audio: 32_000_000, web_search: 25_000_000_000 }
+      assert.deepStrictEqual(own?.rare, { cache_write: 2_500_000, ...added })
+      assert.deepStrictEqual(
+        own?.tiers?.map(({ rare }) => rare),
+        [{ cache_write: 5_000_000, ...added }]
+      )
+      assert.strictEqual(own?.prompt, 2_500_000)
+      assert.deepStrictEqual(pricing.get("openai/gpt-5")?.serviceTiers, { flex: 0.5, priority: 2 })
+      assert.notProperty(pricing.get("openai/gpt-5")?.rare, "prompt_audio")
+    })
+  )
+
   it.effect("in the file, for pages of other origins", () =>
     Effect.gen(function* () {
       const { server } = yield* Settings.load(sourceOf({}, "cors: { origins: [https://app.example.com] }"))

@@ -5,20 +5,16 @@
  */
 import { Result, Schema } from "effect"
 import { type ModelOffer } from "../domain/Catalog.ts"
-import { picoFromListed, picoFromUsdPerMillion, type Prices } from "../domain/Money.ts"
-import { mapClasses, type RareClass } from "../domain/UsageClass.ts"
+import { picoFromUsdPerMillion, type Prices } from "../domain/Money.ts"
 import { hidesReasoning } from "../providers/presets/HiddenReasoning.ts"
 import { claudeCacheWrites } from "../providers/presets/PublishedPrices.ts"
 import { decodeAt, type Faults, member, type Place, renderPath } from "./Faults.ts"
-import { boolean, choice, integer, modelId, number, orNull, text } from "./Forms.ts"
+import { boolean, choice, integer, modelId, orNull, text } from "./Forms.ts"
 import { entriesOf } from "./Lists.ts"
+import { price, rareOf, rarePrices, serviceTiers, serviceTiersOf, usdPerMillion } from "./PricesEntry.ts"
 import { TimeoutsEntry, timeoutsOf } from "./TimeoutsEntry.ts"
 
-const usdPerMillion = "USD per million tokens, from 0 to 1000000"
 const tokens = () => integer("a whole number of tokens from 1 to 100000000", 1, 100_000_000)
-const price = () => number(usdPerMillion, 0, 1_000_000)
-const fee = () => number("USD per thousand calls, from 0 to 1000000", 0, 1_000_000)
-const factor = () => number("the factor of the prices, from 0 to 100", 0, 100)
 
 /** The API of the `openai` dialect. */
 export const api = () => choice(["chat", "responses"])
@@ -28,15 +24,8 @@ const prices = {
   /** Optional only for embeddings models. */
   completion: Schema.optionalKey(price()),
   cached_prompt: Schema.optionalKey(orNull(price(), usdPerMillion)),
-  cache_write: Schema.optionalKey(price()),
-  cache_write_1h: Schema.optionalKey(price()),
-  prompt_audio: Schema.optionalKey(price()),
-  cached_audio: Schema.optionalKey(price()),
-  completion_audio: Schema.optionalKey(price()),
-  completion_image: Schema.optionalKey(price()),
-  request: Schema.optionalKey(fee()),
-  web_search: Schema.optionalKey(fee())
-} satisfies Record<RareClass, unknown> & Record<"prompt" | "completion" | "cached_prompt", unknown>
+  ...rarePrices
+}
 
 const ModelEntry = Schema.Struct({
   id: modelId(),
@@ -47,8 +36,7 @@ const ModelEntry = Schema.Struct({
     ...prices,
     /** Prices for longer prompts. */
     tiers: Schema.optionalKey(Schema.Array(Schema.Struct({ above_prompt_tokens: tokens(), ...prices }))),
-    /** Factors of the prices by the provider's service tier. */
-    service_tiers: Schema.optionalKey(Schema.Record(Schema.String, factor()))
+    ...serviceTiers
   }),
   embeddings: Schema.optionalKey(boolean()),
   prefill: Schema.optionalKey(boolean()),
@@ -106,7 +94,7 @@ const offerOf = (entry: typeof ModelEntry.Type): ModelOffer => ({
             }))
             .sort((a, b) => a.abovePromptTokens - b.abovePromptTokens)
         }),
-    ...(entry.pricing.service_tiers === undefined ? {} : { serviceTiers: lowerCased(entry.pricing.service_tiers) })
+    ...serviceTiersOf(entry.pricing.service_tiers)
   },
   embeddings: entry.embeddings ?? false,
   prefill: entry.prefill ?? false,
@@ -126,7 +114,7 @@ const pricesOf = (
     completion: picoFromUsdPerMillion(completion ?? 0),
     cachedPrompt: cached === undefined || cached === null ? null : picoFromUsdPerMillion(cached)
   }
-  const rare = { ...claudeCacheWrites(model, main), ...mapClasses(rest, (usd, name) => picoFromListed(name, usd)) }
+  const rare = { ...claudeCacheWrites(model, main), ...rareOf(rest) }
   return {
     ...main,
     ...(Object.keys(rare).length === 0 ? {} : { rare })
@@ -138,7 +126,3 @@ const feesOf = ({ request, web_search }: { readonly request?: number; readonly w
   ...(request === undefined ? {} : { request }),
   ...(web_search === undefined ? {} : { web_search })
 })
-
-/** As the tiers of replies are compared. */
-const lowerCased = (factors: Readonly<Record<string, number>>): Readonly<Record<string, number>> =>
-  Object.fromEntries(Object.entries(factors).map(([tier, factor]) => [tier.toLowerCase(), factor]))

@@ -1,7 +1,7 @@
 /**
  * Decodes the `presets` section of the settings file: time limits, a data policy and APIs that
- * replace a preset's, which keeps its models and prices. A preset that no key switches on is left
- * as it is.
+ * replace a preset's, and prices that its list does not have. A preset that no key switches on is
+ * left as it is.
  */
 import { type Result, Schema } from "effect"
 import { type ProviderConfig } from "../domain/Catalog.ts"
@@ -10,12 +10,15 @@ import { decodeAt, type Faults, type Place, renderPath } from "./Faults.ts"
 import { api } from "./ModelEntry.ts"
 import { DataPolicyEntry, dataPolicyOf } from "./ProviderEntries.ts"
 import { ParametersEntry, parametersOf } from "./ParametersEntry.ts"
+import { changedPricing, pricingChanges, serviceTiers } from "./PricesEntry.ts"
 import { TimeoutsEntry, timeoutsOf } from "./TimeoutsEntry.ts"
 
-const ModelChanges = Schema.Struct({ timeouts: Schema.optionalKey(TimeoutsEntry) })
+const ModelChanges = Schema.Struct({ timeouts: Schema.optionalKey(TimeoutsEntry), pricing: pricingChanges() })
 const PresetEntry = Schema.Struct({
   timeouts: Schema.optionalKey(TimeoutsEntry),
   data_policy: Schema.optionalKey(DataPolicyEntry),
+  /** Of all its models. */
+  ...serviceTiers,
   /** By model id. */
   models: Schema.optionalKey(Schema.Record(Schema.String, ModelChanges))
 })
@@ -46,7 +49,8 @@ const PresetEntries = Schema.Struct(
 
 /** The provider of a preset, changed as the settings file says. */
 export const changed = (provider: ProviderConfig, changes: PresetChanges): ProviderConfig => {
-  const { api, data_policy: policy = {}, models = {}, parameters, timeouts = {} } = changes[provider.slug] ?? {}
+  const change = changes[provider.slug] ?? {}
+  const { api, data_policy: policy = {}, models = {}, parameters, service_tiers: factors = {}, timeouts = {} } = change
   return {
     ...provider,
     ...parametersOf(parameters),
@@ -57,6 +61,7 @@ export const changed = (provider: ProviderConfig, changes: PresetChanges): Provi
       const chosen = own?.api ?? api
       return {
         ...offer,
+        pricing: changedPricing(offer.pricing, factors, own?.pricing),
         ...(chosen === undefined ? {} : { api: chosen }),
         ...(own?.timeouts === undefined ? {} : { timeouts: timeoutsOf(own.timeouts) })
       }

@@ -282,13 +282,20 @@ describe("a wrong settings file", () => {
       "presets: { opnai: {}, openai: { timeout: {} } }",
       "presets.opnai is unknown, did you mean openai?; expected one of openai, azure, anthropic, groq, mistral, deepseek, together, " +
         "fireworks, xai, cerebras, openrouter, perplexity, gemini, ollama, vllm, lmstudio",
-      "presets.openai.timeout is unknown, did you mean timeouts?; expected one of timeouts, data_policy, models, api, " +
+      "presets.openai.timeout is unknown, did you mean timeouts?; expected one of timeouts, data_policy, service_tiers, models, api, " +
         "parameters"
     ],
     [
       "presets: { gemini: { api: chat }, openai: { models: { openai/o3: { api: both } } } }",
       'presets.openai.models["openai/o3"].api is "both"; expected one of chat, responses',
-      "presets.gemini.api is unknown; expected one of timeouts, data_policy, models"
+      "presets.gemini.api is unknown; expected one of timeouts, data_policy, service_tiers, models"
+    ],
+    [
+      "presets: { openai: { service_tiers: { priority: -1 }, models: { openai/o3: { pricing: { prompt: 1, web_search: x } } } } }",
+      "presets.openai.service_tiers.priority is -1; expected the factor of the prices, from 0 to 100",
+      'presets.openai.models["openai/o3"].pricing.prompt is unknown; expected one of cache_write, ' +
+        "cache_write_1h, prompt_audio, cached_audio, completion_audio, completion_image, request, web_search, service_tiers",
+      'presets.openai.models["openai/o3"].pricing.web_search is "x"; expected USD per thousand calls, from 0 to 1000000'
     ],
     [
       provider("data_policy: { training: never, retention_days: -1 }"),
