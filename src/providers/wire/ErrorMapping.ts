@@ -119,8 +119,20 @@ const isError = (error: unknown): boolean => isJsonRecord(error) || (typeof erro
 const reasonInside = (body: JsonRecord): ProviderReason => {
   const fields = fieldsOf(body)
   const status = fields.status ?? 500
-  return reasonOf(status, status, fields, null)
+  return reasonOf(status, status, fields, status === 429 ? waitIn(fields.message ?? "") : null)
 }
+
+/** OpenAI's "try again in 1m30.5s", for errors that come without headers. Null if there is none. */
+const waitIn = (message: string): number | null => {
+  const [, told = ""] = /try again in ((?:\d+(?:\.\d+)?(?:h|ms|m|s))+)/i.exec(message) ?? []
+  const parts = Array.from(told.toLowerCase().matchAll(/([\d.]+)(h|ms|m|s)/g), ([, amount, unit = ""]) => {
+    return Number(amount) * (unitsMs[unit] ?? 0)
+  })
+  const waitMs = parts.reduce((sum, part) => sum + part, 0)
+  return parts.length === 0 ? null : Math.min(LONGEST_WAIT_MS, Math.ceil(waitMs))
+}
+
+const unitsMs: Readonly<Record<string, number>> = { h: 3_600_000, m: 60_000, s: 1_000, ms: 1 }
 
 /**
  * The reason as it may leave the dialect: the message has our key removed and is cut to 500

@@ -229,6 +229,24 @@ describe("refusalInside", () => {
     )
   })
 
+  it("waits as long as the message of a rate limit says", () => {
+    const limited = (told: string) =>
+      errorInBody({
+        error: { code: "rate_limit_exceeded", message: `Rate limit reached. Please try again in ${told}. Visit us.` }
+      })
+    for (const [told, retryAfterMs] of [
+      ["11.054s", 11_054],
+      ["20ms", 20],
+      ["1m30.5s", 90_500],
+      ["6m0s", 360_000],
+      ["1h2m3s", 3_723_000],
+      ["900h", 86_400_000],
+      ["a while", null]
+    ] as const) {
+      assert.deepStrictEqual(limited(told), new Throttled({ status: 429, retryAfterMs }), told)
+    }
+  })
+
   it("sees none in an answer", () => {
     assert.isNull(errorInBody({ choices: [], error: null }))
   })
