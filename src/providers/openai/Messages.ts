@@ -7,6 +7,7 @@ import { hash } from "node:crypto"
 import { type ChatMessage } from "../../domain/Chat.ts"
 import { inCommonRoles } from "../wire/CommonRoles.ts"
 import { isJsonRecord, type JsonRecord, jsonRecordsOf, stringOf } from "../wire/Json.ts"
+import { mediaAfterResults } from "./ToolMedia.ts"
 import { type Vendor } from "./Vendor.ts"
 
 const bothNames = ["reasoning", "reasoning_content"] as const
@@ -18,7 +19,8 @@ export const messagesFor = (
   slug: string
 ): ReadonlyArray<JsonRecord> => {
   const names = vendor === null ? bothNames : vendor.reasoningModels?.test(upstream) === false ? [] : vendor.reasoning
-  const known = vendor?.messageMembers?.has("function_call") === false ? inCommonRoles(messages) : messages
+  const common = vendor?.messageMembers?.has("function_call") === false ? inCommonRoles(messages) : messages
+  const known = vendor === null || vendor.takesToolMedia === true ? common : mediaAfterResults(common)
   return known.map((message) => {
     const sent = withoutForeign(
       message.role === "assistant" ? assistantFor(withoutSeals(message, slug), vendor, names) : message,

@@ -17,6 +17,8 @@ export interface Vendor {
   readonly reasoningModels?: RegExp
   /** Whether it takes `reasoning_details`. */
   readonly reasoningDetails?: boolean
+  /** Whether a tool's message may hold pictures and files. */
+  readonly takesToolMedia?: boolean
   /** The request members for reasoning that it takes beside `reasoning_effort`. */
   readonly asksBy?: ReadonlySet<string>
   /** The members of a message, for a vendor that refuses others. */
@@ -75,6 +77,7 @@ const vendors: ReadonlyArray<Vendor> = [
     hosts: ["openrouter.ai"],
     reasoning: ["reasoning"],
     reasoningDetails: true,
+    takesToolMedia: true,
     asksBy: new Set(["reasoning"])
   },
   // Their tool loops fail without the reasoning that led to a call.

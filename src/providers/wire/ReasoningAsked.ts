@@ -24,6 +24,8 @@ export const reasoningAsked = (request: ChatRequest): ReasoningAsked | null => {
   if (!isJsonRecord(thinking)) return null
   const budgetTokens = countOf(thinking["budget_tokens"])
   if (thinking["type"] === "disabled") return { effort: "none", budgetTokens: null }
+  // Anthropic's default effort.
+  if (thinking["type"] === "adaptive") return { effort: "high", budgetTokens: null }
   return { effort: budgetTokens === null ? "medium" : null, budgetTokens }
 }
 

@@ -641,6 +641,7 @@ describe("reasoning", () => {
     assert.deepStrictEqual(thinkingOf({ reasoning: { effort: "low" } }), budget(1024))
     assert.deepStrictEqual(thinkingOf({ reasoning: { enabled: true } }), thinkingOf({ reasoning_effort: "medium" }))
     assert.deepStrictEqual(thinkingOf({ reasoning: { enabled: false } }), body({}))
+    assert.deepStrictEqual(thinkingOf({ thinking: { type: "adaptive" } }, "claude-opus-4-6"), adaptively("high"))
     assert.deepStrictEqual(thinkingOf({ thinking: { type: "disabled" } }), body({}))
     assert.deepStrictEqual(thinkingOf({ reasoning: { effort: "high" } }, "claude-opus-4-6"), adaptively("high"))
     assert.deepStrictEqual(

@@ -42,7 +42,7 @@ const said = (text: string, rest: object = {}) =>
 const last = (text: string) => said(text, { finishReason: "STOP" })
 
 describe("Gemini streams", () => {
-  it.effect.each(["gemini-stream-text.sse", "gemini-stream-tools.sse", "gemini-stream-reasoning.sse"])(
+  it.effect.each(["text", "tools", "reasoning", "grounded", "signatures"].map((name) => `gemini-stream-${name}.sse`))(
     "%s reads the same cut at every byte boundary",
     Effect.fnUntraced(function* (name: string) {
       const bytes = fixture(name)

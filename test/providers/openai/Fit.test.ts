@@ -177,3 +177,37 @@ describe("what other providers sealed", () => {
     })
   )
 })
+
+describe("pictures in tool results", () => {
+  const picture = { type: "image_url", image_url: { url: "data:image/png;base64,AAAA" } }
+  const text = { type: "text", text: "seen" }
+  const result = (id: string, content: ChatMessage["content"]): ChatMessage => ({
+    role: "tool",
+    tool_call_id: id,
+    content: content ?? ""
+  })
+  const messages: ReadonlyArray<ChatMessage> = [
+    result("call00001", [text, picture]),
+    result("call00002", [picture]),
+    { role: "user", content: "And?" }
+  ]
+  const messagesTo = (baseUrl: string): unknown => {
+    const bodies: Array<Members> = []
+    const transport = replay({ chunks: [], onSend: (_path, body) => void bodies.push(JSON.parse(body)) })
+    const request: ChatRequest = { model: "test/small", messages, stream: false }
+    Effect.runSyncExit(makeOpenAi(config({ baseUrl }), transport).chat({ request, offer }))
+    return bodies[0]?.["messages"]
+  }
+
+  it("follow the results as the user's where a vendor takes only text there", () => {
+    const moved = [
+      result("call00001", [text]),
+      result("call00002", ""),
+      { role: "user", content: [picture, picture] },
+      { role: "user", content: "And?" }
+    ]
+    for (const baseUrl of [openai, groq, deepseek]) assert.deepStrictEqual(messagesTo(baseUrl), moved)
+    for (const baseUrl of ["https://openrouter.ai/api/v1", unknown])
+      assert.deepStrictEqual<unknown>(messagesTo(baseUrl), messages)
+  })
+})
