@@ -78,6 +78,7 @@ import * as HealthRoutes from "./http/endpoints/Health.ts"
 import * as KeyRoutes from "./http/endpoints/Keys.ts"
 import { Listener } from "./http/edge/Listener.ts"
 import * as MeRoutes from "./http/endpoints/Me.ts"
+import * as MessageRoutes from "./http/endpoints/Messages.ts"
 import * as MetricsRoutes from "./http/endpoints/Metrics.ts"
 import * as ModelRoutes from "./http/endpoints/Models.ts"
 import * as PrivacyRoutes from "./http/endpoints/Privacy.ts"
@@ -182,6 +183,7 @@ export const routes = (settings: SettingsShape, adminKey: Redacted.Redacted) =>
   Layer.mergeAll(
     HttpApiBuilder.layer(BuiltApi),
     ChatRoutes.layer(settings.server),
+    MessageRoutes.layer(settings.server),
     EmbeddingRoutes.layer,
     Docs.layer,
     Console.layer(),
@@ -193,11 +195,9 @@ export const routes = (settings: SettingsShape, adminKey: Redacted.Redacted) =>
         ModelRoutes.layer,
         PrivacyRoutes.layer,
         ModelRoutes.layerAdmin,
-        GenerationRoutes.layer,
-        GenerationRoutes.layerAdmin,
+        GenerationRoutes.layers,
         UsageRoutes.layer,
         UsageRoutes.layerAdmin,
-        GenerationRoutes.layerOwned,
         KeyRoutes.layer,
         KeyRoutes.layerOwn,
         AdminRoutes.layer,

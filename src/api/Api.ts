@@ -12,6 +12,7 @@ import { EmbeddingsGroup } from "./Embeddings.ts"
 import { AdminGenerationsGroup, GenerationsGroup, OwnedGenerationsGroup } from "./Generations.ts"
 import { HealthGroup } from "./Health.ts"
 import { KeysGroup, OwnKeyGroup } from "./Keys.ts"
+import { MessagesGroup } from "./Messages.ts"
 import { MetricsGroup } from "./Metrics.ts"
 import { AdminModelsGroup, ModelsGroup } from "./Models.ts"
 import { PrivacyGroup } from "./Privacy.ts"
@@ -71,11 +72,12 @@ export class BuiltApi extends HttpApi.make("tollgate")
   .annotate(HttpApi.PayloadParseOptions, strict) {}
 
 /**
- * All endpoints. Chat and embeddings are served by http/edge/AuthenticatedPost, from the same
- * definitions.
+ * All endpoints. Chat, messages and embeddings are served by http/edge/AuthenticatedPost, from the
+ * same definitions.
  */
 export class Api extends HttpApi.make("tollgate")
   .add(ChatGroup)
+  .add(MessagesGroup)
   .add(EmbeddingsGroup)
   .addHttpApi(BuiltApi)
   .annotate(HttpApi.ParseOptions, parseOptions)
@@ -85,7 +87,7 @@ export class Api extends HttpApi.make("tollgate")
       title: "tollgate",
       version,
       description:
-        "One HTTP API in front of every language-model provider. Chat completions and embeddings in OpenAI's convention; keys with rate limits, monthly budgets and model whitelists; a prompt cache; routing with fallback; a receipt for every generation.",
+        "One HTTP API in front of every language-model provider. Chat completions and embeddings in OpenAI's convention; Anthropic's Messages API; keys with rate limits, monthly budgets and model whitelists; a prompt cache; routing with fallback; a receipt for every generation.",
       transform: showTexts
     })
   ) {}

@@ -4,7 +4,7 @@
  */
 import { Schema } from "effect"
 import { HttpApiMiddleware, HttpApiSchema, HttpApiSecurity } from "effect/http-api"
-import { CurrentKey } from "./Authorization.ts"
+import { type CurrentKey } from "./Authorization.ts"
 
 const MessagesErrorType = Schema.Literals([
   "invalid_request_error",

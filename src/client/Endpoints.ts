@@ -2,12 +2,13 @@
  * The contract for clients: method, path, credential and decoder of every endpoint, and the types
  * of the calls. All of it is derived from `Api`, so client and gateway cannot differ.
  */
-import { Effect, type Schema } from "effect"
+import { Effect, type Schema, type Stream } from "effect"
 import { type HttpClientError, type HttpClientResponse } from "effect/http"
 import { HttpApi, HttpApiClient, type HttpApiEndpoint, type HttpApiGroup } from "effect/http-api"
 import { Api } from "../api/Api.ts"
 import { AdminAuthorization, Authorization, SessionAuthorization } from "../api/Authorization.ts"
 import { type ErrorEnvelope } from "../api/Failure.ts"
+import { MessagesAuthorization, type MessagesErrorBody } from "../api/MessagesErrors.ts"
 
 /** The credential that an endpoint requires. Endpoints without one get none. */
 export type Credential = "apiKey" | "admin" | "session" | null
@@ -23,11 +24,11 @@ export interface Endpoint {
   readonly successes: ReadonlySet<number>
   readonly decode: (
     response: HttpClientResponse.HttpClientResponse
-  ) => Effect.Effect<unknown, ErrorEnvelope | Schema.SchemaError | HttpClientError.HttpClientError>
+  ) => Effect.Effect<unknown, ErrorEnvelope | MessagesErrorBody | Schema.SchemaError | HttpClientError.HttpClientError>
 }
 
 const credentialOf = (middleware: ReadonlySet<string>): Credential => {
-  if (middleware.has(Authorization.key)) return "apiKey"
+  if (middleware.has(Authorization.key) || middleware.has(MessagesAuthorization.key)) return "apiKey"
   if (middleware.has(AdminAuthorization.key)) return "admin"
   return middleware.has(SessionAuthorization.key) ? "session" : null
 }
@@ -99,8 +100,11 @@ export type RequestOf<E extends AnyEndpoint> = Part<"params", E["~Params"]["Enco
   QueryPart<E["~Query"]> &
   Part<"payload", E["~Payload"]["Encoded"], E["~Payload"]["Encoded"]>
 
-/** The result of a call. */
-export type AnswerOf<E extends AnyEndpoint> = HttpApiClient.SuccessType<E["~Success"]>
+/** The whole result of a call. */
+export type AnswerOf<E extends AnyEndpoint> = Exclude<
+  HttpApiClient.SuccessType<E["~Success"]>,
+  Stream.Stream<unknown, unknown>
+>
 
 export type GroupNames = Groups["identifier"]
 export type EndpointsOf<Name extends GroupNames> = Extract<

@@ -6,6 +6,7 @@
 import { Duration, Effect, Option, Redacted, Schedule, Schema } from "effect"
 import { HttpClient, HttpClientError, HttpClientRequest, type HttpClientResponse } from "effect/http"
 import { ErrorBody, ValidationError } from "../api/Failure.ts"
+import { MessagesErrorBody } from "../api/MessagesErrors.ts"
 import { type Endpoint } from "./Endpoints.ts"
 import { CutOff, Refused, TollgateError, Unexpected, Unreachable, Unsendable, withoutRequest } from "./TollgateError.ts"
 
@@ -128,11 +129,36 @@ const Envelope = Schema.fromJsonString(
   Schema.Struct({ error: ErrorBody, detail: Schema.optionalKey(Schema.Array(ValidationError)) })
 )
 
+const MessagesEnvelope = Schema.fromJsonString(MessagesErrorBody)
+
+/** An error of the Messages API in the form of all others. */
+const fromMessages = (
+  { error: { details, message, type }, request_id }: MessagesErrorBody,
+  { headers }: HttpClientResponse.HttpClientResponse
+): (typeof Envelope)["Type"] => {
+  const { error_code: code, param, ...rest } = { error_code: null, param: null, ...details }
+  const retryAfter = Number(headers["retry-after"])
+  return {
+    error: {
+      type,
+      code: typeof code === "string" ? code : null,
+      message,
+      param: typeof param === "string" ? param : null,
+      request_id,
+      retryable: headers["x-should-retry"] === "true",
+      retry_after: Number.isInteger(retryAfter) ? retryAfter : null,
+      details: rest
+    }
+  }
+}
+
 /** Fails with the gateway's error, or with `Unexpected` if the body is not the gateway's. */
 const refusal = Effect.fnUntraced(function* (response: HttpClientResponse.HttpClientResponse) {
   const { status } = response
   const text = yield* Effect.mapError(response.text, cutOff)
-  const envelope = Schema.decodeUnknownOption(Envelope)(text)
+  const envelope = Option.orElse(Schema.decodeUnknownOption(Envelope)(text), () =>
+    Option.map(Schema.decodeUnknownOption(MessagesEnvelope)(text), (body) => fromMessages(body, response))
+  )
   if (Option.isNone(envelope)) {
     return yield* unexpected(response, new Error(text === "" ? "an empty body" : text.slice(0, 200)))
   }

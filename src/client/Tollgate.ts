@@ -13,7 +13,7 @@ import { type TollgateError } from "./TollgateError.ts"
 type ChatEndpoint = EndpointsOf<"chat">
 /** `stream` is absent: the method decides. */
 export type ChatRequest = RequestOf<ChatEndpoint> & { readonly payload: { readonly stream?: never } }
-export type ChatAnswer = Exclude<AnswerOf<ChatEndpoint>, Stream.Stream<unknown, unknown>>
+export type ChatAnswer = AnswerOf<ChatEndpoint>
 
 /** The request is optional if the endpoint takes none. */
 export type Arguments<Request, Options> = {} extends Request

@@ -25,9 +25,13 @@ type Opener = "open" | "key" | Scope | "session" | "admin"
 
 const table: Readonly<Record<string, Opener>> = {
   "POST /v1/chat/completions": "chat:write",
+  "POST /v1/messages": "chat:write",
+  "POST /v1/messages/count_tokens": "chat:write",
   "POST /v1/embeddings": "embeddings:write",
   "POST /v1/route/preview": "chat:write",
   "GET /v1/models": "models:read",
+  "GET /v1/models/{model}": "models:read",
+  "GET /v1/models/{author}/{slug}": "models:read",
   "GET /v1/generations/{generation_id}": "generations:read",
   "GET /v1/generations": "generations:read",
   "GET /v1/usage": "generations:read",
@@ -83,6 +87,9 @@ const ids: Readonly<Record<string, string>> = {
   key_id: `key_${nobody}`,
   user_id: `usr_${nobody}`,
   session_id: `ses_${nobody}`,
+  model: "small",
+  author: "test",
+  slug: "small",
   channel: "email",
   provider: "google"
 }
@@ -90,6 +97,8 @@ const ids: Readonly<Record<string, string>> = {
 /** Valid bodies, so that only the credential can be refused. */
 const bodies: Readonly<Record<string, unknown>> = {
   "POST /v1/chat/completions": ask("Hi"),
+  "POST /v1/messages": { ...ask("Hi"), max_tokens: 5 },
+  "POST /v1/messages/count_tokens": ask("Hi"),
   "POST /v1/route/preview": ask("Hi"),
   "POST /v1/embeddings": { model: "test/small", input: "Hi" },
   "POST /v1/keys": { name: "made by the matrix" },
@@ -277,7 +286,7 @@ it.effect("each endpoint admits the credentials of the table and no others", () 
       for (const { forbidden, headers, name, opens } of credentials) {
         const expected = opener === "open" || opens.has(opener) ? "in" : forbidden?.has(opener) === true ? 403 : 401
         const { status, text } = yield* send(path, { method, body: bodies[operation], headers })
-        const isCredentials = status === 401 || (status === 403 && text.includes("permission_denied"))
+        const isCredentials = status === 401 || (status === 403 && /permission_denied|scope_missing/.test(text))
         // A wrong sign-in code is a different 401.
         const isIn = !isCredentials || /sign_in|code|refresh/.test(JSON.parse(text).error?.code ?? "")
         checks++

@@ -100,4 +100,64 @@ export const chatSurface: Surface = {
   }
 }
 
-export const surfaces: ReadonlyArray<Surface> = [chatSurface]
+export const messagesSurface: Surface = {
+  name: "messages",
+  path: "/v1/messages",
+  body: ({ called, maxTokens = 100, model = "test/small", stream = false, system, text, tool }) => ({
+    model,
+    stream,
+    max_tokens: maxTokens,
+    messages: [
+      { role: "user", content: text },
+      ...(called === undefined
+        ? []
+        : [
+            {
+              role: "assistant",
+              content: [{ type: "tool_use", id: "call_1", name: called.tool, input: JSON.parse(called.argument) }]
+            },
+            { role: "user", content: [{ type: "tool_result", tool_use_id: "call_1", content: called.result }] }
+          ])
+    ],
+    ...(system === undefined ? {} : { system: [{ type: "text", text: system }] }),
+    ...(tool === undefined ? {} : { tools: [{ name: tool, input_schema: schema }] })
+  }),
+  status: (status) => (status === 422 ? 400 : status),
+  read: (text) => {
+    const bodies = bodiesOf(text)
+    const ofType = (type: string) => bodies.filter((body) => body.type === type)
+    const [message] = [...ofType("message"), ...ofType("message_start").map((start) => start.message)]
+    const blocks: Array<Record<string, string>> = (message?.content ?? []).map(
+      ({ input, ...block }: { readonly input?: unknown }) => ({ ...block, partial_json: JSON.stringify(input) })
+    )
+    for (const { content_block, index } of ofType("content_block_start")) {
+      blocks[index] = { ...content_block, partial_json: "" }
+    }
+    for (const { delta, index } of ofType("content_block_delta")) {
+      const block = blocks[index] ?? {}
+      for (const member of ["text", "thinking", "partial_json"]) {
+        if (member in delta) block[member] = (block[member] ?? "") + delta[member]
+      }
+    }
+    const usage = [...ofType("message"), ...ofType("message_delta")].at(-1)?.usage
+    const [failed] = ofType("error")
+    return {
+      id: message?.id,
+      model: message?.model,
+      text: blocks.flatMap(({ text: piece, type }) => (type === "text" ? (piece ?? "") : [])).join(""),
+      toolArguments: blocks.flatMap((block) => (block["type"] === "tool_use" ? (block["partial_json"] ?? "") : [])),
+      tokens:
+        usage === undefined
+          ? undefined
+          : [
+              usage.input_tokens + usage.cache_read_input_tokens + usage.cache_creation_input_tokens,
+              usage.output_tokens
+            ],
+      error:
+        failed === undefined ? undefined : { code: failed.error.details.error_code, message: failed.error.message },
+      isWhole: failed === undefined && (message?.stop_reason != null || ofType("message_stop").length === 1)
+    }
+  }
+}
+
+export const surfaces: ReadonlyArray<Surface> = [chatSurface, messagesSurface]

@@ -17,38 +17,26 @@ import { Meter } from "../billing/Meter.ts"
 import { type MeteredRequest, Reservation } from "../billing/Reservation.ts"
 import { Settlement } from "../billing/Settlement.ts"
 import { Cache, type CacheEntry } from "../cache/Cache.ts"
-import { Idempotency, type SentKey } from "../idempotency/Idempotency.ts"
+import { Idempotency } from "../idempotency/Idempotency.ts"
 import { type Guarded, PrivacyGuard } from "../privacy/PrivacyGuard.ts"
 import { eventsWithoutReasoning, excludesReasoning, withoutReasoning } from "../reply/ExcludedReasoning.ts"
 import { type Answer, type Completed, type Head } from "../request/Answer.ts"
 import { leftOutBy } from "../request/AttemptRecord.ts"
 import { wantsNewAnswer, type CacheControl } from "../request/CacheControl.ts"
-import { type Caller } from "../request/Caller.ts"
-import { type ClientDeadline } from "../request/ClientDeadline.ts"
 import { findCandidate } from "../request/RequestPlan.ts"
 import { type Note } from "../request/ResponseMetadata.ts"
 import { AttemptLog } from "../routing/AttemptLog.ts"
 import { Router } from "../routing/Router.ts"
-import { BUDGET, type RequestTrace, ROUTE, staged } from "../telemetry/RequestTrace.ts"
+import { BUDGET, ROUTE, staged } from "../telemetry/RequestTrace.ts"
 import { makeTraceContent } from "../telemetry/TraceContent.ts"
 import { chatTexts } from "../tokens/RequestTexts.ts"
 import { Admission, type Admitted } from "./Admission.ts"
 import { cacheHit, storeAnswer, tracedLookup } from "./CachedAnswer.ts"
 import { chatPlanInput } from "./ChatPlanInput.ts"
+import { type ChatQuery } from "./ChatQuery.ts"
 import { completionReplay } from "./CompletionReplay.ts"
 import { Planner } from "./Planner.ts"
 import { Policy } from "./Policy.ts"
-
-export interface ChatQuery {
-  readonly request: ChatRequest
-  readonly caller: Caller
-  readonly cacheControl: CacheControl
-  readonly idempotencyKey?: SentKey | null
-  readonly deadline?: ClientDeadline | null
-  readonly trace?: RequestTrace | null
-  /** Records what the edge shows of the request. */
-  readonly note: Note
-}
 
 /** A running request, with the log that the router writes. */
 interface ChatMetered extends MeteredRequest<ChatRequest> {
@@ -258,14 +246,22 @@ export class Completion extends Context.Service<
           const { cacheControl, idempotencyKey, note } = query
           const plan = yield* planner.begin(chatPlanInput(query, options.modelsFallback, arrived.promptTokens), arrived)
           const reservation = new Reservation(arrived.tokens, note)
-          const sent: ChatMetered = { plan, reservation, log: new AttemptLog(), control: cacheControl, note }
+          const sent: ChatMetered = {
+            plan,
+            reservation,
+            log: new AttemptLog(query.dropped),
+            control: cacheControl,
+            note
+          }
           const again = ({ dropped = [], generationId, provider }: Head) => {
             note({ generationId, provider, dropped, replayed: true })
             // A replayed reply is paid for.
             return settlement.void(sent)
           }
           // The pipe runs from the inside out: the minute's tokens are checked first.
-          return yield* Effect.flatMap(privacyGuard.chat(plan), (guarded) => guardedRequest(guarded, sent)).pipe(
+          return yield* Effect.flatMap(privacyGuard.chat(plan, query.keepsReasoning), (guarded) =>
+            guardedRequest(guarded, sent)
+          ).pipe(
             idempotency.once(plan, idempotencyKey ?? null, completionReplay(again)),
             policy.tokens(sent),
             settlement.onFailure(sent)

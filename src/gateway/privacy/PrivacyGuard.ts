@@ -49,8 +49,11 @@ export interface Guarded<Request> {
 export class PrivacyGuard extends Context.Service<
   PrivacyGuard,
   {
-    /** Masks the request as its key asks. It does not refuse: the policies come first. */
-    readonly chat: (plan: RequestPlan<ChatRequest>) => Effect.Effect<Guarded<ChatRequest>>
+    /**
+     * Masks the request as its key asks. It does not refuse: the policies come first.
+     * `keepsReasoning`: placeholders stay in the reply's reasoning.
+     */
+    readonly chat: (plan: RequestPlan<ChatRequest>, keepsReasoning?: boolean) => Effect.Effect<Guarded<ChatRequest>>
     /** Vectors cannot be restored, so there is nothing to put back. */
     readonly embedding: (plan: RequestPlan<EmbeddingRequest>) => Effect.Effect<Guarded<EmbeddingRequest>>
     /**
@@ -91,7 +94,8 @@ export class PrivacyGuard extends Context.Service<
 
         const guarded = <Request extends Members>(
           plan: RequestPlan<Request>,
-          textsIn: (request: Request) => PromptTexts
+          textsIn: (request: Request) => PromptTexts,
+          keepsReasoning = false
         ): Effect.Effect<Guarded<Request>> => {
           const mode = modeFor(plan.caller.key)
           if (mode === "off") return Effect.succeed({ ...untouched, plan })
@@ -108,14 +112,15 @@ export class PrivacyGuard extends Context.Service<
               plan: { ...plan, request, promptTokens },
               refusal: null,
               isClear: searchesAll,
-              reply: (reply: ChatReply) => restoredReply(reply, makeRestorer(placeholders)),
-              events: (events: Stream.Stream<CompletionEvent>) => restoredStream(events, makeRestorer(placeholders))
+              reply: (reply: ChatReply) => restoredReply(reply, makeRestorer(placeholders), keepsReasoning),
+              events: (events: Stream.Stream<CompletionEvent>) =>
+                restoredStream(events, makeRestorer(placeholders), keepsReasoning)
             }))
           })
         }
 
         return PrivacyGuard.of({
-          chat: (plan) => guarded(plan, chatTexts),
+          chat: (plan, keepsReasoning) => guarded(plan, chatTexts, keepsReasoning),
           embedding: (plan) =>
             Effect.suspend(() => {
               const request = modeFor(plan.caller.key) === "off" ? plan.request : searchable(plan)

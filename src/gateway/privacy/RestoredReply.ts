@@ -4,6 +4,7 @@
  */
 import { Predicate } from "effect"
 import { type ChatReply, type ReplyChoice } from "../../domain/Chat.ts"
+import { exceptReasoning } from "./KeptReasoning.ts"
 import { restoreCall, restoreCalled, type Restorer, restoreMembers } from "./Restoring.ts"
 
 const restoredChoice = (choice: ReplyChoice, restorer: Restorer): ReplyChoice => {
@@ -26,8 +27,18 @@ const restoredChoice = (choice: ReplyChoice, restorer: Restorer): ReplyChoice =>
   }
 }
 
-export const restoredReply = (reply: ChatReply, restorer: Restorer): ChatReply => ({
+export const restoredReply = (reply: ChatReply, restorer: Restorer, keepsReasoning = false): ChatReply => ({
   ...reply,
   ...(reply.extra === undefined ? {} : { extra: restoreMembers(reply.extra, restorer.text) }),
-  choices: reply.choices.map((choice) => restoredChoice(choice, restorer))
+  choices: reply.choices.map((choice) =>
+    keepsReasoning
+      ? {
+          ...choice,
+          message: exceptReasoning(
+            choice.message,
+            (message) => restoredChoice({ ...choice, message }, restorer).message
+          )
+        }
+      : restoredChoice(choice, restorer)
+  )
 })

@@ -6,6 +6,7 @@
 import { Predicate, Stream } from "effect"
 import { type ChoiceDelta, type Delta, type ToolCallDelta } from "../../domain/Chat.ts"
 import { type CompletionEvent } from "../request/Answer.ts"
+import { exceptReasoning } from "./KeptReasoning.ts"
 import { restoreCall, restoreCalled, type Restorer, restoreMembers } from "./Restoring.ts"
 
 const texts = ["content", "reasoning", "reasoning_content", "refusal"] as const
@@ -182,7 +183,8 @@ class ChoiceBuffer {
 
 export const restoredStream = (
   events: Stream.Stream<CompletionEvent>,
-  restorer: Restorer
+  restorer: Restorer,
+  keepsReasoning = false
 ): Stream.Stream<CompletionEvent> => {
   const choices = new Map<number, ChoiceBuffer>()
 
@@ -192,9 +194,16 @@ export const restoredStream = (
     return choice
   }
 
+  const restoredChoice = (choice: ChoiceDelta): ChoiceDelta => {
+    const buffer = choiceOf(choice.index)
+    return keepsReasoning
+      ? { ...choice, delta: exceptReasoning(choice.delta, (delta) => buffer.add({ ...choice, delta }).delta) }
+      : buffer.add(choice)
+  }
+
   const restored = (event: CompletionEvent): ReadonlyArray<CompletionEvent> => {
     if (event._tag === "Choices") {
-      const choices = event.choices.map((choice) => choiceOf(choice.index).add(choice))
+      const choices = event.choices.map(restoredChoice)
       const { extra } = event
       return [{ ...event, choices, ...(extra === undefined ? {} : { extra: restoreMembers(extra, restorer.text) }) }]
     }

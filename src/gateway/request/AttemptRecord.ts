@@ -4,6 +4,7 @@
  * record in its AttemptLog; billing reads it when the request ends.
  */
 import { type Candidate } from "../../domain/Catalog.ts"
+import { toldNames } from "../../domain/MemberNames.ts"
 import { type Attempt } from "../../domain/Generation.ts"
 import { type TokenUsage } from "../../domain/Money.ts"
 import { priceUsage } from "../../domain/Pricing.ts"
@@ -44,6 +45,8 @@ export interface AttemptRecord {
    * The members of the request that a candidate did not get. Null: every candidate got all of them.
    */
   readonly leftOut: ReadonlyMap<Candidate, ReadonlyArray<string>> | null
+  /** Members of the client's request that no candidate gets. */
+  readonly untranslated?: ReadonlyArray<string>
 }
 
 /** Billing's view of the router's log. */
@@ -62,8 +65,13 @@ export const noAttempts: AttemptRecord = {
 }
 
 /** The members of the request that `candidate` did not get. */
-export const leftOutBy = ({ leftOut }: AttemptRecord, candidate: Candidate | null): ReadonlyArray<string> =>
-  (candidate === null ? undefined : leftOut?.get(candidate)) ?? []
+export const leftOutBy = (
+  { leftOut, untranslated = [] }: AttemptRecord,
+  candidate: Candidate | null
+): ReadonlyArray<string> => {
+  const own = (candidate === null ? undefined : leftOut?.get(candidate)) ?? []
+  return untranslated.length === 0 ? own : toldNames([...untranslated, ...own])
+}
 
 /** The charge for a call that was aborted before its first token: its prompt. */
 export const promptCharge = (candidate: Candidate, promptTokens: number): Charge => ({

@@ -19,8 +19,13 @@ import {
 } from "../request/AttemptRecord.ts"
 
 export class AttemptLog implements Attempts {
-  #record = noAttempts
+  #record: AttemptRecord
   #hasLeft = false
+
+  /** `untranslated`: members of the client's request that no provider gets. */
+  constructor(untranslated: ReadonlyArray<string> = []) {
+    this.#record = untranslated.length === 0 ? noAttempts : { ...noAttempts, untranslated }
+  }
 
   get record(): AttemptRecord {
     return this.#record

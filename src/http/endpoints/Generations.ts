@@ -1,5 +1,5 @@
 /** The endpoints of generations: the record of a generation with its receipt. */
-import { DateTime, Effect } from "effect"
+import { DateTime, Effect, Layer } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { Api } from "../../api/Api.ts"
 import { CurrentKey, CurrentUser } from "../../api/Authorization.ts"
@@ -10,7 +10,7 @@ import { type GenerationFilter, type GenerationList, Generations } from "../../g
 import { usageInfo } from "../../gateway/billing/UsageInfo.ts"
 import { guard } from "../errors/ErrorResponse.ts"
 
-export const layer = HttpApiBuilder.group(
+const ofKey = HttpApiBuilder.group(
   Api,
   "generations",
   Effect.fnUntraced(function* (handlers) {
@@ -31,7 +31,7 @@ export const layer = HttpApiBuilder.group(
 )
 
 /** The admin's view: generations of all keys. */
-export const layerAdmin = HttpApiBuilder.group(
+const ofAdmins = HttpApiBuilder.group(
   Api,
   "adminGenerations",
   Effect.fnUntraced(function* (handlers) {
@@ -54,7 +54,7 @@ export const layerAdmin = HttpApiBuilder.group(
 )
 
 /** A signed-in user's view: generations of the user's own keys. */
-export const layerOwned = HttpApiBuilder.group(
+const ofUsers = HttpApiBuilder.group(
   Api,
   "ownedGenerations",
   Effect.fnUntraced(function* (handlers) {
@@ -174,3 +174,5 @@ const recordOf = (generation: Generation): GenerationRecord => ({
   },
   dropped: generation.dropped ?? []
 })
+
+export const layers = Layer.mergeAll(ofKey, ofAdmins, ofUsers)

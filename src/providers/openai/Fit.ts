@@ -6,9 +6,10 @@
 import { Result } from "effect"
 import { type ModelOffer, type ProviderConfig } from "../../domain/Catalog.ts"
 import { type ChatRequest } from "../../domain/Chat.ts"
+import { toldNames } from "../../domain/MemberNames.ts"
 import { Unsupported } from "../Provider.ts"
 import { isJsonRecord, type JsonRecord } from "../wire/Json.ts"
-import { asksFor, toldNames } from "../wire/Parameters.ts"
+import { asksFor } from "../wire/Parameters.ts"
 import { reasoningAsked, reasoningMembers } from "../wire/ReasoningAsked.ts"
 import { type Vendor } from "./Vendor.ts"
 

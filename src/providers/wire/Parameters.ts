@@ -4,6 +4,7 @@
  * client.
  */
 import { type ChatRequest } from "../../domain/Chat.ts"
+import { toldNames } from "../../domain/MemberNames.ts"
 
 /**
  * `mapped`: sent in the provider's own terms. `handled`: not sent, but the gateway does what it
@@ -38,16 +39,6 @@ export const asksFor = (request: Readonly<Record<string, unknown>>, name: string
   if (typeof value === "object") return Object.keys(value).length > 0
   return !Object.hasOwn(defaults, name) || defaults[name] !== value
 }
-
-/**
- * Most names that are told, and the form of a name that is. Other names are the client's own text.
- */
-const MOST_NAMES = 32
-const plainName = /^[A-Za-z_][A-Za-z0-9_.]{0,63}$/
-
-/** Names as they are told to the client: once each, bounded. */
-export const toldNames = (names: ReadonlyArray<string>): ReadonlyArray<string> =>
-  [...new Set(names.map((name) => (plainName.test(name) ? name : "other")))].slice(0, MOST_NAMES)
 
 /** Members of which the gateway does what they ask for, whatever the dialect. */
 const handled = new Set(["include_reasoning"])

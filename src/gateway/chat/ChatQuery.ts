@@ -1,0 +1,26 @@
+/** A chat request as the edge passes it on, whichever API it came by. */
+import { type ChatRequest } from "../../domain/Chat.ts"
+import { type SentKey } from "../idempotency/Idempotency.ts"
+import { type CacheControl } from "../request/CacheControl.ts"
+import { type Caller } from "../request/Caller.ts"
+import { type ClientDeadline } from "../request/ClientDeadline.ts"
+import { type Note } from "../request/ResponseMetadata.ts"
+import { type RequestTrace } from "../telemetry/RequestTrace.ts"
+
+export interface ChatQuery {
+  readonly request: ChatRequest
+  readonly caller: Caller
+  readonly cacheControl: CacheControl
+  readonly idempotencyKey?: SentKey | null
+  readonly deadline?: ClientDeadline | null
+  readonly trace?: RequestTrace | null
+  /** Members of the client's request that the chat request leaves out. */
+  readonly dropped?: ReadonlyArray<string>
+  /**
+   * The reply's reasoning keeps the placeholders of masked values: the client sends it back with a
+   * signature.
+   */
+  readonly keepsReasoning?: boolean
+  /** Records what the edge shows of the request. */
+  readonly note: Note
+}

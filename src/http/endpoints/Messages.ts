@@ -1,0 +1,73 @@
+/**
+ * Anthropic's Messages API: a request becomes a chat completion and takes its way through the
+ * gateway; the answer is written in the vendor's form.
+ */
+import { Effect, Layer } from "effect"
+import { MessagesGroup } from "../../api/Messages.ts"
+import { gatewayError } from "../../domain/Errors.ts"
+import { Admission } from "../../gateway/chat/Admission.ts"
+import { Completion } from "../../gateway/chat/Completion.ts"
+import { chatTexts } from "../../gateway/tokens/RequestTexts.ts"
+import { authenticatedPost } from "../edge/AuthenticatedPost.ts"
+import { clientDeadlineOf } from "../edge/ClientDeadline.ts"
+import { idempotencyKeyOf } from "../edge/IdempotencyKey.ts"
+import { messagesFailureBody } from "../errors/ErrorResponse.ts"
+import { eventText, MessageWriter, PING } from "../messages/MessageWriter.ts"
+import { messageOf } from "../messages/Reply.ts"
+import { prompted, translated } from "../messages/Request.ts"
+import { type AnsweringOptions, makeAnswering } from "../sse/Answering.ts"
+
+const create = (options: AnsweringOptions) =>
+  authenticatedPost(
+    MessagesGroup.endpoints.create,
+    Effect.gen(function* () {
+      const completion = yield* Completion
+      const answer = yield* makeAnswering(options)
+
+      return ({ caller, credential, headers, payload, request, state }) => {
+        const form = { model: payload.model, omitsThinking: payload.thinking?.["display"] === "omitted" }
+        return Effect.flatMap(Effect.mapError(Effect.fromResult(translated(payload)), gatewayError), (asked) =>
+          answer({
+            run: completion.run({
+              request: asked.request,
+              dropped: asked.dropped,
+              // Signed thoughts must come back as the model wrote them.
+              keepsReasoning: true,
+              caller,
+              // An agent that asks again after a bad answer must not get the same one.
+              cacheControl: "no-store",
+              idempotencyKey: idempotencyKeyOf(headers, credential),
+              trace: state.trace,
+              note: state.recorder.note,
+              deadline: clientDeadlineOf(headers)
+            }),
+            state,
+            request,
+            isStreamed: payload.stream === true,
+            form: {
+              whole: (completed) => messageOf(completed, form),
+              writer: (head) => new MessageWriter(head, state.requestId, form),
+              keepAlive: PING,
+              failed: (reason) => Effect.succeed(eventText(messagesFailureBody(reason, state.requestId)))
+            }
+          })
+        )
+      }
+    })
+  )
+
+const countTokens = authenticatedPost(
+  MessagesGroup.endpoints.countTokens,
+  Effect.gen(function* () {
+    const admission = yield* Admission
+    return ({ caller, payload, state }) =>
+      Effect.mapError(Effect.fromResult(prompted(payload)), gatewayError).pipe(
+        Effect.flatMap(({ request }) =>
+          admission.preview({ caller, note: state.recorder.note, prompt: chatTexts(request) })
+        ),
+        Effect.map((input_tokens) => ({ input_tokens }))
+      )
+  })
+)
+
+export const layer = (options: AnsweringOptions) => Layer.merge(create(options), countTokens)

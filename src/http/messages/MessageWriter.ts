@@ -1,0 +1,229 @@
+/**
+ * Writes a completion's events as those of the Messages API. A block opens with its first piece,
+ * and one is open at a time: pieces that arrive while a call is unfinished wait until it ends. The
+ * last events have the stop reason, by what was sent, and the whole usage. After an error nothing
+ * follows.
+ */
+import { type Delta, type Members } from "../../domain/Chat.ts"
+import { type CompletionEvent, type Head } from "../../gateway/request/Answer.ts"
+import { messagesErrorBody } from "../errors/ErrorResponse.ts"
+import { type EventWriter } from "../sse/Sse.ts"
+import { blocksIn, membersOf, textOf } from "./Blocks.ts"
+import { JsonEnd } from "./JsonEnd.ts"
+import {
+  type MessageForm,
+  messageHead,
+  redactedBlock,
+  refusalDetails,
+  textBlock,
+  thinkingBlock,
+  thoughtText,
+  toolBlock
+} from "./Reply.ts"
+import { callDetail, carried, isCarried } from "./Thoughts.ts"
+import { messagesUsage, noUsage, stopReason } from "./Usage.ts"
+
+/** Fills a silence. Clients skip it, and restart their time limit. */
+export const PING = `event: ping\ndata: {"type":"ping"}\n\n`
+
+export const eventText = (data: Members & { readonly type: string }): string =>
+  `event: ${data.type}\ndata: ${JSON.stringify(data)}\n\n`
+
+type OpenBlock =
+  | { readonly kind: "text" }
+  | { readonly kind: "thinking"; readonly thought: unknown; detail: Members }
+  | { readonly kind: "call"; readonly call: number; readonly end: JsonEnd }
+
+/** A piece of a block. */
+type Piece =
+  | { readonly kind: "text"; readonly text: string }
+  | { readonly kind: "thinking"; readonly thought: unknown; readonly text: string; readonly detail: Members }
+  | { readonly kind: "redacted"; readonly detail: Members }
+  | { readonly kind: "call"; readonly call: number; readonly wire: Members }
+
+export class MessageWriter implements EventWriter {
+  readonly #head: Head
+  readonly #form: MessageForm
+  readonly #requestId: string
+  #out = ""
+  #hasStarted = false
+  #hasFailed = false
+  #blocks = 0
+  #open: OpenBlock | null = null
+  /** Pieces that arrived while a call was unfinished, in order. */
+  #waiting: Array<Piece> = []
+  /** The calls that have ended. */
+  readonly #ended = new Set<number>()
+  #hasCalls = false
+  #finishReason: string | null = null
+  #refusal = ""
+
+  constructor(head: Head, requestId: string, form: MessageForm) {
+    this.#head = head
+    this.#requestId = requestId
+    this.#form = form
+  }
+
+  write(event: CompletionEvent): string {
+    if (this.#hasFailed) return ""
+    this.#out = ""
+    switch (event._tag) {
+      case "Choices":
+        this.#start()
+        for (const { delta, finish_reason: reason, index } of event.choices) {
+          if (index !== 0) continue
+          for (const piece of this.#piecesOf(delta)) this.#add(piece)
+          this.#finishReason ??= reason
+        }
+        break
+      case "Failed":
+        this.#hasFailed = true
+        this.#emit(messagesErrorBody(event.error, this.#requestId))
+        break
+      case "Usage": {
+        this.#start()
+        this.#finish()
+        const isRefused = this.#refusal !== ""
+        const delta = {
+          stop_reason: stopReason(this.#finishReason, this.#hasCalls, isRefused),
+          stop_sequence: null,
+          stop_details: isRefused ? refusalDetails(this.#refusal) : null
+        }
+        this.#emit({ type: "message_delta", delta, usage: messagesUsage(event.usage) })
+      }
+    }
+    return this.#out
+  }
+
+  end(): string {
+    return this.#hasFailed ? "" : eventText({ type: "message_stop" })
+  }
+
+  #emit(data: Members & { readonly type: string }): void {
+    this.#out += eventText(data)
+  }
+
+  #start(): void {
+    if (this.#hasStarted) return
+    this.#hasStarted = true
+    const message = { ...messageHead(this.#head, this.#form), content: [], stop_reason: null, usage: noUsage }
+    this.#emit({ type: "message_start", message })
+  }
+
+  #piecesOf(delta: Delta): ReadonlyArray<Piece> {
+    const pieces: Array<Piece> = []
+    const details = blocksIn(delta["reasoning_details"])
+    const reasoning = textOf(delta.reasoning)
+    const hasText = details.some((detail) => thoughtText(detail) !== "")
+    if (reasoning !== "" && !hasText) pieces.push({ kind: "thinking", thought: null, text: reasoning, detail: {} })
+    for (const detail of details) {
+      if (detail["type"] === "reasoning.encrypted") pieces.push({ kind: "redacted", detail })
+      else pieces.push({ kind: "thinking", thought: detail["index"], text: thoughtText(detail), detail })
+    }
+    const refusal = textOf(delta.refusal)
+    this.#refusal += refusal
+    const text = textOf(delta.content) + refusal
+    if (text !== "") pieces.push({ kind: "text", text })
+    for (const wire of blocksIn(delta.tool_calls)) {
+      pieces.push({ kind: "call", call: typeof wire["index"] === "number" ? wire["index"] : 0, wire })
+    }
+    return pieces
+  }
+
+  /** Writes a piece, or lets it wait. */
+  #add(piece: Piece): void {
+    const open = this.#open
+    if (open?.kind === "call" && !(piece.kind === "call" && piece.call === open.call) && !open.end.isReached) {
+      this.#waiting.push(piece)
+      return
+    }
+    switch (piece.kind) {
+      case "text":
+        if (this.#open?.kind !== "text") this.#begin({ kind: "text" }, textBlock(""))
+        this.#delta({ type: "text_delta", text: piece.text })
+        break
+      case "thinking":
+        this.#think(piece.thought, piece.text, piece.detail)
+        break
+      case "redacted":
+        this.#whole(redactedBlock(piece.detail))
+        break
+      case "call":
+        this.#call(piece.call, piece.wire)
+    }
+  }
+
+  #think(thought: unknown, text: string, detail: Members): void {
+    const told = this.#form.omitsThinking ? "" : text
+    if (told === "" && !isCarried(detail)) return
+    let open = this.#open
+    if (open?.kind !== "thinking" || (thought !== null && open.thought !== thought)) {
+      open = { kind: "thinking", thought, detail: {} }
+      this.#begin(open, thinkingBlock("", ""))
+    }
+    open.detail = { ...open.detail, ...detail }
+    if (told !== "") this.#delta({ type: "thinking_delta", thinking: told })
+  }
+
+  #call(call: number, wire: Members): void {
+    // Nothing but white space can follow the end of an input.
+    if (this.#ended.has(call)) return
+    const { arguments: given, name } = { arguments: "", name: "", ...membersOf(wire["function"]) }
+    let open = this.#open
+    if (open?.kind !== "call" || open.call !== call) {
+      const detail = callDetail(wire)
+      if (detail !== null) this.#whole(redactedBlock(detail))
+      open = { kind: "call", call, end: new JsonEnd() }
+      this.#hasCalls = true
+      this.#begin(open, toolBlock(wire["id"], name, {}))
+    }
+    const piece = textOf(given)
+    if (piece === "") return
+    open.end.add(piece)
+    this.#delta({ type: "input_json_delta", partial_json: piece })
+    if (open.end.isReached && this.#waiting.length > 0) this.#resume()
+  }
+
+  #begin(block: OpenBlock, content_block: Members): void {
+    this.#close()
+    this.#open = block
+    this.#emit({ type: "content_block_start", index: this.#blocks, content_block })
+  }
+
+  #delta(delta: Members): void {
+    this.#emit({ type: "content_block_delta", index: this.#blocks, delta })
+  }
+
+  #close(): void {
+    const open = this.#open
+    if (open === null) return
+    if (open.kind === "thinking" && isCarried(open.detail)) {
+      this.#delta({ type: "signature_delta", signature: carried(open.detail) })
+    }
+    if (open.kind === "call") this.#ended.add(open.call)
+    this.#emit({ type: "content_block_stop", index: this.#blocks++ })
+    this.#open = null
+  }
+
+  /** A block that has no pieces. */
+  #whole(content_block: Members): void {
+    this.#close()
+    this.#emit({ type: "content_block_start", index: this.#blocks, content_block })
+    this.#emit({ type: "content_block_stop", index: this.#blocks++ })
+  }
+
+  /**
+   * Writes the pieces that waited for the open call. Those behind another unfinished call wait on.
+   */
+  #resume(): void {
+    this.#close()
+    const waiting = this.#waiting
+    this.#waiting = []
+    for (const piece of waiting) this.#add(piece)
+  }
+
+  #finish(): void {
+    while (this.#waiting.length > 0) this.#resume()
+    this.#close()
+  }
+}

@@ -1,0 +1,120 @@
+/**
+ * Translates a request of the Messages API to a chat completion. A member without a counterpart is
+ * left out and named if the answer is as good without it, and refused by name if it is not.
+ */
+import { Predicate, Result } from "effect"
+import { type CountTokensRequest, type MessagesRequest } from "../../api/Messages.ts"
+import { type ChatRequest, type Members } from "../../domain/Chat.ts"
+import { kindOf, membersOf, type Read, refused } from "./Blocks.ts"
+import { chatToolChoice, chatTools } from "./Tools.ts"
+import { chatMessages, systemMessages } from "./Turns.ts"
+
+export interface Translated {
+  readonly request: ChatRequest
+  /** The members that were left out. */
+  readonly dropped: ReadonlyArray<string>
+}
+
+/** Members that are translated, or that say nothing about the answer. */
+const known = new Set([
+  "model",
+  "max_tokens",
+  "messages",
+  "system",
+  "stream",
+  "tools",
+  "tool_choice",
+  "thinking",
+  "output_config",
+  "metadata",
+  "stop_sequences",
+  "temperature",
+  "top_p",
+  "top_k",
+  "service_tier",
+  "provider",
+  "models",
+  "betas",
+  "diagnostics"
+])
+
+/** Members of chat completions that mean the same here. */
+const passed = ["cache_control", "session_id", "prompt_cache_key", "safety_identifier"] as const
+
+/** Members without which the answer would not be the one that was asked for. */
+const demanded = ["mcp_servers", "container", "inference_geo"] as const
+
+export const translated = (body: MessagesRequest): Read<Translated> =>
+  Result.map(prompted(body), ({ dropped, request }) => ({
+    dropped,
+    request: {
+      ...request,
+      max_tokens: body.max_tokens,
+      stream: body.stream,
+      ...given("temperature", body.temperature),
+      ...given("top_p", body.top_p),
+      ...given("top_k", body.top_k),
+      ...(body.stop_sequences == null || body.stop_sequences.length === 0 ? {} : { stop: body.stop_sequences }),
+      ...given("user", typeof body.metadata?.["user_id"] === "string" ? body.metadata["user_id"] : null),
+      ...given("service_tier", body.service_tier === "standard_only" ? "default" : body.service_tier),
+      ...given("provider", body.provider),
+      ...given("models", body.models)
+    }
+  }))
+
+/** The part of a request that `count_tokens` takes too. */
+export const prompted = (body: CountTokensRequest): Read<Translated> =>
+  Result.gen(function* () {
+    const asked: Members = body
+    for (const name of demanded) if (isAsked(asked[name])) return yield* refused(name, demand)
+    const system = yield* systemMessages(body.system)
+    const messages = yield* chatMessages(body.messages)
+    const tools = yield* chatTools(body.tools)
+    const choice = tools.length === 0 ? {} : yield* chatToolChoice(body.tool_choice)
+    const format = yield* formatOf(body.output_config)
+    return {
+      dropped: Object.keys(asked).filter((name) => !known.has(name) && !isPassed(name) && isAsked(asked[name])),
+      request: {
+        model: body.model,
+        messages: [...system, ...messages],
+        stream: false,
+        ...(tools.length === 0 ? {} : { tools }),
+        ...choice,
+        ...format,
+        ...reasoningOf(body),
+        ...Object.fromEntries(passed.flatMap((name) => (isAsked(asked[name]) ? [[name, asked[name]]] : [])))
+      }
+    }
+  })
+
+const demand = "only a provider of the Messages API does what this asks for."
+
+const isPassed = (name: string): boolean => passed.some((each) => each === name)
+
+const isAsked = (value: unknown): boolean =>
+  value !== undefined && value !== null && (!Array.isArray(value) || value.length > 0)
+
+const given = (name: string, value: unknown): Members =>
+  value === undefined || value === null ? {} : { [name]: value }
+
+/** An effort counts before a budget, and thinking that is switched off before both. */
+const reasoningOf = ({ output_config: config, thinking }: CountTokensRequest): Members => {
+  const effort = config?.["effort"]
+  const kind = thinking?.["type"]
+  if (kind === "disabled") return { reasoning: { enabled: false } }
+  if (typeof effort === "string") return { reasoning: { effort } }
+  if (kind === "enabled" && typeof thinking?.["budget_tokens"] === "number") {
+    return { reasoning: { max_tokens: thinking["budget_tokens"] } }
+  }
+  return kind === undefined ? {} : { reasoning: { enabled: true } }
+}
+
+const formatOf = (config: CountTokensRequest["output_config"]): Read<Members> => {
+  const { schema, type } = membersOf(config?.["format"])
+  if (type === undefined) return Result.succeed({})
+  return type === "json_schema" && Predicate.isObject(schema)
+    ? Result.succeed({
+        response_format: { type: "json_schema", json_schema: { name: "answer", strict: true, schema } }
+      })
+    : refused("output_config.format", `the format ${kindOf({ type })} is not known. Send json_schema.`)
+}

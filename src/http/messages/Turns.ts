@@ -1,0 +1,130 @@
+/**
+ * Turns of the Messages API as messages of a chat completion. Results of tools come first in their
+ * turn, in order, because they answer the turn before. An assistant's texts, thoughts and calls are
+ * one message.
+ */
+import { Result } from "effect"
+import { type MessageParam } from "../../api/Messages.ts"
+import { type ChatMessage, type Members } from "../../domain/Chat.ts"
+import {
+  blocksIn,
+  contentOf,
+  kindOf,
+  marked,
+  membersOf,
+  partsOf,
+  partsOfBlock,
+  type Read,
+  refused,
+  textOf
+} from "./Blocks.ts"
+import { CALL_DETAIL, encryptedThought, signedThought } from "./Thoughts.ts"
+
+export const chatMessages = (messages: ReadonlyArray<MessageParam>): Read<ReadonlyArray<ChatMessage>> =>
+  Result.map(Result.all(messages.map((message, at) => messagesOf(message, `messages.${at}.content`))), (turns) =>
+    turns.flat()
+  )
+
+const messagesOf = ({ content, role }: MessageParam, place: string): Read<ReadonlyArray<ChatMessage>> => {
+  if (role === "assistant") return Result.map(assistantOf(content, place), (message) => [message])
+  if (typeof content === "string") return Result.succeed([{ role, content }])
+  return role === "system"
+    ? Result.map(partsOf(content, place), (parts) => [{ role, content: contentOf(parts) }])
+    : userOf(content, place)
+}
+
+const userOf = (content: ReadonlyArray<Members>, place: string): Read<ReadonlyArray<ChatMessage>> =>
+  Result.gen(function* () {
+    const results: Array<ChatMessage> = []
+    const parts: Array<Members> = []
+    for (const [at, block] of content.entries()) {
+      if (block["type"] === "tool_result") results.push(yield* resultOf(block, `${place}.${at}`))
+      else parts.push(...(yield* partsOfBlock(block, `${place}.${at}`)))
+    }
+    return results.length > 0 && parts.length === 0
+      ? results
+      : [...results, { role: "user", content: contentOf(parts) }]
+  })
+
+const resultOf = (block: Members, place: string): Read<ChatMessage> =>
+  Result.gen(function* () {
+    const id = block["tool_use_id"]
+    if (typeof id !== "string")
+      return yield* refused(`${place}.tool_use_id`, "a result names the call that it answers.")
+    const parts = yield* partsOf(block["content"], `${place}.content`)
+    const told = block["is_error"] === true ? [{ type: "text", text: "Error:" }, ...parts] : parts
+    const [first] = parts
+    const isText = block["is_error"] === true && parts.length === 1 && first?.["type"] === "text"
+    return {
+      role: "tool",
+      tool_call_id: id,
+      content: isText ? `Error: ${textOf(first["text"])}` : contentOf(told),
+      ...marked(block)
+    } as const
+  })
+
+const assistantOf = (content: MessageParam["content"], place: string): Read<ChatMessage> =>
+  Result.gen(function* () {
+    if (typeof content === "string") return { role: "assistant", content } as const
+    const texts: Array<Members> = []
+    const details: Array<Members> = []
+    const reasoning: Array<string> = []
+    const calls: Array<Members> = []
+    /** Members that a provider wants back with a call, by the call's id. */
+    const ofCalls = new Map<unknown, Members>()
+    for (const [at, block] of content.entries()) {
+      const index = texts.length + details.length
+      switch (block["type"]) {
+        case "thinking": {
+          const text = textOf(block["thinking"])
+          const detail = signedThought(text, textOf(block["signature"]), index)
+          if (text !== "") reasoning.push(text)
+          if (detail !== null) details.push(detail)
+          break
+        }
+        case "redacted_thinking": {
+          const detail = encryptedThought(textOf(block["data"]), index)
+          if (detail["type"] === CALL_DETAIL) ofCalls.set(detail["id"], membersOf(detail["members"]))
+          else details.push(detail)
+          break
+        }
+        case "tool_use":
+          calls.push(yield* callOf(block, `${place}.${at}`))
+          break
+        case "text":
+          texts.push(...(yield* partsOfBlock(block, `${place}.${at}`)))
+          break
+        default:
+          return yield* refused(
+            `${place}.${at}`,
+            `blocks of type ${kindOf(block)} need a provider of the Messages API.`
+          )
+      }
+    }
+    return {
+      role: "assistant",
+      content: texts.length === 0 && (calls.length > 0 || reasoning.length > 0) ? null : contentOf(texts),
+      ...(reasoning.length === 0 ? {} : { reasoning: reasoning.join("") }),
+      ...(details.length === 0 ? {} : { reasoning_details: details }),
+      ...(calls.length === 0 ? {} : { tool_calls: calls.map((call) => ({ ...call, ...ofCalls.get(call["id"]) })) })
+    } as const
+  })
+
+const callOf = (block: Members, place: string): Read<Members> => {
+  const { id, input, name } = block
+  if (typeof id !== "string" || typeof name !== "string") return refused(place, "a call has an id and a name.")
+  return Result.succeed({ id, type: "function", function: { name, arguments: JSON.stringify(input ?? {}) } })
+}
+
+/** The instructions, in front of the conversation. */
+export const systemMessages = (system: unknown): Read<ReadonlyArray<ChatMessage>> =>
+  Result.map(
+    typeof system === "string" ? partsOf(system, "system") : partsOf(withoutAttribution(blocksIn(system)), "system"),
+    (parts) => (parts.length === 0 ? [] : [{ role: "system", content: contentOf(parts) }])
+  )
+
+/** Claude Code's first block tells its vendor which client this is. It is no instruction. */
+const withoutAttribution = ([first, ...rest]: ReadonlyArray<Members>): ReadonlyArray<Members> => {
+  if (first === undefined) return []
+  return textOf(first["text"]).startsWith("x-anthropic-billing-header:") ? rest : [first, ...rest]
+}
