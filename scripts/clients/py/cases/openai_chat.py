@@ -211,6 +211,23 @@ def brings_headers(world: World) -> None:
 
 
 @case("openai", "chat")
+def keeps_one_limit(world: World) -> None:
+    """takes max_tokens and max_completion_tokens as one limit"""
+    for name in ("max_tokens", "max_completion_tokens"):
+        ask(world, "openai/o3-mini", **{name: 77})
+        limits = {key: world.asked[key] for key in ("max_tokens", "max_completion_tokens") if key in world.asked}
+        expect("limit", list(limits.values()), [77])
+
+
+@case("openai", "chat")
+def answers_streaming_response(world: World) -> None:
+    """answers with_streaming_response, which reads the body late"""
+    openai = client(world).chat.completions.with_streaming_response
+    with openai.create(model="openai/gpt-4o", messages=HELLO) as response:
+        expect("text", response.parse().choices[0].message.content, answers.HELLO)
+
+
+@case("openai", "chat")
 def answers_from_cache(world: World) -> None:
     """gives the same answer from the cache, whole and streamed"""
     first = ask(world, seed=7)

@@ -73,3 +73,12 @@ def thinks_with_claude(world: World) -> None:
     kinds = [block["type"] for block in turn["content"]]
     expect("blocks sent back", kinds, ["thinking", "tool_use"])
     expect("thinking stays on", (world.asked.get("thinking") or {}).get("type") in ("enabled", "adaptive"), True)
+
+
+@case("openai", "reasoning", wire=False)
+def streams_thoughts_of_claude(world: World) -> None:
+    """streams a Claude model's thoughts, asked for as OpenRouter's clients do"""
+    members = {"extra_body": {"reasoning": {"effort": "low"}}, "max_completion_tokens": 4000, "stream": True}
+    parts = [thoughts(chunk.choices[0].delta) for chunk in ask(world, CLAUDE, **members)]
+    texts = tuple("".join(part[name] or "" for part in parts) for name in (0, 1))
+    expect("thoughts", texts, (answers.THOUGHT, answers.THOUGHT))

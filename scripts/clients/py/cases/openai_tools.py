@@ -70,6 +70,16 @@ def streams_calls(world: World) -> None:
 
 
 @case("openai", "tools")
+def assembles_calls(world: World) -> None:
+    """streams parallel calls to the helper that assembles a completion"""
+    with client(world).chat.completions.stream(model="openai/gpt-4o", messages=BOTH, tools=[WEATHER]) as stream:
+        message = stream.get_final_completion().choices[0].message
+    expect("arguments", [json.loads(call.function.arguments) for call in message.tool_calls], [ARGUMENTS, ARGUMENTS])
+    turns = [*BOTH, message, *results(message.tool_calls)]
+    expect("text", ask(world, messages=turns, tools=[WEATHER]).choices[0].message.content, answers.AFTER_TOOLS)
+
+
+@case("openai", "tools")
 def forces_a_tool(world: World) -> None:
     """forces a tool by name"""
     choice = {"type": "function", "function": {"name": "get_weather"}}
@@ -107,6 +117,15 @@ def runs_a_loop_with_claude(world: World) -> None:
     expect("arguments", [json.loads(call.function.arguments) for call in message.tool_calls], [ARGUMENTS, ARGUMENTS])
     last = ask(world, model, [*BOTH, message, *results(message.tool_calls)], tools=[WEATHER])
     expect("text", last.choices[0].message.content, answers.AFTER_TOOLS)
+
+
+@case("openai", "tools", wire=False)
+def streams_calls_of_claude(world: World) -> None:
+    """streams Claude's parallel calls"""
+    options = {"model": "anthropic/claude-sonnet-4-5", "messages": BOTH, "tools": [WEATHER]}
+    with client(world).chat.completions.stream(**options) as stream:
+        message = stream.get_final_completion().choices[0].message
+    expect("arguments", [json.loads(call.function.arguments) for call in message.tool_calls], [ARGUMENTS, ARGUMENTS])
 
 
 @case("openai", "structured output")
