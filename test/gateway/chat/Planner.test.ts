@@ -8,6 +8,7 @@ import { chatPlanInput } from "../../../src/gateway/chat/ChatPlanInput.ts"
 import { Planner } from "../../../src/gateway/chat/Planner.ts"
 import { ProviderStats } from "../../../src/gateway/health/ProviderStats.ts"
 import { admittedWith, keyWith, requestWith } from "../plans.ts"
+import { layerScripted, scriptedOffer } from "../../../src/testing/ScriptedProvider.ts"
 import { saying, scripted } from "../scripts.ts"
 
 const good = { reply: saying("Hello") }
@@ -133,4 +134,45 @@ it.effect("a request has at most 64 candidates and 64 exclusions, and each fallb
       "and the unknown name"
     )
   }).pipe(Effect.provide(wide))
+})
+
+it.effect("an alias is drawn by weight: the same for the same seed, and the heaviest in a preview", () => {
+  const aliased = Planner.layer({
+    defaultSort: "price",
+    aliases: {
+      fast: [
+        { model: "a/canary", weight: 1 },
+        { model: "a/stable", weight: 3 }
+      ]
+    }
+  }).pipe(
+    Layer.provideMerge(
+      Layer.mergeAll(Catalog.layer, ProviderStats.layer).pipe(
+        Layer.provideMerge(
+          layerScripted([
+            {
+              slug: "alpha",
+              config: { models: [scriptedOffer("a/canary"), scriptedOffer("a/stable")] },
+              models: {}
+            }
+          ])
+        )
+      )
+    )
+  )
+  return Effect.gen(function* () {
+    const planner = yield* Planner
+    const input = { ...intentWith({}), model: "fast" }
+    const draws = Effect.forEach(Array.from({ length: 200 }), () =>
+      Effect.map(planner.begin(input, admittedWith()), ({ model, named }) => {
+        assert.deepStrictEqual(named, { as: "fast", snapshot: null })
+        return model
+      })
+    )
+    const found = yield* Random.withSeed(draws, "a seed")
+    const canaries = found.filter((model) => model === "a/canary").length
+    assert.isTrue(canaries > 30 && canaries < 70, String(canaries))
+    assert.deepStrictEqual(yield* Random.withSeed(draws, "a seed"), found)
+    assert.strictEqual(planner.route(input).model, "a/stable")
+  }).pipe(Effect.provide(aliased))
 })

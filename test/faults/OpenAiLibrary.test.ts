@@ -2,10 +2,10 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import OpenAI from "openai"
-import { behind, useUpstream } from "../faults/gateway.ts"
+import { behind, useUpstream } from "./gateway.ts"
 import { errorBody } from "../support/upstream/Bodies.ts"
 import { type Behaviour } from "../support/upstream/Behaviour.ts"
-import { rejection } from "./Clients.ts"
+import { rejection } from "../clients/Clients.ts"
 
 const upstream = useUpstream()
 
