@@ -49,33 +49,35 @@ const { devDependencies } = JSON.parse(textOf("package.json")) as {
   readonly devDependencies: Readonly<Record<string, string>>
 }
 
-/**
- * The client of a file is the name of its group: packages, with commas between them. Tests that
- * several clients share are in the files that it imports.
- */
-const rowOf = (path: string): ReadonlyArray<Row> => {
+/** The client of a file is the name of its group: packages, with commas between them. */
+const clientOf = (text: string): string => /^layer\(.*\)\("([^"]+)", \(it\)/m.exec(text)?.[1] ?? ""
+
+/** The text of a test file, with the tests that it shares with others. */
+const testsOf = (path: string): string => {
   const own = textOf(path)
   const shared = [...own.matchAll(/ from "\.\/(ai\w+\.ts)"/g)].map(([, name]) => textOf(`test/clients/${name}`))
-  const text = [own, ...shared].join("")
-  const names = /^layer\(.*\)\("([^"]+)", \(it\)/m.exec(text)?.[1]?.split(", ") ?? []
+  return [own, ...shared].join("")
+}
+
+const rowOf = (client: string, texts: ReadonlyArray<string>): ReadonlyArray<Row> => {
+  const names = client.split(", ")
   if (!names.every((name) => name in devDependencies)) return []
   const marks = new Map<string, string>()
-  for (const [, feature = "", isDifferent] of text.matchAll(/^ {2}it\.effect\("([a-z ]+?)(, differently)?: /gm)) {
-    assert.include(features, feature, path)
-    if (isDifferent !== undefined || !marks.has(feature))
-      marks.set(feature, isDifferent === undefined ? "✓" : "differs")
+  for (const [, feature = "", differently] of texts
+    .join("")
+    .matchAll(/^ {2}it\.effect\("([a-z ]+?)(, differently)?: /gm)) {
+    assert.include(features, feature, client)
+    if (differently !== undefined || !marks.has(feature))
+      marks.set(feature, differently === undefined ? "✓" : "differs")
   }
-  return [
-    {
-      language: "TypeScript",
-      packages: Object.fromEntries(names.map((name) => [name, devDependencies[name] ?? ""])),
-      marks
-    }
-  ]
+  const packages = Object.fromEntries(names.map((name) => [name, devDependencies[name] ?? ""]))
+  return [{ language: "TypeScript", packages, marks }]
 }
 
 const rows: ReadonlyArray<Row> = [
-  ...globSync("test/clients/*.test.ts", { cwd: root }).toSorted().flatMap(rowOf),
+  ...[...Map.groupBy(globSync("test/clients/*.test.ts", { cwd: root }).toSorted().map(testsOf), clientOf)].flatMap(
+    ([client, texts]) => rowOf(client, texts)
+  ),
   ...suites.flatMap((suite) =>
     resultsOf(suite).map(({ features, packages }) => ({
       language: suite.language,
