@@ -41,6 +41,28 @@ layer(Served.layer, { excludeTestServices: true, timeout: 120_000 })("the client
     })
   )
 
+  it.effect("sends messages, and reads the errors of their API as all others", () =>
+    Effect.gen(function* () {
+      const { messages } = yield* client
+      const payload = { model: "mock/echo", max_tokens: 50, messages: says("hello") }
+      const { content, stop_reason, usage } = yield* Effect.promise(() => messages.create({ payload }))
+      assert.deepStrictEqual([content[0]?.["text"], stop_reason], [`hello ${promptMarker}`, "end_turn"])
+      assert.isAbove(usage.output_tokens, 0)
+      const counted = yield* Effect.promise(() =>
+        messages.countTokens({ payload: { model: "mock/echo", messages: says("hello") } })
+      )
+      assert.isAbove(counted.input_tokens, 3)
+      const error = asError(yield* rejection(() => messages.create({ payload: { ...payload, model: "mock/none" } })))
+      assert.strictEqual(error.reason._tag, "Refused")
+      assert.deepInclude(error.reason._tag === "Refused" ? error.reason.error : {}, {
+        type: "not_found_error",
+        code: "model_not_found",
+        retryable: false
+      })
+      assert.match(error.message, /mock\/none/)
+    })
+  )
+
   it.effect("streams chunk by chunk, the usage last", () =>
     Effect.gen(function* () {
       const { chat } = yield* client

@@ -18,9 +18,15 @@ export const startGateway = async (root, fixtures) => {
   provider.addFixturesFromJSON(fixtures)
   const providerUrl = await provider.start()
   const directory = mkdtempSync(join(tmpdir(), "tollgate-clients-"))
-  const models = [{ id: "test/chat", upstream: "chat-2026", pricing: { prompt: 2, completion: 8 } }]
-  const acme = { slug: "acme", dialect: "openai", base_url: `${providerUrl}/v1`, api_key: "sk-acme", models }
-  writeFileSync(join(directory, "tollgate.yaml"), JSON.stringify({ providers: [acme] }))
+  const offer = (id, upstream) => [
+    { id, upstream, pricing: { prompt: 2, completion: 8 }, max_completion_tokens: 1_000 }
+  ]
+  const providers = [
+    { slug: "acme", dialect: "openai", base_url: `${providerUrl}/v1`, models: offer("test/chat", "chat-2026") },
+    { slug: "claude", dialect: "anthropic", base_url: providerUrl, models: offer("claude/chat", "claude-sonnet-4-5") },
+    { slug: "gemini", dialect: "gemini", base_url: providerUrl, models: offer("gemini/chat", "gemini-2.5-flash") }
+  ].map((provider) => ({ ...provider, api_key: `sk-${provider.slug}` }))
+  writeFileSync(join(directory, "tollgate.yaml"), JSON.stringify({ providers }))
   const adminKey = `tga-${randomBytes(24).toString("hex")}`
   const child = spawn(join(root, "scripts/start"), [], {
     cwd: directory,
@@ -56,11 +62,14 @@ export const startGateway = async (root, fixtures) => {
   }
   const ready = log.split("\n").find((line) => line.includes('"message":"ready"'))
   const { url } = JSON.parse(ready).annotations
-  const response = await fetch(`${url}/v1/keys`, {
-    method: "POST",
-    headers: { "content-type": "application/json", "x-admin-key": adminKey },
-    body: JSON.stringify({ name: "clients", tier: "enterprise" })
-  })
-  const { key } = await response.json()
-  return { url: `${url}/v1`, key, stop }
+  /** The secret of a new key. */
+  const newKey = async (more = {}) => {
+    const response = await fetch(`${url}/v1/keys`, {
+      method: "POST",
+      headers: { "content-type": "application/json", "x-admin-key": adminKey },
+      body: JSON.stringify({ name: "clients", tier: "enterprise", ...more })
+    })
+    return (await response.json()).key
+  }
+  return { url: `${url}/v1`, key: await newKey(), newKey, stop }
 }
