@@ -8,6 +8,7 @@ import { type StreamReader } from "../wire/EventStream.ts"
 import { Malformed, type ProviderReason } from "../Provider.ts"
 import { errorInBody } from "../wire/ErrorMapping.ts"
 import { isJsonRecord, parseJsonRecord, stringOf, type JsonRecord, jsonRecordsOf } from "../wire/Json.ts"
+import { MOST_SOURCES } from "../wire/Citations.ts"
 import { encryptedThought, thoughtPiece, thoughtSignature } from "../wire/Thoughts.ts"
 import { citedBlock, explanationOf, finishReason, readUsage, type RequestFacts } from "./Reply.ts"
 import { ANSWER_TOOL } from "./Tools.ts"
@@ -134,7 +135,9 @@ const continueBlock = (state: StreamState, event: JsonRecord, out: Array<ChatEve
   if (!isJsonRecord(delta)) return new Malformed({ detail: "an event without its delta" })
   const index = indexOf(event)
   if (delta["type"] === "citations_delta") {
-    if (isJsonRecord(delta["citation"])) state.texts.get(index)?.citations.push(delta["citation"])
+    const citations = state.texts.get(index)?.citations
+    if (isJsonRecord(delta["citation"]) && citations !== undefined && citations.length < MOST_SOURCES)
+      citations.push(delta["citation"])
     return null
   }
   const member = textMembers[stringOf(delta["type"]) ?? ""]

@@ -9,6 +9,7 @@ import { reportedUsage } from "../wire/Usage.ts"
 import { type CallIds } from "../wire/CallIds.ts"
 import { type CitedMembers, citedMembers, joinCited } from "../wire/Citations.ts"
 import { encryptedThought, type ThoughtMaker, thoughtMembers, thoughtText } from "../wire/Thoughts.ts"
+import { imagesOf } from "./Images.ts"
 import { countOf, isJsonRecord, stringOf, type JsonRecord, jsonRecordsOf } from "../wire/Json.ts"
 
 /**
@@ -86,6 +87,7 @@ export const readReply =
       .flatMap((block) => callOf(block, answerTool))
       .map((call, at) => ({ ...call, id: ids(call["id"], null, at) }))
     const thoughts = blocks.flatMap((block, index) => thoughtOf(maker, block, index))
+    const images = imagesOf(blocks)
     const finish = readFinish(body["stopReason"], calls.length > 0)
     if (finish instanceof Malformed) return finish
     return {
@@ -97,7 +99,8 @@ export const readReply =
             content: content === "" && calls.length > 0 ? null : content,
             ...(calls.length > 0 ? { tool_calls: calls } : {}),
             ...thoughtMembers(thoughts),
-            ...joinCited(cited)
+            ...joinCited(cited),
+            ...(images.length > 0 ? { images } : {})
           },
           finish_reason: finish
         }

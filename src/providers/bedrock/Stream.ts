@@ -13,7 +13,9 @@ import { type StreamReader } from "../wire/EventStream.ts"
 import { Malformed, type ProviderReason } from "../Provider.ts"
 import { reasonOfStatus } from "../wire/ErrorMapping.ts"
 import { isJsonRecord, parseJsonRecord, stringOf, type JsonRecord } from "../wire/Json.ts"
+import { MOST_SOURCES } from "../wire/Citations.ts"
 import { encryptedThought, thoughtPiece, thoughtSignature } from "../wire/Thoughts.ts"
+import { bytesOf, ImagePieces } from "./Images.ts"
 import { citedBlock, readFinish, readUsage, type RequestFacts } from "./Reply.ts"
 
 // event schema
@@ -41,6 +43,9 @@ interface StreamState {
   readonly tools: Map<number, { readonly number: number | null; hasArguments: boolean }>
   /** Texts with citations by the index of their block, and where each begins in the content. */
   readonly cited: Map<number, { readonly start: number; readonly citations: Array<JsonRecord> }>
+  /** Open images by the index of their block. */
+  readonly images: Map<number, ImagePieces>
+  madeImages: number
   calls: number
   /** Length of the content so far, in UTF-16 code units. */
   length: number
@@ -99,7 +104,7 @@ const deltaOf = (state: StreamState, kind: string, payload: JsonRecord): Delta |
     case "messageStart":
       return state.roleSent ? null : { content: "" }
     case "contentBlockStart":
-      return isJsonRecord(payload["start"]) ? beginBlock(state, place, payload["start"]["toolUse"]) : null
+      return isJsonRecord(payload["start"]) ? beginBlock(state, place, payload["start"]) : null
     case "contentBlockDelta":
       return isJsonRecord(payload["delta"]) ? continueBlock(state, place, payload["delta"]) : null
     case "contentBlockStop":
@@ -109,7 +114,8 @@ const deltaOf = (state: StreamState, kind: string, payload: JsonRecord): Delta |
   }
 }
 
-const beginBlock = (state: StreamState, place: number, toolUse: unknown): Delta | null => {
+const beginBlock = (state: StreamState, place: number, { image, toolUse }: JsonRecord): Delta | null => {
+  if (isJsonRecord(image)) state.images.set(place, new ImagePieces(image["format"]))
   if (!isJsonRecord(toolUse)) return null
   const name = stringOf(toolUse["name"]) ?? ""
   if (name === state.asked.answerTool) {
@@ -129,10 +135,13 @@ const continueBlock = (state: StreamState, place: number, delta: JsonRecord): De
     const { citation } = delta
     const text = state.cited.get(place) ?? { start: state.length, citations: [] }
     state.cited.set(place, text)
-    text.citations.push(citation)
+    if (text.citations.length < MOST_SOURCES) text.citations.push(citation)
     return null
   }
   if (isJsonRecord(delta["toolUse"])) return addArguments(state, place, stringOf(delta["toolUse"]["input"]) ?? "")
+  const bytes = isJsonRecord(delta["image"]) ? bytesOf(delta["image"]) : null
+  if (bytes !== null && state.images.get(place)?.add(bytes) === false)
+    return new Malformed({ detail: "an image beyond the limit" })
   const thought = delta["reasoningContent"]
   if (!isJsonRecord(thought)) return null
   const { redactedContent, signature, text } = thought
@@ -165,6 +174,9 @@ const endBlock = (state: StreamState, place: number): Delta | null => {
   state.cited.delete(place)
   if (text !== undefined && text.citations.length > 0)
     return { ...citedBlock(text.citations, text.start, state.length) }
+  const image = state.images.get(place)
+  state.images.delete(place)
+  if (image !== undefined) return { images: [image.image(state.madeImages++)] }
   return state.tools.get(place)?.hasArguments === false ? addArguments(state, place, "{}") : null
 }
 
@@ -183,6 +195,8 @@ export const makeReader = (asked: RequestFacts): StreamReader => {
     asked,
     tools: new Map(),
     cited: new Map(),
+    images: new Map(),
+    madeImages: 0,
     calls: 0,
     length: 0,
     roleSent: false,

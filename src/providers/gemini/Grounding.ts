@@ -8,8 +8,10 @@ import { isJsonRecord, type JsonRecord, jsonRecordsOf, stringOf } from "../wire/
 /** Most parts that are annotated. */
 const MOST_SUPPORTS = 512
 
-export const groundingMembers = (grounding: unknown, content: string): JsonRecord => {
+/** `content`: null if it is too long for annotations. */
+export const groundingMembers = (grounding: unknown, content: string | null): JsonRecord => {
   if (!isJsonRecord(grounding) || Object.keys(grounding).length === 0) return {}
+  if (content === null) return { grounding_metadata: grounding }
   const chunks = Array.isArray(grounding["groundingChunks"]) ? grounding["groundingChunks"] : []
   const indexOf = utf16Index(content)
   const annotations = jsonRecordsOf(grounding["groundingSupports"])

@@ -24,13 +24,18 @@ import {
 
 // state
 
+/** Content of which the sources are annotated, in UTF-16 code units. */
+const KEPT_LENGTH = 1024 * 1024
+
 interface ChoiceState {
   roleSent: boolean
   calls: number
   details: number
   images: number
-  /** The content so far: the places of sources are known at the end. */
+  /** The content so far, up to a limit: the places of sources are known at the end. */
   content: string
+  /** Of the content, in UTF-16 code units. */
+  length: number
   grounding: unknown
   finish: string | null
 }
@@ -84,13 +89,14 @@ const readCandidate = (state: StreamState, candidate: JsonRecord, at: number): C
   const index = indexOf(candidate, at)
   const choice = state.choices.get(index) ?? newChoice()
   state.choices.set(index, choice)
-  const read = readParts(candidate, state.responseId, { ...choice, length: choice.content.length }, state.asked)
+  const read = readParts(candidate, state.responseId, choice, state.asked)
   if (read instanceof Malformed) return read
   const { calls, content } = read
   choice.calls += calls.length
   choice.details += read.details.length
   choice.images += read.images.length
-  choice.content += content
+  choice.length += content.length
+  if (choice.length <= KEPT_LENGTH) choice.content += content
   choice.grounding = candidate["groundingMetadata"] ?? choice.grounding
   const native = stringOf(candidate["finishReason"])
   const finish = native === null ? null : finishOf(native, choice.calls > 0)
@@ -113,6 +119,7 @@ const newChoice = (): ChoiceState => ({
   details: 0,
   images: 0,
   content: "",
+  length: 0,
   grounding: null,
   finish: null
 })
@@ -127,7 +134,10 @@ const close = ({ choices, modelVersion, searches, usage }: StreamState): Readonl
   if (choices.size === 0) return new Malformed({ detail: "empty completion" })
   const finished = Array.from(choices, ([index, choice]) => ({
     index,
-    delta: { ...roleOnce(choice), ...groundingMembers(choice.grounding, choice.content) },
+    delta: {
+      ...roleOnce(choice),
+      ...groundingMembers(choice.grounding, choice.length > KEPT_LENGTH ? null : choice.content)
+    },
     finish_reason: choice.finish
   }))
   return [

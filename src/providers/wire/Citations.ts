@@ -4,6 +4,9 @@
  */
 import { type JsonRecord } from "./Json.ts"
 
+/** Most sources of one text. More are not passed on. */
+export const MOST_SOURCES = 512
+
 export interface Source {
   /** In the provider's form. */
   readonly citation: JsonRecord

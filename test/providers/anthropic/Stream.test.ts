@@ -262,6 +262,22 @@ describe("Anthropic streams", () => {
     })
   )
 
+  it.effect("pass on no more sources of a text than the limit", () =>
+    Effect.gen(function* () {
+      const block = sse({ type: "content_block_start", index: 0, content_block: { type: "text", text: "a" } })
+      const source = sse({ type: "content_block_delta", index: 0, delta: { type: "citations_delta", citation: {} } })
+      const over = sse({ type: "content_block_stop", index: 0 })
+      const chunks = text(started, block, source.repeat(600), over, finished("end_turn"), stopped)
+      const cited = (yield* whole({ chunks })).flatMap((event) =>
+        event._tag === "Choices" ? event.choices.map(({ delta }) => delta["citations"]) : []
+      )
+      assert.deepStrictEqual(
+        cited.flatMap((citations) => (Array.isArray(citations) ? [citations.length] : [])),
+        [512]
+      )
+    })
+  )
+
   it.effect("hear an error by the event's name", () =>
     Effect.gen(function* () {
       const error = "event: error\ndata: the model has crashed\n\n"

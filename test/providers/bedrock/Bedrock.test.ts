@@ -79,6 +79,15 @@ describe("Bedrock chat", () => {
     })
   )
 
+  it.effect("reads images", () =>
+    Effect.gen(function* () {
+      const { choices } = yield* chat(reply([{ image: { format: "webp", source: { bytes: "AAAA" } } }, { image: {} }]))
+      assert.deepStrictEqual(choices[0]?.message["images"], [
+        { type: "image_url", image_url: { url: "data:image/webp;base64,AAAA" }, index: 0 }
+      ])
+    })
+  )
+
   it.effect("gives the answering tool's arguments as the content", () =>
     Effect.gen(function* () {
       const sent = request({ response_format: { type: "json_object" } })

@@ -130,6 +130,40 @@ describe("Bedrock streams", () => {
     })
   )
 
+  it.effect("passes an image on once it is whole", () =>
+    Effect.gen(function* () {
+      const piece = (bytes: string) =>
+        event("contentBlockDelta", { contentBlockIndex: 0, delta: { image: { source: { bytes } } } })
+      const bytes = [
+        event("contentBlockStart", { contentBlockIndex: 0, start: { image: { format: "jpeg" } } }),
+        piece("aGk="),
+        piece("IHRoZXJl"),
+        event("contentBlockStop", { contentBlockIndex: 0 }),
+        stop("end_turn"),
+        usage
+      ]
+      assert.deepStrictEqual(deltas(yield* collect({ chunks: [Buffer.concat(bytes)] })), [
+        {
+          role: "assistant",
+          images: [{ type: "image_url", image_url: { url: "data:image/jpeg;base64,aGkgdGhlcmU=" }, index: 0 }]
+        },
+        {}
+      ])
+    })
+  )
+
+  it.effect("breaks at an image beyond the limit", () =>
+    Effect.gen(function* () {
+      const start = event("contentBlockStart", { contentBlockIndex: 0, start: { image: { format: "png" } } })
+      const piece = event("contentBlockDelta", {
+        contentBlockIndex: 0,
+        delta: { image: { source: { bytes: "A".repeat(1_000_000) } } }
+      })
+      const { reason } = yield* broken({ chunks: [start, ...Array.from({ length: 40 }, () => piece)] })
+      assert.deepStrictEqual(reason, new Malformed({ detail: "an image beyond the limit" }))
+    })
+  )
+
   it.effect("turns the arguments of the answering tool into content", () =>
     Effect.gen(function* () {
       const start = event("contentBlockStart", {

@@ -134,6 +134,23 @@ describe("Gemini streams", () => {
     })
   )
 
+  it.effect("annotates no content beyond its limit", () =>
+    Effect.gen(function* () {
+      const grounding = {
+        groundingChunks: [{ web: { uri: "https://example.test" } }],
+        groundingSupports: [{ segment: { endIndex: 1 }, groundingChunkIndices: [0] }]
+      }
+      const piece = said("a".repeat(500_000))
+      const end = said("a", { finishReason: "STOP", groundingMetadata: grounding })
+      const membersOf = Effect.fnUntraced(function* (pieces: number) {
+        const events = yield* collect({ chunks: packets(...Array.from({ length: pieces }, () => piece), end) })
+        return Object.keys(deltas(events).at(-1)?.delta ?? {})
+      })
+      assert.deepStrictEqual(yield* membersOf(2), ["annotations", "grounding_metadata"])
+      assert.deepStrictEqual(yield* membersOf(3), ["grounding_metadata"])
+    })
+  )
+
   it.effect("passes one call on where parallel ones are not wanted", () =>
     Effect.gen(function* () {
       const given = { chunks: [fixture("gemini-stream-tools.sse")] }
