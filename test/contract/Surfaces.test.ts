@@ -9,8 +9,8 @@ import { type PrivacyRules } from "../../src/domain/Privacy.ts"
 import { ApiKeys } from "../../src/gateway/keys/ApiKeys.ts"
 import { CredentialsRefused, Cut } from "../../src/providers/Provider.ts"
 import { noPrivacy } from "../../src/settings/PrivacySection.ts"
-import { type Script } from "../../src/testing/ScriptedProvider.ts"
-import { type Surface, surfaces } from "../support/surfaces.ts"
+import { type Script, scriptedOffer } from "../../src/testing/ScriptedProvider.ts"
+import { messagesSurface, type Surface, surfaces } from "../support/surfaces.ts"
 import { TestApp } from "../support/TestApp.ts"
 import { testSettings } from "../support/testSettings.ts"
 import { open } from "./client.ts"
@@ -131,6 +131,54 @@ each("a stream that breaks off ends with an error, and not as if it were whole",
     assert.deepStrictEqual([status, answer.text, answer.isWhole], [200, "Hel", false])
     assert.match(answer.error?.message ?? "", /broke off/)
   }).pipe(Effect.provide(appOf({ events: [delta({ content: "Hel" }), new Cut({ detail: "the test cut it" })] }).layer))
+)
+
+/** Two providers of one model: the stream of the first breaks off after `events`. */
+const pairOf = (events: ReadonlyArray<ReturnType<typeof delta>>) => {
+  const provider = (slug: string, price: number, answered: Script) => ({
+    slug,
+    config: {
+      models: [
+        {
+          ...scriptedOffer("test/small"),
+          pricing: { prompt: price, completion: price, cachedPrompt: null },
+          prefill: true
+        }
+      ]
+    },
+    models: { "test/small": answered }
+  })
+  return TestApp.layer({
+    providers: [
+      provider("alpha", 1_000_000, { events: [...events, new Cut({ detail: "the test cut it" })] }),
+      provider("beta", 2_000_000, { events: [delta({ content: "lo" }), finish(), end] })
+    ]
+  })
+}
+
+each("a stream that breaks off goes on at another provider as one stream", (surface) =>
+  Effect.gen(function* () {
+    const { issueKey, send } = yield* TestApp
+    const { secret: key } = yield* issueKey()
+    const { headers, text } = yield* send(surface.path, { body: surface.body({ text: "Hi", stream: true }), key })
+    assert.deepInclude(surface.read(text), { text: "Hello", isWhole: true, error: undefined })
+    const receipt = yield* send(`/v1/generations/${headers.get("x-generation-id")}`, { key })
+    assert.deepInclude(JSON.parse(receipt.text), { provider: "beta", fallback_used: true })
+  }).pipe(Effect.provide(pairOf([delta({ content: "Hel" })])))
+)
+
+it.effect("messages: after thoughts, which have a signature, no other provider goes on", () =>
+  Effect.gen(function* () {
+    const { issueKey, send } = yield* TestApp
+    const { secret: key } = yield* issueKey()
+    const { text } = yield* send(messagesSurface.path, {
+      body: messagesSurface.body({ text: "Hi", stream: true }),
+      key
+    })
+    const answer = messagesSurface.read(text)
+    assert.deepStrictEqual([answer.text, answer.isWhole], ["Hel", false])
+    assert.match(answer.error?.message ?? "", /broke off/)
+  }).pipe(Effect.provide(pairOf([delta({ reasoning: "Hm." }), delta({ content: "Hel" })])))
 )
 
 each("a failure before the first token has its status, and is an event once the head was sent", (surface) => {

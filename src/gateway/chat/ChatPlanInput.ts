@@ -10,12 +10,14 @@ export const chatPlanInput = (
   {
     caller,
     deadline,
+    keepsReasoning = false,
     request,
     trace
   }: {
     readonly request: ChatRequest
     readonly caller: Caller
     readonly deadline?: ClientDeadline | null
+    readonly keepsReasoning?: boolean
     readonly trace?: RequestTrace | null
   },
   modelsFallback: ReadonlyArray<string>,
@@ -35,6 +37,7 @@ export const chatPlanInput = (
     streamed: request.stream === true,
     caller,
     deadline: deadline ?? null,
+    keepsReasoning,
     trace: trace ?? null
   }
 }

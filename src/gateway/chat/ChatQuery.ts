@@ -16,10 +16,7 @@ export interface ChatQuery {
   readonly trace?: RequestTrace | null
   /** Members of the client's request that the chat request leaves out. */
   readonly dropped?: ReadonlyArray<string>
-  /**
-   * The reply's reasoning keeps the placeholders of masked values: the client sends it back with a
-   * signature.
-   */
+  /** The client sends the reply's reasoning back with its signature. */
   readonly keepsReasoning?: boolean
   /** Records what the edge shows of the request. */
   readonly note: Note

@@ -259,9 +259,7 @@ export class Completion extends Context.Service<
             return settlement.void(sent)
           }
           // The pipe runs from the inside out: the minute's tokens are checked first.
-          return yield* Effect.flatMap(privacyGuard.chat(plan, query.keepsReasoning), (guarded) =>
-            guardedRequest(guarded, sent)
-          ).pipe(
+          return yield* Effect.flatMap(privacyGuard.chat(plan), (guarded) => guardedRequest(guarded, sent)).pipe(
             idempotency.once(plan, idempotencyKey ?? null, completionReplay(again)),
             policy.tokens(sent),
             settlement.onFailure(sent)

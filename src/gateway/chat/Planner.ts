@@ -46,6 +46,8 @@ export interface PlanInput<Request> {
   readonly streamed: boolean
   readonly caller: Caller
   readonly deadline: ClientDeadline | null
+  /** As in the plan. */
+  readonly keepsReasoning?: boolean
   readonly trace: RequestTrace | null
 }
 
@@ -230,6 +232,7 @@ export class Planner extends Context.Service<
               choices: input.choices,
               streamed: input.streamed,
               deadline: input.deadline,
+              keepsReasoning: input.keepsReasoning === true,
               trace: input.trace
             })
             return best.length < 2 ? Effect.succeed(planOf(best)) : Effect.map(exploring(input, model, best), planOf)

@@ -49,11 +49,8 @@ export interface Guarded<Request> {
 export class PrivacyGuard extends Context.Service<
   PrivacyGuard,
   {
-    /**
-     * Masks the request as its key asks. It does not refuse: the policies come first.
-     * `keepsReasoning`: placeholders stay in the reply's reasoning.
-     */
-    readonly chat: (plan: RequestPlan<ChatRequest>, keepsReasoning?: boolean) => Effect.Effect<Guarded<ChatRequest>>
+    /** Masks the request as its key asks. It does not refuse: the policies come first. */
+    readonly chat: (plan: RequestPlan<ChatRequest>) => Effect.Effect<Guarded<ChatRequest>>
     /** Vectors cannot be restored, so there is nothing to put back. */
     readonly embedding: (plan: RequestPlan<EmbeddingRequest>) => Effect.Effect<Guarded<EmbeddingRequest>>
     /**
@@ -94,8 +91,7 @@ export class PrivacyGuard extends Context.Service<
 
         const guarded = <Request extends Members>(
           plan: RequestPlan<Request>,
-          textsIn: (request: Request) => PromptTexts,
-          keepsReasoning = false
+          textsIn: (request: Request) => PromptTexts
         ): Effect.Effect<Guarded<Request>> => {
           const mode = modeFor(plan.caller.key)
           if (mode === "off") return Effect.succeed({ ...untouched, plan })
@@ -112,15 +108,15 @@ export class PrivacyGuard extends Context.Service<
               plan: { ...plan, request, promptTokens },
               refusal: null,
               isClear: searchesAll,
-              reply: (reply: ChatReply) => restoredReply(reply, makeRestorer(placeholders), keepsReasoning),
+              reply: (reply: ChatReply) => restoredReply(reply, makeRestorer(placeholders), plan.keepsReasoning),
               events: (events: Stream.Stream<CompletionEvent>) =>
-                restoredStream(events, makeRestorer(placeholders), keepsReasoning)
+                restoredStream(events, makeRestorer(placeholders), plan.keepsReasoning)
             }))
           })
         }
 
         return PrivacyGuard.of({
-          chat: (plan, keepsReasoning) => guarded(plan, chatTexts, keepsReasoning),
+          chat: (plan) => guarded(plan, chatTexts),
           embedding: (plan) =>
             Effect.suspend(() => {
               const request = modeFor(plan.caller.key) === "off" ? plan.request : searchable(plan)

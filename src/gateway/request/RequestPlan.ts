@@ -42,6 +42,11 @@ export interface RequestPlan<Request = ChatRequest | EmbeddingRequest> {
   readonly streamed: boolean
   /** Null: the client set none. */
   readonly deadline: ClientDeadline | null
+  /**
+   * The client sends the reply's reasoning back with its signature: it stays as the model wrote it,
+   * and no other provider continues after it.
+   */
+  readonly keepsReasoning?: boolean
   /** The request's spans; null: it is not traced. */
   readonly trace: RequestTrace | null
 }

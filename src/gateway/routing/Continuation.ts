@@ -44,6 +44,12 @@ class Sent {
   #produced: Array<string> = []
   /** The answer contains parts that cannot be continued, or has ended. */
   #closed = false
+  readonly #keepsReasoning: boolean
+
+  /** `keepsReasoning`: an answer with reasoning is not continued. */
+  constructor(keepsReasoning: boolean) {
+    this.#keepsReasoning = keepsReasoning
+  }
 
   add(events: ReadonlyArray<ChatEvent>): void {
     for (const event of events) {
@@ -69,6 +75,7 @@ class Sent {
 
   #take({ delta, finish_reason: finishReason }: ChoiceDelta): void {
     if (typeof delta.reasoning === "string") this.#produced.push(delta.reasoning)
+    if (this.#keepsReasoning && (delta.reasoning || delta["reasoning_details"])) this.#closed = true
     if (typeof delta.content === "string") {
       this.#text.push(delta.content)
       this.#produced.push(delta.content)
@@ -105,7 +112,7 @@ export const continueStream = ({
   request: { budget, log, plan },
   successors
 }: Continuing): ContinuedPull => {
-  const sent = new Sent()
+  const sent = new Sent(plan.keepsReasoning === true)
   sent.add(opened.head)
   let current = { candidate, promptTokens: plan.promptTokens, pull: opened.pull, close: opened.close }
 

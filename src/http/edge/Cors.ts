@@ -12,6 +12,7 @@ export type CorsOrigins = ReadonlyArray<string>
 /** Response headers that a page may read. */
 const exposed = [
   "x-request-id",
+  "request-id",
   "x-generation-id",
   "x-ratelimit-limit-requests",
   "x-ratelimit-remaining-requests",
