@@ -5,6 +5,7 @@
  * follows.
  */
 import { type Delta, type Members } from "../../domain/Chat.ts"
+import { type GatewayError, gatewayError, ProvidersFailed } from "../../domain/Errors.ts"
 import { type CompletionEvent, type Head } from "../../gateway/request/Answer.ts"
 import { messagesErrorBody } from "../errors/ErrorResponse.ts"
 import { type EventWriter } from "../sse/Sse.ts"
@@ -39,7 +40,15 @@ type Piece =
   | { readonly kind: "text"; readonly text: string }
   | { readonly kind: "thinking"; readonly thought: unknown; readonly text: string; readonly detail: Members }
   | { readonly kind: "redacted"; readonly detail: Members }
-  | { readonly kind: "call"; readonly call: number; readonly wire: Members }
+  | { readonly kind: "call"; readonly call: number; readonly wire: Members; readonly input: string }
+
+/**
+ * Most pieces that wait, those of one call counted once, and most characters of them. A provider
+ * that weaves its calls more than that breaks the stream.
+ */
+const MOST_WAITING = 1_024
+const MOST_WAITING_CHARACTERS = 4_194_304
+const woven = gatewayError(new ProvidersFailed({ attempts: [], retryAfterMs: null }))
 
 export class MessageWriter implements EventWriter {
   readonly #head: Head
@@ -50,8 +59,10 @@ export class MessageWriter implements EventWriter {
   #hasFailed = false
   #blocks = 0
   #open: OpenBlock | null = null
-  /** Pieces that arrived while a call was unfinished, in order. */
+  /** Pieces that arrived while a call was unfinished, in order. Those of one call are joined. */
   #waiting: Array<Piece> = []
+  readonly #places = new Map<number, number>()
+  #waitingCharacters = 0
   /** The calls that have ended. */
   readonly #ended = new Set<number>()
   #hasCalls = false
@@ -77,8 +88,7 @@ export class MessageWriter implements EventWriter {
         }
         break
       case "Failed":
-        this.#hasFailed = true
-        this.#emit(messagesErrorBody(event.error, this.#requestId))
+        this.#fail(event.error)
         break
       case "Usage": {
         this.#start()
@@ -92,6 +102,7 @@ export class MessageWriter implements EventWriter {
         this.#emit({ type: "message_delta", delta, usage: messagesUsage(event.usage) })
       }
     }
+    if (this.#waiting.length > MOST_WAITING || this.#waitingCharacters > MOST_WAITING_CHARACTERS) this.#fail(woven)
     return this.#out
   }
 
@@ -101,6 +112,12 @@ export class MessageWriter implements EventWriter {
 
   #emit(data: Members & { readonly type: string }): void {
     this.#out += eventText(data)
+  }
+
+  #fail(error: GatewayError): void {
+    this.#hasFailed = true
+    this.#waiting = []
+    this.#emit(messagesErrorBody(error, this.#requestId))
   }
 
   #start(): void {
@@ -125,7 +142,8 @@ export class MessageWriter implements EventWriter {
     const text = textOf(delta.content) + refusal
     if (text !== "") pieces.push({ kind: "text", text })
     for (const wire of blocksIn(delta.tool_calls)) {
-      pieces.push({ kind: "call", call: typeof wire["index"] === "number" ? wire["index"] : 0, wire })
+      const input = textOf(membersOf(wire["function"])["arguments"])
+      pieces.push({ kind: "call", call: typeof wire["index"] === "number" ? wire["index"] : 0, wire, input })
     }
     return pieces
   }
@@ -134,7 +152,7 @@ export class MessageWriter implements EventWriter {
   #add(piece: Piece): void {
     const open = this.#open
     if (open?.kind === "call" && !(piece.kind === "call" && piece.call === open.call) && !open.end.isReached) {
-      this.#waiting.push(piece)
+      this.#wait(piece)
       return
     }
     switch (piece.kind) {
@@ -149,8 +167,23 @@ export class MessageWriter implements EventWriter {
         this.#whole(redactedBlock(piece.detail))
         break
       case "call":
-        this.#call(piece.call, piece.wire)
+        this.#call(piece)
     }
+  }
+
+  #wait(piece: Piece): void {
+    if (piece.kind === "text" || piece.kind === "thinking") this.#waitingCharacters += piece.text.length
+    if (piece.kind === "call") {
+      this.#waitingCharacters += piece.input.length
+      const place = this.#places.get(piece.call)
+      const before = place === undefined ? undefined : this.#waiting[place]
+      if (place !== undefined && before?.kind === "call") {
+        this.#waiting[place] = { ...before, input: before.input + piece.input }
+        return
+      }
+      this.#places.set(piece.call, this.#waiting.length)
+    }
+    this.#waiting.push(piece)
   }
 
   #think(thought: unknown, text: string, detail: Members): void {
@@ -165,22 +198,20 @@ export class MessageWriter implements EventWriter {
     if (told !== "") this.#delta({ type: "thinking_delta", thinking: told })
   }
 
-  #call(call: number, wire: Members): void {
+  #call({ call, input, wire }: Extract<Piece, { readonly kind: "call" }>): void {
     // Nothing but white space can follow the end of an input.
     if (this.#ended.has(call)) return
-    const { arguments: given, name } = { arguments: "", name: "", ...membersOf(wire["function"]) }
     let open = this.#open
     if (open?.kind !== "call" || open.call !== call) {
       const detail = callDetail(wire)
       if (detail !== null) this.#whole(redactedBlock(detail))
       open = { kind: "call", call, end: new JsonEnd() }
       this.#hasCalls = true
-      this.#begin(open, toolBlock(wire["id"], name, {}))
+      this.#begin(open, toolBlock(wire["id"], membersOf(wire["function"])["name"] ?? "", {}))
     }
-    const piece = textOf(given)
-    if (piece === "") return
-    open.end.add(piece)
-    this.#delta({ type: "input_json_delta", partial_json: piece })
+    if (input === "") return
+    open.end.add(input)
+    this.#delta({ type: "input_json_delta", partial_json: input })
     if (open.end.isReached && this.#waiting.length > 0) this.#resume()
   }
 
@@ -219,6 +250,8 @@ export class MessageWriter implements EventWriter {
     this.#close()
     const waiting = this.#waiting
     this.#waiting = []
+    this.#waitingCharacters = 0
+    this.#places.clear()
     for (const piece of waiting) this.#add(piece)
   }
 

@@ -169,6 +169,28 @@ it("parallel calls keep their own inputs, one after the other or interleaved", (
   assert.isTrue(live.some((event) => event.delta?.partial_json === `{"y":`))
 })
 
+it("holds back a bounded part of calls that are woven into each other", () => {
+  const pieces = (index: number) => [
+    call(index, { id: `call_${index}`, name: "f" }),
+    call(index, { piece: `{"x":"` }),
+    ...Array.from({ length: 3_000 }, () => call(index, { piece: "abc" })),
+    call(index, { piece: `"}` })
+  ]
+  const [one, two] = [pieces(0), pieces(1)]
+  const woven = one.flatMap((event, at) => [event, two[at] ?? event])
+  const inputs = blocksOf(written([...woven, delta({}, "tool_calls"), told])).map(({ input }) => input)
+  assert.deepStrictEqual(inputs, [{ x: "abc".repeat(3_000) }, { x: "abc".repeat(3_000) }])
+
+  const opened = call(0, { id: "call_0", name: "f", piece: "{" })
+  const many = Array.from({ length: 1_100 }, (_, at) => call(at + 1, { id: `call_${at + 1}`, name: "f" }))
+  const long = Array.from({ length: 5 }, () => call(1, { piece: "x".repeat(1_048_576) }))
+  for (const others of [many, long]) {
+    const events = written([opened, ...others, told])
+    assert.deepStrictEqual(outline(events).slice(-1), ["error"])
+    assert.isBelow(events.length, 10)
+  }
+})
+
 it("a text that arrives within a call waits for its end", () => {
   const events = written([
     call(0, { id: "a", name: "f", piece: `{"x"` }),
