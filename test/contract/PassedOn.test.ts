@@ -18,6 +18,7 @@ const usage = {
   ...usageBody({ prompt_tokens: 11, completion_tokens: 7, cached_tokens: 2 }),
   completion_tokens_details: { reasoning_tokens: 3, audio_tokens: 1, accepted_prediction_tokens: 2 },
   num_search_queries: 4,
+  server_tool_use: { web_search_requests: 3, web_fetch_requests: 1 },
   cost: 12.5,
   cost_in_usd_ticks: 99,
   estimated_cost_usd: 12.5
@@ -27,6 +28,7 @@ const expectedUsage = {
   completion_tokens: 7,
   cached_tokens: 2,
   num_search_queries: 4,
+  server_tool_use: { web_search_requests: 3, web_fetch_requests: 1 },
   prompt_tokens_details: { cached_tokens: 2, cache_write_tokens: 0, audio_tokens: 0 },
   completion_tokens_details: { reasoning_tokens: 3, audio_tokens: 1, accepted_prediction_tokens: 2 }
 }

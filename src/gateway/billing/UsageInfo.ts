@@ -27,7 +27,9 @@ export const usageInfo = ({ cacheHit, cost, usage }: Generation, isWritten = tru
     completion_tokens_details: {
       reasoning_tokens: usage.reasoningTokens ?? 0,
       audio_tokens: rare.completion_audio ?? 0
-    }
+    },
+    // Calls of the provider's own tools that it bills.
+    ...(rare.web_search === undefined ? {} : { server_tool_use: { web_search_requests: rare.web_search } })
   }
 }
 
@@ -39,6 +41,8 @@ export const withProviderUsage = ({ usageSource }: Generation, info: UsageInfo, 
   if (extra === undefined || (usageSource !== "provider" && usageSource !== "cache")) return info
   const prompt = extra["prompt_tokens_details"]
   const completion = extra["completion_tokens_details"]
+  const tools = extra["server_tool_use"]
+  const ours = info["server_tool_use"]
   return {
     ...extra,
     ...info,
@@ -46,6 +50,7 @@ export const withProviderUsage = ({ usageSource }: Generation, info: UsageInfo, 
     completion_tokens_details: {
       ...(Predicate.isObject(completion) ? completion : {}),
       ...info.completion_tokens_details
-    }
+    },
+    ...(Predicate.isObject(ours) && Predicate.isObject(tools) ? { server_tool_use: { ...tools, ...ours } } : {})
   }
 }

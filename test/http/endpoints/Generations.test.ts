@@ -154,7 +154,8 @@ it.effect("a receipt has a line for each class of tokens and for fees, and their
     assert.deepInclude(record.usage, {
       cost: 0.020183,
       prompt_tokens_details: { cached_tokens: 30, cache_write_tokens: 40, audio_tokens: 20 },
-      completion_tokens_details: { reasoning_tokens: 4, audio_tokens: 0 }
+      completion_tokens_details: { reasoning_tokens: 4, audio_tokens: 0 },
+      server_tool_use: { web_search_requests: 2 }
     })
     assert.deepStrictEqual(record.usage, JSON.parse(answered.text).usage)
     const { total } = yield* read("/v1/usage", secret)
