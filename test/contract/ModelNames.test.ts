@@ -119,10 +119,20 @@ it.effect("an unknown name is told what was perhaps meant; a model of the other 
     const { secret } = yield* issueKey()
     const refusal = (path: string, body: object) =>
       Effect.map(send(path, { key: secret, body }), ({ status, text }) => [status, JSON.parse(text).error.message])
-    assert.deepStrictEqual(yield* refusal("/v1/chat/completions", ask("Hi", { model: "test/smal:free" })), [
-      404,
-      "The model 'test/smal:free' does not exist. GET /v1/models lists the models that exist."
-    ])
+    for (const [model, meant] of [
+      ["test/small:free", "test/small"],
+      ["small:nitro", "small"],
+      ["test/smal:free", "test/small"],
+      ["fast:free", "fast"]
+    ]) {
+      assert.deepStrictEqual(yield* refusal("/v1/chat/completions", ask("Hi", { model })), [
+        404,
+        `The model '${model}' does not exist. Did you mean '${meant}'? GET /v1/models lists the models that exist.`
+      ])
+    }
+    const narrow = yield* issueKey({ allowedModels: ["other/*"] })
+    const hidden = yield* chat(ask("Hi", { model: "fas" }), { key: narrow.secret })
+    assert.notInclude(hidden.text, "Did you mean")
     assert.deepStrictEqual(yield* refusal("/v1/chat/completions", ask("Hi", { model: "smll" })), [
       404,
       "The model 'smll' does not exist. Did you mean 'small'? GET /v1/models lists the models that exist."

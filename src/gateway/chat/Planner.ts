@@ -166,12 +166,13 @@ export class Planner extends Context.Service<
         const withNearest = (error: GatewayError, model: string, { allowedModels }: KeyRecord): GatewayError => {
           const { reason } = error
           if (reason._tag !== "ModelNotFound" || reason.ambiguous.length > 0) return error
+          const own = [...aliases].flatMap(([name, targets]) =>
+            targets.some((target) => allowsModel(allowedModels, target.model)) ? [name] : []
+          )
           const names = catalog.models
             .filter(({ id }) => allowsModel(allowedModels, id))
             .map(({ id }) => (model.includes("/") ? id : id.slice(id.indexOf("/") + 1)))
-          return gatewayError(
-            new ModelNotFound({ model, ambiguous: [], nearest: nearest(model, [...aliases.keys(), ...names]) })
-          )
+          return gatewayError(new ModelNotFound({ model, ambiguous: [], nearest: meantBy(model, [...own, ...names]) }))
         }
 
         const route = (asked: PlanInput<unknown>, roll = 0): Route => {
@@ -273,4 +274,10 @@ const unroutable = (
     )
   }
   return gatewayError(new NoEligibleProvider({ model, excluded }))
+}
+
+/** The known name that was meant, perhaps with a variant of another gateway (`:free`). */
+const meantBy = (model: string, known: ReadonlyArray<string>): string | null => {
+  const plain = model.replace(/:[^:/]*$/, "")
+  return known.includes(plain) ? plain : (nearest(model, known) ?? nearest(plain, known))
 }

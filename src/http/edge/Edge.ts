@@ -173,7 +173,7 @@ const unrouted = (request: HttpServerRequest.HttpServerRequest, state: RequestSt
         : new NotFound({
             what: "route",
             id: `${request.method} ${path.slice(0, 200)}`,
-            meant: allow.length > 0 ? null : (pathMeant(path)?.slice(0, 200) ?? null)
+            meant: allow.length > 0 ? null : (pathMeant(request.method, path)?.slice(0, 200) ?? null)
           })
     ),
     state

@@ -11,7 +11,7 @@ const routes = [
   ...["/docs", "/openapi.json", "/console", "/console/:file"].map((path) => ({ method: "GET", path }))
 ].map(({ method, path }) => ({ method, path, form: new RegExp(`^${path.replaceAll(/:[^/]+/g, "[^/]+")}/?$`) }))
 
-const fixedPaths = [...new Set(routes.map(({ path }) => path).filter((path) => !path.includes(":")))]
+const fixedRoutes = routes.filter(({ path }) => !path.includes(":"))
 
 /** The declared path of a request's route, or null. */
 export const routeOf = (method: string, path: string): string | null =>
@@ -24,10 +24,15 @@ export const methodsOf = (path: string): ReadonlyArray<string> => [
 
 /**
  * The path that a client perhaps meant, or null: a base URL without `/v1`, with it twice or with
- * `/api` before it, a doubled slash, a typing mistake.
+ * `/api` before it, a doubled slash, a typing mistake in a path that takes the method.
  */
-export const pathMeant = (path: string): string | null => {
+export const pathMeant = (method: string, path: string): string | null => {
   const plain = path.replaceAll(/\/{2,}/g, "/").replace(/^\/api(?=\/)/, "")
   const once = plain.replace(/^(?:\/v1)+(?=\/)/, "")
-  return [plain, `/v1${once}`].find((form) => methodsOf(form).length > 0) ?? nearest(path, fixedPaths)
+  const written = [plain, `/v1${once}`].find((form) => methodsOf(form).length > 0)
+  if (written !== undefined) return written
+  return nearest(
+    path,
+    fixedRoutes.filter((route) => route.method === method).map((route) => route.path)
+  )
 }

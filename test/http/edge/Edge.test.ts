@@ -46,6 +46,9 @@ it.effect("an unknown path says which one was perhaps meant", () =>
       ["/v1/chat/completion", "/v1/chat/completions"],
       ["/models/test%2Fsmall", "/v1/models/test%2Fsmall"],
       ["/v1/v1/models/test/small", "/v1/models/test/small"],
+      // GET /v1/generations and GET /v1/usage are no answers to a POST.
+      ["/v1/moderations", undefined],
+      ["/v1/images/generations", undefined],
       ["/v1/generations/%zz", undefined],
       ["/", undefined],
       ["/v1", undefined],
