@@ -1,9 +1,10 @@
 /**
- * Composes the gateway's layers. Start.ts supplies the stores. Tests and other programs can use
- * `gateway` and `routes` with their own layers. On SIGHUP the settings file is read again and the
- * services are rebuilt; stores, circuits, statistics and the port stay.
+ * Composes the gateway's layers over the stores of Start.ts. Tests and other programs use `gateway`
+ * and `routes` with their own layers. SIGHUP rebuilds the services from the settings file; stores,
+ * circuits, statistics and the port stay.
  */
 import * as SecretStoreMemory from "./store/secrets/SecretStoreMemory.ts"
+import * as ConversationMemory from "./store/providerState/ConversationMemory.ts"
 import * as ChallengesMemory from "./store/people/ChallengesMemory.ts"
 import * as SessionsMemory from "./store/people/SessionsMemory.ts"
 import * as UsersMemory from "./store/people/UsersMemory.ts"
@@ -150,6 +151,7 @@ export const memory = Layer.mergeAll(
   recollection,
   Circuits.layerMemory,
   ProviderStats.layer,
+  ConversationMemory.layer,
   IdempotencyMemory.layer,
   SentAlertsMemory.layer,
   DeadLetterMemory.layer
@@ -245,10 +247,8 @@ const serve = Effect.fnUntraced(function* (started: SettingsShape, admin: AdminK
   yield* Effect.provideService(HttpServer.serveEffect(app), HttpMiddleware.TracerDisabledWhen, () => true)
   yield* Effect.addFinalizer(() => Effect.andThen(drain, shutdown))
   yield* Swappable.onHangup(
-    Effect.gen(function* () {
-      yield* swap(build(reloaded(started, yield* Settings.reload)))
-      yield* Effect.logInfo("the settings file was reloaded")
-    }).pipe(
+    Effect.flatMap(Settings.reload, (fresh) => swap(build(reloaded(started, fresh)))).pipe(
+      Effect.andThen(Effect.logInfo("the settings file was reloaded")),
       Effect.catchTag("SettingsError", (error) =>
         Effect.logError(`the settings file was not reloaded, the current settings stay in force: ${error.message}`)
       )

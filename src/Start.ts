@@ -6,6 +6,8 @@
 import * as SecretStoreFiles from "./store/secrets/SecretStoreFiles.ts"
 import * as SecretStoreSql from "./store/secrets/SecretStoreSql.ts"
 import * as StatsRedis from "./store/providerState/StatsRedis.ts"
+import * as ConversationMemory from "./store/providerState/ConversationMemory.ts"
+import * as ConversationRedis from "./store/providerState/ConversationRedis.ts"
 import * as CacheMemory from "./store/cache/CacheMemory.ts"
 import * as CacheRedis from "./store/cache/CacheRedis.ts"
 import * as LimitsMemory from "./store/limits/LimitsMemory.ts"
@@ -96,17 +98,24 @@ const notYet = ({ cause, dependency }: StoreError): string =>
     : `${cause instanceof Error ? cause.message : "Redis does not answer"}; retrying`
 
 /**
- * State that processes share through Redis: limits, circuits, provider statistics and the prompt
- * cache.
+ * State that processes share through Redis: limits, circuits, provider statistics, places of
+ * conversations and the prompt cache.
  */
 const shared = (settings: SettingsShape) =>
   settings.redisUrl === null
-    ? Layer.mergeAll(LimitsMemory.layer, CacheMemory.layer(settings.cache), Circuits.layerMemory, ProviderStats.layer)
+    ? Layer.mergeAll(
+        LimitsMemory.layer,
+        CacheMemory.layer(settings.cache),
+        Circuits.layerMemory,
+        ProviderStats.layer,
+        ConversationMemory.layer
+      )
     : Layer.mergeAll(
         LimitsRedis.layer,
         CacheRedis.layer,
         Layer.provide(Circuits.layerRedis, LockoutRedis.layer),
-        Layer.provide(ProviderStats.layerShared, StatsRedis.layer)
+        Layer.provide(ProviderStats.layerShared, StatsRedis.layer),
+        ConversationRedis.layer
       ).pipe(Layer.provide(waitForStore(RedisConnection.layer({ url: settings.redisUrl }))))
 
 /** The admin key of the settings, or the one in the data directory. */

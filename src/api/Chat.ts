@@ -6,8 +6,10 @@ import { Authorization, RequiredScope } from "./Authorization.ts"
 import { DeadlineHeaders } from "./schemas/Deadline.ts"
 import { BodyBytes, errors, Validation } from "./Failure.ts"
 import { IdempotencyHeaders } from "./schemas/Idempotency.ts"
+import { SessionHeaders } from "./schemas/Session.ts"
 
 const ChatHeaders = Schema.Struct({
+  ...SessionHeaders.fields,
   ...IdempotencyHeaders.fields,
   ...DeadlineHeaders.fields,
   "cache-control": Schema.optionalKey(

@@ -5,7 +5,7 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { UsageInfo } from "../domain/Chat.ts"
-import { generationErrors } from "../domain/Generation.ts"
+import { generationErrors, stickyStates } from "../domain/Generation.ts"
 import { rareClasses } from "../domain/UsageClass.ts"
 import { AdminAuthorization, Authorization, RequiredScope, SessionAuthorization } from "./Authorization.ts"
 import { errors, Validation } from "./Failure.ts"
@@ -92,6 +92,11 @@ export const GenerationRecord = Schema.Struct({
     description: "The provider's service tier that was billed. Null: its standard tier."
   }),
   reservation: Schema.Struct({ reserved_usd: Usd, extended_usd: Usd, settled_usd: Usd }),
+  /**
+   * Whether the conversation stayed with the provider's key that warmed its prompt cache. Absent if
+   * the request had one place to go to, or was not answered by a provider.
+   */
+  sticky: Schema.optionalKey(Schema.Literals(stickyStates)),
   dropped: Schema.Array(Schema.String).annotate({
     description: "The members of the request that the provider did not get, as in `X-Tollgate-Dropped`."
   })

@@ -11,8 +11,13 @@ import { BodyBytes } from "./Failure.ts"
 import { MessagesAuthorization, messagesErrors, MessagesValidation } from "./MessagesErrors.ts"
 import { DeadlineHeaders } from "./schemas/Deadline.ts"
 import { IdempotencyHeaders } from "./schemas/Idempotency.ts"
+import { SessionHeaders } from "./schemas/Session.ts"
 
-const MessagesHeaders = Schema.Struct({ ...IdempotencyHeaders.fields, ...DeadlineHeaders.fields })
+const MessagesHeaders = Schema.Struct({
+  ...IdempotencyHeaders.fields,
+  ...DeadlineHeaders.fields,
+  ...SessionHeaders.fields
+})
 
 /** A text, or a list of blocks. Kinds of blocks are checked where they are translated. */
 const Content = Schema.Union([Schema.String, Schema.Array(Free)])

@@ -44,6 +44,13 @@ export interface Attempt {
  */
 export type UsageSource = "provider" | "counted" | "estimated" | "cache"
 
+/**
+ * Whether a conversation stayed with the provider's key that warmed its prompt cache. `moved`: it
+ * was answered elsewhere. `new`: no earlier answer is known.
+ */
+export const stickyStates = ["hit", "moved", "new"] as const
+export type Sticky = (typeof stickyStates)[number]
+
 export interface ReservationReceipt {
   readonly reservedNano: NanoUsd
   /** Added while the stream ran. */
@@ -80,6 +87,8 @@ export interface Generation {
   /** The prices of the tier that the prompt falls into. */
   readonly price: Prices
   readonly reservation: ReservationReceipt
+  /** Absent if the request had one place to go to, or was not answered by a provider. */
+  readonly sticky?: Sticky
   /** The members of the request that the provider did not get. Undefined: it got all of them. */
   readonly dropped?: ReadonlyArray<string>
 }

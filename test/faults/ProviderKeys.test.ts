@@ -152,3 +152,98 @@ describe("providers that rank equally", () => {
     })
   )
 })
+
+describe("a conversation", () => {
+  const turns = (subject: string, count: number) => ({
+    messages: [
+      { role: "system", content: "You are helpful." },
+      ...Array.from({ length: count }, (_, turn) => [
+        { role: "user", content: turn === 0 ? subject : "And then?" },
+        { role: "assistant", content: "Well." }
+      ]).flat(),
+      { role: "user", content: count === 0 ? subject : "Go on." }
+    ]
+  })
+  const stickyOf = ({ receipt }: Reply) => receipt?.sticky
+
+  it.live.each(modes)("stays with the key that it warmed, while others are spread (%s)", (mode) =>
+    Effect.gen(function* () {
+      const gateway = yield* behind(upstream(), { alpha: { does: answering(mode), keys: 3 } })
+      for (const ask of [
+        (turn: number) => gateway.ask(mode, turns("foxes", turn)),
+        (turn: number) => gateway.ask(mode, { ...turns(`a ${turn}`, 0), prompt_cache_key: "one" }),
+        (turn: number) => gateway.ask(mode, { ...turns(`b ${turn}`, 0), session_id: "two" })
+      ]) {
+        const states = yield* Effect.forEach([0, 1, 2], (turn) => Effect.map(ask(turn), stickyOf))
+        assert.deepStrictEqual(states, ["new", "hit", "hit"])
+      }
+      assert.deepStrictEqual(yield* keysAt(gateway, "alpha"), bearers(1, 1, 1, 2, 2, 2, 3, 3, 3))
+    })
+  )
+
+  it.live("is named by X-Session-Id, and belongs to the client's key", () =>
+    Effect.gen(function* () {
+      const gateway = yield* behind(upstream(), { alpha: { does: answering("JSON"), keys: 3 } })
+      const other = yield* gateway.app.issueKey()
+      for (const [at, key] of [gateway.key, gateway.key, other.secret, gateway.key].entries()) {
+        const headers = { "x-session-id": "three", "cache-control": "no-store" }
+        const { status } = yield* gateway.app.chat(gateway.body("JSON", turns(`c ${at}`, 0)), { key, headers })
+        assert.strictEqual(status, 200)
+      }
+      assert.deepStrictEqual(yield* keysAt(gateway, "alpha"), bearers(1, 1, 2, 1))
+    })
+  )
+
+  it.live("stays with the provider that answered it, until that provider fails", () =>
+    Effect.gen(function* () {
+      const does = answering("JSON")
+      const gateway = yield* behind(upstream(), {
+        alpha: { does: [failing(500), does], price: 1 },
+        beta: { does, price: 10 }
+      })
+      const ask = (turn: number, more: object = {}) => gateway.ask("JSON", { ...turns("owls", turn), ...more })
+      const first = yield* ask(0)
+      assertWhole("JSON", first, "beta")
+      assert.strictEqual(stickyOf(first), "new")
+      // The cheaper provider works again.
+      assertWhole("JSON", yield* gateway.ask("JSON", turns("larks", 0)), "alpha")
+      const second = yield* ask(1)
+      assertWhole("JSON", second, "beta")
+      assert.strictEqual(stickyOf(second), "hit")
+      assert.isFalse(second.receipt?.fallback_used)
+      // The client's own order and sort are followed.
+      for (const provider of [{ sort: "price" }, { order: ["alpha"] }]) {
+        const chosen = yield* ask(1, { provider })
+        assertWhole("JSON", chosen, "alpha")
+        assert.isUndefined(stickyOf(chosen))
+      }
+      yield* gateway.rescript("beta", failing(500))
+      const moved = yield* ask(2)
+      assertWhole("JSON", moved, "alpha")
+      assert.strictEqual(stickyOf(moved), "moved")
+      yield* gateway.rescript("beta", does)
+      assert.strictEqual(stickyOf(yield* ask(3)), "hit")
+    })
+  )
+
+  it.live("moves on from a key at its rate limit, and stays with the next", () =>
+    Effect.gen(function* () {
+      const does = answering("JSON")
+      const gateway = yield* behind(upstream(), {
+        alpha: { does: [does, failing(429, { "retry-after": "60" }), does], keys: 3 }
+      })
+      const states = yield* Effect.forEach([0, 1, 2, 3], (turn) =>
+        Effect.map(gateway.ask("JSON", turns("wolves", turn)), stickyOf)
+      )
+      assert.deepStrictEqual(states, ["new", "moved", "hit", "hit"])
+      assert.deepStrictEqual(yield* keysAt(gateway, "alpha"), bearers(1, 1, 2, 2, 2))
+    })
+  )
+
+  it.live("of which nothing could move has no state on its receipt", () =>
+    Effect.gen(function* () {
+      const gateway = yield* behind(upstream(), { alpha: { does: answering("JSON") } })
+      assert.isUndefined(stickyOf(yield* gateway.ask("JSON", turns("hares", 1))))
+    })
+  )
+})

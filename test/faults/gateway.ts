@@ -59,6 +59,7 @@ export interface Receipt {
   readonly cancelled: boolean
   readonly finish_reason: string | null
   readonly error_type: string | null
+  readonly sticky?: string
   readonly attempts: ReadonlyArray<Attempted>
   readonly cost: { readonly billed_usd: number }
 }

@@ -93,6 +93,7 @@ export const planWith = ({ key, ...plan }: PlanOptions = {}): RequestPlan<ChatRe
     model: "test/small",
     ranked: [candidateWith("alpha")],
     groupSizes: [],
+    conversation: null,
     excluded: [],
     unroutable: null,
     startedAtMs: 0,

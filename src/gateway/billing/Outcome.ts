@@ -159,7 +159,8 @@ export const generationOf = (
     ...(plan.named === undefined ? {} : { requestedModel: plan.named.as }),
     price: mainPrices(pricesFor(pricing, ending.usage.promptTokens, ending.usage.serviceTier)),
     reservation: { ...held, settledNano: cost.billedNano },
-    ...(dropped.length === 0 ? {} : { dropped })
+    ...(dropped.length === 0 ? {} : { dropped }),
+    ...(ending.record.sticky === null ? {} : { sticky: ending.record.sticky })
   }
 }
 

@@ -12,12 +12,14 @@ export const chatPlanInput = (
     deadline,
     keepsReasoning = false,
     request,
+    sessionId,
     trace
   }: {
     readonly request: ChatRequest
     readonly caller: Caller
     readonly deadline?: ClientDeadline | null
     readonly keepsReasoning?: boolean
+    readonly sessionId?: string | null
     readonly trace?: RequestTrace | null
   },
   modelsFallback: ReadonlyArray<string>,
@@ -38,6 +40,7 @@ export const chatPlanInput = (
     caller,
     deadline: deadline ?? null,
     keepsReasoning,
-    trace: trace ?? null
+    trace: trace ?? null,
+    conversation: { request, sessionId: sessionId ?? null }
   }
 }

@@ -13,6 +13,8 @@ export interface ChatQuery {
   readonly cacheControl: CacheControl
   readonly idempotencyKey?: SentKey | null
   readonly deadline?: ClientDeadline | null
+  /** `X-Session-Id`. */
+  readonly sessionId?: string | null
   readonly trace?: RequestTrace | null
   /** Members of the client's request that the chat request leaves out. */
   readonly dropped?: ReadonlyArray<string>

@@ -109,7 +109,8 @@ export class Embeddings extends Context.Service<
             streamed: false,
             caller,
             deadline: deadline ?? null,
-            trace: trace ?? null
+            trace: trace ?? null,
+            conversation: null
           },
           arrived
         )

@@ -21,6 +21,7 @@ import { type Aliases, type AliasTarget, drawn } from "../routing/Aliases.ts"
 import { Catalog, type Model } from "../routing/Catalog.ts"
 import { type Caller } from "../request/Caller.ts"
 import { type ClientDeadline } from "../request/ClientDeadline.ts"
+import { type Conversation } from "../request/Conversation.ts"
 import { type RequestPlan } from "../request/RequestPlan.ts"
 import { type RequestTrace } from "../telemetry/RequestTrace.ts"
 import { ProviderStats } from "../health/ProviderStats.ts"
@@ -49,6 +50,8 @@ export interface PlanInput<Request> {
   /** As in the plan. */
   readonly keepsReasoning?: boolean
   readonly trace: RequestTrace | null
+  /** Null for embeddings, which have no prompt cache. */
+  readonly conversation: Conversation | null
 }
 
 /** The candidates of a request, best first, and the excluded offers. */
@@ -234,7 +237,8 @@ export class Planner extends Context.Service<
               streamed: input.streamed,
               deadline: input.deadline,
               keepsReasoning: input.keepsReasoning === true,
-              trace: input.trace
+              trace: input.trace,
+              conversation: isChoice(input, model, ranked) ? input.conversation : null
             })
             return best.length < 2 ? Effect.succeed(planOf(best)) : Effect.map(exploring(input, model, best), planOf)
           })
@@ -247,6 +251,14 @@ export class Planner extends Context.Service<
         return Planner.of({ route, resolve, begin })
       })
     )
+}
+
+/** Whether the conversation could go to another provider of its model, or with another key. */
+const isChoice = ({ preferences }: PlanInput<unknown>, model: string, ranked: ReadonlyArray<Candidate>): boolean => {
+  if (ranked.length === 1) return ranked[0]?.provider.apiKeys !== undefined
+  const own = ranked.filter(({ offer }) => offer.id === model)
+  const isOrdered = (preferences?.order ?? []).length > 0 || (preferences?.sort ?? null) !== null
+  return own.some(({ provider }) => provider.apiKeys !== undefined) || (own.length > 1 && !isOrdered)
 }
 
 const noRoll = Effect.succeed(0)

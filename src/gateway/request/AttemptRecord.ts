@@ -5,7 +5,7 @@
  */
 import { type Candidate } from "../../domain/Catalog.ts"
 import { toldNames } from "../../domain/MemberNames.ts"
-import { type Attempt } from "../../domain/Generation.ts"
+import { type Attempt, type Sticky } from "../../domain/Generation.ts"
 import { type TokenUsage } from "../../domain/Money.ts"
 import { priceUsage } from "../../domain/Pricing.ts"
 import { type ProviderError } from "../../providers/Provider.ts"
@@ -29,6 +29,8 @@ export interface Continuation {
 }
 
 export interface AttemptRecord {
+  /** Whether the conversation stayed where it was; null: it had one place to go to. */
+  readonly sticky: Sticky | null
   /** One for each call, in the order in which they ended. */
   readonly attempts: ReadonlyArray<Attempt>
   readonly charges: ReadonlyArray<Charge>
@@ -61,7 +63,8 @@ export const noAttempts: AttemptRecord = {
   continuation: null,
   produced: null,
   calls: 0,
-  leftOut: null
+  leftOut: null,
+  sticky: null
 }
 
 /** The members of the request that `candidate` did not get. */

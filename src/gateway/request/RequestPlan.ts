@@ -10,6 +10,7 @@ import { type GatewayError } from "../../domain/Errors.ts"
 import { type RequestTrace } from "../telemetry/RequestTrace.ts"
 import { type Caller } from "./Caller.ts"
 import { type ClientDeadline } from "./ClientDeadline.ts"
+import { type Conversation } from "./Conversation.ts"
 
 export interface RequestPlan<Request = ChatRequest | EmbeddingRequest> {
   readonly kind: "chat" | "embeddings"
@@ -28,6 +29,8 @@ export interface RequestPlan<Request = ChatRequest | EmbeddingRequest> {
   /** The sizes of the groups of `ranked` that rank equally, in order; empty: they are in order. */
   readonly groupSizes: ReadonlyArray<number>
   readonly excluded: ReadonlyArray<Exclusion>
+  /** Null: the request has one place to go to, or is no conversation. */
+  readonly conversation: Conversation | null
   /** The error of a request without candidates, once it has passed the policies. */
   readonly unroutable: GatewayError | null
   readonly startedAtMs: number

@@ -4,7 +4,7 @@
  * provider is called.
  */
 import { type Candidate } from "../../domain/Catalog.ts"
-import { type Attempt } from "../../domain/Generation.ts"
+import { type Attempt, type Sticky } from "../../domain/Generation.ts"
 import { type ProviderError } from "../../providers/Provider.ts"
 import {
   answeringIndex,
@@ -69,6 +69,11 @@ export class AttemptLog implements Attempts {
 
   charge(charge: Charge, at: number): void {
     this.#record = withCharge(this.#record, charge, at)
+  }
+
+  /** Records whether the conversation stayed where it was. */
+  stuck(sticky: Sticky | null): void {
+    this.#record = { ...this.#record, sticky }
   }
 
   continued(continuation: Continuation): void {

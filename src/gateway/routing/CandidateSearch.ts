@@ -1,8 +1,9 @@
 /**
  * Calls the candidates of a request, best first, until one answers. Among equal ones the least busy
- * comes first. A provider with several keys is called with the next one when a key is refused or at
- * its rate limit. The last candidate is retried where that may help. A client's error ends the
- * search, because every other provider would refuse the request too.
+ * comes first, and a conversation goes where it was answered last. A provider with several keys is
+ * called with the next one when a key is refused or at its rate limit. The last candidate is
+ * retried where that may help. A client's error ends the search, because every other provider would
+ * refuse the request too.
  */
 import { Clock, Duration, Effect, Result } from "effect"
 import { type Candidate, limitsOf } from "../../domain/Catalog.ts"
@@ -20,6 +21,7 @@ import { hedged } from "./Hedging.ts"
 import { type InFlight } from "./InFlight.ts"
 import { type KeysOf } from "./ProviderKeys.ts"
 import { type RoutedRequest } from "./RoutedRequest.ts"
+import { type Warm, type WarmCaches } from "./WarmCaches.ts"
 
 type AnyRequest = Omit<RoutedRequest, "plan"> & { readonly plan: RequestPlan<unknown> }
 
@@ -29,6 +31,8 @@ interface Search {
   readonly candidates: ReadonlyArray<Candidate>
   /** The client allows no fallback. */
   readonly isSole: boolean
+  /** Where the conversation was answered last; null: it does not matter. */
+  readonly warm: Warm | null
   readonly tried: Set<Candidate>
 }
 
@@ -73,13 +77,14 @@ interface SearchOptions {
   readonly stats: ProviderStats["Service"]
   /** How often the last candidate is retried. */
   readonly retries: number
+  readonly warmCaches: WarmCaches
 }
 
 /**
  * Returns the answer of the first candidate that answers, and the candidates that were not called.
  */
 export const makeCandidateSearch = (options: SearchOptions) => {
-  const { attempt, circuits, inFlight, keysOf, providers, retries, stats } = options
+  const { attempt, circuits, inFlight, keysOf, providers, retries, stats, warmCaches } = options
   /** The candidate for a hedged call: the next best of another provider with the same model. */
   const rivalOf = (slow: Candidate, { candidates, request, tried }: Search) => {
     const ranked = candidates.find(
@@ -165,9 +170,9 @@ export const makeCandidateSearch = (options: SearchOptions) => {
     at: number,
     before: Failure | null
   ) {
-    const { candidates, request } = search
+    const { candidates, request, warm } = search
     const ranked = candidates[at]
-    const keyed = ranked === undefined ? [] : keysOf(ranked, request.plan.caller.key.id)
+    const keyed = ranked === undefined ? [] : keysOf(ranked, request.plan.caller.key.id, warm?.place)
     let last: Result.Result<Attempted<A>, Failure | null> = Result.fail(before)
     for (const [index, candidate] of keyed.entries()) {
       const provider = providers.get(candidate)
@@ -185,9 +190,11 @@ export const makeCandidateSearch = (options: SearchOptions) => {
     const { plan } = request
     if (plan.unroutable !== null) return yield* plan.unroutable
     const isSole = noFallbacks(plan.request)
-    const ordered = inFlight.shared(plan.ranked, plan.groupSizes)
+    const warm = plan.conversation === null ? null : yield* warmCaches.find(plan)
+    const spread = inFlight.shared(plan.ranked, plan.groupSizes)
+    const ordered = warm === null ? spread : yield* warmCaches.ordered(plan, warm, spread)
     const candidates = isSole ? ordered.slice(0, 1) : ordered
-    const search: Search = { request, candidates, isSole, tried: new Set() }
+    const search: Search = { request, candidates, isSole, warm, tried: new Set() }
     let last: Failure | null = null
     for (const [at, candidate] of candidates.entries()) {
       if (search.tried.has(candidate)) continue
@@ -195,6 +202,7 @@ export const makeCandidateSearch = (options: SearchOptions) => {
       const result: Result.Result<Attempted<A>, Failure | null> = yield* callCandidate(search, call, at, last)
       if (result._tag === "Success") {
         const { answer, candidate: who, latencyMs } = result.success
+        if (warm !== null) request.log.stuck(warmCaches.answered(plan, warm, who))
         const others = candidates.slice(at + 1).filter((other) => !search.tried.has(other))
         const isFallback = at > 0 || who.provider !== candidate.provider || who.offer !== candidate.offer
         return { candidate: who, fallbackUsed: isFallback, latencyMs, answer, others }

@@ -91,8 +91,8 @@ export interface Continuing {
   readonly request: RoutedRequest<ChatRequest>
   readonly candidate: Candidate
   readonly opened: OpenedStream
-  /** The candidates that are asked to continue, in this order. */
-  readonly successors: Array<Candidate>
+  /** The next candidate that is asked to continue; undefined: there is none. */
+  readonly nextCandidate: () => Candidate | undefined
   readonly open: (candidate: Candidate, request: ChatRequest) => Effect.Effect<OpenedStream, Failure, Scope.Scope>
   /** Called for every call that broke off and was continued. */
   readonly broke: (candidate: Candidate, error: ProviderError) => Effect.Effect<void>
@@ -107,10 +107,10 @@ type ContinuedPull = Pull.Pull<NonEmptyReadonlyArray<ChatEvent>, ProviderError, 
 export const continueStream = ({
   broke,
   candidate,
+  nextCandidate,
   open,
   opened,
-  request: { budget, log, plan },
-  successors
+  request: { budget, log, plan }
 }: Continuing): ContinuedPull => {
   const sent = new Sent(plan.keepsReasoning === true)
   sent.add(opened.head)
@@ -131,7 +131,7 @@ export const continueStream = ({
     const producedTokens = countText(text)
     const promptTokens = plan.promptTokens + producedTokens
     while (true) {
-      const next = successors.shift()
+      const next = nextCandidate()
       if (next === undefined) return yield* error
       const joint = new ContinuationSeam(text)
       const request = requestFrom({ budget, plan }, next, joint.text, producedTokens)

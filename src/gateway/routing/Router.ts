@@ -24,6 +24,8 @@ import { type RoutedRequest } from "./RoutedRequest.ts"
 import { limitOutput } from "./MaxTokens.ts"
 import { ProviderStats } from "../health/ProviderStats.ts"
 import { makeWholeReply } from "./NonStreaming.ts"
+import { ConversationStore } from "../../store/providerState/ConversationStore.ts"
+import { makeWarmCaches } from "./WarmCaches.ts"
 import { withTexts } from "../tokens/TokenText.ts"
 
 /**
@@ -67,9 +69,20 @@ export class Router extends Context.Service<
 
         const inFlight = new InFlight()
         const keysOf = makeKeysOf(circuits, inFlight)
-        const attempt = attempting(circuits, stats, inFlight, yield* Clock.Clock)
+        const clock = yield* Clock.Clock
+        const attempt = attempting(circuits, stats, inFlight, clock)
+        const warmCaches = makeWarmCaches(yield* ConversationStore, circuits, clock)
         const { retries } = options
-        const route = makeCandidateSearch({ attempt, circuits, inFlight, keysOf, providers, stats, retries })
+        const route = makeCandidateSearch({
+          attempt,
+          circuits,
+          inFlight,
+          keysOf,
+          providers,
+          stats,
+          retries,
+          warmCaches
+        })
 
         /** The candidate counts as busy until the scope closes. */
         const untilClosed = (candidate: Candidate) => {
@@ -113,13 +126,12 @@ export class Router extends Context.Service<
                     request,
                     opened,
                     candidate: routed.candidate,
-                    successors: after,
+                    nextCandidate: () => after.splice(0, 1).flatMap((next) => keysOf(next, plan.caller.key.id))[0],
                     broke: (candidate, error) => {
                       stats.recordBreak(candidate.provider.slug, candidate.offer.id)
                       return circuits.recordBreak(candidate, error, plan.caller.key.id)
                     },
-                    open: (next, request_) => {
-                      const [candidate = next] = keysOf(next, plan.caller.key.id)
+                    open: (candidate, request_) => {
                       const provider = providers.get(candidate)
                       return provider === undefined
                         ? Effect.die(new Error("a candidate is of no provider"))

@@ -33,7 +33,8 @@ export const layer = (options: AnsweringOptions) =>
             idempotencyKey: idempotencyKeyOf(headers, credential),
             trace: state.trace,
             note: state.recorder.note,
-            deadline: clientDeadlineOf(headers)
+            deadline: clientDeadlineOf(headers),
+            sessionId: headers["x-session-id"] ?? null
           }),
           state,
           request,

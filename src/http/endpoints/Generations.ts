@@ -172,6 +172,7 @@ const recordOf = (generation: Generation): GenerationRecord => ({
     extended_usd: usdFromNano(generation.reservation.extendedNano),
     settled_usd: usdFromNano(generation.reservation.settledNano)
   },
+  ...(generation.sticky === undefined ? {} : { sticky: generation.sticky }),
   dropped: generation.dropped ?? []
 })
 

@@ -39,7 +39,8 @@ const create = (options: AnsweringOptions) =>
               idempotencyKey: idempotencyKeyOf(headers, credential),
               trace: state.trace,
               note: state.recorder.note,
-              deadline: clientDeadlineOf(headers)
+              deadline: clientDeadlineOf(headers),
+              sessionId: headers["x-session-id"] ?? null
             }),
             state,
             request,

@@ -3,7 +3,7 @@
  * columns of their own; the rest of the receipt is one jsonb.
  */
 import { Effect, Schema } from "effect"
-import { type Generation } from "../../domain/Generation.ts"
+import { type Generation, stickyStates } from "../../domain/Generation.ts"
 import { type TokenUsage } from "../../domain/Money.ts"
 import { tableOf } from "../sql/Rows.ts"
 import { BillLineRow, ClassCounts } from "./BillLineRow.ts"
@@ -48,7 +48,8 @@ const Receipt = Schema.Struct({
   lines: Schema.optionalKey(Schema.Array(BillLineRow)),
   feesNano: Schema.optionalKey(Schema.Finite),
   dropped: Schema.optionalKey(Schema.Array(Schema.String)),
-  requestedModel: Schema.optionalKey(Schema.String)
+  requestedModel: Schema.optionalKey(Schema.String),
+  sticky: Schema.optionalKey(Schema.Literals(stickyStates))
 })
 
 const Row = Schema.Struct({
@@ -86,7 +87,7 @@ const table = tableOf("generations", Row)
 /** The values of the columns, in the order of `generationColumns`, for JSON. */
 export const generationValues = (given: Generation, month: string): ReadonlyArray<unknown> => {
   const generation = storableGeneration(given)
-  const { attempts, cost, dropped, excluded, price, reservation, usage } = generation
+  const { attempts, cost, dropped, excluded, price, reservation, sticky, usage } = generation
   return [
     generation.id,
     generation.keyId,
@@ -122,7 +123,8 @@ export const generationValues = (given: Generation, month: string): ReadonlyArra
       ...requestedOf(generation),
       ...(cost.lines.length === 0 ? {} : { lines: cost.lines }),
       ...(cost.feesNano === 0 ? {} : { feesNano: cost.feesNano }),
-      ...(dropped === undefined ? {} : { dropped })
+      ...(dropped === undefined ? {} : { dropped }),
+      ...(sticky === undefined ? {} : { sticky })
     }
   ]
 }
@@ -140,7 +142,7 @@ const requestedOf = ({ requestedModel }: { readonly requestedModel?: string }) =
 
 /** Rows of earlier versions have no lines and no fees. */
 const generationOf = ({
-  receipt: { attempts, dropped, excluded, feesNano = 0, lines = [], price, reservation, ...receipt },
+  receipt: { attempts, dropped, excluded, feesNano = 0, lines = [], price, reservation, sticky, ...receipt },
   ...row
 }: Row): Generation => ({
   id: row.id,
@@ -179,7 +181,8 @@ const generationOf = ({
   excluded,
   price,
   reservation,
-  ...(dropped === undefined ? {} : { dropped })
+  ...(dropped === undefined ? {} : { dropped }),
+  ...(sticky === undefined ? {} : { sticky })
 })
 
 /** Every column, in order. */

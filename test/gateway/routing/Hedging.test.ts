@@ -3,6 +3,7 @@ import { assert, it } from "@effect/vitest"
 import { Effect, Exit, Fiber, Layer, Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { Circuits } from "../../../src/gateway/health/Circuits.ts"
+import * as ConversationMemory from "../../../src/store/providerState/ConversationMemory.ts"
 import { ProviderStats } from "../../../src/gateway/health/ProviderStats.ts"
 import { Router } from "../../../src/gateway/routing/Router.ts"
 import { Rejected, ServerFault } from "../../../src/providers/Provider.ts"
@@ -165,7 +166,7 @@ it.effect("a whole reply is not hedged, because its first token is not visible",
 it.effect("the second call is never at the same provider or with another model", () => {
   const { heard, layer } = scripted({ alpha: after(1_000, "late"), beta: after(0, "x") })
   const routerLayer = Router.layer({ retries: 0, continueStreams: true, hedgeAfterMs: 500 }).pipe(
-    Layer.provideMerge(Layer.mergeAll(layer, Circuits.layerMemory, ProviderStats.layer))
+    Layer.provideMerge(Layer.mergeAll(layer, Circuits.layerMemory, ProviderStats.layer, ConversationMemory.layer))
   )
   return Effect.gen(function* () {
     const router = yield* Router

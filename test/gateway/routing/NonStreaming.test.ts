@@ -6,6 +6,7 @@ import { assert, it } from "@effect/vitest"
 import { Effect, Exit, Fiber, Layer, Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { Circuits } from "../../../src/gateway/health/Circuits.ts"
+import * as ConversationMemory from "../../../src/store/providerState/ConversationMemory.ts"
 import { ProviderStats } from "../../../src/gateway/health/ProviderStats.ts"
 import { Router } from "../../../src/gateway/routing/Router.ts"
 import {
@@ -37,7 +38,7 @@ const routerOn = (scripts: Readonly<Record<string, Script | ReadonlyArray<Script
   return {
     heard,
     layer: Router.layer({ retries: 1, continueStreams: true, hedgeAfterMs: null }).pipe(
-      Layer.provideMerge(Layer.mergeAll(providers, Circuits.layerMemory, ProviderStats.layer))
+      Layer.provideMerge(Layer.mergeAll(providers, Circuits.layerMemory, ProviderStats.layer, ConversationMemory.layer))
     )
   }
 }

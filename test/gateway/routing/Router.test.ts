@@ -4,6 +4,7 @@ import { TestClock } from "effect/testing"
 import { gatewayError, ModelNotFound, type Reason } from "../../../src/domain/Errors.ts"
 import { Circuits } from "../../../src/gateway/health/Circuits.ts"
 import { type ClientDeadline } from "../../../src/gateway/request/ClientDeadline.ts"
+import * as ConversationMemory from "../../../src/store/providerState/ConversationMemory.ts"
 import { ProviderStats } from "../../../src/gateway/health/ProviderStats.ts"
 import { Router } from "../../../src/gateway/routing/Router.ts"
 import {
@@ -26,7 +27,7 @@ const routerOn = (scripts: Readonly<Record<string, Script | ReadonlyArray<Script
   return {
     heard,
     layer: Router.layer({ retries, continueStreams: true, hedgeAfterMs: null }).pipe(
-      Layer.provideMerge(Layer.mergeAll(layer, Circuits.layerMemory, ProviderStats.layer))
+      Layer.provideMerge(Layer.mergeAll(layer, Circuits.layerMemory, ProviderStats.layer, ConversationMemory.layer))
     )
   }
 }
@@ -450,7 +451,8 @@ it.effect("a model's own limits replace its provider's", () => {
           { slug: "beta", models: { "test/small": { events: [piece("one"), stop, ending()] } } }
         ]),
         Circuits.layerMemory,
-        ProviderStats.layer
+        ProviderStats.layer,
+        ConversationMemory.layer
       )
     )
   )

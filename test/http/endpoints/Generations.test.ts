@@ -83,6 +83,7 @@ it.effect("a generation: the record of the specification, and its receipt", () =
         { class: "completion", quantity: 1, price: 2, cost_usd: 0.000002 }
       ],
       service_tier: null,
+      sticky: "new",
       reservation: { reserved_usd: 0.0000324, extended_usd: 0, settled_usd: 0.000006 }
     })
     assert.deepStrictEqual(record.usage, JSON.parse(answered.text).usage)

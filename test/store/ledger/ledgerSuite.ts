@@ -135,11 +135,12 @@ export const ledgerSuite = <E>(
               httpStatus: 500,
               charge: { usage: { promptTokens: 3, completionTokens: 2, cachedTokens: 1 }, totalNano: 9 }
             },
-            { provider: "b", model: "m", status: "ok", latencyMs: 2, errorType: null, httpStatus: null }
+            { provider: "b", model: "m", key: 2, status: "ok", latencyMs: 2, errorType: null, httpStatus: null }
           ],
           excluded: [{ slug: "c", model: "m", reason: "data_policy" }],
           price: { prompt: 1, completion: 2, cachedPrompt: 3 },
-          usage: { promptTokens: 10, completionTokens: 20, cachedTokens: 5, reasoningTokens: 7 }
+          usage: { promptTokens: 10, completionTokens: 20, cachedTokens: 5, reasoningTokens: 7 },
+          sticky: "moved"
         })
         yield* ledger.settle(generation, MONTH)
         assert.deepStrictEqual(yield* balanceOf(keyId), { spentNano: 40, reservedNano: 0 })

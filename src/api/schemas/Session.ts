@@ -1,0 +1,11 @@
+/** The header by which a client names its conversation. */
+import { Schema } from "effect"
+
+export const SessionHeaders = Schema.Struct({
+  "x-session-id": Schema.optionalKey(
+    Schema.String.annotate({
+      description:
+        "Names the conversation, which stays with the provider whose prompt cache it warmed. `prompt_cache_key` and `session_id` of the body come first."
+    })
+  )
+})
