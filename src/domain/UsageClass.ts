@@ -43,6 +43,12 @@ export const mapClasses = (given: ByClass, change: (value: number, name: RareCla
   return changed
 }
 
+/** The sum of each class. */
+export const addClasses = (a: ByClass, b: ByClass = {}): ByClass => ({
+  ...b,
+  ...mapClasses(a, (value, name) => value + (b[name] ?? 0))
+})
+
 /** Service tiers at the listed price. `scale` and `reserved` are paid ahead. */
 const standardTiers = new Set(["auto", "default", "standard", "standard_only", "on_demand", "scale", "reserved"])
 /** Service tiers that no vendor sells above the listed price. */

@@ -8,6 +8,7 @@ import { Data, type Effect, type Scope, type Stream } from "effect"
 import { type ModelOffer, type ProviderConfig } from "../domain/Catalog.ts"
 import { type ChatEvent, type ChatReply, type ChatRequest } from "../domain/Chat.ts"
 import { type EmbeddingReply, type EmbeddingRequest } from "../domain/Embedding.ts"
+import { type TokenUsage } from "../domain/Money.ts"
 
 /** No connection: refused, DNS, TLS, or reset before the first byte of a response. */
 export class Unreachable extends Data.TaggedClass("Unreachable")<{ readonly detail: string }> {}
@@ -119,6 +120,11 @@ export interface ChatCall {
    * called if it gets all of them.
    */
   readonly leftOut?: (members: ReadonlyArray<string>) => void
+  /**
+   * Told the usage of the prompt, without output, if the provider reports it before the end of a
+   * stream. Called at most once.
+   */
+  readonly promptUsage?: (usage: TokenUsage) => void
 }
 
 export interface EmbedCall {

@@ -7,6 +7,7 @@ import { Duration, Effect, Layer, Stream } from "effect"
 import { defaultTimeouts, type ModelOffer, type ProviderConfig, unknownPolicy } from "../domain/Catalog.ts"
 import { type ChatEvent, type ChatReply } from "../domain/Chat.ts"
 import { type EmbeddingReply } from "../domain/Embedding.ts"
+import { type TokenUsage } from "../domain/Money.ts"
 import { replayEvents } from "../domain/Replay.ts"
 import {
   type ChatCall,
@@ -30,6 +31,8 @@ export interface Script {
   readonly vectors?: EmbeddingReply
   /** The members of the request that the provider says it leaves out. */
   readonly leftOut?: ReadonlyArray<string>
+  /** The usage of the prompt that the provider reports at the start of a stream. */
+  readonly promptUsage?: TokenUsage
   /** Never answers: waits until interrupted. */
   readonly hangs?: boolean
 }
@@ -88,6 +91,9 @@ const makeScripted = ({ config, models, onAbort, onCall, slug }: ScriptedProvide
     onCall?.(call, kind)
     const script = yield* next(call.offer.id)
     if (script.delayMs !== undefined) yield* Effect.sleep(Duration.millis(script.delayMs))
+    if (script.promptUsage !== undefined && kind === "chatStream" && "promptUsage" in call) {
+      call.promptUsage?.(script.promptUsage)
+    }
     if (script.hangs === true) return yield* Effect.never
     if (script.leftOut !== undefined && "leftOut" in call) call.leftOut?.(script.leftOut)
     if (script.failure !== undefined) return yield* fault(script.failure)

@@ -13,7 +13,7 @@ import { Context, Effect, Layer, Redacted, type Scope } from "effect"
 import { afterAll, beforeAll } from "vitest"
 import { type ModelOffer, type ProviderConfig, type Timeouts, unknownPolicy } from "../../src/domain/Catalog.ts"
 import { type UsageInfo } from "../../src/domain/Chat.ts"
-import { picoFromUsdPerMillion } from "../../src/domain/Money.ts"
+import { picoFromUsdPerMillion, type Pricing } from "../../src/domain/Money.ts"
 import { Circuits } from "../../src/gateway/health/Circuits.ts"
 import { type SettingsShape } from "../../src/Settings.ts"
 import { openStream, type Streaming } from "../support/GatewayHttp.ts"
@@ -38,6 +38,8 @@ export interface Member {
   readonly keys?: number
   /** In USD per million prompt tokens. More than that of the provider before it by default. */
   readonly price?: number
+  /** All prices, instead of `price`. */
+  readonly pricing?: Pricing
   /** `openai` by default. */
   readonly dialect?: ProviderConfig["dialect"]
   /** Chat completions by default. */
@@ -184,6 +186,11 @@ export const behind = Effect.fnUntraced(function* (
       models,
       prefill,
       price = providers.length + 1,
+      pricing = {
+        prompt: picoFromUsdPerMillion(price),
+        completion: picoFromUsdPerMillion(2 * price),
+        cachedPrompt: null
+      },
       timeouts
     }
   ] of Object.entries(members)) {
@@ -206,11 +213,7 @@ export const behind = Effect.fnUntraced(function* (
         upstream: nameOf(slug),
         contextLength: null,
         maxCompletionTokens,
-        pricing: {
-          prompt: picoFromUsdPerMillion(price),
-          completion: picoFromUsdPerMillion(2 * price),
-          cachedPrompt: null
-        },
+        pricing,
         embeddings: false,
         prefill: prefill ?? false,
         hidesReasoning: false,

@@ -5,6 +5,7 @@
  * answer that lacks only its usage. If the provider stays silent, the usage is estimated.
  */
 import { Duration, Effect, Fiber, type Scope, Stream } from "effect"
+import { type Candidate } from "../../domain/Catalog.ts"
 import { type ChatEvent, type Members } from "../../domain/Chat.ts"
 import { type UsageSource } from "../../domain/Generation.ts"
 import { type TokenUsage } from "../../domain/Money.ts"
@@ -104,11 +105,14 @@ export const isPriced = ({ ranked }: RequestPlan): boolean =>
 export const estimatedUsage = (
   { plan, reservation }: Pick<MeteredRequest, "plan" | "reservation">,
   record: AttemptRecord,
+  candidate: Candidate,
   knownTokens: number,
   nowMs: number,
   tokensPerSecond: number | null
 ): { readonly usage: TokenUsage; readonly usageSource: UsageSource } => {
-  if (!isOutputUnknown(plan, record)) return { usage: countedUsage(plan, record, knownTokens), usageSource: "counted" }
+  if (!isOutputUnknown(plan, record)) {
+    return { usage: countedUsage(plan, record, candidate, knownTokens), usageSource: "counted" }
+  }
   const seconds = Math.max(0, nowMs - plan.startedAtMs) / 1000
   const speed = tokensPerSecond === null ? UNKNOWN_SPEED : SPEED_MARGIN * tokensPerSecond
   const most = Math.min(
@@ -116,7 +120,7 @@ export const estimatedUsage = (
     reservation.held.affordableTokens ?? Number.POSITIVE_INFINITY
   )
   const tokens = Math.min(most, Math.ceil(seconds * speed)) * plan.choices
-  const usage = countedUsage(plan, record, Math.max(knownTokens, tokens))
+  const usage = countedUsage(plan, record, candidate, Math.max(knownTokens, tokens))
   // Tokens that were not seen may be audio or images, if the request asked for these.
   const [media] = mediaOf(plan.request)
   const unseen = Math.max(0, usage.completionTokens - knownTokens)

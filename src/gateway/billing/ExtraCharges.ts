@@ -5,6 +5,7 @@
  */
 import { addCosts, type Cost, type TokenUsage, zeroCost } from "../../domain/Money.ts"
 import { priceUsage } from "../../domain/Pricing.ts"
+import { addClasses } from "../../domain/UsageClass.ts"
 import { type Charge } from "../request/AttemptRecord.ts"
 
 export const chargedCost = (charges: ReadonlyArray<Charge>, markup: number): Cost =>
@@ -17,6 +18,7 @@ export const chargedUsage = (charges: ReadonlyArray<Charge>, usage: TokenUsage):
   charges.reduce(
     (sum, charge) => ({
       ...sum,
+      ...(charge.usage.rare === undefined ? {} : { rare: addClasses(charge.usage.rare, sum.rare) }),
       promptTokens: sum.promptTokens + charge.usage.promptTokens,
       completionTokens: sum.completionTokens + charge.usage.completionTokens,
       cachedTokens: sum.cachedTokens + charge.usage.cachedTokens

@@ -13,7 +13,7 @@ import { addCosts, type Cost, type Prices, type TokenUsage } from "../../domain/
 import { pricesFor, priceUsage, savedCost } from "../../domain/Pricing.ts"
 import { plausibleUsage } from "../reply/PlausibleUsage.ts"
 import { chargedCost, chargedUsage } from "./ExtraCharges.ts"
-import { type AttemptRecord, leftOutBy, noAttempts } from "../request/AttemptRecord.ts"
+import { type AttemptRecord, leftOutBy, noAttempts, reportedPrompt } from "../request/AttemptRecord.ts"
 import { asksForSearch } from "../request/RequestedClasses.ts"
 import { type RequestPlan } from "../request/RequestPlan.ts"
 import { type MeteredRequest } from "./Reservation.ts"
@@ -73,7 +73,12 @@ export const outcomeOf = (
     usage:
       answer.source === "cache" && usage !== null
         ? usage
-        : withSearch(plan, candidate, usage ?? countedUsage(plan, record, countOutput())),
+        : withSearch(
+            plan,
+            candidate,
+            // Figures that are rejected are rejected as a whole, those of the prompt too.
+            usage ?? countedUsage(plan, record, reported === null ? candidate : null, countOutput())
+          ),
     usageSource: answer.source === "cache" ? "cache" : usage === null ? "counted" : "provider",
     fallbackUsed: answer.fallbackUsed || record.continuation !== null
   }
@@ -97,18 +102,24 @@ export const wholeOutcome = (request: Priced, record: AttemptRecord, answer: Ori
 })
 
 /**
- * The gateway's count for the call that ended the request. `completionTokens` are those of the
- * whole answer.
+ * The gateway's count for the call that ended the request. The prompt is what the provider of
+ * `candidate` reported before the end, if it did; null: it is counted too. `completionTokens` are
+ * those of the whole answer.
  */
 export const countedUsage = (
   { promptTokens, request }: RequestPlan,
-  { continuation }: AttemptRecord,
+  record: AttemptRecord,
+  candidate: Candidate | null,
   completionTokens: number
 ): TokenUsage => {
+  const { continuation } = record
+  const ownTokens = Math.max(0, completionTokens - (continuation?.producedTokens ?? 0))
+  const reported = candidate === null ? null : reportedPrompt(record, candidate)
+  if (reported !== null) return { ...reported, completionTokens: ownTokens }
   const sound = countSound(request)
   return {
     promptTokens: continuation?.promptTokens ?? promptTokens,
-    completionTokens: Math.max(0, completionTokens - (continuation?.producedTokens ?? 0)),
+    completionTokens: ownTokens,
     cachedTokens: 0,
     ...(sound === 0 ? {} : { rare: { prompt_audio: sound } })
   }

@@ -29,7 +29,7 @@ export const outcomeSoFar = ({ log, plan }: MeteredRequest, shown: Shown | undef
     ...noUsage,
     record,
     candidate,
-    usage: countedUsage(plan, record, shown?.seen.output.peek() ?? record.produced?.() ?? 0),
+    usage: countedUsage(plan, record, candidate, shown?.seen.output.peek() ?? record.produced?.() ?? 0),
     usageSource: shown?.answer.source === "cache" ? "cache" : "counted",
     timeToFirstTokenMs: shown?.timeToFirstTokenMs ?? null
   }
@@ -39,7 +39,7 @@ export const outcomeSoFar = ({ log, plan }: MeteredRequest, shown: Shown | undef
 const initialOutcome = (plan: RequestPlan): Outcome => ({
   ...noUsage,
   candidate: plan.ranked[0] ?? null,
-  usage: countedUsage(plan, noAttempts, 0)
+  usage: countedUsage(plan, noAttempts, null, 0)
 })
 
 /**
@@ -62,8 +62,8 @@ export const progressOf = (
     cost,
     { reservedNano: heldNano, extendedNano: 0 }
   )
-  // A cache hit costs nothing.
-  const promptNano = Math.min(cost.promptNano, cost.totalNano)
+  // Without the discount. A cache hit costs nothing.
+  const promptNano = Math.min(Math.max(0, cost.promptNano - cost.cacheDiscountNano), cost.totalNano)
   return {
     provider,
     model,

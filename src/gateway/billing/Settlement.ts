@@ -15,7 +15,7 @@ import { Circuits } from "../health/Circuits.ts"
 import { ProviderStats } from "../health/ProviderStats.ts"
 import { logImplausibleUsage } from "../reply/PlausibleUsage.ts"
 import { type Answer, type CompletionEvent } from "../request/Answer.ts"
-import { type AttemptRecord, withCharge, promptCharge } from "../request/AttemptRecord.ts"
+import { abortedCharge, type AttemptRecord, withCharge } from "../request/AttemptRecord.ts"
 import { hasVisibleOutput } from "../request/Reasoning.ts"
 import {
   interruptedCalls,
@@ -121,7 +121,7 @@ export class Settlement extends Context.Service<
           )
         }
         const all = others.reduce(
-          (sum, { at, candidate }) => withCharge(sum, promptCharge(candidate, plan.promptTokens), at),
+          (sum, { at, candidate }) => withCharge(sum, abortedCharge(sum, candidate, plan.promptTokens, 0), at),
           record
         )
         yield* settleAbandoned(request, all, candidate, progress)
@@ -150,7 +150,7 @@ export class Settlement extends Context.Service<
           const { usage, usageSource } = outcomeOf(request, record, progress.answer, reported, () => known)
           return yield* settle(request, { ...left, usage, usageSource }, reported)
         }
-        const { usage, usageSource } = estimatedUsage(request, record, known, nowMs, throughputTps)
+        const { usage, usageSource } = estimatedUsage(request, record, candidate, known, nowMs, throughputTps)
         return yield* meter.settle(request, {
           ...left,
           usage: withSearch(request.plan, candidate, usage),

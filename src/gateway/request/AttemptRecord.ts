@@ -11,8 +11,9 @@ import { priceUsage } from "../../domain/Pricing.ts"
 import { type ProviderError } from "../../providers/Provider.ts"
 
 /**
- * A call that is charged although another call ends the request. Its usage is counted by the
- * gateway, because providers report usage only at the end.
+ * A call that is charged although another call ends the request. Its output is counted by the
+ * gateway, because providers report it only at the end. So is its prompt, unless the provider
+ * reported that before.
  */
 export interface Charge {
   readonly candidate: Candidate
@@ -47,6 +48,11 @@ export interface AttemptRecord {
    * The members of the request that a candidate did not get. Null: every candidate got all of them.
    */
   readonly leftOut: ReadonlyMap<Candidate, ReadonlyArray<string>> | null
+  /**
+   * The usage of their prompts that providers reported before the end of a stream, for the last
+   * call of each model at each provider. Null: none did.
+   */
+  readonly prompts: ReadonlyMap<string, TokenUsage> | null
   /** Members of the client's request that no candidate gets. */
   readonly untranslated?: ReadonlyArray<string>
 }
@@ -64,7 +70,8 @@ export const noAttempts: AttemptRecord = {
   produced: null,
   calls: 0,
   leftOut: null,
-  sticky: null
+  sticky: null,
+  prompts: null
 }
 
 /** The members of the request that `candidate` did not get. */
@@ -76,10 +83,35 @@ export const leftOutBy = (
   return untranslated.length === 0 ? own : toldNames([...untranslated, ...own])
 }
 
-/** The charge for a call that was aborted before its first token: its prompt. */
-export const promptCharge = (candidate: Candidate, promptTokens: number): Charge => ({
+/** The keys of a provider share a name: a request calls with one after another. */
+const callName = ({ offer, provider }: Candidate): string => `${provider.slug}|${offer.id}`
+
+/** The record with the usage of a prompt, as the provider reported it. Null: not reported. */
+export const withPrompt = (record: AttemptRecord, candidate: Candidate, usage: TokenUsage | null): AttemptRecord => {
+  const name = callName(candidate)
+  if (usage === null && record.prompts?.has(name) !== true) return record
+  const prompts = new Map(record.prompts ?? [])
+  if (usage === null) prompts.delete(name)
+  else prompts.set(name, usage)
+  return { ...record, prompts }
+}
+
+/** The usage of the prompt that the provider reported; null if it did not. */
+export const reportedPrompt = ({ prompts }: AttemptRecord, candidate: Candidate): TokenUsage | null =>
+  prompts?.get(callName(candidate)) ?? null
+
+/**
+ * The charge for a call that was aborted: its prompt, as the provider reported it or as it is
+ * counted here, and its output.
+ */
+export const abortedCharge = (
+  record: AttemptRecord,
+  candidate: Candidate,
+  promptTokens: number,
+  completionTokens: number
+): Charge => ({
   candidate,
-  usage: { promptTokens, completionTokens: 0, cachedTokens: 0 }
+  usage: { ...(reportedPrompt(record, candidate) ?? { promptTokens, cachedTokens: 0 }), completionTokens }
 })
 
 /** The record with a charge for the attempt at `at`. The attempt shows it. */

@@ -5,6 +5,7 @@
  */
 import { type Candidate } from "../../domain/Catalog.ts"
 import { type Attempt, type Sticky } from "../../domain/Generation.ts"
+import { type TokenUsage } from "../../domain/Money.ts"
 import { type ProviderError } from "../../providers/Provider.ts"
 import {
   answeringIndex,
@@ -12,6 +13,7 @@ import {
   type Attempts,
   withBrokenStream,
   withChange,
+  withPrompt,
   type Charge,
   withCharge,
   type Continuation,
@@ -83,6 +85,14 @@ export class AttemptLog implements Attempts {
   /** Records which members of the request `candidate` does not get. */
   leftOut(candidate: Candidate, members: ReadonlyArray<string>): void {
     this.#record = { ...this.#record, leftOut: new Map(this.#record.leftOut ?? []).set(candidate, members) }
+  }
+
+  /**
+   * Records the prompt's usage that the provider of `candidate` reported; null when its call
+   * begins.
+   */
+  promptUsage(candidate: Candidate, usage: TokenUsage | null): void {
+    this.#record = withPrompt(this.#record, candidate, usage)
   }
 
   /**

@@ -10,7 +10,7 @@ import { Effect, type Pull, type Scope } from "effect"
 import { type Candidate } from "../../domain/Catalog.ts"
 import { type ChatEvent, type ChatRequest, type ChoiceDelta, outputLimit } from "../../domain/Chat.ts"
 import { ProviderError } from "../../providers/Provider.ts"
-import { type Charge } from "../request/AttemptRecord.ts"
+import { abortedCharge, type Charge } from "../request/AttemptRecord.ts"
 import { type Failure } from "./FailurePolicy.ts"
 import { ContinuationSeam } from "./ContinuationSeam.ts"
 import { type EventPull, type OpenedStream } from "./OpenedStream.ts"
@@ -117,10 +117,8 @@ export const continueStream = ({
   let current = { candidate, promptTokens: plan.promptTokens, pull: opened.pull, close: opened.close }
 
   /** The charge for the call that broke off, if another continues it. */
-  const chargeSoFar = (): Charge => ({
-    candidate: current.candidate,
-    usage: { promptTokens: current.promptTokens, completionTokens: sent.producedTokens, cachedTokens: 0 }
-  })
+  const chargeSoFar = (): Charge =>
+    abortedCharge(log.record, current.candidate, current.promptTokens, sent.producedTokens)
 
   const goOn = Effect.fnUntraced(function* (error: ProviderError) {
     const text = sent.text

@@ -8,7 +8,7 @@ import { Duration, Effect, Exit, Fiber, Option } from "effect"
 import { type Candidate } from "../../domain/Catalog.ts"
 import { ProviderError } from "../../providers/Provider.ts"
 import { type Attempted } from "./Attempt.ts"
-import { promptCharge } from "../request/AttemptRecord.ts"
+import { abortedCharge } from "../request/AttemptRecord.ts"
 import { type Failure, errorOf } from "./FailurePolicy.ts"
 import { type AttemptLog } from "./AttemptLog.ts"
 
@@ -85,7 +85,7 @@ const lose = Effect.fnUntraced(function* <A, R>(hedge: Hedge<A, R>, slower: Runn
   if (Exit.isSuccess(exit)) yield* hedge.discard(exit.value.answer)
   else hedge.onLost(candidate, attempt.latencyMs)
   log.change(at, { status: "cancelled", errorType: HEDGE_LOST, httpStatus: null })
-  log.charge(promptCharge(candidate, promptTokens), at)
+  log.charge(abortedCharge(log.record, candidate, promptTokens, 0), at)
 })
 
 const worse = <A>(

@@ -7,7 +7,9 @@ import { type NonEmptyReadonlyArray } from "effect/Array"
 import { Channel, Clock, Duration, Effect, Exit, Pull, Scope, Stream } from "effect"
 import { type Candidate, limitsOf } from "../../domain/Catalog.ts"
 import { carriesToken, type ChatEvent, type ChatRequest } from "../../domain/Chat.ts"
+import { type TokenUsage } from "../../domain/Money.ts"
 import { type AttemptLog } from "./AttemptLog.ts"
+import { plausibleUsage } from "../reply/PlausibleUsage.ts"
 import { type RoutedRequest } from "./RoutedRequest.ts"
 import { Malformed, type Provider, ProviderError, TimedOut } from "../../providers/Provider.ts"
 
@@ -54,7 +56,13 @@ export const openStream = Effect.fnUntraced(function* (
   const limitMs = Math.max(firstTokenMs, restMs)
   const scope = yield* Scope.fork(yield* Effect.scope)
   const first = Effect.gen(function* () {
-    const call = { request, offer: candidate.offer, limitMs, leftOut: leftOutInto(log, candidate) }
+    log.promptUsage(candidate, null)
+    const promptUsage = (usage: TokenUsage) => {
+      // Some servers send a zero first and the count at the end.
+      if (usage.promptTokens === 0) return
+      log.promptUsage(candidate, plausibleUsage(plan, null, candidate.offer, usage))
+    }
+    const call = { request, offer: candidate.offer, limitMs, leftOut: leftOutInto(log, candidate), promptUsage }
     const events = yield* Scope.provide(provider.chatStream(call), scope)
     // `Stream.toPull` would pass all services of the program to each pull again.
     const pull = yield* Channel.toPullScoped(Stream.toChannel(events), scope)

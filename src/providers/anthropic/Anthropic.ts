@@ -60,7 +60,7 @@ export const makeAnthropic = (config: ProviderConfig, transport: Transport["Serv
     chatStream: Effect.fnUntraced(function* (call) {
       const { asked, body } = yield* lowered(call, true)
       return yield* openStream(messages, body, {
-        makeReader: () => makeReader(asked),
+        makeReader: () => makeReader(asked, call.promptUsage),
         readWhole: (wire) => readReply(wire, asked),
         firstTokenMs: call.limitMs,
         fault

@@ -5,7 +5,7 @@
  */
 import { type ChatEvent, type Delta } from "../../domain/Chat.ts"
 import { type StreamReader } from "../wire/EventStream.ts"
-import { Malformed, type ProviderReason } from "../Provider.ts"
+import { type ChatCall, Malformed, type ProviderReason } from "../Provider.ts"
 import { errorInBody } from "../wire/ErrorMapping.ts"
 import { isJsonRecord, parseJsonRecord, stringOf, type JsonRecord, jsonRecordsOf } from "../wire/Json.ts"
 import { MOST_SOURCES } from "../wire/Citations.ts"
@@ -39,6 +39,7 @@ interface CitedText {
 
 interface StreamState {
   readonly asked: RequestFacts
+  readonly promptUsage: ChatCall["promptUsage"]
   responseId: unknown
   /** By the index of their block. */
   readonly blocks: Map<unknown, OpenCall>
@@ -91,7 +92,11 @@ const step = (state: StreamState, data: string, out: Array<ChatEvent>): Provider
 const start = (state: StreamState, event: JsonRecord, out: Array<ChatEvent>): void => {
   const message = isJsonRecord(event["message"]) ? event["message"] : {}
   // Its output tokens are preliminary: the final count comes with the stop reason.
-  mergeUsage(state, isJsonRecord(message["usage"]) ? { ...message["usage"], output_tokens: null } : null)
+  if (isJsonRecord(message["usage"])) {
+    const prompt = state.started ? null : readUsage({ ...message["usage"], output_tokens: 0 })
+    if (prompt !== null) state.promptUsage?.(prompt)
+    mergeUsage(state, { ...message["usage"], output_tokens: null })
+  }
   state.responseId ??= message["id"]
   if (!state.started) emit(out, { role: "assistant", content: "" })
   state.started = true
@@ -219,9 +224,10 @@ const emitArguments = (open: OpenCall, piece: string, out: Array<ChatEvent>): vo
 
 // export
 
-export const makeReader = (asked: RequestFacts): StreamReader => {
+export const makeReader = (asked: RequestFacts, promptUsage?: ChatCall["promptUsage"]): StreamReader => {
   const state: StreamState = {
     asked,
+    promptUsage,
     responseId: null,
     blocks: new Map(),
     texts: new Map(),

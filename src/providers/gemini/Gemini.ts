@@ -85,7 +85,7 @@ export const makeGemini = (config: ProviderConfig, transport: Transport["Service
         Effect.flatMap((body) => {
           const asked = askedOf(call.request, maker)
           return openStream(endpointOf(call.offer, "streamGenerateContent?alt=sse"), body, {
-            makeReader: () => makeReader(asked),
+            makeReader: () => makeReader(asked, call.promptUsage),
             makeFrames: () => new SseFrames(EVENT_LIMIT),
             readWhole: (reply) => readReply(reply, asked),
             firstTokenMs: call.limitMs,

@@ -5,7 +5,7 @@
  */
 import { type ChatEvent, type ChoiceDelta, type Delta } from "../../domain/Chat.ts"
 import { type StreamReader } from "../wire/EventStream.ts"
-import { Malformed, type ProviderReason } from "../Provider.ts"
+import { type ChatCall, Malformed, type ProviderReason } from "../Provider.ts"
 import { isJsonRecord, parseJsonRecord, stringOf, type JsonRecord, jsonRecordsOf } from "../wire/Json.ts"
 import { googleRefusalInside } from "./Errors.ts"
 import { groundingMembers } from "./Grounding.ts"
@@ -42,6 +42,8 @@ interface ChoiceState {
 
 interface StreamState {
   readonly asked: RequestFacts
+  /** Undefined once it was told. */
+  promptUsage: ChatCall["promptUsage"]
   readonly choices: Map<number, ChoiceState>
   responseId: string | null
   modelVersion: string | null
@@ -60,7 +62,10 @@ const step = (state: StreamState, data: string, out: Array<ChatEvent>): Provider
   if (refusal !== null) return refusal
   state.responseId ??= stringOf(body["responseId"])
   state.modelVersion ??= stringOf(body["modelVersion"])
-  if (isJsonRecord(body["usageMetadata"])) state.usage = body["usageMetadata"]
+  if (isJsonRecord(body["usageMetadata"])) {
+    state.usage = body["usageMetadata"]
+    if (state.promptUsage !== undefined) reportPrompt(state, body["usageMetadata"])
+  }
   const candidates = jsonRecordsOf(body["candidates"])
   // An event may repeat what an earlier one told.
   state.searches = Math.max(state.searches, readSearches(candidates, state.modelVersion))
@@ -73,6 +78,14 @@ const step = (state: StreamState, data: string, out: Array<ChatEvent>): Provider
   }
   if (choices.length > 0) out.push({ _tag: "Choices", choices })
   return null
+}
+
+/** Each event has the usage so far. The prompt's is known with the first. */
+const reportPrompt = (state: StreamState, usage: JsonRecord): void => {
+  const prompt = readUsage({ ...usage, candidatesTokenCount: 0, thoughtsTokenCount: 0 }, 0)
+  if (prompt === null) return
+  state.promptUsage?.(prompt)
+  state.promptUsage = undefined
 }
 
 /** A block rejects the prompt, or ends an answer that has begun with "content_filter". */
@@ -148,9 +161,10 @@ const close = ({ choices, modelVersion, searches, usage }: StreamState): Readonl
 
 // export
 
-export const makeReader = (asked: RequestFacts): StreamReader => {
+export const makeReader = (asked: RequestFacts, promptUsage?: ChatCall["promptUsage"]): StreamReader => {
   const state: StreamState = {
     asked,
+    promptUsage,
     choices: new Map(),
     responseId: null,
     modelVersion: null,

@@ -100,8 +100,9 @@ export const makeMock = (config: ProviderConfig): Provider => {
       fail === undefined ? Number.POSITIVE_INFINITY : (after_tokens ?? (fail === "cut" ? CUT_AFTER_TOKENS : 0))
     if (fail !== undefined && failsAfter === 0) return yield* failureOf(fail, 0)
     const choices = request.n ?? 1
-    const usage = usageOf(directives, yield* countPrompt(request), composition.tokens * choices)
-    return { directives, composition, choices, usage, fail, failsAfter }
+    const promptTokens = yield* countPrompt(request)
+    const usage = usageOf(directives, promptTokens, composition.tokens * choices)
+    return { directives, composition, choices, usage, prompt: usageOf(directives, promptTokens, 0), fail, failsAfter }
   })
 
   const events = ({
@@ -164,6 +165,10 @@ export const makeMock = (config: ProviderConfig): Provider => {
       ),
     chatStream: (call) =>
       begin(call).pipe(
+        Effect.tap(({ prompt }) => {
+          if (prompt !== null) call.promptUsage?.(prompt)
+          return Effect.void
+        }),
         Effect.map((begun) => Stream.mapError(Stream.fromPull(Effect.sync(() => events(begun))), fault)),
         Effect.mapError(fault)
       ),

@@ -5,6 +5,8 @@ import { Effect, Layer, Option } from "effect"
 import { TestClock } from "effect/testing"
 import { GenerationStore } from "../../../src/store/ledger/GenerationStore.ts"
 import { Ledger, type Running } from "../../../src/store/ledger/Ledger.ts"
+import { type BillLine } from "../../../src/domain/Money.ts"
+import { type Script, scriptedOffer } from "../../../src/testing/ScriptedProvider.ts"
 import * as LedgerMemory from "../../../src/store/ledger/Memory.ts"
 import { open } from "../../contract/client.ts"
 import { until } from "../../contract/clock.ts"
@@ -31,8 +33,36 @@ const mortal = Layer.effect(
   }))
 ).pipe(Layer.provideMerge(LedgerMemory.layer))
 
-it.effect("a crash costs the prompt and the output that the last heartbeat recorded", () =>
-  Effect.gen(function* () {
+const crashes: ReadonlyArray<readonly [string, Script, number, number, ReadonlyArray<BillLine>]> = [
+  [
+    "a crash costs the prompt and the output that the last heartbeat recorded",
+    {},
+    7,
+    13_000,
+    [
+      { class: "prompt", quantity: 7, price: 1_000_000, nano: 7_000 },
+      { class: "completion", quantity: 3, price: 2_000_000, nano: 6_000 }
+    ]
+  ],
+  [
+    "the prompt has the cost of the tokens that the provider reported",
+    { promptUsage: { promptTokens: 1_000, completionTokens: 0, cachedTokens: 900 } },
+    1_000,
+    100_000 + 90_000 + 6_000,
+    [
+      { class: "prompt", quantity: 100, price: 1_000_000, nano: 100_000 },
+      { class: "cached_prompt", quantity: 900, price: 100_000, nano: 90_000 },
+      { class: "completion", quantity: 3, price: 2_000_000, nano: 6_000 }
+    ]
+  ]
+]
+
+it.effect.each(crashes)("%s", ([, script, promptTokens, billedNano, lines]) => {
+  silence.isOver = false
+  beats.length = 0
+  const pricing = { prompt: 1_000_000, completion: 2_000_000, cachedPrompt: 100_000 }
+  const events = [delta({ content: "one two three" }), 600_000, end]
+  return Effect.gen(function* () {
     const { issueKey, url } = yield* TestApp
     const ledger = yield* Ledger
     const generationStore = yield* GenerationStore
@@ -58,21 +88,26 @@ it.effect("a crash costs the prompt and the output that the last heartbeat recor
       model: "test/small",
       streamed: true,
       latencyMs: 5_000,
-      usage: { promptTokens: 7, completionTokens: 3, cachedTokens: 0 },
-      price: { prompt: 1_000_000, completion: 2_000_000, cachedPrompt: null }
+      usage: { promptTokens, completionTokens: 3, cachedTokens: 0 },
+      price: pricing
     })
-    assert.strictEqual(generation.cost.billedNano, 13_000)
+    const promptNano = billedNano - 6_000
+    assert.deepInclude(generation.cost, { promptNano, completionNano: 6_000, billedNano, lines })
     const balance = (yield* ledger.balances([keyId], "1970-01")).get(keyId)
-    assert.deepStrictEqual(balance, { spentNano: 13_000, reservedNano: 0 })
+    assert.deepStrictEqual(balance, { spentNano: billedNano, reservedNano: 0 })
     stream.hangUp()
   }).pipe(
     Effect.provide(
       TestApp.layer({
         providers: [
-          { slug: "alpha", models: { "test/small": { events: [delta({ content: "one two three" }), 600_000, end] } } }
+          {
+            slug: "alpha",
+            config: { models: [{ ...scriptedOffer("test/small"), pricing }] },
+            models: { "test/small": { ...script, events } }
+          }
         ],
         stores: Layer.merge(KeyRepoMemory.layer, mortal)
       })
     )
   )
-)
+})

@@ -1,7 +1,7 @@
 /** The log of a request's calls: a record that was read does not change. */
 import { assert, it } from "@effect/vitest"
 import { type Attempt } from "../../../src/domain/Generation.ts"
-import { noAttempts, promptCharge } from "../../../src/gateway/request/AttemptRecord.ts"
+import { abortedCharge, noAttempts } from "../../../src/gateway/request/AttemptRecord.ts"
 import { AttemptLog } from "../../../src/gateway/routing/AttemptLog.ts"
 import { Cut, ProviderError, TimedOut } from "../../../src/providers/Provider.ts"
 import { candidateWith } from "../plans.ts"
@@ -23,7 +23,7 @@ it("a record that was read does not change with the log", () => {
   assert.strictEqual(log.endCall(attemptAt("alpha", "cancelled")), 0)
   assert.strictEqual(log.endCall(attemptAt("beta")), 1)
   const both = log.record
-  log.charge(promptCharge(candidateWith("alpha"), 10), 0)
+  log.charge(abortedCharge(both, candidateWith("alpha"), 10, 0), 0)
   log.change(0, { errorType: "hedge_lost" })
   log.continued({ candidate: candidateWith("gamma"), promptTokens: 12, producedTokens: 2 })
   log.watch(() => 3)
