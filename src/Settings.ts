@@ -10,7 +10,7 @@ import { type NanoUsd } from "./domain/Money.ts"
 import { type PrivacyRules } from "./domain/Privacy.ts"
 import { mockProvider } from "./providers/presets/Mock.ts"
 import { weakAdminKey } from "./settings/AdminKey.ts"
-import { type AliasSettings, unservedAliases } from "./settings/AliasesSection.ts"
+import { type AliasSettings, unservedAliases } from "./settings/providers/AliasesSection.ts"
 import {
   type ConfigFile,
   decodeConfig,
@@ -24,15 +24,15 @@ import { defaultDataDir } from "./settings/DataDir.ts"
 import { decodeEnvironment, type Environment, presentVariables, unknownVariables } from "./settings/Environment.ts"
 import { type Faults } from "./settings/Faults.ts"
 import { type GenerationsSettings, keptForEver } from "./settings/GenerationsSection.ts"
-import { changed, unknownModels } from "./settings/PresetsSection.ts"
+import { changed, unknownModels } from "./settings/providers/PresetsSection.ts"
 import { noPrivacy, unusablePatterns } from "./settings/PrivacySection.ts"
 import { SettingsError } from "./settings/SettingsError.ts"
 import { readFile, type SettingsSource } from "./settings/SettingsSource.ts"
 import { defaultServer, type ServerSettings } from "./settings/ServerSection.ts"
 import { inProduction, noSignIn, type SignInSettings, unsafeInProduction } from "./settings/SignIn.ts"
-import { unservedFallbacks } from "./settings/UnservedFallbacks.ts"
+import { unservedFallbacks } from "./settings/providers/UnservedFallbacks.ts"
 import { decodeTelemetry, noTelemetry, type TelemetrySettings } from "./settings/Telemetry.ts"
-import { vendorProviders } from "./settings/VendorKeys.ts"
+import { vendorProviders } from "./settings/providers/VendorKeys.ts"
 import { type WebhookSettings } from "./settings/Webhooks.ts"
 
 export interface SettingsShape {

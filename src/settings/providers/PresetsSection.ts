@@ -4,9 +4,9 @@
  * left as it is.
  */
 import { type Result, Schema } from "effect"
-import { type ProviderConfig } from "../domain/Catalog.ts"
-import { presets } from "../providers/presets/Vendors.ts"
-import { decodeAt, type Faults, type Place, renderPath } from "./Faults.ts"
+import { type ProviderConfig } from "../../domain/Catalog.ts"
+import { presets } from "../../providers/presets/Vendors.ts"
+import { decodeAt, type Faults, type Place, renderPath } from "../Faults.ts"
 import { api } from "./ModelEntry.ts"
 import { DataPolicyEntry, dataPolicyOf } from "./ProviderEntries.ts"
 import { ParametersEntry, parametersOf } from "./ParametersEntry.ts"

@@ -1,6 +1,6 @@
 /** Checks that every fallback model has a provider. */
-import { type ProviderConfig } from "../domain/Catalog.ts"
-import { type Faults } from "./Faults.ts"
+import { type ProviderConfig } from "../../domain/Catalog.ts"
+import { type Faults } from "../Faults.ts"
 
 /** Fallback models without a provider. */
 export const unservedFallbacks = ({

@@ -4,13 +4,13 @@
  * the model from every budget.
  */
 import { Result, Schema } from "effect"
-import { type ModelOffer } from "../domain/Catalog.ts"
-import { picoFromUsdPerMillion, type Prices } from "../domain/Money.ts"
-import { hidesReasoning } from "../providers/presets/HiddenReasoning.ts"
-import { claudeCacheWrites } from "../providers/presets/PublishedPrices.ts"
-import { decodeAt, type Faults, member, type Place, renderPath } from "./Faults.ts"
-import { boolean, choice, integer, modelId, orNull, text } from "./Forms.ts"
-import { entriesOf } from "./Lists.ts"
+import { type ModelOffer } from "../../domain/Catalog.ts"
+import { picoFromUsdPerMillion, type Prices } from "../../domain/Money.ts"
+import { hidesReasoning } from "../../providers/presets/HiddenReasoning.ts"
+import { claudeCacheWrites } from "../../providers/presets/PublishedPrices.ts"
+import { decodeAt, type Faults, member, type Place, renderPath } from "../Faults.ts"
+import { boolean, choice, integer, modelId, orNull, text } from "../Forms.ts"
+import { entriesOf } from "../Lists.ts"
 import { price, rareOf, rarePrices, serviceTiers, serviceTiersOf, usdPerMillion } from "./PricesEntry.ts"
 import { TimeoutsEntry, timeoutsOf } from "./TimeoutsEntry.ts"
 

@@ -1,7 +1,7 @@
 /** Decodes `parameters` of a provider or a preset: what a server of the `openai` dialect takes. */
 import { Schema } from "effect"
-import { type ParameterRules } from "../domain/Catalog.ts"
-import { choice, text } from "./Forms.ts"
+import { type ParameterRules } from "../../domain/Catalog.ts"
+import { choice, text } from "../Forms.ts"
 
 /** Names of members, as clients write them. */
 const MemberName = text("a member of a request, such as store", (name) => /^[a-z_]+(?:\.[a-z_]+)?$/.test(name))

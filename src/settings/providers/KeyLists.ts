@@ -1,7 +1,7 @@
 /** Lists of keys of one provider: in the settings file, or in a vendor's variable. */
 import { Redacted } from "effect"
-import { type ProviderConfig } from "../domain/Catalog.ts"
-import { type Faults } from "./Faults.ts"
+import { type ProviderConfig } from "../../domain/Catalog.ts"
+import { type Faults } from "../Faults.ts"
 
 /** Several keys make a pool; one is the provider's key. */
 export const keysOf = (keys: ReadonlyArray<Redacted.Redacted>): Pick<ProviderConfig, "apiKey" | "apiKeys"> => ({

@@ -11,12 +11,22 @@ import {
   type ModelOffer,
   type ProviderConfig,
   unknownPolicy
-} from "../domain/Catalog.ts"
-import { decodeAt, type Faults, member, type Place, renderPath } from "./Faults.ts"
-import { boolean, choice, httpUrl, integer, orNull, privateTexts, secret, text, withoutTrailingSlash } from "./Forms.ts"
+} from "../../domain/Catalog.ts"
+import { decodeAt, type Faults, member, type Place, renderPath } from "../Faults.ts"
+import {
+  boolean,
+  choice,
+  httpUrl,
+  integer,
+  orNull,
+  privateTexts,
+  secret,
+  text,
+  withoutTrailingSlash
+} from "../Forms.ts"
 import { keyFaults, keysOf } from "./KeyLists.ts"
-import { collect, duplicates, entriesOf } from "./Lists.ts"
-import { apiOf, servesResponses } from "../providers/presets/Api.ts"
+import { collect, duplicates, entriesOf } from "../Lists.ts"
+import { apiOf, servesResponses } from "../../providers/presets/Api.ts"
 import { api, decodeModel } from "./ModelEntry.ts"
 import { ParametersEntry, parametersOf } from "./ParametersEntry.ts"
 import { TimeoutsEntry, timeoutsOf } from "./TimeoutsEntry.ts"

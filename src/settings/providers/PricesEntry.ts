@@ -4,9 +4,9 @@
  * calls become integer pico-USD.
  */
 import { Schema } from "effect"
-import { picoFromListed, type Pricing } from "../domain/Money.ts"
-import { type ByClass, mapClasses, type RareClass } from "../domain/UsageClass.ts"
-import { number } from "./Forms.ts"
+import { picoFromListed, type Pricing } from "../../domain/Money.ts"
+import { type ByClass, mapClasses, type RareClass } from "../../domain/UsageClass.ts"
+import { number } from "../Forms.ts"
 
 export const usdPerMillion = "USD per million tokens, from 0 to 1000000"
 export const price = () => number(usdPerMillion, 0, 1_000_000)

@@ -3,10 +3,10 @@
  * text stands for one model, a list for several with weights.
  */
 import { Result, Schema } from "effect"
-import { type ProviderConfig } from "../domain/Catalog.ts"
-import { decodeAt, type Faults, member, type Place, renderPath } from "./Faults.ts"
-import { modelId, number } from "./Forms.ts"
-import { collect, entriesOf } from "./Lists.ts"
+import { type ProviderConfig } from "../../domain/Catalog.ts"
+import { decodeAt, type Faults, member, type Place, renderPath } from "../Faults.ts"
+import { modelId, number } from "../Forms.ts"
+import { collect, entriesOf } from "../Lists.ts"
 
 /** By name: the models that it stands for, by their weights. */
 export type AliasSettings = Readonly<Record<string, ReadonlyArray<{ readonly model: string; readonly weight: number }>>>

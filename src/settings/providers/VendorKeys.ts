@@ -5,13 +5,13 @@
  * without a known address needs one, and a preset without known models needs the file.
  */
 import { Redacted, Result } from "effect"
-import { type ProviderConfig } from "../domain/Catalog.ts"
-import { presetProvider } from "../providers/presets/presets.ts"
-import { type Preset, presets } from "../providers/presets/Vendors.ts"
-import { type EnvironmentVariables } from "./Environment.ts"
-import { decodeAt, type Faults } from "./Faults.ts"
-import { httpUrl, secret } from "./Forms.ts"
-import { collect } from "./Lists.ts"
+import { type ProviderConfig } from "../../domain/Catalog.ts"
+import { presetProvider } from "../../providers/presets/presets.ts"
+import { type Preset, presets } from "../../providers/presets/Vendors.ts"
+import { type EnvironmentVariables } from "../Environment.ts"
+import { decodeAt, type Faults } from "../Faults.ts"
+import { httpUrl, secret } from "../Forms.ts"
+import { collect } from "../Lists.ts"
 import { keyFaults, keysOf } from "./KeyLists.ts"
 
 const key = (preset: Preset) =>

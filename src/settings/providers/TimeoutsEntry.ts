@@ -1,7 +1,7 @@
 /** The time limits of a provider, a preset or a model in the settings file. */
 import { Schema } from "effect"
-import { type Timeouts } from "../domain/Catalog.ts"
-import { integer } from "./Forms.ts"
+import { type Timeouts } from "../../domain/Catalog.ts"
+import { integer } from "../Forms.ts"
 
 const milliseconds = () => Schema.optionalKey(integer("milliseconds, from 1 to 86400000", 1, 86_400_000))
 
