@@ -20,13 +20,16 @@ export const RequiredScope = Context.Reference<Scope | null>("tollgate/api/Requi
  * An API key: `authorization: Bearer <key>`, or `x-api-key`. If both are sent, the bearer token
  * wins.
  */
+export const apiKeySecurity = {
+  bearer: HttpApiSecurity.bearer,
+  apiKey: HttpApiSecurity.apiKey({ key: "x-api-key", in: "header" })
+}
+
+/** Lets in callers with an API key. */
 export class Authorization extends HttpApiMiddleware.Service<Authorization, { provides: CurrentKey }>()(
   "tollgate/api/Authorization",
   {
-    security: {
-      bearer: HttpApiSecurity.bearer,
-      apiKey: HttpApiSecurity.apiKey({ key: "x-api-key", in: "header" })
-    },
+    security: apiKeySecurity,
     error: errors(401, 503)
   }
 ) {}

@@ -3,15 +3,11 @@ import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { ChatChunk, ChatRequest, ChatResponse } from "../domain/Chat.ts"
 import { Authorization, RequiredScope } from "./Authorization.ts"
-import { DeadlineHeaders } from "./schemas/Deadline.ts"
 import { BodyBytes, errors, Validation } from "./Failure.ts"
-import { IdempotencyHeaders } from "./schemas/Idempotency.ts"
-import { SessionHeaders } from "./schemas/Session.ts"
+import { CompletionHeaders } from "./schemas/CompletionHeaders.ts"
 
 const ChatHeaders = Schema.Struct({
-  ...SessionHeaders.fields,
-  ...IdempotencyHeaders.fields,
-  ...DeadlineHeaders.fields,
+  ...CompletionHeaders.fields,
   "cache-control": Schema.optionalKey(
     Schema.String.annotate({ description: "`max-age=N`, `no-cache` or `no-store`, for the prompt cache." })
   )

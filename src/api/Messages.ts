@@ -9,15 +9,7 @@ import { Free, list, names, nullable, NumberIn, open, PositiveInt } from "../dom
 import { RequiredScope } from "./Authorization.ts"
 import { BodyBytes } from "./Failure.ts"
 import { MessagesAuthorization, messagesErrors, MessagesValidation } from "./MessagesErrors.ts"
-import { DeadlineHeaders } from "./schemas/Deadline.ts"
-import { IdempotencyHeaders } from "./schemas/Idempotency.ts"
-import { SessionHeaders } from "./schemas/Session.ts"
-
-const MessagesHeaders = Schema.Struct({
-  ...IdempotencyHeaders.fields,
-  ...DeadlineHeaders.fields,
-  ...SessionHeaders.fields
-})
+import { CompletionHeaders } from "./schemas/CompletionHeaders.ts"
 
 /** A text, or a list of blocks. Kinds of blocks are checked where they are translated. */
 const Content = Schema.Union([Schema.String, Schema.Array(Free)])
@@ -98,7 +90,7 @@ const TokenCount = open({ input_tokens: Schema.Int }).annotate({ identifier: "To
 export class MessagesGroup extends HttpApiGroup.make("messages")
   .add(
     HttpApiEndpoint.post("create", "/v1/messages", {
-      headers: MessagesHeaders,
+      headers: CompletionHeaders,
       payload: MessagesRequest,
       success: [Message, HttpApiSchema.StreamSse({ data: Schema.toCodecJson(MessagesEvent) })],
       error: messagesErrors(400, 402, 403, 404, 409, 429, 500, 502, 503, 504, 529)
@@ -115,7 +107,7 @@ export class MessagesGroup extends HttpApiGroup.make("messages")
   )
   .add(
     HttpApiEndpoint.post("countTokens", "/v1/messages/count_tokens", {
-      headers: MessagesHeaders,
+      headers: CompletionHeaders,
       payload: CountTokensRequest,
       success: TokenCount,
       error: messagesErrors(400, 403, 429, 500, 503)

@@ -3,8 +3,8 @@
  * endpoint for the OpenAPI document and typed clients.
  */
 import { Schema } from "effect"
-import { HttpApiMiddleware, HttpApiSchema, HttpApiSecurity } from "effect/http-api"
-import { type CurrentKey } from "./Authorization.ts"
+import { HttpApiMiddleware, HttpApiSchema } from "effect/http-api"
+import { apiKeySecurity, type CurrentKey } from "./Authorization.ts"
 
 const MessagesErrorType = Schema.Literals([
   "invalid_request_error",
@@ -50,10 +50,7 @@ export class MessagesValidation extends HttpApiMiddleware.Service<MessagesValida
 export class MessagesAuthorization extends HttpApiMiddleware.Service<MessagesAuthorization, { provides: CurrentKey }>()(
   "tollgate/api/MessagesAuthorization",
   {
-    security: {
-      bearer: HttpApiSecurity.bearer,
-      apiKey: HttpApiSecurity.apiKey({ key: "x-api-key", in: "header" })
-    },
+    security: apiKeySecurity,
     error: messagesErrors(401, 503)
   }
 ) {}

@@ -10,8 +10,7 @@ import { type Completed } from "../../gateway/request/Answer.ts"
 import { type CacheControl } from "../../gateway/request/CacheControl.ts"
 import { Ids } from "../../domain/Ids.ts"
 import { authenticatedPost } from "../edge/AuthenticatedPost.ts"
-import { clientDeadlineOf } from "../edge/ClientDeadline.ts"
-import { idempotencyKeyOf } from "../edge/IdempotencyKey.ts"
+import { completionQuery } from "../edge/CompletionQuery.ts"
 import { failureBody } from "../errors/ErrorResponse.ts"
 import { type AnsweringOptions, makeAnswering } from "../sse/Answering.ts"
 import { ChunkWriter, DONE, KEEP_ALIVE } from "../sse/Chunks.ts"
@@ -27,14 +26,9 @@ export const layer = (options: AnsweringOptions) =>
       return ({ caller, credential, headers, payload, request, state }) =>
         answer({
           run: completion.run({
+            ...completionQuery({ caller, credential, headers, state }),
             request: payload,
-            caller,
-            cacheControl: cacheControlOf(headers),
-            idempotencyKey: idempotencyKeyOf(headers, credential),
-            trace: state.trace,
-            note: state.recorder.note,
-            deadline: clientDeadlineOf(headers),
-            sessionId: headers["x-session-id"] ?? null
+            cacheControl: cacheControlOf(headers)
           }),
           state,
           request,

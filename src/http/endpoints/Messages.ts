@@ -9,8 +9,7 @@ import { Admission } from "../../gateway/chat/Admission.ts"
 import { Completion } from "../../gateway/chat/Completion.ts"
 import { chatTexts } from "../../gateway/tokens/RequestTexts.ts"
 import { authenticatedPost } from "../edge/AuthenticatedPost.ts"
-import { clientDeadlineOf } from "../edge/ClientDeadline.ts"
-import { idempotencyKeyOf } from "../edge/IdempotencyKey.ts"
+import { completionQuery } from "../edge/CompletionQuery.ts"
 import { messagesFailureBody } from "../errors/ErrorResponse.ts"
 import { eventText, MessageWriter, PING } from "../messages/MessageWriter.ts"
 import { messageOf } from "../messages/Reply.ts"
@@ -29,18 +28,13 @@ const create = (options: AnsweringOptions) =>
         return Effect.flatMap(Effect.mapError(Effect.fromResult(translated(payload)), gatewayError), (asked) =>
           answer({
             run: completion.run({
+              ...completionQuery({ caller, credential, headers, state }),
               request: asked.request,
               dropped: asked.dropped,
               // Signed thoughts must come back as the model wrote them.
               keepsReasoning: true,
-              caller,
               // An agent that asks again after a bad answer must not get the same one.
-              cacheControl: "no-store",
-              idempotencyKey: idempotencyKeyOf(headers, credential),
-              trace: state.trace,
-              note: state.recorder.note,
-              deadline: clientDeadlineOf(headers),
-              sessionId: headers["x-session-id"] ?? null
+              cacheControl: "no-store"
             }),
             state,
             request,

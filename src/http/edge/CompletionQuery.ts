@@ -1,0 +1,21 @@
+/** The members of a completion's query that do not depend on the API that it came by. */
+import { type CompletionHeaders } from "../../api/schemas/CompletionHeaders.ts"
+import { type ChatQuery } from "../../gateway/chat/ChatQuery.ts"
+import { type AuthenticatedRequest } from "./AuthenticatedPost.ts"
+import { clientDeadlineOf } from "./ClientDeadline.ts"
+import { idempotencyKeyOf } from "./IdempotencyKey.ts"
+
+export const completionQuery = ({
+  caller,
+  credential,
+  headers,
+  state
+}: Pick<AuthenticatedRequest<unknown, CompletionHeaders>, "caller" | "credential" | "headers" | "state">) =>
+  ({
+    caller,
+    idempotencyKey: idempotencyKeyOf(headers, credential),
+    trace: state.trace,
+    note: state.recorder.note,
+    deadline: clientDeadlineOf(headers),
+    sessionId: headers["x-session-id"] ?? null
+  }) satisfies Omit<ChatQuery, "request" | "cacheControl">
