@@ -33,7 +33,8 @@ export const carried = (detail: Members): string => {
 /** Whether a client has to send a detail back: it is more than its visible text. */
 export const isCarried = (detail: Members): boolean => "signature" in detail || detail["type"] === "reasoning.summary"
 
-const detailOf = (carrier: string): Members | null => {
+/** The detail that a text carries without its visible text; null: the text is a provider's own. */
+export const detailOf = (carrier: string): Members | null => {
   if (!carrier.startsWith(PREFIX)) return null
   const detail = parseJson(Buffer.from(carrier.slice(PREFIX.length), "base64url").toString("utf8"))
   return Predicate.isObject(detail) ? { ...detail } : {}
