@@ -1,7 +1,9 @@
 /**
  * Restores the values in a streamed reply. A placeholder may be split between chunks, so the end of
  * a text that could begin one is held back until it is complete: some tens of characters at most.
- * Held text is sent with the choice's finish reason, and before a failure or the usage.
+ * Held text is sent before a piece of another kind, such as a call after a text, because clients of
+ * some APIs read another kind as the end of a block. It is also sent with the choice's finish
+ * reason, and before a failure or the usage.
  */
 import { Predicate, Stream } from "effect"
 import { type ChoiceDelta, type Delta, type ToolCallDelta } from "../../domain/Chat.ts"
@@ -15,6 +17,24 @@ type Members = Readonly<Record<string, unknown>>
 
 /** The members of a reasoning detail that arrive in pieces. */
 const detailTexts = ["text", "summary"] as const
+
+/**
+ * What a client reads as one text: the answer, the reasoning, or the input of one call. Arguments
+ * are JSON, which does not end with the start of a placeholder.
+ */
+type Kind = "reasoning" | "text" | `input ${number}`
+
+const kindOf = (member: TextMember): Kind => (member === "content" || member === "refusal" ? "text" : "reasoning")
+
+/** The kinds that a delta begins or goes on with. A call without an input ends the others too. */
+const kindsIn = (delta: Delta): ReadonlySet<Kind> => {
+  const kinds = new Set<Kind>()
+  for (const member of texts) if (delta[member]) kinds.add(kindOf(member))
+  if (Array.isArray(delta["reasoning_details"]) && delta["reasoning_details"].length > 0) kinds.add("reasoning")
+  for (const { index } of delta.tool_calls ?? []) kinds.add(`input ${index}`)
+  if (Predicate.isObject(delta["function_call"])) kinds.add(`input ${ONLY}`)
+  return kinds
+}
 
 /** The index of `function_call`, the single call of the older convention. */
 const ONLY = -1
@@ -36,6 +56,10 @@ class TextBuffer {
     const clear = text.length - this.#restorer.openEnd(text)
     this.#rest = text.slice(clear)
     return this.#restore(text.slice(0, clear))
+  }
+
+  get isHolding(): boolean {
+    return this.#rest !== ""
   }
 
   flush(): string {
@@ -85,34 +109,46 @@ class ChoiceBuffer {
     return { ...choice, delta: { ...delta, ...(pieces.length > 0 ? { tool_calls: pieces } : {}) } }
   }
 
-  /** The text that is still held, as a delta; null when there is none. */
+  /** The held text of the kinds that `next` ends, as a delta; null: there is none. */
+  flushBefore(next: Delta, index: number): ChoiceDelta | null {
+    const goingOn = kindsIn(next)
+    if (goingOn.size === 0) return null
+    const delta: Record<string, unknown> = {}
+    const pieces: Array<ToolCallDelta> = []
+    this.#flushTexts(delta, pieces, goingOn)
+    return choiceOf(index, delta, pieces)
+  }
+
+  /** The text that is still held, as a delta; null: there is none. */
   flush(index: number): ChoiceDelta | null {
     const delta: Record<string, unknown> = {}
     const pieces: Array<ToolCallDelta> = []
     this.#end(delta, pieces)
-    if (pieces.length > 0) delta["tool_calls"] = pieces
-    return Object.keys(delta).length === 0 ? null : { index, delta: delta satisfies Delta, finish_reason: null }
+    return choiceOf(index, delta, pieces)
   }
 
-  #end(delta: Record<string, unknown>, pieces: Array<ToolCallDelta>): void {
+  /** `goingOn`: the kinds that are held on. */
+  #flushTexts(delta: Record<string, unknown>, pieces: Array<ToolCallDelta>, goingOn: ReadonlySet<Kind>): void {
     for (const [member, held] of this.#texts) {
-      const text = held.flush()
+      if (!held.isHolding || goingOn.has(kindOf(member))) continue
       const before = delta[member]
-      if (text !== "") delta[member] = `${typeof before === "string" ? before : ""}${text}`
+      delta[member] = `${typeof before === "string" ? before : ""}${held.flush()}`
     }
     const details: Array<unknown> = []
     for (const { held, piece } of this.#details.values()) {
-      const text = held.flush()
-      if (text !== "") details.push(piece(text))
+      if (held.isHolding && !goingOn.has("reasoning")) details.push(piece(held.flush()))
     }
     if (details.length > 0) {
       const before = delta["reasoning_details"]
       delta["reasoning_details"] = Array.isArray(before) ? [...before, ...details] : details
     }
     for (const [index, held] of this.#inputs) {
-      const text = held.flush()
-      if (text !== "") pieces.push({ index, custom: { input: text } })
+      if (held.isHolding && !goingOn.has(`input ${index}`)) pieces.push({ index, custom: { input: held.flush() } })
     }
+  }
+
+  #end(delta: Record<string, unknown>, pieces: Array<ToolCallDelta>): void {
+    this.#flushTexts(delta, pieces, none)
     for (const [index, held] of this.#calls) {
       const text = held.flush()
       if (text === "") continue
@@ -181,6 +217,13 @@ class ChoiceBuffer {
   }
 }
 
+const none: ReadonlySet<Kind> = new Set()
+
+const choiceOf = (index: number, delta: Delta, calls: ReadonlyArray<ToolCallDelta>): ChoiceDelta | null => {
+  const whole: Delta = calls.length > 0 ? { ...delta, tool_calls: calls } : delta
+  return Object.keys(whole).length === 0 ? null : { index, delta: whole, finish_reason: null }
+}
+
 export const restoredStream = (
   events: Stream.Stream<CompletionEvent>,
   restorer: Restorer,
@@ -188,22 +231,24 @@ export const restoredStream = (
 ): Stream.Stream<CompletionEvent> => {
   const choices = new Map<number, ChoiceBuffer>()
 
-  const choiceOf = (index: number): ChoiceBuffer => {
+  const bufferOf = (index: number): ChoiceBuffer => {
     let choice = choices.get(index)
     if (choice === undefined) choices.set(index, (choice = new ChoiceBuffer(restorer)))
     return choice
   }
 
-  const restoredChoice = (choice: ChoiceDelta): ChoiceDelta => {
-    const buffer = choiceOf(choice.index)
-    return keepsReasoning
+  const restoredChoice = (choice: ChoiceDelta): ReadonlyArray<ChoiceDelta> => {
+    const buffer = bufferOf(choice.index)
+    const before = buffer.flushBefore(choice.delta, choice.index)
+    const next = keepsReasoning
       ? { ...choice, delta: exceptReasoning(choice.delta, (delta) => buffer.add({ ...choice, delta }).delta) }
       : buffer.add(choice)
+    return before === null ? [next] : [before, next]
   }
 
   const restored = (event: CompletionEvent): ReadonlyArray<CompletionEvent> => {
     if (event._tag === "Choices") {
-      const choices = event.choices.map(restoredChoice)
+      const choices = event.choices.flatMap(restoredChoice)
       const { extra } = event
       return [{ ...event, choices, ...(extra === undefined ? {} : { extra: restoreMembers(extra, restorer.text) }) }]
     }

@@ -264,3 +264,27 @@ it.effect("text that cannot become a placeholder is not held, and other members 
     )
   })
 )
+
+it.effect("held text comes before a piece of another kind, and not as a piece of its own after it", () =>
+  Effect.gen(function* () {
+    const call = { index: 0, id: "call_1", type: "function", function: { name: "ask", arguments: "" } }
+    const custom = (index: number, input: string) => choices({ tool_calls: [{ index, custom: { input } }] })
+    const shown = (events: ReadonlyArray<CompletionEvent>) =>
+      deltasOf(events).flatMap(({ delta: { content, reasoning, tool_calls: calls = [] } }) => [
+        ...[content, reasoning].filter((text) => typeof text === "string" && text !== ""),
+        ...calls.map(({ custom, index }) => `${index}: ${custom?.input ?? ""}`)
+      ])
+    const told = (...events: ReadonlyArray<CompletionEvent>) => Effect.map(run([...events, usage]), shown)
+    const called = choices({ tool_calls: [call] })
+    assert.deepStrictEqual(yield* told(choices({ content: "a [" }), called), ["a ", "[", "0: "])
+    assert.deepStrictEqual(yield* told(choices({ reasoning: "a [" }), choices({ content: "b" })), ["a ", "[", "b"])
+    assert.deepStrictEqual(yield* told(choices({ content: "a [" }), choices({ reasoning: "b" })), ["a ", "[", "b"])
+    assert.deepStrictEqual(yield* told(custom(0, "a ["), custom(1, "b")), ["0: a ", "0: [", "1: b"])
+    assert.deepStrictEqual(yield* told(custom(0, "a ["), choices({ content: "b" })), ["0: a ", "0: [", "b"])
+    // Empty pieces end nothing.
+    const empty = choices({ role: "assistant", content: "", reasoning: null, tool_calls: [], reasoning_details: [] })
+    assert.deepStrictEqual(yield* told(choices({ content: "[EM" }), empty, choices({ content: "AIL_1]" })), [
+      "ann@x.com"
+    ])
+  })
+)
