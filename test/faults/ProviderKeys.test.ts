@@ -3,7 +3,7 @@
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
-import { errorBody } from "../support/upstream/Bodies.ts"
+import { chunkBody, errorBody, sse } from "../support/upstream/Bodies.ts"
 import { type Behaviour } from "../support/upstream/Behaviour.ts"
 import { assertWhole } from "./answers.ts"
 import { answering, behind, type Gateway, modes, type Reply, useUpstream } from "./gateway.ts"
@@ -70,6 +70,20 @@ describe("a provider with three keys", () => {
       ])
       for (let request = 0; request < 4; request++) yield* gateway.ask(mode)
       assert.deepStrictEqual(yield* keysAt(gateway, "alpha"), bearers(1, 2, 3, 2, 3, 2))
+      assert.strictEqual(yield* gateway.circuit("alpha"), "closed")
+    })
+  )
+
+  it.live("leaves a key whose limit was reached within a stream", () =>
+    Effect.gen(function* () {
+      const limited = { error: { message: "Please try again in 60s.", type: "rate_limit_error", code: 429 } }
+      const does: Behaviour = { chunks: [sse(chunkBody({ role: "assistant", content: "Hel" })), sse(limited)] }
+      const gateway = yield* behind(upstream(), { alpha: { does: [does, answering("stream")], keys: 2 } })
+      const broken = yield* gateway.ask("stream")
+      assert.deepStrictEqual([broken.content, broken.finishReasons], ["Hel", ["error"]])
+      assert.deepStrictEqual(attemptsOf(broken), [["alpha", 1, "error", "stream_cut"]])
+      for (let request = 0; request < 3; request++) assertWhole("stream", yield* gateway.ask("stream"), "alpha")
+      assert.deepStrictEqual(yield* keysAt(gateway, "alpha"), bearers(1, 2, 2, 2))
       assert.strictEqual(yield* gateway.circuit("alpha"), "closed")
     })
   )

@@ -89,7 +89,7 @@ export const makeStreamSettlement = ({
       const candidate = record.continuation?.candidate ?? answer.candidate
       if (broken?._tag === "ProviderError") {
         stats.recordBreak(candidate.provider.slug, candidate.offer.id)
-        yield* circuits.recordBreak(candidate, broken)
+        yield* circuits.recordBreak(candidate, broken, plan.caller.key.id)
       } else if (broken === null && answer.source === "upstream") {
         yield* circuits.recordEnd(candidate)
         const isTimed = record.continuation === null && nowMs > firstTokenAtMs && ending.usage.completionTokens > 1

@@ -118,10 +118,7 @@ export class Circuits extends Context.Service<
       /** Circuits whose last failure in this process was a rate limit. */
       const throttled = new Set<string>()
 
-      /**
-       * How the outcome of a call counts. After a stream broke off, a first token no longer counts
-       * as success.
-       */
+      /** How a call's outcome counts. After a stream broke off, a first token is no success. */
       const classifying =
         (key: string, hasKeys: boolean, opensStream: boolean, keyId: string | null) =>
         (exit: Exit.Exit<unknown, unknown>) => {
@@ -263,7 +260,8 @@ export class Circuits extends Context.Service<
             }),
         recordBreak: (candidate, error, keyId = null) =>
           Effect.suspend(() => {
-            if (classify(Exit.fail(error), candidate.key !== undefined)._tag === "Ignored") return Effect.void
+            const outcome = classify(Exit.fail(error), candidate.key !== undefined)
+            if (outcome._tag === "Ignored") return onRefusal(candidate, error, keyId)
             breaking.add(keyOf(candidate))
             return Effect.ignore(guarded(candidate, Effect.fail(error), true, keyId))
           }),
