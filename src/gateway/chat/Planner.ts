@@ -21,7 +21,7 @@ import { type Aliases, type AliasTarget, drawn } from "../routing/Aliases.ts"
 import { Catalog, type Model } from "../routing/Catalog.ts"
 import { type Caller } from "../request/Caller.ts"
 import { type ClientDeadline } from "../request/ClientDeadline.ts"
-import { type Conversation } from "../request/Conversation.ts"
+import { type Conversation, conversationRoll } from "../request/Conversation.ts"
 import { type RequestPlan } from "../request/RequestPlan.ts"
 import { type RequestTrace } from "../telemetry/RequestTrace.ts"
 import { ProviderStats } from "../health/ProviderStats.ts"
@@ -215,7 +215,7 @@ export class Planner extends Context.Service<
           input: PlanInput<Request>,
           { generationId, startedAtMs }: Pick<Admitted, "generationId" | "startedAtMs">
         ): Effect.Effect<RequestPlan<Request>> =>
-          Effect.flatMap(hasAlias(input) ? Random.next : noRoll, (roll) => {
+          Effect.flatMap(hasAlias(input) ? rollFor(input) : noRoll, (roll) => {
             const { excluded, groupSizes, model, named, ranked: best, unroutable } = route(input, roll)
             const planOf = (ranked: ReadonlyArray<Candidate>): RequestPlan<Request> => ({
               kind: input.kind,
@@ -262,6 +262,11 @@ const isChoice = ({ preferences }: PlanInput<unknown>, model: string, ranked: Re
 }
 
 const noRoll = Effect.succeed(0)
+/** For the draw of an alias: the turns of a conversation go to one model. */
+const rollFor = ({ caller, conversation, model }: PlanInput<unknown>): Effect.Effect<number> => {
+  const roll = conversationRoll(conversation, caller.key.id, model)
+  return roll === null ? Random.next : Effect.succeed(roll)
+}
 const nothing = { ranked: [], groupSizes: [], excluded: [] }
 
 /**

@@ -25,6 +25,19 @@ const idOf = ({ request, sessionId }: Conversation): string | null => {
   return id ?? null
 }
 
+/**
+ * 0 to 1, the same in every turn of a conversation whose client names it; null without a name,
+ * because equal first messages are not one conversation. `about`: what is drawn.
+ */
+export const conversationRoll = (
+  conversation: Conversation | null,
+  clientKeyId: string,
+  about: string
+): number | null =>
+  conversation === null || idOf(conversation) === null
+    ? null
+    : Buffer.from(conversationName(conversation, clientKeyId, about), "base64url").readUInt32BE() / 2 ** 32
+
 const leadingCount = ({ messages }: ChatRequest): number => {
   const first = messages.slice(0, MOST_MESSAGES).findIndex(({ role }) => role === "user")
   return first === -1 ? Math.min(messages.length, MOST_MESSAGES) : first + 1

@@ -1,7 +1,8 @@
 /**
  * The operator's names for models: each stands for one model, or for several with weights, of which
- * each request draws one. The draw comes before everything else, so whitelist, prices, limits and
- * cache are those of the drawn model. Pure.
+ * each request draws one, and each named conversation one for all of its turns. The draw comes
+ * before everything else, so whitelist, prices, limits and cache are those of the drawn model.
+ * Pure.
  */
 import { allowsModel } from "../../domain/Key.ts"
 

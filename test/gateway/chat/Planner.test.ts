@@ -174,5 +174,16 @@ it.effect("an alias is drawn by weight: the same for the same seed, and the heav
     assert.isTrue(canaries > 30 && canaries < 70, String(canaries))
     assert.deepStrictEqual(yield* Random.withSeed(draws, "a seed"), found)
     assert.strictEqual(planner.route(input).model, "a/stable")
+    // The turns of a conversation that the client names draw one model.
+    const drawnBy = (sessionId: string) =>
+      Effect.forEach(["Hi", "Go on."], (content) => {
+        const request = requestWith({ messages: [{ role: "user", content }] })
+        const turn = { ...input, request, conversation: { request, sessionId } }
+        return Effect.map(planner.begin(turn, admittedWith()), ({ model }) => model)
+      })
+    const sessions = yield* Effect.forEach(Array.from({ length: 200 }), (_, at) => drawnBy(`session ${at}`))
+    for (const [first, second] of sessions) assert.strictEqual(second, first)
+    const named = sessions.filter(([model]) => model === "a/canary").length
+    assert.isTrue(named > 30 && named < 70, String(named))
   }).pipe(Effect.provide(aliased))
 })
