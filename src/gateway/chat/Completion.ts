@@ -111,12 +111,16 @@ export class Completion extends Context.Service<
                 )
           })
 
-        const hit = ({ log, note, plan }: ChatMetered, candidate: Candidate, { dropped = [], reply }: CacheEntry) =>
+        const hit = ({ note, plan }: ChatMetered, candidate: Candidate, { dropped = [], reply }: CacheEntry) =>
           Effect.sync(() => {
             note({ cache: "hit", provider: candidate.provider.slug, dropped })
-            if (dropped.length > 0) log.leftOut(candidate, dropped)
             return cacheHit(plan, candidate, reply)
           })
+
+        /** Records what the stored answer was given without. */
+        const recordDropped = ({ log }: ChatMetered, candidate: Candidate, { dropped = [] }: CacheEntry) => {
+          if (dropped.length > 0) log.leftOut(candidate, dropped)
+        }
 
         /**
          * Answers from the prompt cache, or stores the answer of `next`. `name`: the cache key; a
@@ -142,7 +146,9 @@ export class Completion extends Context.Service<
                 case "Hit": {
                   const candidate = findCandidate(plan, found.entry.provider, found.entry.model)
                   // Without a candidate, the provider of the stored answer is no longer allowed.
-                  return candidate === undefined ? next : hit(request, candidate, found.entry)
+                  if (candidate === undefined) return next
+                  recordDropped(request, candidate, found.entry)
+                  return hit(request, candidate, found.entry)
                 }
                 case "Miss":
                   return next.pipe(
@@ -171,9 +177,8 @@ export class Completion extends Context.Service<
               const entry = cache.peek(name, control)
               const candidate = entry === null ? undefined : findCandidate(plan, entry.provider, entry.model)
               if (entry === null || candidate === undefined) return next
-              const { dropped = [], reply } = entry
-              if (dropped.length > 0) request.log.leftOut(candidate, dropped)
-              const written = staged(plan.trace, BUDGET, settlement.replay(request, candidate, reply))
+              recordDropped(request, candidate, entry)
+              const written = staged(plan.trace, BUDGET, settlement.replay(request, candidate, entry.reply))
               return Effect.flatMap(written, (usage) => {
                 if (usage === null) return next
                 // Both have passed already; they run for their spans.
