@@ -19,7 +19,7 @@ const textOf = ({ choices }: Chunk): string => {
 
 interface Progressed {
   readonly model: string
-  readonly provider: string
+  readonly provider: string | null
   readonly generation: string | null
   readonly finish: string | null
   readonly usage: Chunk["usage"]
@@ -27,7 +27,7 @@ interface Progressed {
 
 const seenAfter = (before: Progressed | null, chunk: Chunk): Progressed => ({
   model: chunk.model,
-  provider: chunk.provider,
+  provider: chunk.provider ?? before?.provider ?? null,
   generation: chunk.generation_id ?? before?.generation ?? null,
   finish: chunk.choices[0]?.finish_reason ?? before?.finish ?? null,
   usage: chunk.usage ?? before?.usage ?? null
@@ -35,7 +35,7 @@ const seenAfter = (before: Progressed | null, chunk: Chunk): Progressed => ({
 
 const summary = ({ finish, generation, model, provider, usage }: Progressed): string => {
   const parts = [
-    `${model} by ${provider}`,
+    provider === null ? model : `${model} by ${provider}`,
     ...(usage ? [`${count(usage.prompt_tokens ?? 0)} + ${count(usage.completion_tokens ?? 0)} tokens`] : []),
     ...(usage?.cache_hit ? ["from the cache"] : []),
     // Absent if the ledger could not record the cost.

@@ -189,7 +189,8 @@ export const ChatChunk = open({
   object: Schema.Literal("chat.completion.chunk"),
   created: Schema.Int,
   model: Schema.String,
-  provider: Schema.String,
+  // No provider has answered where the first chunk is an error.
+  provider: Schema.optionalKey(Schema.String),
   choices: Schema.Array(ChunkChoice),
   usage: Schema.optionalKey(Schema.NullOr(UsageInfo)),
   cache_hit: Schema.optionalKey(Schema.Boolean),

@@ -66,6 +66,9 @@ it.effect("an error after the early head is an event of the stream", () => {
     const [chunk, ...more] = chunksOf(stream.text())
     assert.lengthOf(more, 0)
     assert.strictEqual(chunk?.choices[0]?.finish_reason, "error")
+    // No provider has answered, and the receipt can be found.
+    assert.notProperty({ ...chunk }, "provider")
+    assert.strictEqual(chunk?.generation_id, stream.header("x-generation-id"))
     assert.deepInclude(chunk?.error, {
       type: "provider_error",
       message: "No provider answered: alpha refused our key."

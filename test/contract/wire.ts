@@ -93,6 +93,7 @@ export interface Chunk {
   }>
   readonly usage?: UsageInfo | null
   readonly error?: ReturnType<typeof errorOf>
+  readonly generation_id?: string | null
 }
 
 /** The chunks of a stream, without `[DONE]`. */

@@ -45,10 +45,9 @@ export const layer = (options: AnsweringOptions) =>
                   object: "chat.completion.chunk",
                   created: Math.floor(nowMs / 1000),
                   model: payload.model,
-                  // Which one answers is not known yet.
-                  provider: "",
                   choices: [{ index: 0, delta: {}, finish_reason: "error" }],
-                  error: failureBody(reason, state.requestId)
+                  error: failureBody(reason, state.requestId),
+                  generation_id: state.recorder.metadata.generationId
                 }
                 return `data: ${JSON.stringify(chunk)}\n\n${DONE}`
               })
