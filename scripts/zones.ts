@@ -26,7 +26,7 @@ const effectCore = String.raw`effect(?:/[A-Z]\w*)?$`
 
 /** The ports: service classes and their errors, without implementations. */
 const providerPorts = String.raw`providers/(?:Provider|Providers)\.ts`
-const storePorts = String.raw`store/(?:alerts/SentAlerts|cache/CacheStore|idempotency/IdempotencyStore|keys/KeyRepo|ledger/(?:GenerationStore|Ledger|reports/LedgerReports)|limits/Limits|people/(?:Users|Sessions|Challenges)|providerState/(?:ConversationStore|LockoutStore|StatsStore)|secrets/SecretStore|webhooks/DeadLetterStore|StoreError)\.ts`
+const storePorts = String.raw`store/(?:alerts/SentAlerts|cache/CacheStore|idempotency/IdempotencyStore|keys/KeyRepo|ledger/(?:GenerationStore|Ledger|reports/LedgerReports)|limits/Limits|people/(?:Users|Sessions|Challenges)|refusals/RefusalStore|providerState/(?:ConversationStore|LockoutStore|StatsStore)|secrets/SecretStore|webhooks/DeadLetterStore|StoreError)\.ts`
 const identityPorts = String.raw`identity/(?:CodeMessage|Delivery|ExternalIdentity|IdentityProviders)\.ts`
 const settings = String.raw`Settings\.ts`
 
@@ -87,7 +87,7 @@ const gatewayZones: ReadonlyArray<Zone> = [
   ),
   gatewayZone(
     "telemetry",
-    String.raw`cache/Cache\.ts$|billing/PendingSettlements\.ts$|health/|privacy/|process/|reply/|request/`,
+    String.raw`cache/Cache\.ts$|billing/PendingSettlements\.ts$|health/|privacy/|process/|reply/|request/|routing/Catalog\.ts$`,
     "telemetry reads figures where they are, and nobody but the edge waits for it"
   ),
   gatewayZone(
@@ -211,7 +211,7 @@ export const zones: ReadonlyArray<Zone> = [
   {
     name: "store port",
     files:
-      /^store\/(?:alerts\/SentAlerts|cache\/CacheStore|idempotency\/IdempotencyStore|keys\/KeyRepo|ledger\/(?:GenerationStore|Ledger|reports\/LedgerReports)|limits\/Limits|people\/(?:Users|Sessions|Challenges)|processes\/LiveProcesses|providerState\/(?:LockoutStore|StatsStore)|secrets\/SecretStore|webhooks\/DeadLetterStore)\.ts$/,
+      /^store\/(?:alerts\/SentAlerts|cache\/CacheStore|idempotency\/IdempotencyStore|keys\/KeyRepo|ledger\/(?:GenerationStore|Ledger|reports\/LedgerReports)|limits\/Limits|people\/(?:Users|Sessions|Challenges)|processes\/LiveProcesses|refusals\/RefusalStore|providerState\/(?:LockoutStore|StatsStore)|secrets\/SecretStore|webhooks\/DeadLetterStore)\.ts$/,
     mayImport: /^(?:domain\/|store\/(?:StoreError|limits\/LimitVerdict|people\/LinkingRules)\.ts$)/,
     packages: new RegExp(`^${effectCore}`),
     because: "a port does not know what implements it: implementations export their layers"

@@ -9,11 +9,9 @@ import * as ChallengesMemory from "./store/people/ChallengesMemory.ts"
 import * as SessionsMemory from "./store/people/SessionsMemory.ts"
 import * as UsersMemory from "./store/people/UsersMemory.ts"
 import * as IdempotencyMemory from "./store/idempotency/IdempotencyMemory.ts"
-import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { Context, Effect, Layer, type Redacted, Scope } from "effect"
 import { HttpMiddleware, HttpRouter, HttpServer } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
-import { createServer } from "node:http"
 import { BuiltApi } from "./api/Api.ts"
 import { Ids } from "./domain/Ids.ts"
 import { AccessTokens } from "./gateway/signin/AccessTokens.ts"
@@ -61,6 +59,7 @@ import { SignInMethods } from "./gateway/signin/SignInMethods.ts"
 import { SignInSweeper } from "./gateway/signin/SignInSweeper.ts"
 import { TokenCounter } from "./gateway/tokens/TokenCounter.ts"
 import { loadTables } from "./gateway/tokens/Tokens.ts"
+import { RefusalLog } from "./gateway/telemetry/RefusalLog.ts"
 import { RequestCounters } from "./gateway/telemetry/RequestCounters.ts"
 import * as Retention from "./gateway/billing/Retention.ts"
 import { UsageReports } from "./gateway/billing/UsageReports.ts"
@@ -82,6 +81,7 @@ import * as MeRoutes from "./http/endpoints/Me.ts"
 import * as MessageRoutes from "./http/endpoints/Messages.ts"
 import * as MetricsRoutes from "./http/endpoints/Metrics.ts"
 import * as ModelRoutes from "./http/endpoints/Models.ts"
+import * as OperatorsPort from "./http/edge/OperatorsPort.ts"
 import * as PrivacyRoutes from "./http/endpoints/Privacy.ts"
 import * as PortalRoutes from "./http/endpoints/Portal.ts"
 import * as RouteRoutes from "./http/endpoints/Route.ts"
@@ -100,6 +100,7 @@ import { Transport } from "./providers/transport/Transport.ts"
 import { Settings, type SettingsShape } from "./Settings.ts"
 import { reloaded } from "./settings/Reloaded.ts"
 import * as SentAlertsMemory from "./store/alerts/SentAlertsMemory.ts"
+import * as RefusalMemory from "./store/refusals/RefusalMemory.ts"
 import * as DeadLetterMemory from "./store/webhooks/DeadLetterMemory.ts"
 import * as Webhooks from "./webhooks/Webhooks.ts"
 import { type AdminKey, makeFirstKey, startupBanner } from "./StartupBanner.ts"
@@ -115,7 +116,8 @@ export const gateway = (settings: SettingsShape) =>
     UsageReports.layer,
     Series.layer,
     DeadLetters.layer,
-    Gauges.layer
+    Gauges.layer,
+    RefusalLog.layer
   ).pipe(
     Layer.provideMerge(Layer.mergeAll(PrivacyGuard.layer(settings.privacy), Admission.layer)),
     Layer.provideMerge(
@@ -154,7 +156,8 @@ export const memory = Layer.mergeAll(
   ConversationMemory.layer,
   IdempotencyMemory.layer,
   SentAlertsMemory.layer,
-  DeadLetterMemory.layer
+  DeadLetterMemory.layer,
+  RefusalMemory.layer
 )
 
 /** Sign-in. Needs the gateway, `Outbound`, and stores of users, sessions, challenges, secrets. */
@@ -262,18 +265,6 @@ const listeners = (settings: SettingsShape) =>
     ? Layer.empty
     : Layer.provideMerge(Layer.mergeAll(BudgetAlerts.layer, CircuitEvents.layer), Webhooks.layer(settings.webhooks))
 
-/** `TOLLGATE_ADMIN_PORT`: a port for operators only. */
-const operatorsPort = (settings: SettingsShape) =>
-  settings.adminPort === null
-    ? Layer.empty
-    : Layer.effectDiscard(Effect.andThen(HttpServer.serveEffect(MetricsRoutes.open), logAddress)).pipe(
-        Layer.provide(NodeHttpServer.layer(() => createServer(), { host: settings.host, port: settings.adminPort }))
-      )
-
-const logAddress = Effect.flatMap(HttpServer.HttpServer, ({ address }) =>
-  Effect.annotateLogs(Effect.logInfo("metrics are open"), { url: `${HttpServer.formatAddress(address)}/metrics` })
-)
-
 /** Runs before the first request is served. */
 const firstKeyMade = (settings: SettingsShape) =>
   Layer.provide(Layer.effectDiscard(makeFirstKey(settings)), ApiKeys.layer(settings))
@@ -293,7 +284,11 @@ export const serving = (settings: SettingsShape, admin: AdminKey) =>
     Layer.provide(Listener.layerHttp(settings)),
     Layer.provide(Listener.layer({ ...settings.server, graceMs: settings.shutdownGraceMs })),
     Layer.provide(
-      Layer.mergeAll(operatorsPort(settings), RequestMetrics.layerRefreshing(settings.telemetry), listeners(settings))
+      Layer.mergeAll(
+        OperatorsPort.layer(settings),
+        RequestMetrics.layerRefreshing(settings.telemetry),
+        listeners(settings)
+      )
     ),
     Layer.provide(Layer.mergeAll(Ids.layer, Transport.layer, Outbound.layer, PendingSettlements.layer(settings))),
     Layer.provide(recollection)

@@ -5,7 +5,8 @@
  */
 import { Context, Layer } from "effect"
 
-export type IdPrefix = "prv" | "gen" | "key" | "req" | "chatcmpl" | "prc" | "usr" | "ses" | "chl" | "evt" | "dlv"
+export type IdPrefix =
+  "prv" | "gen" | "ref" | "key" | "req" | "chatcmpl" | "prc" | "usr" | "ses" | "chl" | "evt" | "dlv"
 
 export class Ids extends Context.Service<
   Ids,

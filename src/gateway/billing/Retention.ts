@@ -1,12 +1,13 @@
 /**
- * Deletes expired idempotency keys and generations older than the retention time, and moves old
- * generations to the archive. It works in small batches with a pause after each, so that requests
- * do not wait for it. Any number of processes may run it.
+ * Deletes expired idempotency keys, and generations and refusals older than the retention time, and
+ * moves old generations to the archive. It works in small batches with a pause after each, so that
+ * requests do not wait for it. Any number of processes may run it.
  */
 import { Clock, Duration, Effect, Layer, Schedule } from "effect"
 import { DAY_MS } from "../../domain/Money.ts"
 import { IdempotencyStore } from "../../store/idempotency/IdempotencyStore.ts"
 import { GenerationStore } from "../../store/ledger/GenerationStore.ts"
+import { RefusalStore } from "../../store/refusals/RefusalStore.ts"
 import { type StoreError } from "../../store/StoreError.ts"
 
 export interface RetentionOptions {
@@ -37,6 +38,7 @@ export const layer = ({ archiveDays, retentionDays }: RetentionOptions) =>
     Effect.gen(function* () {
       const replies = yield* IdempotencyStore
       const generations = yield* GenerationStore
+      const refusals = yield* RefusalStore
       const every = (work: Effect.Effect<void>) => Effect.forkScoped(Effect.repeat(work, Schedule.spaced(EVERY)))
       yield* every(cleared((nowMs) => replies.deleteExpired(nowMs, PIECE), PIECE))
       const moving =
@@ -51,5 +53,6 @@ export const layer = ({ archiveDays, retentionDays }: RetentionOptions) =>
       // where archiving is switched off: the archive may hold older months.
       yield* every(Effect.andThen(moving, dropping))
       yield* every(cleared((nowMs) => generations.deleteBefore(nowMs - retentionDays * DAY_MS, PIECE), PIECE))
+      yield* every(cleared((nowMs) => refusals.deleteBefore(nowMs - retentionDays * DAY_MS, PIECE), PIECE))
     })
   )

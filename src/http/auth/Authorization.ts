@@ -29,7 +29,7 @@ import { SignInLimits } from "../../gateway/signin/SignInLimits.ts"
 import { SessionTokens } from "../../gateway/signin/SessionTokens.ts"
 import { asActor } from "./ActorContext.ts"
 import { clientAddress } from "./ClientAddress.ts"
-import { CurrentRequest } from "../edge/CurrentRequest.ts"
+import { CurrentRequest, type RequestState } from "../edge/CurrentRequest.ts"
 import { errorResponse, recordError } from "../errors/ErrorResponse.ts"
 
 /**
@@ -55,7 +55,8 @@ export const layer = Layer.effect(
       endpoint: HttpApiEndpoint.Top
     ) {
       const scope = Context.get(endpoint.annotations, RequiredScope)
-      const found = yield* Effect.result(withScope(apiKeys.authenticate(credential), scope))
+      const state = yield* CurrentRequest
+      const found = yield* Effect.result(withScope(apiKeys.authenticate(credential), scope, state))
       if (found._tag === "Failure") return yield* refuse(found.failure, "api_key", credential)
       return yield* Effect.provideService(httpEffect, CurrentKey, found.success)
     })
@@ -155,15 +156,15 @@ export const layerAdmin = (adminKey: Redacted.Redacted) =>
     })
   )
 
-/** The caller, if its key has the scope that the endpoint requires. */
+/** The caller, if its key has the scope that the endpoint requires. The state keeps it. */
 export const withScope = <E>(
   caller: Effect.Effect<Caller, E>,
-  scope: Scope | null
+  scope: Scope | null,
+  state: RequestState
 ): Effect.Effect<Caller, E | GatewayError> =>
-  scope === null
-    ? caller
-    : Effect.flatMap(caller, (known) =>
-        known.key.scopes.includes(scope)
-          ? Effect.succeed(known)
-          : Effect.fail(gatewayError(new ScopeMissing({ scope })))
-      )
+  Effect.flatMap(caller, (known) => {
+    state.caller = known
+    return scope === null || known.key.scopes.includes(scope)
+      ? Effect.succeed(known)
+      : Effect.fail(gatewayError(new ScopeMissing({ scope })))
+  })

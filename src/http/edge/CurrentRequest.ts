@@ -4,8 +4,10 @@
  */
 import { Context } from "effect"
 import { type Share } from "../../gateway/process/Load.ts"
+import { type Caller } from "../../gateway/request/Caller.ts"
 import { MetadataRecorder } from "../../gateway/request/ResponseMetadata.ts"
 import { type Rejection } from "../../gateway/telemetry/RequestCounters.ts"
+import { type RefusedRequest } from "../errors/RefusedRequest.ts"
 import { type Surface } from "../errors/Surface.ts"
 import { type RequestTrace } from "../../gateway/telemetry/RequestTrace.ts"
 
@@ -20,6 +22,12 @@ export interface RequestState {
   rejection: Rejection | null
   /** The type of the error that was sent. */
   errorType: string | null
+  /** The error that was sent, as it may be recorded. */
+  refused: RefusedRequest | null
+  /** The key that the client proved, and its owner. */
+  caller: Caller | null
+  /** The model as the client names it. */
+  model: string | null
   /** The network address of the client. Null until it is looked up. */
   address: string | null
   /** The route as declared. */
@@ -41,6 +49,9 @@ export const newRequest = (
   trace,
   rejection: null,
   errorType: null,
+  refused: null,
+  caller: null,
+  model: null,
   address: null,
   route: null,
   isMetered: false,

@@ -13,6 +13,7 @@ import { OutgoingTrace, type Trace, Tracing } from "../../domain/Tracing.ts"
 import { type EndedRequest, RequestMetrics } from "../../gateway/telemetry/RequestMetrics.ts"
 import { Load } from "../../gateway/process/Load.ts"
 import { type ResponseMetadata } from "../../gateway/request/ResponseMetadata.ts"
+import { RefusalLog } from "../../gateway/telemetry/RefusalLog.ts"
 import { RequestTrace } from "../../gateway/telemetry/RequestTrace.ts"
 import { RequestCounters } from "../../gateway/telemetry/RequestCounters.ts"
 import { cameByHttps, forwarded } from "../auth/ClientAddress.ts"
@@ -21,6 +22,7 @@ import { endTrace } from "./EndTrace.ts"
 import { errorResponse, internalErrorResponse, recordError } from "../errors/ErrorResponse.ts"
 import { surfaceOf } from "../errors/Surface.ts"
 import { type CorsOrigins, crossOrigin } from "./Cors.ts"
+import { refusalOf } from "./Refusal.ts"
 import * as RequestLog from "./RequestLog.ts"
 import { methodsOf, pathMeant, routeOf } from "./Routes.ts"
 
@@ -47,6 +49,7 @@ export const layer = ({ corsOrigins = [], hsts, trustedProxies }: EdgeOptions) =
       const ids = yield* Ids
       const requestCounters = yield* RequestCounters
       const requestMetrics = yield* RequestMetrics
+      const refusals = yield* RefusalLog
       const log = yield* RequestLog.make
       const tracing = yield* Tracing
       const clock = yield* Clock.Clock
@@ -79,6 +82,10 @@ export const layer = ({ corsOrigins = [], hsts, trustedProxies }: EdgeOptions) =
             requestMetrics.onEnd(ended)
             const traceId = trace === null ? null : trace._tag === "Sampled" ? trace.span.traceId : trace.traceId
             endTrace(state, ended)
+            if (state.refused !== null) {
+              const refused = refusalOf(state, request, clock.currentTimeMillisUnsafe() - ended.durationMs)
+              if (refused !== null) refusals.record(refused)
+            }
             load.release(state.share)
             return log(state, ended, traceId)
           })

@@ -11,10 +11,13 @@ import { type Rejection } from "../../gateway/telemetry/RequestCounters.ts"
 import { CurrentRequest, type RequestState } from "../edge/CurrentRequest.ts"
 import { causes } from "./ProviderErrors.ts"
 import { invalidBody, messagesBody, messagesForm } from "./MessagesErrors.ts"
+import { refusedBy, type RefusedRequest, withoutInput, withoutTexts } from "./RefusedRequest.ts"
 import { plural, type Wire, wireOf } from "./WireErrors.ts"
 
-/** What an error's form depends on. */
-export type Asked = Pick<RequestState, "requestId" | "surface">
+/** What an error's form depends on. It keeps what may be recorded of the error. */
+export interface Asked extends Pick<RequestState, "requestId" | "surface"> {
+  refused?: RefusedRequest | null
+}
 
 const internal: Wire = {
   status: 500,
@@ -39,9 +42,12 @@ const bodyOf = (wire: Wire, requestId: string): ErrorBody => ({
 })
 
 /** `reason`: null for a defect. */
-const respond = (reason: Reason | null, { requestId, surface }: Asked) => {
+const respond = (reason: Reason | null, asked: Asked) => {
+  const { requestId, surface } = asked
   const wire = reason === null ? internal : wireOf(reason)
-  if (surface === "messages") return respondInMessages(messagesForm(reason), reason, wire, requestId)
+  const form = surface === "messages" ? messagesForm(reason) : null
+  asked.refused = refusedBy(form?.status ?? wire.status, reason === null ? internal : wireOf(withoutTexts(reason)))
+  if (form !== null) return respondInMessages(form, reason, wire, requestId)
   const detail = wire.detail === undefined ? {} : { detail: wire.detail }
   return HttpServerResponse.jsonUnsafe(
     { ...detail, error: bodyOf(wire, requestId) },
@@ -104,6 +110,8 @@ export const failureOf = (cause: Cause.Cause<GatewayError>, state: RequestState)
   const failure = cause.reasons.find((reason) => reason._tag === "Fail")
   if (failure?._tag === "Fail") {
     recordError(state, failure.error)
+    const { reason } = failure.error
+    state.refused = refusedBy(wireOf(reason).status, wireOf(withoutTexts(reason)))
     return Effect.succeed(failure.error.reason)
   }
   return Effect.as(
@@ -128,7 +136,8 @@ export const internalErrorResponse = (asked: Asked) => respond(null, asked)
  * The 422: `detail` with every fault, and the envelope with the first one. The Messages API has a
  * 400 instead, with the first fault.
  */
-export const validationResponse = (detail: ReadonlyArray<ValidationError>, { requestId, surface }: Asked) => {
+export const validationResponse = (detail: ReadonlyArray<ValidationError>, asked: Asked) => {
+  const { requestId, surface } = asked
   const [first] = detail
   const isJson = first?.type !== "json_invalid"
   const param = first !== undefined && isJson ? first.loc.slice(1).join(".") || null : null
@@ -146,7 +155,12 @@ export const validationResponse = (detail: ReadonlyArray<ValidationError>, { req
     param,
     retryable: false
   }
-  if (surface === "messages") return respondInMessages(invalidBody, null, wire, requestId)
+  const isMessages = surface === "messages"
+  asked.refused = refusedBy(isMessages ? (invalidBody.status ?? wire.status) : wire.status, {
+    ...wire,
+    message: first === undefined ? wire.message : `${withoutInput(first)}${more}`
+  })
+  if (isMessages) return respondInMessages(invalidBody, null, wire, requestId)
   return HttpServerResponse.jsonUnsafe({ detail, error: bodyOf(wire, requestId) }, { status: 422 })
 }
 

@@ -10,6 +10,7 @@ import { Effect } from "effect"
 import { Migrator, SqlClient } from "effect/sql"
 import { type SqlError } from "effect/sql/SqlError"
 import schema from "../migrations/0001_schema.ts"
+import refusals from "../migrations/0002_refusals.ts"
 import { databaseError, isUnavailable } from "./SqlErrors.ts"
 import { type StoreError } from "../StoreError.ts"
 
@@ -72,4 +73,4 @@ export const migrateTo = (
   )
 
 /** Migrates the database to the newest version. */
-export const migrate = migrateTo({ "0001_schema": schema })
+export const migrate = migrateTo({ "0001_schema": schema, "0002_refusals": refusals })

@@ -5,6 +5,7 @@ import { Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import * as Retention from "../../../src/gateway/billing/Retention.ts"
 import { GenerationStore } from "../../../src/store/ledger/GenerationStore.ts"
+import { RefusalStore } from "../../../src/store/refusals/RefusalStore.ts"
 import { StoreError } from "../../../src/store/StoreError.ts"
 
 const DAY = 86_400_000
@@ -27,8 +28,17 @@ const upkeepWith = (options: Retention.RetentionOptions, left: number) =>
       deleteBefore: piece("delete"),
       deleteArchivedBefore: (beforeMs) => Effect.sync(() => void asked.push(`months before day ${beforeMs / DAY}`))
     })
+    const refusals = Layer.mock(RefusalStore, {
+      deleteBefore: (beforeMs) =>
+        Effect.as(
+          Effect.sync(() => void asked.push(`refusals before day ${beforeMs / DAY}`)),
+          0
+        )
+    })
     yield* TestClock.setTime(100 * DAY)
-    yield* Layer.build(Retention.layer(options)).pipe(Effect.provide(Layer.merge(generations, IdempotencyMemory.layer)))
+    yield* Layer.build(Retention.layer(options)).pipe(
+      Effect.provide(Layer.mergeAll(generations, refusals, IdempotencyMemory.layer))
+    )
     yield* TestClock.adjust(0)
     return asked
   })
@@ -49,12 +59,12 @@ it.effect("moves old generations to the archive in batches, and again after half
 it.effect("archives nothing by default, and still deletes archived generations in time", () =>
   Effect.gen(function* () {
     const asked = yield* upkeepWith({ archiveDays: null, retentionDays: 60 }, 0)
-    assert.deepStrictEqual(asked, ["months before day 40", "delete before day 40"])
+    assert.deepStrictEqual(asked, ["months before day 40", "delete before day 40", "refusals before day 40"])
     assert.deepStrictEqual(yield* upkeepWith({ archiveDays: null, retentionDays: null }, 0), [])
     // Moving and dropping take turns.
     const both = yield* upkeepWith({ archiveDays: 30, retentionDays: 60 }, 0)
     assert.deepStrictEqual(
-      both.filter((one) => !one.startsWith("delete")),
+      both.filter((one) => !/^(?:delete|refusals)/.test(one)),
       ["archive before day 70", "months before day 40"]
     )
   })

@@ -24,6 +24,7 @@ import { IdempotencyStore } from "../../../src/store/idempotency/IdempotencyStor
 import { GenerationStore } from "../../../src/store/ledger/GenerationStore.ts"
 import { Ledger } from "../../../src/store/ledger/Ledger.ts"
 import * as LedgerMemory from "../../../src/store/ledger/Memory.ts"
+import * as RefusalMemory from "../../../src/store/refusals/RefusalMemory.ts"
 import { StoreError } from "../../../src/store/StoreError.ts"
 import { makeGeneration } from "../../store/ledger/makeGeneration.ts"
 import { oneTurn } from "../../support/turns.ts"
@@ -234,7 +235,7 @@ it.effect("expired keys are deleted in batches", () => {
     assert.deepStrictEqual(pieces, [0])
     yield* TestClock.adjust("2 seconds")
     assert.deepStrictEqual(pieces, [0, 500, 500, 100])
-  }).pipe(Effect.provide(Layer.merge(store, LedgerMemory.layer)))
+  }).pipe(Effect.provide(Layer.mergeAll(store, LedgerMemory.layer, RefusalMemory.layer)))
 })
 
 it.effect("generations older than the retention time are deleted, if one is set", () =>
@@ -264,5 +265,5 @@ it.effect("generations older than the retention time are deleted, if one is set"
       spentNano: 8_400,
       reservedNano: 0
     })
-  }).pipe(Effect.provide(Layer.merge(IdempotencyMemory.layer, LedgerMemory.layer)))
+  }).pipe(Effect.provide(Layer.mergeAll(IdempotencyMemory.layer, LedgerMemory.layer, RefusalMemory.layer)))
 )

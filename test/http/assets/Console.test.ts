@@ -14,6 +14,7 @@ import { Ids } from "../../../src/domain/Ids.ts"
 import { RequestMetrics } from "../../../src/gateway/telemetry/RequestMetrics.ts"
 import { Load } from "../../../src/gateway/process/Load.ts"
 import { EventLoopDelay } from "../../../src/gateway/process/EventLoopDelay.ts"
+import { RefusalLog } from "../../../src/gateway/telemetry/RefusalLog.ts"
 import { RequestCounters } from "../../../src/gateway/telemetry/RequestCounters.ts"
 import * as Console from "../../../src/http/assets/Console.ts"
 import * as Edge from "../../../src/http/edge/Edge.ts"
@@ -56,6 +57,7 @@ const serving = <A, E>(
         Layer.provide(
           Layer.mergeAll(
             Ids.layerSequence,
+            Layer.succeed(RefusalLog, { record: () => undefined }),
             Layer.provideMerge(RequestMetrics.layer, RequestCounters.layer),
             Layer.provide(
               Load.layer,

@@ -1,0 +1,55 @@
+/** The refused requests of the last months, stored in batches and read newest first. */
+import { Context, type Effect } from "effect"
+import { type Refusal } from "../../domain/Refusal.ts"
+import { type StoreError } from "../StoreError.ts"
+
+/** An absent or null member does not filter. `fromMs` is inclusive, `toMs` exclusive. */
+export interface RefusalQuery {
+  readonly limit: number
+  /** Only ids below this one. */
+  readonly cursor: string | null
+  readonly keyId?: string | null
+  readonly ownerId?: string
+  readonly fromMs?: number
+  readonly toMs?: number
+  readonly model?: string
+  readonly status?: number
+  readonly type?: string
+  readonly requestId?: string
+  /** Only refusals of one of these models, keys or owners. */
+  readonly among?: Among
+}
+
+/** What a search text stands for. */
+export interface Among {
+  readonly models: ReadonlyArray<string>
+  readonly keyIds: ReadonlyArray<string>
+  readonly ownerIds: ReadonlyArray<string>
+}
+
+/** Buckets begin at multiples of `bucketMs` since 1970. */
+export interface RefusalSpan {
+  readonly fromMs: number
+  readonly toMs: number
+  readonly bucketMs: number
+}
+
+/** The number of refusals of one type in one bucket. */
+export interface RefusalBucket {
+  readonly startMs: number
+  readonly type: string
+  readonly count: number
+}
+
+export class RefusalStore extends Context.Service<
+  RefusalStore,
+  {
+    readonly add: (refusals: ReadonlyArray<Refusal>) => Effect.Effect<void, StoreError>
+    /** Newest first, by descending id. At most `limit`. */
+    readonly list: (query: RefusalQuery) => Effect.Effect<ReadonlyArray<Refusal>, StoreError>
+    /** Includes the refusals that a row stands for. */
+    readonly series: (span: RefusalSpan) => Effect.Effect<ReadonlyArray<RefusalBucket>, StoreError>
+    /** Deletes at most `limit` refusals from before a moment. Returns how many. */
+    readonly deleteBefore: (beforeMs: number, limit: number) => Effect.Effect<number, StoreError>
+  }
+>()("tollgate/store/refusals/RefusalStore") {}
