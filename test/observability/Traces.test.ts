@@ -1,13 +1,13 @@
 /** Whole traces, as a collector receives them over a socket. */
 import { assert, it } from "@effect/vitest"
-import { Context, Effect, Exit, Layer, Logger, Tracer } from "effect"
+import { Effect, Exit, Layer, Logger, Tracer } from "effect"
 import { HttpMiddleware } from "effect/http"
-import { Tracing } from "../../src/domain/Tracing.ts"
 import { makeTracing } from "../../src/observability/Traces.ts"
 import { Cut, ServerFault } from "../../src/providers/Provider.ts"
 import { defaultSettings } from "../../src/Settings.ts"
 import { ask, delta, end, finish, helloReply } from "../contract/wire.ts"
-import { type CollectedSpan, type Collector, startCollector } from "../support/otlp/Collector.ts"
+import { type CollectedSpan, startCollector } from "../support/otlp/Collector.ts"
+import { type Sampling, target, tracing } from "../support/otlp/tracing.ts"
 import { TestApp } from "../support/TestApp.ts"
 
 const scripts = [
@@ -23,37 +23,6 @@ const scripts = [
     models: { "test/small": { reply: helloReply, events: [delta({ content: "Hi" }), finish(), end] } }
   }
 ]
-
-interface Sampling {
-  readonly sampler?: "parentbased_always_on" | "parentbased_traceidratio" | "always_on"
-  readonly ratio?: number
-  readonly capturesContent?: boolean
-}
-
-const target = (url: string) => ({ url: `${url}/v1/traces`, headers: {}, timeoutMs: 5_000, gzip: false })
-
-const tracing = (
-  collector: Collector,
-  { capturesContent = false, ratio = 1, sampler = "parentbased_always_on" }: Sampling = {}
-) =>
-  Layer.effectContext(
-    Effect.map(
-      makeTracing({ ...defaultSettings.telemetry, attributes: { "deployment.environment.name": "test" } }, "one", {
-        ...target(collector.url),
-        sampler,
-        ratio,
-        delayMs: 5_000,
-        queueSize: 1_000,
-        batchSize: 100,
-        capturesContent
-      }),
-      ({ tracer, tracing }) =>
-        Context.make(Tracing, tracing).pipe(
-          Context.add(Tracer.Tracer, tracer),
-          Context.add(HttpMiddleware.TracerDisabledWhen, () => true)
-        )
-    )
-  )
 
 /** Runs `use` against an application with tracing. Its end sends the remaining spans. */
 const traced = <A, E>(use: Effect.Effect<A, E, TestApp>, options?: Sampling) =>
@@ -96,8 +65,8 @@ it.effect("of a fallback: a span for each stage and each call, under the client'
       spans.map(({ name }) => name).toSorted(),
       [
         server,
-        "chat test/small",
-        "chat test/small",
+        "chat small",
+        "chat small",
         "tollgate.cache",
         "tollgate.ledger.settle",
         "tollgate.policy.budget",
@@ -131,17 +100,23 @@ it.effect("of a fallback: a span for each stage and each call, under the client'
     assert.deepStrictEqual(failed?.events, [
       { name: "gen_ai.client.operation.exception", attributes: { "exception.type": "server_error" } }
     ])
-    assert.deepInclude(answered?.attributes, { "gen_ai.provider.name": "beta", "tollgate.attempt.status": "ok" })
+    assert.deepInclude(answered?.attributes, {
+      "gen_ai.provider.name": "beta",
+      "tollgate.attempt.status": "ok",
+      "gen_ai.response.model": "small",
+      "gen_ai.usage.input_tokens": 3,
+      "gen_ai.usage.output_tokens": 1
+    })
     assert.strictEqual(answered?.status, "ok")
     assert.deepInclude(root.attributes, {
       "http.request.method": "POST",
       "http.route": "/v1/chat/completions",
       "http.response.status_code": 200,
-      "gen_ai.operation.name": "chat",
-      "gen_ai.provider.name": "beta",
-      "gen_ai.response.model": "test/small",
-      "gen_ai.usage.input_tokens": 3,
-      "gen_ai.usage.output_tokens": 1,
+      "tollgate.operation": "chat",
+      "tollgate.provider": "beta",
+      "tollgate.model": "test/small",
+      "tollgate.tokens.input": 3,
+      "tollgate.tokens.output": 1,
       "tollgate.cache": "miss",
       "tollgate.fallback": true,
       "tollgate.attempts": 2,
@@ -220,7 +195,7 @@ it.effect("of a stream that is cut: the call and the request are errors, with al
       })
     )
     const spans = collector.spans()
-    const call = named(spans, "chat test/cut")
+    const call = named(spans, "chat cut")
     assert.deepStrictEqual([call.status, call.message], ["error", "stream_cut"])
     assert.deepInclude(call.attributes, { "error.type": "stream_cut", "gen_ai.request.stream": true })
     assert.property(call.attributes, "gen_ai.response.time_to_first_chunk")
@@ -231,7 +206,8 @@ it.effect("of a stream that is cut: the call and the request are errors, with al
     const root = named(spans, server)
     assert.deepStrictEqual([root.status, root.message], ["error", "provider_error"])
     assert.deepInclude(root.attributes, { "http.response.status_code": 200, "error.type": "provider_error" })
-    assert.isAbove(Number(root.attributes["gen_ai.usage.output_tokens"]), 0)
+    assert.isAbove(Number(root.attributes["tollgate.tokens.output"]), 0)
+    assert.strictEqual(call.attributes["gen_ai.usage.output_tokens"], root.attributes["tollgate.tokens.output"])
   })
 )
 
@@ -293,14 +269,14 @@ it.effect("of contents, where a setting asks for them: masked, and never otherwi
     const telling = yield* traced(requests, { capturesContent: true })
     const said = telling
       .spans()
-      .filter(({ name }) => name === server)
+      .filter(({ attributes }) => attributes["gen_ai.provider.name"] === "beta")
       .map(({ attributes }) =>
         ["gen_ai.input.messages", "gen_ai.output.messages"].map((name) => JSON.parse(String(attributes[name])))
       )
-    const text = (role: string, content: string) => [{ role, parts: [{ type: "text", content }] }]
+    const text = (role: string, content: string) => ({ role, parts: [{ type: "text", content }] })
     assert.deepStrictEqual(said, [
-      [text("user", "Write to [EMAIL_1]"), text("assistant", "Hello")],
-      [text("user", "Write to [EMAIL_1]"), text("assistant", "Hi")]
+      [[text("user", "Write to [EMAIL_1]")], [{ ...text("assistant", "Hello"), finish_reason: "stop" }]],
+      [[text("user", "Write to [EMAIL_1]")], [{ ...text("assistant", "Hi"), finish_reason: "stop" }]]
     ])
     assert.notInclude(telling.raw(), "@example.com")
   })

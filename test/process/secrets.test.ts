@@ -89,7 +89,7 @@ it.live("what is printed, counted and traced holds nothing that a client or a pr
     for (const { headers } of calls) {
       const [, traceId, parentId, flags] = String(headers["traceparent"]).split("-")
       const span = spans.find(({ spanId }) => spanId === parentId)
-      assert.deepStrictEqual([span?.name, span?.traceId, flags], ["chat test/small", traceId, "01"])
+      assert.deepStrictEqual([span?.name, span?.traceId, flags], ["chat small-2026", traceId, "01"])
     }
     assert.isAtLeast(spans.filter(({ kind }) => kind === "server").length, answered.length)
     const lines = gateway.output().split("\n")

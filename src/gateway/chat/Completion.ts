@@ -23,6 +23,7 @@ import { eventsWithoutReasoning, excludesReasoning, withoutReasoning } from "../
 import { type Answer, type Completed, type Head } from "../request/Answer.ts"
 import { leftOutBy } from "../request/AttemptRecord.ts"
 import { wantsNewAnswer, type CacheControl } from "../request/CacheControl.ts"
+import { sessionIdOf } from "../request/Conversation.ts"
 import { findCandidate } from "../request/RequestPlan.ts"
 import { type Note } from "../request/ResponseMetadata.ts"
 import { AttemptLog } from "../routing/AttemptLog.ts"
@@ -276,6 +277,7 @@ export class Completion extends Context.Service<
         const run = (query: ChatQuery) => {
           const { caller, note, request, trace = null } = query
           note({ operation: "chat", tier: caller.key.tier })
+          trace?.belongsTo(sessionIdOf({ request, sessionId: query.sessionId ?? null }))
           return admission.admit({ caller, note, trace, prompt: chatTexts(request) })((arrived) =>
             admitted(query, arrived)
           )

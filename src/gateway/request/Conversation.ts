@@ -38,6 +38,12 @@ export const conversationRoll = (
     ? null
     : Buffer.from(conversationName(conversation, clientKeyId, about), "base64url").readUInt32BE() / 2 ** 32
 
+/** The client's id of a session, or null. */
+export const sessionIdOf = ({ request, sessionId }: Conversation): string | null => {
+  const given = [request["session_id"], sessionId, request["prompt_cache_key"]]
+  return given.find((one): one is string => typeof one === "string" && one !== "") ?? null
+}
+
 const leadingCount = ({ messages }: ChatRequest): number => {
   const first = messages.slice(0, MOST_MESSAGES).findIndex(({ role }) => role === "user")
   return first === -1 ? Math.min(messages.length, MOST_MESSAGES) : first + 1

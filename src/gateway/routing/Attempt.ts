@@ -1,7 +1,7 @@
 /**
  * One call to one provider: guarded by its circuit, recorded on the receipt and in the statistics.
  */
-import { type Clock, Effect, Exit } from "effect"
+import { type Clock, Effect, Exit, Predicate } from "effect"
 import { type Candidate } from "../../domain/Catalog.ts"
 import { ProviderError } from "../../providers/Provider.ts"
 import { type Circuits } from "../health/Circuits.ts"
@@ -31,7 +31,8 @@ export const attempting =
   ({ log, plan }, candidate, call) =>
     Effect.suspend(() => {
       const { kind, streamed, trace } = plan
-      const span = trace?.beginCall(kind, candidate, log.record.attempts.length + 1, paramsOf(plan)) ?? null
+      const span =
+        trace === null ? null : trace.beginCall(kind, candidate, log.record.attempts.length + 1, paramsOf(plan))
       const startedAtMs = clock.currentTimeMillisUnsafe()
       let latencyMs = 0
       log.startCall()
@@ -50,7 +51,7 @@ export const attempting =
             const error = Exit.isFailure(exit) ? errorOf(exit.cause) : undefined
             const attempt = attemptOf(candidate, latencyMs, answered, error)
             const at = log.endCall(attempt)
-            if (trace !== null && span !== null) trace.called(span, at, attempt, streamed)
+            if (trace !== null && span !== null) trace.called(span, candidate, at, attempt, streamed)
             if (!answered && !(error instanceof ProviderError)) return
             // The provider was not called.
             if (error instanceof ProviderError && error.reason._tag === "Unsupported") return
@@ -68,8 +69,23 @@ export const attempting =
     })
 
 /** The numeric parameters of the request. */
-const paramsOf = ({ choices, outputTokens, streamed }: RequestPlan<unknown>): SpanAttributes => ({
+const paramsOf = ({ choices, outputTokens, request, streamed }: RequestPlan<unknown>): SpanAttributes => ({
   "gen_ai.request.stream": streamed,
-  "gen_ai.request.max_tokens": outputTokens,
-  "gen_ai.request.choice.count": choices
+  "gen_ai.request.max_tokens": outputTokens === null ? null : outputTokens / choices,
+  "gen_ai.request.choice.count": choices === 1 ? null : choices,
+  ...Object.fromEntries(
+    sampling.map(([attribute, member]) => {
+      const value = Predicate.isObject(request) ? request[member] : null
+      return [attribute, typeof value === "number" ? value : null]
+    })
+  )
 })
+
+const sampling = [
+  ["gen_ai.request.temperature", "temperature"],
+  ["gen_ai.request.top_p", "top_p"],
+  ["gen_ai.request.top_k", "top_k"],
+  ["gen_ai.request.frequency_penalty", "frequency_penalty"],
+  ["gen_ai.request.presence_penalty", "presence_penalty"],
+  ["gen_ai.request.seed", "seed"]
+] as const

@@ -124,7 +124,7 @@ export const continueStream = ({
     const text = sent.text
     if (text === null || error.reason._tag === "Rejected") return yield* error
     const at = log.breakStream(error)
-    plan.trace?.endCall(at, log.record.attempts[at])
+    plan.trace?.broke(at, log.record.attempts[at])
     const charged = chargeSoFar()
     const producedTokens = countText(text)
     const promptTokens = plan.promptTokens + producedTokens

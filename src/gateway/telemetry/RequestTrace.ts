@@ -5,15 +5,31 @@
  * stages run unchanged.
  */
 import { Cause, type Clock, Context, Data, Effect, Exit, Option, String as Str, type Tracer } from "effect"
+import { hash } from "node:crypto"
 import { type Candidate } from "../../domain/Catalog.ts"
 import { GatewayError } from "../../domain/Errors.ts"
 import { type Attempt, type Generation, knownFinishReason } from "../../domain/Generation.ts"
+import { type TokenUsage } from "../../domain/Money.ts"
 import { headersOfSpan, OutgoingTrace, type Trace } from "../../domain/Tracing.ts"
 
 export type SpanAttributes = Readonly<Record<string, string | number | boolean | ReadonlyArray<string> | null>>
 
 /** The error recorded on a span: its kind without its message. */
 class SpanFailure extends Data.TaggedError("SpanFailure")<{ readonly message: string }> {}
+
+/** The form of ids that clients generate. An address or a name does not have it. */
+const plainId = /^[A-Za-z0-9._:-]{1,128}$/
+
+/**
+ * A call whose span is open. The span ends with the request, at the time when the call ended: only
+ * then are its tokens known.
+ */
+interface CallSpan {
+  readonly span: Tracer.Span
+  readonly hasAnswered: boolean
+  /** Null: its stream is still being read. */
+  endedAtNanos: bigint | null
+}
 
 export class RequestTrace {
   readonly span: Tracer.Span
@@ -22,14 +38,25 @@ export class RequestTrace {
   readonly #clock: Clock.Clock
   /** Parent of the calls, once the router runs. */
   #route: Tracer.Span | null = null
-  /** Spans of calls whose streams are still read, by index of the attempt. */
-  readonly #open = new Map<number, Tracer.Span>()
+  #conversationId: string | null = null
+  /** The calls, by index of the attempt. */
+  readonly #calls = new Map<number, CallSpan>()
+  #hasEnded = false
 
   constructor({ span, tracer, tracestate }: Extract<Trace, { readonly _tag: "Sampled" }>, clock: Clock.Clock) {
     this.span = span
     this.#tracer = tracer
     this.#tracestate = tracestate
     this.#clock = clock
+  }
+
+  /**
+   * Names the conversation that the request belongs to: the client's own id, or its digest if it
+   * might hold anything else.
+   */
+  belongsTo(sessionId: string | null): void {
+    if (sessionId === null) return
+    this.#conversationId = plainId.test(sessionId) ? sessionId : hash("sha256", sessionId, "hex").slice(0, 32)
   }
 
   /** Runs `self` in a span. `after` makes attributes from its result. */
@@ -50,14 +77,16 @@ export class RequestTrace {
     })
   }
 
-  /** Starts the span of a call to a provider; `called` ends it. */
+  /** Starts the span of a call to a provider; `called` tells that it ended or began to stream. */
   beginCall(operation: string, { offer, provider }: Candidate, number: number, more: SpanAttributes): Tracer.Span {
-    const span = this.#begin(`${operation} ${offer.id}`, this.#route ?? this.span, "client")
+    const span = this.#begin(`${operation} ${offer.upstream}`, this.#route ?? this.span, "client")
     annotate(span, {
       "gen_ai.operation.name": operation,
-      "gen_ai.provider.name": provider.slug,
+      "gen_ai.provider.name": providerNames.get(provider.slug) ?? provider.slug,
       "gen_ai.request.model": offer.upstream,
-      "gen_ai.response.model": offer.id,
+      "gen_ai.conversation.id": this.#conversationId,
+      "tollgate.provider": provider.slug,
+      "tollgate.model": offer.id,
       "tollgate.attempt": number,
       ...more
     })
@@ -69,43 +98,53 @@ export class RequestTrace {
     return Effect.provideService(call, OutgoingTrace, headersOfSpan(span, this.#tracestate))
   }
 
+  /** A call has ended, or the first token of its stream is there. */
+  called(span: Tracer.Span, { offer }: Candidate, at: number, attempt: Attempt, isStream: boolean): void {
+    const nowNanos = this.#clock.currentTimeNanosUnsafe()
+    const isAnswer = attempt.status === "ok"
+    const isOpen = isAnswer && isStream
+    if (isAnswer) annotate(span, { "gen_ai.response.model": offer.upstream })
+    if (isOpen) {
+      annotate(span, { "gen_ai.response.time_to_first_chunk": attempt.latencyMs / 1000 })
+      span.event("tollgate.first_token", nowNanos)
+    }
+    if (attempt.errorType !== null) failureEvent(span, attempt.errorType, nowNanos)
+    const call = { span, hasAnswered: isAnswer, endedAtNanos: isOpen ? null : nowNanos }
+    this.#calls.set(at, call)
+    // A call may outlive the request whose client has left.
+    if (this.#hasEnded) this.#endCall(call, attempt)
+  }
+
+  /** The stream at this index of the attempts has broken off. */
+  broke(at: number, attempt: Attempt | undefined): void {
+    const call = this.#calls.get(at)
+    if (call === undefined || attempt === undefined) return
+    call.endedAtNanos = this.#clock.currentTimeNanosUnsafe()
+    if (attempt.errorType !== null) failureEvent(call.span, attempt.errorType, call.endedAtNanos)
+  }
+
   /**
-   * Ends the span of a call. The span of a stream that has started stays open until `endCall` or
-   * the end of the request.
+   * Sets an attribute of the call that answers. Without one, as for a cache hit, it is left out.
    */
-  called(span: Tracer.Span, at: number, attempt: Attempt, isStream: boolean): void {
-    if (attempt.status !== "ok" || !isStream) return this.#endCall(span, attempt, {})
-    annotate(span, { "gen_ai.response.time_to_first_chunk": attempt.latencyMs / 1000 })
-    span.event("tollgate.first_token", this.#clock.currentTimeNanosUnsafe())
-    this.#open.set(at, span)
-  }
-
-  /** Ends the span of the stream at this index of the attempts. */
-  endCall(at: number, attempt: Attempt | undefined): void {
-    const span = this.#open.get(at)
-    if (span === undefined || attempt === undefined) return
-    this.#open.delete(at)
-    this.#endCall(span, attempt, {})
+  annotateAnswer(attribute: string, value: string): void {
+    ;[...this.#calls.values()].findLast(({ hasAnswered }) => hasAnswered)?.span.attribute(attribute, value)
   }
 
   /**
-   * Ends all open spans, then the request's own. `failure` is the kind of error that the request
-   * ended with.
+   * Ends the spans of all calls, then the request's own. `failure` is the kind of error that the
+   * request ended with.
    */
   end(attributes: SpanAttributes, generation: Generation | null, failure: string | null): void {
-    const last = Math.max(...this.#open.keys())
-    for (const [at, span] of this.#open) {
-      const attempt = generation?.attempts[at]
-      if (attempt === undefined) this.#close(span, Exit.interrupt())
-      else
-        this.#endCall(
-          span,
-          attempt,
-          at === last && generation !== null ? usageOf(generation) : {},
-          generation?.cancelled
-        )
+    this.#hasEnded = true
+    const attempts = generation?.attempts ?? []
+    const answering = answeringCall(attempts)
+    for (const [at, call] of this.#calls) {
+      const attempt = attempts[at]
+      const isAnswer = at === answering && generation !== null
+      if (attempt !== undefined && isAnswer) annotate(call.span, answerOf(generation))
+      this.#endCall(call, attempt, isAnswer && generation.cancelled)
     }
-    this.#open.clear()
+    this.#calls.clear()
     annotate(this.span, attributes)
     this.#close(this.span, failure === null ? Exit.void : failed(failure))
   }
@@ -123,16 +162,17 @@ export class RequestTrace {
     })
   }
 
-  #endCall(span: Tracer.Span, attempt: Attempt, more: SpanAttributes, cancelled = false): void {
-    const { errorType, httpStatus, status } = attempt
-    annotate(span, { "tollgate.attempt.status": status, "http.response.status_code": httpStatus, ...more })
-    if (errorType !== null) {
-      span.event("gen_ai.client.operation.exception", this.#clock.currentTimeNanosUnsafe(), {
-        "exception.type": errorType
-      })
-    }
-    if (errorType !== null) return this.#close(span, failed(errorType), errorType)
-    this.#close(span, status === "cancelled" || cancelled ? Exit.interrupt() : Exit.void)
+  #endCall({ endedAtNanos, span }: CallSpan, attempt: Attempt | undefined, cancelled = false): void {
+    const atNanos = endedAtNanos ?? this.#clock.currentTimeNanosUnsafe()
+    if (attempt === undefined) return this.#close(span, Exit.interrupt(), undefined, atNanos)
+    const { charge, errorType, httpStatus, status } = attempt
+    annotate(span, {
+      "tollgate.attempt.status": status,
+      "http.response.status_code": httpStatus,
+      ...(charge === undefined ? {} : tokensOf(charge.usage))
+    })
+    if (errorType !== null) return this.#close(span, failed(errorType), errorType, atNanos)
+    this.#close(span, status === "cancelled" || cancelled ? Exit.interrupt() : Exit.void, undefined, atNanos)
   }
 
   #end(span: Tracer.Span, exit: Exit.Exit<unknown, unknown>): void {
@@ -142,9 +182,14 @@ export class RequestTrace {
     this.#close(span, failed(kind), kind)
   }
 
-  #close(span: Tracer.Span, exit: Exit.Exit<void, SpanFailure>, errorType?: string): void {
+  #close(
+    span: Tracer.Span,
+    exit: Exit.Exit<void, SpanFailure>,
+    errorType?: string,
+    atNanos = this.#clock.currentTimeNanosUnsafe()
+  ): void {
     if (errorType !== undefined) span.attribute("error.type", errorType)
-    span.end(this.#clock.currentTimeNanosUnsafe(), exit)
+    span.end(atNanos, exit)
   }
 }
 
@@ -173,14 +218,58 @@ const kindOf = (cause: Cause.Cause<unknown>): string => {
   return reason.error instanceof GatewayError ? Str.pascalToSnake(reason.error.reason._tag) : "error"
 }
 
-/** Usage and finish reason of the call that ended the request. */
-const usageOf = (generation: Generation): SpanAttributes => {
-  const { usage } = generation
+const failureEvent = (span: Tracer.Span, errorType: string, atNanos: bigint): void =>
+  span.event("gen_ai.client.operation.exception", atNanos, { "exception.type": errorType })
+
+/** The names that the conventions give to vendors whose slug is another. */
+const providerNames: ReadonlyMap<string, string> = new Map([
+  ["azure", "azure.ai.openai"],
+  ["bedrock", "aws.bedrock"],
+  ["gemini", "gcp.gemini"],
+  ["mistral", "mistral_ai"],
+  ["xai", "x_ai"]
+])
+
+/** The index of the call that the generation's own tokens belong to; -1 without one. */
+const answeringCall = (attempts: ReadonlyArray<Attempt>): number => {
+  const answered = attempts.findLastIndex(({ charge, status }) => status === "ok" && charge === undefined)
+  return answered !== -1
+    ? answered
+    : attempts.findLastIndex(({ charge, status }) => status !== "skipped" && charge === undefined)
+}
+
+/**
+ * Usage, finish reason and id of the call that ended the request, without the charges of others.
+ */
+const answerOf = (generation: Generation): SpanAttributes => {
+  const { attempts, usage } = generation
+  const others = attempts.flatMap(({ charge }) => (charge === undefined ? [] : [charge.usage]))
+  const own = (count: (usage: TokenUsage) => number): number =>
+    others.reduce((rest, other) => rest - count(other), count(usage))
   const finishReason = knownFinishReason(generation)
+  const promptTokens = own((one) => one.promptTokens)
+  const completionTokens = own((one) => one.completionTokens)
+  // A call that failed has no usage.
+  if (promptTokens + completionTokens <= 0) return {}
   return {
-    "gen_ai.usage.input_tokens": usage.promptTokens,
-    "gen_ai.usage.output_tokens": usage.completionTokens,
-    "gen_ai.usage.cache_read.input_tokens": usage.cachedTokens,
+    ...tokensOf({
+      ...usage,
+      promptTokens,
+      completionTokens,
+      cachedTokens: own((one) => one.cachedTokens),
+      rare: { cache_write: own(writtenTokens) }
+    }),
+    "gen_ai.response.id": generation.id,
     "gen_ai.response.finish_reasons": finishReason === null ? null : [finishReason]
   }
 }
+
+const writtenTokens = ({ rare }: TokenUsage): number => (rare?.cache_write ?? 0) + (rare?.cache_write_1h ?? 0)
+
+const tokensOf = (usage: TokenUsage): SpanAttributes => ({
+  "gen_ai.usage.input_tokens": usage.promptTokens,
+  "gen_ai.usage.output_tokens": usage.completionTokens,
+  "gen_ai.usage.cache_read.input_tokens": usage.cachedTokens,
+  "gen_ai.usage.cache_creation.input_tokens": writtenTokens(usage),
+  "gen_ai.usage.reasoning.output_tokens": usage.reasoningTokens ?? null
+})

@@ -1,10 +1,13 @@
 /**
- * Records prompts and replies in traces. Off unless a setting enables it. The text is masked like
- * an outgoing request, whatever the privacy mode, and truncated before it is searched. Text that
- * could not be searched in time is left out.
+ * Records prompts and replies in traces, on the span of the call that answered and in the form of
+ * OpenTelemetry's conventions for generative AI. An answer of the gateway's cache has no such span.
+ * Off unless a setting enables it. The text is masked like an outgoing request, whatever the
+ * privacy mode, and truncated before it is searched. Text that could not be searched in time is
+ * left out.
  */
-import { Effect, Stream } from "effect"
-import { type ChatMessage, type ChatReply } from "../../domain/Chat.ts"
+import { Effect, Predicate, Stream } from "effect"
+import { type ChatMessage, type ChatReply, type Members, type ReplyChoice } from "../../domain/Chat.ts"
+import { parseJson } from "../../domain/Json.ts"
 import { allEntities } from "../../domain/Privacy.ts"
 import { Tracing } from "../../domain/Tracing.ts"
 import { type CompletionEvent } from "../request/Answer.ts"
@@ -41,7 +44,7 @@ export const makeTraceContent: Effect.Effect<((trace: RequestTrace) => TraceCont
   const record = Effect.fnUntraced(function* (
     trace: RequestTrace,
     attribute: string,
-    messages: ReadonlyArray<ChatMessage>,
+    messages: ReadonlyArray<ChatMessage | Finished>,
     isClear: boolean
   ) {
     const { isTruncated, recorded } = truncated(messages)
@@ -51,7 +54,7 @@ export const makeTraceContent: Effect.Effect<((trace: RequestTrace) => TraceCont
       : (yield* inTurns((budget) => mask({ recorded }, scan, wanted, budget)))?.value
     if (masked === undefined) return
     const whole = isTruncated ? withoutTruncatedEnd(masked.recorded) : masked.recorded
-    trace.span.attribute(attribute, JSON.stringify(whole).slice(0, LONGEST_CHARACTERS))
+    trace.annotateAnswer(attribute, JSON.stringify(whole).slice(0, LONGEST_CHARACTERS))
   })
 
   return (trace: RequestTrace): TraceContent => {
@@ -59,7 +62,7 @@ export const makeTraceContent: Effect.Effect<((trace: RequestTrace) => TraceCont
       record(
         trace,
         "gen_ai.output.messages",
-        choices.map(({ message }) => ({ role: "assistant" as const, content: message.content ?? "" })),
+        choices.map(({ finish_reason, message }) => ({ ...message, finish_reason })),
         false
       )
     return {
@@ -84,40 +87,74 @@ export const makeTraceContent: Effect.Effect<((trace: RequestTrace) => TraceCont
   }
 })
 
-interface Part {
+/** A message of a reply. */
+type Finished = ReplyChoice["message"] & Pick<ReplyChoice, "finish_reason">
+
+interface Part extends Members {
   readonly type: string
-  readonly content?: string
 }
-type RecordedMessages = ReadonlyArray<{ readonly role: string; readonly parts: ReadonlyArray<Part> }>
+
+interface RecordedMessage {
+  readonly role: string
+  readonly parts: ReadonlyArray<Part>
+  /** Of a reply's message. The convention demands one. */
+  readonly finish_reason?: string
+}
 
 /**
  * The recorded form of messages: at most `LONGEST_CHARACTERS` of their texts. Parts that are not
  * text (images, audio) are only named.
  */
 const truncated = (
-  messages: ReadonlyArray<ChatMessage>
-): { readonly recorded: RecordedMessages; readonly isTruncated: boolean } => {
-  const recorded: Array<RecordedMessages[number]> = []
+  messages: ReadonlyArray<ChatMessage | Finished>
+): { readonly recorded: ReadonlyArray<RecordedMessage>; readonly isTruncated: boolean } => {
+  const recorded: Array<RecordedMessage> = []
   let left = LONGEST_CHARACTERS
-  const part = (type: string, text: unknown): Part => {
-    if (type !== "text" || typeof text !== "string") return { type }
-    const content = text.slice(0, left)
+  const short = (text: unknown): string => {
+    if (typeof text !== "string") return ""
+    const kept = text.slice(0, Math.max(0, left))
     left -= text.length
-    return { type, content }
+    return kept
   }
-  for (const { content, role } of messages) {
-    const given = typeof content === "string" ? [{ type: "text", text: content }] : (content ?? [])
+  /** What a tool is called with: the value, or the beginning of its text. */
+  const argumentsOf = (text: unknown): unknown =>
+    typeof text === "string" && text.length <= left ? (parseJson(short(text)) ?? text) : short(text)
+  function* partsOf(message: ChatMessage | Finished): Generator<Part> {
+    const { content } = message
+    if (typeof message.reasoning === "string") yield { type: "reasoning", content: short(message.reasoning) }
+    if (message.role === "tool") {
+      const texts = typeof content === "string" ? [content] : (content ?? []).map(({ text }) => text)
+      yield { type: "tool_call_response", id: message["tool_call_id"], response: texts.map(short).join("\n") }
+      return
+    }
+    if (typeof content === "string" && content !== "") yield { type: "text", content: short(content) }
+    for (const { text, type } of typeof content === "string" ? [] : (content ?? [])) {
+      yield type === "text" ? { type, content: short(text) } : { type: String(type).slice(0, LONGEST_TYPE) }
+    }
+    for (const call of message.tool_calls ?? []) {
+      const called = Predicate.isObject(call["function"]) ? call["function"] : call["custom"]
+      if (!Predicate.isObject(called)) continue
+      const { arguments: text, input, name }: Members = called
+      yield { type: "tool_call", id: call["id"], name, arguments: argumentsOf(text ?? input) }
+    }
+  }
+  for (const message of messages) {
     const parts: Array<Part> = []
-    for (const { text, type } of given) {
-      parts.push(part(String(type).slice(0, LONGEST_TYPE), text))
+    for (const part of partsOf(message)) {
+      parts.push(part)
       left -= PART_CHARACTERS
       if (left <= 0) break
     }
-    recorded.push({ role, parts })
+    const finish = "finish_reason" in message ? { finish_reason: finishReason(message.finish_reason) } : {}
+    recorded.push({ role: message.role, parts, ...finish })
     if (left <= 0) return { recorded, isTruncated: true }
   }
   return { recorded, isTruncated: false }
 }
+
+/** The convention's word. */
+const finishReason = (reason: unknown): string =>
+  reason === "tool_calls" || reason === "function_call" ? "tool_call" : typeof reason === "string" ? reason : "error"
 
 const LONGEST_TYPE = 64
 /** Least size that a part counts as. */
@@ -126,16 +163,21 @@ const PART_CHARACTERS = 16
 /**
  * Drops the end of the last text, where a truncated value may be that the search cannot recognise.
  */
-const withoutTruncatedEnd = (recorded: RecordedMessages): RecordedMessages =>
+const withoutTruncatedEnd = (recorded: ReadonlyArray<RecordedMessage>): ReadonlyArray<RecordedMessage> =>
   recorded.map((message, at) =>
     at < recorded.length - 1
       ? message
       : {
           ...message,
-          parts: message.parts.map((part, index) =>
-            index < message.parts.length - 1 || part.content === undefined
-              ? part
-              : { ...part, content: part.content.slice(0, -CUT_CHARACTERS) }
-          )
+          parts: message.parts.map((part, index) => (index < message.parts.length - 1 ? part : withoutEnd(part)))
         }
   )
+
+const withoutEnd = (part: Part): Part => {
+  const shortened = { ...part }
+  for (const name of ["content", "response", "arguments"]) {
+    const text = part[name]
+    if (typeof text === "string") Object.assign(shortened, { [name]: text.slice(0, -CUT_CHARACTERS) })
+  }
+  return shortened
+}

@@ -29,6 +29,8 @@ import { methodsOf, pathMeant, routeOf } from "./Routes.ts"
 /** Status of a request whose client left before the response, as in nginx. */
 const LEFT_STATUS = 499
 
+/** Health checks and scrapes. They are not traced: they come every few seconds and say nothing. */
+const probe = /^\/(?:health|metrics)(?:[/?]|$)/
 const acceptedId = /^[A-Za-z0-9._-]{1,128}$/
 
 /** Paths are matched by exact case and without doubled slashes. One trailing slash is allowed. */
@@ -61,12 +63,14 @@ export const layer = ({ corsOrigins = [], hsts, trustedProxies }: EdgeOptions) =
           const requestId =
             sent !== undefined && acceptedId.test(sent) ? sent : ids.next("req", clock.currentTimeMillisUnsafe())
           let status = LEFT_STATUS
-          const trace = tracing.begin({
-            traceparent: request.headers["traceparent"],
-            tracestate: request.headers["tracestate"],
-            name: () => nameOf(request),
-            startedAtNanos: startedAt
-          })
+          const trace = probe.test(request.url)
+            ? null
+            : tracing.begin({
+                traceparent: request.headers["traceparent"],
+                tracestate: request.headers["tracestate"],
+                name: () => nameOf(request),
+                startedAtNanos: startedAt
+              })
           const spans = trace?._tag === "Sampled" ? new RequestTrace(trace, clock) : null
           const state = newRequest(requestId, spans, surfaceOf(request.url))
           requestMetrics.onStart()

@@ -1,6 +1,7 @@
 /**
  * Ends the span of a request. Its attributes tell how the request ended, which provider answered,
- * what it cost, and whether the cache or a fallback was used.
+ * what it cost, and whether the cache or a fallback was used. They are `http.*` and `tollgate.*`
+ * only: backends count the tokens of every span that has attributes of `gen_ai.*`.
  */
 import { usdFromNano } from "../../domain/Money.ts"
 import { type Generation } from "../../domain/Generation.ts"
@@ -22,30 +23,27 @@ export const endTrace = (state: RequestState, ended: EndedRequest): void => {
       "http.route": ended.route,
       "http.response.status_code": ended.status,
       "tollgate.request.id": state.requestId,
+      "tollgate.operation": operation,
       "tollgate.tier": tier,
       "tollgate.cache": cache,
       "tollgate.replayed": replayed ? true : null,
       "tollgate.rejected_by": ended.rejection,
       "error.type": errorType,
-      ...(generation === null ? {} : generated(generation, operation ?? "chat"))
+      ...(generation === null ? {} : generated(generation))
     },
     generation,
     isOurs ? errorType : null
   )
 }
 
-const generated = (generation: Generation, operation: string): SpanAttributes => ({
-  "gen_ai.operation.name": operation,
-  "gen_ai.response.id": generation.id,
-  ...(generation.provider === ""
-    ? {}
-    : { "gen_ai.provider.name": generation.provider, "gen_ai.response.model": generation.model }),
-  "gen_ai.usage.input_tokens": generation.usage.promptTokens,
-  "gen_ai.usage.output_tokens": generation.usage.completionTokens,
-  "gen_ai.response.time_to_first_chunk":
-    generation.timeToFirstTokenMs === null ? null : generation.timeToFirstTokenMs / 1000,
+const generated = (generation: Generation): SpanAttributes => ({
   "tollgate.generation.id": generation.id,
   "tollgate.key.id": generation.keyId,
+  "tollgate.provider": generation.provider === "" ? null : generation.provider,
+  "tollgate.model": generation.provider === "" ? null : generation.model,
+  "tollgate.tokens.input": generation.usage.promptTokens,
+  "tollgate.tokens.output": generation.usage.completionTokens,
+  "tollgate.time_to_first_token": generation.timeToFirstTokenMs === null ? null : generation.timeToFirstTokenMs / 1000,
   "tollgate.streamed": generation.streamed,
   "tollgate.cancelled": generation.cancelled,
   "tollgate.fallback": generation.fallbackUsed,
