@@ -195,17 +195,19 @@ describe("a conversation", () => {
     })
   )
 
-  it.live("is named by X-Session-Id, and belongs to the client's key", () =>
-    Effect.gen(function* () {
-      const gateway = yield* behind(upstream(), { alpha: { does: answering("JSON"), keys: 3 } })
-      const other = yield* gateway.app.issueKey()
-      for (const [at, key] of [gateway.key, gateway.key, other.secret, gateway.key].entries()) {
-        const headers = { "x-session-id": "three", "cache-control": "no-store" }
-        const { status } = yield* gateway.app.chat(gateway.body("JSON", turns(`c ${at}`, 0)), { key, headers })
-        assert.strictEqual(status, 200)
-      }
-      assert.deepStrictEqual(yield* keysAt(gateway, "alpha"), bearers(1, 1, 2, 1))
-    })
+  it.live.each(["x-session-id", "session-id", "session_id", "conversation_id"])(
+    "is named by the header %s, and belongs to the client's key",
+    (header) =>
+      Effect.gen(function* () {
+        const gateway = yield* behind(upstream(), { alpha: { does: answering("JSON"), keys: 3 } })
+        const other = yield* gateway.app.issueKey()
+        for (const [at, key] of [gateway.key, gateway.key, other.secret, gateway.key].entries()) {
+          const headers = { [header]: `${header} three`, "cache-control": "no-store" }
+          const { status } = yield* gateway.app.chat(gateway.body("JSON", turns(`c ${at}`, 0)), { key, headers })
+          assert.strictEqual(status, 200)
+        }
+        assert.deepStrictEqual(yield* keysAt(gateway, "alpha"), bearers(1, 1, 2, 1))
+      })
   )
 
   it.live("stays with the provider that answered it, until that provider fails", () =>

@@ -13,7 +13,7 @@ export interface ChatQuery {
   readonly cacheControl: CacheControl
   readonly idempotencyKey?: SentKey | null
   readonly deadline?: ClientDeadline | null
-  /** `X-Session-Id`. */
+  /** The conversation's name in a header. */
   readonly sessionId?: string | null
   readonly trace?: RequestTrace | null
   /** Members of the client's request that the chat request leaves out. */

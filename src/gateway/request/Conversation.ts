@@ -1,6 +1,6 @@
 /**
  * The name of a conversation: a digest of the model, the client's key, and the id that the client
- * gave (`prompt_cache_key`, `session_id`, `X-Session-Id`), else of the first messages. Long
+ * gave (`prompt_cache_key`, `session_id`, a header), else of the first messages. Long
  * messages count with their beginning and their length, so the work is bounded.
  */
 import { hash } from "node:crypto"
@@ -9,7 +9,7 @@ import { type ChatRequest } from "../../domain/Chat.ts"
 /** The request as the client sent it, before anything is masked. */
 export interface Conversation {
   readonly request: ChatRequest
-  /** `X-Session-Id`; null: not sent. */
+  /** The name in a header; null: not sent. */
   readonly sessionId: string | null
 }
 

@@ -4,6 +4,7 @@ import { type ChatQuery } from "../../gateway/chat/ChatQuery.ts"
 import { type AuthenticatedRequest } from "./AuthenticatedPost.ts"
 import { clientDeadlineOf } from "./ClientDeadline.ts"
 import { idempotencyKeyOf } from "./IdempotencyKey.ts"
+import { sessionIdOf } from "./SessionId.ts"
 
 export const completionQuery = ({
   caller,
@@ -17,5 +18,5 @@ export const completionQuery = ({
     trace: state.trace,
     note: state.recorder.note,
     deadline: clientDeadlineOf(headers),
-    sessionId: headers["x-session-id"] ?? null
+    sessionId: sessionIdOf(headers)
   }) satisfies Omit<ChatQuery, "request" | "cacheControl">
