@@ -8,6 +8,7 @@ import { globals } from "./Globals.ts"
 import { keys } from "./Keys.ts"
 import { models } from "./Models.ts"
 import { route } from "./Route.ts"
+import { setup } from "./Setup.ts"
 import { start } from "./Start.ts"
 import { key, usage } from "./Usage.ts"
 
@@ -15,6 +16,6 @@ export const tollgate = Command.make("tollgate").pipe(
   Command.withDescription(
     "The gateway's command line: runs a gateway, checks it, and sends requests to a running one."
   ),
-  Command.withSubcommands([start, check, doctor, chat, models, route, key, usage, keys, admin]),
+  Command.withSubcommands([start, check, doctor, chat, models, route, setup, key, usage, keys, admin]),
   Command.withGlobalFlags(globals)
 )

@@ -4,6 +4,7 @@
  * both can share an environment.
  */
 import { Effect, Redacted } from "effect"
+import { homedir } from "node:os"
 import { defaultDataDir } from "./DataDir.ts"
 import { presentVariables } from "./Environment.ts"
 
@@ -30,5 +31,27 @@ export const commandLineVariables: Effect.Effect<CommandLineVariables> = Effect.
     apiKey: secret(env["TOLLGATE_API_KEY"]),
     adminKey: secret(env["TOLLGATE_ADMIN_KEY"]),
     dataDir: env["TOLLGATE_DATA_DIR"] ?? defaultDataDir
+  }
+})
+
+/** Where the clients of a gateway keep their settings, by their own variables. */
+export interface ClientDirectories {
+  readonly claude: string
+  readonly codex: string
+  readonly cline: string
+  readonly continue: string
+  /** Of programs that follow the XDG rules. */
+  readonly config: string
+}
+
+export const clientDirectories: Effect.Effect<ClientDirectories> = Effect.sync(() => {
+  const env = presentVariables(process.env)
+  const home = homedir()
+  return {
+    claude: env["CLAUDE_CONFIG_DIR"] ?? `${home}/.claude`,
+    codex: env["CODEX_HOME"] ?? `${home}/.codex`,
+    cline: env["CLINE_DIR"] ?? `${home}/.cline`,
+    continue: env["CONTINUE_GLOBAL_DIR"] ?? `${home}/.continue`,
+    config: env["XDG_CONFIG_HOME"] ?? `${home}/.config`
   }
 })
