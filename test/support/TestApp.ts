@@ -35,6 +35,8 @@ export interface TestAppOptions {
    */
   readonly providers?: ReadonlyArray<ScriptedProvider>
   readonly settings?: Partial<SettingsShape>
+  /** Carries the calls of the settings' providers. Default: HTTP. */
+  readonly transport?: Layer.Layer<Transport>
   /** The load of the process. Default: counted as usual. */
   readonly load?: Layer.Layer<Load>
   /** Keys and ledger. Default: in memory. */
@@ -75,7 +77,7 @@ export class TestApp extends Context.Service<
     const settings: SettingsShape = { ...testSettings, ...options.settings }
     const providers =
       options.providers === undefined
-        ? Providers.layer(settings.providers).pipe(Layer.provide(Transport.layer))
+        ? Providers.layer(settings.providers).pipe(Layer.provide(options.transport ?? Transport.layer))
         : layerScripted(options.providers)
     return TestApp.layerWith(settings).pipe(
       Layer.provideMerge(gateway(settings)),

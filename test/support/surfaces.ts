@@ -3,6 +3,8 @@
  * answer is read. Tests of what holds for all of them (keys, limits, budgets, privacy, retries,
  * broken streams) run once for each row.
  */
+import { assert } from "@effect/vitest"
+import { assembledMessage } from "./messageEvents.ts"
 
 export interface Asking {
   readonly text: string
@@ -38,6 +40,8 @@ export interface Surface {
   /** The status here of an error that chat completions answer with `status`. */
   readonly status: (status: number) => number
   readonly read: (text: string) => ReadAnswer
+  /** Fails if a stream has events that a strict client does not expect. */
+  readonly assertStream: (text: string) => void
 }
 
 const schema = { type: "object", properties: { to: { type: "string" } } }
@@ -97,6 +101,12 @@ export const chatSurface: Surface = {
       error,
       isWhole: error === undefined && choices.some((choice) => choice.finish_reason) && /^\{|\[DONE\]\n\n$/.test(text)
     }
+  },
+  assertStream: (text) => {
+    assert.strictEqual(text.indexOf("data: [DONE]\n\n"), text.length - "data: [DONE]\n\n".length)
+    const choices = bodiesOf(text).flatMap(({ choices }) => choices)
+    assert.strictEqual(choices[0].delta.role, "assistant")
+    assert.deepStrictEqual(choices.filter((choice) => choice.finish_reason !== null).length, 1)
   }
 }
 
@@ -157,7 +167,8 @@ export const messagesSurface: Surface = {
         failed === undefined ? undefined : { code: failed.error.details.error_code, message: failed.error.message },
       isWhole: failed === undefined && (message?.stop_reason != null || ofType("message_stop").length === 1)
     }
-  }
+  },
+  assertStream: (text) => void assembledMessage(text)
 }
 
 export const surfaces: ReadonlyArray<Surface> = [chatSurface, messagesSurface]
