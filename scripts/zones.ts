@@ -26,7 +26,7 @@ const effectCore = String.raw`effect(?:/[A-Z]\w*)?$`
 
 /** The ports: service classes and their errors, without implementations. */
 const providerPorts = String.raw`providers/(?:Provider|Providers)\.ts`
-const storePorts = String.raw`store/(?:alerts/SentAlerts|cache/CacheStore|idempotency/IdempotencyStore|keys/KeyRepo|ledger/(?:GenerationStore|Ledger|reports/LedgerReports)|limits/Limits|people/(?:Users|Sessions|Challenges)|refusals/RefusalStore|providerState/(?:ConversationStore|LockoutStore|StatsStore)|secrets/SecretStore|webhooks/DeadLetterStore|StoreError)\.ts`
+const storePorts = String.raw`store/(?:alerts/SentAlerts|cache/CacheStore|idempotency/IdempotencyStore|keys/KeyRepo|ledger/(?:GenerationStore|Ledger|reports/LedgerReports)|limits/Limits|people/(?:Users|Sessions|Challenges)|refusals/RefusalStore|providerState/(?:ConversationStore|LockoutStore|StatsStore)|responses/ResponseStore|secrets/SecretStore|webhooks/DeadLetterStore|StoreError)\.ts`
 const identityPorts = String.raw`identity/(?:CodeMessage|Delivery|ExternalIdentity|IdentityProviders)\.ts`
 const settings = String.raw`Settings\.ts`
 
@@ -63,7 +63,12 @@ const gatewayZones: ReadonlyArray<Zone> = [
   gatewayZone("request", trace, "the state of a request is data that all share; it knows nobody who works on it"),
   gatewayZone("reply", "request/|tokens/", "a reply is put together from events, wherever they come from"),
   gatewayZone("cache", "request/", "the cache knows the plan of a request, and nobody who works on it"),
-  gatewayZone("idempotency", "request/", "replies are kept and replayed, whatever they are"),
+  gatewayZone("idempotency", String.raw`Sealing\.ts$|request/`, "replies are kept and replayed, whatever they are"),
+  gatewayZone(
+    "responses",
+    String.raw`Sealing\.ts$|${storeUnavailable}`,
+    "responses are kept and found, whatever they are; who asks is the edge's decision"
+  ),
   gatewayZone("privacy", "request/|tokens/", "the guard masks a plan's request; who asks it is chat's decision"),
   gatewayZone(
     "billing",
@@ -211,7 +216,7 @@ export const zones: ReadonlyArray<Zone> = [
   {
     name: "store port",
     files:
-      /^store\/(?:alerts\/SentAlerts|cache\/CacheStore|idempotency\/IdempotencyStore|keys\/KeyRepo|ledger\/(?:GenerationStore|Ledger|reports\/LedgerReports)|limits\/Limits|people\/(?:Users|Sessions|Challenges)|processes\/LiveProcesses|refusals\/RefusalStore|providerState\/(?:LockoutStore|StatsStore)|secrets\/SecretStore|webhooks\/DeadLetterStore)\.ts$/,
+      /^store\/(?:alerts\/SentAlerts|cache\/CacheStore|idempotency\/IdempotencyStore|keys\/KeyRepo|ledger\/(?:GenerationStore|Ledger|reports\/LedgerReports)|limits\/Limits|people\/(?:Users|Sessions|Challenges)|processes\/LiveProcesses|refusals\/RefusalStore|providerState\/(?:LockoutStore|StatsStore)|responses\/ResponseStore|secrets\/SecretStore|webhooks\/DeadLetterStore)\.ts$/,
     mayImport: /^(?:domain\/|store\/(?:StoreError|limits\/LimitVerdict|people\/LinkingRules)\.ts$)/,
     packages: new RegExp(`^${effectCore}`),
     because: "a port does not know what implements it: implementations export their layers"

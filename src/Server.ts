@@ -9,6 +9,7 @@ import * as ChallengesMemory from "./store/people/ChallengesMemory.ts"
 import * as SessionsMemory from "./store/people/SessionsMemory.ts"
 import * as UsersMemory from "./store/people/UsersMemory.ts"
 import * as IdempotencyMemory from "./store/idempotency/IdempotencyMemory.ts"
+import * as ResponsesMemory from "./store/responses/ResponsesMemory.ts"
 import { Context, Effect, Layer, type Redacted, Scope } from "effect"
 import { HttpMiddleware, HttpRouter, HttpServer } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
@@ -49,6 +50,7 @@ import { PrivacyPreview } from "./gateway/chat/PrivacyPreview.ts"
 import { Portal } from "./gateway/signin/Portal.ts"
 import { ProviderStats } from "./gateway/health/ProviderStats.ts"
 import * as Gauges from "./gateway/telemetry/Gauges.ts"
+import { StoredResponses } from "./gateway/responses/StoredResponses.ts"
 import { RoutePreview } from "./gateway/chat/RoutePreview.ts"
 import { Router } from "./gateway/routing/Router.ts"
 import { Series } from "./gateway/admin/Series.ts"
@@ -138,7 +140,7 @@ export const gateway = (settings: SettingsShape) =>
         Generations.layer(settings.generations)
       )
     ),
-    Layer.provideMerge(Layer.mergeAll(Catalog.layer, TokenCounter.layer))
+    Layer.provideMerge(Layer.mergeAll(Catalog.layer, TokenCounter.layer, StoredResponses.layer(settings.responses)))
   )
 
 /** State about providers and the process itself. It survives a reload. */
@@ -148,13 +150,14 @@ const recollection = Layer.mergeAll(
   Layer.provideMerge(Load.layer, EventLoopDelay.layer)
 )
 
-/** The same, with circuits, statistics and stored replies in this process only. */
+/** The same, with circuits, statistics, stored replies and responses in this process only. */
 export const memory = Layer.mergeAll(
   recollection,
   Circuits.layerMemory,
   ProviderStats.layer,
   ConversationMemory.layer,
   IdempotencyMemory.layer,
+  ResponsesMemory.layer,
   SentAlertsMemory.layer,
   DeadLetterMemory.layer,
   RefusalMemory.layer

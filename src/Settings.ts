@@ -11,21 +11,14 @@ import { type PrivacyRules } from "./domain/Privacy.ts"
 import { mockProvider } from "./providers/presets/Mock.ts"
 import { weakAdminKey } from "./settings/AdminKey.ts"
 import { type AliasSettings, unservedAliases } from "./settings/providers/AliasesSection.ts"
-import {
-  type ConfigFile,
-  decodeConfig,
-  emptyConfig,
-  failedConfig,
-  mergeBudgets,
-  mergeTiers,
-  type ReadConfig
-} from "./settings/ConfigFile.ts"
+import { type ConfigFile, mergeBudgets, mergeTiers } from "./settings/ConfigFile.ts"
 import { defaultDataDir } from "./settings/DataDir.ts"
 import { decodeEnvironment, type Environment, presentVariables, unknownVariables } from "./settings/Environment.ts"
 import { type Faults } from "./settings/Faults.ts"
 import { type GenerationsSettings, keptForEver } from "./settings/GenerationsSection.ts"
 import { changed, unknownModels } from "./settings/providers/PresetsSection.ts"
 import { noPrivacy, unusablePatterns } from "./settings/PrivacySection.ts"
+import { readConfig } from "./settings/ReadConfig.ts"
 import { SettingsError } from "./settings/SettingsError.ts"
 import { readFile, type SettingsSource } from "./settings/SettingsSource.ts"
 import { defaultServer, type ServerSettings } from "./settings/ServerSection.ts"
@@ -106,6 +99,11 @@ export interface SettingsShape {
     /** How long a reply is stored for repeated requests. */
     readonly ttlSeconds: number
   }
+  /**
+   * `responses` in the file, or `TOLLGATE_RESPONSES_RETENTION_DAYS`: how long responses are kept
+   * for clients that continue them. `null`: they are not kept.
+   */
+  readonly responses: { readonly retentionDays: number | null }
   /** `generations` in the file. */
   readonly generations: GenerationsSettings
   /** `markup` in the file. A fraction: 0.05 adds five per cent. */
@@ -148,6 +146,7 @@ export const defaultSettings: SettingsShape = {
   tierBudgets: defaultBudgets,
   cache: { enabled: true, when: "deterministic", ttlSeconds: 300, scope: "key", maxEntries: 10_000 },
   idempotency: { enabled: true, ttlSeconds: 86_400 },
+  responses: { retentionDays: null },
   generations: keptForEver,
   markup: 0,
   ledger: { leaseMs: 150_000 },
@@ -203,32 +202,6 @@ export class Settings extends Context.Service<Settings, SettingsShape>()("tollga
     Layer.succeed(Settings, { ...defaultSettings, ...overrides })
 }
 
-const defaultFile = "./tollgate.yaml"
-
-/** A file named by `TOLLGATE_CONFIG` must exist. The default file is optional. */
-const readConfig = (source: SettingsSource): Effect.Effect<ReadConfig> => {
-  const env = presentVariables(source.env)
-  const named = env.TOLLGATE_CONFIG
-  const file = named ?? defaultFile
-  const unreadable = (problem: string) =>
-    failedConfig([
-      {
-        setting: named === undefined ? file : "TOLLGATE_CONFIG",
-        problem,
-        expected: "the path of a YAML file that can be read"
-      }
-    ])
-  return source.readFile(file).pipe(
-    Effect.map((text) => {
-      if (text !== null) return decodeConfig(file, text, env)
-      return named === undefined ? emptyConfig : unreadable("names a file that does not exist")
-    }),
-    Effect.catch(({ code }) =>
-      Effect.succeed(unreadable(`${named === undefined ? "is" : "names"} a file that cannot be read (${code})`))
-    )
-  )
-}
-
 const failing = (faults: Faults): Result.Result<void, Faults> =>
   faults.length === 0 ? Result.succeed(undefined) : Result.fail(faults)
 
@@ -279,6 +252,9 @@ const compose = (
     idempotency: {
       enabled: file.idempotency.enabled ?? idempotency.enabled,
       ttlSeconds: file.idempotency.ttl_seconds ?? idempotency.ttlSeconds
+    },
+    responses: {
+      retentionDays: env.TOLLGATE_RESPONSES_RETENTION_DAYS ?? file.responses.retention_days ?? null
     },
     generations: file.generations,
     markup: file.markup ?? defaultSettings.markup,

@@ -17,6 +17,7 @@ import * as ChallengesSql from "./store/people/ChallengesSql.ts"
 import * as SessionsSql from "./store/people/SessionsSql.ts"
 import * as UsersSql from "./store/people/UsersSql.ts"
 import * as IdempotencySql from "./store/idempotency/IdempotencySql.ts"
+import * as ResponsesSql from "./store/responses/ResponsesSql.ts"
 import * as KeyRepoSql from "./store/keys/KeyRepoSql.ts"
 import { Effect, Layer, Redacted, Schedule } from "effect"
 import { randomBytes } from "node:crypto"
@@ -44,6 +45,7 @@ const database = (settings: SettingsShape) =>
     KeyRepoSql.layer,
     LedgerSql.layer,
     IdempotencySql.layer,
+    ResponsesSql.layer,
     UsersSql.layer,
     SessionsSql.layer,
     ChallengesSql.layer,

@@ -64,6 +64,7 @@ describe("defaults", () => {
       tierBudgets: { free: 5_000_000_000, pro: 100_000_000_000, enterprise: null },
       cache: { enabled: true, when: "deterministic", ttlSeconds: 300, scope: "key", maxEntries: 10_000 },
       idempotency: { enabled: true, ttlSeconds: 86_400 },
+      responses: { retentionDays: null },
       generations: { archiveDays: null, retentionDays: null },
       markup: 0,
       ledger: { leaseMs: 150_000 },
@@ -196,6 +197,7 @@ describe("what is set", () => {
           TOLLGATE_BODY_TIMEOUT_MS: "10",
           TOLLGATE_DRAIN_TIMEOUT_MS: "0",
           TOLLGATE_SHUTDOWN_GRACE_MS: "1",
+          TOLLGATE_RESPONSES_RETENTION_DAYS: "7",
           OTEL_ANYTHING: "x",
           TOLLGATE_TEST_DATABASE_URL: "postgres://h/test"
         })
@@ -213,7 +215,8 @@ describe("what is set", () => {
           maxBodyBytes: 2048,
           bodyTimeoutMs: 10,
           drainTimeoutMs: 0,
-          shutdownGraceMs: 1
+          shutdownGraceMs: 1,
+          responses: { retentionDays: 7 }
         }
       )
       const revealed = [settings.adminKey, settings.databaseUrl, settings.redisUrl].map(
@@ -233,6 +236,7 @@ routing: { default_sort: latency, retries: 0, hedge_after_ms: 250, continue_stre
 tiers: { free: { concurrency: 2, monthly_budget_usd: 1.5 }, pro: { monthly_budget_usd: null } }
 cache: { enabled: false, when: always, scope: owner }
 idempotency: { enabled: false, ttl_seconds: 3600 }
+responses: { retention_days: 30 }
 generations: { archive_days: 30, retention_days: 90 }
 markup: 0.05
 ledger: { lease_seconds: 60 }
@@ -257,6 +261,7 @@ webhooks:
         tierBudgets: { free: 1_500_000_000, pro: null, enterprise: null },
         cache: { ...defaultSettings.cache, enabled: false, when: "always", scope: "owner" },
         idempotency: { enabled: false, ttlSeconds: 3_600 },
+        responses: { retentionDays: 30 },
         generations: { archiveDays: 30, retentionDays: 90 },
         markup: 0.05,
         server: {

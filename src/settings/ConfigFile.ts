@@ -32,6 +32,7 @@ const sections = [
   "tiers",
   "cache",
   "idempotency",
+  "responses",
   "generations",
   "markup",
   "ledger",
@@ -80,6 +81,11 @@ const IdempotencySection = Schema.Struct({
   ttl_seconds: Schema.optionalKey(integer("a whole number of seconds from 60 to 2592000", 60, 2_592_000))
 })
 
+const retention = "whole days, from 1 to 3650"
+const ResponsesSection = Schema.Struct({
+  retention_days: Schema.optionalKey(orNull(integer(retention, 1, 3_650), retention))
+})
+
 const Markup = number("a fraction from 0 to 10 (0.05 adds five per cent)", 0, 10)
 const Ledger = Schema.Struct({
   lease_seconds: Schema.optionalKey(integer("a whole number of seconds from 10 to 86400", 10, 86_400))
@@ -97,6 +103,7 @@ export interface ConfigFile {
   readonly tiers: typeof Tiers.Type
   readonly cache: typeof CacheSection.Type
   readonly idempotency: typeof IdempotencySection.Type
+  readonly responses: typeof ResponsesSection.Type
   readonly generations: GenerationsSettings
   readonly markup: number | null
   readonly ledger: typeof Ledger.Type
@@ -125,6 +132,7 @@ export const emptyConfig: ReadConfig = {
     tiers: {},
     cache: {},
     idempotency: {},
+    responses: {},
     generations: keptForEver,
     markup: null,
     ledger: {},
@@ -190,6 +198,7 @@ const decodeSections = (file: Place): Result.Result<ConfigFile, Faults> => {
     tiers: section("tiers", (place) => decodeAt(Tiers, place), {}),
     cache: section("cache", (place) => decodeAt(CacheSection, place), {}),
     idempotency: section("idempotency", (place) => decodeAt(IdempotencySection, place), {}),
+    responses: section("responses", (place) => decodeAt(ResponsesSection, place), {}),
     generations: section("generations", decodeGenerations, keptForEver),
     markup: section<number | null>("markup", (place) => decodeAt(Markup, place), null),
     ledger: section("ledger", (place) => decodeAt(Ledger, place), {}),
@@ -213,6 +222,7 @@ const SectionNames = Schema.Struct({
   tiers: anything,
   cache: anything,
   idempotency: anything,
+  responses: anything,
   generations: anything,
   markup: anything,
   ledger: anything,

@@ -36,7 +36,8 @@ export const Environment = Schema.Struct({
   ),
   TOLLGATE_BODY_TIMEOUT_MS: Schema.optionalKey(integer("milliseconds, from 1 to 3600000", 1, 3_600_000)),
   TOLLGATE_DRAIN_TIMEOUT_MS: Schema.optionalKey(integer("milliseconds, from 0 to 3600000", 0, 3_600_000)),
-  TOLLGATE_SHUTDOWN_GRACE_MS: Schema.optionalKey(integer("milliseconds, from 0 to 3600000", 0, 3_600_000))
+  TOLLGATE_SHUTDOWN_GRACE_MS: Schema.optionalKey(integer("milliseconds, from 0 to 3600000", 0, 3_600_000)),
+  TOLLGATE_RESPONSES_RETENTION_DAYS: Schema.optionalKey(integer("whole days, from 1 to 3650", 1, 3_650))
 })
 export type Environment = typeof Environment.Type
 

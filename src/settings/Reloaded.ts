@@ -13,6 +13,7 @@ export const reloaded = (started: SettingsShape, fresh: SettingsShape): Settings
   cache: { ...fresh.cache, maxEntries: started.cache.maxEntries },
   markup: fresh.markup,
   idempotency: fresh.idempotency,
+  responses: fresh.responses,
   privacy: fresh.privacy,
   auth: fresh.auth
 })

@@ -23,7 +23,7 @@ const redis = "redis://host:6379 or rediss://host:6379"
 const known =
   "one of TOLLGATE_HOST, TOLLGATE_PORT, TOLLGATE_ADMIN_PORT, TOLLGATE_ADMIN_KEY, TOLLGATE_DATA_DIR, TOLLGATE_DATABASE_POOL, TOLLGATE_WORKERS, " +
   "TOLLGATE_CONFIG, TOLLGATE_ENV, TOLLGATE_LOG_LEVEL, TOLLGATE_LOG_FORMAT, TOLLGATE_MAX_BODY_BYTES, TOLLGATE_BODY_TIMEOUT_MS, " +
-  "TOLLGATE_DRAIN_TIMEOUT_MS, TOLLGATE_SHUTDOWN_GRACE_MS"
+  "TOLLGATE_DRAIN_TIMEOUT_MS, TOLLGATE_SHUTDOWN_GRACE_MS, TOLLGATE_RESPONSES_RETENTION_DAYS"
 const hidden = "is not accepted (value not shown)"
 
 describe("the variables by which Kubernetes describes a Service named tollgate", () => {
@@ -187,11 +187,11 @@ describe("a wrong settings file", () => {
     ["a: *hunter2", "./tollgate.yaml is not valid YAML (Unknown YAML alias …); expected one YAML mapping"],
     [
       "- 1",
-      "./tollgate.yaml is not a mapping; expected a mapping of providers, presets, aliases, routing, tiers, cache, idempotency, generations, markup, ledger, privacy, webhooks, auth, server, cors"
+      "./tollgate.yaml is not a mapping; expected a mapping of providers, presets, aliases, routing, tiers, cache, idempotency, responses, generations, markup, ledger, privacy, webhooks, auth, server, cors"
     ],
     [
       "cahe: {}",
-      "cahe is unknown, did you mean cache?; expected one of providers, presets, aliases, routing, tiers, cache, idempotency, generations, markup, ledger, privacy, webhooks, auth, server, cors"
+      "cahe is unknown, did you mean cache?; expected one of providers, presets, aliases, routing, tiers, cache, idempotency, responses, generations, markup, ledger, privacy, webhooks, auth, server, cors"
     ],
     ["providers: {}", "providers is a mapping; expected a list"],
     [
@@ -366,6 +366,7 @@ describe("a wrong settings file", () => {
       "idempotency.enabled is 1; expected true or false",
       "idempotency.ttl_seconds is 59; expected a whole number of seconds from 60 to 2592000"
     ],
+    ["responses: { retention_days: 0 }", "responses.retention_days is 0; expected whole days, from 1 to 3650, or null"],
     [
       "generations: { retention_days: 0 }",
       "generations.retention_days is 0; expected whole days, from 1 to 36500, or null"

@@ -1,13 +1,14 @@
 /**
- * Deletes expired idempotency keys, and generations and refusals older than the retention time, and
- * moves old generations to the archive. It works in small batches with a pause after each, so that
- * requests do not wait for it. Any number of processes may run it.
+ * Deletes expired idempotency keys and responses, and generations and refusals older than the
+ * retention time, and moves old generations to the archive. It works in small batches with a pause
+ * after each, so that requests do not wait for it. Any number of processes may run it.
  */
 import { Clock, Duration, Effect, Layer, Schedule } from "effect"
 import { DAY_MS } from "../../domain/Money.ts"
 import { IdempotencyStore } from "../../store/idempotency/IdempotencyStore.ts"
 import { GenerationStore } from "../../store/ledger/GenerationStore.ts"
 import { RefusalStore } from "../../store/refusals/RefusalStore.ts"
+import { ResponseStore } from "../../store/responses/ResponseStore.ts"
 import { type StoreError } from "../../store/StoreError.ts"
 
 export interface RetentionOptions {
@@ -37,10 +38,12 @@ export const layer = ({ archiveDays, retentionDays }: RetentionOptions) =>
   Layer.effectDiscard(
     Effect.gen(function* () {
       const replies = yield* IdempotencyStore
+      const responses = yield* ResponseStore
       const generations = yield* GenerationStore
       const refusals = yield* RefusalStore
       const every = (work: Effect.Effect<void>) => Effect.forkScoped(Effect.repeat(work, Schedule.spaced(EVERY)))
       yield* every(cleared((nowMs) => replies.deleteExpired(nowMs, PIECE), PIECE))
+      yield* every(cleared((nowMs) => responses.deleteExpired(nowMs, PIECE), PIECE))
       const moving =
         archiveDays === null
           ? Effect.void

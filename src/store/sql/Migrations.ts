@@ -11,6 +11,7 @@ import { Migrator, SqlClient } from "effect/sql"
 import { type SqlError } from "effect/sql/SqlError"
 import schema from "../migrations/0001_schema.ts"
 import refusals from "../migrations/0002_refusals.ts"
+import responses from "../migrations/0003_responses.ts"
 import { databaseError, isUnavailable } from "./SqlErrors.ts"
 import { type StoreError } from "../StoreError.ts"
 
@@ -73,4 +74,8 @@ export const migrateTo = (
   )
 
 /** Migrates the database to the newest version. */
-export const migrate = migrateTo({ "0001_schema": schema, "0002_refusals": refusals })
+export const migrate = migrateTo({
+  "0001_schema": schema,
+  "0002_refusals": refusals,
+  "0003_responses": responses
+})

@@ -1,5 +1,6 @@
 /** Old generations, by time and by settings. */
 import * as IdempotencyMemory from "../../../src/store/idempotency/IdempotencyMemory.ts"
+import * as ResponsesMemory from "../../../src/store/responses/ResponsesMemory.ts"
 import { assert, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
@@ -37,7 +38,7 @@ const upkeepWith = (options: Retention.RetentionOptions, left: number) =>
     })
     yield* TestClock.setTime(100 * DAY)
     yield* Layer.build(Retention.layer(options)).pipe(
-      Effect.provide(Layer.mergeAll(generations, refusals, IdempotencyMemory.layer))
+      Effect.provide(Layer.mergeAll(generations, refusals, IdempotencyMemory.layer, ResponsesMemory.layer))
     )
     yield* TestClock.adjust(0)
     return asked

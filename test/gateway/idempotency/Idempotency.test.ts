@@ -4,6 +4,7 @@
  */
 import * as CacheMemory from "../../../src/store/cache/CacheMemory.ts"
 import * as LimitsMemory from "../../../src/store/limits/LimitsMemory.ts"
+import * as ResponsesMemory from "../../../src/store/responses/ResponsesMemory.ts"
 import * as IdempotencyMemory from "../../../src/store/idempotency/IdempotencyMemory.ts"
 import * as KeyRepoMemory from "../../../src/store/keys/KeyRepoMemory.ts"
 import { assert, it } from "@effect/vitest"
@@ -235,7 +236,7 @@ it.effect("expired keys are deleted in batches", () => {
     assert.deepStrictEqual(pieces, [0])
     yield* TestClock.adjust("2 seconds")
     assert.deepStrictEqual(pieces, [0, 500, 500, 100])
-  }).pipe(Effect.provide(Layer.mergeAll(store, LedgerMemory.layer, RefusalMemory.layer)))
+  }).pipe(Effect.provide(Layer.mergeAll(store, ResponsesMemory.layer, LedgerMemory.layer, RefusalMemory.layer)))
 })
 
 it.effect("generations older than the retention time are deleted, if one is set", () =>
@@ -265,5 +266,9 @@ it.effect("generations older than the retention time are deleted, if one is set"
       spentNano: 8_400,
       reservedNano: 0
     })
-  }).pipe(Effect.provide(Layer.mergeAll(IdempotencyMemory.layer, LedgerMemory.layer, RefusalMemory.layer)))
+  }).pipe(
+    Effect.provide(
+      Layer.mergeAll(IdempotencyMemory.layer, ResponsesMemory.layer, LedgerMemory.layer, RefusalMemory.layer)
+    )
+  )
 )

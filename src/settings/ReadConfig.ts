@@ -1,0 +1,31 @@
+/** Reads the settings file of a source. */
+import { Effect } from "effect"
+import { decodeConfig, emptyConfig, failedConfig, type ReadConfig } from "./ConfigFile.ts"
+import { presentVariables } from "./Environment.ts"
+import { type SettingsSource } from "./SettingsSource.ts"
+
+const defaultFile = "./tollgate.yaml"
+
+/** A file named by `TOLLGATE_CONFIG` must exist. The default file is optional. */
+export const readConfig = (source: SettingsSource): Effect.Effect<ReadConfig> => {
+  const env = presentVariables(source.env)
+  const named = env.TOLLGATE_CONFIG
+  const file = named ?? defaultFile
+  const unreadable = (problem: string) =>
+    failedConfig([
+      {
+        setting: named === undefined ? file : "TOLLGATE_CONFIG",
+        problem,
+        expected: "the path of a YAML file that can be read"
+      }
+    ])
+  return source.readFile(file).pipe(
+    Effect.map((text) => {
+      if (text !== null) return decodeConfig(file, text, env)
+      return named === undefined ? emptyConfig : unreadable("names a file that does not exist")
+    }),
+    Effect.catch(({ code }) =>
+      Effect.succeed(unreadable(`${named === undefined ? "is" : "names"} a file that cannot be read (${code})`))
+    )
+  )
+}
