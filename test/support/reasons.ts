@@ -80,7 +80,9 @@ const samples: { readonly [Tag in Reason["_tag"]]: ReadonlyArray<Extract<Reason,
     new ContextLengthExceeded({ message: null, promptTokens: 2, contextLength: 1, param: "messages" })
   ],
   KeyRevoked: [new KeyRevoked()],
-  InvalidRequest: [null, "unsupported_parameter", "invalid_encoding", "invalid_span"].map(invalid),
+  InvalidRequest: [null, "unsupported_parameter", "thread_unsupported_request", "invalid_encoding", "invalid_span"].map(
+    invalid
+  ),
   KeyRotated: [new KeyRotated()],
   IdempotencyConflict: [new IdempotencyConflict({ kind: "running" }), new IdempotencyConflict({ kind: "other_body" })],
   GenerationRunning: [new GenerationRunning({ retryAfterMs: 1 })],

@@ -209,6 +209,7 @@ export class Completion extends Context.Service<
             model: answer.candidate.offer.id,
             provider: answer.candidate.provider.slug,
             cacheHit: answer.source === "cache",
+            promptTokens: plan.promptTokens,
             ...(dropped.length === 0 ? {} : { dropped })
           }
           const recording = content !== null && plan.trace !== null ? content(plan.trace) : null

@@ -40,6 +40,10 @@ export interface Head {
   readonly model: string
   readonly provider: string
   readonly cacheHit: boolean
+  /**
+   * The gateway's own count of the prompt: all that is known before the provider tells its usage.
+   */
+  readonly promptTokens?: number
   /** The members of the request that the provider did not get. Undefined: it got all of them. */
   readonly dropped?: ReadonlyArray<string>
 }

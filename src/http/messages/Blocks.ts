@@ -10,10 +10,8 @@ import { InvalidRequest } from "../../domain/Errors.ts"
 export type Read<A> = Result.Result<A, InvalidRequest>
 
 /** `param`: the place of the fault, such as `messages.0.content`. */
-export const refused = (param: string, message: string) =>
-  Result.fail(
-    new InvalidRequest({ message: `${param}: ${message}`, param, code: "unsupported_parameter", provider: null })
-  )
+export const refused = (param: string, message: string, code = "unsupported_parameter") =>
+  Result.fail(new InvalidRequest({ message: `${param}: ${message}`, param, code, provider: null }))
 
 export const textOf = (value: unknown): string => (typeof value === "string" ? value : "")
 export const membersOf = (value: unknown): Members => (Predicate.isObject(value) ? { ...value } : {})

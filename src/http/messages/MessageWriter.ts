@@ -22,7 +22,7 @@ import {
   toolBlock
 } from "./Reply.ts"
 import { callDetail, carried, isCarried } from "./Thoughts.ts"
-import { messagesUsage, noUsage, stopReason } from "./Usage.ts"
+import { firstUsage, messagesUsage, stopReason } from "./Usage.ts"
 
 /** Fills a silence. Clients skip it, and restart their time limit. */
 export const PING = `event: ping\ndata: {"type":"ping"}\n\n`
@@ -123,7 +123,8 @@ export class MessageWriter implements EventWriter {
   #start(): void {
     if (this.#hasStarted) return
     this.#hasStarted = true
-    const message = { ...messageHead(this.#head, this.#form), content: [], stop_reason: null, usage: noUsage }
+    const usage = firstUsage(this.#head.promptTokens ?? 0)
+    const message = { ...messageHead(this.#head, this.#form), content: [], stop_reason: null, usage }
     this.#emit({ type: "message_start", message })
   }
 

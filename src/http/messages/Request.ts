@@ -66,6 +66,7 @@ export const translated = (body: MessagesRequest): Read<Translated> =>
 export const prompted = (body: CountTokensRequest): Read<Translated> =>
   Result.gen(function* () {
     const asked: Members = body
+    if (isAsked(asked["thread"])) return yield* refused("thread", threadless, "thread_unsupported_request")
     for (const name of demanded) if (isAsked(asked[name])) return yield* refused(name, demand)
     const system = yield* systemMessages(body.system)
     const messages = yield* chatMessages(body.messages)
@@ -88,6 +89,9 @@ export const prompted = (body: CountTokensRequest): Read<Translated> =>
   })
 
 const demand = "only a provider of the Messages API does what this asks for."
+
+/** Anthropic's libraries then send the whole conversation by themselves. */
+const threadless = "the gateway keeps no conversation. Send all messages, without thread."
 
 const isPassed = (name: string): boolean => passed.some((each) => each === name)
 

@@ -18,13 +18,15 @@ export const messagesUsage = ({
   ...(cost === undefined ? {} : { cost })
 })
 
-/** Before anything is known. */
-export const noUsage: MessagesUsage = {
-  input_tokens: 0,
+/**
+ * Before the provider tells its usage. Some clients read the prompt's tokens here and nowhere else.
+ */
+export const firstUsage = (promptTokens: number): MessagesUsage => ({
+  input_tokens: promptTokens,
   cache_creation_input_tokens: 0,
   cache_read_input_tokens: 0,
   output_tokens: 0
-}
+})
 
 /**
  * The stop reason, by what was sent and the provider's finish reason: a call that was sent is to be

@@ -14,7 +14,8 @@ const head: Head = {
   createdAtMs: 0,
   model: "test/small",
   provider: "alpha",
-  cacheHit: false
+  cacheHit: false,
+  promptTokens: 90
 }
 
 const usage: UsageInfo = {
@@ -98,6 +99,16 @@ const blocksOf = (events: ReadonlyArray<Event>): ReadonlyArray<Event> => {
 
 const outline = (events: ReadonlyArray<Event>) => events.map(({ type }) => type)
 const stopOf = (events: ReadonlyArray<Event>) => events.find(({ type }) => type === "message_delta")?.delta.stop_reason
+
+it("tells the gateway's count of the prompt at once: LangChain reads it there and nowhere else", () => {
+  const [first] = written([delta({ content: "Hello" }, "stop"), told])
+  assert.deepStrictEqual(first.message.usage, {
+    input_tokens: 90,
+    cache_creation_input_tokens: 0,
+    cache_read_input_tokens: 0,
+    output_tokens: 0
+  })
+})
 
 it("a text: the message, one block, the stop reason with the whole usage, the end", () => {
   const events = written([

@@ -210,6 +210,16 @@ it("translates tools and their choice", () => {
   )
 })
 
+it("refuses a conversation that the server keeps, in the code by which the SDK sends the whole one", () => {
+  for (const thread of [{ type: "create" }, { type: "continue", previous_message_id: "msg_1" }]) {
+    const read = translated(body({ thread }))
+    assert.deepInclude(Result.isFailure(read) ? read.failure : {}, {
+      param: "thread",
+      code: "thread_unsupported_request"
+    })
+  }
+})
+
 it("names what it leaves out, and refuses by name what would change the answer", () => {
   assert.deepStrictEqual(
     chat({ context_management: { edits: [] }, speed: "fast", container: null, mcp_servers: [], betas: ["b"] }).dropped,
