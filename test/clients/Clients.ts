@@ -9,7 +9,7 @@ import { inject } from "vitest"
 import { type Aimock, startAimock } from "../support/aimock.ts"
 import { eventually, type Gateway, promptMarker, startGateway } from "../support/Gateway.ts"
 import { freshDatabase } from "../support/Postgres.ts"
-import { fixtures } from "./fixtures.ts"
+import { fixtures, hello } from "./fixtures.ts"
 
 /** The members of a generation that clients compare with their responses. */
 export interface GenerationRecord {
@@ -83,11 +83,6 @@ export class Clients extends Context.Service<
         }
       })
       const key = (body?: Readonly<Record<string, unknown>>) => Effect.map(gateway.issueKey(body), ({ key }) => key)
-      const ask = (key: string) =>
-        gateway.send("/v1/chat/completions", {
-          key,
-          body: { model: "test/chat", messages: [{ role: "user", content: prompt("say hello") }], max_tokens: 5 }
-        })
       return Clients.of({
         gateway,
         baseUrl: `${gateway.url}/v1`,
@@ -102,21 +97,30 @@ export class Clients extends Context.Service<
             Effect.orDie(gateway.send(`/v1/generations/${id}`, { key })),
             ({ text }) => JSON.parse(text) as GenerationRecord
           ),
-        exhaust: (key) =>
-          eventually(
-            Effect.filterOrFail(
-              Effect.all(
-                Array.from({ length: 10 }, () => ask(key)),
-                { concurrency: "unbounded" }
-              ),
-              (answers) => answers.some(({ status }) => status === 429)
-            ),
-            10_000,
-            "a free key's limit"
-          ).pipe(Effect.asVoid)
+        exhaust: (key) => exhausted(gateway, key, "test/chat")
       })
     })
   )
+}
+
+/**
+ * Uses up a free key's requests of a minute, so that the next one is rejected for about two
+ * seconds.
+ */
+export const exhausted = (gateway: Gateway, key: string, model: string): Effect.Effect<void> => {
+  const body = { model, messages: [{ role: "user", content: prompt(hello.prompt) }], max_tokens: 5 }
+  const ask = gateway.send("/v1/chat/completions", { key, body })
+  return eventually(
+    Effect.filterOrFail(
+      Effect.all(
+        Array.from({ length: 10 }, () => ask),
+        { concurrency: "unbounded" }
+      ),
+      (answers) => answers.some(({ status }) => status === 429)
+    ),
+    10_000,
+    "a free key's limit"
+  ).pipe(Effect.asVoid)
 }
 
 /**

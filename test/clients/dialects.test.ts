@@ -3,97 +3,11 @@
  * responses are in OpenAI's form, whatever the dialect.
  */
 import { assert, layer } from "@effect/vitest"
-import { Context, Effect, Layer, Redacted } from "effect"
+import { Effect } from "effect"
 import OpenAI from "openai"
-import { type Aimock, startAimock } from "../support/aimock.ts"
-import { startGateway } from "../support/Gateway.ts"
-import { freshDatabase } from "../support/Postgres.ts"
 import { prompt } from "./Clients.ts"
-import { fixtures, hello, parallelCalls, picture, structured, weatherTool } from "./fixtures.ts"
-
-/** A provider per dialect: its model name, its path at the mock, and its key. */
-const dialects = [
-  { dialect: "openai", upstream: "chat-2026", path: "/v1", key: "sk-key-of-the-openai-provider" },
-  // The OpenAI dialect by its other API.
-  { dialect: "responses", upstream: "chat-2026", path: "/v1", key: "sk-key-of-the-responses-provider" },
-  { dialect: "anthropic", upstream: "claude-sonnet-4-5", path: "", key: "sk-key-of-the-anthropic-provider" },
-  { dialect: "gemini", upstream: "gemini-2.5-flash", path: "", key: "sk-key-of-the-gemini-provider" },
-  {
-    dialect: "bedrock",
-    upstream: "anthropic.claude-sonnet-4-5-20250929-v1:0",
-    path: "",
-    key: "AKIATESTTESTTESTTEST:secret-key-of-the-bedrock-provider"
-  }
-] as const
-type Dialect = (typeof dialects)[number]["dialect"]
-/**
- * Gemini's default model here hides its thinking, so another one is used where the stream is
- * checked.
- */
-const watchedUpstream = (dialect: Dialect, upstream: string) => (dialect === "gemini" ? "gemini-2.0-flash" : upstream)
-const cases = dialects.map(({ dialect }) => dialect)
-
-/** Dialects that request a JSON answer with a forced tool need a mock model that calls the tool. */
-const answerTools = ["respond_with_json", "person"].map((toolName) => ({
-  match: { userMessage: structured.prompt, toolName },
-  response: { toolCalls: [{ name: toolName, arguments: structured.content }], usage: hello.usage }
-}))
-const plain = {
-  match: { userMessage: structured.prompt },
-  response: { content: structured.content, usage: hello.usage }
-}
-
-class Deployment extends Context.Service<
-  Deployment,
-  {
-    readonly openai: OpenAI
-    readonly aimock: Aimock
-    readonly providerOf: (generationId: string) => Effect.Effect<string>
-  }
->()("tollgate/test/Dialects") {
-  static readonly layer = Layer.effect(
-    Deployment,
-    Effect.gen(function* () {
-      const aimock = yield* startAimock([...answerTools, ...fixtures, plain])
-      const { origin } = new URL(aimock.url)
-      const providers = dialects.map(({ dialect, key, path, upstream }) => ({
-        slug: dialect,
-        ...(dialect === "responses" ? { dialect: "openai", api: dialect } : { dialect }),
-        base_url: `${origin}${path}`,
-        api_key: key,
-        models: [
-          { id: `${dialect}/chat`, upstream },
-          { id: `${dialect}/watched`, upstream: watchedUpstream(dialect, upstream) }
-        ].map((model) => ({ ...model, pricing: { prompt: 2, completion: 8 }, max_completion_tokens: 1_000 }))
-      }))
-      /** A more expensive provider that could answer instead of each. */
-      const spare = {
-        slug: "spare",
-        dialect: "mock",
-        models: cases.map((dialect) => ({
-          id: `${dialect}/watched`,
-          upstream: "echo",
-          pricing: { prompt: 20, completion: 80 }
-        }))
-      }
-      const gateway = yield* startGateway({
-        env: { DATABASE_URL: Redacted.value(yield* freshDatabase) },
-        config: { providers: [...providers, spare], cache: { enabled: false } },
-        secrets: dialects.map(({ key }) => key)
-      })
-      const { key } = yield* gateway.issueKey()
-      return Deployment.of({
-        aimock,
-        openai: new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: key, maxRetries: 0 }),
-        providerOf: (id) =>
-          Effect.map(
-            Effect.orDie(gateway.send(`/v1/generations/${id}`, { key })),
-            ({ text }) => (JSON.parse(text) as { readonly provider: string }).provider
-          )
-      })
-    })
-  )
-}
+import { Deployment, type Dialect, dialects } from "./Deployment.ts"
+import { hello, parallelCalls, picture, structured, weatherTool } from "./fixtures.ts"
 
 type Asked = Omit<OpenAI.ChatCompletionCreateParamsNonStreaming, "model" | "stream">
 
@@ -109,13 +23,13 @@ const carriers: Readonly<Record<Dialect, string>> = {
 const user = (content: string) => ({ role: "user" as const, content: prompt(content) })
 /** With a possible stand-in, a long reply is requested as a stream internally ("watched"). */
 const modes = ["JSON", "JSON, watched", "stream"] as const
-const each = cases.flatMap((dialect) => modes.map((mode) => ({ dialect, mode })))
+const each = dialects.flatMap((dialect) => modes.map((mode) => ({ dialect, mode })))
 
 /** The completion, whole or assembled from its chunks by the library, which relies on `index`. */
 const complete = (dialect: Dialect, mode: (typeof modes)[number], asked: Asked) =>
   Effect.gen(function* () {
-    const { openai, providerOf } = yield* Deployment
-    const { aimock } = yield* Deployment
+    const { aimock, gateway, generation, key } = yield* Deployment
+    const openai = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: key, maxRetries: 0 })
     const request = { ...asked, model: mode === "JSON, watched" ? `${dialect}/watched` : `${dialect}/chat` }
     const { completion, id } = yield* Effect.promise(async () => {
       if (mode !== "stream") {
@@ -129,7 +43,7 @@ const complete = (dialect: Dialect, mode: (typeof modes)[number], asked: Asked) 
       const last = chunks.at(-1) as { readonly generation_id?: string } | undefined
       return { completion, id: last?.generation_id ?? "" }
     })
-    assert.strictEqual(yield* providerOf(id), dialect)
+    assert.strictEqual((yield* generation(id)).provider, dialect)
     const { body, path } = (yield* aimock.journal).at(-1) ?? { body: null, path: "" }
     assert.strictEqual(/stream/i.test(path) || body?.stream === true, mode !== "JSON")
     const [choice] = completion.choices
@@ -232,7 +146,7 @@ layer(Deployment.layer, { excludeTestServices: true, timeout: 120_000 })("openai
       })
   )
 
-  it.effect.each(cases)("answers the same through %s, watched or not", (dialect) =>
+  it.effect.each(dialects)("answers the same through %s, watched or not", (dialect) =>
     Effect.gen(function* () {
       const tools = [{ type: "function" as const, function: weatherTool }]
       for (const asked of [

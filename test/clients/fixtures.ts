@@ -42,6 +42,12 @@ export const thinking = {
   content: "Thought."
 }
 
+/** A provider that refuses what is too long. */
+export const overflow = { prompt: "read this very long book" }
+
+/** A provider that fails. */
+export const broken = { prompt: "break down" }
+
 /** Exact in 32 bits, so that base64 returns the same numbers. */
 export const vector = [0.5, -0.25, 0.125, 1, -2]
 
@@ -71,6 +77,21 @@ export const fixtures: ReadonlyArray<FixtureFileEntry> = [
   {
     match: { userMessage: thinking.prompt },
     response: { content: thinking.content, reasoning: thinking.thought, usage }
+  },
+  {
+    match: { userMessage: overflow.prompt },
+    response: {
+      status: 400,
+      error: {
+        message: "This model's maximum context length is 8000 tokens, but your messages have 9000 tokens.",
+        type: "invalid_request_error",
+        code: "context_length_exceeded"
+      }
+    }
+  },
+  {
+    match: { userMessage: broken.prompt },
+    response: { status: 500, error: { message: "It broke.", type: "server_error" } }
   },
   { match: { endpoint: "embedding" }, response: { embedding: vector } }
 ]

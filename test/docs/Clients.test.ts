@@ -13,6 +13,7 @@ const features = ["chat", "streams", "tools", "structured output", "reasoning", 
 
 interface Row {
   readonly language: string
+  readonly api: string
   readonly packages: Readonly<Record<string, string>>
   /** The mark of each tested feature. */
   readonly marks: ReadonlyMap<string, string>
@@ -38,8 +39,12 @@ const suites = [
     pinned: (name: string, version: string) => `${name}==${version}\n`
   }
 ]
+/** The API of clients that name none. */
+const CHAT = "chat completions"
+
 interface Result {
   readonly client: string
+  readonly api?: string
   readonly packages: Readonly<Record<string, string>>
   readonly features: Readonly<Record<string, { readonly passed: number; readonly failed: number }>>
 }
@@ -49,29 +54,35 @@ const { devDependencies } = JSON.parse(textOf("package.json")) as {
   readonly devDependencies: Readonly<Record<string, string>>
 }
 
-/** The client of a file is the name of its group: packages, with commas between them. */
+/**
+ * The client of a file is the name of its group: packages, with commas between them, and the API
+ * after a colon.
+ */
 const clientOf = (text: string): string => /^layer\(.*\)\("([^"]+)", \(it\)/m.exec(text)?.[1] ?? ""
 
 /** The text of a test file, with the tests that it shares with others. */
 const testsOf = (path: string): string => {
   const own = textOf(path)
-  const shared = [...own.matchAll(/ from "\.\/(ai\w+\.ts)"/g)].map(([, name]) => textOf(`test/clients/${name}`))
+  const shared = [...own.matchAll(/ from "\.\/((?:ai|langchain)\w+\.ts)"/g)].map(([, name]) =>
+    textOf(`test/clients/${name}`)
+  )
   return [own, ...shared].join("")
 }
 
 const rowOf = (client: string, texts: ReadonlyArray<string>): ReadonlyArray<Row> => {
-  const names = client.split(", ")
+  const [packaged = "", api = CHAT] = client.split(": ")
+  const names = packaged.split(", ")
   if (!names.every((name) => name in devDependencies)) return []
   const marks = new Map<string, string>()
   for (const [, feature = "", differently] of texts
     .join("")
-    .matchAll(/^ {2}it\.effect\("([a-z ]+?)(, differently)?: /gm)) {
+    .matchAll(/^ {2}it\.effect(?:\.each\(\w+\))?\(\s*"([a-z ]+?)(, differently)?: /gm)) {
     assert.include(features, feature, client)
     if (differently !== undefined || !marks.has(feature))
       marks.set(feature, differently === undefined ? "✓" : "differs")
   }
   const packages = Object.fromEntries(names.map((name) => [name, devDependencies[name] ?? ""]))
-  return [{ language: "TypeScript", packages, marks }]
+  return [{ language: "TypeScript", api, packages, marks }]
 }
 
 const rows: ReadonlyArray<Row> = [
@@ -79,8 +90,9 @@ const rows: ReadonlyArray<Row> = [
     ([client, texts]) => rowOf(client, texts)
   ),
   ...suites.flatMap((suite) =>
-    resultsOf(suite).map(({ features, packages }) => ({
+    resultsOf(suite).map(({ api = CHAT, features, packages }) => ({
       language: suite.language,
+      api,
       packages,
       marks: new Map(
         Object.entries(features).map(([name, { failed, passed }]) => [
@@ -94,14 +106,15 @@ const rows: ReadonlyArray<Row> = [
 
 const line = (cells: ReadonlyArray<string>): string => `| ${cells.join(" | ")} |\n`
 const table = [
-  line(["Client", "Language", ...features]),
-  line(["---", "---", ...features.map(() => "---")]),
-  ...rows.map(({ language, marks, packages }) =>
+  line(["Client", "Language", "API", ...features]),
+  line(["---", "---", "---", ...features.map(() => "---")]),
+  ...rows.map(({ api, language, marks, packages }) =>
     line([
       Object.entries(packages)
         .map(([name, version]) => `\`${name}\` ${version}`)
         .join(", "),
       language,
+      api,
       ...features.map((feature) => marks.get(feature) ?? "")
     ])
   )
