@@ -16,13 +16,20 @@ export const controlsFor = (request: ChatRequest, offer: ModelOffer, vendor: Ven
   const { reasoning, thinking, ...rest } = request
   const sent: JsonRecord = vendor.isOpenAi === true ? openAiMembers(rest) : rest
   const takes = (name: string) => vendor.asksBy?.has(name) === true
-  if (takes("reasoning") && isJsonRecord(reasoning)) return { ...sent, reasoning }
+  if (takes("reasoning") && isJsonRecord(reasoning)) return withReasoning(sent, reasoning)
   if (takes("thinking") && isJsonRecord(thinking)) return { ...sent, thinking }
   const asked = reasoningAsked(request)
   if (asked === null || typeof request.reasoning_effort === "string") return sent
   if (takes("reasoning")) return { ...sent, reasoning: asReasoning(asked) }
   if (takes("thinking")) return { ...sent, thinking: { type: asked.effort === "none" ? "disabled" : "enabled" } }
   return takesEffort(asked, offer, vendor) ? { ...sent, reasoning_effort: effortOf(asked) } : sent
+}
+
+/** Vendors refuse an effort in two members. */
+const withReasoning = ({ reasoning_effort: effort, ...sent }: JsonRecord, reasoning: JsonRecord): JsonRecord => {
+  if (typeof effort !== "string") return { ...sent, reasoning }
+  const { enabled: _enabled, max_tokens: _budget, ...shown } = reasoning
+  return { ...sent, reasoning: { ...shown, effort } }
 }
 
 const asReasoning = ({ budgetTokens, effort }: ReasoningAsked): JsonRecord => {

@@ -32,7 +32,7 @@ export const messagesFor = (
 }
 
 /** Members of the gateway's replies that no server of this dialect takes back. */
-const repliesOnly = ["citations", "grounding_metadata"]
+const repliesOnly = ["citations", "grounding_metadata", "phase"]
 
 /**
  * The message without what other providers sealed: their reasoning details, and their signatures of

@@ -53,6 +53,7 @@ const bookkeeping = [
   "user",
   "safety_identifier",
   "prompt_cache_key",
+  "prompt_cache_options",
   "prompt_cache_retention",
   "service_tier"
 ]

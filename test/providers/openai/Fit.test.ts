@@ -141,7 +141,8 @@ describe("what other providers sealed", () => {
       reasoning_details: [detail(maker)],
       images: [{ ...call(maker ?? "alpha"), type: "image_url", image_url: { url: "data:," } }],
       citations: [{}],
-      grounding_metadata: {}
+      grounding_metadata: {},
+      phase: "commentary"
     },
     { role: "tool", tool_call_id: "call00001", content: "1" }
   ]
@@ -156,7 +157,7 @@ describe("what other providers sealed", () => {
   it("reaches no server of this dialect, and what a server sealed goes back to it", () => {
     for (const baseUrl of [openai, mistral, groq, "https://openrouter.ai/api/v1", unknown]) {
       assert.notInclude(sentTo(baseUrl, "gemini"), "c2VhbA==")
-      assert.notMatch(sentTo(baseUrl, "gemini"), /citations|grounding_metadata/)
+      assert.notMatch(sentTo(baseUrl, "gemini"), /citations|grounding_metadata|phase/)
     }
     assert.notInclude(sentTo(openai, "alpha"), "images")
     for (const maker of ["alpha", null])

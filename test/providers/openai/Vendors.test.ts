@@ -176,7 +176,8 @@ describe("asking for reasoning", () => {
     reasoning: { reasoning: { effort: "high" } },
     budget: { reasoning: { max_tokens: 4_000 } },
     thinking: { thinking: { type: "enabled", budget_tokens: 20_000 } },
-    off: { thinking: { type: "disabled" } }
+    off: { thinking: { type: "disabled" } },
+    both: { reasoning_effort: "low", reasoning: { summary: "auto", max_tokens: 4_000 } }
   }
   it.effect.each([
     [openai, "reasoning", { reasoning_effort: "high" }],
@@ -186,6 +187,8 @@ describe("asking for reasoning", () => {
     ["https://openrouter.ai/api/v1", "reasoning", asked.reasoning],
     ["https://openrouter.ai/api/v1", "thinking", { reasoning: { max_tokens: 20_000 } }],
     ["https://openrouter.ai/api/v1", "off", { reasoning: { enabled: false } }],
+    ["https://openrouter.ai/api/v1", "both", { reasoning: { summary: "auto", effort: "low" } }],
+    [openai, "both", { reasoning_effort: "low" }],
     ["https://api.deepseek.com/v1", "thinking", asked.thinking],
     ["https://api.deepseek.com/v1", "reasoning", { thinking: { type: "enabled" } }],
     ["https://api.mistral.ai/v1", "reasoning", {}],
