@@ -61,7 +61,7 @@ export type Overview = typeof Overview.Type
 export class AdminGroup extends HttpApiGroup.make("admin")
   .add(
     HttpApiEndpoint.get("overview", "/v1/admin/overview", { success: Overview, error: errors(500, 503) }).annotateMerge(
-      OpenApi.annotations({ title: "A safe operational snapshot for the admin console" })
+      OpenApi.annotations({ summary: "A safe operational snapshot for the admin console" })
     )
   )
   .middleware(Validation)

@@ -14,7 +14,7 @@ export const SettingsReport = Schema.Struct({
 export class AdminSettingsGroup extends HttpApiGroup.make("adminSettings")
   .add(
     HttpApiEndpoint.get("read", "/v1/admin/settings", { success: SettingsReport, error: errors(500) }).annotateMerge(
-      OpenApi.annotations({ title: "The settings in force, with every secret hidden" })
+      OpenApi.annotations({ summary: "The settings in force, with every secret hidden" })
     )
   )
   .middleware(Validation)

@@ -26,7 +26,7 @@ export class ChatGroup extends HttpApiGroup.make("chat")
       .annotate(RequiredScope, "chat:write")
       .annotateMerge(
         OpenApi.annotations({
-          title: "Create a chat completion",
+          summary: "Create a chat completion",
           description:
             "Checks the rate limit, the monthly budget and the model whitelist in this order, then the prompt cache, then routes to a provider. By default the prompt cache answers requests with a `temperature` of 0 or a `seed`, and those with `Cache-Control: max-age=N`. `X-Generation-Id` carries the generation's id. With `stream: true` the reply is a stream of `chat.completion.chunk` events that ends with `[DONE]`. With `Idempotency-Key` a repeated request gets the first request's reply."
         })

@@ -131,12 +131,12 @@ export class GenerationsGroup extends HttpApiGroup.make("generations")
       params: { generation_id: Schema.String },
       success: GenerationRecord,
       error: errors(403, 404, 409, 500, 503)
-    }).annotateMerge(OpenApi.annotations({ title: "Read one of the key's own generations" })),
+    }).annotateMerge(OpenApi.annotations({ summary: "Read one of the key's own generations" })),
     HttpApiEndpoint.get("list", "/v1/generations", {
       query: page,
       success: listOf(GenerationRecord),
       error: errors(403, 500, 503)
-    }).annotateMerge(OpenApi.annotations({ title: "List the key's own generations, newest first" }))
+    }).annotateMerge(OpenApi.annotations({ summary: "List the key's own generations, newest first" }))
   )
   .middleware(Validation)
   .middleware(Authorization)
@@ -157,7 +157,7 @@ export class AdminGenerationsGroup extends HttpApiGroup.make("adminGenerations")
       params: { generation_id: Schema.String },
       success: AdminGenerationRecord,
       error: errors(404, 409, 500, 503)
-    }).annotateMerge(OpenApi.annotations({ title: "Read any generation" })),
+    }).annotateMerge(OpenApi.annotations({ summary: "Read any generation" })),
     HttpApiEndpoint.get("list", "/v1/admin/generations", {
       query: {
         ...page,
@@ -167,7 +167,7 @@ export class AdminGenerationsGroup extends HttpApiGroup.make("adminGenerations")
       },
       success: listOf(AdminGenerationRecord),
       error: errors(500, 503)
-    }).annotateMerge(OpenApi.annotations({ title: "List everyone's generations, newest first" }))
+    }).annotateMerge(OpenApi.annotations({ summary: "List everyone's generations, newest first" }))
   )
   .middleware(Validation)
   .middleware(AdminAuthorization)
@@ -185,12 +185,12 @@ export class OwnedGenerationsGroup extends HttpApiGroup.make("ownedGenerations")
       params: { generation_id: Schema.String },
       success: OwnedGenerationRecord,
       error: errors(404, 409, 500, 503)
-    }).annotateMerge(OpenApi.annotations({ title: "Read a generation of one of your keys" })),
+    }).annotateMerge(OpenApi.annotations({ summary: "Read a generation of one of your keys" })),
     HttpApiEndpoint.get("list", "/v1/portal/generations", {
       query: { ...page, key: Schema.optionalKey(Word), error: FailedBy },
       success: listOf(OwnedGenerationRecord),
       error: errors(500, 503)
-    }).annotateMerge(OpenApi.annotations({ title: "List the generations of your keys, newest first" }))
+    }).annotateMerge(OpenApi.annotations({ summary: "List the generations of your keys, newest first" }))
   )
   .middleware(Validation)
   .middleware(SessionAuthorization)

@@ -26,15 +26,15 @@ export class HealthGroup extends HttpApiGroup.make("health")
     HttpApiEndpoint.get("report", "/health", {
       success: [HealthReport, HealthReport.annotate({ identifier: "UnhealthyReport" }).pipe(HttpApiSchema.status(503))]
     }).annotateMerge(
-      OpenApi.annotations({ title: "Health of the gateway and its dependencies; 503 if it cannot serve" })
+      OpenApi.annotations({ summary: "Health of the gateway and its dependencies; 503 if it cannot serve" })
     ),
     HttpApiEndpoint.get("live", "/health/live", { success: Probe }).annotateMerge(
-      OpenApi.annotations({ title: "Liveness: the process runs" })
+      OpenApi.annotations({ summary: "Liveness: the process runs" })
     ),
     HttpApiEndpoint.get("ready", "/health/ready", {
       success: [Probe, Probe.annotate({ identifier: "NotReady" }).pipe(HttpApiSchema.status(503))]
     }).annotateMerge(
-      OpenApi.annotations({ title: "Readiness: migrated, dependencies answer, not draining; 503 otherwise" })
+      OpenApi.annotations({ summary: "Readiness: migrated, dependencies answer, not draining; 503 otherwise" })
     )
   )
   .annotateMerge(OpenApi.annotations({ title: "Health" })) {}

@@ -128,30 +128,36 @@ export class KeysGroup extends HttpApiGroup.make("keys")
       payload: CreateKeyRequest,
       success: IssuedApiKey,
       error: errors(500, 503)
-    }).annotateMerge(OpenApi.annotations({ title: "Issue a key. The secret is shown only once" })),
+    }).annotateMerge(OpenApi.annotations({ summary: "Issue a key. The secret is shown only once" })),
     HttpApiEndpoint.get("list", "/v1/keys", {
       query: keyListQuery,
       success: ApiKeyList,
       error: errors(500, 503)
-    }).annotateMerge(OpenApi.annotations({ title: "List all keys, newest first" })),
-    HttpApiEndpoint.get("get", "/v1/keys/:key_id", { params: keyId, success: ApiKey, error: errors(404, 500, 503) }),
+    }).annotateMerge(OpenApi.annotations({ summary: "List all keys, newest first" })),
+    HttpApiEndpoint.get("get", "/v1/keys/:key_id", {
+      params: keyId,
+      success: ApiKey,
+      error: errors(404, 500, 503)
+    }).annotateMerge(OpenApi.annotations({ summary: "Read one key" })),
     HttpApiEndpoint.patch("update", "/v1/keys/:key_id", {
       params: keyId,
       payload: UpdateKeyRequest,
       success: ApiKey,
       error: errors(404, 409, 500, 503)
-    }),
+    }).annotateMerge(OpenApi.annotations({ summary: "Change a key" })),
     HttpApiEndpoint.delete("revoke", "/v1/keys/:key_id", {
       params: keyId,
       success: ApiKey,
       error: errors(404, 500, 503)
-    }),
+    }).annotateMerge(OpenApi.annotations({ summary: "Revoke a key, for good" })),
     HttpApiEndpoint.post("rotate", "/v1/keys/:key_id/rotate", {
       params: keyId,
       payload: [RotateKeyRequest, Schema.Null],
       success: IssuedApiKey,
       error: errors(404, 409, 500, 503)
-    }).annotateMerge(bodyOptional)
+    })
+      .annotateMerge(OpenApi.annotations({ summary: "Give a key a new secret, which is shown only once" }))
+      .annotateMerge(bodyOptional)
   )
   .middleware(Validation)
   .middleware(AdminAuthorization)
@@ -161,7 +167,7 @@ export class KeysGroup extends HttpApiGroup.make("keys")
 export class OwnKeyGroup extends HttpApiGroup.make("ownKey")
   .add(
     HttpApiEndpoint.get("get", "/v1/key", { success: ApiKey, error: errors(500, 503) }).annotateMerge(
-      OpenApi.annotations({ title: "Read the caller's own key and its remaining budget" })
+      OpenApi.annotations({ summary: "Read the caller's own key and its remaining budget" })
     )
   )
   .middleware(Validation)

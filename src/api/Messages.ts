@@ -99,7 +99,7 @@ export class MessagesGroup extends HttpApiGroup.make("messages")
       .annotate(RequiredScope, "chat:write")
       .annotateMerge(
         OpenApi.annotations({
-          title: "Create a message",
+          summary: "Create a message",
           description:
             "Anthropic's Messages API over every provider, with the same key, limits, budget, whitelist, privacy and routing as chat completions. The prompt cache does not answer it. With `stream: true` the reply is a stream of Anthropic's events, which ends with `message_stop`, or with `error`. Errors have Anthropic's envelope."
         })
@@ -116,7 +116,7 @@ export class MessagesGroup extends HttpApiGroup.make("messages")
       .annotate(RequiredScope, "chat:write")
       .annotateMerge(
         OpenApi.annotations({
-          title: "Count the tokens of a message",
+          summary: "Count the tokens of a message",
           description:
             "The gateway's own count of the prompt, with its tools and a fixed sum for each picture. It takes one request of the rate limit and costs nothing."
         })

@@ -11,7 +11,7 @@ export class MetricsGroup extends HttpApiGroup.make("metrics")
     HttpApiEndpoint.get("read", "/metrics", {
       success: Schema.String.pipe(HttpApiSchema.asText({ contentType: metricsContentType })),
       error: errors(500)
-    }).annotateMerge(OpenApi.annotations({ title: "Metrics of this process, in Prometheus's text format" }))
+    }).annotateMerge(OpenApi.annotations({ summary: "Metrics of this process, in Prometheus's text format" }))
   )
   .middleware(AdminAuthorization)
   .annotateMerge(OpenApi.annotations({ title: "Administration: metrics" })) {}

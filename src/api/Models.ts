@@ -98,7 +98,7 @@ export const ModelList = Schema.Struct({
 export class ModelsGroup extends HttpApiGroup.make("models")
   .add(
     HttpApiEndpoint.get("list", "/v1/models", { success: ModelList, error: errors(403, 500, 503) }).annotateMerge(
-      OpenApi.annotations({ title: "List the models that the key may use" })
+      OpenApi.annotations({ summary: "List the models that the key may use" })
     ),
     HttpApiEndpoint.get("retrieve", "/v1/models/:model", {
       params: { model: Schema.String.annotate({ description: "An id with `%2F`, or another name of a model." }) },
@@ -106,7 +106,7 @@ export class ModelsGroup extends HttpApiGroup.make("models")
       error: errors(403, 404, 500, 503)
     }).annotateMerge(
       OpenApi.annotations({
-        title: "Read one model",
+        summary: "Read one model",
         description:
           "Accepts whatever a request's `model` accepts: an id, a bare slug, a vendor's name or an alias. A slash may be sent as it is or as `%2F`."
       })
@@ -115,7 +115,7 @@ export class ModelsGroup extends HttpApiGroup.make("models")
       params: { author: Schema.String, slug: Schema.String },
       success: ModelEntry,
       error: errors(403, 404, 500, 503)
-    }).annotateMerge(OpenApi.annotations({ title: "Read one model, with a plain slash in its id" }))
+    }).annotateMerge(OpenApi.annotations({ summary: "Read one model, with a plain slash in its id" }))
   )
   .middleware(Validation)
   .middleware(Authorization)
@@ -125,7 +125,7 @@ export class ModelsGroup extends HttpApiGroup.make("models")
 export class AdminModelsGroup extends HttpApiGroup.make("adminModels")
   .add(
     HttpApiEndpoint.get("list", "/v1/admin/models", { success: ModelList, error: errors(500) }).annotateMerge(
-      OpenApi.annotations({ title: "List every model with all its providers" })
+      OpenApi.annotations({ summary: "List every model with all its providers" })
     )
   )
   .middleware(Validation)

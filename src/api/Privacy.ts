@@ -68,7 +68,7 @@ export class PrivacyGroup extends HttpApiGroup.make("privacy")
       .annotate(RequiredScope, "privacy:preview")
       .annotateMerge(
         OpenApi.annotations({
-          title: "Preview masking",
+          summary: "Preview masking",
           description:
             "Masks a text or messages with the code that masks prompts. Reports each value found by type and position, never the value itself."
         })

@@ -58,7 +58,7 @@ export class RouteGroup extends HttpApiGroup.make("route")
       .annotate(RequiredScope, "chat:write")
       .annotateMerge(
         OpenApi.annotations({
-          title: "Preview the route of a chat completion",
+          summary: "Preview the route of a chat completion",
           description:
             "Ranks the providers for a chat request like a live call, without calling one. Returns the candidates in order, the excluded ones with the reason, and the expected cost of each. Records no generation and charges no budget. Counts as a request under the key's rate limit."
         })

@@ -46,7 +46,7 @@ export class SeriesGroup extends HttpApiGroup.make("series")
       error: errors(500, 503)
     }).annotateMerge(
       OpenApi.annotations({
-        title: "Requests, errors, latencies and spending of the last hour by minute, or of the last day by hour"
+        summary: "Requests, errors, latencies and spending of the last hour by minute, or of the last day by hour"
       })
     )
   )

@@ -65,7 +65,7 @@ export class UsageGroup extends HttpApiGroup.make("usage")
       query: { ...span, group_by: groupBy(own) },
       success: UsageReport,
       error: errors(400, 403, 500, 503)
-    }).annotateMerge(OpenApi.annotations({ title: "Usage and cost of the key. Default: this month by day" }))
+    }).annotateMerge(OpenApi.annotations({ summary: "Usage and cost of the key. Default: this month by day" }))
   )
   .middleware(Validation)
   .middleware(Authorization)
@@ -79,7 +79,7 @@ export class AdminUsageGroup extends HttpApiGroup.make("adminUsage")
       query: { ...span, group_by: groupBy(all) },
       success: UsageReport,
       error: errors(400, 500, 503)
-    }).annotateMerge(OpenApi.annotations({ title: "Usage and cost of all keys. Default: this month by day" }))
+    }).annotateMerge(OpenApi.annotations({ summary: "Usage and cost of all keys. Default: this month by day" }))
   )
   .middleware(Validation)
   .middleware(AdminAuthorization)

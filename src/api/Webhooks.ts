@@ -40,7 +40,7 @@ export class AdminWebhooksGroup extends HttpApiGroup.make("adminWebhooks")
         next_cursor: Schema.NullOr(Schema.String)
       }),
       error: errors(500, 503)
-    }).annotateMerge(OpenApi.annotations({ title: "Undelivered events, newest first" }))
+    }).annotateMerge(OpenApi.annotations({ summary: "Undelivered events, newest first" }))
   )
   .middleware(Validation)
   .middleware(AdminAuthorization)

@@ -25,6 +25,7 @@ interface Schema {
   readonly pattern?: string
 }
 interface Operation {
+  readonly summary?: string
   readonly parameters?: ReadonlyArray<{
     readonly name: string
     readonly in: string
@@ -328,3 +329,13 @@ it.effect("the served document equals the stored one", () =>
     assert.strictEqual(document.info.version, "0.1.0")
   }).pipe(Effect.provide(TestApp.layer({ providers: [] })))
 )
+
+it("every operation has a summary", () => {
+  const summaries = Object.entries(document.paths).flatMap(([path, operations]) =>
+    Object.entries(operations).map(([method, { summary }]) => ({ operation: `${method} ${path}`, summary }))
+  )
+  assert.deepStrictEqual(
+    summaries.filter(({ summary }) => summary === undefined || summary === "").map(({ operation }) => operation),
+    []
+  )
+})

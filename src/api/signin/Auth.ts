@@ -97,7 +97,7 @@ const JsonWebKeySet = Schema.Struct({ keys: Schema.Array(Schema.Record(Schema.St
   identifier: "JsonWebKeySet"
 })
 
-const title = (text: string) => OpenApi.annotations({ title: text })
+const summary = (text: string) => OpenApi.annotations({ summary: text })
 
 const list = <S extends Schema.Top>(entry: S) =>
   Schema.Struct({ object: Schema.Literal("list"), data: Schema.Array(entry) })
@@ -109,48 +109,48 @@ export class AuthGroup extends HttpApiGroup.make("auth")
       payload: StartRequest,
       success: Challenge,
       error: errors(403, 429, 500, 503)
-    }).annotateMerge(title("Send a code. The answer is the same with and without an account")),
+    }).annotateMerge(summary("Send a code. The answer is the same with and without an account")),
     HttpApiEndpoint.post("verify", "/auth/register/:channel/verify", {
       params: channel,
       payload: VerifyRequest,
       success: Tokens,
       error: errors(401, 403, 429, 500, 503)
-    }).annotateMerge(title("Exchange a code for tokens. The first sign-in creates the account")),
+    }).annotateMerge(summary("Exchange a code for tokens. The first sign-in creates the account")),
     HttpApiEndpoint.post("refresh", "/auth/refresh", {
       payload: [TokenRequest, Schema.Null],
       success: Tokens,
       error: errors(401, 403, 429, 500, 503)
     })
-      .annotateMerge(title("Exchange a refresh token, in the body or the cookie, for new tokens"))
+      .annotateMerge(summary("Exchange a refresh token, in the body or the cookie, for new tokens"))
       .annotateMerge(bodyOptional),
     HttpApiEndpoint.post("logout", "/auth/logout", {
       payload: [TokenRequest, Schema.Null],
       success: Done,
       error: errors(403, 500, 503)
     })
-      .annotateMerge(title("End the session of a refresh token. Idempotent"))
+      .annotateMerge(summary("End the session of a refresh token. Idempotent"))
       .annotateMerge(bodyOptional),
     HttpApiEndpoint.get("authorize", "/auth/oauth/:provider/start", {
       params: provider,
       query: { redirect_to: Schema.optionalKey(text(2_048)) },
       success: [AuthorizationLocation, Redirect],
       error: errors(400, 429, 500, 503)
-    }).annotateMerge(title("Redirect to an identity provider. With Accept: application/json, return its address")),
+    }).annotateMerge(summary("Redirect to an identity provider. With Accept: application/json, return its address")),
     HttpApiEndpoint.get("callback", "/auth/oauth/:provider/callback", {
       params: provider,
       // Identity providers add members of their own, and some repeat one.
       query: Schema.Record(Schema.String, Schema.Union([Schema.String, Schema.Array(Schema.String)])),
       success: [Tokens, Redirect],
       error: errors(400, 403, 429, 500, 503)
-    }).annotateMerge(title("The redirect target for identity providers")),
+    }).annotateMerge(summary("The redirect target for identity providers")),
     HttpApiEndpoint.get("mailbox", "/auth/dev/mailbox", {
       success: list(Letter),
       error: errors(404)
-    }).annotateMerge(title("Undelivered codes, for development on this machine only")),
+    }).annotateMerge(summary("Undelivered codes, for development on this machine only")),
     HttpApiEndpoint.get("keySet", "/.well-known/jwks.json", {
       success: JsonWebKeySet,
       error: errors(500, 503)
-    }).annotateMerge(title("The public keys of access tokens"))
+    }).annotateMerge(summary("The public keys of access tokens"))
   )
   // Unauthenticated endpoints have a small limit.
   .annotateEndpoints(BodyBytes, 16_384)
@@ -160,17 +160,17 @@ export class AuthGroup extends HttpApiGroup.make("auth")
 export class MeGroup extends HttpApiGroup.make("me")
   .add(
     HttpApiEndpoint.get("read", "/auth/me", { success: User, error: errors(500, 503) }).annotateMerge(
-      title("Read the signed-in user")
+      summary("Read the signed-in user")
     ),
     HttpApiEndpoint.get("sessions", "/auth/sessions", {
       success: list(Session),
       error: errors(500, 503)
-    }).annotateMerge(title("List your sessions, newest first")),
+    }).annotateMerge(summary("List your sessions, newest first")),
     HttpApiEndpoint.delete("revoke", "/auth/sessions/:session_id", {
       params: { session_id: Schema.String },
       success: Done,
       error: errors(404, 500, 503)
-    }).annotateMerge(title("End one of your sessions"))
+    }).annotateMerge(summary("End one of your sessions"))
   )
   .middleware(Validation)
   .middleware(SessionAuthorization)

@@ -65,40 +65,42 @@ export class PortalGroup extends HttpApiGroup.make("portal")
       query: keyListQuery,
       success: ApiKeyList,
       error: errors(500, 503)
-    }).annotateMerge(OpenApi.annotations({ title: "List your keys, newest first" })),
+    }).annotateMerge(OpenApi.annotations({ summary: "List your keys, newest first" })),
     HttpApiEndpoint.post("create", "/v1/portal/keys", {
       payload: CreateOwnKeyRequest,
       success: IssuedApiKey,
       error: errors(403, 429, 500, 503)
-    }).annotateMerge(OpenApi.annotations({ title: "Create a key. The secret is shown only once" })),
+    }).annotateMerge(OpenApi.annotations({ summary: "Create a key. The secret is shown only once" })),
     HttpApiEndpoint.patch("update", "/v1/portal/keys/:key_id", {
       params: keyId,
       payload: UpdateKeyRequest,
       success: ApiKey,
       error: errors(403, 404, 409, 500, 503)
-    }),
+    }).annotateMerge(OpenApi.annotations({ summary: "Change one of your keys" })),
     HttpApiEndpoint.delete("revoke", "/v1/portal/keys/:key_id", {
       params: keyId,
       success: ApiKey,
       error: errors(404, 500, 503)
-    }),
+    }).annotateMerge(OpenApi.annotations({ summary: "Revoke one of your keys, for good" })),
     HttpApiEndpoint.post("rotate", "/v1/portal/keys/:key_id/rotate", {
       params: keyId,
       payload: [RotateKeyRequest, Schema.Null],
       success: IssuedApiKey,
       error: errors(404, 409, 500, 503)
-    }).annotateMerge(bodyOptional),
+    })
+      .annotateMerge(OpenApi.annotations({ summary: "Give one of your keys a new secret, which is shown only once" }))
+      .annotateMerge(bodyOptional),
     HttpApiEndpoint.get("grants", "/v1/portal/grants", {
       success: OwnGrants,
       error: errors(500, 503)
     }).annotateMerge(
-      OpenApi.annotations({ title: "Read your grants, and the part that can still be assigned to keys" })
+      OpenApi.annotations({ summary: "Read your grants, and the part that can still be assigned to keys" })
     ),
     HttpApiEndpoint.get("usage", "/v1/portal/usage", {
       query: { from: Schema.optionalKey(DayOrMoment), to: Schema.optionalKey(DayOrMoment) },
       success: OwnUsage,
       error: errors(400, 500, 503)
-    }).annotateMerge(OpenApi.annotations({ title: "Usage of your keys by day, model and key. Default: this month" }))
+    }).annotateMerge(OpenApi.annotations({ summary: "Usage of your keys by day, model and key. Default: this month" }))
   )
   .middleware(Validation)
   .middleware(SessionAuthorization)

@@ -16,7 +16,7 @@ export type SignInMethods = typeof SignInMethods.Type
 export class SignInMethodsGroup extends HttpApiGroup.make("signInMethods")
   .add(
     HttpApiEndpoint.get("read", "/auth/methods", { success: SignInMethods, error: errors(500) }).annotateMerge(
-      OpenApi.annotations({ title: "List the sign-in methods" })
+      OpenApi.annotations({ summary: "List the sign-in methods" })
     )
   )
   .annotateMerge(OpenApi.annotations({ title: "Sign-in methods" })) {}

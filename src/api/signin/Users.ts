@@ -77,7 +77,7 @@ export class UsersGroup extends HttpApiGroup.make("users")
       error: errors(500, 503)
     }).annotateMerge(
       OpenApi.annotations({
-        title: "List users, newest first: all, those that match a search, or the one with an address"
+        summary: "List users, newest first: all, those that match a search, or the one with an address"
       })
     ),
     HttpApiEndpoint.post("grant", "/v1/admin/users", {
@@ -86,7 +86,7 @@ export class UsersGroup extends HttpApiGroup.make("users")
       error: errors(500, 503)
     }).annotateMerge(
       OpenApi.annotations({
-        title: "Make the owner of an e-mail address an admin, also before the first sign-in",
+        summary: "Make the owner of an e-mail address an admin, also before the first sign-in",
         description:
           "Creates the user at once, before any sign-in. The account belongs to the person who proves to own the address."
       })
@@ -96,7 +96,7 @@ export class UsersGroup extends HttpApiGroup.make("users")
       payload: UpdateUserRequest,
       success: Account,
       error: errors(404, 500, 503)
-    }).annotateMerge(OpenApi.annotations({ title: "Change a user's role, status or grants" }))
+    }).annotateMerge(OpenApi.annotations({ summary: "Change a user's role, status or grants" }))
   )
   .middleware(Validation)
   .middleware(AdminAuthorization)
