@@ -5,9 +5,10 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { request } from "node:http"
+import { chatSurface, surfaces } from "../support/surfaces.ts"
 import { chatBody, chunkBody, sse } from "../support/upstream/Bodies.ts"
 import { type Behaviour } from "../support/upstream/Behaviour.ts"
-import { answering, behind, type Gateway, type Mode, modes, type Receipt, useUpstream } from "./gateway.ts"
+import { answering, behind, behindOn, type Gateway, type Mode, modes, type Receipt, useUpstream } from "./gateway.ts"
 
 const upstream = useUpstream()
 
@@ -28,10 +29,14 @@ const beforeAnything: ReadonlyArray<readonly [string, Mode, Behaviour]> = [
   ["before the first token", "stream", { chunks: [role], ending: "hang" }],
   ["in the middle of the provider's body", "JSON", { ...begun, ending: "hang" }]
 ]
+// A whole reply is read for seconds, by the same code for every surface.
+const cases = beforeAnything.flatMap(([name, mode, does]) =>
+  (mode === "stream" ? surfaces : [chatSurface]).map((surface) => ({ name, mode, does, surface }))
+)
 
 /** Starts a request and returns a function that leaves it and returns the time. */
 const start = (gateway: Gateway, mode: Mode): (() => number) => {
-  const asking = request(`${gateway.app.url}/v1/chat/completions`, {
+  const asking = request(`${gateway.app.url}${gateway.surface.path}`, {
     agent: false,
     method: "POST",
     headers: { authorization: `Bearer ${gateway.key}`, "content-type": "application/json", "cache-control": "no-store" }
@@ -59,9 +64,9 @@ const settled = (gateway: Gateway): Effect.Effect<Receipt | undefined> =>
   )
 
 describe("the client leaves", () => {
-  it.live.each(beforeAnything)("%s (%s)", ([, mode, does]) =>
+  it.live.each(cases)("$name ($surface.name, $mode)", ({ does, mode, surface }) =>
     Effect.gen(function* () {
-      const gateway = yield* behind(upstream(), { alpha: { does } })
+      const gateway = yield* behindOn(surface)(upstream(), { alpha: { does } })
       const leave = start(gateway, mode)
       yield* gateway.called("alpha")
       const tookMs = yield* closedAfter(gateway, leave())
@@ -85,10 +90,10 @@ describe("the client leaves", () => {
     })
   )
 
-  it.live("in the middle of a stream: the output is charged", () =>
+  it.live.each(surfaces)("$name: in the middle of a stream: the output is charged", (surface) =>
     Effect.gen(function* () {
       const chunks = [role, ...["one ", "two ", "three"].map((content) => sse(chunkBody({ content })))]
-      const gateway = yield* behind(upstream(), { alpha: { does: { chunks, ending: "hang" } } })
+      const gateway = yield* behindOn(surface)(upstream(), { alpha: { does: { chunks, ending: "hang" } } })
       const answer = yield* Effect.promise(() => gateway.open("stream"))
       yield* Effect.promise(() => answer.until("three"))
       answer.leave()

@@ -5,9 +5,10 @@
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
+import { chatSurface, type Surface, surfaces } from "../support/surfaces.ts"
 import { type Behaviour } from "../support/upstream/Behaviour.ts"
 import { assertFallback, healthyText } from "./answers.ts"
-import { answering, behind, type Member, type Mode, type Reply, useUpstream } from "./gateway.ts"
+import { answering, behindOn, type Member, type Mode, type Reply, useUpstream } from "./gateway.ts"
 import { deepMember, streaming, TOKENS, type DialectBytes, dialectBytes, whole } from "./lies.ts"
 
 const upstream = useUpstream()
@@ -28,10 +29,11 @@ const ask = Effect.fnUntraced(function* (
   dialect: Dialect,
   way: Way,
   does: Behaviour,
-  more: Partial<Record<"alpha" | "beta", Partial<Member>>> = {}
+  more: Partial<Record<"alpha" | "beta", Partial<Member>>> = {},
+  surface: Surface = chatSurface
 ) {
   const mix = way === "mix" ? { maxCompletionTokens: null, timeouts: { firstTokenMs: 1_000 } } : {}
-  const gateway = yield* behind(upstream(), {
+  const gateway = yield* behindOn(surface)(upstream(), {
     alpha: { does, ...spoken(dialect), ...mix, ...more.alpha },
     beta: { does: answering(modeOf(way)), ...more.beta }
   })
@@ -135,16 +137,18 @@ const assertBroken = (reply: Reply) => {
 }
 
 describe("after a text", () => {
-  it.live.each(later)("$dialect: $name ends the stream with its error", ({ dialect, does }) =>
+  const onEach = later.flatMap((lie) => surfaces.map((surface) => ({ ...lie, surface })))
+
+  it.live.each(onEach)("$surface.name, $dialect: $name ends the stream with its error", ({ dialect, does, surface }) =>
     Effect.gen(function* () {
-      assertBroken(yield* ask(dialect, "stream", does(dialectBytes[dialect])))
+      assertBroken(yield* ask(dialect, "stream", does(dialectBytes[dialect]), {}, surface))
     })
   )
 
-  it.live.each(later)("$dialect: $name: another continues", ({ dialect, does }) =>
+  it.live.each(onEach)("$surface.name, $dialect: $name: another continues", ({ dialect, does, surface }) =>
     Effect.gen(function* () {
-      const rest = answering("stream", "lo from the other side")
-      const reply = yield* ask(dialect, "stream", does(dialectBytes[dialect]), { beta: { does: rest, prefill: true } })
+      const beta = { does: answering("stream", "lo from the other side"), prefill: true }
+      const reply = yield* ask(dialect, "stream", does(dialectBytes[dialect]), { beta }, surface)
       assert.isUndefined(reply.error)
       assert.strictEqual(reply.content, healthyText)
       assert.deepStrictEqual(reply.finishReasons, ["stop"])

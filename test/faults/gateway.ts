@@ -8,6 +8,9 @@
  * const gateway = yield* behind(upstream(), providers)
  * const reply = yield* gateway.ask(mode)
  * ```
+ *
+ * Tests of what a client reads run on each surface, with `behindOn`. Tests of which provider is
+ * called and when run on chat completions alone: all surfaces have one router.
  */
 import { Context, Effect, Layer, Redacted, type Scope } from "effect"
 import { afterAll, beforeAll } from "vitest"
@@ -16,6 +19,7 @@ import { type UsageInfo } from "../../src/domain/Chat.ts"
 import { picoFromUsdPerMillion, type Pricing } from "../../src/domain/Money.ts"
 import { Circuits } from "../../src/gateway/health/Circuits.ts"
 import { type SettingsShape } from "../../src/Settings.ts"
+import { chatSurface, type Surface } from "../support/surfaces.ts"
 import { openStream, type Streaming } from "../support/GatewayHttp.ts"
 import { TestApp } from "../support/TestApp.ts"
 import { chatBody, streamChunks, type UsageCounts } from "../support/upstream/Bodies.ts"
@@ -75,15 +79,17 @@ export interface Attempted {
 }
 
 export interface ErrorEnvelope {
+  /** On other surfaces than chat completions: the code. */
   readonly type: string
   readonly message: string
-  readonly retryable: boolean
-  readonly retry_after: number | null
+  readonly retryable?: boolean
+  readonly retry_after?: number | null
   readonly details: { readonly attempts?: ReadonlyArray<Attempted> }
 }
 
 /** An answer of either mode, read as a client would. */
 export interface Reply {
+  readonly surface: Surface
   readonly status: number
   readonly headers: Headers
   /** The bytes of the body, decoded. */
@@ -95,10 +101,10 @@ export interface Reply {
   readonly toolArguments: ReadonlyArray<string>
   /** Every finish reason that was sent. */
   readonly finishReasons: ReadonlyArray<string>
-  readonly usage: UsageInfo | undefined
+  readonly usage: (Partial<UsageInfo> & Pick<UsageInfo, "prompt_tokens" | "completion_tokens">) | undefined
   /** The error of the body or of a chunk. */
   readonly error: ErrorEnvelope | undefined
-  /** For a stream: the last data event is `[DONE]`. */
+  /** A stream has come to its proper end, after an error too. */
   readonly isDone: boolean
   /** Null when no generation was made. */
   readonly receipt: Receipt | null
@@ -107,6 +113,7 @@ export interface Reply {
 }
 
 export interface Gateway {
+  readonly surface: Surface
   readonly app: TestApp["Service"]
   readonly key: string
   readonly ask: (mode: Mode, more?: Readonly<Record<string, unknown>>) => Effect.Effect<Reply>
@@ -163,135 +170,170 @@ export const healthy = { prompt_tokens: 11, completion_tokens: 7 }
 
 let made = 0
 
-/** A gateway with providers, each more expensive than the one before it. */
-export const behind = Effect.fnUntraced(function* (
-  upstream: Upstream,
-  members: Readonly<Record<string, Member>>,
-  tierOf: "enterprise" | "free" = "enterprise",
-  settings: Partial<SettingsShape> = {}
-): Effect.fn.Return<Gateway, never, Scope.Scope> {
-  const run = made++
-  const nameOf = (slug: string): string => `${slug}-${run}`
-  const rescript = (slug: string, does: Member["does"]) => Effect.promise(() => upstream.script(nameOf(slug), does))
-  const providers: Array<ProviderConfig> = []
-  for (const [
-    slug,
-    {
-      api = "chat",
-      baseUrl,
-      dialect = "openai",
-      does,
-      keys,
-      maxCompletionTokens = 10,
-      models,
-      prefill,
-      price = providers.length + 1,
-      pricing = {
-        prompt: picoFromUsdPerMillion(price),
-        completion: picoFromUsdPerMillion(2 * price),
-        cachedPrompt: null
-      },
-      timeouts
-    }
-  ] of Object.entries(members)) {
-    yield* rescript(slug, does)
-    const apiKeys = Array.from({ length: keys ?? 0 }, (_, index) => Redacted.make(`sk-${slug}-${index + 1}`))
-    providers.push({
+/** Makes a gateway with providers, each more expensive than the one before it. */
+export const behindOn = (surface: Surface) =>
+  Effect.fnUntraced(function* (
+    upstream: Upstream,
+    members: Readonly<Record<string, Member>>,
+    tierOf: "enterprise" | "free" = "enterprise",
+    settings: Partial<SettingsShape> = {}
+  ): Effect.fn.Return<Gateway, never, Scope.Scope> {
+    const run = made++
+    const nameOf = (slug: string): string => `${slug}-${run}`
+    const rescript = (slug: string, does: Member["does"]) => Effect.promise(() => upstream.script(nameOf(slug), does))
+    const providers: Array<ProviderConfig> = []
+    for (const [
       slug,
-      name: slug,
-      dialect,
-      baseUrl: baseUrl ?? upstream.url,
-      apiKey: apiKeys[0] ?? Redacted.make(`sk-${slug}`),
-      ...(apiKeys.length === 0 ? {} : { apiKeys }),
-      auth: { type: "bearer" },
-      headers: {},
-      query: {},
-      dataPolicy: unknownPolicy,
-      timeouts: { ...patient, ...timeouts },
-      models: (models ?? ["test/small"]).map((id) => ({
-        id,
-        upstream: nameOf(slug),
-        contextLength: null,
-        maxCompletionTokens,
-        pricing,
-        embeddings: false,
-        prefill: prefill ?? false,
-        hidesReasoning: false,
-        api
-      }))
+      {
+        api = "chat",
+        baseUrl,
+        dialect = "openai",
+        does,
+        keys,
+        maxCompletionTokens = 10,
+        models,
+        prefill,
+        price = providers.length + 1,
+        pricing = {
+          prompt: picoFromUsdPerMillion(price),
+          completion: picoFromUsdPerMillion(2 * price),
+          cachedPrompt: null
+        },
+        timeouts
+      }
+    ] of Object.entries(members)) {
+      yield* rescript(slug, does)
+      const apiKeys = Array.from({ length: keys ?? 0 }, (_, index) => Redacted.make(`sk-${slug}-${index + 1}`))
+      providers.push({
+        slug,
+        name: slug,
+        dialect,
+        baseUrl: baseUrl ?? upstream.url,
+        apiKey: apiKeys[0] ?? Redacted.make(`sk-${slug}`),
+        ...(apiKeys.length === 0 ? {} : { apiKeys }),
+        auth: { type: "bearer" },
+        headers: {},
+        query: {},
+        dataPolicy: unknownPolicy,
+        timeouts: { ...patient, ...timeouts },
+        models: (models ?? ["test/small"]).map((id) => ({
+          id,
+          upstream: nameOf(slug),
+          contextLength: null,
+          maxCompletionTokens,
+          pricing,
+          embeddings: false,
+          prefill: prefill ?? false,
+          hidesReasoning: false,
+          api
+        }))
+      })
+    }
+    const built = yield* Effect.orDie(Layer.build(TestApp.layer({ settings: { ...settings, providers } })))
+    const app = Context.get(built, TestApp)
+    const circuits = Context.get(built, Circuits)
+    const { secret: key } = yield* app.issueKey({ tier: tierOf })
+
+    const body = (mode: Mode, more: Readonly<Record<string, unknown>> = {}) => ({
+      ...surface.body({ text: "Hello?", stream: mode === "stream" }),
+      ...more
     })
-  }
-  const built = yield* Effect.orDie(Layer.build(TestApp.layer({ settings: { ...settings, providers } })))
-  const app = Context.get(built, TestApp)
-  const circuits = Context.get(built, Circuits)
-  const { secret: key } = yield* app.issueKey({ tier: tierOf })
+    // A request of a test must not get the cached answer of another.
+    const headers = { "cache-control": "no-store" }
+    const named = (slug: string) => (requests: ReadonlyArray<Received>) =>
+      requests.filter(({ model }) => model === nameOf(slug))
 
-  const body = (mode: Mode, more: Readonly<Record<string, unknown>> = {}) => ({
-    model: "test/small",
-    messages: [{ role: "user", content: "Hello?" }],
-    stream: mode === "stream",
-    ...more
-  })
-  // A request of a test must not get the cached answer of another.
-  const headers = { "cache-control": "no-store" }
-  const named = (slug: string) => (requests: ReadonlyArray<Received>) =>
-    requests.filter(({ model }) => model === nameOf(slug))
+    const receiptOf = (id: string | null) =>
+      id === null
+        ? Effect.succeed(null)
+        : Effect.map(app.send(`/v1/generations/${id}`, { key }), ({ status, text }) =>
+            status === 200 ? (JSON.parse(text) as Receipt) : null
+          )
 
-  const receiptOf = (id: string | null) =>
-    id === null
-      ? Effect.succeed(null)
-      : Effect.map(app.send(`/v1/generations/${id}`, { key }), ({ status, text }) =>
-          status === 200 ? (JSON.parse(text) as Receipt) : null
-        )
+    const open: Gateway["open"] = (mode, more) =>
+      openStream(`${app.url}${surface.path}`, { key, body: body(mode, more), headers })
 
-  const open: Gateway["open"] = (mode, more) =>
-    openStream(`${app.url}/v1/chat/completions`, { key, body: body(mode, more), headers })
-
-  return {
-    app,
-    key,
-    body,
-    rescript,
-    open,
-    whole: Effect.fnUntraced(function* ({ ended, headers, status }) {
-      const text = yield* Effect.promise(() => ended)
-      const sent = new Headers(Object.entries(headers).map(([name, value]) => [name, String(value)]))
-      const receipt = yield* receiptOf(sent.get("x-generation-id"))
-      return { ...read(text), status, headers: sent, receipt, tookMs: 0 }
-    }),
-    ask: Effect.fnUntraced(function* (mode, more) {
-      const startedAtMs = performance.now()
-      const answered = yield* app.chat(body(mode, more), { key, headers })
-      const tookMs = performance.now() - startedAtMs
-      const receipt = yield* receiptOf(answered.headers.get("x-generation-id"))
-      return { ...read(answered.text), status: answered.status, headers: answered.headers, receipt, tookMs }
-    }),
-    calls: (slug) =>
-      Effect.map(
-        Effect.promise(() => upstream.requests()),
-        named(slug)
-      ),
-    called: (slug, predicate = () => true) =>
-      Effect.promise(() => upstream.until((requests) => named(slug)(requests).some(predicate))).pipe(
-        Effect.map((requests) => named(slug)(requests).find(predicate)),
-        Effect.flatMap((request) =>
-          request === undefined ? Effect.die(new Error("it was there a moment ago")) : Effect.succeed(request)
-        )
-      ),
-    circuit: (slug) =>
-      Effect.suspend(() => {
-        const provider = providers.find((each) => each.slug === slug)
-        const [offer] = provider?.models ?? []
-        return provider === undefined || offer === undefined
-          ? Effect.die(new Error(`no provider ${slug}`))
-          : Effect.map(circuits.state({ provider, offer }), ({ state }) => state)
+    return {
+      surface,
+      app,
+      key,
+      body,
+      rescript,
+      open,
+      whole: Effect.fnUntraced(function* ({ ended, headers, status }) {
+        const text = yield* Effect.promise(() => ended)
+        const sent = new Headers(Object.entries(headers).map(([name, value]) => [name, String(value)]))
+        const receipt = yield* receiptOf(sent.get("x-generation-id"))
+        return { ...readOn(surface, text, sent), status, headers: sent, receipt, tookMs: 0 }
       }),
-    receipts: Effect.map(
-      Effect.suspend(() => app.send("/v1/generations", { key })),
-      ({ text }) => (JSON.parse(text) as { readonly data: ReadonlyArray<Receipt> }).data
-    )
+      ask: Effect.fnUntraced(function* (mode, more) {
+        const startedAtMs = performance.now()
+        const answered = yield* app.send(surface.path, { body: body(mode, more), key, headers })
+        const tookMs = performance.now() - startedAtMs
+        const receipt = yield* receiptOf(answered.headers.get("x-generation-id"))
+        return {
+          ...readOn(surface, answered.text, answered.headers),
+          status: answered.status,
+          headers: answered.headers,
+          receipt,
+          tookMs
+        }
+      }),
+      calls: (slug) =>
+        Effect.map(
+          Effect.promise(() => upstream.requests()),
+          named(slug)
+        ),
+      called: (slug, predicate = () => true) =>
+        Effect.promise(() => upstream.until((requests) => named(slug)(requests).some(predicate))).pipe(
+          Effect.map((requests) => named(slug)(requests).find(predicate)),
+          Effect.flatMap((request) =>
+            request === undefined ? Effect.die(new Error("it was there a moment ago")) : Effect.succeed(request)
+          )
+        ),
+      circuit: (slug) =>
+        Effect.suspend(() => {
+          const provider = providers.find((each) => each.slug === slug)
+          const [offer] = provider?.models ?? []
+          return provider === undefined || offer === undefined
+            ? Effect.die(new Error(`no provider ${slug}`))
+            : Effect.map(circuits.state({ provider, offer }), ({ state }) => state)
+        }),
+      receipts: Effect.map(
+        Effect.suspend(() => app.send("/v1/generations", { key })),
+        ({ text }) => (JSON.parse(text) as { readonly data: ReadonlyArray<Receipt> }).data
+      )
+    }
+  })
+
+/** As `behindOn`, with clients of chat completions. */
+export const behind = behindOn(chatSurface)
+
+/** What a client has read of an answer. */
+type Read = Omit<Reply, "status" | "headers" | "receipt" | "tookMs" | "surface">
+
+const readOn = (
+  surface: Surface,
+  text: string,
+  headers: Headers
+): Omit<Reply, "status" | "headers" | "receipt" | "tookMs"> => {
+  if (surface === chatSurface) return { surface, ...read(text) }
+  const { error, isWhole, model, text: content, tokens, toolArguments } = surface.read(text)
+  const isStream = !text.startsWith("{")
+  if (isStream) surface.assertStream(text)
+  return {
+    surface,
+    text,
+    model,
+    provider: headers.get("x-tollgate-provider") ?? undefined,
+    content,
+    toolArguments,
+    finishReasons: isWhole ? ["stop"] : error === undefined ? [] : ["error"],
+    usage: tokens === undefined ? undefined : { prompt_tokens: tokens[0], completion_tokens: tokens[1] },
+    error: error === undefined ? undefined : { type: error.code, message: error.message, details: error.details },
+    isDone: isStream && (isWhole || error !== undefined)
   }
-})
+}
 
 interface WireChoice {
   readonly message?: WireMessage
@@ -313,7 +355,7 @@ interface WireBody {
 }
 
 /** Reads a body, or the chunks of a stream. */
-export const read = (text: string): Omit<Reply, "status" | "headers" | "receipt" | "tookMs"> => {
+export const read = (text: string): Read => {
   const isStream = text.startsWith("data:") || text.startsWith(":")
   const data = isStream
     ? text

@@ -17,7 +17,7 @@ const TAIL_BYTES = 1_000
  * before.
  */
 export const openReader = async (gateway: Gateway): Promise<Reader> => {
-  const asking = request(`${gateway.app.url}/v1/chat/completions`, {
+  const asking = request(`${gateway.app.url}${gateway.surface.path}`, {
     agent: false,
     method: "POST",
     headers: { authorization: `Bearer ${gateway.key}`, "content-type": "application/json", "cache-control": "no-store" }

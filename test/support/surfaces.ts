@@ -28,7 +28,8 @@ export interface ReadAnswer {
   /** All tokens of the prompt, and those of the answer. */
   readonly tokens: readonly [prompt: number, completion: number] | undefined
   /** The code and the words of an error, in the body or in the stream. */
-  readonly error: { readonly code: string; readonly message: string } | undefined
+  readonly error:
+    { readonly code: string; readonly message: string; readonly details: Readonly<Record<string, unknown>> } | undefined
   /** Whether it has its proper end. */
   readonly isWhole: boolean
 }
@@ -39,7 +40,11 @@ export interface Surface {
   readonly body: (asking: Asking) => Readonly<Record<string, unknown>>
   /** The status here of an error that chat completions answer with `status`. */
   readonly status: (status: number) => number
+  /** Whether a stream tells its usage after an error too. */
+  readonly tellsUsageOfBroken: boolean
   readonly read: (text: string) => ReadAnswer
+  /** Whether the end of a stream is that of a whole answer. */
+  readonly endsWell: (tail: string) => boolean
   /** Fails if a stream has events that a strict client does not expect. */
   readonly assertStream: (text: string) => void
 }
@@ -81,6 +86,7 @@ export const chatSurface: Surface = {
     ...(maxTokens === undefined ? {} : { max_tokens: maxTokens })
   }),
   status: (status) => status,
+  tellsUsageOfBroken: true,
   read: (text) => {
     const bodies = bodiesOf(text)
     const choices = bodies.flatMap(({ choices }) => choices ?? [])
@@ -102,6 +108,7 @@ export const chatSurface: Surface = {
       isWhole: error === undefined && choices.some((choice) => choice.finish_reason) && /^\{|\[DONE\]\n\n$/.test(text)
     }
   },
+  endsWell: (tail) => tail.endsWith("data: [DONE]\n\n"),
   assertStream: (text) => {
     assert.strictEqual(text.indexOf("data: [DONE]\n\n"), text.length - "data: [DONE]\n\n".length)
     const choices = bodiesOf(text).flatMap(({ choices }) => choices)
@@ -133,6 +140,7 @@ export const messagesSurface: Surface = {
     ...(tool === undefined ? {} : { tools: [{ name: tool, input_schema: schema }] })
   }),
   status: (status) => (status === 422 ? 400 : status),
+  tellsUsageOfBroken: false,
   read: (text) => {
     const bodies = bodiesOf(text)
     const ofType = (type: string) => bodies.filter((body) => body.type === type)
@@ -164,10 +172,17 @@ export const messagesSurface: Surface = {
               usage.output_tokens
             ],
       error:
-        failed === undefined ? undefined : { code: failed.error.details.error_code, message: failed.error.message },
+        failed === undefined
+          ? undefined
+          : {
+              code: failed.error.details.error_code,
+              message: failed.error.message,
+              details: failed.error.details
+            },
       isWhole: failed === undefined && (message?.stop_reason != null || ofType("message_stop").length === 1)
     }
   },
+  endsWell: (tail) => tail.endsWith(`event: message_stop\ndata: {"type":"message_stop"}\n\n`),
   assertStream: (text) => void assembledMessage(text)
 }
 
