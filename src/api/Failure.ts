@@ -8,7 +8,7 @@ import { HttpApiMiddleware, HttpApiSchema } from "effect/http-api"
 
 /**
  * `retry_after`: whole seconds, equal to the `Retry-After` header. `retryable`: the same request
- * may succeed later.
+ * may succeed within a minute.
  */
 export const ErrorBody = Schema.Struct({
   type: Schema.String,

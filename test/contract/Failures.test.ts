@@ -194,7 +194,7 @@ it.effect.each<readonly [string, Script, Script, object]>([
       status: 429,
       headers: { ...headers, "retry-after": "61", "x-should-retry": "false" },
       type: "provider_rate_limited",
-      retryable: true,
+      retryable: false,
       message: "beta is rate limited and asks for 61 seconds. This is the provider's limit, not that of your key."
     }
   ],

@@ -30,13 +30,18 @@ const internal: Wire = {
 const seconds = (ms: number | null | undefined): number | null =>
   ms === null || ms === undefined ? null : Math.max(1, Math.ceil(ms / 1000))
 
+/** Longest wait for which a client is told to retry, in milliseconds. */
+const LONGEST_WAIT_MS = 60_000
+
+const isRetryable = ({ retryable, retryAfterMs }: Wire): boolean => retryable && (retryAfterMs ?? 0) <= LONGEST_WAIT_MS
+
 const bodyOf = (wire: Wire, requestId: string): ErrorBody => ({
   type: wire.type,
   code: wire.code,
   message: wire.message,
   param: wire.param ?? null,
   request_id: requestId,
-  retryable: wire.retryable,
+  retryable: isRetryable(wire),
   retry_after: seconds(wire.retryAfterMs),
   details: wire.details ?? {}
 })
@@ -55,9 +60,16 @@ const respond = (reason: Reason | null, asked: Asked) => {
   )
 }
 
-const headersOf = ({ headers, retryAfterMs }: Wire): Readonly<Record<string, string>> => {
-  const retryAfter = seconds(retryAfterMs)
-  return { ...headers, ...(retryAfter === null ? {} : { "retry-after": String(retryAfter) }) }
+/** Statuses after which OpenAI's libraries try again unless a header forbids it. */
+const isRetried = (status: number): boolean => status === 408 || status === 409 || status === 429 || status >= 500
+
+const headersOf = (wire: Wire): Readonly<Record<string, string>> => {
+  const retryAfter = seconds(wire.retryAfterMs)
+  return {
+    ...wire.headers,
+    ...(isRetried(wire.status) && !isRetryable(wire) ? { "x-should-retry": "false" } : {}),
+    ...(retryAfter === null ? {} : { "retry-after": String(retryAfter) })
+  }
 }
 
 /** The vendor's libraries retry as the header says. */
@@ -69,7 +81,7 @@ const respondInMessages = (
 ) =>
   HttpServerResponse.jsonUnsafe(messagesBody(form, reason, wire, requestId), {
     status: form.status ?? wire.status,
-    headers: { "x-should-retry": String(wire.retryable), ...headersOf(wire) }
+    headers: { ...headersOf(wire), "x-should-retry": String(isRetryable(wire)) }
   })
 
 /** The envelope as text, for callers that cannot send a response object. */

@@ -14,8 +14,6 @@ import { type Wire } from "./WireErrors.ts"
 
 /** Most causes in a message. `details.attempts` lists all of them. */
 const MAX_CAUSES = 4
-/** Longest wait for which a client is told to retry, in milliseconds. */
-const LONGEST_WAIT_MS = 60_000
 
 const attemptDetails = (attempts: ReadonlyArray<Attempt>) => ({
   attempts: attempts.map(({ errorType, httpStatus, latencyMs, model, provider, status }) => ({
@@ -84,8 +82,7 @@ export const providerWireOf = (
         message: `No provider answered${causes(reason.attempts)}.`,
         retryable: !isRefused,
         retryAfterMs: reason.retryAfterMs,
-        details,
-        ...(isRefused ? { headers: { "x-should-retry": "false" } } : {})
+        details
       }
     }
     case "ProvidersTimedOut":
@@ -118,7 +115,7 @@ export const providerWireOf = (
         retryable: true,
         retryAfterMs,
         details,
-        headers: { "x-should-retry": String(retryAfterMs === null || retryAfterMs <= LONGEST_WAIT_MS) }
+        headers: { "x-should-retry": "true" }
       }
     }
     case "ProviderLacksModel":

@@ -14,8 +14,7 @@ export const rateLimitedWire = ({ allowed, holder, limit, needed, retryAfterMs }
       ...wire,
       message: `The prompt has ${needed} tokens or more, and the limit is ${allowed} ${what}${whose}. Shorten the prompt: waiting does not help.`,
       retryable: false,
-      details: { limit, allowed, holder, needed },
-      headers: { "x-should-retry": "false" }
+      details: { limit, allowed, holder, needed }
     }
   }
   return {

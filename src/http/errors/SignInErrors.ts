@@ -111,7 +111,7 @@ export const signInWireOf = (reason: SignInReason): Wire => {
             type: "rate_limit_exceeded",
             code: "sign_up_limit_exceeded",
             message: "The daily limit of new accounts is reached. Try again later, or ask an admin to create yours.",
-            retryable: true,
+            retryable: false,
             retryAfterMs: 3_600_000
           }
     case "OAuthRefused":
