@@ -76,6 +76,8 @@ export const faultOf = (
   const { status } = response
   // The answer to a browser's preflight.
   if (method === "OPTIONS" && status === 204) return undefined
+  // The answer to a client that probes the server.
+  if (method === "HEAD" && (path === "/" || path === "/api/hello") && status === 200) return undefined
   const isJson = response.headers["content-type"]?.startsWith("application/json") === true
   const text = textOf(response)
   const json: unknown = isJson && text !== null ? JSON.parse(text) : undefined

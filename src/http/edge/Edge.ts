@@ -77,7 +77,8 @@ export const layer = ({ corsOrigins = [], hsts, trustedProxies }: EdgeOptions) =
           const end = Effect.suspend(() => {
             const ended: EndedRequest = {
               method: request.method,
-              route: state.route ?? "unmatched",
+              // A request whose client left has no route in its context.
+              route: state.route ?? routeNameOf(request),
               status,
               durationMs: Number(clock.currentTimeNanosUnsafe() - startedAt) / 1e6,
               rejection: state.rejection,
@@ -167,14 +168,21 @@ const traced = (context: Context.Context<never>, trace: Trace | null): Context.C
     : Context.add(context, OutgoingTrace, trace.headers)
 }
 
-/** The name of the request's span. */
-const nameOf = ({ method, url }: HttpServerRequest.HttpServerRequest): string => {
+/** The route as declared. */
+const routeNameOf = ({ method, url }: HttpServerRequest.HttpServerRequest): string => {
   const [path = ""] = url.split("?")
-  return `${method} ${routeOf(method, path) ?? "unmatched"}`
+  return routeOf(method, path) ?? "unmatched"
 }
+
+/** The name of the request's span. */
+const nameOf = (request: HttpServerRequest.HttpServerRequest): string => `${request.method} ${routeNameOf(request)}`
+
+/** Paths that clients probe to see whether the server answers. */
+const probes: ReadonlySet<string> = new Set(["/", "/api/hello"])
 
 const unrouted = (request: HttpServerRequest.HttpServerRequest, state: RequestState) => {
   const [path = ""] = request.url.split("?")
+  if (request.method === "HEAD" && probes.has(path)) return HttpServerResponse.empty({ status: 200 })
   const allow = methodsOf(path)
   return errorResponse(
     gatewayError(

@@ -6,7 +6,8 @@
 /** `messages`: Anthropic's Messages API. `openai`: all other endpoints. */
 export type Surface = "openai" | "messages"
 
-const messages = /^(?:https?:\/\/[^/?#]*)?\/v1\/messages(?:[/?#]|$)/i
+/** Also paths that a wrong base URL makes, such as `/v1/v1/messages` and `/messages`. */
+const messages = /^(?:https?:\/\/[^/?#]*)?\/+(?:(?:api|v1)\/+)*messages(?:[/?#]|$)/i
 
 /** `url`: the target of the request, a path or a whole address. */
 export const surfaceOf = (url: string): Surface => (messages.test(url) ? "messages" : "openai")

@@ -87,6 +87,18 @@ it.effect("HEAD answers like GET without a body", () =>
   }).pipe(Effect.provide(app))
 )
 
+it.effect("HEAD of the paths that clients probe is 200, without a key", () =>
+  Effect.gen(function* () {
+    const { send } = yield* TestApp
+    for (const path of ["/", "/api/hello", "/api/hello?x=1"]) {
+      const { headers, status, text } = yield* send(path, { method: "HEAD" })
+      assert.deepStrictEqual([status, text, headers.has("x-request-id")], [200, "", true])
+      assert.strictEqual((yield* send(path)).status, 404)
+    }
+    assert.strictEqual((yield* send("/api/other", { method: "HEAD" })).status, 404)
+  }).pipe(Effect.provide(app))
+)
+
 it.effect("every response is counted by its status", () =>
   Effect.gen(function* () {
     const { adminKey, send } = yield* TestApp

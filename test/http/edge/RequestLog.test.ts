@@ -1,5 +1,7 @@
 import { assert, it } from "@effect/vitest"
 import { Effect, Layer, Logger, type LogLevel, References } from "effect"
+import { open } from "../../contract/client.ts"
+import { until } from "../../contract/clock.ts"
 import { ask, delta, end, finish, helloReply } from "../../contract/wire.ts"
 import { TestApp } from "../../support/TestApp.ts"
 import { triedOnce } from "../../support/testSettings.ts"
@@ -18,8 +20,10 @@ const app = (lines: Array<Line>, minimum: LogLevel.LogLevel = "Info") =>
         slug: "alpha",
         models: {
           "test/small": { reply: helloReply, events: [delta({ content: "Hi" }), finish("because"), end] },
-          "test/broken": broken
-        }
+          "test/broken": broken,
+          "test/silent": { hangs: true }
+        },
+        onCall: () => void lines.push({ message: "called", level: "", annotations: {} })
       }
     ],
     settings: {
@@ -92,6 +96,25 @@ it.effect("logs the policy and the error of a refusal, and warns of internal err
     assert.deepInclude(broken?.annotations, { status: 502, error_type: "provider_error", model: "test/broken" })
     assert.deepInclude(nowhere?.annotations, { status: 404, route: "unmatched", method: "PUT" })
     assert.notInclude(JSON.stringify(lines), "confidential")
+  }).pipe(Effect.provide(app(lines)))
+})
+
+it.effect("names the route of a client that left before its answer", () => {
+  const lines: Array<Line> = []
+  return Effect.gen(function* () {
+    const { issueKey, url } = yield* TestApp
+    const client = open(`${url}/v1/chat/completions?a=b`, (yield* issueKey()).secret, {
+      ...ask("Hi", { model: "test/silent" }),
+      stream: true
+    })
+    yield* until(() => lines.some(({ message }) => message === "called"))
+    client.hangUp()
+    yield* until(() => requestsOf(lines).length === 1)
+    assert.deepInclude(requestsOf(lines)[0]?.annotations, {
+      status: 499,
+      method: "POST",
+      route: "/v1/chat/completions"
+    })
   }).pipe(Effect.provide(app(lines)))
 })
 

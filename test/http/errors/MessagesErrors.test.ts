@@ -3,7 +3,7 @@ import { assert, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import { type HttpServerResponse } from "effect/http"
 import { MessagesErrorBody } from "../../../src/api/MessagesErrors.ts"
-import { ContextLengthExceeded, gatewayError, type Reason } from "../../../src/domain/Errors.ts"
+import { ContextLengthExceeded, gatewayError, ProviderUnavailable, type Reason } from "../../../src/domain/Errors.ts"
 import { errorResponse, internalErrorResponse, validationResponse } from "../../../src/http/errors/ErrorResponse.ts"
 import { surfaceOf } from "../../../src/http/errors/Surface.ts"
 import { reasons } from "../../support/reasons.ts"
@@ -11,10 +11,11 @@ import { TestApp } from "../../support/TestApp.ts"
 
 const asked = { requestId: "req_1", surface: "messages" } as const
 
-const bodyOf = ({ body }: HttpServerResponse.HttpServerResponse) =>
-  Schema.decodeUnknownSync(MessagesErrorBody)(
-    JSON.parse(new TextDecoder().decode(body._tag === "Uint8Array" ? body.body : undefined))
-  )
+const textOf = ({ body }: HttpServerResponse.HttpServerResponse) =>
+  new TextDecoder().decode(body._tag === "Uint8Array" ? body.body : undefined)
+
+const bodyOf = (response: HttpServerResponse.HttpServerResponse) =>
+  Schema.decodeUnknownSync(MessagesErrorBody)(JSON.parse(textOf(response)))
 
 const seen = (response: HttpServerResponse.HttpServerResponse) => [response.status, bodyOf(response).error.type]
 
@@ -86,12 +87,44 @@ it("knows the API by the path alone", () => {
     "/v1/messages",
     "/v1/messages?beta=true",
     "/v1/messages/batches",
+    "/v1/v1/messages",
+    "/api/v1/messages?beta=true",
+    "/messages",
+    "//v1/messages/count_tokens",
     "http://a.example/v1/messages"
   ]) {
     assert.strictEqual(surfaceOf(url), "messages", url)
   }
   for (const url of ["/v1/messagesx", "/v1/chat/completions", "/v1/models?x=/v1/messages", "/a/v1/messages"]) {
     assert.strictEqual(surfaceOf(url), "openai", url)
+  }
+})
+
+it.effect("a path that a wrong base URL makes is a 404 that names the right one", () =>
+  Effect.gen(function* () {
+    const { send } = yield* TestApp
+    for (const prefix of ["/v1/v1", "", "/api/v1", "/api"]) {
+      for (const path of ["/messages", "/messages/count_tokens"]) {
+        const { headers, status, text } = yield* send(`${prefix}${path}?beta=true`, { body: {} })
+        assert.deepStrictEqual([status, headers.get("x-should-retry")], [404, "false"])
+        const { error, type } = JSON.parse(text)
+        assert.deepStrictEqual([type, error.type], ["error", "not_found_error"])
+        assert.include(error.message, `Did you mean /v1${path}?`)
+      }
+    }
+  }).pipe(Effect.provide(TestApp.layer()))
+)
+
+it("the header that forbids a retry and the body say the same, at every API", () => {
+  const waits = [60_000, 60_001].map((retryAfterMs) => new ProviderUnavailable({ attempts: [], retryAfterMs }))
+  for (const reason of [...reasons, ...waits]) {
+    const response = errorResponse(gatewayError(reason), { requestId: "req_1", surface: "openai" })
+    const { retryable } = JSON.parse(textOf(response)).error
+    const header = response.headers["x-should-retry"]
+    const isRetried = [408, 409, 429].includes(response.status) || response.status >= 500
+    assert.strictEqual(header === undefined ? isRetried : header === "true", retryable, reason._tag)
+    const inMessages = errorResponse(gatewayError(reason), asked).headers["x-should-retry"]
+    assert.strictEqual(inMessages, String(retryable), reason._tag)
   }
 })
 
