@@ -2,7 +2,7 @@
  * Carries reasoning that a provider signed or encrypted through clients of the Messages API, which
  * send a block's `signature` or `data` back byte for byte. Both hold the whole detail, with the
  * provider that made it, so that no other provider gets it. A signature of another origin is
- * Anthropic's own.
+ * Anthropic's own: its detail is `native`, and goes to providers of the vendor's API alone.
  */
 import { Predicate } from "effect"
 import { type Members } from "../../domain/Chat.ts"
@@ -44,13 +44,13 @@ export const detailOf = (carrier: string): Members | null => {
 export const signedThought = (text: string, signature: string, index: number): Members | null => {
   if (signature === "") return null
   const detail = detailOf(signature)
-  if (detail === null) return { type: "reasoning.text", text, signature, format: ANTHROPIC, index }
+  if (detail === null) return { type: "reasoning.text", text, signature, format: ANTHROPIC, native: true, index }
   const visible = detail["type"] === "reasoning.summary" ? { summary: text } : { text }
   return { ...detail, ...(text === "" ? {} : visible), index }
 }
 
 /** The detail of a `redacted_thinking` block. */
 export const encryptedThought = (data: string, index: number): Members => ({
-  ...(detailOf(data) ?? { type: "reasoning.encrypted", data, format: ANTHROPIC }),
+  ...(detailOf(data) ?? { type: "reasoning.encrypted", data, format: ANTHROPIC, native: true }),
   index
 })

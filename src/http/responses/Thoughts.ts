@@ -1,7 +1,8 @@
 /**
  * Reasoning items of the Responses API and the `reasoning_details` of a chat completion. An item's
  * `encrypted_content` carries a detail with the provider that made it, so that no other provider
- * gets it; its visible texts are its summary. Encrypted content of another origin is OpenAI's own.
+ * gets it; its visible texts are its summary. Encrypted content of another origin is OpenAI's own:
+ * its details are `native`, and go to providers of OpenAI's API alone.
  */
 import { type Members } from "../../domain/Chat.ts"
 import { blocksIn, membersOf, textOf } from "../messages/Blocks.ts"
@@ -40,7 +41,7 @@ export const thoughtsOfItem = (item: Members): ItemThoughts => {
   const told = { reasoning: texts.join(SEPARATOR), ofCall: null }
   if (sealed === "") return { ...told, details: [] }
   if (detail === null) {
-    const marks = { ...(typeof item["id"] === "string" ? { id: item["id"] } : {}), format: OPENAI }
+    const marks = { ...(typeof item["id"] === "string" ? { id: item["id"] } : {}), format: OPENAI, native: true }
     return { ...told, details: [...summaries(texts, marks), { type: "reasoning.encrypted", data: sealed, ...marks }] }
   }
   switch (detail["type"]) {

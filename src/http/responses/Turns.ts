@@ -70,6 +70,7 @@ class Turns {
   #open: Turn | null = null
   /** The last call of each id. */
   readonly #calls = new Map<string, Call>()
+  #thoughts = 0
   /** What a provider wants back with the call of this id. */
   readonly #ofCalls = new Map<unknown, Members>()
 
@@ -155,7 +156,9 @@ class Turns {
   }
 
   #think(item: Members): Read<void> {
-    const { details, ofCall, reasoning } = thoughtsOfItem(item)
+    // The parts of an item are known by its id, which some clients leave out.
+    const id = typeof item["id"] === "string" ? item["id"] : `rs_${this.#thoughts++}`
+    const { details, ofCall, reasoning } = thoughtsOfItem({ ...item, id })
     const turn = this.#turn()
     if (ofCall !== null) this.#ofCalls.set(ofCall.id, ofCall.members)
     if (reasoning !== "") turn.reasoning.push(reasoning)

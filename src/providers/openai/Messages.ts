@@ -36,7 +36,8 @@ const repliesOnly = ["citations", "grounding_metadata", "phase"]
 
 /**
  * The message without what other providers sealed: their reasoning details, and their signatures of
- * calls and images. What this provider made goes back without the mark of its maker.
+ * calls and images, and what a client had from another API (`native`). What this provider made goes
+ * back without the mark of its maker.
  */
 const withoutSeals = (message: ChatMessage, slug: string): ChatMessage => {
   const { images, reasoning_details: details, tool_calls: calls } = message
@@ -48,8 +49,8 @@ const withoutSeals = (message: ChatMessage, slug: string): ChatMessage => {
   if (isSealed) sent["tool_calls"] = calls.map((call) => withoutSeal(call, slug))
   if (Array.isArray(images)) sent["images"] = jsonRecordsOf(images).map((image) => withoutSeal(image, slug))
   if (Array.isArray(details))
-    sent["reasoning_details"] = jsonRecordsOf(details).flatMap(({ provider, ...detail }) =>
-      provider === undefined || provider === slug ? [detail] : []
+    sent["reasoning_details"] = jsonRecordsOf(details).flatMap(({ native, provider, ...detail }) =>
+      native !== true && (provider === undefined || provider === slug) ? [detail] : []
     )
   return { ...sent, role: message.role }
 }

@@ -157,6 +157,7 @@ it("gives thoughts back to their maker, and calls what their provider wants back
       { type: "tool_use", id: "toolu_1", name: "f", input: { a: 1 } }
     ]
   })
+  const own = { format: "anthropic-claude-v1", native: true }
   assert.deepStrictEqual(message as unknown, {
     role: "assistant",
     content: null,
@@ -164,8 +165,8 @@ it("gives thoughts back to their maker, and calls what their provider wants back
     reasoning_details: [
       { type: "reasoning.text", signature: "sig", provider: "claude", text: "First.", index: 0 },
       { type: "reasoning.encrypted", data: "sealed", provider: "openai", id: "rs_1", index: 1 },
-      { type: "reasoning.text", text: "Raw.", signature: "of-anthropic", format: "anthropic-claude-v1", index: 2 },
-      { type: "reasoning.encrypted", data: "raw-data", format: "anthropic-claude-v1", index: 3 }
+      { type: "reasoning.text", text: "Raw.", signature: "of-anthropic", ...own, index: 2 },
+      { type: "reasoning.encrypted", data: "raw-data", ...own, index: 3 }
     ],
     tool_calls: [
       {

@@ -34,7 +34,7 @@ it("encrypted reasoning comes back with each text of its summary", () => {
 })
 
 it("OpenAI's own encrypted content belongs to OpenAI's format, and a visible text to nobody", () => {
-  const own = { id: "rs_9", format: "openai-responses-v1" }
+  const own = { id: "rs_9", format: "openai-responses-v1", native: true }
   assert.deepStrictEqual(thoughtsOfItem({ id: "rs_9", summary: [], encrypted_content: "gAAA" }).details, [
     { type: "reasoning.encrypted", data: "gAAA", ...own }
   ])

@@ -210,8 +210,22 @@ describe("reasoning", () => {
           content: null,
           reasoning: "Hm.",
           reasoning_details: [
-            { type: "reasoning.summary", summary: "Hm.", id: "rs_1", format: "openai-responses-v1", index: 0 },
-            { type: "reasoning.encrypted", data: "gAAAA", id: "rs_1", format: "openai-responses-v1", index: 1 }
+            {
+              type: "reasoning.summary",
+              summary: "Hm.",
+              id: "rs_1",
+              format: "openai-responses-v1",
+              native: true,
+              index: 0
+            },
+            {
+              type: "reasoning.encrypted",
+              data: "gAAAA",
+              id: "rs_1",
+              format: "openai-responses-v1",
+              native: true,
+              index: 1
+            }
           ],
           tool_calls: [called("call_1")]
         },

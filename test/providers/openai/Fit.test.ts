@@ -133,12 +133,12 @@ describe("what other providers sealed", () => {
     index: 0,
     ...(provider === null ? {} : { provider })
   })
-  const messages = (maker: string | null): ReadonlyArray<ChatMessage> => [
+  const messages = (maker: string | null, more: Members): ReadonlyArray<ChatMessage> => [
     {
       role: "assistant",
       content: "a",
       tool_calls: [call(maker ?? "alpha")],
-      reasoning_details: [detail(maker)],
+      reasoning_details: [{ ...detail(maker), ...more }],
       images: [{ ...call(maker ?? "alpha"), type: "image_url", image_url: { url: "data:," } }],
       citations: [{}],
       grounding_metadata: {},
@@ -146,10 +146,10 @@ describe("what other providers sealed", () => {
     },
     { role: "tool", tool_call_id: "call00001", content: "1" }
   ]
-  const sentTo = (baseUrl: string, maker: string | null): string => {
+  const sentTo = (baseUrl: string, maker: string | null, more: Members = {}): string => {
     const bodies: Array<string> = []
     const transport = replay({ chunks: [], onSend: (_path, body) => void bodies.push(body) })
-    const request: ChatRequest = { model: "test/small", messages: messages(maker), stream: false }
+    const request: ChatRequest = { model: "test/small", messages: messages(maker, more), stream: false }
     Effect.runSyncExit(makeOpenAi(config({ baseUrl }), transport).chat({ request, offer }))
     return bodies[0] ?? ""
   }
@@ -160,6 +160,8 @@ describe("what other providers sealed", () => {
       assert.notMatch(sentTo(baseUrl, "gemini"), /citations|grounding_metadata|phase/)
     }
     assert.notInclude(sentTo(openai, "alpha"), "images")
+    for (const baseUrl of ["https://openrouter.ai/api/v1", unknown])
+      assert.notInclude(sentTo(baseUrl, null, { native: true }), "reasoning_details")
     for (const maker of ["alpha", null])
       assert.include(
         sentTo("https://openrouter.ai/api/v1", maker),
