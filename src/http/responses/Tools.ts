@@ -90,7 +90,8 @@ export class Tools {
   #addNamed(tool: Members, place: string, namespace: unknown, before: string): Read<ReadonlyArray<string>> {
     const { defer_loading, name, parameters, strict, type } = tool
     if (typeof name !== "string" || name === "") return refused(`${place}.name`, "a tool has a name.")
-    if (defer_loading === true) this.#notes.drop("tools.defer_loading")
+    // A tool that was found is loaded.
+    if (defer_loading === true && place.startsWith("tools.")) this.#notes.drop("tools.defer_loading")
     const described = joined(before, textOf(tool["description"]))
     return type === "custom"
       ? this.#put(declaredTool("custom", name, namespace), joined(described, grammarOf(tool)), customInput, place)
